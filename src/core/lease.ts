@@ -5,7 +5,7 @@ import { columnsOf } from "../platform/columns.ts";
 import type { Database, Statement, Tx } from "../platform/database.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
 import { type PaymentSession, PaymentSessionEntity } from "./entities.ts";
-import type { Plan } from "./routing.ts";
+import type { Plan } from "./next-step.ts";
 
 /** The right to change a session until another process takes it over with a higher epoch. */
 export type Lease = { readonly sessionId: string; readonly epoch: number };

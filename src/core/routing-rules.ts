@@ -10,7 +10,7 @@ import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { Core } from "./core.ts";
 import { type FailoverSwitch, type RoutingRule, RoutingRuleEntity } from "./entities.ts";
 import type { FailoverRule } from "./next-step.ts";
-import { type Candidate, planRoute, type Route } from "./routing.ts";
+import { type Candidate, planRoute, type Route } from "./next-step.ts";
 
 const selectRoute: Statement = {
   name: "select_route",

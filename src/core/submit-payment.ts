@@ -33,8 +33,7 @@ import {
   type UnderLease,
   underLease,
 } from "./lease.ts";
-import { becauseFirst, nextStep } from "./next-step.ts";
-import { planRoute } from "./routing.ts";
+import { becauseFirst, nextStep, planRoute } from "./next-step.ts";
 import { loadRoute } from "./routing-rules.ts";
 import { loadSession } from "./session-with-attempts.ts";
 import { closeSession, emitPending, settleSession } from "./settle.ts";

@@ -22,7 +22,7 @@ import { Mailbox } from "../dev/testing/mailbox.ts";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { requestIdKey } from "../edge/caller.ts";
 import { toConnectError, toDomainError } from "../edge/error-mapping.ts";
-import { fanOut } from "../events/fan-out.ts";
+import { fanOut } from "../events/webhook-worker.ts";
 import { SandboxAConnector } from "../gateways/sandbox/a/connector.ts";
 import { Database } from "../platform/database.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";

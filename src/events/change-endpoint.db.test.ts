@@ -8,8 +8,8 @@ import { removeEndpoint, rotateSecret, updateEndpoint } from "./change-endpoint.
 import { deliver } from "./deliver.ts";
 import { claimDeliveries } from "./delivery-pool.ts";
 import { type EndpointKey, listEndpoints, loadEndpoint, registerEndpoint, verifyEndpoint } from "./endpoints.ts";
-import { fanOut } from "./fan-out.ts";
 import type { EventType } from "./outbox.ts";
+import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 let receiver: Receiver;

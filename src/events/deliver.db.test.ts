@@ -10,8 +10,8 @@ import { openOtlpTracing } from "../platform/otlp-tracing.ts";
 import { spanIdOf, traceIdOf } from "../platform/telemetry.ts";
 import { deliver } from "./deliver.ts";
 import { claimDeliveries } from "./delivery-pool.ts";
-import { fanOut } from "./fan-out.ts";
 import { triesMax } from "./retry-schedule.ts";
+import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 let receiver: Receiver;

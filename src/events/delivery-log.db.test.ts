@@ -9,8 +9,8 @@ import { type DeliveryFilter, listDeliveries, loadDelivery } from "./delivery-lo
 import { claimDeliveries } from "./delivery-pool.ts";
 import { disableEndpoint, pauseEndpoint } from "./endpoint-status.ts";
 import { loadEndpoint, registerEndpoint } from "./endpoints.ts";
-import { fanOut } from "./fan-out.ts";
 import { replayDelivery } from "./replay-delivery.ts";
+import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 let receiver: Receiver;

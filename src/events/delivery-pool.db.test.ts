@@ -5,7 +5,7 @@ import { Receiver } from "../dev/testing/receiver.ts";
 import { deliveryLeaseMs, postTimeoutMs, statementTimeoutMs } from "../limits.ts";
 import { encodeId } from "../platform/ids.ts";
 import { claimDeliveries, DeliveryPool } from "./delivery-pool.ts";
-import { fanOut } from "./fan-out.ts";
+import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
 import { acknowledgeAlert, listAlerts, raiseWarningsOnce } from "./endpoint-alerts.ts";
 import { enableEndpoint, pauseEndpoint } from "./endpoint-status.ts";
-import { fanOut } from "./fan-out.ts";
+import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 let receiver: Receiver;

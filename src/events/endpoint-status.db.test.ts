@@ -14,8 +14,8 @@ import {
   resumeEndpoint,
 } from "./endpoint-status.ts";
 import { type EndpointKey, loadEndpoint, registerEndpoint, verifyEndpoint } from "./endpoints.ts";
-import { fanOut } from "./fan-out.ts";
 import { countMissedEvents, recoverDeliveries } from "./recover-deliveries.ts";
+import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 let receiver: Receiver;

@@ -7,7 +7,7 @@ import { encodeId } from "../platform/ids.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { updateEndpoint } from "./change-endpoint.ts";
 import { type EndpointKey, listEndpoints, registerEndpoint, verifyEndpoint } from "./endpoints.ts";
-import { fanOut } from "./fan-out.ts";
+import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 let receiver: Receiver;

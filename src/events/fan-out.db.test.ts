@@ -3,7 +3,7 @@ import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import type { Database, Statement } from "../platform/database.ts";
-import { fanOut, sweepOnce } from "./fan-out.ts";
+import { fanOut, sweepOnce } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 let receiver: Receiver;

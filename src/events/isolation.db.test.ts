@@ -7,7 +7,7 @@ import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
 import { DeliveryPool } from "./delivery-pool.ts";
 import { Egress } from "./egress.ts";
-import { fanOut } from "./fan-out.ts";
+import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 let authority: TestAuthority;

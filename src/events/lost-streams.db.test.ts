@@ -9,7 +9,7 @@ import { testStateFolder } from "../dev/testing/test-run.ts";
 import { encodeId } from "../platform/ids.ts";
 import { runLoop } from "../platform/loop.ts";
 import { type NatsLink, openNats } from "../platform/nats.ts";
-import { relayOnce } from "./relay.ts";
+import { relayOnce } from "./outbox.ts";
 import { StreamWatch } from "./stream-watch.ts";
 import { ensureEventStream, eventStreamOf } from "./streams.ts";
 import { startWebhookWorker } from "./webhook-worker.ts";

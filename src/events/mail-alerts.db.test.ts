@@ -13,8 +13,8 @@ import { Mailer } from "../platform/mail.ts";
 import { removeEndpoint } from "./change-endpoint.ts";
 import { acknowledgeAlert, listAlerts, raiseWarningsOnce } from "./endpoint-alerts.ts";
 import { enableEndpoint } from "./endpoint-status.ts";
-import { fanOut } from "./fan-out.ts";
 import { type MailContext, mailAlertsOnce } from "./mail-alerts.ts";
+import { fanOut } from "./webhook-worker.ts";
 
 const secretPath = "/hook/s3cret?token=hunter2";
 

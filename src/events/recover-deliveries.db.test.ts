@@ -6,8 +6,8 @@ import { updateEndpoint } from "./change-endpoint.ts";
 import { listDeliveries } from "./delivery-log.ts";
 import { claimDeliveries } from "./delivery-pool.ts";
 import { disableEndpoint } from "./endpoint-status.ts";
-import { fanOut } from "./fan-out.ts";
 import { countMissedEvents, recoverDeliveries } from "./recover-deliveries.ts";
+import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 let receiver: Receiver;

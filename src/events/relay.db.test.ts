@@ -6,7 +6,7 @@ import { type EventsHarness, openEventsHarness } from "../dev/testing/events/eve
 import { startTestNats } from "../dev/testing/nats.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type NatsLink, openNats } from "../platform/nats.ts";
-import { relayOnce } from "./relay.ts";
+import { relayOnce } from "./outbox.ts";
 import { ensureEventStream, eventStreamOf } from "./streams.ts";
 
 const merchantId = "019a0000-0000-7000-8000-00000000000a";

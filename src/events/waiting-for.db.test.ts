@@ -7,7 +7,7 @@ import { loadDelivery } from "./delivery-log.ts";
 import { claimDeliveries } from "./delivery-pool.ts";
 import { pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
 import { registerEndpoint } from "./endpoints.ts";
-import { fanOut } from "./fan-out.ts";
+import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 let receiver: Receiver;

@@ -6,8 +6,8 @@ import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
 import { runLoop } from "../platform/loop.ts";
 import { type NatsLink, openNats } from "../platform/nats.ts";
+import { relayOnce } from "./outbox.ts";
 import { listenForOutbox, notifyOutboxListeners } from "./outbox-signals.ts";
-import { relayOnce } from "./relay.ts";
 import { ensureEventStream, eventStreamOf } from "./streams.ts";
 import { startWebhookWorker } from "./webhook-worker.ts";
 

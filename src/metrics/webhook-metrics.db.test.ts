@@ -8,12 +8,12 @@ import { type EventsHarness, openEventsHarness } from "../dev/testing/events/eve
 import { startTestNats } from "../dev/testing/nats.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { pauseEndpoint } from "../events/endpoint-status.ts";
-import { fanOut } from "../events/fan-out.ts";
-import { relayOnce } from "../events/relay.ts";
+import { relayOnce } from "../events/outbox.ts";
 import { attemptOutcomes } from "../events/seen-attempt.ts";
 import { StreamWatch } from "../events/stream-watch.ts";
 import { eventStreamOf } from "../events/streams.ts";
 import { endpointClasses, loadWebhookFigures } from "../events/webhook-figures.ts";
+import { fanOut } from "../events/webhook-worker.ts";
 import { Database, type Statement } from "../platform/database.ts";
 import { type NatsLink, openNats } from "../platform/nats.ts";
 import { createMetricsServer } from "./metrics-server.ts";

@@ -1,6 +1,6 @@
 /** Plans a draft rule over a merchant's current connections. */
 
-import { type Plan, planRoute } from "../core/routing.ts";
+import { type Plan, planRoute } from "../core/next-step.ts";
 import { candidateOf, type RouteParts, type RuleContent } from "../core/routing-rules.ts";
 import type { Amount } from "../gateways/amounts.ts";
 import type { Connection } from "../gateways/connections.ts";

@@ -1,6 +1,7 @@
 /** Replays a past payment under another rule, with the answers that its gateways gave then. PURE. */
+
+import type { Plan } from "../core/next-step.ts";
 import { decideNext, type FailoverRule, type Failure } from "../core/next-step.ts";
-import type { Plan } from "../core/routing.ts";
 
 /** A gateway's answer; undefined where the attempt does not show how the gateway answers. */
 export type PastAnswer =

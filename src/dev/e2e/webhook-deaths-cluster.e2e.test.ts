@@ -10,7 +10,7 @@ import { type Act, WebhookFixture } from "./webhook-fixture.ts";
 
 const streamName = "PAYMENTS_TEST_V1";
 const consumerName = "webhook-worker";
-// Past the age at which the sweep delivers what NATS did not (fan-out.ts).
+// Past the age at which the sweep delivers what NATS did not (webhook-worker.ts).
 const pastSweepS = 11;
 // An election takes seconds, and two processes reconnect.
 const patience = { timeout: 30_000, interval: 100 };

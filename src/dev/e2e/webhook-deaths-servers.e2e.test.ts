@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ReceiverProcess } from "../simulation/webhooks/receiver-process.ts";
 import { type Act, WebhookFixture } from "./webhook-fixture.ts";
 
-// Past the age at which the sweep delivers what NATS did not (fan-out.ts).
+// Past the age at which the sweep delivers what NATS did not (webhook-worker.ts).
 const pastSweepS = 11;
 const pastLeaseS = 36;
 const tenMinutesS = 600;

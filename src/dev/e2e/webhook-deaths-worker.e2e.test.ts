@@ -8,7 +8,7 @@ import { decodeId } from "../../platform/ids.ts";
 import { HeldCommits } from "../testing/held-commits.ts";
 import { type Act, killNow, WebhookFixture } from "./webhook-fixture.ts";
 
-// Past the relay's lease and the sweep's 10 s (relay.ts, fan-out.ts).
+// Past the relay's lease and the sweep's 10 s (outbox.ts, webhook-worker.ts).
 const pastSweepS = 11;
 // Past a delivery's lease of 35 s (delivery-pool.ts).
 const pastLeaseS = 36;

@@ -6,7 +6,7 @@ import { WebhookFixture } from "./webhook-fixture.ts";
 
 // A worker waits three seconds for NATS before it continues without, on a busy machine.
 const patience = { timeout: 30_000, interval: 100 };
-// Past the 10 s after which the sweep processes what no message delivered (fan-out.ts).
+// Past the 10 s after which the sweep processes what no message delivered (webhook-worker.ts).
 const pastSweepS = 11;
 
 let fixture: WebhookFixture;

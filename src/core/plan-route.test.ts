@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Candidate, planRoute } from "./routing.ts";
+import { type Candidate, planRoute } from "./next-step.ts";
 
 const candidate = (change: Partial<Candidate> = {}): Candidate => ({
   connectionId: "c",
