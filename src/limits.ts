@@ -1,4 +1,7 @@
-/** Every bound of the service with its reason, and the relations that must hold between them. Pure. */
+/**
+ * Bounds that concern several folders or depend on each other, with their reasons and the relations that must hold. A
+ * bound of one file alone stands in that file. Pure.
+ */
 
 const second = 1_000;
 const minute = 60 * second;
@@ -113,6 +116,15 @@ export const idempotencyLifetimeMs = 24 * hour;
 export const sessionLifetimeMs = 30 * minute;
 /** Time after a session's end for which the client secret still reads it, for a page that is reloaded late. */
 export const clientSecretReadMs = 24 * hour;
+
+/** Lifetime of a sign-in, a working day and a night: a member signs in again the next morning. */
+export const signInLifetimeMs = day;
+/**
+ * Time for which a browser stays known without a sign-in: a quarter of a year, for people who sign in once a quarter.
+ */
+export const knownBrowserLifetimeMs = 92 * day;
+/** Audit trail: PCI DSS v4.0.1, 10.5.1, requires a year; three years cover a dispute of the year before last. */
+export const auditRetentionMs = 1_096 * day;
 
 /** Most gateways that are called for one payment: a customer waits for every one. */
 export const attemptsMax = 5;

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { hashesAtOnce, hashesWaitingEachMax, hashesWaitingMax } from "../limits/sign-in.ts";
 import { type Hasher, HashQueue } from "./hash-queue.ts";
+
+const hashesAtOnce = 2;
+const strangersWaitingMax = 32;
+const waitingOfMemberMax = 2;
 
 /** Creates a queue, and work that ends when the test says so. */
 function openQueue() {
@@ -21,7 +24,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 describe("HashQueue", () => {
   it("runs a few at once, queues a few, and refuses strangers beyond them for a moment", async () => {
     const { begin, started, end } = openQueue();
-    const flood = names(hashesAtOnce + hashesWaitingMax.stranger + 5, "stranger");
+    const flood = names(hashesAtOnce + strangersWaitingMax + 5, "stranger");
     const results = flood.map((name) =>
       begin(name, "stranger").then(
         () => "done",
@@ -40,7 +43,7 @@ describe("HashQueue", () => {
 
   it("reserves places for members that strangers cannot fill, and alternates between kinds", async () => {
     const { begin, started, end, queue } = openQueue();
-    const strangers = names(hashesAtOnce + hashesWaitingMax.stranger, "stranger");
+    const strangers = names(hashesAtOnce + strangersWaitingMax, "stranger");
     for (const name of strangers) void begin(name, "stranger");
     await turn();
     expect(() => queue.requireRoom({ kind: "stranger", name: "late" })).toThrow("Many people sign in");
@@ -59,7 +62,7 @@ describe("HashQueue", () => {
 
   it("runs one at a time for each name, and refuses more than a few queued ones", async () => {
     const { begin, started, end, queue } = openQueue();
-    const [first, ...behind] = names(1 + hashesWaitingEachMax.member, "of one member");
+    const [first, ...behind] = names(1 + waitingOfMemberMax, "of one member");
     for (const name of [first!, ...behind]) void begin(name, "member", "one");
     await turn();
     expect(started).toEqual([first]);
@@ -79,7 +82,7 @@ describe("HashQueue", () => {
 
   it("reserves places for known browsers during a flood of strangers", async () => {
     const { begin, started, end } = openQueue();
-    const strangers = names(hashesAtOnce + hashesWaitingMax.stranger, "stranger");
+    const strangers = names(hashesAtOnce + strangersWaitingMax, "stranger");
     for (const name of strangers) void begin(name, "stranger");
     await turn();
     void begin("known", "browser");

@@ -2,8 +2,17 @@
  * Bounds password hashes: a few run at once and a few wait, because each takes memory and a core, and strangers can
  * request them.
  */
-import { hashesAtOnce, hashesWaitingEachMax, hashesWaitingMax, hashPauseMs } from "../limits/sign-in.ts";
 import { DomainError } from "../platform/errors.ts";
+
+// Password hashes at once: half of node's threads, so that files and names are still read; each takes 19 MiB.
+const hashesAtOnce = 2;
+// Waiting hashes of each kind, some 30 ms of a core each: half a second for strangers, and as much for the others.
+const hashesWaitingMax = { member: 16, browser: 16, stranger: 32 } as const;
+// Waiting hashes of one member or address behind the running one: a member's two pages; for an address, an office that
+// signs in at once.
+const hashesWaitingEachMax = { member: 2, browser: 2, stranger: 12 } as const;
+// Time after which a refused client may retry.
+const hashPauseMs = 2_000;
 
 const kinds = ["member", "browser", "stranger"] as const;
 

@@ -1,9 +1,11 @@
 /** Invitations to a merchant's dashboard: a link for one address, which works once and for a week. Stored as a hash. */
-import { invitationLifetimeMs } from "../limits/sign-in.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import type { MemberRole } from "./members.ts";
+
+// Lifetime of an invitation: over a week of holidays.
+const invitationLifetimeMs = 7 * 24 * 60 * 60_000;
 
 const tokenBytes = 32;
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { knownBrowserLifetimeMs } from "../limits/sign-in.ts";
+import { knownBrowserLifetimeMs } from "../limits.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { findBrowser, markBrowser } from "./known-browsers.ts";
 

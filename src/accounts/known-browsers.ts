@@ -2,9 +2,12 @@
  * Browsers that a member has signed in by: each keeps a mark that scripts cannot read, and has its own count of
  * failures, apart from strangers'.
  */
-import { knownBrowserBytes, knownBrowserLifetimeMs } from "../limits/sign-in.ts";
+import { knownBrowserLifetimeMs } from "../limits.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { deriveKey, equalInConstantTime, hmacSha256, type KeyRing, Secret } from "../platform/secrets.ts";
+
+// Random bytes of a browser's mark, so that no two are the same.
+const knownBrowserBytes = 16;
 
 /**
  * The owner of a mark. A new password or app invalidates every earlier mark, including one obtained with a stolen

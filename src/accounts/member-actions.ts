@@ -2,9 +2,28 @@
  * Rate limits for members' actions with a cost for others: a number of calls of a kind in a period, across all
  * processes.
  */
-import { memberActions } from "../limits/dashboard.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+// Rates of a member's actions that have a cost for others. Operators, who own the installation, are not limited.
+const memberActions = {
+  /**
+   * Webhooks and test calls that are sent at once, to a server that may belong to a third party: more than setting one
+   * up takes.
+   */
+  post: { callsMax: 20, windowMs: minute },
+  /** Changes of mail addresses: a team that joins together, and addresses that are corrected. */
+  mail: { callsMax: 30, windowMs: hour },
+  /** Password hashes of one sign-in: many times the proofs of a long day. */
+  password: { callsMax: 30, windowMs: hour },
+  /** Pages of a long read, some 100 ms each: reading one after the other never reaches the limit. */
+  scan: { callsMax: 600, windowMs: minute },
+  /** All other changes: enough for a recovery batch by batch, not for a flood. */
+  change: { callsMax: 600, windowMs: minute },
+} as const;
 
 /** Actions with a common count. */
 export type MemberAction = keyof typeof memberActions;

@@ -1,10 +1,17 @@
 /** Challenges for passkeys: random, for one purpose of one requester, valid once and for minutes. Stored as a hash. */
-import { challengeLifetimeMs, challengesMax } from "../limits/sign-in.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { type KeyRing, sha256 } from "../platform/secrets.ts";
 import { keyedHash } from "./sign-in-throttle.ts";
+
+/**
+ * Lifetime of a passkey challenge: enough to find a telephone and its cable
+ * (https://www.w3.org/TR/webauthn-3/#sctn-timeout-recommended-range).
+ */
+export const challengeLifetimeMs = 5 * 60_000;
+// Unanswered challenges of one address or one sign-in within that time: an office that begins and gives up.
+const challengesMax = 30;
 
 // Twice the length that the specification requires (https://www.w3.org/TR/webauthn-3/#sctn-cryptographic-challenges).
 const challengeBytes = 32;

@@ -1,11 +1,13 @@
 /**
  * Links by which a member chooses a new password: created by an operator, valid once and for an hour. Stored as a hash.
  */
-import { passwordResetLifetimeMs } from "../limits/sign-in.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import type { Member } from "./members.ts";
+
+// Lifetime of an operator's link to choose a new password: its recipient waits for it.
+const passwordResetLifetimeMs = 60 * 60_000;
 
 const tokenBytes = 32;
 

@@ -1,8 +1,14 @@
 /** Slows down password guessing: each count waits longer after every failure beyond the first few. */
-import { freeSignInFailures, signInFailuresLifetimeMs, signInWaitMs } from "../limits/sign-in.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { deriveKey, hmacSha256, type KeyRing } from "../platform/secrets.ts";
+
+// Failures before the first wait: of an account, for mistyped passwords; of an address, for an office behind one.
+const freeSignInFailures = { account: 5, address: 30 } as const;
+// Longest wait between two attempts: about a hundred guesses a day at one account, and not long for its owner.
+const signInWaitMs = 15 * 60_000;
+/** Time for which failures count after the last of them; then they are removed. */
+export const signInFailuresLifetimeMs = 24 * 60 * 60_000;
 
 /** The storage of failures, and the key ring for the hashed names of counts. */
 export type ThrottleContext = { readonly accounts: Queryable; readonly sealing: KeyRing };

@@ -2,11 +2,23 @@
  * Signed-in browsers: each has a token, stored as a hash, which expires, or is ended by its member or with a new
  * password.
  */
-import { earlierTokenMs, freshSignInMs, lastSeenEveryMs, signInIdleMs, signInLifetimeMs } from "../limits/sign-in.ts";
+import { signInLifetimeMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import type { Member, MemberRole } from "./members.ts";
+
+const minute = 60_000;
+
+// Longest idle time of a sign-in: a page idle over a long lunch is still signed in, one idle over an afternoon is not.
+const signInIdleMs = 3 * 60 * 60_000;
+// Longest age of the proof of identity for changes of keys, gateways and roles: the length of one task.
+const freshSignInMs = 15 * minute;
+// Precision of a sign-in's last use: a write for every call would not be more useful.
+const lastSeenEveryMs = minute;
+// Time for which the previous token is still accepted after a proof, for calls that were in progress when it was
+// replaced.
+const earlierTokenMs = 10_000;
 
 // Beyond guessing, as any key of 256 bits.
 const tokenBytes = 32;

@@ -1,7 +1,12 @@
 /** Removes lapsed sign-in data, sign-ins and invitations that ended long ago, and the oldest audit rows. */
-import { auditRetentionMs, endedSignInRetentionMs } from "../limits/retention.ts";
-import { signInFailuresLifetimeMs, signInSweepRows } from "../limits/sign-in.ts";
+import { auditRetentionMs } from "../limits.ts";
 import type { Database, Statement } from "../platform/database.ts";
+import { signInFailuresLifetimeMs } from "./sign-in-throttle.ts";
+
+// Ended sign-ins, invitations and password links: a month to trace access.
+const endedSignInRetentionMs = 31 * 24 * 60 * 60_000;
+// Rows that one statement removes: it takes milliseconds, and the next one goes on.
+const signInSweepRows = 1_000;
 
 const removeFailures: Statement = {
   name: "remove_old_sign_in_failures",

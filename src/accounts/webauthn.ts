@@ -1,7 +1,7 @@
 /** Options for passkeys and verification of their answers: by WebAuthn, with user verification required. */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from "@simplewebauthn/server";
-import { challengeLifetimeMs } from "../limits/sign-in.ts";
 import type { Member } from "./members.ts";
+import { challengeLifetimeMs } from "./passkey-challenges.ts";
 import type { HeldPasskey, NewPasskey, Passkey } from "./passkeys.ts";
 
 /** The site that requests passkeys: they are created for its host name, and answer to its origin only. */

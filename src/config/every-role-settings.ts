@@ -1,5 +1,5 @@
 /** The settings that most roles read, and those of the sandbox and of the commands. */
-import { databaseConnectionsBounds } from "../limits/databases.ts";
+import { databaseConnectionsMax } from "../limits.ts";
 import {
   addressRanges,
   oneOf,
@@ -12,6 +12,10 @@ import {
   wholeNumber,
   withDefault,
 } from "../platform/setting.ts";
+
+// Bounds of connections to one database: below four, a listener and a slow statement leave none; above two hundred,
+// PostgreSQL spends its time on switching.
+const databaseConnectionsBounds = { min: 4, default: databaseConnectionsMax, max: 200 } as const;
 
 /** Roles with the same settings of the service. */
 export const serviceRoles: readonly SettingReaderRole[] = ["edge", "worker", "dashboard"];

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { unclassifiedCodeCharactersMax, unclassifiedCodesMax } from "../limits/gateways.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import { countUnclassified, listUnclassifiedCodes } from "./unclassified-codes.ts";
+
+const unclassifiedCodeCharactersMax = 100;
+const unclassifiedCodesMax = 500;
 
 const unclassified = "4000000000005209";
 

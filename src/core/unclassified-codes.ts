@@ -3,9 +3,14 @@
  * stop.
  */
 import type { Declined } from "../gateways/declines.ts";
-import { unclassifiedCodeCharactersMax, unclassifiedCodesMax } from "../limits/gateways.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { Attempt } from "./entities.ts";
+
+// Longest stored part of an unclassified code: the longest of any gateway's tables has 60 characters.
+const unclassifiedCodeCharactersMax = 100;
+// Codes of one gateway that are counted separately and listed for a merchant: a person reads no more, and no gateway
+// has as many.
+const unclassifiedCodesMax = 500;
 
 /** An unclassified code that has stopped attempts of a merchant. */
 export type UnclassifiedCode = {

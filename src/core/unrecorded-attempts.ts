@@ -4,7 +4,6 @@
  * every gateway has answered.
  */
 import type { LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
-import { unrecordedAlarmMs, unrecordedNotificationWaitMs, unrecordedRepeatMs } from "../limits/restore.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import {
@@ -23,6 +22,16 @@ import { lockSession } from "./lease.ts";
 import { loadSession } from "./session-with-attempts.ts";
 import { findVoidRefusal } from "./stored-notifications.ts";
 import { openWorkItem } from "./work-items.ts";
+
+const minute = 60_000;
+
+// Pause before gateways are called again after a void whose notification is awaited: it arrives within a second or two,
+const unrecordedNotificationWaitMs = 2_000;
+// and after any other inconclusive answer: a gateway that is down stays so for minutes.
+const unrecordedRepeatMs = minute;
+// Time after which an alarm reports that a gateway gives no answer: every notification that is sent has arrived by
+// then.
+const unrecordedAlarmMs = 5 * minute;
 
 /** A gateway's answer about an attempt. `awaited`: a better answer will come soon, by notification or the next look-up. */
 type AttemptAnswer = {

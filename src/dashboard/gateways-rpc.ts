@@ -9,11 +9,13 @@ import {
 } from "../../gen/dashboard/v1/gateways_pb.ts";
 import { type Forwarding, whyNotForwardable } from "../card-vault/card-vault.ts";
 import { type Connector, gateways } from "../gateways/connector.ts";
-import { healthWindowMs } from "../limits/routing.ts";
 import { encodeId } from "../platform/ids.ts";
 import { loadConnectionHealth } from "../reporting/gateway-health.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { scopedContextOf } from "./rpc-context.ts";
+
+// Period of a gateway's current health.
+const healthWindowMs = 60 * 60_000;
 
 /** The rpcs that list the gateways an account can be connected at, and the health of the connected ones. */
 export function createGatewayService({

@@ -10,13 +10,15 @@ import {
   SetUpStep,
   type TodaySchema,
 } from "../../gen/dashboard/v1/home_pb.ts";
-import { dayLongestMs } from "../limits/dashboard.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type Alerts, type DayInCurrency, loadAlerts, loadDay, loadSetUp, type SetUp } from "../reporting/alerts.ts";
 import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { amountMessage, momentOf } from "./payment-messages.ts";
 import { scopedContextOf } from "./rpc-context.ts";
+
+// Longest day that a caller may request: with a change of its time zone, and a wrong clock.
+const dayLongestMs = 48 * 60 * 60_000;
 
 /** The rpc of the home page. */
 export function createHomeService({ runtime }: Pick<DashboardParts, "runtime">): ServiceImpl<typeof HomeService> {

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
 import { type MadePayment, makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
-import { alertRows } from "../limits/dashboard.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+
+const alertRows = 10;
 
 let dashboard: DashboardFixture;
 let client: DashboardClient;

@@ -14,7 +14,6 @@ import type { Role } from "../../gen/dashboard/v1/role_pb.ts";
 import { countInvitationsOfADay, type Invitation, invite, revokeInvitation } from "../accounts/invitations.ts";
 import { listTeam, normalizeEmail } from "../accounts/members.ts";
 import { findMerchant } from "../accounts/merchants.ts";
-import { invitationsADayMax, invitationsOfAddressMax, invitationsPauseMs } from "../limits/sign-in.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import type { Secret } from "../platform/secrets.ts";
@@ -22,6 +21,13 @@ import type { DashboardParts } from "./dashboard-parts.ts";
 import { writeInvitation } from "./invitation-text.ts";
 import { invitationMessage, roleOfMessage } from "./member-messages.ts";
 import { merchantContextOf } from "./rpc-context.ts";
+
+// Invitations of one merchant in a day, each an unsolicited mail: a large team joins in one day.
+const invitationsADayMax = 50;
+// Invitations to one address, each a mail to the same person: for a lost mail, or a wrong role.
+const invitationsOfAddressMax = 5;
+// Time after which a refused inviter may retry: the oldest invitation may be a day old by then.
+const invitationsPauseMs = 60 * 60_000;
 
 type InvitationRpcs = Pick<
   ServiceImpl<typeof MemberService>,

@@ -44,11 +44,13 @@ import {
   writeCreation,
   writeRequest,
 } from "../accounts/webauthn.ts";
-import { passkeysMax } from "../limits/sign-in.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { addressOf, auditEntry, browserMarkOf, enter, keepProof, type SignInParts } from "./enter.ts";
 import { rpcContextOf } from "./rpc-context.ts";
+
+// Passkeys of a member: a few devices and their successors.
+const passkeysMax = 20;
 
 type PasskeyRpcs = ServiceImpl<typeof PasskeyService>;
 

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Authenticator, type Lie } from "../dev/testing/dashboard/authenticator.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
-import { passkeysMax } from "../limits/sign-in.ts";
 import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+
+const passkeysMax = 20;
 
 const origin = "https://dashboard.example.com";
 

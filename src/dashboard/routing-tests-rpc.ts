@@ -13,7 +13,6 @@ import {
 import { signPageToken, verifyPageToken } from "../core/page-token.ts";
 import { findRoutingRule, type RuleContent } from "../core/routing-rules.ts";
 import { type Connection, listConnections } from "../gateways/connections.ts";
-import { whatIfDaysDefault, whatIfExamples, whatIfSessionsMax, whatIfSliceSessions } from "../limits/routing.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isCurrency } from "../platform/money.ts";
@@ -26,6 +25,15 @@ import type { DashboardParts } from "./dashboard-parts.ts";
 import { amountMessage } from "./payment-messages.ts";
 import { connectionOf, failoverOf, nameIn } from "./routing-messages.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
+
+// Sessions that one call of the what-if reads: some tens of milliseconds, so the page shows progress.
+const whatIfSliceSessions = 2_000;
+// Sessions of a whole what-if: enough for steady shares of a percent, and done in a second or two.
+const whatIfSessionsMax = 10_000;
+// Default range of a what-if in days: a week has each weekday once.
+const whatIfDaysDefault = 7;
+// Payments that each slice shows as examples: a person reads no more.
+const whatIfExamples = 10;
 
 const dayMs = 24 * 60 * 60_000;
 

@@ -2,7 +2,7 @@
  * The cookies of a sign-in token and of a browser's mark: for this host only, unreadable by scripts, not sent from
  * other sites.
  */
-import { knownBrowserLifetimeMs, signInLifetimeMs } from "../limits/sign-in.ts";
+import { knownBrowserLifetimeMs, signInLifetimeMs } from "../limits.ts";
 import type { Secret } from "../platform/secrets.ts";
 
 // Browsers accept a name with this prefix only if the cookie is Secure, host-only and for all paths (RFC 6265bis,

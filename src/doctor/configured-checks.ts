@@ -1,8 +1,10 @@
 /** Checks the merchants' configuration: endpoints that get nothing, and gateways' accounts that no payment can use. */
-import { endpointFailingSecondsMax, namedMax } from "../limits/doctor.ts";
 import type { Queryable } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
-import { type Finding, ok, warning } from "./finding.ts";
+import { type Finding, namedMax, ok, warning } from "./finding.ts";
+
+// Longest failure of an endpoint: a wrong URL is found in an hour, and retries go on for days.
+const endpointFailingSecondsMax = 3_600;
 
 const selectEndpoints = {
   name: "examine_endpoints",

@@ -1,12 +1,11 @@
 /** Checks a database: its connection, login, schema, durability and room for connections. */
 import { Pool } from "pg";
-import { clockDifferenceMaxMs, examinationTimeoutMs } from "../limits/doctor.ts";
 import { beforeBaseline, isBeforeBaseline } from "../migrations/schema-error.ts";
 import { type DatabaseKind, schemaHistory } from "../migrations/schema-history.ts";
 import { Database } from "../platform/database.ts";
 import { databaseLogin, parseDatabaseAddress } from "../platform/database-address.ts";
 import type { Secret } from "../platform/secrets.ts";
-import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
+import { clockDifferenceMaxMs, examinationTimeoutMs, type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
 import { examineGuards } from "./guard-checks.ts";
 
 /** A database as the settings name it. */

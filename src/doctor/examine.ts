@@ -2,7 +2,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Config, EnvironmentConfig, Role } from "../config/checked-config.ts";
 import { inspectConfig } from "../config/config.ts";
-import { areaTimeoutMs, progressAfterMs } from "../limits/doctor.ts";
 import type { Database } from "../platform/database.ts";
 import { parseDatabaseAddress } from "../platform/database-address.ts";
 import type { Secret } from "../platform/secrets.ts";
@@ -15,6 +14,13 @@ import { examineNats } from "./nats-checks.ts";
 import { examineNotifications } from "./notification-checks.ts";
 import { examineCertificateFiles, examineOrigins } from "./origin-checks.ts";
 import { examineWork } from "./work-checks.ts";
+
+const second = 1_000;
+
+// Timeout of one area: several requests to one server that each just answers in time, without delaying the other areas.
+const areaTimeoutMs = 30 * second;
+// Time after which progress is shown.
+const progressAfterMs = 2 * second;
 
 /** The subject of an examination. */
 export type Subject = {

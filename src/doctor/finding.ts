@@ -1,5 +1,20 @@
 /** The findings of an examination: one line each, and a remedy if something is not in order. PURE. */
 
+const second = 1_000;
+
+/**
+ * Timeout of one examination: a server on the same network answers in milliseconds; one that takes this long is
+ * practically gone.
+ */
+export const examinationTimeoutMs = 5 * second;
+/**
+ * Largest difference of clocks: times of tokens and leases are compared across machines, and all of them last many
+ * seconds.
+ */
+export const clockDifferenceMaxMs = second;
+/** Most findings of one kind that are named; more say nothing new. */
+export const namedMax = 5;
+
 /** The result of one check. */
 export type Finding = {
   readonly state: "OK" | "WARNING" | "PROBLEM";

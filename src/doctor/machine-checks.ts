@@ -1,11 +1,14 @@
 /** Checks this machine and the mail server: room on the disk, and a mail server that accepts mail. */
 import { statfs } from "node:fs/promises";
-import { diskBytesMin } from "../limits/doctor.ts";
 import { Mailer } from "../platform/mail.ts";
 import type { MailServer } from "../platform/mail-server.ts";
 import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
 
 const mebibyte = 1024 ** 2;
+
+// Least free disk space: `warn` has room for a day's events and a week's log; `problem` is close to a full disk, on
+// which a server stops.
+const diskBytesMin = { warn: 1_024 * mebibyte, problem: 100 * mebibyte } as const;
 
 /** Checks the disk of a demo's databases and messages. */
 export async function examineDisk(folder: string | undefined): Promise<Finding[]> {

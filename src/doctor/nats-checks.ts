@@ -2,9 +2,8 @@
 import type { EnvironmentConfig } from "../config/checked-config.ts";
 import { StreamRefused } from "../events/stream-refused.ts";
 import { eventStreamOf, findStreamFaults } from "../events/streams.ts";
-import { examinationTimeoutMs } from "../limits/doctor.ts";
 import { enter } from "../platform/nats.ts";
-import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
+import { examinationTimeoutMs, type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
 
 type Examined = Pick<EnvironmentConfig, "name" | "nats">;
 type Connection = Awaited<ReturnType<typeof enter>>;

@@ -2,8 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Pool } from "pg";
-import { examinationTimeoutMs } from "../limits/doctor.ts";
-import { type Finding, ok, problem } from "./finding.ts";
+import { examinationTimeoutMs, type Finding, ok, problem } from "./finding.ts";
 
 /** Listens through `direct`, as a worker does, and sends through `pooled`, as every process does. */
 export async function examineNotifications(

@@ -8,9 +8,12 @@ import { connect as connectTcp, isIP } from "node:net";
 import { connect as connectTls, type DetailedPeerCertificate, type PeerCertificate } from "node:tls";
 import type { VaultSettings } from "../card-vault/vault-settings.ts";
 import type { Config } from "../config/checked-config.ts";
-import { certificateDaysMin, clockDifferenceMaxMs, examinationTimeoutMs } from "../limits/doctor.ts";
 import { isLoopback } from "../platform/database-address.ts";
-import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
+import { clockDifferenceMaxMs, examinationTimeoutMs, type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
+
+// Shortest remaining validity of a certificate: they are renewed a month before their end; two weeks before, a person
+// has to find out why not.
+const certificateDaysMin = 14;
 
 const dayMs = 86_400_000;
 const headerSecondMs = 1_000;

@@ -1,18 +1,18 @@
 /** Checks the work of an environment: its clock, workers, backlogs, and states that must never occur. */
 
 import { loadWebhookFigures } from "../events/webhook-figures.ts";
-import {
-  auditedSessions,
-  backlogAges,
-  clockDifferenceMaxMs,
-  namedMax,
-  workerSilenceSecondsMax,
-} from "../limits/doctor.ts";
 import { findUnconfirmedTimeline } from "../oversight/declare-restore.ts";
 import { loadRecoveryFigures } from "../oversight/recovery-figures.ts";
 import type { Queryable } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
-import { type Finding, ok, problem, warning } from "./finding.ts";
+import { clockDifferenceMaxMs, type Finding, namedMax, ok, problem, warning } from "./finding.ts";
+
+// Sessions that the doctor audits, newest first: the worker audits all of them.
+const auditedSessions = 500;
+// Ages of a backlog: an event is sent within a second of its payment; the sweep sends it after a minute at the latest.
+const backlogAges = { warnSeconds: 60, problemSeconds: 300 } as const;
+// Longest silence of workers: a worker audits every 50 seconds.
+const workerSilenceSecondsMax = 300;
 
 const selectClock = {
   name: "examine_app_clock",

@@ -4,7 +4,6 @@ import { createServiceImplSpec } from "@connectrpc/connect";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
-import { userAgentCharactersMax } from "../limits/gateways.ts";
 import { bodyBytesMax, requestTimeoutMs } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { requireSoundHead } from "../platform/http-head.ts";
@@ -27,6 +26,9 @@ import { type AnyRequest, beginRequest, requestIdOf, setAnswerHeaders } from "./
 import type { LimitFields } from "./request-limits/limit-fields.ts";
 import { createRpcAdapter } from "./rpc-adapter.ts";
 import { serveWidget } from "./widget-files.ts";
+
+// Longest part of a browser's user agent that gateways get: the longest in use have some 250 characters.
+const userAgentCharactersMax = 500;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<boolean> | boolean;
 

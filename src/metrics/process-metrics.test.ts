@@ -1,6 +1,5 @@
 import { createServer } from "node:http";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { refreshWaitMs } from "../limits/metrics.ts";
 import type { DomainErrorCode } from "../platform/errors.ts";
 import { addProcessFigures, createProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
 import { startMetrics } from "./start-metrics.ts";
@@ -174,7 +173,7 @@ describe("startMetrics()", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const reading = read("/metrics");
     await requested.promise;
-    await vi.advanceTimersByTimeAsync(refreshWaitMs);
+    await vi.advanceTimersByTimeAsync(6_000);
     const { status, text } = await reading;
     expect(status).toBe(200);
     expect(text.match(ofTest)).toBeNull();

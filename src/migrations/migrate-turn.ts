@@ -1,9 +1,13 @@
 /** Lets only one process at a time migrate a database. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Client } from "pg";
-import { migrateTurnMs, migrateTurnWaitMs } from "../limits/migrations.ts";
 import { databaseLogin } from "../platform/database-address.ts";
 import { SchemaError } from "./schema-error.ts";
+
+// Interval at which the end of another `migrate` is checked.
+const migrateTurnMs = 250;
+// Longest wait for another `migrate`: an index on a table of a hundred million rows takes minutes.
+const migrateTurnWaitMs = 60 * 60_000;
 
 // Any two numbers that nothing else locks. They must never change, or an old and a new program could run at once.
 const lock = [18_261, 1] as const;

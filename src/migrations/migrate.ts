@@ -4,12 +4,21 @@ import { type Constructor, MikroORM } from "@mikro-orm/core";
 import { Migration, Migrator } from "@mikro-orm/migrations";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
 import { escapeIdentifier } from "pg";
-import { migrationLockTries, migrationLockWaitMs, migrationPauseMs } from "../limits/migrations.ts";
 import { databaseTls } from "../platform/database-address.ts";
 import { limitSessionsOf } from "../platform/session-limits.ts";
 import { inTurn } from "./migrate-turn.ts";
 import { beforeBaselineError, isBeforeBaseline, SchemaError } from "./schema-error.ts";
 import { type DatabaseKind, type SqlFile, schemaHistory } from "./schema-history.ts";
+
+const second = 1_000;
+
+// Longest wait of a migration for a table: all later statements wait behind it, so payments have to survive it
+// (statements wait for 5 s) and customers should hardly notice it.
+const migrationLockWaitMs = second;
+// Pause between two attempts, in which the statements that waited behind the first one go on.
+const migrationPauseMs = second;
+// Attempts for one lock: within a minute a payment's transaction is long over, so a person or a report holds the table.
+const migrationLockTries = 30;
 
 // The service never deletes a session, an attempt or an event. Triggers keep young rows of the audit trail and open
 // orphaned authorizations. The vault keeps nothing.

@@ -4,8 +4,14 @@ import { attemptIdOf, openAttempt, recordCaptureOrdered, recordHeld, recordUnkno
 import { decideAttempt } from "../core/decisions.ts";
 import type { Attempt, PlannedConnection } from "../core/entities.ts";
 import { loadSession } from "../core/session-with-attempts.ts";
-import { declareSliceSessions, unrecordedCheckAfterMs } from "../limits/restore.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+
+// Time from a restore to the first look-up at the gateways: an authorization that was sent just before the database was
+// lost has been executed by then, or never will be.
+const unrecordedCheckAfterMs = 60_000;
+// Sessions that are put in doubt in one transaction: about a second of work (5,000 took 0.2 s). Smaller slices would
+// sort the waiting sessions too often, because the next slice is selected among them.
+const declareSliceSessions = 20_000;
 
 // A session that was not submitted at the backup may have been paid since. It is treated as submitted, so it cannot be
 // submitted again. The deadline has passed, so no new attempt is made. A lapsed lease lets recovery resume it.

@@ -22,13 +22,6 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import {
-  collectorTimeoutMs,
-  lastSpansWaitMs,
-  spansSentEveryMs,
-  spansSentMax,
-  spansWaitingMax,
-} from "../limits/telemetry.ts";
 import type { Logger } from "./log.ts";
 import {
   attributesOf,
@@ -40,6 +33,17 @@ import {
   type Tracing,
   traceIdOf,
 } from "./telemetry.ts";
+
+// Most waiting spans; further ones are dropped while the collector is away. Some 2 KB each, so 16 MB.
+const spansWaitingMax = 8_192;
+// Spans of one request to the collector: below its default limit of 4 MB.
+const spansSentMax = 512;
+// Longest age of a span before it is sent: a trace is complete a few seconds after its payment.
+const spansSentEveryMs = 2_000;
+// Timeout of one request to the collector, including retries. Shorter than a stop may take.
+const collectorTimeoutMs = 5_000;
+// Longest wait of a stopping process for its last spans, within the 20 s that a stop may take.
+const lastSpansWaitMs = 2_000;
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
 

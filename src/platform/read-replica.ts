@@ -2,10 +2,14 @@
  * Reads that may be some seconds old: lists, search, analytics. They go to a streaming replica while it answers and
  * keeps up, and to the database itself otherwise. No payment decision reads here.
  */
-import { replicaLagMaxMs, replicaLookEveryMs } from "../limits/databases.ts";
 import { type Database, isDatabaseDown, type Queryable, type Reads, type Statement, type Tx } from "./database.ts";
 import type { Logger } from "./log.ts";
 import { type Loop, runLoop } from "./loop.ts";
+
+// Interval at which a read replica is compared with its database: one statement on each.
+const replicaLookEveryMs = 5_000;
+// Largest lag of a read replica: an older list misleads a person who looks for a recent payment.
+const replicaLagMaxMs = 30_000;
 
 /**
  * `unchecked`: not known yet to have reached the position that we have seen on the database itself. Only an `in_use`

@@ -10,7 +10,6 @@ import { requestFactsKey } from "../dashboard/request-facts.ts";
 import { createDashboardRoutes, dashboardServices } from "../dashboard/routes.ts";
 import { bundlePage } from "../dashboard/ui/bundle.ts";
 import { renderError, toDomainError } from "../edge/error-mapping.ts";
-import { signInSweepEveryMs } from "../limits/sign-in.ts";
 import { internalConnections } from "../limits.ts";
 import { createClientAddressOf } from "../platform/client-address.ts";
 import { HttpDrain } from "../platform/http-drain.ts";
@@ -18,6 +17,9 @@ import { runLoop } from "../platform/loop.ts";
 import { Readiness } from "../platform/readiness.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { dashboardParts, databasesAnswer, type Installation, type Running } from "./installation.ts";
+
+// Interval at which expired rows are removed.
+const signInSweepEveryMs = 10 * 60_000;
 
 // It has many services and more RPCs: the service is enough to identify a slow page.
 const dashboardRoutes = [...dashboardServices.map(({ name }) => name), "SignInService", "page", "probe"];

@@ -26,7 +26,6 @@ import { listenForOutbox } from "../events/outbox-signals.ts";
 import type { SeenAttempt } from "../events/seen-attempt.ts";
 import { StreamWatch } from "../events/stream-watch.ts";
 import { startWebhookWorker } from "../events/webhook-worker.ts";
-import { retentionSweepEveryMs } from "../limits/retention.ts";
 import { internalConnections } from "../limits.ts";
 import { createProcessMetrics, type ProcessMetrics } from "../metrics/process-metrics.ts";
 import { sampleWebhooksOnce } from "../metrics/sample-webhooks.ts";
@@ -56,6 +55,9 @@ import { sweepOldRowsOnce } from "../retention/sweep-old-rows.ts";
 import { version } from "../version.ts";
 import { buildEnvironment, type Environment } from "./environment.ts";
 import { openDatabase } from "./open-database.ts";
+
+// Interval of the sweep: a day more or less makes no difference.
+const retentionSweepEveryMs = 60 * 60_000;
 
 /** Something that runs until it is closed; closing waits for the work in flight. */
 export type Running = { close(): Promise<void> };

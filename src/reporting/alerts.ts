@@ -3,22 +3,30 @@
  */
 
 import { itemColumns, type WorkItem } from "../core/work-items.ts";
-import {
-  alertRows,
-  cardNumberWindowMs,
-  clockSkewMs,
-  orderRefsChecked,
-  paidTwiceWindowMs,
-  sessionLongestMs,
-  successesChecked,
-  todayCounted,
-  troubleWindowMs,
-  unhealthy,
-} from "../limits/dashboard.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
-import { type ConnectionHealth, loadConnectionHealth } from "./gateway-health.ts";
-import { firstIdAt } from "./past-payments.ts";
+import { type ConnectionHealth, loadConnectionHealth, sessionLongestMs } from "./gateway-health.ts";
+import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 import { isLikeCardNumber } from "./shown-order-ref.ts";
+
+const hour = 60 * 60_000;
+
+// Period of the home page's recent failures.
+const troubleWindowMs = hour;
+// Time for which two successes for one order reference are shown: a long weekend.
+const paidTwiceWindowMs = 72 * hour;
+// Newest successes that are checked for a second one.
+const successesChecked = 10_000;
+// Newest payments whose order references are checked for card numbers: 20 ms of reading, and one in this many is
+// enough.
+const orderRefsChecked = 10_000;
+// Time for which a card number in an order reference is reported: until it is fixed, and over a long weekend.
+const cardNumberWindowMs = 72 * hour;
+// Payments of a day that are added up: 100 ms of reading.
+const todayCounted = 100_000;
+// A gateway is unhealthy when at least this share of at least this many attempts were not processed.
+const unhealthy = { attemptsMin: 5, share: 0.2 } as const;
+// Lines of one kind on the home page; the list shows more.
+const alertRows = 10;
 
 /** Several payments that took money for one order reference. */
 type PaidTwice = { readonly orderRef: string; readonly lastAt: Date; readonly lastId: string };

@@ -1,10 +1,14 @@
 /** Recent health of a merchant's connections, from the rows of their attempts. */
 
 import { noCardBeginnings } from "../core/next-step.ts";
-import { sessionLongestMs } from "../limits/dashboard.ts";
-import { healthSessionsMax } from "../limits/routing.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { firstIdAt } from "./past-payments.ts";
+
+/** Longest time from the creation of a session to its last attempt: a day until it is submitted, and then recovery. */
+export const sessionLongestMs = 25 * 60 * 60_000;
+// Most sessions, newest first, from which a gateway's health is read: these give a steady figure for a merchant with
+// more in an hour.
+const healthSessionsMax = 5_000;
 
 /** One connection's answers, for attempts that reached its gateway or were meant to. */
 export type ConnectionHealth = {

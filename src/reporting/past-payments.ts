@@ -5,6 +5,9 @@ import { noCardBeginnings } from "../core/next-step.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import type { PastAnswer, PastAttempt } from "./what-if.ts";
 
+/** Largest difference between the clock of ids and the clock of rows. */
+export const clockSkewMs = 5 * 60_000;
+
 /** A past session. Without an end or a submission it is not yet a payment. */
 export type PastSession = {
   readonly id: string;

@@ -4,8 +4,7 @@
  */
 
 import type { SessionStatus } from "../core/entities.ts";
-import { clockSkewMs } from "../limits/dashboard.ts";
-import { firstIdAt } from "./past-payments.ts";
+import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 
 /** The filters of a list; each is undefined for any. */
 export type PaymentFilter = {

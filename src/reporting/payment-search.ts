@@ -1,9 +1,13 @@
 /** Finds payments by an id of ours, a gateway's reference, an order reference or its beginning. */
-import { clockSkewMs, searchRows, settledWithinMs } from "../limits/dashboard.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { decodeId, type IdPrefix } from "../platform/ids.ts";
-import { firstIdAt } from "./past-payments.ts";
+import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 import { findByOrderRefPrefix, type ListedPayment, listedColumns } from "./payment-list.ts";
+
+// Payments that a search shows for a beginning of order references: one screen.
+const searchRows = 20;
+// Time within which almost every submitted payment has settled: several time budgets.
+const settledWithinMs = 5 * 60_000;
 
 /** The identifier by which a payment was found. */
 type FoundBy =

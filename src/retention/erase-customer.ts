@@ -2,9 +2,13 @@
  * Erases a customer's e-mail address on request. Only sessions contain it: events, webhooks, gateway notifications,
  * stored first answers, logs and NATS never do (docs/security.md lists what else may).
  */
-import { erasureSliceSessions, erasureSlicesMax } from "../limits/erasure.ts";
 import type { Statement, Transacting, Tx } from "../platform/database.ts";
 import { deriveKey, hmacSha256, type KeyRing } from "../platform/secrets.ts";
+
+// Sessions that one statement checks: it takes milliseconds, and locks the changed rows no longer.
+const erasureSliceSessions = 5_000;
+// Slices of one call: a second or two, far below the deadline of a call.
+const erasureSlicesMax = 20;
 
 /** The result of a call, with the last session that it checked where there are more. */
 export type Erased = {

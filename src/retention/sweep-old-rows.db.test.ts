@@ -9,7 +9,7 @@ import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sweepSignInsOnce } from "../accounts/sweep-sign-ins.ts";
 import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
-import { auditRetentionMs } from "../limits/retention.ts";
+import { auditRetentionMs } from "../limits.ts";
 import { schemaHistory } from "../migrations/schema-history.ts";
 import { Database } from "../platform/database.ts";
 import { systemRuntime } from "../platform/runtime.ts";

@@ -1,17 +1,24 @@
 /**
  * Removes an environment's rows after their retention period, where nothing else removes them. Payments and their
- * events are not among them.
+ * events are not among them. docs/security.md has the periods of all tables.
  */
-import {
-  auditRetentionMs,
-  countsRetentionMs,
-  endpointAlertRetentionMs,
-  notificationRetentionMs,
-  orphanedAuthorizationRetentionMs,
-  reconciliationRetentionMs,
-  retentionSweepRows,
-} from "../limits/retention.ts";
+import { auditRetentionMs } from "../limits.ts";
 import type { Database, Statement } from "../platform/database.ts";
+
+const day = 24 * 60 * 60_000;
+
+// Rows that one statement removes: it takes milliseconds, and the next one goes on.
+const retentionSweepRows = 1_000;
+// Counts of payments: the longest range of the analytics, and two days for the edges of time zones.
+const countsRetentionMs = 1_098 * day;
+// Processed gateway notifications: longer than a chargeback may take (540 days from the payment).
+const notificationRetentionMs = 550 * day;
+// Orphaned authorizations that were voided: as long as the gateway notifications that explain them.
+const orphanedAuthorizationRetentionMs = 550 * day;
+// Reconciliation passes, one an hour: a quarter of a year shows a trend.
+const reconciliationRetentionMs = 92 * day;
+// Endpoint alerts.
+const endpointAlertRetentionMs = 400 * day;
 
 /** A table, the column from which its retention period runs, and a condition for rows that may be removed. */
 type Kept = { readonly table: string; readonly since: string; readonly forMs: number; readonly only?: string };

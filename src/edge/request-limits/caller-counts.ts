@@ -1,8 +1,11 @@
 /** Counts the calls of one session or one address in this process only: several processes multiply the bound. PURE. */
-import { requestCallersMax } from "../../limits/customers.ts";
 import { keepNewest } from "./keep-newest.ts";
 import type { Verdict } from "./request-counter.ts";
 import type { RequestLimit } from "./request-stock.ts";
+
+// Sessions, and addresses, that one process counts, some hundred bytes each; beyond this number the one idle for
+// longest is dropped.
+const requestCallersMax = 20_000;
 
 /** A token bucket for each subject, all of one size. */
 export class CallerCounts {

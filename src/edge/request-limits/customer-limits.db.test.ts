@@ -1,13 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type LimitedEdge, startLimitedEdge } from "../../dev/testing/edge/limited-edge.ts";
-import { addressRequestLimit, sessionRequestLimit } from "../../limits/customers.ts";
 import { requestLimitBounds } from "../../limits.ts";
 import { type EdgeFixture, startEdgeFixture } from "../edge.fixture.ts";
+
+const burstOf = { session: 20, address: 200 };
 
 type Session = { readonly sessionId: string; readonly clientSecret: string };
 
 // More than one address may use, so that the rest of it can be measured, and less than one address requests.
-const limit = { perSecond: requestLimitBounds.perSecond.default, burst: 1.5 * addressRequestLimit.burst };
+const limit = { perSecond: requestLimitBounds.perSecond.default, burst: 1.5 * burstOf.address };
 
 let edge: EdgeFixture;
 let limited: LimitedEdge;
@@ -63,8 +64,8 @@ describe("one customer's calls", () => {
     const [greedy, other] = (await openSessions(2)) as [Session, Session];
     const statuses = await statusesOf(2 * limit.burst, () => getCheckout(greedy));
     expect(countsOf(statuses)).toEqual({
-      200: sessionRequestLimit.burst,
-      429: 2 * limit.burst - sessionRequestLimit.burst,
+      200: burstOf.session,
+      429: 2 * limit.burst - burstOf.session,
     });
     const refused = await getCheckout(greedy);
     expect([refused.status, refused.headers.get("ratelimit-policy")]).toEqual([429, '"session";q=20;w=4']);
@@ -79,8 +80,8 @@ describe("one customer's calls", () => {
       sessions.map((session) => statusesOf(15, () => getCheckout(session, from("93.184.216.34")))),
     );
     expect(countsOf(statuses.flat())).toEqual({
-      200: addressRequestLimit.burst,
-      429: 39 * 15 - addressRequestLimit.burst,
+      200: burstOf.address,
+      429: 39 * 15 - burstOf.address,
     });
     const last = await getCheckout(newcomer, from("93.184.216.34"));
     expect([last.status, last.headers.get("ratelimit-policy")]).toEqual([429, '"address";q=200;w=4']);

@@ -2,7 +2,6 @@
  * The request limits of one environment in this process: each merchant is counted separately, by its backend and by its
  * customers.
  */
-import { addressRequestLimit, sessionRequestLimit } from "../../limits/customers.ts";
 import { requestBucketsMax, requestCredentialsMax } from "../../limits.ts";
 import { DomainError } from "../../platform/errors.ts";
 import { CallerCounts } from "./caller-counts.ts";
@@ -11,6 +10,14 @@ import { type CountedName, type LimitFields, limitFields } from "./limit-fields.
 import { RequestCounter, type Verdict } from "./request-counter.ts";
 import type { Grant, RequestLimit } from "./request-stock.ts";
 import type { Bucket } from "./shared-bucket.ts";
+
+// Calls that one process accepts from one session's customers, before they count against the merchant's limit. A page
+// reads twice, submits, and polls at most once a second, in some tabs; the burst is for a reloaded page.
+const sessionRequestLimit = { perSecond: 5, burst: 20 } as const;
+// Calls that one process accepts from one address, before they count against the merchant's limit. Strangers share an
+// address behind an office or a mobile carrier's gateway: fifty customers who wait for an outcome poll this often. Two
+// addresses use up a merchant's default limit.
+const addressRequestLimit = { perSecond: 50, burst: 200 } as const;
 
 /** Sets fields on the answer to the request that is being counted. */
 export type SetLimitHeaders = (fields: LimitFields) => void;

@@ -17,7 +17,7 @@ CREATE TABLE audit_entry (
 CREATE INDEX audit_entry_of_merchant ON audit_entry (merchant_id, id);
 CREATE INDEX audit_entry_of_member ON audit_entry (member_id, id) WHERE member_id IS NOT NULL;
 
--- Rows of more than three years may go; src/limits/retention.ts has the period too.
+-- Rows of more than three years may go; src/limits.ts has the period too.
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'DELETE' AND TG_TABLE_NAME = 'audit_entry' THEN

@@ -17,7 +17,7 @@ BEGIN
   IF changed <> 1 THEN RAISE EXCEPTION '%', otherwise USING ERRCODE = 'LL001'; END IF;
 END $$;
 
--- Of rows that never change. Rows of the audit trail of more than three years may go; src/limits/retention.ts has the period too.
+-- Of rows that never change. Rows of the audit trail of more than three years may go; src/limits.ts has the period too.
 CREATE FUNCTION app.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'DELETE' AND TG_TABLE_NAME = 'audit_entry' THEN

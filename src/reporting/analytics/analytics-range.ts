@@ -2,9 +2,16 @@
  * The range of a chart: days in a time zone, cut into points by PostgreSQL's own zones, and into stretches whose counts
  * are stored.
  */
-import { analyticsDaysMax, analyticsPointsMax, analyticsStepDays, countedMinutes } from "../../limits/analytics.ts";
 import type { Queryable, Statement } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
+import { countedMinutes } from "./counted-facts.ts";
+
+// Longest range in days, three years and the leap day: more is a report for a data warehouse.
+const analyticsDaysMax = 1_096;
+// Most points of a chart: a month of hours; a page of 1 000 pixels shows no more.
+const analyticsPointsMax = 800;
+// Ranges in days up to which an hour, or a day, is the default length of a point.
+const analyticsStepDays = { hour: 2, day: 120 } as const;
 
 /** Length of a point of a chart, in the calendar of its zone. Weeks begin on Monday. */
 export type PointLength = "hour" | "day" | "week";

@@ -2,10 +2,10 @@ import { Client, Pool } from "pg";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../dev/testing/postgres.ts";
-import { countedMinutes } from "../../limits/analytics.ts";
 import { Database } from "../../platform/database.ts";
 import { type AskedRange, cutRange } from "./analytics-range.ts";
 import { countSettledOnce } from "./count-settled.ts";
+import { countedMinutes } from "./counted-facts.ts";
 import { loadCounts } from "./load-counts.ts";
 import { forgetCounts, type SettledRow, storeSettled } from "./settled-rows.fixture.ts";
 

@@ -1,7 +1,14 @@
 /**
  * The counts of settled payments as SQL, for the stored counts and for payments that these do not include yet. PURE.
  */
-import { latencySteps } from "../../limits/analytics.ts";
+import { latencySteps } from "./latency-histogram.ts";
+
+/**
+ * Lengths of the stretches whose counts are stored, from midnight UTC on. Quarters of an hour, because since the year
+ * 2000 every zone differs from UTC by a whole number of them; six hours, so a day of any zone is nine stretches, not
+ * 24.
+ */
+export const countedMinutes = [15, 60, 360, 1440] as const;
 
 /** A table of counts, with its key columns and its sums. */
 export type CountedTable = {

@@ -2,13 +2,13 @@
  * Reads the counts of a merchant's settled payments, point by point: stored counts, and payments that were settled
  * since.
  */
-import { countedMinutes } from "../../limits/analytics.ts";
 import type { Reads, Statement } from "../../platform/database.ts";
 import { type CutRange, type Stretch, stretchesOf } from "./analytics-range.ts";
 import {
   type CountedTable,
   countedAttempts,
   countedDeclines,
+  countedMinutes,
   countedPayments,
   fence,
   summedHistogram,
