@@ -45,7 +45,7 @@ export type Claim = {
 export type Proved = { readonly member: Member; readonly proofVersion: number };
 
 /** The proved member, or the request for an app's code. */
-export type Proof = Proved | "code_needed";
+export type Proof = Proved | "codeNeeded";
 
 /**
  * Throws `invalid_sign_in` for a wrong claim, without saying which part, and `rate_limited` after many failures. The
@@ -72,7 +72,7 @@ export async function proveMember(context: ProofContext, claim: Claim): Promise<
     throw refused();
   }
   if (address) await returnAttempt(context, address);
-  if (verdict !== "code_needed") await forgetTries(context, throttled);
+  if (verdict !== "codeNeeded") await forgetTries(context, throttled);
   return verdict;
 }
 
@@ -92,7 +92,7 @@ export async function proveAgain(
     await noteRefusal(context, { claim, member, action: "ProofRefused" }, { throttled, failures });
     throw refused();
   }
-  if (verdict !== "code_needed") await forgetTries(context, throttled);
+  if (verdict !== "codeNeeded") await forgetTries(context, throttled);
   return verdict;
 }
 
@@ -104,7 +104,7 @@ async function check(
   const isRight = await verifyPassword(password, member?.passwordHash, hasher);
   if (!isRight || member === undefined) return "wrong";
   if (member.totpSealed !== null) {
-    if (code === "") return "code_needed";
+    if (code === "") return "codeNeeded";
     const step = stepOfCode(context, { memberId: member.id, sealed: member.totpSealed, code });
     if (step === undefined || !(await useCode(context.accounts, member.id, step))) return "wrong";
   }

@@ -45,7 +45,7 @@ export function acceptInvitationRpc(parts: SignInParts) {
     const proof = isNew
       ? undefined
       : await proveMember(parts.proving, claimOf(parts, context, { ...request, email: invitation.email }));
-    if (proof === "code_needed") return create(AcceptInvitationResponseSchema, { codeNeeded: true });
+    if (proof === "codeNeeded") return create(AcceptInvitationResponseSchema, { codeNeeded: true });
     const proved = proof ?? { member: newMember(parts, request, invitation), proofVersion: 0 };
     const { member } = proved;
     const { email } = invitation;

@@ -24,9 +24,12 @@ const actionsOf = async (cookie: string) =>
   (await signIns(cookie).listAccountEvents({})).entries.map(({ action }) => action);
 const guess = (name: string) => signIns().signIn({ email: `${name}@example.com`, password: "a guess" });
 
-type Row = { action: string; subject: string; merchant_id: string | null; after: { failures: number } | null };
+type Row = { action: string; subject: string; merchantId: string | null; after: { failures: number } | null };
 const rowsAbout = (memberId: string) =>
-  dashboard.accountRows<Row>("SELECT * FROM audit_entry WHERE subject = $1 ORDER BY id", [memberId]);
+  dashboard.accountRows<Row>(
+    `SELECT action, subject, merchant_id AS "merchantId", after FROM audit_entry WHERE subject = $1 ORDER BY id`,
+    [memberId],
+  );
 
 describe("account events", () => {
   it("are shown to the member and to the owners of their merchants only", async () => {
@@ -79,7 +82,7 @@ describe("account events", () => {
     expect(await codeOf(guess("gus"))).toBe("invalid_sign_in");
     await pages.makeWait(throttledAccount("gus@example.com"));
     expect(await codeOf(guess("gus"))).toBe("rate_limited");
-    const rows = (await rowsAbout(memberId)).filter(({ merchant_id }) => merchant_id === null);
+    const rows = (await rowsAbout(memberId)).filter(({ merchantId }) => merchantId === null);
     expect(rows.map(({ action, after }) => [action, after?.failures])).toEqual([
       ["SignInRefused", 1],
       ["SignInRefused", 5],

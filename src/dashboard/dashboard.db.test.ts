@@ -30,7 +30,7 @@ type AuditRow = {
   actor: string;
   action: string;
   subject: string;
-  request_id: string;
+  requestId: string;
   before: unknown;
   after: unknown;
 };
@@ -68,7 +68,7 @@ async function call(method: DescMethod, request: JsonValue, token?: Secret): Pro
 const methodNamed = (name: string) => methods.find((method) => method.name === name)!;
 /** Returns the audit rows of the environment and of what concerns both. */
 async function auditRows(): Promise<AuditRow[]> {
-  const text = "SELECT * FROM audit_entry ORDER BY id";
+  const text = `SELECT *, request_id AS "requestId" FROM audit_entry ORDER BY id`;
   const rows = await Promise.all([dashboard.rows<AuditRow>(text), dashboard.accountRows<AuditRow>(text)]);
   return rows.flat().sort((left, right) => (left.id < right.id ? -1 : 1));
 }
@@ -150,7 +150,7 @@ describe("the dashboard's rpcs", () => {
         actor: expect.stringMatching(/^ada \(op_\w{26}\)$/),
         action: method.name,
         subject: expect.stringMatching(/^((mer|gc|we|wi|ntc|mbr|inv|att)_\w{26}|installation)/),
-        request_id: expect.stringMatching(/^req_\w{26}$/),
+        requestId: expect.stringMatching(/^req_\w{26}$/),
       });
       const token = String(answer.link).split("#")[1];
       const secrets = [answer.key, answer.signingSecret, token, "sandbox_test_every-rpc"].filter(Boolean) as string[];

@@ -43,10 +43,10 @@ const shown = async (wanted: string) =>
     ({ connectionId }) => connectionId === wanted,
   );
 
-type Version = { version: number; sealed: string; in_use: boolean; dropped: boolean };
+type Version = { version: number; sealed: string; inUse: boolean; dropped: boolean };
 const versionsOf = (account: string) =>
   dashboard.rows<Version>(
-    `SELECT v.version, v.sealed, v.version = c.credential_version AS in_use, v.dropped_at IS NOT NULL AS dropped
+    `SELECT v.version, v.sealed, v.version = c.credential_version AS "inUse", v.dropped_at IS NOT NULL AS dropped
      FROM connection_credential v JOIN connection c ON c.id = v.connection_id
      WHERE c.account = $1 ORDER BY version`,
     [account],
@@ -110,8 +110,8 @@ describe("a rotation", () => {
     const answer = await rotate(connectionId, keyOf("rotating-next"));
     expect(answer).toMatchObject({ verified: true, checks: expect.arrayContaining([expect.anything()]) });
     expect(await versionsOf("rotating")).toMatchObject([
-      { version: 1, in_use: false, dropped: false },
-      { version: 2, in_use: true, dropped: false },
+      { version: 1, inUse: false, dropped: false },
+      { version: 2, inUse: true, dropped: false },
     ]);
     expect(await auditOf(connectionId, "RotateGatewayCredentials")).toEqual([
       [{ credentialVersion: 1 }, { credentialVersion: 2, tried: 2, verified: true }],
@@ -128,8 +128,8 @@ describe("a rotation", () => {
     expect(answer.verified).toBe(false);
     expect(answer.checks).toContainEqual(expect.objectContaining({ check: "raw_cards", passed: false }));
     expect(await versionsOf("unmoved")).toMatchObject([
-      { version: 1, in_use: true, dropped: false },
-      { version: 2, in_use: false, dropped: true, sealed: "" },
+      { version: 1, inUse: true, dropped: false },
+      { version: 2, inUse: false, dropped: true, sealed: "" },
     ]);
     // The next verification uses the credentials of before.
     expect(await client.connections.verifyGatewayConnection({ ...scope, connectionId })).toMatchObject({
@@ -144,8 +144,8 @@ describe("a rotation", () => {
     await expect(rotate(connectionId, keyOf("unwritten-next"))).rejects.toMatchObject({ code: "internal" });
     await dashboard.rows("ALTER TABLE audit_entry DROP CONSTRAINT no_row");
     expect(await versionsOf("unwritten")).toMatchObject([
-      { version: 1, in_use: true },
-      { version: 2, in_use: false, dropped: true },
+      { version: 1, inUse: true },
+      { version: 2, inUse: false, dropped: true },
     ]);
   });
 
@@ -157,7 +157,7 @@ describe("a rotation", () => {
     const refusal = await rotate(connectionId, { apiKey: "hunter2" }).catch((error: Error) => error);
     expect(refusal).toMatchObject({ code: "invalid_field", problems: [{ param: "credentials.apiKey" }] });
     expect(JSON.stringify(refusal)).not.toContain("hunter2");
-    expect(await versionsOf("elsewhere")).toMatchObject([{ version: 1, in_use: true }, { dropped: true }]);
+    expect(await versionsOf("elsewhere")).toMatchObject([{ version: 1, inUse: true }, { dropped: true }]);
   });
 });
 

@@ -81,12 +81,10 @@ describe("the settings of a merchant", () => {
     await insert("carla@shop.example", systemRuntime.uuid(), "of another merchant");
     const erased = await pages.settings(owner).eraseCustomer({ ...scope(), email: "CARLA@shop.example" });
     expect(erased).toMatchObject({ sessions: 2, orderReferences: 1, nextAfter: "" });
-    const left = await dashboard.rows<{ customer_email: string | null }>(
-      `SELECT customer_email FROM payment_session WHERE id IN ('${ids.join("','")}') ORDER BY id`,
+    const left = await dashboard.rows<{ email: string | null }>(
+      `SELECT customer_email AS email FROM payment_session WHERE id IN ('${ids.join("','")}') ORDER BY id`,
     );
-    expect(left.map(({ customer_email }) => customer_email)).toEqual([
-      ...[null, null, "other@shop.example", "carla@shop.example"],
-    ]);
+    expect(left.map(({ email }) => email)).toEqual([...[null, null, "other@shop.example", "carla@shop.example"]]);
     const customer = hashOfErased(dashboard.sealing, "carla@shop.example");
     const rows = await dashboard.rows("SELECT after, subject FROM audit_entry WHERE action = 'EraseCustomer'");
     expect(rows).toMatchObject([{ after: { customer, sessions: 2, orderReferences: 1 } }]);

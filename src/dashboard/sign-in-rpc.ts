@@ -36,7 +36,7 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
     async signIn(request, context) {
       const rpcContext = rpcContextOf(context);
       const proof = await proveMember(parts.proving, claimOf(parts, context, request));
-      if (proof === "code_needed") {
+      if (proof === "codeNeeded") {
         rpcContext.leaveNoRow();
         return create(SignInResponseSchema, { codeNeeded: true });
       }
@@ -63,9 +63,9 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
       const { member } = signIn;
       const claim = claimOf(parts, context, { ...request, email: member.email });
       const proof = await proveAgain(parts.proving, signIn, claim);
-      if (proof === "code_needed") rpcContext.leaveNoRow();
+      if (proof === "codeNeeded") rpcContext.leaveNoRow();
       else await keepProof(parts, context);
-      return create(ProveSignInResponseSchema, { codeNeeded: proof === "code_needed" });
+      return create(ProveSignInResponseSchema, { codeNeeded: proof === "codeNeeded" });
     },
 
     async signOut(_, context) {

@@ -41,15 +41,16 @@ async function reconcile(): Promise<void> {
 }
 
 type OrphanRow = {
-  gateway_reference: string;
-  found_by: string;
+  gatewayReference: string;
+  foundBy: string;
   retries: number;
   outcome: string | null;
   waits: boolean;
 };
 
 async function orphansOf({ attempt }: Paid): Promise<OrphanRow[]> {
-  const text = `SELECT gateway_reference, found_by, retries, outcome, next_retry_at > app.clock() AS waits
+  const text = `SELECT gateway_reference AS "gatewayReference", found_by AS "foundBy", retries, outcome,
+      next_retry_at > app.clock() AS waits
     FROM orphaned_authorization WHERE attempt_id = $1`;
   return fixture.core.database.query<OrphanRow>({ name: "orphans", text }, [attempt.id]);
 }
@@ -70,7 +71,7 @@ describe("an orphaned authorization at a gateway that can be read", () => {
       orphans: 1,
     });
     expect(await orphansOf(payment)).toMatchObject([
-      { gateway_reference: reference, found_by: "reconciliation", retries: 0 },
+      { gatewayReference: reference, foundBy: "reconciliation", retries: 0 },
     ]);
     expect(await itemsOf(fixture, payment.session)).toMatchObject([
       { kind: "ORPHANED_AUTHORIZATION", resolvedAt: null },
@@ -97,7 +98,7 @@ describe("an orphaned authorization at a gateway that can be read", () => {
     expect(payment.attempt).toMatchObject({ status: "VOIDED", gatewayReference: expect.any(String) });
     const reference = await authorizeLate(fixture, payment.attempt);
     await reconcile();
-    expect(await orphansOf(payment)).toMatchObject([{ gateway_reference: reference }]);
+    expect(await orphansOf(payment)).toMatchObject([{ gatewayReference: reference }]);
     await voidOrphansOnce(fixture.core);
     expect(await statusAtGateway(fixture, payment.attempt, reference)).toBe("voided");
   });
@@ -232,7 +233,7 @@ describe("an orphaned authorization at a gateway that only sends notifications",
     const reference = await authorizeLate(fixture, payment.attempt);
     await expect
       .poll(() => orphansOf(payment))
-      .toMatchObject([{ gateway_reference: reference, found_by: "notification" }]);
+      .toMatchObject([{ gatewayReference: reference, foundBy: "notification" }]);
     await fixture.sandbox.hold("b.notification");
     await voidOrphansOnce(fixture.core);
     expect(await orphansOf(payment)).toMatchObject([{ retries: 1, outcome: null, waits: true }]);
@@ -251,7 +252,7 @@ describe("an orphaned authorization at a gateway that only sends notifications",
     await expect.poll(async () => (await notificationsOf(payment)).length).toBe(1);
     await takeNotification(payment, "held");
     await processNotificationsOnce(fixture.core);
-    expect(await orphansOf(payment)).toMatchObject([{ gateway_reference: "r7", found_by: "notification" }]);
+    expect(await orphansOf(payment)).toMatchObject([{ gatewayReference: "r7", foundBy: "notification" }]);
     await voidOrphansOnce(withAnswers(fixture.core, { void: async () => ({ type: "absent" }) }));
     await reconcile();
     expect(await orphansOf(payment)).toMatchObject([{ outcome: "GONE", retries: 1 }]);

@@ -71,8 +71,8 @@ function fitsQuery(field: DescField): boolean {
 }
 
 function isFilledElsewhere({ body, pathFields }: Route, fields: FieldPath): boolean {
-  if (body.kind === "message") return true;
-  if (body.kind === "field" && body.field === fields[0]) return true;
+  if (body.type === "message") return true;
+  if (body.type === "field" && body.field === fields[0]) return true;
   return pathFields.some((pathField) => sameOrInside(jsonPathTo(pathField.fields), jsonPathTo(fields)));
 }
 

@@ -29,14 +29,14 @@ export function decodeRequest(
 
 function decodeBody({ body, method }: Route, bytes: Uint8Array, findings: Finding[]): JsonObject {
   const node = parseStrictJson(bytes);
-  if (body.kind !== "field") return (decodeMessage(method.input, node, [], findings) ?? {}) as JsonObject;
+  if (body.type !== "field") return (decodeMessage(method.input, node, [], findings) ?? {}) as JsonObject;
   const value = decodeField(body.field, node, [body.field.jsonName], findings);
   return value === undefined ? {} : { [body.field.jsonName]: value };
 }
 
 function isParameter({ body, pathFields }: Route, path: JsonPath): boolean {
-  if (body.kind === "none") return true;
-  if (body.kind === "field" && path[0] !== body.field.jsonName) return true;
+  if (body.type === "none") return true;
+  if (body.type === "field" && path[0] !== body.field.jsonName) return true;
   return pathFields.some(({ fields }) => fields.length === path.length && sameOrInside(jsonPathTo(fields), path));
 }
 
@@ -46,7 +46,7 @@ function isParameter({ body, pathFields }: Route, path: JsonPath): boolean {
  */
 function refusal(route: Route, readingCount: number, findings: readonly Finding[]): TranscodingError {
   const { body } = route;
-  const bodyField = body.kind === "field" ? body.field.jsonName : undefined;
+  const bodyField = body.type === "field" ? body.field.jsonName : undefined;
   const problems = findings
     .slice(0, problemsMax)
     .map((finding, at): Finding => {

@@ -5,11 +5,11 @@ describe("parsePathTemplate()", () => {
   it("reads literals, wildcards, variables and the verb", () => {
     expect(parsePathTemplate("/v1/{book.name=shelves/*/books/**}:move")).toEqual({
       segments: [
-        { kind: "literal", text: "v1" },
-        { kind: "literal", text: "shelves" },
-        { kind: "one" },
-        { kind: "literal", text: "books" },
-        { kind: "rest" },
+        { type: "literal", text: "v1" },
+        { type: "literal", text: "shelves" },
+        { type: "one" },
+        { type: "literal", text: "books" },
+        { type: "rest" },
       ],
       variables: [{ fieldNames: ["book", "name"], start: 1, end: undefined }],
       verb: "move",
@@ -21,7 +21,7 @@ describe("parsePathTemplate()", () => {
   });
 
   it("decodes literals", () => {
-    expect(parsePathTemplate("/caf%C3%A9").segments).toEqual([{ kind: "literal", text: "café" }]);
+    expect(parsePathTemplate("/caf%C3%A9").segments).toEqual([{ type: "literal", text: "café" }]);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 /** The path templates of google.api.http: their grammar, and the part of a path that a variable captures. PURE. */
 
 /** One part between slashes: text to match, `*` for any one part, `**` for the whole rest. */
-export type Segment = { readonly kind: "literal"; readonly text: string } | { readonly kind: "one" | "rest" };
+export type Segment = { readonly type: "literal"; readonly text: string } | { readonly type: "one" | "rest" };
 
 /** A variable and the segments it captures, from `start` to before `end`. */
 export type PathVariable = {
@@ -41,10 +41,10 @@ export function parsePathTemplate(text: string): PathTemplate {
     }
     const start = segments.length;
     for (const part of (pattern ?? "*").split("/")) segments.push(parseSegment(part));
-    const end = segments.at(-1)!.kind === "rest" ? undefined : segments.length;
+    const end = segments.at(-1)!.type === "rest" ? undefined : segments.length;
     variables.push({ fieldNames: parseFieldPath(fieldPath), start, end });
   }
-  if (segments.slice(0, -1).some((segment) => segment.kind === "rest")) throw new Error("has ** before its end");
+  if (segments.slice(0, -1).some((segment) => segment.type === "rest")) throw new Error("has ** before its end");
   return { segments, variables, verb };
 }
 
@@ -74,11 +74,11 @@ export function decodeSegment(raw: string): string | undefined {
 }
 
 function parseSegment(text: string): Segment {
-  if (text === "*") return { kind: "one" };
-  if (text === "**") return { kind: "rest" };
+  if (text === "*") return { type: "one" };
+  if (text === "**") return { type: "rest" };
   const decoded = literalText.test(text) ? decodeSegment(text) : undefined;
   if (decoded === undefined) throw new Error("has a segment that is neither *, ** nor a percent-encoded literal");
-  return { kind: "literal", text: decoded };
+  return { type: "literal", text: decoded };
 }
 
 function parseFieldPath(text: string): string[] {

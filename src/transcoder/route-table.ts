@@ -94,9 +94,9 @@ function emptyNode(): Node {
 }
 
 function openChild(node: Node, segment: Segment): Node {
-  if (segment.kind !== "literal") {
-    node[segment.kind] ??= emptyNode();
-    return node[segment.kind]!;
+  if (segment.type !== "literal") {
+    node[segment.type] ??= emptyNode();
+    return node[segment.type]!;
   }
   const child = node.literals.get(segment.text) ?? emptyNode();
   node.literals.set(segment.text, child);

@@ -14,9 +14,9 @@ type PathField = { readonly variable: PathVariable; readonly fields: FieldPath }
 
 /** The target of the JSON body: nothing, the whole request message, or one field of it. */
 type RequestBody =
-  | { readonly kind: "none" }
-  | { readonly kind: "message" }
-  | { readonly kind: "field"; readonly field: DescField };
+  | { readonly type: "none" }
+  | { readonly type: "message" }
+  | { readonly type: "field"; readonly field: DescField };
 
 /** One way to call one method, with everything that is known at start. */
 export type Route = {
@@ -84,8 +84,8 @@ function refuseRepeatedVariables(pathFields: readonly PathField[], method: DescM
 }
 
 function resolveBody(name: string, pathFields: readonly PathField[], method: DescMethodUnary): RequestBody {
-  if (name === "") return { kind: "none" };
-  if (name === "*") return { kind: "message" };
+  if (name === "") return { type: "none" };
+  if (name === "*") return { type: "message" };
   const field = method.input.fields.find((each) => each.name === name);
   if (field === undefined) {
     throw new HttpRuleError(method, `body "${name}" names no top-level field of ${method.input.typeName}`);
@@ -93,7 +93,7 @@ function resolveBody(name: string, pathFields: readonly PathField[], method: Des
   if (pathFields.some(({ fields }) => fields.length === 1 && fields[0] === field)) {
     throw new HttpRuleError(method, `body "${name}" names a field that the path fills`);
   }
-  return { kind: "field", field };
+  return { type: "field", field };
 }
 
 function resolveResponseField(name: string, method: DescMethodUnary): DescField | undefined {

@@ -14,23 +14,23 @@ beforeAll(async () => {
 afterAll(() => atlas.close());
 
 /** Sends a request and returns its ending, in the words of the table. */
-async function endingOf(requestLine: string, body: unknown, kind: Ending["kind"]): Promise<Ending> {
+async function endingOf(requestLine: string, body: unknown, type: Ending["type"]): Promise<Ending> {
   const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
   // Node's client frames no body of a GET or DELETE by itself.
   const framing = text === undefined ? {} : { "content-length": Buffer.byteLength(text) };
-  return readEnding(await atlas.send(requestLine, text, framing), kind);
+  return readEnding(await atlas.send(requestLine, text, framing), type);
 }
 
-function readEnding({ status, text, json, headers }: Received, kind: Ending["kind"]): Ending {
+function readEnding({ status, text, json, headers }: Received, type: Ending["type"]): Ending {
   const call = atlas.takeCall();
-  if (kind === "received" && call !== undefined) return { kind, ...call };
+  if (type === "received" && call !== undefined) return { type, ...call };
   if (status >= 400 && json !== undefined) {
     const problems = json.problems.map((problem: { code: string; param: string; pointer: string }) =>
       problem.code === "invalid_parameter" ? `${problem.code} ${problem.param}` : `${problem.code} ${problem.pointer}`,
     );
-    return { kind: "refused", status, code: json.kind, problems };
+    return { type: "refused", status, code: json.kind, problems };
   }
-  return { kind: "answered", status, text, ...(status === 204 && { allow: String(headers.allow) }) };
+  return { type: "answered", status, text, ...(status === 204 && { allow: String(headers.allow) }) };
 }
 
 const table: readonly (readonly [string, readonly TranscoderCase[]])[] = [
@@ -50,7 +50,7 @@ const table: readonly (readonly [string, readonly TranscoderCase[]])[] = [
 describe.each(table)("%s", (_, cases) => {
   const rows = cases.map(([requestLine, ending, body]) => ({ requestLine, ending, body }));
   it.each(rows)("$requestLine with $body ends as $ending", async ({ requestLine, ending, body }) => {
-    expect(await endingOf(requestLine, body, ending.kind)).toEqual(ending);
+    expect(await endingOf(requestLine, body, ending.type)).toEqual(ending);
   });
 });
 

@@ -79,7 +79,7 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
 }
 
 async function receiveBody(route: Route, request: IncomingMessage, limits: BodyLimits): Promise<Buffer | undefined> {
-  if (route.body.kind === "none") {
+  if (route.body.type === "none") {
     checkNoBody(request);
     return undefined;
   }

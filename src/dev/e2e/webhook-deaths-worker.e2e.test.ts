@@ -36,8 +36,9 @@ async function replaceWorker(seconds: number): Promise<void> {
 }
 
 const outboxOf = (sessionId: string) =>
-  fixture.site.query<{ publish_count: number; published: boolean; fanned_out: boolean }>(
-    `SELECT publish_count, published_at IS NOT NULL AS published, fanned_out_at IS NOT NULL AS fanned_out
+  fixture.site.query<{ publishCount: number; published: boolean; fannedOut: boolean }>(
+    `SELECT publish_count AS "publishCount", published_at IS NOT NULL AS published,
+       fanned_out_at IS NOT NULL AS "fannedOut"
      FROM outbox_event WHERE session_id = $1 AND type = 'payment_session.expired'`,
     [decodeId("ps", sessionId)],
   );

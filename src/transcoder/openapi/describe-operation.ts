@@ -91,12 +91,12 @@ function describeQueryParameter(fields: FieldPath, schemas: ComponentSchemas): S
  * once.
  */
 function queryFields({ method, body, pathFields }: Route): FieldPath[] {
-  if (body.kind === "message") return [];
+  if (body.type === "message") return [];
   const inPath = new Set(pathFields.map(({ fields }) => jsonName(fields)));
   const walk = (desc: DescMessage, before: FieldPath, around: readonly DescMessage[]): FieldPath[] =>
     desc.fields.flatMap((field) => {
       const fields = [...before, field];
-      if (inPath.has(jsonName(fields)) || (body.kind === "field" && fields[0] === body.field)) return [];
+      if (inPath.has(jsonName(fields)) || (body.type === "field" && fields[0] === body.field)) return [];
       if (isCarried(field)) return [fields];
       const { message } = field;
       const isEntered = field.fieldKind === "message" && hasMembers(message!) && !around.includes(message!);
@@ -111,11 +111,11 @@ function isCarried(field: DescField): boolean {
 }
 
 function describeBody({ body, method, pathFields }: Route, details: OperationDetails, schemas: ComponentSchemas) {
-  if (body.kind === "none") return undefined;
+  if (body.type === "none") return undefined;
   const filled = pathFields.filter(({ fields }) => fields.length === 1).map(({ fields }) => fields[0]!);
   const whole = () =>
     filled.length === 0 ? schemas.message(method.input, "request") : schemas.object(method.input, "request", filled);
-  const schema = body.kind === "message" ? whole() : schemas.field(body.field, "request");
+  const schema = body.type === "message" ? whole() : schemas.field(body.field, "request");
   return { required: true, content: jsonContent(schema, details.requestExamples) };
 }
 

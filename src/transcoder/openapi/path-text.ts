@@ -16,7 +16,7 @@ export function writePath(template: PathTemplate, nameOf: (variable: PathVariabl
   const { segments, variables, verb } = template;
   const parameters: PathParameter[] = [];
   const parts = segments.map((segment, at) => {
-    if (segment.kind === "literal") return encodeURI(segment.text);
+    if (segment.type === "literal") return encodeURI(segment.text);
     const variable = variables.find(({ start, end = segments.length }) => start <= at && at < end);
     const parameter = nameParameter(variable, segments, parameters.length, nameOf);
     parameters.push(parameter);
@@ -33,7 +33,7 @@ function nameParameter(
 ): PathParameter {
   if (variable === undefined) return { name: `segment${position + 1}`, variable, isWhole: false };
   const captured = segments.slice(variable.start, variable.end);
-  const wildcards = captured.filter(({ kind }) => kind !== "literal").length;
+  const wildcards = captured.filter(({ type }) => type !== "literal").length;
   const name = nameOf(variable);
   return {
     name: wildcards === 1 ? name : `${name}.${position + 1}`,

@@ -94,21 +94,21 @@ export class HandWrittenSessions {
       ],
     });
     if (inserted.rows[0] !== undefined) return this.#answer(inserted.rows[0], order, vault);
-    const { rows } = await this.#pool.query<SessionRow & { request_hash: Buffer; answer_sealed: string }>({
+    const { rows } = await this.#pool.query<SessionRow & { requestHash: Buffer; answerSealed: string }>({
       ...selectSession,
       values: [merchant.merchantId, idempotencyKey],
     });
     const first = rows[0];
-    if (first === undefined || !hash.equals(first.request_hash)) return undefined;
-    const text = unseal(this.#sealing, `idempotency/${first.id}`, first.answer_sealed).expose();
+    if (first === undefined || !hash.equals(first.requestHash)) return undefined;
+    const text = unseal(this.#sealing, `idempotency/${first.id}`, first.answerSealed).expose();
     return this.#answer(first, order, JSON.parse(text));
   }
 
   #answer(row: SessionRow, { amountMinor, currency, orderRef }: Order, vault: PeerSession["vault"]): PeerSession {
     const sessionId = encodeId("ps", row.id);
     const mac = hmacSha256(this.#secretKey, sessionId).toString("base64url");
-    const clientSecret = `${sessionId}_secret_t${row.secret_version}_${mac}`;
-    return { sessionId, clientSecret, expiresAt: row.expires_at, vault, orderRef, amountMinor, currency };
+    const clientSecret = `${sessionId}_secret_t${row.secretVersion}_${mac}`;
+    return { sessionId, clientSecret, expiresAt: row.expiresAt, vault, orderRef, amountMinor, currency };
   }
 
   #describeVault(merchant: Merchant, session: string): PeerSession["vault"] {

@@ -4,7 +4,7 @@
  */
 
 /** The columns that make an answer. */
-export type SessionRow = { readonly id: string; readonly secret_version: number; readonly expires_at: Date };
+export type SessionRow = { readonly id: string; readonly secretVersion: number; readonly expiresAt: Date };
 
 /** Reads the merchant of a key by the key's hash. */
 export const selectKey = {
@@ -32,14 +32,15 @@ export const insertSession = {
     INSERT INTO payment_session
       (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at)
     SELECT $1, $2, $3, $4, $5, $6, $7, app.clock() + $8 * interval '1 ms' FROM claimed
-    RETURNING id, secret_version, expires_at`,
+    RETURNING id, secret_version AS "secretVersion", expires_at AS "expiresAt"`,
 };
 
 /** Reads the session that used the key. */
 export const selectSession = {
   name: "peer_select_session",
   text: `
-    SELECT s.id, s.secret_version, s.expires_at, i.request_hash, i.answer_sealed
+    SELECT s.id, s.secret_version AS "secretVersion", s.expires_at AS "expiresAt", i.request_hash AS "requestHash",
+      i.answer_sealed AS "answerSealed"
     FROM idempotency i JOIN payment_session s ON s.id = i.session_id
     WHERE i.merchant_id = $1 AND i.key = $2 AND i.expires_at > app.clock()`,
 };

@@ -117,7 +117,7 @@ export const methods: readonly TranscoderCase[] = [
   ["HEAD /v1/search?text=a", got("Search", { text: "a" })],
   ["HEAD /v1/probe?text=b", got("Probe", { text: "b" })],
   ["GET /v1/probe", wrongMethod],
-  ["HEAD /v1/store", { kind: "answered", status: 405, text: "" }],
+  ["HEAD /v1/store", { type: "answered", status: 405, text: "" }],
   ["PROPFIND /v1/probe/x", got("Probe", { text: "x" })],
   ["GET /v1/probe/x", wrongMethod],
   ["GET /v1/any", bad(415, "unsupported_media_type")],

@@ -3,10 +3,10 @@ import type { JsonObject } from "@bufbuild/protobuf";
 
 /** The end of a request. Messages are in ProtoJSON, so 64-bit integers are text. */
 export type Ending =
-  | { readonly kind: "received"; readonly rpc: string; readonly request: JsonObject }
-  | { readonly kind: "answered"; readonly status: number; readonly text: string; readonly allow?: string }
+  | { readonly type: "received"; readonly rpc: string; readonly request: JsonObject }
+  | { readonly type: "answered"; readonly status: number; readonly text: string; readonly allow?: string }
   | {
-      readonly kind: "refused";
+      readonly type: "refused";
       readonly status: number;
       readonly code: string;
       /** "code place": the place is a pointer into the body, or a parameter's name. */
@@ -17,23 +17,23 @@ export type Ending =
 export type TranscoderCase = readonly [request: string, ending: Ending, body?: unknown];
 
 /** The rpc that was called, and the message it was called with. */
-export const got = (rpc: string, request: JsonObject): Ending => ({ kind: "received", rpc, request });
+export const got = (rpc: string, request: JsonObject): Ending => ({ type: "received", rpc, request });
 
 /** The whole body of a success. */
-export const answers = (text: string): Ending => ({ kind: "answered", status: 200, text });
+export const answers = (text: string): Ending => ({ type: "answered", status: 200, text });
 
 /** No rpc is called, and the answer names these methods. */
-export const options = (allow: string): Ending => ({ kind: "answered", status: 204, text: "", allow });
+export const options = (allow: string): Ending => ({ type: "answered", status: 204, text: "", allow });
 
 /** A known path without this method. */
-export const wrongMethod: Ending = { kind: "refused", status: 405, code: "method_not_allowed", problems: [] };
+export const wrongMethod: Ending = { type: "refused", status: 405, code: "method_not_allowed", problems: [] };
 
 /** A path that is not the service's. */
-export const notMine: Ending = { kind: "answered", status: 404, text: "not mine" };
+export const notMine: Ending = { type: "answered", status: 404, text: "not mine" };
 
 /** Wrong parameters, of the path or the query. */
 export const badParameters = (...names: string[]): Ending => ({
-  kind: "refused",
+  type: "refused",
   status: 400,
   code: "invalid_parameter",
   problems: names.map((name) => `invalid_parameter ${name}`),
@@ -41,11 +41,11 @@ export const badParameters = (...names: string[]): Ending => ({
 
 /** Wrong fields of the body, each as "code pointer". */
 export const badFields = (...problems: string[]): Ending => ({
-  kind: "refused",
+  type: "refused",
   status: 400,
   code: "invalid_fields",
   problems,
 });
 
 /** Refused before there are fields to name. */
-export const bad = (status: number, code: string): Ending => ({ kind: "refused", status, code, problems: [] });
+export const bad = (status: number, code: string): Ending => ({ type: "refused", status, code, problems: [] });
