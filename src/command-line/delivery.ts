@@ -67,7 +67,7 @@ function listCommand(): Command {
               delivery.endpointId ?? "",
               delivery.type ?? "",
               delivery.status ?? "",
-              String(delivery.tries ?? 0),
+              String(delivery.scheduledAttempts ?? 0),
               delivery.nextAttemptAt ? waiting.get(delivery.endpointId) || delivery.nextAttemptAt : "",
             ]),
             "No delivery matches.",
@@ -106,12 +106,12 @@ function replayCommand(): Command {
     .argument("<event>", "id of the event")
     .argument("<endpoint>", "id of the endpoint")
     .action(async (eventId: string, endpointId: string, options: DeliveryOptions) => {
-      const { taken } = await administer(
+      const { accepted } = await administer(
         options,
         ({ deliveries }) => deliveries.replayWebhookDelivery({ ...scopeOf(options), eventId, endpointId }),
-        ({ tried = {}, delivery }) => [describeAttempt(tried), `The delivery is ${delivery?.status}.`],
+        ({ attempt = {}, delivery }) => [describeAttempt(attempt), `The delivery is ${delivery?.status}.`],
       );
-      if (!taken) process.exitCode = 1;
+      if (!accepted) process.exitCode = 1;
     });
 }
 

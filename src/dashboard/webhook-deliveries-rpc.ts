@@ -68,9 +68,11 @@ export function createWebhookDeliveryService({ runtime }: DashboardParts): Servi
       const attempt = await replayDelivery(posting, key, (tx, each) =>
         rpcContext.audit(tx, { subject, after: { taken: isAccepted(each) } }),
       );
-      const taken = isAccepted(attempt);
-      const delivery = deliveryMessage(await loadDelivery(environment.database, key));
-      return create(ReplayWebhookDeliveryResponseSchema, { taken, tried: attemptMessage(attempt), delivery });
+      return create(ReplayWebhookDeliveryResponseSchema, {
+        accepted: isAccepted(attempt),
+        attempt: attemptMessage(attempt),
+        delivery: deliveryMessage(await loadDelivery(environment.database, key)),
+      });
     },
 
     async recoverWebhookDeliveries(request, context) {

@@ -66,7 +66,7 @@ export function deliveryMessage(delivery: Delivery) {
     sequence,
     type,
     status: WebhookDelivery_Status[status],
-    tries,
+    scheduledAttempts: tries,
     createdAt: timestampFromDate(delivery.createdAt),
     ...moment("nextAttemptAt", delivery.nextAt),
     ...moment("endedAt", delivery.endedAt),

@@ -161,19 +161,19 @@ describe("the delivery log", () => {
     expect(failed.delivery).toMatchObject({
       sessionId,
       status: "PENDING",
-      tries: 1,
+      scheduledAttempts: 1,
       nextAttemptAt: expect.any(String),
     });
     expect(failed.log).toMatchObject([{ statusCode: 500, answerExcerpt: "card [redacted]" }]);
     receiver.answerWith("reset");
     const refused = await client.deliveries.replayWebhookDelivery(delivery);
     expect(refused).toMatchObject({
-      taken: false,
-      tried: { noAnswer: "connection_lost" },
+      accepted: false,
+      attempt: { noAnswer: "connection_lost" },
       delivery: { nextAttemptAt: failed.delivery?.nextAttemptAt },
     });
     receiver.answerWith({ status: 200 });
-    expect(await client.deliveries.replayWebhookDelivery(delivery)).toMatchObject({ taken: true });
+    expect(await client.deliveries.replayWebhookDelivery(delivery)).toMatchObject({ accepted: true });
     expect(await lastRow()).toMatchObject({ subject: `${endpointId}/${eventId}`, after: { taken: true } });
     expect(new Set(receiver.requests.map(({ body }) => String(body)))).toEqual(new Set([failed.body]));
   });

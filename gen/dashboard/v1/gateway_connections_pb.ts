@@ -878,7 +878,7 @@ export const GatewayConnectionService: GenService<{
     output: typeof AddGatewayConnectionResponseSchema;
   },
   /**
-   * Checks the newest credentials by a live test call, and activates them if every required check passes.
+   * Verifies the newest credentials by a real call to the gateway, and activates them if every required check passes.
    *
    * @generated from rpc dashboard.v1.GatewayConnectionService.VerifyGatewayConnection
    */
@@ -888,9 +888,9 @@ export const GatewayConnectionService: GenService<{
     output: typeof VerifyGatewayConnectionResponseSchema;
   },
   /**
-   * Checks new credentials of the same account by a live test call, and replaces the old ones if every required check
-   * passes. Otherwise nothing changes, and the new credentials are not stored. Running attempts end with the
-   * credentials that they began with.
+   * Verifies new credentials of the same account by a real call to the gateway, and replaces the old ones if every
+   * required check passes. Otherwise nothing changes, and the new credentials are not stored. Running attempts end with
+   * the credentials that they began with.
    *
    * @generated from rpc dashboard.v1.GatewayConnectionService.RotateGatewayCredentials
    */

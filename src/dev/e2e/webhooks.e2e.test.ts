@@ -180,7 +180,7 @@ describe("switchyard endpoint, delivery", () => {
     const recorded = async () => (await json("delivery", "show", eventId, endpointId)).delivery.status;
     await expect.poll(recorded).toBe("SUCCEEDED");
     const replayed = await json("delivery", "replay", eventId, endpointId);
-    expect(replayed).toMatchObject({ taken: true, tried: { statusCode: 200 }, delivery: { status: "SUCCEEDED" } });
+    expect(replayed).toMatchObject({ accepted: true, attempt: { statusCode: 200 }, delivery: { status: "SUCCEEDED" } });
     const again = receiver.requests.at(-1)!;
     expect([again.headers["webhook-id"], again.body]).toEqual([eventId, failed.body]);
 
@@ -209,7 +209,7 @@ describe("switchyard endpoint, delivery", () => {
     expect(out).toMatch(new RegExp(`${unverified.endpointId} +.* +PENDING +0 +waits until the endpoint is verified\n`));
     await json("endpoint", "remove", unverified.endpointId);
     const { deliveries } = await json("delivery", "list", "--endpoint", endpointId, "--status", "pending");
-    expect(deliveries).toMatchObject([{ sessionId, tries: 0 }]);
+    expect(deliveries).toMatchObject([{ sessionId, scheduledAttempts: 0 }]);
     expect(receiver.requests.filter(bringing(sessionId))).toEqual([]);
     expect((await onDemo("endpoint", "resume", endpointId)).out).toBe("Resumed: waiting events are posted now.\n");
     await receiver.waitFor(bringing(sessionId));

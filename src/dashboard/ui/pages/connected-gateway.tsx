@@ -11,7 +11,7 @@ import { nameOfGateway } from "../parts/gateway-name.ts";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useScope } from "../scope.ts";
-import { testCall, VerificationRows } from "./verification-rows.tsx";
+import { VerificationRows, verificationCall } from "./verification-rows.tsx";
 
 type ConnectedProps = {
   gateway: Gateway;
@@ -27,7 +27,8 @@ export function ConnectedGateway({ gateway, connectionId, notificationUrl, onCha
   const client = createClient(GatewayConnectionService, useTransport());
   const { run, dialog } = useProof();
   const verify = useMutation({
-    mutationFn: () => run(() => client.verifyGatewayConnection({ merchantId, environment, connectionId }, testCall)),
+    mutationFn: () =>
+      run(() => client.verifyGatewayConnection({ merchantId, environment, connectionId }, verificationCall)),
     onSuccess: onChange,
   });
   const name = nameOfGateway(gateway.gateway);

@@ -18,7 +18,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { useScope } from "../scope.ts";
 import { ConnectionHealth } from "./connection-health.tsx";
 import { RotateCredentials } from "./rotate-credentials.tsx";
-import { testCall, VerificationRows } from "./verification-rows.tsx";
+import { VerificationRows, verificationCall } from "./verification-rows.tsx";
 
 type CardProps = {
   connection: GatewayConnection;
@@ -38,7 +38,7 @@ export function ConnectionCard({ connection, offered, health, isHealthKnown, onC
   const [isRotating, setRotating] = useState(false);
   const of = { merchantId, environment, connectionId };
   const verify = useMutation({
-    mutationFn: () => run(() => client.verifyGatewayConnection(of, testCall)),
+    mutationFn: () => run(() => client.verifyGatewayConnection(of, verificationCall)),
     onSuccess: onChange,
   });
   const pause = useMutation({

@@ -15,7 +15,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { fieldProblemsOf } from "../rpc.ts";
 import { useScope } from "../scope.ts";
 import { CredentialFields, credentialsOf } from "./credential-fields.tsx";
-import { testCall, VerificationRows } from "./verification-rows.tsx";
+import { VerificationRows, verificationCall } from "./verification-rows.tsx";
 
 type RotateProps = { connection: GatewayConnection; gateway: Gateway; onChange: () => unknown; onEnd: () => void };
 
@@ -28,7 +28,7 @@ export function RotateCredentials({ connection, gateway, onChange, onEnd }: Rota
   const rotate = useMutation({
     mutationFn: (form: FormData) => {
       const request = { merchantId, environment, connectionId, credentials: credentialsOf(form) };
-      return run(() => client.rotateGatewayCredentials(request, testCall));
+      return run(() => client.rotateGatewayCredentials(request, verificationCall));
     },
     onSuccess: onChange,
   });

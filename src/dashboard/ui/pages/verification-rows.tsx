@@ -1,8 +1,8 @@
 /** The result of a call that verifies credentials at a gateway, check by check, in the service's words. */
 import type { VerificationCheck } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 
-/** A test call waits for the gateway, and some seconds more for its test notification: longer than other calls. */
-export const testCall = { timeoutMs: 40_000 };
+/** A verification waits for the gateway, and some seconds more for its test notification: longer than other calls. */
+export const verificationCall = { timeoutMs: 40_000 };
 
 /** Returns `Raw cards` for `raw_cards`. */
 function inWords(check: string): string {

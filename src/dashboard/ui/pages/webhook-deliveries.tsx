@@ -106,7 +106,7 @@ function DeliveryTable({ deliveries, urls }: TableProps) {
         </thead>
         <tbody>
           {deliveries.map((delivery) => {
-            const { eventId, endpointId, type, tries, createdAt } = delivery;
+            const { eventId, endpointId, type, scheduledAttempts, createdAt } = delivery;
             const params = { environment: environmentName, merchantId, endpointId, eventId };
             return (
               <tr key={eventId + endpointId}>
@@ -119,7 +119,7 @@ function DeliveryTable({ deliveries, urls }: TableProps) {
                 <td>
                   <DeliveryState delivery={delivery} />
                 </td>
-                <td>{tries}</td>
+                <td>{scheduledAttempts}</td>
                 <td className="url">
                   <bdi>{visible(urls.get(endpointId) ?? "Removed endpoint")}</bdi>
                 </td>

@@ -68,7 +68,7 @@ export function WebhookDeliveryPage() {
 
 function Facts({ delivery }: { delivery: WebhookDelivery }) {
   const { environmentName: environment, merchantId } = useScope();
-  const { eventId, endpointId, sessionId, createdAt, endedAt, tries } = delivery;
+  const { eventId, endpointId, sessionId, createdAt, endedAt, scheduledAttempts } = delivery;
   return (
     <dl className="facts">
       <div>
@@ -119,16 +119,16 @@ function Facts({ delivery }: { delivery: WebhookDelivery }) {
       )}
       <div>
         <dt>Scheduled attempts</dt>
-        <dd>{tries}</dd>
+        <dd>{scheduledAttempts}</dd>
       </div>
     </dl>
   );
 }
 
-function Replayed({ answer: { taken: isAccepted, tried: attempt } }: { answer: ReplayWebhookDeliveryResponse }) {
+function Replayed({ answer: { accepted, attempt } }: { answer: ReplayWebhookDeliveryResponse }) {
   return (
-    <p className="banner" role="status" data-tone={isAccepted ? "good" : "bad"}>
-      {isAccepted ? "Your server accepted it: " : "Your server did not accept it: "}
+    <p className="banner" role="status" data-tone={accepted ? "good" : "bad"}>
+      {accepted ? "Your server accepted it: " : "Your server did not accept it: "}
       {attempt && `${answerOf(attempt)} after ${attempt.durationMs} ms.`}
     </p>
   );
