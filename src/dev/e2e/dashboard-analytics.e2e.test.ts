@@ -89,7 +89,7 @@ describe("the analytics page", { timeout: 60_000 }, () => {
     expect(lines[0]).toBe("Time,Captured,Saved by failover");
     expect(lines.slice(1).map((line) => line.split(",").slice(-2).join(","))).toEqual(["0,0", "49,0", "125,25", "0,0"]);
     await page.getByRole("combobox", { name: "Gateway" }).selectOption("SANDBOX_B");
-    await page.getByText("Attempts and declines are those at SANDBOX_B").waitFor();
+    await page.getByText("Attempts and declines are those at Sandbox B").waitFor();
     await page.close();
   });
 

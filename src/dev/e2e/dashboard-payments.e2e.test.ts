@@ -106,9 +106,9 @@ describe("the payments pages", () => {
       expect.arrayContaining([
         "Merchant: Created the session",
         expect.stringMatching(
-          /^SANDBOX_A: Declined after \d+ ms: .*Rule version 1 fails over to SANDBOX_B after a hard decline/,
+          /^Sandbox A: Declined after \d+ ms: .*Rule version 1 fails over to Sandbox B after a hard decline/,
         ),
-        "SANDBOX_B: Captured the money",
+        "Sandbox B: Captured the money",
       ]),
     );
     await page.getByText("Request that submitted it").waitFor();

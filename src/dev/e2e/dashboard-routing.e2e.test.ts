@@ -81,8 +81,8 @@ describe("the routing page", () => {
       await expectOrder(page, ["Sandbox B", "Sandbox A"]);
       await unsaved(page).getByRole("listitem").nth(1).waitFor();
       expect(await unsaved(page).getByRole("listitem").allTextContents()).toEqual([
-        expect.stringMatching(/^SANDBOX_B \(.*\) moves from priority 2 to 1\.$/),
-        expect.stringMatching(/^SANDBOX_A \(.*\) moves from priority 1 to 2\.$/),
+        expect.stringMatching(/^Sandbox B \(.*\) moves from priority 2 to 1\.$/),
+        expect.stringMatching(/^Sandbox A \(.*\) moves from priority 1 to 2\.$/),
       ]);
       await unsaved(page).getByRole("button", { name: "Save as version 2" }).click();
       await unsaved(page).waitFor({ state: "detached" });
@@ -106,7 +106,7 @@ describe("the routing page", () => {
       await page.getByRole("button", { name: "Save as version 3" }).click();
       const conflict = page.getByRole("alertdialog", { name: "The rule has changed" });
       await conflict.getByText(`Version 3 was set by ${demo.file.member.email}`).waitFor();
-      await conflict.getByText(/SANDBOX_A .* moves from priority 2 to 1/).waitFor();
+      await conflict.getByText(/Sandbox A .* moves from priority 2 to 1/).waitFor();
       await conflict.getByRole("button", { name: "Keep my changes" }).click();
       await unsaved(page).getByRole("button", { name: "Save as version 4" }).waitFor();
       await unsaved(page).getByText("Timeouts end the payment.").waitFor();
@@ -120,7 +120,7 @@ describe("the routing page", () => {
     "simulates the route of a payment and past payments, and restores an older version",
     async () => {
       const tester = region("Test a payment");
-      await tester.getByText("Rule version 3 fails over to SANDBOX_B after a hard decline at SANDBOX_A.").waitFor();
+      await tester.getByText("Rule version 3 fails over to Sandbox B after a hard decline at Sandbox A.").waitFor();
       await tester.getByLabel("The gateways").selectOption({ label: "suspect fraud" });
       await tester.getByText(/never retried on another gateway/).waitFor();
       await page.getByRole("button", { name: /^Move Sandbox B .* up$/ }).click();
@@ -128,11 +128,11 @@ describe("the routing page", () => {
       await whatIf.getByRole("button", { name: "Simulate" }).click();
       // The one that SANDBOX_A captured: the answer of SANDBOX_B is unknown.
       await whatIf.getByText("50.0 – 100.0 %").waitFor();
-      await whatIf.getByRole("cell", { name: /SANDBOX_B was not called then/ }).waitFor();
+      await whatIf.getByRole("cell", { name: /Sandbox B was not called then/ }).waitFor();
       await unsaved(page).getByRole("button", { name: "Discard" }).click();
       await region("History").getByRole("button", { name: "Restore version 2" }).click();
       const question = page.getByRole("alertdialog");
-      await question.getByText(/SANDBOX_B .* moves from priority 2 to 1/).waitFor();
+      await question.getByText(/Sandbox B .* moves from priority 2 to 1/).waitFor();
       await question.getByRole("button", { name: "Restore version 2" }).click();
       await region("History")
         .getByText(/restores version 2/)

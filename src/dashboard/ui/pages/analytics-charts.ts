@@ -5,6 +5,7 @@ import {
   type GetAnalyticsResponse,
   PointLength,
 } from "../../../../gen/dashboard/v1/analytics_pb.ts";
+import { nameOfGateway } from "../parts/gateway-name.ts";
 import { decimalOf, formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
 
 /** A line of a chart, with a value or none for each point. */
@@ -93,7 +94,7 @@ function countCharts({ points }: GetAnalyticsResponse): ChartData[] {
 function rateCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
   const gateways = (total?.gateways ?? []).map(({ gateway }) => gateway);
   const ofGateway = (gateway: string, name: "approvalRate" | "technicalFailureRate"): Line => ({
-    name: gateway,
+    name: nameOfGateway(gateway),
     values: points.map((point) => point.gateways.find((each) => each.gateway === gateway)?.[name]),
   });
   return [

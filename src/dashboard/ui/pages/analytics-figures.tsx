@@ -2,6 +2,7 @@
 import type { AnalyticsPoint, GetAnalyticsResponse } from "../../../../gen/dashboard/v1/analytics_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { csvOf, saveFile } from "../parts/csv.ts";
+import { nameOfGateway } from "../parts/gateway-name.ts";
 import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
 import { TableScroll } from "../parts/table-scroll.tsx";
 
@@ -80,7 +81,7 @@ export function GatewayTable({ total }: { total: AnalyticsPoint }) {
           <tbody>
             {total.gateways.map((row) => (
               <tr key={row.gateway}>
-                <th scope="row">{row.gateway}</th>
+                <th scope="row">{nameOfGateway(row.gateway)}</th>
                 <td>{formatCount(row.attempts)}</td>
                 <td>{formatRate(row.approvalRate)}</td>
                 <td>{formatCount(row.hardDeclined + row.softDeclined)}</td>
@@ -101,7 +102,9 @@ export function GatewayTable({ total }: { total: AnalyticsPoint }) {
 /** Decline reasons of attempts, the most frequent first; a bar beside each number draws its share. */
 export function DeclineTable({ declines }: Pick<GetAnalyticsResponse, "declines">) {
   const sum = declines.reduce((all, { attempts }) => all + attempts, 0n);
-  const rows = declines.map(({ declineCode, gateway, attempts }) => [declineCode, gateway, Number(attempts)] as const);
+  const rows = declines.map(
+    ({ declineCode, gateway, attempts }) => [declineCode, nameOfGateway(gateway), Number(attempts)] as const,
+  );
   return (
     <section className="card" aria-labelledby="declines">
       <div className="chart-head">

@@ -1,6 +1,7 @@
 /** The filters of the analytics: days, time zone, gateway and currency, all kept in the address. */
 import type { ReactNode } from "react";
 import type { GetAnalyticsResponse } from "../../../../gen/dashboard/v1/analytics_pb.ts";
+import { nameOfGateway } from "../parts/gateway-name.ts";
 import { ownZone, timeZones } from "../parts/time-zones.ts";
 import {
   type AnalyticsSearch,
@@ -75,7 +76,13 @@ export function AnalyticsFilters({
         <option value="day">Days</option>
         <option value="week">Weeks</option>
       </Choice>
-      <Narrowing label="Gateway" names={known?.gateways} value={gateway} onChange={(to) => onChange({ gateway: to })} />
+      <Narrowing
+        label="Gateway"
+        names={known?.gateways}
+        shown={nameOfGateway}
+        value={gateway}
+        onChange={(to) => onChange({ gateway: to })}
+      />
       <Narrowing
         label="Currency"
         names={known?.currencies}
@@ -110,11 +117,14 @@ function Choice({
 /** A choice of one known value, or all. A chosen value stays even if there is no data for it. */
 function Narrowing({
   names = [],
+  shown = (name) => name,
   onChange,
   ...field
 }: {
   label: string;
   names: readonly string[] | undefined;
+  /** Returns the display name of a value; the value itself by default. */
+  shown?: (name: string) => string;
   value: string;
   onChange: (value: string | undefined) => void;
 }) {
@@ -122,7 +132,9 @@ function Narrowing({
     <Choice {...field} onChange={(value) => onChange(value || undefined)}>
       <option value="">All</option>
       {[...new Set([...names, field.value])].filter(Boolean).map((name) => (
-        <option key={name}>{name}</option>
+        <option key={name} value={name}>
+          {shown(name)}
+        </option>
       ))}
     </Choice>
   );

@@ -5,6 +5,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { AnalyticsService, type GetAnalyticsResponse, PointLength } from "../../../../gen/dashboard/v1/analytics_pb.ts";
 import { ChartCard } from "../parts/chart-card.tsx";
+import { nameOfGateway } from "../parts/gateway-name.ts";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { ownZone } from "../parts/time-zones.ts";
 import { useScope } from "../scope.ts";
@@ -69,8 +70,8 @@ function Results({ answer, zone, gateway }: { answer: GetAnalyticsResponse; zone
       <Figures total={total} />
       {gateway !== "" && (
         <p className="banner">
-          Attempts and declines are those at {gateway}. Payments are not filtered, because a payment can have attempts
-          at several gateways.
+          Attempts and declines are those at {nameOfGateway(gateway)}. Payments are not filtered, because a payment can
+          have attempts at several gateways.
         </p>
       )}
       <div className="charts">

@@ -12,6 +12,7 @@ import {
 } from "../../../../gen/dashboard/v1/home_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
 import { visible } from "../parts/copied-text.tsx";
+import { nameGatewaysIn } from "../parts/gateway-name.ts";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { dayBegin, dayOf } from "../payment-address.ts";
@@ -95,7 +96,7 @@ function Item({ item }: { item: AlertItem }) {
               {": "}
             </>
           )}
-          <bdi>{visible(item.text)}</bdi>
+          <bdi>{visible(nameGatewaysIn(item.text))}</bdi>
         </p>
         {item.since && (
           <p className="soft small">

@@ -2,7 +2,7 @@
 import type { PaymentAttempt } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Attempt_FailureKind, Attempt_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
-import { nameOfGateway } from "../parts/gateway-name.ts";
+import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { AttemptDecisionPart } from "./attempt-decision.tsx";
 
 const statusNames: Readonly<Record<number, { name: string; tone?: "good" | "warn" | "bad" }>> = {
@@ -95,7 +95,7 @@ function AttemptCard({ attempt }: { attempt: PaymentAttempt }) {
           </dd>
         </div>
       </dl>
-      {nextBecause && <p>{nextBecause}</p>}
+      {nextBecause && <p>{nameGatewaysIn(nextBecause)}</p>}
     </>
   );
 }

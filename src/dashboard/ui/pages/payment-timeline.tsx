@@ -3,6 +3,7 @@ import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import { Link } from "@tanstack/react-router";
 import { type TimelineStep, TimelineStep_Tone } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { visible } from "../parts/copied-text.tsx";
+import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { dayOf } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
 
@@ -28,9 +29,9 @@ export function PaymentTimeline({ steps }: { steps: readonly TimelineStep[] }) {
               <div>
                 <p>
                   <span className="actor">
-                    <bdi>{visible(step.actor)}</bdi>:
+                    <bdi>{visible(nameOfGateway(step.actor))}</bdi>:
                   </span>{" "}
-                  <bdi>{visible(step.step)}</bdi>
+                  <bdi>{visible(nameGatewaysIn(step.step))}</bdi>
                   {step.endpointId && step.eventId && (
                     <>
                       {" "}
@@ -45,7 +46,7 @@ export function PaymentTimeline({ steps }: { steps: readonly TimelineStep[] }) {
                 </p>
                 {step.why && (
                   <p className="soft small">
-                    <bdi>{visible(step.why)}</bdi>
+                    <bdi>{visible(nameGatewaysIn(step.why))}</bdi>
                   </p>
                 )}
               </div>

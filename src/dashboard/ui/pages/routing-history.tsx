@@ -10,6 +10,7 @@ import {
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
+import { nameGatewaysIn } from "../parts/gateway-name.ts";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
@@ -74,7 +75,7 @@ function Version({ version: { routingRule, changes }, inUse, mayChange }: Versio
       </div>
       <ul className="small changes">
         {changes.map((change) => (
-          <li key={change}>{change}</li>
+          <li key={change}>{nameGatewaysIn(change)}</li>
         ))}
         {changes.length === 0 && <li>No difference from the previous version.</li>}
       </ul>
@@ -117,5 +118,7 @@ function RestoredChanges({ rule }: { rule: RoutingRule }) {
   const { data, error } = useRouteTest(rule, { amountMinor: 100n, currency: "EUR" });
   if (error) return null;
   if (!data) return <>Loading the changes.</>;
-  return <>{data.changes.length === 0 ? "No difference from the version in use." : data.changes.join(" ")}</>;
+  return (
+    <>{data.changes.length === 0 ? "No difference from the version in use." : nameGatewaysIn(data.changes.join(" "))}</>
+  );
 }

@@ -5,6 +5,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { Button } from "../parts/button.tsx";
+import { nameGatewaysIn } from "../parts/gateway-name.ts";
 import { LeaveQuestion } from "../parts/leave-question.tsx";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
@@ -42,7 +43,8 @@ export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }
             <strong>Not saved yet</strong>
             <ul className="small">
               {draft.connectionIds.length === 0 && <li>Add at least one gateway.</li>}
-              {draft.connectionIds.length > 0 && data?.changes.map((change) => <li key={change}>{change}</li>)}
+              {draft.connectionIds.length > 0 &&
+                data?.changes.map((change) => <li key={change}>{nameGatewaysIn(change)}</li>)}
             </ul>
           </div>
           {!isConflict && <Refusal error={save.error} />}
@@ -117,7 +119,7 @@ function Conflict({ error, draft, onEnd }: { error: unknown; draft: RuleDraft; o
           </p>
           <ul className="small">
             {theirs.map((change) => (
-              <li key={change}>{change}</li>
+              <li key={change}>{nameGatewaysIn(change)}</li>
             ))}
           </ul>
           <p className="soft">Your changes were not saved. Keep them to see their effect on the newest version.</p>

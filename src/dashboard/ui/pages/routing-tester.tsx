@@ -3,7 +3,7 @@ import { useId, useState } from "react";
 import { RouteCase_Answer as Answer, type TestRouteResponse } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
 import { Field } from "../parts/field.tsx";
-import { nameOfGateway } from "../parts/gateway-name.ts";
+import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { Refusal } from "../parts/refusal.tsx";
 import { Loading } from "../parts/states.tsx";
 import { type RuleDraft, type Trial, useRouteTest } from "./routing-draft.ts";
@@ -83,7 +83,7 @@ function Way({ answer, test }: { answer: Answer; test: TestRouteResponse }) {
         {outcome?.steps.map(({ connectionId, gateway, action, because }) => (
           <li key={connectionId} data-action={action}>
             <strong>{nameOfGateway(gateway)}</strong>
-            <span className="small">{because}</span>
+            <span className="small">{nameGatewaysIn(because)}</span>
           </li>
         ))}
       </ol>
@@ -101,7 +101,7 @@ function Way({ answer, test }: { answer: Answer; test: TestRouteResponse }) {
         <ul className="small">
           {test.skipped.map(({ connectionId, gateway, because }) => (
             <li key={connectionId}>
-              <strong>{nameOfGateway(gateway)}</strong> is left out. {because}
+              <strong>{nameOfGateway(gateway)}</strong> is left out. {nameGatewaysIn(because)}
             </li>
           ))}
         </ul>

@@ -10,7 +10,7 @@ import {
   RoutingRuleService,
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { Button } from "../parts/button.tsx";
-import { nameOfGateway } from "../parts/gateway-name.ts";
+import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { Refusal } from "../parts/refusal.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
@@ -144,7 +144,7 @@ function Examples({ examples }: { examples: readonly ReplayedPayment[] }) {
                 <span className="badge" data-tone={endNames[each.end]?.[1]}>
                   {endNames[each.end]?.[0]}
                 </span>
-                <div className="small soft">{each.because}</div>
+                <div className="small soft">{nameGatewaysIn(each.because)}</div>
               </td>
             </tr>
           ))}

@@ -12,3 +12,10 @@ const names: Readonly<Record<string, string>> = {
 export function nameOfGateway(gateway: string): string {
   return names[gateway] ?? gateway;
 }
+
+const identifiers = new RegExp(`\\b(?:${Object.keys(names).join("|")})\\b`, "g");
+
+/** Replaces the identifiers of gateways in a sentence of the API by their names. */
+export function nameGatewaysIn(sentence: string): string {
+  return sentence.replace(identifiers, nameOfGateway);
+}
