@@ -61,9 +61,17 @@ export function messageFor(result: CheckoutResult, texts: Texts): Message | unde
   }
 }
 
+// One expression, because each further return costs bytes of the first load. A refused token is no outcome, yet certain:
+// the service has answered, and nothing was charged.
 function failureMessage(code: string, texts: Texts): Message | undefined {
   if (fieldProblems.includes(code)) return undefined;
-  if (code === "card_form_unavailable") return { kind: "error", text: texts.formUnavailable };
-  const retryable = ["unreachable", "vault_unavailable", "token_refused"].includes(code);
-  return { kind: "error", text: retryable ? texts.unreachable : texts.notAccepted };
+  const text =
+    code === "card_form_unavailable"
+      ? texts.formUnavailable
+      : code === "token_refused"
+        ? texts.declines.processing_unavailable!
+        : ["unreachable", "vault_unavailable"].includes(code)
+          ? texts.unreachable
+          : texts.notAccepted;
+  return { kind: "error", text };
 }

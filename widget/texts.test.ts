@@ -70,6 +70,8 @@ describe("messageFor()", () => {
   it("suggests another try only where another try can help", () => {
     const failed = (code: string) => messageFor({ kind: "failed", error: { code, message: "" } }, english)?.text;
     expect(failed("unreachable")).toBe(english.unreachable);
+    expect(failed("vault_unavailable")).toBe(english.unreachable);
+    expect(failed("token_refused")).toBe(english.declines.processing_unavailable);
     expect(failed("invalid_client_secret")).toBe(english.notAccepted);
   });
 });
