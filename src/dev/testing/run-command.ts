@@ -1,10 +1,10 @@
 /** Runs the command line as a separate process, as a person or a script does. */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, type ExecFileException, execFile, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { compileCache } from "./test-run.ts";
 
-/** The result of a command: its exit code and its output. */
+/** The result of a command: its exit code, or -1 if it did not exit by itself, and its output. */
 export type FinishedCommand = { readonly code: number; readonly out: string; readonly err: string };
 
 const main = join(import.meta.dirname, "../../main.ts");
@@ -19,10 +19,15 @@ export function runCommand(
       process.execPath,
       [main, ...parts],
       { env: { ...compileCache, ...options.env } },
-      (error, out, err) => resolve({ code: Number(error?.code ?? 0), out, err }),
+      (error, out, err) => resolve({ code: error === null ? 0 : exitCodeOf(error), out, err }),
     );
     child.stdin?.end(options.input);
   });
+}
+
+// A signal leaves no code, and a failed start a word such as ENOENT.
+function exitCodeOf({ code }: ExecFileException): number {
+  return typeof code === "number" ? code : -1;
 }
 
 // Longer than a command needs to start on a busy machine, shorter than a test's own timeout.
