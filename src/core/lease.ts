@@ -10,8 +10,13 @@ import type { Plan } from "./next-step.ts";
 /** The right to change a session until another process takes it over with a higher epoch. */
 export type Lease = { readonly sessionId: string; readonly epoch: number };
 
-/** Work under a claim or a lease: what it returned, or that another process has the session and the work is dropped. */
-export type UnderLease<Result> = { readonly type: "kept"; readonly result: Result } | { readonly type: "lost" };
+/**
+ * Work under a claim or a lease: what it returned, or that it is dropped because another process has the session. If
+ * this process still has it, `conflict` says what else has changed.
+ */
+export type UnderLease<Result> =
+  | { readonly type: "kept"; readonly result: Result }
+  | { readonly type: "lost"; readonly conflict: string | undefined };
 
 class LeaseLost extends Error {
   override readonly name = "LeaseLost";
@@ -19,6 +24,10 @@ class LeaseLost extends Error {
 
 // Raised by app.require_one (src/migrations/environment/base.sql).
 const leaseLostCode = "LL001";
+
+// Another process has the session.
+const notClaimable = "the session cannot be claimed";
+const takenOver = "the lease was taken over";
 
 /**
  * Waits for work under a claim or a lease. It is lost when a row that it requires has changed: another process has the
@@ -29,8 +38,9 @@ export async function underLease<Result>(work: Promise<Result>): Promise<UnderLe
     return { type: "kept", result: await work };
   } catch (error) {
     const isLost = error instanceof LeaseLost || (error as { code?: unknown }).code === leaseLostCode;
-    if (isLost) return { type: "lost" };
-    throw error;
+    if (!isLost) throw error;
+    const { message } = error as Error;
+    return { type: "lost", conflict: message === notClaimable || message === takenOver ? undefined : message };
   }
 }
 
@@ -53,7 +63,7 @@ const claim: Statement = {
         vault_token = $4, token_hash = $5, rule_version = $6, plan = $7, skipped = $8, submit_request_id = $9
     WHERE id = $1 AND phase = 'IDLE' AND expires_at > app.clock()
     RETURNING s.id`,
-    "the session cannot be claimed",
+    notClaimable,
   ),
 };
 
@@ -98,7 +108,7 @@ const renew = (returned: string) => `
 const renewal = ({ sessionId, epoch }: Lease, card?: CardSummary) =>
   [sessionId, epoch, leaseMs, leaseMs - leaseUsedMs, card?.brand ?? null, card?.last4 ?? null] as const;
 const lock: Statement = { name: "lock_session", text: renew(`${sessionColumns}, app.clock() AS now`) };
-const renewOnly: Statement = { name: "renew_lease", text: required(renew("s.id"), "the lease was taken over") };
+const renewOnly: Statement = { name: "renew_lease", text: required(renew("s.id"), takenOver) };
 
 /**
  * Renews the lease as `lockSession` does, for a transaction that does not need the row. `underLease` returns the
@@ -119,7 +129,7 @@ export async function lockSession(
   card?: CardSummary,
 ): Promise<{ session: PaymentSession; now: Date }> {
   const [row] = await tx.query<PaymentSession & { now: Date }>(lock, renewal(lease, card));
-  if (row === undefined) throw new LeaseLost("the lease was taken over");
+  if (row === undefined) throw new LeaseLost(takenOver);
   const { now, ...session } = row;
   return { session, now };
 }

@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createStrictLog } from "../dev/testing/strict-log.ts";
 import { encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
+import { recordUnknown } from "./attempts.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import { parkSession, wakeSession } from "./lease.ts";
-import { withAnswers } from "./recovery.fixture.ts";
-import { recoverSessionsOnce } from "./submit-payment.ts";
+import { recover, withAnswers } from "./recovery.fixture.ts";
+import type { SessionWithAttempts } from "./session-with-attempts.ts";
+import { recoverSessionsOnce, submitPayment } from "./submit-payment.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
@@ -152,6 +156,40 @@ describe("submitPayment()", () => {
       "UPDATE payment_session SET created_at = created_at, expires_at = created_at + interval '1 ms' WHERE id = $1";
     await fixture.asOwner.query({ name: "past", text: past }, [session.id]);
     await expect(fixture.submit(session, cards.approved)).rejects.toMatchObject({ code: "session_expired" });
+  });
+});
+
+describe("startProcessing()", () => {
+  /** Submits a session that changes while its gateway authorizes, and returns the log of the dropped work. */
+  async function logOf(change: (read: SessionWithAttempts) => Promise<unknown>): Promise<Record<string, unknown>[]> {
+    const lines: Record<string, unknown>[] = [];
+    const session = await fixture.newSession();
+    const authorize = async () => {
+      await change(await fixture.loadSession(session));
+      return { outcome: { type: "held", gatewayReference: "late" } as const };
+    };
+    const log = createStrictLog((line) => lines.push({ ...JSON.parse(line), session: encodeId("ps", session.id) }));
+    const core = { ...withAnswers(fixture.core, { authorize }), log };
+    await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+    await Promise.all(core.inFlight);
+    expect((await fixture.loadSession(session)).session.status).toBe("CREATED");
+    await recover(fixture, fixture.core, session);
+    return lines;
+  }
+
+  it("logs a conflict under its own lease", async () => {
+    const next = { action: "stop", because: "Another call has recorded it." } as const;
+    const lines = await logOf(({ attempts }) =>
+      fixture.core.database.transaction(async (tx) => recordUnknown(tx, attempts[0]!, "TIMEOUT", { next })),
+    );
+    expect(lines).toMatchObject([{ level: 40, reason: "the attempt has moved on" }]);
+    expect(lines[0]?.sessionId).toBe(lines[0]?.session);
+  });
+
+  it("logs nothing when another process has taken the session over", async () => {
+    const text = "UPDATE payment_session SET lease_epoch = lease_epoch + 1 WHERE id = $1";
+    const lines = await logOf(({ session }) => fixture.asOwner.query({ name: "take over", text }, [session.id]));
+    expect(lines).toEqual([]);
   });
 });
 

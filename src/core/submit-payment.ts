@@ -72,7 +72,7 @@ export async function submitPayment(core: Core, submission: Submission): Promise
 /** A claimed session, with its first attempt open if its plan has any. */
 type Claimed = { readonly lease: Lease; readonly reloaded: Reloaded };
 
-const lost = { type: "lost" } as const;
+const lost = { type: "lost", conflict: undefined } as const;
 
 /**
  * Claims the session and opens its first attempt in one transaction. Lost when another submission was first. The vault
@@ -149,7 +149,8 @@ async function waitForEnd(
 
 /**
  * Runs `processSession` in the background. Resolves to the session when it has ended under this lease; to undefined
- * when it waits, another worker has it, or an error stopped it: recovery resumes it once its lease has lapsed.
+ * when it waits, another worker has it, or a conflict or an error stopped it: recovery resumes it once its lease has
+ * lapsed.
  */
 function startProcessing(
   core: Core,
@@ -160,7 +161,12 @@ function startProcessing(
   const traced = { of: { session: sessionId }, facts: () => ({ sessionId: encodeId("ps", sessionId) }) };
   const run = core.tracing
     .span("payment.process", traced, () => underLease(processSession({ core, lease, shopper }, reloaded)))
-    .then((processed) => (processed.type === "kept" ? processed.result : undefined))
+    .then((processed) => {
+      if (processed.type === "kept") return processed.result;
+      const { conflict: reason } = processed;
+      if (reason) core.log.warn({ sessionId, reason }, "work on the session was dropped; recovery will resume it");
+      return undefined;
+    })
     .catch((error: unknown) => {
       core.log.error({ err: error, sessionId }, "processing stopped; recovery will resume it");
       return undefined;
