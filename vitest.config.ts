@@ -28,8 +28,6 @@ const projects = [
       name: "whole",
       include: whole,
       exclude: never,
-      // They wait for processes and pages most of the time: two use a little more than half of two cores.
-      maxWorkers: 3,
       sequence: { groupOrder: 0 },
     },
   },
@@ -39,8 +37,6 @@ const projects = [
       name: "parts",
       include: ["{src,widget}/**/*.test.ts"],
       exclude: [...never, ...whole, ...alone],
-      // A worker loads each module once, and not once for each file.
-      isolate: false,
       sequence: { groupOrder: 1 },
     },
   },
