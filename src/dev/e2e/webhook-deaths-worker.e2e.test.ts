@@ -54,7 +54,7 @@ describe("a worker that is killed", { timeout: 90_000 }, () => {
     await unlock();
     await replaceWorker(pastSweepS);
     await act.expectAllCame();
-    await expect.poll(() => outboxOf(sessionId)).toMatchObject([{ publish_count: 2, published: true }]);
+    await expect.poll(() => outboxOf(sessionId)).toMatchObject([{ publishCount: 2, published: true }]);
   });
 
   it("between publishing an event and marking it has it published twice and posted once", async () => {
@@ -76,7 +76,7 @@ describe("a worker that is killed", { timeout: 90_000 }, () => {
     await caught;
     await killNow(worker);
     await unlock();
-    expect(await outboxOf(sessionId)).toMatchObject([{ fanned_out: false }]);
+    expect(await outboxOf(sessionId)).toMatchObject([{ fannedOut: false }]);
     await replaceWorker(pastSweepS);
     await act.expectAllCame();
   });
@@ -90,7 +90,7 @@ describe("a worker that is killed", { timeout: 90_000 }, () => {
     await unlock();
     await replaceWorker(pastLeaseS);
     await act.expectAllCame();
-    expect(await outboxOf(sessionId)).toMatchObject([{ fanned_out: true }]);
+    expect(await outboxOf(sessionId)).toMatchObject([{ fannedOut: true }]);
   });
 
   it("while it sends sends again, with the same id and the same bytes", async () => {
