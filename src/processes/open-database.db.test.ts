@@ -100,6 +100,20 @@ describe("openDatabase()", () => {
     client.release(true);
   });
 
+  it("keeps an idle connection, with the statements that it has planned", async () => {
+    const { pool } = opened.database;
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    try {
+      (await pool.connect()).release();
+      const { idleCount } = pool;
+      expect(idleCount).toBeGreaterThan(0);
+      vi.advanceTimersByTime(3_600_000);
+      expect(pool.idleCount).toBe(idleCount);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("gives up a statement that a silent server never answers, after the server's own timeout", () => {
     const options = opened.database.pool.options as { statement_timeout?: number; query_timeout?: number };
     expect(options.query_timeout).toBeGreaterThan(options.statement_timeout!);

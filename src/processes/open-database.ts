@@ -48,10 +48,16 @@ export async function openDatabase(
   };
 }
 
+// Firewalls and address translators drop a connection that is silent for some minutes, the strictest after 350 s.
+const firstKeepAliveMs = 60_000;
+
 const lasting = {
   query_timeout: databaseSilenceMs,
   connectionTimeoutMillis: connectionWaitMs,
+  // A new connection plans every statement again: the first payment on it takes three times as long.
+  idleTimeoutMillis: 0,
   keepAlive: true,
+  keepAliveInitialDelayMillis: firstKeepAliveMs,
 } as const;
 
 // One connection listens; the other is for its successor while the first one closes.
