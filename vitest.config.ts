@@ -18,8 +18,8 @@ const whole = [
   "src/dev/testing/left-processes.test.ts",
 ];
 
-// Compute all the while, on every core.
-const alone = ["src/dev/simulation/simulation.test.ts", "src/dev/bench/bench.db.test.ts"];
+// Computes all the while, for minutes.
+const simulation = ["src/dev/simulation/simulation.test.ts"];
 
 const projects = [
   {
@@ -36,15 +36,15 @@ const projects = [
     test: {
       name: "parts",
       include: ["{src,widget}/**/*.test.ts"],
-      exclude: [...never, ...whole, ...alone],
+      exclude: [...never, ...whole, ...simulation],
       sequence: { groupOrder: 1 },
     },
   },
   {
     extends: true as const,
     test: {
-      name: "alone",
-      include: alone,
+      name: "simulation",
+      include: simulation,
       exclude: never,
       maxWorkers: 1,
       sequence: { groupOrder: 2 },

@@ -3,11 +3,11 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Vitest orders files by an earlier run, which a fresh checkout does not have, and then by their sizes.
 const longest = [
-  "simulation",
-  "bench",
-  // Not all that are long: two that kill servers under load, side by side, wait for each other beyond their time.
-  "webhook-deaths-servers",
+  "dashboard-payments",
+  "crash",
   "stripe",
+  // Not side by side: two that kill servers under load wait for each other beyond their time.
+  "webhook-deaths-servers",
   "rolling-upgrade",
 ];
 
@@ -20,6 +20,6 @@ export class LongestFirst extends BaseSequencer {
 }
 
 function rankOf({ moduleId, project }: TestSpecification): number {
-  const index = longest.findIndex((name) => new RegExp(`/${name}(\\.e2e|\\.db)?\\.test\\.ts$`).test(moduleId));
+  const index = longest.findIndex((name) => new RegExp(`/${name}(\\.e2e|\\.db|\\.long)?\\.test\\.ts$`).test(moduleId));
   return project.config.sequence.groupOrder * (longest.length + 1) + (index === -1 ? longest.length : index);
 }
