@@ -93,10 +93,14 @@ describe("run-tests", () => {
     return made;
   }
 
-  it("ends with a last line that has only the numbers of checks and tests", async () => {
-    const { code, stdout } = await checkedMachine(writesReport(report("passed", "passed"))).run("run-tests.mjs");
+  it("ends with a last line that has only the numbers of checks and of tests, in front and behind", async () => {
+    const made = checkedMachine(writesReport(report("passed", "passed")));
+    const { code, stdout } = await made.run("run-tests.mjs");
     expect(code).toBe(0);
-    expect(stdout.trimEnd().split("\n").at(-1)).toBe("8 passed, 0 failed");
+    expect(stdout.trimEnd().split("\n").at(-1)).toBe("10 passed, 0 failed");
+    const runs = made.calls.filter((call) => call.startsWith("vitest"));
+    expect(runs).toContainEqual(expect.stringMatching(/ --project whole --project parts$/));
+    expect(runs).toContainEqual(expect.stringMatching(/ --project simulation$/));
   });
 
   it("counts a check that fails, prints its output and exits with 1", async () => {
@@ -105,7 +109,7 @@ describe("run-tests", () => {
     const { code, stdout } = await made.run("run-tests.mjs");
     expect(code).toBe(1);
     expect(stdout).toContain("✗ types\nsrc/a.ts(1,1): error");
-    expect(stdout.trimEnd().split("\n").at(-1)).toBe("6 passed, 1 failed");
+    expect(stdout.trimEnd().split("\n").at(-1)).toBe("7 passed, 1 failed");
   });
 
   it("exits with 1 when no test ran", async () => {
