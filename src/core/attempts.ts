@@ -2,13 +2,14 @@
  * An attempt's id and its transitions: each is one conditional update under the session's lock. The flow decides their
  * order.
  */
+import type { CardSummary } from "../card-vault/card-forwarder.ts";
 import type { Declined } from "../gateways/declines.ts";
 import { timingBounds } from "../limits.ts";
 import { columnName } from "../platform/columns.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { sha256 } from "../platform/secrets.ts";
 import type { Attempt, AttemptStatus, FailureKind, PaymentSession, PlannedConnection } from "./entities.ts";
-import { nameWinner, required } from "./lease.ts";
+import { type Lease, nameWinner, nameWinnerUnderLease, required } from "./lease.ts";
 import type { FailoverDecision } from "./next-step.ts";
 import type { NextStatus } from "./transitions.ts";
 
@@ -136,6 +137,25 @@ export function recordHeld(tx: Tx, attempt: Attempt, gatewayReference: string): 
   });
   nameWinner(tx, attempt);
   voidUnknown(tx, attempt.sessionId); // rule:winner-voids-unknown
+}
+
+/**
+ * Records the answer of an authorization, as `recordHeld` does, and that the capture is ordered, as
+ * `recordCaptureOrdered` does. It locks the session, renews the lease and changes each row once. `attempts` are those of
+ * the session, read under this lease.
+ */
+export function recordHeldAndOrdered(
+  tx: Tx,
+  lease: Lease,
+  held: { attempt: Attempt; gatewayReference: string; card: CardSummary | undefined; attempts: readonly Attempt[] },
+): void {
+  const { attempt, gatewayReference, attempts } = held;
+  nameWinnerUnderLease(tx, lease, attempt, held.card);
+  move(tx, attempt, "AUTHORIZING", {
+    set: { status: "AUTHORIZED", gatewayReference },
+    stamp: ["answeredAt", "captureOrderedAt"], // rule:capture-ordered-first
+  });
+  if (attempts.some(({ status }) => status === "UNKNOWN")) voidUnknown(tx, attempt.sessionId); // rule:winner-voids-unknown
 }
 
 const setVoiding: Statement = {

@@ -21,11 +21,11 @@ import {
   isReferenceTaken,
   openAttempt,
   recordCaptured,
-  recordCaptureOrdered,
   recordCaptureRefused,
   recordDeclined,
   recordFailed,
   recordHeld,
+  recordHeldAndOrdered,
   recordLookedUp,
   recordRepeat,
   recordUnknown,
@@ -35,7 +35,7 @@ import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
 import * as gateway from "./gateway-calls.ts";
 import { actOnReports, captureReportsOf, sendForCaptureReports } from "./late-captures.ts";
-import { type Lease, lockSession, nameWinner, renewLease, wakeSession } from "./lease.ts";
+import { type Lease, lockLeased, lockSession, nameWinner, renewLease, wakeSession } from "./lease.ts";
 import { decideAfterFailure, type FailoverDecision, type Failure, type NoCard } from "./next-step.ts";
 import { loadFailoverRule } from "./routing-rules.ts";
 import { type SessionWithAttempts, sendSessionWithAttempts, sessionOfRow } from "./session-with-attempts.ts";
@@ -48,6 +48,8 @@ import { openWorkItem } from "./work-items.ts";
  */
 export type Reloaded = { readonly loaded: SessionWithAttempts; readonly openedAttemptId?: string | undefined };
 
+type Changed = { readonly loaded?: SessionWithAttempts | undefined; readonly openedAttemptId?: string | undefined };
+
 /** A claimed session that one worker works on. */
 export type Work = {
   readonly core: Core;
@@ -59,18 +61,20 @@ export type Work = {
 
 /**
  * Runs `change` in a transaction and reads the session back in the same round trip as COMMIT. `change` returns the id
- * of the attempt that it opened, if any.
+ * of the attempt that it opened, if any, and the session if it has read it after its last change of it.
  */
 export async function commitAndReload(
   core: Core,
   { sessionId }: Pick<Lease, "sessionId">,
-  change: (tx: Tx) => string | undefined | Promise<string | undefined>,
+  change: (tx: Tx) => Changed | Promise<Changed>,
 ): Promise<Reloaded> {
-  const { openedAttemptId, reading } = await core.database.transaction(async (tx) => {
-    const openedAttemptId = await change(tx);
-    return { openedAttemptId, reading: sendSessionWithAttempts(tx, sessionId) };
+  const { changed, reading } = await core.database.transaction(async (tx) => {
+    const changed = await change(tx);
+    return { changed, reading: changed.loaded ? undefined : sendSessionWithAttempts(tx, sessionId) };
   });
-  const [row] = await reading.rows;
+  const { loaded, openedAttemptId } = changed;
+  if (loaded !== undefined) return { loaded, openedAttemptId };
+  const [row] = (await reading?.rows) ?? [];
   if (row === undefined) throw new Error("the session no longer exists");
   return { loaded: sessionOfRow(row), openedAttemptId };
 }
@@ -84,16 +88,15 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded
   const { outcome, card } = await gateway.authorize(core, { session: loaded.session, shopper }, attempt);
   return commitAndReload(core, lease, async (tx) => {
     if (outcome.type === "held") {
-      renewLease(tx, lease, card);
-      recordHeld(tx, attempt, outcome.gatewayReference);
-      recordCaptureOrdered(tx, attempt); // rule:capture-ordered-first
-      return undefined;
+      const { gatewayReference } = outcome;
+      recordHeldAndOrdered(tx, lease, { attempt, gatewayReference, card, attempts: loaded.attempts });
+      return {};
     }
     const next = await lockAndDecide(tx, work, attempt, failureOf(outcome), card);
     await recordFailure(tx, attempt, outcome, next);
-    if (next.action !== "failover") return undefined;
+    if (next.action !== "failover") return {};
     tx.afterCommit(() => core.observer?.failedOver(attempt.gateway));
-    return openNext(tx, core, loaded.session, next);
+    return { openedAttemptId: openNext(tx, core, loaded.session, next) };
   });
 }
 
@@ -227,18 +230,23 @@ async function recordLookUp(tx: Tx, attempt: Attempt, answer: LookUpAnswer): Pro
 export async function captureWinner(work: Work, attempt: Attempt): Promise<Reloaded> {
   const { core, lease, loaded } = work;
   const answer = await gateway.capture(core, loaded, attempt);
-  return commitAndReload(core, lease, async (tx) => {
-    await recordCapture(tx, work, attempt, answer);
-    return undefined;
-  });
+  return commitAndReload(core, lease, async (tx) => ({ loaded: await recordCapture(tx, work, attempt, answer) }));
 }
 
-async function recordCapture(tx: Tx, work: Work, attempt: Attempt, answer: CaptureAnswer): Promise<void> {
+/** Records the answer to a capture. Returns the session if it has settled. */
+async function recordCapture(
+  tx: Tx,
+  work: Work,
+  attempt: Attempt,
+  answer: CaptureAnswer,
+): Promise<SessionWithAttempts | undefined> {
   const { core, lease, loaded } = work;
   switch (answer.type) {
     case "done":
     case "accepted": {
-      renewLease(tx, lease);
+      const hasMoreToDo = loaded.attempts.some(({ id, completedAt }) => id !== attempt.id && completedAt === null);
+      if (hasMoreToDo) renewLease(tx, lease);
+      else lockLeased(tx, lease);
       // The gateway's notification may arrive before its answer.
       const sent = sendForCaptureReports(tx, attempt);
       if (answer.type === "accepted" && (await captureReportsOf(sent)).voided) {
@@ -246,9 +254,11 @@ async function recordCapture(tx: Tx, work: Work, attempt: Attempt, answer: Captu
       }
       recordCaptured(tx, attempt);
       const captureConfirmed = answer.type === "done" || (await captureReportsOf(sent)).captured;
-      await settleSession(tx, core, loaded.session, { status: "SUCCEEDED", winner: attempt, captureConfirmed });
+      const ending = { status: "SUCCEEDED", winner: attempt, captureConfirmed } as const;
+      const settled = await settleSession(tx, core, loaded.session, ending);
       const reports = await captureReportsOf(sent);
-      return actOnReports(tx, core, { session: loaded.session, attemptId: attempt.id, reports });
+      await actOnReports(tx, core, { session: loaded.session, attemptId: attempt.id, reports });
+      return settled;
     }
     case "refused":
       return answer.definitive ? abandonCapture(tx, work, attempt, answer) : repeatCapture(tx, work, attempt);
@@ -259,12 +269,12 @@ async function recordCapture(tx: Tx, work: Work, attempt: Attempt, answer: Captu
   }
 }
 
-async function abandonCapture(tx: Tx, work: Work, attempt: Attempt, { gatewayCode }: Refused): Promise<void> {
+async function abandonCapture(tx: Tx, work: Work, attempt: Attempt, { gatewayCode }: Refused): Promise<undefined> {
   const next = await lockAndDecide(tx, work, attempt, { kind: "GATEWAY_ERROR", captureRefused: true });
   recordCaptureRefused(tx, attempt, gatewayCode, next);
 }
 
-async function repeatCapture(tx: Tx, { lease }: Work, attempt: Attempt): Promise<void> {
+async function repeatCapture(tx: Tx, { lease }: Work, attempt: Attempt): Promise<undefined> {
   const { now } = await lockSession(tx, lease);
   recordRepeat(tx, attempt, repeatAt(now, attempt.retries));
 }
@@ -303,7 +313,8 @@ async function recordVoidAnswer(
   if (answer.type === "alreadyCaptured" && attempt.captureOrderedAt && loaded.session.status === "CREATED") {
     recordCaptured(tx, attempt);
     nameWinner(tx, attempt);
-    return settleSession(tx, core, loaded.session, { status: "SUCCEEDED", winner: attempt, captureConfirmed: true });
+    const ending = { status: "SUCCEEDED", winner: attempt, captureConfirmed: true } as const;
+    return void (await settleSession(tx, core, loaded.session, ending));
   }
   if (answer.type === "alreadyCaptured") await reportNeverOrdered(tx, core, attempt);
   // Of the voids that the gateway reports on later, the first one that no late authorization can follow is stored.

@@ -28,6 +28,7 @@ const leaseLostCode = "LL001";
 // Another process has the session.
 const notClaimable = "the session cannot be claimed";
 const takenOver = "the lease was taken over";
+const hasWinner = "the session has a winner";
 
 /**
  * Waits for work under a claim or a lease. It is lost when a row that it requires has changed: another process has the
@@ -49,7 +50,13 @@ export async function underLease<Result>(work: Promise<Result>): Promise<UnderLe
  * error that `underLease` returns as lost, so the sender need not wait for the result.
  */
 export function required(change: string, otherwise: string): string {
-  return `WITH changed AS (${change}) SELECT app.require_one((SELECT count(*) FROM changed), '${otherwise}')`;
+  return requiredOr(change, `'${otherwise}'`);
+}
+
+/** Does what `required` does with an SQL expression, which is evaluated only for a change that is lost. */
+function requiredOr(change: string, otherwise: string): string {
+  return `WITH changed AS (${change}), counted AS (SELECT count(*) AS rows FROM changed)
+    SELECT app.require_one(rows, CASE WHEN rows <> 1 THEN ${otherwise} END) FROM counted`;
 }
 
 const sessionColumns = columnsOf(PaymentSessionEntity, "s");
@@ -97,18 +104,30 @@ export function claimSession(
 }
 
 // A lease with most of its time left is not changed: an update that changes no indexed column writes no index (HOT).
+const leaseKept = `
+        lease_until = CASE WHEN lease_until > app.clock() + $4 * interval '1 ms' THEN lease_until
+                      ELSE app.clock() + $3 * interval '1 ms' END`;
+const ofLease = "WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'"; // rule:lease-epoch
 // rule:session-locked-first
 const renew = (returned: string) => `
     UPDATE payment_session s
-    SET lease_until = CASE WHEN lease_until > app.clock() + $4 * interval '1 ms' THEN lease_until
-                      ELSE app.clock() + $3 * interval '1 ms' END,
-        card_brand = coalesce($5, card_brand), card_last4 = coalesce($6, card_last4)
-    WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING' /* rule:lease-epoch */
-    RETURNING ${returned}`;
+    SET ${leaseKept}, card_brand = coalesce($5, card_brand), card_last4 = coalesce($6, card_last4)
+    ${ofLease} RETURNING ${returned}`;
 const renewal = ({ sessionId, epoch }: Lease, card?: CardSummary) =>
   [sessionId, epoch, leaseMs, leaseMs - leaseUsedMs, card?.brand ?? null, card?.last4 ?? null] as const;
 const lock: Statement = { name: "lock_session", text: renew(`${sessionColumns}, app.clock() AS now`) };
 const renewOnly: Statement = { name: "renew_lease", text: required(renew("s.id"), takenOver) };
+const lockOnly: Statement = {
+  name: "lock_session_only",
+  text: required(`SELECT s.id FROM payment_session s ${ofLease} FOR UPDATE`, takenOver), // rule:session-locked-first
+};
+
+/**
+ * Locks the session row as `lockSession` does, for a transaction that changes the row later. The lease is not renewed.
+ */
+export function lockLeased(tx: Tx, { sessionId, epoch }: Lease): void {
+  tx.send(lockOnly, [sessionId, epoch]);
+}
 
 /**
  * Renews the lease as `lockSession` does, for a transaction that does not need the row. `underLease` returns the
@@ -173,9 +192,27 @@ const setWinner: Statement = {
   name: "name_winner",
   text: required(
     "UPDATE payment_session SET winner_attempt_id = $2 WHERE id = $1 AND winner_attempt_id IS NULL RETURNING id", // rule:winner-once
-    "the session has a winner",
+    hasWinner,
   ),
 };
+
+const setWinnerUnderLease: Statement = {
+  name: "name_winner_under_lease",
+  text: requiredOr(
+    `UPDATE payment_session s
+    SET ${leaseKept}, card_brand = coalesce($5, card_brand), card_last4 = coalesce($6, card_last4), winner_attempt_id = $7
+    ${ofLease} AND winner_attempt_id IS NULL RETURNING s.id`, // rule:winner-once
+    `(SELECT CASE WHEN lease_epoch = $2 THEN '${hasWinner}' ELSE '${takenOver}' END FROM payment_session WHERE id = $1)`,
+  ),
+};
+
+/**
+ * Names the winner as `nameWinner` does, and renews the lease and stores the card as `renewLease` does, in one change of
+ * the row.
+ */
+export function nameWinnerUnderLease(tx: Tx, lease: Lease, attempt: { id: string }, card?: CardSummary): void {
+  tx.send(setWinnerUnderLease, [...renewal(lease, card), attempt.id]);
+}
 
 /** Makes an attempt the session's winner, by compare-and-set from none. This prevents a second capture. */
 export function nameWinner(tx: Tx, attempt: { sessionId: string; id: string }): void {

@@ -4,7 +4,7 @@ import type { Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
-import { loadSession } from "./session-with-attempts.ts";
+import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
 
 const settleStatement: Statement = {
   name: "settle_session",
@@ -25,20 +25,26 @@ export type Ending =
 
 /**
  * Settles a locked session. No attempt may be UNKNOWN: `recordHeld` or the step `end` has moved them to VOIDING. The
- * vault erases the card once the end is durable.
+ * vault erases the card once the end is durable. Returns the session as it has ended.
  */
-export async function settleSession(tx: Tx, core: Core, session: PaymentSession, ending: Ending): Promise<void> {
+export async function settleSession(
+  tx: Tx,
+  core: Core,
+  session: PaymentSession,
+  ending: Ending,
+): Promise<SessionWithAttempts> {
   const values =
     ending.status === "SUCCEEDED"
       ? [ending.winner.gateway, ending.captureConfirmed, ending.winner.sequence > 1, null]
       : [null, null, false, ending.declineCode];
-  const [rows] = await Promise.all([
+  const [rows, ended] = await Promise.all([
     tx.query(settleStatement, [session.id, ending.status, ...values]),
     emitEvent(tx, core, session, eventOf[ending.status]), // rule:end-with-event
   ]);
   if (rows.length === 0) throw new Error("a session settles once, from CREATED");
   tx.afterCommit(() => core.vault.forget(session.id));
   tx.afterCommit(() => core.observer?.settled(ending.status));
+  return ended;
 }
 
 const eventOf: Record<Ending["status"], EventType> = {
@@ -47,14 +53,17 @@ const eventOf: Record<Ending["status"], EventType> = {
   DEGRADED: "payment_session.degraded",
 };
 
-/** Emits an event about a locked session, or one of its attempts, as it stands in this transaction. */
+/**
+ * Emits an event about a locked session, or one of its attempts, as it stands in this transaction. Returns the session
+ * that it describes.
+ */
 export async function emitEvent(
   tx: Tx,
   core: Core,
   session: Pick<PaymentSession, "id" | "merchantId">,
   type: EventType,
   attemptId?: string,
-): Promise<void> {
+): Promise<SessionWithAttempts> {
   const reading = loadSession(tx, session.id);
   const attempt = attemptId !== undefined && { attemptId: encodeId("att", attemptId) };
   const recording = recordEvent(tx, core.outbox, {
@@ -65,7 +74,8 @@ export async function emitEvent(
       return writeEventBody(envelope, { sequence, ...attempt, ...core.describeSession(await reading) });
     },
   });
-  await Promise.all([reading, recording]);
+  const [described] = await Promise.all([reading, recording]);
+  return described;
 }
 
 const recordPendingEvent: Statement = {

@@ -89,7 +89,7 @@ async function claim(core: Core, { session, vaultToken, requestId }: Submission)
     claimSession(tx, { sessionId, vaultToken, ruleVersion: route.version, plan, submissionBudgetMs, requestId });
     const [to] = plan.plan;
     const because = becauseFirst({ ruleVersion: route.version });
-    return to && openNext(tx, core, session, { to, because });
+    return { openedAttemptId: to && openNext(tx, core, session, { to, because }) };
   });
   const claimed = await underLease(claiming);
   if (claimed.type === "lost") return claimed;
@@ -220,7 +220,7 @@ async function processSession(
       case "open":
         reloaded = await commitAndReload(core, lease, (tx) => {
           renewLease(tx, lease);
-          return openNext(tx, core, loaded.session, step);
+          return { openedAttemptId: openNext(tx, core, loaded.session, step) };
         });
         break;
       case "authorize":

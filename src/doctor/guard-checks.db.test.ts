@@ -52,10 +52,10 @@ describe("a database of an environment", () => {
 
   it("lacks a trigger", async () => {
     const made = await definitionOf(
-      "(SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'attempt'::regclass AND tgname = 'pin')",
+      "(SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'attempt'::regclass AND tgname = 'guard_decision')",
     );
-    expect(await saysAfter("DROP TRIGGER pin ON attempt", made)).toEqual([
-      ["PROBLEM", "the trigger attempt.pin is missing"],
+    expect(await saysAfter("DROP TRIGGER guard_decision ON attempt", made)).toEqual([
+      ["PROBLEM", "the trigger attempt.guard_decision is missing"],
     ]);
   });
 
@@ -71,14 +71,13 @@ describe("a database of an environment", () => {
   });
 
   it("lacks a check, and has another one under its name", async () => {
-    const restore =
-      "ALTER TABLE attempt ADD CONSTRAINT attempt_check3 CHECK (status <> 'CAPTURED' OR capture_ordered_at IS NOT NULL)";
-    const drop = "ALTER TABLE attempt DROP CONSTRAINT attempt_check3";
-    expect(await saysAfter(drop, restore)).toEqual([["PROBLEM", "the constraint attempt.attempt_check3 is missing"]]);
-    const loose = `${drop}; ALTER TABLE attempt ADD CONSTRAINT attempt_check3 CHECK (status <> 'CAPTURED' OR true)`;
-    expect(await saysAfter(loose, `${drop}; ${restore}`)).toEqual([
-      ["PROBLEM", "the constraint attempt.attempt_check3 differs from this version"],
-    ]);
+    const add = "ALTER TABLE outbox_event ADD CONSTRAINT outbox_event_sequence_check";
+    const restore = `${add} CHECK (sequence >= 1)`;
+    const drop = "ALTER TABLE outbox_event DROP CONSTRAINT outbox_event_sequence_check";
+    const name = "the constraint outbox_event.outbox_event_sequence_check";
+    expect(await saysAfter(drop, restore)).toEqual([["PROBLEM", `${name} is missing`]]);
+    const loose = `${drop}; ${add} CHECK (sequence >= 0)`;
+    expect(await saysAfter(loose, `${drop}; ${restore}`)).toEqual([["PROBLEM", `${name} differs from this version`]]);
   });
 
   it("lacks a foreign key and a unique index on one partition", async () => {

@@ -40,9 +40,9 @@ describe("a decision of a person", () => {
   it("ends a void as given up, and never without a confirmed decision", async () => {
     const run = await submitted(client, "UNKNOWN");
     await run(toVoiding);
-    await refused(client, run, givenUp, /attempt_given_up/);
+    await refused(client, run, givenUp, /only a confirmed decision gives a void up/);
     await run(decide("GIVEN_UP"));
-    await refused(client, run, givenUp, /attempt_given_up/);
+    await refused(client, run, givenUp, /only a confirmed decision gives a void up/);
     await run(confirmBy("grace"));
     await run(givenUp);
   });
@@ -63,7 +63,7 @@ describe("a decision of a person", () => {
   it("is confirmed by another person, as it was decided, and never changes then", async () => {
     const run = await submitted(client, "CAPTURING");
     await run(decide("CAPTURED"));
-    await refused(client, run, confirmBy("ada"), /attempt_decision_takes_two/);
+    await refused(client, run, confirmBy("ada"), /another person confirms a decision that takes two/);
     const other = confirmBy("grace").replace("SET", "SET decision_reference = 'r2',");
     await refused(client, run, other, /what is confirmed is what was decided/);
     await run(confirmBy("grace"));
@@ -102,19 +102,26 @@ describe("a decision of a person", () => {
     await run(decide("CAPTURED", confirmed).replace("takes_two = true", "takes_two = false"));
   });
 
+  const wholeReason = /a decision has its reason, its person, its time and how many it takes/;
+  const reference = /a decision has a reference if it says CAPTURED/;
   it.each([
-    ["no reason", decide("CAPTURED", ", decision_reason = NULL").replace("decision_reason = 'looked there',", "")],
-    ["no reference", decide("CAPTURED").replace("'r1'", "NULL")],
+    [
+      "no reason",
+      decide("CAPTURED", ", decision_reason = NULL").replace("decision_reason = 'looked there',", ""),
+      wholeReason,
+    ],
+    ["no reference", decide("CAPTURED").replace("'r1'", "NULL"), reference],
     [
       "a reference without a capture",
       decide("GIVEN_UP").replace("decision_reference = NULL", "decision_reference = 'r'"),
+      reference,
     ],
-    ["another word", decide("CAPTURED").replace("'CAPTURED'", "'LOST'")],
-    ["a confirmation alone", confirmBy("grace")],
-  ])("is whole: %s is refused", async (_, sql) => {
+    ["another word", decide("CAPTURED").replace("'CAPTURED'", "'LOST'"), wholeReason],
+    ["a confirmation alone", confirmBy("grace"), /a confirmation has its decision, its person and its time/],
+  ])("is whole: %s is refused", async (_, sql, reason) => {
     const run = await submitted(client, "CAPTURING");
     await run(pastDeadline);
-    await refused(client, run, sql, /attempt_decision/);
+    await refused(client, run, sql, reason);
   });
 
   it("is not made of an attempt that is over, or with the attempt", async () => {

@@ -60,78 +60,78 @@ const refusals: [rule: string, from: From, sql: string, reason: RegExp][] = [
     `UPDATE attempt SET status = 'VOIDING' WHERE id = $attempt; ${ended("DEGRADED")}; ${captured}`,
     /no capture is kept once the session has ended/,
   ],
-  ["SUCCEEDED without a winner", "DECLINED", succeeded, /payment_session_check/],
+  ["SUCCEEDED without a winner", "DECLINED", succeeded, /SUCCEEDED needs a winner/],
   [
     "SUCCEEDED without the gateway that captured",
     "CAPTURING",
     `${captured}; ${succeeded.replace("captured_via = 'SANDBOX_A',", "")}`,
-    /payment_session_check/,
+    /SUCCEEDED names its gateway/,
   ],
   [
     "DONE while CREATED",
     "DECLINED",
     "UPDATE payment_session SET phase = 'DONE', vault_token = NULL WHERE id = $session",
-    /payment_session_check/,
+    /DONE needs a final status/,
   ],
   [
     "EXPIRED after a submission",
     "DECLINED",
     "UPDATE payment_session SET status = 'EXPIRED', phase = 'DONE', vault_token = NULL, settled_at = now(), submitted_at = NULL WHERE id = $session",
-    /payment_session_check/,
+    /EXPIRED means DONE and never submitted/,
   ],
   [
     "an end without its moment",
     "DECLINED",
     ended("DECLINED").replace("settled_at = now(),", ""),
-    /payment_session_check/,
+    /a final status has its time/,
   ],
   [
     "an end without its decline code",
     "DECLINED",
     ended("DECLINED").replace("decline_code = 'card_declined',", ""),
-    /payment_session_check/,
+    /DECLINED and DEGRADED have a decline code/,
   ],
   [
     "processing without a lease",
     "DECLINED",
     "UPDATE payment_session SET lease_until = NULL WHERE id = $session",
-    /payment_session_check/,
+    /PROCESSING needs a lease and a deadline/,
   ],
   [
     "processing without the moment of submission",
     "DECLINED",
     "UPDATE payment_session SET submitted_at = NULL WHERE id = $session",
-    /payment_session_check/,
+    /a submission has its time/,
   ],
   [
     "DECLINED by a timeout",
     "AUTHORIZING",
     "UPDATE attempt SET status = 'DECLINED', failure_kind = 'TIMEOUT', completed_at = now() WHERE id = $attempt",
-    /attempt_check/,
+    /DECLINED means declined by the gateway/,
   ],
   [
     "DECLINED without its moment",
     "AUTHORIZING",
     "UPDATE attempt SET status = 'DECLINED', failure_kind = 'HARD_DECLINE' WHERE id = $attempt",
-    /attempt_check/,
+    /a final attempt has its time/,
   ],
   [
     "a hold without the gateway's reference",
     "AUTHORIZING",
     "UPDATE attempt SET status = 'AUTHORIZED' WHERE id = $attempt; UPDATE payment_session SET winner_attempt_id = $attempt WHERE id = $session",
-    /attempt_check/,
+    /a hold has the gateway's reference/,
   ],
   [
     "VOIDED without how",
     "UNKNOWN",
     "UPDATE attempt SET status = 'VOIDING' WHERE id = $attempt; UPDATE attempt SET status = 'VOIDED', completed_at = now() WHERE id = $attempt",
-    /attempt_check/,
+    /VOIDED says how/,
   ],
   [
     "a next step without its reason",
     "DECLINED",
     "UPDATE attempt SET next_action = 'stop' WHERE id = $attempt",
-    /attempt_check/,
+    /what follows an attempt has its reason/,
   ],
 ];
 
@@ -198,9 +198,9 @@ describe("the database of a payment", () => {
     const insert = (expiry: string) => `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref,
       secret_version, expires_at) VALUES ('${v7()}', '${v7()}', 1, 'EUR', 'o', 1, now() + interval '${expiry}')`;
     const run = (sql: string) => client.query(sql);
-    await refused(client, run, insert("-1 s"), /payment_session_check/);
+    await refused(client, run, insert("-1 s"), /a session expires after it was created/);
     const declined =
       "UPDATE payment_session SET status = 'DECLINED', decline_code = 'x', settled_at = now() WHERE phase = 'IDLE'";
-    await refused(client, run, `${insert("1 h")}; ${declined}`, /payment_session_check/);
+    await refused(client, run, `${insert("1 h")}; ${declined}`, /an IDLE session is CREATED/);
   });
 });

@@ -41,7 +41,7 @@ describe("the guards of a payment", () => {
       client,
       run,
       `UPDATE attempt SET status = 'DECLINED', completed_at = now(), failure_kind = 'FRAUD' WHERE id = $attempt`,
-      /attempt_check/,
+      /a fraud-class decline is a stop/,
     );
   });
 
@@ -107,7 +107,12 @@ describe("the guards of a payment", () => {
   });
 
   it("refuse CAPTURED before the capture was ordered", async () => {
-    await refused(client, await submitted(client, "AUTHORIZED"), `${captured}; ${succeeded}`, /attempt_check/);
+    await refused(
+      client,
+      await submitted(client, "AUTHORIZED"),
+      `${captured}; ${succeeded}`,
+      /only an ordered capture is CAPTURED/,
+    );
   });
 
   it("refuse CAPTURED without SUCCEEDED, and SUCCEEDED without CAPTURED", async () => {
@@ -165,7 +170,7 @@ describe("the guards of a payment", () => {
     await run("UPDATE attempt SET status = 'VOIDING' WHERE id = $attempt");
     const voided = (askedAt: string) => `UPDATE attempt SET status = 'VOIDED', void_kind = 'NEVER_EXISTED',
       void_asked_at = ${askedAt}, completed_at = now() WHERE id = $attempt`;
-    await refused(client, run, voided("now()"), /attempt_never_existed/);
+    await refused(client, run, voided("now()"), /a hold never existed only if none can follow/);
     await run(voided("now() + interval '2 h'"));
   });
 
@@ -211,7 +216,7 @@ describe("the guards of a payment", () => {
       client,
       run,
       `${toVoiding}; ${ended("DEGRADED").replace("vault_token = NULL,", "")}`,
-      /payment_session_check/,
+      /the token lives no longer than the payment that may use it/,
     );
   });
 

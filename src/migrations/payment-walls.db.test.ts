@@ -59,7 +59,7 @@ const forbidden: [what: string, from: From, sql: string, wall: RegExp][] = [
     "'never existed' of a capture that was not refused",
     "CAPTURING",
     `${captureRefused}; UPDATE attempt SET capture_refusal_code = NULL, status = 'VOIDED', void_kind = 'NEVER_EXISTED', void_asked_at = now() + interval '2 h', completed_at = now() WHERE id = $attempt`,
-    /attempt_never_existed/,
+    /a hold whose capture may land did exist/,
   ],
   [
     "a latest execution time that comes nearer",
@@ -113,7 +113,7 @@ const forbidden: [what: string, from: From, sql: string, wall: RegExp][] = [
     "a pin that is pulled",
     "AUTHORIZED",
     "UPDATE payment_session SET pinned = false WHERE id = $session",
-    /payment_session_pinned_check/,
+    /a session is pinned to its winner/,
   ],
   [
     "a forgotten reference of a hold",
@@ -125,7 +125,7 @@ const forbidden: [what: string, from: From, sql: string, wall: RegExp][] = [
     "a void of what never existed that was not requested",
     "UNKNOWN",
     `${toVoiding}; UPDATE attempt SET status = 'VOIDED', void_kind = 'NEVER_EXISTED', completed_at = now() WHERE id = $attempt`,
-    /attempt_never_existed_asked/,
+    /a hold never existed only if none can follow/,
   ],
   [
     "a fraud decline that turns into another",
@@ -137,7 +137,7 @@ const forbidden: [what: string, from: From, sql: string, wall: RegExp][] = [
     "another gateway of an attempt",
     "UNKNOWN",
     "UPDATE attempt SET gateway = 'SANDBOX_B' WHERE id = $attempt",
-    /an attempt stays at its gateway/,
+    /what an attempt asked for never changes/,
   ],
   [
     "a deadline that moves away",
@@ -163,7 +163,7 @@ const forbidden: [what: string, from: From, sql: string, wall: RegExp][] = [
     `${captured}; ${succeeded.replace("SANDBOX_A", "SANDBOX_B")}`,
     /the money was captured at the winner's gateway/,
   ],
-  ["a sixth attempt", "DECLINED", opening(`'${v7()}'`, 6), /attempt_sequence_check/],
+  ["a sixth attempt", "DECLINED", opening(`'${v7()}'`, 6), /a session has at most five attempts/],
   ["a second attempt of one number", "DECLINED", opening(`'${v7()}'`, 1), /attempt_session_id_sequence_key/],
   [
     "an attempt in another currency",
@@ -199,33 +199,34 @@ describe("the walls of a payment", () => {
       client,
       run,
       `UPDATE payment_session SET vault_token = 't' WHERE id = $session`,
-      /payment_session_check/,
+      /the token lives no longer than the payment that may use it/,
     );
   });
 
   it.each([
-    ["no money", "0, 'EUR'"],
-    ["negative money", "-1, 'EUR'"],
-    ["more money than can be written exactly", "1000000000000, 'EUR'"],
-    ["a currency in small letters", "1, 'eur'"],
-  ])("refuse a session over %s", async (_, money) => {
+    ["no money", "0, 'EUR'", /an amount is between/],
+    ["negative money", "-1, 'EUR'", /an amount is between/],
+    ["more money than can be written exactly", "1000000000000, 'EUR'", /an amount is between/],
+    ["a currency in small letters", "1, 'eur'", /a currency is three capital letters/],
+  ])("refuse a session over %s", async (_, money, reason) => {
     const insert = `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
       VALUES ('${v7()}', '${v7()}', ${money}, 'o', 1, now() + interval '1 h')`;
-    await refused(client, (sql) => client.query(sql), insert, /payment_session_(amount_minor|currency)_check/);
+    await refused(client, (sql) => client.query(sql), insert, reason);
   });
 
   it.each([
-    ["before it was submitted", "", ""],
+    ["before it was submitted", "", "", /an IDLE session is CREATED, without a winner/],
     [
       "after it was declined",
       ", status, phase, lease_epoch, lease_until, submit_deadline, submitted_at, settled_at, decline_code",
       ", 'DECLINED', 'DONE', 1, now(), now(), now(), now(), 'card_declined'",
+      /an end without a capture has no winner/,
     ],
-  ])("refuse a session that names a winner %s", async (_, columns, values) => {
+  ])("refuse a session that names a winner %s", async (_, columns, values, reason) => {
     const insert = `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at,
         winner_attempt_id${columns})
       VALUES ('${v7()}', '${v7()}', 1, 'EUR', 'o', 1, now() + interval '1 h', '${v7()}'${values})`;
-    await refused(client, (sql) => client.query(sql), insert, /payment_session_check/);
+    await refused(client, (sql) => client.query(sql), insert, reason);
   });
 
   it("refuse a session that begins with its end", async () => {

@@ -104,10 +104,11 @@ const faults: Readonly<Record<string, Fault>> = {
     remedy: "switchyard migrate",
   },
   "a trigger that is gone": {
-    plant: () => after(sql("DROP TRIGGER pin ON attempt")),
-    mend: () => sql("CREATE TRIGGER pin BEFORE UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.pin_attempt()"),
+    plant: () => after(sql("DROP TRIGGER guard_decision ON attempt")),
+    mend: () =>
+      sql("CREATE TRIGGER guard_decision BEFORE UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.guard_decision()"),
     area: "database test",
-    says: "the trigger attempt.pin is missing",
+    says: "the trigger attempt.guard_decision is missing",
     remedy: "app.audit()",
   },
   "a trigger that is switched off": {

@@ -6,9 +6,27 @@
 -- attempt was captured may be withdrawn while the attempt is open, because its gateway has refused the capture.
 
 CREATE FUNCTION app.guard_decision() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE session payment_session;
+DECLARE session record;
 BEGIN
-  SELECT * INTO session FROM payment_session WHERE id = NEW.session_id FOR UPDATE;
+  IF (NEW.decision, NEW.decision_reference, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two,
+      NEW.decision_confirmed_by, NEW.decision_confirmed_at)
+     IS NOT DISTINCT FROM (OLD.decision, OLD.decision_reference, OLD.decision_reason, OLD.decided_by, OLD.decided_at, OLD.decision_takes_two,
+      OLD.decision_confirmed_by, OLD.decision_confirmed_at) THEN
+    RETURN NEW; END IF;
+  IF NEW.decision NOT IN ('GIVEN_UP','CAPTURED')
+     OR num_nulls(NEW.decision, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two) NOT IN (0, 5) THEN
+    PERFORM app.refuse('a decision has its reason, its person, its time and how many it takes'); END IF;
+  IF char_length(NEW.decision_reason) NOT BETWEEN 1 AND 1000 OR char_length(NEW.decided_by) < 1
+     OR char_length(NEW.decision_reference) NOT BETWEEN 1 AND 255 THEN
+    PERFORM app.refuse('a decision has a reason of 1 to 1000 characters and a reference of 1 to 255'); END IF;
+  IF (NEW.decision IS NOT DISTINCT FROM 'CAPTURED') <> (NEW.decision_reference IS NOT NULL) THEN
+    PERFORM app.refuse('a decision has a reference if it says CAPTURED'); END IF;
+  IF num_nulls(NEW.decision_confirmed_by, NEW.decision_confirmed_at) NOT IN (0, 2)
+     OR NEW.decision_confirmed_by IS NOT NULL AND NEW.decision IS NULL THEN
+    PERFORM app.refuse('a confirmation has its decision, its person and its time'); END IF;
+  IF NEW.decision_takes_two AND NEW.decision_confirmed_by = NEW.decided_by THEN
+    PERFORM app.refuse('another person confirms a decision that takes two'); END IF;
+  SELECT status, submit_deadline INTO session FROM payment_session WHERE id = NEW.session_id FOR UPDATE;
   -- The flow withdraws it completely if the gateway has refused the capture.
   IF OLD.decision_confirmed_at IS NOT NULL AND (OLD.decision <> 'CAPTURED' OR NEW.decision IS NOT NULL) THEN
     PERFORM app.refuse('a confirmed decision never changes'); END IF;
@@ -27,17 +45,4 @@ BEGIN
     PERFORM app.refuse('what is confirmed is what was decided'); END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER guard_decision BEFORE UPDATE ON attempt FOR EACH ROW
-  WHEN ((OLD.decision, OLD.decision_reference, OLD.decision_reason, OLD.decided_by, OLD.decided_at, OLD.decision_takes_two,
-         OLD.decision_confirmed_by, OLD.decision_confirmed_at)
-    IS DISTINCT FROM (NEW.decision, NEW.decision_reference, NEW.decision_reason, NEW.decided_by, NEW.decided_at,
-         NEW.decision_takes_two, NEW.decision_confirmed_by, NEW.decision_confirmed_at))
-  EXECUTE FUNCTION app.guard_decision();
-
-CREATE FUNCTION app.guard_new_decision() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM app.refuse('nothing is decided of an attempt before it is made');
-  RETURN NULL;
-END $$;
-CREATE TRIGGER guard_new_decision BEFORE INSERT ON attempt FOR EACH ROW WHEN (NEW.decision IS NOT NULL)
-  EXECUTE FUNCTION app.guard_new_decision();
+CREATE TRIGGER guard_decision BEFORE UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.guard_decision();

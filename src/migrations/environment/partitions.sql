@@ -80,17 +80,18 @@ BEGIN
 END $$;
 
 -- An index can be unique over all partitions only where it contains the column that they are cut by. This one is unique in its
--- set; app.guard_reference() looks into the others.
+-- set; app.check_reference() looks into the others.
 CREATE UNIQUE INDEX attempt_gateway_reference_rest ON partitions.attempt_rest (connection_id, gateway_reference)
   WHERE gateway_reference IS NOT NULL;
 
 -- An attempt is over exactly its session's amount.
 ALTER TABLE partitions.attempt_rest ADD CONSTRAINT attempt_session_id_amount_minor_currency_fkey
   FOREIGN KEY (session_id, amount_minor, currency) REFERENCES partitions.payment_session_rest (id, amount_minor, currency);
--- The winner holds or is captured, SUCCEEDED names a captured attempt, and neither can leave that state again.
+-- The winner holds or is captured, SUCCEEDED names a captured attempt, and neither can leave that state again. The winner is named
+-- before its attempt is changed, so that the session is locked first: hence the check at the commit.
 ALTER TABLE partitions.payment_session_rest
   ADD CONSTRAINT payment_session_winner FOREIGN KEY (id, winner_attempt_id, pinned)
-    REFERENCES partitions.attempt_rest (session_id, id, holds),
+    REFERENCES partitions.attempt_rest (session_id, id, holds) DEFERRABLE INITIALLY DEFERRED,
   ADD CONSTRAINT payment_session_captured FOREIGN KEY (id, captured_attempt_id, pinned)
     REFERENCES partitions.attempt_rest (session_id, id, captured);
 ALTER TABLE partitions.outbox_event_rest ADD CONSTRAINT outbox_event_session_id_fkey

@@ -1,156 +1,204 @@
--- Every money rule of sessions and attempts that a constraint cannot express: legal transitions, values that never change again,
--- and values that change together. docs/safety.md has the rules and a diagram of the legal transitions.
+-- Every money rule of sessions and attempts that no index and no foreign key holds: the values of a row, legal transitions, values
+-- that never change again, and values that change together. docs/safety.md has the rules and a diagram of the legal transitions.
+-- A comparison with null is neither true nor false, and IF takes it as false.
 
 CREATE FUNCTION app.guard_session() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF NEW.lease_epoch < OLD.lease_epoch THEN PERFORM app.refuse('the lease epoch never goes back'); END IF;
-  IF (OLD.id, OLD.merchant_id, OLD.amount_minor, OLD.currency, OLD.order_ref, OLD.created_at)
-     IS DISTINCT FROM (NEW.id, NEW.merchant_id, NEW.amount_minor, NEW.currency, NEW.order_ref, NEW.created_at) THEN
-    PERFORM app.refuse('what was ordered never changes'); END IF;
-  IF OLD.status <> 'CREATED' AND (NEW.status <> OLD.status OR NEW.winner_attempt_id IS DISTINCT FROM OLD.winner_attempt_id) THEN
-    PERFORM app.refuse('a final status never changes'); END IF;
-  IF OLD.phase = 'DONE' AND NEW.phase <> 'DONE' OR OLD.phase = 'PROCESSING' AND NEW.phase = 'IDLE' THEN
-    PERFORM app.refuse('the phase only moves forward'); END IF;
-  IF OLD.winner_attempt_id IS NOT NULL AND NEW.winner_attempt_id IS NOT NULL AND NEW.winner_attempt_id <> OLD.winner_attempt_id THEN
-    PERFORM app.refuse('a winner is named from null only'); END IF;
-  IF NEW.status IN ('DECLINED','DEGRADED') AND OLD.status = 'CREATED' AND EXISTS (
-       SELECT 1 FROM attempt WHERE session_id = NEW.id
-       AND (status IN ('AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) THEN
-    PERFORM app.refuse('no end without a capture while one may still land'); END IF;
+  IF TG_OP = 'UPDATE' THEN
+    IF NEW.lease_epoch < OLD.lease_epoch THEN PERFORM app.refuse('the lease epoch never goes back'); END IF;
+    IF (OLD.id, OLD.merchant_id, OLD.amount_minor, OLD.currency, OLD.order_ref, OLD.created_at)
+       IS DISTINCT FROM (NEW.id, NEW.merchant_id, NEW.amount_minor, NEW.currency, NEW.order_ref, NEW.created_at) THEN
+      PERFORM app.refuse('what was ordered never changes'); END IF;
+    IF NEW.customer_email IS NOT NULL AND NEW.customer_email IS DISTINCT FROM OLD.customer_email THEN
+      PERFORM app.refuse('a customer''s address is erased, never changed'); END IF;
+    IF OLD.status <> 'CREATED' AND (NEW.status <> OLD.status OR NEW.winner_attempt_id IS DISTINCT FROM OLD.winner_attempt_id) THEN
+      PERFORM app.refuse('a final status never changes'); END IF;
+    IF OLD.phase = 'DONE' AND NEW.phase <> 'DONE' OR OLD.phase = 'PROCESSING' AND NEW.phase = 'IDLE' THEN
+      PERFORM app.refuse('the phase only moves forward'); END IF;
+    IF OLD.winner_attempt_id IS NOT NULL AND NEW.winner_attempt_id IS NOT NULL AND NEW.winner_attempt_id <> OLD.winner_attempt_id THEN
+      PERFORM app.refuse('a winner is named from null only'); END IF;
+    IF OLD.submitted_at IS NOT NULL AND (NEW.rule_version, NEW.token_hash) IS DISTINCT FROM (OLD.rule_version, OLD.token_hash) THEN
+      PERFORM app.refuse('what was submitted never changes'); END IF;
+    IF NEW.submit_deadline > OLD.submit_deadline THEN PERFORM app.refuse('a deadline never moves away'); END IF;
+    IF NEW.status IN ('DECLINED','DEGRADED') AND OLD.status = 'CREATED' AND EXISTS (
+         SELECT 1 FROM attempt WHERE session_id = NEW.id
+         AND (status IN ('AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) THEN
+      PERFORM app.refuse('no end without a capture while one may still land'); END IF;
+    IF NEW.status = 'SUCCEEDED' AND NEW.captured_via IS NOT NULL AND NEW.winner_attempt_id IS NOT NULL
+       AND (NEW.captured_via, NEW.winner_attempt_id, OLD.status) IS DISTINCT FROM (OLD.captured_via, OLD.winner_attempt_id, NEW.status)
+       AND NOT EXISTS (SELECT FROM attempt WHERE session_id = NEW.id AND id = NEW.winner_attempt_id AND gateway = NEW.captured_via) THEN
+      PERFORM app.refuse('the money was captured at the winner''s gateway'); END IF;
+  END IF;
+
+  IF NEW.amount_minor NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
+  IF NEW.currency !~ '^[A-Z]{3}$' THEN PERFORM app.refuse('a currency is three capital letters'); END IF;
+  IF char_length(NEW.order_ref) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('an order reference has 1 to 255 characters'); END IF;
+  IF char_length(NEW.customer_email) NOT BETWEEN 3 AND 254 THEN PERFORM app.refuse('an email address has 3 to 254 characters'); END IF;
+  IF NEW.card_last4 !~ '^[0-9]{4}$' THEN PERFORM app.refuse('the end of a card number is four digits'); END IF;
+  IF NEW.status NOT IN ('CREATED','SUCCEEDED','DECLINED','DEGRADED','EXPIRED') THEN PERFORM app.refuse('no session has such a status'); END IF;
+  IF NEW.phase NOT IN ('IDLE','PROCESSING','DONE') THEN PERFORM app.refuse('no session has such a phase'); END IF;
+  IF NOT NEW.pinned THEN PERFORM app.refuse('a session is pinned to its winner'); END IF;
+  IF NEW.expires_at <= NEW.created_at THEN PERFORM app.refuse('a session expires after it was created'); END IF;
+  IF NEW.status = 'SUCCEEDED' AND NEW.winner_attempt_id IS NULL THEN PERFORM app.refuse('SUCCEEDED needs a winner'); END IF;
+  IF NEW.status NOT IN ('CREATED','SUCCEEDED') AND NEW.winner_attempt_id IS NOT NULL THEN
+    PERFORM app.refuse('an end without a capture has no winner'); END IF;
+  IF NEW.phase = 'DONE' AND NEW.status = 'CREATED' THEN PERFORM app.refuse('DONE needs a final status'); END IF;
+  IF NEW.phase = 'IDLE' AND (NEW.status <> 'CREATED' OR NEW.winner_attempt_id IS NOT NULL) THEN
+    PERFORM app.refuse('an IDLE session is CREATED, without a winner'); END IF;
+  IF NEW.phase = 'PROCESSING' AND (NEW.lease_until IS NULL OR NEW.submit_deadline IS NULL) THEN
+    PERFORM app.refuse('PROCESSING needs a lease and a deadline'); END IF;
+  IF (NEW.status = 'EXPIRED') <> (NEW.phase = 'DONE' AND NEW.lease_epoch = 0) THEN
+    PERFORM app.refuse('EXPIRED means DONE and never submitted'); END IF;
+  IF (NEW.status = 'CREATED') <> (NEW.settled_at IS NULL) THEN PERFORM app.refuse('a final status has its time'); END IF;
+  IF (NEW.phase = 'IDLE' OR NEW.status = 'EXPIRED') <> (NEW.submitted_at IS NULL) THEN PERFORM app.refuse('a submission has its time'); END IF;
+  IF NEW.status = 'SUCCEEDED' AND (NEW.captured_via IS NULL OR NEW.capture_confirmed IS NULL) THEN
+    PERFORM app.refuse('SUCCEEDED names its gateway'); END IF;
+  IF (NEW.status IN ('DECLINED','DEGRADED')) <> (NEW.decline_code IS NOT NULL) THEN
+    PERFORM app.refuse('DECLINED and DEGRADED have a decline code'); END IF;
+  IF NEW.vault_token IS NOT NULL AND (NEW.phase <> 'PROCESSING' OR NEW.status <> 'CREATED') THEN
+    PERFORM app.refuse('the token lives no longer than the payment that may use it'); END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER guard BEFORE UPDATE ON payment_session FOR EACH ROW EXECUTE FUNCTION app.guard_session();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON payment_session FOR EACH ROW EXECUTE FUNCTION app.guard_session();
 
--- An attempt that was made before a restore gets its row back after the deadline, hence `unrecorded_check_at`.
-CREATE FUNCTION app.guard_new_attempt() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE session payment_session;
-BEGIN
-  SELECT * INTO session FROM payment_session WHERE id = NEW.session_id FOR UPDATE;
-  IF session.status <> 'CREATED' OR session.phase <> 'PROCESSING' THEN PERFORM app.refuse('an attempt needs a session in processing'); END IF;
-  IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
-  IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
-  IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
-  IF EXISTS (SELECT 1 FROM attempt WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
-    PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
-  IF EXISTS (SELECT 1 FROM attempt WHERE session_id = NEW.session_id AND stop IS NOT NULL) THEN
-    PERFORM app.refuse('no attempt follows a stop'); END IF;
-  RETURN NEW;
-END $$;
-CREATE TRIGGER guard_new BEFORE INSERT ON attempt FOR EACH ROW EXECUTE FUNCTION app.guard_new_attempt();
-
--- A gateway may name a hold otherwise than the request that made it, hence the way from UNKNOWN to AUTHORIZED: PayPal calls an
--- order by one name and the money that it authorized by another, which only a look-up shows if the answer was lost.
+-- An attempt that was made before a restore gets its row back after the deadline, hence `unrecorded_check_at`. A gateway may name a
+-- hold otherwise than the request that made it, hence the way from UNKNOWN to AUTHORIZED: PayPal calls an order by one name and the
+-- money that it authorized by another, which only a look-up shows if the answer was lost.
 CREATE FUNCTION app.guard_attempt() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE session payment_session;
+DECLARE
+  session record;
+  earlier record;
 BEGIN
-  SELECT * INTO session FROM payment_session WHERE id = NEW.session_id FOR UPDATE;
-  IF (NEW.session_id, NEW.id, NEW.sequence, NEW.connection_id, NEW.credential_version, NEW.started_at, NEW.latest_execution_at)
-     IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.connection_id, OLD.credential_version, OLD.started_at, OLD.latest_execution_at) THEN
-    PERFORM app.refuse('what an attempt asked for never changes'); END IF;
-  IF OLD.gateway_reference IS NOT NULL AND (OLD.status, NEW.status) <> ('UNKNOWN', 'AUTHORIZED') AND NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference THEN
-    PERFORM app.refuse('a gateway reference never changes'); END IF;
-  IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
-       ('AUTHORIZING','AUTHORIZED'), ('AUTHORIZING','DECLINED'), ('AUTHORIZING','FAILED'), ('AUTHORIZING','UNKNOWN'),
-       ('UNKNOWN','AUTHORIZED'), ('UNKNOWN','DECLINED'), ('UNKNOWN','VOIDING'),
-       ('AUTHORIZED','CAPTURED'), ('AUTHORIZED','VOIDING'), ('VOIDING','VOIDED'), ('VOIDING','CAPTURED')) THEN
-    PERFORM app.refuse('illegal attempt transition ' || OLD.status || ' to ' || NEW.status); END IF;
-  IF NEW.status = 'AUTHORIZED' AND (session.status <> 'CREATED' OR session.winner_attempt_id IS NOT NULL AND session.winner_attempt_id <> NEW.id) THEN
-    PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
-  IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED'
-     AND EXISTS (SELECT 1 FROM attempt WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
-    PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
-  IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
-    PERFORM app.refuse('an ordered capture stays ordered'); END IF;
-  IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL
-     AND NOT (OLD.status = 'AUTHORIZED' AND NEW.status = 'AUTHORIZED' AND session.winner_attempt_id = NEW.id AND session.status = 'CREATED') THEN
-    PERFORM app.refuse('only the authorized winner is captured'); END IF;
-  IF NEW.status = 'CAPTURED' AND OLD.status <> 'CAPTURED' AND session.status <> 'CREATED' THEN
-    PERFORM app.refuse('no capture is kept once the session has ended'); END IF;
-  IF OLD.status = 'AUTHORIZED' AND NEW.status = 'VOIDING' AND OLD.capture_ordered_at IS NOT NULL AND NEW.capture_refusal_code IS NULL
-     AND (NEW.decision IS DISTINCT FROM 'GIVEN_UP' OR NEW.decision_confirmed_at IS NULL) THEN
-    PERFORM app.refuse('an unanswered capture is never given up'); END IF;
-  IF OLD.status = 'VOIDING' AND NEW.status = 'CAPTURED' AND OLD.capture_ordered_at IS NULL THEN
-    PERFORM app.refuse('no capture was ever ordered'); END IF;
+  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at INTO session
+  FROM payment_session WHERE id = NEW.session_id FOR UPDATE;
+  IF TG_OP = 'INSERT' THEN
+    IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN PERFORM app.refuse('an attempt needs a session in processing'); END IF;
+    IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
+    IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
+    IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
+    SELECT bool_or(failure_kind = 'FRAUD') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
+    FROM attempt WHERE session_id = NEW.session_id;
+    IF earlier.had_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
+    IF earlier.had_stop THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
+    IF num_nonnulls(NEW.decision, NEW.decision_reference, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two,
+                    NEW.decision_confirmed_by, NEW.decision_confirmed_at) > 0 THEN
+      PERFORM app.refuse('nothing is decided of an attempt before it is made'); END IF;
+  ELSE
+    IF (NEW.session_id, NEW.id, NEW.sequence, NEW.gateway, NEW.connection_id, NEW.credential_version, NEW.started_at, NEW.latest_execution_at)
+       IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.gateway, OLD.connection_id, OLD.credential_version, OLD.started_at, OLD.latest_execution_at) THEN
+      PERFORM app.refuse('what an attempt asked for never changes'); END IF;
+    IF OLD.gateway_reference IS NOT NULL AND (OLD.status, NEW.status) <> ('UNKNOWN', 'AUTHORIZED') AND NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference THEN
+      PERFORM app.refuse('a gateway reference never changes'); END IF;
+    -- These decide whether another gateway may be called.
+    IF OLD.completed_at IS NOT NULL AND (NEW.failure_kind, NEW.stop, NEW.completed_at)
+       IS DISTINCT FROM (OLD.failure_kind, OLD.stop, OLD.completed_at) THEN
+      PERFORM app.refuse('what ended an attempt never changes'); END IF;
+    IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
+         ('AUTHORIZING','AUTHORIZED'), ('AUTHORIZING','DECLINED'), ('AUTHORIZING','FAILED'), ('AUTHORIZING','UNKNOWN'),
+         ('UNKNOWN','AUTHORIZED'), ('UNKNOWN','DECLINED'), ('UNKNOWN','VOIDING'),
+         ('AUTHORIZED','CAPTURED'), ('AUTHORIZED','VOIDING'), ('VOIDING','VOIDED'), ('VOIDING','CAPTURED')) THEN
+      PERFORM app.refuse('illegal attempt transition ' || OLD.status || ' to ' || NEW.status); END IF;
+    IF NEW.status = 'AUTHORIZED' AND (session.status <> 'CREATED' OR session.winner_attempt_id IS NOT NULL AND session.winner_attempt_id <> NEW.id) THEN
+      PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
+    IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED'
+       AND EXISTS (SELECT 1 FROM attempt WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
+      PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
+    IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
+      PERFORM app.refuse('an ordered capture stays ordered'); END IF;
+    IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL
+       AND NOT (NEW.status = 'AUTHORIZED' AND session.winner_attempt_id IS NOT DISTINCT FROM NEW.id AND session.status = 'CREATED') THEN
+      PERFORM app.refuse('only the authorized winner is captured'); END IF;
+    IF NEW.status = 'CAPTURED' AND OLD.status <> 'CAPTURED' AND session.status <> 'CREATED' THEN
+      PERFORM app.refuse('no capture is kept once the session has ended'); END IF;
+    IF OLD.status = 'AUTHORIZED' AND NEW.status = 'VOIDING' AND OLD.capture_ordered_at IS NOT NULL AND NEW.capture_refusal_code IS NULL
+       AND (NEW.decision IS DISTINCT FROM 'GIVEN_UP' OR NEW.decision_confirmed_at IS NULL) THEN
+      PERFORM app.refuse('an unanswered capture is never given up'); END IF;
+    IF OLD.status = 'VOIDING' AND NEW.status = 'CAPTURED' AND OLD.capture_ordered_at IS NULL THEN
+      PERFORM app.refuse('no capture was ever ordered'); END IF;
+  END IF;
+
+  IF NEW.sequence NOT BETWEEN 1 AND 5 THEN PERFORM app.refuse('a session has at most five attempts'); END IF;
+  IF NEW.status NOT IN ('AUTHORIZING','AUTHORIZED','CAPTURED','DECLINED','FAILED','UNKNOWN','VOIDING','VOIDED') THEN
+    PERFORM app.refuse('no attempt has such a status'); END IF;
+  IF NEW.failure_kind NOT IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD','TIMEOUT','GATEWAY_ERROR') THEN
+    PERFORM app.refuse('no attempt fails in such a way'); END IF;
+  IF NEW.stop NOT IN ('fraud','scheme_rule','same_card_fails','authentication_required','unclassified') THEN
+    PERFORM app.refuse('no attempt stops a payment in such a way'); END IF;
+  IF NEW.next_action NOT IN ('failover','stop') THEN PERFORM app.refuse('an attempt is followed by failover or stop'); END IF;
+  IF NEW.void_kind NOT IN ('VOIDED','NEVER_EXISTED','GIVEN_UP') THEN PERFORM app.refuse('no void ends in such a way'); END IF;
+  IF (NEW.status = 'DECLINED') <> (NEW.failure_kind IS NOT NULL AND NEW.failure_kind IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD')) THEN
+    PERFORM app.refuse('DECLINED means declined by the gateway'); END IF;
+  IF NEW.failure_kind = 'FRAUD' AND NEW.stop IS NULL THEN PERFORM app.refuse('a fraud-class decline is a stop'); END IF;
+  IF NEW.status IN ('AUTHORIZED','CAPTURED') AND NEW.gateway_reference IS NULL THEN
+    PERFORM app.refuse('a hold has the gateway''s reference'); END IF;
+  IF NEW.status = 'CAPTURED' AND NEW.capture_ordered_at IS NULL THEN PERFORM app.refuse('only an ordered capture is CAPTURED'); END IF;
+  IF NEW.capture_ordered_at IS NOT NULL AND NEW.status NOT IN ('AUTHORIZED','CAPTURED','VOIDING','VOIDED') THEN
+    PERFORM app.refuse('only a hold has its capture ordered'); END IF;
+  IF (NEW.status = 'VOIDED') <> (NEW.void_kind IS NOT NULL) THEN PERFORM app.refuse('VOIDED says how'); END IF;
+  IF (NEW.status IN ('CAPTURED','DECLINED','FAILED','VOIDED')) <> (NEW.completed_at IS NOT NULL) THEN
+    PERFORM app.refuse('a final attempt has its time'); END IF;
+  IF (NEW.next_action IS NULL) <> (NEW.next_because IS NULL) THEN PERFORM app.refuse('what follows an attempt has its reason'); END IF;
+  IF NEW.void_kind = 'NEVER_EXISTED' THEN
+    -- A capture that the gateway permanently refused takes no money, so its report that there never was a hold is believed.
+    IF NEW.capture_ordered_at IS NOT NULL AND NEW.capture_refusal_code IS NULL THEN
+      PERFORM app.refuse('a hold whose capture may land did exist'); END IF;
+    IF NEW.void_asked_at IS NULL OR NEW.void_asked_at < NEW.latest_execution_at THEN
+      PERFORM app.refuse('a hold never existed only if none can follow'); END IF;
+  END IF;
+  IF NEW.void_kind = 'GIVEN_UP' AND (NEW.decision IS DISTINCT FROM 'GIVEN_UP' OR NEW.decision_confirmed_at IS NULL) THEN
+    PERFORM app.refuse('only a confirmed decision gives a void up'); END IF;
+  IF NEW.gateway_reference IS NOT NULL AND (TG_OP = 'INSERT' OR NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference) THEN
+    PERFORM app.check_reference(NEW.session_id, NEW.id, NEW.connection_id, NEW.gateway_reference); END IF;
+  NEW.changed_at := app.clock();
+  IF TG_OP = 'UPDATE' AND NEW.status = 'VOIDING' AND OLD.status <> 'VOIDING' THEN NEW.voiding_at := NEW.changed_at; END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER guard BEFORE UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.guard_attempt();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.guard_attempt();
 
 -- Values that must change together are checked when the transaction commits.
 CREATE FUNCTION app.check_whole(checked uuid) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE session payment_session;
+DECLARE one record;
 BEGIN
-  SELECT * INTO session FROM payment_session WHERE id = checked;
-  IF EXISTS (SELECT 1 FROM attempt WHERE session_id = checked AND holds AND id IS DISTINCT FROM session.winner_attempt_id) THEN
-    PERFORM app.refuse('an authorized attempt is the winner'); END IF;
-  IF session.status <> 'SUCCEEDED' AND EXISTS (SELECT 1 FROM attempt WHERE session_id = checked AND captured) THEN
-    PERFORM app.refuse('a captured attempt means SUCCEEDED'); END IF;
-  IF (session.winner_attempt_id IS NOT NULL OR session.status <> 'CREATED')
-     AND EXISTS (SELECT 1 FROM attempt WHERE session_id = checked AND status = 'UNKNOWN') THEN
+  SELECT s.status, s.phase, s.winner_attempt_id, bool_or(a.holds AND a.id IS DISTINCT FROM s.winner_attempt_id) AS has_other_hold,
+    bool_or(a.captured) AS has_capture, bool_or(a.status = 'UNKNOWN') AS has_unknown, bool_or(a.status = 'AUTHORIZING') AS has_authorizing,
+    bool_or(a.completed_at IS NULL) AS has_open INTO one
+  FROM payment_session s JOIN attempt a ON a.session_id = s.id WHERE s.id = checked AND a.session_id = checked
+  GROUP BY s.id, s.status, s.phase, s.winner_attempt_id;
+  IF one.has_other_hold THEN PERFORM app.refuse('an authorized attempt is the winner'); END IF;
+  IF one.has_capture AND one.status <> 'SUCCEEDED' THEN PERFORM app.refuse('a captured attempt means SUCCEEDED'); END IF;
+  IF one.has_unknown AND (one.winner_attempt_id IS NOT NULL OR one.status <> 'CREATED') THEN
     PERFORM app.refuse('unknown attempts go to VOIDING with the winner or the end'); END IF;
-  IF session.status <> 'CREATED' AND EXISTS (SELECT 1 FROM attempt WHERE session_id = checked AND status = 'AUTHORIZING') THEN
-    PERFORM app.refuse('no end while an attempt is AUTHORIZING'); END IF;
-  IF session.phase = 'DONE' AND EXISTS (SELECT 1 FROM attempt WHERE session_id = checked AND completed_at IS NULL) THEN
-    PERFORM app.refuse('DONE means that every attempt is final'); END IF;
+  IF one.has_authorizing AND one.status <> 'CREATED' THEN PERFORM app.refuse('no end while an attempt is AUTHORIZING'); END IF;
+  IF one.has_open AND one.phase = 'DONE' THEN PERFORM app.refuse('DONE means that every attempt is final'); END IF;
 END $$;
-CREATE FUNCTION app.check_whole_session() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM app.check_whole(NEW.id); RETURN NULL; END $$;
-CREATE FUNCTION app.check_whole_attempt() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM app.check_whole(NEW.session_id); RETURN NULL; END $$;
--- Not for leases, cards shown and other columns that app.check_whole does not read.
+-- A lease, a card shown and other columns that app.check_whole does not read need no check.
+CREATE FUNCTION app.check_whole_session() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (OLD.status, OLD.phase, OLD.winner_attempt_id) IS DISTINCT FROM (NEW.status, NEW.phase, NEW.winner_attempt_id) THEN
+    PERFORM app.check_whole(NEW.id); END IF;
+  RETURN NULL;
+END $$;
+CREATE FUNCTION app.check_whole_attempt() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' OR (OLD.status, OLD.completed_at) IS DISTINCT FROM (NEW.status, NEW.completed_at) THEN
+    PERFORM app.check_whole(NEW.session_id); END IF;
+  RETURN NULL;
+END $$;
 CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON payment_session DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
-  WHEN ((OLD.status, OLD.phase, OLD.winner_attempt_id) IS DISTINCT FROM (NEW.status, NEW.phase, NEW.winner_attempt_id))
   EXECUTE FUNCTION app.check_whole_session();
-CREATE CONSTRAINT TRIGGER whole_new AFTER INSERT ON attempt DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON attempt DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
   EXECUTE FUNCTION app.check_whole_attempt();
-CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON attempt DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
-  WHEN ((OLD.status, OLD.completed_at) IS DISTINCT FROM (NEW.status, NEW.completed_at))
-  EXECUTE FUNCTION app.check_whole_attempt();
-
--- Pins what rules of the payment are decided by: a final attempt's answer, the terms of a submission, and where money was captured.
-CREATE FUNCTION app.pin_attempt() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF NEW.gateway <> OLD.gateway THEN PERFORM app.refuse('an attempt stays at its gateway'); END IF;
-  -- These decide whether another gateway may be called.
-  IF OLD.completed_at IS NOT NULL AND (NEW.failure_kind, NEW.stop, NEW.completed_at)
-     IS DISTINCT FROM (OLD.failure_kind, OLD.stop, OLD.completed_at) THEN
-    PERFORM app.refuse('what ended an attempt never changes'); END IF;
-  RETURN NEW;
-END $$;
-CREATE TRIGGER pin BEFORE UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.pin_attempt();
-
-CREATE FUNCTION app.pin_session() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF OLD.submitted_at IS NOT NULL AND (NEW.rule_version, NEW.token_hash) IS DISTINCT FROM (OLD.rule_version, OLD.token_hash) THEN
-    PERFORM app.refuse('what was submitted never changes'); END IF;
-  IF NEW.submit_deadline > OLD.submit_deadline THEN PERFORM app.refuse('a deadline never moves away'); END IF;
-  IF NEW.status = 'SUCCEEDED' AND NEW.captured_via IS NOT NULL AND NEW.winner_attempt_id IS NOT NULL AND NOT EXISTS (
-       SELECT FROM attempt WHERE session_id = NEW.id AND id = NEW.winner_attempt_id AND gateway = NEW.captured_via) THEN
-    PERFORM app.refuse('the money was captured at the winner''s gateway'); END IF;
-  RETURN NEW;
-END $$;
-CREATE TRIGGER pin BEFORE UPDATE ON payment_session FOR EACH ROW EXECUTE FUNCTION app.pin_session();
 
 -- Two attempts of one hold would be voided twice, or one of them while the other is captured. An index says so within
 -- a month; this says it across months, for as long as a payment and what comes after it take.
-CREATE FUNCTION app.guard_reference() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION app.check_reference(of_session uuid, of_attempt uuid, connection uuid, reference text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  -- In a variable, so that PostgreSQL reads no partition before it.
+  oldest uuid := app.first_id_at(app.clock() - interval '45 days');
 BEGIN
-  PERFORM pg_advisory_xact_lock(hashtextextended(NEW.connection_id || ' ' || NEW.gateway_reference, 0));
-  IF EXISTS (SELECT FROM attempt WHERE connection_id = NEW.connection_id AND gateway_reference = NEW.gateway_reference
-             AND session_id >= app.first_id_at(app.clock() - interval '45 days')
-             AND (session_id, id) <> (NEW.session_id, NEW.id)) THEN
+  PERFORM pg_advisory_xact_lock(hashtextextended(connection || ' ' || reference, 0));
+  IF EXISTS (SELECT FROM attempt WHERE connection_id = connection AND gateway_reference = reference
+             AND session_id >= oldest AND (session_id, id) <> (of_session, of_attempt)) THEN
     RAISE EXCEPTION 'attempt_gateway_reference: a gateway reference is of one attempt' USING ERRCODE = 'unique_violation', CONSTRAINT = 'attempt_gateway_reference';
   END IF;
-  RETURN NEW;
 END $$;
-CREATE TRIGGER reference_new BEFORE INSERT ON attempt FOR EACH ROW
-  WHEN (NEW.gateway_reference IS NOT NULL) EXECUTE FUNCTION app.guard_reference();
-CREATE TRIGGER reference BEFORE UPDATE ON attempt FOR EACH ROW
-  WHEN (NEW.gateway_reference IS NOT NULL AND NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference)
-  EXECUTE FUNCTION app.guard_reference();
-
-CREATE FUNCTION app.guard_customer_email() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM app.refuse('a customer''s address is erased, never changed');
-  RETURN NULL;
-END $$;
-CREATE TRIGGER guard_customer_email BEFORE UPDATE ON payment_session FOR EACH ROW
-  WHEN (NEW.customer_email IS DISTINCT FROM OLD.customer_email AND NEW.customer_email IS NOT NULL)
-  EXECUTE FUNCTION app.guard_customer_email();

@@ -486,65 +486,8 @@ END));
 -- constraint app.retention.retention_pkey
 ALTER TABLE app.retention ADD CONSTRAINT retention_pkey PRIMARY KEY (kind);
 
--- constraint attempt.attempt_check
-ALTER TABLE attempt ADD CONSTRAINT attempt_check CHECK (((status = 'DECLINED'::text) = ((failure_kind IS NOT NULL) AND (failure_kind = ANY (ARRAY['HARD_DECLINE'::text, 'SOFT_DECLINE'::text, 'FRAUD'::text])))));
-
--- constraint attempt.attempt_check1
-ALTER TABLE attempt ADD CONSTRAINT attempt_check1 CHECK (((failure_kind <> 'FRAUD'::text) OR (stop IS NOT NULL)));
-
--- constraint attempt.attempt_check2
-ALTER TABLE attempt ADD CONSTRAINT attempt_check2 CHECK (((status <> ALL (ARRAY['AUTHORIZED'::text, 'CAPTURED'::text])) OR (gateway_reference IS NOT NULL)));
-
--- constraint attempt.attempt_check3
-ALTER TABLE attempt ADD CONSTRAINT attempt_check3 CHECK (((status <> 'CAPTURED'::text) OR (capture_ordered_at IS NOT NULL)));
-
--- constraint attempt.attempt_check4
-ALTER TABLE attempt ADD CONSTRAINT attempt_check4 CHECK (((capture_ordered_at IS NULL) OR (status = ANY (ARRAY['AUTHORIZED'::text, 'CAPTURED'::text, 'VOIDING'::text, 'VOIDED'::text]))));
-
--- constraint attempt.attempt_check5
-ALTER TABLE attempt ADD CONSTRAINT attempt_check5 CHECK (((status = 'VOIDED'::text) = (void_kind IS NOT NULL)));
-
--- constraint attempt.attempt_check7
-ALTER TABLE attempt ADD CONSTRAINT attempt_check7 CHECK (((status = ANY (ARRAY['CAPTURED'::text, 'DECLINED'::text, 'FAILED'::text, 'VOIDED'::text])) = (completed_at IS NOT NULL)));
-
--- constraint attempt.attempt_check8
-ALTER TABLE attempt ADD CONSTRAINT attempt_check8 CHECK (((next_action IS NULL) = (next_because IS NULL)));
-
--- constraint attempt.attempt_decision
-ALTER TABLE attempt ADD CONSTRAINT attempt_decision CHECK (((decision = ANY (ARRAY['GIVEN_UP'::text, 'CAPTURED'::text])) AND (num_nulls(decision, decision_reason, decided_by, decided_at, decision_takes_two) = ANY (ARRAY[0, 5]))));
-
--- constraint attempt.attempt_decision_confirmed
-ALTER TABLE attempt ADD CONSTRAINT attempt_decision_confirmed CHECK (((num_nulls(decision_confirmed_by, decision_confirmed_at) = ANY (ARRAY[0, 2])) AND ((decision_confirmed_by IS NULL) OR (decision IS NOT NULL))));
-
--- constraint attempt.attempt_decision_reference
-ALTER TABLE attempt ADD CONSTRAINT attempt_decision_reference CHECK (((NOT (decision IS DISTINCT FROM 'CAPTURED'::text)) = (decision_reference IS NOT NULL)));
-
--- constraint attempt.attempt_decision_takes_two
-ALTER TABLE attempt ADD CONSTRAINT attempt_decision_takes_two CHECK (((NOT decision_takes_two) OR (decision_confirmed_by <> decided_by)));
-
--- constraint attempt.attempt_decision_texts
-ALTER TABLE attempt ADD CONSTRAINT attempt_decision_texts CHECK ((((char_length(decision_reason) >= 1) AND (char_length(decision_reason) <= 1000)) AND (char_length(decided_by) >= 1) AND ((char_length(decision_reference) >= 1) AND (char_length(decision_reference) <= 255))));
-
--- constraint attempt.attempt_failure_kind_check
-ALTER TABLE attempt ADD CONSTRAINT attempt_failure_kind_check CHECK ((failure_kind = ANY (ARRAY['HARD_DECLINE'::text, 'SOFT_DECLINE'::text, 'FRAUD'::text, 'TIMEOUT'::text, 'GATEWAY_ERROR'::text])));
-
--- constraint attempt.attempt_given_up
-ALTER TABLE attempt ADD CONSTRAINT attempt_given_up CHECK (((void_kind IS DISTINCT FROM 'GIVEN_UP'::text) OR ((NOT (decision IS DISTINCT FROM 'GIVEN_UP'::text)) AND (decision_confirmed_at IS NOT NULL))));
-
--- constraint attempt.attempt_never_existed
-ALTER TABLE attempt ADD CONSTRAINT attempt_never_existed CHECK (((void_kind IS DISTINCT FROM 'NEVER_EXISTED'::text) OR (((capture_ordered_at IS NULL) OR (capture_refusal_code IS NOT NULL)) AND (void_asked_at >= latest_execution_at))));
-
--- constraint attempt.attempt_never_existed_asked
-ALTER TABLE attempt ADD CONSTRAINT attempt_never_existed_asked CHECK (((void_kind IS DISTINCT FROM 'NEVER_EXISTED'::text) OR (void_asked_at IS NOT NULL)));
-
--- constraint attempt.attempt_next_action_check
-ALTER TABLE attempt ADD CONSTRAINT attempt_next_action_check CHECK ((next_action = ANY (ARRAY['failover'::text, 'stop'::text])));
-
 -- constraint attempt.attempt_pkey
 ALTER TABLE attempt ADD CONSTRAINT attempt_pkey PRIMARY KEY (session_id, id);
-
--- constraint attempt.attempt_sequence_check
-ALTER TABLE attempt ADD CONSTRAINT attempt_sequence_check CHECK (((sequence >= 1) AND (sequence <= 5)));
 
 -- constraint attempt.attempt_session_id_amount_minor_currency_fkey
 ALTER TABLE partitions.attempt_rest ADD CONSTRAINT attempt_session_id_amount_minor_currency_fkey FOREIGN KEY (session_id, amount_minor, currency) REFERENCES partitions.payment_session_rest(id, amount_minor, currency);
@@ -557,15 +500,6 @@ ALTER TABLE attempt ADD CONSTRAINT attempt_session_id_id_holds_key UNIQUE (sessi
 
 -- constraint attempt.attempt_session_id_sequence_key
 ALTER TABLE attempt ADD CONSTRAINT attempt_session_id_sequence_key UNIQUE (session_id, sequence);
-
--- constraint attempt.attempt_status_check
-ALTER TABLE attempt ADD CONSTRAINT attempt_status_check CHECK ((status = ANY (ARRAY['AUTHORIZING'::text, 'AUTHORIZED'::text, 'CAPTURED'::text, 'DECLINED'::text, 'FAILED'::text, 'UNKNOWN'::text, 'VOIDING'::text, 'VOIDED'::text])));
-
--- constraint attempt.attempt_stop_check
-ALTER TABLE attempt ADD CONSTRAINT attempt_stop_check CHECK ((stop = ANY (ARRAY['fraud'::text, 'scheme_rule'::text, 'same_card_fails'::text, 'authentication_required'::text, 'unclassified'::text])));
-
--- constraint attempt.attempt_void_kind
-ALTER TABLE attempt ADD CONSTRAINT attempt_void_kind CHECK ((void_kind = ANY (ARRAY['VOIDED'::text, 'NEVER_EXISTED'::text, 'GIVEN_UP'::text])));
 
 -- constraint audit_entry.audit_entry_pkey
 ALTER TABLE audit_entry ADD CONSTRAINT audit_entry_pkey PRIMARY KEY (id);
@@ -744,80 +678,17 @@ ALTER TABLE outbox_event ADD CONSTRAINT outbox_event_session_id_sequence_key UNI
 -- constraint outbox_event.outbox_event_type_check
 ALTER TABLE outbox_event ADD CONSTRAINT outbox_event_type_check CHECK ((type ~ '^[a-z_]+[.][a-z_]+$'::text));
 
--- constraint payment_session.payment_session_amount_minor_check
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_amount_minor_check CHECK (((amount_minor >= 1) AND (amount_minor <= '999999999999'::bigint)));
-
 -- constraint payment_session.payment_session_captured
 ALTER TABLE partitions.payment_session_rest ADD CONSTRAINT payment_session_captured FOREIGN KEY (id, captured_attempt_id, pinned) REFERENCES partitions.attempt_rest(session_id, id, captured);
-
--- constraint payment_session.payment_session_card_last4_check
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_card_last4_check CHECK ((card_last4 ~ '^[0-9]{4}$'::text));
-
--- constraint payment_session.payment_session_check
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_check CHECK ((expires_at > created_at));
-
--- constraint payment_session.payment_session_check1
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_check1 CHECK (((status <> 'SUCCEEDED'::text) OR (winner_attempt_id IS NOT NULL)));
-
--- constraint payment_session.payment_session_check10
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_check10 CHECK (((status <> 'SUCCEEDED'::text) OR ((captured_via IS NOT NULL) AND (capture_confirmed IS NOT NULL))));
-
--- constraint payment_session.payment_session_check11
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_check11 CHECK (((status = ANY (ARRAY['DECLINED'::text, 'DEGRADED'::text])) = (decline_code IS NOT NULL)));
-
--- constraint payment_session.payment_session_check12
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_check12 CHECK (((vault_token IS NULL) OR ((phase = 'PROCESSING'::text) AND (status = 'CREATED'::text))));
-
--- constraint payment_session.payment_session_check2
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_check2 CHECK (((status = ANY (ARRAY['CREATED'::text, 'SUCCEEDED'::text])) OR (winner_attempt_id IS NULL)));
-
--- constraint payment_session.payment_session_check3
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_check3 CHECK (((phase <> 'DONE'::text) OR (status <> 'CREATED'::text)));
-
--- constraint payment_session.payment_session_check4
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_check4 CHECK (((phase <> 'IDLE'::text) OR (status = 'CREATED'::text)));
-
--- constraint payment_session.payment_session_check5
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_check5 CHECK (((phase <> 'IDLE'::text) OR (winner_attempt_id IS NULL)));
-
--- constraint payment_session.payment_session_check6
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_check6 CHECK (((phase <> 'PROCESSING'::text) OR ((lease_until IS NOT NULL) AND (submit_deadline IS NOT NULL))));
-
--- constraint payment_session.payment_session_check7
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_check7 CHECK (((status = 'EXPIRED'::text) = ((phase = 'DONE'::text) AND (lease_epoch = 0))));
-
--- constraint payment_session.payment_session_check8
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_check8 CHECK (((status = 'CREATED'::text) = (settled_at IS NULL)));
-
--- constraint payment_session.payment_session_check9
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_check9 CHECK ((((phase = 'IDLE'::text) OR (status = 'EXPIRED'::text)) = (submitted_at IS NULL)));
-
--- constraint payment_session.payment_session_currency_check
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text));
-
--- constraint payment_session.payment_session_customer_email_check
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_customer_email_check CHECK (((char_length(customer_email) >= 3) AND (char_length(customer_email) <= 254)));
 
 -- constraint payment_session.payment_session_id_amount_minor_currency_key
 ALTER TABLE payment_session ADD CONSTRAINT payment_session_id_amount_minor_currency_key UNIQUE (id, amount_minor, currency);
 
--- constraint payment_session.payment_session_order_ref_check
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_order_ref_check CHECK (((char_length(order_ref) >= 1) AND (char_length(order_ref) <= 255)));
-
--- constraint payment_session.payment_session_phase_check
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_phase_check CHECK ((phase = ANY (ARRAY['IDLE'::text, 'PROCESSING'::text, 'DONE'::text])));
-
--- constraint payment_session.payment_session_pinned_check
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_pinned_check CHECK (pinned);
-
 -- constraint payment_session.payment_session_pkey
 ALTER TABLE payment_session ADD CONSTRAINT payment_session_pkey PRIMARY KEY (id);
 
--- constraint payment_session.payment_session_status_check
-ALTER TABLE payment_session ADD CONSTRAINT payment_session_status_check CHECK ((status = ANY (ARRAY['CREATED'::text, 'SUCCEEDED'::text, 'DECLINED'::text, 'DEGRADED'::text, 'EXPIRED'::text])));
-
 -- constraint payment_session.payment_session_winner
-ALTER TABLE partitions.payment_session_rest ADD CONSTRAINT payment_session_winner FOREIGN KEY (id, winner_attempt_id, pinned) REFERENCES partitions.attempt_rest(session_id, id, holds);
+ALTER TABLE partitions.payment_session_rest ADD CONSTRAINT payment_session_winner FOREIGN KEY (id, winner_attempt_id, pinned) REFERENCES partitions.attempt_rest(session_id, id, holds) DEFERRABLE INITIALLY DEFERRED;
 
 -- constraint reconciliation_run.reconciliation_run_check
 ALTER TABLE reconciliation_run ADD CONSTRAINT reconciliation_run_check CHECK ((window_from < window_to));
@@ -1117,38 +988,63 @@ AS $function$
   WHERE s.id = ANY (checked) AND s.vault_token IS NOT NULL AND s.status <> 'CREATED'
 $function$;
 
+-- function app.check_reference(of_session uuid, of_attempt uuid, connection uuid, reference text)
+CREATE OR REPLACE FUNCTION app.check_reference(of_session uuid, of_attempt uuid, connection uuid, reference text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  -- In a variable, so that PostgreSQL reads no partition before it.
+  oldest uuid := app.first_id_at(app.clock() - interval '45 days');
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended(connection || ' ' || reference, 0));
+  IF EXISTS (SELECT FROM attempt WHERE connection_id = connection AND gateway_reference = reference
+             AND session_id >= oldest AND (session_id, id) <> (of_session, of_attempt)) THEN
+    RAISE EXCEPTION 'attempt_gateway_reference: a gateway reference is of one attempt' USING ERRCODE = 'unique_violation', CONSTRAINT = 'attempt_gateway_reference';
+  END IF;
+END $function$;
+
 -- function app.check_whole(checked uuid)
 CREATE OR REPLACE FUNCTION app.check_whole(checked uuid)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
-DECLARE session payment_session;
+DECLARE one record;
 BEGIN
-  SELECT * INTO session FROM payment_session WHERE id = checked;
-  IF EXISTS (SELECT 1 FROM attempt WHERE session_id = checked AND holds AND id IS DISTINCT FROM session.winner_attempt_id) THEN
-    PERFORM app.refuse('an authorized attempt is the winner'); END IF;
-  IF session.status <> 'SUCCEEDED' AND EXISTS (SELECT 1 FROM attempt WHERE session_id = checked AND captured) THEN
-    PERFORM app.refuse('a captured attempt means SUCCEEDED'); END IF;
-  IF (session.winner_attempt_id IS NOT NULL OR session.status <> 'CREATED')
-     AND EXISTS (SELECT 1 FROM attempt WHERE session_id = checked AND status = 'UNKNOWN') THEN
+  SELECT s.status, s.phase, s.winner_attempt_id, bool_or(a.holds AND a.id IS DISTINCT FROM s.winner_attempt_id) AS has_other_hold,
+    bool_or(a.captured) AS has_capture, bool_or(a.status = 'UNKNOWN') AS has_unknown, bool_or(a.status = 'AUTHORIZING') AS has_authorizing,
+    bool_or(a.completed_at IS NULL) AS has_open INTO one
+  FROM payment_session s JOIN attempt a ON a.session_id = s.id WHERE s.id = checked AND a.session_id = checked
+  GROUP BY s.id, s.status, s.phase, s.winner_attempt_id;
+  IF one.has_other_hold THEN PERFORM app.refuse('an authorized attempt is the winner'); END IF;
+  IF one.has_capture AND one.status <> 'SUCCEEDED' THEN PERFORM app.refuse('a captured attempt means SUCCEEDED'); END IF;
+  IF one.has_unknown AND (one.winner_attempt_id IS NOT NULL OR one.status <> 'CREATED') THEN
     PERFORM app.refuse('unknown attempts go to VOIDING with the winner or the end'); END IF;
-  IF session.status <> 'CREATED' AND EXISTS (SELECT 1 FROM attempt WHERE session_id = checked AND status = 'AUTHORIZING') THEN
-    PERFORM app.refuse('no end while an attempt is AUTHORIZING'); END IF;
-  IF session.phase = 'DONE' AND EXISTS (SELECT 1 FROM attempt WHERE session_id = checked AND completed_at IS NULL) THEN
-    PERFORM app.refuse('DONE means that every attempt is final'); END IF;
+  IF one.has_authorizing AND one.status <> 'CREATED' THEN PERFORM app.refuse('no end while an attempt is AUTHORIZING'); END IF;
+  IF one.has_open AND one.phase = 'DONE' THEN PERFORM app.refuse('DONE means that every attempt is final'); END IF;
 END $function$;
 
 -- function app.check_whole_attempt()
 CREATE OR REPLACE FUNCTION app.check_whole_attempt()
  RETURNS trigger
  LANGUAGE plpgsql
-AS $function$ BEGIN PERFORM app.check_whole(NEW.session_id); RETURN NULL; END $function$;
+AS $function$
+BEGIN
+  IF TG_OP = 'INSERT' OR (OLD.status, OLD.completed_at) IS DISTINCT FROM (NEW.status, NEW.completed_at) THEN
+    PERFORM app.check_whole(NEW.session_id); END IF;
+  RETURN NULL;
+END $function$;
 
 -- function app.check_whole_session()
 CREATE OR REPLACE FUNCTION app.check_whole_session()
  RETURNS trigger
  LANGUAGE plpgsql
-AS $function$ BEGIN PERFORM app.check_whole(NEW.id); RETURN NULL; END $function$;
+AS $function$
+BEGIN
+  IF (OLD.status, OLD.phase, OLD.winner_attempt_id) IS DISTINCT FROM (NEW.status, NEW.phase, NEW.winner_attempt_id) THEN
+    PERFORM app.check_whole(NEW.id); END IF;
+  RETURN NULL;
+END $function$;
 
 -- function app.clock()
 CREATE OR REPLACE FUNCTION app.clock()
@@ -1184,47 +1080,93 @@ CREATE OR REPLACE FUNCTION app.guard_attempt()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
-DECLARE session payment_session;
+DECLARE
+  session record;
+  earlier record;
 BEGIN
-  SELECT * INTO session FROM payment_session WHERE id = NEW.session_id FOR UPDATE;
-  IF (NEW.session_id, NEW.id, NEW.sequence, NEW.connection_id, NEW.credential_version, NEW.started_at, NEW.latest_execution_at)
-     IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.connection_id, OLD.credential_version, OLD.started_at, OLD.latest_execution_at) THEN
-    PERFORM app.refuse('what an attempt asked for never changes'); END IF;
-  IF OLD.gateway_reference IS NOT NULL AND (OLD.status, NEW.status) <> ('UNKNOWN', 'AUTHORIZED') AND NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference THEN
-    PERFORM app.refuse('a gateway reference never changes'); END IF;
-  IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
-       ('AUTHORIZING','AUTHORIZED'), ('AUTHORIZING','DECLINED'), ('AUTHORIZING','FAILED'), ('AUTHORIZING','UNKNOWN'),
-       ('UNKNOWN','AUTHORIZED'), ('UNKNOWN','DECLINED'), ('UNKNOWN','VOIDING'),
-       ('AUTHORIZED','CAPTURED'), ('AUTHORIZED','VOIDING'), ('VOIDING','VOIDED'), ('VOIDING','CAPTURED')) THEN
-    PERFORM app.refuse('illegal attempt transition ' || OLD.status || ' to ' || NEW.status); END IF;
-  IF NEW.status = 'AUTHORIZED' AND (session.status <> 'CREATED' OR session.winner_attempt_id IS NOT NULL AND session.winner_attempt_id <> NEW.id) THEN
-    PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
-  IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED'
-     AND EXISTS (SELECT 1 FROM attempt WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
-    PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
-  IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
-    PERFORM app.refuse('an ordered capture stays ordered'); END IF;
-  IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL
-     AND NOT (OLD.status = 'AUTHORIZED' AND NEW.status = 'AUTHORIZED' AND session.winner_attempt_id = NEW.id AND session.status = 'CREATED') THEN
-    PERFORM app.refuse('only the authorized winner is captured'); END IF;
-  IF NEW.status = 'CAPTURED' AND OLD.status <> 'CAPTURED' AND session.status <> 'CREATED' THEN
-    PERFORM app.refuse('no capture is kept once the session has ended'); END IF;
-  IF OLD.status = 'AUTHORIZED' AND NEW.status = 'VOIDING' AND OLD.capture_ordered_at IS NOT NULL AND NEW.capture_refusal_code IS NULL
-     AND (NEW.decision IS DISTINCT FROM 'GIVEN_UP' OR NEW.decision_confirmed_at IS NULL) THEN
-    PERFORM app.refuse('an unanswered capture is never given up'); END IF;
-  IF OLD.status = 'VOIDING' AND NEW.status = 'CAPTURED' AND OLD.capture_ordered_at IS NULL THEN
-    PERFORM app.refuse('no capture was ever ordered'); END IF;
-  RETURN NEW;
-END $function$;
+  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at INTO session
+  FROM payment_session WHERE id = NEW.session_id FOR UPDATE;
+  IF TG_OP = 'INSERT' THEN
+    IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN PERFORM app.refuse('an attempt needs a session in processing'); END IF;
+    IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
+    IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
+    IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
+    SELECT bool_or(failure_kind = 'FRAUD') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
+    FROM attempt WHERE session_id = NEW.session_id;
+    IF earlier.had_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
+    IF earlier.had_stop THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
+    IF num_nonnulls(NEW.decision, NEW.decision_reference, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two,
+                    NEW.decision_confirmed_by, NEW.decision_confirmed_at) > 0 THEN
+      PERFORM app.refuse('nothing is decided of an attempt before it is made'); END IF;
+  ELSE
+    IF (NEW.session_id, NEW.id, NEW.sequence, NEW.gateway, NEW.connection_id, NEW.credential_version, NEW.started_at, NEW.latest_execution_at)
+       IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.gateway, OLD.connection_id, OLD.credential_version, OLD.started_at, OLD.latest_execution_at) THEN
+      PERFORM app.refuse('what an attempt asked for never changes'); END IF;
+    IF OLD.gateway_reference IS NOT NULL AND (OLD.status, NEW.status) <> ('UNKNOWN', 'AUTHORIZED') AND NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference THEN
+      PERFORM app.refuse('a gateway reference never changes'); END IF;
+    -- These decide whether another gateway may be called.
+    IF OLD.completed_at IS NOT NULL AND (NEW.failure_kind, NEW.stop, NEW.completed_at)
+       IS DISTINCT FROM (OLD.failure_kind, OLD.stop, OLD.completed_at) THEN
+      PERFORM app.refuse('what ended an attempt never changes'); END IF;
+    IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
+         ('AUTHORIZING','AUTHORIZED'), ('AUTHORIZING','DECLINED'), ('AUTHORIZING','FAILED'), ('AUTHORIZING','UNKNOWN'),
+         ('UNKNOWN','AUTHORIZED'), ('UNKNOWN','DECLINED'), ('UNKNOWN','VOIDING'),
+         ('AUTHORIZED','CAPTURED'), ('AUTHORIZED','VOIDING'), ('VOIDING','VOIDED'), ('VOIDING','CAPTURED')) THEN
+      PERFORM app.refuse('illegal attempt transition ' || OLD.status || ' to ' || NEW.status); END IF;
+    IF NEW.status = 'AUTHORIZED' AND (session.status <> 'CREATED' OR session.winner_attempt_id IS NOT NULL AND session.winner_attempt_id <> NEW.id) THEN
+      PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
+    IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED'
+       AND EXISTS (SELECT 1 FROM attempt WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
+      PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
+    IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
+      PERFORM app.refuse('an ordered capture stays ordered'); END IF;
+    IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL
+       AND NOT (NEW.status = 'AUTHORIZED' AND session.winner_attempt_id IS NOT DISTINCT FROM NEW.id AND session.status = 'CREATED') THEN
+      PERFORM app.refuse('only the authorized winner is captured'); END IF;
+    IF NEW.status = 'CAPTURED' AND OLD.status <> 'CAPTURED' AND session.status <> 'CREATED' THEN
+      PERFORM app.refuse('no capture is kept once the session has ended'); END IF;
+    IF OLD.status = 'AUTHORIZED' AND NEW.status = 'VOIDING' AND OLD.capture_ordered_at IS NOT NULL AND NEW.capture_refusal_code IS NULL
+       AND (NEW.decision IS DISTINCT FROM 'GIVEN_UP' OR NEW.decision_confirmed_at IS NULL) THEN
+      PERFORM app.refuse('an unanswered capture is never given up'); END IF;
+    IF OLD.status = 'VOIDING' AND NEW.status = 'CAPTURED' AND OLD.capture_ordered_at IS NULL THEN
+      PERFORM app.refuse('no capture was ever ordered'); END IF;
+  END IF;
 
--- function app.guard_customer_email()
-CREATE OR REPLACE FUNCTION app.guard_customer_email()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-BEGIN
-  PERFORM app.refuse('a customer''s address is erased, never changed');
-  RETURN NULL;
+  IF NEW.sequence NOT BETWEEN 1 AND 5 THEN PERFORM app.refuse('a session has at most five attempts'); END IF;
+  IF NEW.status NOT IN ('AUTHORIZING','AUTHORIZED','CAPTURED','DECLINED','FAILED','UNKNOWN','VOIDING','VOIDED') THEN
+    PERFORM app.refuse('no attempt has such a status'); END IF;
+  IF NEW.failure_kind NOT IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD','TIMEOUT','GATEWAY_ERROR') THEN
+    PERFORM app.refuse('no attempt fails in such a way'); END IF;
+  IF NEW.stop NOT IN ('fraud','scheme_rule','same_card_fails','authentication_required','unclassified') THEN
+    PERFORM app.refuse('no attempt stops a payment in such a way'); END IF;
+  IF NEW.next_action NOT IN ('failover','stop') THEN PERFORM app.refuse('an attempt is followed by failover or stop'); END IF;
+  IF NEW.void_kind NOT IN ('VOIDED','NEVER_EXISTED','GIVEN_UP') THEN PERFORM app.refuse('no void ends in such a way'); END IF;
+  IF (NEW.status = 'DECLINED') <> (NEW.failure_kind IS NOT NULL AND NEW.failure_kind IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD')) THEN
+    PERFORM app.refuse('DECLINED means declined by the gateway'); END IF;
+  IF NEW.failure_kind = 'FRAUD' AND NEW.stop IS NULL THEN PERFORM app.refuse('a fraud-class decline is a stop'); END IF;
+  IF NEW.status IN ('AUTHORIZED','CAPTURED') AND NEW.gateway_reference IS NULL THEN
+    PERFORM app.refuse('a hold has the gateway''s reference'); END IF;
+  IF NEW.status = 'CAPTURED' AND NEW.capture_ordered_at IS NULL THEN PERFORM app.refuse('only an ordered capture is CAPTURED'); END IF;
+  IF NEW.capture_ordered_at IS NOT NULL AND NEW.status NOT IN ('AUTHORIZED','CAPTURED','VOIDING','VOIDED') THEN
+    PERFORM app.refuse('only a hold has its capture ordered'); END IF;
+  IF (NEW.status = 'VOIDED') <> (NEW.void_kind IS NOT NULL) THEN PERFORM app.refuse('VOIDED says how'); END IF;
+  IF (NEW.status IN ('CAPTURED','DECLINED','FAILED','VOIDED')) <> (NEW.completed_at IS NOT NULL) THEN
+    PERFORM app.refuse('a final attempt has its time'); END IF;
+  IF (NEW.next_action IS NULL) <> (NEW.next_because IS NULL) THEN PERFORM app.refuse('what follows an attempt has its reason'); END IF;
+  IF NEW.void_kind = 'NEVER_EXISTED' THEN
+    -- A capture that the gateway permanently refused takes no money, so its report that there never was a hold is believed.
+    IF NEW.capture_ordered_at IS NOT NULL AND NEW.capture_refusal_code IS NULL THEN
+      PERFORM app.refuse('a hold whose capture may land did exist'); END IF;
+    IF NEW.void_asked_at IS NULL OR NEW.void_asked_at < NEW.latest_execution_at THEN
+      PERFORM app.refuse('a hold never existed only if none can follow'); END IF;
+  END IF;
+  IF NEW.void_kind = 'GIVEN_UP' AND (NEW.decision IS DISTINCT FROM 'GIVEN_UP' OR NEW.decision_confirmed_at IS NULL) THEN
+    PERFORM app.refuse('only a confirmed decision gives a void up'); END IF;
+  IF NEW.gateway_reference IS NOT NULL AND (TG_OP = 'INSERT' OR NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference) THEN
+    PERFORM app.check_reference(NEW.session_id, NEW.id, NEW.connection_id, NEW.gateway_reference); END IF;
+  NEW.changed_at := app.clock();
+  IF TG_OP = 'UPDATE' AND NEW.status = 'VOIDING' AND OLD.status <> 'VOIDING' THEN NEW.voiding_at := NEW.changed_at; END IF;
+  RETURN NEW;
 END $function$;
 
 -- function app.guard_decision()
@@ -1232,9 +1174,27 @@ CREATE OR REPLACE FUNCTION app.guard_decision()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
-DECLARE session payment_session;
+DECLARE session record;
 BEGIN
-  SELECT * INTO session FROM payment_session WHERE id = NEW.session_id FOR UPDATE;
+  IF (NEW.decision, NEW.decision_reference, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two,
+      NEW.decision_confirmed_by, NEW.decision_confirmed_at)
+     IS NOT DISTINCT FROM (OLD.decision, OLD.decision_reference, OLD.decision_reason, OLD.decided_by, OLD.decided_at, OLD.decision_takes_two,
+      OLD.decision_confirmed_by, OLD.decision_confirmed_at) THEN
+    RETURN NEW; END IF;
+  IF NEW.decision NOT IN ('GIVEN_UP','CAPTURED')
+     OR num_nulls(NEW.decision, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two) NOT IN (0, 5) THEN
+    PERFORM app.refuse('a decision has its reason, its person, its time and how many it takes'); END IF;
+  IF char_length(NEW.decision_reason) NOT BETWEEN 1 AND 1000 OR char_length(NEW.decided_by) < 1
+     OR char_length(NEW.decision_reference) NOT BETWEEN 1 AND 255 THEN
+    PERFORM app.refuse('a decision has a reason of 1 to 1000 characters and a reference of 1 to 255'); END IF;
+  IF (NEW.decision IS NOT DISTINCT FROM 'CAPTURED') <> (NEW.decision_reference IS NOT NULL) THEN
+    PERFORM app.refuse('a decision has a reference if it says CAPTURED'); END IF;
+  IF num_nulls(NEW.decision_confirmed_by, NEW.decision_confirmed_at) NOT IN (0, 2)
+     OR NEW.decision_confirmed_by IS NOT NULL AND NEW.decision IS NULL THEN
+    PERFORM app.refuse('a confirmation has its decision, its person and its time'); END IF;
+  IF NEW.decision_takes_two AND NEW.decision_confirmed_by = NEW.decided_by THEN
+    PERFORM app.refuse('another person confirms a decision that takes two'); END IF;
+  SELECT status, submit_deadline INTO session FROM payment_session WHERE id = NEW.session_id FOR UPDATE;
   -- The flow withdraws it completely if the gateway has refused the capture.
   IF OLD.decision_confirmed_at IS NOT NULL AND (OLD.decision <> 'CAPTURED' OR NEW.decision IS NOT NULL) THEN
     PERFORM app.refuse('a confirmed decision never changes'); END IF;
@@ -1254,35 +1214,6 @@ BEGIN
   RETURN NEW;
 END $function$;
 
--- function app.guard_new_attempt()
-CREATE OR REPLACE FUNCTION app.guard_new_attempt()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-DECLARE session payment_session;
-BEGIN
-  SELECT * INTO session FROM payment_session WHERE id = NEW.session_id FOR UPDATE;
-  IF session.status <> 'CREATED' OR session.phase <> 'PROCESSING' THEN PERFORM app.refuse('an attempt needs a session in processing'); END IF;
-  IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
-  IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
-  IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
-  IF EXISTS (SELECT 1 FROM attempt WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
-    PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
-  IF EXISTS (SELECT 1 FROM attempt WHERE session_id = NEW.session_id AND stop IS NOT NULL) THEN
-    PERFORM app.refuse('no attempt follows a stop'); END IF;
-  RETURN NEW;
-END $function$;
-
--- function app.guard_new_decision()
-CREATE OR REPLACE FUNCTION app.guard_new_decision()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-BEGIN
-  PERFORM app.refuse('nothing is decided of an attempt before it is made');
-  RETURN NULL;
-END $function$;
-
 -- function app.guard_orphaned_authorization()
 CREATE OR REPLACE FUNCTION app.guard_orphaned_authorization()
  RETURNS trigger
@@ -1294,21 +1225,6 @@ BEGIN
     PERFORM app.refuse('an orphaned authorization is of an attempt that is final without a hold'); END IF;
   IF app.is_reference_in_use(NEW.session_id, NEW.attempt_id, NEW.gateway_reference) THEN
     PERFORM app.refuse('an orphaned authorization is of no other attempt'); END IF;
-  RETURN NEW;
-END $function$;
-
--- function app.guard_reference()
-CREATE OR REPLACE FUNCTION app.guard_reference()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-BEGIN
-  PERFORM pg_advisory_xact_lock(hashtextextended(NEW.connection_id || ' ' || NEW.gateway_reference, 0));
-  IF EXISTS (SELECT FROM attempt WHERE connection_id = NEW.connection_id AND gateway_reference = NEW.gateway_reference
-             AND session_id >= app.first_id_at(app.clock() - interval '45 days')
-             AND (session_id, id) <> (NEW.session_id, NEW.id)) THEN
-    RAISE EXCEPTION 'attempt_gateway_reference: a gateway reference is of one attempt' USING ERRCODE = 'unique_violation', CONSTRAINT = 'attempt_gateway_reference';
-  END IF;
   RETURN NEW;
 END $function$;
 
@@ -1328,20 +1244,59 @@ CREATE OR REPLACE FUNCTION app.guard_session()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  IF NEW.lease_epoch < OLD.lease_epoch THEN PERFORM app.refuse('the lease epoch never goes back'); END IF;
-  IF (OLD.id, OLD.merchant_id, OLD.amount_minor, OLD.currency, OLD.order_ref, OLD.created_at)
-     IS DISTINCT FROM (NEW.id, NEW.merchant_id, NEW.amount_minor, NEW.currency, NEW.order_ref, NEW.created_at) THEN
-    PERFORM app.refuse('what was ordered never changes'); END IF;
-  IF OLD.status <> 'CREATED' AND (NEW.status <> OLD.status OR NEW.winner_attempt_id IS DISTINCT FROM OLD.winner_attempt_id) THEN
-    PERFORM app.refuse('a final status never changes'); END IF;
-  IF OLD.phase = 'DONE' AND NEW.phase <> 'DONE' OR OLD.phase = 'PROCESSING' AND NEW.phase = 'IDLE' THEN
-    PERFORM app.refuse('the phase only moves forward'); END IF;
-  IF OLD.winner_attempt_id IS NOT NULL AND NEW.winner_attempt_id IS NOT NULL AND NEW.winner_attempt_id <> OLD.winner_attempt_id THEN
-    PERFORM app.refuse('a winner is named from null only'); END IF;
-  IF NEW.status IN ('DECLINED','DEGRADED') AND OLD.status = 'CREATED' AND EXISTS (
-       SELECT 1 FROM attempt WHERE session_id = NEW.id
-       AND (status IN ('AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) THEN
-    PERFORM app.refuse('no end without a capture while one may still land'); END IF;
+  IF TG_OP = 'UPDATE' THEN
+    IF NEW.lease_epoch < OLD.lease_epoch THEN PERFORM app.refuse('the lease epoch never goes back'); END IF;
+    IF (OLD.id, OLD.merchant_id, OLD.amount_minor, OLD.currency, OLD.order_ref, OLD.created_at)
+       IS DISTINCT FROM (NEW.id, NEW.merchant_id, NEW.amount_minor, NEW.currency, NEW.order_ref, NEW.created_at) THEN
+      PERFORM app.refuse('what was ordered never changes'); END IF;
+    IF NEW.customer_email IS NOT NULL AND NEW.customer_email IS DISTINCT FROM OLD.customer_email THEN
+      PERFORM app.refuse('a customer''s address is erased, never changed'); END IF;
+    IF OLD.status <> 'CREATED' AND (NEW.status <> OLD.status OR NEW.winner_attempt_id IS DISTINCT FROM OLD.winner_attempt_id) THEN
+      PERFORM app.refuse('a final status never changes'); END IF;
+    IF OLD.phase = 'DONE' AND NEW.phase <> 'DONE' OR OLD.phase = 'PROCESSING' AND NEW.phase = 'IDLE' THEN
+      PERFORM app.refuse('the phase only moves forward'); END IF;
+    IF OLD.winner_attempt_id IS NOT NULL AND NEW.winner_attempt_id IS NOT NULL AND NEW.winner_attempt_id <> OLD.winner_attempt_id THEN
+      PERFORM app.refuse('a winner is named from null only'); END IF;
+    IF OLD.submitted_at IS NOT NULL AND (NEW.rule_version, NEW.token_hash) IS DISTINCT FROM (OLD.rule_version, OLD.token_hash) THEN
+      PERFORM app.refuse('what was submitted never changes'); END IF;
+    IF NEW.submit_deadline > OLD.submit_deadline THEN PERFORM app.refuse('a deadline never moves away'); END IF;
+    IF NEW.status IN ('DECLINED','DEGRADED') AND OLD.status = 'CREATED' AND EXISTS (
+         SELECT 1 FROM attempt WHERE session_id = NEW.id
+         AND (status IN ('AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) THEN
+      PERFORM app.refuse('no end without a capture while one may still land'); END IF;
+    IF NEW.status = 'SUCCEEDED' AND NEW.captured_via IS NOT NULL AND NEW.winner_attempt_id IS NOT NULL
+       AND (NEW.captured_via, NEW.winner_attempt_id, OLD.status) IS DISTINCT FROM (OLD.captured_via, OLD.winner_attempt_id, NEW.status)
+       AND NOT EXISTS (SELECT FROM attempt WHERE session_id = NEW.id AND id = NEW.winner_attempt_id AND gateway = NEW.captured_via) THEN
+      PERFORM app.refuse('the money was captured at the winner''s gateway'); END IF;
+  END IF;
+
+  IF NEW.amount_minor NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
+  IF NEW.currency !~ '^[A-Z]{3}$' THEN PERFORM app.refuse('a currency is three capital letters'); END IF;
+  IF char_length(NEW.order_ref) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('an order reference has 1 to 255 characters'); END IF;
+  IF char_length(NEW.customer_email) NOT BETWEEN 3 AND 254 THEN PERFORM app.refuse('an email address has 3 to 254 characters'); END IF;
+  IF NEW.card_last4 !~ '^[0-9]{4}$' THEN PERFORM app.refuse('the end of a card number is four digits'); END IF;
+  IF NEW.status NOT IN ('CREATED','SUCCEEDED','DECLINED','DEGRADED','EXPIRED') THEN PERFORM app.refuse('no session has such a status'); END IF;
+  IF NEW.phase NOT IN ('IDLE','PROCESSING','DONE') THEN PERFORM app.refuse('no session has such a phase'); END IF;
+  IF NOT NEW.pinned THEN PERFORM app.refuse('a session is pinned to its winner'); END IF;
+  IF NEW.expires_at <= NEW.created_at THEN PERFORM app.refuse('a session expires after it was created'); END IF;
+  IF NEW.status = 'SUCCEEDED' AND NEW.winner_attempt_id IS NULL THEN PERFORM app.refuse('SUCCEEDED needs a winner'); END IF;
+  IF NEW.status NOT IN ('CREATED','SUCCEEDED') AND NEW.winner_attempt_id IS NOT NULL THEN
+    PERFORM app.refuse('an end without a capture has no winner'); END IF;
+  IF NEW.phase = 'DONE' AND NEW.status = 'CREATED' THEN PERFORM app.refuse('DONE needs a final status'); END IF;
+  IF NEW.phase = 'IDLE' AND (NEW.status <> 'CREATED' OR NEW.winner_attempt_id IS NOT NULL) THEN
+    PERFORM app.refuse('an IDLE session is CREATED, without a winner'); END IF;
+  IF NEW.phase = 'PROCESSING' AND (NEW.lease_until IS NULL OR NEW.submit_deadline IS NULL) THEN
+    PERFORM app.refuse('PROCESSING needs a lease and a deadline'); END IF;
+  IF (NEW.status = 'EXPIRED') <> (NEW.phase = 'DONE' AND NEW.lease_epoch = 0) THEN
+    PERFORM app.refuse('EXPIRED means DONE and never submitted'); END IF;
+  IF (NEW.status = 'CREATED') <> (NEW.settled_at IS NULL) THEN PERFORM app.refuse('a final status has its time'); END IF;
+  IF (NEW.phase = 'IDLE' OR NEW.status = 'EXPIRED') <> (NEW.submitted_at IS NULL) THEN PERFORM app.refuse('a submission has its time'); END IF;
+  IF NEW.status = 'SUCCEEDED' AND (NEW.captured_via IS NULL OR NEW.capture_confirmed IS NULL) THEN
+    PERFORM app.refuse('SUCCEEDED names its gateway'); END IF;
+  IF (NEW.status IN ('DECLINED','DEGRADED')) <> (NEW.decline_code IS NOT NULL) THEN
+    PERFORM app.refuse('DECLINED and DEGRADED have a decline code'); END IF;
+  IF NEW.vault_token IS NOT NULL AND (NEW.phase <> 'PROCESSING' OR NEW.status <> 'CREATED') THEN
+    PERFORM app.refuse('the token lives no longer than the payment that may use it'); END IF;
   RETURN NEW;
 END $function$;
 
@@ -1512,35 +1467,6 @@ BEGIN
   END LOOP;
 END $function$;
 
--- function app.pin_attempt()
-CREATE OR REPLACE FUNCTION app.pin_attempt()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-BEGIN
-  IF NEW.gateway <> OLD.gateway THEN PERFORM app.refuse('an attempt stays at its gateway'); END IF;
-  -- These decide whether another gateway may be called.
-  IF OLD.completed_at IS NOT NULL AND (NEW.failure_kind, NEW.stop, NEW.completed_at)
-     IS DISTINCT FROM (OLD.failure_kind, OLD.stop, OLD.completed_at) THEN
-    PERFORM app.refuse('what ended an attempt never changes'); END IF;
-  RETURN NEW;
-END $function$;
-
--- function app.pin_session()
-CREATE OR REPLACE FUNCTION app.pin_session()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-BEGIN
-  IF OLD.submitted_at IS NOT NULL AND (NEW.rule_version, NEW.token_hash) IS DISTINCT FROM (OLD.rule_version, OLD.token_hash) THEN
-    PERFORM app.refuse('what was submitted never changes'); END IF;
-  IF NEW.submit_deadline > OLD.submit_deadline THEN PERFORM app.refuse('a deadline never moves away'); END IF;
-  IF NEW.status = 'SUCCEEDED' AND NEW.captured_via IS NOT NULL AND NEW.winner_attempt_id IS NOT NULL AND NOT EXISTS (
-       SELECT FROM attempt WHERE session_id = NEW.id AND id = NEW.winner_attempt_id AND gateway = NEW.captured_via) THEN
-    PERFORM app.refuse('the money was captured at the winner''s gateway'); END IF;
-  RETURN NEW;
-END $function$;
-
 -- function app.refuse(reason text)
 CREATE OR REPLACE FUNCTION app.refuse(reason text)
  RETURNS void
@@ -1589,17 +1515,6 @@ CREATE OR REPLACE FUNCTION app.settled_before()
  LANGUAGE sql
 AS $function$SELECT app.clock() - clock_timestamp() + min(xact_start) FROM pg_stat_activity WHERE datname = current_database()$function$;
 
--- function app.stamp_attempt()
-CREATE OR REPLACE FUNCTION app.stamp_attempt()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-BEGIN
-  NEW.changed_at := app.clock();
-  IF TG_OP = 'UPDATE' AND NEW.status = 'VOIDING' AND OLD.status <> 'VOIDING' THEN NEW.voiding_at := NEW.changed_at; END IF;
-  RETURN NEW;
-END $function$;
-
 -- function app.system_identifier()
 CREATE OR REPLACE FUNCTION app.system_identifier()
  RETURNS text
@@ -1620,34 +1535,13 @@ CREATE OR REPLACE FUNCTION app.timeline()
 AS $function$ SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) $function$;
 
 -- trigger attempt.guard
-CREATE TRIGGER guard BEFORE UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.guard_attempt();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.guard_attempt();
 
 -- trigger attempt.guard_decision
-CREATE TRIGGER guard_decision BEFORE UPDATE ON attempt FOR EACH ROW WHEN (((((((((old.decision IS DISTINCT FROM new.decision) OR (old.decision_reference IS DISTINCT FROM new.decision_reference)) OR (old.decision_reason IS DISTINCT FROM new.decision_reason)) OR (old.decided_by IS DISTINCT FROM new.decided_by)) OR (old.decided_at IS DISTINCT FROM new.decided_at)) OR (old.decision_takes_two IS DISTINCT FROM new.decision_takes_two)) OR (old.decision_confirmed_by IS DISTINCT FROM new.decision_confirmed_by)) OR (old.decision_confirmed_at IS DISTINCT FROM new.decision_confirmed_at))) EXECUTE FUNCTION app.guard_decision();
-
--- trigger attempt.guard_new
-CREATE TRIGGER guard_new BEFORE INSERT ON attempt FOR EACH ROW EXECUTE FUNCTION app.guard_new_attempt();
-
--- trigger attempt.guard_new_decision
-CREATE TRIGGER guard_new_decision BEFORE INSERT ON attempt FOR EACH ROW WHEN ((new.decision IS NOT NULL)) EXECUTE FUNCTION app.guard_new_decision();
-
--- trigger attempt.pin
-CREATE TRIGGER pin BEFORE UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.pin_attempt();
-
--- trigger attempt.reference
-CREATE TRIGGER reference BEFORE UPDATE ON attempt FOR EACH ROW WHEN (((new.gateway_reference IS NOT NULL) AND (new.gateway_reference IS DISTINCT FROM old.gateway_reference))) EXECUTE FUNCTION app.guard_reference();
-
--- trigger attempt.reference_new
-CREATE TRIGGER reference_new BEFORE INSERT ON attempt FOR EACH ROW WHEN ((new.gateway_reference IS NOT NULL)) EXECUTE FUNCTION app.guard_reference();
-
--- trigger attempt.stamp
-CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.stamp_attempt();
+CREATE TRIGGER guard_decision BEFORE UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.guard_decision();
 
 -- trigger attempt.whole
-CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON attempt DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) OR (old.completed_at IS DISTINCT FROM new.completed_at))) EXECUTE FUNCTION app.check_whole_attempt();
-
--- trigger attempt.whole_new
-CREATE CONSTRAINT TRIGGER whole_new AFTER INSERT ON attempt DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION app.check_whole_attempt();
+CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON attempt DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION app.check_whole_attempt();
 
 -- trigger audit_entry.unchanging
 CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON audit_entry FOR EACH ROW EXECUTE FUNCTION app.refuse_change();
@@ -1662,22 +1556,16 @@ CREATE TRIGGER guard BEFORE INSERT ON orphaned_authorization FOR EACH ROW EXECUT
 CREATE TRIGGER guard_removal BEFORE DELETE ON orphaned_authorization FOR EACH ROW WHEN ((old.ended_at IS NULL)) EXECUTE FUNCTION app.guard_removal();
 
 -- trigger payment_session.guard
-CREATE TRIGGER guard BEFORE UPDATE ON payment_session FOR EACH ROW EXECUTE FUNCTION app.guard_session();
-
--- trigger payment_session.guard_customer_email
-CREATE TRIGGER guard_customer_email BEFORE UPDATE ON payment_session FOR EACH ROW WHEN (((new.customer_email IS DISTINCT FROM old.customer_email) AND (new.customer_email IS NOT NULL))) EXECUTE FUNCTION app.guard_customer_email();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON payment_session FOR EACH ROW EXECUTE FUNCTION app.guard_session();
 
 -- trigger payment_session.guard_unrecorded_check
 CREATE TRIGGER guard_unrecorded_check BEFORE UPDATE ON payment_session FOR EACH ROW WHEN ((new.unrecorded_check_at IS NOT NULL)) EXECUTE FUNCTION app.guard_unrecorded_check();
-
--- trigger payment_session.pin
-CREATE TRIGGER pin BEFORE UPDATE ON payment_session FOR EACH ROW EXECUTE FUNCTION app.pin_session();
 
 -- trigger payment_session.require_timeline
 CREATE TRIGGER require_timeline BEFORE UPDATE OF lease_epoch, phase ON payment_session FOR EACH ROW WHEN ((((new.lease_epoch > old.lease_epoch) OR ((old.phase = 'IDLE'::text) AND (new.phase <> 'IDLE'::text))) AND (NOT (new.unrecorded_check_at IS DISTINCT FROM old.unrecorded_check_at)))) EXECUTE FUNCTION app.require_timeline();
 
 -- trigger payment_session.whole
-CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON payment_session DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((((old.status IS DISTINCT FROM new.status) OR (old.phase IS DISTINCT FROM new.phase)) OR (old.winner_attempt_id IS DISTINCT FROM new.winner_attempt_id))) EXECUTE FUNCTION app.check_whole_session();
+CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON payment_session DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION app.check_whole_session();
 
 -- trigger replica_mark.guard_system_identifier
 CREATE TRIGGER guard_system_identifier BEFORE UPDATE ON replica_mark FOR EACH ROW WHEN ((new.system_identifier IS DISTINCT FROM old.system_identifier)) EXECUTE FUNCTION app.guard_timeline();

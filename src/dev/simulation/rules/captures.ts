@@ -1,5 +1,5 @@
 /** Rules 1 to 3: the attempt to capture, the time, and its limit. */
-import { files, type Rule, withoutConstraint, withoutGuard, withoutUnique } from "./rule.ts";
+import { files, type Rule, withoutGuard, withoutUnique } from "./rule.ts";
 
 /** Rules 1 to 3, each with its removal. */
 export const captureRules: readonly Rule[] = [
@@ -10,7 +10,10 @@ export const captureRules: readonly Rule[] = [
     code: [
       {
         file: files.lease,
-        instead: ['"UPDATE payment_session SET winner_attempt_id = $2 WHERE id = $1 RETURNING id",'],
+        instead: [
+          '"UPDATE payment_session SET winner_attempt_id = $2 WHERE id = $1 RETURNING id",',
+          `    \${ofLease} RETURNING s.id\`,`,
+        ],
       },
     ],
     database: [
@@ -30,7 +33,7 @@ export const captureRules: readonly Rule[] = [
     code: [
       {
         file: files.attempts,
-        instead: [""],
+        instead: ["", ""],
       },
     ],
     database: [withoutGuard("unknown attempts go to VOIDING with the winner or the end")],
@@ -41,13 +44,13 @@ export const captureRules: readonly Rule[] = [
     number: 2,
     says: "The order to capture is committed before the capture is sent.",
     code: [
-      { file: files.flowSteps, instead: [""] },
+      { file: files.attempts, instead: ['stamp: ["answeredAt"],'] },
       {
         file: files.nextStep,
         instead: [""],
       },
     ],
-    database: [withoutConstraint("attempt_check3")],
+    database: [withoutGuard("only an ordered capture is CAPTURED")],
   },
   {
     id: "capture-never-given-up",

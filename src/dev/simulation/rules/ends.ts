@@ -73,9 +73,9 @@ export const endRules: readonly Rule[] = [
       },
     ],
     database: [
-      withoutConstraint("payment_session_check7"),
-      withoutConstraint("payment_session_check9"),
-      withoutConstraint("payment_session_check12"),
+      withoutGuard("EXPIRED means DONE and never submitted"),
+      withoutGuard("a submission has its time"),
+      withoutGuard("the token lives no longer than the payment that may use it"),
       withoutGuard("no end while an attempt is AUTHORIZING"),
       withoutGuard("DONE means that every attempt is final"),
     ],
@@ -121,14 +121,7 @@ export const endRules: readonly Rule[] = [
         instead: ["const late = true;"],
       },
     ],
-    database: [
-      {
-        type: "constraint",
-        name: "attempt_never_existed",
-        instead:
-          "void_kind IS DISTINCT FROM 'NEVER_EXISTED' OR capture_ordered_at IS NULL OR capture_refusal_code IS NOT NULL",
-      },
-    ],
+    database: [withoutGuard("a hold never existed only if none can follow")],
     coveredBy: ["orphans-voided"],
     seenAt: 4,
   },

@@ -54,7 +54,7 @@ export const turnRules: readonly Rule[] = [
     code: [
       {
         file: files.lease,
-        instead: ["WHERE id = $1 AND $2::int IS NOT NULL AND phase = 'PROCESSING'"],
+        instead: ["const ofLease = \"WHERE id = $1 AND $2::int IS NOT NULL AND phase = 'PROCESSING'\";"],
       },
       {
         file: files.submitPayment,
@@ -93,13 +93,11 @@ export const turnRules: readonly Rule[] = [
     SELECT \${returned} FROM payment_session s
     WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING' AND ($3::int, $4::int, $5::text, $6::text) IS DISTINCT FROM NULL\`;
 const _renew = (returned: string) => \``,
+          `text: required(\`SELECT s.id FROM payment_session s \${ofLease}\`, takenOver),`,
         ],
       },
     ],
-    database: [
-      { type: "lock", guard: "app.guard_new_attempt" },
-      { type: "lock", guard: "app.guard_attempt" },
-    ],
+    database: [{ type: "lock", guard: "app.guard_attempt" }],
     coveredBy: ["conditional-move", "winner-once"],
     harmless: "it keeps transactions from deadlocks; a worker that was overtaken in mid-transaction meets the others",
   },
