@@ -48,10 +48,10 @@ export interface CardVault extends CardForwarder {
   /** Origin of the vault's script; the widget sends a card to no other origin. */
   readonly origin: string;
   readonly forwarding: Forwarding;
-  /** True if `describe` makes a call, so that a repeated creation should first look for its earlier answer. */
-  readonly describesByCall: boolean;
+  /** True if `openSession` makes a call, so that a repeated creation should first look for its earlier answer. */
+  readonly opensSessionByCall: boolean;
   /** Returns the session's grant. Throws `unavailable` if the vault gives none. */
-  describe(session: NewVaultSession): Promise<VaultObject>;
+  openSession(session: NewVaultSession): Promise<VaultObject>;
   /** Checks that a token can pay a session, given by its public id. Uses nothing up and never throws. */
   checkToken(asked: { readonly sessionId: string; readonly token: Secret }): Promise<TokenCheck>;
   /** Deletes every card of a session. Never throws: each vault also forgets by itself. */

@@ -152,7 +152,7 @@ export function readRequestLimit(
   return { perSecond, burst: reader.read(serviceSettings.rateLimitBurst) };
 }
 
-/** Reports whether webhooks may lead to this machine. */
+/** Reports whether webhooks to loopback addresses are allowed. */
 export function readLoopbackWebhooks(reader: SettingReader, usesSandboxGateways: boolean): boolean {
   const isOpen = reader.read(serviceSettings.loopbackWebhooks) === "yes";
   const isLive = reader.read(everyRoleSettings.environments)?.includes("live");

@@ -41,8 +41,7 @@ const insertAttempt: Statement = {
  * Opens an attempt. It is committed before any byte goes to the gateway, so a crash is always visible.
  * `executionLimitMs` is how long the vault and the gateway may still work on a request that left us; it is zero where
  * the gateway permanently refuses a voided reference. The latest execution time lies beyond twice our own timeout plus
- * that limit. A timeout shorter than the default does not bring it nearer, because it does not shorten the wait for the
- * vault, after which the request leaves.
+ * that limit.
  */
 export function openAttempt(
   tx: Tx,
@@ -72,7 +71,11 @@ export function openAttempt(
   ]);
 }
 
-/** Returns how long after its start a gateway may still execute an attempt; 0 where a void prevents that. */
+/**
+ * Returns how long after its start a gateway may still execute an attempt, in milliseconds; 0 where a void prevents that.
+ * The limit is twice the timeout, or twice the default timeout if that is longer, plus `executionLimitMs`. A short
+ * timeout does not shorten the wait for the vault.
+ */
 export function latestExecutionMsOf(attempt: {
   readonly refusesVoidedReference: boolean;
   readonly executionLimitMs: number;
@@ -228,7 +231,10 @@ export function recordCaptureOrdered(tx: Tx, attempt: Attempt): void {
   move(tx, attempt, "AUTHORIZED", { set: {}, stamp: ["captureOrderedAt"] });
 }
 
-/** Records that the gateway has captured the amount, or accepted the capture; `captureConfirmed` says which. */
+/**
+ * Marks an attempt as captured. The session's `captureConfirmed`, which `settleSession` writes, tells a completed capture
+ * from an accepted one.
+ */
 export function recordCaptured(tx: Tx, attempt: Attempt): void {
   move(tx, attempt, attempt.status, { set: { status: "CAPTURED" }, stamp: ["completedAt"] });
 }

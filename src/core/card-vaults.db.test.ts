@@ -70,7 +70,7 @@ describe("createSession() while the vault gives no grant", () => {
     const order = { amountMinor: 4900, currency: "EUR", orderRef: `order-${systemRuntime.uuid()}` };
     const key = systemRuntime.uuid();
     const silent = coreOver({
-      describe: async () => {
+      openSession: async () => {
         throw new DomainError("unavailable", "The card vault did not open a session.");
       },
     });

@@ -182,8 +182,8 @@ export function coreOn(database: Database, connectors: readonly Connector[]): Co
     vault: {
       origin: "https://vault.example",
       forwarding: selfHostedForwarding,
-      describesByCall: false,
-      describe: async ({ sessionId }) => ({ mode: "self_hosted", sdkAuthorization: `grant for ${sessionId}` }),
+      opensSessionByCall: false,
+      openSession: async ({ sessionId }) => ({ mode: "self_hosted", sdkAuthorization: `grant for ${sessionId}` }),
       checkToken: async () => "unused",
       forget: () => {},
     },

@@ -27,10 +27,18 @@ export type NewSession = {
   readonly requestId?: string | undefined;
 };
 
-const answered = ["id", "amountMinor", "currency", "orderRef", "secretVersion", "createdAt", "expiresAt"] as const;
+const answeredColumns = [
+  "id",
+  "amountMinor",
+  "currency",
+  "orderRef",
+  "secretVersion",
+  "createdAt",
+  "expiresAt",
+] as const;
 
 /** The immutable fields of a session. The answer to its creation contains only these. */
-type NewlyCreated = Pick<PaymentSession, (typeof answered)[number]>;
+type NewlyCreated = Pick<PaymentSession, (typeof answeredColumns)[number]>;
 
 /** The session as it was created, even when its state has changed since. */
 export type CreatedSession = {
@@ -41,7 +49,7 @@ export type CreatedSession = {
   readonly replayed: boolean;
 };
 
-const sessionColumns = columnsOf(PaymentSessionEntity, "s", answered);
+const sessionColumns = columnsOf(PaymentSessionEntity, "s", answeredColumns);
 
 // An expired key counts as new: the conflicting row is overwritten, and its old session stays as it is.
 const insertWithKey: Statement = {
@@ -112,7 +120,7 @@ type KeyedRequest = {
 /** Builds the parameters that both statements share, and the vault object of the new session. */
 async function describeNew(core: Core, owner: SessionOwner, order: NewSession) {
   const id = core.runtime.uuid();
-  const vault = await core.vault.describe({
+  const vault = await core.vault.openSession({
     sessionId: id,
     merchantId: owner.merchantId,
     publishableKey: owner.publishableKey,
@@ -148,8 +156,8 @@ async function createInTurn(core: Core, request: KeyedRequest): Promise<CreatedS
     return creation;
   };
   if (!creations.has(key)) return create();
-  const answered = new AbortController();
-  const overdue = core.sleep(idempotencyWaitMs, answered.signal).then(() => {
+  const stopWaiting = new AbortController();
+  const overdue = core.sleep(idempotencyWaitMs, stopWaiting.signal).then(() => {
     throw creationInProgress();
   });
   try {
@@ -162,7 +170,7 @@ async function createInTurn(core: Core, request: KeyedRequest): Promise<CreatedS
       if (found !== undefined) return found;
     }
   } finally {
-    answered.abort();
+    stopWaiting.abort();
   }
 }
 
@@ -177,7 +185,7 @@ function creationInProgress(): DomainError {
 async function createWithKey(core: Core, request: KeyedRequest): Promise<CreatedSession> {
   const answer =
     // A repeat must neither depend on the vault's answer nor open another session there.
-    (core.vault.describesByCall ? await findFirstAnswer(core, request) : undefined) ??
+    (core.vault.opensSessionByCall ? await findFirstAnswer(core, request) : undefined) ??
     (await insertFirst(core, request)) ??
     (await findFirstAnswer(core, request)) ??
     // The key expired between the two statements, so it is free now.
@@ -259,6 +267,6 @@ export function findUnpayable(order: Pick<NewSession, "currency" | "orderRef">):
 function requirePayable(order: NewSession): void {
   const problems = findUnpayable(order);
   if (problems.length > 0) {
-    throw new DomainError("invalid_field", "The request has fields that break a rule.", { problems });
+    throw new DomainError("invalid_field", "One or more fields are invalid.", { problems });
   }
 }

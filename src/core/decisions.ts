@@ -10,8 +10,8 @@ import type { Core } from "./core.ts";
 import type { Attempt, Decision } from "./entities.ts";
 import type { Work } from "./flow-steps.ts";
 import * as gateway from "./gateway-calls.ts";
-import { actOnReports, type CaptureReports, captureReportsOf, sendForCaptureReports } from "./late-captures.ts";
-import { lockSession, nameWinner, wakeLocked } from "./lease.ts";
+import { actOnReports, type CaptureReports, queryCaptureReports, readCaptureReports } from "./late-captures.ts";
+import { lockAndRenew, nameWinner, wakeLocked } from "./lease.ts";
 import type { TheirRecord } from "./reconcile-records.ts";
 import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
 import { settleSession } from "./settle.ts";
@@ -214,9 +214,9 @@ export async function endDecided({ core, lease }: Work, attempt: Attempt): Promi
   const isAsked = attempt.captureOrderedAt !== null;
   const record = isAsked ? await gateway.readRecord(core, attempt) : undefined;
   await core.database.transaction(async (tx) => {
-    const { session } = await lockSession(tx, lease);
+    const { session } = await lockAndRenew(tx, lease);
     // A report may have been stored since the look-up, and processed while the attempt was open.
-    const reports = isAsked ? await captureReportsOf(sendForCaptureReports(tx, attempt)) : undefined;
+    const reports = isAsked ? await readCaptureReports(queryCaptureReports(tx, attempt)) : undefined;
     const isCaptured = hasCaptured(record, reports);
     if (isGivenUp && !isCaptured) return recordGivenUp(tx, attempt);
     const refusal = isCaptured ? undefined : refusalIn(attempt, record, reports);

@@ -34,11 +34,11 @@ import {
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
 import * as gateway from "./gateway-calls.ts";
-import { actOnReports, captureReportsOf, sendForCaptureReports } from "./late-captures.ts";
-import { type Lease, lockLeased, lockSession, nameWinner, renewLease, wakeSession } from "./lease.ts";
+import { actOnReports, queryCaptureReports, readCaptureReports } from "./late-captures.ts";
+import { type Lease, lockAndRenew, lockOnly, nameWinner, renewLease, wakeSession } from "./lease.ts";
 import { decideAfterFailure, type FailoverDecision, type Failure, type NoCard } from "./next-step.ts";
 import { loadFailoverRule } from "./routing-rules.ts";
-import { type SessionWithAttempts, sendSessionWithAttempts, sessionOfRow } from "./session-with-attempts.ts";
+import { querySessionWithAttempts, type SessionWithAttempts, sessionOfRow } from "./session-with-attempts.ts";
 import { emitEvent, settleSession } from "./settle.ts";
 import { countUnclassified } from "./unclassified-codes.ts";
 import { openWorkItem } from "./work-items.ts";
@@ -50,7 +50,7 @@ export type Reloaded = { readonly loaded: SessionWithAttempts; readonly openedAt
 
 type Changed = { readonly loaded?: SessionWithAttempts | undefined; readonly openedAttemptId?: string | undefined };
 
-/** A claimed session that one worker works on. */
+/** A claimed session that one process works on. */
 export type Work = {
   readonly core: Core;
   readonly lease: Lease;
@@ -70,7 +70,7 @@ export async function commitAndReload(
 ): Promise<Reloaded> {
   const { changed, reading } = await core.database.transaction(async (tx) => {
     const changed = await change(tx);
-    return { changed, reading: changed.loaded ? undefined : sendSessionWithAttempts(tx, sessionId) };
+    return { changed, reading: changed.loaded ? undefined : querySessionWithAttempts(tx, sessionId) };
   });
   const { loaded, openedAttemptId } = changed;
   if (loaded !== undefined) return { loaded, openedAttemptId };
@@ -149,7 +149,7 @@ async function lockAndDecide(
 ): Promise<FailoverDecision> {
   const { merchantId, ruleVersion } = seen;
   const [{ session, now }, rule] = await Promise.all([
-    lockSession(tx, lease, card),
+    lockAndRenew(tx, lease, card),
     loadFailoverRule(tx, { merchantId, version: ruleVersion ?? 0 }),
   ]);
   return decideAfterFailure({ session, attempts, readAt: now }, { gateway: attempt.gateway, ...failure }, rule);
@@ -175,7 +175,7 @@ export function openNext(
   return id;
 }
 
-/** Records an attempt as UNKNOWN because its worker disappeared during the call and the answer is lost. */
+/** Records an attempt as UNKNOWN because its process disappeared during the call and the answer is lost. */
 export async function markUnknown(work: Work, attempt: Attempt): Promise<void> {
   await work.core.database.transaction(async (tx) => {
     const next = await lockAndDecide(tx, work, attempt, { kind: "TIMEOUT" });
@@ -187,7 +187,7 @@ export async function markUnknown(work: Work, attempt: Attempt): Promise<void> {
 export async function adoptIfHeld({ core, lease }: Work, attempt: Attempt): Promise<void> {
   const answer = await gateway.lookUp(core, attempt);
   await core.database.transaction(async (tx) => {
-    await lockSession(tx, lease);
+    await lockAndRenew(tx, lease);
     if (answer.type === "captured") await reportNeverOrdered(tx, core, attempt);
     // An answer that names another attempt's hold says nothing about this attempt.
     const isTaken = answer.type === "held" && (await isReferenceTaken(tx, attempt, answer.gatewayReference));
@@ -246,17 +246,17 @@ async function recordCapture(
     case "accepted": {
       const hasMoreToDo = loaded.attempts.some(({ id, completedAt }) => id !== attempt.id && completedAt === null);
       if (hasMoreToDo) renewLease(tx, lease);
-      else lockLeased(tx, lease);
+      else lockOnly(tx, lease);
       // The gateway's notification may arrive before its answer.
-      const sent = sendForCaptureReports(tx, attempt);
-      if (answer.type === "accepted" && (await captureReportsOf(sent)).voided) {
+      const sent = queryCaptureReports(tx, attempt);
+      if (answer.type === "accepted" && (await readCaptureReports(sent)).voided) {
         return abandonCapture(tx, work, attempt, gateway.holdVoided);
       }
       recordCaptured(tx, attempt);
-      const captureConfirmed = answer.type === "done" || (await captureReportsOf(sent)).captured;
+      const captureConfirmed = answer.type === "done" || (await readCaptureReports(sent)).captured;
       const ending = { status: "SUCCEEDED", winner: attempt, captureConfirmed } as const;
       const settled = await settleSession(tx, core, loaded.session, ending);
-      const reports = await captureReportsOf(sent);
+      const reports = await readCaptureReports(sent);
       await actOnReports(tx, core, { session: loaded.session, attemptId: attempt.id, reports });
       return settled;
     }
@@ -275,7 +275,7 @@ async function abandonCapture(tx: Tx, work: Work, attempt: Attempt, { gatewayCod
 }
 
 async function repeatCapture(tx: Tx, { lease }: Work, attempt: Attempt): Promise<undefined> {
-  const { now } = await lockSession(tx, lease);
+  const { now } = await lockAndRenew(tx, lease);
   recordRepeat(tx, attempt, repeatAt(now, attempt.retries));
 }
 
@@ -283,7 +283,7 @@ async function repeatCapture(tx: Tx, { lease }: Work, attempt: Attempt): Promise
 export async function voidHold({ core, lease, loaded }: Work, attempt: Attempt): Promise<void> {
   const answer = await gateway.voidHold(core, loaded, attempt);
   await core.database.transaction(async (tx) => {
-    const { session, now } = await lockSession(tx, lease);
+    const { session, now } = await lockAndRenew(tx, lease);
     await recordVoidAnswer(tx, { core, lease, loaded: { ...loaded, session } }, { attempt, answer, now });
   });
   // The gateway's notification may arrive before its answer; then no session was waiting for it.

@@ -70,7 +70,7 @@ describe("a first answer", () => {
     const { create } = newOrder();
     const first = await create();
     const again = await create(
-      restarted({ vault: { ...fixture.core.vault, describe: async () => ({ mode: "saas" }) } }),
+      restarted({ vault: { ...fixture.core.vault, openSession: async () => ({ mode: "saas" }) } }),
     );
     expect(shown(again)).toBe(shown(first));
   });

@@ -51,13 +51,13 @@ export type CaptureReports = {
   readonly mismatch?: string | undefined;
 };
 
-/** Queries the stored gateway notifications about an attempt's capture; `captureReportsOf` reads the rows. */
-export function sendForCaptureReports(tx: Tx, { sessionId, id }: AttemptKey): Sent<ReportRow> {
+/** Queries the stored gateway notifications about an attempt's capture; `readCaptureReports` reads the rows. */
+export function queryCaptureReports(tx: Tx, { sessionId, id }: AttemptKey): Sent<ReportRow> {
   return tx.send(selectReports, [sessionId, id, encodeId("att", id)]);
 }
 
 /** Evaluates the reports once the rows have arrived. */
-export async function captureReportsOf({ rows }: Sent<ReportRow>): Promise<CaptureReports> {
+export async function readCaptureReports({ rows }: Sent<ReportRow>): Promise<CaptureReports> {
   return judgeReports(await rows);
 }
 
@@ -159,7 +159,7 @@ export async function recordCaptureReport(core: Core, attempt: AttemptKey): Prom
   await core.database.transaction(async (tx) => {
     const [session] = await tx.query<Locked>(lockReported, [attempt.sessionId]);
     if (session === undefined) return;
-    const rows = await sendForCaptureReports(tx, attempt).rows;
+    const rows = await queryCaptureReports(tx, attempt).rows;
     if (session.capturedAttemptId !== attempt.id) return recordUnexpected(tx, core, { session, attempt, rows });
     const reports = judgeReports(rows);
     if (reports.captured && !session.captureConfirmed) await tx.query(confirm, [session.id]);

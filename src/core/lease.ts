@@ -117,20 +117,20 @@ const renewal = ({ sessionId, epoch }: Lease, card?: CardSummary) =>
   [sessionId, epoch, leaseMs, leaseMs - leaseUsedMs, card?.brand ?? null, card?.last4 ?? null] as const;
 const lock: Statement = { name: "lock_session", text: renew(`${sessionColumns}, app.clock() AS now`) };
 const renewOnly: Statement = { name: "renew_lease", text: required(renew("s.id"), takenOver) };
-const lockOnly: Statement = {
+const lockStatement: Statement = {
   name: "lock_session_only",
   text: required(`SELECT s.id FROM payment_session s ${ofLease} FOR UPDATE`, takenOver), // rule:session-locked-first
 };
 
 /**
- * Locks the session row as `lockSession` does, for a transaction that changes the row later. The lease is not renewed.
+ * Locks the session row under its lease, for a transaction that changes the row later. Does not renew the lease.
  */
-export function lockLeased(tx: Tx, { sessionId, epoch }: Lease): void {
-  tx.send(lockOnly, [sessionId, epoch]);
+export function lockOnly(tx: Tx, { sessionId, epoch }: Lease): void {
+  tx.send(lockStatement, [sessionId, epoch]);
 }
 
 /**
- * Renews the lease as `lockSession` does, for a transaction that does not need the row. `underLease` returns the
+ * Renews the lease as `lockAndRenew` does, for a transaction that does not need the row. `underLease` returns the
  * transaction as lost when the lease was taken over.
  */
 export function renewLease(tx: Tx, lease: Lease, card?: CardSummary): void {
@@ -142,7 +142,7 @@ export function renewLease(tx: Tx, lease: Lease, card?: CardSummary): void {
  * session or its attempts, so two of them cannot deadlock. A card that the vault has reported is stored too.
  * `underLease` returns the transaction as lost when the lease was taken over.
  */
-export async function lockSession(
+export async function lockAndRenew(
   tx: Tx,
   lease: Lease,
   card?: CardSummary,

@@ -1,6 +1,6 @@
 /**
  * Decides from rows alone: the gateways of a payment and their order, the next step of a claimed session, and what
- * follows a failed attempt. A worker that takes over therefore continues where the last one stopped. PURE.
+ * follows a failed attempt. A process that takes over therefore continues where the last one stopped. PURE.
  */
 import { attemptsMax, breakerCalls, breakerOpenMs, breakerWindowMs, openingMarginMs } from "../limits.ts";
 import type {
@@ -33,12 +33,12 @@ export type Step =
 type Moment = { readonly now: Date; readonly unsentAttemptId?: string | undefined };
 
 /**
- * Returns the next step. `unsentAttemptId` is the attempt that this worker has opened and not yet sent; any other
- * AUTHORIZING attempt was left behind by a worker that is gone.
+ * Returns the next step. `unsentAttemptId` is the attempt that this process has opened and not yet sent; any other
+ * AUTHORIZING attempt was left behind by a process that is gone.
  */
-export function nextStep(work: SessionWithAttempts, unsentAttemptId?: string): Step {
-  const { session, attempts } = work;
-  const moment = { now: work.readAt, unsentAttemptId };
+export function nextStep(loaded: SessionWithAttempts, unsentAttemptId?: string): Step {
+  const { session, attempts } = loaded;
+  const moment = { now: loaded.readAt, unsentAttemptId };
   const decided = attempts.find((attempt) => attempt.decisionConfirmedAt && !attempt.completedAt);
   if (decided) {
     const until = quietUntil(decided);
@@ -66,11 +66,11 @@ export function nextStep(work: SessionWithAttempts, unsentAttemptId?: string): S
   const formerWinner = voiding.filter((attempt) => attempt.captureOrderedAt);
   // rule:former-winner-waits
   if (formerWinner.length > 0) return noLaterThanPending(session, firstDue(formerWinner, moment, voidOf));
-  return stepOfPlan(work, moment);
+  return stepOfPlan(loaded, moment);
 }
 
 // A capture that was in flight when its attempt was given up may still be executed and then reported. The longest pause
-// of a worker between reading and sending, plus the gateway's own time, is far below this.
+// of a process between reading and sending, plus the gateway's own time, is far below this.
 const givenUpQuietMs = 15 * 60_000;
 
 /**

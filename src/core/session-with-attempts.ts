@@ -35,7 +35,7 @@ export async function loadSession(queryable: Queryable, sessionId: string): Prom
 }
 
 /** Reads a session as the last statement of a transaction, so its row arrives with the commit. */
-export function sendSessionWithAttempts(tx: Tx, sessionId: string): Sent<SessionRow> {
+export function querySessionWithAttempts(tx: Tx, sessionId: string): Sent<SessionRow> {
   return tx.send(selectSessionWithAttempts, [sessionId, null]);
 }
 

@@ -1,6 +1,5 @@
 /**
- * THE FLOW: takes a submitted payment from its claim to its end, and resumes one whose worker is gone. Read this first;
- * every branch of a payment is in `processSession`.
+ * THE FLOW: takes a submitted payment from its claim to its end, and resumes one whose process is gone. Every branch of a payment is in `processSession`.
  */
 import type { Shopper } from "../gateways/connector.ts";
 import { submissionsInFlightMax, submitPollMs, submitWaitMs } from "../limits.ts";
@@ -26,7 +25,7 @@ import {
 import {
   claimSession,
   type Lease,
-  lockSession,
+  lockAndRenew,
   parkSession,
   renewLease,
   takeOverSession,
@@ -48,7 +47,7 @@ export type Submission = {
   readonly signal: AbortSignal;
   /** Id of the API request, for support. */
   readonly requestId?: string | undefined;
-  /** Sent to the gateways and not stored: a worker that takes the session over does not have it. */
+  /** Sent to the gateways and not stored: a process that takes the session over does not have it. */
   readonly shopper?: Shopper | undefined;
 };
 
@@ -149,7 +148,7 @@ async function waitForEnd(
 
 /**
  * Runs `processSession` in the background. Resolves to the session when it has ended under this lease; to undefined
- * when it waits, another worker has it, or a conflict or an error stopped it: recovery resumes it once its lease has
+ * when it waits, another process has it, or a conflict or an error stopped it: recovery resumes it once its lease has
  * lapsed.
  */
 function startProcessing(
@@ -195,7 +194,7 @@ function inTransaction(
   { core, lease }: Work,
   change: (tx: Tx, session: PaymentSession) => Promise<void>,
 ): Promise<void> {
-  return core.database.transaction(async (tx) => change(tx, (await lockSession(tx, lease)).session));
+  return core.database.transaction(async (tx) => change(tx, (await lockAndRenew(tx, lease)).session));
 }
 
 /**

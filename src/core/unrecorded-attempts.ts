@@ -18,7 +18,7 @@ import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
 import type { Work } from "./flow-steps.ts";
 import * as gateway from "./gateway-calls.ts";
-import { lockSession } from "./lease.ts";
+import { lockAndRenew } from "./lease.ts";
 import { loadSession } from "./session-with-attempts.ts";
 import { findVoidRefusal } from "./stored-notifications.ts";
 import { openWorkItem } from "./work-items.ts";
@@ -48,7 +48,7 @@ export async function findUnrecorded({ core, lease, loaded }: Work): Promise<voi
   const toLookUp = await attemptsToLookUp(core, loaded);
   const answers = await Promise.all(toLookUp.map((attempt) => askGateway(core, loaded, attempt)));
   await core.database.transaction(async (tx) => {
-    const { session, now } = await lockSession(tx, lease);
+    const { session, now } = await lockAndRenew(tx, lease);
     const silent = answers.filter(({ answer }) => answer.type === "inconclusive");
     // Beside a winner, no other capture can belong to the session, and neither can two captures: a person has to find
     // out why.

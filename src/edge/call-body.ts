@@ -73,7 +73,7 @@ function requireOneFrame(body: Buffer): { bytes: Buffer; isCompressed: boolean }
 
 function requireKnown(compression: string, isCompressed: boolean): void {
   if (compression === "gzip" || compression === "br" || (compression === "identity" && !isCompressed)) return;
-  throw new DomainError("unsupported_encoding", "A message may be compressed with gzip or br, and has to say so.");
+  throw new DomainError("unsupported_encoding", "Compress messages with gzip or br, and name the encoding.");
 }
 
 const inflaters = { gzip: promisify(gunzip), br: promisify(brotliDecompress) };

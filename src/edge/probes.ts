@@ -10,7 +10,7 @@ export function answerProbes(
   return async (request, response) => {
     if (request.url !== "/healthz" && request.url !== "/readyz") return false;
     if (request.method !== "GET" && request.method !== "HEAD") {
-      throw new DomainError("method_not_allowed", "This path knows GET and HEAD.", { allow: ["GET", "HEAD"] });
+      throw new DomainError("method_not_allowed", "This path supports GET and HEAD.", { allow: ["GET", "HEAD"] });
     }
     const isFine = request.url === "/healthz" || (await isReady());
     const body = `{"status":"${isFine ? "ok" : "unavailable"}"}`;

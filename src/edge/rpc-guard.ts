@@ -55,7 +55,7 @@ function requireNoProblems({ method, message, contextValues }: UnaryRequest): vo
   const problems = takesParameters(method)
     ? found.map((problem) => ({ ...problem, pointer: "", code: "invalid_parameter" as const }))
     : found;
-  throw new DomainError(leadingCode(problems), "The request has fields that break a rule.", { problems });
+  throw new DomainError(leadingCode(problems), "One or more fields are invalid.", { problems });
 }
 
 /**

@@ -210,9 +210,9 @@ const markPublished: Statement = {
 
 /**
  * Publishes the waiting rows and marks those that JetStream has accepted. Returns true when there may be more. A crash
- * in between leaves a row that is published again, under another message id and with the same event id. Throws the
- * first refusal after marking the rest. Before that, a missing stream is created again, and the settings of a stream
- * that refuses are restored.
+ * in between leaves a row that is published again, under another message id and with the same event id. If
+ * JetStream refuses a row, it creates a missing stream or restores its settings, and then throws the first refusal; the
+ * accepted rows are marked first.
  */
 export async function relayOnce(context: RelayContext): Promise<boolean> {
   const connection = context.nats.connection();

@@ -65,7 +65,7 @@ export function tooFewServers(replicas: number): string {
 
 /** Returns the remedy for a stream that cannot be repaired. */
 export function removeStream(name: string): string {
-  return `run \`nats stream rm ${name}\` when no service needs what is in it: it is made again, and no webhook is lost`;
+  return `when no service needs its messages, run \`nats stream rm ${name}\`; the worker creates the stream again, and no webhook is lost`;
 }
 
 /**
@@ -100,7 +100,10 @@ export function isMessageRefused(error: unknown): boolean {
 /** Explains the cause of a failed publish; an error that is not an answer of JetStream is returned unchanged. */
 export function explainPublish(error: unknown, streamName: string): unknown {
   if (isStreamMissing(error)) {
-    return new Error(`no stream takes the event (503): ${streamName} is gone and is made again`, { cause: error });
+    return new Error(
+      `the stream ${streamName} does not exist (503); the worker creates it again and publishes the event later`,
+      { cause: error },
+    );
   }
   if (!(error instanceof NatsError) || error.api_error === undefined) return error;
   const { description, err_code: errCode } = error.api_error;

@@ -35,7 +35,7 @@ export function serveFiles(files: ReadonlyMap<string, StaticFile | (() => Static
     const file = find(pathOf(request.url));
     if (file === undefined) return false;
     if (request.method !== "GET" && request.method !== "HEAD") {
-      throw new DomainError("method_not_allowed", "This path knows GET and HEAD.", { allow: ["GET", "HEAD"] });
+      throw new DomainError("method_not_allowed", "This path supports GET and HEAD.", { allow: ["GET", "HEAD"] });
     }
     if (request.headers["if-none-match"] === file.headers.etag) {
       response.writeHead(304, file.headers).end();

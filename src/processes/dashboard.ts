@@ -45,7 +45,8 @@ export async function startDashboard(installation: Installation, settings: Dashb
     meter: installation.metrics.meterOf("dashboard", dashboardRoutes),
     renderError: (error, requestId) => {
       const domainError = toDomainError(error);
-      if (domainError.code === "internal") log.error({ err: error, requestId }, "a dashboard request met a bug");
+      if (domainError.code === "internal")
+        log.error({ err: error, requestId }, "a dashboard request failed with an unexpected error");
       return renderError({ brand: config.brand, errorDocsUrl: config.errorDocsUrl }, domainError, requestId);
     },
   });

@@ -81,7 +81,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
   const connectors = buildConnectors(config.name, shared, { http, forwarder: vault, observer: observer.gateway });
   const connectorOf = (gateway: string) => connectors.get(gateway);
   const egress = new Egress(egressRule(config, shared));
-  if (shared.loopbackWebhooks) log.warn("webhooks may lead to this machine");
+  if (shared.loopbackWebhooks) log.warn("webhooks to loopback addresses are allowed");
   const core: Core = {
     database,
     runtime: systemRuntime,
@@ -166,7 +166,8 @@ function requestLimitsOn(
     limit,
     take: (bucket, wanted) => takeRequests(database, { bucket, limit, wanted }),
     nowMs: () => performance.now(),
-    reportFailure: (error) => log.warn({ err: error }, "requests are let in uncounted for a moment"),
+    reportFailure: (error) =>
+      log.warn({ err: error }, "the request limit cannot be checked; requests are admitted without it"),
   });
 }
 

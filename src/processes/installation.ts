@@ -187,7 +187,7 @@ async function edgeParts(installation: Installation, readiness: Readiness): Prom
     apiOrigin: config.service.apiOrigin,
     countedAddressOf: createClientAddressOf(config.trustedProxies),
     style: { brand: config.brand, errorDocsUrl: config.errorDocsUrl },
-    reportBug: (error, requestId) => log.error({ err: error, requestId }, "a request met a bug"),
+    reportBug: (error, requestId) => log.error({ err: error, requestId }, "a request failed with an unexpected error"),
     meta: { brand: config.brand, version, now: () => systemRuntime.now() },
     routeCheckout: (router) => router.service(CheckoutService, checkout),
     widgetFiles: publishWidget(files, version),
@@ -212,7 +212,8 @@ export function dashboardParts({ config, environments, accounts, log }: Installa
     requestIdOf: (values) => values.get(requestIdKey),
     toConnectError: (error, requestId) => {
       const domainError = toDomainError(error);
-      if (domainError.code === "internal") log.error({ err: error, requestId }, "a dashboard request met a bug");
+      if (domainError.code === "internal")
+        log.error({ err: error, requestId }, "a dashboard request failed with an unexpected error");
       return toConnectError(style, domainError, requestId);
     },
   };

@@ -34,7 +34,7 @@ export async function serve(roles: readonly Role[]): Promise<Serving> {
   scrubOutput();
   const config = readConfig(roles);
   const log = createLogger({ name: roles.join("+"), level: config.logLevel });
-  for (const problem of config.warnings) log.warn({ problem }, "a setting should be put right");
+  for (const problem of config.warnings) log.warn({ problem }, "a setting needs to be corrected");
   logLastWords(log);
   const metrics = createProcessMetrics(config.brand);
   metrics.setVersion(version);

@@ -42,7 +42,7 @@ beforeAll(async () => {
     nowMs: () => Date.now(),
   });
   const id = systemRuntime.uuid();
-  const { sdkAuthorization = "" } = await vault.describe({
+  const { sdkAuthorization = "" } = await vault.openSession({
     sessionId: id,
     merchantId: systemRuntime.uuid(),
     publishableKey: "switchyard_test_pk_1",

@@ -41,7 +41,7 @@ export class SaasVault implements CardVault {
   readonly origin: string;
   // JSON bodies with whole values only; the year has the four digits that its script was given.
   readonly forwarding: Forwarding = { features: new Set(), lateMs: vaultLateMs };
-  readonly describesByCall = true;
+  readonly opensSessionByCall = true;
   readonly #parts: SaasVaultParts;
 
   constructor(parts: SaasVaultParts) {
@@ -49,7 +49,7 @@ export class SaasVault implements CardVault {
     this.origin = new URL(parts.settings.sdkUrl).origin;
   }
 
-  async describe(session: NewVaultSession): Promise<VaultObject> {
+  async openSession(session: NewVaultSession): Promise<VaultObject> {
     const { publishableKey, profileId, sdkUrl } = this.#parts.settings;
     const { vaultSession, sdkAuthorization } = await openVaultSession(this.#parts, session);
     await recordVaultSession(this.#parts.database, { sessionId: session.sessionId, vaultSession });

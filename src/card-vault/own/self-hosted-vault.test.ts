@@ -17,7 +17,7 @@ afterAll(() => vault.close());
 // On a whole second: half a second later is still within it.
 const expiresAt = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + 60_000);
 const sessionOf = (change: { sessionId?: string; checkoutOrigins?: string[]; expiresAt?: Date } = {}) =>
-  vault.describe({
+  vault.openSession({
     sessionId: "01890a5d-ac96-774b-bcce-b302099a8057",
     merchantId: "0110c853-1d09-52d8-d73e-1194e95b5f19",
     publishableKey: "switchyard_test_pk_1",

@@ -33,8 +33,8 @@ export function openSelfHostedVault(options: {
   return {
     origin,
     forwarding: selfHostedForwarding,
-    describesByCall: false,
-    describe: describeWith({ signing, origin }),
+    opensSessionByCall: false,
+    openSession: openSessionWith({ signing, origin }),
     forward: (request) => client.forward(request),
     checkToken: (asked) => client.checkToken(asked),
     forget: (sessionId) => client.forget(sessionId),
@@ -46,7 +46,7 @@ export function openSelfHostedVault(options: {
 const graceMs = 60_000;
 
 /** Describes the vault to the widget for each session: signs with the environment's key. */
-function describeWith(vault: { signing: SigningKey; origin: string }): CardVault["describe"] {
+function openSessionWith(vault: { signing: SigningKey; origin: string }): CardVault["openSession"] {
   const framePolicyOf = rememberingLast(vault.signing);
   return async (session) => {
     const profileId = encodeId("mer", session.merchantId);

@@ -45,8 +45,8 @@ export function createSimulatedCore(parts: {
     vault: {
       origin: "https://vault.example",
       forwarding: selfHostedForwarding,
-      describesByCall: false,
-      describe: async () => ({ mode: "self_hosted" }),
+      opensSessionByCall: false,
+      openSession: async () => ({ mode: "self_hosted" }),
       checkToken: async () => "unused",
       forget: () => {},
     },

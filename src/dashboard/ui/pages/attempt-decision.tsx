@@ -168,7 +168,7 @@ function EndFields(props: { attempt: PaymentAttempt; kind: Kind; onKind: (kind: 
         <Field
           label="The gateway’s reference of the payment"
           name="reference"
-          hint="At most 255 letters, digits and signs, without a space."
+          hint="At most 255 letters, digits and punctuation, without a space."
           pattern="[!-~]{1,255}"
           isRequired
           autoComplete="off"

@@ -57,7 +57,7 @@ export function GatewaysPage() {
         <Empty title="No gateway is connected yet">
           <p>
             {role >= Role.OWNER
-              ? "Connect an account that you have at a gateway, verify it by a real call in this environment, which captures nothing, then route payments to it."
+              ? "Connect your account at a gateway. Switchyard verifies it with a real call that captures nothing. Then add it to your routing rule."
               : "An owner connects the accounts that payments are routed to."}
           </p>
         </Empty>

@@ -80,7 +80,7 @@ const titles: Readonly<Record<number, { title: string; tone: "bad" | "warn" }>> 
 };
 
 function Item({ item }: { item: AlertItem }) {
-  const { title, tone } = titles[item.kind] ?? { title: "Look at this", tone: "warn" };
+  const { title, tone } = titles[item.kind] ?? { title: "Needs attention", tone: "warn" };
   return (
     <>
       <span className="badge" data-tone={tone}>
@@ -183,7 +183,7 @@ function Day({ today }: { today: Today }) {
         )}
         {today.savedByFailover > 0 && (
           <Figure name="Saved by failover" value={number.format(today.savedByFailover)}>
-            captured by another gateway than the first
+            captured by a gateway other than the first
           </Figure>
         )}
       </div>

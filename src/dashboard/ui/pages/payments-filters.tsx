@@ -198,7 +198,7 @@ function Fields({ search, currencies }: { search: PaymentSearch; currencies: rea
         <input type="checkbox" name="failover" defaultChecked={search.failover ?? false} /> Saved by failover
       </label>
       <p className="row soft small">
-        Amounts are in the chosen currency. If no currency is chosen, they have two decimals.
+        Amounts are in the chosen currency. Without a currency, enter amounts with two decimals.
       </p>
     </>
   );

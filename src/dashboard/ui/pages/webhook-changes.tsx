@@ -154,8 +154,8 @@ function End({ endpoint, onChange }: ChangeProps) {
             onConfirm={() => disable.mutate()}
             isPending={disable.isPending}
           >
-            Events that occur while it is disabled are sent only if you request it after you enable it. To queue events
-            instead, pause the endpoint.
+            Events that occur while it is disabled are not sent, unless you resend them after you enable it. To queue
+            events instead, pause the endpoint.
           </Confirm>
         )}
         <Confirm
