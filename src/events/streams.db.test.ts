@@ -136,14 +136,14 @@ describe("ensureEventStream()", () => {
     const refusal = await ensure().catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(StreamRefused);
     expect(String(refusal)).toContain('has retention "workqueue" instead of "limits", which cannot be changed; run');
-    expect(String(refusal)).toContain("`nats stream rm PAYMENTS_TEST_V1` when no service needs what is in it");
+    expect(String(refusal)).toContain("when no service needs its messages, run `nats stream rm PAYMENTS_TEST_V1`");
     expect((await jsm.streams.info(stream.name)).state.messages).toBe(1);
   });
 
   it("refuses a sealed stream", async () => {
     await ensure();
     await (await manager()).streams.update(stream.name, sealed);
-    await expect(ensure()).rejects.toThrow("is sealed, which cannot be undone; run `nats stream rm");
+    await expect(ensure()).rejects.toThrow("is sealed, which cannot be undone; when no service needs its messages, run `nats stream rm");
   });
 
   it("refuses to share its subjects with another stream", async () => {
@@ -203,7 +203,7 @@ describe("ensureEventStream() under an account's limits", () => {
 
   it("refuses a stream in memory", async () => {
     const said = await refusalIn("roomy", (jsm) => jsm.streams.add({ ...theirs, storage: StorageType.Memory }));
-    expect(said).toContain('has storage "memory" instead of "file", which cannot be changed; run `nats stream rm');
+    expect(said).toContain('has storage "memory" instead of "file", which cannot be changed; when no service needs its messages, run `nats stream rm');
   });
 
   it("refuses three copies on a standalone server, with a new and with an existing stream", async () => {
