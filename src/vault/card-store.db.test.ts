@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { Database } from "../platform/database.ts";
 import type { Card } from "./card.ts";
-import { expireOnce, keepCard, takeCard } from "./card-store.ts";
+import { expireOnce, forgetSession, keepCard, takeCard } from "./card-store.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 
 const card: Card = { number: "4242424242424242", expMonth: 4, expYear: 2031, cvc: "123" };
@@ -15,7 +15,7 @@ const live: VaultEnvironment = { environment: "live", ring };
 let database: Database;
 beforeAll(async () => {
   const { url } = await createTestDatabase("vault");
-  database = new Database(new Pool({ connectionString: url }));
+  database = new Database(new Pool({ connectionString: url, pipeline: true }));
 });
 afterAll(() => database.pool.end());
 
@@ -65,6 +65,25 @@ describe("takeCard()", () => {
     const { token } = await keepCard(database, test, "ps_dropped", card);
     const dropped = { ...test, ring: { current: "2", keys: { 2: randomBytes(32) } } };
     expect(await takeCard(database, dropped, "ps_dropped", token.expose())).toEqual({ type: "not_found" });
+  });
+});
+
+describe("forgetSession()", () => {
+  it("deletes the card of a keepCard() that commits while it waits", async () => {
+    let forgotten: Promise<void> | undefined;
+    await database.transaction(async (tx) => {
+      await keepCard(tx, test, "ps_late", card);
+      forgotten = forgetSession(database, test, "ps_late");
+      const waiting = {
+        name: "test_waiting",
+        text: "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+      };
+      await expect.poll(async () => (await database.query(waiting, [])).length).toBe(1);
+    });
+    await forgotten;
+    const { rows } = await database.pool.query("SELECT 1 FROM card WHERE session_id = 'ps_late'");
+    expect(rows).toEqual([]);
+    await expect(keepCard(database, test, "ps_late", card)).rejects.toMatchObject({ code: "session_ended" });
   });
 });
 

@@ -1,6 +1,6 @@
 /** Stores cards: sealed under their own token, counted per session, deleted when used up, forgotten or expired. */
 import { randomBytes } from "node:crypto";
-import type { Database, Statement } from "../platform/database.ts";
+import type { Database, Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { deriveKey, hasKeyFor, type KeyRing, Secret, seal, sha256, unseal } from "../platform/secrets.ts";
 import type { Card } from "./card.ts";
@@ -77,7 +77,7 @@ const forgetStatement: Statement = {
  * session was forgotten, `rate_limited` from its eleventh card on.
  */
 export async function keepCard(
-  database: Database,
+  database: Queryable,
   { environment, ring }: VaultEnvironment,
   sessionId: string,
   card: Card,
@@ -140,15 +140,18 @@ export async function checkToken(
   return card.expired ? "expired" : "unused";
 }
 
-/** Deletes a session's cards and accepts no more for it. Idempotent. */
+/**
+ * Deletes a session's cards and accepts no more for it, in one round trip. Idempotent. Two statements: the second sees
+ * the cards of every `keepCard` for which the first has waited, while one statement would see only those from before.
+ */
 export async function forgetSession(
   database: Database,
   { environment }: VaultEnvironment,
   sessionId: string,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    await tx.query(endSessionStatement, [environment, sessionId, sessionCountLifetimeMs]);
-    await tx.query(forgetStatement, [environment, sessionId]);
+    tx.send(endSessionStatement, [environment, sessionId, sessionCountLifetimeMs]);
+    tx.send(forgetStatement, [environment, sessionId]);
   });
 }
 
