@@ -1,9 +1,10 @@
 /** Reads the one message of a binary unary call: framing, compression and size are checked before Connect sees it. */
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip } from "node:zlib";
-import { type DescMessage, type DescMethod, fromBinary, type MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
 import { bodyBytesMax, requestTimeoutMs } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
+import { decodeMessage, frameMessage, unframeMessage } from "../platform/grpc-message.ts";
 import { readBody } from "../transcoder/request-body.ts";
 import type { AnyRequest, AnyResponse } from "./request-id.ts";
 
@@ -20,10 +21,6 @@ const acceptedCompressions = "gzip,br";
 /** A form whose body is one Protobuf message. */
 export type BinaryForm = keyof typeof compressionHeaders;
 
-// gRPC's frame: one byte of flags, four of length (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md).
-const frameHeadBytes = 5;
-const compressedFlag = 1;
-
 /** A message and its decompressed encoding. */
 export type CallBody = { readonly bytes: Uint8Array; readonly message: MessageShape<DescMessage> };
 
@@ -34,17 +31,10 @@ export async function readCallBody(method: DescMethod, request: AnyRequest, form
   const body = await readBody(plain, { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs });
   const name = request.headers[compressionHeaders[form].of];
   const compression = typeof name === "string" ? name.trim().toLowerCase() : "identity";
-  const isFramed = form !== "proto";
-  const sent = isFramed ? requireOneFrame(body) : { bytes: body, isCompressed: compression !== "identity" };
+  const sent = form === "proto" ? { bytes: body, isCompressed: compression !== "identity" } : unframeMessage(body);
   requireKnown(compression, sent.isCompressed);
   const bytes = sent.isCompressed && sent.bytes.length > 0 ? await decompress(compression, sent.bytes) : sent.bytes;
-  try {
-    return { bytes, message: fromBinary(method.input, bytes) };
-  } catch (cause) {
-    throw new DomainError("invalid_field", `The message is not a valid encoding of ${method.input.typeName}.`, {
-      cause,
-    });
-  }
+  return { bytes, message: decodeMessage(method.input, bytes) };
 }
 
 /** Adds the accepted compressions to an answer that refuses a body for its compression. */
@@ -55,20 +45,7 @@ export function offerCompressions(response: AnyResponse, form: BinaryForm, error
 
 /** Returns a message in the frame that Connect expects of a call in this form. */
 export function frameOf(form: BinaryForm, message: Uint8Array): Uint8Array {
-  if (form === "proto") return message;
-  const framed = Buffer.alloc(frameHeadBytes + message.length);
-  framed.writeUInt32BE(message.length, 1);
-  framed.set(message, frameHeadBytes);
-  return framed;
-}
-
-function requireOneFrame(body: Buffer): { bytes: Buffer; isCompressed: boolean } {
-  const isWhole = body.length >= frameHeadBytes && body.readUInt32BE(1) === body.length - frameHeadBytes;
-  const flags = body[0] ?? 0;
-  if (!isWhole || flags > compressedFlag) {
-    throw new DomainError("invalid_field", "The body of a call is exactly one message in its frame.");
-  }
-  return { bytes: body.subarray(frameHeadBytes), isCompressed: flags === compressedFlag };
+  return form === "proto" ? message : frameMessage(message);
 }
 
 function requireKnown(compression: string, isCompressed: boolean): void {

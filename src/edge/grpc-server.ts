@@ -96,7 +96,7 @@ async function answer(
 ): Promise<void> {
   const requestId = beginRequest(parts.runtime, request, response);
   meterRequest(parts.meter, request, response);
-  stopSendingWhenAnswered(request, response);
+  stopSendingWhenAnswered(response.stream);
   try {
     if (!authorityPattern.test(request.authority ?? "") || !URL.canParse(`http://${request.authority}`)) {
       throw new DomainError("invalid_parameter", "The :authority must name a host.", { field: "Host" });

@@ -5,8 +5,9 @@
 import type { Http2ServerResponse } from "node:http2";
 import { create, type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { ConnectError, type ContextValues } from "@connectrpc/connect";
+import { frameMessage } from "../platform/grpc-message.ts";
 import { type Call, type Invoke, openCall, type Target } from "../transcoder/call.ts";
-import { frameOf, offerCompressions, readCallBody } from "./call-body.ts";
+import { offerCompressions, readCallBody } from "./call-body.ts";
 import { type Caller, callerKey, requestIdKey } from "./caller.ts";
 import type { Deadline } from "./deadline.ts";
 import { type AnyRequest, type AnyResponse, requestIdOf } from "./request-id.ts";
@@ -79,5 +80,5 @@ function sendMessage(response: AnyResponse, call: Call, message: Uint8Array): vo
   if (http2.stream.destroyed) return;
   for (const [name, value] of call.headersSet() ?? []) http2.setHeader(name, value);
   http2.addTrailers({ ...Object.fromEntries(call.trailersSet() ?? []), "grpc-status": "0" });
-  http2.writeHead(200, { "content-type": "application/grpc+proto" }).end(frameOf("grpc", message));
+  http2.writeHead(200, { "content-type": "application/grpc+proto" }).end(frameMessage(message));
 }

@@ -1,11 +1,5 @@
 /** Bounds the connections of an HTTP/2 server: their number, their idle time and their age, and ends them. */
-import {
-  constants,
-  type Http2Server,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
-  type ServerHttp2Session,
-} from "node:http2";
+import { constants, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { internalConnections, internalHttp2 } from "../limits.ts";
 
@@ -121,9 +115,11 @@ export class Http2Sessions {
  * 8.1). The answer is written when it finishes, and its trailers are sent two turns later: an earlier reset would
  * overtake them.
  */
-export function stopSendingWhenAnswered(request: Http2ServerRequest, { stream }: Http2ServerResponse): void {
+export function stopSendingWhenAnswered(stream: ServerHttp2Stream): void {
   const stop = () => {
-    if (!request.complete && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
+    if (!stream.readableEnded && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
   };
-  stream.once("finish", () => setImmediate(() => setImmediate(stop)));
+  stream.once("finish", () => {
+    if (!stream.readableEnded) setImmediate(() => setImmediate(stop));
+  });
 }

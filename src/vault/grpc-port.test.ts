@@ -1,19 +1,21 @@
 /** Tests the vault's gRPC port against unknown callers, and against bodies that never arrive. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Pool } from "pg";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ForwardRequestSchema, VaultService } from "../../gen/vault/v1/vault_pb.ts";
 import { createStrictLog } from "../dev/testing/strict-log.ts";
 import { internalHttp2 } from "../limits.ts";
 import { Database } from "../platform/database.ts";
+import { frameMessage } from "../platform/grpc-message.ts";
 import { GatewayHttp } from "../platform/outbound-http.ts";
 import { signServiceToken } from "../platform/service-token-signing.ts";
 import { destinations } from "./destinations.ts";
 import { listenHttp2 } from "./listeners.ts";
 import { keyPair } from "./vault.fixture.ts";
+import { forwardBytesMax } from "./vault-limits.ts";
 import { type VaultRpc, vaultRpcHandler } from "./vault-rpc.ts";
 
 const { signing, verification } = keyPair("test");
@@ -55,19 +57,27 @@ function openCall(session: ClientHttp2Session, headers: Record<string, string>):
   return stream;
 }
 
+/** Returns the headers of the answer to a call that is refused, once the call has ended. */
+async function refusalOf(stream: ClientHttp2Stream): Promise<Record<string, unknown>> {
+  const closed = once(stream, "close");
+  const [head] = (await once(stream, "response")) as [Record<string, unknown>];
+  stream.resume();
+  await closed;
+  return head;
+}
+
 /** Returns the status of a call whose body begins and does not end. */
 async function statusOf(session: ClientHttp2Session, headers: Record<string, string>): Promise<unknown> {
   const stream = openCall(session, headers);
   stream.write(Buffer.concat([frameHead, Buffer.alloc(16 * 1024)]));
-  const closed = once(stream, "close");
-  const [head] = (await once(stream, "response")) as [Record<string, string>];
-  stream.resume();
-  await closed;
-  return head["grpc-status"];
+  return (await refusalOf(stream))["grpc-status"];
 }
 
 const unauthenticated = "16";
 const deadlineExceeded = "4";
+const unimplemented = "12";
+const invalidArgument = "3";
+const resourceExhausted = "8";
 
 it("answers strangers by their headers, and releases bodies that they have not finished", async () => {
   const session = await openPort();
@@ -94,7 +104,7 @@ const bytes = toBinary(
     ...{ origin: "http://127.0.0.1:1", body: Buffer.from("card[number]={{card.number}}&card[cvc]={{card.cvc}}") },
   }),
 );
-const message = Buffer.concat([Buffer.from([0, 0, 0, 0, bytes.length]), bytes]);
+const message = frameMessage(bytes);
 it("refuses a message that arrives when its service token has expired, before a card is looked up", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());
@@ -108,12 +118,84 @@ it("refuses a message that arrives when its service token has expired, before a 
   };
   const session = await openPort({ sandboxHosts: ["127.0.0.1"], environments: [environment] });
   const stream = openCall(session, { authorization: `Bearer ${signServiceToken(signing)}` });
-  const status = once(stream, "trailers").then(([trailers]) => trailers["grpc-status"]);
-  stream.resume();
+  const refusal = refusalOf(stream);
   await accepted.promise;
   vi.setSystemTime(Date.now() + 26_000);
   stream.end(message);
-  expect(await status).toBe(unauthenticated);
+  expect((await refusal)["grpc-status"]).toBe(unauthenticated);
+});
+
+it("refuses the second call with a service token that has expired since the first", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const lines: string[] = [];
+  const session = await openPort({ logger: createStrictLog((line) => lines.push(line)) });
+  const authorization = `Bearer ${signServiceToken(signing)}`;
+  const call = () => {
+    const stream = openCall(session, { authorization, ":path": "/vault.v1.VaultService/Other" });
+    stream.end(message);
+    return refusalOf(stream);
+  };
+  expect((await call())["grpc-status"]).toBe(unimplemented);
+  expect(lines).toEqual([]);
+  vi.setSystemTime(Date.now() + 27_000);
+  expect((await call())["grpc-status"]).toBe(unauthenticated);
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ kind: "clock" }]);
+});
+
+describe("a known caller's request", () => {
+  const refused = async (headers: Record<string, string>, body: Uint8Array = message) => {
+    const session = await openPort();
+    const stream = openCall(session, { authorization: `Bearer ${signServiceToken(signing)}`, ...headers });
+    stream.end(body);
+    return refusalOf(stream);
+  };
+
+  it.each([
+    ["by another method", { ":method": "PUT" }, { ":status": 405, allow: "POST" }],
+    ["of another content type", { "content-type": "application/json" }, { ":status": 415 }],
+    ["of gRPC with JSON", { "content-type": "application/grpc+json" }, { ":status": 415 }],
+    ["of gRPC-Web", { "content-type": "application/grpc-web" }, { ":status": 415 }],
+    [
+      "to another path",
+      { ":path": `/${VaultService.typeName}/Reveal` },
+      { ":status": 200, "grpc-status": unimplemented },
+    ],
+    ["to another service", { ":path": "/grpc.health.v1.Health/Check" }, { "grpc-status": unimplemented }],
+    [
+      "that announces compression",
+      { "grpc-encoding": "gzip" },
+      { "grpc-status": unimplemented, "grpc-accept-encoding": "identity" },
+    ],
+    ["with a time limit that is none", { "grpc-timeout": "soon" }, { "grpc-status": invalidArgument }],
+  ])("%s is refused", async (_, headers, expected) => {
+    expect(await refused(headers as Record<string, string>)).toMatchObject(expected);
+  });
+
+  const flagged = Buffer.from(message);
+  flagged[0] = 1;
+  it.each([
+    ["is compressed", flagged, unimplemented],
+    ["is empty", new Uint8Array(), invalidArgument],
+    ["breaks off", message.subarray(0, -1), invalidArgument],
+    ["is two messages", Buffer.concat([message, message]), invalidArgument],
+    ["is no such message", frameMessage(Buffer.alloc(8, 0xff)), invalidArgument],
+    ["lacks a field", frameMessage(new Uint8Array()), invalidArgument],
+    ["is too large", frameMessage(Buffer.alloc(forwardBytesMax)), resourceExhausted],
+  ])("whose body %s is refused", async (_, body, status) => {
+    expect(await refused({}, body)).toMatchObject({ ":status": 200, "grpc-status": status });
+  });
+
+  it("that its caller cancels before the message is complete leaves nothing behind", async () => {
+    const session = await openPort();
+    const stream = openCall(session, { authorization: `Bearer ${signServiceToken(signing)}` });
+    stream.write(message.subarray(0, 20));
+    await new Promise((sent) => session.ping(sent));
+    stream.close(constants.NGHTTP2_CANCEL);
+    // The port closes only when no stream is left.
+    await new Promise((sent) => session.ping(sent));
+    expect(await statusOf(session, {})).toBe(unauthenticated);
+  });
 });
 
 it("logs why a service token is refused, once a minute for each kind, and nothing of the token", async () => {

@@ -1,5 +1,11 @@
 /** Starts and stops the vault's two servers, with the bounds and guards of every listener. */
-import { createServer as createHttp2Server, createSecureServer, type Http2Server } from "node:http2";
+import {
+  createServer as createHttp2Server,
+  createSecureServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { AddressInfo, Server as NetServer } from "node:net";
 import { HttpDrain } from "../platform/http-drain.ts";
 import { isHost } from "../platform/http-head.ts";
@@ -30,22 +36,27 @@ export async function listenHttp(
   return { origin, drain: () => ending.begin(), close: () => ending.close(tokenizeEndsWithinMs) };
 }
 
+/** Answers one request of HTTP/2. */
+type HandleStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
+
 /**
  * Serves HTTP/2 for the core: with TLS if there are certificates, and otherwise unencrypted, as gRPC does on one
  * machine.
  */
 export async function listenHttp2(
   address: ListenAddress,
-  { handle, tls }: { handle: Parameters<typeof createHttp2Server>[1] & object; tls: TlsFiles | undefined },
+  { handle, tls }: { handle: HandleStream; tls: TlsFiles | undefined },
 ): Promise<Listener> {
-  const answer: typeof handle = (request, response) => {
-    stopSendingWhenAnswered(request, response);
-    if (isHost(request.authority) && request.url.startsWith("/")) return handle(request, response);
-    response.writeHead(400).end();
-  };
   const server = tls
-    ? createSecureServer({ ...internalPort.http2, ...tls.serverOptions() }, answer)
-    : createHttp2Server(internalPort.http2, answer);
+    ? createSecureServer({ ...internalPort.http2, ...tls.serverOptions() })
+    : createHttp2Server(internalPort.http2);
+  server.on("stream", (stream, headers) => {
+    // A broken connection emits an error for each of its streams first and their end second; the end is handled.
+    stream.on("error", () => {});
+    stopSendingWhenAnswered(stream);
+    if (isHost(headers[":authority"] ?? headers.host) && headers[":path"]?.startsWith("/")) handle(stream, headers);
+    else stream.respond({ ":status": 400 }, { endStream: true });
+  });
   const connections = new Http2Sessions(server as Http2Server, {
     ...internalPort.connections,
     closeWithinMs: forwardEndsWithinMs,

@@ -27,7 +27,7 @@ const appearances: Partial<Record<DomainErrorCode, Appearance>> = {
   headers_too_large: looks(431, Code.ResourceExhausted, "The headers are too large"),
   payload_too_large: looks(413, Code.ResourceExhausted, "The body is too large"),
   unsupported_media_type: looks(415, Code.InvalidArgument, "The content type is not supported"),
-  unsupported_encoding: looks(415, Code.InvalidArgument, "The content encoding is not supported"),
+  unsupported_encoding: looks(415, Code.Unimplemented, "The content encoding is not supported"),
   session_ended: looks(409, Code.FailedPrecondition, "The session has ended"),
   rate_limited: looks(429, Code.ResourceExhausted, "Too many requests"),
   unavailable: looks(503, Code.Unavailable, "The vault cannot answer at the moment"),

@@ -15,6 +15,7 @@ import {
 import { type Card, findCardProblems, shownOf } from "./card.ts";
 import { parseCardJson, problem, refuseWhenAny } from "./card-json.ts";
 import { keepCard } from "./card-store.ts";
+import { readBody } from "./read-body.ts";
 import type { VaultEnvironment, VaultObserver } from "./vault-config.ts";
 import {
   callsPerAddress,
@@ -46,7 +47,7 @@ export async function tokenize(tokenizer: Tokenizer, request: IncomingMessage): 
     profile: grant.profile,
     address: tokenizer.clientAddressOf(request),
   });
-  const card = parseCardJson(await readBody(request, tokenBodyBytesMax));
+  const card = parseCardJson(await readBody(request, request.headers, { bytesMax: tokenBodyBytesMax }));
   refuseImplausible(card, environment);
   const { token, expiresAt } = await keepCard(tokenizer.database, environment, grant.session, card);
   tokenizer.observer?.tokenized(grant.environment);
@@ -127,31 +128,6 @@ async function countTokenizeCall(database: Database, caller: TokenizeCaller): Pr
   if (counts.some(({ too_many }) => too_many)) {
     throw new DomainError("rate_limited", "Too many cards were entered. Wait a minute, then try again.");
   }
-}
-
-// More chunks than this are joined as they come.
-const chunksMax = 64;
-
-/**
- * Returns the whole body. Throws `payload_too_large` as soon as it is known to exceed `bytesMax`, without reading on.
- */
-async function readBody(request: IncomingMessage, bytesMax: number): Promise<Uint8Array> {
-  if (Number(request.headers["content-length"] ?? 0) > bytesMax) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let length = 0;
-  // Not destroyed at its end, since destroying the request would destroy the connection before the refusal is sent.
-  const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
-  for await (const chunk of pieces) {
-    length += chunk.length;
-    if (length > bytesMax) throw tooLarge();
-    // A chunk of one byte takes some hundred bytes of memory.
-    if (chunks.push(chunk) > chunksMax) chunks.splice(0, chunks.length, Buffer.concat(chunks));
-  }
-  return Buffer.concat(chunks);
-}
-
-function tooLarge(): DomainError {
-  return new DomainError("payload_too_large", "The body is larger than a card can be.");
 }
 
 function refuseImplausible(card: Card, { testCards }: VaultEnvironment): void {

@@ -2,24 +2,13 @@
  * VaultService over gRPC: authenticates the caller, validates the message, and returns protobuf. forward.ts and
  * card-store.ts do the work.
  */
-import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
-import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import { create, type DescMessage, type DescMethodUnary, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { createValidator, type Validator } from "@bufbuild/protovalidate";
+import { Code, ConnectError } from "@connectrpc/connect";
 import {
-  Code,
-  ConnectError,
-  createContextKey,
-  createContextValues,
-  type HandlerContext,
-  type ServiceImpl,
-} from "@connectrpc/connect";
-import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
-import {
-  CheckTokenRequestSchema,
   CheckTokenResponse_State,
   CheckTokenResponseSchema,
-  ForgetRequestSchema,
   ForgetResponseSchema,
   type ForwardRequest,
   ForwardRequestSchema,
@@ -29,15 +18,24 @@ import {
   VaultService,
 } from "../../gen/vault/v1/vault_pb.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
+import { decodeMessage } from "../platform/grpc-message.ts";
 import type { Logger } from "../platform/log.ts";
 import { requestEndOf } from "../platform/request-meter.ts";
 import { type TokenRefusal, type VerificationKey, verifyServiceToken } from "../platform/service-token.ts";
 import { untraced } from "../platform/telemetry.ts";
 import { checkToken, forgetSession, type TokenState } from "./card-store.ts";
 import { type Forwarder, type ForwardResult, forward } from "./forward.ts";
+import {
+  type GrpcCall,
+  readCallMessage,
+  refuseOtherRequests,
+  sendAnswer,
+  sendError,
+  unimplemented,
+} from "./grpc-unary.ts";
 import { isUnexpected, toConnectError } from "./public-error.ts";
 import type { ForwardEnd, VaultEnvironment, VaultObserver } from "./vault-config.ts";
-import { callBodyWithinMs, forwardBytesMax, refusalLogEveryMs } from "./vault-limits.ts";
+import { refusalLogEveryMs } from "./vault-limits.ts";
 
 /** The dependencies of the vault's rpcs. */
 export type VaultRpc = Forwarder & {
@@ -53,40 +51,37 @@ export type VaultRpc = Forwarder & {
  * Returns the handler for the gRPC port. The headers alone identify the caller: no body of a stranger is read, and any
  * other body only within a time limit.
  */
-export function vaultRpcHandler(vault: VaultRpc): (request: Http2ServerRequest, response: Http2ServerResponse) => void {
-  const callers = new WeakMap<object, KnownCaller>();
+export function vaultRpcHandler(vault: VaultRpc): (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void {
+  const rpcs = new Map(rpcsOf(vault));
   const logRefusal = createRefusalLog(vault.logger);
-  const serve = connectNodeAdapter({
-    connect: false,
-    grpcWeb: false,
-    readMaxBytes: forwardBytesMax,
-    contextValues: (request) => createContextValues().set(callerKey, callers.get(request)),
-    routes: (router) => void router.service(VaultService, implementation(vault)),
-  });
-  return (request, response) => {
-    authorize(vault, request.headers.authorization).then(
-      (caller) => {
-        if ("reason" in caller) {
-          logRefusal(caller);
-          return refuse(response, Code.Unauthenticated, "the service token is not valid");
-        }
-        callers.set(request, caller);
-        limitBody(request, response, vault.bodyWithinMs ?? callBodyWithinMs);
-        serve(request, response);
-      },
-      (error: unknown) => {
-        vault.logger.error({ err: error }, "a service token could not be verified");
-        refuse(response, Code.Internal, "the call cannot be authenticated");
-      },
-    );
+  const answer = async (call: GrpcCall) => {
+    const caller = await authorize(vault, call.headers.authorization);
+    if ("reason" in caller) {
+      logRefusal(caller);
+      throw unauthenticated();
+    }
+    if (refuseOtherRequests(call)) return;
+    const rpc = rpcs.get(call.headers[":path"] ?? "");
+    if (rpc === undefined) throw unimplemented();
+    const message = await readCallMessage(call, vault.bodyWithinMs);
+    // Checked behind the message, which may take time to arrive: no card is sent with a service token that has expired.
+    if (caller.endsAt.getTime() <= Date.now()) throw unauthenticated();
+    sendAnswer(call, await rpc(caller.environment, message, call.headers));
+  };
+  return (stream, headers) => {
+    const call = { stream, headers };
+    answer(call).catch((error: unknown) => {
+      if (isUnexpected(error)) vault.logger.error({ err: error }, "an rpc of the vault failed");
+      sendError(call, toConnectError(error));
+    });
   };
 }
 
 /** The environment for which a caller may act, and the expiry of its service token. */
-type KnownCaller = { readonly environment: VaultEnvironment; readonly tokenEndsAt: Date };
+type KnownCaller = { readonly environment: VaultEnvironment; readonly endsAt: Date };
 
-/** Set before a method runs. */
-const callerKey = createContextKey<KnownCaller | undefined>(undefined, { description: "caller" });
+/** Answers the encoding of a message with the encoding of a message. */
+type Rpc = (environment: VaultEnvironment, message: Uint8Array, headers: IncomingHttpHeaders) => Promise<Uint8Array>;
 
 /** Logs refused service tokens: a wrong clock keeps every payment from its gateway, and only the vault can see why. */
 function createRefusalLog(logger: Logger): (refusal: TokenRefusal) => void {
@@ -99,58 +94,54 @@ function createRefusalLog(logger: Logger): (refusal: TokenRefusal) => void {
   };
 }
 
-/** Answers a call with nothing but a status, as Trailers-Only. */
-function refuse({ stream }: Http2ServerResponse, code: Code, message: string): void {
-  if (stream.destroyed || stream.headersSent) return;
-  const status = Object.fromEntries(setTrailerStatus(new Headers(), new ConnectError(message, code)));
-  stream.respond({ ":status": 200, "content-type": "application/grpc+proto", ...status }, { endStream: true });
+function unauthenticated(): ConnectError {
+  return new ConnectError("the service token is not valid", Code.Unauthenticated);
 }
 
-function limitBody(request: Http2ServerRequest, response: Http2ServerResponse, withinMs: number): void {
-  const late = setTimeout(() => {
-    if (!request.complete) refuse(response, Code.DeadlineExceeded, "the message did not arrive in time");
-  }, withinMs);
-  request.once("end", () => clearTimeout(late));
-  response.stream.once("close", () => clearTimeout(late));
-}
-
-function implementation(vault: VaultRpc): ServiceImpl<typeof VaultService> {
+/** Returns the rpcs by their paths. */
+function rpcsOf(vault: VaultRpc): [path: string, Rpc][] {
   const validator = createValidator();
   // CEL rules compile on first use: they compile here, so that no payment waits for it.
   validator.validate(ForwardRequestSchema, create(ForwardRequestSchema));
-  return {
-    forward: (request, context) =>
-      guarded(vault, async () => {
-        const environment = environmentOf(context);
-        refuseMalformed(validator, ForwardRequestSchema, request);
-        const traced = () => traceForward(vault, context, request, () => forward(vault, environment, request));
-        return toResponse(await observed(vault, environment, traced));
-      }),
-    checkToken: (request, context) =>
-      guarded(vault, async () => {
-        const environment = environmentOf(context);
-        refuseMalformed(validator, CheckTokenRequestSchema, request);
-        const state = await checkToken(vault.database, environment, request.sessionId, request.token);
-        return create(CheckTokenResponseSchema, { state: tokenStates[state] });
-      }),
-    forget: (request, context) =>
-      guarded(vault, async () => {
-        const environment = environmentOf(context);
-        refuseMalformed(validator, ForgetRequestSchema, request);
-        await forgetSession(vault.database, environment, request.sessionId);
-        return create(ForgetResponseSchema);
-      }),
-  };
+  const rpc = <Input extends DescMessage, Output extends DescMessage>(
+    { parent, name, input, output }: DescMethodUnary<Input, Output>,
+    answer: (
+      environment: VaultEnvironment,
+      request: MessageShape<Input>,
+      headers: IncomingHttpHeaders,
+    ) => Promise<MessageShape<Output>>,
+  ): [string, Rpc] => [
+    `/${parent.typeName}/${name}`,
+    async (environment, message, headers) => {
+      const request = decodeMessage(input, message);
+      refuseMalformed(validator, input, request);
+      return toBinary(output, await answer(environment, request, headers));
+    },
+  ];
+  return [
+    rpc(VaultService.method.forward, async (environment, request, headers) => {
+      const traced = () => traceForward(vault, headers, request, () => forward(vault, environment, request));
+      return toResponse(await observed(vault, environment, traced));
+    }),
+    rpc(VaultService.method.checkToken, async (environment, { sessionId, token }) => {
+      const state = await checkToken(vault.database, environment, sessionId, token);
+      return create(CheckTokenResponseSchema, { state: tokenStates[state] });
+    }),
+    rpc(VaultService.method.forget, async (environment, { sessionId }) => {
+      await forgetSession(vault.database, environment, sessionId);
+      return create(ForgetResponseSchema);
+    }),
+  ];
 }
 
 /** Traces a call below the caller's span; the caller has proved with a service token that it is ours. */
 function traceForward(
   { tracing = untraced }: VaultRpc,
-  { requestHeader }: HandlerContext,
+  headers: IncomingHttpHeaders,
   { connector, operation }: ForwardRequest,
   work: () => Promise<ForwardResult>,
 ): Promise<ForwardResult> {
-  const of = { traceparent: requestHeader.get("traceparent") ?? undefined };
+  const of = { traceparent: headers.traceparent?.toString() };
   return tracing.span("vault.forward", { of, facts: () => ({ gateway: connector, operation }), kind: "server" }, work);
 }
 
@@ -186,23 +177,17 @@ function endOf(result: ForwardResult): ForwardEnd {
 }
 
 /** Returns the environment that the caller's service token names; the other one's cards are inaccessible to it. */
-async function authorize(vault: VaultRpc, authorization: string | undefined): Promise<KnownCaller | TokenRefusal> {
+async function authorize(
+  { environments, serviceTokenKeys }: VaultRpc,
+  authorization: string | undefined,
+): Promise<KnownCaller | TokenRefusal> {
   const [, bearer] = /^Bearer ([\w.-]+)$/.exec(authorization ?? "") ?? [];
   if (bearer === undefined) return { kind: "malformed", reason: "the call has none" };
-  const check = await verifyServiceToken(vault.serviceTokenKeys, bearer);
+  const check = await verifyServiceToken(serviceTokenKeys, bearer);
   if (check.type === "refused") return check;
-  const environment = vault.environments.find((candidate) => candidate.environment === check.environment);
+  const environment = environments.find((candidate) => candidate.environment === check.environment);
   if (environment === undefined) return { kind: "unknown_key", reason: "the vault does not serve its environment" };
-  return { environment, tokenEndsAt: check.endsAt };
-}
-
-/** Checked after the message, which may take time to arrive: no card is sent with a service token that has expired. */
-function environmentOf({ values }: HandlerContext): VaultEnvironment {
-  const caller = values.get(callerKey);
-  if (caller === undefined || caller.tokenEndsAt.getTime() <= Date.now()) {
-    throw new ConnectError("the service token is not valid", Code.Unauthenticated);
-  }
-  return caller.environment;
+  return { environment, endsAt: check.endsAt };
 }
 
 function refuseMalformed<Desc extends DescMessage>(
@@ -214,15 +199,6 @@ function refuseMalformed<Desc extends DescMessage>(
   if (result.kind === "error") throw result.error;
   const [violation] = result.kind === "invalid" ? result.violations : [];
   if (violation !== undefined) throw new DomainError("invalid_field", `A field is malformed: ${violation.message}.`);
-}
-
-async function guarded<Response>(vault: VaultRpc, work: () => Promise<Response>): Promise<Response> {
-  try {
-    return await work();
-  } catch (error) {
-    if (isUnexpected(error)) vault.logger.error({ err: error }, "an rpc of the vault failed");
-    throw toConnectError(error);
-  }
 }
 
 const tokenStates: Record<TokenState, CheckTokenResponse_State> = {

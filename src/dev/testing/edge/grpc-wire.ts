@@ -5,7 +5,7 @@ import { base64Decode } from "@bufbuild/protobuf/wire";
 import { type Any, AnySchema, anyUnpack } from "@bufbuild/protobuf/wkt";
 import { ErrorInfoSchema } from "../../../../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../../../../gen/google/rpc/status_pb.ts";
-import { frameOf } from "../../../edge/call-body.ts";
+import { frameMessage } from "../../../platform/grpc-message.ts";
 
 /** A server's answer to one call. */
 export type WireAnswer = {
@@ -20,7 +20,7 @@ export type WireAnswer = {
 
 /** A frame with an uncompressed message, or with the given flags. */
 export function grpcFrame(message: Uint8Array, flags = 0): Buffer {
-  const framed = Buffer.from(frameOf("grpc", message));
+  const framed = frameMessage(message);
   framed[0] = flags;
   return framed;
 }
