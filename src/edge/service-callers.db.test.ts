@@ -12,7 +12,7 @@ import { filesOf } from "../dev/e2e/guide-text.ts";
 import { createGrpcClient, type GrpcClient } from "../platform/grpc-client.ts";
 import { encodeId } from "../platform/ids.ts";
 import { signInternalServiceToken } from "../platform/internal-service-token.ts";
-import { signServiceToken } from "../platform/service-token-signing.ts";
+import { createServiceTokens } from "../platform/service-token-signing.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
 import { createServiceAuthenticate } from "./service-callers.ts";
@@ -106,7 +106,7 @@ describe("an internal service's token", () => {
       () => signInternalServiceToken({ ...orders, kid: "refunds" }, { environment: "test", merchant }),
     ],
     ["signed with another key", () => forged({ key: keys.signing.privateKey })],
-    ["for the vault", () => signServiceToken({ ...orders, environment: "test" })],
+    ["for the vault", () => createServiceTokens({ ...orders, environment: "test" })()],
     ["of another kind", () => forged({ typ: "vault-service+jwt" })],
     ["for another audience", () => forged({ aud: "vault:test" })],
     ["that is over", () => forged({ issuedAgoSeconds: 120, lifetime: "-30s" })],

@@ -4,12 +4,13 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   claimTypes,
   type EnvironmentName,
+  ServiceTokenVerifier,
   serviceTokenLifetimeSeconds,
+  type VerificationKey,
   verifyFramePolicy,
-  verifyServiceToken,
   verifySessionGrant,
 } from "./service-token.ts";
-import { signFramePolicy, signServiceToken, signSessionGrant } from "./service-token-signing.ts";
+import { createServiceTokens, type SigningKey, signFramePolicy, signSessionGrant } from "./service-token-signing.ts";
 
 const pairOf = (kid: string, environment: EnvironmentName) => {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
@@ -21,26 +22,29 @@ const keys = [test.verification, live.verification];
 const inOneMinute = () => new Date(Math.floor(Date.now() / 1000) * 1000 + 60_000);
 const oneMinuteAgo = () => new Date(Date.now() - 60_000);
 
-const environmentOf = async (...given: Parameters<typeof verifyServiceToken>) => {
-  const check = await verifyServiceToken(...given);
+const signServiceToken = (key: SigningKey) => createServiceTokens(key)();
+const verifyServiceToken = (known: readonly VerificationKey[], token: string) =>
+  new ServiceTokenVerifier(known).verify(token);
+const environmentOf = async (known: readonly VerificationKey[], token: string) => {
+  const check = await verifyServiceToken(known, token);
   return check.type === "valid" ? check.environment : undefined;
 };
 
-describe("verifyServiceToken()", () => {
+describe("a service token", () => {
   it("returns the environment of the key that signed", async () => {
-    expect(await environmentOf(keys, await signServiceToken(test.signing))).toBe("test");
-    expect(await environmentOf(keys, await signServiceToken(live.signing))).toBe("live");
+    expect(await environmentOf(keys, signServiceToken(test.signing))).toBe("test");
+    expect(await environmentOf(keys, signServiceToken(live.signing))).toBe("live");
   });
 
   it("refuses a test key's token for the live audience", async () => {
-    const token = await signServiceToken({ ...test.signing, environment: "live" });
+    const token = signServiceToken({ ...test.signing, environment: "live" });
     expect(await environmentOf(keys, token)).toBeUndefined();
   });
 
   it("refuses an unknown key, and text that is not a token", async () => {
     const stranger = pairOf("t1", "test");
-    expect(await environmentOf(keys, await signServiceToken(stranger.signing))).toBeUndefined();
-    expect(await environmentOf([], await signServiceToken(test.signing))).toBeUndefined();
+    expect(await environmentOf(keys, signServiceToken(stranger.signing))).toBeUndefined();
+    expect(await environmentOf([], signServiceToken(test.signing))).toBeUndefined();
     for (const text of ["", "x", "a.b.c", "..."]) expect(await environmentOf(keys, text)).toBeUndefined();
   });
 
@@ -94,6 +98,89 @@ describe("a refused service token", () => {
   });
 });
 
+describe("ServiceTokenVerifier", () => {
+  const start = Math.floor(Date.now() / 1_000) * 1_000;
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now: start }));
+  afterEach(() => void vi.useRealTimers());
+  const remembered = async (token: string) => {
+    // Without keys it accepts only what it remembers.
+    const known: VerificationKey[] = [test.verification];
+    const verifier = new ServiceTokenVerifier(known);
+    const first = await verifier.verify(token);
+    return { first, verifier, known };
+  };
+
+  it("remembers a valid token, and refuses it from its end on", async () => {
+    const { first, verifier, known } = await remembered(signServiceToken(test.signing));
+    known.length = 0;
+    const endsAt = first.type === "valid" ? first.endsAt.getTime() : 0;
+    expect(first).toEqual({ type: "valid", environment: "test", endsAt: new Date(start + 25_000) });
+    const token = signServiceToken(test.signing);
+    vi.setSystemTime(endsAt - 1);
+    expect(await verifier.verify(token)).toEqual(first);
+    vi.setSystemTime(endsAt);
+    expect(await verifier.verify(token)).toMatchObject({ type: "refused" });
+  });
+
+  it("gives the reason when a remembered token has ended, or the clock was set back before it", async () => {
+    const token = signServiceToken(test.signing);
+    const { first, verifier } = await remembered(token);
+    expect(first).toMatchObject({ type: "valid" });
+    for (const [seconds, reason] of [
+      [60, "60 s behind"],
+      [-60, "60 s ahead of"],
+    ] as const) {
+      vi.setSystemTime(start + seconds * 1_000);
+      const refusal = { type: "refused", kind: "clock", reason: expect.stringContaining(reason) };
+      expect(await verifier.verify(token)).toEqual(refusal);
+    }
+  });
+
+  it("remembers no refused token", async () => {
+    const stranger = pairOf("t2", "test");
+    const token = signServiceToken(stranger.signing);
+    const { first, verifier, known } = await remembered(token);
+    expect(first).toMatchObject({ type: "refused", kind: "unknown_key" });
+    known.push(stranger.verification);
+    expect(await verifier.verify(token)).toMatchObject({ type: "valid" });
+  });
+
+  it("remembers at most 256 tokens: the oldest is verified again", async () => {
+    const tokenOf = (id: number) =>
+      new SignJWT({ jti: String(id) })
+        .setProtectedHeader({ alg: "EdDSA", kid: "t1", typ: claimTypes.serviceToken })
+        .setAudience("vault:test")
+        .setIssuedAt()
+        .setExpirationTime("10s")
+        .sign(test.signing.privateKey);
+    const tokens = await Promise.all(Array.from({ length: 257 }, (_, id) => tokenOf(id)));
+    const { verifier, known } = await remembered(tokens[0]!);
+    for (const token of tokens.slice(1)) await verifier.verify(token);
+    known.length = 0;
+    const checks = await Promise.all(tokens.map((token) => verifier.verify(token)));
+    expect(checks.map(({ type }) => type)).toEqual(["refused", ...Array(256).fill("valid")]);
+  });
+});
+
+describe("createServiceTokens()", () => {
+  const start = Math.floor(Date.now() / 1_000) * 1_000;
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now: start }));
+  afterEach(() => void vi.useRealTimers());
+
+  it("returns one token for a second, and never one of the future", async () => {
+    const next = createServiceTokens(test.signing);
+    const first = next();
+    vi.setSystemTime(start + 999);
+    expect(next()).toBe(first);
+    vi.setSystemTime(start + 1_000);
+    const second = next();
+    expect(second).not.toBe(first);
+    expect(await environmentOf(keys, second)).toBe("test");
+    vi.setSystemTime(start - 60_000);
+    expect(await environmentOf(keys, next())).toBe("test");
+  });
+});
+
 describe("verifySessionGrant()", () => {
   const claims = { session: "ps_1", profile: "mer_1", origins: ["https://shop.example"] };
 
@@ -116,7 +203,7 @@ describe("verifySessionGrant()", () => {
   it("accepts neither a policy nor a service token as a grant", async () => {
     const policy = await signFramePolicy(test.signing, { origins: [], expiresAt: inOneMinute() });
     expect(await verifySessionGrant(keys, policy)).toBeUndefined();
-    expect(await verifySessionGrant(keys, await signServiceToken(test.signing))).toBeUndefined();
+    expect(await verifySessionGrant(keys, signServiceToken(test.signing))).toBeUndefined();
   });
 });
 

@@ -47,7 +47,9 @@ const clockToleranceSeconds = 5;
 /**
  * Time for which a service token is valid after it is signed, whatever expiry it names. It also bounds the time at
  * which a suspended vault may still send an authorize: within twice the default wait for a gateway, and so before the
- * attempt's `latestExecutionAt`. The clocks of both machines have to agree within it.
+ * attempt's `latestExecutionAt`. A caller uses a token for a second (service-token-signing.ts), so a call's token is
+ * signed at most so long before it: it ends earlier than one signed for the call would, and never later. The clocks of
+ * both machines have to agree within the rest.
  */
 export const serviceTokenLifetimeSeconds = 20;
 
@@ -57,15 +59,14 @@ export function vaultAudience(environment: EnvironmentName): string {
 }
 
 /** A service token's environment and expiry, or why it is not valid. */
-export type ServiceTokenCheck =
-  | { readonly type: "valid"; readonly environment: EnvironmentName; readonly endsAt: Date }
-  | ({ readonly type: "refused" } & TokenRefusal);
+export type ServiceTokenCheck = ValidToken | ({ readonly type: "refused" } & TokenRefusal);
+
+type ValidToken = { readonly type: "valid"; readonly environment: EnvironmentName; readonly endsAt: Date };
 
 /** The reason why a service token is not valid, which contains nothing of it. */
 export type TokenRefusal = { readonly kind: "clock" | "unknown_key" | "malformed"; readonly reason: string };
 
-/** Checks a service token: it is valid until `endsAt` by this machine's clock, or refused. */
-export async function verifyServiceToken(keys: readonly VerificationKey[], token: string): Promise<ServiceTokenCheck> {
+async function verifyServiceToken(keys: readonly VerificationKey[], token: string): Promise<ServiceTokenCheck> {
   const verified = await verify(keys, claimTypes.serviceToken, token, { maxTokenAge: serviceTokenLifetimeSeconds });
   if (verified instanceof Error) return { type: "refused", ...refusalOf(verified) };
   const { environment } = verified.key;
@@ -76,6 +77,43 @@ export async function verifyServiceToken(keys: readonly VerificationKey[], token
   }
   const end = Math.min(exp, iat + serviceTokenLifetimeSeconds) + clockToleranceSeconds;
   return { type: "valid", environment, endsAt: new Date(end * 1_000) };
+}
+
+// Callers sign a new one every second: a token for each of more processes than an installation has.
+const rememberedTokensMax = 256;
+
+/**
+ * Verifies service tokens with the keys of this process, and remembers the valid ones until they end: a caller uses one
+ * for several calls. A caller without a key adds nothing to its memory.
+ */
+export class ServiceTokenVerifier {
+  readonly #keys: readonly VerificationKey[];
+  /** In the order of their verification. */
+  readonly #valid = new Map<string, { readonly check: ValidToken; readonly verifiedAt: number }>();
+
+  constructor(keys: readonly VerificationKey[]) {
+    this.#keys = keys;
+  }
+
+  /** Checks a service token: it is valid until `endsAt` by this machine's clock, or refused. */
+  async verify(token: string): Promise<ServiceTokenCheck> {
+    const now = Date.now();
+    const known = this.#valid.get(token);
+    // If the clock was set back since, the token may lie in its future now.
+    if (known !== undefined && known.verifiedAt <= now && now < known.check.endsAt.getTime()) return known.check;
+    const check = await verifyServiceToken(this.#keys, token);
+    if (check.type === "valid") this.#remember(token, check, now);
+    return check;
+  }
+
+  #remember(token: string, check: ValidToken, verifiedAt: number): void {
+    this.#valid.delete(token);
+    for (const [oldest, { check: its }] of this.#valid) {
+      if (this.#valid.size < rememberedTokensMax && verifiedAt < its.endsAt.getTime()) break;
+      this.#valid.delete(oldest);
+    }
+    this.#valid.set(token, { check, verifiedAt });
+  }
 }
 
 function refusalOf(error: Error): TokenRefusal {

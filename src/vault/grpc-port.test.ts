@@ -11,7 +11,7 @@ import { internalHttp2 } from "../limits.ts";
 import { Database } from "../platform/database.ts";
 import { frameMessage } from "../platform/grpc-message.ts";
 import { GatewayHttp } from "../platform/outbound-http.ts";
-import { signServiceToken } from "../platform/service-token-signing.ts";
+import { createServiceTokens } from "../platform/service-token-signing.ts";
 import { destinations } from "./destinations.ts";
 import { listenHttp2 } from "./listeners.ts";
 import { keyPair } from "./vault.fixture.ts";
@@ -84,7 +84,7 @@ it("answers strangers by their headers, and releases bodies that they have not f
   const strange = [
     {},
     { authorization: "Bearer a.b.c" },
-    { authorization: `Bearer ${signServiceToken(keyPair("test").signing)}` },
+    { authorization: `Bearer ${createServiceTokens(keyPair("test").signing)()}` },
   ];
   const calls = Array.from({ length: 60 }, (_, at) => statusOf(session, strange[at % strange.length]!));
   expect(new Set(await Promise.all(calls))).toEqual(new Set([unauthenticated]));
@@ -93,7 +93,7 @@ it("answers strangers by their headers, and releases bodies that they have not f
 
 it("ends the call of a known caller whose body does not arrive", async () => {
   const session = await openPort({ bodyWithinMs: 1 });
-  const authorization = `Bearer ${signServiceToken(signing)}`;
+  const authorization = `Bearer ${createServiceTokens(signing)()}`;
   expect(await statusOf(session, { authorization })).toBe(deadlineExceeded);
 });
 
@@ -117,7 +117,7 @@ it("refuses a message that arrives when its service token has expired, before a 
     },
   };
   const session = await openPort({ sandboxHosts: ["127.0.0.1"], environments: [environment] });
-  const stream = openCall(session, { authorization: `Bearer ${signServiceToken(signing)}` });
+  const stream = openCall(session, { authorization: `Bearer ${createServiceTokens(signing)()}` });
   const refusal = refusalOf(stream);
   await accepted.promise;
   vi.setSystemTime(Date.now() + 26_000);
@@ -130,7 +130,7 @@ it("refuses the second call with a service token that has expired since the firs
   onTestFinished(() => void vi.useRealTimers());
   const lines: string[] = [];
   const session = await openPort({ logger: createStrictLog((line) => lines.push(line)) });
-  const authorization = `Bearer ${signServiceToken(signing)}`;
+  const authorization = `Bearer ${createServiceTokens(signing)()}`;
   const call = () => {
     const stream = openCall(session, { authorization, ":path": "/vault.v1.VaultService/Other" });
     stream.end(message);
@@ -146,7 +146,7 @@ it("refuses the second call with a service token that has expired since the firs
 describe("a known caller's request", () => {
   const refused = async (headers: Record<string, string>, body: Uint8Array = message) => {
     const session = await openPort();
-    const stream = openCall(session, { authorization: `Bearer ${signServiceToken(signing)}`, ...headers });
+    const stream = openCall(session, { authorization: `Bearer ${createServiceTokens(signing)()}`, ...headers });
     stream.end(body);
     return refusalOf(stream);
   };
@@ -188,7 +188,7 @@ describe("a known caller's request", () => {
 
   it("that its caller cancels before the message is complete leaves nothing behind", async () => {
     const session = await openPort();
-    const stream = openCall(session, { authorization: `Bearer ${signServiceToken(signing)}` });
+    const stream = openCall(session, { authorization: `Bearer ${createServiceTokens(signing)()}` });
     stream.write(message.subarray(0, 20));
     await new Promise((sent) => session.ping(sent));
     stream.close(constants.NGHTTP2_CANCEL);
@@ -205,9 +205,9 @@ it("logs why a service token is refused, once a minute for each kind, and nothin
   const now = Date.now();
   vi.useFakeTimers({ toFake: ["Date"], now: now + 30_500 });
   onTestFinished(() => void vi.useRealTimers());
-  const ahead = signServiceToken(signing);
+  const ahead = createServiceTokens(signing)();
   vi.setSystemTime(now);
-  const stranger = signServiceToken(keyPair("test").signing);
+  const stranger = createServiceTokens(keyPair("test").signing)();
   for (const token of [ahead, stranger, ahead, stranger]) {
     expect(await statusOf(session, { authorization: `Bearer ${token}` })).toBe(unauthenticated);
   }

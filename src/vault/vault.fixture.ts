@@ -8,9 +8,9 @@ import { createStrictLog } from "../dev/testing/strict-log.ts";
 import { Database } from "../platform/database.ts";
 import type { EnvironmentName } from "../platform/service-token.ts";
 import {
+  createServiceTokens,
   type SigningKey,
   signFramePolicy,
-  signServiceToken,
   signSessionGrant,
 } from "../platform/service-token-signing.ts";
 import { startVault, type Vault } from "./main.ts";
@@ -72,7 +72,7 @@ export async function startVaultFixture(change: Partial<VaultConfig> = {}): Prom
     grant,
     policy: (origins, { environment = "test", expiresAt = soon() } = {}) =>
       signFramePolicy(signing[environment], { origins, expiresAt }),
-    serviceToken: (environment = "test") => signServiceToken(signing[environment]),
+    serviceToken: (environment = "test") => createServiceTokens(signing[environment])(),
     async tokenize(session, body, options = {}) {
       return fetch(`${vault.origins.public}/tokens`, {
         method: "POST",

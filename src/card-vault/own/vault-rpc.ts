@@ -15,7 +15,7 @@ import { encodeId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
 import type { Secret } from "../../platform/secrets.ts";
-import { type SigningKey, signServiceToken } from "../../platform/service-token-signing.ts";
+import { createServiceTokens, type SigningKey } from "../../platform/service-token-signing.ts";
 import { type Tracing, untraced } from "../../platform/telemetry.ts";
 import type { CardForwarder, ForwardReply, ForwardRequest } from "../card-forwarder.ts";
 import type { TokenCheck } from "../card-vault.ts";
@@ -37,10 +37,10 @@ const tokenStates: Readonly<Partial<Record<CheckTokenResponse_State, TokenCheck>
   [CheckTokenResponse_State.USED]: "used",
 };
 
-/** The client of one environment's vault, with a fresh service token for every call. */
+/** The client of one environment's vault, with a service token that is at most a second old for every call. */
 export class VaultClient implements CardForwarder {
   readonly #client: GrpcClient<typeof VaultService>;
-  readonly #signing: SigningKey;
+  readonly #serviceToken: () => string;
   readonly #log: Logger;
   readonly #tracing: Tracing;
 
@@ -54,7 +54,7 @@ export class VaultClient implements CardForwarder {
   }) {
     this.#tracing = options.tracing ?? untraced;
     this.#client = createGrpcClient(VaultService, options.address, channelOf(options.tls));
-    this.#signing = options.signing;
+    this.#serviceToken = createServiceTokens(options.signing);
     this.#log = options.log;
   }
 
@@ -115,7 +115,7 @@ export class VaultClient implements CardForwarder {
 
   async #metadata(): Promise<Record<string, string>> {
     const traceparent = this.#tracing.outgoing();
-    const authorization = `Bearer ${signServiceToken(this.#signing)}`;
+    const authorization = `Bearer ${this.#serviceToken()}`;
     return { authorization, ...(traceparent !== undefined && { traceparent }) };
   }
 }
