@@ -1,5 +1,5 @@
 /** Signs webhooks by the Standard Webhooks scheme (https://www.standardwebhooks.com). */
-import { createHmac } from "node:crypto";
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import type { Secret } from "../platform/secrets.ts";
 
 /** The three headers by which a receiver verifies the sender and the time of a body. */
@@ -29,7 +29,7 @@ export function signWebhook(webhook: {
 // The brand and environment before it are for people; the scheme's key begins after it.
 const marker = "whsec_";
 
-function keyOf(secret: Secret): Buffer {
+function keyOf(secret: Secret): KeyObject {
   const text = secret.expose();
-  return Buffer.from(text.slice(text.indexOf(marker) + marker.length), "base64");
+  return createSecretKey(Buffer.from(text.slice(text.indexOf(marker) + marker.length), "base64"));
 }
