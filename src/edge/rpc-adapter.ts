@@ -1,6 +1,6 @@
 /**
  * Connects Connect's handlers to node's servers, of HTTP/1.1 and HTTP/2: like Connect's own adapter, with strict bodies
- * and deadlines, and a shorter path for unary gRPC.
+ * and deadlines, and a shorter path for unary gRPC and the widget's calls.
  */
 import type { DescService } from "@bufbuild/protobuf";
 import {
@@ -26,13 +26,13 @@ import { type Caller, callerKey, requestIdKey, shopperKey } from "./caller.ts";
 import { Deadline, timeoutOf } from "./deadline.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { toDomainError } from "./error-mapping.ts";
-import { answerGrpcUnary } from "./grpc-unary.ts";
 import { noteMethod } from "./meter-request.ts";
 import { type AnyRequest, type AnyResponse, requestIdOf, setAnswerHeaders } from "./request-id.ts";
 import type { LimitFields } from "./request-limits/limit-fields.ts";
 import { type RpcForm, requireForm, sendRefusal } from "./rpc-form.ts";
 import { createRpcGuard } from "./rpc-guard.ts";
 import { readJsonMessage, refuseBody } from "./strict-connect-json.ts";
+import { answerUnary } from "./unary-call.ts";
 
 /**
  * Answers a call; false, with nothing read or written, if there is no such rpc. May reject with an unexpected error.
@@ -94,14 +94,16 @@ export function createRpcAdapter(
         const { authorization = null } = request.headers;
         return parts.authenticate(handler.method, authorization, setLimitHeaders, options.addressOf?.(request));
       };
-      const target = form === "grpc" ? targets.get(path) : undefined;
-      if (target !== undefined) {
+      const shopper = options.shopperOf?.(request);
+      const target = targets.get(path);
+      // Answers in JSON on the internal port may be long lists, which Connect compresses.
+      if (target !== undefined && (form === "grpc" || (form === "json" && !options.grpc))) {
         const { stopping } = parts;
-        await answerGrpcUnary({ target, authenticate, invoke, request, response, deadline, stopping });
+        await answerUnary({ target, form, authenticate, invoke, request, response, deadline, stopping, shopper });
         return true;
       }
       const isGuarded = guarded.has(handler.service.typeName);
-      const call = { handler, authenticate, form, deadline, isGuarded, shopper: options.shopperOf?.(request) };
+      const call = { handler, authenticate, form, deadline, isGuarded, shopper };
       await universalResponseToNodeResponse(await runCall(call, request, response), response as never);
     } catch (error) {
       // The client disconnected while its answer was written.
