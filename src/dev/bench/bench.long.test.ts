@@ -57,12 +57,26 @@ describe("npm run bench", { timeout: 120_000 }, () => {
     }
   });
 
-  it("pays one at a time and many at once, counts commits and round trips, and prints the table", async () => {
-    const short = ["--rounds", "1", "--samples", "3", "--seconds", "0.5", "--customers", "2"];
-    const { code, output, errors } = await bench("payments", ...short);
+  it("pays at both sides one at a time, many at once and after a quiet time, and prints the table", async () => {
+    const short = ["--rounds", "1", "--samples", "3", "--seconds", "0.5", "--warm-up", "0.2", "--customers", "2"];
+    const { code, output, errors } = await bench(
+      "payments",
+      ...short,
+      "--quiet-samples",
+      "1",
+      "--quiet-seconds",
+      "0.1",
+    );
     expect(code, errors).toBe(0);
-    expect(output).toMatch(/4 its commits +3\.0 +≤ 3 ✓/);
-    expect(output).toMatch(/6 payments\/s +\d+/);
+    // The vault counts the call and keeps the card; the peer's only keeps it. Both take and forget it.
+    expect(output).toMatch(/4 +its database commits +3\.0 +straight payment: 3\.0 +≤ 3 +reached/);
+    expect(output).toMatch(
+      /4 +commits, round trips to create it .*edge 1\.0, .*peer service 1\.0, .*peer vault 1\.0, /,
+    );
+    expect(output).toMatch(/4 +commits, round trips to submit it .*vault 2\.0, .*peer vault 2\.0, /);
+    expect(output).toMatch(/5 +commits that it adds +1\.0 +straight payment: 1\.0 +≤ 1 +reached/);
+    expect(output).toMatch(/4 +submit after 0\.1 quiet seconds +p50 of 1 \d/);
+    expect(output).toMatch(/6 +payments end to end +\d+\/s .*straight payment: \d+\/s .*≥ 0\.6 ×/);
   });
 
   it("calls every rpc of the dashboard over payments of a year, and prints the table", async () => {

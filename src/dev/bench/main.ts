@@ -22,7 +22,7 @@ const { widgetCommand } = await import("./widget-command.ts");
 await playsEverything(new Command("bench"))
   .description(
     "Measures Switchyard and peers that do the same work, by turns, on this machine. Without a command, measures " +
-      "everything and prints one table at the end, which takes about 20 minutes.",
+      "everything and prints one table at the end, which takes about half an hour.",
   )
   .addHelpText(
     "after",

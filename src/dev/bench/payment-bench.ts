@@ -1,13 +1,14 @@
 /**
- * Rows 4 to 6: the time of a payment beside that of a commit alone, its load on the database, and payments per
- * second.
+ * Rows 4 to 6: payments beside the straight payment, a peer written by hand: their times, their load on the database,
+ * payments per second, CPU and memory.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { Client } from "pg";
 import type { Child } from "../testing/child-process.ts";
 import { type BenchHarness, describePostgres } from "./harness.ts";
 import type { Paid, PaymentOrder, Submitted } from "./payment-load.ts";
-import { PaymentSite } from "./payment-site.ts";
+import { type Memory, PaymentSite, type SiteDoors } from "./payment-site.ts";
+import { peerPrefix, StraightPeer } from "./peers/straight/straight-peer.ts";
 import type { Passed } from "./statement-gate.ts";
 
 /** The duration and the load of the benchmark. */
@@ -17,8 +18,13 @@ export type PaymentBenchOptions = {
   readonly samples: number;
   /** The time that customers pay concurrently in a round, in seconds. */
   readonly seconds: number;
+  /** The same before the first round. */
+  readonly warmUpSeconds: number;
   /** Number of customers that pay concurrently. */
   readonly customers: number;
+  /** Number of payments after a quiet time, and its length in seconds. */
+  readonly quietSamples: number;
+  readonly quietSeconds: number;
 };
 
 /** Cards of the sandbox gateways, by the outcome that they cause. */
@@ -26,18 +32,43 @@ export const kinds = { approved: "4242424242424242", failover: "4000000000000002
 /** A kind of payment. */
 export type PaymentKind = keyof typeof kinds;
 
-/** Milliseconds of each sample of a round, by the operation. */
-type PaymentRound = Readonly<Record<PaymentKind | "commit", readonly number[]>>;
+/** A contestant: Switchyard, or the straight payment. */
+export type Side = "ours" | "peer";
+type BySide<Value> = Readonly<Record<Side, Value>>;
 
-/** All measurements. `counted` is of one payment. */
+/** Milliseconds of each sample of a round. */
+export type PaymentRound = BySide<Readonly<Record<PaymentKind, readonly number[]>>> & {
+  readonly commit: readonly number[];
+};
+
+/** Payments of many customers in a round, and the CPU time of one by process, in milliseconds. */
+export type PaidTurn = Paid & { readonly cpuMs: Readonly<Record<string, number>> };
+
+/** The duration of a submission after a quiet time, and of those that follow at once, in milliseconds. */
+type QuietSample = { readonly quietMs: number; readonly busyMs: readonly number[] };
+
+/** Commits and round trips by process. */
+type Counts = Readonly<Record<string, Passed>>;
+
+/** Of one payment: its creation with its card, its submission, and the notifications that follow a failover. */
+type Counted = Readonly<Record<PaymentKind | "created" | "notifications", Counts>>;
+
+/** All measurements. */
 export type PaymentBenchResult = {
   readonly rounds: readonly PaymentRound[];
-  readonly counted: Readonly<Record<PaymentKind, Passed>>;
-  readonly paid: readonly Paid[];
-  /** CPU time of one payment among many, in milliseconds, by process. */
-  readonly cpuMs: Readonly<Record<string, number>>;
-  readonly peakMegabytes: Readonly<Record<string, number>>;
+  readonly counted: BySide<Counted>;
+  readonly paid: readonly BySide<PaidTurn>[];
+  readonly quiet: readonly BySide<QuietSample>[];
+  readonly memory: Readonly<Record<string, Memory>>;
   readonly postgres: BenchHarness["postgres"];
+};
+
+/** The parts of a run. */
+type Run = {
+  readonly site: PaymentSite;
+  readonly load: Child;
+  readonly doors: BySide<SiteDoors>;
+  readonly options: PaymentBenchOptions;
 };
 
 /** Plays everything, and reports its steps. Throws if a payment did not end as its card determines. */
@@ -47,77 +78,131 @@ export async function runPaymentBench(
 ): Promise<PaymentBenchResult> {
   onStep("starting servers and roles");
   const site = await PaymentSite.open();
+  const stack = new AsyncDisposableStack();
+  stack.defer(() => site.close());
   try {
+    const peer = await StraightPeer.open(site);
+    stack.defer(() => peer.close());
     const load = site.startChild("payment-load.ts");
+    const run: Run = { site, load, options, doors: { ours: site.doors, peer: peer.doors } };
     onStep("counting the database work of a payment");
+    await site.start("vault", { counted: true });
     await site.start("edge", { counted: true });
-    const counted = {
-      approved: await countOne(site, load, { kind: "approved", payments: options.samples }),
-      failover: await countOne(site, load, { kind: "failover", payments: options.samples }),
-    };
+    await peer.start({ counted: true });
+    const counted = { ours: await countAll(run, "ours"), peer: await countAll(run, "peer") };
     onStep("warming up");
+    await site.start("vault");
     await site.start("edge");
     await site.start("worker");
-    await payManyAtOnce(site, load, options);
-    const rounds = await playOneByOne(site, load, options, onStep);
-    const paid: Paid[] = [];
-    const before = site.cpuMs();
+    await peer.start();
+    for (const side of sidesOf(0)) await payTurn(run, side, options.warmUpSeconds);
+    const rounds = await playOneByOne(run, onStep);
+    const paid: BySide<PaidTurn>[] = [];
     for (let round = 0; round < options.rounds; round++) {
       onStep(`many at once: ${round} of ${options.rounds} rounds played`);
-      paid.push(await payManyAtOnce(site, load, options));
+      paid.push(await bySide(round, (side) => payTurn(run, side, options.seconds)));
     }
-    const cpuMs = cpuOfOne(before, site.cpuMs(), paid);
-    const peakMegabytes = await site.peakMegabytes();
-    return { rounds, counted, paid, cpuMs, peakMegabytes, postgres: await describePostgres(site.ownerUrl) };
+    const memory = site.memory();
+    const quiet = await playQuiet(run, onStep);
+    return { rounds, counted, paid, quiet, memory, postgres: await describePostgres(site.ownerUrl) };
   } finally {
-    await site.close();
+    await stack.disposeAsync();
   }
+}
+
+/** Returns both sides in the order of a round: each begins every other one. */
+function sidesOf(round: number): readonly Side[] {
+  return round % 2 === 0 ? ["ours", "peer"] : ["peer", "ours"];
+}
+
+async function bySide<Value>(round: number, play: (side: Side) => Promise<Value>): Promise<BySide<Value>> {
+  const played: Partial<Record<Side, Value>> = {};
+  for (const side of sidesOf(round)) played[side] = await play(side);
+  return played as BySide<Value>;
 }
 
 /** Returns the CPU time of one payment between two readings, in milliseconds, by process; the largest first. */
 export function cpuOfOne(
   before: Readonly<Record<string, number>>,
   after: Readonly<Record<string, number>>,
-  paid: readonly Paid[],
+  { payments }: Pick<Paid, "payments">,
 ): Readonly<Record<string, number>> {
-  const payments = paid.reduce((sum, one) => sum + one.payments, 0);
   const used = Object.entries(after).map(([name, ms]) => [name, (ms - (before[name] ?? 0)) / payments] as const);
   return Object.fromEntries(used.toSorted(([, one], [, other]) => other - one));
 }
 
-function orderOf({ doors }: PaymentSite, kind: PaymentKind): PaymentOrder {
-  return { doors, card: kinds[kind], status: "SUCCEEDED" };
+function orderOf({ doors }: Run, side: Side, kind: PaymentKind): PaymentOrder {
+  return { doors: doors[side], card: kinds[kind], status: "SUCCEEDED" };
 }
 
-async function countOne(
-  site: PaymentSite,
-  load: Child,
-  { kind, payments }: { kind: PaymentKind; payments: number },
-): Promise<Passed> {
-  const order = orderOf(site, kind);
-  await submitMany(load, order, payments);
-  await load.ask("prepare", { ...order, count: payments });
-  const { roundTrips, commits } = await site.count(() => load.ask("submit", order));
-  return { roundTrips: roundTrips / payments, commits: commits / payments };
+/** Counts payments one after the other; the notifications of SANDBOX_B, which may come at any time, apart. */
+async function countAll(run: Run, side: Side): Promise<Counted> {
+  const { site, load, options } = run;
+  const count = async (work: () => Promise<unknown>) => perPayment(await site.count(work), side, options.samples);
+  const prepare = (kind: PaymentKind) => load.ask("prepare", { ...orderOf(run, side, kind), count: options.samples });
+  const submit = (kind: PaymentKind) => load.ask("submit", orderOf(run, side, kind));
+  for (const kind of ["failover", "approved"] as const) await submitMany(run, orderOf(run, side, kind));
+  const created = await count(() => prepare("approved"));
+  const approved = await count(() => submit("approved"));
+  await prepare("failover");
+  await askSandbox(site, "hold");
+  const failover = await count(() => submit("failover"));
+  const notifications = await count(() => askSandbox(site, "release"));
+  return { created, approved, failover, notifications };
 }
 
-async function submitMany(load: Child, order: PaymentOrder, count: number): Promise<readonly number[]> {
+function perPayment(passed: Counts, side: Side, payments: number): Counts {
+  const isOfSide = (name: string) => name.startsWith(peerPrefix) === (side === "peer");
+  const counts = Object.entries(passed).filter(([name]) => isOfSide(name));
+  return Object.fromEntries(
+    counts.map(([name, { roundTrips, commits }]) => [
+      name,
+      { roundTrips: roundTrips / payments, commits: commits / payments },
+    ]),
+  );
+}
+
+async function askSandbox({ sandboxOrigin }: PaymentSite, what: "hold" | "release"): Promise<void> {
+  const body = JSON.stringify({ operation: "b.notification" });
+  const answer = await fetch(`${sandboxOrigin}/admin/${what}`, { method: "POST", body });
+  if (!answer.ok) throw new Error(`the sandbox refused to ${what} notifications (${answer.status})`);
+}
+
+async function submitMany({ load, options }: Run, order: PaymentOrder, count = options.samples): Promise<number[]> {
   await load.ask("prepare", { ...order, count });
   const { latenciesMs, failures } = await load.ask<Submitted>("submit", order);
   if (failures > 0) throw new Error(`${failures} of ${count} payments did not end as ${order.status}`);
-  return latenciesMs;
+  return [...latenciesMs];
+}
+
+// A worker sends a thousand in a second.
+const webhooksWithinMs = 60_000;
+
+/** Makes whole payments of many customers at one side, and waits for their webhooks. */
+async function payTurn({ site, load, doors, options }: Run, side: Side, seconds: number): Promise<PaidTurn> {
+  await site.receiver.ask("begin");
+  const before = site.cpuMs();
+  const paid = await payManyAtOnce(site, load, { ...options, seconds, doors: doors[side] });
+  await Promise.race([site.receiver.ask("waitForCount", paid.payments), failAfter(webhooksWithinMs)]);
+  return { ...paid, cpuMs: cpuOfOne(before, site.cpuMs(), paid) };
+}
+
+async function failAfter(ms: number): Promise<never> {
+  await pause(ms, undefined, { ref: false });
+  throw new Error(`the webhooks of a round did not arrive within ${ms} ms`);
 }
 
 /** Makes whole payments with this many concurrent customers. Throws if one failed. */
 export async function payManyAtOnce(
   site: PaymentSite,
   load: Child,
-  { seconds, customers }: Pick<PaymentBenchOptions, "seconds" | "customers">,
+  options: Pick<PaymentBenchOptions, "seconds" | "customers"> & { readonly doors: SiteDoors },
 ): Promise<Paid> {
+  const { seconds, customers, doors } = options;
   const end = new AbortController();
   const emptying = emptyMerchantCount(site, end.signal);
-  const order = { ...orderOf(site, "approved"), seconds, atOnce: customers };
-  const paid = await load.ask<Paid>("pay", order).finally(() => end.abort());
+  const order: PaymentOrder = { doors, card: kinds.approved, status: "SUCCEEDED" };
+  const paid = await load.ask<Paid>("pay", { ...order, seconds, atOnce: customers }).finally(() => end.abort());
   await emptying;
   if (paid.failures > 0) throw new Error(`${paid.failures} of ${paid.payments} payments failed`);
   return paid;
@@ -143,25 +228,49 @@ export async function forgetCards({ ownerUrl }: PaymentSite): Promise<void> {
 }
 
 /** Plays by turns, so that other load on the machine affects all of them. */
-async function playOneByOne(
-  site: PaymentSite,
-  load: Child,
-  { rounds, samples }: PaymentBenchOptions,
-  onStep: (step: string) => void,
-): Promise<PaymentRound[]> {
-  const committer = await openCommitter(site.ownerUrl);
+async function playOneByOne(run: Run, onStep: (step: string) => void): Promise<PaymentRound[]> {
+  const { rounds, samples } = run.options;
+  const committer = await openCommitter(run.site.ownerUrl);
   const played: PaymentRound[] = [];
   try {
     for (let round = 0; round < rounds; round++) {
       onStep(`one at a time: ${round} of ${rounds} rounds played`);
-      played.push({
-        approved: await submitMany(load, orderOf(site, "approved"), samples),
-        commit: await timeCommits(committer, samples),
-        failover: await submitMany(load, orderOf(site, "failover"), samples),
-      });
+      await forgetCards(run.site);
+      const submit = (kind: PaymentKind) => bySide(round, (side) => submitMany(run, orderOf(run, side, kind)));
+      const approved = await submit("approved");
+      const commit = await timeCommits(committer, samples);
+      const failover = await submit("failover");
+      const of = (side: Side) => ({ approved: approved[side], failover: failover[side] });
+      played.push({ commit, ours: of("ours"), peer: of("peer") });
     }
   } finally {
     await committer.end();
+  }
+  return played;
+}
+
+// Enough for a median beside the submission after the quiet time.
+const busyOfSample = 10;
+
+/** Submits after a quiet time in which nothing is paid, and then at once again and again; first one side, then the other. */
+async function playQuiet(run: Run, onStep: (step: string) => void): Promise<BySide<QuietSample>[]> {
+  const { site, load, options } = run;
+  const played: BySide<QuietSample>[] = [];
+  for (let sample = 0; sample < options.quietSamples; sample++) {
+    onStep(`after ${options.quietSeconds} quiet seconds: ${sample} of ${options.quietSamples} samples taken`);
+    await forgetCards(site);
+    for (const side of sidesOf(sample)) {
+      await load.ask("prepare", { ...orderOf(run, side, "approved"), count: 1 + busyOfSample });
+    }
+    await pause(options.quietSeconds * 1_000);
+    played.push(
+      await bySide(sample, async (side) => {
+        const { latenciesMs, failures } = await load.ask<Submitted>("submit", orderOf(run, side, "approved"));
+        if (failures > 0) throw new Error(`${failures} payments after a quiet time did not succeed`);
+        const [quietMs, ...busyMs] = latenciesMs;
+        return { quietMs: quietMs!, busyMs };
+      }),
+    );
   }
   return played;
 }

@@ -14,64 +14,107 @@ export type Paid = { readonly payments: number; readonly failures: number; reado
 
 type Prepared = { readonly sessionId: string; readonly clientSecret: string; readonly token: string };
 
-// The vault lets an address tokenize 60 cards a minute: enough addresses for 500 payments a second.
-const agents = Array.from({ length: 500 }, (_, index) => {
-  const localAddress = `127.0.${1 + Math.floor(index / 250)}.${1 + (index % 250)}`;
-  return new Agent({ localAddress });
-});
-let next = 0;
+// The vault lets an address tokenize 60 cards a minute, and these addresses stand for as many customers as pay.
+const cardsOfAddress = 50;
+const addresses = Array.from(
+  { length: 500 },
+  (_, index) => `127.0.${1 + Math.floor(index / 250)}.${1 + (index % 250)}`,
+);
+// Longer than a server keeps a connection: its own time, which it announces, is the shorter one.
+const keepAliveTimeout = 600_000;
+const shop = new Agent({ keepAliveTimeout });
+let addressesUsed = 0;
+let orders = 0;
 
-async function post(url: string, bearer: string, body: object): Promise<Record<string, unknown>> {
+/** A customer, whose connections to the API and to the vault stay open from payment to payment. */
+class Customer {
+  readonly checkout = new Agent({ keepAliveTimeout });
+  #vault: Agent | undefined;
+  #cards = 0;
+
+  /** Returns the connections to the vault; they come from another address when this one has had its share of cards. */
+  vault(): Agent {
+    if (this.#vault === undefined || this.#cards === cardsOfAddress) {
+      void this.#vault?.close();
+      const localAddress = addresses[addressesUsed++ % addresses.length]!;
+      this.#vault = new Agent({ keepAliveTimeout, connect: { localAddress } });
+      this.#cards = 0;
+    }
+    this.#cards += 1;
+    return this.#vault;
+  }
+}
+
+const customers: Customer[] = [];
+
+function customerOf(number: number): Customer {
+  customers[number] ??= new Customer();
+  return customers[number];
+}
+
+type Post = { readonly dispatcher: Agent; readonly bearer: string; readonly body: object; readonly key?: string };
+
+async function post(url: string, { dispatcher, bearer, body, key }: Post): Promise<Record<string, unknown>> {
   const response = await request(url.replace("//localhost:", "//127.0.0.1:"), {
     method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${bearer}` },
+    headers: {
+      "content-type": "application/json",
+      authorization: `Bearer ${bearer}`,
+      ...(key !== undefined && { "idempotency-key": key }),
+    },
     body: JSON.stringify(body),
-    dispatcher: agents[next++ % agents.length]!,
+    dispatcher,
   });
   const text = await response.body.text();
   if (response.statusCode >= 300) throw new Error(`${response.statusCode} from ${url}: ${text}`);
   return JSON.parse(text) as Record<string, unknown>;
 }
 
-async function prepare({ doors, card }: PaymentOrder, createdMs: number[] = []): Promise<Prepared> {
+async function prepare(customer: Customer, { doors, card }: PaymentOrder, createdMs: number[] = []): Promise<Prepared> {
   const { apiOrigin, vaultOrigin, secretKey } = doors;
-  const wanted = { amountMinor: 4_900, currency: "EUR", orderRef: `bench-${process.pid}-${next}` };
+  const orderRef = `bench-${process.pid}-${orders++}`;
+  const body = { amountMinor: 4_900, currency: "EUR", orderRef };
   const startedAt = performance.now();
-  const session = await post(`${apiOrigin}/api/v1/payment-sessions`, secretKey, wanted);
+  const url = `${apiOrigin}/api/v1/payment-sessions`;
+  const session = await post(url, { dispatcher: shop, bearer: secretKey, body, key: orderRef });
   createdMs.push(performance.now() - startedAt);
-  const { sdkAuthorization } = session.vault as { sdkAuthorization: string };
+  const { sdkAuthorization: bearer } = session.vault as { sdkAuthorization: string };
   const details = { number: card, expMonth: 4, expYear: new Date().getUTCFullYear() + 3, cvc: "123" };
-  const { token } = await post(`${vaultOrigin}/tokens`, sdkAuthorization, details);
+  const { token } = await post(`${vaultOrigin}/tokens`, { dispatcher: customer.vault(), bearer, body: details });
   return { sessionId: String(session.sessionId), clientSecret: String(session.clientSecret), token: String(token) };
 }
 
-async function submit({ doors }: PaymentOrder, { sessionId, clientSecret, token }: Prepared): Promise<string> {
+async function submit(customer: Customer, { doors }: PaymentOrder, prepared: Prepared): Promise<string> {
+  const { sessionId, clientSecret: bearer, token: vaultToken } = prepared;
   const url = `${doors.apiOrigin}/payments.v1.CheckoutService/SubmitPayment`;
-  const { checkout } = await post(url, clientSecret, { sessionId, vaultToken: token });
+  const { checkout } = await post(url, { dispatcher: customer.checkout, bearer, body: { sessionId, vaultToken } });
   return String((checkout as { status?: string }).status);
 }
 
-let prepared: Prepared[] = [];
+// By the address of the API, so that both sides can have theirs at the same time.
+const preparedAt = new Map<string, Prepared[]>();
 
 answerParent({
   /**
    * Creates sessions with their cards, ready to be submitted; returns the duration of each creation, in milliseconds.
    */
   prepare: async ({ count, ...order }: PaymentOrder & { count: number }): Promise<readonly number[]> => {
-    prepared = [];
     const createdMs: number[] = [];
-    for (let number = 0; number < count; number++) prepared.push(await prepare(order, createdMs));
+    const prepared: Prepared[] = [];
+    for (let number = 0; number < count; number++) prepared.push(await prepare(customerOf(0), order, createdMs));
+    preparedAt.set(order.doors.apiOrigin, prepared);
     return createdMs;
   },
   /** Makes one whole payment; returns its status. */
-  payOnce: async (order: PaymentOrder): Promise<string> => submit(order, await prepare(order)),
+  payOnce: async (order: PaymentOrder): Promise<string> =>
+    submit(customerOf(0), order, await prepare(customerOf(0), order)),
   /** Submits the prepared sessions, one after the other. */
   submit: async (order: PaymentOrder): Promise<Submitted> => {
     const latenciesMs: number[] = [];
     let failures = 0;
-    for (const one of prepared) {
+    for (const one of preparedAt.get(order.doors.apiOrigin) ?? []) {
       const startedAt = performance.now();
-      const status = await submit(order, one);
+      const status = await submit(customerOf(0), order, one);
       latenciesMs.push(performance.now() - startedAt);
       if (status !== order.status) failures += 1;
     }
@@ -83,14 +126,14 @@ answerParent({
     const end = startedAt + seconds * 1_000;
     let payments = 0;
     let failures = 0;
-    const customer = async () => {
+    const pay = async (customer: Customer) => {
       while (performance.now() < end) {
-        const status = await submit(order, await prepare(order));
+        const status = await submit(customer, order, await prepare(customer, order));
         payments += 1;
         if (status !== order.status) failures += 1;
       }
     };
-    await Promise.all(Array.from({ length: atOnce }, customer));
+    await Promise.all(Array.from({ length: atOnce }, (_, number) => pay(customerOf(number))));
     return { payments, failures, elapsedMs: performance.now() - startedAt };
   },
 });

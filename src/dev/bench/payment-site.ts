@@ -2,9 +2,11 @@
  * The harness of payment benchmarks: durable PostgreSQL, NATS, every role as a process, one merchant, and its webhook
  * receiver.
  */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { prepareDatabases } from "../../demo/databases.ts";
 import { addressesFrom, type DemoAddresses } from "../../demo/ports.ts";
 import { startPrivateNats } from "../../demo/private-nats.ts";
@@ -25,9 +27,21 @@ export type SiteRole = "sandbox" | "vault" | "edge" | "worker";
 /** The addresses and the key for its customers and its shop. */
 export type SiteDoors = { readonly apiOrigin: string; readonly vaultOrigin: string; readonly secretKey: string };
 
+/** The memory of a process in MiB: its peak, and when it had started and done nothing yet. */
+export type Memory = { readonly peak: number; readonly idle: number };
+
+// Notifications and forgotten cards follow a payment within some milliseconds.
+const quietMs = 300;
+const looksMax = 10;
+
 /** Close it at the end of the run, which removes everything. */
 export class PaymentSite {
   doors!: SiteDoors;
+  /** The origin of the sandbox gateways, and the address of the merchant's webhooks. */
+  sandboxOrigin = "";
+  webhookUrl = "";
+  /** The process that receives them. */
+  receiver!: Child;
   /** The address of its database server, as the owner. */
   ownerUrl = "";
   /** The data folder of that server. */
@@ -38,6 +52,7 @@ export class PaymentSite {
   readonly folder: string;
   readonly #roles = new Map<SiteRole, RoleProcess>();
   readonly #others = new Map<string, { readonly pid: number }>();
+  readonly #idleMegabytes = new Map<string, number>();
   #serverPid = 0;
   readonly #stack = new AsyncDisposableStack();
 
@@ -65,26 +80,49 @@ export class PaymentSite {
   async start(role: SiteRole, how: { counted?: boolean; nodeOptions?: readonly string[] } = {}): Promise<void> {
     const { counted = false, nodeOptions = [] } = how;
     await this.#roles.get(role)?.close();
-    const through = counted ? { SWITCHYARD_TEST_DATABASE_URL: await this.#gatedUrl() } : {};
+    const variable = role === "vault" ? "SWITCHYARD_VAULT_DATABASE_URL" : "SWITCHYARD_TEST_DATABASE_URL";
+    const through = counted ? { [variable]: await this.gatedUrl(role, this.#variables[variable]!) } : {};
     const variables = { ...this.#variables, ...through };
     const logFile = join(this.folder, `${role}.log`);
-    this.#roles.set(role, await startRole(role, { variables, logFile, nodeOptions }));
+    const started = await startRole(role, { variables, logFile, nodeOptions });
+    this.#roles.set(role, started);
+    this.#idleMegabytes.set(role, megabytesOf(started.pid, "VmRSS"));
   }
 
-  /** Counts what the counted role sends to its database during `work`. */
-  async count(work: () => Promise<unknown>): Promise<Passed> {
+  /** Includes another process in the readings of CPU and memory; it is idle now. */
+  measure(name: string, process: { readonly pid: number }): void {
+    this.#others.set(name, process);
+    this.#idleMegabytes.set(name, megabytesOf(process.pid, "VmRSS"));
+  }
+
+  /** Returns the address at which the gate counts, under this name, what is sent to a database. */
+  async gatedUrl(name: string, databaseUrl: string): Promise<string> {
+    const url = new URL(databaseUrl);
+    const port = await this.#gate.ask<number>("listen", { name, host: url.hostname, port: Number(url.port) });
+    return Object.assign(url, { hostname: "127.0.0.1", port: String(port) }).href;
+  }
+
+  /** Counts what each counted process sends to its database during `work`, and behind it until nothing more is sent. */
+  async count(work: () => Promise<unknown>): Promise<Readonly<Record<string, Passed>>> {
     await this.#gate.ask("begin");
     await work();
-    return this.#gate.ask<Passed>("passed");
+    let passed = await this.#gate.ask<Readonly<Record<string, Passed>>>("passed");
+    for (let before = "", looks = 0; before !== JSON.stringify(passed) && looks < looksMax; looks++) {
+      before = JSON.stringify(passed);
+      await pause(quietMs);
+      passed = await this.#gate.ask("passed");
+    }
+    return passed;
   }
 
-  /** Returns the peak memory of each role so far, in MiB (proc_pid_status(5), VmHWM). */
-  async peakMegabytes(): Promise<Readonly<Record<string, number>>> {
-    const figures = [...this.#roles].map(async ([role, { pid }]): Promise<[string, number]> => {
-      const status = await readFile(`/proc/${pid}/status`, "utf8");
-      return [role, Math.round(Number(/^VmHWM:\s+(\d+) kB/m.exec(status)![1]) / 1_024)];
-    });
-    return Object.fromEntries(await Promise.all(figures));
+  /** Returns the memory of every measured process: its peak so far, and what it had when it started, in MiB. */
+  memory(): Readonly<Record<string, Memory>> {
+    const pids = new Map([...this.#others, ...this.#roles].map(([name, { pid }]) => [name, pid] as const));
+    const figures = [...this.#idleMegabytes].map(([name, idle]): [string, Memory] => [
+      name,
+      { peak: megabytesOf(pids.get(name)!, "VmHWM"), idle },
+    ]);
+    return Object.fromEntries(figures);
   }
 
   /** Returns the CPU time so far, in milliseconds, of every process that takes part; empty if it is not available. */
@@ -125,19 +163,21 @@ export class PaymentSite {
     await this.start("sandbox");
     await this.start("vault");
     await this.start("edge");
-    const webhookUrl = `${await this.startChild("webhook-receiver.ts").ask<string>("listen")}/webhooks`;
+    this.receiver = this.startChild("webhook-receiver.ts");
+    this.webhookUrl = `${await this.receiver.ask<string>("listen")}/webhooks`;
     // The seed needs both environments; the roles serve one.
     const variables = { ...this.#variables, SWITCHYARD_ENVIRONMENTS: "test,live" };
-    const { secretKey } = await seedSite({ variables, addresses, stateFolder: this.folder }, webhookUrl);
+    const { secretKey } = await seedSite({ variables, addresses, stateFolder: this.folder }, this.webhookUrl);
     const { apiOrigin, vaultOrigin } = addresses;
+    this.sandboxOrigin = addresses.sandboxOrigin;
     this.doors = { apiOrigin, vaultOrigin, secretKey };
   }
+}
 
-  async #gatedUrl(): Promise<string> {
-    const url = new URL(this.#variables.SWITCHYARD_TEST_DATABASE_URL!);
-    const port = await this.#gate.ask<number>("listen", { host: url.hostname, port: Number(url.port) });
-    return Object.assign(url, { hostname: "127.0.0.1", port: String(port) }).href;
-  }
+/** Reads a line of proc_pid_status(5) in MiB. */
+function megabytesOf(pid: number, line: "VmHWM" | "VmRSS"): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Math.round(Number(new RegExp(`^${line}:\\s+(\\d+) kB`, "m").exec(status)![1]) / 1_024);
 }
 
 function variablesOf(

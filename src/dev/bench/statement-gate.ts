@@ -1,28 +1,77 @@
 /**
- * Forwards between a process and PostgreSQL and counts the traffic, in a separate process. Slows both down a little.
+ * Forwards between processes and PostgreSQL and counts the traffic of each, in a separate process. Slows them down a
+ * little.
  */
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { answerParent } from "../testing/child-process.ts";
 
-/** Counts since the last `begin`. A turn is everything sent before the next answer: one round trip. */
+/**
+ * Counts since the last `begin`. A turn is everything sent before the next answer: one round trip. A commit is a COMMIT,
+ * or a statement outside a transaction that changes rows.
+ */
 export type Passed = { readonly roundTrips: number; readonly commits: number };
 
-// A simple query of exactly this text, as the frame is on the wire (PostgreSQL 18, 54.7 "Message Formats": type,
-// length, text, zero).
-const commitFrame = Buffer.from("Q\0\0\0\x0bCOMMIT\0", "latin1");
+type Counts = { roundTrips: number; commits: number };
 
-let roundTrips = 0;
-let commits = 0;
+// The types of frames and their fields: PostgreSQL 18, 54.7 "Message Formats".
+const frameTypes = { query: 0x51, parse: 0x50, bind: 0x42 };
+const changes = /\b(INSERT\s+INTO|DELETE\s+FROM|UPDATE\s+[\w."]+(\s+(AS\s+)?\w+)?\s+SET)\b/i;
 
-function join(client: Socket, target: { host: string; port: number }): void {
+const countsByName = new Map<string, Counts>();
+
+/** Reads what one connection sends, and counts its commits. */
+class FrameReader {
+  readonly #counts: Counts;
+  #rest: Buffer = Buffer.alloc(0);
+  #hasStarted = false;
+  #isInTransaction = false;
+  readonly #texts = new Map<string, string>();
+
+  constructor(counts: Counts) {
+    this.#counts = counts;
+  }
+
+  read(bytes: Buffer): void {
+    this.#rest = Buffer.concat([this.#rest, bytes]);
+    for (;;) {
+      // The first frame of a connection has no type.
+      const typeBytes = this.#hasStarted ? 1 : 0;
+      if (this.#rest.length < typeBytes + 4) return;
+      const end = typeBytes + this.#rest.readInt32BE(typeBytes);
+      if (this.#rest.length < end) return;
+      if (this.#hasStarted) this.#readFrame(this.#rest[0]!, this.#rest.subarray(5, end));
+      this.#hasStarted = true;
+      this.#rest = this.#rest.subarray(end);
+    }
+  }
+
+  #readFrame(type: number, body: Buffer): void {
+    const [first = "", second = ""] = body.toString("latin1").split("\0", 2);
+    if (type === frameTypes.query) this.#run(first);
+    if (type === frameTypes.parse) this.#texts.set(first, second);
+    if (type === frameTypes.bind) this.#run(this.#texts.get(second) ?? "");
+  }
+
+  #run(text: string): void {
+    if (/^\s*BEGIN/i.test(text)) this.#isInTransaction = true;
+    else if (/^\s*ROLLBACK/i.test(text)) this.#isInTransaction = false;
+    else if (/^\s*COMMIT/i.test(text)) {
+      this.#isInTransaction = false;
+      this.#counts.commits += 1;
+    } else if (!this.#isInTransaction && changes.test(text)) this.#counts.commits += 1;
+  }
+}
+
+function join(client: Socket, target: { host: string; port: number }, counts: Counts): void {
   const server = connect(target);
+  const reader = new FrameReader(counts);
   let isAnswered = true;
   client.setNoDelay(true);
   server.setNoDelay(true);
   client.on("data", (bytes: Buffer) => {
-    if (isAnswered) roundTrips += 1;
+    if (isAnswered) counts.roundTrips += 1;
     isAnswered = false;
-    for (let at = bytes.indexOf(commitFrame); at >= 0; at = bytes.indexOf(commitFrame, at + 1)) commits += 1;
+    reader.read(bytes);
     server.write(bytes);
   });
   server.on("data", (bytes: Buffer) => {
@@ -39,15 +88,17 @@ function join(client: Socket, target: { host: string; port: number }): void {
 }
 
 answerParent({
-  listen: (target: { host: string; port: number }) =>
+  /** Opens a door of its own for each process, by the name under which it is counted. */
+  listen: ({ name, ...target }: { name: string; host: string; port: number }) =>
     new Promise((resolve) => {
-      const gate = createServer((client) => join(client, target));
+      const counts = { roundTrips: 0, commits: 0 };
+      countsByName.set(name, counts);
+      const gate = createServer((client) => join(client, target, counts));
       gate.listen(0, "127.0.0.1", () => resolve((gate.address() as AddressInfo).port));
     }),
   begin: () => {
-    roundTrips = 0;
-    commits = 0;
+    for (const counts of countsByName.values()) Object.assign(counts, { roundTrips: 0, commits: 0 });
     return null;
   },
-  passed: (): Passed => ({ roundTrips, commits }),
+  passed: (): Readonly<Record<string, Passed>> => Object.fromEntries(countsByName),
 });

@@ -46,8 +46,8 @@ async function playPayments({ effort }: PartOrder, report: (step: string) => voi
   const { linesOfPayments, reportPayments } = await import("../payment-report.ts");
   const options =
     effort === "quick"
-      ? { rounds: 1, samples: 3, seconds: 0.5, customers: 2 }
-      : { rounds: 5, samples: 60, seconds: 8, customers: 32 };
+      ? { rounds: 1, samples: 3, seconds: 0.5, warmUpSeconds: 0.5, customers: 2, quietSamples: 1, quietSeconds: 1 }
+      : { rounds: 7, samples: 60, seconds: 8, warmUpSeconds: 20, customers: 32, quietSamples: 5, quietSeconds: 60 };
   const nats = await natsVersion();
   const result = await runPaymentBench(options, report);
   return {

@@ -1,0 +1,14 @@
+/** The messages between the straight service and its vault. */
+import type { CardSummary } from "../../../../vault/card.ts";
+import type { GatewayAccount, GatewayRequest } from "./gateways.ts";
+
+/** An authorization that the service asks for. */
+export type ForwardBody = {
+  readonly sessionId: string;
+  readonly token: string;
+  readonly gateway: GatewayAccount["gateway"];
+  readonly request: GatewayRequest;
+};
+
+/** The gateway's answer without the card's number, and the part of the card that may be shown. */
+export type ForwardAnswer = CardSummary & { readonly status: number; readonly body: string };

@@ -1,0 +1,121 @@
+/**
+ * The straight payment: service, vault and webhook worker written by hand, with the durability of ours and without its
+ * walls. It shares PostgreSQL, the sandbox gateways and the webhook receiver with ours.
+ */
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { Client } from "pg";
+import { v7 } from "uuid";
+import { nodeFlags } from "../../../../demo/roles.ts";
+import { sha256 } from "../../../../platform/secrets.ts";
+import { Child } from "../../../testing/child-process.ts";
+import { freePortRange } from "../../../testing/free-port-range.ts";
+import type { PaymentSite, SiteDoors } from "../../payment-site.ts";
+import type { GatewayAccount } from "./gateways.ts";
+import type { ServiceOptions } from "./service-process.ts";
+import { createTables } from "./tables.ts";
+import type { VaultOptions } from "./vault-process.ts";
+
+/** Begins the names of its processes among those of a site. */
+export const peerPrefix = "peer ";
+
+const straightProcesses = ["service", "vault", "worker"] as const;
+type StraightProcess = (typeof straightProcesses)[number];
+
+const database = "straight";
+const account = "test_straight";
+const accounts: readonly GatewayAccount[] = [
+  { gateway: "SANDBOX_A", account },
+  { gateway: "SANDBOX_B", account },
+];
+
+/** The peer beside a site. Close it before the site. */
+export class StraightPeer {
+  readonly doors: SiteDoors;
+  readonly #site: PaymentSite;
+  readonly #options: Omit<ServiceOptions & VaultOptions, "port" | "databaseUrl">;
+  readonly #ports: { readonly service: number; readonly vault: number };
+  readonly #children = new Map<StraightProcess, Child>();
+
+  private constructor(site: PaymentSite, firstPort: number) {
+    this.#site = site;
+    this.#ports = { service: firstPort, vault: firstPort + 1 };
+    const key = () => randomBytes(32).toString("hex");
+    const vaultOrigin = `http://127.0.0.1:${firstPort + 1}`;
+    this.doors = { apiOrigin: `http://127.0.0.1:${firstPort}`, vaultOrigin, secretKey: `straight_sk_${key()}` };
+    this.#options = {
+      ...{ accounts, vaultOrigin, sandboxOrigin: site.sandboxOrigin, notificationKey: key(), clientKey: key() },
+      ...{ grantKey: key(), serviceKey: key(), sealingKey: randomBytes(32).toString("base64") },
+    };
+  }
+
+  /** Creates its database with one merchant, and starts its processes. */
+  static async open(site: PaymentSite): Promise<StraightPeer> {
+    const peer = new StraightPeer(site, await freePortRange(2));
+    await peer.#createDatabase();
+    await peer.#receiveNotifications();
+    await peer.start();
+    return peer;
+  }
+
+  /**
+   * Starts or restarts its processes. If they are counted, the statements of service and vault pass the gate, which costs
+   * some time; those of the worker, which also polls, do not.
+   */
+  async start({ counted = false } = {}): Promise<void> {
+    await this.close();
+    for (const name of straightProcesses) {
+      const url = urlOf(this.#site, database);
+      const databaseUrl = counted && name !== "worker" ? await this.#site.gatedUrl(`${peerPrefix}${name}`, url) : url;
+      const child = Child.start(join(import.meta.dirname, `${name}-process.ts`), {}, nodeFlags);
+      this.#children.set(name, child);
+      const port = name === "worker" ? 0 : this.#ports[name];
+      await child.ask("start", { ...this.#options, databaseUrl, port });
+      this.#site.measure(`${peerPrefix}${name}`, child);
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const child of [...this.#children.values()].toReversed()) await child.close();
+    this.#children.clear();
+  }
+
+  async #createDatabase(): Promise<void> {
+    await withClient(this.#site.ownerUrl, (client) => client.query(`CREATE DATABASE ${database}`));
+    await withClient(urlOf(this.#site, database), async (client) => {
+      await client.query(createTables);
+      const merchantId = v7();
+      const secret = randomBytes(32).toString("base64");
+      await client.query("INSERT INTO api_key VALUES ($1, $2)", [sha256(this.doors.secretKey), merchantId]);
+      await client.query("INSERT INTO endpoint VALUES ($1, $2, $3)", [merchantId, this.#site.webhookUrl, secret]);
+    });
+  }
+
+  async #receiveNotifications(): Promise<void> {
+    const settings = {
+      account,
+      notificationUrl: `${this.doors.apiOrigin}/notifications`,
+      hmacKey: this.#options.notificationKey,
+    };
+    const answer = await fetch(`${this.#site.sandboxOrigin}/admin/accounts`, {
+      method: "PUT",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(settings),
+    });
+    if (!answer.ok) throw new Error(`the sandbox did not accept the peer's notification address (${answer.status})`);
+  }
+}
+
+function urlOf({ ownerUrl }: PaymentSite, name: string): string {
+  return Object.assign(new URL(ownerUrl), { pathname: `/${name}` }).href;
+}
+
+async function withClient(url: string, work: (client: Client) => Promise<unknown>): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
