@@ -1,5 +1,7 @@
 /** `switchyard demo`: runs the whole product on this machine until Ctrl-C. */
-import { resolve } from "node:path";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { exitSoon } from "../platform/process-end.ts";
 import { stopRequested } from "./stop-requested.ts";
@@ -7,6 +9,7 @@ import { stopRequested } from "./stop-requested.ts";
 type DemoCommandOptions = {
   readonly port: number;
   readonly state: string;
+  readonly temporary?: boolean;
   readonly postgres?: string;
   readonly nats?: string;
   readonly demoTraffic?: string;
@@ -18,6 +21,9 @@ export function demoCommand(): Command {
     .description("run everything on this machine: databases, NATS, sandbox gateways and a demo shop")
     .option("--port <port>", "first of eleven consecutive ports on loopback", parsePort, 4400)
     .option("--state <folder>", "folder for data and secrets", ".switchyard")
+    .addOption(
+      new Option("--temporary", "use a new folder instead, and remove it with all data at the stop").conflicts("state"),
+    )
     .option(
       "--postgres <url>",
       "use this PostgreSQL (a role that may create databases and roles) instead of a private one",
@@ -32,14 +38,17 @@ export function demoCommand(): Command {
         .argParser(parseSeed),
     )
     .addHelpText("after", "\nExamples:\n  npm start -- --port 5000\n  npm start -- --demo-traffic")
-    .action(async ({ demoTraffic, ...options }: DemoCommandOptions) => {
+    .action(async ({ demoTraffic, temporary: isTemporary = false, ...options }: DemoCommandOptions) => {
       const { startDemo } = await import("../demo/demo.ts");
       const stop = stopRequested();
-      const demo = await startDemo({ ...options, state: resolve(options.state), traffic: demoTraffic });
+      const state = isTemporary ? mkdtempSync(join(tmpdir(), "switchyard-demo-")) : resolve(options.state);
+      const demo = await startDemo({ ...options, state, isTemporary, traffic: demoTraffic });
       await stop;
       console.log("\nStopping …");
       await demo.close();
-      console.log("Stopped. The data is kept; `npm start` uses it again.");
+      console.log(
+        isTemporary ? "Stopped, and removed all data." : "Stopped. The data is kept; `npm start` uses it again.",
+      );
       exitSoon(0);
     });
 }

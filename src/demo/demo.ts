@@ -3,6 +3,7 @@
  * order.
  */
 import { mkdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Role } from "../config/checked-config.ts";
 import { readConfig } from "../config/config.ts";
@@ -17,6 +18,7 @@ import { type DemoFile, writeDemoFile, writeSettingsFile } from "./demo-file.ts"
 import { type DemoMerchants, prepareMerchants } from "./demo-merchants.ts";
 import { parseGivenAddress, requireGivenServers } from "./given-servers.ts";
 import { addressesFrom, type DemoAddresses, requireFreePorts } from "./ports.ts";
+import { removePostgresHome } from "./postgres-home.ts";
 import { startPrivateNats } from "./private-nats.ts";
 import { startPrivatePostgres } from "./private-postgres.ts";
 import { Progress } from "./progress.ts";
@@ -30,6 +32,8 @@ import { whyNoTraffic } from "./whether-traffic.ts";
 export type DemoOptions = {
   readonly port: number;
   readonly state: string;
+  /** True if the stop removes the state folder with all data. */
+  readonly isTemporary?: boolean | undefined;
   readonly postgres?: string | undefined;
   readonly nats?: string | undefined;
   /** False only for tests that do not need the dashboard; it runs by default. */
@@ -78,6 +82,7 @@ async function startParts(
 ): Promise<Started> {
   const addresses = addressesFrom(options.port);
   mkdirSync(options.state, { recursive: true, mode: 0o700 });
+  if (options.isTemporary) undo.push(() => removeState(options.state));
   await requireFreePorts(addresses.ports);
   const servers = await progress.step("PostgreSQL and NATS", () => startServers(options, undo));
   const variables = roleVariables(options.state, addresses, servers);
@@ -125,6 +130,11 @@ async function startParts(
     await addTraffic(progress, { file, seed: options.traffic, ownerUrl });
   }
   return { file, run };
+}
+
+async function removeState(state: string): Promise<void> {
+  await removePostgresHome(state);
+  await rm(state, { recursive: true, force: true });
 }
 
 /** Makes a week of payments, or prints the reason not to. */

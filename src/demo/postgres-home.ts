@@ -6,7 +6,7 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chown, mkdir, realpath, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { CannotStart } from "./detached-server.ts";
@@ -38,7 +38,7 @@ export async function preparePostgresHome(options: { stateFolder: string; dataNa
     return { binFolder: join(packaged, "bin"), dataFolder: join(stateFolder, options.dataName), runAs: undefined };
   }
   const runAs = await systemUserIds();
-  const serverHome = join(systemStateFolder, createHash("sha256").update(stateFolder).digest("hex").slice(0, 12));
+  const serverHome = serverHomeOf(stateFolder);
   await mkdir(serverHome, { recursive: true, mode: 0o755 });
   await writeFile(
     join(serverHome, "README"),
@@ -49,6 +49,21 @@ export async function preparePostgresHome(options: { stateFolder: string; dataNa
   await mkdir(dataParent, { recursive: true });
   await chown(dataParent, runAs.uid, runAs.gid);
   return { binFolder: join(installed, "bin"), dataFolder: join(dataParent, options.dataName), runAs };
+}
+
+/**
+ * Removes what `preparePostgresHome` has created outside of the state folder, and all data of its servers, which must
+ * have stopped: 60 MiB of binaries that nothing else would ever remove. Only root has any.
+ */
+export async function removePostgresHome(stateFolder: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  // The state folder itself may be gone already.
+  const place = await realpath(stateFolder).catch(() => resolve(stateFolder));
+  await rm(serverHomeOf(place), { recursive: true, force: true });
+}
+
+function serverHomeOf(stateFolder: string): string {
+  return join(systemStateFolder, createHash("sha256").update(stateFolder).digest("hex").slice(0, 12));
 }
 
 function packagedBinaries(): string {

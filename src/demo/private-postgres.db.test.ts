@@ -1,9 +1,12 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { Client } from "pg";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { testStateFolder } from "../dev/testing/test-run.ts";
+import { removePostgresHome } from "./postgres-home.ts";
 import { startPrivatePostgres } from "./private-postgres.ts";
 import { isAlive, markOf } from "./process-mark.ts";
 import { loadRecord, saveRecord } from "./server-record.ts";
@@ -27,6 +30,20 @@ async function ask(url: string, sql: string): Promise<unknown> {
     await client.end();
   }
 }
+
+describe("removePostgresHome()", () => {
+  it("removes the binaries and the data that lie outside of the state folder", async () => {
+    const state = await mkdtemp(join(tmpdir(), "switchyard-home-test-"));
+    onTestFinished(() => rm(state, { recursive: true, force: true }));
+    const server = await startPrivatePostgres({ stateFolder: state, dataName: "postgres", forTests: true });
+    await server.stop();
+    // Beside the data of another user than root there is nothing of the server.
+    const readme = join(dirname(dirname(server.dataFolder)), "README");
+    expect(existsSync(readme)).toBe(process.getuid?.() === 0);
+    await removePostgresHome(state);
+    expect(existsSync(readme)).toBe(false);
+  });
+});
 
 describe("startPrivatePostgres()", () => {
   it("keeps data, port and password between starts", async () => {

@@ -6,6 +6,7 @@ import { Client, Pool } from "pg";
 import { generateKey, recordKey } from "../../accounts/api-keys.ts";
 import { openEnvironmentTo } from "../../accounts/issue-keys.ts";
 import { generateKeyFile } from "../../config/server-keys.ts";
+import { removePostgresHome } from "../../demo/postgres-home.ts";
 import { startPrivatePostgres } from "../../demo/private-postgres.ts";
 import { migrate } from "../../migrations/migrate.ts";
 import { provision } from "../../migrations/provision.ts";
@@ -42,6 +43,7 @@ export async function startHarness(): Promise<BenchHarness> {
   const server = await startPrivatePostgres({ stateFolder: folder, dataName: "postgres" });
   const close = async () => {
     await server.stop({ removeData: true });
+    await removePostgresHome(folder);
     await rm(folder, { recursive: true, force: true });
   };
   try {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { readDemoFile } from "../../demo/demo-file.ts";
 import { addressesFrom } from "../../demo/ports.ts";
+import { removePostgresHome } from "../../demo/postgres-home.ts";
 import { discardServer } from "../../demo/server-record.ts";
 import { Child } from "../testing/child-process.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
@@ -36,6 +37,7 @@ export async function measureStarts({ rounds }: { rounds: number }, report: (ste
       );
     } finally {
       await discardServer(join(state, "postgres.json"), "SIGINT");
+      await removePostgresHome(state);
       await rm(state, { recursive: true, force: true });
     }
   }

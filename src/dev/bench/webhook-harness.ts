@@ -5,6 +5,7 @@
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removePostgresHome } from "../../demo/postgres-home.ts";
 import { registerEndpoint } from "../../events/endpoints.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
@@ -23,6 +24,8 @@ const selectBackend = { name: "select_backend", text: "SELECT pg_backend_pid() A
 /** The folder for CPU profiles of workers; without it none are made, and workers are faster. */
 export type WebhookBedOptions = { readonly natsServers: 1 | 3; readonly profileFolder: string | undefined };
 
+type HarnessOptions = WebhookBedOptions & { readonly stateFolder: string };
+
 /** Close it at the end of the run, which removes everything. */
 export class WebhookHarness {
   readonly site: WebhookSite;
@@ -30,11 +33,13 @@ export class WebhookHarness {
   /** The origin of the receiver. */
   readonly origin: string;
   readonly #options: WebhookBedOptions;
+  readonly #stateFolder: string;
   readonly #workers: Child[] = [];
   readonly #others: Child[] = [];
 
-  private constructor(site: WebhookSite, receiver: Child, origin: string, options: WebhookBedOptions) {
+  private constructor(site: WebhookSite, receiver: Child, origin: string, options: HarnessOptions) {
     this.site = site;
+    this.#stateFolder = options.stateFolder;
     this.receiver = receiver;
     this.origin = origin;
     this.#options = options;
@@ -46,7 +51,7 @@ export class WebhookHarness {
     const firstPort = await freePortRange(webhookSitePorts);
     const site = await WebhookSite.open({ stateFolder, firstPort, natsServers: options.natsServers });
     const receiver = Child.start(join(import.meta.dirname, "webhook-receiver.ts"));
-    return new WebhookHarness(site, receiver, await receiver.ask<string>("listen"), options);
+    return new WebhookHarness(site, receiver, await receiver.ask<string>("listen"), { ...options, stateFolder });
   }
 
   /** Starts another process of the run, which ends with it. */
@@ -104,6 +109,7 @@ export class WebhookHarness {
   async close(): Promise<void> {
     await Promise.all([...this.#workers, ...this.#others, this.receiver].map((child) => child.close()));
     await this.site.close();
+    await removePostgresHome(this.#stateFolder);
   }
 
   #profiling(): string[] {

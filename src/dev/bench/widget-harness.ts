@@ -8,6 +8,7 @@ import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { type Demo, startDemo } from "../../demo/demo.ts";
 import { addressesFrom } from "../../demo/ports.ts";
+import { removePostgresHome } from "../../demo/postgres-home.ts";
 import { startPrivatePostgres } from "../../demo/private-postgres.ts";
 import { openGround, type TroubleGround } from "../e2e/trouble-runs.ts";
 import { launchBrowser } from "../testing/browser.ts";
@@ -24,7 +25,10 @@ export type WidgetHarness = TroubleGround & {
 /** Starts everything; takes some seconds. */
 export async function startWidgetHarness(): Promise<WidgetHarness> {
   const stateFolder = await mkdtemp(join(tmpdir(), "switchyard-widget-bench-"));
-  const undo: (() => Promise<unknown>)[] = [() => rm(stateFolder, { recursive: true, force: true })];
+  const undo: (() => Promise<unknown>)[] = [
+    () => rm(stateFolder, { recursive: true, force: true }),
+    () => removePostgresHome(stateFolder),
+  ];
   const close = async () => {
     for (const stop of undo.splice(0).toReversed()) await stop();
   };
