@@ -86,7 +86,15 @@ describe("npm run bench", { timeout: 120_000 }, () => {
     }
   });
 
-  it.each(["edge", "payments", "webhooks", "dashboard"])("has an example in the help of %s", async (name) => {
+  it("pays with months of partitions, and prints the ratio to the fewest", async () => {
+    const short = ["--rounds", "1", "--seconds", "0.3", "--warm-up", "0.2", "--customers", "2", "--sessions", "50"];
+    const { code, output, errors } = await bench("months", "--months", "2,5", ...short, "--quiet-samples", "0");
+    expect(code, errors).toBe(0);
+    expect(output).toMatch(/10 +payments end to end with 5 months of partitions +\d+\/s .* with 2: \d+\/s .*≥ 0\.95 ×/);
+    expect(output).toMatch(/10 +CPU of one payment with 5 months of partitions +\d/);
+  });
+
+  it.each(["edge", "payments", "months", "webhooks", "dashboard"])("has an example in the help of %s", async (name) => {
     expect((await bench(name, "--help")).output).toContain(`npm run bench -- ${name}`);
   });
 });

@@ -8,13 +8,14 @@ import { openPartitions } from "./open-partitions.ts";
 export type FillOptions = {
   readonly merchantId: string;
   readonly count: number;
+  /** The months before the current one that have partitions and payments; a year, unless given. */
+  readonly pastMonths?: number | undefined;
   readonly onFilled: (count: number) => void;
 };
 
 const atOnce = 20_000;
 // One for each core of the measuring machines; more would wait for each other's pages.
 const writers = 2;
-const secondsOfYear = 365 * 86_400;
 const monthsOfYear = 12;
 
 // Triggers and foreign keys of a million rows take an hour, and their checks are not measured. They stay enabled for
@@ -34,9 +35,9 @@ const settingsOfFill = {
  * paid. Each payment has ended and has an event for it, which was delivered at the first attempt. The newest is a
  * minute old.
  */
-const insertPayments = `
+const insertPayments = (spanSeconds: number) => `
   WITH drawn AS (
-    SELECT clock_timestamp() - interval '1 second' * (${secondsOfYear} * ($1::float8 - i) / $1) - interval '1 minute' AS at,
+    SELECT clock_timestamp() - interval '1 second' * (${spanSeconds} * ($1::float8 - i) / $1) - interval '1 minute' AS at,
       random() AS dice, random() AS speed, (ARRAY['EUR','EUR','EUR','USD','USD','GBP'])[1 + floor(random() * 6)] AS currency,
       (500 + floor(random() * 20000))::bigint AS amount, i
     FROM generate_series($2::int, $3::int) AS i),
@@ -100,7 +101,7 @@ export async function fillPayments(superuserUrl: string, options: FillOptions): 
   const client = new Client({ connectionString: superuserUrl });
   await client.connect();
   try {
-    await openPartitions(client, { months: monthsOfYear });
+    await openPartitions(client, { months: options.pastMonths ?? monthsOfYear });
     for (const [name, value] of Object.entries(settingsOfFill))
       await client.query(`ALTER SYSTEM SET ${name} = ${value}`);
     await client.query("SELECT pg_reload_conf()");
@@ -121,11 +122,12 @@ export async function fillPayments(superuserUrl: string, options: FillOptions): 
 
 async function writeAll(
   url: string,
-  { merchantId, count, onFilled }: FillOptions,
+  { merchantId, count, pastMonths, onFilled }: FillOptions,
   places: { connection: string | null; endpoint: string | null },
 ): Promise<void> {
   // A merchant without one gets its own id in its place, which no query then reads.
   const values = [merchantId, places.connection ?? merchantId, places.endpoint ?? merchantId];
+  const statement = insertPayments(secondsSince(pastMonths ?? monthsOfYear));
   let next = 1;
   let filled = 0;
   const write = async (writer: number) => {
@@ -136,7 +138,7 @@ async function writeAll(
       for (let first = next; first <= count; first = next) {
         const last = Math.min(first + atOnce - 1, count);
         next = last + 1;
-        await client.query(insertPayments, [count, first, last, ...values]);
+        await client.query(statement, [count, first, last, ...values]);
         filled += last - first + 1;
         onFilled(filled);
       }
@@ -145,6 +147,12 @@ async function writeAll(
     }
   };
   await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
+}
+
+/** Returns the seconds since the beginning of the month that is so many months back. */
+function secondsSince(pastMonths: number): number {
+  const now = new Date();
+  return Math.floor((now.getTime() - Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - pastMonths)) / 1_000);
 }
 
 /** Returns the superuser's address of a private PostgreSQL's database; the password is in the server's record. */

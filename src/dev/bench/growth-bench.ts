@@ -1,12 +1,12 @@
 /** Row 10: compares the time to create and submit a payment with and without a year of payments in the tables. */
 import { statfs } from "node:fs/promises";
-import { Client } from "pg";
 import type { Child } from "../testing/child-process.ts";
 import { fillPayments, superuserUrlOf } from "./fill-payments.ts";
 import { type BenchHarness, describePostgres } from "./harness.ts";
 import { forgetCards, kinds } from "./payment-bench.ts";
 import type { PaymentOrder, Submitted } from "./payment-load.ts";
 import { PaymentSite } from "./payment-site.ts";
+import { askOne, databaseOf } from "./site-database.ts";
 
 /** The sizes to compare, the first of which is the baseline; the rounds, and the payments of a round at each size. */
 export type GrowthOptions = {
@@ -55,6 +55,9 @@ export async function measureGrowth(options: GrowthOptions, report: (step: strin
       grown: installations.map(({ grown }) => grown),
       postgres: await describePostgres(installations[0]!.site.ownerUrl),
     };
+  } catch (error) {
+    for (const { site } of installations) site.printLogs();
+    throw error;
   } finally {
     for (const { site } of installations) await site.close();
   }
@@ -107,22 +110,7 @@ async function requireRoom({ dataFolder }: PaymentSite, sessions: number): Promi
   }
 }
 
-function databaseOf({ ownerUrl }: PaymentSite): string {
-  return Object.assign(new URL(ownerUrl), { pathname: "/switchyard_test" }).href;
-}
-
 const selectMegabytes = "SELECT (pg_database_size(current_database()) / 1048576)::int";
-
-async function askOne<Answer>(url: string, question: string): Promise<Answer> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    const { rows } = await client.query({ text: question, rowMode: "array" });
-    return rows[0]![0] as Answer;
-  } finally {
-    await client.end();
-  }
-}
 
 async function pay({ site, load }: FilledInstallation, count: number): Promise<Grown["rounds"][number]> {
   const order: PaymentOrder = { doors: site.doors, card: kinds.approved, status: "SUCCEEDED" };

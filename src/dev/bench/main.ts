@@ -13,6 +13,7 @@ if (process.argv.includes("--help") || process.argv.includes("-h")) {
 const { Command } = await import("commander");
 const { dashboardCommand } = await import("./dashboard-command.ts");
 const { edgeCommand } = await import("./edge-command.ts");
+const { monthsCommand } = await import("./months-command.ts");
 const { paymentCommand } = await import("./payment-command.ts");
 const { webhookCommand } = await import("./webhook-command.ts");
 const { playsEverything } = await import("./whole/whole-command.ts");
@@ -30,6 +31,7 @@ await playsEverything(new Command("bench"))
   )
   .addCommand(edgeCommand())
   .addCommand(paymentCommand())
+  .addCommand(monthsCommand())
   .addCommand(dashboardCommand())
   .addCommand(webhookCommand())
   .addCommand(widgetCommand())

@@ -9,6 +9,7 @@ import { type BenchHarness, describePostgres } from "./harness.ts";
 import type { Paid, PaymentOrder, Submitted } from "./payment-load.ts";
 import { type Memory, PaymentSite, type SiteDoors } from "./payment-site.ts";
 import { peerPrefix, StraightPeer } from "./peers/straight/straight-peer.ts";
+import { prepareQuiet, type QuietSample, takeQuietSample } from "./quiet-time.ts";
 import type { Passed } from "./statement-gate.ts";
 
 /** The duration and the load of the benchmark. */
@@ -44,9 +45,6 @@ export type PaymentRound = BySide<Readonly<Record<PaymentKind, readonly number[]
 /** Payments of many customers in a round, and the CPU time of one by process, in milliseconds. */
 export type PaidTurn = Paid & { readonly cpuMs: Readonly<Record<string, number>> };
 
-/** The duration of a submission after a quiet time, and of those that follow at once, in milliseconds. */
-type QuietSample = { readonly quietMs: number; readonly busyMs: readonly number[] };
-
 /** Commits and round trips by process. */
 type Counts = Readonly<Record<string, Passed>>;
 
@@ -62,6 +60,8 @@ export type PaymentBenchResult = {
   readonly memory: Readonly<Record<string, Memory>>;
   readonly postgres: BenchHarness["postgres"];
 };
+
+type ManyAtOnce = Pick<PaymentBenchOptions, "seconds" | "customers"> & { readonly doors: SiteDoors };
 
 /** The parts of a run. */
 type Run = {
@@ -105,6 +105,9 @@ export async function runPaymentBench(
     const memory = site.memory();
     const quiet = await playQuiet(run, onStep);
     return { rounds, counted, paid, quiet, memory, postgres: await describePostgres(site.ownerUrl) };
+  } catch (error) {
+    site.printLogs();
+    throw error;
   } finally {
     await stack.disposeAsync();
   }
@@ -178,11 +181,15 @@ async function submitMany({ load, options }: Run, order: PaymentOrder, count = o
 // A worker sends a thousand in a second.
 const webhooksWithinMs = 60_000;
 
-/** Makes whole payments of many customers at one side, and waits for their webhooks. */
-async function payTurn({ site, load, doors, options }: Run, side: Side, seconds: number): Promise<PaidTurn> {
+function payTurn({ site, load, doors, options }: Run, side: Side, seconds: number): Promise<PaidTurn> {
+  return payAndDeliver(site, load, { ...options, seconds, doors: doors[side] });
+}
+
+/** Makes whole payments of many customers, and waits for their webhooks: the CPU time includes these. */
+export async function payAndDeliver(site: PaymentSite, load: Child, options: ManyAtOnce): Promise<PaidTurn> {
   await site.receiver.ask("begin");
   const before = site.cpuMs();
-  const paid = await payManyAtOnce(site, load, { ...options, seconds, doors: doors[side] });
+  const paid = await payManyAtOnce(site, load, options);
   await Promise.race([site.receiver.ask("waitForCount", paid.payments), failAfter(webhooksWithinMs)]);
   return { ...paid, cpuMs: cpuOfOne(before, site.cpuMs(), paid) };
 }
@@ -193,11 +200,7 @@ async function failAfter(ms: number): Promise<never> {
 }
 
 /** Makes whole payments with this many concurrent customers. Throws if one failed. */
-export async function payManyAtOnce(
-  site: PaymentSite,
-  load: Child,
-  options: Pick<PaymentBenchOptions, "seconds" | "customers"> & { readonly doors: SiteDoors },
-): Promise<Paid> {
+export async function payManyAtOnce(site: PaymentSite, load: Child, options: ManyAtOnce): Promise<Paid> {
   const { seconds, customers, doors } = options;
   const end = new AbortController();
   const emptying = emptyMerchantCount(site, end.signal);
@@ -249,9 +252,6 @@ async function playOneByOne(run: Run, onStep: (step: string) => void): Promise<P
   return played;
 }
 
-// Enough for a median beside the submission after the quiet time.
-const busyOfSample = 10;
-
 /** Submits after a quiet time in which nothing is paid, and then at once again and again; first one side, then the other. */
 async function playQuiet(run: Run, onStep: (step: string) => void): Promise<BySide<QuietSample>[]> {
   const { site, load, options } = run;
@@ -260,17 +260,10 @@ async function playQuiet(run: Run, onStep: (step: string) => void): Promise<BySi
     onStep(`after ${options.quietSeconds} quiet seconds: ${sample} of ${options.quietSamples} samples taken`);
     await forgetCards(site);
     for (const side of sidesOf(sample)) {
-      await load.ask("prepare", { ...orderOf(run, side, "approved"), count: 1 + busyOfSample });
+      await prepareQuiet(load, orderOf(run, side, "approved"));
     }
     await pause(options.quietSeconds * 1_000);
-    played.push(
-      await bySide(sample, async (side) => {
-        const { latenciesMs, failures } = await load.ask<Submitted>("submit", orderOf(run, side, "approved"));
-        if (failures > 0) throw new Error(`${failures} payments after a quiet time did not succeed`);
-        const [quietMs, ...busyMs] = latenciesMs;
-        return { quietMs: quietMs!, busyMs };
-      }),
-    );
+    played.push(await bySide(sample, (side) => takeQuietSample(load, orderOf(run, side, "approved"))));
   }
   return played;
 }

@@ -37,7 +37,7 @@ class Customer {
     if (this.#vault === undefined || this.#cards === cardsOfAddress) {
       void this.#vault?.close();
       const localAddress = addresses[addressesUsed++ % addresses.length]!;
-      this.#vault = new Agent({ keepAliveTimeout, connect: { localAddress } });
+      this.#vault = new Agent({ keepAliveTimeout, localAddress });
       this.#cards = 0;
     }
     this.#cards += 1;

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { prepareDatabases } from "../../demo/databases.ts";
 import { addressesFrom, type DemoAddresses } from "../../demo/ports.ts";
+import { removePostgresHome } from "../../demo/postgres-home.ts";
 import { startPrivateNats } from "../../demo/private-nats.ts";
 import { startPrivatePostgres } from "../../demo/private-postgres.ts";
 import { roleVariables } from "../../demo/role-variables.ts";
@@ -32,6 +33,7 @@ export type Memory = { readonly peak: number; readonly idle: number };
 
 // Notifications and forgotten cards follow a payment within some milliseconds.
 const quietMs = 300;
+const logTailLines = 10;
 const looksMax = 10;
 
 /** Close it at the end of the run, which removes everything. */
@@ -59,6 +61,7 @@ export class PaymentSite {
   private constructor(folder: string) {
     this.folder = folder;
     this.#stack.defer(() => rm(folder, { recursive: true, force: true }));
+    this.#stack.defer(() => removePostgresHome(folder));
   }
 
   /**
@@ -138,6 +141,16 @@ export class PaymentSite {
     this.#others.set(file.replace(/\.ts$/, ""), child);
     this.#stack.defer(() => child.close());
     return child;
+  }
+
+  /** Prints the ends of the roles' logs, which `close` removes: what a refused payment failed of is only there. */
+  printLogs(): void {
+    for (const role of this.#roles.keys()) {
+      const lines = readFileSync(join(this.folder, `${role}.log`), "utf8")
+        .trimEnd()
+        .split("\n");
+      console.error([`the end of the log of ${role}:`, ...lines.slice(-logTailLines)].join("\n"));
+    }
   }
 
   close(): Promise<void> {

@@ -1,5 +1,6 @@
 /** The parts of the whole benchmark: the rows of each, its duration and load, and its lines. */
 import { natsVersion } from "../machine.ts";
+import type { MonthsOptions } from "../months-bench.ts";
 import type { WebhookPart } from "../webhook-bench.ts";
 import type { TableLine } from "./table-line.ts";
 
@@ -72,7 +73,8 @@ async function playWebhooks({ rows, effort }: PartOrder, report: (step: string) 
 
 async function playGrowth({ effort }: PartOrder, report: (step: string) => void): Promise<PartResult> {
   const { measureGrowth } = await import("../growth-bench.ts");
-  const { linesOfGrowth } = await import("./growth-lines.ts");
+  const { measureMonths } = await import("../months-bench.ts");
+  const { linesOfGrowth, linesOfMonths } = await import("./growth-lines.ts");
   const figures = await measureGrowth(
     {
       figures: { sizes: [10_000, 1_000_000], rounds: 7, samples: 100 },
@@ -81,7 +83,21 @@ async function playGrowth({ effort }: PartOrder, report: (step: string) => void)
     }[effort],
     report,
   );
-  return { lines: linesOfGrowth(figures), servers: { postgres: figures.postgres.version } };
+  const months = monthsOptions(effort);
+  const lines = [...linesOfGrowth(figures), ...linesOfMonths(await measureMonths(months, report), months.quietSeconds)];
+  return { lines, servers: { postgres: figures.postgres.version } };
+}
+
+function monthsOptions(effort: Effort): MonthsOptions {
+  return effort === "quick"
+    ? {
+        ...{ months: [2, 4], sessions: 200, rounds: 1, seconds: 0.5, warmUpSeconds: 0.5 },
+        ...{ customers: 2, quietSamples: 1, quietSeconds: 1 },
+      }
+    : {
+        ...{ months: [2, 24, 84], sessions: 10_000, rounds: 7, seconds: 8, warmUpSeconds: 15 },
+        ...{ customers: 32, quietSamples: 3, quietSeconds: 60 },
+      };
 }
 
 async function playStarts({ effort }: PartOrder, report: (step: string) => void): Promise<PartResult> {
