@@ -4,6 +4,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { Client } from "pg";
+import { Webhook } from "standardwebhooks";
 import type { Child } from "../testing/child-process.ts";
 import { type BenchHarness, describePostgres } from "./harness.ts";
 import type { Paid, PaymentOrder, Submitted } from "./payment-load.ts";
@@ -11,6 +12,7 @@ import { type Memory, PaymentSite, type SiteDoors } from "./payment-site.ts";
 import { peerPrefix, StraightPeer } from "./peers/straight/straight-peer.ts";
 import { prepareQuiet, type QuietSample, takeQuietSample } from "./quiet-time.ts";
 import type { Passed } from "./statement-gate.ts";
+import type { Arrivals } from "./webhook-receiver.ts";
 
 /** The duration and the load of the benchmark. */
 export type PaymentBenchOptions = {
@@ -77,7 +79,7 @@ export async function runPaymentBench(
   onStep: (step: string) => void,
 ): Promise<PaymentBenchResult> {
   onStep("starting servers and roles");
-  const site = await PaymentSite.open();
+  const site = await PaymentSite.open({ counted: true });
   const stack = new AsyncDisposableStack();
   stack.defer(() => site.close());
   try {
@@ -86,16 +88,19 @@ export async function runPaymentBench(
     const load = site.startChild("payment-load.ts");
     const run: Run = { site, load, options, doors: { ours: site.doors, peer: peer.doors } };
     onStep("counting the database work of a payment");
-    await site.start("vault", { counted: true });
-    await site.start("edge", { counted: true });
+    await site.receiver.ask("begin");
     await peer.start({ counted: true });
     const counted = { ours: await countAll(run, "ours"), peer: await countAll(run, "peer") };
     onStep("warming up");
-    await site.start("vault");
-    await site.start("edge");
-    await site.start("worker");
-    await peer.start();
-    for (const side of sidesOf(0)) await payTurn(run, side, options.warmUpSeconds);
+    await Promise.all([site.start("vault"), site.start("edge"), site.start("worker"), peer.start()]);
+    await waitForWebhooks(site, 2 * countedBatches * options.samples);
+    for (const [side, { signingSecret }] of [
+      ["ours", site],
+      ["peer", peer],
+    ] as const) {
+      await payTurn(run, side, options.warmUpSeconds);
+      await requireSigned(site.receiver, signingSecret);
+    }
     const rounds = await playOneByOne(run, onStep);
     const paid: BySide<PaidTurn>[] = [];
     for (let round = 0; round < options.rounds; round++) {
@@ -137,6 +142,9 @@ export function cpuOfOne(
 function orderOf({ doors }: Run, side: Side, kind: PaymentKind): PaymentOrder {
   return { doors: doors[side], card: kinds[kind], status: "SUCCEEDED" };
 }
+
+// Of payments, at each side, by the function below.
+const countedBatches = 4;
 
 /** Counts payments one after the other; the notifications of SANDBOX_B, which may come at any time, apart. */
 async function countAll(run: Run, side: Side): Promise<Counted> {
@@ -190,13 +198,24 @@ export async function payAndDeliver(site: PaymentSite, load: Child, options: Man
   await site.receiver.ask("begin");
   const before = site.cpuMs();
   const paid = await payManyAtOnce(site, load, options);
-  await Promise.race([site.receiver.ask("waitForCount", paid.payments), failAfter(webhooksWithinMs)]);
+  await waitForWebhooks(site, paid.payments);
   return { ...paid, cpuMs: cpuOfOne(before, site.cpuMs(), paid) };
 }
 
-async function failAfter(ms: number): Promise<never> {
-  await pause(ms, undefined, { ref: false });
-  throw new Error(`the webhooks of a round did not arrive within ${ms} ms`);
+/** Throws unless the webhook is signed by the secret, and reports a payment that succeeded. */
+async function requireSigned(receiver: Child, secret: string): Promise<void> {
+  const { sample } = await receiver.ask<Arrivals>("arrivals");
+  if (sample === undefined) throw new Error("no webhook has arrived");
+  const headers = Object.fromEntries(Object.entries(sample.headers).map(([name, value]) => [name, String(value)]));
+  const event = new Webhook(secret.slice(secret.indexOf("whsec_"))).verify(sample.body, headers);
+  const { type } = event as { type: string };
+  if (type !== "payment_session.succeeded") throw new Error(`the first webhook is of the type ${type}`);
+}
+
+async function waitForWebhooks({ receiver }: PaymentSite, count: number): Promise<void> {
+  const isLate = pause(webhooksWithinMs, true, { ref: false });
+  const haveArrived = receiver.ask("waitForCount", count).then(() => false);
+  if (await Promise.race([haveArrived, isLate])) throw new Error(`${count} webhooks did not arrive within a minute`);
 }
 
 /** Makes whole payments with this many concurrent customers. Throws if one failed. */

@@ -42,6 +42,8 @@ export class PaymentSite {
   /** The origin of the sandbox gateways, and the address of the merchant's webhooks. */
   sandboxOrigin = "";
   webhookUrl = "";
+  /** The secret that signs them. */
+  signingSecret = "";
   /** The process that receives them. */
   receiver!: Child;
   /** The address of its database server, as the owner. */
@@ -66,12 +68,12 @@ export class PaymentSite {
 
   /**
    * Starts everything except the worker; removes everything if a part cannot start. A database that times its
-   * statements is slower.
+   * statements is slower, and so are edge and vault if they are counted.
    */
-  static async open({ timesStatements = false }: { timesStatements?: boolean } = {}): Promise<PaymentSite> {
+  static async open(how: { timesStatements?: boolean; counted?: boolean } = {}): Promise<PaymentSite> {
     const site = new PaymentSite(await mkdtemp(join(tmpdir(), "switchyard-bench-")));
     try {
-      await site.#open(timesStatements ? startCountingPostgres : startPrivatePostgres);
+      await site.#open(how);
       return site;
     } catch (error) {
       await site.close();
@@ -157,7 +159,8 @@ export class PaymentSite {
     return this.#stack.disposeAsync();
   }
 
-  async #open(startPostgres: typeof startPrivatePostgres | typeof startCountingPostgres): Promise<void> {
+  async #open({ timesStatements = false, counted = false }): Promise<void> {
+    const startPostgres = timesStatements ? startCountingPostgres : startPrivatePostgres;
     const server = await startPostgres({ stateFolder: this.folder, dataName: "postgres" });
     this.#stack.defer(() => server.stop({ removeData: true }));
     this.ownerUrl = server.ownerUrl;
@@ -174,15 +177,19 @@ export class PaymentSite {
       for (const role of [...this.#roles.values()].toReversed()) await role.close();
     });
     await this.start("sandbox");
-    await this.start("vault");
-    await this.start("edge");
+    await this.start("vault", { counted });
+    await this.start("edge", { counted });
     this.receiver = this.startChild("webhook-receiver.ts");
     this.webhookUrl = `${await this.receiver.ask<string>("listen")}/webhooks`;
     // The seed needs both environments; the roles serve one.
     const variables = { ...this.#variables, SWITCHYARD_ENVIRONMENTS: "test,live" };
-    const { secretKey } = await seedSite({ variables, addresses, stateFolder: this.folder }, this.webhookUrl);
+    const { secretKey, signingSecret } = await seedSite(
+      { variables, addresses, stateFolder: this.folder },
+      this.webhookUrl,
+    );
     const { apiOrigin, vaultOrigin } = addresses;
     this.sandboxOrigin = addresses.sandboxOrigin;
+    this.signingSecret = signingSecret;
     this.doors = { apiOrigin, vaultOrigin, secretKey };
   }
 }

@@ -32,6 +32,8 @@ const accounts: readonly GatewayAccount[] = [
 /** The peer beside a site. Close it before the site. */
 export class StraightPeer {
   readonly doors: SiteDoors;
+  /** The secret that signs its webhooks. */
+  readonly signingSecret = `whsec_${randomBytes(32).toString("base64")}`;
   readonly #site: PaymentSite;
   readonly #options: Omit<ServiceOptions & VaultOptions, "port" | "databaseUrl">;
   readonly #ports: { readonly service: number; readonly vault: number };
@@ -49,12 +51,11 @@ export class StraightPeer {
     };
   }
 
-  /** Creates its database with one merchant, and starts its processes. */
+  /** Creates its database with one merchant; `start` starts its processes. */
   static async open(site: PaymentSite): Promise<StraightPeer> {
     const peer = new StraightPeer(site, await freePortRange(2));
     await peer.#createDatabase();
     await peer.#receiveNotifications();
-    await peer.start();
     return peer;
   }
 
@@ -85,9 +86,10 @@ export class StraightPeer {
     await withClient(urlOf(this.#site, database), async (client) => {
       await client.query(createTables);
       const merchantId = v7();
-      const secret = randomBytes(32).toString("base64");
       await client.query("INSERT INTO api_key VALUES ($1, $2)", [sha256(this.doors.secretKey), merchantId]);
-      await client.query("INSERT INTO endpoint VALUES ($1, $2, $3)", [merchantId, this.#site.webhookUrl, secret]);
+      await client.query("INSERT INTO endpoint VALUES ($1, $2, $3)", [
+        ...[merchantId, this.#site.webhookUrl, this.signingSecret.slice("whsec_".length)],
+      ]);
     });
   }
 
