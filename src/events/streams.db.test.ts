@@ -135,7 +135,7 @@ describe("ensureEventStream()", () => {
     await link.connection().jetstream().publish("payments.test.v1.x.y", "not ours to remove");
     const refusal = await ensure().catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(StreamRefused);
-    expect(String(refusal)).toContain('has retention "workqueue" instead of "limits", which cannot be changed; run');
+    expect(String(refusal)).toContain('has retention "workqueue" instead of "limits", which cannot be changed; when');
     expect(String(refusal)).toContain("when no service needs its messages, run `nats stream rm PAYMENTS_TEST_V1`");
     expect((await jsm.streams.info(stream.name)).state.messages).toBe(1);
   });
