@@ -221,9 +221,6 @@ function written(sent: string, parts: readonly Part[], marks: Uint8Array): strin
 /** Members that count as a name if they contain the holder's text. */
 const nameOfNames = /(?:name|holder)$/i;
 
-// A match must not begin inside a JSON escape: the rest of the escape would make the answer unreadable.
-const notInEscape = "(?<!\\\\(?:u[0-9A-Fa-f]{0,3})?)";
-
 /** The two ways of finding one card's holder. */
 type HolderMask = {
   /** The name, if it is to be masked anywhere. */
@@ -240,17 +237,21 @@ type HolderMask = {
 function holderMaskOf(holder = ""): HolderMask {
   const name = holder.trim();
   if (name === "") return { nameAnywhere: undefined, isHolder: () => false };
-  const pattern = patternOf(name);
-  const whole = new RegExp(`^${pattern.source}$`);
+  // Made at the first member called a name: to make it takes longer than to mask most answers.
+  let whole: RegExp | undefined;
   const isSafeAnywhere = /\p{L}/u.test(name) && /\s|[^\x20-\x7e]/.test(name);
   return {
     nameAnywhere: isSafeAnywhere ? name : undefined,
-    isHolder: (member, value) => nameOfNames.test(member) && whole.test(value.trim()),
+    isHolder(member, value) {
+      if (!nameOfNames.test(member)) return false;
+      whole ??= patternOf(name);
+      return whole.test(value.trim());
+    },
   };
 }
 
 function patternOf(name: string): RegExp {
-  return new RegExp(notInEscape + Array.from(name, anyForm).join(""), "g");
+  return new RegExp(`^${Array.from(name, anyForm).join("")}$`);
 }
 
 /** Returns a pattern of one character, in either case: as it is, in JSON, in a form, or in markup. */
