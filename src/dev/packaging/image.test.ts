@@ -81,7 +81,9 @@ describe("deploy/Dockerfile", () => {
         .map((argument) => argument.getValue());
     expect(last("USER")).toEqual(["10001:10001"]);
     expect(last("STOPSIGNAL")).toEqual(["SIGTERM"]);
-    expect(JSON.parse(last("ENTRYPOINT").join(" "))).toEqual(["node", ...nodeFlags, "src/main.ts"]);
+    const command = "/usr/local/bin/switchyard";
+    expect(JSON.parse(last("ENTRYPOINT").join(" "))).toEqual(["node", ...nodeFlags, command]);
+    expect(dockerfile).toContain(`ln -s /srv/switchyard/src/main.ts ${command}`);
     expect(parsed.getHEALTHCHECKs()).toHaveLength(1);
     const changesOwner = parsed.getCOPYs().some((copy) => copy.getFlags().some((flag) => flag.getName() === "chown"));
     expect(changesOwner).toBe(false);
