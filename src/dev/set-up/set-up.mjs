@@ -98,6 +98,19 @@ const engines = {
   nextStep: "As root: apt-get install firefox-esr webkit2gtk-driver xvfb. The long tests look for them in /usr/bin.",
 };
 
+const imageTools = ["buildah", "debootstrap", "runc"];
+
+/** @type {Need} */
+const imageBuilder = {
+  name: "What builds and runs the container image",
+  isThere: () => imageTools.every(answers),
+  async obtain() {
+    const args = ["install", "-y", "--no-install-recommends", ...imageTools];
+    await runApt({ what: "Installing buildah, debootstrap and runc for the test of the image", args, cwd: checkout });
+  },
+  nextStep: `As root: apt-get install ${imageTools.join(" ")}. Without them, the test of the image is skipped.`,
+};
+
 function stampFile() {
   return join(checkout, "node_modules", ".switchyard-set-up");
 }
@@ -158,4 +171,6 @@ const isReady = (await meet(packages)) && (await meet(node));
 // Without nats-server a start can still use another NATS server; the tests need everything.
 let hasExtras = isReady;
 for (const need of isReady ? wanted : []) hasExtras = (await meet(need)) && hasExtras;
+// One test needs it, which is skipped otherwise.
+if (isReady && process.argv.includes("--image")) await meet(imageBuilder);
 process.exitCode = isReady && (hasExtras || !isForTests) ? 0 : 1;

@@ -80,6 +80,22 @@ describe("set-up", () => {
   });
 });
 
+describe("set-up for the long tests", () => {
+  it("installs the tools for the container image, and lets the tests run without them", async () => {
+    const made = machine();
+    made.has("npm", installsNode24);
+    made.has("nats-server");
+    const lacking = await made.run("set-up.mjs", "--image");
+    expect(lacking.code).toBe(0);
+    expect(lacking.stderr).toContain("As root: apt-get install buildah debootstrap runc.");
+    made.has("apt-get");
+    await made.run("set-up.mjs", "--image");
+    expect(made.calls).toContain("apt-get -qq install -y --no-install-recommends buildah debootstrap runc");
+    for (const tool of ["buildah", "debootstrap", "runc"]) made.has(tool);
+    expect(await made.run("set-up.mjs", "--image")).toEqual({ code: 0, stdout: "", stderr: "" });
+  });
+});
+
 describe("run-tests", () => {
   const report = (...statuses: string[]) =>
     JSON.stringify({ testResults: [{ status: "passed", assertionResults: statuses.map((status) => ({ status })) }] });

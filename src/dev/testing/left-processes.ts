@@ -12,27 +12,34 @@ type Noted = { readonly mark: ProcessMark; readonly startedBy: number; readonly 
 const notedPattern = /^process-\d+\.json$/;
 
 // Outlives this module, which a worker that keeps its other modules loads for each of its test files.
-const worker = globalThis as { switchyardNotesProcesses?: true };
+const worker = globalThis as { switchyardNotesProcessesIn?: string };
 
 /**
  * Notes every process that this one starts from now on, from any helper or package. esbuild's process is excluded:
  * it serves all files of a worker, and ends when its parent does.
  */
 export function noteProcesses(folder: string): void {
-  if (worker.switchyardNotesProcesses) return;
-  worker.switchyardNotesProcesses = true;
+  if (worker.switchyardNotesProcessesIn !== undefined) return;
+  worker.switchyardNotesProcessesIn = folder;
   subscribe("child_process", (message) => {
     const { process: child } = message as { process: ChildProcess };
     child.once("spawn", () => {
       if (/esbuild$/.test(child.spawnfile) && child.spawnargs.some((arg) => arg.startsWith("--service="))) return;
-      const mark = markOf(child.pid!);
-      if (mark === undefined || !existsSync(folder)) return;
-      const file = join(folder, `process-${mark.pid}.json`);
-      const noted: Noted = { mark, startedBy: process.pid, command: child.spawnargs.join(" ").slice(0, 200) };
-      writeFileSync(file, JSON.stringify(noted), { mode: 0o600 });
-      child.once("exit", () => rmSync(file, { force: true }));
+      const file = noteProcess(child.pid!, child.spawnargs.join(" "));
+      if (file !== undefined) child.once("exit", () => rmSync(file, { force: true }));
     });
   });
+}
+
+/** Notes a process that this one has not started itself, such as that of a container. Returns the note's file. */
+export function noteProcess(pid: number, command: string): string | undefined {
+  const folder = worker.switchyardNotesProcessesIn;
+  const mark = markOf(pid);
+  if (mark === undefined || folder === undefined || !existsSync(folder)) return undefined;
+  const file = join(folder, `process-${mark.pid}.json`);
+  const noted: Noted = { mark, startedBy: process.pid, command: command.slice(0, 200) };
+  writeFileSync(file, JSON.stringify(noted), { mode: 0o600 });
+  return file;
 }
 
 /**
