@@ -225,7 +225,9 @@ describe("the container image", () => {
     expect(findings.filter(({ state, area }) => state !== "OK" && !expected.includes(area))).toEqual([]);
     expect(findings.length).toBeGreaterThan(40);
 
-    const peaks = await Promise.all(roles.map(async (role) => `${role.name} ${await role.peakMegabytes()}`));
+    const peaks = await Promise.all(
+      roles.map(async (role) => `${role.name} ${(await role.peakMegabytes()) ?? "unknown"}`),
+    );
     console.info(`Peaks of memory in MiB: ${peaks.join(", ")}`);
     expect(await Promise.all(roles.map((role) => role.stop()))).toEqual(roles.map(() => 0));
   }, 600_000);
