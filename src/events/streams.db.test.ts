@@ -143,7 +143,9 @@ describe("ensureEventStream()", () => {
   it("refuses a sealed stream", async () => {
     await ensure();
     await (await manager()).streams.update(stream.name, sealed);
-    await expect(ensure()).rejects.toThrow("is sealed, which cannot be undone; when no service needs its messages, run `nats stream rm");
+    await expect(ensure()).rejects.toThrow(
+      "is sealed, which cannot be undone; when no service needs its messages, run `nats stream rm",
+    );
   });
 
   it("refuses to share its subjects with another stream", async () => {
@@ -203,7 +205,9 @@ describe("ensureEventStream() under an account's limits", () => {
 
   it("refuses a stream in memory", async () => {
     const said = await refusalIn("roomy", (jsm) => jsm.streams.add({ ...theirs, storage: StorageType.Memory }));
-    expect(said).toContain('has storage "memory" instead of "file", which cannot be changed; when no service needs its messages, run `nats stream rm');
+    expect(said).toContain(
+      'has storage "memory" instead of "file", which cannot be changed; when no service needs its messages, run `nats stream rm',
+    );
   });
 
   it("refuses three copies on a standalone server, with a new and with an existing stream", async () => {
