@@ -134,8 +134,6 @@ describe("the home page's response", () => {
 
   it("sums amounts beyond the range of a number", async () => {
     // Stands for nine thousand payments of the largest amount.
-    await dashboard.rows("ALTER TABLE payment_session DROP CONSTRAINT payment_session_amount_minor_check");
-    await dashboard.rows("ALTER TABLE attempt DROP CONSTRAINT IF EXISTS attempt_amount_minor_check");
     await make({ orderRef: "huge", currency: "USD", amountMinor: Number.MAX_SAFE_INTEGER });
     await make({ orderRef: "small", currency: "USD", amountMinor: 2 });
     const { today } = await home();

@@ -1,7 +1,7 @@
 /** Runs every check and every test, and ends with one line that says how many passed and how many failed. */
 // @ts-check
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { constants, setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { countTests, readReport } from "./count-tests.mjs";
@@ -26,6 +26,9 @@ const checks = [
 
 const inFront = ["--project", "whole", "--project", "parts"];
 const behind = ["--project", "simulation"];
+
+process.once("SIGINT", () => process.exit(130));
+process.once("SIGTERM", () => process.exit(143));
 
 const options = process.argv.slice(2);
 const isLong = options.includes("--long");
@@ -70,8 +73,15 @@ async function passes({ name, command, args }) {
  * @param {string[]} args
  */
 async function runQuietly(command, args) {
-  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
-  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], detached: true });
+  const { pid } = child;
+  if (pid !== undefined) {
+    lowerPriority(pid);
+    // Ctrl-C does not reach a session of its own.
+    const stop = () => process.kill(-pid, "SIGTERM");
+    process.once("exit", stop);
+    child.once("close", () => process.off("exit", stop));
+  }
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text) => {
@@ -79,6 +89,21 @@ async function runQuietly(command, args) {
     });
   }
   return { code: await ended(child), output };
+}
+
+/**
+ * Lowers the priority of a process that leads a session. Linux shares CPU time between sessions first (sched(7), "The
+ * autogroup feature").
+ * @param {number} pid
+ */
+function lowerPriority(pid) {
+  const { PRIORITY_LOW } = constants.priority;
+  setPriority(pid, PRIORITY_LOW);
+  try {
+    writeFileSync(`/proc/${pid}/autogroup`, String(PRIORITY_LOW));
+  } catch {
+    // A system without such groups.
+  }
 }
 
 /** @param {string[]} selection */
