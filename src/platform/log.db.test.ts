@@ -17,7 +17,7 @@ afterAll(async () => {
 describe("describeError()", () => {
   it("omits the values of a refused row, which can be a customer's", async () => {
     const insert = `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at)
-      VALUES (gen_random_uuid(), gen_random_uuid(), 0, 'EUR', 'order-1', 'ada@example.com', 1, now() + interval '1 h')`;
+      VALUES (gen_random_uuid(), gen_random_uuid(), 1, 'EUR', 'order-1', 'ada@example.com', NULL, now() + interval '1 h')`;
     const refusal: Error = await pool.query(insert).then(
       () => expect.unreachable(),
       (error) => error,
@@ -25,7 +25,14 @@ describe("describeError()", () => {
     expect(JSON.stringify(refusal)).toContain("ada@example.com");
     const logged = describeError(new Error("processing stopped", { cause: refusal }));
     expect(JSON.stringify([logged, describeError(refusal)])).not.toContain("ada@example.com");
-    expect(describeError(refusal)).toMatchObject({ code: "23514", constraint: "payment_session_amount_minor_check" });
+    expect(describeError(refusal)).toMatchObject({ code: "23502" });
+  });
+
+  it("names the constraint that refused a row", async () => {
+    const insert = `INSERT INTO idempotency (merchant_id, key, request_hash, session_id, expires_at)
+      VALUES (gen_random_uuid(), '', sha256(''), gen_random_uuid(), now())`;
+    const refusal = await pool.query(insert).catch((error: unknown) => error);
+    expect(describeError(refusal)).toMatchObject({ code: "23514", constraint: "idempotency_key_check" });
   });
 
   it("includes an error's stack and its causes", () => {
