@@ -11,7 +11,7 @@ const included: Readonly<Record<string, string[]>> = {
 };
 
 const never = ["**/*.long.test.ts", "**/*.contract.test.ts"];
-// Start an installation, a browser or runs of their own, and wait for them most of the time.
+// Start an installation, a browser or runs of their own, and wait for them most of the time: three keep two cores busy.
 const whole = [
   "src/dev/e2e/**/*.test.ts",
   // Ends what its worker has started, which may be the servers of the whole run.
@@ -28,6 +28,7 @@ const projects = [
       name: "whole",
       include: whole,
       exclude: never,
+      maxWorkers: 3,
       sequence: { groupOrder: 0 },
     },
   },

@@ -1,7 +1,6 @@
 /** Runs a server program: starts it in its own process group, waits until it answers, and stops it by its pid only. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
-import { getPriority } from "node:os";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { isAlive, markOf, type ProcessMark } from "./process-mark.ts";
 
@@ -51,24 +50,11 @@ export async function startServer(program: ServerProgram): Promise<ProcessMark> 
   if (mark === undefined)
     throw new CannotStart(`${program.name} did not start: ${await ended}.${tailOf(program.logFile)}`);
   program.onSpawn(mark);
-  keepLowPriority(mark.pid);
   child.unref();
   const failure = await Promise.race([answers(program, mark), ended.then((how) => `it exited at once (${how})`)]);
   if (failure === undefined) return mark;
   await stopServer(mark, program.stopSignal);
   throw new CannotStart(`${program.name} did not start: ${failure}.${tailOf(program.logFile)}`);
-}
-
-// A detached process is a session of its own, and Linux shares CPU time between sessions first (sched(7), "The autogroup
-// feature"): the inherited priority counts within its session alone.
-function keepLowPriority(pid: number): void {
-  const priority = getPriority();
-  if (priority <= 0) return;
-  try {
-    writeFileSync(`/proc/${pid}/autogroup`, String(priority));
-  } catch {
-    // A system without such groups.
-  }
 }
 
 /** Stops a server and returns when it is gone; kills one that ignores the signal. Safe to repeat. */

@@ -1,8 +1,8 @@
 /** Runs every check and every test, and ends with one line that says how many passed and how many failed. */
 // @ts-check
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { constants, setPriority, tmpdir } from "node:os";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { countTests, readReport } from "./count-tests.mjs";
 
@@ -24,113 +24,40 @@ const checks = [
   },
 ];
 
-const inFront = ["--project", "whole", "--project", "parts"];
-const behind = ["--project", "simulation"];
-
-process.once("SIGINT", () => process.exit(130));
-process.once("SIGTERM", () => process.exit(143));
-
 const options = process.argv.slice(2);
 const isLong = options.includes("--long");
 const filters = options.filter((option) => option !== "--long");
 
 // A filter selects certain tests only, and the long tests run after the others.
-const isPart = isLong || filters.length > 0;
-// The end-to-end tests wait half of the time. The checks and the simulation compute in the other half.
-const [passedChecks, results] = isPart
-  ? [[], [await runVitest(filters)]]
-  : await Promise.all([runChecks(), Promise.all([runVitest(inFront), runBehind(behind)])]);
-const passed = sumOf(results.map((tests) => tests.passed)) + passedChecks.filter(Boolean).length;
-const failed = sumOf(results.map((tests) => tests.failed)) + passedChecks.filter((hasPassed) => !hasPassed).length;
-const hasRun = results.every((tests) => tests.passed + tests.failed > 0);
-if (!hasRun) console.log("No test ran.");
+const passedChecks = isLong || filters.length > 0 ? [] : await Promise.all(checks.map(passes));
+const tests = await runVitest();
+const passed = tests.passed + passedChecks.filter(Boolean).length;
+const failed = tests.failed + passedChecks.filter((hasPassed) => !hasPassed).length;
+if (tests.passed + tests.failed === 0) console.log("No test ran.");
 console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = failed > 0 || !hasRun ? 1 : 0;
-
-/** @param {number[]} counts */
-function sumOf(counts) {
-  return counts.reduce((sum, count) => sum + count, 0);
-}
-
-/** @returns {Promise<boolean[]>} one for each check: if it has passed */
-async function runChecks() {
-  /** @type {boolean[]} */
-  const passedOnes = [];
-  for (const check of checks) passedOnes.push(await passes(check));
-  return passedOnes;
-}
+process.exitCode = failed > 0 || tests.passed === 0 ? 1 : 0;
 
 /** @param {{ name: string, command: string, args: string[] }} check */
 async function passes({ name, command, args }) {
-  const { code, output } = await runQuietly(command, args);
-  console.log(code === 0 ? `✓ ${name}` : `✗ ${name}\n${output}`);
-  return code === 0;
-}
-
-/**
- * Runs a command at low priority. Its output is for the end, so that it does not mix with that of the tests in front.
- * @param {string} command
- * @param {string[]} args
- */
-async function runQuietly(command, args) {
-  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], detached: true });
-  const { pid } = child;
-  if (pid !== undefined) {
-    lowerPriority(pid);
-    // Ctrl-C does not reach a session of its own.
-    const stop = () => process.kill(-pid, "SIGTERM");
-    process.once("exit", stop);
-    child.once("close", () => process.off("exit", stop));
-  }
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text) => {
       output += text;
     });
   }
-  return { code: await ended(child), output };
+  const code = await ended(child);
+  console.log(code === 0 ? `✓ ${name}` : `✗ ${name}\n${output}`);
+  return code === 0;
 }
 
-/**
- * Lowers the priority of a process that leads a session. Linux shares CPU time between sessions first (sched(7), "The
- * autogroup feature").
- * @param {number} pid
- */
-function lowerPriority(pid) {
-  const { PRIORITY_LOW } = constants.priority;
-  setPriority(pid, PRIORITY_LOW);
-  try {
-    writeFileSync(`/proc/${pid}/autogroup`, String(PRIORITY_LOW));
-  } catch {
-    // A system without such groups.
-  }
-}
-
-/** @param {string[]} selection */
-function runVitest(selection) {
-  return countVitest(selection, (args) => ended(spawn("vitest", args, { stdio: "inherit" })));
-}
-
-/** @param {string[]} selection */
-function runBehind(selection) {
-  return countVitest(selection, async (args) => {
-    const { code, output } = await runQuietly("vitest", args);
-    console.log(output);
-    return code;
-  });
-}
-
-/**
- * @param {string[]} selection
- * @param {(args: string[]) => Promise<number>} run
- */
-async function countVitest(selection, run) {
+async function runVitest() {
   const folder = mkdtempSync(join(tmpdir(), "switchyard-tests-"));
   const reportFile = join(folder, "report.json");
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`];
-  const args = ["run", ...reporters, ...(isLong ? ["--mode", "long"] : []), ...selection];
+  const args = ["run", ...reporters, ...(isLong ? ["--mode", "long"] : []), ...filters];
   try {
-    const code = await run(args);
+    const code = await ended(spawn("vitest", args, { stdio: "inherit" }));
     return countTests(readReport(reportFile), code);
   } finally {
     rmSync(folder, { recursive: true, force: true });
