@@ -11,7 +11,7 @@ import { addressesFrom } from "../../demo/ports.ts";
 import { removePostgresHome } from "../../demo/postgres-home.ts";
 import { startPrivatePostgres } from "../../demo/private-postgres.ts";
 import { openGround, type TroubleGround } from "../e2e/trouble-runs.ts";
-import { launchBrowser } from "../testing/browser.ts";
+import { launchFullBrowser } from "../testing/browser.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
 import { SandboxControl } from "../testing/sandbox-control.ts";
 
@@ -45,7 +45,7 @@ export async function startWidgetHarness(): Promise<WidgetHarness> {
     });
     undo.push(() => demo.close());
     const sandbox = new SandboxControl(addressesFrom(port).sandboxOrigin);
-    const browser: Browser = await launchBrowser();
+    const browser: Browser = await launchFullBrowser();
     undo.push(() => browser.close());
     const ground = await openGround({ ...demo, sandbox }, browser);
     undo.push(() => ground.close());

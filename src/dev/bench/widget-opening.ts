@@ -3,7 +3,7 @@
  * cache.
  */
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { launchBrowser } from "../testing/browser.ts";
+import { launchFullBrowser } from "../testing/browser.ts";
 import type { WidgetHarness } from "./widget-harness.ts";
 
 /** One opening; times count from the call of mount. */
@@ -39,7 +39,7 @@ export async function measureOpenings(
   harness: WidgetHarness,
   { conditions, times, onDone }: { conditions: Conditions; times: number; onDone: () => void },
 ): Promise<Opening[]> {
-  const browser = conditions === "slow phone" ? await launchBrowser(oneProcess) : harness.browser;
+  const browser = conditions === "slow phone" ? await launchFullBrowser(oneProcess) : harness.browser;
   const openings: Opening[] = [];
   try {
     for (let turn = 0; turn < times; turn++) {

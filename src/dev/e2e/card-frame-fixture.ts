@@ -29,8 +29,8 @@ export class CardFrameStage {
     });
   }
 
-  static async build(): Promise<CardFrameStage> {
-    const parts = await Promise.all([startVaultFixture(), launchBrowser(), MerchantPages.start()]);
+  static async build(launch = launchBrowser): Promise<CardFrameStage> {
+    const parts = await Promise.all([startVaultFixture(), launch(), MerchantPages.start()]);
     return new CardFrameStage(...parts);
   }
 

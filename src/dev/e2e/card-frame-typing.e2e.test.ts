@@ -1,12 +1,13 @@
 /** Typing, pasting and filling in the card frame: the fields' content, and the caret afterwards. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { launchFullBrowser } from "../testing/browser.ts";
 import { CardFrameFixture, CardFrameStage } from "./card-frame-fixture.ts";
 
 let stage: CardFrameStage;
 let fixture: CardFrameFixture;
 
 beforeAll(async () => {
-  stage = await CardFrameStage.build();
+  stage = await CardFrameStage.build(launchFullBrowser);
 });
 afterAll(() => stage?.close());
 beforeEach(async () => {

@@ -7,7 +7,7 @@ import { createDashboardClient } from "../../client/dashboard-client.ts";
 import { makeTraffic } from "../../demo/traffic.ts";
 import { decodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { launchBrowser } from "../testing/browser.ts";
+import { launchFullBrowser } from "../testing/browser.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { arrive, emptyTour, type TourStop, tour } from "./dashboard-tour.ts";
 import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
@@ -20,7 +20,7 @@ let demo: TestDemo;
 let browser: Browser;
 let freshMerchant: string;
 beforeAll(async () => {
-  [demo, browser] = await Promise.all([startTestDemo({}, { dashboard: true }), launchBrowser()]);
+  [demo, browser] = await Promise.all([startTestDemo({}, { dashboard: true }), launchFullBrowser()]);
   freshMerchant = await addMerchant("Corner Coffee");
   const ownerUrl = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
   await makeTraffic({ file: demo.file, seed: "autumn", ownerUrl, payments, onMade: () => {} });

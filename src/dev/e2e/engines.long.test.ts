@@ -4,7 +4,7 @@
  */
 import { devices } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launchBrowser } from "../testing/browser.ts";
+import { launchFullBrowser } from "../testing/browser.ts";
 import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
 import type { EnginePage, StartEngine } from "./engine.ts";
 import { startFirefox } from "./firefox-engine.ts";
@@ -14,7 +14,7 @@ import { startWebKit } from "./webkit-engine.ts";
 
 /** Chromium with a phone's screen, touch and user agent. */
 async function startPhone(): Promise<EnginePage> {
-  const browser = await launchBrowser();
+  const browser = await launchFullBrowser();
   const page = await browser.newPage({ ...devices["Pixel 7"] });
   return {
     open: async (url) => void (await page.goto(url)),

@@ -79,12 +79,12 @@ const natsServer = {
 /** @type {Need} */
 const browser = {
   name: "Chromium",
-  isThere: () => existsSync("/usr/bin/chromium"),
+  isThere: () => existsSync("/usr/bin/chromium") && existsSync("/usr/bin/chromium-headless-shell"),
   async obtain() {
-    const args = ["install", "-y", "--no-install-recommends", "chromium"];
+    const args = ["install", "-y", "--no-install-recommends", "chromium", "chromium-headless-shell"];
     await runApt({ what: "Installing Chromium for the browser tests", args, cwd: checkout });
   },
-  nextStep: "As root: apt-get install chromium. The browser tests look for it at /usr/bin/chromium.",
+  nextStep: "As root: apt-get install chromium chromium-headless-shell. The browser tests look for both in /usr/bin.",
 };
 
 /** @type {Need} */
