@@ -23,15 +23,24 @@ const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 // The first of the 26 digits carries only 3 bits and so is at most 7.
 const suffixPattern = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
+// The value of each character by its code. The first 16 are the hexadecimal digits too.
+const digitValue = new Uint8Array(128);
+for (const [value, digit] of [...alphabet].entries()) digitValue[digit.charCodeAt(0)] = value;
+
+const hyphen = "-".charCodeAt(0);
+// The number of hexadecimal digits before each hyphen of a UUID.
+const beforeHyphen = new Set([8, 12, 16, 20]);
+
 /** Returns a public id: `ps` and a UUID give `ps_01h2xcejqtf2nbrexx3vqjhp41`. */
 export function encodeId(prefix: IdPrefix, uuid: string): string {
   let suffix = "";
   // Two zero bits before the 128 of the UUID make 26 digits of 5.
   let bits = 0;
   let bitsHeld = 2;
-  for (const hexDigit of uuid) {
-    if (hexDigit === "-") continue;
-    bits = (bits << 4) | Number.parseInt(hexDigit, 16);
+  for (let index = 0; index < uuid.length; index++) {
+    const code = uuid.charCodeAt(index);
+    if (code === hyphen) continue;
+    bits = (bits << 4) | digitValue[code]!;
     bitsHeld += 4;
     if (bitsHeld < 5) continue;
     bitsHeld -= 5;
@@ -45,8 +54,19 @@ export function encodeId(prefix: IdPrefix, uuid: string): string {
 export function decodeId(prefix: IdPrefix, id: string): string | undefined {
   const suffix = id.slice(prefix.length + 1);
   if (!id.startsWith(`${prefix}_`) || !suffixPattern.test(suffix)) return undefined;
-  let value = 0n;
-  for (const digit of suffix) value = (value << 5n) | BigInt(alphabet.indexOf(digit));
-  const hex = value.toString(16).padStart(32, "0");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  let uuid = "";
+  let digits = 0;
+  let bits = 0;
+  // The two zero bits are no part of the UUID.
+  let bitsHeld = -2;
+  for (let index = 0; index < suffix.length; index++) {
+    bits = (bits << 5) | digitValue[suffix.charCodeAt(index)]!;
+    for (bitsHeld += 5; bitsHeld >= 4; bitsHeld -= 4) {
+      if (beforeHyphen.has(digits)) uuid += "-";
+      uuid += alphabet[(bits >> (bitsHeld - 4)) & 15];
+      digits++;
+    }
+    bits &= 15;
+  }
+  return uuid;
 }
