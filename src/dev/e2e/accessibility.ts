@@ -11,10 +11,28 @@ export async function findViolations(page: Page): Promise<string[]> {
   return found.flat();
 }
 
+/** A way of drawing a page. */
+export type Look = readonly [colorScheme: "light" | "dark", width: number];
+
+/** Draws a loaded page in each look, and calls `check` with its name and width. */
+export async function inEachLook(
+  page: Page,
+  looks: readonly Look[],
+  check: (name: string, width: number) => Promise<void>,
+): Promise<void> {
+  for (const [colorScheme, width] of looks) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 900 });
+    // What depends on the width is drawn by then.
+    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    await check(`${new URL(page.url()).pathname} ${colorScheme} ${width}`, width);
+  }
+}
+
 async function violationsIn(frame: Frame): Promise<string[]> {
   if (frame.parentFrame()) await frame.evaluate(paint, await groundOf(frame));
-  // By the debugger's access, which no content security policy blocks.
-  await frame.evaluate(axe.source);
+  // By the debugger's access, which no content security policy blocks; once for each load.
+  if (!(await frame.evaluate("'axe' in globalThis"))) await frame.evaluate(axe.source);
   const { violations, passes } = await frame.evaluate((values) => {
     const runner = (globalThis as unknown as { axe: AxeRunner }).axe;
     // Each frame is checked separately.

@@ -8,25 +8,26 @@ import { whyNoTraffic } from "../../demo/whether-traffic.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 import { ShopCustomer } from "./shop-customer.ts";
 
 const merchantAccount = "TheShopECOM";
 const hmacKey = "0123456789ABCDEF".repeat(4);
 const apiKey = "AQEthekeyoftheshop/=-1";
 
-let demo: TestDemo;
+let demo: SharedDemo;
 let browser: Browser;
 let checkout: ApiCheckout;
 let adyen: string;
 
 beforeAll(async () => {
-  [demo, browser] = await Promise.all([startTestDemo(), launchBrowser()]);
-  checkout = new ApiCheckout(demo.file);
+  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
+  checkout = new ApiCheckout(demo.shopFile);
 });
 afterAll(async () => {
   await browser?.close();
-  await demo?.close();
+  // The shop's merchant is everybody's.
+  await run(["routing", "restore", "1"]);
 });
 
 const run = (parts: readonly string[], input?: string) =>
@@ -92,7 +93,7 @@ describe("a payment with ADYEN at priority 1", () => {
   });
 
   it("makes no week of payments, and says how to set the rule back", async () => {
-    expect(await whyNoTraffic(demo.file)).toMatch(/ version 3 of .* names ADYEN, .* routing restore 1`/);
+    expect(await whyNoTraffic(demo.shopFile)).toMatch(/ version 3 of .* names ADYEN, .* routing restore 1`/);
   });
 
   it.each([

@@ -3,23 +3,22 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { freePortRange } from "../testing/free-port-range.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
 const checkout = join(import.meta.dirname, "../../..");
 const examples = join(checkout, "src", "client", "examples");
 const nodeExample = join(checkout, "examples", "node", "server.mjs");
-let demo: TestDemo;
+let demo: SharedDemo;
 let secretKey: string;
 
 beforeAll(async () => {
-  demo = await startTestDemo();
+  demo = await joinTestDemo();
   secretKey = demo.file.merchants[0]!.test.secretKey;
 });
-afterAll(() => demo?.close());
 
 /** Starts an example with only these variables, as its first lines describe. */
 function start(file: string, env: Record<string, string>): ChildProcess {
@@ -40,7 +39,7 @@ async function said(child: ChildProcess, expected: string): Promise<void> {
 
 /** Returns the answer of a command of the command line. */
 async function command(...parts: string[]) {
-  const { code, out, err } = await runCommand([...parts, "--demo", demo.stateFolder, "--json"]);
+  const { code, out, err } = await runCommand([...parts, ...demo.commandOptions, "--json"]);
   expect({ code, err }).toEqual({ code: 0, err: "" });
   return JSON.parse(out);
 }

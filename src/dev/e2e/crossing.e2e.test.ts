@@ -4,19 +4,19 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { v7 } from "uuid";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { CheckoutService } from "../../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_pb.ts";
 import type { DemoCredentials } from "../../demo/demo-file.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
 const services = [PaymentSessionService, CheckoutService];
 const everyRpc = services.flatMap((service) => service.methods.map((method) => nameOf(method)));
 
-let demo: TestDemo;
+let demo: SharedDemo;
 let grpc: Transport;
 /** Two merchants, in test and live each; the others try to access the first one's test side. */
 let ours: DemoCredentials;
@@ -28,7 +28,7 @@ const orderRef = `order-${randomUUID()}`;
 const unknownId = encodeId("ps", v7());
 
 beforeAll(async () => {
-  demo = await startTestDemo();
+  demo = await joinTestDemo({ merchants: 2 });
   grpc = createGrpcTransport({ baseUrl: `http://${demo.file.grpcAddress}` });
   const [first, second] = demo.file.merchants;
   ours = first!.test;
@@ -42,7 +42,6 @@ beforeAll(async () => {
     foreign.map(({ keys }) => new ApiCheckout(demo.file, keys.secretKey).open({ orderRef })),
   );
 });
-afterAll(() => demo?.close());
 
 function nameOf(method: DescMethod): string {
   return `${method.parent.name}.${method.name}`;

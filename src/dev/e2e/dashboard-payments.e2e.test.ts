@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
-import { findViolations } from "./accessibility.ts";
+import { findViolations, inEachLook, type Look } from "./accessibility.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
 // Axe looks at every page of a look, on a machine that may have much else to do.
 const patienceMs = 90_000;
 
-let demo: TestDemo;
+let demo: SharedDemo;
 let browser: Browser;
 let context: BrowserContext;
 // The lines in the pages' console.
@@ -26,7 +26,7 @@ const orders = [
   ["4242424242424242", { orderRef: backwards }],
 ] as const;
 beforeAll(async () => {
-  [demo, browser] = await Promise.all([startTestDemo({}, { dashboard: true }), launchBrowser()]);
+  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
   const api = new ApiCheckout(demo.file);
   for (const [card, fields] of orders) {
     const session = await api.open(fields);
@@ -35,15 +35,11 @@ beforeAll(async () => {
   context = await openContext();
 }, 120_000);
 afterEach(() => expect(noise.splice(0)).toEqual([]));
-afterAll(async () => {
-  await browser?.close();
-  await demo?.close();
-});
+afterAll(() => browser?.close());
 
-async function openContext(colorScheme: "light" | "dark" = "light", width = 1280): Promise<BrowserContext> {
+async function openContext(): Promise<BrowserContext> {
   const opened = await browser.newContext({
-    colorScheme,
-    viewport: { width, height: 900 },
+    viewport: { width: 1280, height: 900 },
     permissions: ["clipboard-read", "clipboard-write"],
     locale: "en-GB",
   });
@@ -200,20 +196,15 @@ describe("the payments pages", () => {
 
   it("end an attempt that its gateway never ends, by a statement and a reason", { timeout: patienceMs }, async () => {
     await demo.sandbox.setDown("A", true);
+    onTestFinished(() => demo.sandbox.setDown("A", false));
     const api = new ApiCheckout(demo.file);
     const session = await api.open({ orderRef: "stuck-1" });
     await api.submit(session, await api.tokenize(session, "4000000000005035"));
-    for (const [colorScheme, width] of endLooks) {
-      const own = await openContext(colorScheme, width);
-      const page = await open(pathOf(`payments/${session.sessionId}`), own);
-      await page.getByRole("button", { name: "End this attempt" }).first().click();
-      await page.getByText("Nothing was captured, or all of it was refunded").waitFor();
-      await expectSound(page, width);
-      await own.close();
-    }
     const page = await open(pathOf(`payments/${session.sessionId}`));
     const first = page.getByRole("region", { name: "Attempts" }).getByRole("listitem").first();
     await first.getByRole("button", { name: "End this attempt" }).click();
+    await page.getByText("Nothing was captured, or all of it was refunded").waitFor();
+    await expectSound(page, endLooks);
     const form = first.getByRole("form", { name: "End attempt 1" });
     await form.getByLabel("What you have seen, and where").fill("No payment at the gateway.");
     await form.getByRole("button", { name: "Give up" }).click();
@@ -223,52 +214,48 @@ describe("the payments pages", () => {
     await first.getByText("Given up", { exact: true }).waitFor();
     await page.getByText("Ended the attempt as given up").waitFor();
     expect(await first.getByRole("button", { name: "End this attempt" }).count()).toBe(0);
-    await demo.sandbox.setDown("A", false);
     await page.close();
   });
 
-  const endLooks = [
+  const endLooks: Look[] = [
     ["light", 1440],
     ["dark", 1440],
     ["light", 390],
     ["dark", 390],
-  ] as const;
-  const looks = [
+  ];
+  const looks: Look[] = [
     ["light", 1280],
     ["dark", 1280],
     ["light", 320],
-  ] as const;
-  it.each(looks)(
-    "break no rule of WCAG 2.2 AA and scroll one way: %s, %i",
-    { timeout: patienceMs },
-    async (colorScheme, width) => {
-      const own = await openContext(colorScheme, width);
-      const page = await open(pathOf("payments?status=succeeded&failover=true"), own);
-      await page.getByRole("link", { name: "saved-1" }).click();
-      await page.getByRole("heading", { name: "Timeline" }).waitFor();
-      await expectSound(page, width);
-      for (const path of [
-        pathOf("home"),
-        pathOf("payments"),
-        pathOf("payments?status=expired&gateway=STRIPE"),
-        pathOf("payments", "live"),
-        pathOf("payments/ps_01h455vb4pex5vsknk084sn02q"),
-      ]) {
-        await page.goto(demo.file.dashboardOrigin + path);
-        await page.getByRole("heading", { level: 1 }).waitFor();
-        await page.getByText(/is loading\.$/).waitFor({ state: "detached" });
-        await expectSound(page, width);
-      }
-      await own.close();
-    },
-  );
+  ];
+  it("break no rule of WCAG 2.2 AA and scroll one way, light, dark and narrow", { timeout: patienceMs }, async () => {
+    const page = await open(pathOf("payments?status=succeeded&failover=true"));
+    await page.getByRole("link", { name: "saved-1" }).click();
+    await page.getByRole("heading", { name: "Timeline" }).waitFor();
+    await expectSound(page, looks);
+    for (const path of [
+      pathOf("home"),
+      pathOf("payments"),
+      pathOf("payments?status=expired&gateway=STRIPE"),
+      pathOf("payments", "live"),
+      pathOf("payments/ps_01h455vb4pex5vsknk084sn02q"),
+    ]) {
+      await page.goto(demo.file.dashboardOrigin + path);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.getByText(/is loading\.$/).waitFor({ state: "detached" });
+      await expectSound(page, looks);
+    }
+    await page.close();
+  });
 });
 
 function widthsOf({ scrollWidth, clientWidth }: Element): { scrollWidth: number; clientWidth: number } {
   return { scrollWidth, clientWidth };
 }
 
-async function expectSound(page: Page, width: number): Promise<void> {
-  expect(await findViolations(page)).toEqual([]);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth), page.url()).toBeLessThanOrEqual(width);
+async function expectSound(page: Page, looks: readonly Look[]): Promise<void> {
+  await inEachLook(page, looks, async (name, width) => {
+    expect(await findViolations(page), name).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(width);
+  });
 }

@@ -1,21 +1,21 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
-import { findViolations } from "./accessibility.ts";
+import { findViolations, inEachLook, type Look } from "./accessibility.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
 // Each test goes through several pages, on a machine that may be busy.
 const patienceMs = 90_000;
 
-let demo: TestDemo;
+let demo: SharedDemo;
 let browser: Browser;
 let context: BrowserContext;
 let page: Page;
 // The lines in the pages' console.
 const noise: string[] = [];
 beforeAll(async () => {
-  [demo, browser] = await Promise.all([startTestDemo({}, { dashboard: true }), launchBrowser()]);
+  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
   // SANDBOX_A captures one; the other fails over to SANDBOX_B.
   await Promise.all([pay("4242424242424242"), pay("4000000000000002")]);
   context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
@@ -26,10 +26,7 @@ beforeAll(async () => {
   await page.getByRole("heading", { name: "Routing" }).waitFor();
 }, 120_000);
 afterEach(() => expect(noise.splice(0)).toEqual([]));
-afterAll(async () => {
-  await browser?.close();
-  await demo?.close();
-});
+afterAll(() => browser?.close());
 
 const urlOf = (name: string, environment = "test") =>
   `${demo.file.dashboardOrigin}/${environment}/${demo.file.merchants[0]!.merchantId}/${name}`;
@@ -191,21 +188,22 @@ describe("the gateways page", () => {
 });
 
 describe("both pages", () => {
-  it.each([
-    { colorScheme: "light", width: 320 },
-    { colorScheme: "dark", width: 1280 },
-  ] as const)(
-    "break no rule of WCAG 2.2 AA and scroll one way: %o",
-    async ({ colorScheme, width }) => {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 900 });
+  const looks: Look[] = [
+    ["light", 320],
+    ["dark", 1280],
+  ];
+  it(
+    "break no rule of WCAG 2.2 AA and scroll one way, narrow and dark",
+    async () => {
       for (const name of ["routing", "gateways"]) {
         await page.goto(urlOf(name));
         await page.locator(".way, .figures").first().waitFor();
         if (name === "gateways") await page.getByRole("button", { name: "Connect a gateway" }).click();
         else await page.getByRole("button", { name: /^Leave out Sandbox A/ }).click();
-        expect(await findViolations(page)).toEqual([]);
-        expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(width);
+        await inEachLook(page, looks, async (look, width) => {
+          expect(await findViolations(page), look).toEqual([]);
+          expect(await page.evaluate(() => document.documentElement.scrollWidth), look).toBeLessThanOrEqual(width);
+        });
         if (name === "routing") await unsaved(page).getByRole("button", { name: "Discard" }).click();
       }
     },

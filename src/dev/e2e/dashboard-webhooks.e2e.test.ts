@@ -3,14 +3,19 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { Receiver } from "../testing/receiver.ts";
-import { findViolations } from "./accessibility.ts";
+import { findViolations, inEachLook, type Look } from "./accessibility.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
 // Each test goes through several pages, on a machine that may be busy.
 const patienceMs = 90_000;
+const looks: Look[] = [
+  ["light", 1280],
+  ["dark", 1280],
+  ["light", 320],
+];
 
-let demo: TestDemo;
+let demo: SharedDemo;
 let browser: Browser;
 let context: BrowserContext;
 let page: Page;
@@ -19,7 +24,7 @@ let receiver: Receiver;
 const noise: string[] = [];
 beforeAll(async () => {
   [demo, browser, receiver] = await Promise.all([
-    startTestDemo({}, { dashboard: true }),
+    joinTestDemo(),
     launchBrowser(),
     Receiver.start(),
   ]);
@@ -43,7 +48,6 @@ beforeEach(() => page.goto(urlOf("webhooks")));
 afterEach(() => expect(noise.splice(0)).toEqual([]));
 afterAll(async () => {
   await browser?.close();
-  await demo?.close();
   await receiver?.close();
 });
 
@@ -184,26 +188,20 @@ describe("the webhook pages", () => {
 
   it("break no rule of WCAG 2.2 AA and scroll one way, light, dark and narrow", { timeout: patienceMs }, async () => {
     const delivery = page.getByRole("row").filter({ hasText: "payment_session.succeeded" }).getByRole("link").first();
-    for (const [colorScheme, width] of [
-      ["light", 1280],
-      ["dark", 1280],
-      ["light", 320],
-    ] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 900 });
-      const pages = ["webhooks", "webhooks/deliveries", "", "webhooks/alerts"];
-      for (const name of pages) {
-        if (name === "") await delivery.click();
-        else await page.goto(urlOf(name));
-        await page.getByRole("status").filter({ hasText: "is loading" }).waitFor({ state: "detached" });
-        if (name === "webhooks") {
-          await page.getByText("Change this endpoint").first().click();
-          await page.getByRole("button", { name: "Register an endpoint" }).click();
-        }
-        if (name === "") await page.getByText("Scheduled attempts").waitFor();
-        expect(await findViolations(page), `${name} ${colorScheme} ${width}`).toEqual([]);
-        expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(width);
+    for (const name of ["webhooks", "webhooks/deliveries", "", "webhooks/alerts"]) {
+      if (name === "") await delivery.click();
+      else await page.goto(urlOf(name));
+      await page.getByRole("status").filter({ hasText: "is loading" }).waitFor({ state: "detached" });
+      if (name === "webhooks") {
+        await page.getByText("Change this endpoint").first().click();
+        await page.getByRole("button", { name: "Register an endpoint" }).click();
       }
+      if (name === "") await page.getByText("Scheduled attempts").waitFor();
+      await inEachLook(page, looks, async (look, width) => {
+        expect(await findViolations(page), look).toEqual([]);
+        expect(await page.evaluate(() => document.documentElement.scrollWidth), look).toBeLessThanOrEqual(width);
+      });
+      await page.setViewportSize({ width: 1280, height: 900 });
     }
   });
 });

@@ -1,17 +1,16 @@
 /** One Idempotency-Key is one session, whatever the network and the merchant's retries do. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { ApiCheckout } from "./api-checkout.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
-let demo: TestDemo;
+let demo: SharedDemo;
 let merchant: ApiCheckout;
 
 beforeAll(async () => {
-  demo = await startTestDemo();
+  demo = await joinTestDemo({ merchants: 2 });
   merchant = new ApiCheckout(demo.file);
 });
-afterAll(() => demo?.close());
 
 describe("an Idempotency-Key", () => {
   it("makes one session of eight concurrent calls, and eight times the same bytes", async () => {

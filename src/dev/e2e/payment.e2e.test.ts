@@ -3,24 +3,21 @@ import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 import { ShopCustomer } from "./shop-customer.ts";
 
 const cards = { approved: "4242424242424242", failover: "4000000000000002", fraud: "4100000000000019" };
 
-let demo: TestDemo;
+let demo: SharedDemo;
 let browser: Browser;
 let merchant: ApiCheckout;
 let customer: ShopCustomer;
 
 beforeAll(async () => {
-  [demo, browser] = await Promise.all([startTestDemo(), launchBrowser()]);
-  merchant = new ApiCheckout(demo.file);
+  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
+  merchant = new ApiCheckout(demo.shopFile);
 });
-afterAll(async () => {
-  await browser?.close();
-  await demo?.close();
-});
+afterAll(() => browser?.close());
 beforeEach(async () => {
   customer = await ShopCustomer.enter(browser, demo.file.shopUrl);
 });

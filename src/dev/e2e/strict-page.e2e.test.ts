@@ -12,10 +12,10 @@ import { version } from "../../version.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 import { MerchantPages } from "./merchant-pages.ts";
 
-let demo: TestDemo;
+let demo: SharedDemo;
 let browser: Browser;
 let merchant: MerchantPages;
 let context: BrowserContext;
@@ -28,12 +28,11 @@ const mountCall = `mount({ container: "#card", locale: "de", ...JSON.parse(docum
   onError: (error) => report("onError", error) });`;
 
 beforeAll(async () => {
-  [demo, browser, merchant] = await Promise.all([startTestDemo(), launchBrowser(), MerchantPages.start()]);
+  [demo, browser, merchant] = await Promise.all([joinTestDemo(), launchBrowser(), MerchantPages.start()]);
 });
 afterAll(async () => {
   await browser?.close();
   merchant?.close();
-  await demo?.close();
 });
 beforeEach(async () => {
   complaints = [];
@@ -156,7 +155,7 @@ describe("a page with the documented policy", () => {
 
 describe("registered checkout origins", () => {
   const register = async (...origins: string[]) => {
-    const { code, err } = await runCommand(["origins", "set", ...origins, "--demo", demo.stateFolder]);
+    const { code, err } = await runCommand(["origins", "set", ...origins, ...demo.commandOptions]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
   };
 

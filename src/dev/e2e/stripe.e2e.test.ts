@@ -1,20 +1,19 @@
 /** STRIPE before SANDBOX_B in a whole demo: connected by command, paid through the real vault, at Stripe's emulator. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
-let demo: TestDemo;
+let demo: SharedDemo;
 let checkout: ApiCheckout;
 
 beforeAll(async () => {
-  demo = await startTestDemo();
+  demo = await joinTestDemo();
   checkout = new ApiCheckout(demo.file);
 });
-afterAll(() => demo?.close());
 
 const run = (parts: readonly string[], input?: string) =>
-  runCommand([...parts, "--demo", demo.stateFolder, "--json"], input === undefined ? {} : { input });
+  runCommand([...parts, ...demo.commandOptions, "--json"], input === undefined ? {} : { input });
 
 const add = (secretKey: string) =>
   run(

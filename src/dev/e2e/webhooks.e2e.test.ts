@@ -12,21 +12,20 @@ import { type ReceivedRequest, Receiver } from "../testing/receiver.ts";
 import { RunningCommand, runCommand } from "../testing/run-command.ts";
 import { objectionsTo } from "../testing/stock-verifiers.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
-let demo: TestDemo;
+let demo: SharedDemo;
 let receiver: Receiver;
 let folder: string;
 let dashboard: DashboardClient;
 const scope = () => ({ merchantId: demo.file.merchants[0]!.merchantId, environment: "ENVIRONMENT_TEST" as const });
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "switchyard-webhooks-"));
-  demo = await startTestDemo();
+  demo = await joinTestDemo();
   dashboard = createDashboardClient(demo.file.grpcAddress, new Secret(demo.file.operatorToken));
 });
 afterAll(async () => {
   dashboard?.close();
-  await demo?.close();
   rmSync(folder, { recursive: true, force: true });
 });
 beforeEach(async () => {
@@ -34,7 +33,7 @@ beforeEach(async () => {
   return () => receiver.close();
 });
 
-const onDemo = (...parts: string[]) => runCommand([...parts, "--demo", demo.stateFolder]);
+const onDemo = (...parts: string[]) => runCommand([...parts, ...demo.commandOptions]);
 
 // biome-ignore lint/suspicious/noExplicitAny: each command answers in its own shape, which the test checks.
 async function json(...parts: string[]): Promise<any> {
@@ -63,8 +62,7 @@ describe("switchyard listen", () => {
   const listen = (...more: string[]) =>
     new RunningCommand([
       "listen",
-      "--demo",
-      demo.stateFolder,
+      ...demo.commandOptions,
       "--forward",
       `${receiver.url.replace("127.0.0.1", "localhost")}/hook`,
       "--cursor-file",

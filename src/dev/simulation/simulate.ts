@@ -4,9 +4,11 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { startPrivatePostgres } from "../../demo/private-postgres.ts";
+import { migrate } from "../../migrations/migrate.ts";
 import type { RunResult } from "./run.ts";
 import type { SchemaRemoval } from "./schema-removals.ts";
 import type { Order, Report } from "./seed-runner.ts";
+import { runOn, simulationTemplate } from "./simulation-template.ts";
 
 /** A PostgreSQL for simulations only; `stop` removes all of its data. */
 export type SimulationServer = { readonly url: string; stop(): Promise<void> };
@@ -18,6 +20,7 @@ const stateFolderOf = (root: string) => join(root, ".switchyard");
 export async function startSimulationServer(root: string): Promise<SimulationServer> {
   const server = { stateFolder: stateFolderOf(root), dataName: `simulation-${process.pid}` };
   const postgres = await startPrivatePostgres({ ...server, forTests: true });
+  await makeTemplate(postgres.ownerUrl);
   return {
     url: postgres.ownerUrl,
     async stop() {
@@ -25,6 +28,21 @@ export async function startSimulationServer(root: string): Promise<SimulationSer
       await rm(join(server.stateFolder, `${server.dataName}.log`), { force: true });
     },
   };
+}
+
+// A sequence is visible to every transaction at once; no table is.
+const simulatedClock = `
+  CREATE SEQUENCE app.simulated_clock;
+  CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE AS
+    'SELECT timestamptz ''epoch'' + last_value * interval ''1 ms'' FROM app.simulated_clock'`;
+
+/** Migrates the product's own schema once, with another source for its clock: a copy takes a tenth of the time. */
+async function makeTemplate(serverUrl: string): Promise<void> {
+  const ownerUrl = Object.assign(new URL(serverUrl), { pathname: simulationTemplate }).href;
+  const runtimeRole = "simulation_runtime";
+  await runOn(serverUrl, `CREATE DATABASE ${simulationTemplate}`, `CREATE ROLE ${runtimeRole}`);
+  await migrate({ ownerUrl, kind: "environment", runtimeRole });
+  await runOn(ownerUrl, simulatedClock);
 }
 
 /** The seeds to play, the code to play them on, and the number of processes. */

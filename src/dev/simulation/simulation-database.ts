@@ -1,12 +1,12 @@
 /** The database of a simulation: the product's own schema on real PostgreSQL, with another source for its clock. */
 import { randomBytes } from "node:crypto";
-import { Client, escapeIdentifier, Pool } from "pg";
+import { Pool } from "pg";
 import { recordConnection, recordVerified, stageCredentials } from "../../gateways/connections.ts";
-import { migrate } from "../../migrations/migrate.ts";
 import { Database } from "../../platform/database.ts";
 import { accounts, type Schedule } from "./schedule.ts";
 import { removeFromSchema, type SchemaRemoval } from "./schema-removals.ts";
 import { sealing } from "./simulated-core.ts";
+import { runOn, simulationTemplate } from "./simulation-template.ts";
 import { SqlServer } from "./sql-server.ts";
 
 /** A migrated database with a merchant and its connections, for any number of runs, one after the other. */
@@ -27,25 +27,19 @@ export type SimulationDatabase = {
   drop(): Promise<void>;
 };
 
-// A sequence is visible to every transaction at once; no table is.
-const simulatedClock = `
-  CREATE SEQUENCE app.simulated_clock;
-  CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE AS
-    'SELECT timestamptz ''epoch'' + last_value * interval ''1 ms'' FROM app.simulated_clock'`;
-
 const firstEpochMs = Date.UTC(2026, 0, 1);
 const betweenEpochsMs = 3 * 24 * 3_600_000;
 
-/** Creates a separate migrated database without the given objects. The run sets its `app.clock()`. */
+/** Creates a copy of the server's template without the given objects. The run sets its `app.clock()`. */
 export async function createSimulationDatabase(
   serverUrl: string,
   withoutInSchema: readonly SchemaRemoval[] = [],
 ): Promise<SimulationDatabase> {
   const name = `simulation_${randomBytes(6).toString("hex")}`;
   const url = Object.assign(new URL(serverUrl), { pathname: name }).href;
-  await runOn(serverUrl, `CREATE DATABASE ${name}`, `CREATE ROLE ${name}`);
-  await migrate({ ownerUrl: url, kind: "environment", runtimeRole: name });
-  await runOn(url, simulatedClock);
+  // A copy has not the template's own settings.
+  const planOnce = `ALTER DATABASE ${name} SET plan_cache_mode = force_generic_plan`;
+  await runOn(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${simulationTemplate}`, planOnce);
   await removeFromSchema(url, withoutInSchema);
   const server = await SqlServer.connect(url);
   const merchantId = fixedId(0);
@@ -73,7 +67,7 @@ export async function createSimulationDatabase(
     },
     async drop() {
       await server.close();
-      await runOn(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`, `DROP ROLE ${escapeIdentifier(name)}`);
+      await runOn(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`);
     },
   };
 }
@@ -102,14 +96,4 @@ async function connectAccounts(url: string, merchantId: string): Promise<string[
 /** Attempts are named after their connections, and a seed must play the same names again. */
 function fixedId(number: number): string {
   return `00000000-0000-7000-8000-${String(number).padStart(12, "0")}`;
-}
-
-async function runOn(url: string, ...statements: string[]): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    for (const statement of statements) await client.query(statement);
-  } finally {
-    await client.end();
-  }
 }

@@ -1,6 +1,7 @@
 /** Vitest's setupFiles: after each test file, ends the processes that its tests have left running. */
 import { join } from "node:path";
 import { afterAll, inject } from "vitest";
+import { keptPids } from "./kept-in-worker.ts";
 import { endNotedProcesses, noteProcesses } from "./left-processes.ts";
 import { serverPidsOf, testStateFolder } from "./test-run.ts";
 
@@ -10,9 +11,9 @@ const folder = join(testStateFolder, runName);
 noteProcesses(folder);
 
 // Registered before the file's own hooks, it runs after them. The servers are for the whole run, whichever file started
-// them.
+// them; what the worker keeps is for its other files.
 afterAll(() => {
-  for (const line of endNotedProcesses(folder, { startedBy: process.pid, spared: serverPidsOf(runName) })) {
+  for (const line of endNotedProcesses(folder, { startedBy: process.pid, spared: [...serverPidsOf(runName), ...keptPids()] })) {
     console.error(line);
   }
 });

@@ -6,6 +6,7 @@ import { subscribe } from "node:diagnostics_channel";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isAlive, markOf, type ProcessMark } from "../../demo/process-mark.ts";
+import { isMakingKept, keepProcess } from "./kept-in-worker.ts";
 
 type Noted = { readonly mark: ProcessMark; readonly startedBy: number; readonly command: string };
 
@@ -23,7 +24,9 @@ export function noteProcesses(folder: string): void {
   worker.switchyardNotesProcessesIn = folder;
   subscribe("child_process", (message) => {
     const { process: child } = message as { process: ChildProcess };
+    const isKept = isMakingKept();
     child.once("spawn", () => {
+      if (isKept) keepProcess(child.pid!);
       if (/esbuild$/.test(child.spawnfile) && child.spawnargs.some((arg) => arg.startsWith("--service="))) return;
       const file = noteProcess(child.pid!, child.spawnargs.join(" "));
       if (file !== undefined) child.once("exit", () => rmSync(file, { force: true }));

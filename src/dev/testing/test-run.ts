@@ -1,6 +1,7 @@
 /** One run of the tests: provides a folder for its workers, and ends every server that they started in it. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import type { TestProject } from "vitest/node";
 import { isAlive, markOf, type ProcessMark } from "../../demo/process-mark.ts";
 import { discardServer, loadRecord } from "../../demo/server-record.ts";
@@ -25,12 +26,13 @@ export const compileCache = { NODE_COMPILE_CACHE: join(testStateFolder, "compile
 const runNamePattern = /^test-run-\d+$/;
 // PostgreSQL's fast shutdown; nats-server treats it like SIGTERM.
 const stopSignal = "SIGINT";
+const closingLookMs = 50;
 
 /** Vitest's globalSetup: clears what a killed run left behind, and returns a function that ends this one. */
 export default async function beginTestRun(project: TestProject): Promise<() => Promise<void>> {
   mkdirSync(testStateFolder, { recursive: true });
   for (const name of readdirSync(testStateFolder)) {
-    if (runNamePattern.test(name) && !isStillRunning(name)) await endTestRun(name);
+    if (runNamePattern.test(name) && !isRunning(ownerFileOf(name))) await endTestRun(name);
   }
   const runName = `test-run-${process.pid}`;
   mkdirSync(join(testStateFolder, runName), { mode: 0o700 });
@@ -39,7 +41,23 @@ export default async function beginTestRun(project: TestProject): Promise<() => 
   // Ctrl-C ends Vitest at once, without calling the returned function: no server outlives it, its data waits for the
   // next run.
   process.once("exit", () => stopServers(runName));
-  return () => endTestRun(runName);
+  return async () => {
+    await workersHaveClosed(runName);
+    await endTestRun(runName);
+  };
+}
+
+/** The note of a worker that keeps something until it ends. */
+export function keepingFileOf(runName: string, pid: number): string {
+  return join(testStateFolder, runName, `keeping-${pid}.json`);
+}
+
+/** Resolves when no worker keeps anything: Vitest ends the run while its last workers still close. */
+async function workersHaveClosed(runName: string): Promise<void> {
+  const folder = join(testStateFolder, runName);
+  const notes = () => readdirSync(folder).filter((name) => name.startsWith("keeping-"));
+  const isKeeping = (note: string) => isRunning(join(folder, note));
+  while (notes().some(isKeeping)) await pause(closingLookMs);
 }
 
 async function endTestRun(runName: string): Promise<void> {
@@ -84,9 +102,10 @@ function ownerFileOf(runName: string): string {
   return join(testStateFolder, runName, "owner.json");
 }
 
-function isStillRunning(runName: string): boolean {
+/** True while the process with the mark in this file is alive. */
+function isRunning(file: string): boolean {
   try {
-    return isAlive(JSON.parse(readFileSync(ownerFileOf(runName), "utf8")) as ProcessMark);
+    return isAlive(JSON.parse(readFileSync(file, "utf8")) as ProcessMark);
   } catch {
     return false;
   }

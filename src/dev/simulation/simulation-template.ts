@@ -1,0 +1,16 @@
+/** The migrated database of a simulation's server. Each process plays on a copy of it. */
+import { Client } from "pg";
+
+/** Its name. */
+export const simulationTemplate = "simulation_template";
+
+/** Runs statements one after the other on a connection of their own. */
+export async function runOn(url: string, ...statements: string[]): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
