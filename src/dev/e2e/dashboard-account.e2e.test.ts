@@ -9,6 +9,9 @@ import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 // So that a failure names the step and not the test; a busy machine takes seconds for some.
 const stepMs = 15_000;
 
+// Axe looks at every page in every look, on a machine that may have much else to do.
+const patienceMs = 60_000;
+
 // Every card of a page is loaded by then, on a busy machine too.
 const pageWaitMs = 15_000;
 
@@ -158,7 +161,7 @@ describe("the settings page", () => {
 });
 
 describe("the pages of the account and the settings", () => {
-  it("break no rule of WCAG 2.2 AA and scroll one way, narrow and dark", async () => {
+  it("break no rule of WCAG 2.2 AA and scroll one way, narrow and dark", { timeout: patienceMs }, async () => {
     const page = await open("/account");
     for (const path of ["/account", settingsPath("live"), await resetPath()]) {
       await page.goto(demo.file.dashboardOrigin + path);

@@ -23,11 +23,7 @@ let receiver: Receiver;
 // The lines in the pages' console.
 const noise: string[] = [];
 beforeAll(async () => {
-  [demo, browser, receiver] = await Promise.all([
-    joinTestDemo(),
-    launchBrowser(),
-    Receiver.start(),
-  ]);
+  [demo, browser, receiver] = await Promise.all([joinTestDemo(), launchBrowser(), Receiver.start()]);
   context = await browser.newContext({
     viewport: { width: 1280, height: 900 },
     permissions: ["clipboard-read", "clipboard-write"],

@@ -13,6 +13,8 @@ import { findViolations, inEachLook, type Look } from "./accessibility.ts";
 let server: Server;
 let origin: string;
 let browser: Browser;
+// Each page in two looks, on a machine that may have much else to do.
+const patienceMs = 60_000;
 
 beforeAll(async () => {
   const serve = serveReference();
@@ -89,7 +91,9 @@ describe("/docs/api", () => {
 });
 
 describe("the guides", () => {
-  it("fit 390 pixels, and need nothing that their policy refuses, light and dark", async () => {
+  it("fit 390 pixels, and need nothing that their policy refuses, light and dark", {
+    timeout: patienceMs,
+  }, async () => {
     const { page, requested, complaints } = await open("/docs");
     const narrow: Look[] = [
       ["light", 390],
@@ -129,7 +133,7 @@ describe("the guides", () => {
     }
   });
 
-  it("break no rule of axe-core, light and dark", async () => {
+  it("break no rule of axe-core, light and dark", { timeout: patienceMs }, async () => {
     const { page } = await open("/docs");
     const looks: Look[] = [
       ["light", 1280],

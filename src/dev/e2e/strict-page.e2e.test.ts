@@ -12,8 +12,8 @@ import { version } from "../../version.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 import { MerchantPages } from "./merchant-pages.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
 let demo: SharedDemo;
 let browser: Browser;

@@ -1,8 +1,7 @@
 /** Vitest's setupFiles: after each test file, ends the processes that its tests have left running. */
 import { join } from "node:path";
-import { afterAll, inject } from "vitest";
-import { keptPids } from "./kept-in-worker.ts";
-import { endNotedProcesses, noteProcesses } from "./left-processes.ts";
+import { afterAll, inject, vi } from "vitest";
+import { endNotedProcesses, keptPids, noteProcesses } from "./left-processes.ts";
 import { serverPidsOf, testStateFolder } from "./test-run.ts";
 
 const runName = inject("testRunName");
@@ -13,7 +12,11 @@ noteProcesses(folder);
 // Registered before the file's own hooks, it runs after them. The servers are for the whole run, whichever file started
 // them; what the worker keeps is for its other files.
 afterAll(() => {
-  for (const line of endNotedProcesses(folder, { startedBy: process.pid, spared: [...serverPidsOf(runName), ...keptPids()] })) {
+  vi.useRealTimers();
+  for (const line of endNotedProcesses(folder, {
+    startedBy: process.pid,
+    spared: [...serverPidsOf(runName), ...keptPids()],
+  })) {
     console.error(line);
   }
 });

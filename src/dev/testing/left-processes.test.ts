@@ -5,11 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, inject, it } from "vitest";
 import { isAlive, markOf } from "../../demo/process-mark.ts";
-import { endNotedProcesses } from "./left-processes.ts";
-import { testStateFolder } from "./test-run.ts";
+import { endNotedProcesses, keptPids } from "./left-processes.ts";
+import { serverPidsOf, testStateFolder } from "./test-run.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "switchyard-left-"));
 const runFolder = join(testStateFolder, inject("testRunName"));
+// What this worker has started for other files, and for the whole run.
+const others = () => [...keptPids(), ...serverPidsOf(inject("testRunName"))];
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -32,8 +34,8 @@ describe("endNotedProcesses()", () => {
     expect(readdirSync(runFolder)).toContain(`process-${left.pid}.json`);
     expect(readdirSync(runFolder)).not.toContain(`process-${ended.pid}.json`);
     // Another worker's processes are not touched, nor what is spared.
-    expect(endNotedProcesses(runFolder, { startedBy: process.pid, spared: [left.pid!] })).toEqual([]);
-    expect(endNotedProcesses(runFolder, { startedBy: process.pid })).toEqual([
+    expect(endNotedProcesses(runFolder, { startedBy: process.pid, spared: [left.pid!, ...others()] })).toEqual([]);
+    expect(endNotedProcesses(runFolder, { startedBy: process.pid, spared: others() })).toEqual([
       expect.stringMatching(new RegExp(`^Ended process ${left.pid}, which a test left running: .*SIGTERM`)),
     ]);
     expect(await exit).toEqual([null, "SIGKILL"]);

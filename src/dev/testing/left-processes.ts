@@ -1,19 +1,34 @@
 /**
  * Processes that tests start: each is recorded in the run's folder while it lives, so that remaining ones can be ended.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { ChildProcess } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isAlive, markOf, type ProcessMark } from "../../demo/process-mark.ts";
-import { isMakingKept, keepProcess } from "./kept-in-worker.ts";
 
 type Noted = { readonly mark: ProcessMark; readonly startedBy: number; readonly command: string };
 
 const notedPattern = /^process-\d+\.json$/;
 
 // Outlives this module, which a worker that keeps its other modules loads for each of its test files.
-const worker = globalThis as { switchyardNotesProcessesIn?: string };
+const worker = globalThis as {
+  switchyardNotesProcessesIn?: string;
+  switchyardKeeps?: { readonly isMaking: AsyncLocalStorage<true>; readonly pids: Set<number> };
+};
+worker.switchyardKeeps ??= { isMaking: new AsyncLocalStorage(), pids: new Set() };
+const { isMaking, pids } = worker.switchyardKeeps;
+
+/** Calls `make`. The worker keeps the processes that it starts for its other test files. */
+export function keepingProcesses<Made>(make: () => Made): Made {
+  return isMaking.run(true, make);
+}
+
+/** Returns the processes that the worker keeps, which no test file has left running. */
+export function keptPids(): number[] {
+  return [...pids];
+}
 
 /**
  * Notes every process that this one starts from now on, from any helper or package. esbuild's process is excluded:
@@ -24,9 +39,9 @@ export function noteProcesses(folder: string): void {
   worker.switchyardNotesProcessesIn = folder;
   subscribe("child_process", (message) => {
     const { process: child } = message as { process: ChildProcess };
-    const isKept = isMakingKept();
+    const isKept = isMaking.getStore() === true;
     child.once("spawn", () => {
-      if (isKept) keepProcess(child.pid!);
+      if (isKept) pids.add(child.pid!);
       if (/esbuild$/.test(child.spawnfile) && child.spawnargs.some((arg) => arg.startsWith("--service="))) return;
       const file = noteProcess(child.pid!, child.spawnargs.join(" "));
       if (file !== undefined) child.once("exit", () => rmSync(file, { force: true }));

@@ -1,25 +1,35 @@
-/** Vitest's order of files, but the longest first: a long file that begins last would run alone at the end. */
+/** Vitest's order of files, but the longest first, and those that share a demo last. */
+import { readFileSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-// Vitest orders files by an earlier run, which a fresh checkout does not have, and then by their sizes.
+// Vitest orders files by an earlier run, which a fresh checkout does not have, and then by their sizes. A long file that
+// begins last would run alone at the end.
 const longest = [
-  "dashboard-payments",
   "crash",
-  "stripe",
+  "command-line",
+  "cards",
   // Not side by side: two that kill servers under load wait for each other beyond their time.
   "webhook-deaths-servers",
   "rolling-upgrade",
 ];
 
-/** Each project's longest files, then the others as Vitest orders them. */
+/** Each project's longest files, then the others as Vitest orders them. A shared demo runs no longer than it is used. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    return sorted.toSorted((left, right) => rankOf(left) - rankOf(right));
+    return sorted
+      .map((file) => [rankOf(file), file] as const)
+      .toSorted(([one], [other]) => one - other)
+      .map(([, file]) => file);
   }
 }
 
 function rankOf({ moduleId, project }: TestSpecification): number {
   const index = longest.findIndex((name) => new RegExp(`/${name}(\\.e2e|\\.db|\\.long)?\\.test\\.ts$`).test(moduleId));
-  return project.config.sequence.groupOrder * (longest.length + 1) + (index === -1 ? longest.length : index);
+  const within = index === -1 ? longest.length + (sharesDemo(moduleId) ? 1 : 0) : index;
+  return project.config.sequence.groupOrder * (longest.length + 2) + within;
+}
+
+function sharesDemo(file: string): boolean {
+  return readFileSync(file, "utf8").includes("joinTestDemo(");
 }
