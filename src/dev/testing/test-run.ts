@@ -26,6 +26,8 @@ export const compileCache = { NODE_COMPILE_CACHE: join(testStateFolder, "compile
 const runNamePattern = /^test-run-\d+$/;
 // PostgreSQL's fast shutdown; nats-server treats it like SIGTERM.
 const stopSignal = "SIGINT";
+// A demo takes two seconds to close; a role that hangs is killed after 25.
+const closingMs = 60_000;
 const closingLookMs = 50;
 
 /** Vitest's globalSetup: clears what a killed run left behind, and returns a function that ends this one. */
@@ -42,8 +44,9 @@ export default async function beginTestRun(project: TestProject): Promise<() => 
   // next run.
   process.once("exit", () => stopServers(runName));
   return async () => {
-    await workersHaveClosed(runName);
+    const problems = await problemsOfClosing(runName);
     await endTestRun(runName);
+    if (problems.length > 0) throw new Error(problems.join("\n"));
   };
 }
 
@@ -52,12 +55,21 @@ export function keepingFileOf(runName: string, pid: number): string {
   return join(testStateFolder, runName, `keeping-${pid}.json`);
 }
 
-/** Resolves when no worker keeps anything: Vitest ends the run while its last workers still close. */
-async function workersHaveClosed(runName: string): Promise<void> {
+/**
+ * Waits until no worker keeps anything: Vitest ends the run while its last workers still close. Returns the problems that
+ * they had.
+ */
+async function problemsOfClosing(runName: string): Promise<string[]> {
   const folder = join(testStateFolder, runName);
-  const notes = () => readdirSync(folder).filter((name) => name.startsWith("keeping-"));
-  const isKeeping = (note: string) => isRunning(join(folder, note));
-  while (notes().some(isKeeping)) await pause(closingLookMs);
+  const notes = (pattern: RegExp) =>
+    readdirSync(folder)
+      .filter((name) => pattern.test(name))
+      .map((name) => join(folder, name));
+  const keeping = () => notes(/^keeping-\d+\.json$/).filter(isRunning);
+  const giveUpAt = Date.now() + closingMs;
+  while (keeping().length > 0 && Date.now() < giveUpAt) await pause(closingLookMs);
+  const late = keeping().map((file) => `a worker has not closed what it kept within ${closingMs} ms: ${file}`);
+  return [...late, ...notes(/^keeping-.*\.problem$/).map((file) => readFileSync(file, "utf8"))];
 }
 
 async function endTestRun(runName: string): Promise<void> {
