@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await browser?.close();
-  // The shop's merchant is everybody's.
+  // Other files use the merchant of the shop, too.
   await run(["routing", "restore", "1"]);
 });
 
