@@ -29,6 +29,7 @@ export function attemptIdOf({ sessionId, connectionId }: { sessionId: string; co
 
 const insertAttempt: Statement = {
   name: "insert_attempt",
+  partitionKey: 1,
   text: `
     INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because,
                          amount_minor, currency, started_at, latest_execution_at)
@@ -110,7 +111,7 @@ function move<From extends AttemptStatus>(
   );
   // The calls below make a small, fixed set of texts; each is prepared once, named by its hash.
   const name = `move_attempt_${sha256(text).toString("hex").slice(0, 16)}`;
-  tx.send({ name, text }, [attempt.sessionId, attempt.id, from, ...Object.values(change.set)]);
+  tx.send({ name, text, partitionKey: 1 }, [attempt.sessionId, attempt.id, from, ...Object.values(change.set)]);
 }
 
 const selectTaken: Statement = {
@@ -163,6 +164,7 @@ export function recordHeldAndOrdered(
 
 const setVoiding: Statement = {
   name: "void_unknown_attempts",
+  partitionKey: 1,
   text: `UPDATE attempt SET status = 'VOIDING', retries = 0, next_retry_at = NULL WHERE session_id = $1 AND status = 'UNKNOWN'`,
 };
 
@@ -241,6 +243,7 @@ export function recordCaptured(tx: Tx, attempt: Attempt): void {
 
 const clearWinner: Statement = {
   name: "clear_winner",
+  partitionKey: 1,
   text: "UPDATE payment_session SET winner_attempt_id = NULL WHERE id = $1",
 };
 

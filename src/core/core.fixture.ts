@@ -48,6 +48,7 @@ export async function startCoreFixture(): Promise<CoreFixture> {
   const testDatabase = await createTestDatabase("environment");
   const database = new Database(openPool(testDatabase.url, 20));
   const asOwner = new Database(openPool(testDatabase.ownerUrl, 2));
+  await database.namePartitions();
   const sandbox = await startSandbox({ port: 0, silenceMs: 20_000, lateMs: 20_000, slowCaptureMs: 20_000 });
   const http = new GatewayHttp();
   const forwarder = new TestForwarder(http, cards.approved);

@@ -54,6 +54,7 @@ const sessionColumns = columnsOf(PaymentSessionEntity, "s", answeredColumns);
 // An expired key counts as new: the conflicting row is overwritten, and its old session stays as it is.
 const insertWithKey: Statement = {
   name: "insert_session_with_key",
+  partitionKey: 1,
   text: `
     WITH claimed AS (
       INSERT INTO idempotency AS i (merchant_id, key, request_hash, session_id, answer_sealed, expires_at)
@@ -73,6 +74,7 @@ const insertWithKey: Statement = {
 
 const insertWithoutKey: Statement = {
   name: "insert_session",
+  partitionKey: 1,
   text: `
     INSERT INTO payment_session AS s
       (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at,

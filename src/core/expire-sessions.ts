@@ -7,6 +7,7 @@ import { emitEvent } from "./settle.ts";
 
 const expire: Statement = {
   name: "expire_session",
+  partitionKey: 1,
   text: `
     UPDATE payment_session SET status = 'EXPIRED', phase = 'DONE', settled_at = app.clock()
     WHERE id = $1 AND phase = 'IDLE' AND expires_at <= app.clock() /* rule:expiry-only-idle */

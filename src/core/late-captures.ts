@@ -15,6 +15,7 @@ type SessionKey = { readonly id: string; readonly merchantId: string };
 
 const selectReports: Statement = {
   name: "select_reports_of_capture",
+  partitionKey: 1,
   text: `
     SELECT n.kind, n.gateway_reference AS "gatewayReference", n.modification_reference AS "modificationReference",
       n.gateway_reference IS NOT DISTINCT FROM a.gateway_reference AS "isOurHold",
@@ -130,6 +131,7 @@ function shown(gatewayReference: string): string {
 // a report that meets the settling transaction would be lost.
 const lockReported: Statement = {
   name: "lock_session_for_report",
+  partitionKey: 1,
   text: `
     SELECT id, merchant_id AS "merchantId", captured_attempt_id AS "capturedAttemptId",
       capture_confirmed AS "captureConfirmed", unrecorded_check_at IS NOT NULL AS "isInDoubt"
@@ -137,10 +139,12 @@ const lockReported: Statement = {
 };
 const confirm: Statement = {
   name: "confirm_capture",
+  partitionKey: 1,
   text: "UPDATE payment_session SET capture_confirmed = true WHERE id = $1",
 };
 const selectCaptureFailedEvent: Statement = {
   name: "select_capture_failed_event",
+  partitionKey: 1,
   text: "SELECT 1 FROM outbox_event WHERE session_id = $1 AND type = 'payment_attempt.capture_failed'",
 };
 

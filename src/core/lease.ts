@@ -63,6 +63,7 @@ const sessionColumns = columnsOf(PaymentSessionEntity, "s");
 
 const claim: Statement = {
   name: "claim_session",
+  partitionKey: 1,
   text: required(
     `UPDATE payment_session s
     SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = app.clock() + $2 * interval '1 ms',
@@ -115,10 +116,11 @@ const renew = (returned: string) => `
     ${ofLease} RETURNING ${returned}`;
 const renewal = ({ sessionId, epoch }: Lease, card?: CardSummary) =>
   [sessionId, epoch, leaseMs, leaseMs - leaseUsedMs, card?.brand ?? null, card?.last4 ?? null] as const;
-const lock: Statement = { name: "lock_session", text: renew(`${sessionColumns}, app.clock() AS now`) };
-const renewOnly: Statement = { name: "renew_lease", text: required(renew("s.id"), takenOver) };
+const lock: Statement = { name: "lock_session", partitionKey: 1, text: renew(`${sessionColumns}, app.clock() AS now`) };
+const renewOnly: Statement = { name: "renew_lease", partitionKey: 1, text: required(renew("s.id"), takenOver) };
 const lockStatement: Statement = {
   name: "lock_session_only",
+  partitionKey: 1,
   text: required(`SELECT s.id FROM payment_session s ${ofLease} FOR UPDATE`, takenOver), // rule:session-locked-first
 };
 
@@ -155,6 +157,7 @@ export async function lockAndRenew(
 
 const park: Statement = {
   name: "park_session",
+  partitionKey: 1,
   text: `
     UPDATE payment_session
     SET lease_until = least($3, (SELECT min(next_retry_at) FROM attempt WHERE session_id = $1 AND completed_at IS NULL))
@@ -190,6 +193,7 @@ export async function takeOverSession(database: Database): Promise<Lease | undef
 
 const setWinner: Statement = {
   name: "name_winner",
+  partitionKey: 1,
   text: required(
     "UPDATE payment_session SET winner_attempt_id = $2 WHERE id = $1 AND winner_attempt_id IS NULL RETURNING id", // rule:winner-once
     hasWinner,
@@ -198,6 +202,7 @@ const setWinner: Statement = {
 
 const setWinnerUnderLease: Statement = {
   name: "name_winner_under_lease",
+  partitionKey: 1,
   text: requiredOr(
     `UPDATE payment_session s
     SET ${leaseKept}, card_brand = coalesce($5, card_brand), card_last4 = coalesce($6, card_last4), winner_attempt_id = $7
@@ -221,6 +226,7 @@ export function nameWinner(tx: Tx, attempt: { sessionId: string; id: string }): 
 
 const wake: Statement = {
   name: "wake_session",
+  partitionKey: 1,
   text: `
     UPDATE payment_session s SET lease_until = app.clock()
     WHERE id = $1 AND phase = 'PROCESSING' AND lease_until > app.clock()
@@ -230,6 +236,7 @@ const wake: Statement = {
 };
 const dueNow: Statement = {
   name: "make_attempts_due",
+  partitionKey: 1,
   text: "UPDATE attempt SET next_retry_at = app.clock() WHERE session_id = $1 AND next_retry_at > app.clock()",
 };
 

@@ -20,6 +20,7 @@ export type SessionRow = PaymentSession & { overdue: boolean; readAt: Date; atte
 /** Selects a session with its attempts and the time of the reading, in one statement. */
 export const selectSessionWithAttempts: Statement = {
   name: "select_session_with_attempts",
+  partitionKey: 1,
   text: `
     SELECT ${columnsOf(PaymentSessionEntity, "s")}, (s.phase = 'IDLE' AND s.expires_at <= app.clock()) AS overdue, app.clock() AS "readAt",
       coalesce((SELECT json_agg(t ORDER BY t.sequence)

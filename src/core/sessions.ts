@@ -43,6 +43,7 @@ async function inTime(core: Core, row: SessionRow): Promise<SessionWithAttempts>
 
 const selectOrigins: Statement = {
   name: "select_checkout_origins_of_session",
+  partitionKey: 1,
   text: `
     SELECT m.checkout_origins AS "checkoutOrigins" FROM payment_session s
     JOIN merchant_settings m ON m.merchant_id = s.merchant_id WHERE s.id = $1`,
@@ -67,6 +68,7 @@ export async function findCheckout(
 
 const selectMerchantOf: Statement = {
   name: "select_merchant_of_session",
+  partitionKey: 1,
   text: `SELECT merchant_id AS "merchantId" FROM payment_session WHERE id = $1`,
 };
 

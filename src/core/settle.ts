@@ -8,6 +8,7 @@ import { loadSession, type SessionWithAttempts } from "./session-with-attempts.t
 
 const settleStatement: Statement = {
   name: "settle_session",
+  partitionKey: 1,
   text: `
     UPDATE payment_session s
     SET status = $2, captured_via = $3, capture_confirmed = $4, failover = $5, decline_code = $6, vault_token = NULL,
@@ -80,6 +81,7 @@ export async function emitEvent(
 
 const recordPendingEvent: Statement = {
   name: "record_pending_event",
+  partitionKey: 1,
   text: "UPDATE payment_session SET pending_event_at = app.clock() WHERE id = $1 AND pending_event_at IS NULL RETURNING id",
 };
 
@@ -91,6 +93,7 @@ export async function emitPending(tx: Tx, core: Core, session: PaymentSession): 
 
 const close: Statement = {
   name: "close_session",
+  partitionKey: 1,
   text: `
     UPDATE payment_session SET phase = 'DONE'
     WHERE id = $1 AND phase = 'PROCESSING' AND status <> 'CREATED'`,

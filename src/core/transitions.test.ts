@@ -14,7 +14,7 @@ const definitionOf = (key: string) => objects.get(key)?.definition ?? `the schem
 
 describe("the schema", () => {
   it("lets an attempt pass by exactly the transitions of the table", () => {
-    const guard = definitionOf("function app.guard_attempt()");
+    const guard = definitionOf("function partitions.guard_attempt()");
     const list = /\(OLD\.status, NEW\.status\) NOT IN \(([^;]*?)\) THEN/.exec(guard)?.[1] ?? guard;
     const pairs = [...list.matchAll(/\('(\w+)','(\w+)'\)/g)].map(([, from, to]) => `${from} ${to}`);
     expect(pairs.toSorted()).toEqual(pairsOf(attemptTransitions).toSorted());
@@ -25,7 +25,9 @@ describe("the schema", () => {
     ["guard_session", "phase", phaseTransitions],
     ["guard_attempt", "status", attemptTransitions],
   ])("knows the states of its table: %s, %s", (guard, column, transitions) => {
-    const list = new RegExp(`NEW\\.${column} NOT IN \\(([^)]*)\\)`).exec(definitionOf(`function app.${guard}()`))?.[1];
+    const list = new RegExp(`NEW\\.${column} NOT IN \\(([^)]*)\\)`).exec(
+      definitionOf(`function partitions.${guard}()`),
+    )?.[1];
     const states = [...(list ?? "").matchAll(/'(\w+)'/g)].map(([, state]) => state);
     expect(states).toEqual(Object.keys(transitions));
   });

@@ -26,6 +26,7 @@ export type UnclassifiedCode = {
 
 const countCode: Statement = {
   name: "count_unclassified_code",
+  partitionKey: 1,
   text: `
     INSERT INTO unclassified_code AS known (merchant_id, gateway, gateway_code, session_id, attempt_id)
     SELECT s.merchant_id, $3,

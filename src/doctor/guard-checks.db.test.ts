@@ -60,14 +60,28 @@ describe("a database of an environment", () => {
   });
 
   it("has a trigger switched off, on the whole table or on one partition", async () => {
-    const says = [["PROBLEM", "the trigger attempt.guard is not in force"]];
-    for (const table of ["attempt", await partition()]) {
+    const switches = [
+      ["attempt", "guard_decision"],
+      [await partition(), "guard_decision"],
+      [await partition(), "guard"],
+    ];
+    for (const [table, trigger] of switches) {
       const found = await saysAfter(
-        `ALTER TABLE ${table} DISABLE TRIGGER guard`,
-        `ALTER TABLE ${table} ENABLE TRIGGER guard`,
+        `ALTER TABLE ${table} DISABLE TRIGGER ${trigger}`,
+        `ALTER TABLE ${table} ENABLE TRIGGER ${trigger}`,
       );
-      expect(found, table).toEqual(says);
+      expect(found, table).toEqual([["PROBLEM", `the trigger attempt.${trigger} is not in force`]]);
     }
+  });
+
+  it("lacks the guard of one partition", async () => {
+    const table = await partition();
+    const made = await definitionOf(
+      `(SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = '${table}'::regclass AND tgname = 'guard')`,
+    );
+    expect(await saysAfter(`DROP TRIGGER guard ON ${table}`, made)).toEqual([
+      ["PROBLEM", "the trigger attempt.guard is missing on some partitions"],
+    ]);
   });
 
   it("lacks a check, and has another one under its name", async () => {
@@ -101,10 +115,10 @@ describe("a database of an environment", () => {
   });
 
   it("has a guard whose function says something else", async () => {
-    const made = await definitionOf("pg_get_functiondef('app.guard_session'::regproc)");
+    const made = await definitionOf("pg_get_functiondef('partitions.guard_session_rest'::regproc)");
     const loose = made.replace("NEW.lease_epoch < OLD.lease_epoch", "NEW.lease_epoch < 0");
     expect(await saysAfter(loose, made)).toEqual([
-      ["PROBLEM", "the function app.guard_session() differs from this version"],
+      ["PROBLEM", "the function partitions.guard_session() differs from this version"],
     ]);
     expect(await saysAfter(loose, made, true)).toMatchObject([["OK", expect.anything()]]);
   });

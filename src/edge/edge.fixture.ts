@@ -89,6 +89,7 @@ export class EdgeFixture {
     const { core } = this.core;
     const { max, options, connectionString } = core.database.pool.options;
     const database = new Database(new Pool({ max, options, connectionString, pipeline: true }));
+    await database.namePartitions();
     const creations: Core["creations"] = new Map();
     const environment = { ...this.parts.environments.test!, database, core: { ...core, database, creations } };
     const environments = { test: environment };

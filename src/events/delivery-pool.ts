@@ -49,9 +49,13 @@ export class DeliveryPool {
     });
   }
 
-  /** Looks for deliveries of these endpoints at once, because they have something new or have room again. */
-  hint(endpointIds: readonly string[]): void {
+  /**
+   * Looks for deliveries of these endpoints at once, because they have something new or have room again; in all months if
+   * the new deliveries are not all of this month's sessions.
+   */
+  hint(endpointIds: readonly string[], options: { readonly everywhere?: boolean } = {}): void {
     if (endpointIds.length === 0) return;
+    if (options.everywhere) this.#lookedEverywhereAt = Number.NEGATIVE_INFINITY;
     for (const id of endpointIds) this.#hinted.add(id);
     this.#loop.wake();
   }
@@ -67,11 +71,13 @@ export class DeliveryPool {
     // Every delivery that ends gives a hint, so a full pool is woken when there is room; otherwise the next look finds
     // it.
     if (limit === 0) return false;
+    const where = this.#whereToLook();
     const claimed = await claimDeliveries(this.#context.database, {
       leaseToken: this.#context.runtime.uuid(),
       limit,
-      where: this.#whereToLook(),
+      where,
       shares,
+      ofThisMonth: where !== undefined,
     });
     for (const one of claimed) this.#start({ claimed: one, postingSinceMs: performance.now() });
     return false;
@@ -137,7 +143,7 @@ export class DeliveryPool {
         const isFull = this.#room().shares.underWay.get(claimed.merchantId) === underWayOfMerchantMax;
         if (isFull) this.#hintedMerchants.add(claimed.merchantId);
         this.#underWay.delete(done);
-        this.hint([claimed.endpointId]);
+        this.hint([claimed.endpointId], { everywhere: !isOfThisMonth(this.#context, claimed.sessionId) });
       });
     this.#underWay.set(done, underWay);
   }
@@ -157,17 +163,21 @@ type Shares = {
 
 /** A request for deliveries. */
 type Claim = {
+  /** A UUIDv7. */
   readonly leaseToken: string;
   readonly limit: number;
   /** Restricts the claim to these endpoints and to the endpoints of these merchants; undefined for all. */
   readonly where?: { readonly endpointIds: readonly string[]; readonly merchantIds: readonly string[] } | undefined;
   readonly shares?: Shares;
+  /** Restricts the claim to deliveries of this month's sessions. */
+  readonly ofThisMonth?: boolean;
 };
 
 /**
  * One claimer per endpoint at a time, so the count of deliveries in progress holds until the claim commits. An endpoint
  * at which another worker claims or records is left to it; a recording worker looks for more there afterwards. The
- * clock is read in a subselect, because an index cannot be searched by a volatile function.
+ * clock is read in a subselect, because an index cannot be searched by a volatile function. A claim that is restricted to
+ * this month counts only its deliveries, so in the first minutes of a month an endpoint may get a few more than its window.
  */
 const lockReadyEndpoints: Statement = {
   name: "lock_ready_endpoints",
@@ -230,15 +240,25 @@ const claimDue: Statement = {
            e.probe_at IS NOT NULL AS "isProbe"`,
 };
 
+/** Reports whether a session's deliveries are in the partition of those that are created now. */
+export function isOfThisMonth(
+  { database, runtime }: Pick<DeliverContext, "database" | "runtime">,
+  sessionId: string,
+): boolean {
+  const among = (id: string) => database.inPartitionOf(id, claimDue);
+  return among(sessionId) === among(runtime.uuid());
+}
+
 /** Claims up to `limit` due deliveries under a lease of their own. Merchants and their endpoints take turns. */
 export async function claimDeliveries(database: Database, claim: Claim): Promise<ClaimedDelivery[]> {
-  const { leaseToken, limit, where } = claim;
+  const { leaseToken, limit, where, ofThisMonth } = claim;
   const shares: Shares = claim.shares ?? { underWay: new Map(), ofMerchant: limit, ofSuspects: limit };
+  const among = (statement: Statement) => (ofThisMonth ? database.inPartitionOf(leaseToken, statement) : statement);
   return database.transaction(async (tx) => {
     const wanted = [where?.endpointIds ?? null, where?.merchantIds ?? null];
-    const ready = await tx.query<{ id: string }>(lockReadyEndpoints, wanted);
+    const ready = await tx.query<{ id: string }>(among(lockReadyEndpoints), wanted);
     if (ready.length === 0) return [];
-    return tx.query<ClaimedDelivery>(claimDue, [
+    return tx.query<ClaimedDelivery>(among(claimDue), [
       ready.map((row) => row.id),
       limit,
       leaseToken,

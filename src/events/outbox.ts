@@ -69,6 +69,7 @@ export function writeEventBody(envelope: EventEnvelope, data: object): string {
 
 const selectNextSequence: Statement = {
   name: "select_next_sequence",
+  partitionKey: 1,
   text: `SELECT coalesce(max(sequence), 0)::int + 1 AS sequence, date_trunc('milliseconds', app.clock()) AS now,
            coalesce((SELECT feed_position FROM outbox_event WHERE session_id = $1 ORDER BY sequence DESC LIMIT 1), '0')
              AS "positionBefore"
@@ -78,6 +79,7 @@ const selectNextSequence: Statement = {
 // lower than that of an earlier event.
 const insertOutboxEvent: Statement = {
   name: "insert_outbox_event",
+  partitionKey: 1,
   text: `INSERT INTO outbox_event
            (session_id, id, sequence, type, merchant_id, body, created_at, publish_at, feed_position)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $7, greatest(pg_current_xact_id(), $8::xid8))`,
@@ -162,6 +164,7 @@ export function parseEvent(message: Uint8Array): { sessionId: string; sequence: 
 /** The dependencies of the relay. */
 export type RelayContext = {
   readonly database: Database;
+  readonly runtime: Pick<Runtime, "uuid">;
   readonly nats: NatsLink;
   readonly stream: EventStream;
   readonly environmentName: string;
@@ -194,6 +197,7 @@ const claimUnpublished: Statement = {
 // Locks in the same order as the fan-out, which writes the same rows, and also looks each event up separately.
 const markPublished: Statement = {
   name: "mark_published",
+  partitionKey: 1,
   text: `WITH mine AS (
            SELECT waiting.* FROM (
              SELECT * FROM unnest($1::uuid[], $2::int[]) AS p (session_id, sequence) ORDER BY session_id, sequence
@@ -208,6 +212,27 @@ const markPublished: Statement = {
          FROM mine WHERE o.session_id = mine.session_id AND o.id = mine.id`,
 };
 
+// With years of partitions a look into all of them takes milliseconds.
+const everywhereAfterMs = 2_000;
+const everywherePauseMs = 250;
+
+/**
+ * Returns the turn of a relay's loop. It looks in the newest partition and, if nothing waits there or every two seconds,
+ * everywhere: events of last month's sessions are few.
+ */
+export function createRelayTurn(context: RelayContext): () => Promise<boolean> {
+  let lookedMs = Number.NEGATIVE_INFINITY;
+  return async () => {
+    const newest = context.database.inPartitionOf(context.runtime.uuid(), claimUnpublished);
+    const count = newest === claimUnpublished ? 0 : await publishBatch(context, newest);
+    const pauseMs = performance.now() - lookedMs;
+    if (count === batchRows && pauseMs < everywhereAfterMs) return true;
+    if (pauseMs < (count > 0 ? everywhereAfterMs : everywherePauseMs)) return false;
+    lookedMs = performance.now();
+    return (await relayOnce(context)) || count === batchRows;
+  };
+}
+
 /**
  * Publishes the waiting rows and marks those that JetStream has accepted. Returns true when there may be more. A crash
  * in between leaves a row that is published again, under another message id and with the same event id. If
@@ -215,8 +240,12 @@ const markPublished: Statement = {
  * accepted rows are marked first.
  */
 export async function relayOnce(context: RelayContext): Promise<boolean> {
+  return (await publishBatch(context, claimUnpublished)) === batchRows;
+}
+
+async function publishBatch(context: RelayContext, claim: Statement): Promise<number> {
   const connection = context.nats.connection();
-  const claimed = await context.database.query<ClaimedEvent>(claimUnpublished, [batchRows]);
+  const claimed = await context.database.query<ClaimedEvent>(claim, [batchRows]);
   claimed.sort((left, right) => left.createdAt.getTime() - right.createdAt.getTime() || left.sequence - right.sequence);
   const jetstream = connection.jetstream();
   const results = await Promise.allSettled(
@@ -243,7 +272,7 @@ export async function relayOnce(context: RelayContext): Promise<boolean> {
     if (isStreamMissing(reason) || isMessageRefused(reason)) await ensureEventStream(connection, context.stream);
     throw explainPublish(reason, context.stream.name);
   }
-  return claimed.length === batchRows;
+  return claimed.length;
 }
 
 function spanOf(row: ClaimedEvent): SpanOptions {

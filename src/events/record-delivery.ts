@@ -122,6 +122,7 @@ const logAttempt = `logged AS (
 // A full-size window without failures is not updated: one hot row must not slow a healthy endpoint.
 const recordSuccess: Statement = {
   name: "record_delivery_success",
+  partitionKey: 10,
   text: `WITH mine AS (
            UPDATE delivery
            SET status = 'SUCCEEDED', tries = tries + 1, next_at = NULL, lease_token = NULL, ended_at = app.clock()
@@ -154,6 +155,7 @@ const disableReason = `CASE WHEN $12 THEN 'GONE'
  */
 const recordFailure: Statement = {
   name: "record_delivery_failure",
+  partitionKey: 10,
   text: `WITH mine AS (
            UPDATE delivery
            SET status = CASE WHEN $11::float8 IS NULL THEN 'EXHAUSTED' ELSE 'PENDING' END, tries = tries + 1,
@@ -209,6 +211,7 @@ async function recordAttempt(
 
 const recordSuccessesAtOnce: Statement = {
   name: "record_delivery_successes",
+  partitionKey: 9,
   text: `WITH succeeded AS (
            SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::int[], $7::int[], $8::text[], $9::uuid[])
              AS t (event_id, id, endpoint_id, lease_token, started_at, duration_ms, status_code, answer, session_id)

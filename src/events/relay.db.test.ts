@@ -1,12 +1,13 @@
 import { fromBinary } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { v7 } from "uuid";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { PaymentEventSchema } from "../../gen/events/v1/event_pb.ts";
 import type { PrivateNats } from "../demo/private-nats.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { startTestNats } from "../dev/testing/nats.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type NatsLink, openNats } from "../platform/nats.ts";
-import { relayOnce } from "./outbox.ts";
+import { createRelayTurn, relayOnce } from "./outbox.ts";
 import { ensureEventStream, eventStreamOf } from "./streams.ts";
 
 const merchantId = "019a0000-0000-7000-8000-00000000000a";
@@ -115,5 +116,43 @@ describe("relayOnce()", () => {
     await Promise.all([relay(), relay(), relay()]);
     await relay();
     expect(await published()).toHaveLength(20);
+  });
+});
+
+describe("createRelayTurn()", () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  it("publishes this month's events at once, and within two seconds those of older sessions too", async () => {
+    const nowMs = vi.spyOn(performance, "now").mockReturnValue(0);
+    const turn = createRelayTurn({ ...harness.context, nats: link, stream });
+    const older = await harness.openSession(merchantId, v7({ msecs: Date.UTC(2025, 0, 15) }));
+    const emitBoth = async () => [
+      (await harness.emit({ merchantId })).eventId,
+      (await harness.emit({ merchantId, sessionId: older })).eventId,
+    ];
+    const publishedIds = async () => (await published()).map(({ event }) => event.eventId);
+    const first = (await emitBoth()).map((id) => encodeId("evt", id));
+    await turn();
+    expect((await publishedIds()).toSorted()).toEqual(first.toSorted());
+    nowMs.mockReturnValue(1_999);
+    const second = (await emitBoth()).map((id) => encodeId("evt", id));
+    await turn();
+    expect((await publishedIds()).slice(2)).toEqual([second[0]]);
+    await turn();
+    expect((await publishedIds()).slice(2)).toEqual(second);
+  });
+
+  it("looks everywhere no more often than four times a second", async () => {
+    const nowMs = vi.spyOn(performance, "now").mockReturnValue(0);
+    const older = await harness.openSession(merchantId, v7({ msecs: Date.UTC(2025, 0, 16) }));
+    const turn = createRelayTurn({ ...harness.context, nats: link, stream });
+    await turn();
+    await harness.emit({ merchantId, sessionId: older });
+    nowMs.mockReturnValue(249);
+    await turn();
+    expect(await published()).toHaveLength(0);
+    nowMs.mockReturnValue(250);
+    await turn();
+    expect(await published()).toHaveLength(1);
   });
 });

@@ -8,7 +8,7 @@ import type { Database, Statement } from "../platform/database.ts";
 import { type LoopObserver, runLoop } from "../platform/loop.ts";
 import type { NatsLink } from "../platform/nats.ts";
 import type { DeliverContext } from "./deliver.ts";
-import { DeliveryPool } from "./delivery-pool.ts";
+import { DeliveryPool, isOfThisMonth } from "./delivery-pool.ts";
 import { parseEvent } from "./outbox.ts";
 import { type EventStream, ensureEventStream } from "./streams.ts";
 
@@ -51,7 +51,7 @@ export function startWebhookWorker(context: WebhookWorkerContext): WebhookWorker
     turn: async (closing) => {
       const consumer = await openWorkerConsumer(context);
       consumerIsDoubtful = false;
-      const onDeliveries = (endpointIds: string[]) => deliveryPool.hint(endpointIds);
+      const onDeliveries: OnDeliveries = (...created) => deliveryPool.hint(...created);
       while (!closing.aborted && !consumerIsDoubtful) await receiveOnce(context, consumer, { closing, onDeliveries });
       return true;
     },
@@ -64,7 +64,7 @@ export function startWebhookWorker(context: WebhookWorkerContext): WebhookWorker
     observer: observeLoop?.("event-sweep", sweepEveryMs),
     turn: async () => {
       const swept = await sweepOnce(context.database);
-      deliveryPool.hint(swept.endpointIds);
+      deliveryPool.hint(swept.endpointIds, { everywhere: true });
       // The watchdog: JetStream accepted events and delivered none. The client does not notice every deleted consumer.
       if (swept.lostMessages > 0) consumerIsDoubtful = true;
       return swept.full;
@@ -72,7 +72,7 @@ export function startWebhookWorker(context: WebhookWorkerContext): WebhookWorker
   });
 
   return {
-    hint: (endpointIds) => deliveryPool.hint(endpointIds),
+    hint: (endpointIds) => deliveryPool.hint(endpointIds, { everywhere: true }),
     close: async () => {
       await Promise.all([intake.close(), sweep.close()]);
       await deliveryPool.close();
@@ -87,6 +87,8 @@ async function openWorkerConsumer(context: WebhookWorkerContext): Promise<Consum
   return connection.jetstream().consumers.get(context.stream.name, context.stream.workerConsumer);
 }
 
+type OnDeliveries = (endpointIds: string[], where: { readonly everywhere: boolean }) => void;
+
 /**
  * Fetches once: fans out events as they arrive, and acknowledges those that are in PostgreSQL. Ends when the batch is
  * full, after a quiet time, or by the signal. Rejects on any failure of NATS; each is a reason to open a new consumer.
@@ -94,7 +96,7 @@ async function openWorkerConsumer(context: WebhookWorkerContext): Promise<Consum
 async function receiveOnce(
   context: WebhookWorkerContext,
   consumer: Consumer,
-  options: { closing: AbortSignal; onDeliveries: (endpointIds: string[]) => void },
+  options: { closing: AbortSignal; onDeliveries: OnDeliveries },
 ): Promise<void> {
   const messages = await consumer.fetch({ max_messages: batchMessages, expires: fetchMs });
   const stop = () => void messages.close();
@@ -103,7 +105,10 @@ async function receiveOnce(
     if (options.closing.aborted) stop();
     await takeInBatches(messages, async (batch) => {
       const events = batch.map((message) => parseEvent(message.data)).filter((event) => event !== undefined);
-      if (events.length > 0) options.onDeliveries(await fanOut(context.database, events));
+      if (events.length > 0) {
+        const everywhere = !events.every(({ sessionId }) => isOfThisMonth(context, sessionId));
+        options.onDeliveries(await fanOut(context.database, events), { everywhere });
+      }
       // Messages that are not events of ours are acknowledged too: a redelivery would not change them.
       for (const message of batch) message.ack();
     });
@@ -151,6 +156,7 @@ type EventPosition = { readonly sessionId: string; readonly sequence: number };
  */
 const insertDeliveries: Statement = {
   name: "insert_deliveries",
+  partitionKey: 1,
   text: `WITH requested AS (
            SELECT session_id, max(sequence) AS sequence
            FROM unnest($1::uuid[], $2::int[]) AS a (session_id, sequence) GROUP BY session_id ORDER BY session_id

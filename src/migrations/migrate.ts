@@ -75,6 +75,7 @@ async function bringUp(options: MigrateOptions): Promise<string[]> {
     const applied = await applyMissing(orm, options.report);
     if (files === schemaHistory[kind]) {
       for (const table of deletable[kind]) await connection.execute(`GRANT DELETE ON ${table} TO ${role}`);
+      if (kind === "environment") for (const statement of ofPartitions(role)) await connection.execute(statement);
     }
     await connection.execute(`REVOKE ALL ON migration FROM ${role}`);
     await reportApplied(connection, role);
@@ -152,6 +153,16 @@ async function reportApplied(connection: ReturnType<MikroORM["em"]["getConnectio
 // pg_dump does not write it.
 const planOnce = `DO $$ BEGIN
   EXECUTE format('ALTER DATABASE %I SET plan_cache_mode = force_generic_plan', current_database()); END $$`;
+
+/** Lets the runtime role name a partition, with the same privileges as its whole table. */
+function ofPartitions(role: string): string[] {
+  const tables = "GRANT SELECT, INSERT, UPDATE ON";
+  return [
+    `GRANT USAGE ON SCHEMA partitions TO ${role}`,
+    `${tables} ALL TABLES IN SCHEMA partitions TO ${role}`,
+    `ALTER DEFAULT PRIVILEGES IN SCHEMA partitions ${tables} TABLES TO ${role}`,
+  ];
+}
 
 // PostgreSQL's "insufficient_privilege" (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 const insufficientPrivilege = "42501";

@@ -91,6 +91,26 @@ describe("a table of payments", () => {
     for (const [name, walls] of others) expect([name, walls]).toEqual([name, first![1]]);
   });
 
+  it("is changed without a lock on any other month, guards and checks at the commit included", async () => {
+    const session = idInMonth(0);
+    const [id, connection] = [v7(), v7()];
+    const run = await submitted(runtime, "DECLINED", session);
+    const named = (sql: string) =>
+      run(sql.replaceAll(/(INTO|UPDATE) (attempt|payment_session)\b/g, `$1 partitions.$2${suffixOf(0)}`));
+    await run("BEGIN");
+    await named(opening(`'${id}'`, 2, "4900", connection));
+    await named(`UPDATE attempt SET status = 'DECLINED', failure_kind = 'HARD_DECLINE', answered_at = now(), completed_at = now()
+      WHERE session_id = $session AND id = '${id}'`);
+    await named("UPDATE payment_session SET lease_epoch = lease_epoch + 1 WHERE id = $session");
+    await run("SET CONSTRAINTS ALL IMMEDIATE");
+    const { rows } = await runtime.query<{ name: string }>(
+      `SELECT DISTINCT c.relname::text AS name FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+       WHERE l.pid = pg_backend_pid() AND c.relkind IN ('r', 'p') AND c.relname ~ '^(payment_session|attempt)' ORDER BY 1`,
+    );
+    await run("ROLLBACK");
+    expect(rows.map(({ name }) => name)).toEqual([`attempt${suffixOf(0)}`, `payment_session${suffixOf(0)}`]);
+  });
+
   it("refuses one hold for two attempts, though they are of different months and neither sees the other yet", async () => {
     const connection = v7();
     const hold = async (client: Client, session: string) => {
@@ -185,7 +205,8 @@ describe("app.keep_partitions()", () => {
 
 describe("how long rows are kept", () => {
   it.each([
-    ["read a partition past its table", "SELECT FROM partitions.payment_session_rest", /permission denied for schema/],
+    ["delete from a partition", "DELETE FROM partitions.payment_session_rest", /permission denied/],
+    ["make a table", "CREATE TABLE partitions.attempt_x ()", /permission denied/],
     ["shorten a period", "UPDATE app.retention SET keep = interval '18 months'", /permission denied/],
     ["make a set", "SELECT app.make_set('payments', '_rest', '_x', 'DEFAULT')", /permission denied/],
     ["drop a month", "DROP TABLE partitions.payment_session_rest", /permission denied|must be owner/],

@@ -224,6 +224,6 @@ describe("the guards of a payment", () => {
     const run = await submitted(client, "DECLINED");
     await refused(client, run, "DELETE FROM attempt WHERE id = $attempt", /permission denied/);
     await refused(client, run, "DELETE FROM payment_session WHERE id = $session", /permission denied/);
-    await refused(client, run, "DROP TRIGGER guard ON attempt", /must be owner/);
+    await refused(client, run, "DROP TRIGGER guard ON partitions.attempt_rest", /must be owner/);
   });
 });

@@ -251,7 +251,7 @@ describe("the service's own role", () => {
     ],
     [
       "rewrite a guard",
-      "CREATE OR REPLACE FUNCTION app.guard_attempt() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+      "CREATE OR REPLACE FUNCTION partitions.guard_attempt_rest() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
       /permission denied|must be owner/,
     ],
     ["empty a table", "TRUNCATE attempt", /permission denied/],

@@ -92,6 +92,11 @@ const selectSchema = {
     WHERE n.nspname IN ('public', 'app') AND f.prokind IN ('f', 'p')
       AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = f.oid AND d.classid = 'pg_proc'::regclass AND d.deptype = 'e')
     UNION ALL
+    SELECT 'function', format('partitions.%s(%s)', left(f.proname, -length(t.suffix)), pg_get_function_identity_arguments(f.oid)),
+      rtrim(pg_get_functiondef(f.oid), E'\\n'), t.suffix, true, false, true, t.root
+    FROM pg_proc f JOIN pg_namespace n ON n.oid = f.pronamespace AND n.nspname = 'partitions'
+      JOIN tables t ON t."isPart" AND t.root = 'payment_session' AND right(f.proname, length(t.suffix)) = t.suffix
+    UNION ALL
     SELECT 'privileges', format('%s to %s', t.root, g.grantee), format('GRANT %s ON %s TO %s', g.privileges, t.root, g.grantee), '',
       false, false, true, ''
     FROM tables t, LATERAL (${granted("t.relacl", "t.relowner")}) g WHERE NOT t."isPart"
@@ -100,7 +105,7 @@ const selectSchema = {
       '', false, false, true, ''
     FROM pg_namespace n, LATERAL (${granted("n.nspacl", "n.nspowner")}) g WHERE n.nspname IN ('app', 'partitions')
     UNION ALL
-    SELECT 'privileges', format('new tables to %s', g.grantee),
+    SELECT 'privileges', format('new tables in %s to %s', n.nspname, g.grantee),
       format('ALTER DEFAULT PRIVILEGES IN SCHEMA %s GRANT %s ON TABLES TO %s', n.nspname, g.privileges, g.grantee), '', false, false, true, ''
     FROM pg_default_acl a JOIN pg_namespace n ON n.oid = a.defaclnamespace,
       LATERAL (${granted("a.defaclacl", "a.defaclrole")}) g WHERE a.defaclobjtype = 'r'`,

@@ -14,6 +14,7 @@ import driver, {
   types,
 } from "pg";
 import { OneSync, SyncMember } from "./one-sync.ts";
+import { PartitionNames } from "./partition-names.ts";
 
 // bigint: our amounts and counters stay far below 2^53 (limits.ts), and the domain uses numbers.
 const bigintOid = 20;
@@ -34,7 +35,15 @@ function parseSafeInteger(text: string): number {
  * A statement prepared once per connection under its name. With an empty name, and with every name behind a pooler, it
  * is planned anew for its values each time.
  */
-export type Statement = { readonly name: string; readonly text: string };
+export type Statement = {
+  readonly name: string;
+  readonly text: string;
+  /**
+   * The position among the values, from 1, of the id (or the ids) whose partition holds every partitioned row of the
+   * statement. `Database.namePartitions` then lets it name that partition.
+   */
+  readonly partitionKey?: number;
+};
 
 // The function with which the driver itself writes values (node_modules/pg/lib/index.js, 2026); its types omit it.
 const { prepareValue } = (driver as unknown as { utils: { prepareValue(value: unknown): unknown } }).utils;
@@ -69,6 +78,7 @@ export type Sent<Row extends object> = { readonly rows: Promise<Row[]> };
 export class Tx implements Queryable {
   readonly #client: PoolClient;
   readonly #keepsNames: boolean;
+  readonly #partitions: PartitionNames | undefined;
   readonly #begin: Promise<unknown>;
   readonly #sent: Promise<unknown>[] = [];
   readonly #hints: (() => void)[] = [];
@@ -77,9 +87,10 @@ export class Tx implements Queryable {
   #failure: unknown;
 
   /** Begins on a connection of its own; the first statements given to `query` and `send` share BEGIN's round trip. */
-  constructor(client: PoolClient, keepsNames: boolean) {
+  constructor(client: PoolClient, keepsNames: boolean, partitions: PartitionNames | undefined) {
     this.#client = client;
     this.#keepsNames = keepsNames;
+    this.#partitions = partitions;
     this.#begin = this.#run({ text: "BEGIN" });
     this.#begin.catch(() => {});
     if (!keepsNames) this.#sent.push(this.#run(planEachTime));
@@ -89,7 +100,8 @@ export class Tx implements Queryable {
   async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
     try {
       if (this.#hasEnded) throw new Error("the transaction of this statement has ended");
-      const { rows } = await this.#run(queryOf(statement, values, this.#keepsNames));
+      const named = this.#partitions?.resolve(statement, values) ?? statement;
+      const { rows } = await this.#run(queryOf(named, values, this.#keepsNames));
       return rows;
     } catch (error) {
       this.#failure ??= error;
@@ -196,6 +208,7 @@ export class Database implements Queryable {
   /** Number of transactions that were run again since the process began. */
   repeats = 0;
   readonly #keepsNames: boolean;
+  #partitions: PartitionNames | undefined;
 
   /**
    * `pooler`: the pool leads to a pooler in transaction mode, where each transaction may get another session of the
@@ -207,10 +220,31 @@ export class Database implements Queryable {
     this.#keepsNames = pooler === undefined || pooler.keepsNames === true;
   }
 
+  /**
+   * Lets statements with a `partitionKey` name their partition from now on. `source` knows the partitions; this database
+   * by default. Resolves once they are known, or cannot be read at the moment.
+   */
+  async namePartitions(source: Queryable = this): Promise<void> {
+    this.#partitions = new PartitionNames(source);
+    await this.#partitions.load();
+  }
+
+  /**
+   * Returns the statement with the names of the partitions of this id: always the same object for the same partitions.
+   * The statement itself, if there are none or they are not known.
+   */
+  inPartitionOf(id: string, statement: Statement): Statement {
+    return this.#partitions?.nameOf(statement, id) ?? statement;
+  }
+
+  #resolve(statement: Statement, values: readonly unknown[]): Statement {
+    return this.#partitions?.resolve(statement, values) ?? statement;
+  }
+
   /** Runs one statement in a transaction of its own: durable when it returns. */
   async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
     if (!this.#keepsNames || statement.name === unnamed) return this.#queryPlanned<Row>(statement, values);
-    return (await this.pool.query<Row>(queryOf(statement, values, true))).rows;
+    return (await this.pool.query<Row>(queryOf(this.#resolve(statement, values), values, true))).rows;
   }
 
   /** Runs a statement without a name in the same way, still in one round trip. */
@@ -231,7 +265,7 @@ export class Database implements Queryable {
       writeTogether(client);
       return await ask({
         query: async <Row extends object>(statement: Statement, values: readonly unknown[]) =>
-          (await client.query<Row>(queryOf(statement, values, true))).rows,
+          (await client.query<Row>(queryOf(this.#resolve(statement, values), values, true))).rows,
       });
     } finally {
       client.release();
@@ -260,7 +294,7 @@ export class Database implements Queryable {
     committing: Committing = (commit) => commit(),
   ): Promise<Result> {
     const client = await this.pool.connect();
-    const tx = new Tx(client, keepsNames);
+    const tx = new Tx(client, keepsNames, this.#partitions);
     let broken: Error | undefined;
     try {
       const result = await work(tx);

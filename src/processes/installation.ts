@@ -21,7 +21,7 @@ import { createPublicServer } from "../edge/public-server.ts";
 import { createServiceAuthenticate } from "../edge/service-callers.ts";
 import { raiseWarningsOnce } from "../events/endpoint-alerts.ts";
 import { mailAlertsOnce } from "../events/mail-alerts.ts";
-import { relayOnce } from "../events/outbox.ts";
+import { createRelayTurn } from "../events/outbox.ts";
 import { listenForOutbox } from "../events/outbox-signals.ts";
 import type { SeenAttempt } from "../events/seen-attempt.ts";
 import { StreamWatch } from "../events/stream-watch.ts";
@@ -255,7 +255,7 @@ async function startLoops(
   const { core, database, stream, endpoints, config, name } = environment;
   const nats = openNats({ login: config.nats, name: `worker-${name}`, log });
   await Promise.race([nats.connected, core.sleep(natsPatienceMs)]);
-  const relay = { database, nats, stream, environmentName: name, tracing: core.tracing };
+  const relay = { database, runtime: core.runtime, nats, stream, environmentName: name, tracing: core.tracing };
   const streamWatch = new StreamWatch({ nats, stream, log });
   metrics.addReadiness(() => ({
     // Without NATS all work goes on; a fault that a person has to repair should stop a rollout.
@@ -272,7 +272,7 @@ async function startLoops(
   const relayLoop = loop(
     "relay",
     sessions ? relayEveryMs : relayUnpublishedEveryMs,
-    () => relayOnce(relay),
+    createRelayTurn(relay),
     relayEveryMs,
   );
   const loops = [

@@ -72,6 +72,7 @@ export async function openEnvironmentDatabases(
   const primary = await openDatabase(config.databaseUrl, entities, { ...way, directUrl: config.databaseDirectUrl });
   const { database } = primary;
   void logMissingLimits(database, log);
+  void database.namePartitions();
   if (config.databaseReadUrl === undefined) return { ...primary, replica: undefined };
   const nowMs = () => performance.now();
   const replica = new ReadReplica({ primary: database, replica: openReplica(config.databaseReadUrl, way), log, nowMs });

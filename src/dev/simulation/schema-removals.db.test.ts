@@ -45,7 +45,7 @@ describe("removeFromSchema()", () => {
     { type: "refusal", reason: "the sky is blue" },
     { type: "constraint", name: "attempt_sky" },
     { type: "uniqueIndex", name: "attempt_by_id" },
-    { type: "lock", guard: "app.guard_session" },
+    { type: "lock", guard: "partitions.guard_session_rest" },
   ])("throws where the schema has no %o", async (removal) => {
     await expect(removeFromSchema(database.ownerUrl, [removal])).rejects.toThrow("Update src/dev/simulation/rules.");
   });

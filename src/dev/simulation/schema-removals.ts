@@ -9,7 +9,7 @@ export type SchemaRemoval =
   /** A check or a foreign key; `instead` is the part of a check that stays. */
   | { readonly type: "constraint"; readonly name: string; readonly instead?: string }
   | { readonly type: "uniqueIndex"; readonly name: string }
-  /** The lock that a guard takes on the session. */
+  /** The lock that a guard of the set `rest` takes on the session, and the copies of the guard with it. */
   | { readonly type: "lock"; readonly guard: string };
 
 /** Throws if the database has no object of a given name: the rule is then enforced in another way. */
@@ -38,7 +38,8 @@ const missing = (name: string, found: number) =>
 
 async function knownReason(client: Client, reason: string): Promise<string> {
   const { rowCount } = await client.query(
-    "SELECT FROM pg_proc WHERE pronamespace = 'app'::regnamespace AND position('app.refuse(' || quote_literal($1::text) IN prosrc) > 0",
+    `SELECT FROM pg_proc WHERE (pronamespace = 'app'::regnamespace OR pronamespace = 'partitions'::regnamespace AND proname LIKE '%_rest')
+     AND position('app.refuse(' || quote_literal($1::text) IN prosrc) > 0`,
     [reason],
   );
   if (rowCount !== 1) throw missing(`a guard that refuses with "${reason}"`, rowCount ?? 0);
@@ -73,12 +74,14 @@ async function statementsOf(
       ]);
       const parts = (rows[0]?.text ?? "").split(" FOR UPDATE;");
       if (parts.length !== 2) throw missing(`the lock of ${removal.guard}`, parts.length - 1);
-      return [parts.join(";")];
+      return [parts.join(";"), copyGuards];
     }
     default:
       return unreachable(removal);
   }
 }
+
+const copyGuards = "SELECT app.copy_guards('_rest', suffix) FROM app.partition_sets WHERE kind = 'payments'";
 
 /** A check is dropped from the whole table; a foreign key between partitions from each of them. */
 async function constraintStatements(

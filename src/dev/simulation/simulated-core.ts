@@ -8,7 +8,7 @@ import { type Core, defaultTiming } from "../../core/core.ts";
 import { describeForEvent } from "../../edge/session-messages.ts";
 import { createBinder } from "../../gateways/connections.ts";
 import type { Connector } from "../../gateways/connector.ts";
-import { Database } from "../../platform/database.ts";
+import { Database, type Queryable } from "../../platform/database.ts";
 import { createLogger } from "../../platform/log.ts";
 import type { Runtime } from "../../platform/runtime.ts";
 import { type KeyRing, Secret } from "../../platform/secrets.ts";
@@ -18,6 +18,18 @@ import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 
 /** The keys that seal the simulation's credentials. */
 export const sealing: KeyRing = { current: "k", keys: { k: Buffer.alloc(32, 7) } };
+
+/** Names the set `rest` for every id, so that a run's statements are those of an installation. */
+const onlyRest: Queryable = {
+  query: async () => [
+    {
+      suffix: "_rest",
+      fromMs: 0,
+      untilMs: 2 ** 48,
+      tables: ["payment_session", "attempt", "outbox_event", "delivery"],
+    } as never,
+  ],
+};
 
 /** A line that the core logs as an error. */
 export type LoggedError = { readonly msg: string; readonly err?: { readonly message: string; readonly code?: string } };
@@ -33,6 +45,7 @@ export function createSimulatedCore(parts: {
 }): Core {
   const { process, stage, runtime } = parts;
   const database = new Database(parts.pool.asPool());
+  void database.namePartitions(onlyRest);
   const connectorOf = (gateway: string) => parts.connectors.get(gateway);
   return {
     database,

@@ -350,7 +350,7 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON membership TO the runtime role;
 -- privileges merchant to the runtime role
 GRANT INSERT, SELECT, UPDATE ON merchant TO the runtime role;
 
--- privileges new tables to the runtime role
+-- privileges new tables in public to the runtime role
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT INSERT, SELECT, UPDATE ON TABLES TO the runtime role;
 
 -- privileges operator_token to the runtime role

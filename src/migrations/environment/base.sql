@@ -2,6 +2,9 @@
 CREATE SCHEMA app;
 GRANT USAGE ON SCHEMA app TO PUBLIC;
 
+-- The partitions of payments, and the guards of each (partitions.sql).
+CREATE SCHEMA partitions;
+
 -- The only clock of the payment path: one time for every process, and one place for the simulation to replace.
 CREATE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT clock_timestamp()';
 

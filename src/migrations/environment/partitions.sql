@@ -4,9 +4,10 @@
 -- All that belongs to a session lies in one set: the four tables of one range of session ids, whose first 48 bits are a time
 -- (RFC 9562, 5.7). Foreign keys between the four are made within each set, because one over the whole tables would keep any
 -- partition from being dropped. Every set has what the set `rest` has, so that a wall is written down once.
-
--- Without a right to this schema the runtime role reaches rows through the whole tables alone.
-CREATE SCHEMA partitions;
+--
+-- A statement over a whole table locks and prepares every partition, even if it reads only one: with 84 months that took longer
+-- than anything else of a payment. So the guards of a set name the tables of their own set, and so do the service's statements
+-- about one session (src/platform/partition-names.ts).
 
 -- Ids of this moment and later ones are not below it, those of earlier ones are.
 CREATE FUNCTION app.first_id_at(moment timestamptz) RETURNS uuid LANGUAGE sql STABLE AS $$
@@ -44,10 +45,24 @@ BEGIN
   END IF;
 END $$;
 
+-- Makes or replaces the guards of a set after those of another. A migration that changes a guard of the set `rest` calls it for
+-- every other set.
+CREATE FUNCTION app.copy_guards(model text, suffix text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE definition text;
+BEGIN
+  FOR definition IN
+    SELECT replace(pg_get_functiondef(oid), model, suffix) FROM pg_proc
+    WHERE pronamespace = 'partitions'::regnamespace AND right(proname, length(model)) = model
+  LOOP
+    EXECUTE definition;
+  END LOOP;
+END $$;
+
 -- Makes the tables of a set after those of another, beside the whole ones, and attaches them. Waits for writers.
 CREATE FUNCTION app.make_set(of_kind text, model text, suffix text, bounds text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE one record;
 BEGIN
+  IF of_kind = 'payments' THEN PERFORM app.copy_guards(model, suffix); END IF;
   FOR one IN SELECT parent, 'partitions.' || parent || suffix AS made FROM app.partitioned WHERE kind = of_kind ORDER BY place LOOP
     EXECUTE format('CREATE TABLE %s (LIKE public.%I INCLUDING ALL EXCLUDING INDEXES)', one.made, one.parent);
     PERFORM app.copy_index(i.indexrelid, one.made, regexp_replace(x.relname, model || '$', '') || suffix)
@@ -61,6 +76,13 @@ BEGIN
     WHERE p.kind = of_kind AND c.contype = 'f' AND c.conparentid = 0 ORDER BY p.place, c.conname
   LOOP
     EXECUTE format('ALTER TABLE partitions.%I ADD CONSTRAINT %I %s', one.parent || suffix, one.conname, one.rule);
+  END LOOP;
+  FOR one IN
+    SELECT replace(pg_get_triggerdef(t.oid), model, suffix) AS rule
+    FROM app.partitioned p JOIN pg_trigger t ON t.tgrelid = to_regclass('partitions.' || p.parent || model)
+    WHERE p.kind = of_kind AND NOT t.tgisinternal AND t.tgparentid = 0 ORDER BY p.place, t.tgname
+  LOOP
+    EXECUTE one.rule;
   END LOOP;
   FOR one IN SELECT parent FROM app.partitioned WHERE kind = of_kind ORDER BY place LOOP
     EXECUTE format('ALTER TABLE public.%I ATTACH PARTITION partitions.%I %s', one.parent, one.parent || suffix, bounds);
@@ -98,6 +120,16 @@ ALTER TABLE partitions.outbox_event_rest ADD CONSTRAINT outbox_event_session_id_
   FOREIGN KEY (session_id) REFERENCES partitions.payment_session_rest (id);
 ALTER TABLE partitions.delivery_rest ADD CONSTRAINT delivery_session_id_event_id_fkey
   FOREIGN KEY (session_id, event_id) REFERENCES partitions.outbox_event_rest (session_id, id);
+
+-- payment-guards.sql
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.payment_session_rest FOR EACH ROW
+  EXECUTE FUNCTION partitions.guard_session_rest();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.attempt_rest FOR EACH ROW
+  EXECUTE FUNCTION partitions.guard_attempt_rest();
+CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON partitions.payment_session_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+  EXECUTE FUNCTION partitions.check_whole_session_rest();
+CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON partitions.attempt_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+  EXECUTE FUNCTION partitions.check_whole_attempt_rest();
 
 ALTER TABLE payment_session ATTACH PARTITION partitions.payment_session_rest DEFAULT;
 ALTER TABLE attempt ATTACH PARTITION partitions.attempt_rest DEFAULT;
@@ -170,6 +202,10 @@ BEGIN
       DELETE FROM orphaned_authorization WHERE session_id >= one.from_id AND session_id < one.to_id;
     END IF;
     EXECUTE 'DROP TABLE ' || one.tables;
+    IF one.kind = 'payments' THEN
+      EXECUTE (SELECT string_agg('DROP FUNCTION ' || oid::regprocedure, '; ') FROM pg_proc
+               WHERE pronamespace = 'partitions'::regnamespace AND right(proname, length(one.suffix)) = one.suffix);
+    END IF;
     RETURN QUERY SELECT one.kind, one.suffix, 'dropped';
   END LOOP;
 END $$;

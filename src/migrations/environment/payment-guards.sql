@@ -2,7 +2,7 @@
 -- that never change again, and values that change together. docs/safety.md has the rules and a diagram of the legal transitions.
 -- A comparison with null is neither true nor false, and IF takes it as false.
 
-CREATE FUNCTION app.guard_session() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION partitions.guard_session_rest() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'UPDATE' THEN
     IF NEW.lease_epoch < OLD.lease_epoch THEN PERFORM app.refuse('the lease epoch never goes back'); END IF;
@@ -21,12 +21,12 @@ BEGIN
       PERFORM app.refuse('what was submitted never changes'); END IF;
     IF NEW.submit_deadline > OLD.submit_deadline THEN PERFORM app.refuse('a deadline never moves away'); END IF;
     IF NEW.status IN ('DECLINED','DEGRADED') AND OLD.status = 'CREATED' AND EXISTS (
-         SELECT 1 FROM attempt WHERE session_id = NEW.id
+         SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.id
          AND (status IN ('AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) THEN
       PERFORM app.refuse('no end without a capture while one may still land'); END IF;
     IF NEW.status = 'SUCCEEDED' AND NEW.captured_via IS NOT NULL AND NEW.winner_attempt_id IS NOT NULL
        AND (NEW.captured_via, NEW.winner_attempt_id, OLD.status) IS DISTINCT FROM (OLD.captured_via, OLD.winner_attempt_id, NEW.status)
-       AND NOT EXISTS (SELECT FROM attempt WHERE session_id = NEW.id AND id = NEW.winner_attempt_id AND gateway = NEW.captured_via) THEN
+       AND NOT EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = NEW.id AND id = NEW.winner_attempt_id AND gateway = NEW.captured_via) THEN
       PERFORM app.refuse('the money was captured at the winner''s gateway'); END IF;
   END IF;
 
@@ -59,25 +59,24 @@ BEGIN
     PERFORM app.refuse('the token lives no longer than the payment that may use it'); END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON payment_session FOR EACH ROW EXECUTE FUNCTION app.guard_session();
 
 -- An attempt that was made before a restore gets its row back after the deadline, hence `unrecorded_check_at`. A gateway may name a
 -- hold otherwise than the request that made it, hence the way from UNKNOWN to AUTHORIZED: PayPal calls an order by one name and the
 -- money that it authorized by another, which only a look-up shows if the answer was lost.
-CREATE FUNCTION app.guard_attempt() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION partitions.guard_attempt_rest() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   session record;
   earlier record;
 BEGIN
   SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at INTO session
-  FROM payment_session WHERE id = NEW.session_id FOR UPDATE;
+  FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
   IF TG_OP = 'INSERT' THEN
     IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN PERFORM app.refuse('an attempt needs a session in processing'); END IF;
     IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
     IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
     IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
     SELECT bool_or(failure_kind = 'FRAUD') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
-    FROM attempt WHERE session_id = NEW.session_id;
+    FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
     IF earlier.had_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
     IF earlier.had_stop THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
     IF num_nonnulls(NEW.decision, NEW.decision_reference, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two,
@@ -101,7 +100,7 @@ BEGIN
     IF NEW.status = 'AUTHORIZED' AND (session.status <> 'CREATED' OR session.winner_attempt_id IS NOT NULL AND session.winner_attempt_id <> NEW.id) THEN
       PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
     IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED'
-       AND EXISTS (SELECT 1 FROM attempt WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
+       AND EXISTS (SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
       PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
     IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
       PERFORM app.refuse('an ordered capture stays ordered'); END IF;
@@ -153,16 +152,15 @@ BEGIN
   IF TG_OP = 'UPDATE' AND NEW.status = 'VOIDING' AND OLD.status <> 'VOIDING' THEN NEW.voiding_at := NEW.changed_at; END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.guard_attempt();
 
 -- Values that must change together are checked when the transaction commits.
-CREATE FUNCTION app.check_whole(checked uuid) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION partitions.check_whole_rest(checked uuid) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE one record;
 BEGIN
   SELECT s.status, s.phase, s.winner_attempt_id, bool_or(a.holds AND a.id IS DISTINCT FROM s.winner_attempt_id) AS has_other_hold,
     bool_or(a.captured) AS has_capture, bool_or(a.status = 'UNKNOWN') AS has_unknown, bool_or(a.status = 'AUTHORIZING') AS has_authorizing,
     bool_or(a.completed_at IS NULL) AS has_open INTO one
-  FROM payment_session s JOIN attempt a ON a.session_id = s.id WHERE s.id = checked AND a.session_id = checked
+  FROM partitions.payment_session_rest s JOIN partitions.attempt_rest a ON a.session_id = s.id WHERE s.id = checked AND a.session_id = checked
   GROUP BY s.id, s.status, s.phase, s.winner_attempt_id;
   IF one.has_other_hold THEN PERFORM app.refuse('an authorized attempt is the winner'); END IF;
   IF one.has_capture AND one.status <> 'SUCCEEDED' THEN PERFORM app.refuse('a captured attempt means SUCCEEDED'); END IF;
@@ -172,22 +170,18 @@ BEGIN
   IF one.has_open AND one.phase = 'DONE' THEN PERFORM app.refuse('DONE means that every attempt is final'); END IF;
 END $$;
 -- A lease, a card shown and other columns that app.check_whole does not read need no check.
-CREATE FUNCTION app.check_whole_session() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION partitions.check_whole_session_rest() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF (OLD.status, OLD.phase, OLD.winner_attempt_id) IS DISTINCT FROM (NEW.status, NEW.phase, NEW.winner_attempt_id) THEN
-    PERFORM app.check_whole(NEW.id); END IF;
+    PERFORM partitions.check_whole_rest(NEW.id); END IF;
   RETURN NULL;
 END $$;
-CREATE FUNCTION app.check_whole_attempt() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION partitions.check_whole_attempt_rest() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' OR (OLD.status, OLD.completed_at) IS DISTINCT FROM (NEW.status, NEW.completed_at) THEN
-    PERFORM app.check_whole(NEW.session_id); END IF;
+    PERFORM partitions.check_whole_rest(NEW.session_id); END IF;
   RETURN NULL;
 END $$;
-CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON payment_session DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
-  EXECUTE FUNCTION app.check_whole_session();
-CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON attempt DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
-  EXECUTE FUNCTION app.check_whole_attempt();
 
 -- Two attempts of one hold would be voided twice, or one of them while the other is captured. An index says so within
 -- a month; this says it across months, for as long as a payment and what comes after it take.

@@ -1004,53 +1004,26 @@ BEGIN
   END IF;
 END $function$;
 
--- function app.check_whole(checked uuid)
-CREATE OR REPLACE FUNCTION app.check_whole(checked uuid)
- RETURNS void
- LANGUAGE plpgsql
-AS $function$
-DECLARE one record;
-BEGIN
-  SELECT s.status, s.phase, s.winner_attempt_id, bool_or(a.holds AND a.id IS DISTINCT FROM s.winner_attempt_id) AS has_other_hold,
-    bool_or(a.captured) AS has_capture, bool_or(a.status = 'UNKNOWN') AS has_unknown, bool_or(a.status = 'AUTHORIZING') AS has_authorizing,
-    bool_or(a.completed_at IS NULL) AS has_open INTO one
-  FROM payment_session s JOIN attempt a ON a.session_id = s.id WHERE s.id = checked AND a.session_id = checked
-  GROUP BY s.id, s.status, s.phase, s.winner_attempt_id;
-  IF one.has_other_hold THEN PERFORM app.refuse('an authorized attempt is the winner'); END IF;
-  IF one.has_capture AND one.status <> 'SUCCEEDED' THEN PERFORM app.refuse('a captured attempt means SUCCEEDED'); END IF;
-  IF one.has_unknown AND (one.winner_attempt_id IS NOT NULL OR one.status <> 'CREATED') THEN
-    PERFORM app.refuse('unknown attempts go to VOIDING with the winner or the end'); END IF;
-  IF one.has_authorizing AND one.status <> 'CREATED' THEN PERFORM app.refuse('no end while an attempt is AUTHORIZING'); END IF;
-  IF one.has_open AND one.phase = 'DONE' THEN PERFORM app.refuse('DONE means that every attempt is final'); END IF;
-END $function$;
-
--- function app.check_whole_attempt()
-CREATE OR REPLACE FUNCTION app.check_whole_attempt()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-BEGIN
-  IF TG_OP = 'INSERT' OR (OLD.status, OLD.completed_at) IS DISTINCT FROM (NEW.status, NEW.completed_at) THEN
-    PERFORM app.check_whole(NEW.session_id); END IF;
-  RETURN NULL;
-END $function$;
-
--- function app.check_whole_session()
-CREATE OR REPLACE FUNCTION app.check_whole_session()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-BEGIN
-  IF (OLD.status, OLD.phase, OLD.winner_attempt_id) IS DISTINCT FROM (NEW.status, NEW.phase, NEW.winner_attempt_id) THEN
-    PERFORM app.check_whole(NEW.id); END IF;
-  RETURN NULL;
-END $function$;
-
 -- function app.clock()
 CREATE OR REPLACE FUNCTION app.clock()
  RETURNS timestamp with time zone
  LANGUAGE sql
 AS $function$SELECT clock_timestamp()$function$;
+
+-- function app.copy_guards(model text, suffix text)
+CREATE OR REPLACE FUNCTION app.copy_guards(model text, suffix text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE definition text;
+BEGIN
+  FOR definition IN
+    SELECT replace(pg_get_functiondef(oid), model, suffix) FROM pg_proc
+    WHERE pronamespace = 'partitions'::regnamespace AND right(proname, length(model)) = model
+  LOOP
+    EXECUTE definition;
+  END LOOP;
+END $function$;
 
 -- function app.copy_index(index_id oid, onto text, own_name text)
 CREATE OR REPLACE FUNCTION app.copy_index(index_id oid, onto text, own_name text)
@@ -1074,100 +1047,6 @@ CREATE OR REPLACE FUNCTION app.first_id_at(moment timestamp with time zone)
  STABLE
 AS $function$
   SELECT rpad(lpad(to_hex(floor(extract(epoch FROM moment) * 1000)::bigint), 12, '0'), 32, '0')::uuid $function$;
-
--- function app.guard_attempt()
-CREATE OR REPLACE FUNCTION app.guard_attempt()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-DECLARE
-  session record;
-  earlier record;
-BEGIN
-  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at INTO session
-  FROM payment_session WHERE id = NEW.session_id FOR UPDATE;
-  IF TG_OP = 'INSERT' THEN
-    IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN PERFORM app.refuse('an attempt needs a session in processing'); END IF;
-    IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
-    IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
-    IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
-    SELECT bool_or(failure_kind = 'FRAUD') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
-    FROM attempt WHERE session_id = NEW.session_id;
-    IF earlier.had_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
-    IF earlier.had_stop THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
-    IF num_nonnulls(NEW.decision, NEW.decision_reference, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two,
-                    NEW.decision_confirmed_by, NEW.decision_confirmed_at) > 0 THEN
-      PERFORM app.refuse('nothing is decided of an attempt before it is made'); END IF;
-  ELSE
-    IF (NEW.session_id, NEW.id, NEW.sequence, NEW.gateway, NEW.connection_id, NEW.credential_version, NEW.started_at, NEW.latest_execution_at)
-       IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.gateway, OLD.connection_id, OLD.credential_version, OLD.started_at, OLD.latest_execution_at) THEN
-      PERFORM app.refuse('what an attempt asked for never changes'); END IF;
-    IF OLD.gateway_reference IS NOT NULL AND (OLD.status, NEW.status) <> ('UNKNOWN', 'AUTHORIZED') AND NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference THEN
-      PERFORM app.refuse('a gateway reference never changes'); END IF;
-    -- These decide whether another gateway may be called.
-    IF OLD.completed_at IS NOT NULL AND (NEW.failure_kind, NEW.stop, NEW.completed_at)
-       IS DISTINCT FROM (OLD.failure_kind, OLD.stop, OLD.completed_at) THEN
-      PERFORM app.refuse('what ended an attempt never changes'); END IF;
-    IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
-         ('AUTHORIZING','AUTHORIZED'), ('AUTHORIZING','DECLINED'), ('AUTHORIZING','FAILED'), ('AUTHORIZING','UNKNOWN'),
-         ('UNKNOWN','AUTHORIZED'), ('UNKNOWN','DECLINED'), ('UNKNOWN','VOIDING'),
-         ('AUTHORIZED','CAPTURED'), ('AUTHORIZED','VOIDING'), ('VOIDING','VOIDED'), ('VOIDING','CAPTURED')) THEN
-      PERFORM app.refuse('illegal attempt transition ' || OLD.status || ' to ' || NEW.status); END IF;
-    IF NEW.status = 'AUTHORIZED' AND (session.status <> 'CREATED' OR session.winner_attempt_id IS NOT NULL AND session.winner_attempt_id <> NEW.id) THEN
-      PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
-    IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED'
-       AND EXISTS (SELECT 1 FROM attempt WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
-      PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
-    IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
-      PERFORM app.refuse('an ordered capture stays ordered'); END IF;
-    IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL
-       AND NOT (NEW.status = 'AUTHORIZED' AND session.winner_attempt_id IS NOT DISTINCT FROM NEW.id AND session.status = 'CREATED') THEN
-      PERFORM app.refuse('only the authorized winner is captured'); END IF;
-    IF NEW.status = 'CAPTURED' AND OLD.status <> 'CAPTURED' AND session.status <> 'CREATED' THEN
-      PERFORM app.refuse('no capture is kept once the session has ended'); END IF;
-    IF OLD.status = 'AUTHORIZED' AND NEW.status = 'VOIDING' AND OLD.capture_ordered_at IS NOT NULL AND NEW.capture_refusal_code IS NULL
-       AND (NEW.decision IS DISTINCT FROM 'GIVEN_UP' OR NEW.decision_confirmed_at IS NULL) THEN
-      PERFORM app.refuse('an unanswered capture is never given up'); END IF;
-    IF OLD.status = 'VOIDING' AND NEW.status = 'CAPTURED' AND OLD.capture_ordered_at IS NULL THEN
-      PERFORM app.refuse('no capture was ever ordered'); END IF;
-  END IF;
-
-  IF NEW.sequence NOT BETWEEN 1 AND 5 THEN PERFORM app.refuse('a session has at most five attempts'); END IF;
-  IF NEW.status NOT IN ('AUTHORIZING','AUTHORIZED','CAPTURED','DECLINED','FAILED','UNKNOWN','VOIDING','VOIDED') THEN
-    PERFORM app.refuse('no attempt has such a status'); END IF;
-  IF NEW.failure_kind NOT IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD','TIMEOUT','GATEWAY_ERROR') THEN
-    PERFORM app.refuse('no attempt fails in such a way'); END IF;
-  IF NEW.stop NOT IN ('fraud','scheme_rule','same_card_fails','authentication_required','unclassified') THEN
-    PERFORM app.refuse('no attempt stops a payment in such a way'); END IF;
-  IF NEW.next_action NOT IN ('failover','stop') THEN PERFORM app.refuse('an attempt is followed by failover or stop'); END IF;
-  IF NEW.void_kind NOT IN ('VOIDED','NEVER_EXISTED','GIVEN_UP') THEN PERFORM app.refuse('no void ends in such a way'); END IF;
-  IF (NEW.status = 'DECLINED') <> (NEW.failure_kind IS NOT NULL AND NEW.failure_kind IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD')) THEN
-    PERFORM app.refuse('DECLINED means declined by the gateway'); END IF;
-  IF NEW.failure_kind = 'FRAUD' AND NEW.stop IS NULL THEN PERFORM app.refuse('a fraud-class decline is a stop'); END IF;
-  IF NEW.status IN ('AUTHORIZED','CAPTURED') AND NEW.gateway_reference IS NULL THEN
-    PERFORM app.refuse('a hold has the gateway''s reference'); END IF;
-  IF NEW.status = 'CAPTURED' AND NEW.capture_ordered_at IS NULL THEN PERFORM app.refuse('only an ordered capture is CAPTURED'); END IF;
-  IF NEW.capture_ordered_at IS NOT NULL AND NEW.status NOT IN ('AUTHORIZED','CAPTURED','VOIDING','VOIDED') THEN
-    PERFORM app.refuse('only a hold has its capture ordered'); END IF;
-  IF (NEW.status = 'VOIDED') <> (NEW.void_kind IS NOT NULL) THEN PERFORM app.refuse('VOIDED says how'); END IF;
-  IF (NEW.status IN ('CAPTURED','DECLINED','FAILED','VOIDED')) <> (NEW.completed_at IS NOT NULL) THEN
-    PERFORM app.refuse('a final attempt has its time'); END IF;
-  IF (NEW.next_action IS NULL) <> (NEW.next_because IS NULL) THEN PERFORM app.refuse('what follows an attempt has its reason'); END IF;
-  IF NEW.void_kind = 'NEVER_EXISTED' THEN
-    -- A capture that the gateway permanently refused takes no money, so its report that there never was a hold is believed.
-    IF NEW.capture_ordered_at IS NOT NULL AND NEW.capture_refusal_code IS NULL THEN
-      PERFORM app.refuse('a hold whose capture may land did exist'); END IF;
-    IF NEW.void_asked_at IS NULL OR NEW.void_asked_at < NEW.latest_execution_at THEN
-      PERFORM app.refuse('a hold never existed only if none can follow'); END IF;
-  END IF;
-  IF NEW.void_kind = 'GIVEN_UP' AND (NEW.decision IS DISTINCT FROM 'GIVEN_UP' OR NEW.decision_confirmed_at IS NULL) THEN
-    PERFORM app.refuse('only a confirmed decision gives a void up'); END IF;
-  IF NEW.gateway_reference IS NOT NULL AND (TG_OP = 'INSERT' OR NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference) THEN
-    PERFORM app.check_reference(NEW.session_id, NEW.id, NEW.connection_id, NEW.gateway_reference); END IF;
-  NEW.changed_at := app.clock();
-  IF TG_OP = 'UPDATE' AND NEW.status = 'VOIDING' AND OLD.status <> 'VOIDING' THEN NEW.voiding_at := NEW.changed_at; END IF;
-  RETURN NEW;
-END $function$;
 
 -- function app.guard_decision()
 CREATE OR REPLACE FUNCTION app.guard_decision()
@@ -1238,68 +1117,6 @@ BEGIN
   RETURN NULL;
 END $function$;
 
--- function app.guard_session()
-CREATE OR REPLACE FUNCTION app.guard_session()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-BEGIN
-  IF TG_OP = 'UPDATE' THEN
-    IF NEW.lease_epoch < OLD.lease_epoch THEN PERFORM app.refuse('the lease epoch never goes back'); END IF;
-    IF (OLD.id, OLD.merchant_id, OLD.amount_minor, OLD.currency, OLD.order_ref, OLD.created_at)
-       IS DISTINCT FROM (NEW.id, NEW.merchant_id, NEW.amount_minor, NEW.currency, NEW.order_ref, NEW.created_at) THEN
-      PERFORM app.refuse('what was ordered never changes'); END IF;
-    IF NEW.customer_email IS NOT NULL AND NEW.customer_email IS DISTINCT FROM OLD.customer_email THEN
-      PERFORM app.refuse('a customer''s address is erased, never changed'); END IF;
-    IF OLD.status <> 'CREATED' AND (NEW.status <> OLD.status OR NEW.winner_attempt_id IS DISTINCT FROM OLD.winner_attempt_id) THEN
-      PERFORM app.refuse('a final status never changes'); END IF;
-    IF OLD.phase = 'DONE' AND NEW.phase <> 'DONE' OR OLD.phase = 'PROCESSING' AND NEW.phase = 'IDLE' THEN
-      PERFORM app.refuse('the phase only moves forward'); END IF;
-    IF OLD.winner_attempt_id IS NOT NULL AND NEW.winner_attempt_id IS NOT NULL AND NEW.winner_attempt_id <> OLD.winner_attempt_id THEN
-      PERFORM app.refuse('a winner is named from null only'); END IF;
-    IF OLD.submitted_at IS NOT NULL AND (NEW.rule_version, NEW.token_hash) IS DISTINCT FROM (OLD.rule_version, OLD.token_hash) THEN
-      PERFORM app.refuse('what was submitted never changes'); END IF;
-    IF NEW.submit_deadline > OLD.submit_deadline THEN PERFORM app.refuse('a deadline never moves away'); END IF;
-    IF NEW.status IN ('DECLINED','DEGRADED') AND OLD.status = 'CREATED' AND EXISTS (
-         SELECT 1 FROM attempt WHERE session_id = NEW.id
-         AND (status IN ('AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) THEN
-      PERFORM app.refuse('no end without a capture while one may still land'); END IF;
-    IF NEW.status = 'SUCCEEDED' AND NEW.captured_via IS NOT NULL AND NEW.winner_attempt_id IS NOT NULL
-       AND (NEW.captured_via, NEW.winner_attempt_id, OLD.status) IS DISTINCT FROM (OLD.captured_via, OLD.winner_attempt_id, NEW.status)
-       AND NOT EXISTS (SELECT FROM attempt WHERE session_id = NEW.id AND id = NEW.winner_attempt_id AND gateway = NEW.captured_via) THEN
-      PERFORM app.refuse('the money was captured at the winner''s gateway'); END IF;
-  END IF;
-
-  IF NEW.amount_minor NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
-  IF NEW.currency !~ '^[A-Z]{3}$' THEN PERFORM app.refuse('a currency is three capital letters'); END IF;
-  IF char_length(NEW.order_ref) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('an order reference has 1 to 255 characters'); END IF;
-  IF char_length(NEW.customer_email) NOT BETWEEN 3 AND 254 THEN PERFORM app.refuse('an email address has 3 to 254 characters'); END IF;
-  IF NEW.card_last4 !~ '^[0-9]{4}$' THEN PERFORM app.refuse('the end of a card number is four digits'); END IF;
-  IF NEW.status NOT IN ('CREATED','SUCCEEDED','DECLINED','DEGRADED','EXPIRED') THEN PERFORM app.refuse('no session has such a status'); END IF;
-  IF NEW.phase NOT IN ('IDLE','PROCESSING','DONE') THEN PERFORM app.refuse('no session has such a phase'); END IF;
-  IF NOT NEW.pinned THEN PERFORM app.refuse('a session is pinned to its winner'); END IF;
-  IF NEW.expires_at <= NEW.created_at THEN PERFORM app.refuse('a session expires after it was created'); END IF;
-  IF NEW.status = 'SUCCEEDED' AND NEW.winner_attempt_id IS NULL THEN PERFORM app.refuse('SUCCEEDED needs a winner'); END IF;
-  IF NEW.status NOT IN ('CREATED','SUCCEEDED') AND NEW.winner_attempt_id IS NOT NULL THEN
-    PERFORM app.refuse('an end without a capture has no winner'); END IF;
-  IF NEW.phase = 'DONE' AND NEW.status = 'CREATED' THEN PERFORM app.refuse('DONE needs a final status'); END IF;
-  IF NEW.phase = 'IDLE' AND (NEW.status <> 'CREATED' OR NEW.winner_attempt_id IS NOT NULL) THEN
-    PERFORM app.refuse('an IDLE session is CREATED, without a winner'); END IF;
-  IF NEW.phase = 'PROCESSING' AND (NEW.lease_until IS NULL OR NEW.submit_deadline IS NULL) THEN
-    PERFORM app.refuse('PROCESSING needs a lease and a deadline'); END IF;
-  IF (NEW.status = 'EXPIRED') <> (NEW.phase = 'DONE' AND NEW.lease_epoch = 0) THEN
-    PERFORM app.refuse('EXPIRED means DONE and never submitted'); END IF;
-  IF (NEW.status = 'CREATED') <> (NEW.settled_at IS NULL) THEN PERFORM app.refuse('a final status has its time'); END IF;
-  IF (NEW.phase = 'IDLE' OR NEW.status = 'EXPIRED') <> (NEW.submitted_at IS NULL) THEN PERFORM app.refuse('a submission has its time'); END IF;
-  IF NEW.status = 'SUCCEEDED' AND (NEW.captured_via IS NULL OR NEW.capture_confirmed IS NULL) THEN
-    PERFORM app.refuse('SUCCEEDED names its gateway'); END IF;
-  IF (NEW.status IN ('DECLINED','DEGRADED')) <> (NEW.decline_code IS NOT NULL) THEN
-    PERFORM app.refuse('DECLINED and DEGRADED have a decline code'); END IF;
-  IF NEW.vault_token IS NOT NULL AND (NEW.phase <> 'PROCESSING' OR NEW.status <> 'CREATED') THEN
-    PERFORM app.refuse('the token lives no longer than the payment that may use it'); END IF;
-  RETURN NEW;
-END $function$;
-
 -- function app.guard_timeline()
 CREATE OR REPLACE FUNCTION app.guard_timeline()
  RETURNS trigger
@@ -1317,11 +1134,13 @@ CREATE OR REPLACE FUNCTION app.guard_unrecorded_check()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
+  -- Asked here and not in a WHEN, which PostgreSQL parses again for each statement.
+  IF NEW.unrecorded_check_at IS NULL THEN RETURN NEW; END IF;
   -- It allows an attempt past its deadline, so the service itself cannot use it.
-  IF OLD.unrecorded_check_at IS NULL AND NEW.unrecorded_check_at IS NOT NULL
+  IF OLD.unrecorded_check_at IS NULL
      AND NOT pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'MEMBER') THEN
     PERFORM app.refuse('only the owner of the database declares a restore'); END IF;
-  IF NEW.unrecorded_check_at IS NOT NULL AND NEW.status NOT IN ('CREATED','SUCCEEDED') THEN
+  IF NEW.status NOT IN ('CREATED','SUCCEEDED') THEN
     PERFORM app.refuse('no end without a capture before the gateways have reported what is lost'); END IF;
   RETURN NEW;
 END $function$;
@@ -1429,6 +1248,10 @@ BEGIN
       DELETE FROM orphaned_authorization WHERE session_id >= one.from_id AND session_id < one.to_id;
     END IF;
     EXECUTE 'DROP TABLE ' || one.tables;
+    IF one.kind = 'payments' THEN
+      EXECUTE (SELECT string_agg('DROP FUNCTION ' || oid::regprocedure, '; ') FROM pg_proc
+               WHERE pronamespace = 'partitions'::regnamespace AND right(proname, length(one.suffix)) = one.suffix);
+    END IF;
     RETURN QUERY SELECT one.kind, one.suffix, 'dropped';
   END LOOP;
 END $function$;
@@ -1448,6 +1271,7 @@ CREATE OR REPLACE FUNCTION app.make_set(of_kind text, model text, suffix text, b
 AS $function$
 DECLARE one record;
 BEGIN
+  IF of_kind = 'payments' THEN PERFORM app.copy_guards(model, suffix); END IF;
   FOR one IN SELECT parent, 'partitions.' || parent || suffix AS made FROM app.partitioned WHERE kind = of_kind ORDER BY place LOOP
     EXECUTE format('CREATE TABLE %s (LIKE %I INCLUDING ALL EXCLUDING INDEXES)', one.made, one.parent);
     PERFORM app.copy_index(i.indexrelid, one.made, regexp_replace(x.relname, model || '$', '') || suffix)
@@ -1461,6 +1285,13 @@ BEGIN
     WHERE p.kind = of_kind AND c.contype = 'f' AND c.conparentid = 0 ORDER BY p.place, c.conname
   LOOP
     EXECUTE format('ALTER TABLE partitions.%I ADD CONSTRAINT %I %s', one.parent || suffix, one.conname, one.rule);
+  END LOOP;
+  FOR one IN
+    SELECT replace(pg_get_triggerdef(t.oid), model, suffix) AS rule
+    FROM app.partitioned p JOIN pg_trigger t ON t.tgrelid = to_regclass('partitions.' || p.parent || model)
+    WHERE p.kind = of_kind AND NOT t.tgisinternal AND t.tgparentid = 0 ORDER BY p.place, t.tgname
+  LOOP
+    EXECUTE one.rule;
   END LOOP;
   FOR one IN SELECT parent FROM app.partitioned WHERE kind = of_kind ORDER BY place LOOP
     EXECUTE format('ALTER TABLE %I ATTACH PARTITION partitions.%I %s', one.parent, one.parent || suffix, bounds);
@@ -1534,14 +1365,212 @@ CREATE OR REPLACE FUNCTION app.timeline()
  STABLE
 AS $function$ SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) $function$;
 
+-- function partitions.check_whole(checked uuid)
+CREATE OR REPLACE FUNCTION partitions.check_whole_rest(checked uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE one record;
+BEGIN
+  SELECT s.status, s.phase, s.winner_attempt_id, bool_or(a.holds AND a.id IS DISTINCT FROM s.winner_attempt_id) AS has_other_hold,
+    bool_or(a.captured) AS has_capture, bool_or(a.status = 'UNKNOWN') AS has_unknown, bool_or(a.status = 'AUTHORIZING') AS has_authorizing,
+    bool_or(a.completed_at IS NULL) AS has_open INTO one
+  FROM partitions.payment_session_rest s JOIN partitions.attempt_rest a ON a.session_id = s.id WHERE s.id = checked AND a.session_id = checked
+  GROUP BY s.id, s.status, s.phase, s.winner_attempt_id;
+  IF one.has_other_hold THEN PERFORM app.refuse('an authorized attempt is the winner'); END IF;
+  IF one.has_capture AND one.status <> 'SUCCEEDED' THEN PERFORM app.refuse('a captured attempt means SUCCEEDED'); END IF;
+  IF one.has_unknown AND (one.winner_attempt_id IS NOT NULL OR one.status <> 'CREATED') THEN
+    PERFORM app.refuse('unknown attempts go to VOIDING with the winner or the end'); END IF;
+  IF one.has_authorizing AND one.status <> 'CREATED' THEN PERFORM app.refuse('no end while an attempt is AUTHORIZING'); END IF;
+  IF one.has_open AND one.phase = 'DONE' THEN PERFORM app.refuse('DONE means that every attempt is final'); END IF;
+END $function$;
+
+-- function partitions.check_whole_attempt()
+CREATE OR REPLACE FUNCTION partitions.check_whole_attempt_rest()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF TG_OP = 'INSERT' OR (OLD.status, OLD.completed_at) IS DISTINCT FROM (NEW.status, NEW.completed_at) THEN
+    PERFORM partitions.check_whole_rest(NEW.session_id); END IF;
+  RETURN NULL;
+END $function$;
+
+-- function partitions.check_whole_session()
+CREATE OR REPLACE FUNCTION partitions.check_whole_session_rest()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF (OLD.status, OLD.phase, OLD.winner_attempt_id) IS DISTINCT FROM (NEW.status, NEW.phase, NEW.winner_attempt_id) THEN
+    PERFORM partitions.check_whole_rest(NEW.id); END IF;
+  RETURN NULL;
+END $function$;
+
+-- function partitions.guard_attempt()
+CREATE OR REPLACE FUNCTION partitions.guard_attempt_rest()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  session record;
+  earlier record;
+BEGIN
+  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at INTO session
+  FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
+  IF TG_OP = 'INSERT' THEN
+    IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN PERFORM app.refuse('an attempt needs a session in processing'); END IF;
+    IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
+    IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
+    IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
+    SELECT bool_or(failure_kind = 'FRAUD') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
+    FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
+    IF earlier.had_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
+    IF earlier.had_stop THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
+    IF num_nonnulls(NEW.decision, NEW.decision_reference, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two,
+                    NEW.decision_confirmed_by, NEW.decision_confirmed_at) > 0 THEN
+      PERFORM app.refuse('nothing is decided of an attempt before it is made'); END IF;
+  ELSE
+    IF (NEW.session_id, NEW.id, NEW.sequence, NEW.gateway, NEW.connection_id, NEW.credential_version, NEW.started_at, NEW.latest_execution_at)
+       IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.gateway, OLD.connection_id, OLD.credential_version, OLD.started_at, OLD.latest_execution_at) THEN
+      PERFORM app.refuse('what an attempt asked for never changes'); END IF;
+    IF OLD.gateway_reference IS NOT NULL AND (OLD.status, NEW.status) <> ('UNKNOWN', 'AUTHORIZED') AND NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference THEN
+      PERFORM app.refuse('a gateway reference never changes'); END IF;
+    -- These decide whether another gateway may be called.
+    IF OLD.completed_at IS NOT NULL AND (NEW.failure_kind, NEW.stop, NEW.completed_at)
+       IS DISTINCT FROM (OLD.failure_kind, OLD.stop, OLD.completed_at) THEN
+      PERFORM app.refuse('what ended an attempt never changes'); END IF;
+    IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
+         ('AUTHORIZING','AUTHORIZED'), ('AUTHORIZING','DECLINED'), ('AUTHORIZING','FAILED'), ('AUTHORIZING','UNKNOWN'),
+         ('UNKNOWN','AUTHORIZED'), ('UNKNOWN','DECLINED'), ('UNKNOWN','VOIDING'),
+         ('AUTHORIZED','CAPTURED'), ('AUTHORIZED','VOIDING'), ('VOIDING','VOIDED'), ('VOIDING','CAPTURED')) THEN
+      PERFORM app.refuse('illegal attempt transition ' || OLD.status || ' to ' || NEW.status); END IF;
+    IF NEW.status = 'AUTHORIZED' AND (session.status <> 'CREATED' OR session.winner_attempt_id IS NOT NULL AND session.winner_attempt_id <> NEW.id) THEN
+      PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
+    IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED'
+       AND EXISTS (SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
+      PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
+    IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
+      PERFORM app.refuse('an ordered capture stays ordered'); END IF;
+    IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL
+       AND NOT (NEW.status = 'AUTHORIZED' AND session.winner_attempt_id IS NOT DISTINCT FROM NEW.id AND session.status = 'CREATED') THEN
+      PERFORM app.refuse('only the authorized winner is captured'); END IF;
+    IF NEW.status = 'CAPTURED' AND OLD.status <> 'CAPTURED' AND session.status <> 'CREATED' THEN
+      PERFORM app.refuse('no capture is kept once the session has ended'); END IF;
+    IF OLD.status = 'AUTHORIZED' AND NEW.status = 'VOIDING' AND OLD.capture_ordered_at IS NOT NULL AND NEW.capture_refusal_code IS NULL
+       AND (NEW.decision IS DISTINCT FROM 'GIVEN_UP' OR NEW.decision_confirmed_at IS NULL) THEN
+      PERFORM app.refuse('an unanswered capture is never given up'); END IF;
+    IF OLD.status = 'VOIDING' AND NEW.status = 'CAPTURED' AND OLD.capture_ordered_at IS NULL THEN
+      PERFORM app.refuse('no capture was ever ordered'); END IF;
+  END IF;
+
+  IF NEW.sequence NOT BETWEEN 1 AND 5 THEN PERFORM app.refuse('a session has at most five attempts'); END IF;
+  IF NEW.status NOT IN ('AUTHORIZING','AUTHORIZED','CAPTURED','DECLINED','FAILED','UNKNOWN','VOIDING','VOIDED') THEN
+    PERFORM app.refuse('no attempt has such a status'); END IF;
+  IF NEW.failure_kind NOT IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD','TIMEOUT','GATEWAY_ERROR') THEN
+    PERFORM app.refuse('no attempt fails in such a way'); END IF;
+  IF NEW.stop NOT IN ('fraud','scheme_rule','same_card_fails','authentication_required','unclassified') THEN
+    PERFORM app.refuse('no attempt stops a payment in such a way'); END IF;
+  IF NEW.next_action NOT IN ('failover','stop') THEN PERFORM app.refuse('an attempt is followed by failover or stop'); END IF;
+  IF NEW.void_kind NOT IN ('VOIDED','NEVER_EXISTED','GIVEN_UP') THEN PERFORM app.refuse('no void ends in such a way'); END IF;
+  IF (NEW.status = 'DECLINED') <> (NEW.failure_kind IS NOT NULL AND NEW.failure_kind IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD')) THEN
+    PERFORM app.refuse('DECLINED means declined by the gateway'); END IF;
+  IF NEW.failure_kind = 'FRAUD' AND NEW.stop IS NULL THEN PERFORM app.refuse('a fraud-class decline is a stop'); END IF;
+  IF NEW.status IN ('AUTHORIZED','CAPTURED') AND NEW.gateway_reference IS NULL THEN
+    PERFORM app.refuse('a hold has the gateway''s reference'); END IF;
+  IF NEW.status = 'CAPTURED' AND NEW.capture_ordered_at IS NULL THEN PERFORM app.refuse('only an ordered capture is CAPTURED'); END IF;
+  IF NEW.capture_ordered_at IS NOT NULL AND NEW.status NOT IN ('AUTHORIZED','CAPTURED','VOIDING','VOIDED') THEN
+    PERFORM app.refuse('only a hold has its capture ordered'); END IF;
+  IF (NEW.status = 'VOIDED') <> (NEW.void_kind IS NOT NULL) THEN PERFORM app.refuse('VOIDED says how'); END IF;
+  IF (NEW.status IN ('CAPTURED','DECLINED','FAILED','VOIDED')) <> (NEW.completed_at IS NOT NULL) THEN
+    PERFORM app.refuse('a final attempt has its time'); END IF;
+  IF (NEW.next_action IS NULL) <> (NEW.next_because IS NULL) THEN PERFORM app.refuse('what follows an attempt has its reason'); END IF;
+  IF NEW.void_kind = 'NEVER_EXISTED' THEN
+    -- A capture that the gateway permanently refused takes no money, so its report that there never was a hold is believed.
+    IF NEW.capture_ordered_at IS NOT NULL AND NEW.capture_refusal_code IS NULL THEN
+      PERFORM app.refuse('a hold whose capture may land did exist'); END IF;
+    IF NEW.void_asked_at IS NULL OR NEW.void_asked_at < NEW.latest_execution_at THEN
+      PERFORM app.refuse('a hold never existed only if none can follow'); END IF;
+  END IF;
+  IF NEW.void_kind = 'GIVEN_UP' AND (NEW.decision IS DISTINCT FROM 'GIVEN_UP' OR NEW.decision_confirmed_at IS NULL) THEN
+    PERFORM app.refuse('only a confirmed decision gives a void up'); END IF;
+  IF NEW.gateway_reference IS NOT NULL AND (TG_OP = 'INSERT' OR NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference) THEN
+    PERFORM app.check_reference(NEW.session_id, NEW.id, NEW.connection_id, NEW.gateway_reference); END IF;
+  NEW.changed_at := app.clock();
+  IF TG_OP = 'UPDATE' AND NEW.status = 'VOIDING' AND OLD.status <> 'VOIDING' THEN NEW.voiding_at := NEW.changed_at; END IF;
+  RETURN NEW;
+END $function$;
+
+-- function partitions.guard_session()
+CREATE OR REPLACE FUNCTION partitions.guard_session_rest()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF TG_OP = 'UPDATE' THEN
+    IF NEW.lease_epoch < OLD.lease_epoch THEN PERFORM app.refuse('the lease epoch never goes back'); END IF;
+    IF (OLD.id, OLD.merchant_id, OLD.amount_minor, OLD.currency, OLD.order_ref, OLD.created_at)
+       IS DISTINCT FROM (NEW.id, NEW.merchant_id, NEW.amount_minor, NEW.currency, NEW.order_ref, NEW.created_at) THEN
+      PERFORM app.refuse('what was ordered never changes'); END IF;
+    IF NEW.customer_email IS NOT NULL AND NEW.customer_email IS DISTINCT FROM OLD.customer_email THEN
+      PERFORM app.refuse('a customer''s address is erased, never changed'); END IF;
+    IF OLD.status <> 'CREATED' AND (NEW.status <> OLD.status OR NEW.winner_attempt_id IS DISTINCT FROM OLD.winner_attempt_id) THEN
+      PERFORM app.refuse('a final status never changes'); END IF;
+    IF OLD.phase = 'DONE' AND NEW.phase <> 'DONE' OR OLD.phase = 'PROCESSING' AND NEW.phase = 'IDLE' THEN
+      PERFORM app.refuse('the phase only moves forward'); END IF;
+    IF OLD.winner_attempt_id IS NOT NULL AND NEW.winner_attempt_id IS NOT NULL AND NEW.winner_attempt_id <> OLD.winner_attempt_id THEN
+      PERFORM app.refuse('a winner is named from null only'); END IF;
+    IF OLD.submitted_at IS NOT NULL AND (NEW.rule_version, NEW.token_hash) IS DISTINCT FROM (OLD.rule_version, OLD.token_hash) THEN
+      PERFORM app.refuse('what was submitted never changes'); END IF;
+    IF NEW.submit_deadline > OLD.submit_deadline THEN PERFORM app.refuse('a deadline never moves away'); END IF;
+    IF NEW.status IN ('DECLINED','DEGRADED') AND OLD.status = 'CREATED' AND EXISTS (
+         SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.id
+         AND (status IN ('AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) THEN
+      PERFORM app.refuse('no end without a capture while one may still land'); END IF;
+    IF NEW.status = 'SUCCEEDED' AND NEW.captured_via IS NOT NULL AND NEW.winner_attempt_id IS NOT NULL
+       AND (NEW.captured_via, NEW.winner_attempt_id, OLD.status) IS DISTINCT FROM (OLD.captured_via, OLD.winner_attempt_id, NEW.status)
+       AND NOT EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = NEW.id AND id = NEW.winner_attempt_id AND gateway = NEW.captured_via) THEN
+      PERFORM app.refuse('the money was captured at the winner''s gateway'); END IF;
+  END IF;
+
+  IF NEW.amount_minor NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
+  IF NEW.currency !~ '^[A-Z]{3}$' THEN PERFORM app.refuse('a currency is three capital letters'); END IF;
+  IF char_length(NEW.order_ref) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('an order reference has 1 to 255 characters'); END IF;
+  IF char_length(NEW.customer_email) NOT BETWEEN 3 AND 254 THEN PERFORM app.refuse('an email address has 3 to 254 characters'); END IF;
+  IF NEW.card_last4 !~ '^[0-9]{4}$' THEN PERFORM app.refuse('the end of a card number is four digits'); END IF;
+  IF NEW.status NOT IN ('CREATED','SUCCEEDED','DECLINED','DEGRADED','EXPIRED') THEN PERFORM app.refuse('no session has such a status'); END IF;
+  IF NEW.phase NOT IN ('IDLE','PROCESSING','DONE') THEN PERFORM app.refuse('no session has such a phase'); END IF;
+  IF NOT NEW.pinned THEN PERFORM app.refuse('a session is pinned to its winner'); END IF;
+  IF NEW.expires_at <= NEW.created_at THEN PERFORM app.refuse('a session expires after it was created'); END IF;
+  IF NEW.status = 'SUCCEEDED' AND NEW.winner_attempt_id IS NULL THEN PERFORM app.refuse('SUCCEEDED needs a winner'); END IF;
+  IF NEW.status NOT IN ('CREATED','SUCCEEDED') AND NEW.winner_attempt_id IS NOT NULL THEN
+    PERFORM app.refuse('an end without a capture has no winner'); END IF;
+  IF NEW.phase = 'DONE' AND NEW.status = 'CREATED' THEN PERFORM app.refuse('DONE needs a final status'); END IF;
+  IF NEW.phase = 'IDLE' AND (NEW.status <> 'CREATED' OR NEW.winner_attempt_id IS NOT NULL) THEN
+    PERFORM app.refuse('an IDLE session is CREATED, without a winner'); END IF;
+  IF NEW.phase = 'PROCESSING' AND (NEW.lease_until IS NULL OR NEW.submit_deadline IS NULL) THEN
+    PERFORM app.refuse('PROCESSING needs a lease and a deadline'); END IF;
+  IF (NEW.status = 'EXPIRED') <> (NEW.phase = 'DONE' AND NEW.lease_epoch = 0) THEN
+    PERFORM app.refuse('EXPIRED means DONE and never submitted'); END IF;
+  IF (NEW.status = 'CREATED') <> (NEW.settled_at IS NULL) THEN PERFORM app.refuse('a final status has its time'); END IF;
+  IF (NEW.phase = 'IDLE' OR NEW.status = 'EXPIRED') <> (NEW.submitted_at IS NULL) THEN PERFORM app.refuse('a submission has its time'); END IF;
+  IF NEW.status = 'SUCCEEDED' AND (NEW.captured_via IS NULL OR NEW.capture_confirmed IS NULL) THEN
+    PERFORM app.refuse('SUCCEEDED names its gateway'); END IF;
+  IF (NEW.status IN ('DECLINED','DEGRADED')) <> (NEW.decline_code IS NOT NULL) THEN
+    PERFORM app.refuse('DECLINED and DEGRADED have a decline code'); END IF;
+  IF NEW.vault_token IS NOT NULL AND (NEW.phase <> 'PROCESSING' OR NEW.status <> 'CREATED') THEN
+    PERFORM app.refuse('the token lives no longer than the payment that may use it'); END IF;
+  RETURN NEW;
+END $function$;
+
 -- trigger attempt.guard
-CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.guard_attempt();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.attempt_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_attempt_rest();
 
 -- trigger attempt.guard_decision
 CREATE TRIGGER guard_decision BEFORE UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.guard_decision();
 
 -- trigger attempt.whole
-CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON attempt DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION app.check_whole_attempt();
+CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON partitions.attempt_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION partitions.check_whole_attempt_rest();
 
 -- trigger audit_entry.unchanging
 CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON audit_entry FOR EACH ROW EXECUTE FUNCTION app.refuse_change();
@@ -1556,16 +1585,16 @@ CREATE TRIGGER guard BEFORE INSERT ON orphaned_authorization FOR EACH ROW EXECUT
 CREATE TRIGGER guard_removal BEFORE DELETE ON orphaned_authorization FOR EACH ROW WHEN ((old.ended_at IS NULL)) EXECUTE FUNCTION app.guard_removal();
 
 -- trigger payment_session.guard
-CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON payment_session FOR EACH ROW EXECUTE FUNCTION app.guard_session();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.payment_session_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_session_rest();
 
 -- trigger payment_session.guard_unrecorded_check
-CREATE TRIGGER guard_unrecorded_check BEFORE UPDATE ON payment_session FOR EACH ROW WHEN ((new.unrecorded_check_at IS NOT NULL)) EXECUTE FUNCTION app.guard_unrecorded_check();
+CREATE TRIGGER guard_unrecorded_check BEFORE UPDATE ON payment_session FOR EACH ROW EXECUTE FUNCTION app.guard_unrecorded_check();
 
 -- trigger payment_session.require_timeline
 CREATE TRIGGER require_timeline BEFORE UPDATE OF lease_epoch, phase ON payment_session FOR EACH ROW WHEN ((((new.lease_epoch > old.lease_epoch) OR ((old.phase = 'IDLE'::text) AND (new.phase <> 'IDLE'::text))) AND (NOT (new.unrecorded_check_at IS DISTINCT FROM old.unrecorded_check_at)))) EXECUTE FUNCTION app.require_timeline();
 
 -- trigger payment_session.whole
-CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON payment_session DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION app.check_whole_session();
+CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON partitions.payment_session_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION partitions.check_whole_session_rest();
 
 -- trigger replica_mark.guard_system_identifier
 CREATE TRIGGER guard_system_identifier BEFORE UPDATE ON replica_mark FOR EACH ROW WHEN ((new.system_identifier IS DISTINCT FROM old.system_identifier)) EXECUTE FUNCTION app.guard_timeline();
@@ -1665,7 +1694,10 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON idempotency TO the runtime role;
 -- privileges merchant_settings to the runtime role
 GRANT INSERT, SELECT, UPDATE ON merchant_settings TO the runtime role;
 
--- privileges new tables to the runtime role
+-- privileges new tables in partitions to the runtime role
+ALTER DEFAULT PRIVILEGES IN SCHEMA partitions GRANT INSERT, SELECT, UPDATE ON TABLES TO the runtime role;
+
+-- privileges new tables in public to the runtime role
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT INSERT, SELECT, UPDATE ON TABLES TO the runtime role;
 
 -- privileges orphaned_authorization to the runtime role
@@ -1694,6 +1726,9 @@ GRANT INSERT, SELECT, UPDATE ON routing_rule TO the runtime role;
 
 -- privileges schema app to PUBLIC
 GRANT USAGE ON SCHEMA app TO PUBLIC;
+
+-- privileges schema partitions to the runtime role
+GRANT USAGE ON SCHEMA partitions TO the runtime role;
 
 -- privileges unclassified_code to the runtime role
 GRANT INSERT, SELECT, UPDATE ON unclassified_code TO the runtime role;

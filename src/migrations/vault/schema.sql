@@ -74,7 +74,7 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON card TO the runtime role;
 -- privileges card_session to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON card_session TO the runtime role;
 
--- privileges new tables to the runtime role
+-- privileges new tables in public to the runtime role
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT INSERT, SELECT, UPDATE ON TABLES TO the runtime role;
 
 -- privileges tokenize_count to the runtime role

@@ -25,6 +25,7 @@ const markProcessed: Statement = {
 };
 const selectAttemptSession: Statement = {
   name: "select_session_of_attempt",
+  partitionKey: 1,
   text: `
     SELECT session_id AS "sessionId", id, connection_id AS "connectionId", gateway, status,
       gateway_reference AS "gatewayReference", void_asked_at IS NOT NULL AS "voidAsked", decision,

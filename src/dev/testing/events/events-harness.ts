@@ -85,6 +85,7 @@ export async function openEventsHarness() {
     signingSecretPrefix: "switchyard_test_whsec_",
   };
 
+  await context.database.namePartitions();
   type Sealed = { id: string; secretSealed: string; previousSealed: string | null };
   const checker = checkWebhooks(async ({ headers, body, origin, path }: ReceivedRequest) => {
     const { endpointId } = JSON.parse(body.toString()).data;
@@ -94,8 +95,7 @@ export async function openEventsHarness() {
     return rows.map((row) => openSigningSecrets(context, row.id, row).map((secret) => secret.expose()));
   });
 
-  async function openSession(merchantId: string): Promise<string> {
-    const sessionId = context.runtime.uuid();
+  async function openSession(merchantId: string, sessionId = context.runtime.uuid()): Promise<string> {
     await context.database.query(insertSession, [sessionId, merchantId]);
     return sessionId;
   }
