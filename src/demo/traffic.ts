@@ -5,6 +5,7 @@
 import { Client } from "pg";
 import { Agent, request } from "undici";
 import { RestClient } from "../client/merchant/rest-client.ts";
+import { switchGuards } from "../migrations/switch-guards.ts";
 import { decodeId } from "../platform/ids.ts";
 import type { DemoFile } from "./demo-file.ts";
 import { type PlannedPayment, planTraffic } from "./traffic-plan.ts";
@@ -126,8 +127,7 @@ async function putInTheirWeek(ownerUrl: string, made: readonly { id: string; at:
   await client.connect();
   try {
     await client.query(`BEGIN;
-      ALTER TABLE payment_session DISABLE TRIGGER USER;
-      ALTER TABLE attempt DISABLE TRIGGER USER;
+      ${switchGuards("DISABLE")};
       CREATE TEMPORARY TABLE moved (id uuid, by interval) ON COMMIT DROP`);
     await client.query(
       `INSERT INTO moved SELECT id, t.at - s.created_at FROM unnest($1::uuid[], $2::timestamptz[]) AS t(id, at)
@@ -137,8 +137,7 @@ async function putInTheirWeek(ownerUrl: string, made: readonly { id: string; at:
     await client.query(`
       UPDATE payment_session x SET ${moved(sessionMoments)} FROM moved WHERE moved.id = x.id;
       UPDATE attempt x SET ${moved(attemptMoments)} FROM moved WHERE moved.id = x.session_id;
-      ALTER TABLE payment_session ENABLE TRIGGER USER;
-      ALTER TABLE attempt ENABLE TRIGGER USER;
+      ${switchGuards("ENABLE")};
       DELETE FROM analytics_payment; DELETE FROM analytics_attempt; DELETE FROM analytics_decline;
       UPDATE analytics_walk SET counted_until = '-infinity';
       COMMIT`);

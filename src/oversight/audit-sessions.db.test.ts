@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
 import type { PaymentSession } from "../core/entities.ts";
 import { listWorkItems } from "../core/work-items.ts";
+import { switchGuards } from "../migrations/switch-guards.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { auditOnce, auditRules } from "./audit-sessions.ts";
 
@@ -19,9 +20,7 @@ afterEach(async () => {
 
 /** Runs statements as the owner, who can switch off the guards. */
 async function asOwner(sql: string): Promise<void> {
-  const guards = (state: "ENABLE" | "DISABLE") =>
-    `ALTER TABLE attempt ${state} TRIGGER USER; ALTER TABLE payment_session ${state} TRIGGER USER`;
-  await fixture.asOwner.pool.query(`${guards("DISABLE")}; ${sql}; ${guards("ENABLE")}`);
+  await fixture.asOwner.pool.query(`${switchGuards("DISABLE")}; ${sql}; ${switchGuards("ENABLE")}`);
 }
 
 /** Drops every CHECK, every foreign key and the obstructing index, as a bad migration might. */

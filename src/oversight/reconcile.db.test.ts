@@ -4,6 +4,7 @@ import type { BoundConnector, Core } from "../core/core.ts";
 import type { PaymentSession } from "../core/entities.ts";
 import { itemsOf, withAnswers, withoutConnectors } from "../core/recovery.fixture.ts";
 import type { Connector, LookUpAnswer } from "../gateways/connector.ts";
+import { switchGuards } from "../migrations/switch-guards.ts";
 import { encodeId } from "../platform/ids.ts";
 import { processNotificationsOnce } from "./notifications/process-notifications.ts";
 import { reconcileOnce } from "./reconcile.ts";
@@ -25,8 +26,8 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 afterEach(async () => {
   // Every test has its own attempts: those of an earlier test are out of the window.
-  await fixture.asOwner.pool.query(`ALTER TABLE attempt DISABLE TRIGGER USER;
-    UPDATE attempt SET changed_at = changed_at - interval '30 d'; ALTER TABLE attempt ENABLE TRIGGER USER;
+  await fixture.asOwner.pool.query(`${switchGuards("DISABLE")};
+    UPDATE attempt SET changed_at = changed_at - interval '30 d'; ${switchGuards("ENABLE")};
     UPDATE reconciliation_run SET started_at = started_at - interval '2 h'`);
 });
 

@@ -112,8 +112,8 @@ const faults: Readonly<Record<string, Fault>> = {
     remedy: "app.audit()",
   },
   "a trigger that is switched off": {
-    plant: () => after(sql("ALTER TABLE payment_session DISABLE TRIGGER guard")),
-    mend: () => sql("ALTER TABLE payment_session ENABLE TRIGGER guard"),
+    plant: () => after(sql("ALTER TABLE partitions.payment_session_rest DISABLE TRIGGER guard")),
+    mend: () => sql("ALTER TABLE partitions.payment_session_rest ENABLE TRIGGER guard"),
     area: "database test",
     says: "the trigger payment_session.guard is not in force",
     remedy: "app.audit()",

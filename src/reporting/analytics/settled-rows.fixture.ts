@@ -4,6 +4,7 @@
  */
 import { v7 } from "uuid";
 import type { AttemptStatus, FailureKind, SessionStatus } from "../../core/entities.ts";
+import { switchGuards } from "../../migrations/switch-guards.ts";
 
 /** One payment. By default it succeeded at the attempt that is captured. */
 export type SettledRow = {
@@ -52,7 +53,7 @@ export async function forgetCounts(owner: Owner): Promise<void> {
 
 /** Stores payments of one merchant. */
 export async function storeSettled(owner: Owner, merchantId: string, rows: readonly SettledRow[]): Promise<void> {
-  await owner.query("ALTER TABLE payment_session DISABLE TRIGGER USER; ALTER TABLE attempt DISABLE TRIGGER USER");
+  await owner.query(switchGuards("DISABLE"));
   for (const { settledAt, status = "SUCCEEDED", amountMinor = 100, currency = "EUR", seconds = 1, ...row } of rows) {
     const attempts = row.attempts.map((attempt, index) => ({ id: v7(), sequence: index + 1, ms: 1, ...attempt }));
     const winner = attempts.find((attempt) => attempt.status === "CAPTURED");
@@ -67,5 +68,5 @@ export async function storeSettled(owner: Owner, merchantId: string, rows: reado
       ...[winner?.gateway ?? null, (winner?.sequence ?? 1) > 1, declineCode[status], seconds, JSON.stringify(attempts)],
     ]);
   }
-  await owner.query("ALTER TABLE payment_session ENABLE TRIGGER USER; ALTER TABLE attempt ENABLE TRIGGER USER");
+  await owner.query(switchGuards("ENABLE"));
 }

@@ -1,6 +1,7 @@
 /** Payments as rows, made by hand with the times and outcomes that a test wants to see. */
 import { v7 } from "uuid";
 import type { DashboardFixture } from "../../../dashboard/dashboard.fixture.ts";
+import { switchGuards } from "../../../migrations/switch-guards.ts";
 import { decodeId, encodeId } from "../../../platform/ids.ts";
 
 /** The answer of one gateway. */
@@ -29,8 +30,7 @@ export type MadePayment = {
 
 /** Permits rows that no flow could make; the foreign keys still apply. */
 export async function openTables({ rows }: DashboardFixture): Promise<void> {
-  await rows("ALTER TABLE payment_session DISABLE TRIGGER USER");
-  await rows("ALTER TABLE attempt DISABLE TRIGGER USER");
+  await rows(switchGuards("DISABLE"));
 }
 
 // One statement, so that a session may name its winner: the keys are checked at its end.
