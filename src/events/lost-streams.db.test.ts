@@ -9,7 +9,7 @@ import { testStateFolder } from "../dev/testing/test-run.ts";
 import { encodeId } from "../platform/ids.ts";
 import { runLoop } from "../platform/loop.ts";
 import { type NatsLink, openNats } from "../platform/nats.ts";
-import { relayOnce } from "./outbox.ts";
+import { createRelayTurn } from "./outbox.ts";
 import { StreamWatch } from "./stream-watch.ts";
 import { ensureEventStream, eventStreamOf } from "./streams.ts";
 import { startWebhookWorker } from "./webhook-worker.ts";
@@ -43,7 +43,7 @@ beforeEach(async () => {
   merchantId = harness.context.runtime.uuid();
   await harness.addEndpoint({ merchantId, url: receiver.url });
   const context = { ...harness.context, nats: link, stream };
-  relay = runLoop({ name: "relay", intervalMs: 500, log, turn: () => relayOnce(context) });
+  relay = runLoop({ name: "relay", intervalMs: 500, log, turn: createRelayTurn(context) });
   onTestFinished(() => relay.close());
   await ensureEventStream(link.connection(), stream);
   const worker = startWebhookWorker(context);

@@ -217,32 +217,29 @@ const everywhereAfterMs = 2_000;
 const everywherePauseMs = 250;
 
 /**
- * Returns the turn of a relay's loop. It looks in the newest partition and, if nothing waits there or every two seconds,
- * everywhere: events of last month's sessions are few.
+ * Returns the turn of a relay's loop: it publishes waiting events, and returns true if there may be more. It looks in the
+ * newest partition and, if nothing waits there or every two seconds, everywhere: events of last month's sessions are few.
  */
 export function createRelayTurn(context: RelayContext): () => Promise<boolean> {
   let lookedMs = Number.NEGATIVE_INFINITY;
   return async () => {
     const newest = context.database.inPartitionOf(context.runtime.uuid(), claimUnpublished);
-    const count = newest === claimUnpublished ? 0 : await publishBatch(context, newest);
+    if (newest === claimUnpublished) return (await publishBatch(context, newest)) === batchRows;
+    const count = await publishBatch(context, newest);
     const pauseMs = performance.now() - lookedMs;
-    if (count === batchRows && pauseMs < everywhereAfterMs) return true;
-    if (pauseMs < (count > 0 ? everywhereAfterMs : everywherePauseMs)) return false;
+    if (pauseMs < (count > 0 ? everywhereAfterMs : everywherePauseMs)) return count === batchRows;
     lookedMs = performance.now();
-    return (await relayOnce(context)) || count === batchRows;
+    const others = await publishBatch(context, claimUnpublished);
+    return count === batchRows || others === batchRows;
   };
 }
 
 /**
- * Publishes the waiting rows and marks those that JetStream has accepted. Returns true when there may be more. A crash
- * in between leaves a row that is published again, under another message id and with the same event id. If
- * JetStream refuses a row, it creates a missing stream or restores its settings, and then throws the first refusal; the
- * accepted rows are marked first.
+ * Publishes the rows that `claim` returns, marks those that JetStream has accepted, and returns the number of claimed rows. A crash in
+ * between leaves a row that is published again, under another message id and with the same event id. If JetStream refuses
+ * a row, it creates a missing stream or restores its settings, and then throws the first refusal; the accepted rows are
+ * marked first.
  */
-export async function relayOnce(context: RelayContext): Promise<boolean> {
-  return (await publishBatch(context, claimUnpublished)) === batchRows;
-}
-
 async function publishBatch(context: RelayContext, claim: Statement): Promise<number> {
   const connection = context.nats.connection();
   const claimed = await context.database.query<ClaimedEvent>(claim, [batchRows]);

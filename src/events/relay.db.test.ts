@@ -7,7 +7,7 @@ import { type EventsHarness, openEventsHarness } from "../dev/testing/events/eve
 import { startTestNats } from "../dev/testing/nats.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type NatsLink, openNats } from "../platform/nats.ts";
-import { createRelayTurn, relayOnce } from "./outbox.ts";
+import { createRelayTurn } from "./outbox.ts";
 import { ensureEventStream, eventStreamOf } from "./streams.ts";
 
 const merchantId = "019a0000-0000-7000-8000-00000000000a";
@@ -31,7 +31,7 @@ beforeEach(async () => {
   await (await link.connection().jetstreamManager()).streams.purge(stream.name);
 });
 
-const relay = () => relayOnce({ ...harness.context, nats: link, stream });
+const relay = () => createRelayTurn({ ...harness.context, nats: link, stream })();
 const outboxRow = async (eventId: string) =>
   (
     await harness.rows<{ publish_count: number; published_at: Date }>("SELECT * FROM outbox_event WHERE id = $1", [
@@ -52,7 +52,7 @@ async function published() {
   }));
 }
 
-describe("relayOnce()", () => {
+describe("a relay", () => {
   it("publishes an event under its type, with its public ids and exact body, and marks the row", async () => {
     const { eventId, sessionId } = await harness.emit({ merchantId });
     await relay();

@@ -6,7 +6,7 @@ import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
 import { runLoop } from "../platform/loop.ts";
 import { type NatsLink, openNats } from "../platform/nats.ts";
-import { relayOnce } from "./outbox.ts";
+import { createRelayTurn } from "./outbox.ts";
 import { listenForOutbox, notifyOutboxListeners } from "./outbox-signals.ts";
 import { ensureEventStream, eventStreamOf } from "./streams.ts";
 import { startWebhookWorker } from "./webhook-worker.ts";
@@ -46,7 +46,7 @@ function startWorker(link: NatsLink) {
 }
 
 function startRelay(link: NatsLink, intervalMs: number) {
-  const turn = () => relayOnce({ ...harness.context, nats: link, stream });
+  const turn = createRelayTurn({ ...harness.context, nats: link, stream });
   const relay = runLoop({ name: "relay", intervalMs, log, turn });
   onTestFinished(() => relay.close());
   return relay;
@@ -109,7 +109,7 @@ describe("startWebhookWorker()", () => {
     const receiver = await startReceiver();
     await harness.addEndpoint({ merchantId, url: receiver.url });
     const { eventId: lost } = await harness.emit({ merchantId });
-    await relayOnce({ ...harness.context, nats: link, stream });
+    await createRelayTurn({ ...harness.context, nats: link, stream })();
     await (await link.connection().jetstreamManager()).streams.delete(stream.name);
     await harness.setClockAhead("30 seconds");
     startWorker(link);

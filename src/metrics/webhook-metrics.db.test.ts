@@ -8,7 +8,7 @@ import { type EventsHarness, openEventsHarness } from "../dev/testing/events/eve
 import { startTestNats } from "../dev/testing/nats.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { pauseEndpoint } from "../events/endpoint-status.ts";
-import { relayOnce } from "../events/outbox.ts";
+import { createRelayTurn } from "../events/outbox.ts";
 import { attemptOutcomes } from "../events/seen-attempt.ts";
 import { StreamWatch } from "../events/stream-watch.ts";
 import { eventStreamOf } from "../events/streams.ts";
@@ -99,7 +99,7 @@ describe("webhook figures", () => {
       expect(before[named(name)]).toBeLessThan(60);
     }
     await streamWatch.checkOnce();
-    await relayOnce({ ...harness.context, nats: link, stream });
+    await createRelayTurn({ ...harness.context, nats: link, stream })();
     const after = await read();
     expect([after[named("outbox_unpublished")], after[named("outbox_unpublished_age_seconds")]]).toEqual([0, 0]);
     expect(after[named("events_not_fanned_out")]).toBe(2);
