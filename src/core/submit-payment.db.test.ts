@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createStrictLog } from "../dev/testing/strict-log.ts";
+import { Database } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { recordUnknown } from "./attempts.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import { type CoreFixture, cards, openPool, startCoreFixture } from "./core.fixture.ts";
 import { parkSession, wakeSession } from "./lease.ts";
 import { recover, withAnswers } from "./recovery.fixture.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
@@ -33,6 +34,20 @@ describe("submitPayment()", () => {
     });
     expect(await fixture.capturedAtGateways(session)).toBe(1);
     expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded"]);
+  });
+
+  it("names the partition of its month in every statement", async () => {
+    const { connectionString } = fixture.core.database.pool.options;
+    const database = new Database(openPool(connectionString!, 1));
+    await database.namePartitions();
+    await fixture.submit(await fixture.newSession(), cards.approved, "tok_1", { ...fixture.core, database });
+    const text =
+      "SELECT statement AS text FROM pg_prepared_statements WHERE statement ~ '(payment_session|attempt|outbox_event)'";
+    const prepared = await database.query<{ text: string }>({ name: "prepared", text }, []);
+    await database.pool.end();
+    const table = (of: string) => new RegExp(`(FROM|JOIN|UPDATE|INTO) ${of}(payment_session|attempt|outbox_event)`);
+    expect(prepared.filter(({ text }) => table("partitions\\.").test(text)).length).toBeGreaterThan(6);
+    expect(prepared.filter(({ text }) => table("").test(text))).toEqual([]);
   });
 
   it("waits for one gateway no longer than configured", async () => {
