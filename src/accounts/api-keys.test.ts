@@ -11,6 +11,7 @@ describe("API keys", () => {
     expect(generated()).toMatch(/^switchyard_test_sk_[0-9A-Za-z]{38}$/);
     expect(parseKey("switchyard", generated("live", "publishable"))).toEqual({
       environment: "live",
+      cell: 1,
       kind: "publishable",
     });
   });

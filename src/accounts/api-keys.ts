@@ -1,35 +1,45 @@
 /** API keys of a merchant in one environment: their format, their storage and their holders. */
 import { crc32 } from "node:zlib";
+import { firstCell } from "../platform/cells.ts";
 import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
-import type { MerchantSettings } from "./merchant-settings.ts";
+import { cellColumns, type MerchantCells, type MerchantSettings } from "./merchant-settings.ts";
 
 /** A secret key calls the API from a backend; a publishable key is safe in a browser and calls nothing on the server. */
 export type KeyKind = "secret" | "publishable";
 
-/** The environment and kind that a presented key claims, read from its text alone. */
-export type ParsedKey = { readonly environment: string; readonly kind: KeyKind };
+/** The environment, cell and kind that a presented key claims, read from its text alone. */
+export type ParsedKey = { readonly environment: string; readonly cell: number; readonly kind: KeyKind };
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-// 62^32 is 190 bits: beyond guessing.
+// The first one names the cell; 62^31 is 184 bits: beyond guessing.
 const randomDigits = 32;
 // 62^6 is above 2^32, so six digits hold any CRC-32.
 const checksumDigits = 6;
 const letters: Record<KeyKind, string> = { secret: "sk", publishable: "pk" };
 
-/** Reads environment and kind from a key of this brand, or undefined if it cannot be one; such a key costs no query. */
+/** Reads environment, cell and kind from a key of this brand, or undefined if it cannot be one; such a key costs no query. */
 export function parseKey(brand: string, key: string): ParsedKey | undefined {
   const match = /^([a-z0-9]+)_(test|live)_(sk|pk)_([0-9A-Za-z]{38})$/.exec(key);
   if (match?.[1] !== brand || match[2] === undefined || match[4] === undefined) return undefined;
   const random = match[4].slice(0, randomDigits);
   if (checksumOf(random) !== match[4].slice(randomDigits)) return undefined;
-  return { environment: match[2], kind: match[3] === "sk" ? "secret" : "publishable" };
+  return {
+    environment: match[2],
+    cell: base62.indexOf(random[0]!),
+    kind: match[3] === "sk" ? "secret" : "publishable",
+  };
 }
 
-/** Generates a key: `<brand>_(test|live)_(sk|pk)_`, 32 random base62 digits and 6 of their CRC-32. */
-export function generateKey(runtime: Runtime, options: { brand: string; environment: string; kind: KeyKind }): Secret {
-  let random = "";
+/**
+ * Generates a key: `<brand>_(test|live)_(sk|pk)_`, the cell as one base62 digit, 31 random ones and 6 of their CRC-32.
+ */
+export function generateKey(
+  runtime: Runtime,
+  options: { brand: string; environment: string; cell?: number | undefined; kind: KeyKind },
+): Secret {
+  let random = base62[options.cell ?? firstCell]!;
   while (random.length < randomDigits) {
     // 248 is the largest multiple of 62 in a byte: bytes from there on would favour the first digits.
     for (const byte of runtime.randomBytes(randomDigits)) {
@@ -49,14 +59,14 @@ function checksumOf(random: string): string {
   return text;
 }
 
-/** The holder of a key: its kind, and the merchant with its settings in this environment. */
-export type KeyHolder = MerchantSettings & { readonly kind: KeyKind };
+/** The holder of a key: its kind, and the merchant with its settings and cells in this environment. */
+export type KeyHolder = MerchantSettings & MerchantCells & { readonly kind: KeyKind };
 
 const selectKeyHolders: Statement = {
   name: "select_key_holders",
   text: `
     SELECT k.hash, k.kind, s.merchant_id AS "merchantId", s.session_lifetime_ms AS "sessionLifetimeMs",
-      s.checkout_origins AS "checkoutOrigins", s.publishable_key AS "publishableKey"
+      s.checkout_origins AS "checkoutOrigins", s.publishable_key AS "publishableKey", ${cellColumns}
     FROM api_key k JOIN merchant_settings s USING (merchant_id)
     WHERE k.hash = ANY ($1) AND k.revoked_at IS NULL`,
 };

@@ -9,7 +9,13 @@ import { generateKey, type KeyKind, recordKey } from "./api-keys.ts";
 import { recordSettings } from "./merchant-settings.ts";
 
 /** The parts of a key's text, and the source of its randomness. */
-export type KeyMaker = { readonly runtime: Runtime; readonly brand: string; readonly environment: string };
+export type KeyMaker = {
+  readonly runtime: Runtime;
+  readonly brand: string;
+  readonly environment: string;
+  /** The cell that the key names; the first one if undefined. */
+  readonly cell?: number;
+};
 
 /** A merchant's keys in clear, which exist nowhere else. */
 export type IssuedKeys = { readonly secretKey: Secret; readonly publishableKey: Secret };
@@ -40,8 +46,9 @@ export async function issueKey(
   wanted: { merchantId: string; kind: KeyKind },
 ): Promise<Secret> {
   const { merchantId, kind } = wanted;
-  const secret = generateKey(maker.runtime, { brand: maker.brand, environment: maker.environment, kind });
-  await recordKey(tx, { id: maker.runtime.uuid(), merchantId, kind, secret });
+  const { runtime, ...named } = maker;
+  const secret = generateKey(runtime, { ...named, kind });
+  await recordKey(tx, { id: runtime.uuid(), merchantId, kind, secret });
   if (kind === "publishable") await tx.query(replacePublishableKey, [merchantId, secret.expose()]);
   return secret;
 }

@@ -1,4 +1,5 @@
 /** A merchant's checkout settings in one environment. */
+import { idempotencyLifetimeMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 
 /** Settings of one merchant in one environment. An empty list of origins means any page in test, and none in live. */
@@ -9,6 +10,23 @@ export type MerchantSettings = {
   readonly checkoutOrigins: readonly string[];
   readonly publishableKey: string;
 };
+
+/** The cells of an environment that have something of a merchant, as one of them knows it. */
+export type MerchantCells = {
+  /** The cell in which the merchant's new sessions are made; null if it is this one. */
+  readonly movedTo: number | null;
+  /** The cells that the merchant has left, which keep its earlier sessions. */
+  readonly formerCells: readonly number[];
+  /** True while an Idempotency-Key that was used in a cell before the move is still valid. */
+  readonly movedLately: boolean;
+};
+
+// A move copies a little before it closes the other cell, and is repeated if the configuration has changed meanwhile.
+const movedLatelyMs = idempotencyLifetimeMs + 60 * 60_000;
+
+/** The columns of `MerchantCells`, of a merchant_settings called `s`. */
+export const cellColumns = `s.moved_to AS "movedTo", s.former_cells AS "formerCells",
+      s.moved_here_at IS NOT NULL AND s.moved_here_at > app.clock() - ${movedLatelyMs} * interval '1 ms' AS "movedLately"`;
 
 const upsertSettings: Statement = {
   name: "upsert_merchant_settings",
@@ -29,14 +47,17 @@ export async function recordSettings(tx: Tx, settings: MerchantSettings): Promis
 const selectSettings: Statement = {
   name: "select_merchant_settings",
   text: `
-    SELECT merchant_id AS "merchantId", session_lifetime_ms AS "sessionLifetimeMs",
-      checkout_origins AS "checkoutOrigins", publishable_key AS "publishableKey"
-    FROM merchant_settings WHERE merchant_id = $1`,
+    SELECT s.merchant_id AS "merchantId", s.session_lifetime_ms AS "sessionLifetimeMs",
+      s.checkout_origins AS "checkoutOrigins", s.publishable_key AS "publishableKey", ${cellColumns}
+    FROM merchant_settings s WHERE s.merchant_id = $1`,
 };
 
-/** Returns the settings of a merchant named by a caller, or undefined if there is none in this environment. */
-export async function findSettings(database: Queryable, merchantId: string): Promise<MerchantSettings | undefined> {
-  const [settings] = await database.query<MerchantSettings>(selectSettings, [merchantId]);
+/** Returns the settings of a merchant named by a caller, or undefined if there is none in this cell. */
+export async function findSettings(
+  database: Queryable,
+  merchantId: string,
+): Promise<(MerchantSettings & MerchantCells) | undefined> {
+  const [settings] = await database.query<MerchantSettings & MerchantCells>(selectSettings, [merchantId]);
   return settings;
 }
 

@@ -1,20 +1,47 @@
 /** Merchants of both environments. Their configuration is in each environment's own database. */
-import type { Queryable, Statement } from "../platform/database.ts";
+import { firstCell } from "../platform/cells.ts";
+import type { Queryable, Statement, Tx } from "../platform/database.ts";
 
-/** A merchant as both environments know it. */
-export type Merchant = { readonly id: string; readonly name: string };
+/** A merchant as both environments know it, and the cell of each in which its new sessions are made. */
+export type Merchant = {
+  readonly id: string;
+  readonly name: string;
+  readonly cells: Readonly<Record<"test" | "live", number>>;
+};
+
+type NewMerchant = Pick<Merchant, "id" | "name"> & {
+  readonly cells?: Partial<Merchant["cells"]>;
+};
 
 const insertMerchant: Statement = {
   name: "insert_merchant",
-  text: "INSERT INTO merchant (id, name) VALUES ($1, $2)",
+  text: "INSERT INTO merchant (id, name, test_cell, live_cell) VALUES ($1, $2, $3, $4)",
 };
 
 /** Creates a merchant; durable on return. */
-export async function createMerchant(accounts: Queryable, merchant: Merchant): Promise<void> {
-  await accounts.query(insertMerchant, [merchant.id, merchant.name]);
+export async function createMerchant(accounts: Queryable, { id, name, cells }: NewMerchant): Promise<void> {
+  await accounts.query(insertMerchant, [id, name, cells?.test ?? firstCell, cells?.live ?? firstCell]);
 }
 
-const selectMerchant: Statement = { name: "select_merchant", text: "SELECT id, name FROM merchant WHERE id = $1" };
+const updateCells: Statement = {
+  name: "update_merchant_cell",
+  text: `
+    UPDATE merchant SET test_cell = CASE $2 WHEN 'test' THEN $3 ELSE test_cell END,
+      live_cell = CASE $2 WHEN 'live' THEN $3 ELSE live_cell END
+    WHERE id = $1`,
+};
+
+/** Records the cell of an environment in which a merchant's new sessions are made from now on. */
+export async function recordCell(
+  tx: Tx,
+  moved: { merchantId: string; environment: "test" | "live"; cell: number },
+): Promise<void> {
+  await tx.query(updateCells, [moved.merchantId, moved.environment, moved.cell]);
+}
+
+const columns = `id, name, json_build_object('test', test_cell, 'live', live_cell) AS cells`;
+
+const selectMerchant: Statement = { name: "select_merchant", text: `SELECT ${columns} FROM merchant WHERE id = $1` };
 
 /** Returns the merchant with this id, or undefined. */
 export async function findMerchant(accounts: Queryable, id: string): Promise<Merchant | undefined> {
@@ -22,7 +49,7 @@ export async function findMerchant(accounts: Queryable, id: string): Promise<Mer
   return row;
 }
 
-const selectMerchants: Statement = { name: "select_merchants", text: "SELECT id, name FROM merchant ORDER BY id" };
+const selectMerchants: Statement = { name: "select_merchants", text: `SELECT ${columns} FROM merchant ORDER BY id` };
 
 /** Returns every merchant of the installation, oldest first. */
 export async function listMerchants(accounts: Queryable): Promise<Merchant[]> {

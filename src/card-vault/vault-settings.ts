@@ -158,7 +158,7 @@ export function readVaultSettings(reader: SettingReader, scope: VaultScope): Vau
   const mode = reader.read(vaultModeSetting, scope);
   if (mode === "saas") return { mode, ...readSaas(reader, scope) };
   for (const setting of Object.values(saasVaultSettings)) {
-    reader.leaveOut(setting, `unless ${variableOf(vaultModeSetting, scope.environment)} is saas`, scope);
+    reader.leaveOut(setting, `unless ${variableOf(vaultModeSetting, scope)} is saas`, scope);
   }
   return {
     mode: "self_hosted",

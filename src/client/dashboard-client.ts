@@ -71,8 +71,11 @@ type JsonMethods<Service extends DescService> = {
 // A verification waits for the gateway's answer and up to ten seconds more for its test notification.
 const callTimeoutMs = 40_000;
 
-/** Connects lazily with an operator token. Every method rejects with RpcError; `address` is `host:port`. */
-export function createDashboardClient(address: string, operatorToken: Secret) {
+/**
+ * Connects lazily with an operator token. Every method rejects with RpcError; `address` is `host:port`. `cell`: instead
+ * of the merchant's own.
+ */
+export function createDashboardClient(address: string, operatorToken: Secret, cell?: string) {
   const closers: (() => void)[] = [];
   const clientOf = <Service extends DescService>(service: Service): JsonMethods<Service> => {
     const client = createGrpcClient(service, address);
@@ -80,7 +83,7 @@ export function createDashboardClient(address: string, operatorToken: Secret) {
     const calls = client as unknown as Record<string, (message: object, options: CallOptions) => Promise<never>>;
     const methods = service.methods.map((method) => {
       const call = async (request: JsonValue) => {
-        const metadata = { authorization: `Bearer ${operatorToken.expose()}` };
+        const metadata = { authorization: `Bearer ${operatorToken.expose()}`, ...(cell !== undefined && { cell }) };
         try {
           const message = fromJson(method.input, request);
           const answer = await calls[method.localName]!(message, { timeoutMs: callTimeoutMs, metadata });

@@ -18,6 +18,8 @@ export type AttachOptions = OutputOptions & {
   readonly demo: string;
   readonly grpcAddress?: string;
   readonly operatorTokenFile?: string;
+  /** The cell to work on, instead of the merchant's own. */
+  readonly cell?: string;
 };
 
 /** The merchant and environment whose configuration a command works on. */
@@ -47,7 +49,8 @@ export function addAttachment(command: Command): Command {
   return command
     .option("--demo <folder>", "state folder of a running demo", ".switchyard")
     .option("--grpc-address <host:port>", "gRPC address of an installation, instead of a demo")
-    .option("--operator-token-file <file>", "file with the operator token; or set SWITCHYARD_OPERATOR_TOKEN");
+    .option("--operator-token-file <file>", "file with the operator token; or set SWITCHYARD_OPERATOR_TOKEN")
+    .option("--cell <number>", "cell of the environment (default: where the merchant's new sessions are made)");
 }
 
 /** Returns an operator's command about one merchant in one environment. */
@@ -84,7 +87,7 @@ export async function administer<Answer extends object>(
 ): Promise<Answer> {
   const { createDashboardClient } = await import("../client/dashboard-client.ts");
   const { grpcAddress, operatorToken } = await attach(options);
-  const dashboard = createDashboardClient(grpcAddress, operatorToken);
+  const dashboard = createDashboardClient(grpcAddress, operatorToken, options.cell);
   try {
     const answer = await call(dashboard);
     print(options, answer, lines);

@@ -1,6 +1,13 @@
 /** `switchyard merchant`: the merchants of an installation. */
 import { Command } from "commander";
-import { type AttachOptions, administer, operatorCommand } from "./attachment.ts";
+import {
+  type AttachOptions,
+  administer,
+  merchantCommand,
+  operatorCommand,
+  type ScopeOptions,
+  scopeOf,
+} from "./attachment.ts";
 import { table } from "./output.ts";
 
 /** Creates and lists the merchants of an installation. */
@@ -8,7 +15,8 @@ export function merchantsCommand(): Command {
   return new Command("merchant")
     .description("the merchants of an installation")
     .addCommand(createCommand())
-    .addCommand(listCommand());
+    .addCommand(listCommand())
+    .addCommand(moveCommand());
 }
 
 function createCommand(): Command {
@@ -39,10 +47,38 @@ function listCommand(): Command {
       ({ merchants }) => merchants.listMerchants({}),
       ({ merchants = [] }) =>
         table(
-          ["MERCHANT", "NAME"],
-          merchants.map(({ merchantId = "", name = "" }) => [merchantId, name]),
+          ["MERCHANT", "NAME", "TEST CELL", "LIVE CELL"],
+          merchants.map(({ merchantId = "", name = "", testCell, liveCell }) => [
+            merchantId,
+            name,
+            String(testCell),
+            String(liveCell),
+          ]),
           "There are no merchants yet.",
         ),
     );
   });
+}
+
+function moveCommand(): Command {
+  return merchantCommand("move", {
+    description:
+      "create a merchant's sessions in another cell from now on; its earlier sessions stay, and a failed move is repeated",
+    example: "switchyard merchant move --merchant mer_01h455vb4pex5vsknk084sn02q --environment live --to 2",
+  })
+    .requiredOption("--to <cell>", "number of the cell")
+    .action(async (options: AttachOptions & ScopeOptions & { to: string }) => {
+      await administer(
+        options,
+        ({ merchants }) => merchants.moveMerchant({ ...scopeOf(options), toCell: Number(options.to) }),
+        ({ fromCell, toCell }) =>
+          fromCell === toCell
+            ? [`Its sessions are already created in cell ${toCell}.`]
+            : [
+                `Moved from cell ${fromCell} to cell ${toCell}. Earlier sessions stay in cell ${fromCell}: change endpoints and`,
+                `credentials in both as long as they are open (--cell ${fromCell}). Regenerate the API keys soon: the old ones`,
+                `work, but only while cell ${fromCell} answers.`,
+              ],
+      );
+    });
 }

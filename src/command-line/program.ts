@@ -4,6 +4,7 @@ import { version } from "../version.ts";
 import { alertCommand } from "./alert.ts";
 import { analyticsCommand } from "./analytics.ts";
 import { auditCommand } from "./audit.ts";
+import { cellCommand } from "./cell.ts";
 import { configurationCommand } from "./configuration.ts";
 import { connectionCommand } from "./connection.ts";
 import { customerCommand } from "./customer.ts";
@@ -48,6 +49,7 @@ export function createProgram(): Command {
     restoreCommand(),
     operatorsCommand(),
     merchantsCommand(),
+    cellCommand(),
     membersCommand(),
     keysCommand(),
     connectionCommand(),

@@ -34,7 +34,7 @@ export function resealCommand(): Command {
       const { resealSigningSecrets } = await import("../events/signing-secrets.ts");
       const { resealCredentials } = await import("../gateways/reseal-credentials.ts");
       const { openDatabase } = await import("../processes/open-database.ts");
-      const { orm, database } = await openDatabase(new Secret(ownerUrlOf(options)), []);
+      const { database, close } = await openDatabase(new Secret(ownerUrlOf(options)), []);
       try {
         const credentials = await resealCredentials(database, sealing);
         const endpoints = await resealSigningSecrets(database, { sealing, environmentName });
@@ -42,7 +42,7 @@ export function resealCommand(): Command {
           `Sealed ${credentials} credentials and the secrets of ${endpoints} endpoints with ${sealing.current}.`,
         ]);
       } finally {
-        await orm.close(true);
+        await close();
       }
     });
 }

@@ -9,10 +9,11 @@ const plain = /^[\w./:@%+=,-]+$/;
 
 /** Returns the options that lead to this command's scope, as they are typed; empty where all of them were omitted. */
 export function sameScope(options: AttachOptions & ScopeOptions): string {
-  const { demo, grpcAddress, operatorTokenFile, merchant, environment } = options;
+  const { demo, grpcAddress, operatorTokenFile, merchant, environment, cell } = options;
   const given: readonly (readonly [string, string | undefined])[] = [
     ["--merchant", merchant],
     ["--environment", environment === "live" ? environment : undefined],
+    ["--cell", cell],
     ["--demo", grpcAddress === undefined && demo !== ".switchyard" ? demo : undefined],
     ["--grpc-address", grpcAddress],
     ["--operator-token-file", operatorTokenFile],

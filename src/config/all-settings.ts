@@ -3,7 +3,7 @@
 import { ownVaultSettings, saasVaultSettings, vaultModeSetting } from "../card-vault/vault-settings.ts";
 import type { Setting } from "../platform/setting.ts";
 import { dashboardSettings } from "./dashboard-settings.ts";
-import { environmentSettings } from "./environment-settings.ts";
+import { cellSettings, environmentSettings } from "./environment-settings.ts";
 import { commandSettings, everyRoleSettings, sandboxSettings } from "./every-role-settings.ts";
 import { serviceSettings } from "./service-settings.ts";
 import { vaultRoleSettings } from "./vault-role-settings.ts";
@@ -28,6 +28,7 @@ export const settingSections: readonly SettingSection[] = [
       "`{ENV}` is `TEST` or `LIVE`; what is set for an environment that is not in `SWITCHYARD_ENVIRONMENTS` is not read.",
     settings: [
       ...Object.values(environmentSettings),
+      ...Object.values(cellSettings),
       vaultModeSetting,
       ...Object.values(saasVaultSettings),
       vaultKeysFile,

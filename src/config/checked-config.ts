@@ -12,9 +12,11 @@ import type { ServerKeys, VaultKeys } from "./server-keys.ts";
 /** The two environments of an installation; they cannot reach each other's data. */
 export type EnvironmentName = "test" | "live";
 
-/** The configuration of one environment. */
+/** The configuration of one environment, or of one cell of it. */
 export type EnvironmentConfig = {
   readonly name: EnvironmentName;
+  /** Its number; each cell of an environment has a configuration of its own. */
+  readonly cell: number;
   readonly databaseUrl: Secret;
   /** A read replica, for lists and analytics. */
   readonly databaseReadUrl?: Secret | undefined;

@@ -67,7 +67,7 @@ export function inspectConfig(
     ...(config.service ? [environmentSettings.keysFile] : []),
     ...(config.vault ? [vaultRoleSettings.keysFile] : []),
     ...(config.dashboard ? [dashboardSettings.keysFile] : []),
-  ].map((setting) => variableOf(setting, "live"));
+  ].map((setting) => variableOf(setting, { environment: "live" }));
   const keyFiles = keySettings.map((variable) => ({ variable, path: variables[variable] }));
   const findings = findLiveProblems(roles, config, keyFiles);
   problems.push(...findings.problems);
@@ -135,7 +135,7 @@ function readService(reader: SettingReader): ServiceConfig {
   const sandboxOrigin = reader.read(serviceSettings.sandboxOrigin);
   const apiOrigin = reader.read(serviceSettings.apiOrigin);
   return {
-    environments: readEnvironmentNames(reader).map((name) => readEnvironment(reader, { name, apiOrigin })),
+    environments: readEnvironmentNames(reader).flatMap((name) => readEnvironment(reader, { name, apiOrigin })),
     accountsDatabaseUrl: reader.read(serviceSettings.accountsDatabaseUrl),
     host: reader.read(everyRoleSettings.host),
     publicPort: reader.read(serviceSettings.publicPort),

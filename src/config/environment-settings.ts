@@ -1,8 +1,9 @@
 /** The settings of each environment, and the functions that read them into one environment's configuration. */
 
 import { readVaultSettings } from "../card-vault/vault-settings.ts";
+import { cellsMax, firstCell } from "../platform/cells.ts";
 import type { NatsLogin } from "../platform/nats.ts";
-import { databaseUrl, file, optional, required, secretText, text } from "../platform/setting.ts";
+import { databaseUrl, file, optional, required, secretText, text, variableOf } from "../platform/setting.ts";
 import type { SettingReader } from "../platform/setting-reader.ts";
 import type { EnvironmentConfig, EnvironmentName } from "./checked-config.ts";
 import { serviceRoles as roles } from "./every-role-settings.ts";
@@ -73,21 +74,79 @@ export const environmentSettings = {
   }),
 } as const;
 
-/** Reads the configuration of one environment. */
+/** The databases of further cells. `{N}` in their names is the cell's number. */
+export const cellSettings = {
+  databaseUrl: optional("SWITCHYARD_{ENV}_CELL_{N}_DATABASE_URL", {
+    roles,
+    kind: databaseUrl,
+    about: `the database of a further [cell](scaling.md); \`{N}\` is its number, 2 to ${cellsMax}`,
+    example: "postgres://live:…@db-2/live?sslmode=verify-full",
+  }),
+  databaseReadUrl: optional("SWITCHYARD_{ENV}_CELL_{N}_DATABASE_READ_URL", {
+    roles,
+    kind: databaseUrl,
+    about: "a read replica of that cell's database",
+    example: "postgres://live:…@db-2-replica/live?sslmode=verify-full",
+  }),
+  databaseDirectUrl: optional("SWITCHYARD_{ENV}_CELL_{N}_DATABASE_DIRECT_URL", {
+    roles,
+    kind: databaseUrl,
+    about: "that cell's database without the pooler",
+    example: "postgres://live:…@db-2-direct/live?sslmode=verify-full",
+  }),
+} as const;
+
+/** Returns the variables of a cell's databases. */
+export function databaseVariablesOf({ name: environment, cell }: Pick<EnvironmentConfig, "name" | "cell">) {
+  const { databaseUrl, databaseReadUrl, databaseDirectUrl } = cell === firstCell ? environmentSettings : cellSettings;
+  const scope = { environment, cell };
+  return {
+    url: variableOf(databaseUrl, scope),
+    readUrl: variableOf(databaseReadUrl, scope),
+    directUrl: variableOf(databaseDirectUrl, scope),
+  };
+}
+
+/** The numbers that a further cell may have. */
+export const furtherCells: readonly number[] = Array.from({ length: cellsMax - firstCell }, (_, index) => index + 2);
+
+/** Reads the configuration of one environment: its first cell, then the further ones, which share all but the database. */
 export function readEnvironment(
   reader: SettingReader,
   { name: environment, apiOrigin }: { name: EnvironmentName; apiOrigin: string },
-): EnvironmentConfig {
+): EnvironmentConfig[] {
   const settings = environmentSettings;
-  return {
+  const shared = {
     name: environment,
-    databaseUrl: reader.read(settings.databaseUrl, { environment }),
-    databaseReadUrl: reader.read(settings.databaseReadUrl, { environment }),
-    databaseDirectUrl: reader.read(settings.databaseDirectUrl, { environment }),
     nats: readNats(reader, environment),
     keys: reader.readFile(settings.keysFile, (text) => parseKeyFile(text, environment), { environment }),
     vault: readVaultSettings(reader, { environment, apiOrigin }),
   };
+  const first = {
+    ...shared,
+    cell: firstCell,
+    databaseUrl: reader.read(settings.databaseUrl, { environment }),
+    databaseReadUrl: reader.read(settings.databaseReadUrl, { environment }),
+    databaseDirectUrl: reader.read(settings.databaseDirectUrl, { environment }),
+  };
+  return [first, ...furtherCells.flatMap((cell) => readCell(reader, { environment, cell }, shared))];
+}
+
+function readCell(
+  reader: SettingReader,
+  scope: { environment: EnvironmentName; cell: number },
+  shared: Pick<EnvironmentConfig, "name" | "nats" | "keys" | "vault">,
+): EnvironmentConfig[] {
+  if (!Object.values(cellSettings).some((setting) => reader.isSet(setting, scope))) return [];
+  return [
+    {
+      ...shared,
+      cell: scope.cell,
+      databaseUrl: reader.readNeeded(cellSettings.databaseUrl, scope),
+      databaseReadUrl: reader.read(cellSettings.databaseReadUrl, scope),
+      databaseDirectUrl: reader.read(cellSettings.databaseDirectUrl, scope),
+    },
+  ];
 }
 
 function readNats(reader: SettingReader, environment: EnvironmentName): NatsLogin {

@@ -1,15 +1,23 @@
 /** Checks the secrets of live and the connections to its servers: weak, shared with test, or unencrypted. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { nameOfCell } from "../platform/cells.ts";
 import { type DatabaseAddress, isLoopback, parseDatabaseAddress } from "../platform/database-address.ts";
 import type { NatsLogin } from "../platform/nats.ts";
 import { weaknessOf } from "../platform/secret-strength.ts";
 import type { KeyRing, Secret } from "../platform/secrets.ts";
 import type { Config, EnvironmentConfig } from "./checked-config.ts";
+import { databaseVariablesOf } from "./environment-settings.ts";
 import type { ServerKeys } from "./server-keys.ts";
 
 type Owner = "test" | "live" | "accounts" | "vault";
-type NamedDatabase = { readonly variable: string; readonly owner: Owner; readonly address: DatabaseAddress };
+type NamedDatabase = {
+  readonly variable: string;
+  readonly owner: Owner;
+  /** Its database: the addresses of a replica and past a pooler lead to the same one. */
+  readonly database: string;
+  readonly address: DatabaseAddress;
+};
 
 const accountsVariable = "SWITCHYARD_ACCOUNTS_KEYS_FILE";
 // Letters and digits only: base64 has characters that must be encoded in an address.
@@ -46,16 +54,23 @@ export function findLiveSecretProblems(
 }
 
 function databasesOf(service: Config["service"], vault: Config["vault"]): NamedDatabase[] {
-  const named = (variable: string, owner: Owner, url: Secret | undefined): NamedDatabase[] => {
+  const named = (
+    variable: string,
+    owner: Owner,
+    url: Secret | undefined,
+    database: string = owner,
+  ): NamedDatabase[] => {
     const address = url && parseDatabaseAddress(url.expose());
-    return address ? [{ variable, owner, address }] : [];
+    return address ? [{ variable, owner, database, address }] : [];
   };
   const environments = (service?.environments ?? []).flatMap((environment) => {
-    const prefix = `SWITCHYARD_${environment.name.toUpperCase()}_DATABASE`;
+    const { name, cell } = environment;
+    const variables = databaseVariablesOf(environment);
+    const database = nameOfCell(name, cell);
     return [
-      ...named(`${prefix}_URL`, environment.name, environment.databaseUrl),
-      ...named(`${prefix}_READ_URL`, environment.name, environment.databaseReadUrl),
-      ...named(`${prefix}_DIRECT_URL`, environment.name, environment.databaseDirectUrl),
+      ...named(variables.url, name, environment.databaseUrl, database),
+      ...named(variables.readUrl, name, environment.databaseReadUrl, database),
+      ...named(variables.directUrl, name, environment.databaseDirectUrl, database),
     ];
   });
   return [
@@ -76,7 +91,7 @@ function findDatabaseProblems(databases: readonly NamedDatabase[]): string[] {
         : []),
     ]),
     ...pairs.flatMap(([one, other]) =>
-      one.owner !== other.owner && placeOf(one) === placeOf(other)
+      one.database !== other.database && placeOf(one) === placeOf(other)
         ? [`${other.variable} names the database of ${one.variable}; give each its own`]
         : [],
     ),

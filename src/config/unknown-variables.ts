@@ -3,6 +3,7 @@
  */
 import { variableOf } from "../platform/setting.ts";
 import { allSettings } from "./all-settings.ts";
+import { furtherCells } from "./environment-settings.ts";
 
 /** A variable that is not a setting, and the settings that may be meant. */
 export type UnknownVariable = { readonly variable: string; readonly meant: readonly string[] };
@@ -20,7 +21,11 @@ const slipsMax = 2;
 function knownVariables(): ReadonlySet<string> {
   const names = allSettings.flatMap((setting) => {
     const variables = setting.name.includes("{ENV}")
-      ? (["test", "live"] as const).map((environment) => variableOf(setting, environment))
+      ? (["test", "live"] as const).flatMap((environment) =>
+          (setting.name.includes("{N}") ? furtherCells : [undefined]).map((cell) =>
+            variableOf(setting, { environment, cell }),
+          ),
+        )
       : [setting.name];
     return setting.kind.isSecret ? variables.flatMap((name) => [name, `${name}_FILE`]) : variables;
   });

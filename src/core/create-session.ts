@@ -51,14 +51,16 @@ export type CreatedSession = {
 
 const sessionColumns = columnsOf(PaymentSessionEntity, "s", answeredColumns);
 
-// An expired key counts as new: the conflicting row is overwritten, and its old session stays as it is.
+// An expired key counts as new: the conflicting row is overwritten, and its old session stays as it is. A merchant that
+// has moved to another cell creates nothing here any more: the other cell answers keys of this one by reading them.
 const insertWithKey: Statement = {
   name: "insert_session_with_key",
   partitionKey: 1,
   text: `
     WITH claimed AS (
       INSERT INTO idempotency AS i (merchant_id, key, request_hash, session_id, answer_sealed, expires_at)
-      VALUES ($2, $10, $11, $1, $12, app.clock() + $13 * interval '1 ms')
+      SELECT $2, $10, $11::bytea, $1, $12, app.clock() + $13 * interval '1 ms'
+      WHERE NOT EXISTS (SELECT FROM merchant_settings m WHERE m.merchant_id = $2 AND m.moved_to IS NOT NULL)
       ON CONFLICT (merchant_id, key) DO UPDATE
         SET request_hash = EXCLUDED.request_hash, session_id = EXCLUDED.session_id,
             answer_sealed = EXCLUDED.answer_sealed, expires_at = EXCLUDED.expires_at
@@ -110,6 +112,19 @@ export async function createSession(
   }
   const request = { owner, order, key: idempotencyKey, fingerprint: fingerprintOf(order) };
   return createInTurn(core, request);
+}
+
+/**
+ * Returns the session that this key created in a cell that the merchant has left; undefined if there is none. Throws
+ * `idempotency_key_reused` like `createSession`.
+ */
+export async function findCreatedSession(
+  core: Core,
+  owner: SessionOwner,
+  order: NewSession,
+  idempotencyKey: string,
+): Promise<CreatedSession | undefined> {
+  return findFirstAnswer(core, { owner, order, key: idempotencyKey, fingerprint: fingerprintOf(order) });
 }
 
 type KeyedRequest = {

@@ -105,8 +105,8 @@ const selectPage: Statement = {
 };
 
 /**
- * Lists a merchant's sessions, newest first, 1 to 100 on a page (20 by default). Throws `invalid_parameter` for a page
- * token that does not belong to this list.
+ * Lists a merchant's sessions, newest first, 1 to 100 on a page (20 by default), with those in `others`: the cells that
+ * the merchant has left. Throws `invalid_parameter` for a page token that does not belong to this list.
  */
 export async function listSessions(
   core: Pick<Core, "pageTokenKey" | "runtime"> & { readonly database: Queryable },
@@ -116,6 +116,7 @@ export async function listSessions(
     pageSize?: number | undefined;
     pageToken?: string | undefined;
   },
+  others: readonly Queryable[] = [],
 ): Promise<{ sessions: PaymentSession[]; nextPageToken?: string }> {
   const { filters, merchantId } = options;
   const pageSize = options.pageSize ?? pageSizeDefault;
@@ -124,7 +125,7 @@ export async function listSessions(
   // An empty token names the first page, as in every list of an RPC.
   const token = options.pageToken || undefined;
   const after = token && verifyPageToken(core.pageTokenKey, { scope, token, now });
-  const rows = await core.database.query<PaymentSession>(selectPage, [
+  const values = [
     merchantId,
     filters.orderRef ?? null,
     filters.status ?? null,
@@ -133,7 +134,11 @@ export async function listSessions(
     filters.createdBefore ?? null,
     after ?? null,
     pageSize + 1,
-  ]);
+  ];
+  const found = await Promise.all(
+    [core.database, ...others].map((database) => database.query<PaymentSession>(selectPage, values)),
+  );
+  const rows = others.length === 0 ? found[0]! : found.flat().toSorted((one, other) => (one.id < other.id ? 1 : -1));
   const sessions = rows.slice(0, pageSize);
   const last = sessions.at(-1);
   if (rows.length <= pageSize || last === undefined) return { sessions };

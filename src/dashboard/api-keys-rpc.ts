@@ -35,7 +35,12 @@ export function createApiKeyService(parts: DashboardParts): ServiceImpl<typeof A
     async regenerateApiKey(request, context) {
       const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
       const kind = request.kind === ApiKey_Kind.SECRET ? "secret" : "publishable";
-      const maker = { runtime: parts.runtime, brand: parts.brand, environment: environment.name };
+      const maker = {
+        runtime: parts.runtime,
+        brand: parts.brand,
+        environment: environment.name,
+        cell: environment.cell,
+      };
       const key = await change(async (tx) => {
         const old = (await listKeys(tx, merchantId)).find((each) => each.kind === kind);
         const issued = await issueKey(tx, maker, { merchantId, kind });

@@ -7,10 +7,13 @@ import type { Mailer } from "../platform/mail.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import type { KeyRing } from "../platform/secrets.ts";
 
-/** One environment as the dashboard's rpcs need it. */
+/** One cell of an environment as the dashboard's rpcs need it. */
 export type DashboardEnvironment = {
   readonly name: "test" | "live";
-  readonly core: Pick<Core, "sealing" | "connectorOf" | "pageTokenKey" | "timing"> & {
+  readonly cell: number;
+  /** Every cell of the environment, this one included; undefined if there is only one. */
+  readonly cells?: ReadonlyMap<number, DashboardEnvironment> | undefined;
+  readonly core: Pick<Core, "sealing" | "connectorOf" | "pageTokenKey" | "timing" | "runtime"> & {
     readonly vault: Pick<Core["vault"], "forwarding">;
   };
   /** Read-only use; every change goes through the call's `RpcContext`, which checks the caller's right again. */
@@ -20,8 +23,11 @@ export type DashboardEnvironment = {
   readonly endpoints: Omit<EndpointContext, "database">;
 };
 
-/** One environment with the database that changes are made in. */
-type ServedEnvironment = DashboardEnvironment & { readonly database: Database };
+/** One cell of an environment with the database that changes are made in. */
+type ServedEnvironment = Omit<DashboardEnvironment, "cells"> & {
+  readonly database: Database;
+  readonly cells?: ReadonlyMap<number, ServedEnvironment> | undefined;
+};
 
 /** The parts as the composition root has them. Only guard and `RpcContext` use its databases. */
 export type ServedParts = DashboardParts & {
@@ -31,7 +37,7 @@ export type ServedParts = DashboardParts & {
 
 /** The dependencies of every dashboard rpc. */
 export type DashboardParts = {
-  /** Both in the demo, one in a live installation. */
+  /** Both in the demo, one in a live installation, each by its first cell. */
   readonly environments: Readonly<Partial<Record<"test" | "live", DashboardEnvironment>>>;
   /** Read-only use, like the environments' databases. */
   readonly accounts: Queryable;

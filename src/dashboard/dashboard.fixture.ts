@@ -60,6 +60,7 @@ export async function startDashboardFixture(options: { members?: boolean; mail?:
     connectorOf: (gateway: string) => (gateway === "SANDBOX_A" ? connector : undefined),
     pageTokenKey: [new Secret("page")] as const,
     timing: defaultTiming,
+    runtime: systemRuntime,
     vault: { forwarding: selfHostedForwarding },
   };
   const mailbox = await Mailbox.start();
@@ -120,9 +121,11 @@ export async function startDashboardFixture(options: { members?: boolean; mail?:
 /** Returns the one environment of a fixture, as live or as test. */
 function servedAs(
   isLive = false,
-  environment: Omit<NonNullable<ServedParts["environments"]["test"]>, "name">,
+  environment: Omit<NonNullable<ServedParts["environments"]["test"]>, "name" | "cell">,
 ): ServedParts["environments"] {
-  return isLive ? { live: { ...environment, name: "live" } } : { test: { ...environment, name: "test" } };
+  return isLive
+    ? { live: { ...environment, name: "live", cell: 1 } }
+    : { test: { ...environment, name: "test", cell: 1 } };
 }
 
 /** The merchant's people. They share one password, as hashing takes long. */

@@ -48,7 +48,7 @@ function credentialMethods(parts: DashboardParts): Pick<Methods, WithCredentials
       const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
       const { gateway, account, credentials } = request;
       refuseMisshapen(requireConnector(environment, gateway), credentials);
-      const connection = { id: parts.runtime.uuid(), merchantId, gateway, account };
+      const connection = { id: environment.core.runtime.uuid(), merchantId, gateway, account };
       const connectionId = encodeId("gc", connection.id);
       await change(async (tx) => {
         const known = await listConnections(tx, merchantId);

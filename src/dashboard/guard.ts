@@ -31,7 +31,7 @@ export function createGuard(parts: ServedParts): Interceptor {
       if (problems[0]) {
         throw new DomainError(problems[0].code, "Some fields of the request are invalid.", { problems });
       }
-      const scope = await findScope(parts, request.message);
+      const scope = await findScope(parts, request.message, request.header);
       authorize(method, caller, scope);
       await throttle(parts, method, caller);
       const who = { actor: actorOf(caller), action: method.name, requestId, signIn: caller.signIn };

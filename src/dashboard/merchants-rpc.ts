@@ -9,9 +9,11 @@ import {
 } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { createMerchant, listMerchants, type Merchant } from "../accounts/merchants.ts";
+import { findCell, firstCell } from "../platform/cells.ts";
 import { encodeId } from "../platform/ids.ts";
+import { cellMethods } from "./cells-rpc.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
-import { type RpcContext, rpcContextOf } from "./rpc-context.ts";
+import { type RpcContext, requestedCell, rpcContextOf } from "./rpc-context.ts";
 
 /** The rpcs that create and list merchants. */
 export function createMerchantService(parts: DashboardParts): ServiceImpl<typeof MerchantService> {
@@ -20,13 +22,19 @@ export function createMerchantService(parts: DashboardParts): ServiceImpl<typeof
       const rpcContext = rpcContextOf(context);
       const merchant = { id: parts.runtime.uuid(), name };
       const keys = [];
-      for (const environment of Object.values(parts.environments)) {
+      const cells: Partial<Record<"test" | "live", number>> = {};
+      const cell = requestedCell(context.requestHeader) ?? firstCell;
+      for (const first of Object.values(parts.environments)) {
+        const environment = findCell(first, cell) ?? first;
+        cells[environment.name] = environment.cell;
         keys.push(await openEnvironment(parts, environment, { merchant, rpcContext }));
       }
       // Last, because databases share no transaction: a listed merchant is complete.
-      await rpcContext.changeAccounts((tx) => createMerchant(tx, merchant));
-      return create(CreateMerchantResponseSchema, { merchant: toMessage(merchant), keys });
+      await rpcContext.changeAccounts((tx) => createMerchant(tx, { ...merchant, cells }));
+      return create(CreateMerchantResponseSchema, { merchant: toMessage({ ...merchant, cells }), keys });
     },
+
+    ...cellMethods(parts),
 
     async listMerchants() {
       const merchants = await listMerchants(parts.accounts);
@@ -38,11 +46,11 @@ export function createMerchantService(parts: DashboardParts): ServiceImpl<typeof
 async function openEnvironment(
   parts: DashboardParts,
   served: DashboardEnvironment,
-  { merchant, rpcContext }: { merchant: Merchant; rpcContext: RpcContext },
+  { merchant, rpcContext }: { merchant: Pick<Merchant, "id" | "name">; rpcContext: RpcContext },
 ) {
   const environment = served.name;
   const issued = await rpcContext.changeEnvironment(served, async (tx) => {
-    const maker = { runtime: parts.runtime, brand: parts.brand, environment };
+    const maker = { runtime: parts.runtime, brand: parts.brand, environment, cell: served.cell };
     const subject = encodeId("mer", merchant.id);
     await rpcContext.audit(tx, { merchantId: merchant.id, subject, after: { name: merchant.name } });
     return openEnvironmentTo(tx, maker, merchant.id);
@@ -54,6 +62,10 @@ async function openEnvironment(
   };
 }
 
-function toMessage({ id, name }: Merchant) {
-  return { merchantId: encodeId("mer", id), name };
+function toMessage({
+  id,
+  name,
+  cells,
+}: Pick<Merchant, "id" | "name"> & { readonly cells: Partial<Merchant["cells"]> }) {
+  return { merchantId: encodeId("mer", id), name, testCell: cells.test ?? 0, liveCell: cells.live ?? 0 };
 }

@@ -79,7 +79,10 @@ describe("a right that is revoked while a call runs", () => {
         const who = [idOf(memberId)];
         const removal = await codeAfter("DELETE FROM membership WHERE member_id = $1", who, asOwner);
         expect([name, ...removal]).toEqual([name, "waits", "not_found"]);
-        await dashboard.accountRows("INSERT INTO membership SELECT id, $1, 'OWNER' FROM merchant LIMIT 1", who);
+        await dashboard.accountRows(
+          "INSERT INTO membership SELECT id, $1, 'OWNER' FROM merchant ORDER BY id LIMIT 1",
+          who,
+        );
         if (getOption(method, role) > Role.VIEWER) {
           const demote = "UPDATE membership SET role = 'VIEWER' WHERE member_id = $1";
           expect([name, ...(await codeAfter(demote, who, asOwner))]).toEqual([name, "waits", "role_not_allowed"]);

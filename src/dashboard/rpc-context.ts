@@ -3,9 +3,10 @@ import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { type AuditFact, recordAudit, recordMemberAudit } from "../accounts/audit-trail.ts";
 import { lockTeam, type Member } from "../accounts/members.ts";
-import { lockConfiguration } from "../accounts/merchant-settings.ts";
-import { findMerchant } from "../accounts/merchants.ts";
+import { findSettings, lockConfiguration } from "../accounts/merchant-settings.ts";
+import { findMerchant, type Merchant } from "../accounts/merchants.ts";
 import type { SignIn } from "../accounts/sign-ins.ts";
+import { cellOf, findCell, firstCell, requireCell } from "../platform/cells.ts";
 import type { Queryable, Transacting, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
@@ -101,8 +102,8 @@ export class RpcContext {
    * Runs a change of an environment in one transaction. The right is checked last and held until the change is durable,
    * so that the accounts connection and its locks are not held while the change waits for others.
    */
-  async changeEnvironment<Result>({ name }: DashboardEnvironment, work: Run<Result>): Promise<Result> {
-    const result = await this.#parts.environments[name]!.database.transaction(
+  async changeEnvironment<Result>({ name, cell }: DashboardEnvironment, work: Run<Result>): Promise<Result> {
+    const result = await requireCell(this.#parts.environments[name]!, cell).database.transaction(
       (tx) => {
         this.#changes.add(tx);
         return work(tx);
@@ -264,15 +265,40 @@ export function merchantContextOf(context: HandlerContext): { rpcContext: RpcCon
 }
 
 /**
- * Returns the environment and merchant that a request names, if any. Throws `not_found` for one that does not exist or
- * is not served here.
+ * Returns the environment and merchant that a request names, if any, in the cell of the header `Cell`, of the session
+ * that the request names, or else in that of the merchant. Throws `not_found` for one that does not exist or is not
+ * served here.
  */
-export async function findScope(parts: DashboardParts, message: object): Promise<RequestScope | undefined> {
+export async function findScope(
+  parts: DashboardParts,
+  message: object,
+  header: Headers,
+): Promise<RequestScope | undefined> {
   if (!("environment" in message) && !("merchantId" in message)) return undefined;
-  return {
-    environment: "environment" in message ? environmentOf(parts, message.environment) : undefined,
-    merchantId: "merchantId" in message ? await merchantOf(parts, message.merchantId) : undefined,
-  };
+  const environment = "environment" in message ? environmentOf(parts, message.environment) : undefined;
+  const merchant = "merchantId" in message ? await merchantOf(parts, message.merchantId) : undefined;
+  const sessionId = "sessionId" in message ? decodeId("ps", String(message.sessionId)) : undefined;
+  const cell = requestedCell(header) ?? (sessionId === undefined ? undefined : cellOf(sessionId));
+  const inCell = environment?.cells && (await findMerchantsCell(environment, merchant, cell));
+  return { environment: inCell ?? environment, merchantId: merchant?.id };
+}
+
+/** Returns the number of the cell that a request names. */
+export function requestedCell(header: Headers): number | undefined {
+  const text = header.get("cell");
+  return text === null || !/^[1-9]\d?$/.test(text) ? undefined : Number(text);
+}
+
+async function findMerchantsCell(
+  environment: DashboardEnvironment,
+  merchant: Merchant | undefined,
+  requested: number | undefined,
+): Promise<DashboardEnvironment> {
+  const home = merchant?.cells[environment.name] ?? firstCell;
+  if (requested === undefined || requested === home) return requireCell(environment, home);
+  const cell = findCell(environment, requested);
+  if (cell !== undefined && (merchant === undefined || (await findSettings(cell.database, merchant.id)))) return cell;
+  throw new DomainError("not_found", "The merchant has nothing in this cell.");
 }
 
 function environmentOf(parts: DashboardParts, named: unknown): DashboardEnvironment {
@@ -282,11 +308,11 @@ function environmentOf(parts: DashboardParts, named: unknown): DashboardEnvironm
   return environment;
 }
 
-async function merchantOf(parts: DashboardParts, named: unknown): Promise<string> {
+async function merchantOf(parts: DashboardParts, named: unknown): Promise<Merchant> {
   const merchantId = decodeId("mer", String(named));
-  if (merchantId === undefined || (await findMerchant(parts.accounts, merchantId)) === undefined)
-    throw noSuchMerchant();
-  return merchantId;
+  const merchant = merchantId === undefined ? undefined : await findMerchant(parts.accounts, merchantId);
+  if (merchant === undefined) throw noSuchMerchant();
+  return merchant;
 }
 
 /**

@@ -53,8 +53,8 @@ export async function seedMerchant(
   };
 }
 
-async function seedKeys({ database, name }: Environment, brand: string, merchantId: string) {
-  const maker = { runtime: systemRuntime, brand, environment: name };
+async function seedKeys({ database, name, cell }: Environment, brand: string, merchantId: string) {
+  const maker = { runtime: systemRuntime, brand, environment: name, cell };
   const { secretKey, publishableKey } = await database.transaction((tx) => openEnvironmentTo(tx, maker, merchantId));
   return { secretKey: secretKey.expose(), publishableKey: publishableKey.expose() };
 }
@@ -66,7 +66,7 @@ async function seedGateways(
 ): Promise<void> {
   const connectionIds: string[] = [];
   for (const gateway of ["SANDBOX_A", "SANDBOX_B"] as const) {
-    const connectionId = systemRuntime.uuid();
+    const connectionId = environment.core.runtime.uuid();
     connectionIds.push(connectionId);
     const credentials = await sandbox.credentialsFor(gateway, owner.account);
     const credentialVersion = await environment.database.transaction(async (tx) => {

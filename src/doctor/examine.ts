@@ -2,6 +2,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Config, EnvironmentConfig, Role } from "../config/checked-config.ts";
 import { inspectConfig } from "../config/config.ts";
+import { databaseVariablesOf } from "../config/environment-settings.ts";
+import { firstCell, nameOfCell } from "../platform/cells.ts";
 import type { Database } from "../platform/database.ts";
 import { parseDatabaseAddress } from "../platform/database-address.ts";
 import type { Secret } from "../platform/secrets.ts";
@@ -109,7 +111,9 @@ function examineSettings(inspected: readonly Inspected[]): Finding[] {
 
 /** Checks the key pair: the vault accepts only signatures by keys that its own file names. */
 function examineKeyPair(service: Config | undefined, vault: Config | undefined): Finding[] {
-  return (service?.service?.environments ?? []).flatMap(({ name, keys }) => {
+  return (service?.service?.environments ?? []).flatMap(({ name, cell, keys }) => {
+    // The cells of an environment have the same keys.
+    if (cell !== firstCell) return [];
     const known = vault?.vault?.environments.find((environment) => environment.name === name)?.verification;
     if (keys === undefined || known === undefined) return [];
     const area = `keys ${name}`;
@@ -129,7 +133,7 @@ function listDatabases(service: Config | undefined, vault: Config | undefined): 
     accountsUrl,
   ];
   const ofService = { pools, database: service?.database };
-  const named = (name: string, suffix: string) => `SWITCHYARD_${name.toUpperCase()}_DATABASE_${suffix}`;
+  const isAlone = ({ name }: EnvironmentConfig) => environments.filter((one) => one.name === name).length === 1;
   const accounts = {
     ring: service?.dashboard?.sealing,
     usesSandboxGateways: service?.service?.sandboxOrigin !== undefined,
@@ -138,20 +142,25 @@ function listDatabases(service: Config | undefined, vault: Config | undefined): 
     ...environments.map((environment) =>
       examinationOf(
         {
-          area: `database ${environment.name}`,
-          variable: named(environment.name, "URL"),
+          area: `database ${nameOfCell(environment.name, environment.cell)}`,
+          variable: databaseVariablesOf(environment).url,
           kind: "environment",
           url: environment.databaseUrl,
         },
         ofService,
-        (database) => examineContents(environment, database),
+        (database) => examineContents(environment, database, isAlone(environment)),
       ),
     ),
     ...environments
       .filter(({ databaseReadUrl }) => databaseReadUrl !== undefined)
-      .map(({ name, databaseReadUrl: url }) =>
+      .map((environment) =>
         examinationOf(
-          { area: `replica ${name}`, variable: named(name, "READ_URL"), kind: "environment", url },
+          {
+            area: `replica ${nameOfCell(environment.name, environment.cell)}`,
+            variable: databaseVariablesOf(environment).readUrl,
+            kind: "environment",
+            url: environment.databaseReadUrl,
+          },
           ofService,
         ),
       ),
@@ -172,10 +181,11 @@ function listDatabases(service: Config | undefined, vault: Config | undefined): 
 const listeningConnections = 2;
 
 /** Lists the address past a pooler, if there is one. */
-function listDirect({ name, databaseUrl, databaseDirectUrl: url }: EnvironmentConfig): Examination[] {
+function listDirect(environment: EnvironmentConfig): Examination[] {
+  const { name, cell, databaseUrl, databaseDirectUrl: url } = environment;
   if (url === undefined) return [];
-  const variable = `SWITCHYARD_${name.toUpperCase()}_DATABASE_DIRECT_URL`;
-  const examined = { area: `direct ${name}`, variable, kind: "environment", url } as const;
+  const variable = databaseVariablesOf(environment).directUrl;
+  const examined = { area: `direct ${nameOfCell(name, cell)}`, variable, kind: "environment", url } as const;
   const way = { pooler: "none", connectionsMax: listeningConnections } as const;
   return [
     examinationOf(examined, { pools: [url], database: way }, async ({ pool: direct }) => {
@@ -191,12 +201,29 @@ function listDirect({ name, databaseUrl, databaseDirectUrl: url }: EnvironmentCo
   ];
 }
 
-async function examineContents({ name, keys }: EnvironmentConfig, database: Database): Promise<Finding[]> {
-  return [
+async function examineContents(
+  { name, cell, keys }: EnvironmentConfig,
+  database: Database,
+  isAlone: boolean,
+): Promise<Finding[]> {
+  const findings = [
     ...(await examineKeys(name, keys, database)),
     ...(await examineWork(name, database)),
     ...(await examineConfigured(name, database)),
   ];
+  return isAlone ? findings : findings.map((finding) => inCells(finding, { name, cell }));
+}
+
+/** Returns a finding of one cell among others: its area and commands name the cell, and a key may be used elsewhere. */
+function inCells(finding: Finding, { name, cell }: Pick<EnvironmentConfig, "name" | "cell">): Finding {
+  const remedy = finding.remedy
+    ?.replace(`--environment ${name}`, `--environment ${name} --cell ${cell}`)
+    .replace(/^remove it/, "once no cell uses it any more, remove it");
+  return {
+    ...finding,
+    area: finding.area.replace(new RegExp(` ${name}$`), ` ${nameOfCell(name, cell)}`),
+    remedy: remedy ?? null,
+  };
 }
 
 type NamedDatabase = Pick<ExaminedDatabase, "area" | "variable" | "kind"> & { readonly url: Secret | undefined };
@@ -227,7 +254,7 @@ function listStreams(config: Config | undefined): Examination[] {
   if (!service) return [];
   const { streamReplicas: replicas, sandboxOrigin } = service;
   return service.environments.map((environment) => ({
-    area: `nats ${environment.name}`,
+    area: `nats ${nameOfCell(environment.name, environment.cell)}`,
     run: () => examineNats(environment, { replicas, usesSandboxGateways: sandboxOrigin !== undefined }),
   }));
 }

@@ -2,10 +2,11 @@
 import type { EnvironmentConfig } from "../config/checked-config.ts";
 import { StreamRefused } from "../events/stream-refused.ts";
 import { eventStreamOf, findStreamFaults } from "../events/streams.ts";
+import { nameOfCell } from "../platform/cells.ts";
 import { enter } from "../platform/nats.ts";
 import { examinationTimeoutMs, type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
 
-type Examined = Pick<EnvironmentConfig, "name" | "nats">;
+type Examined = Pick<EnvironmentConfig, "name" | "cell" | "nats">;
 type Connection = Awaited<ReturnType<typeof enter>>;
 
 /**
@@ -13,10 +14,11 @@ type Connection = Awaited<ReturnType<typeof enter>>;
  * from live.
  */
 export async function examineNats(
-  { name, nats }: Examined,
+  { name, cell, nats }: Examined,
   { replicas, usesSandboxGateways }: { replicas: number; usesSandboxGateways: boolean },
 ): Promise<Finding[]> {
-  const area = `nats ${name}`;
+  const label = nameOfCell(name, cell);
+  const area = `nats ${label}`;
   const prefix = `SWITCHYARD_${name.toUpperCase()}_NATS`;
   if (!nats.servers || !nats.user || !nats.pass) return [];
   let connection: Connection;
@@ -28,7 +30,7 @@ export async function examineNats(
   try {
     return [
       ok(area, `answers at ${nats.servers} to ${nats.user}${nats.tls ? " over TLS" : ""}`),
-      ...(await examineStream(area, name, connection, replicas)),
+      ...(await examineStream(area, label, connection, replicas)),
       ...(await examineWalls(area, name, connection, { prefix, usesSandboxGateways })),
     ];
   } catch (error) {
@@ -56,11 +58,11 @@ function explainRefusal(
 
 async function examineStream(
   area: string,
-  environment: "test" | "live",
+  label: string,
   connection: Connection,
   replicas: number,
 ): Promise<Finding[]> {
-  const stream = eventStreamOf(environment, replicas);
+  const stream = eventStreamOf(label, replicas);
   try {
     const faults = await findStreamFaults(connection, stream);
     if (faults.length === 0)

@@ -6,6 +6,7 @@ import { parseKey } from "../accounts/api-keys.ts";
 import { KeyHolders } from "../accounts/key-holders.ts";
 import { letterOf, verifyClientSecret } from "../core/client-secret.ts";
 import { findMerchantOf } from "../core/sessions.ts";
+import { cellOf, findCell, requireCell } from "../platform/cells.ts";
 import { DomainError } from "../platform/errors.ts";
 import { sha256 } from "../platform/secrets.ts";
 import { type Caller, type EdgeEnvironment, type EdgeEnvironments, invalidKeyDetail } from "./caller.ts";
@@ -26,7 +27,9 @@ export type Authenticate = (
 /** Creates the authentication of one installation. A method that requires no credential gets an anonymous caller. */
 export function createAuthenticate(environments: EdgeEnvironments, brand: string): Authenticate {
   const holdersOf = new Map(
-    Object.values(environments).map((environment) => [environment, new KeyHolders(environment.database)]),
+    Object.values(environments)
+      .flatMap((environment) => [...(environment.cells?.values() ?? [environment])])
+      .map((environment) => [environment, new KeyHolders(environment.database)]),
   );
   return async (method, authorization, setLimitHeaders, address) => {
     const service = method.parent.typeName;
@@ -50,13 +53,13 @@ async function authenticateMerchant(
 ): Promise<Caller> {
   const key = bearerToken(authorization);
   const parsed = key === undefined ? undefined : parseKey(brand, key);
-  const environment = parsed && environmentNamed(environments, parsed.environment);
-  if (key === undefined || environment === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
+  const named = parsed && environmentNamed(environments, parsed.environment);
+  const first = named && findCell(named, parsed.cell);
+  if (key === undefined || first === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
   const hash = sha256(key);
   const credential = hash.toString("base64");
-  environment.requestLimits?.refuseEarly(credential, setLimitHeaders);
-  const holder = await holdersOf.get(environment)?.find(hash);
-  if (holder === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
+  first.requestLimits?.refuseEarly(credential, setLimitHeaders);
+  const { environment, holder } = await findHolder(first, holdersOf, hash);
   if (holder.kind !== "secret") {
     throw new DomainError(
       "key_type_not_allowed",
@@ -67,13 +70,29 @@ async function authenticateMerchant(
   return { type: "merchant", environment, holder };
 }
 
+/** Returns the key's holder from the cell that has the merchant now: the key may name one that it has left. */
+async function findHolder(first: EdgeEnvironment, holdersOf: HoldersOf, hash: Buffer) {
+  let environment = first;
+  const seen = new Set<EdgeEnvironment>();
+  for (;;) {
+    seen.add(environment);
+    const holder = await holdersOf.get(environment)?.find(hash);
+    if (holder === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
+    if (holder.movedTo === null) return { environment, holder };
+    environment = requireCell(environment, holder.movedTo);
+    if (seen.has(environment)) throw new Error("a merchant's cells lead in a circle");
+  }
+}
+
 async function authenticateCustomer(
   environments: EdgeEnvironments,
   { authorization, setLimitHeaders, address }: Presented & { address: string | undefined },
 ): Promise<Caller> {
   const clientSecret = bearerToken(authorization) ?? "";
-  const environment = environmentNamed(environments, letterOf(clientSecret) === "l" ? "live" : "test");
-  const sessionId = environment && verifyClientSecret(environment.core.clientSecretKeys, clientSecret);
+  const named = environmentNamed(environments, letterOf(clientSecret) === "l" ? "live" : "test");
+  // The cells of an environment have the same keys.
+  const sessionId = named && verifyClientSecret(named.core.clientSecretKeys, clientSecret);
+  const environment = named && sessionId !== undefined ? findCell(named, cellOf(sessionId)) : undefined;
   if (!environment || sessionId === undefined) {
     throw new DomainError(
       "invalid_client_secret",

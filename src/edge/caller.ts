@@ -7,9 +7,15 @@ import type { Database, Reads } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { RequestLimits } from "./request-limits/request-limits.ts";
 
-/** One environment as the edge needs it. Only `name` says which one it is, and only the wire formats use it. */
+/**
+ * One cell of an environment as the edge needs it. Only `name` says which environment it is, and only the wire formats
+ * use it.
+ */
 export type EdgeEnvironment = {
   readonly name: "test" | "live";
+  readonly cell: number;
+  /** Every cell of the environment, this one included; undefined if there is only one. */
+  readonly cells?: ReadonlyMap<number, EdgeEnvironment> | undefined;
   readonly core: Core;
   readonly database: Database;
   /** For lists; may lag by some seconds. */
@@ -22,7 +28,7 @@ export type EdgeEnvironment = {
   readonly takeNotification: (connectionId: string, read: () => Promise<RawNotification>) => Promise<void>;
 };
 
-/** The environments of this edge: both in the demo, one in a live installation. */
+/** The environments of this edge, each by its first cell: both in the demo, one in a live installation. */
 export type EdgeEnvironments = Readonly<Partial<Record<"test" | "live", EdgeEnvironment>>>;
 
 /** A merchant's backend with its secret key, a customer's widget with a client secret, or an anonymous caller. */

@@ -30,6 +30,7 @@ export async function startEdgeFixture(): Promise<EdgeFixture> {
   pool.on("error", () => {});
   const environment: EdgeEnvironment = {
     name: "test",
+    cell: 1,
     core: core.core,
     database: core.core.database,
     reads: core.core.database,

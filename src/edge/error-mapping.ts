@@ -160,6 +160,9 @@ function codeOfKind(kind: TranscodingErrorKind, problems: readonly FieldProblem[
   return kind === "client_gone" ? "request_timeout" : kind;
 }
 
+// app.guard_moved (src/migrations/environment/configuration.sql).
+const merchantMovedCode = "LL002";
+
 /** Converts any error to one of ours. An unexpected one becomes `internal`; the caller logs the original. */
 export function toDomainError(error: unknown): DomainError {
   if (error instanceof DomainError) return error;
@@ -174,6 +177,13 @@ export function toDomainError(error: unknown): DomainError {
     return new DomainError("unavailable", "The service cannot answer at the moment; repeat the request.", {
       cause: error,
     });
+  }
+  if ((error as { code?: unknown } | undefined)?.code === merchantMovedCode) {
+    return new DomainError(
+      "state_conflict",
+      "The merchant has moved: keys, settings and routing rules are changed in the cell of its new sessions.",
+      { cause: error },
+    );
   }
   return new DomainError("internal", "Something went wrong on our side; the request id helps us to find it.", {
     cause: error,

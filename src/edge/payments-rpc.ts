@@ -10,13 +10,14 @@ import {
   PaymentSession_Status,
   type PaymentSessionService,
 } from "../../gen/payments/v1/payment_session_pb.ts";
-import { createSession } from "../core/create-session.ts";
+import { type CreatedSession, createSession, findCreatedSession, type NewSession } from "../core/create-session.ts";
 import { type SessionStatus, sessionStatuses } from "../core/entities.ts";
 import { findSession, listSessions } from "../core/sessions.ts";
+import { cellOf, findCell, requireCell } from "../platform/cells.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { statusOverrideKey } from "../transcoder/transcoder.ts";
-import { callerKey, requestIdKey, requireMerchant } from "./caller.ts";
+import { callerKey, type EdgeEnvironment, requestIdKey, requireMerchant } from "./caller.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { toSessionMessage, toSummaryMessage } from "./session-messages.ts";
 import { traceCreation } from "./trace-requests.ts";
@@ -24,19 +25,17 @@ import { traceCreation } from "./trace-requests.ts";
 /** The session rpcs of a merchant's backend; every method sees its own merchant and environment only. */
 export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = {
   async createPaymentSession(request, context) {
-    const { environment, holder } = requireMerchant(context.values.get(callerKey));
+    const caller = requireMerchant(context.values.get(callerKey));
+    const { environment, holder } = caller;
     const key = readIdempotencyKey(context.requestHeader);
     const finishSpan = environment.core.tracing.begin();
-    const created = await createSession(
-      environment.core,
-      holder,
-      {
-        ...request,
-        amountMinor: Number(request.amountMinor),
-        requestId: decodeId("req", context.values.get(requestIdKey)),
-      },
-      key,
-    );
+    const order = {
+      ...request,
+      amountMinor: Number(request.amountMinor),
+      requestId: decodeId("req", context.values.get(requestIdKey)),
+    };
+    const created =
+      (await findInFormerCells(caller, order, key)) ?? (await createSession(environment.core, holder, order, key));
     const { session, replayed } = created;
     traceCreation(finishSpan, { environment, context }, { sessionId: session.id, replayed });
     const sessionId = encodeId("ps", session.id);
@@ -56,13 +55,15 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
   async getPaymentSession(request, context) {
     const { environment, holder } = requireMerchant(context.values.get(callerKey));
     const sessionId = decodeId("ps", request.sessionId);
-    const found = sessionId && (await findSession(environment.core, { sessionId, merchantId: holder.merchantId }));
+    const cell = sessionId === undefined ? undefined : findCell(environment, cellOf(sessionId));
+    const found = sessionId && cell && (await findSession(cell.core, { sessionId, merchantId: holder.merchantId }));
     if (!found) throw new DomainError("not_found", "There is no payment session with this id.");
     return create(GetPaymentSessionResponseSchema, { paymentSession: toSessionMessage(found) });
   },
 
   async listPaymentSessions(request, context) {
-    const { environment, holder } = requireMerchant(context.values.get(callerKey));
+    const caller = requireMerchant(context.values.get(callerKey));
+    const { environment, holder } = caller;
     const { orderRef, processing, pageSize, pageToken, createdAfter, createdBefore } = request;
     const { core, reads } = environment;
     const page = await listSessions(
@@ -79,6 +80,7 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
         pageSize,
         pageToken,
       },
+      formerCellsOf(caller).map((former) => former.reads),
     );
     return create(ListPaymentSessionsResponseSchema, {
       paymentSessions: page.sessions.map(toSummaryMessage),
@@ -86,6 +88,26 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
     });
   },
 };
+
+type MerchantCaller = ReturnType<typeof requireMerchant>;
+
+function formerCellsOf({ environment, holder }: MerchantCaller): EdgeEnvironment[] {
+  return holder.formerCells.map((cell) => requireCell(environment, cell));
+}
+
+/** Returns the session that the key created before the merchant moved here: a repeat must not create another. */
+async function findInFormerCells(
+  caller: MerchantCaller,
+  order: NewSession,
+  key: string | undefined,
+): Promise<CreatedSession | undefined> {
+  if (key === undefined || !caller.holder.movedLately) return undefined;
+  for (const { core } of formerCellsOf(caller)) {
+    const created = await findCreatedSession(core, caller.holder, order, key);
+    if (created !== undefined) return created;
+  }
+  return undefined;
+}
 
 function setCreatedHeaders(context: HandlerContext, sessionId: string, replayed: boolean): void {
   context.values.set(statusOverrideKey, 201);

@@ -29,7 +29,11 @@ beforeAll(async () => {
   edge = await startEdgeFixture();
   merchant = encodeId("mer", edge.core.owner.merchantId);
   const known = keys.internalServices.map((key) => ({ ...key, environment: "test" as const }));
-  const authenticate = createServiceAuthenticate(edge.parts.authenticate, edge.parts.environments, known);
+  const authenticate = createServiceAuthenticate(
+    edge.parts.authenticate,
+    { environments: edge.parts.environments, accounts: edge.core.core.database },
+    known,
+  );
   server = createGrpcServer({ ...edge.parts, authenticate }, { reflection: false });
   client = createGrpcClient(PaymentSessionService, `127.0.0.1:${await server.listen(0, "127.0.0.1")}`);
 });

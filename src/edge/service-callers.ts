@@ -3,6 +3,9 @@
  */
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { findSettings } from "../accounts/merchant-settings.ts";
+import { findMerchant } from "../accounts/merchants.ts";
+import { firstCell, requireCell } from "../platform/cells.ts";
+import type { Queryable } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId } from "../platform/ids.ts";
 import { verifyInternalServiceToken } from "../platform/internal-service-token.ts";
@@ -10,10 +13,12 @@ import type { VerificationKey } from "../platform/service-token.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { type Caller, type EdgeEnvironments, invalidKeyDetail } from "./caller.ts";
 
+type ServedMerchants = { readonly environments: EdgeEnvironments; readonly accounts: Queryable };
+
 /** Authenticates like `others`, and a service's token as the merchant that it names. `keys` are public halves only. */
 export function createServiceAuthenticate(
   others: Authenticate,
-  environments: EdgeEnvironments,
+  { environments, accounts }: ServedMerchants,
   keys: readonly VerificationKey[],
 ): Authenticate {
   return async (method, authorization, setLimitHeaders, address) => {
@@ -22,7 +27,7 @@ export function createServiceAuthenticate(
     if (token === undefined || method.parent.typeName !== PaymentSessionService.typeName) {
       return others(method, authorization, setLimitHeaders, address);
     }
-    const caller = await callerOf(environments, keys, token);
+    const caller = await callerOf({ environments, accounts }, keys, token);
     if (caller === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
     const { environment, holder } = caller;
     const counted = { merchantId: holder.merchantId, name: "api" } as const;
@@ -32,13 +37,15 @@ export function createServiceAuthenticate(
 }
 
 async function callerOf(
-  environments: EdgeEnvironments,
+  { environments, accounts }: ServedMerchants,
   keys: readonly VerificationKey[],
   token: string,
 ): Promise<Extract<Caller, { type: "merchant" }> | undefined> {
   const claim = await verifyInternalServiceToken(keys, token);
-  const environment = claim && environments[claim.environment];
+  const named = claim && environments[claim.environment];
   const merchantId = claim && decodeId("mer", claim.merchant);
+  const merchant = named?.cells && merchantId ? await findMerchant(accounts, merchantId) : undefined;
+  const environment = named && requireCell(named, merchant?.cells[named.name] ?? firstCell);
   const settings = environment && merchantId && (await findSettings(environment.database, merchantId));
   return settings ? { type: "merchant", environment, holder: { ...settings, kind: "secret" } } : undefined;
 }

@@ -2,12 +2,9 @@
 import type { Database } from "../platform/database.ts";
 import type { MetricMaker } from "./metric-maker.ts";
 
-/** The database of a pool; `read` ones are replicas. */
-export type DatabaseName = "test" | "live" | "accounts" | "vault" | "test_read" | "live_read";
-
 /** Registers the metrics; returns a function that adds a pool. */
 export function createDatabaseMetrics({ collected, collectedCounter }: MetricMaker) {
-  const databases = new Map<DatabaseName, Database>();
+  const databases = new Map<string, Database>();
   const show = (name: string, help: string, read: (database: Database) => number) =>
     collected(name, help, ["database"], () =>
       [...databases].map(([database, of]) => ({ labels: { database }, value: read(of) })),
@@ -24,7 +21,8 @@ export function createDatabaseMetrics({ collected, collectedCounter }: MetricMak
     ["database"],
     () => [...databases].map(([database, { repeats }]) => ({ labels: { database }, value: repeats })),
   );
-  return function showDatabase(name: DatabaseName, database: Database): void {
+  /** `name`: accounts, vault, or a cell of an environment (`live`, `live-2`), with `_read` for its replica. */
+  return function showDatabase(name: string, database: Database): void {
     databases.set(name, database);
   };
 }

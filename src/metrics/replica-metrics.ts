@@ -4,7 +4,7 @@ import type { MetricMaker } from "./metric-maker.ts";
 
 /** Registers the metrics; returns a function that adds a replica of the environment with that name. */
 export function createReplicaMetrics({ collected }: MetricMaker) {
-  const replicas = new Map<"test" | "live", ReadReplica>();
+  const replicas = new Map<string, ReadReplica>();
   const labels: "environment"[] = ["environment"];
   collected("replica_in_use", "Whether this process reads lists and analytics from the read replica.", labels, () =>
     [...replicas].map(([environment, { state }]) => ({ labels: { environment }, value: Number(state === "in_use") })),
@@ -18,7 +18,7 @@ export function createReplicaMetrics({ collected }: MetricMaker) {
         lagMs === undefined ? [] : [{ labels: { environment }, value: lagMs / 1_000 }],
       ),
   );
-  return function showReplica(environment: "test" | "live", replica: ReadReplica): void {
+  return function showReplica(environment: string, replica: ReadReplica): void {
     replicas.set(environment, replica);
   };
 }

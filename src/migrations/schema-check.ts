@@ -8,7 +8,13 @@ import { beforeBaselineError, isBeforeBaseline, SchemaError } from "./schema-err
 import { type DatabaseKind, schemaHistory } from "./schema-history.ts";
 
 /** A database, with its name for people. */
-export type CheckedDatabase = { readonly name: string; readonly kind: DatabaseKind; readonly database: Queryable };
+export type CheckedDatabase = {
+  readonly name: string;
+  readonly kind: DatabaseKind;
+  readonly database: Queryable;
+  /** Of the databases with the same word, here the cells of an environment, it is enough that one has answered. */
+  readonly oneOf?: string;
+};
 
 type MigrationNames = Readonly<Record<DatabaseKind, readonly { readonly name: string }[]>>;
 
@@ -19,6 +25,8 @@ const undefinedTable = "42P01";
 /** Checks each database until it has answered once. */
 export class SchemaCheck {
   #open: readonly CheckedDatabase[];
+  readonly #answered = new Set<string>();
+  readonly #tooOld = new Map<CheckedDatabase, SchemaError>();
   readonly #history: MigrationNames;
 
   /** `history`: other migrations than the product's own, for tests. */
@@ -37,11 +45,29 @@ export class SchemaCheck {
 
   /** Resolves when no database is too old. Throws SchemaError, or the error that kept a database from answering. */
   async pass(): Promise<void> {
-    for (const one of this.#open) {
+    const groups = Map.groupBy(this.#open, ({ name, oneOf = name }) => oneOf);
+    await Promise.all([...groups].map(([word, group]) => this.#checkGroup(word, group)));
+    for (const error of this.#tooOld.values()) throw error;
+  }
+
+  /** Checks all of a group at once. Waits for the first answer; once there was one, for none. */
+  async #checkGroup(word: string, group: readonly CheckedDatabase[]): Promise<void> {
+    const first = Promise.any(group.map((one) => this.#check(one)));
+    if (this.#answered.has(word)) return void first.catch(() => {});
+    await first.catch((error: AggregateError) => Promise.reject(error.errors[0]));
+    this.#answered.add(word);
+  }
+
+  async #check(one: CheckedDatabase): Promise<void> {
+    try {
       const missing = await this.#missingIn(one);
       if (missing.length > 0)
         throw new SchemaError(wording(one, { missing, isEmpty: missing.length === this.#history[one.kind].length }));
       this.#open = this.#open.filter((other) => other !== one);
+      this.#tooOld.delete(one);
+    } catch (error) {
+      if (!(error instanceof SchemaError)) throw error;
+      this.#tooOld.set(one, error);
     }
   }
 

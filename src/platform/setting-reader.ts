@@ -46,7 +46,7 @@ export class SettingReader {
 
   /** Reports a setting that has no meaning with the given values of others. */
   leaveOut(setting: Setting<unknown>, reason: string, scope: SettingScope = {}): void {
-    if (this.isSet(setting, scope)) this.problem(variableOf(setting, scope.environment), `must be left out ${reason}`);
+    if (this.isSet(setting, scope)) this.problem(variableOf(setting, scope), `must be left out ${reason}`);
   }
 
   /**
@@ -55,7 +55,7 @@ export class SettingReader {
   readFile<Content>(setting: Setting<string>, parse: (text: string) => Content, scope: SettingScope = {}): Content {
     const path = this.read(setting, scope);
     if (path === undefined) return undefined as never;
-    const variable = variableOf(setting, scope.environment);
+    const variable = variableOf(setting, scope);
     try {
       const content = parse(readFileSync(path, "utf8"));
       this.#lookAtReaders(variable, path, scope);
@@ -69,7 +69,7 @@ export class SettingReader {
   /** Reports a file of a setting that other users can read and should not. */
   keepPrivate(setting: Setting<string | undefined>, scope: SettingScope = {}): void {
     const path = this.#given(setting, scope);
-    if (path && existsSync(path)) this.#lookAtReaders(variableOf(setting, scope.environment), path, scope);
+    if (path && existsSync(path)) this.#lookAtReaders(variableOf(setting, scope), path, scope);
   }
 
   /** Reports a problem of a variable. */
@@ -81,13 +81,13 @@ export class SettingReader {
     const value = given === undefined ? undefined : kind.parse(given, scope);
     if (value !== undefined) return value;
     const rule = typeof kind.rule === "string" ? kind.rule : kind.rule(scope);
-    const variable = variableOf(setting, scope.environment);
+    const variable = variableOf(setting, scope);
     this.problem(variable, given === undefined ? `is not set; it must be ${rule}` : `must be ${rule}`);
     return undefined;
   }
 
   #given(setting: Setting<unknown>, scope: SettingScope): string | undefined {
-    const variable = variableOf(setting, scope.environment);
+    const variable = variableOf(setting, scope);
     const direct = this.variables[variable];
     const path = setting.kind.isSecret && this.variables[`${variable}_FILE`];
     if (!path) return direct;

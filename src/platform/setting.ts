@@ -12,6 +12,8 @@ export type SettingReaderRole = "edge" | "worker" | "dashboard" | "vault" | "san
 /** The environment for which a setting is read, and other inputs of its rule. */
 export type SettingScope = {
   readonly environment?: "test" | "live" | undefined;
+  /** The number of a further cell of the environment. */
+  readonly cell?: number | undefined;
   readonly apiOrigin?: string | undefined;
 };
 
@@ -36,7 +38,7 @@ type About = {
 
 /** A setting; `Value` includes undefined if it may be absent. */
 export type Setting<Value> = About & {
-  /** `{ENV}` in it stands for TEST or LIVE. */
+  /** `{ENV}` in it stands for TEST or LIVE, `{N}` for the number of a further cell. */
   readonly name: string;
   readonly kind: SettingKind<NonNullable<Value>>;
   readonly presence:
@@ -67,9 +69,10 @@ export function withDefault<Value>(name: string, text: string, setting: Declared
   return { name, presence: { type: "default", text }, ...setting } as Setting<NonNullable<Value>>;
 }
 
-/** Returns the variable of a setting in an environment. */
-export function variableOf({ name }: Pick<Setting<unknown>, "name">, environment?: "test" | "live"): string {
-  return environment === undefined ? name : name.replace("{ENV}", environment.toUpperCase());
+/** Returns the variable of a setting in an environment, or in one of its further cells. */
+export function variableOf({ name }: Pick<Setting<unknown>, "name">, { environment, cell }: SettingScope = {}): string {
+  const named = environment === undefined ? name : name.replace("{ENV}", environment.toUpperCase());
+  return cell === undefined ? named : named.replace("{N}", String(cell));
 }
 
 /** Accepts any text that matches. */

@@ -1,12 +1,12 @@
 /**
- * Builds one environment, test or live: its database, its stream, its vault client, its connectors. An `if live` is only
+ * Builds one cell of an environment, test or live: its database, its stream, its vault client, its connectors. An `if live` is only
  * here and in connectors.ts.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { CardVault } from "../card-vault/card-vault.ts";
 import { SaasVault } from "../card-vault/external/external-vault.ts";
 import { openSelfHostedVault } from "../card-vault/own/self-hosted-vault.ts";
-import type { EnvironmentConfig, EnvironmentName, ServiceConfig } from "../config/checked-config.ts";
+import type { EnvironmentConfig, ServiceConfig } from "../config/checked-config.ts";
 import { CircuitBreaker } from "../core/circuit-breaker.ts";
 import type { Core } from "../core/core.ts";
 import type { EdgeEnvironment } from "../edge/caller.ts";
@@ -21,19 +21,23 @@ import { createBinder } from "../gateways/connections.ts";
 import { emulatorHosts } from "../gateways/gateway-origins.ts";
 import type { EnvironmentObserver, PaymentState } from "../metrics/payment-metrics.ts";
 import { takeNotification } from "../oversight/notifications/intake.ts";
+import { nameOfCell } from "../platform/cells.ts";
 import type { Database } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import type { Logger } from "../platform/log.ts";
 import { GatewayHttp } from "../platform/outbound-http.ts";
 import type { ReadReplica } from "../platform/read-replica.ts";
-import { systemRuntime } from "../platform/runtime.ts";
+import { runtimeOfCell, systemRuntime } from "../platform/runtime.ts";
 import type { Tracing } from "../platform/telemetry.ts";
 import { buildConnectors } from "./connectors.ts";
 import { type DatabaseWay, openEnvironmentDatabases } from "./open-database.ts";
 
-/** One environment, as edge and worker use it. */
-export type Environment = EdgeEnvironment & {
+/** One cell of an environment, as edge and worker use it. */
+export type Environment = Omit<EdgeEnvironment, "cells"> & {
   readonly config: EnvironmentConfig;
+  /** Its name in logs, metrics and NATS. */
+  readonly label: string;
+  readonly cells?: ReadonlyMap<number, Environment> | undefined;
   /** The read replica, if there is one; `reads` then uses it. */
   readonly replica: ReadReplica | undefined;
   readonly stream: EventStream;
@@ -48,13 +52,15 @@ type Shared = ServiceConfig & {
   readonly log: Logger;
   readonly database: DatabaseWay;
   /** Starts to record metrics of an environment's payments. */
-  readonly observeEnvironment: (name: EnvironmentName, state: PaymentState) => EnvironmentObserver;
+  readonly observeEnvironment: (name: string, state: PaymentState) => EnvironmentObserver;
   readonly tracing: Tracing;
 };
 
-/** Opens one environment. No connection is made before it is used, except to monitor a read replica. */
+/** Opens one cell of an environment. No connection is made before it is used, except to monitor a read replica. */
 export async function buildEnvironment(config: EnvironmentConfig, shared: Shared): Promise<Environment> {
-  const log = shared.log.child({ environment: config.name });
+  const label = nameOfCell(config.name, config.cell);
+  const runtime = runtimeOfCell(config.cell);
+  const log = shared.log.child({ environment: label });
   const {
     database,
     replica,
@@ -74,7 +80,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
   });
   const circuitBreaker = new CircuitBreaker();
   const inFlight: Core["inFlight"] = new Set();
-  const observer = shared.observeEnvironment(config.name, {
+  const observer = shared.observeEnvironment(label, {
     submissionsInFlight: () => inFlight.size,
     failingGateways: () => circuitBreaker.failingGateways(systemRuntime.now()),
   });
@@ -84,7 +90,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
   if (shared.loopbackWebhooks) log.warn("webhooks to loopback addresses are allowed");
   const core: Core = {
     database,
-    runtime: systemRuntime,
+    runtime,
     log,
     tracing,
     clientSecretKeys: config.keys.clientSecret,
@@ -97,7 +103,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     observer: observer.payments,
     creations: new Map(),
     outbox: {
-      runtime: systemRuntime,
+      runtime,
       environmentName: config.name,
       hintRelay: () => notifyOutboxListeners(database),
       tracing,
@@ -110,6 +116,8 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
   return {
     config,
     name: config.name,
+    cell: config.cell,
+    label,
     core,
     database,
     reads: replica ?? database,
@@ -118,10 +126,10 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     anyOriginWhenNoneRegistered: config.name === "test",
     takeNotification: (connectionId, read) =>
       takeNotification({ database, sealing: config.keys.sealing, connectorOf }, connectionId, read),
-    stream: eventStreamOf(config.name, shared.streamReplicas),
+    stream: eventStreamOf(label, shared.streamReplicas),
     endpoints: {
       database,
-      runtime: systemRuntime,
+      runtime,
       log,
       tracing,
       egress,

@@ -36,6 +36,7 @@ import { voidOrphansOnce } from "../oversight/orphaned-authorizations.ts";
 import { raiseAlarmsOnce } from "../oversight/raise-alarms.ts";
 import { reconcileOnce } from "../oversight/reconcile.ts";
 import { loadRecoveryFigures } from "../oversight/recovery-figures.ts";
+import { firstCell } from "../platform/cells.ts";
 import { createClientAddressOf, createPublicAddressOf } from "../platform/client-address.ts";
 import type { Database } from "../platform/database.ts";
 import { HttpDrain } from "../platform/http-drain.ts";
@@ -93,16 +94,16 @@ export async function openInstallation(
     observeEnvironment,
     tracing,
   };
-  const environments = await Promise.all(
-    config.service.environments.map((environment) => buildEnvironment(environment, shared)),
+  const environments = joinCells(
+    await Promise.all(config.service.environments.map((environment) => buildEnvironment(environment, shared))),
   );
   const accounts = await openDatabase(config.service.accountsDatabaseUrl, [], config.database);
   void logMissingLimits(accounts.database, log);
-  for (const { name, database, replica } of environments) {
-    metrics.showDatabase(name, database);
+  for (const { label, database, replica } of environments) {
+    metrics.showDatabase(label, database);
     if (replica === undefined) continue;
-    metrics.showDatabase(`${name}_read`, replica.database);
-    metrics.showReplica(name, replica);
+    metrics.showDatabase(`${label}_read`, replica.database);
+    metrics.showReplica(label, replica);
   }
   metrics.showDatabase("accounts", accounts.database);
   const close = async () => {
@@ -110,14 +111,36 @@ export async function openInstallation(
     await accounts.close();
   };
   const schema = new SchemaCheck([
-    ...environments.map(({ name, database }) => ({ name, kind: "environment" as const, database })),
-    { name: "the accounts", kind: "accounts", database: accounts.database },
+    ...environments.map(({ name, label, database }) => ({
+      name: label,
+      oneOf: name,
+      kind: "environment" as const,
+      database,
+    })),
+    { name: "the accounts", oneOf: "accounts", kind: "accounts", database: accounts.database },
   ]);
   await schema.begin(log).catch(async (error: unknown) => {
     await close();
     throw error;
   });
   return { config, log, environments, accounts: accounts.database, schema, metrics, close };
+}
+
+/** Gives the cells of each environment to each other. */
+function joinCells(environments: readonly Environment[]): Environment[] {
+  const byName = Map.groupBy(environments, ({ name }) => name);
+  return [...byName.values()].flatMap((alike) => {
+    if (alike.length === 1) return alike;
+    const cells = new Map<number, Environment>();
+    for (const environment of alike) cells.set(environment.cell, { ...environment, cells });
+    return [...cells.values()];
+  });
+}
+
+/** Returns the environments by name, each by its first cell. */
+function byName(environments: readonly Environment[]) {
+  const first = environments.filter(({ cell }) => cell === firstCell);
+  return Object.fromEntries(first.map((environment) => [environment.name, environment]));
 }
 
 /** Serves the public and the gRPC port. Rejects when a port is taken. */
@@ -127,10 +150,14 @@ export async function startEdge(installation: Installation): Promise<Running> {
   const readiness = new Readiness(() => databasesAnswer(installation));
   const parts = await edgeParts(installation, readiness);
   const publicServer = createPublicServer({ ...parts, meter: metrics.meterOf("public", edgeRoutes) });
-  const services = environments.flatMap(({ name, config: { keys } }) =>
+  const services = Object.values(byName(environments)).flatMap(({ name, config: { keys } }) =>
     keys.internalServices.map((key) => ({ ...key, environment: name })),
   );
-  const authenticate = createServiceAuthenticate(parts.authenticate, parts.environments, services);
+  const authenticate = createServiceAuthenticate(
+    parts.authenticate,
+    { environments: parts.environments, accounts: installation.accounts },
+    services,
+  );
   const tls = tlsOf(installation);
   const grpcServer = createGrpcServer(
     { ...parts, authenticate, meter: metrics.meterOf("grpc", edgeRoutes) },
@@ -163,26 +190,29 @@ function tlsOf({ config, log }: Installation): TlsFiles | undefined {
 
 /**
  * Reports whether live's database answers, or test's where there is no live: a failure in test must not make live's
- * edge unready. All databases must be as new as this program.
+ * edge unready, and neither must one of some of its cells. All databases must be as new as this program.
  */
 export async function databasesAnswer({ environments, schema }: Installation): Promise<boolean> {
   await schema.pass();
   const live = environments.filter(({ name }) => name === "live");
   const decisive = live.length > 0 ? live : environments;
   const answers = decisive.map(({ database }) => database.query({ name: "ready", text: "SELECT 1" }, []));
-  return (await Promise.allSettled(answers)).every(({ status }) => status === "fulfilled");
+  return Promise.any(answers).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function edgeParts(installation: Installation, readiness: Readiness): Promise<EdgeParts> {
   const { config, environments, accounts, log } = installation;
-  const byName = Object.fromEntries(environments.map((environment) => [environment.name, environment]));
+  const served = byName(environments);
   const checkout = createCheckoutService({ accounts });
   const files = await bundleWidget();
   return {
     guestServices: { services: dashboardServices, route: createDashboardRoutes(dashboardParts(installation)) },
-    environments: byName,
+    environments: served,
     runtime: systemRuntime,
-    authenticate: createAuthenticate(byName, config.brand),
+    authenticate: createAuthenticate(served, config.brand),
     customerAddressOf: createPublicAddressOf(config.trustedProxies),
     apiOrigin: config.service.apiOrigin,
     countedAddressOf: createClientAddressOf(config.trustedProxies),
@@ -201,7 +231,7 @@ async function edgeParts(installation: Installation, readiness: Readiness): Prom
 export function dashboardParts({ config, environments, accounts, log }: Installation): ServedParts {
   const style = { brand: config.brand, errorDocsUrl: config.errorDocsUrl };
   return {
-    environments: Object.fromEntries(environments.map((environment) => [environment.name, environment])),
+    environments: byName(environments),
     accounts,
     runtime: systemRuntime,
     brand: config.brand,
@@ -237,8 +267,8 @@ export async function startWorker(installation: Installation): Promise<Running> 
   const mailer = config.service.mailServer && new Mailer(config.service.mailServer);
   const shared = { log, metrics, mailer };
   const workers = await Promise.all(environments.map((environment) => startLoops(environment, shared)));
-  for (const { name, database } of environments) {
-    metrics.showRecovery(name, () => loadRecoveryFigures(database));
+  for (const { label, database } of environments) {
+    metrics.showRecovery(label, () => loadRecoveryFigures(database));
   }
   return {
     async close() {
@@ -252,22 +282,22 @@ async function startLoops(
   environment: Environment,
   { log, metrics, mailer }: { log: Logger; metrics: ProcessMetrics; mailer: Mailer | undefined },
 ): Promise<Running> {
-  const { core, database, stream, endpoints, config, name } = environment;
-  const nats = openNats({ login: config.nats, name: `worker-${name}`, log });
+  const { core, database, stream, endpoints, config, name, label } = environment;
+  const nats = openNats({ login: config.nats, name: `worker-${label}`, log });
   await Promise.race([nats.connected, core.sleep(natsPatienceMs)]);
   const relay = { database, runtime: core.runtime, nats, stream, environmentName: name, tracing: core.tracing };
   const streamWatch = new StreamWatch({ nats, stream, log });
   metrics.addReadiness(() => ({
     // Without NATS all work goes on; a fault that a person has to repair should stop a rollout.
     isReady: streamWatch.state === "in_order" || streamWatch.state === "unreachable",
-    line: `${name}: ${streamWatch.problem ?? `event stream ${streamWatch.state}`}`,
+    line: `${label}: ${streamWatch.problem ?? `event stream ${streamWatch.state}`}`,
   }));
   const { webhooks: figures } = metrics;
-  const sampled = { database, nats, stream, environmentName: name, streamWatch, metrics: figures };
-  figures.begin(name);
-  const observeLoop = (loopName: string, intervalMs: number) => metrics.observeLoop(name, loopName, intervalMs);
+  const sampled = { database, nats, stream, environmentName: label, streamWatch, metrics: figures };
+  figures.begin(label);
+  const observeLoop = (loopName: string, intervalMs: number) => metrics.observeLoop(label, loopName, intervalMs);
   const loop = (of: string, intervalMs: number, turn: Turn, failedRestMs?: number): Loop =>
-    runLoop({ name: `${of}-${name}`, intervalMs, failedRestMs, log, turn, observer: observeLoop(of, intervalMs) });
+    runLoop({ name: `${of}-${label}`, intervalMs, failedRestMs, log, turn, observer: observeLoop(of, intervalMs) });
   const { sessions } = database;
   const relayLoop = loop(
     "relay",
@@ -297,11 +327,11 @@ async function startLoops(
     loops.push(loop("outbox-signals", everySecondMs, (closing) => listenForOutbox({ sessions, closing, onSignal })));
   }
   if (mailer) {
-    const onHandover = (kind: Handover["kind"]) => figures.countMail(name, kind);
+    const onHandover = (kind: Handover["kind"]) => figures.countMail(label, kind);
     const mailing = { ...endpoints, mailer, onHandover };
     loops.push(loop("alert-mail", everyTenSecondsMs, (closing) => mailAlertsOnce(mailing, closing)));
   }
-  const onAttempt = (seen: SeenAttempt) => figures.countAttempt(name, seen);
+  const onAttempt = (seen: SeenAttempt) => figures.countAttempt(label, seen);
   const webhooks = startWebhookWorker({ ...endpoints, nats, stream, onAttempt, observeLoop });
   return {
     async close() {

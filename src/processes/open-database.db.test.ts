@@ -14,7 +14,7 @@ beforeAll(async () => {
   opened = await openDatabase(new Secret(testDatabase.url), []);
 });
 afterAll(async () => {
-  await opened.orm.close(true);
+  await opened.close();
   await testDatabase.drop();
 });
 

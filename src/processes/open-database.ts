@@ -27,13 +27,15 @@ export async function openDatabase(
   url: Secret,
   entities: readonly Entity[],
   { pooler, connectionsMax, directUrl }: DatabaseWay = straight,
-): Promise<{ orm: MikroORM; database: Database; close(): Promise<void> }> {
+): Promise<{ database: Database; close(): Promise<void> }> {
   const isPooled = pooler === "transaction";
   const orm = await MikroORM.init({
     driver: PostgreSqlDriver,
     clientUrl: url.expose(),
     entities: [...entities],
     discovery: { warnWhenNoEntities: false },
+    // It would ask the server at once: a cell that does not answer must not stop the others' start.
+    ensureDatabase: false,
     pool: { min: 0, max: connectionsMax },
     driverOptions: { ...databaseTls(url.expose()), ...(isPooled ? {} : sessionLimits), ...lasting, pipeline: true },
   });
@@ -42,9 +44,12 @@ export async function openDatabase(
   // Even where the pooler keeps names: it cannot hold a connection for one client.
   const isBetween = isPooled || sessions !== undefined;
   return {
-    orm,
     database: new Database(pool, isBetween ? { keepsNames: !isPooled, sessions } : undefined),
-    close: async () => void (await Promise.all([orm.close(true), sessions?.end()])),
+    async close() {
+      await orm.close(true);
+      // The ORM ends only a pool that it has used itself.
+      await Promise.all([pool.ending ? undefined : pool.end(), sessions?.end()]);
+    },
   };
 }
 

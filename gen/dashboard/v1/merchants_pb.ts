@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/merchants.proto.
  */
 export const file_dashboard_v1_merchants: GenFile = /*@__PURE__*/
-  fileDesc("ChxkYXNoYm9hcmQvdjEvbWVyY2hhbnRzLnByb3RvEgxkYXNoYm9hcmQudjEiMwoVQ3JlYXRlTWVyY2hhbnRSZXF1ZXN0EhoKBG5hbWUYASABKAlCDLpICcgBAXIEEAEYZCJqChZDcmVhdGVNZXJjaGFudFJlc3BvbnNlEigKCG1lcmNoYW50GAEgASgLMhYuZGFzaGJvYXJkLnYxLk1lcmNoYW50EiYKBGtleXMYAiADKAsyGC5kYXNoYm9hcmQudjEuSXNzdWVkS2V5cyIWChRMaXN0TWVyY2hhbnRzUmVxdWVzdCJCChVMaXN0TWVyY2hhbnRzUmVzcG9uc2USKQoJbWVyY2hhbnRzGAEgAygLMhYuZGFzaGJvYXJkLnYxLk1lcmNoYW50Ii0KCE1lcmNoYW50EhMKC21lcmNoYW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkiaQoKSXNzdWVkS2V5cxIuCgtlbnZpcm9ubWVudBgBIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudBISCgpzZWNyZXRfa2V5GAIgASgJEhcKD3B1Ymxpc2hhYmxlX2tleRgDIAEoCTLXAQoPTWVyY2hhbnRTZXJ2aWNlEmEKDkNyZWF0ZU1lcmNoYW50EiMuZGFzaGJvYXJkLnYxLkNyZWF0ZU1lcmNoYW50UmVxdWVzdBokLmRhc2hib2FyZC52MS5DcmVhdGVNZXJjaGFudFJlc3BvbnNlIgSouxgEEmEKDUxpc3RNZXJjaGFudHMSIi5kYXNoYm9hcmQudjEuTGlzdE1lcmNoYW50c1JlcXVlc3QaIy5kYXNoYm9hcmQudjEuTGlzdE1lcmNoYW50c1Jlc3BvbnNlIgeQAgGouxgEYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role]);
+  fileDesc("ChxkYXNoYm9hcmQvdjEvbWVyY2hhbnRzLnByb3RvEgxkYXNoYm9hcmQudjEiMwoVQ3JlYXRlTWVyY2hhbnRSZXF1ZXN0EhoKBG5hbWUYASABKAlCDLpICcgBAXIEEAEYZCJqChZDcmVhdGVNZXJjaGFudFJlc3BvbnNlEigKCG1lcmNoYW50GAEgASgLMhYuZGFzaGJvYXJkLnYxLk1lcmNoYW50EiYKBGtleXMYAiADKAsyGC5kYXNoYm9hcmQudjEuSXNzdWVkS2V5cyIWChRMaXN0TWVyY2hhbnRzUmVxdWVzdCJCChVMaXN0TWVyY2hhbnRzUmVzcG9uc2USKQoJbWVyY2hhbnRzGAEgAygLMhYuZGFzaGJvYXJkLnYxLk1lcmNoYW50IosBChNNb3ZlTWVyY2hhbnRSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhoKB3RvX2NlbGwYAyABKAVCCbpIBhoEGD0oASI6ChRNb3ZlTWVyY2hhbnRSZXNwb25zZRIRCglmcm9tX2NlbGwYASABKAUSDwoHdG9fY2VsbBgCIAEoBSISChBMaXN0Q2VsbHNSZXF1ZXN0IjYKEUxpc3RDZWxsc1Jlc3BvbnNlEiEKBWNlbGxzGAEgAygLMhIuZGFzaGJvYXJkLnYxLkNlbGwimAEKBENlbGwSLgoLZW52aXJvbm1lbnQYASABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnQSDAoEY2VsbBgCIAEoBRIRCglhdmFpbGFibGUYAyABKAgSEQoJbWVyY2hhbnRzGAQgASgFEhgKEGZvcm1lcl9tZXJjaGFudHMYBSABKAUSEgoKcHJvY2Vzc2luZxgGIAEoBSJTCghNZXJjaGFudBITCgttZXJjaGFudF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCXRlc3RfY2VsbBgDIAEoBRIRCglsaXZlX2NlbGwYBCABKAUiaQoKSXNzdWVkS2V5cxIuCgtlbnZpcm9ubWVudBgBIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudBISCgpzZWNyZXRfa2V5GAIgASgJEhcKD3B1Ymxpc2hhYmxlX2tleRgDIAEoCTKLAwoPTWVyY2hhbnRTZXJ2aWNlEmEKDkNyZWF0ZU1lcmNoYW50EiMuZGFzaGJvYXJkLnYxLkNyZWF0ZU1lcmNoYW50UmVxdWVzdBokLmRhc2hib2FyZC52MS5DcmVhdGVNZXJjaGFudFJlc3BvbnNlIgSouxgEEmEKDUxpc3RNZXJjaGFudHMSIi5kYXNoYm9hcmQudjEuTGlzdE1lcmNoYW50c1JlcXVlc3QaIy5kYXNoYm9hcmQudjEuTGlzdE1lcmNoYW50c1Jlc3BvbnNlIgeQAgGouxgEElsKDE1vdmVNZXJjaGFudBIhLmRhc2hib2FyZC52MS5Nb3ZlTWVyY2hhbnRSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLk1vdmVNZXJjaGFudFJlc3BvbnNlIgSouxgEElUKCUxpc3RDZWxscxIeLmRhc2hib2FyZC52MS5MaXN0Q2VsbHNSZXF1ZXN0Gh8uZGFzaGJvYXJkLnYxLkxpc3RDZWxsc1Jlc3BvbnNlIgeQAgGouxgEYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role]);
 
 /**
  * @generated from message dashboard.v1.CreateMerchantRequest
@@ -131,6 +131,237 @@ export const ListMerchantsResponseSchema: GenMessage<ListMerchantsResponse, {jso
   messageDesc(file_dashboard_v1_merchants, 3);
 
 /**
+ * @generated from message dashboard.v1.MoveMerchantRequest
+ */
+export type MoveMerchantRequest = Message<"dashboard.v1.MoveMerchantRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * The number of the cell to move to.
+   *
+   * @generated from field: int32 to_cell = 3;
+   */
+  toCell: number;
+};
+
+/**
+ * @generated from message dashboard.v1.MoveMerchantRequest
+ */
+export type MoveMerchantRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * The number of the cell to move to.
+   *
+   * @generated from field: int32 to_cell = 3;
+   */
+  toCell?: number;
+};
+
+/**
+ * Describes the message dashboard.v1.MoveMerchantRequest.
+ * Use `create(MoveMerchantRequestSchema)` to create a new message.
+ */
+export const MoveMerchantRequestSchema: GenMessage<MoveMerchantRequest, {jsonType: MoveMerchantRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_merchants, 4);
+
+/**
+ * @generated from message dashboard.v1.MoveMerchantResponse
+ */
+export type MoveMerchantResponse = Message<"dashboard.v1.MoveMerchantResponse"> & {
+  /**
+   * @generated from field: int32 from_cell = 1;
+   */
+  fromCell: number;
+
+  /**
+   * @generated from field: int32 to_cell = 2;
+   */
+  toCell: number;
+};
+
+/**
+ * @generated from message dashboard.v1.MoveMerchantResponse
+ */
+export type MoveMerchantResponseJson = {
+  /**
+   * @generated from field: int32 from_cell = 1;
+   */
+  fromCell?: number;
+
+  /**
+   * @generated from field: int32 to_cell = 2;
+   */
+  toCell?: number;
+};
+
+/**
+ * Describes the message dashboard.v1.MoveMerchantResponse.
+ * Use `create(MoveMerchantResponseSchema)` to create a new message.
+ */
+export const MoveMerchantResponseSchema: GenMessage<MoveMerchantResponse, {jsonType: MoveMerchantResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_merchants, 5);
+
+/**
+ * @generated from message dashboard.v1.ListCellsRequest
+ */
+export type ListCellsRequest = Message<"dashboard.v1.ListCellsRequest"> & {
+};
+
+/**
+ * @generated from message dashboard.v1.ListCellsRequest
+ */
+export type ListCellsRequestJson = {
+};
+
+/**
+ * Describes the message dashboard.v1.ListCellsRequest.
+ * Use `create(ListCellsRequestSchema)` to create a new message.
+ */
+export const ListCellsRequestSchema: GenMessage<ListCellsRequest, {jsonType: ListCellsRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_merchants, 6);
+
+/**
+ * @generated from message dashboard.v1.ListCellsResponse
+ */
+export type ListCellsResponse = Message<"dashboard.v1.ListCellsResponse"> & {
+  /**
+   * @generated from field: repeated dashboard.v1.Cell cells = 1;
+   */
+  cells: Cell[];
+};
+
+/**
+ * @generated from message dashboard.v1.ListCellsResponse
+ */
+export type ListCellsResponseJson = {
+  /**
+   * @generated from field: repeated dashboard.v1.Cell cells = 1;
+   */
+  cells?: CellJson[];
+};
+
+/**
+ * Describes the message dashboard.v1.ListCellsResponse.
+ * Use `create(ListCellsResponseSchema)` to create a new message.
+ */
+export const ListCellsResponseSchema: GenMessage<ListCellsResponse, {jsonType: ListCellsResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_merchants, 7);
+
+/**
+ * A database of an environment.
+ *
+ * @generated from message dashboard.v1.Cell
+ */
+export type Cell = Message<"dashboard.v1.Cell"> & {
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 1;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: int32 cell = 2;
+   */
+  cell: number;
+
+  /**
+   * Whether its database answers.
+   *
+   * @generated from field: bool available = 3;
+   */
+  available: boolean;
+
+  /**
+   * Merchants whose sessions are created in it.
+   *
+   * @generated from field: int32 merchants = 4;
+   */
+  merchants: number;
+
+  /**
+   * Merchants that have left it. It keeps their earlier sessions.
+   *
+   * @generated from field: int32 former_merchants = 5;
+   */
+  formerMerchants: number;
+
+  /**
+   * Sessions that are being processed.
+   *
+   * @generated from field: int32 processing = 6;
+   */
+  processing: number;
+};
+
+/**
+ * A database of an environment.
+ *
+ * @generated from message dashboard.v1.Cell
+ */
+export type CellJson = {
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 1;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: int32 cell = 2;
+   */
+  cell?: number;
+
+  /**
+   * Whether its database answers.
+   *
+   * @generated from field: bool available = 3;
+   */
+  available?: boolean;
+
+  /**
+   * Merchants whose sessions are created in it.
+   *
+   * @generated from field: int32 merchants = 4;
+   */
+  merchants?: number;
+
+  /**
+   * Merchants that have left it. It keeps their earlier sessions.
+   *
+   * @generated from field: int32 former_merchants = 5;
+   */
+  formerMerchants?: number;
+
+  /**
+   * Sessions that are being processed.
+   *
+   * @generated from field: int32 processing = 6;
+   */
+  processing?: number;
+};
+
+/**
+ * Describes the message dashboard.v1.Cell.
+ * Use `create(CellSchema)` to create a new message.
+ */
+export const CellSchema: GenMessage<Cell, {jsonType: CellJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_merchants, 8);
+
+/**
  * @generated from message dashboard.v1.Merchant
  */
 export type Merchant = Message<"dashboard.v1.Merchant"> & {
@@ -143,6 +374,18 @@ export type Merchant = Message<"dashboard.v1.Merchant"> & {
    * @generated from field: string name = 2;
    */
   name: string;
+
+  /**
+   * The cells in which its sessions are created.
+   *
+   * @generated from field: int32 test_cell = 3;
+   */
+  testCell: number;
+
+  /**
+   * @generated from field: int32 live_cell = 4;
+   */
+  liveCell: number;
 };
 
 /**
@@ -158,6 +401,18 @@ export type MerchantJson = {
    * @generated from field: string name = 2;
    */
   name?: string;
+
+  /**
+   * The cells in which its sessions are created.
+   *
+   * @generated from field: int32 test_cell = 3;
+   */
+  testCell?: number;
+
+  /**
+   * @generated from field: int32 live_cell = 4;
+   */
+  liveCell?: number;
 };
 
 /**
@@ -165,7 +420,7 @@ export type MerchantJson = {
  * Use `create(MerchantSchema)` to create a new message.
  */
 export const MerchantSchema: GenMessage<Merchant, {jsonType: MerchantJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_merchants, 4);
+  messageDesc(file_dashboard_v1_merchants, 9);
 
 /**
  * New keys in clear. Only their hashes are stored.
@@ -216,7 +471,7 @@ export type IssuedKeysJson = {
  * Use `create(IssuedKeysSchema)` to create a new message.
  */
 export const IssuedKeysSchema: GenMessage<IssuedKeys, {jsonType: IssuedKeysJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_merchants, 5);
+  messageDesc(file_dashboard_v1_merchants, 10);
 
 /**
  * The merchants of the installation.
@@ -243,6 +498,27 @@ export const MerchantService: GenService<{
     methodKind: "unary";
     input: typeof ListMerchantsRequestSchema;
     output: typeof ListMerchantsResponseSchema;
+  },
+  /**
+   * Copies a merchant's configuration to another cell of an environment, in which its sessions are created from then on.
+   * Its earlier sessions stay where they are. A call that failed may be repeated.
+   *
+   * @generated from rpc dashboard.v1.MerchantService.MoveMerchant
+   */
+  moveMerchant: {
+    methodKind: "unary";
+    input: typeof MoveMerchantRequestSchema;
+    output: typeof MoveMerchantResponseSchema;
+  },
+  /**
+   * Lists the cells of every environment.
+   *
+   * @generated from rpc dashboard.v1.MerchantService.ListCells
+   */
+  listCells: {
+    methodKind: "unary";
+    input: typeof ListCellsRequestSchema;
+    output: typeof ListCellsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_dashboard_v1_merchants, 0);

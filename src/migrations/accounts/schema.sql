@@ -61,7 +61,9 @@ CREATE TABLE membership (
 CREATE TABLE merchant (
   id uuid NOT NULL,
   name text NOT NULL,
-  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  test_cell smallint DEFAULT 1 NOT NULL,
+  live_cell smallint DEFAULT 1 NOT NULL
 );
 
 -- table operator_token
@@ -188,11 +190,17 @@ ALTER TABLE membership ADD CONSTRAINT membership_pkey PRIMARY KEY (merchant_id, 
 -- constraint membership.membership_role_check
 ALTER TABLE membership ADD CONSTRAINT membership_role_check CHECK ((role = ANY (ARRAY['VIEWER'::text, 'DEVELOPER'::text, 'OWNER'::text])));
 
+-- constraint merchant.merchant_live_cell_check
+ALTER TABLE merchant ADD CONSTRAINT merchant_live_cell_check CHECK (((live_cell >= 1) AND (live_cell <= 61)));
+
 -- constraint merchant.merchant_name_check
 ALTER TABLE merchant ADD CONSTRAINT merchant_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100)));
 
 -- constraint merchant.merchant_pkey
 ALTER TABLE merchant ADD CONSTRAINT merchant_pkey PRIMARY KEY (id);
+
+-- constraint merchant.merchant_test_cell_check
+ALTER TABLE merchant ADD CONSTRAINT merchant_test_cell_check CHECK (((test_cell >= 1) AND (test_cell <= 61)));
 
 -- constraint operator_token.operator_token_hash_check
 ALTER TABLE operator_token ADD CONSTRAINT operator_token_hash_check CHECK ((octet_length(hash) = 32));

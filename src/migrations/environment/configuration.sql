@@ -20,7 +20,12 @@ CREATE TABLE merchant_settings (
   -- The publishable key is shown to browsers, so it may be kept in clear; session creation hands it to the widget.
   publishable_key     text NOT NULL,
   -- Addresses that are notified of problems with the merchant's endpoints.
-  alert_addresses    text[] NOT NULL DEFAULT '{}' CHECK (cardinality(alert_addresses) <= 10)
+  alert_addresses    text[] NOT NULL DEFAULT '{}' CHECK (cardinality(alert_addresses) <= 10),
+  -- The cell in which the merchant's new sessions are made, once it has left this one. It never comes back.
+  moved_to           smallint CHECK (moved_to BETWEEN 1 AND 61),
+  -- The cells that it has left, which keep its earlier sessions, and when it came here.
+  former_cells       smallint[] NOT NULL DEFAULT '{}',
+  moved_here_at      timestamptz
 );
 
 CREATE TABLE connection (
@@ -86,6 +91,19 @@ CREATE TABLE audit_entry (
 CREATE INDEX audit_entry_of_merchant ON audit_entry (merchant_id, id);
 -- Finds old rows, which lie in the order of their times.
 CREATE INDEX audit_entry_by_age ON audit_entry USING brin (created_at);
+
+-- What only new sessions use is changed in the cell that makes them: here the change would have no effect. LL002 is the
+-- service's own code (src/edge/error-mapping.ts).
+CREATE FUNCTION app.guard_moved() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM merchant_settings m WHERE m.merchant_id = NEW.merchant_id AND m.moved_to IS NOT NULL) THEN
+    RAISE EXCEPTION 'the merchant has moved to another cell' USING ERRCODE = 'LL002'; END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER guard_moved BEFORE UPDATE ON merchant_settings FOR EACH ROW
+  WHEN (OLD.moved_to IS NOT NULL) EXECUTE FUNCTION app.guard_moved();
+CREATE TRIGGER guard_moved BEFORE INSERT ON api_key FOR EACH ROW EXECUTE FUNCTION app.guard_moved();
+CREATE TRIGGER guard_moved BEFORE INSERT ON routing_rule FOR EACH ROW EXECUTE FUNCTION app.guard_moved();
 
 CREATE TRIGGER unchanging BEFORE UPDATE OR DELETE ON audit_entry FOR EACH ROW EXECUTE FUNCTION app.refuse_change();
 CREATE TRIGGER unchanging BEFORE UPDATE OR DELETE ON routing_rule FOR EACH ROW EXECUTE FUNCTION app.refuse_change();

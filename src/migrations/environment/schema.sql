@@ -264,7 +264,10 @@ CREATE TABLE merchant_settings (
   session_lifetime_ms bigint NOT NULL,
   checkout_origins text[] DEFAULT '{}'::text[] NOT NULL,
   publishable_key text NOT NULL,
-  alert_addresses text[] DEFAULT '{}'::text[] NOT NULL
+  alert_addresses text[] DEFAULT '{}'::text[] NOT NULL,
+  moved_to smallint,
+  former_cells smallint[] DEFAULT '{}'::smallint[] NOT NULL,
+  moved_here_at timestamp with time zone
 );
 
 -- table orphaned_authorization
@@ -638,6 +641,9 @@ ALTER TABLE idempotency ADD CONSTRAINT idempotency_request_hash_check CHECK ((oc
 
 -- constraint merchant_settings.merchant_settings_alert_addresses_check
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_alert_addresses_check CHECK ((cardinality(alert_addresses) <= 10));
+
+-- constraint merchant_settings.merchant_settings_moved_to_check
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_moved_to_check CHECK (((moved_to >= 1) AND (moved_to <= 61)));
 
 -- constraint merchant_settings.merchant_settings_pkey
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_pkey PRIMARY KEY (merchant_id);
@@ -1090,6 +1096,17 @@ BEGIN
      AND (NEW.decision, NEW.decision_reference, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two)
      IS DISTINCT FROM (OLD.decision, OLD.decision_reference, OLD.decision_reason, OLD.decided_by, OLD.decided_at, OLD.decision_takes_two) THEN
     PERFORM app.refuse('what is confirmed is what was decided'); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.guard_moved()
+CREATE OR REPLACE FUNCTION app.guard_moved()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF EXISTS (SELECT FROM merchant_settings m WHERE m.merchant_id = NEW.merchant_id AND m.moved_to IS NOT NULL) THEN
+    RAISE EXCEPTION 'the merchant has moved to another cell' USING ERRCODE = 'LL002'; END IF;
   RETURN NEW;
 END $function$;
 
@@ -1563,6 +1580,9 @@ BEGIN
   RETURN NEW;
 END $function$;
 
+-- trigger api_key.guard_moved
+CREATE TRIGGER guard_moved BEFORE INSERT ON api_key FOR EACH ROW EXECUTE FUNCTION app.guard_moved();
+
 -- trigger attempt.guard
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.attempt_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_attempt_rest();
 
@@ -1577,6 +1597,9 @@ CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON audit_entry FOR EACH ROW EX
 
 -- trigger delivery_attempt.unchanging
 CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON delivery_attempt FOR EACH ROW EXECUTE FUNCTION app.refuse_change();
+
+-- trigger merchant_settings.guard_moved
+CREATE TRIGGER guard_moved BEFORE UPDATE ON merchant_settings FOR EACH ROW WHEN ((old.moved_to IS NOT NULL)) EXECUTE FUNCTION app.guard_moved();
 
 -- trigger orphaned_authorization.guard
 CREATE TRIGGER guard BEFORE INSERT ON orphaned_authorization FOR EACH ROW EXECUTE FUNCTION app.guard_orphaned_authorization();
@@ -1601,6 +1624,9 @@ CREATE TRIGGER guard_system_identifier BEFORE UPDATE ON replica_mark FOR EACH RO
 
 -- trigger replica_mark.guard_timeline
 CREATE TRIGGER guard_timeline BEFORE UPDATE ON replica_mark FOR EACH ROW WHEN ((new.timeline IS DISTINCT FROM old.timeline)) EXECUTE FUNCTION app.guard_timeline();
+
+-- trigger routing_rule.guard_moved
+CREATE TRIGGER guard_moved BEFORE INSERT ON routing_rule FOR EACH ROW EXECUTE FUNCTION app.guard_moved();
 
 -- trigger routing_rule.unchanging
 CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON routing_rule FOR EACH ROW EXECUTE FUNCTION app.refuse_change();

@@ -41,6 +41,8 @@ function merchantRequests({ scope }: RequestParts): AnsweredRequests {
   return {
     CreateMerchant: () => ({ name: "Tea House" }),
     ListMerchants: () => ({}),
+    MoveMerchant: () => ({ ...scope, toCell: 1 }),
+    ListCells: () => ({}),
     ListApiKeys: () => scope,
     RegenerateApiKey: () => ({ ...scope, kind: "PUBLISHABLE" }),
     SetCheckoutOrigins: () => ({ ...scope, checkoutOrigins: ["https://shop.example.com"] }),

@@ -31,7 +31,7 @@ export async function startPayingDashboard() {
   );
   const server = await serveDashboard({
     environments: {
-      test: { name: "test", core: payments.core, database, reads: database, endpoints: {} as EndpointContext },
+      test: { name: "test", cell: 1, core: payments.core, database, reads: database, endpoints: {} as EndpointContext },
     },
     accounts,
     runtime: systemRuntime,

@@ -30,6 +30,7 @@ export function restOf(method: DescMethod): Record<string, JsonValue> {
     passkeyId: "AAAA",
     credential: "{}",
     sessionLifetimeSeconds: 900,
+    toCell: 1,
     since: "2026-01-01T00:00:00Z",
     sessionId: "ps_01h455vb4pex5vsknk084sn02q",
     attemptId: "att_01h455vb4pex5vsknk084sn02q",

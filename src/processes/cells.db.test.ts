@@ -1,0 +1,151 @@
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { Receiver } from "../dev/testing/receiver.ts";
+import { registerEndpoint, verifyEndpoint } from "../events/endpoints.ts";
+import { cellOf } from "../platform/cells.ts";
+import { decodeId } from "../platform/ids.ts";
+import { type CellsFixture, startCellsFixture } from "./cells.fixture.ts";
+
+let cells: CellsFixture;
+beforeAll(async () => {
+  cells = await startCellsFixture();
+}, 60_000);
+afterAll(() => cells.close());
+
+const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1" };
+const cellOfSession = (id: string) => cellOf(decodeId("ps", id)!);
+
+async function addMerchant(cell?: number) {
+  const made = await cells.operate(({ merchants }) => merchants.createMerchant({ name: "Corner Coffee" }), cell);
+  return { merchantId: made.merchant!.merchantId!, key: made.keys![0]!.secretKey! };
+}
+
+async function createSession(key: string, idempotencyKey?: string): Promise<string> {
+  const { status, json } = await cells.call(key, "", order, idempotencyKey);
+  expect({ status, json }).toMatchObject({ status: 201 });
+  return json.sessionId;
+}
+
+async function countSessions(ownerUrl: string, merchantId: string): Promise<number> {
+  const text = "SELECT count(*)::int AS count FROM payment_session WHERE merchant_id = $1";
+  const [row] = await asOwner<{ count: number }>(ownerUrl, text, [decodeId("mer", merchantId)]);
+  return row!.count;
+}
+
+async function asOwner<Row extends object>(url: string, text: string, values: readonly unknown[] = []) {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Row>(text, [...values])).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const moveTo = (merchantId: string, toCell: number) =>
+  cells.operate(({ merchants }) => merchants.moveMerchant({ merchantId, environment: "ENVIRONMENT_TEST", toCell }));
+
+describe("two cells of an environment", () => {
+  it("create each merchant's sessions in its own cell, which the id names", async () => {
+    const [one, two] = [await addMerchant(), await addMerchant(2)];
+    const [first, second] = [await createSession(one.key), await createSession(two.key)];
+    expect([cellOfSession(first), cellOfSession(second)]).toEqual([1, 2]);
+    expect(await countSessions(cells.owner.first, one.merchantId)).toBe(1);
+    expect(await countSessions(cells.owner.second, two.merchantId)).toBe(1);
+    expect((await cells.call(two.key, `/${second}`)).json).toMatchObject({ sessionId: second });
+    // Another merchant's session is not found, whichever cell it is in.
+    expect((await cells.call(one.key, `/${second}`)).status).toBe(404);
+    expect((await cells.call(two.key, "")).json.paymentSessions).toHaveLength(1);
+  });
+
+  it("list themselves with their merchants", async () => {
+    const { cells: listed } = await cells.operate(({ merchants }) => merchants.listCells({}));
+    expect(listed).toMatchObject([
+      { cell: 1, available: true },
+      { cell: 2, available: true },
+    ]);
+    expect(listed![1]!.merchants).toBeGreaterThan(0);
+  });
+
+  it("answer 503 only for merchants of a cell whose database is lost, and deliver the other's webhooks", async () => {
+    const [one, two] = [await addMerchant(), await addMerchant(2)];
+    const receiver = await Receiver.start();
+    const { endpoints } = cells.installation.environments[0]!;
+    const merchantId = decodeId("mer", one.merchantId)!;
+    const { endpoint } = await registerEndpoint(endpoints, { merchantId, url: `${receiver.url}/hook` });
+    expect(await verifyEndpoint(endpoints, { merchantId, endpointId: endpoint.id })).toMatchObject({ verified: true });
+    cells.cutSecond();
+    try {
+      expect(await cells.call(two.key, "", order)).toMatchObject({ status: 503, json: { code: "unavailable" } });
+      const sessionId = await createSession(one.key);
+      expect(await cells.isReady()).toBe(200);
+      await asOwner(cells.owner.first, "UPDATE payment_session SET expires_at = app.clock() WHERE id = $1", [
+        decodeId("ps", sessionId),
+      ]);
+      await receiver.waitFor(({ body }) => body.includes(sessionId) && body.includes("payment_session.expired"));
+      const restarted = await cells.open();
+      await restarted.close();
+      const { cells: listed } = await cells.operate(({ merchants }) => merchants.listCells({}));
+      expect(listed).toMatchObject([{ available: true }, { available: false }]);
+    } finally {
+      cells.restoreSecond();
+      await receiver.close();
+    }
+    await vi.waitFor(async () => expect((await cells.call(two.key, "", order)).status).toBe(201), 10_000);
+  });
+});
+
+describe("a merchant that moves to another cell", () => {
+  it("creates its sessions there, keeps the earlier ones, and is answered under both keys", async () => {
+    const { merchantId, key } = await addMerchant();
+    const [before, keyed] = [await createSession(key), await createSession(key, "once")];
+    expect(await moveTo(merchantId, 2)).toEqual({ fromCell: 1, toCell: 2 });
+    expect(await moveTo(merchantId, 2)).toEqual({ fromCell: 2, toCell: 2 });
+    const after = await createSession(key);
+    expect([before, after].map(cellOfSession)).toEqual([1, 2]);
+    const repeated = await cells.call(key, "", order, "once");
+    expect(repeated.json.sessionId).toBe(keyed);
+    expect(repeated.headers.get("idempotent-replayed")).toBe("true");
+    expect(await countSessions(cells.owner.second, merchantId)).toBe(1);
+    const scope = { merchantId, environment: "ENVIRONMENT_TEST" } as const;
+    const renewed = await cells.operate(({ apiKeys }) => apiKeys.regenerateApiKey({ ...scope, kind: "SECRET" }));
+    expect((await cells.call(key, "")).status).toBe(401);
+    expect((await cells.call(renewed.key!, `/${before}`)).status).toBe(200);
+    const page = await cells.call(renewed.key!, "?pageSize=2");
+    expect(page.json.paymentSessions.map((one: { sessionId: string }) => one.sessionId)).toEqual([after, keyed]);
+    const last = await cells.call(renewed.key!, `?pageSize=2&pageToken=${page.json.nextPageToken}`);
+    expect(last.json.paymentSessions.map((one: { sessionId: string }) => one.sessionId)).toEqual([before]);
+  });
+
+  it("does not return to a cell that it has left, which takes no changes of what only new sessions use", async () => {
+    const { merchantId } = await addMerchant(2);
+    await moveTo(merchantId, 1);
+    await expect(moveTo(merchantId, 2)).rejects.toMatchObject({ code: "state_conflict" });
+    const scope = { merchantId, environment: "ENVIRONMENT_TEST" } as const;
+    const { settings } = await cells.operate((client) => client.settings.getSettings(scope), 2);
+    const change = { ...scope, sessionLifetimeSeconds: 600, revision: settings!.revision! };
+    await expect(cells.operate((client) => client.settings.setSessionLifetime(change), 2)).rejects.toMatchObject({
+      code: "state_conflict",
+    });
+  });
+
+  it("creates one session for a key that is used in both cells at the moment of the move", async () => {
+    const { merchantId, key } = await addMerchant();
+    const calls = Array.from({ length: 40 }, (_, index) => `race-${index}`);
+    const used = calls.map(async (idempotencyKey, index) => {
+      await new Promise((resolve) => setTimeout(resolve, index * 3));
+      const ids = new Set<string>();
+      for (let tries = 0; tries < 4; tries++) {
+        const { status, json } = await cells.call(key, "", order, idempotencyKey);
+        if (status === 201) ids.add(json.sessionId);
+        else expect(json.code).toBe("idempotency_in_progress");
+      }
+      return ids;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    await moveTo(merchantId, 2);
+    for (const ids of await Promise.all(used)) expect(ids.size).toBe(1);
+    const counts = [cells.owner.first, cells.owner.second].map((url) => countSessions(url, merchantId));
+    expect((await Promise.all(counts)).reduce((sum, count) => sum + count)).toBe(calls.length);
+  });
+});
