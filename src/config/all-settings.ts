@@ -25,7 +25,7 @@ export const settingSections: readonly SettingSection[] = [
   {
     title: "Each environment",
     opening:
-      "`{ENV}` is `TEST` or `LIVE`; what is set for an environment that is not in `SWITCHYARD_ENVIRONMENTS` is not read.",
+      "`{ENV}` is `TEST` or `LIVE`; what is set for an environment that is not in `SWITCHYARD_ENVIRONMENTS` is not read. `{N}` is the number of a further [cell](scaling.md).",
     settings: [
       ...Object.values(environmentSettings),
       ...Object.values(cellSettings),

@@ -79,7 +79,7 @@ export const cellSettings = {
   databaseUrl: optional("SWITCHYARD_{ENV}_CELL_{N}_DATABASE_URL", {
     roles,
     kind: databaseUrl,
-    about: `the database of a further [cell](scaling.md); \`{N}\` is its number, 2 to ${cellsMax}`,
+    about: `the database of a further cell; \`{N}\` is its number, 2 to ${cellsMax}`,
     example: "postgres://live:…@db-2/live?sslmode=verify-full",
   }),
   databaseReadUrl: optional("SWITCHYARD_{ENV}_CELL_{N}_DATABASE_READ_URL", {

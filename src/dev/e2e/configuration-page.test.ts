@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { Role } from "../../config/checked-config.ts";
 import { ConfigError, readCommandLineVariables, readConfig } from "../../config/config.ts";
 import { generateAccountsKeyFile } from "../../config/dashboard-settings.ts";
+import { furtherCells } from "../../config/environment-settings.ts";
 import { generateKeyFile, generateVaultKeyFile } from "../../config/server-keys.ts";
 import { renderSettingsPage } from "../../config/settings-page.ts";
 
@@ -99,7 +100,9 @@ function recording(variables: Variables, names: Set<string>): Variables {
 }
 
 function expand({ name }: Row): string[] {
-  return name.includes("{ENV}") ? sides.map((side) => name.replace("{ENV}", side)) : [name];
+  const named = name.includes("{ENV}") ? sides.map((side) => name.replace("{ENV}", side)) : [name];
+  if (!name.includes("{N}")) return named;
+  return named.flatMap((each) => furtherCells.map((cell) => each.replace("{N}", String(cell))));
 }
 
 function problemsOf(roles: readonly Role[], variables: Variables): string[] {

@@ -46,6 +46,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
       guide("configuration.md", "Settings", "Look up every setting, with default and bounds."),
       guide("doctor.md", "Doctor", "Check an installation, and learn what to do."),
       guide("operations.md", "Operations", "Size it, watch it, and follow a runbook for each alert."),
+      guide("scaling.md", "Scaling", "Plan machines, and spread merchants over several databases."),
       guide("observability.md", "Observability", "Read log lines, traces and metrics."),
       guide("postgresql.md", "PostgreSQL", "Set up databases, poolers and replicas."),
       guide("nats.md", "NATS", "Set up streams and accounts."),
