@@ -1,9 +1,15 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Receiver } from "../dev/testing/receiver.ts";
+import type { EdgeEnvironment } from "../edge/caller.ts";
+import { createNotificationIntake } from "../edge/gateway-notifications.ts";
 import { registerEndpoint, verifyEndpoint } from "../events/endpoints.ts";
+import { recordConnection } from "../gateways/connections.ts";
 import { cellOf } from "../platform/cells.ts";
-import { decodeId } from "../platform/ids.ts";
+import { DomainError } from "../platform/errors.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
 import { type CellsFixture, startCellsFixture } from "./cells.fixture.ts";
 
 let cells: CellsFixture;
@@ -115,6 +121,51 @@ describe("a merchant that moves to another cell", () => {
     expect(page.json.paymentSessions.map((one: { sessionId: string }) => one.sessionId)).toEqual([after, keyed]);
     const last = await cells.call(renewed.key!, `?pageSize=2&pageToken=${page.json.nextPageToken}`);
     expect(last.json.paymentSessions.map((one: { sessionId: string }) => one.sessionId)).toEqual([before]);
+  });
+
+  it("gets its gateways' notifications in both cells, by the address that the gateways know", async () => {
+    const { merchantId } = await addMerchant();
+    const merchant = decodeId("mer", merchantId)!;
+    const [first, second] = cells.installation.environments;
+    const connection = {
+      id: first!.core.runtime.uuid(),
+      merchantId: merchant,
+      gateway: "SANDBOX_B",
+      account: "test_a",
+    };
+    await first!.database.transaction((tx) => recordConnection(tx, connection));
+    const taken: number[] = [];
+    const served = new Map<number, EdgeEnvironment>();
+    for (const one of [first!, second!]) {
+      const takeNotification = async (_: string, read: () => Promise<{ body: Uint8Array }>) => {
+        expect(Buffer.from((await read()).body).toString()).toBe("signed");
+        if (one === first) throw new DomainError("invalid_key", "These credentials are older.");
+        taken.push(one.cell);
+      };
+      served.set(one.cell, { ...one, takeNotification, cells: served });
+    }
+    const intake = createNotificationIntake({ test: served.get(1)! });
+    const server = createServer((request, response) => {
+      intake(request, response).catch((error) => response.writeHead(500).end(error.code));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const notify = async () => {
+      const path = `/gateway-notifications/test/${encodeId("gc", connection.id)}`;
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", body: "signed" });
+      return [response.status, await response.text()];
+    };
+    expect(await notify()).toEqual([500, "invalid_key"]);
+    await moveTo(merchantId, 2);
+    expect(await notify()).toEqual([200, "[accepted]"]);
+    expect(taken).toEqual([2]);
+    // A gateway repeats what one of the cells could not take.
+    cells.cutSecond();
+    expect(await notify().finally(() => cells.restoreSecond())).toMatchObject([
+      500,
+      expect.not.stringContaining("accepted"),
+    ]);
   });
 
   it("does not return to a cell that it has left, which takes no changes of what only new sessions use", async () => {
