@@ -8,6 +8,7 @@ import { recordRoutingRule } from "../core/routing-rules.ts";
 import { registerEndpoint, verifyEndpoint } from "../events/endpoints.ts";
 import { recordConnection, stageCredentials } from "../gateways/connections.ts";
 import { verifyConnection } from "../gateways/verify-connection.ts";
+import { firstCell } from "../platform/cells.ts";
 import { encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import type { Environment } from "../processes/environment.ts";
@@ -27,13 +28,15 @@ export type Seeded = { readonly merchant: DemoMerchant; verify(): Promise<void> 
 export async function seedMerchant(
   installation: Installation,
   sandbox: SandboxAccounts,
-  wanted: { name: string; account: string; webhookUrl: string; hasShop: boolean },
+  wanted: { name: string; account: string; webhookUrl: string; hasShop: boolean; testCell?: number },
 ): Promise<Seeded> {
-  const merchant = { id: systemRuntime.uuid(), name: wanted.name };
+  const cells = { test: wanted.testCell ?? firstCell, live: firstCell };
+  const merchant = { id: systemRuntime.uuid(), name: wanted.name, cells };
   await createMerchant(installation.accounts, merchant);
   const verifications: (() => Promise<void>)[] = [];
   const credentials: Partial<Record<"test" | "live", DemoCredentials>> = {};
   for (const environment of installation.environments) {
+    if (environment.cell !== cells[environment.name]) continue;
     const keys = await seedKeys(environment, installation.config.brand, merchant.id);
     // The sandbox gateways accept only test payments; live begins without a gateway, as in any installation.
     if (environment.name === "test") {

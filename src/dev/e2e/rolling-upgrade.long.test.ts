@@ -51,7 +51,7 @@ describe("a rolling upgrade of an installation with two processes of each role",
     expect(site.balancers.edge.refused + site.balancers.vault.refused).toBe(0);
 
     const paid = customers.flatMap((shop) => shop.paid);
-    const readAll = () => readRecords(site.databaseUrl, site.sandbox);
+    const readAll = () => readRecords([site.databaseUrl], site.sandbox);
     const { requests } = site.receiver;
     const webhooks = () => requests.filter(({ body }) => !body.includes('"webhook_endpoint.test"'));
     const undelivered = async () => {
@@ -88,7 +88,7 @@ describe("an edge that is stopped in mid-payment", { timeout: 60_000 }, () => {
     await site.sandbox.release();
     await stopped;
     customer.close();
-    const { sessions, attempts } = await readRecords(site.databaseUrl, site.sandbox);
+    const { sessions, attempts } = await readRecords([site.databaseUrl], site.sandbox);
     const isOurs = (record: { sessionId: string }) => record.sessionId === sessionId;
     expect(sessions.filter(isOurs)).toMatchObject([{ status: "SUCCEEDED", phase: "DONE" }]);
     expect(attempts.filter(isOurs)).toMatchObject([{ gateway: "SANDBOX_A", status: "CAPTURED" }]);

@@ -28,6 +28,8 @@ export type ChaosOptions = {
   readonly rate: number;
   /** The two sandbox gateways by default; the emulators of the real ones beside them if chosen. */
   readonly gateways?: SiteGateways | undefined;
+  /** Cells of the environment, each with a PostgreSQL and a merchant of its own; 1 by default. */
+  readonly cells?: number | undefined;
   /** Keeps the state folder even if nothing is wrong. */
   readonly keep?: boolean | undefined;
 };
@@ -119,25 +121,30 @@ export async function runChaos(
   const tally = new Tally();
   const startedAt = Date.now();
   const dice = new Dice(options.seed);
-  const merchant = await Merchant.start({ dice: fork(dice), tally });
+  const merchants: Merchant[] = [];
+  for (let cell = 1; cell <= (options.cells ?? 1); cell++)
+    merchants.push(await Merchant.start({ dice: fork(dice), tally }));
   const browser = new Browser(tally);
   let site: Site | undefined;
   let keeps = false;
   try {
-    site = await Site.open(tally);
-    const { secretKey, signingSecret } = await site.openMerchant(merchant.webhookUrl, options.gateways);
-    merchant.trust(signingSecret);
-    const { databaseUrl, edgeOrigins: edges, vaultOrigin } = site;
-    const shop = {
-      browser,
-      secretKey,
-      edges,
-      vaultOrigin,
-      cards: cardNumbers(options),
-      expireIn: expireIn(databaseUrl),
-    };
-    const load = new Load(shop, fork(dice));
-    const run = { site, load, merchant, tally, options, observer };
+    site = await Site.open(tally, merchants.length);
+    const loads: Load[] = [];
+    for (const [index, merchant] of merchants.entries()) {
+      const { secretKey, signingSecret } = await site.openMerchant(merchant.webhookUrl, options.gateways, index + 1);
+      merchant.trust(signingSecret);
+      const { databaseUrls, edgeOrigins: edges, vaultOrigin } = site;
+      const shop = {
+        browser,
+        secretKey,
+        edges,
+        vaultOrigin,
+        cards: cardNumbers(options),
+        expireIn: expireIn(databaseUrls[index]!),
+      };
+      loads.push(new Load(shop, fork(dice), index === 0 ? "order" : `cell-${index + 1}`));
+    }
+    const run = { site, loads, merchants, tally, options, observer };
     await during(run, { phase: "chaos", totalS: options.minutes * 60 }, () => rage(run, dice));
     const rest: Work = { phase: "coming to rest", totalS: restMsMax / second };
     const { records, violations, reconciliation } = await during(run, rest, (state) => comeToRest(run, state));
@@ -157,15 +164,15 @@ export async function runChaos(
   } finally {
     await browser.close();
     await site?.end();
-    await merchant.close();
+    await Promise.all(merchants.map((merchant) => merchant.close()));
     if (!keeps) await site?.remove();
   }
 }
 
 type Run = {
   readonly site: Site;
-  readonly load: Load;
-  readonly merchant: Merchant;
+  readonly loads: readonly Load[];
+  readonly merchants: readonly Merchant[];
   readonly tally: Tally;
   readonly options: ChaosOptions;
   readonly observer: { readonly signal: AbortSignal; readonly show: (moment: Moment) => void };
@@ -175,12 +182,17 @@ type Work = { readonly phase: Phase; readonly totalS: number; violations?: numbe
 
 /** Shows the progress of a part of the run every second. */
 async function during<Result>(run: Run, part: Work, work: (part: Work) => Promise<Result>): Promise<Result> {
-  const { site, load, tally, observer } = run;
+  const { site, tally, observer } = run;
   const startedAt = Date.now();
   const show = async () => {
-    const open = await countOpen(site.databaseUrl);
+    const counts = await Promise.all(site.databaseUrls.map(countOpen));
+    const open = counts.reduce<number | undefined>(
+      (sum, count) => (sum === undefined || count === undefined ? undefined : sum + count),
+      0,
+    );
     const elapsedS = (Date.now() - startedAt) / second;
-    observer.show({ ...part, violations: part.violations, elapsedS, orders: load.orders.length, open, tally });
+    const orders = seenBy(run).orders.length;
+    observer.show({ ...part, violations: part.violations, elapsedS, orders, open, tally });
   };
   const ticker = setInterval(() => void show(), second);
   try {
@@ -191,14 +203,15 @@ async function during<Result>(run: Run, part: Work, work: (part: Work) => Promis
 }
 
 /** Sends customers and injects faults for the chosen duration. */
-async function rage({ site, load, options, observer }: Run, dice: Dice): Promise<void> {
+async function rage({ site, loads, options, observer }: Run, dice: Dice): Promise<void> {
   const end = AbortSignal.any([observer.signal, AbortSignal.timeout(options.minutes * 60 * second)]);
   const faults =
     options.gateways === "all"
       ? { rates: faultRatesOfAll, lateMsMax: lateMsMaxOfAll }
       : { rates: faultRates, lateMsMax };
   await site.acquirers.setFaults({ seed: String(options.seed), ...faults });
-  await Promise.all([load.run(options.rate, end), strikeUntil(end, site, fork(dice))]);
+  const rate = options.rate / loads.length;
+  await Promise.all([...loads.map((load) => load.run(rate, end)), strikeUntil(end, site, fork(dice))]);
 }
 
 /**
@@ -206,19 +219,20 @@ async function rage({ site, load, options, observer }: Run, dice: Dice): Promise
  * long.
  */
 async function comeToRest(run: Run, part: Work): Promise<Pick<Verdict, "records" | "violations" | "reconciliation">> {
-  const { site, load, merchant, observer } = run;
+  const { site, loads, merchants, observer } = run;
+  const { databaseUrls } = site;
   const startedAt = Date.now();
-  merchant.calm();
+  for (const merchant of merchants) merchant.calm();
   await site.calm();
-  if (!observer.signal.aborted) await load.empty();
+  if (!observer.signal.aborted) await Promise.all(loads.map((load) => load.empty()));
   const quietFrom = Math.max(Date.now(), startedAt + quietMs);
   let changedAt = Date.now();
   let before = "";
-  let reconciledSince: Date | undefined;
+  let reconciledSince: readonly Date[] | undefined;
   for (;;) {
     // Time passes for customers who never paid: every session ends.
-    await expireUnsubmitted(site.databaseUrl);
-    const records = { ...(await readRecords(site.databaseUrl, site.acquirers)), ...seenBy(run) };
+    await Promise.all(databaseUrls.map(expireUnsubmitted));
+    const records = { ...(await readRecords(databaseUrls, site.acquirers)), ...seenBy(run) };
     const violations = findViolations(records);
     part.violations = violations.length;
     const now = Date.now();
@@ -227,8 +241,8 @@ async function comeToRest(run: Run, part: Work): Promise<Pick<Verdict, "records"
     before = seen;
     // Reconciliation covers only records that are older than its lag.
     const isDue = violations.every(isForReconciliation) && now > Math.max(changedAt, quietFrom) + reconciliationLagMs;
-    if (isDue) reconciledSince ??= await makeReconciliationDue(site.databaseUrl);
-    const reconciliation = reconciledSince && (await readReconciliation(site.databaseUrl, reconciledSince));
+    if (isDue) reconciledSince ??= await Promise.all(databaseUrls.map(makeReconciliationDue));
+    const reconciliation = reconciledSince && (await readReconciliations(databaseUrls, reconciledSince));
     const isRight = violations.length === 0 && reconciliation !== undefined;
     const isStuck = now > changedAt + stuckMs || now > startedAt + restMsMax;
     if (isRight || isStuck || observer.signal.aborted) return { records, violations, reconciliation };
@@ -241,8 +255,19 @@ function isForReconciliation({ kind }: Violation): boolean {
   return kind === "late_hold" || kind === "hold_left" || kind === "work_item";
 }
 
-function seenBy({ load, merchant }: Run): Pick<Records, "orders" | "webhooks"> {
-  return { orders: load.orders, webhooks: merchant.arrivals };
+/** Adds up the reconciliations of the cells; undefined until each is finished. */
+async function readReconciliations(databaseUrls: readonly string[], since: readonly Date[]) {
+  const found = await Promise.all(databaseUrls.map((url, index) => readReconciliation(url, since[index]!)));
+  const sums: Record<string, number> = {};
+  for (const one of found) {
+    if (one === undefined) return undefined;
+    for (const [name, count] of Object.entries(one)) sums[name] = (sums[name] ?? 0) + count;
+  }
+  return sums;
+}
+
+function seenBy({ loads, merchants }: Run): Pick<Records, "orders" | "webhooks"> {
+  return { orders: loads.flatMap(({ orders }) => orders), webhooks: merchants.flatMap(({ arrivals }) => arrivals) };
 }
 
 /** Stores the records of the acquirers and the merchant, who keep nothing on disk. */

@@ -4,11 +4,15 @@ import { runChaos } from "./chaos-run.ts";
 import { writeReport } from "./report.ts";
 
 describe("half a minute of chaos", () => {
-  it.each(["sandbox", "all"] as const)(
-    "ends every session, captures its money once and notifies its merchant, at gateways: %s",
+  it.each([
+    ["sandbox", 1],
+    ["all", 1],
+    ["sandbox", 2],
+  ] as const)(
+    "ends every session, captures its money once and notifies its merchant, at gateways %s in %i cell(s)",
     { timeout: 900_000 },
-    async (gateways) => {
-      const options = { minutes: 0.5, seed: randomInt(2 ** 31 - 1), rate: 4, gateways };
+    async (gateways, cells) => {
+      const options = { minutes: 0.5, seed: randomInt(2 ** 31 - 1), rate: 4, gateways, cells };
       const verdict = await runChaos(options, { signal: new AbortController().signal, show: () => {} });
       console.info(verdict && writeReport(verdict));
       expect(verdict?.violations).toEqual([]);

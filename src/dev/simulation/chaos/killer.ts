@@ -35,7 +35,7 @@ const strikes: readonly (readonly [weight: number, strike: Strike])[] = [
   [4, ({ sandbox }, dice) => sandbox.stop(dice.between(second, 12 * second))],
   [8, (site, dice) => void site.cutOff(dice.pick(site.acquirerNames), dice.between(second, 15 * second))],
   [6, (site, dice) => void site.moveNotificationsTo(dice.between(0, 1))],
-  [4, ({ postgres }, dice) => postgres.restart(dice.pick(["fast", "immediate", "killed"] as const), downMs(dice))],
+  [4, ({ postgres }, dice) => dice.pick(postgres).restart(dice.pick(["fast", "immediate", "killed"]), downMs(dice))],
   [4, ({ nats }, dice) => nats.kill({ losesStore: dice.chance(0.4) }, downMs(dice))],
 ];
 

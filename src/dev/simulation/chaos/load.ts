@@ -13,11 +13,14 @@ export class Load {
   readonly orders: Order[] = [];
   readonly #shop: Shop;
   readonly #dice: Dice;
+  readonly #prefix: string;
   readonly #inShop = new Set<Promise<void>>();
 
-  constructor(shop: Shop, dice: Dice) {
+  /** `prefix` tells the orders of several loads apart. */
+  constructor(shop: Shop, dice: Dice, prefix = "order") {
     this.#shop = shop;
     this.#dice = dice;
+    this.#prefix = prefix;
   }
 
   /** Starts this many customers per second until `end`. */
@@ -38,7 +41,12 @@ export class Load {
   }
 
   #letIn(): void {
-    const order: Order = { orderRef: `order-${this.orders.length + 1}`, created: [], submitted: false, heard: [] };
+    const order: Order = {
+      orderRef: `${this.#prefix}-${this.orders.length + 1}`,
+      created: [],
+      submitted: false,
+      heard: [],
+    };
     this.orders.push(order);
     const payment = pay(this.#shop, this.#dice, order).finally(() => this.#inShop.delete(payment));
     this.#inShop.add(payment);

@@ -31,12 +31,21 @@ const program = new Command("chaos")
       .choices(["sandbox", "all"])
       .default("sandbox"),
   )
+  .addOption(
+    new Option(
+      "--cells <number>",
+      "the environment in one database, or in two cells with a PostgreSQL and a merchant each",
+    )
+      .choices(["1", "2"])
+      .default("1"),
+  )
   .option("--keep", "keep the state folder even when nothing is wrong")
   .addHelpText(
     "after",
-    "\nExamples:\n  npm run chaos -- --minutes 10 --seed 7 --rate 5\n  npm run chaos -- --minutes 10 --gateways all",
+    "\nExamples:\n  npm run chaos -- --minutes 10 --seed 7 --rate 5\n  npm run chaos -- --minutes 10 --gateways all\n  npm run chaos -- --minutes 10 --cells 2",
   )
-  .action(async (options: Omit<ChaosOptions, "seed"> & { seed?: number }) => {
+  .action(async (given: Omit<ChaosOptions, "seed" | "cells"> & { seed?: number; cells: string }) => {
+    const options = { ...given, cells: Number(given.cells) };
     const interrupted = new AbortController();
     process.on("SIGINT", () => interrupted.abort());
     process.on("SIGTERM", () => interrupted.abort());

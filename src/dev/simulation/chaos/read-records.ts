@@ -37,11 +37,26 @@ const selectAudit = `SELECT rule, session_id AS "sessionId" FROM app.audit()`;
 const selectWorkItems = `
   SELECT session_id AS "sessionId", kind, detail, resolved_at IS NOT NULL AS resolved FROM work_item`;
 
-/** Reads the records of the service and the acquirers, from one snapshot of the database. */
+type Stored = Omit<Records, "webhooks" | "orders" | "authorizations">;
+
+/** Reads the records of the service and the acquirers, from one snapshot of each cell's database. */
 export async function readRecords(
-  databaseUrl: string,
+  databaseUrls: readonly string[],
   acquirers: SandboxControl,
 ): Promise<Omit<Records, "webhooks" | "orders">> {
+  const cells = await Promise.all(databaseUrls.map(readCell));
+  return {
+    sessions: cells.flatMap(({ sessions }) => sessions),
+    attempts: cells.flatMap(({ attempts }) => attempts),
+    events: cells.flatMap(({ events }) => events),
+    audit: cells.flatMap(({ audit }) => audit),
+    workItems: cells.flatMap(({ workItems }) => workItems),
+    // After the rows, as each is recorded before a gateway is called.
+    authorizations: (await acquirers.authorizations()).map(inBooks),
+  };
+}
+
+function readCell(databaseUrl: string): Promise<Stored> {
   return withDatabase(databaseUrl, async (client) => {
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     const sessions = (await client.query(selectSessions)).rows.map(toSession);
@@ -49,8 +64,7 @@ export async function readRecords(
     const events = (await client.query(selectEvents)).rows.map(toEvent);
     const audit = (await client.query(selectAudit)).rows.map(ofSession);
     const workItems = (await client.query(selectWorkItems)).rows.map(ofSession);
-    const authorizations = (await acquirers.authorizations()).map(inBooks);
-    return { sessions, attempts, events, audit, workItems, authorizations };
+    return { sessions, attempts, events, audit, workItems };
   });
 }
 

@@ -1,4 +1,4 @@
-/** The only merchant of a chaos run, created by the service's own functions as in the demo. */
+/** The merchant of each cell of a chaos run, created by the service's own functions as in the demo. */
 import { Pool } from "pg";
 import { readConfig } from "../../../config/config.ts";
 import type { Core } from "../../../core/core.ts";
@@ -8,6 +8,7 @@ import type { DemoAddresses } from "../../../demo/ports.ts";
 import { SandboxAccounts } from "../../../demo/sandbox-accounts.ts";
 import { seedMerchant } from "../../../demo/seed.ts";
 import { listConnections, recordConnection, recordVerified, stageCredentials } from "../../../gateways/connections.ts";
+import { firstCell } from "../../../platform/cells.ts";
 import { Database } from "../../../platform/database.ts";
 import { decodeId } from "../../../platform/ids.ts";
 import { createLogger } from "../../../platform/log.ts";
@@ -51,11 +52,11 @@ type Location = {
 /** The gateways of its rule: the two sandbox gateways, or the emulators of STRIPE, ADYEN and PAYPAL as well. */
 export type SiteGateways = "sandbox" | "all";
 
-/** Creates the merchant and verifies its webhook address, which must already answer. */
+/** Creates a merchant in a cell and verifies its webhook address, which must already answer. */
 export async function seedSite(
   location: Location,
   webhookUrl: string,
-  gateways: SiteGateways = "sandbox",
+  { gateways = "sandbox", cell = firstCell }: { gateways?: SiteGateways | undefined; cell?: number } = {},
 ): Promise<SiteMerchant> {
   const config = readConfig(["worker"], location.variables);
   if (config.service === undefined) throw new Error("the worker's configuration has a service part");
@@ -64,10 +65,11 @@ export async function seedSite(
   const accountsVia = (apiOrigin: string) =>
     new SandboxAccounts({ ...location.addresses, apiOrigin, seed: location.stateFolder });
   try {
-    const wanted = { name: "Chaos", account: "chaos", webhookUrl, hasShop: true };
+    const account = cell === firstCell ? "chaos" : `chaos-${cell}`;
+    const wanted = { name: "Chaos", account, webhookUrl, hasShop: true, testCell: cell };
     const { merchant, verify } = await seedMerchant(installation, accountsVia(location.addresses.apiOrigin), wanted);
     await verify();
-    const { core } = installation.environments.find(({ name }) => name === "test")!;
+    const { core } = installation.environments.find((one) => one.name === "test" && one.cell === cell)!;
     const merchantId = decodeId("mer", merchant.merchantId) ?? "";
     if (gateways === "all") await connectRealOnes(core, merchantId);
     const connections = await listConnections(core.database, merchantId);

@@ -23,14 +23,15 @@ import type { Tally } from "./tally.ts";
 /** The prefix of every run's folder. */
 export const sitePrefix = "switchyard-chaos-";
 
-// Six ports for the first edge and all single parts, six for the second edge, two for the servers.
+// Six ports for the first edge and all single parts, six for the second edge, one for NATS, one for each PostgreSQL.
 const portsPerDemo = 6;
-const portsInAll = 2 * portsPerDemo + 2;
+const portsBesideDatabases = 2 * portsPerDemo + 1;
 
 /** The installation of one chaos run. Always close it, also after a failure. */
 export class Site {
   readonly stateFolder: string;
-  readonly postgres: PostgresKeeper;
+  /** The server of each cell; the first one also holds accounts and the vault's cards. */
+  readonly postgres: readonly PostgresKeeper[];
   readonly nats: NatsKeeper;
   readonly acquirers: SandboxControl;
   /** The addresses at which each edge serves REST and the checkout's calls. */
@@ -42,33 +43,36 @@ export class Site {
   vault!: RoleKeeper;
   edges: readonly RoleKeeper[] = [];
   workers: readonly RoleKeeper[] = [];
-  /** The database of the test environment, under the roles' login. */
-  databaseUrl = "";
+  /** The database of each cell of the test environment, under the roles' login. */
+  databaseUrls: readonly string[] = [];
   readonly #tally: Tally;
   readonly #addresses: readonly [DemoAddresses, DemoAddresses];
   readonly #started: { end(): Promise<void> }[] = [];
   #variables: Record<string, string> = {};
-  #merchant: SiteMerchant | undefined;
-  #dataFolder: string | undefined;
+  readonly #merchants: SiteMerchant[] = [];
+  #dataFolders: readonly string[] = [];
 
-  private constructor(location: { stateFolder: string; firstPort: number; tally: Tally }) {
-    const { stateFolder, firstPort, tally } = location;
+  private constructor(location: { stateFolder: string; firstPort: number; tally: Tally; cells: number }) {
+    const { stateFolder, firstPort, tally, cells } = location;
     this.stateFolder = stateFolder;
     this.#tally = tally;
     this.#addresses = [addressesFrom(firstPort), addressesFrom(firstPort + portsPerDemo)];
-    const [serverPort, natsPort] = [firstPort + portsInAll - 2, firstPort + portsInAll - 1];
-    this.postgres = new PostgresKeeper({ stateFolder, tally, port: serverPort });
+    const natsPort = firstPort + portsBesideDatabases - 1;
     this.nats = new NatsKeeper({ stateFolder, tally, port: natsPort });
+    this.postgres = Array.from({ length: cells }, (_, index) => {
+      const dataName = index === 0 ? "postgres" : `postgres-${index + 1}`;
+      return new PostgresKeeper({ stateFolder, tally, port: natsPort + 1 + index, dataName });
+    });
     const [{ sandboxOrigin, vaultOrigin }] = this.#addresses;
     this.acquirers = new SandboxControl(sandboxOrigin);
     this.edgeOrigins = this.#addresses.map(({ apiOrigin }) => apiOrigin);
     this.vaultOrigin = vaultOrigin;
   }
 
-  /** Starts everything in a new folder; removes everything if a part cannot start. */
-  static async open(tally: Tally): Promise<Site> {
+  /** Starts everything in a new folder; removes everything if a part cannot start. `cells`: of the test environment. */
+  static async open(tally: Tally, cells = 1): Promise<Site> {
     const stateFolder = await mkdtemp(join(tmpdir(), sitePrefix));
-    const site = new Site({ stateFolder, firstPort: await freePortRange(portsInAll), tally });
+    const site = new Site({ stateFolder, firstPort: await freePortRange(portsBesideDatabases + cells), tally, cells });
     try {
       await site.#start();
       return site;
@@ -79,13 +83,15 @@ export class Site {
     }
   }
 
-  /** Creates the merchant, whose webhooks are posted to this address. */
-  async openMerchant(webhookUrl: string, gateways: SiteGateways = "sandbox"): Promise<SiteMerchant> {
+  /** Creates a merchant in a cell, whose webhooks are posted to this address. */
+  async openMerchant(webhookUrl: string, gateways: SiteGateways = "sandbox", cell = 1): Promise<SiteMerchant> {
     if (gateways === "all") this.acquirerNames = acquirerNames;
     const { stateFolder } = this;
     const [addresses] = this.#addresses;
-    this.#merchant = await seedSite({ variables: this.#variables, addresses, stateFolder }, webhookUrl, gateways);
-    return this.#merchant;
+    const location = { variables: this.#variables, addresses, stateFolder };
+    const merchant = await seedSite(location, webhookUrl, { gateways, cell });
+    this.#merchants.push(merchant);
+    return merchant;
   }
 
   /** Makes an acquirer drop all connections for a while; its records stay. */
@@ -98,18 +104,20 @@ export class Site {
 
   /** Sends notifications to this edge from now on, as if a load balancer had chosen another one. */
   async moveNotificationsTo(edge: number): Promise<void> {
-    await this.#merchant?.sendNotificationsTo(this.edgeOrigins[edge] ?? "").catch(() => {});
+    const origin = this.edgeOrigins[edge] ?? "";
+    await Promise.all(this.#merchants.map((merchant) => merchant.sendNotificationsTo(origin).catch(() => {})));
   }
 
   /** Sets a rule with the gateways in another order. A change that the database refuses is skipped. */
   async reorderGateways(dice: Dice): Promise<void> {
     this.#tally.add("rule changed");
-    await this.#merchant?.changeRule(this.databaseUrl, (ids) => dice.shuffled(ids)).catch(() => {});
+    const [merchant] = this.#merchants;
+    await merchant?.changeRule(this.databaseUrls[0]!, (ids) => dice.shuffled(ids)).catch(() => {});
   }
 
   /** Restarts everything, reconnects the acquirers and removes their faults. */
   async calm(): Promise<void> {
-    await Promise.all([this.postgres.wake(), this.nats.wake()]);
+    await Promise.all([...this.postgres, this.nats].map((server) => server.wake()));
     await Promise.all(this.#roles().map((keeper) => keeper.wake()));
     await this.acquirers.setFaults();
     await Promise.all(this.acquirerNames.map((acquirer) => this.acquirers.setDown(acquirer, false)));
@@ -117,15 +125,16 @@ export class Site {
 
   /** Stops everything; stored data stays. */
   async end(): Promise<void> {
-    const [servers, roles] = [this.#started.slice(0, 2), this.#started.slice(2)];
+    const servers = this.#started.slice(0, this.postgres.length + 1);
+    const roles = this.#started.slice(servers.length);
     await Promise.all(roles.map((one) => one.end()));
     for (const one of servers.toReversed()) await one.end();
   }
 
   /** All folders of the run. As root, PostgreSQL's data and programs are alone in a system folder. */
   get folders(): readonly string[] {
-    const isElsewhere = this.#dataFolder !== undefined && !this.#dataFolder.startsWith(this.stateFolder);
-    return [this.stateFolder, ...(isElsewhere ? [dirname(dirname(this.#dataFolder!))] : [])];
+    const elsewhere = this.#dataFolders.filter((folder) => !folder.startsWith(this.stateFolder));
+    return [...new Set([this.stateFolder, ...elsewhere.map((folder) => dirname(dirname(folder)))])];
   }
 
   /** Removes everything. */
@@ -134,15 +143,25 @@ export class Site {
   }
 
   async #start(): Promise<void> {
-    const server = await this.postgres.start();
-    this.#started.push(this.postgres);
-    this.#dataFolder = server.dataFolder;
-    const databases = await prepareDatabases(server.ownerUrl, this.stateFolder);
-    this.databaseUrl = databases.test;
+    const prepared = [];
+    for (const postgres of this.postgres) {
+      const server = await postgres.start();
+      this.#started.push(postgres);
+      this.#dataFolders = [...this.#dataFolders, server.dataFolder];
+      prepared.push(await prepareDatabases(server.ownerUrl, this.stateFolder));
+    }
+    const databases = prepared[0]!;
+    this.databaseUrls = prepared.map(({ test }) => test);
     const { urls } = await this.nats.start();
     this.#started.push(this.nats);
     const [first, second] = this.#addresses;
-    this.#variables = roleVariables(this.stateFolder, first, { databases, nats: urls });
+    const further = this.databaseUrls
+      .slice(1)
+      .map((url, index) => [`SWITCHYARD_TEST_CELL_${index + 2}_DATABASE_URL`, url]);
+    this.#variables = {
+      ...roleVariables(this.stateFolder, first, { databases, nats: urls }),
+      ...Object.fromEntries(further),
+    };
     this.sandbox = this.#keep("sandbox", "sandbox");
     this.vault = this.#keep("vault", "vault");
     this.edges = [this.#keep("edge", "edge-1"), this.#keep("edge", "edge-2", second)];
