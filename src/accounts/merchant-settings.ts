@@ -62,7 +62,7 @@ export async function findSettings(
 }
 
 /** Returns a merchant's settings. Every merchant has them from its creation on, so their absence is a bug. */
-export async function loadSettings(database: Queryable, merchantId: string): Promise<MerchantSettings> {
+export async function loadSettings(database: Queryable, merchantId: string): Promise<MerchantSettings & MerchantCells> {
   const settings = await findSettings(database, merchantId);
   if (settings === undefined) throw new Error("a merchant without settings");
   return settings;

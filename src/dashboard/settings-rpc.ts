@@ -8,7 +8,13 @@ import {
   SetSessionLifetimeResponseSchema,
   type SettingsService,
 } from "../../gen/dashboard/v1/settings_pb.ts";
-import { loadSettings, type MerchantSettings, recordSettings } from "../accounts/merchant-settings.ts";
+import {
+  loadSettings,
+  type MerchantCells,
+  type MerchantSettings,
+  recordSettings,
+} from "../accounts/merchant-settings.ts";
+import { requireCell } from "../platform/cells.ts";
 import { DomainError, type FieldProblem } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { sha256 } from "../platform/secrets.ts";
@@ -22,7 +28,11 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
     async getSettings(_request, context) {
       const { merchantId, environment } = scopedContextOf(context);
       const settings = await loadSettings(environment.database, merchantId);
-      return create(GetSettingsResponseSchema, { settings: toMessage(environment, settings) });
+      return create(GetSettingsResponseSchema, {
+        settings: toMessage(environment, settings),
+        cells: environment.cells ? [...(await cellsOf(environment, settings))] : [],
+        cell: environment.cells ? environment.cell : 0,
+      });
     },
 
     async setCheckoutOrigins({ checkoutOrigins, revision }, context) {
@@ -56,6 +66,16 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
       return create(EraseCustomerResponseSchema, { sessions, orderReferences, nextAfter: next });
     },
   };
+}
+
+/** Returns the cells that have payments of the merchant, first the one in which its sessions are created. */
+async function cellsOf(
+  environment: DashboardEnvironment,
+  settings: MerchantSettings & MerchantCells,
+): Promise<readonly number[]> {
+  if (settings.movedTo === null) return [environment.cell, ...settings.formerCells];
+  const next = requireCell(environment, settings.movedTo);
+  return cellsOf(next, await loadSettings(next.database, settings.merchantId));
 }
 
 type Change = Partial<Pick<MerchantSettings, "checkoutOrigins" | "sessionLifetimeMs">>;

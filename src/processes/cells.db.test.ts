@@ -173,7 +173,8 @@ describe("a merchant that moves to another cell", () => {
     await moveTo(merchantId, 1);
     await expect(moveTo(merchantId, 2)).rejects.toMatchObject({ code: "state_conflict" });
     const scope = { merchantId, environment: "ENVIRONMENT_TEST" } as const;
-    const { settings } = await cells.operate((client) => client.settings.getSettings(scope), 2);
+    const { settings, ...shown } = await cells.operate((client) => client.settings.getSettings(scope), 2);
+    expect(shown).toEqual({ cell: 2, cells: [1, 2] });
     const change = { ...scope, sessionLifetimeSeconds: 600, revision: settings!.revision! };
     await expect(cells.operate((client) => client.settings.setSessionLifetime(change), 2)).rejects.toMatchObject({
       code: "state_conflict",

@@ -1,10 +1,34 @@
 /** Typed JSON calls to the service, with the browser's own cookie, and messages for its errors. */
-import { Code, ConnectError, type Transport } from "@connectrpc/connect";
+import { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 
+// The cell that a person has chosen, by environment and merchant; without one, the service uses the merchant's own.
+const chosenCells = new Map<string, number>();
+const placeOf = ({ pathname }: Location) => pathname.split("/").slice(1, 3).join("/");
+
+/** Shows another cell of the page's merchant and environment from now on. */
+export function chooseCell(cell: number): void {
+  chosenCells.set(placeOf(location), cell);
+}
+
+/** Returns the cell that was chosen for the page's merchant and environment; undefined if none was. */
+export function chosenCell(): number | undefined {
+  return chosenCells.get(placeOf(location));
+}
+
+const inChosenCell: Interceptor = (next) => (request) => {
+  const cell = chosenCell();
+  if (cell !== undefined) request.header.set("cell", String(cell));
+  return next(request);
+};
+
 /** The one transport of the page. */
-export const transport: Transport = createConnectTransport({ baseUrl: location.origin, defaultTimeoutMs: 20_000 });
+export const transport: Transport = createConnectTransport({
+  baseUrl: location.origin,
+  defaultTimeoutMs: 20_000,
+  interceptors: [inChosenCell],
+});
 
 /** Returns the service's error code; `offline` if there was no answer. */
 export function codeOf(error: unknown): string {

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "react";
 import { Mark } from "./parts/mark.tsx";
 import { Shortcuts } from "./parts/shortcuts.tsx";
 import { Missing } from "./parts/states.tsx";
+import { chosenCell } from "./rpc.ts";
 import { useScope } from "./scope.ts";
 import { useSignIn } from "./signed-in.tsx";
 
@@ -25,6 +26,7 @@ export function Shell() {
   const { environmentName, merchantId, merchantName } = useScope();
   const { member } = useSignIn();
   const nav = useCurrentInView();
+  const cell = chosenCell();
   if (merchantName === undefined) return <Missing />;
   return (
     <div className="shell" data-environment={environmentName}>
@@ -44,6 +46,7 @@ export function Shell() {
           ))}
         </nav>
         <div className="bar-end">
+          {cell && <span>Cell {cell}</span>}
           <Shortcuts environment={environmentName} merchantId={merchantId} />
           <Link to="/account">{member?.name}</Link>
         </div>

@@ -1,12 +1,14 @@
 /** A merchant's settings in one environment: its checkout's origins, the session lifetime, and the alert addresses. */
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { type Settings, SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
 import { WebhookAlertService } from "../../../../gen/dashboard/v1/webhook_alerts_pb.ts";
 import { LeaveQuestion } from "../parts/leave-question.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
+import { chooseCell } from "../rpc.ts";
 import { useScope } from "../scope.ts";
 import { SettingForm } from "./setting-form.tsx";
 import { findAddressProblem, findLifetimeProblem, findOriginProblem, linesOf } from "./setting-rules.ts";
@@ -30,15 +32,43 @@ export function SettingsPage() {
       </header>
       {error && <Failure error={error} onRetry={refetch} />}
       {!error && !isRead && <Loading what="The settings" />}
+      {settings.data && settings.data.cells.length > 1 && <Cells {...settings.data} />}
       {settings.data?.settings && alerts.data && (
         <Forms
-          key={`${merchantId} ${environmentName}`}
+          key={`${merchantId} ${environmentName} ${settings.data.cell}`}
           settings={settings.data.settings}
           addresses={alerts.data.addresses}
           onChange={refetch}
         />
       )}
     </>
+  );
+}
+
+/** Chooses the cell that every page shows, for a merchant that has moved. */
+function Cells({ cell: shown, cells }: { cell: number; cells: readonly number[] }) {
+  const client = useQueryClient();
+  return (
+    <p>
+      <label>
+        Payments and settings of{" "}
+        <select
+          value={shown}
+          onChange={({ target }) => {
+            chooseCell(Number(target.value));
+            void client.resetQueries();
+          }}
+        >
+          {cells.map((cell, index) => (
+            <option key={cell} value={cell}>
+              cell {cell}
+              {index === 0 ? ", with new payments" : ""}
+            </option>
+          ))}
+        </select>
+      </label>{" "}
+      on every page
+    </p>
   );
 }
 
