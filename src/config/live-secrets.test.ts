@@ -228,6 +228,43 @@ describe("live with real gateways", () => {
   });
 });
 
+describe("the cells of live", () => {
+  const second = "postgres://live:q8Zr-1mVtKx0wLfB8@db-2/live?sslmode=verify-full";
+  const withCell = (change: Change) =>
+    inspectConfig(["edge"], { ...good, SWITCHYARD_LIVE_CELL_2_DATABASE_URL: second, ...change });
+
+  it("are further configurations of live, each with a database of its own", () => {
+    const { config, problems } = withCell({});
+    expect(problems).toEqual([]);
+    const cells = config.service?.environments.map(({ name, cell, databaseUrl }) => [name, cell, databaseUrl.expose()]);
+    expect(cells?.slice(1)).toEqual([
+      ["live", 1, good.SWITCHYARD_LIVE_DATABASE_URL],
+      ["live", 2, second],
+    ]);
+  });
+
+  it.each([
+    [
+      "one database for two",
+      { SWITCHYARD_LIVE_CELL_2_DATABASE_URL: good.SWITCHYARD_LIVE_DATABASE_URL },
+      "give each its own",
+    ],
+    ["no TLS", { SWITCHYARD_LIVE_CELL_2_DATABASE_URL: second.split("?")[0] }, "sslmode=verify-full"],
+    [
+      "a replica without its primary",
+      { SWITCHYARD_LIVE_CELL_2_DATABASE_URL: undefined, SWITCHYARD_LIVE_CELL_2_DATABASE_READ_URL: second },
+      "SWITCHYARD_LIVE_CELL_2_DATABASE_URL is not set",
+    ],
+    [
+      "a number above the highest",
+      { SWITCHYARD_LIVE_CELL_62_DATABASE_URL: second },
+      "SWITCHYARD_LIVE_CELL_62_DATABASE_URL is no setting",
+    ],
+  ])("do not start with %s", (_, change, line) => {
+    expect(withCell(change).problems.join("\n")).toContain(line);
+  });
+});
+
 describe("live with sandbox gateways only", () => {
   it("starts with weak secrets, and warns of them", () => {
     const { problems, config } = inspectConfig(["edge"], {

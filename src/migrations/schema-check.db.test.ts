@@ -1,5 +1,5 @@
 import { Client, Pool } from "pg";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
 import { runCommand } from "../dev/testing/run-command.ts";
 import { Database } from "../platform/database.ts";
@@ -60,6 +60,18 @@ describe("SchemaCheck", () => {
   it("refuses a database in which nothing says what was applied", async () => {
     await owner.query("DROP VIEW applied_migration");
     await expect(check().pass()).rejects.toThrow("The database of the vault has not been migrated yet.");
+  });
+
+  it("waits for one cell of an environment, and finds another that is too old when it answers", async () => {
+    const silent = Promise.withResolvers<never>();
+    const second = { query: () => silent.promise as Promise<never> };
+    const cells = new SchemaCheck([
+      { name: "live", oneOf: "live", kind: "vault", database: new Database(pool) },
+      { name: "live-2", oneOf: "live", kind: "vault", database: second },
+    ]);
+    await cells.pass();
+    second.query = async () => [] as never;
+    await vi.waitFor(() => expect(cells.pass()).rejects.toThrow("live-2 has not been migrated"));
   });
 
   it("asks again where a database did not answer at the start, and not once it has passed", async () => {

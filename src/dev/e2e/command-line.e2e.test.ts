@@ -61,7 +61,7 @@ describe("switchyard merchant", () => {
       publishableKey: expect.stringMatching(/^switchyard_test_pk_/),
     });
     const { merchants } = await json("merchant", "list");
-    expect(merchants.at(-1)).toEqual({ merchantId, name: "Tea House" });
+    expect(merchants.at(-1)).toEqual({ merchantId, name: "Tea House", testCell: 1, liveCell: 1 });
     const created = await onDemo("merchant", "create", "--name", "Another Tea House");
     expect(created.out).toMatch(/Created Another Tea House as mer_\w+.*\n {2}switchyard_test_sk_/);
   });
