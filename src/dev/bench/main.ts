@@ -15,6 +15,7 @@ const { dashboardCommand } = await import("./dashboard-command.ts");
 const { edgeCommand } = await import("./edge-command.ts");
 const { monthsCommand } = await import("./months-command.ts");
 const { paymentCommand } = await import("./payment-command.ts");
+const { processesCommand } = await import("./processes-command.ts");
 const { webhookCommand } = await import("./webhook-command.ts");
 const { playsEverything } = await import("./whole/whole-command.ts");
 const { exitSoon } = await import("../../platform/process-end.ts");
@@ -32,6 +33,7 @@ await playsEverything(new Command("bench"))
   .addCommand(edgeCommand())
   .addCommand(paymentCommand())
   .addCommand(monthsCommand())
+  .addCommand(processesCommand())
   .addCommand(dashboardCommand())
   .addCommand(webhookCommand())
   .addCommand(widgetCommand())

@@ -194,7 +194,11 @@ function payTurn({ site, load, doors, options }: Run, side: Side, seconds: numbe
 }
 
 /** Makes whole payments of many customers, and waits for their webhooks: the CPU time includes these. */
-export async function payAndDeliver(site: PaymentSite, load: Child, options: ManyAtOnce): Promise<PaidTurn> {
+export async function payAndDeliver(
+  site: PaymentSite,
+  load: Pick<Child, "ask">,
+  options: ManyAtOnce,
+): Promise<PaidTurn> {
   await site.receiver.ask("begin");
   const before = site.cpuMs();
   const paid = await payManyAtOnce(site, load, options);
@@ -219,7 +223,7 @@ async function waitForWebhooks({ receiver }: PaymentSite, count: number): Promis
 }
 
 /** Makes whole payments with this many concurrent customers. Throws if one failed. */
-export async function payManyAtOnce(site: PaymentSite, load: Child, options: ManyAtOnce): Promise<Paid> {
+export async function payManyAtOnce(site: PaymentSite, load: Pick<Child, "ask">, options: ManyAtOnce): Promise<Paid> {
   const { seconds, customers, doors } = options;
   const end = new AbortController();
   const emptying = emptyMerchantCount(site, end.signal);
