@@ -14,11 +14,10 @@ export type ProcessesOptions = {
 
 /** The processes of a turn: one of each role, or another one beside them. */
 export const arrangements = ["one of each", "another edge", "another worker"] as const;
-/** One of the arrangements. */
-export type Arrangement = (typeof arrangements)[number];
+type Arrangement = (typeof arrangements)[number];
 
 /** Payments a second of a turn, and the CPU time of one in all processes, in milliseconds. */
-export type ProcessesTurn = { readonly paymentsPerSecond: number; readonly cpuMs: number };
+type ProcessesTurn = { readonly paymentsPerSecond: number; readonly cpuMs: number };
 /** A turn of each arrangement. */
 export type ProcessesRound = Readonly<Record<Arrangement, ProcessesTurn>>;
 
