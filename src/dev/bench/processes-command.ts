@@ -10,11 +10,11 @@ export function processesCommand(): Command {
     .description(
       "Measures payments with one process of each role, with another edge, and with another worker on the same " +
         "machine, by turns: a machine that is fully used gains nothing, so the ratio is the cost of a process more. " +
-        "Takes about seven minutes.",
+        "Takes about nine minutes.",
     )
     .option("--rounds <count>", "rounds of each", positive, 7)
     .option("--seconds <seconds>", "how long customers pay concurrently in a round", positive, 8)
-    .option("--warm-up <seconds>", "how long they pay before the first round", positive, 15)
+    .option("--warm-up <seconds>", "how long they pay before each turn", positive, 15)
     .option("--customers <count>", "the number of concurrent customers", positive, 32)
     .option("--json <file>", "also write every round to a file")
     .addHelpText("after", "\nExample:\n  npm run bench -- processes --rounds 5")
