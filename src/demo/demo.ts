@@ -67,7 +67,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   };
   try {
     const { file, run } = await startParts(options, progress, undo);
-    progress.summary(file, join(options.state, "demo.json"));
+    progress.summary(file, join(options.state, "demo.json"), options.isTemporary);
     return { file, restart: run, close };
   } catch (error) {
     await close();

@@ -44,8 +44,8 @@ export class Progress {
     say(`${process.stdout.isTTY ? "\r" : ""}  ${what} … ${counts.join(", ")}\n`);
   }
 
-  /** Prints the addresses, and test cards to try. */
-  summary(file: DemoFile, path: string): void {
+  /** Prints the addresses, test cards to try, and what a stop does with the data. */
+  summary(file: DemoFile, path: string, isTemporary = false): void {
     if (this.#quiet) return;
     const shown = file.testCards.filter((card) => card.group !== groupTitles.nasty);
     const width = Math.max(...shown.map((card) => card.name.length));
@@ -69,6 +69,6 @@ ${cards.join("\n")}
   Secret key  ${file.merchants[0]?.test.secretKey}
   All keys    ${path}
 
-Ctrl-C stops everything; the data is kept.`);
+Ctrl-C stops everything; the data is ${isTemporary ? "removed" : "kept"}.`);
   }
 }
