@@ -6,6 +6,7 @@ import type { Database, Statement, Tx } from "../platform/database.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
 import { type PaymentSession, PaymentSessionEntity } from "./entities.ts";
 import type { Plan } from "./next-step.ts";
+import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
 /** The right to change a session until another process takes it over with a higher epoch. */
 export type Lease = { readonly sessionId: string; readonly epoch: number };
@@ -160,16 +161,24 @@ const park: Statement = {
   partitionKey: 1,
   text: `
     UPDATE payment_session
-    SET lease_until = least($3, (SELECT min(next_retry_at) FROM attempt WHERE session_id = $1 AND completed_at IS NULL))
+    SET lease_until = least($3, (
+      SELECT min(next_retry_at) FROM attempt WHERE session_id = $1 AND completed_at IS NULL AND id <> ALL ($4)))
     WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'`,
 };
 
 /**
- * Lets the lease of a locked session lapse at the given time, or as soon as an attempt is due. Recovery then resumes
- * the session. The lock ensures that a gateway notification which makes the session due meanwhile is not overwritten.
+ * Lets the lease of a locked session lapse at the given time, or as soon as an attempt becomes due. Recovery then
+ * resumes the session. The lock ensures that a gateway notification which makes the session due meanwhile is not
+ * overwritten. An attempt that was due when the session was read does not end the wait: its turn comes after it.
  */
-export async function parkSession(tx: Tx, lease: Lease, until: Date): Promise<void> {
-  await tx.query(park, [lease.sessionId, lease.epoch, until]);
+export async function parkSession(
+  tx: Tx,
+  lease: Lease,
+  { attempts, readAt }: SessionWithAttempts,
+  until: Date,
+): Promise<void> {
+  const due = attempts.filter(({ nextRetryAt }) => nextRetryAt && nextRetryAt <= readAt).map(({ id }) => id);
+  await tx.query(park, [lease.sessionId, lease.epoch, until, due]);
 }
 
 // A subselect bounds the index; with the volatile function itself, every session in processing would be read.

@@ -18,7 +18,7 @@ import type { Core } from "./core.ts";
 import type { PaymentSession } from "./entities.ts";
 import { itemsOf, recover, withAnswers } from "./recovery.fixture.ts";
 import * as restore from "./restore.fixture.ts";
-import { submitPayment } from "./submit-payment.ts";
+import { recoverSessionsOnce, submitPayment } from "./submit-payment.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
@@ -201,6 +201,25 @@ describe("a session that was being paid at the moment of the backup", () => {
     expect(await statusesAt(reference)).toEqual(["voided"]);
     expect(await fixture.capturedAtGateways(session)).toBe(1);
     expect(await itemsOf(fixture, session)).toEqual([]);
+  });
+
+  it("waits until its check is due, not until the retry that comes after it", async () => {
+    const session = await fixture.newSession();
+    const noAnswer = { type: "unknown", kind: "TIMEOUT", reason: "lost" } as const;
+    const core = withAnswers(fixture.core, { capture: async () => noAnswer });
+    fixture.useCard(cards.approved);
+    await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+    await Promise.all(core.inFlight);
+    await declare();
+    await fixture.setClockAhead(1);
+    await recoverSessionsOnce(fixture.core);
+    await Promise.all(fixture.core.inFlight);
+    const waiting = await fixture.loadSession(session);
+    const now = waiting.readAt.getTime();
+    expect(waiting.attempts[0]!.nextRetryAt!.getTime()).toBeLessThan(now);
+    expect(waiting.session.unrecordedCheckAt!.getTime()).toBeGreaterThan(now);
+    expect(waiting.session.leaseUntil).toEqual(waiting.session.unrecordedCheckAt);
+    expect(await turns(session)).toMatchObject({ status: "SUCCEEDED" });
   });
 
   it("captures no winner while another gateway has captured too: a person has to decide", async () => {

@@ -251,10 +251,11 @@ describe("recoverSessionsOnce()", () => {
     const session = await fixture.newSession();
     await fixture.submit(session, cards.allDown);
     await Promise.all(fixture.core.inFlight);
-    const { leaseEpoch: epoch } = (await fixture.loadSession(session)).session;
+    const loaded = await fixture.loadSession(session);
+    const { leaseEpoch: epoch } = loaded.session;
     await wakeSession(fixture.core.database, session.id);
     const until = new Date(Date.now() + 300_000);
-    await fixture.core.database.transaction((tx) => parkSession(tx, { sessionId: session.id, epoch }, until));
+    await fixture.core.database.transaction((tx) => parkSession(tx, { sessionId: session.id, epoch }, loaded, until));
     await recoverSessionsOnce(fixture.core);
     await Promise.all(fixture.core.inFlight);
     expect((await fixture.loadSession(session)).session.leaseEpoch).toBe(epoch + 1);

@@ -256,7 +256,7 @@ async function processSession(
         });
         break;
       case "wait":
-        await inTransaction(work, (tx) => parkSession(tx, lease, step.until));
+        await inTransaction(work, (tx) => parkSession(tx, lease, loaded, step.until));
         return undefined;
       case "close":
         await inTransaction(work, (tx, session) => closeSession(tx, session.id));
