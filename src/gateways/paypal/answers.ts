@@ -137,7 +137,8 @@ const overBefore = new Set([
   "PREVIOUSLY_VOIDED",
 ]);
 
-function isDone({ status }: GatewayReply & { type: "answer" }): boolean {
+/** Reports whether PayPal has done what was asked, now or before. */
+export function isDone({ status }: GatewayReply & { type: "answer" }): boolean {
   return status === 200 || status === 201;
 }
 

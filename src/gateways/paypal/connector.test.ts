@@ -202,6 +202,16 @@ describe("PayPalConnector", () => {
     expect(await harness.connector.void(harness.call("v2"), ofOther)).toEqual({ type: "done" });
   });
 
+  it.each(["4000000000004160", "4000000000004061"])(
+    "voids the hold of an order whose name was lost, over another amount or currency (%s)",
+    async (number) => {
+      const payment = harness.newPayment();
+      await pay(number, payment);
+      expect(await harness.connector.void(harness.call("v1"), withoutName(payment))).toEqual({ type: "done" });
+      expect(await harness.sandbox.authorizations(payment.attemptReference)).toMatchObject([{ status: "voided" }]);
+    },
+  );
+
   it("treats a capture made under another key as done, and definitively refuses a voided or withdrawn hold", async () => {
     const hold = await holdPayment(harness, harness.newPayment());
     await harness.connector.capture(harness.call("first_cap"), hold);

@@ -22,7 +22,15 @@ import type {
   VoidAnswer,
 } from "../connector.ts";
 import { unansweredChange, untrusted } from "../unanswered.ts";
-import { captureByRecord, readAuthorized, readCapture, readNewOrder, readVoid, voidByRecord } from "./answers.ts";
+import {
+  captureByRecord,
+  isDone,
+  readAuthorized,
+  readCapture,
+  readNewOrder,
+  readVoid,
+  voidByRecord,
+} from "./answers.ts";
 import { authorizationPath, orderPath, PayPalApi, type PayPalParts } from "./api.ts";
 import { toMoney, whyNotPayable } from "./currencies.ts";
 import { mayBeForgotten } from "./key-life.ts";
@@ -139,9 +147,10 @@ export class PayPalConnector implements Connector {
   async #voidUnnamed(left: () => ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
     if (mayBeForgotten(attempt)) return unnameable;
     const reply = await this.#create(left(), attempt);
-    const order = readNewOrder(reply, attempt);
-    if (order.type === "ready") return this.#voidOrder(left, attempt, order.id);
-    return reply.type === "answer" ? refusedOrUnknown(reply) : unansweredChange(reply);
+    if (reply.type !== "answer") return unansweredChange(reply);
+    // Once the order is authorized, its amount may be the one held.
+    const order = isDone(reply) ? readOrder(readJsonObject(reply), attempt) : undefined;
+    return order === undefined ? refusedOrUnknown(reply) : this.#voidOrder(left, attempt, order.id);
   }
 
   /** Voids everything that the order has authorized. */
