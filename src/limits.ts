@@ -136,6 +136,10 @@ export const timingBounds = {
   attemptTimeoutMs: { min: second, default: 10 * second, max: 14 * second },
   submissionBudgetMs: { min: 5 * second, default: 45 * second, max: 5 * minute },
 } as const;
+/** Time that a customer has to act, over all challenges of a session: the longest that banks give. */
+export const customerTimeMs = 10 * minute;
+/** Interval at which a gateway is asked about an open action: a customer's return makes it due at once. */
+export const actionLookMs = 30 * second;
 /**
  * Margin before the end of the budget in which no attempt is opened: its transaction would be refused, and an answer
  * would be lost with it.

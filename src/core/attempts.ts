@@ -15,12 +15,13 @@ import type { NextStatus } from "./transitions.ts";
 
 /**
  * Returns the id of a session's attempt at a connection: its name in our tables, and its reference and key at the
- * gateway. The same two always have the same UUIDv7, and a session has at most one attempt at a connection, so the
- * attempt can still be looked up by its id when its row is lost. The timestamp is the session's, so that a session's
- * attempts are stored together.
+ * gateway. The same values always have the same UUIDv7, and a session has at most one attempt of each round at a
+ * connection, so the attempt can still be looked up by its id when its row is lost. The timestamp is the session's, so
+ * that a session's attempts are stored together.
  */
-export function attemptIdOf({ sessionId, connectionId }: { sessionId: string; connectionId: string }): string {
-  const hash = sha256(`${sessionId} at ${connectionId}`).toString("hex");
+export function attemptIdOf(named: { sessionId: string; connectionId: string; round?: number }): string {
+  const { sessionId, connectionId, round = 0 } = named;
+  const hash = sha256(`${sessionId} at ${connectionId}${round === 0 ? "" : ` round ${round}`}`).toString("hex");
   // RFC 9562, 5.7: 48 bits of time, version 7, 12 bits, variant 10, 62 bits.
   const variant = ((Number.parseInt(hash.slice(3, 4), 16) & 3) | 8).toString(16);
   const groups = [`7${hash.slice(0, 3)}`, `${variant}${hash.slice(4, 7)}`, hash.slice(7, 19)];
@@ -32,9 +33,9 @@ const insertAttempt: Statement = {
   partitionKey: 1,
   text: `
     INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because,
-                         amount_minor, currency, started_at, latest_execution_at)
+                         amount_minor, currency, started_at, latest_execution_at, round)
     SELECT $1, $2, (SELECT count(*) + 1 FROM attempt WHERE session_id = $1), $3, $4, $5, $6, $7, $8, $9, now,
-           now + $10 * interval '1 ms'
+           now + $10 * interval '1 ms', $11
     FROM app.clock() AS now`,
 };
 
@@ -51,6 +52,8 @@ export function openAttempt(
     session: Pick<PaymentSession, "id" | "amountMinor" | "currency">;
     to: PlannedConnection;
     because: string;
+    /** 1: the one repeat at the same connection, with authentication. */
+    round?: number;
     refusesVoidedReference: boolean;
     executionLimitMs: number;
     attemptTimeoutMs: number;
@@ -69,6 +72,7 @@ export function openAttempt(
     session.amountMinor, // rule:amount-pinned
     session.currency,
     latestExecutionMs,
+    attempt.round ?? 0,
   ]);
 }
 
@@ -95,7 +99,7 @@ type Stamps = readonly ("captureOrderedAt" | "lookedUpAt" | "answeredAt" | "comp
  * Moves an attempt from exactly this status. Otherwise `underLease` returns the transaction as lost: the rows are
  * not what the caller read. The guards of the schema refuse illegal transitions (transitions.ts).
  */
-function move<From extends AttemptStatus>(
+export function move<From extends AttemptStatus>(
   tx: Tx,
   attempt: Pick<Attempt, "sessionId" | "id">,
   from: From,
@@ -219,6 +223,35 @@ export function recordUnknown(
     stamp: ["answeredAt"],
   });
 }
+
+/**
+ * Records that the customer was refused, gave up or did not finish. Where no hold can appear without a further request,
+ * nothing is held; elsewhere the attempt is voided with the session's end.
+ */
+export function recordRefused(
+  tx: Tx,
+  attempt: Attempt,
+  latestExecutionAt: Date | undefined,
+  gatewayCode?: string,
+): void {
+  const set = { stop: "authentication_failed", ...nextColumns(refused), retries: 0, nextRetryAt: null } as const;
+  if (latestExecutionAt !== undefined) {
+    move(tx, attempt, "AWAITING_CUSTOMER", { set: { ...set, status: "UNKNOWN", latestExecutionAt } });
+    return;
+  }
+  move(tx, attempt, "AWAITING_CUSTOMER", {
+    set: {
+      ...set,
+      status: "DECLINED",
+      failureKind: "SOFT_DECLINE",
+      declineCode: "authentication_failed",
+      gatewayCode: gatewayCode ?? null,
+    },
+    stamp: ["completedAt"],
+  });
+}
+
+const refused = { action: "stop", because: "The customer did not authenticate, and nothing else is tried." } as const;
 
 /** Records that the look-up at the end of the plan returned nothing that could be adopted. */
 export function recordLookedUp(tx: Tx, attempt: Attempt): void {

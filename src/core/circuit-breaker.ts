@@ -18,6 +18,7 @@ export function classifyHealth(outcome: GatewayOutcome, { failsOnRequest }: Pick
   switch (outcome.type) {
     case "held":
     case "declined":
+    case "actionNeeded":
       return "answered";
     case "unknown":
       return outcome.lostAtVault || outcome.isAnswered || failsOnRequest ? "nothing" : "failed";

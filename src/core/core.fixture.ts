@@ -27,6 +27,7 @@ import { startSandbox } from "../sandbox/main.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { type Core, defaultTiming } from "./core.ts";
 import { createSession, type SessionOwner } from "./create-session.ts";
+import { returnTokenOf } from "./customer-actions.ts";
 import type { FailoverSwitch, PaymentSession } from "./entities.ts";
 import { recordRoutingRule } from "./routing-rules.ts";
 import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
@@ -190,6 +191,8 @@ export function coreOn(database: Database, connectors: readonly Connector[]): Co
     },
     connectorOf,
     bind: createBinder({ database, ring: sealing, connectorOf }),
+    returnUrlOf: (attemptId) =>
+      `https://pay.example/authentication/test/return/${returnTokenOf({ sealing }, attemptId)}`,
     circuitBreaker: new CircuitBreaker(),
     creations: new Map(),
     outbox: { runtime: systemRuntime, environmentName: "test", hintRelay: () => {} },

@@ -62,6 +62,8 @@ export type Core = {
   readonly pageTokenKey: PageTokenKeys;
   /** The vault of either mode; the core makes no difference. Cards reach it through the connectors. */
   readonly vault: Omit<CardVault, "forward" | "close">;
+  /** Returns the address to which a bank returns the customer of an attempt. */
+  readonly returnUrlOf: (attemptId: string) => string;
   /** Returns the connector of a gateway, or undefined when this environment has none. */
   readonly connectorOf: (gateway: string) => Connector | undefined;
   /** Returns the connector and credentials of an attempt, or undefined when this environment lacks either. */

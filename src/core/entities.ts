@@ -3,7 +3,13 @@
  * and guards.
  */
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { attemptTransitions, type phaseTransitions, type StateOf, sessionTransitions } from "./transitions.ts";
+import {
+  attemptTransitions,
+  type authenticationTransitions,
+  type phaseTransitions,
+  type StateOf,
+  sessionTransitions,
+} from "./transitions.ts";
 
 /** Every public state of a session. */
 export const sessionStatuses = Object.keys(sessionTransitions) as readonly SessionStatus[];
@@ -27,7 +33,13 @@ export type FailureKind = (typeof failureKinds)[number];
 export type Decision = "GIVEN_UP" | "CAPTURED";
 
 /** The reason why no further gateway may be tried, whatever the rule says. */
-export type Stop = "fraud" | "scheme_rule" | "same_card_fails" | "authentication_required" | "unclassified";
+export type Stop =
+  | "fraud"
+  | "scheme_rule"
+  | "same_card_fails"
+  | "authentication_required"
+  | "authentication_failed"
+  | "unclassified";
 
 /** The failure kinds on which a merchant can let a payment fail over. HARD_DECLINE includes soft declines. */
 export type FailoverSwitch = "HARD_DECLINE" | "TIMEOUT" | "GATEWAY_ERROR";
@@ -82,6 +94,8 @@ export const PaymentSessionEntity = defineEntity({
     createRequestId: p.uuid().nullable(),
     submitRequestId: p.uuid().nullable(),
     unrecordedCheckAt: p.datetime().nullable(),
+    awaitingSince: p.datetime().nullable(),
+    authentications: p.smallint(),
   },
 });
 
@@ -106,7 +120,7 @@ export const AttemptEntity = defineEntity({
     declineCode: p.text().nullable(),
     gatewayCode: p.text().nullable(),
     gatewayReference: p.text().nullable(),
-    nextAction: p.text().$type<"failover" | "stop">().nullable(),
+    nextAction: p.text().$type<"failover" | "authenticate" | "stop">().nullable(),
     nextBecause: p.text().nullable(),
     captureOrderedAt: p.datetime().nullable(),
     captureRefusalCode: p.text().nullable(),
@@ -124,6 +138,43 @@ export const AttemptEntity = defineEntity({
     completedAt: p.datetime().nullable(),
     holds: p.boolean().persist(false),
     captured: p.boolean().persist(false),
+    round: p.smallint(),
+  },
+});
+
+/** State of one authentication. */
+export type AuthenticationStatus = StateOf<typeof authenticationTransitions>;
+
+/** The party that bears a fraudulent payment, as the gateway says. */
+export type Liability = "ISSUER" | "MERCHANT" | "UNKNOWN";
+
+/** The columns of `authentication` that the flow reads. The sealed ones are loaded where they are needed. */
+export const AuthenticationEntity = defineEntity({
+  name: "Authentication",
+  tableName: "authentication",
+  properties: {
+    sessionId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    sequence: p.smallint(),
+    attemptId: p.uuid(),
+    connectionId: p.uuid(),
+    because: p.text(),
+    status: p.text().$type<AuthenticationStatus>(),
+    holdsOnlyWhenAsked: p.boolean(),
+    actionLifeMs: p.integer(),
+    deadlineAt: p.datetime(),
+    shownCount: p.smallint(),
+    shownAt: p.datetime().nullable(),
+    cancelAskedAt: p.datetime().nullable(),
+    answeredAt: p.datetime().nullable(),
+    completionsSent: p.smallint(),
+    version: p.text().nullable(),
+    transStatus: p.text().nullable(),
+    eci: p.text().nullable(),
+    dsTransactionId: p.text().nullable(),
+    liability: p.text().$type<Liability>().nullable(),
+    startedAt: p.datetime(),
+    completedAt: p.datetime().nullable(),
   },
 });
 
@@ -146,5 +197,7 @@ export const RoutingRuleEntity = defineEntity({
 export type PaymentSession = InferEntity<typeof PaymentSessionEntity>;
 /** One attempt of a payment at one gateway. */
 export type Attempt = InferEntity<typeof AttemptEntity>;
+/** One run of 3-D Secure inside an attempt, at the gateway that asked for it. */
+export type Authentication = InferEntity<typeof AuthenticationEntity>;
 /** One version of a merchant's rule: the order of its gateways, and the failures after which the next one is tried. */
 export type RoutingRule = InferEntity<typeof RoutingRuleEntity>;

@@ -16,6 +16,7 @@ import type {
 import { repeatFirstMs, repeatLongestMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
+import { mayRepeat, openAuthenticationOf } from "./after-authentication.ts";
 import {
   attemptIdOf,
   isReferenceTaken,
@@ -31,6 +32,7 @@ import {
   recordUnknown,
   recordVoided,
 } from "./attempts.ts";
+import { endAuthentication, loadShopper, openAuthentication, wishFor } from "./authentications.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
 import * as gateway from "./gateway-calls.ts";
@@ -38,7 +40,7 @@ import { actOnReports, queryCaptureReports, readCaptureReports } from "./late-ca
 import { type Lease, lockAndRenew, lockOnly, nameWinner, renewLease, wakeSession } from "./lease.ts";
 import { decideAfterFailure, type FailoverDecision, type Failure, type NoCard } from "./next-step.ts";
 import { loadFailoverRule } from "./routing-rules.ts";
-import { querySessionWithAttempts, type SessionWithAttempts, sessionOfRow } from "./session-with-attempts.ts";
+import { querySessionWithAttempts, type SessionWithAttempts, wholeSession } from "./session-with-attempts.ts";
 import { emitEvent, settleSession } from "./settle.ts";
 import { countUnclassified } from "./unclassified-codes.ts";
 import { openWorkItem } from "./work-items.ts";
@@ -48,7 +50,11 @@ import { openWorkItem } from "./work-items.ts";
  */
 export type Reloaded = { readonly loaded: SessionWithAttempts; readonly openedAttemptId?: string | undefined };
 
-type Changed = { readonly loaded?: SessionWithAttempts | undefined; readonly openedAttemptId?: string | undefined };
+/** The result of a change, as `commitAndReload` takes it. */
+export type Changed = {
+  readonly loaded?: SessionWithAttempts | undefined;
+  readonly openedAttemptId?: string | undefined;
+};
 
 /** A claimed session that one process works on. */
 export type Work = {
@@ -76,7 +82,7 @@ export async function commitAndReload(
   if (loaded !== undefined) return { loaded, openedAttemptId };
   const [row] = (await reading?.rows) ?? [];
   if (row === undefined) throw new Error("the session no longer exists");
-  return { loaded: sessionOfRow(row), openedAttemptId };
+  return { loaded: await wholeSession(core.database, row), openedAttemptId };
 }
 
 /**
@@ -85,22 +91,41 @@ export async function commitAndReload(
  */
 export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded> {
   const { core, lease, loaded, shopper } = work;
-  const { outcome, card } = await gateway.authorize(core, { session: loaded.session, shopper }, attempt);
+  const authentication = await wishFor(core, loaded, attempt, shopper);
+  const given = { session: loaded.session, shopper, authentication };
+  const { outcome, card } = await gateway.authorize(core, given, attempt);
   return commitAndReload(core, lease, async (tx) => {
     if (outcome.type === "held") {
       const { gatewayReference } = outcome;
       recordHeldAndOrdered(tx, lease, { attempt, gatewayReference, card, attempts: loaded.attempts });
       return {};
     }
-    const next = await lockAndDecide(tx, work, attempt, failureOf(outcome), card);
-    await recordFailure(tx, attempt, outcome, next);
-    if (next.action !== "failover") return {};
-    tx.afterCommit(() => core.observer?.failedOver(attempt.gateway));
-    return { openedAttemptId: openNext(tx, core, loaded.session, next) };
+    if (outcome.type === "actionNeeded") {
+      const { now } = await lockAndRenew(tx, lease, card);
+      openAuthentication(tx, core, { attempt, needed: outcome, shopper, now });
+      return {};
+    }
+    return recordAndContinue(tx, work, attempt, outcome, card);
   });
 }
 
-type Failed = Exclude<GatewayOutcome, { type: "held" }>;
+/** Records a failed authorization, and opens the attempt that follows it, if any. */
+export async function recordAndContinue(
+  tx: Tx,
+  work: Work,
+  attempt: Attempt,
+  outcome: Failed,
+  card?: CardSummary,
+): Promise<Changed> {
+  const { core, loaded } = work;
+  const next = await lockAndDecide(tx, work, attempt, failureOf(outcome), card);
+  await recordFailure(tx, attempt, outcome, next);
+  if (next.action === "stop") return {};
+  if (next.action === "failover") tx.afterCommit(() => core.observer?.failedOver(attempt.gateway));
+  return { openedAttemptId: openNext(tx, core, loaded.session, next) };
+}
+
+type Failed = Exclude<GatewayOutcome, { type: "held" | "actionNeeded" }>;
 
 function failureOf(outcome: Failed): Omit<Failure, "gateway"> {
   switch (outcome.type) {
@@ -140,19 +165,29 @@ async function recordFailure(tx: Tx, attempt: Attempt, outcome: Failed, next: Fa
 }
 
 /** Locks the session and decides, from its current state, what follows a failure of this attempt. */
-async function lockAndDecide(
+export async function lockAndDecide(
   tx: Tx,
-  { lease, loaded: { session: seen, attempts } }: Work,
+  work: Work,
   attempt: Attempt,
   failure: Omit<Failure, "gateway">,
   card?: CardSummary,
 ): Promise<FailoverDecision> {
-  const { merchantId, ruleVersion } = seen;
+  const { lease, loaded } = work;
+  const { merchantId, ruleVersion } = loaded.session;
   const [{ session, now }, rule] = await Promise.all([
     lockAndRenew(tx, lease, card),
     loadFailoverRule(tx, { merchantId, version: ruleVersion ?? 0 }),
   ]);
-  return decideAfterFailure({ session, attempts, readAt: now }, { gateway: attempt.gateway, ...failure }, rule);
+  const repeat = failure.stop === "authentication_required" && (await canRepeat(work, attempt)) ? attempt : undefined;
+  const described = { gateway: attempt.gateway, ...failure, repeat };
+  return decideAfterFailure({ ...loaded, session, readAt: now }, described, rule);
+}
+
+/** Reports whether the gateway that asked for authentication can run it, and the page can show it. */
+async function canRepeat({ core, loaded, shopper }: Work, attempt: Attempt): Promise<boolean> {
+  const runs = core.connectorOf(attempt.gateway)?.authentication !== undefined;
+  if (!runs || !mayRepeat(loaded, attempt)) return false;
+  return (shopper?.browser ? shopper : await loadShopper(core, loaded.session))?.browser !== undefined;
 }
 
 /** Opens an attempt at the next connection. Returns its id. */
@@ -160,19 +195,23 @@ export function openNext(
   tx: Tx,
   core: Core,
   session: Pick<PaymentSession, "id" | "amountMinor" | "currency">,
-  next: { to: PlannedConnection; because: string },
+  next: { to: PlannedConnection; because: string; round?: 0 | 1 },
 ): string {
-  // If the connector was removed after planning, nothing is sent and the attempt is recorded as FAILED.
-  const connector = core.connectorOf(next.to.gateway);
-  const { refusesVoidedReference, executionLimitMs } = connector ?? {
-    refusesVoidedReference: false,
-    executionLimitMs: 0,
-  };
-  const id = attemptIdOf({ sessionId: session.id, connectionId: next.to.connectionId });
-  const { attemptTimeoutMs } = core.timing;
-  const lateMs = executionLimitMs + core.vault.forwarding.lateMs;
-  openAttempt(tx, { id, session, ...next, refusesVoidedReference, executionLimitMs: lateMs, attemptTimeoutMs });
+  const { round = 0 } = next;
+  const id = attemptIdOf({ sessionId: session.id, connectionId: next.to.connectionId, round });
+  openAttempt(tx, { id, session, ...next, round, ...limitsAt(core, next.to) });
   return id;
+}
+
+/**
+ * Returns the limits on how long a gateway may execute a request that it was sent. If the connector was removed after
+ * planning, nothing is sent.
+ */
+export function limitsAt(core: Core, { gateway: name }: Pick<Attempt, "gateway">) {
+  const { attemptTimeoutMs } = core.timing;
+  const { refusesVoidedReference = false, executionLimitMs = 0 } = core.connectorOf(name) ?? {};
+  const lateMs = executionLimitMs + core.vault.forwarding.lateMs;
+  return { refusesVoidedReference, executionLimitMs: lateMs, attemptTimeoutMs };
 }
 
 /** Records an attempt as UNKNOWN because its process disappeared during the call and the answer is lost. */
@@ -180,6 +219,8 @@ export async function markUnknown(work: Work, attempt: Attempt): Promise<void> {
   await work.core.database.transaction(async (tx) => {
     const next = await lockAndDecide(tx, work, attempt, { kind: "TIMEOUT" });
     recordUnknown(tx, attempt, "TIMEOUT", { next });
+    const completing = openAuthenticationOf(work.loaded, attempt);
+    if (completing) endAuthentication(tx, completing, "UNAVAILABLE");
   });
 }
 
@@ -200,7 +241,7 @@ export async function adoptIfHeld({ core, lease }: Work, attempt: Attempt): Prom
 }
 
 /** Opens a work item for money that a gateway captured without an order; a person has to handle it. */
-async function reportNeverOrdered(tx: Tx, core: Core, { sessionId, id, gateway: name }: Attempt): Promise<void> {
+export async function reportNeverOrdered(tx: Tx, core: Core, { sessionId, id, gateway: name }: Attempt): Promise<void> {
   const detail = `${name} has captured an attempt whose capture was never ordered.`;
   await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId: id, detail });
 }

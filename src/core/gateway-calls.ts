@@ -2,7 +2,9 @@
  * The flow's calls to gateways. Each is bound to its attempt's connection, credentials, deadline and idempotency key,
  * and runs inside a span that records the gateway and its answer.
  */
+import type { AuthenticationWish, Completion } from "../gateways/authentication.ts";
 import type {
+  ActionAnswer,
   AttemptAtGateway,
   AuthorizeAnswer,
   CaptureAnswer,
@@ -35,9 +37,10 @@ export type AttemptToLookUp = Attempt & Pick<AttemptAtGateway, "isUnrecorded">;
  */
 export async function authorize(
   core: Core,
-  { session, shopper }: { session: PaymentSession; shopper: Shopper | undefined },
+  given: { session: PaymentSession; shopper: Shopper | undefined; authentication: AuthenticationWish | undefined },
   attempt: Attempt,
 ): Promise<AuthorizeAnswer> {
+  const { session, shopper, authentication } = given;
   const binding = await bind(core, attempt);
   if (binding === undefined)
     return { outcome: { type: "notProcessed", cause: "credentials_refused", reason: unbound } };
@@ -53,10 +56,13 @@ export async function authorize(
       vaultToken: new Secret(session.vaultToken ?? ""),
       orderRef: session.orderRef,
       customerEmail: session.customerEmail ?? undefined,
-      ...shopper,
+      shopperIp: shopper?.shopperIp,
+      shopperUserAgent: shopper?.shopperUserAgent,
+      authentication,
     },
   );
-  const answer = { ...answered, outcome: withUsableReference(answered.outcome) };
+  const outcome = withUsableReference(answered.outcome);
+  const answer = { ...answered, outcome: outcome.type === "actionNeeded" && !authentication ? unasked : outcome };
   const health = classifyHealth(answer.outcome, connector);
   core.circuitBreaker.record(attempt.connectionId, health, core.runtime.now(), attempt.gateway);
   return answer;
@@ -80,6 +86,44 @@ function withUsableReference(outcome: GatewayOutcome): GatewayOutcome {
 }
 
 const unusable = "the gateway's reference is too long to be one";
+
+// It is never shown. The hold that it may lead to is voided by our own reference.
+const unasked: Unknown = { type: "unknown", kind: "GATEWAY_ERROR", reason: "an action that was not permitted" };
+
+/**
+ * Completes a payment whose customer has answered. A repeat has the same key. A second action is not shown: the answer
+ * then leaves open what is held.
+ */
+export async function complete(core: Core, attempt: Attempt, completion: Completion): Promise<AuthorizeAnswer> {
+  const binding = await bind(core, attempt);
+  if (binding?.authentication === undefined) return { outcome: unanswered };
+  const { authentication, credentials } = binding;
+  const call = {
+    credentials,
+    timeoutMs: core.timing.attemptTimeoutMs,
+    idempotencyKey: `${encodeId("att", attempt.id)}_2`,
+  };
+  const answered = await authentication.complete(call, atGateway(attempt), completion);
+  const outcome = withUsableReference(answered.outcome);
+  return { ...answered, outcome: outcome.type === "actionNeeded" ? unasked : outcome };
+}
+
+/**
+ * Asks the gateway whether its customer has answered. Where it cannot be asked, a return that leads on is the answer, or
+ * what its notifications report.
+ */
+export async function askAction(core: Core, attempt: Attempt, completion: Completion): Promise<ActionAnswer> {
+  const binding = await bind(core, attempt);
+  if (binding?.authentication === undefined) return { type: "waiting" };
+  const { authentication, connector, credentials } = binding;
+  if (authentication.askAction !== undefined) {
+    return authentication.askAction({ credentials, timeoutMs: followUpTimeoutMs }, atGateway(attempt), completion);
+  }
+  const known = await lookUpWithoutRead(core, connector, attempt);
+  const isMoney = known?.type === "held" || known?.type === "captured";
+  if (known !== undefined && (isMoney || !completion.returned)) return known;
+  return { type: completion.returned ? "answered" : "waiting" };
+}
 
 /**
  * Captures at the gateway. The connector always gets the same key, so a repeat charges nothing twice; it may send
@@ -226,7 +270,13 @@ const unanswered: Unknown = { type: "unknown", kind: "GATEWAY_ERROR", reason: un
 
 async function bind(core: Core, attempt: Attempt) {
   const bound = await core.bind(attempt.connectionId, attempt.gateway, attempt.credentialVersion);
-  return bound && { credentials: bound.credentials, connector: traceGateway(core.tracing, bound.connector, attempt) };
+  return (
+    bound && {
+      credentials: bound.credentials,
+      connector: traceGateway(core.tracing, bound.connector, attempt),
+      authentication: traceAuthentication(core.tracing, bound.connector.authentication, attempt),
+    }
+  );
 }
 
 function atGateway(attempt: AttemptToLookUp) {
@@ -242,14 +292,11 @@ function atGateway(attempt: AttemptToLookUp) {
 /** The part of a connector that the payment flow uses for one attempt. */
 type TracedConnector = Pick<Connector, "canRead" | "failsOnRequest" | "authorize" | "capture" | "void" | "lookUp">;
 
-type Answer = GatewayOutcome | VoidAnswer | LookUpAnswer;
+type Answer = GatewayOutcome | VoidAnswer | LookUpAnswer | ActionAnswer;
+type Traced = Pick<Attempt, "sessionId" | "id" | "gateway">;
 
-/** Wraps a connector's calls in spans. */
-function traceGateway(
-  tracing: Tracing,
-  connector: Connector,
-  attempt: Pick<Attempt, "sessionId" | "id" | "gateway">,
-): TracedConnector {
+/** Returns a way to run calls about an attempt in spans. */
+function tracerOf(tracing: Tracing, attempt: Traced) {
   const options: SpanOptions = {
     of: { session: attempt.sessionId },
     kind: "client",
@@ -259,13 +306,35 @@ function traceGateway(
       gateway: attempt.gateway,
     }),
   };
-  const traced = <Given>(name: SpanName, call: () => Promise<Given>, answerOf: (given: Given) => Answer) =>
+  return <Given>(name: SpanName, call: () => Promise<Given>, answerOf: (given: Given) => Answer) =>
     tracing.span(name, options, async (span) => {
       const given = await call();
       span.set(factsOf(answerOf(given)));
       return given;
     });
-  const whole = <Given>(given: Given) => given;
+}
+
+const whole = <Given>(given: Given) => given;
+
+/** Wraps the calls of a gateway's authentication in spans. */
+function traceAuthentication(tracing: Tracing, authentication: Connector["authentication"], attempt: Traced) {
+  if (authentication === undefined) return undefined;
+  const traced = tracerOf(tracing, attempt);
+  const { askAction } = authentication;
+  const complete: typeof authentication.complete = (...asked) =>
+    traced(
+      "gateway.complete",
+      () => authentication.complete(...asked),
+      ({ outcome }) => outcome,
+    );
+  const ask: typeof askAction = (...asked) =>
+    traced("gateway.ask_action", () => askAction!.apply(authentication, asked), whole);
+  return { complete, askAction: askAction && ask };
+}
+
+/** Wraps a connector's calls in spans. */
+function traceGateway(tracing: Tracing, connector: Connector, attempt: Traced): TracedConnector {
+  const traced = tracerOf(tracing, attempt);
   return {
     canRead: connector.canRead,
     failsOnRequest: connector.failsOnRequest,
@@ -300,6 +369,10 @@ function factsOf(answer: Answer): SpanFacts {
     case "absent":
     case "heldOther":
     case "inconclusive":
+    case "actionNeeded":
+    case "waiting":
+    case "answered":
+    case "failed":
       return { outcome: answer.type };
     default:
       return unreachable(answer);

@@ -200,6 +200,21 @@ export async function takeOverSession(database: Database): Promise<Lease | undef
   return lease;
 }
 
+const takeOverThis: Statement = {
+  name: "take_over_this_session",
+  text: `
+    UPDATE payment_session s
+    SET lease_epoch = lease_epoch + 1, lease_until = app.clock() + $2 * interval '1 ms'
+    WHERE id = $1 AND phase = 'PROCESSING' AND lease_until <= app.clock()
+    RETURNING s.id AS "sessionId", s.lease_epoch AS epoch`,
+};
+
+/** Takes over a session if its lease has lapsed. */
+export async function takeOverOne(database: Database, sessionId: string): Promise<Lease | undefined> {
+  const [lease] = await database.query<Lease>(takeOverThis, [sessionId, leaseMs]);
+  return lease;
+}
+
 const setWinner: Statement = {
   name: "name_winner",
   partitionKey: 1,

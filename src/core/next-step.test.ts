@@ -37,7 +37,8 @@ function work(attempts: readonly Fields[], session: Partial<PaymentSession> = {}
   const fields = { status: "CREATED", phase: "PROCESSING", ruleVersion: 7, plan, submitDeadline: at(10), ...session };
   return {
     session: fields as PaymentSession,
-    attempts: attempts.map((attempt, index) => ({ id: `a${index + 1}`, ...attempt }) as Attempt),
+    attempts: attempts.map((attempt, index) => ({ id: `a${index + 1}`, round: 0, ...attempt }) as Attempt),
+    authentications: [],
     readAt,
   };
 }

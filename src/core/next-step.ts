@@ -3,6 +3,13 @@
  * follows a failed attempt. A process that takes over therefore continues where the last one stopped. PURE.
  */
 import { attemptsMax, breakerCalls, breakerOpenMs, breakerWindowMs, openingMarginMs } from "../limits.ts";
+import {
+  type AuthenticationStep,
+  isRefused,
+  openAuthenticationOf,
+  stepOfLeftBehind,
+  stepOfWait,
+} from "./after-authentication.ts";
 import type {
   Attempt,
   FailoverSwitch,
@@ -16,6 +23,7 @@ import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
 /** One step of the flow. Each is a transaction, or a gateway call between two. */
 export type Step =
+  | AuthenticationStep
   | { readonly type: "authorize"; readonly attempt: Attempt }
   | { readonly type: "markUnknown"; readonly attempt: Attempt }
   | { readonly type: "findUnrecorded" }
@@ -49,8 +57,12 @@ export function nextStep(loaded: SessionWithAttempts, unsentAttemptId?: string):
 
   // rule:one-authorizing
   const authorizing = attempts.find((attempt) => attempt.status === "AUTHORIZING");
-  if (authorizing?.id === moment.unsentAttemptId && authorizing) return { type: "authorize", attempt: authorizing };
+  if (authorizing?.id === moment.unsentAttemptId && authorizing) return stepInHand(loaded, authorizing);
+  const leftBehind = authorizing && stepOfLeftBehind(loaded, authorizing);
+  if (leftBehind) return leftBehind;
   if (authorizing) return { type: "markUnknown", attempt: authorizing }; // rule:one-authorizing
+  const awaiting = attempts.find((attempt) => attempt.status === "AWAITING_CUSTOMER");
+  if (awaiting) return stepOfWait(loaded, awaiting);
 
   const unanswered = attempts.filter((attempt) => attempt.captureOrderedAt && !attempt.completedAt);
   if (unanswered.length > 0 && isOver(session, moment) && !session.pendingEventAt) return { type: "emitPending" };
@@ -69,6 +81,12 @@ export function nextStep(loaded: SessionWithAttempts, unsentAttemptId?: string):
   return stepOfPlan(loaded, moment);
 }
 
+/** Returns the request that this process is about to send: a first one, or one that completes the payment. */
+function stepInHand(loaded: SessionWithAttempts, attempt: Attempt): Step {
+  const authentication = openAuthenticationOf(loaded, attempt);
+  return authentication ? { type: "complete", attempt, authentication } : { type: "authorize", attempt };
+}
+
 // A capture that was in flight when its attempt was given up may still be executed and then reported. The longest pause
 // of a process between reading and sending, plus the gateway's own time, is far below this.
 const givenUpQuietMs = 15 * 60_000;
@@ -85,6 +103,7 @@ function quietUntil({ decision, decisionConfirmedAt, captureOrderedAt }: Attempt
 function stepOfPlan({ session, attempts }: SessionWithAttempts, moment: Moment): Step {
   const inDoubt = findUnrecordedFirst(session, moment);
   if (inDoubt) return inDoubt;
+  if (isRefused(attempts)) return { type: "end", status: "DECLINED", declineCode: "authentication_failed" };
   const last = attempts.at(-1);
   const [to] = planLeft(session, attempts);
   const mayOpen = to !== undefined && mayStillOpen(session, moment);
@@ -111,7 +130,7 @@ function findUnrecordedFirst({ unrecordedCheckAt }: PaymentSession, { now }: Mom
 
 /** Returns the connections of the plan at which no attempt was made. */
 function planLeft(session: PaymentSession, attempts: readonly Attempt[]): readonly PlannedConnection[] {
-  return (session.plan ?? []).slice(attempts.length);
+  return (session.plan ?? []).slice(attempts.filter(({ round }) => round === 0).length);
 }
 
 /** Returns the reason for the attempt at a plan's first gateway. */
@@ -164,6 +183,7 @@ function dueAt(attempt: Attempt): number {
 
 /** The decision after a failed attempt, with the sentence that the attempt trail shows. */
 export type FailoverDecision =
+  | { readonly action: "authenticate"; readonly to: PlannedConnection; readonly because: string; readonly round: 1 }
   | { readonly action: "failover"; readonly to: PlannedConnection; readonly because: string }
   | { readonly action: "stop"; readonly because: string };
 
@@ -178,6 +198,8 @@ export type Failure = {
   readonly noCard?: NoCard | undefined;
   /** True when the gateway held the amount but refused to capture it. */
   readonly captureRefused?: boolean | undefined;
+  /** The connection that can be asked once more, with authentication. */
+  readonly repeat?: PlannedConnection | undefined;
 };
 
 /** The merchant's settings for failover. */
@@ -196,6 +218,7 @@ const stopInWords: Record<Stop, string> = {
   scheme_rule: "the card scheme forbids trying this card again",
   same_card_fails: "the same card fails at every gateway",
   authentication_required: "the customer has to authenticate, which another gateway does not change",
+  authentication_failed: "the customer did not authenticate",
   unclassified: "a decline that is not classified is never retried",
 };
 
@@ -229,6 +252,7 @@ export function decideNext(
 ): FailoverDecision {
   const named = `rule version ${rule.version}`;
   const stop = failure.kind === "FRAUD" ? "fraud" : failure.stop; // rule:stop-ends-plan
+  if (stop === "authentication_required" && failure.repeat && left.withinBudget) return repeatAt(failure.repeat);
   if (stop !== undefined)
     return { action: "stop", because: `${capitalized(stopInWords[stop])}, whatever ${named} says.` };
   if (failure.noCard !== undefined)
@@ -249,6 +273,11 @@ export function decideNext(
     };
   }
   return { action: "failover", to, because: `${capitalized(named)} fails over to ${to.gateway} after ${happened}.` };
+}
+
+function repeatAt({ priority, gateway, connectionId, credentialVersion }: PlannedConnection): FailoverDecision {
+  const because = `${gateway} asks for authentication, so it gets the payment once more with it.`;
+  return { action: "authenticate", to: { priority, gateway, connectionId, credentialVersion }, because, round: 1 };
 }
 
 function capitalized(text: string): string {

@@ -24,6 +24,7 @@ const record = (status: AttemptStatus, more: Partial<OurRecord> = {}): OurRecord
 const ordered = { captureOrderedAt: new Date(0) };
 const stages: Stage[] = [
   ["AUTHORIZING", record("AUTHORIZING")],
+  ["AWAITING_CUSTOMER", record("AWAITING_CUSTOMER")],
   ["UNKNOWN", record("UNKNOWN")],
   ["AUTHORIZED", record("AUTHORIZED")],
   ["AUTHORIZED, capture ordered", record("AUTHORIZED", ordered)],
@@ -39,6 +40,7 @@ const stages: Stage[] = [
 // held, heldOther, captured, voided, declined, absent, inconclusive
 const expected: Record<string, string> = {
   AUTHORIZING: "underway underway mismatch underway underway underway inconclusive",
+  AWAITING_CUSTOMER: "underway underway mismatch underway underway underway inconclusive",
   UNKNOWN: "underway underway mismatch underway underway underway inconclusive",
   AUTHORIZED: "underway underway mismatch underway underway underway inconclusive",
   "AUTHORIZED, capture ordered": "underway underway underway underway underway underway inconclusive",

@@ -54,6 +54,7 @@ const matrix: Record<Stage, Record<Exclude<Conclusive["type"], "heldOther">, Cel
 
 const stages: Record<AttemptStatus, Stage> = {
   AUTHORIZING: "beingAsked",
+  AWAITING_CUSTOMER: "beingAsked",
   AUTHORIZED: "open",
   UNKNOWN: "open",
   VOIDING: "open",

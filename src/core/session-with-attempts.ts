@@ -1,12 +1,20 @@
 /** Reads a session together with its attempts. */
 import { columnsOf } from "../platform/columns.ts";
 import type { Queryable, Sent, Statement, Tx } from "../platform/database.ts";
-import { type Attempt, AttemptEntity, type PaymentSession, PaymentSessionEntity } from "./entities.ts";
+import {
+  type Attempt,
+  AttemptEntity,
+  type Authentication,
+  AuthenticationEntity,
+  type PaymentSession,
+  PaymentSessionEntity,
+} from "./entities.ts";
 
-/** A session and its attempts, oldest first, as of one moment of the database's clock. */
+/** A session, its attempts and its authentications, oldest first, as of one moment of the database's clock. */
 export type SessionWithAttempts = {
   readonly session: PaymentSession;
   readonly attempts: readonly Attempt[];
+  readonly authentications: readonly Authentication[];
   readonly readAt: Date;
 };
 
@@ -32,7 +40,32 @@ export const selectSessionWithAttempts: Statement = {
 export async function loadSession(queryable: Queryable, sessionId: string): Promise<SessionWithAttempts> {
   const [row] = await queryable.query<SessionRow>(selectSessionWithAttempts, [sessionId, null]);
   if (row === undefined) throw new Error("the session no longer exists");
-  return sessionOfRow(row);
+  return wholeSession(queryable, row);
+}
+
+// The plan of a statement that names the table of authentications looks at each of its partitions, so the few sessions
+// that have any are read again.
+const selectAuthentications: Statement = {
+  name: "select_session_with_authentications",
+  text: selectSessionWithAttempts.text.replace(
+    "AS attempts",
+    `AS attempts,
+      coalesce((SELECT json_agg(t ORDER BY t.sequence)
+                FROM (SELECT ${columnsOf(AuthenticationEntity, "c")} FROM authentication c WHERE c.session_id = s.id) t), '[]') AS asked`,
+  ),
+};
+
+/**
+ * Returns a session that was read, with its authentications. One that has any is read again, so that they belong to the
+ * same moment as its attempts.
+ */
+export async function wholeSession(queryable: Queryable, row: SessionRow): Promise<SessionWithAttempts> {
+  if (row.authentications === 0) return sessionOfRow(row);
+  type WholeRow = SessionRow & { asked: Record<string, unknown>[] };
+  const [whole] = await queryable.query<WholeRow>(selectAuthentications, [row.id, null]);
+  if (whole === undefined) throw new Error("the session no longer exists");
+  const { asked, ...read } = whole;
+  return { ...sessionOfRow(read), authentications: asked.map((json) => withDates(json, authenticationMoments)) };
 }
 
 /** Reads a session as the last statement of a transaction, so its row arrives with the commit. */
@@ -41,10 +74,11 @@ export function querySessionWithAttempts(tx: Tx, sessionId: string): Sent<Sessio
 }
 
 /** Converts a row of `selectSessionWithAttempts` to the domain's form. */
-export function sessionOfRow({ attempts, readAt, overdue: _, ...session }: SessionRow): SessionWithAttempts {
-  return { session, attempts: attempts.map(attemptOfJson), readAt };
+function sessionOfRow({ attempts, readAt, overdue: _, ...session }: SessionRow): SessionWithAttempts {
+  return { session, attempts: attempts.map((json) => withDates(json, moments)), authentications: [], readAt };
 }
 
+const authenticationMoments = ["deadlineAt", "shownAt", "cancelAskedAt", "answeredAt", "startedAt", "completedAt"];
 const moments = [
   "captureOrderedAt",
   "lookedUpAt",
@@ -57,10 +91,10 @@ const moments = [
   "completedAt",
 ];
 
-function attemptOfJson(json: Record<string, unknown>): Attempt {
-  const attempt = { ...json };
-  for (const moment of moments) {
-    if (typeof attempt[moment] === "string") attempt[moment] = new Date(attempt[moment]);
+function withDates<Row>(json: Record<string, unknown>, names: readonly string[]): Row {
+  const row = { ...json };
+  for (const name of names) {
+    if (typeof row[name] === "string") row[name] = new Date(row[name]);
   }
-  return attempt as Attempt;
+  return row as Row;
 }

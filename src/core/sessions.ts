@@ -11,7 +11,7 @@ import {
   type SessionRow,
   type SessionWithAttempts,
   selectSessionWithAttempts,
-  sessionOfRow,
+  wholeSession,
 } from "./session-with-attempts.ts";
 
 const sessionColumns = columnsOf(PaymentSessionEntity, "s");
@@ -30,13 +30,13 @@ export async function findSession(
 }
 
 async function inTime(core: Core, row: SessionRow): Promise<SessionWithAttempts> {
-  if (!row.overdue) return sessionOfRow(row);
+  if (!row.overdue) return wholeSession(core.database, row);
   try {
     await expireSession(core, row.id);
   } catch (error) {
     // app.require_timeline (restore-guards.sql) refuses what changes a session, not what reads it.
     if ((error as { code?: unknown }).code !== "57P03") throw error;
-    return sessionOfRow(row);
+    return wholeSession(core.database, row);
   }
   return loadSession(core.database, row.id);
 }

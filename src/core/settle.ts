@@ -11,7 +11,7 @@ const settleStatement: Statement = {
   partitionKey: 1,
   text: `
     UPDATE payment_session s
-    SET status = $2, captured_via = $3, capture_confirmed = $4, failover = $5, decline_code = $6, vault_token = NULL,
+    SET status = $2, captured_via = $3, capture_confirmed = $4, failover = $5, decline_code = $6, vault_token = NULL, browser_sealed = NULL,
         settled_at = app.clock(),
         phase = CASE WHEN EXISTS (SELECT 1 FROM attempt WHERE session_id = $1 AND completed_at IS NULL)
                      THEN 'PROCESSING' ELSE 'DONE' END

@@ -8,6 +8,7 @@ import { DomainError, unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
 import { recordCaptureOrdered, voidUnknown } from "./attempts.ts";
+import { askOutcome, completeAgain, completePayment, giveUp } from "./authentication-steps.ts";
 import type { Core } from "./core.ts";
 import { endDecided } from "./decisions.ts";
 import type { PaymentSession } from "./entities.ts";
@@ -28,6 +29,7 @@ import {
   lockAndRenew,
   parkSession,
   renewLease,
+  takeOverOne,
   takeOverSession,
   type UnderLease,
   underLease,
@@ -52,7 +54,7 @@ export type Submission = {
 };
 
 /**
- * Submits a payment and waits up to 20 s for its end; the payment goes on even when the caller stops waiting. A repeat
+ * Submits a payment and waits up to 20 s for its end, or until the customer has to act; the payment goes on even when the caller stops waiting. A repeat
  * with the same token joins the running payment. Returns the session in its state after the wait. Throws
  * `token_not_found`, `token_expired` or `token_used` for a token that cannot pay the session, which stays open;
  * `already_submitted` when another token is already paying it; `session_expired` and `session_ended` when it is too
@@ -138,7 +140,7 @@ async function waitForEnd(
 ): Promise<PaymentSession> {
   let session = submitted;
   for (let waitedMs = 0; session.status === "CREATED" && waitedMs < submitWaitMs; waitedMs += submitPollMs) {
-    if (signal.aborted) break;
+    if (signal.aborted || session.awaitingSince) break;
     const ownRun = run && core.inFlight.has(run) ? [run] : [];
     const ended = await Promise.race([core.sleep(submitPollMs, signal), ...ownRun]);
     session = ended ?? (await loadSession(core.database, session.id)).session;
@@ -190,6 +192,12 @@ export async function recoverSessionsOnce(core: Core): Promise<number> {
   return taken;
 }
 
+/** Resumes a session at once if it is due, rather than with the next turn of recovery. */
+export async function resumeSession(core: Core, sessionId: string): Promise<void> {
+  const lease = await takeOverOne(core.database, sessionId);
+  if (lease !== undefined) void startProcessing(core, { lease });
+}
+
 function inTransaction(
   { core, lease }: Work,
   change: (tx: Tx, session: PaymentSession) => Promise<void>,
@@ -224,6 +232,18 @@ async function processSession(
         break;
       case "authorize":
         reloaded = await tryGateway(work, step.attempt);
+        break;
+      case "complete":
+        reloaded = await completePayment(work, step);
+        break;
+      case "completeAgain":
+        reloaded = await completeAgain(work, step);
+        break;
+      case "askOutcome":
+        reloaded = await askOutcome(work, step);
+        break;
+      case "giveUp":
+        reloaded = await giveUp(work, step, step.as);
         break;
       case "markUnknown":
         await markUnknown(work, step.attempt);

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { committedSchema } from "../migrations/schema-dump.ts";
-import { attemptTransitions, phaseTransitions, sessionTransitions } from "./transitions.ts";
+import { attemptTransitions, authenticationTransitions, phaseTransitions, sessionTransitions } from "./transitions.ts";
 
 type Transitions = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
@@ -13,17 +13,21 @@ const { objects } = committedSchema("environment");
 const definitionOf = (key: string) => objects.get(key)?.definition ?? `the schema has no ${key}`;
 
 describe("the schema", () => {
-  it("lets an attempt pass by exactly the transitions of the table", () => {
-    const guard = definitionOf("function partitions.guard_attempt()");
+  it.each([
+    ["guard_attempt", attemptTransitions],
+    ["guard_authentication", authenticationTransitions],
+  ])("lets rows pass by exactly the transitions of the table: %s", (name, transitions) => {
+    const guard = definitionOf(`function partitions.${name}()`);
     const list = /\(OLD\.status, NEW\.status\) NOT IN \(([^;]*?)\) THEN/.exec(guard)?.[1] ?? guard;
     const pairs = [...list.matchAll(/\('(\w+)','(\w+)'\)/g)].map(([, from, to]) => `${from} ${to}`);
-    expect(pairs.toSorted()).toEqual(pairsOf(attemptTransitions).toSorted());
+    expect(pairs.toSorted()).toEqual(pairsOf(transitions).toSorted());
   });
 
   it.each([
     ["guard_session", "status", sessionTransitions],
     ["guard_session", "phase", phaseTransitions],
     ["guard_attempt", "status", attemptTransitions],
+    ["guard_authentication", "status", authenticationTransitions],
   ])("knows the states of its table: %s, %s", (guard, column, transitions) => {
     const list = new RegExp(`NEW\\.${column} NOT IN \\(([^)]*)\\)`).exec(
       definitionOf(`function partitions.${guard}()`),
@@ -57,6 +61,7 @@ describe("docs/safety.md", () => {
       draw(sessionTransitions),
       draw(phaseTransitions),
       draw(attemptTransitions, "committed before a byte leaves"),
+      draw(authenticationTransitions, "the gateway needs the customer"),
     ]);
   });
 });

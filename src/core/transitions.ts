@@ -32,6 +32,13 @@ export const attemptTransitions = {
     DECLINED: "",
     FAILED: "provably nothing happened",
     UNKNOWN: "no usable answer",
+    AWAITING_CUSTOMER: "the gateway needs the customer",
+  },
+  AWAITING_CUSTOMER: {
+    AUTHORIZING: "the customer answered; committed before the completing request",
+    AUTHORIZED: "the gateway held by itself",
+    DECLINED: "given up or refused, where a hold needs our request",
+    UNKNOWN: "given up or refused elsewhere, or after a restore",
   },
   AUTHORIZED: { CAPTURED: "", VOIDING: "capture permanently refused, or given up by a person" },
   CAPTURED: {},
@@ -40,6 +47,30 @@ export const attemptTransitions = {
   UNKNOWN: { AUTHORIZED: "a look-up found the hold", DECLINED: "", VOIDING: "" },
   VOIDING: { VOIDED: "", CAPTURED: "a capture had been ordered and was executed" },
   VOIDED: {},
+} as const;
+
+/** From each status of an authentication to those that may follow. It begins when a gateway asks for the customer. */
+export const authenticationTransitions = {
+  AWAITING_CUSTOMER: {
+    CONFIRMING: "the customer answered",
+    AUTHENTICATED: "the gateway held by itself",
+    UNAVAILABLE: "the gateway reports another end",
+    FAILED: "refused by the bank",
+    CANCELLED: "given up by the customer",
+    ABANDONED: "not finished in time, or open at a restore",
+  },
+  CONFIRMING: {
+    AUTHENTICATED: "held, or declined for another reason",
+    ATTEMPTED: "held, and the bank did not take part",
+    FAILED: "refused by the bank",
+    UNAVAILABLE: "no usable answer",
+  },
+  AUTHENTICATED: {},
+  ATTEMPTED: {},
+  UNAVAILABLE: {},
+  FAILED: {},
+  CANCELLED: {},
+  ABANDONED: {},
 } as const;
 
 /** The names that a table of transitions has. */

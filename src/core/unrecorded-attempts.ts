@@ -1,6 +1,6 @@
 /**
  * Finds unrecorded attempts after a restore: what gateways did for a session that is not in this database. Each gateway
- * may have made one more attempt; its id is derived, so it can be looked up. Nothing that takes money is sent before
+ * may have made one more attempt, and its repeat with authentication; their ids are derived, so they can be looked up. Nothing that takes money is sent before
  * every gateway has answered.
  */
 import type { LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
@@ -16,7 +16,7 @@ import {
 } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
-import type { Work } from "./flow-steps.ts";
+import { limitsAt, type Work } from "./flow-steps.ts";
 import * as gateway from "./gateway-calls.ts";
 import { lockAndRenew } from "./lease.ts";
 import { loadSession } from "./session-with-attempts.ts";
@@ -85,29 +85,44 @@ async function attemptsToLookUp(
   { session, attempts }: Work["loaded"],
 ): Promise<readonly gateway.AttemptToLookUp[]> {
   const connections = await core.database.query<ConnectionInUse>(selectConnections, [session.merchantId]);
-  const others = connections.filter(({ connectionId }) => attempts.every((one) => one.connectionId !== connectionId));
+  const others = connections.flatMap((connection) => roundsLost(core, connection, attempts));
   // A void's result counts when the void was sent after the latest execution time; those of unknown attempts were all
   // sent from here.
   const unknown = attempts.filter(({ status }) => status === "UNKNOWN");
   return [
     ...unknown.map((attempt) => ({ ...attempt, voidAskedAt: attempt.latestExecutionAt })),
-    ...others.map((connection) => unrecordedAttempt(core, session, connection)),
+    ...others.map((other) => unrecordedAttempt(core, session, other)),
   ];
 }
 
+type Lost = ConnectionInUse & { readonly round: number };
+
+/**
+ * Returns the rounds at a connection whose rows may be lost. A round 1 follows only where the gateway runs authentication,
+ * and only an attempt that was not held.
+ */
+function roundsLost(core: Core, connection: ConnectionInUse, attempts: readonly Attempt[]): Lost[] {
+  const known = attempts.filter(({ connectionId }) => connectionId === connection.connectionId);
+  const runs = core.connectorOf(connection.gateway)?.authentication !== undefined;
+  const mayRepeat = runs && known.every(({ round, status }) => round === 0 && status !== "AUTHORIZED");
+  const rounds = [...(known.length === 0 ? [0] : []), ...(mayRepeat ? [1] : [])]; // rule:doubt-asks-both-rounds
+  return rounds.map((round) => ({ ...connection, round }));
+}
+
 /** Describes the attempt that may have been made at any time between the session's creation and its deadline. */
-function unrecordedAttempt(core: Core, session: PaymentSession, connection: ConnectionInUse): gateway.AttemptToLookUp {
+function unrecordedAttempt(core: Core, session: PaymentSession, lost: Lost): gateway.AttemptToLookUp {
+  const { round, ...connection } = lost;
   const { id: sessionId, amountMinor, currency, createdAt: startedAt } = session;
   const never = new Date(0);
   const latest = session.submitDeadline ?? never;
   const latestExecutionAt = new Date(latest.getTime() + latestExecutionMsOf(limitsAt(core, connection)));
-  const id = attemptIdOf({ sessionId, connectionId: connection.connectionId });
+  const id = attemptIdOf({ sessionId, connectionId: connection.connectionId, round });
   const nothing = { failureKind: null, stop: null, declineCode: null, gatewayCode: null, gatewayReference: null };
   const undecided = { nextAction: null, nextBecause: null, captureOrderedAt: null, captureRefusalCode: null };
   const unasked = { decision: null, decisionReference: null, decisionConfirmedAt: null };
   const open = { voidKind: null, lookedUpAt: null, nextRetryAt: null, answeredAt: null, completedAt: null };
   const began = { startedAt, latestExecutionAt, voidAskedAt: never, retries: 0, holds: false, captured: false };
-  const plan = { sequence: 0, priority: 0, because: "" };
+  const plan = { sequence: 0, priority: 0, because: "", round };
   return {
     ...{ sessionId, id, amountMinor, currency, status: "UNKNOWN" as const, isUnrecorded: true },
     ...{ ...connection, ...nothing, ...undecided, ...unasked, ...open, ...began, ...plan },
@@ -224,14 +239,6 @@ async function knownOrOpened(tx: Tx, core: Core, session: PaymentSession, attemp
   const known = attempts.find(({ id }) => id === attempt.id);
   if (known !== undefined) return known;
   const to = { ...attempt, priority: attempts.length + 1 };
-  openAttempt(tx, { id: attempt.id, session, to, because, ...limitsAt(core, attempt) });
+  openAttempt(tx, { id: attempt.id, session, to, because, round: attempt.round, ...limitsAt(core, attempt) });
   return knownOrOpened(tx, core, session, attempt);
-}
-
-/** Returns the limits on how long a gateway may execute a request that it was sent. */
-function limitsAt(core: Core, attempt: Pick<Attempt, "gateway">) {
-  const { attemptTimeoutMs } = core.timing;
-  const { refusesVoidedReference = false, executionLimitMs = 0 } = core.connectorOf(attempt.gateway) ?? {};
-  const lateMs = executionLimitMs + core.vault.forwarding.lateMs;
-  return { refusesVoidedReference, executionLimitMs: lateMs, attemptTimeoutMs };
 }

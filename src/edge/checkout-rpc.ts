@@ -3,23 +3,30 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
+  type Browser,
+  CancelActionResponseSchema,
   type Checkout,
   CheckoutSchema,
   type CheckoutService,
   GetCheckoutResponseSchema,
+  OpenActionResponseSchema,
   SubmitPaymentResponseSchema,
 } from "../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
 import { findMerchant, type Merchant } from "../accounts/merchants.ts";
+import { cancelAction, findOpenAction, openAction } from "../core/customer-actions.ts";
 import type { PaymentSession } from "../core/entities.ts";
 import { loadCardBrands } from "../core/routing-rules.ts";
+import { loadSession } from "../core/session-with-attempts.ts";
 import { findCheckout } from "../core/sessions.ts";
-import { submitPayment } from "../core/submit-payment.ts";
+import { resumeSession, submitPayment } from "../core/submit-payment.ts";
+import type { Shopper } from "../gateways/connector.ts";
 import { clientSecretReadMs } from "../limits.ts";
 import type { Database } from "../platform/database.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
+import { toNextAction } from "./authentication-messages.ts";
 import { callerKey, type EdgeEnvironment, requestIdKey, shopperKey } from "./caller.ts";
 import { requireAllowedOrigin } from "./checkout-origins.ts";
 import { traceSubmission } from "./trace-requests.ts";
@@ -43,7 +50,7 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
         vaultToken: new Secret(request.vaultToken),
         signal: context.signal,
         requestId: decodeId("req", context.values.get(requestIdKey)),
-        shopper: context.values.get(shopperKey),
+        shopper: shopperOf(context, request.browser),
       };
       const submit = () => submitPayment(environment.core, submission);
       const [ended, merchant] = await Promise.all([
@@ -52,8 +59,43 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
       ]);
       return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(merchant, environment, ended) });
     },
+
+    async openAction(request, context) {
+      const { environment, session } = await open(context, request.sessionId);
+      const ticket = await openAction(environment.core, actionOf(session, request.authenticationId));
+      return create(OpenActionResponseSchema, { ticket });
+    },
+
+    async cancelAction(request, context) {
+      const { environment, session } = await open(context, request.sessionId);
+      await cancelAction(environment.core, actionOf(session, request.authenticationId));
+      await resumeSession(environment.core, session.id);
+      const [{ session: cancelled }, merchant] = await Promise.all([
+        loadSession(environment.database, session.id),
+        findMerchant(parts.accounts, session.merchantId),
+      ]);
+      return create(CancelActionResponseSchema, { checkout: await toCheckout(merchant, environment, cancelled) });
+    },
   };
 }
+
+function actionOf({ id: sessionId }: PaymentSession, named: string) {
+  const authenticationId = decodeId("atn", named);
+  if (authenticationId === undefined) throw new DomainError("no_action", "The session waits for no such action.");
+  return { sessionId, authenticationId };
+}
+
+/** Returns the customer's browser: as the page describes it, and as the call shows it. */
+function shopperOf(context: HandlerContext, browser: Browser | undefined): Shopper | undefined {
+  const shopper = context.values.get(shopperKey);
+  if (browser === undefined) return shopper;
+  const { $typeName: _, ...described } = browser;
+  const acceptHeader = context.requestHeader.get("accept")?.slice(0, acceptCharactersMax);
+  return { ...shopper, browser: { ...described, acceptHeader } };
+}
+
+// Longest accept header that 3-D Secure carries (EMV 3DS 2.2, browserAcceptHeader).
+const acceptCharactersMax = 2_048;
 
 /** Returns the caller's own session, if the calling page may show it. */
 async function open(
@@ -82,6 +124,7 @@ async function toCheckout(
   const outcome = outcomeOf(session);
   const isOpen = session.status === "CREATED" && session.phase !== "PROCESSING";
   const leftMs = session.expiresAt.getTime() - core.runtime.now().getTime();
+  const action = await findOpenAction(core, session);
   return create(CheckoutSchema, {
     sessionId: encodeId("ps", session.id),
     amountMinor: BigInt(session.amountMinor),
@@ -94,6 +137,7 @@ async function toCheckout(
     ...(isOpen && { expiresInSeconds: Math.max(0, Math.ceil(leftMs / 1_000)) }),
     ...(isOpen && { cardBrands: await loadCardBrands(core, session) }),
     ...(outcome && { outcome }),
+    ...(action && { nextAction: toNextAction(action) }),
   });
 }
 

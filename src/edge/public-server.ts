@@ -12,6 +12,7 @@ import { encodeId } from "../platform/ids.ts";
 import { transportSecurityOf } from "../platform/transport-security.ts";
 import { sendAnswer } from "../transcoder/send-answer.ts";
 import { createTranscoder, type Transcoder } from "../transcoder/transcoder.ts";
+import { createAuthenticationRoutes } from "./authentication-routes.ts";
 import { callerKey, requestIdKey } from "./caller.ts";
 import { answerCors } from "./cors.ts";
 import type { EdgeParts } from "./edge-parts.ts";
@@ -40,6 +41,7 @@ export function createPublicServer(parts: EdgeParts): Server {
     serveWidget(parts.widgetFiles),
     serveReference(),
     createNotificationIntake(parts.environments),
+    createAuthenticationRoutes(parts.environments),
     answerProbes(parts.isReady),
   ];
   return createHttpServer({

@@ -11,14 +11,20 @@ import {
   type PaymentSessionSummary,
   PaymentSessionSummarySchema,
 } from "../../gen/payments/v1/payment_session_pb.ts";
-import type { Attempt, PaymentSession } from "../core/entities.ts";
+import type { Attempt, Authentication, PaymentSession } from "../core/entities.ts";
 import type { SessionWithAttempts } from "../core/session-with-attempts.ts";
 import { encodeId } from "../platform/ids.ts";
 import { publicJson } from "../transcoder/public-json.ts";
+import { describeAuthentications } from "./authentication-messages.ts";
 
 /** Returns a session with its attempts, as GET shows it. */
-export function toSessionMessage({ session, attempts }: SessionWithAttempts): PaymentSessionMessage {
-  return create(PaymentSessionSchema, { ...fieldsOf(session), attempts: attempts.map(toAttempt) });
+export function toSessionMessage(loaded: SessionWithAttempts): PaymentSessionMessage {
+  const { session, attempts, authentications } = loaded;
+  return create(PaymentSessionSchema, {
+    ...fieldsOf(session),
+    attempts: attempts.map((attempt) => toAttempt(attempt, authentications)),
+    ...(authentications.length > 0 && describeAuthentications(loaded)),
+  });
 }
 
 /** Returns a session without its attempts, as lists show it. */
@@ -69,7 +75,11 @@ function toRouting(session: PaymentSession, ruleVersion: number) {
   };
 }
 
-function toAttempt(attempt: Attempt): MessageInitShape<typeof AttemptSchema> {
+function toAttempt(
+  attempt: Attempt,
+  authentications: readonly Authentication[],
+): MessageInitShape<typeof AttemptSchema> {
+  const authentication = authentications.find(({ attemptId }) => attemptId === attempt.id);
   return {
     attemptId: encodeId("att", attempt.id),
     sequence: attempt.sequence,
@@ -88,6 +98,8 @@ function toAttempt(attempt: Attempt): MessageInitShape<typeof AttemptSchema> {
     ...(attempt.nextAction && {
       next: { action: attempt.nextAction, because: attempt.nextBecause ?? "" },
     }),
+    ...(attempt.round > 0 && { round: attempt.round }),
+    ...(authentication && { authenticationId: encodeId("atn", authentication.id) }),
   };
 }
 

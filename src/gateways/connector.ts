@@ -7,6 +7,13 @@ import type { CardSummary } from "../card-vault/card-forwarder.ts";
 import type { ForwardFeature } from "../card-vault/card-vault.ts";
 import type { Secret } from "../platform/secrets.ts";
 import type { Amount } from "./amounts.ts";
+import type {
+  ActionNeeded,
+  AuthenticationResult,
+  AuthenticationWish,
+  BrowserData,
+  Completion,
+} from "./authentication.ts";
 import type { Declined } from "./declines.ts";
 
 /** Every gateway that has a connector; the same literals are public in `gateway` and `capturedVia`. */
@@ -50,10 +57,17 @@ export type AuthorizeRequest = Amount & {
   readonly shopperIp?: string | undefined;
   readonly shopperUserAgent?: string | undefined;
   readonly statementDescriptor?: string | undefined;
+  /** Absent: the gateway must not ask the customer. */
+  readonly authentication?: AuthenticationWish | undefined;
 };
 
-/** Data of the customer's browser at submission; only the process that handled the submission knows it. */
-export type Shopper = Pick<AuthorizeRequest, "shopperIp" | "shopperUserAgent">;
+/**
+ * Data of the customer's browser at submission. Only the process that handled the submission knows it, until a gateway
+ * needs the customer. With `browser` the page can show actions.
+ */
+export type Shopper = Pick<AuthorizeRequest, "shopperIp" | "shopperUserAgent"> & {
+  readonly browser?: BrowserData | undefined;
+};
 
 /** An attempt as identified to the gateway; without a `gatewayReference` if its answer never reached us. */
 export type AttemptAtGateway = Amount & {
@@ -120,12 +134,17 @@ export type NotProcessed = {
 /** The answer to an authorize. Only `held` is a success: a hold for exactly the amount, under exactly our reference. */
 export type GatewayOutcome =
   | { readonly type: "held"; readonly gatewayReference: string }
+  | ActionNeeded
   | Declined
   | NotProcessed
   | Unknown;
 
-/** An outcome, and the card summary if the vault knew the card. */
-export type AuthorizeAnswer = { readonly outcome: GatewayOutcome; readonly card?: CardSummary | undefined };
+/** An outcome, the card summary if the vault knew the card, and the result of an authentication if there was one. */
+export type AuthorizeAnswer = {
+  readonly outcome: GatewayOutcome;
+  readonly card?: CardSummary | undefined;
+  readonly authenticated?: AuthenticationResult | undefined;
+};
 
 /** The gateway refuses. Only a `definitive` refusal is final; any other is worth repeating. */
 export type Refused = {
@@ -164,6 +183,31 @@ export type LookUpAnswer =
    * `isUnfound`: the gateway finds nothing by the reference given, which proves nothing; its own reference may find it.
    */
   | { readonly type: "inconclusive"; readonly reason: string; readonly isUnfound?: true };
+
+/**
+ * The state of an action. `waiting`: the customer has not answered. `answered`: the completing request may be sent.
+ * `failed`: the customer was refused, and nothing is held.
+ */
+export type ActionAnswer = { readonly type: "waiting" | "answered" | "failed" } | LookUpAnswer;
+
+/** The part of a connector whose gateway runs authentication itself. */
+export interface GatewayAuthenticator {
+  /** True if a hold appears only after our completing request. */
+  readonly holdsOnlyWhenAsked: boolean;
+  /** Time after an action's end for which a customer may still finish it; 0 where that holds nothing. */
+  readonly actionLifeMs: number;
+  /** `window`: its page refuses to be framed. */
+  readonly framing: "frame" | "window";
+  /**
+   * Returns the part of a customer's return that leads on, from its query and form fields; undefined if the return only
+   * says that the customer is back.
+   */
+  readReturn(fields: URLSearchParams): string | undefined;
+  /** Completes a payment whose customer has answered. A repeat has the same key and the same bytes. */
+  complete(call: ChangingCall, attempt: AttemptAtGateway, completion: Completion): Promise<AuthorizeAnswer>;
+  /** Reads the state of an action; absent where the gateway cannot be read. */
+  askAction?(call: GatewayCall, attempt: AttemptAtGateway, completion: Completion): Promise<ActionAnswer>;
+}
 
 /** A requirement that a connection must pass before it may be routed to. */
 export type VerifyRow = {
@@ -266,6 +310,8 @@ export interface Connector {
   lookUp(call: GatewayCall, attempt: AttemptAtGateway): Promise<LookUpAnswer>;
   /** Returns every check, also those that could not be tried. */
   verify(call: GatewayCall): Promise<readonly VerifyRow[]>;
+  /** Absent where no authentication is run, or none that this connector supports. */
+  readonly authentication?: GatewayAuthenticator | undefined;
   /** Checks the signature, then reads; absent if the gateway sends nothing. */
   readNotification?(credentials: Credentials, notification: RawNotification): Promise<NotificationReading>;
 }

@@ -55,7 +55,9 @@ const stops: Readonly<Record<DeclineStop, string>> = {
   fraud: "Fraud never fails over.",
   scheme_rule: "The card network or the issuer forbids another attempt at any gateway.",
   same_card_fails: "Every gateway gets the same answer until the customer corrects the card.",
-  authentication_required: "The customer would have to authenticate, which is not supported yet.",
+  authentication_required:
+    "The customer has to authenticate. Where the gateway can ask for that, it gets the payment once more; no other gateway is used.",
+  authentication_failed: "The customer did not authenticate. No other gateway is used.",
   unclassified: "It is not known whether another gateway may be used.",
 };
 

@@ -17,6 +17,7 @@ export const declineCodes = [
   "lost_or_stolen",
   "fraud_suspected",
   "authentication_required",
+  "authentication_failed",
   "currency_not_supported",
   "unclassified",
   "processing_unavailable",
@@ -35,6 +36,7 @@ export type DeclineStop =
   | "scheme_rule"
   | "same_card_fails"
   | "authentication_required"
+  | "authentication_failed"
   | "unclassified"
   | "none";
 

@@ -3,10 +3,10 @@
  * about the payment is reported.
  */
 import { unreachable } from "../platform/errors.ts";
-import type { Connector, Gateway, GatewayOutcome } from "./connector.ts";
+import type { AuthorizeAnswer, Connector, Gateway, GatewayOutcome } from "./connector.ts";
 
 /** The operations of a gateway. */
-type GatewayOperation = "authorize" | "capture" | "void" | "look_up" | "verify";
+type GatewayOperation = "authorize" | "capture" | "void" | "look_up" | "complete" | "ask_action" | "verify";
 
 /** One answered call. */
 type SeenCall = {
@@ -36,7 +36,8 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
     return answer;
   };
   const byType = ({ type }: { type: string }) => ({ outcome: type, reason: "none" });
-  const { readNotification } = connector;
+  const { readNotification, authentication } = connector;
+  const authorized = ({ outcome }: AuthorizeAnswer) => ({ outcome: outcome.type, reason: becauseOf(outcome) });
   return {
     gateway,
     canRead: connector.canRead,
@@ -47,11 +48,7 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
     forwardFeatures: connector.forwardFeatures,
     cardBrands: connector.cardBrands,
     whyNotPayable: (amount) => connector.whyNotPayable(amount),
-    authorize: (call, request) =>
-      seen("authorize", connector.authorize(call, request), ({ outcome }) => ({
-        outcome: outcome.type,
-        reason: becauseOf(outcome),
-      })),
+    authorize: (call, request) => seen("authorize", connector.authorize(call, request), authorized),
     capture: (call, hold) => seen("capture", connector.capture(call, hold), byType),
     void: (call, attempt) => seen("void", connector.void(call, attempt), byType),
     lookUp: (call, attempt) => seen("look_up", connector.lookUp(call, attempt), byType),
@@ -60,6 +57,16 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
         outcome: rows.some(({ state }) => state === "failed") ? "refused" : "done",
         reason: "none",
       })),
+    ...(authentication && {
+      authentication: {
+        ...authentication,
+        readReturn: (fields) => authentication.readReturn(fields),
+        complete: (...asked) => seen("complete", authentication.complete(...asked), authorized),
+        ...(authentication.askAction && {
+          askAction: (...asked) => seen("ask_action", authentication.askAction!(...asked), byType),
+        }),
+      },
+    }),
     ...(readNotification && { readNotification: (...sent) => readNotification.apply(connector, sent) }),
   };
 }
@@ -67,6 +74,7 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
 function becauseOf(outcome: GatewayOutcome): string {
   switch (outcome.type) {
     case "held":
+    case "actionNeeded":
       return "none";
     case "declined":
       return outcome.kind;

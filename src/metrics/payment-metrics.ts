@@ -20,6 +20,7 @@ const bucketsSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 14];
 /** Every outcome of an attempt, and its possible causes. */
 const causesOf = {
   held: ["none"],
+  actionNeeded: ["none"],
   declined: ["HARD_DECLINE", "SOFT_DECLINE", "FRAUD"],
   notProcessed: [
     ...["connection_refused", "rate_limited", "credentials_refused", "request_refused", "token_unusable"],
@@ -27,10 +28,11 @@ const causesOf = {
   ],
   unknown: ["TIMEOUT", "GATEWAY_ERROR", "lost_at_vault"],
 } satisfies Record<GatewayOutcome["type"], readonly string[]>;
-const operations = ["authorize", "capture", "void", "look_up", "verify"];
+const operations = ["authorize", "capture", "void", "look_up", "complete", "ask_action", "verify"];
 const answers = [
   ...["done", "accepted", "refused", "unknown", "alreadyCaptured", "absent"],
   ...["held", "heldOther", "captured", "voided", "declined", "inconclusive"],
+  ...["actionNeeded", "notProcessed", "waiting", "answered", "failed"],
 ];
 const statuses = ["SUCCEEDED", "DECLINED", "DEGRADED", "EXPIRED"] as const;
 

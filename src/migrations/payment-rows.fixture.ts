@@ -79,3 +79,11 @@ export const ended = (
   status: string,
 ) => `UPDATE payment_session SET status = '${status}', vault_token = NULL, settled_at = now(),
   decline_code = 'card_declined', winner_attempt_id = NULL WHERE id = $session`;
+
+/** Statements by which an attempt in AUTHORIZING begins to await its customer, in one transaction. */
+export const awaited = [
+  `INSERT INTO authentication (session_id, id, sequence, attempt_id, connection_id, because, holds_only_when_asked, action_life_ms, deadline_at)
+    SELECT session_id, gen_random_uuid(), 1, id, connection_id, 'b', true, 0, now() + interval '10 min' FROM attempt WHERE id = $attempt`,
+  "UPDATE attempt SET status = 'AWAITING_CUSTOMER', next_retry_at = now() WHERE id = $attempt",
+  "UPDATE payment_session SET awaiting_since = now(), authentications = 1 WHERE id = $session",
+];

@@ -2,6 +2,7 @@ import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { attemptTransitions, phaseTransitions, sessionTransitions } from "../core/transitions.ts";
 import {
+  awaited,
   captured,
   connectToPaymentDatabase,
   ended,
@@ -24,6 +25,7 @@ const failed =
 /** Statements that bring an attempt to each status. */
 const lives: Record<Status, { from: From; after: readonly string[] }> = {
   AUTHORIZING: { from: "AUTHORIZING", after: [] },
+  AWAITING_CUSTOMER: { from: "AUTHORIZING", after: awaited },
   AUTHORIZED: { from: "CAPTURING", after: [] },
   CAPTURED: { from: "CAPTURING", after: [captured, succeeded] },
   DECLINED: { from: "DECLINED", after: [] },
@@ -53,8 +55,8 @@ async function living(status: Status) {
 }
 
 describe("the states of an attempt", () => {
-  it("have 11 legal transitions", () => {
-    expect(illegal).toHaveLength(8 * 7 - 11);
+  it("have 16 legal transitions", () => {
+    expect(illegal).toHaveLength(9 * 8 - 16);
   });
 
   it.each(illegal)("know no way from %s to %s", async (from, to) => {
@@ -62,7 +64,7 @@ describe("the states of an attempt", () => {
     await refused(client, await living(from), sql, new RegExp(`illegal attempt transition ${from} to ${to}`));
   });
 
-  it.each(["AUTHORIZED", "CAPTURED", "DECLINED", "FAILED", "UNKNOWN", "VOIDING", "VOIDED"])(
+  it.each(["AWAITING_CUSTOMER", "AUTHORIZED", "CAPTURED", "DECLINED", "FAILED", "UNKNOWN", "VOIDING", "VOIDED"])(
     "do not begin with %s",
     async (status) => {
       const sql = opening(`'${v7()}'`, 2).replace("gateway, connection_id", "status, gateway, connection_id");

@@ -24,9 +24,17 @@ function baseline(kind: DatabaseKind, subjects: readonly string[]): SqlFile {
 export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
   environment: [
     baseline("environment", [
-      ...["base", "payment", "configuration", "notifications", "events", "endpoints", "deliveries"],
+      ...["base", "payment", "authentication", "configuration", "notifications", "events", "endpoints", "deliveries"],
       ...["oversight", "request-limits", "analytics", "restore"],
-      ...["payment-guards", "decision-guards", "oversight-guards", "restore-guards", "audit", "partitions"],
+      ...[
+        "payment-guards",
+        "authentication-guards",
+        "decision-guards",
+        "oversight-guards",
+        "restore-guards",
+        "audit",
+        "partitions",
+      ],
     ]),
   ],
   accounts: [baseline("accounts", ["merchants", "members", "sign-in", "audit"])],

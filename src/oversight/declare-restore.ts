@@ -1,6 +1,7 @@
 /** Declares that an environment's database was restored from a backup: puts sessions in doubt, and releases them. */
 
 import { attemptIdOf, openAttempt, recordCaptureOrdered, recordHeld, recordUnknown } from "../core/attempts.ts";
+import { abandonOpen } from "../core/authentications.ts";
 import { decideAttempt } from "../core/decisions.ts";
 import type { Attempt, PlannedConnection } from "../core/entities.ts";
 import { loadSession } from "../core/session-with-attempts.ts";
@@ -251,6 +252,7 @@ async function knownOrReopened(
   merchantId: string,
   { sessionId, attemptId }: SeenCapture,
 ): Promise<Attempt | undefined> {
+  abandonOpen(tx, await loadSession(tx, sessionId));
   const { session, attempts } = await loadSession(tx, sessionId);
   // A worker that is gone left it behind; two gateways are never asked at the same time.
   const leftBehind = attempts.filter(({ id, status }) => status === "AUTHORIZING" && id !== attemptId);
@@ -258,11 +260,13 @@ async function knownOrReopened(
   const known = attempts.find(({ id }) => id === attemptId);
   if (known !== undefined) return known;
   const connections = await tx.query<Omit<PlannedConnection, "priority">>(selectConnections, [merchantId]);
-  const connection = connections.find(({ connectionId }) => attemptIdOf({ sessionId, connectionId }) === attemptId);
-  if (connection === undefined) return undefined;
+  const madeAt = connections.flatMap((connection) => [0, 1].map((round) => ({ ...connection, round })));
+  const made = madeAt.find(({ connectionId, round }) => attemptIdOf({ sessionId, connectionId, round }) === attemptId);
+  if (made === undefined) return undefined;
+  const { round, ...connection } = made;
   const to = { ...connection, priority: attempts.length + 1 };
   const never = { refusesVoidedReference: true, executionLimitMs: 0, attemptTimeoutMs: 0 };
-  openAttempt(tx, { id: attemptId, session, to, because, ...never });
+  openAttempt(tx, { id: attemptId, session, to, because, round, ...never });
   return (await loadSession(tx, sessionId)).attempts.find(({ id }) => id === attemptId);
 }
 
@@ -272,5 +276,5 @@ async function knownOrReopened(
  */
 function mayStillTake({ status, captureOrderedAt, captureRefusalCode }: Attempt): boolean {
   if (status === "VOIDING") return captureOrderedAt !== null && captureRefusalCode === null;
-  return status === "AUTHORIZING" || status === "UNKNOWN" || status === "AUTHORIZED";
+  return status === "AUTHORIZING" || status === "AWAITING_CUSTOMER" || status === "UNKNOWN" || status === "AUTHORIZED";
 }

@@ -33,6 +33,8 @@ export type DomainErrorCode =
   | "session_expired"
   | "session_ended"
   | "token_used"
+  | "no_action"
+  | "action_expired"
   | "state_conflict"
   | "idempotency_key_reused"
   | "endpoint_not_allowed"

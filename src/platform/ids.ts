@@ -3,6 +3,7 @@
 /** The public prefix of each kind of object. */
 export type IdPrefix =
   | "ps"
+  | "atn"
   | "att"
   | "evt"
   | "we"

@@ -9,6 +9,8 @@ export const spanNames = [
   "gateway.capture",
   "gateway.void",
   "gateway.look_up",
+  "gateway.complete",
+  "gateway.ask_action",
   "vault.call",
   "vault.forward",
   "vault.send",

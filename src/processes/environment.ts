@@ -9,6 +9,8 @@ import { openSelfHostedVault } from "../card-vault/own/self-hosted-vault.ts";
 import type { EnvironmentConfig, ServiceConfig } from "../config/checked-config.ts";
 import { CircuitBreaker } from "../core/circuit-breaker.ts";
 import type { Core } from "../core/core.ts";
+import { returnTokenOf } from "../core/customer-actions.ts";
+import { returnPathOf } from "../edge/authentication-routes.ts";
 import type { EdgeEnvironment } from "../edge/caller.ts";
 import { RequestLimits } from "../edge/request-limits/request-limits.ts";
 import { takeRequests } from "../edge/request-limits/shared-bucket.ts";
@@ -99,6 +101,8 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     vault,
     connectorOf,
     bind: createBinder({ database, ring: config.keys.sealing, connectorOf }),
+    returnUrlOf: (attemptId) =>
+      `${shared.apiOrigin}${returnPathOf(config.name, returnTokenOf(config.keys, attemptId))}`,
     circuitBreaker,
     observer: observer.payments,
     creations: new Map(),

@@ -5,7 +5,7 @@ import {
   type SessionRow,
   type SessionWithAttempts,
   selectSessionWithAttempts,
-  sessionOfRow,
+  wholeSession,
 } from "../core/session-with-attempts.ts";
 import { itemColumns, type WorkItem } from "../core/work-items.ts";
 import { loadSessionEvents, type SessionDelivery, type SessionEvent } from "../events/delivery-log.ts";
@@ -54,5 +54,5 @@ export async function loadPayment(
     queryable.query<OrphanedAuthorization>(selectHolds, [sessionId]),
     loadDecisions(queryable, sessionId),
   ]);
-  return { ...sessionOfRow(row), ...history, workItems, orphanedAuthorizations, decisions };
+  return { ...(await wholeSession(queryable, row)), ...history, workItems, orphanedAuthorizations, decisions };
 }

@@ -1,6 +1,6 @@
 /** Simulates a plan with every possible answer of its gateways. It calls no gateway. PURE. */
 import type { PlannedConnection } from "../core/entities.ts";
-import { decideNext, type FailoverRule, type Failure } from "../core/next-step.ts";
+import { decideNext, type FailoverDecision, type FailoverRule, type Failure } from "../core/next-step.ts";
 
 /** The answers of a gateway that lead to different next steps. */
 const routeAnswers = [
@@ -48,6 +48,8 @@ export type RouteCase = {
   readonly status: "SUCCEEDED" | "DECLINED" | "DEGRADED";
 };
 
+type Decided = Exclude<FailoverDecision, { action: "authenticate" }>;
+
 /** Returns a case for each answer, which all gateways give in time. */
 export function routeCases(plan: readonly PlannedConnection[], rule: FailoverRule): RouteCase[] {
   return routeAnswers.map((answer) => routeCase(plan, rule, answer));
@@ -64,7 +66,8 @@ function routeCase(plan: readonly PlannedConnection[], rule: FailoverRule, answe
   const steps: RouteStep[] = [];
   for (const [index, at] of plan.entries()) {
     const left = { plan: plan.slice(index + 1), withinBudget: true };
-    const { action, because } = decideNext({ gateway: at.gateway, ...failure }, rule, left);
+    // Without a connection to repeat the payment at, no decision asks for authentication.
+    const { action, because } = decideNext({ gateway: at.gateway, ...failure }, rule, left) as Decided;
     steps.push({ at, action, because });
     if (action === "stop") break;
   }

@@ -4,6 +4,8 @@
 import { unreachable } from "../platform/errors.ts";
 import { isoCurrencies } from "../platform/money.ts";
 import type { Account, Accounts } from "./accounts.ts";
+import { bankPageOf } from "./bank-pages.ts";
+import type { Asking, CardPayment, Challenge, Challenges } from "./challenges.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import type { CardResult, Issuer } from "./issuer.ts";
 import type { Authorization, Ledger } from "./ledger.ts";
@@ -16,6 +18,7 @@ export type SandboxAParts = {
   readonly ledger: Ledger;
   readonly issuer: Issuer;
   readonly idempotency: IdempotencyStore<SandboxAnswer>;
+  readonly challenges: Challenges;
 };
 
 type Handle = (request: SandboxRequest, account: Account) => Promise<SandboxAnswer>;
@@ -37,10 +40,19 @@ export function sandboxARoutes(parts: SandboxAParts): readonly Route[] {
     route("POST", held, "a.authorize", (request, account) => authorize(parts, request, account)),
     route("POST", `${held}/void`, "a.void", (request, account) => voidByReference(parts, request, account)),
     losingCaptures(parts, captureRoute),
+    losingCompletions(
+      parts,
+      route("POST", `${held}/(?<id>[^/]+)/confirm`, "a.complete", (request, account) =>
+        confirm(parts, request, account),
+      ),
+    ),
     route("POST", `${held}/(?<id>[^/]+)/void`, "a.void", (request, account) => voidById(parts, request, account)),
     route("GET", `${held}/(?<id>[^/]+)`, "a.read", async (request, account) => {
-      const found = parts.ledger.find("A", account.id, request.parameters.id ?? "");
-      return found === undefined ? notFound : authorizationAnswer(200, found);
+      const id = request.parameters.id ?? "";
+      const found = parts.ledger.find("A", account.id, id);
+      if (found !== undefined) return authorizationAnswer(200, found);
+      const challenge = challengeOf(parts, account, id);
+      return challenge === undefined ? notFound : challengeAnswer(challenge);
     }),
     route("GET", held, "a.read", async (request, account) => {
       const reference = request.query.get("reference") ?? "";
@@ -78,19 +90,85 @@ async function authorize(parts: SandboxAParts, request: SandboxRequest, account:
   if (field("capture_method") !== "manual") return refusal(400, "invalid_request_error", "capture_method");
   const value = Number(field("amount"));
   if (!Number.isSafeInteger(value) || value < 1) return refusal(400, "invalid_request_error", "amount");
-  const result = await parts.issuer.authorize(
-    {
-      acquirer: "A",
-      account: account.id,
-      reference: field("reference"),
-      orderRef: field("metadata[order_ref]"),
-      number: field("card[number]"),
-      value,
-      currency: field("currency"),
-    },
-    () => {},
-  );
-  return authorizeAnswer(result);
+  const payment: CardPayment = {
+    acquirer: "A",
+    account: account.id,
+    reference: field("reference"),
+    orderRef: field("metadata[order_ref]"),
+    number: field("card[number]"),
+    value,
+    currency: field("currency"),
+  };
+  const result = await parts.issuer.authorizeOrAsk(payment, askingOf(form), () => {});
+  return result.type === "asked" ? challengeAnswer(result.challenge, originOf(request)) : authorizeAnswer(result);
+}
+
+function askingOf(form: URLSearchParams): Asking | undefined {
+  const wish = form.get("authentication");
+  const returnUrl = form.get("return_url") ?? "";
+  return (wish === "as_needed" || wish === "always") && URL.canParse(returnUrl) ? { wish, returnUrl } : undefined;
+}
+
+function challengeOf({ challenges }: SandboxAParts, account: Account, id: string): Challenge | undefined {
+  const found = challenges.find(id);
+  return found?.payment.acquirer === "A" && found.payment.account === account.id ? found : undefined;
+}
+
+const challengeStatus = {
+  waiting: "requires_action",
+  passed: "requires_confirmation",
+  failed: "authentication_failed",
+  cancelled: "authentication_failed",
+} as const;
+
+function challengeAnswer(challenge: Challenge, origin?: string): SandboxAnswer {
+  const { id, payment, state } = challenge;
+  const { reference, value, currency } = payment;
+  const named = { object: "authorization", id, reference, amount: value, amount_captured: 0, currency };
+  const action = origin && { next_action: { redirect_to_url: { url: bankPageOf(origin, challenge) } } };
+  return { status: 200, body: { ...named, status: challengeStatus[state], ...action }, about: reference };
+}
+
+/** Holds the money of a customer who has passed. Without that nothing is held. */
+async function confirm(parts: SandboxAParts, request: SandboxRequest, account: Account): Promise<SandboxAnswer> {
+  const challenge = challengeOf(parts, account, request.parameters.id ?? "");
+  if (challenge === undefined) return notFound;
+  switch (challenge.state) {
+    case "waiting":
+      return challengeAnswer(challenge, originOf(request));
+    case "failed":
+    case "cancelled": {
+      const { id, payment } = challenge;
+      const { reference, value, currency } = payment;
+      const authorization = { object: "authorization", id, reference, amount: value, currency, status: "declined" };
+      const error = { type: "card_error", decline_code: "authentication_failed", authorization };
+      return { status: 402, body: { error }, about: reference };
+    }
+    case "passed": {
+      const answer = authorizeAnswer(await parts.issuer.settle(challenge, () => {}));
+      return answer === "hang_up" ? answer : { ...answer, body: { ...answer.body, ...authenticated } };
+    }
+    default:
+      return unreachable(challenge.state);
+  }
+}
+
+const authenticated = {
+  three_d_secure: { version: "2.2.0", trans_status: "Y", electronic_commerce_indicator: "05" },
+};
+
+/** Loses the answer to the first completing request if the card says so, outside of the memory of keys. */
+function losingCompletions({ challenges, issuer }: SandboxAParts, route: Route): Route {
+  return {
+    ...route,
+    handle: async (request) =>
+      (await issuer.carryCompletion(challenges.find(request.parameters.id ?? ""), () => route.handle(request))) ??
+      "hang_up",
+  };
+}
+
+function originOf({ headers }: SandboxRequest): string {
+  return `http://${String(headers.host)}`;
 }
 
 function authorizeAnswer(result: CardResult): SandboxAnswer {
@@ -124,8 +202,15 @@ async function capture(parts: SandboxAParts, request: SandboxRequest, account: A
 }
 
 async function voidById(parts: SandboxAParts, request: SandboxRequest, account: Account): Promise<SandboxAnswer> {
-  const found = parts.ledger.find("A", account.id, request.parameters.id ?? "");
-  return found === undefined ? notFound : voidOne(parts, found);
+  const id = request.parameters.id ?? "";
+  const found = parts.ledger.find("A", account.id, id);
+  if (found !== undefined) return voidOne(parts, found);
+  const challenge = challengeOf(parts, account, id);
+  if (challenge === undefined) return notFound;
+  const { reference } = challenge.payment;
+  parts.ledger.refuse(challenge.payment);
+  parts.challenges.answer(challenge, "cancelled");
+  return { status: 200, body: { object: "void", id, reference, status: "voided" }, about: reference };
 }
 
 /** Voids every hold under the reference; if there is none, the reference is refused from now on. */

@@ -13,6 +13,8 @@ import { adminRoutes } from "./admin.ts";
 import { adyenRoutes } from "./adyen/emulator.ts";
 import { sandboxBRoutes } from "./b-acquirer.ts";
 import { NotificationSender } from "./b-notifications.ts";
+import { bankRoutes } from "./bank-pages.ts";
+import { Challenges } from "./challenges.ts";
 import { Faults } from "./faults.ts";
 import { IdempotencyStore } from "./idempotency.ts";
 import { type Delays, Issuer } from "./issuer.ts";
@@ -45,12 +47,14 @@ export function createAcquirer(delays: Delays): Acquirer {
   const pauses = new Pauses();
   const faults = new Faults(pauses);
   const requests = new RequestLog();
-  const issuer = new Issuer({ ledger, pauses, delays });
+  const challenges = new Challenges();
+  const issuer = new Issuer({ ledger, pauses, delays, challenges });
   const idempotency = new IdempotencyStore<SandboxAnswer>();
   const notifications = new NotificationSender(http, pauses, faults);
   const routes = [
-    ...sandboxARoutes({ accounts, ledger, issuer, idempotency }),
-    ...sandboxBRoutes({ accounts, ledger, issuer, idempotency, notifications, pauses, faults }),
+    ...sandboxARoutes({ accounts, ledger, issuer, idempotency, challenges }),
+    ...sandboxBRoutes({ accounts, ledger, issuer, idempotency, notifications, pauses, faults, challenges }),
+    ...bankRoutes(challenges),
     ...adyenRoutes({ accounts, ledger, issuer, notifications, pauses, faults, clock }),
     ...stripeRoutes({ accounts, ledger, issuer, pauses, faults, clock, searchLagMs: delays.searchLagMs }),
     ...paypalRoutes({ accounts, ledger, issuer, clock }),
@@ -106,7 +110,12 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function reply(response: ServerResponse, { status, body, headers, spoilt }: Exclude<SandboxAnswer, string>): void {
+function reply(response: ServerResponse, answer: Exclude<SandboxAnswer, string>): void {
+  const { status, body, headers, spoilt, page } = answer;
+  if (page !== undefined) {
+    response.writeHead(status, { "content-type": "text/html; charset=utf-8", ...headers }).end(page);
+    return;
+  }
   const text = JSON.stringify(body);
   const half = text.slice(0, text.length / 2);
   const head = { "content-type": "application/json", ...headers };

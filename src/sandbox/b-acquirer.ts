@@ -7,6 +7,8 @@ import { isoCurrencies } from "../platform/money.ts";
 import { isObject, parseJsonObject } from "../platform/outbound-http.ts";
 import type { Account, Accounts } from "./accounts.ts";
 import { type NotificationSender, newPspReference } from "./b-notifications.ts";
+import { bankPageOf } from "./bank-pages.ts";
+import type { Asking, Challenge, Challenges } from "./challenges.ts";
 import type { Faults } from "./faults.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import type { CardResult, Issuer } from "./issuer.ts";
@@ -24,6 +26,7 @@ export type SandboxBParts = {
   readonly notifications: NotificationSender;
   readonly pauses: Pauses;
   readonly faults: Faults;
+  readonly challenges: Challenges;
 };
 
 type Json = Readonly<Record<string, unknown>>;
@@ -37,8 +40,14 @@ export function sandboxBRoutes(parts: SandboxBParts): readonly Route[] {
     operation,
     handle: (request) => signedIn(parts, request, handle),
   });
+  // A customer who has passed is charged without a further request; the completing one only reads the result.
+  const results = new WeakMap<Challenge, Promise<CardResult>>();
+  parts.challenges.onPassed((challenge) => {
+    if (challenge.payment.acquirer === "B") results.set(challenge, holdByItself(parts, challenge));
+  });
   return [
     route("/payments", "b.authorize", (call) => authorize(parts, call)),
+    route("/payments/details", "b.complete", (call) => details(parts, call, results)),
     losingCaptures(
       parts,
       route("/payments/(?<id>[^/]+)/captures", "b.capture", (call) => capture(parts, call)),
@@ -88,12 +97,12 @@ async function signedIn(
   return answer === "reused" ? refusal(422, "idempotency_key_reused") : answer;
 }
 
-async function authorize(parts: SandboxBParts, { account, json }: Call): Promise<SandboxAnswer> {
+async function authorize(parts: SandboxBParts, { request, account, json }: Call): Promise<SandboxAnswer> {
   const { amount, paymentMethod, additionalData } = json;
   if (!account.rawCards) return refusal(403, "raw_cards_not_allowed");
   if (!isObject(additionalData) || additionalData.manualCapture !== "true") return refusal(422, "manual_capture");
   if (!isObject(amount) || !Number.isSafeInteger(amount.value)) return refusal(422, "amount");
-  const result = await parts.issuer.authorize(
+  const result = await parts.issuer.authorizeOrAsk(
     {
       acquirer: "B",
       account: account.id,
@@ -103,9 +112,50 @@ async function authorize(parts: SandboxBParts, { account, json }: Call): Promise
       value: Number(amount.value),
       currency: String(amount.currency),
     },
+    askingOf(json),
     (authorization) => void reportAuthorization(parts, account, authorization),
   );
-  return authorizeAnswer(result);
+  return result.type === "asked" ? redirectTo(result.challenge, originOf(request)) : authorizeAnswer(result);
+}
+
+function askingOf({ authentication: wish, returnUrl }: Json): Asking | undefined {
+  const isAsking = (wish === "as_needed" || wish === "always") && URL.canParse(String(returnUrl));
+  return isAsking ? { wish, returnUrl: String(returnUrl) } : undefined;
+}
+
+function originOf({ headers }: SandboxRequest): string {
+  return `http://${String(headers.host)}`;
+}
+
+function redirectTo(challenge: Challenge, origin: string): SandboxAnswer {
+  const { reference, value, currency } = challenge.payment;
+  const action = { type: "redirect", method: "GET", url: bankPageOf(origin, challenge) };
+  const body = { merchantReference: reference, amount: { value, currency }, resultCode: "RedirectShopper", action };
+  return { status: 200, body, about: reference };
+}
+
+function holdByItself(parts: SandboxBParts, challenge: Challenge): Promise<CardResult> {
+  const account = parts.accounts.find(challenge.payment.account);
+  return parts.issuer.settle(challenge, (authorization) => void reportAuthorization(parts, account, authorization));
+}
+
+/** Answers the result of a challenge by what the customer's return brought. */
+async function details(
+  parts: SandboxBParts,
+  { account, json }: Call,
+  results: WeakMap<Challenge, Promise<CardResult>>,
+): Promise<SandboxAnswer> {
+  const result = isObject(json.details) ? String(json.details.redirectResult) : "";
+  const challenge = parts.challenges.find(result);
+  if (challenge?.payment.acquirer !== "B" || challenge.payment.account !== account.id) {
+    return refusal(422, "redirect_result");
+  }
+  const settled = await results.get(challenge);
+  if (settled !== undefined) return authorizeAnswer(settled);
+  if (challenge.state === "waiting") return redirectTo(challenge, "");
+  const { reference, value, currency } = challenge.payment;
+  const body = { pspReference: challenge.id, merchantReference: reference, amount: { value, currency } };
+  return { status: 200, body: { ...body, resultCode: "Refused", refusalReasonCode: "11" }, about: reference };
 }
 
 function reportAuthorization(parts: SandboxBParts, account: Account, authorization: Authorization): Promise<void> {

@@ -3,18 +3,9 @@
 import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 import { unreachable } from "../platform/errors.ts";
 import { behaviourAt } from "./behaviour-at.ts";
-import type { AcquirerName, Authorization, Ledger, NewAuthorization, Reference } from "./ledger.ts";
+import type { Asking, CardPayment, Challenge, Challenges } from "./challenges.ts";
+import type { AcquirerName, Authorization, Ledger, NewAuthorization } from "./ledger.ts";
 import type { Pauses } from "./pauses.ts";
-
-/** A payment as the bank sees it, including the card number. */
-export type CardPayment = Reference & {
-  readonly number: string;
-  readonly orderRef: string;
-  readonly value: number;
-  readonly currency: string;
-  /** The behaviour that the request itself asks for, if a gateway lets testers do so; it precedes the card's. */
-  readonly asked?: CardBehaviour | undefined;
-};
 
 /** Real durations, each cut short by a release signal. */
 export type Delays = {
@@ -38,15 +29,19 @@ export type CardResult =
   | { readonly type: "refused" }
   | { readonly type: "silent" };
 
+type OnDecision = (authorization: Authorization) => void;
+
 /** Answers authorizes by the test card's behaviour, for all acquirers. */
 export class Issuer {
   readonly #ledger: Ledger;
   readonly #pauses: Pauses;
   readonly #delays: Delays;
+  readonly #challenges: Challenges;
   /** Behaviours set by a test, which precede those of the table. */
   readonly #overrides = new Map<string, CardBehaviour>();
 
-  constructor(parts: { ledger: Ledger; pauses: Pauses; delays: Delays }) {
+  constructor(parts: { ledger: Ledger; pauses: Pauses; delays: Delays; challenges: Challenges }) {
+    this.#challenges = parts.challenges;
     this.#ledger = parts.ledger;
     this.#pauses = parts.pauses;
     this.#delays = parts.delays;
@@ -57,12 +52,42 @@ export class Issuer {
   }
 
   /** Decides as the card says; `onDecision` receives every authorization, also one whose answer is lost. */
-  async authorize(payment: CardPayment, onDecision: (authorization: Authorization) => void): Promise<CardResult> {
+  authorize(payment: CardPayment, onDecision: OnDecision): Promise<CardResult> {
+    return this.#decide(payment, this.#behaviourOf(payment), onDecision);
+  }
+
+  /** Decides as the card says, or asks the customer first where the card says so and the request permits it. */
+  async authorizeOrAsk(
+    payment: CardPayment,
+    asking: Asking | undefined,
+    onDecision: OnDecision,
+  ): Promise<CardResult | { readonly type: "asked"; readonly challenge: Challenge }> {
+    const behaviour = this.#behaviourOf(payment);
+    const asks =
+      behaviour.act === "authenticate" && asking && (behaviour.when === "as_needed" || asking.wish === "always");
+    if (!asks || this.#ledger.isRefused(payment)) return this.#decide(payment, behaviour, onDecision);
+    const { then, losesCompletion = false } = behaviour;
+    const challenge = this.#challenges.open({ payment, then, losesCompletion, returnUrl: asking.returnUrl });
+    return { type: "asked", challenge };
+  }
+
+  /** Decides a payment whose customer has passed. */
+  settle({ id, payment, then }: Challenge, onDecision: OnDecision): Promise<CardResult> {
+    return this.#decide(payment, then, onDecision, id);
+  }
+
+  async #decide(
+    payment: CardPayment,
+    behaviour: CardBehaviour,
+    onDecision: OnDecision,
+    id?: string,
+  ): Promise<CardResult> {
     if (this.#ledger.isRefused(payment)) return { type: "refused" };
     const open = (difference: Partial<NewAuthorization> = {}): Authorization => {
       const { number, asked: _, ...rest } = payment;
       const authorization = this.#ledger.open({
         ...rest,
+        id,
         last4: number.slice(-4),
         capture: "at_once",
         ...difference,
@@ -70,7 +95,6 @@ export class Issuer {
       onDecision(authorization);
       return authorization;
     };
-    const behaviour = this.#behaviourOf(payment);
     switch (behaviour.act) {
       case "approve":
         return { type: "held", authorization: open({ capture: behaviour.capture ?? "at_once" }) };
@@ -82,6 +106,7 @@ export class Issuer {
         // The record is right: only the answer names another payment.
         return { type: "held", authorization: { ...open(), reference: `${payment.reference}_other` } };
       case "decline":
+      case "authenticate":
         return { type: "declined", authorization: open({ declineCode: behaviour.code }), code: behaviour.code };
       case "fail":
         return { type: "failed", status: behaviour.status };
@@ -126,6 +151,18 @@ export class Issuer {
     if (authorization.capture === "lose_answer") await deliver();
     const operation = `${authorization.acquirer.toLowerCase()}.lost-capture`;
     await this.#pauses.wait(operation, authorization.reference, this.#delays.silenceMs);
+    return undefined;
+  }
+
+  /** Carries the answer to a completing request back. If the card says so, the first one is lost. */
+  async carryCompletion<Answer>(
+    challenge: Challenge | undefined,
+    deliver: () => Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    if (!challenge?.losesCompletion || challenge.completionWasLost) return deliver();
+    challenge.completionWasLost = true;
+    await deliver();
+    await this.#silence(challenge.payment, this.#delays.silenceMs);
     return undefined;
   }
 

@@ -34,7 +34,10 @@ export type Authorization = {
 };
 
 /** A merchant's request for a hold. */
-export type NewAuthorization = Omit<Authorization, "id" | "status" | "capturedValue" | "openedAt">;
+export type NewAuthorization = Omit<Authorization, "id" | "status" | "capturedValue" | "openedAt"> & {
+  /** Given where the customer has authenticated first: the name by which the payment is known already. */
+  readonly id?: string | undefined;
+};
 
 /** An account's authorization, by the merchant side's own name for it. */
 export type Reference = {
@@ -61,7 +64,8 @@ export class Ledger {
   open(authorization: NewAuthorization): Authorization {
     const status = authorization.declineCode === undefined ? "held" : "declined";
     const openedAt = new Date(this.#clock.nowMs()).toISOString();
-    const opened = { ...authorization, id: `auth_${randomUUID()}`, status, capturedValue: 0, openedAt } as const;
+    const id = authorization.id ?? `auth_${randomUUID()}`;
+    const opened = { ...authorization, id, status, capturedValue: 0, openedAt } as const;
     this.#authorizations.set(opened.id, opened);
     dropOldest(this.#authorizations);
     return opened;

@@ -19,6 +19,8 @@ export type SandboxAnswer =
   | {
       readonly status: number;
       readonly body: object;
+      /** A page for a browser, in place of the body. */
+      readonly page?: string;
       readonly headers?: Readonly<Record<string, string>>;
       readonly about?: string;
       readonly spoilt?: Spoilt;

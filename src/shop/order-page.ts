@@ -73,7 +73,7 @@ function webhook({ type, webhookId, receivedAt }: Order["webhooks"][number]): Ht
 }
 
 const good = ["SUCCEEDED", "CAPTURED", "AUTHORIZED"];
-const open = ["CREATED", "AUTHORIZING", "VOIDING", "UNKNOWN"];
+const open = ["CREATED", "AUTHORIZING", "AWAITING_CUSTOMER", "VOIDING", "UNKNOWN"];
 // Voided, as intended.
 const neutral = ["VOIDED"];
 

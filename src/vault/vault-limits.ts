@@ -5,8 +5,8 @@ const minute = 60 * second;
 
 /** A card outlives the submission for which it was entered, and little else. */
 export const cardLifetimeMs = 15 * minute;
-/** A plan holds at most five attempts, and each fills the card in once. */
-export const usesPerToken = 5;
+/** A plan holds at most five attempts, one of which may be repeated, and each fills the card in once. */
+export const usesPerToken = 6;
 /** Enough for a customer who mistypes; a card tester needs hundreds. */
 export const tokensPerSession = 10;
 /** Longer than any session grant is valid (at most 24 h), or an ended session could add cards again. */

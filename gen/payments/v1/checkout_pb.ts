@@ -2,20 +2,20 @@
 // @generated from file payments/v1/checkout.proto (package payments.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { PaymentSession_Status, PaymentSession_StatusJson } from "./payment_session_pb.ts";
 import { file_payments_v1_payment_session } from "./payment_session_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file payments/v1/checkout.proto.
  */
 export const file_payments_v1_checkout: GenFile = /*@__PURE__*/
-  fileDesc("ChpwYXltZW50cy92MS9jaGVja291dC5wcm90bxILcGF5bWVudHMudjEiMAoSR2V0Q2hlY2tvdXRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBASI+ChNHZXRDaGVja291dFJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQisQEKFFN1Ym1pdFBheW1lbnRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARJ9Cgt2YXVsdF90b2tlbhgCIAEoCUJoukhlugFaChZ2YXVsdF90b2tlbi5jaGFyYWN0ZXJzEiVtdXN0IGJlIHZpc2libGUgQVNDSUkgY2hhcmFjdGVycyBvbmx5Ghl0aGlzLm1hdGNoZXMocideWyEtfl0rJCcpyAEBcgMY/wEiQAoVU3VibWl0UGF5bWVudFJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQigwMKCENoZWNrb3V0EhIKCnNlc3Npb25faWQYASABKAkSFAoMYW1vdW50X21pbm9yGAIgASgDEhAKCGN1cnJlbmN5GAMgASgJEhUKDW1lcmNoYW50X25hbWUYBCABKAkSMgoGc3RhdHVzGAUgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzEhIKCnByb2Nlc3NpbmcYBiABKAgSLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMdmF1bHRfb3JpZ2luGAggASgJEioKB291dGNvbWUYCSABKAsyFC5wYXltZW50cy52MS5PdXRjb21lSACIAQESHwoSZXhwaXJlc19pbl9zZWNvbmRzGAsgASgNSAGIAQESEwoLY2FyZF9icmFuZHMYDCADKAlCCgoIX291dGNvbWVCFQoTX2V4cGlyZXNfaW5fc2Vjb25kc0oECAoQC1ILbmV4dF9hY3Rpb24iZgoHT3V0Y29tZRInCgdzdWNjZXNzGAEgASgLMhQucGF5bWVudHMudjEuU3VjY2Vzc0gAEicKB2RlY2xpbmUYAiABKAsyFC5wYXltZW50cy52MS5EZWNsaW5lSABCCQoHb3V0Y29tZSI2CgdTdWNjZXNzEhQKDGNhcHR1cmVkX3ZpYRgBIAEoCRIVCg1mYWlsb3Zlcl91c2VkGAIgASgIIh8KB0RlY2xpbmUSFAoMZGVjbGluZV9jb2RlGAEgASgJMsABCg9DaGVja291dFNlcnZpY2USVQoLR2V0Q2hlY2tvdXQSHy5wYXltZW50cy52MS5HZXRDaGVja291dFJlcXVlc3QaIC5wYXltZW50cy52MS5HZXRDaGVja291dFJlc3BvbnNlIgOQAgESVgoNU3VibWl0UGF5bWVudBIhLnBheW1lbnRzLnYxLlN1Ym1pdFBheW1lbnRSZXF1ZXN0GiIucGF5bWVudHMudjEuU3VibWl0UGF5bWVudFJlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
+  fileDesc("ChpwYXltZW50cy92MS9jaGVja291dC5wcm90bxILcGF5bWVudHMudjEiMAoSR2V0Q2hlY2tvdXRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBASI+ChNHZXRDaGVja291dFJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQi6QEKFFN1Ym1pdFBheW1lbnRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARJ9Cgt2YXVsdF90b2tlbhgCIAEoCUJoukhlugFaChZ2YXVsdF90b2tlbi5jaGFyYWN0ZXJzEiVtdXN0IGJlIHZpc2libGUgQVNDSUkgY2hhcmFjdGVycyBvbmx5Ghl0aGlzLm1hdGNoZXMocideWyEtfl0rJCcpyAEBcgMY/wESKgoHYnJvd3NlchgDIAEoCzIULnBheW1lbnRzLnYxLkJyb3dzZXJIAIgBAUIKCghfYnJvd3NlciJAChVTdWJtaXRQYXltZW50UmVzcG9uc2USJwoIY2hlY2tvdXQYASABKAsyFS5wYXltZW50cy52MS5DaGVja291dCK+AgoHQnJvd3NlchIUCgxqYXZhX2VuYWJsZWQYASABKAgSHgoLY29sb3JfZGVwdGgYAiABKA1CCbpIBioEGDAoARIfCgxzY3JlZW5fd2lkdGgYAyABKA1CCbpIBioEGL+EPRIgCg1zY3JlZW5faGVpZ2h0GAQgASgNQgm6SAYqBBi/hD0SLQoYdGltZV96b25lX29mZnNldF9taW51dGVzGAUgASgRQgu6SAg6BhiQDSiPDRKKAQoIbGFuZ3VhZ2UYBiABKAlCeLpIdboBbwoNbGFuZ3VhZ2UuZm9ybRIkbXVzdCBiZSBhIGxhbmd1YWdlIHRhZyBzdWNoIGFzIGRlLUFUGjh0aGlzLm1hdGNoZXMocideW0EtWmEtel17MSw4fSgtW0EtWmEtejAtOV17MSw4fSl7MCw3fSQnKcgBASJSChFPcGVuQWN0aW9uUmVxdWVzdBIaCgpzZXNzaW9uX2lkGAEgASgJQga6SAPIAQESIQoRYXV0aGVudGljYXRpb25faWQYAiABKAlCBrpIA8gBASIkChJPcGVuQWN0aW9uUmVzcG9uc2USDgoGdGlja2V0GAEgASgJIlQKE0NhbmNlbEFjdGlvblJlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBEiEKEWF1dGhlbnRpY2F0aW9uX2lkGAIgASgJQga6SAPIAQEiPwoUQ2FuY2VsQWN0aW9uUmVzcG9uc2USJwoIY2hlY2tvdXQYASABKAsyFS5wYXltZW50cy52MS5DaGVja291dCKzAwoIQ2hlY2tvdXQSEgoKc2Vzc2lvbl9pZBgBIAEoCRIUCgxhbW91bnRfbWlub3IYAiABKAMSEAoIY3VycmVuY3kYAyABKAkSFQoNbWVyY2hhbnRfbmFtZRgEIAEoCRIyCgZzdGF0dXMYBSABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXMSEgoKcHJvY2Vzc2luZxgGIAEoCBIuCgpleHBpcmVzX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx2YXVsdF9vcmlnaW4YCCABKAkSKgoHb3V0Y29tZRgJIAEoCzIULnBheW1lbnRzLnYxLk91dGNvbWVIAIgBARIxCgtuZXh0X2FjdGlvbhgKIAEoCzIXLnBheW1lbnRzLnYxLk5leHRBY3Rpb25IAYgBARIfChJleHBpcmVzX2luX3NlY29uZHMYCyABKA1IAogBARITCgtjYXJkX2JyYW5kcxgMIAMoCUIKCghfb3V0Y29tZUIOCgxfbmV4dF9hY3Rpb25CFQoTX2V4cGlyZXNfaW5fc2Vjb25kcyKtAgoKTmV4dEFjdGlvbhIZChFhdXRoZW50aWNhdGlvbl9pZBgBIAEoCRIqCgRraW5kGAIgASgOMhwucGF5bWVudHMudjEuTmV4dEFjdGlvbi5LaW5kEjAKB2ZyYW1pbmcYAyABKA4yHy5wYXltZW50cy52MS5OZXh0QWN0aW9uLkZyYW1pbmcSDgoGb3BlbmVkGAQgASgIEhMKC3Nob3duX2NvdW50GAUgASgNEhoKEmV4cGlyZXNfaW5fc2Vjb25kcxgGIAEoDSIqCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIMCghSRURJUkVDVBABIjkKB0ZyYW1pbmcSFwoTRlJBTUlOR19VTlNQRUNJRklFRBAAEgkKBUZSQU1FEAESCgoGV0lORE9XEAIiZgoHT3V0Y29tZRInCgdzdWNjZXNzGAEgASgLMhQucGF5bWVudHMudjEuU3VjY2Vzc0gAEicKB2RlY2xpbmUYAiABKAsyFC5wYXltZW50cy52MS5EZWNsaW5lSABCCQoHb3V0Y29tZSI2CgdTdWNjZXNzEhQKDGNhcHR1cmVkX3ZpYRgBIAEoCRIVCg1mYWlsb3Zlcl91c2VkGAIgASgIIh8KB0RlY2xpbmUSFAoMZGVjbGluZV9jb2RlGAEgASgJMuQCCg9DaGVja291dFNlcnZpY2USVQoLR2V0Q2hlY2tvdXQSHy5wYXltZW50cy52MS5HZXRDaGVja291dFJlcXVlc3QaIC5wYXltZW50cy52MS5HZXRDaGVja291dFJlc3BvbnNlIgOQAgESVgoNU3VibWl0UGF5bWVudBIhLnBheW1lbnRzLnYxLlN1Ym1pdFBheW1lbnRSZXF1ZXN0GiIucGF5bWVudHMudjEuU3VibWl0UGF5bWVudFJlc3BvbnNlEk0KCk9wZW5BY3Rpb24SHi5wYXltZW50cy52MS5PcGVuQWN0aW9uUmVxdWVzdBofLnBheW1lbnRzLnYxLk9wZW5BY3Rpb25SZXNwb25zZRJTCgxDYW5jZWxBY3Rpb24SIC5wYXltZW50cy52MS5DYW5jZWxBY3Rpb25SZXF1ZXN0GiEucGF5bWVudHMudjEuQ2FuY2VsQWN0aW9uUmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
 
 /**
  * @generated from message payments.v1.GetCheckoutRequest
@@ -86,6 +86,14 @@ export type SubmitPaymentRequest = Message<"payments.v1.SubmitPaymentRequest"> &
    * @generated from field: string vault_token = 2;
    */
   vaultToken: string;
+
+  /**
+   * The customer's browser. With it the page can show actions of customer authentication (3-D Secure); without it
+   * gateways have to decide without the customer.
+   *
+   * @generated from field: optional payments.v1.Browser browser = 3;
+   */
+  browser?: Browser | undefined;
 };
 
 /**
@@ -103,6 +111,14 @@ export type SubmitPaymentRequestJson = {
    * @generated from field: string vault_token = 2;
    */
   vaultToken?: string;
+
+  /**
+   * The customer's browser. With it the page can show actions of customer authentication (3-D Secure); without it
+   * gateways have to decide without the customer.
+   *
+   * @generated from field: optional payments.v1.Browser browser = 3;
+   */
+  browser?: BrowserJson;
 };
 
 /**
@@ -138,6 +154,239 @@ export type SubmitPaymentResponseJson = {
  */
 export const SubmitPaymentResponseSchema: GenMessage<SubmitPaymentResponse, {jsonType: SubmitPaymentResponseJson}> = /*@__PURE__*/
   messageDesc(file_payments_v1_checkout, 3);
+
+/**
+ * The customer's browser as 3-D Secure describes it; its user agent and accept header come from the call itself.
+ *
+ * @generated from message payments.v1.Browser
+ */
+export type Browser = Message<"payments.v1.Browser"> & {
+  /**
+   * @generated from field: bool java_enabled = 1;
+   */
+  javaEnabled: boolean;
+
+  /**
+   * Bits of a pixel.
+   *
+   * @generated from field: uint32 color_depth = 2;
+   */
+  colorDepth: number;
+
+  /**
+   * @generated from field: uint32 screen_width = 3;
+   */
+  screenWidth: number;
+
+  /**
+   * @generated from field: uint32 screen_height = 4;
+   */
+  screenHeight: number;
+
+  /**
+   * Minutes from local time to UTC, as JavaScript's getTimezoneOffset returns them.
+   *
+   * @generated from field: sint32 time_zone_offset_minutes = 5;
+   */
+  timeZoneOffsetMinutes: number;
+
+  /**
+   * IETF BCP 47, such as de-AT.
+   *
+   * @generated from field: string language = 6;
+   */
+  language: string;
+};
+
+/**
+ * The customer's browser as 3-D Secure describes it; its user agent and accept header come from the call itself.
+ *
+ * @generated from message payments.v1.Browser
+ */
+export type BrowserJson = {
+  /**
+   * @generated from field: bool java_enabled = 1;
+   */
+  javaEnabled?: boolean;
+
+  /**
+   * Bits of a pixel.
+   *
+   * @generated from field: uint32 color_depth = 2;
+   */
+  colorDepth?: number;
+
+  /**
+   * @generated from field: uint32 screen_width = 3;
+   */
+  screenWidth?: number;
+
+  /**
+   * @generated from field: uint32 screen_height = 4;
+   */
+  screenHeight?: number;
+
+  /**
+   * Minutes from local time to UTC, as JavaScript's getTimezoneOffset returns them.
+   *
+   * @generated from field: sint32 time_zone_offset_minutes = 5;
+   */
+  timeZoneOffsetMinutes?: number;
+
+  /**
+   * IETF BCP 47, such as de-AT.
+   *
+   * @generated from field: string language = 6;
+   */
+  language?: string;
+};
+
+/**
+ * Describes the message payments.v1.Browser.
+ * Use `create(BrowserSchema)` to create a new message.
+ */
+export const BrowserSchema: GenMessage<Browser, {jsonType: BrowserJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 4);
+
+/**
+ * @generated from message payments.v1.OpenActionRequest
+ */
+export type OpenActionRequest = Message<"payments.v1.OpenActionRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * As in next_action.
+   *
+   * @generated from field: string authentication_id = 2;
+   */
+  authenticationId: string;
+};
+
+/**
+ * @generated from message payments.v1.OpenActionRequest
+ */
+export type OpenActionRequestJson = {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId?: string;
+
+  /**
+   * As in next_action.
+   *
+   * @generated from field: string authentication_id = 2;
+   */
+  authenticationId?: string;
+};
+
+/**
+ * Describes the message payments.v1.OpenActionRequest.
+ * Use `create(OpenActionRequestSchema)` to create a new message.
+ */
+export const OpenActionRequestSchema: GenMessage<OpenActionRequest, {jsonType: OpenActionRequestJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 5);
+
+/**
+ * @generated from message payments.v1.OpenActionResponse
+ */
+export type OpenActionResponse = Message<"payments.v1.OpenActionResponse"> & {
+  /**
+   * Shows the action once, until its deadline.
+   *
+   * @generated from field: string ticket = 1;
+   */
+  ticket: string;
+};
+
+/**
+ * @generated from message payments.v1.OpenActionResponse
+ */
+export type OpenActionResponseJson = {
+  /**
+   * Shows the action once, until its deadline.
+   *
+   * @generated from field: string ticket = 1;
+   */
+  ticket?: string;
+};
+
+/**
+ * Describes the message payments.v1.OpenActionResponse.
+ * Use `create(OpenActionResponseSchema)` to create a new message.
+ */
+export const OpenActionResponseSchema: GenMessage<OpenActionResponse, {jsonType: OpenActionResponseJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 6);
+
+/**
+ * @generated from message payments.v1.CancelActionRequest
+ */
+export type CancelActionRequest = Message<"payments.v1.CancelActionRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * As in next_action.
+   *
+   * @generated from field: string authentication_id = 2;
+   */
+  authenticationId: string;
+};
+
+/**
+ * @generated from message payments.v1.CancelActionRequest
+ */
+export type CancelActionRequestJson = {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId?: string;
+
+  /**
+   * As in next_action.
+   *
+   * @generated from field: string authentication_id = 2;
+   */
+  authenticationId?: string;
+};
+
+/**
+ * Describes the message payments.v1.CancelActionRequest.
+ * Use `create(CancelActionRequestSchema)` to create a new message.
+ */
+export const CancelActionRequestSchema: GenMessage<CancelActionRequest, {jsonType: CancelActionRequestJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 7);
+
+/**
+ * @generated from message payments.v1.CancelActionResponse
+ */
+export type CancelActionResponse = Message<"payments.v1.CancelActionResponse"> & {
+  /**
+   * @generated from field: payments.v1.Checkout checkout = 1;
+   */
+  checkout?: Checkout | undefined;
+};
+
+/**
+ * @generated from message payments.v1.CancelActionResponse
+ */
+export type CancelActionResponseJson = {
+  /**
+   * @generated from field: payments.v1.Checkout checkout = 1;
+   */
+  checkout?: CheckoutJson;
+};
+
+/**
+ * Describes the message payments.v1.CancelActionResponse.
+ * Use `create(CancelActionResponseSchema)` to create a new message.
+ */
+export const CancelActionResponseSchema: GenMessage<CancelActionResponse, {jsonType: CancelActionResponseJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 8);
 
 /**
  * A session as its customer may see it.
@@ -193,6 +442,13 @@ export type Checkout = Message<"payments.v1.Checkout"> & {
    * @generated from field: optional payments.v1.Outcome outcome = 9;
    */
   outcome?: Outcome | undefined;
+
+  /**
+   * The action that the customer has to complete before the payment goes on; absent while there is none.
+   *
+   * @generated from field: optional payments.v1.NextAction next_action = 10;
+   */
+  nextAction?: NextAction | undefined;
 
   /**
    * The time left to submit the session, by the service's clock; absent once it was submitted or has ended. A browser
@@ -267,6 +523,13 @@ export type CheckoutJson = {
   outcome?: OutcomeJson;
 
   /**
+   * The action that the customer has to complete before the payment goes on; absent while there is none.
+   *
+   * @generated from field: optional payments.v1.NextAction next_action = 10;
+   */
+  nextAction?: NextActionJson;
+
+  /**
    * The time left to submit the session, by the service's clock; absent once it was submitted or has ended. A browser
    * whose clock is wrong cannot use expires_at.
    *
@@ -288,7 +551,173 @@ export type CheckoutJson = {
  * Use `create(CheckoutSchema)` to create a new message.
  */
 export const CheckoutSchema: GenMessage<Checkout, {jsonType: CheckoutJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 4);
+  messageDesc(file_payments_v1_checkout, 9);
+
+/**
+ * One step of customer authentication (3-D Secure) that a page shows.
+ *
+ * @generated from message payments.v1.NextAction
+ */
+export type NextAction = Message<"payments.v1.NextAction"> & {
+  /**
+   * @generated from field: string authentication_id = 1;
+   */
+  authenticationId: string;
+
+  /**
+   * @generated from field: payments.v1.NextAction.Kind kind = 2;
+   */
+  kind: NextAction_Kind;
+
+  /**
+   * @generated from field: payments.v1.NextAction.Framing framing = 3;
+   */
+  framing: NextAction_Framing;
+
+  /**
+   * A page has shown it.
+   *
+   * @generated from field: bool opened = 4;
+   */
+  opened: boolean;
+
+  /**
+   * Number of times it was shown; after three it is not shown again, and the page waits.
+   *
+   * @generated from field: uint32 shown_count = 5;
+   */
+  shownCount: number;
+
+  /**
+   * The time left to complete it, by the service's clock.
+   *
+   * @generated from field: uint32 expires_in_seconds = 6;
+   */
+  expiresInSeconds: number;
+};
+
+/**
+ * One step of customer authentication (3-D Secure) that a page shows.
+ *
+ * @generated from message payments.v1.NextAction
+ */
+export type NextActionJson = {
+  /**
+   * @generated from field: string authentication_id = 1;
+   */
+  authenticationId?: string;
+
+  /**
+   * @generated from field: payments.v1.NextAction.Kind kind = 2;
+   */
+  kind?: NextAction_KindJson;
+
+  /**
+   * @generated from field: payments.v1.NextAction.Framing framing = 3;
+   */
+  framing?: NextAction_FramingJson;
+
+  /**
+   * A page has shown it.
+   *
+   * @generated from field: bool opened = 4;
+   */
+  opened?: boolean;
+
+  /**
+   * Number of times it was shown; after three it is not shown again, and the page waits.
+   *
+   * @generated from field: uint32 shown_count = 5;
+   */
+  shownCount?: number;
+
+  /**
+   * The time left to complete it, by the service's clock.
+   *
+   * @generated from field: uint32 expires_in_seconds = 6;
+   */
+  expiresInSeconds?: number;
+};
+
+/**
+ * Describes the message payments.v1.NextAction.
+ * Use `create(NextActionSchema)` to create a new message.
+ */
+export const NextActionSchema: GenMessage<NextAction, {jsonType: NextActionJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 10);
+
+/**
+ * @generated from enum payments.v1.NextAction.Kind
+ */
+export const NextAction_Kind = {
+  /**
+   * @generated from enum value: KIND_UNSPECIFIED = 0;
+   */
+  KIND_UNSPECIFIED: 0,
+
+  /**
+   * A page of the bank or the gateway, which returns the customer.
+   *
+   * @generated from enum value: REDIRECT = 1;
+   */
+  REDIRECT: 1,
+} as const;
+
+/**
+ * @generated from enum payments.v1.NextAction.Kind
+ */
+export type NextAction_Kind = (typeof NextAction_Kind)[keyof typeof NextAction_Kind] | UnknownEnum;
+
+/**
+ * @generated from enum payments.v1.NextAction.Kind
+ */
+export type NextAction_KindJson = "KIND_UNSPECIFIED" | "REDIRECT";
+
+/**
+ * Describes the enum payments.v1.NextAction.Kind.
+ */
+export const NextAction_KindSchema: GenEnum<NextAction_Kind, NextAction_KindJson> = /*@__PURE__*/
+  enumDesc(file_payments_v1_checkout, 10, 0);
+
+/**
+ * @generated from enum payments.v1.NextAction.Framing
+ */
+export const NextAction_Framing = {
+  /**
+   * @generated from enum value: FRAMING_UNSPECIFIED = 0;
+   */
+  FRAMING_UNSPECIFIED: 0,
+
+  /**
+   * It can be shown in a frame.
+   *
+   * @generated from enum value: FRAME = 1;
+   */
+  FRAME: 1,
+
+  /**
+   * It refuses to be framed: it needs a window.
+   *
+   * @generated from enum value: WINDOW = 2;
+   */
+  WINDOW: 2,
+} as const;
+
+/**
+ * @generated from enum payments.v1.NextAction.Framing
+ */
+export type NextAction_Framing = (typeof NextAction_Framing)[keyof typeof NextAction_Framing] | UnknownEnum;
+
+/**
+ * @generated from enum payments.v1.NextAction.Framing
+ */
+export type NextAction_FramingJson = "FRAMING_UNSPECIFIED" | "FRAME" | "WINDOW";
+
+/**
+ * Describes the enum payments.v1.NextAction.Framing.
+ */
+export const NextAction_FramingSchema: GenEnum<NextAction_Framing, NextAction_FramingJson> = /*@__PURE__*/
+  enumDesc(file_payments_v1_checkout, 10, 1);
 
 /**
  * @generated from message payments.v1.Outcome
@@ -332,7 +761,7 @@ export type OutcomeJson = {
  * Use `create(OutcomeSchema)` to create a new message.
  */
 export const OutcomeSchema: GenMessage<Outcome, {jsonType: OutcomeJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 5);
+  messageDesc(file_payments_v1_checkout, 11);
 
 /**
  * @generated from message payments.v1.Success
@@ -373,7 +802,7 @@ export type SuccessJson = {
  * Use `create(SuccessSchema)` to create a new message.
  */
 export const SuccessSchema: GenMessage<Success, {jsonType: SuccessJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 6);
+  messageDesc(file_payments_v1_checkout, 12);
 
 /**
  * @generated from message payments.v1.Decline
@@ -404,7 +833,7 @@ export type DeclineJson = {
  * Use `create(DeclineSchema)` to create a new message.
  */
 export const DeclineSchema: GenMessage<Decline, {jsonType: DeclineJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 7);
+  messageDesc(file_payments_v1_checkout, 13);
 
 /**
  * The rpcs that the browser widget calls, with the session's client secret as bearer token.
@@ -423,8 +852,8 @@ export const CheckoutService: GenService<{
     output: typeof GetCheckoutResponseSchema;
   },
   /**
-   * Submits the payment and waits up to 20 s for its outcome; afterwards the widget polls GetCheckout.
-   * A repeat with the same token joins the running submission.
+   * Submits the payment and waits up to 20 s for its outcome; afterwards the widget polls GetCheckout. Returns at once
+   * when the customer has to act. A repeat with the same token joins the running submission.
    *
    * @generated from rpc payments.v1.CheckoutService.SubmitPayment
    */
@@ -432,6 +861,26 @@ export const CheckoutService: GenService<{
     methodKind: "unary";
     input: typeof SubmitPaymentRequestSchema;
     output: typeof SubmitPaymentResponseSchema;
+  },
+  /**
+   * Returns a ticket with which one page shows the action that the session waits for. A later ticket replaces it.
+   *
+   * @generated from rpc payments.v1.CheckoutService.OpenAction
+   */
+  openAction: {
+    methodKind: "unary";
+    input: typeof OpenActionRequestSchema;
+    output: typeof OpenActionResponseSchema;
+  },
+  /**
+   * Gives up the action that the session waits for, in the customer's name. Nothing is charged afterwards.
+   *
+   * @generated from rpc payments.v1.CheckoutService.CancelAction
+   */
+  cancelAction: {
+    methodKind: "unary";
+    input: typeof CancelActionRequestSchema;
+    output: typeof CancelActionResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_payments_v1_checkout, 0);

@@ -14,7 +14,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file payments/v1/payment_session.proto.
  */
 export const file_payments_v1_payment_session: GenFile = /*@__PURE__*/
-  fileDesc("CiFwYXltZW50cy92MS9wYXltZW50X3Nlc3Npb24ucHJvdG8SC3BheW1lbnRzLnYxItYDChtDcmVhdGVQYXltZW50U2Vzc2lvblJlcXVlc3QSJwoMYW1vdW50X21pbm9yGAEgASgDQhG6SA7IAQEiCRj/n5SljR0oARJ4CghjdXJyZW5jeRgCIAEoCUJmukhjugFdCg1jdXJyZW5jeS5mb3JtEi9tdXN0IGJlIGFuIHVwcGVyLWNhc2UgSVNPIDQyMTcgY29kZSBzdWNoIGFzIEVVUhobdGhpcy5tYXRjaGVzKHInXltBLVpdezN9JCcpyAEBEnoKCW9yZGVyX3JlZhgDIAEoCUJnukhkugFXChRvcmRlcl9yZWYuY2hhcmFjdGVycxIjbXVzdCBub3QgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaGnRoaXMubWF0Y2hlcyhyJ15cUHtDY30qJCcpyAEBcgUQARj/ARKEAQoOY3VzdG9tZXJfZW1haWwYBCABKAlCZ7pIZLoBXAoTY3VzdG9tZXJfZW1haWwuZm9ybRIZbXVzdCBiZSBhbiBlLW1haWwgYWRkcmVzcxoqdGhpcy5tYXRjaGVzKHInXlteQFxwe0NjfV0rQFteQFxwe0NjfV0rJCcpcgMY/gFIAIgBAUIRCg9fY3VzdG9tZXJfZW1haWwioAIKHENyZWF0ZVBheW1lbnRTZXNzaW9uUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCRIVCg1jbGllbnRfc2VjcmV0GAIgASgJEjIKBnN0YXR1cxgDIAEoDjIiLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLlN0YXR1cxI2CgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEi4KBXZhdWx0GAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGukgDyAEBEhEKCW9yZGVyX3JlZhgGIAEoCRIUCgxhbW91bnRfbWlub3IYByABKAMSEAoIY3VycmVuY3kYCCABKAkiLgoYR2V0UGF5bWVudFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiUQoZR2V0UGF5bWVudFNlc3Npb25SZXNwb25zZRI0Cg9wYXltZW50X3Nlc3Npb24YASABKAsyGy5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbiLqAwoaTGlzdFBheW1lbnRTZXNzaW9uc1JlcXVlc3QSfAoJb3JkZXJfcmVmGAEgASgJQmS6SGG6AVcKFG9yZGVyX3JlZi5jaGFyYWN0ZXJzEiNtdXN0IG5vdCBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxoadGhpcy5tYXRjaGVzKHInXlxQe0NjfSokJylyBRABGP8BSACIAQESQwoGc3RhdHVzGAIgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzQgq6SAeCAQQQASAASAGIAQESFwoKcHJvY2Vzc2luZxgDIAEoCEgCiAEBEjEKDWNyZWF0ZWRfYWZ0ZXIYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKDmNyZWF0ZWRfYmVmb3JlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIhCglwYWdlX3NpemUYBiABKAVCCbpIBhoEGGQoAUgDiAEBEiEKCnBhZ2VfdG9rZW4YByABKAlCCLpIBXIDGIAISASIAQFCDAoKX29yZGVyX3JlZkIJCgdfc3RhdHVzQg0KC19wcm9jZXNzaW5nQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4ijQEKG0xpc3RQYXltZW50U2Vzc2lvbnNSZXNwb25zZRI8ChBwYXltZW50X3Nlc3Npb25zGAEgAygLMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb25TdW1tYXJ5EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4ivwYKDlBheW1lbnRTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSEQoJb3JkZXJfcmVmGAIgASgJEhQKDGFtb3VudF9taW5vchgDIAEoAxIQCghjdXJyZW5jeRgEIAEoCRIbCg5jdXN0b21lcl9lbWFpbBgFIAEoCUgAiAEBEjIKBnN0YXR1cxgGIAEoDjIiLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLlN0YXR1cxIQCghmYWlsb3ZlchgHIAEoCBIZCgxjYXB0dXJlZF92aWEYCCABKAlIAYgBARIeChFjYXB0dXJlX2NvbmZpcm1lZBgJIAEoCEgCiAEBEhkKDGRlY2xpbmVfY29kZRgKIAEoCUgDiAEBEhIKCnByb2Nlc3NpbmcYCyABKAgSJAoEY2FyZBgMIAEoCzIRLnBheW1lbnRzLnYxLkNhcmRIBIgBARI2CgpjcmVhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjYKCmV4cGlyZXNfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESMAoMc3VibWl0dGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzZXR0bGVkX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgdyb3V0aW5nGBEgASgLMhQucGF5bWVudHMudjEuUm91dGluZ0gFiAEBEiYKCGF0dGVtcHRzGBIgAygLMhQucGF5bWVudHMudjEuQXR0ZW1wdCJlCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASCwoHQ1JFQVRFRBABEg0KCVNVQ0NFRURFRBACEgwKCERFQ0xJTkVEEAMSDAoIREVHUkFERUQQBBILCgdFWFBJUkVEEAVCEQoPX2N1c3RvbWVyX2VtYWlsQg8KDV9jYXB0dXJlZF92aWFCFAoSX2NhcHR1cmVfY29uZmlybWVkQg8KDV9kZWNsaW5lX2NvZGVCBwoFX2NhcmRCCgoIX3JvdXRpbmcitwUKFVBheW1lbnRTZXNzaW9uU3VtbWFyeRISCgpzZXNzaW9uX2lkGAEgASgJEhEKCW9yZGVyX3JlZhgCIAEoCRIUCgxhbW91bnRfbWlub3IYAyABKAMSEAoIY3VycmVuY3kYBCABKAkSGwoOY3VzdG9tZXJfZW1haWwYBSABKAlIAIgBARIyCgZzdGF0dXMYBiABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXMSEAoIZmFpbG92ZXIYByABKAgSGQoMY2FwdHVyZWRfdmlhGAggASgJSAGIAQESHgoRY2FwdHVyZV9jb25maXJtZWQYCSABKAhIAogBARIZCgxkZWNsaW5lX2NvZGUYCiABKAlIA4gBARISCgpwcm9jZXNzaW5nGAsgASgIEiQKBGNhcmQYDCABKAsyES5wYXltZW50cy52MS5DYXJkSASIAQESNgoKY3JlYXRlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARI2CgpleHBpcmVzX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjAKDHN1Ym1pdHRlZF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc2V0dGxlZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoHcm91dGluZxgRIAEoCzIULnBheW1lbnRzLnYxLlJvdXRpbmdIBYgBAUIRCg9fY3VzdG9tZXJfZW1haWxCDwoNX2NhcHR1cmVkX3ZpYUIUChJfY2FwdHVyZV9jb25maXJtZWRCDwoNX2RlY2xpbmVfY29kZUIHCgVfY2FyZEIKCghfcm91dGluZyIkCgRDYXJkEg0KBWJyYW5kGAEgASgJEg0KBWxhc3Q0GAIgASgJIn4KB1JvdXRpbmcSFAoMcnVsZV92ZXJzaW9uGAEgASgFEiwKBHBsYW4YAiADKAsyHi5wYXltZW50cy52MS5QbGFubmVkQ29ubmVjdGlvbhIvCgdza2lwcGVkGAMgAygLMh4ucGF5bWVudHMudjEuU2tpcHBlZENvbm5lY3Rpb24iTQoRUGxhbm5lZENvbm5lY3Rpb24SEAoIcHJpb3JpdHkYASABKAUSDwoHZ2F0ZXdheRgCIAEoCRIVCg1jb25uZWN0aW9uX2lkGAMgASgJIkwKEVNraXBwZWRDb25uZWN0aW9uEg8KB2dhdGV3YXkYASABKAkSFQoNY29ubmVjdGlvbl9pZBgCIAEoCRIPCgdiZWNhdXNlGAMgASgJItgGCgdBdHRlbXB0EhIKCmF0dGVtcHRfaWQYASABKAkSEAoIc2VxdWVuY2UYAiABKAUSDwoHZ2F0ZXdheRgDIAEoCRIVCg1jb25uZWN0aW9uX2lkGAQgASgJEhAKCHByaW9yaXR5GAUgASgFEg8KB2JlY2F1c2UYBiABKAkSKwoGc3RhdHVzGAcgASgOMhsucGF5bWVudHMudjEuQXR0ZW1wdC5TdGF0dXMSOwoMZmFpbHVyZV9raW5kGAggASgOMiAucGF5bWVudHMudjEuQXR0ZW1wdC5GYWlsdXJlS2luZEgAiAEBEhkKDGRlY2xpbmVfY29kZRgJIAEoCUgBiAEBEhkKDGdhdGV3YXlfY29kZRgKIAEoCUgCiAEBEh4KEWdhdGV3YXlfcmVmZXJlbmNlGAsgASgJSAOIAQESNgoKc3RhcnRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIwCgxjb21wbGV0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2R1cmF0aW9uX21zGA4gASgDSASIAQESKAoEbmV4dBgPIAEoCzIVLnBheW1lbnRzLnYxLk5leHRTdGVwSAWIAQEijwEKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABIPCgtBVVRIT1JJWklORxABEg4KCkFVVEhPUklaRUQQAhIMCghDQVBUVVJFRBADEgwKCERFQ0xJTkVEEAQSCgoGRkFJTEVEEAUSCwoHVU5LTk9XThAGEgsKB1ZPSURJTkcQBxIKCgZWT0lERUQQCCJ6CgtGYWlsdXJlS2luZBIcChhGQUlMVVJFX0tJTkRfVU5TUEVDSUZJRUQQABIQCgxIQVJEX0RFQ0xJTkUQARIQCgxTT0ZUX0RFQ0xJTkUQAhIJCgVGUkFVRBADEgsKB1RJTUVPVVQQBBIRCg1HQVRFV0FZX0VSUk9SEAVCDwoNX2ZhaWx1cmVfa2luZEIPCg1fZGVjbGluZV9jb2RlQg8KDV9nYXRld2F5X2NvZGVCFAoSX2dhdGV3YXlfcmVmZXJlbmNlQg4KDF9kdXJhdGlvbl9tc0IHCgVfbmV4dCIrCghOZXh0U3RlcBIOCgZhY3Rpb24YASABKAkSDwoHYmVjYXVzZRgCIAEoCTLiAwoVUGF5bWVudFNlc3Npb25TZXJ2aWNlEpABChRDcmVhdGVQYXltZW50U2Vzc2lvbhIoLnBheW1lbnRzLnYxLkNyZWF0ZVBheW1lbnRTZXNzaW9uUmVxdWVzdBopLnBheW1lbnRzLnYxLkNyZWF0ZVBheW1lbnRTZXNzaW9uUmVzcG9uc2UiI4LT5JMCHToBKiIYL2FwaS92MS9wYXltZW50LXNlc3Npb25zEqUBChFHZXRQYXltZW50U2Vzc2lvbhIlLnBheW1lbnRzLnYxLkdldFBheW1lbnRTZXNzaW9uUmVxdWVzdBomLnBheW1lbnRzLnYxLkdldFBheW1lbnRTZXNzaW9uUmVzcG9uc2UiQZACAYLT5JMCOGIPcGF5bWVudF9zZXNzaW9uEiUvYXBpL3YxL3BheW1lbnQtc2Vzc2lvbnMve3Nlc3Npb25faWR9Eo0BChNMaXN0UGF5bWVudFNlc3Npb25zEicucGF5bWVudHMudjEuTGlzdFBheW1lbnRTZXNzaW9uc1JlcXVlc3QaKC5wYXltZW50cy52MS5MaXN0UGF5bWVudFNlc3Npb25zUmVzcG9uc2UiI5ACAYLT5JMCGhIYL2FwaS92MS9wYXltZW50LXNlc3Npb25zYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("CiFwYXltZW50cy92MS9wYXltZW50X3Nlc3Npb24ucHJvdG8SC3BheW1lbnRzLnYxItYDChtDcmVhdGVQYXltZW50U2Vzc2lvblJlcXVlc3QSJwoMYW1vdW50X21pbm9yGAEgASgDQhG6SA7IAQEiCRj/n5SljR0oARJ4CghjdXJyZW5jeRgCIAEoCUJmukhjugFdCg1jdXJyZW5jeS5mb3JtEi9tdXN0IGJlIGFuIHVwcGVyLWNhc2UgSVNPIDQyMTcgY29kZSBzdWNoIGFzIEVVUhobdGhpcy5tYXRjaGVzKHInXltBLVpdezN9JCcpyAEBEnoKCW9yZGVyX3JlZhgDIAEoCUJnukhkugFXChRvcmRlcl9yZWYuY2hhcmFjdGVycxIjbXVzdCBub3QgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaGnRoaXMubWF0Y2hlcyhyJ15cUHtDY30qJCcpyAEBcgUQARj/ARKEAQoOY3VzdG9tZXJfZW1haWwYBCABKAlCZ7pIZLoBXAoTY3VzdG9tZXJfZW1haWwuZm9ybRIZbXVzdCBiZSBhbiBlLW1haWwgYWRkcmVzcxoqdGhpcy5tYXRjaGVzKHInXlteQFxwe0NjfV0rQFteQFxwe0NjfV0rJCcpcgMY/gFIAIgBAUIRCg9fY3VzdG9tZXJfZW1haWwioAIKHENyZWF0ZVBheW1lbnRTZXNzaW9uUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCRIVCg1jbGllbnRfc2VjcmV0GAIgASgJEjIKBnN0YXR1cxgDIAEoDjIiLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLlN0YXR1cxI2CgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEi4KBXZhdWx0GAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGukgDyAEBEhEKCW9yZGVyX3JlZhgGIAEoCRIUCgxhbW91bnRfbWlub3IYByABKAMSEAoIY3VycmVuY3kYCCABKAkiLgoYR2V0UGF5bWVudFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiUQoZR2V0UGF5bWVudFNlc3Npb25SZXNwb25zZRI0Cg9wYXltZW50X3Nlc3Npb24YASABKAsyGy5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbiLqAwoaTGlzdFBheW1lbnRTZXNzaW9uc1JlcXVlc3QSfAoJb3JkZXJfcmVmGAEgASgJQmS6SGG6AVcKFG9yZGVyX3JlZi5jaGFyYWN0ZXJzEiNtdXN0IG5vdCBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxoadGhpcy5tYXRjaGVzKHInXlxQe0NjfSokJylyBRABGP8BSACIAQESQwoGc3RhdHVzGAIgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzQgq6SAeCAQQQASAASAGIAQESFwoKcHJvY2Vzc2luZxgDIAEoCEgCiAEBEjEKDWNyZWF0ZWRfYWZ0ZXIYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKDmNyZWF0ZWRfYmVmb3JlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIhCglwYWdlX3NpemUYBiABKAVCCbpIBhoEGGQoAUgDiAEBEiEKCnBhZ2VfdG9rZW4YByABKAlCCLpIBXIDGIAISASIAQFCDAoKX29yZGVyX3JlZkIJCgdfc3RhdHVzQg0KC19wcm9jZXNzaW5nQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4ijQEKG0xpc3RQYXltZW50U2Vzc2lvbnNSZXNwb25zZRI8ChBwYXltZW50X3Nlc3Npb25zGAEgAygLMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb25TdW1tYXJ5EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4iygcKDlBheW1lbnRTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSEQoJb3JkZXJfcmVmGAIgASgJEhQKDGFtb3VudF9taW5vchgDIAEoAxIQCghjdXJyZW5jeRgEIAEoCRIbCg5jdXN0b21lcl9lbWFpbBgFIAEoCUgAiAEBEjIKBnN0YXR1cxgGIAEoDjIiLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLlN0YXR1cxIQCghmYWlsb3ZlchgHIAEoCBIZCgxjYXB0dXJlZF92aWEYCCABKAlIAYgBARIeChFjYXB0dXJlX2NvbmZpcm1lZBgJIAEoCEgCiAEBEhkKDGRlY2xpbmVfY29kZRgKIAEoCUgDiAEBEhIKCnByb2Nlc3NpbmcYCyABKAgSJAoEY2FyZBgMIAEoCzIRLnBheW1lbnRzLnYxLkNhcmRIBIgBARI2CgpjcmVhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjYKCmV4cGlyZXNfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESMAoMc3VibWl0dGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzZXR0bGVkX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgdyb3V0aW5nGBEgASgLMhQucGF5bWVudHMudjEuUm91dGluZ0gFiAEBEiYKCGF0dGVtcHRzGBIgAygLMhQucGF5bWVudHMudjEuQXR0ZW1wdBI9ChFhd2FpdGluZ19jdXN0b21lchgTIAEoCzIdLnBheW1lbnRzLnYxLkF3YWl0aW5nQ3VzdG9tZXJIBogBARI0Cg9hdXRoZW50aWNhdGlvbnMYFCADKAsyGy5wYXltZW50cy52MS5BdXRoZW50aWNhdGlvbiJlCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASCwoHQ1JFQVRFRBABEg0KCVNVQ0NFRURFRBACEgwKCERFQ0xJTkVEEAMSDAoIREVHUkFERUQQBBILCgdFWFBJUkVEEAVCEQoPX2N1c3RvbWVyX2VtYWlsQg8KDV9jYXB0dXJlZF92aWFCFAoSX2NhcHR1cmVfY29uZmlybWVkQg8KDV9kZWNsaW5lX2NvZGVCBwoFX2NhcmRCCgoIX3JvdXRpbmdCFAoSX2F3YWl0aW5nX2N1c3RvbWVyIngKEEF3YWl0aW5nQ3VzdG9tZXISMQoFc2luY2UYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESMQoFdW50aWwYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQEi9gcKDkF1dGhlbnRpY2F0aW9uEhkKEWF1dGhlbnRpY2F0aW9uX2lkGAEgASgJEhAKCHNlcXVlbmNlGAIgASgFEioKAmJ5GAMgASgOMh4ucGF5bWVudHMudjEuQXV0aGVudGljYXRpb24uQnkSDwoHZ2F0ZXdheRgEIAEoCRIVCg1jb25uZWN0aW9uX2lkGAUgASgJEhIKCmF0dGVtcHRfaWQYBiABKAkSDwoHYmVjYXVzZRgHIAEoCRIyCgZzdGF0dXMYCCABKA4yIi5wYXltZW50cy52MS5BdXRoZW50aWNhdGlvbi5TdGF0dXMSLgoEZmxvdxgJIAEoDjIgLnBheW1lbnRzLnYxLkF1dGhlbnRpY2F0aW9uLkZsb3cSFAoHdmVyc2lvbhgKIAEoCUgAiAEBEhkKDHRyYW5zX3N0YXR1cxgLIAEoCUgBiAEBEhAKA2VjaRgMIAEoCUgCiAEBEh4KEWRzX3RyYW5zYWN0aW9uX2lkGA0gASgJSAOIAQESPQoJbGlhYmlsaXR5GA4gASgOMiUucGF5bWVudHMudjEuQXV0aGVudGljYXRpb24uTGlhYmlsaXR5SASIAQESLgoJY2hhbGxlbmdlGA8gASgLMhYucGF5bWVudHMudjEuQ2hhbGxlbmdlSAWIAQESNgoKc3RhcnRlZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIwCgxjb21wbGV0ZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqQBCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASFQoRQVdBSVRJTkdfQ1VTVE9NRVIQARIOCgpDT05GSVJNSU5HEAISEQoNQVVUSEVOVElDQVRFRBADEg0KCUFUVEVNUFRFRBAEEg8KC1VOQVZBSUxBQkxFEAUSCgoGRkFJTEVEEAYSDQoJQ0FOQ0VMTEVEEAcSDQoJQUJBTkRPTkVEEAgiJQoCQnkSEgoOQllfVU5TUEVDSUZJRUQQABILCgdHQVRFV0FZEAEiKgoERmxvdxIUChBGTE9XX1VOU1BFQ0lGSUVEEAASDAoIUkVESVJFQ1QQASJNCglMaWFiaWxpdHkSGQoVTElBQklMSVRZX1VOU1BFQ0lGSUVEEAASCgoGSVNTVUVSEAESDAoITUVSQ0hBTlQQAhILCgdVTktOT1dOEANCCgoIX3ZlcnNpb25CDwoNX3RyYW5zX3N0YXR1c0IGCgRfZWNpQhQKEl9kc190cmFuc2FjdGlvbl9pZEIMCgpfbGlhYmlsaXR5QgwKCl9jaGFsbGVuZ2UiowIKCUNoYWxsZW5nZRIsCghzaG93bl9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLYW5zd2VyZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjUKCGVuZGVkX2J5GAMgASgOMh4ucGF5bWVudHMudjEuQ2hhbGxlbmdlLkVuZGVkQnlIAIgBARIYCgtkdXJhdGlvbl9tcxgEIAEoA0gBiAEBIkkKB0VuZGVkQnkSGAoURU5ERURfQllfVU5TUEVDSUZJRUQQABIMCghDVVNUT01FUhABEggKBEJBTksQAhIMCghERUFETElORRADQgsKCV9lbmRlZF9ieUIOCgxfZHVyYXRpb25fbXMitwUKFVBheW1lbnRTZXNzaW9uU3VtbWFyeRISCgpzZXNzaW9uX2lkGAEgASgJEhEKCW9yZGVyX3JlZhgCIAEoCRIUCgxhbW91bnRfbWlub3IYAyABKAMSEAoIY3VycmVuY3kYBCABKAkSGwoOY3VzdG9tZXJfZW1haWwYBSABKAlIAIgBARIyCgZzdGF0dXMYBiABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXMSEAoIZmFpbG92ZXIYByABKAgSGQoMY2FwdHVyZWRfdmlhGAggASgJSAGIAQESHgoRY2FwdHVyZV9jb25maXJtZWQYCSABKAhIAogBARIZCgxkZWNsaW5lX2NvZGUYCiABKAlIA4gBARISCgpwcm9jZXNzaW5nGAsgASgIEiQKBGNhcmQYDCABKAsyES5wYXltZW50cy52MS5DYXJkSASIAQESNgoKY3JlYXRlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARI2CgpleHBpcmVzX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjAKDHN1Ym1pdHRlZF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc2V0dGxlZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoHcm91dGluZxgRIAEoCzIULnBheW1lbnRzLnYxLlJvdXRpbmdIBYgBAUIRCg9fY3VzdG9tZXJfZW1haWxCDwoNX2NhcHR1cmVkX3ZpYUIUChJfY2FwdHVyZV9jb25maXJtZWRCDwoNX2RlY2xpbmVfY29kZUIHCgVfY2FyZEIKCghfcm91dGluZyIkCgRDYXJkEg0KBWJyYW5kGAEgASgJEg0KBWxhc3Q0GAIgASgJIn4KB1JvdXRpbmcSFAoMcnVsZV92ZXJzaW9uGAEgASgFEiwKBHBsYW4YAiADKAsyHi5wYXltZW50cy52MS5QbGFubmVkQ29ubmVjdGlvbhIvCgdza2lwcGVkGAMgAygLMh4ucGF5bWVudHMudjEuU2tpcHBlZENvbm5lY3Rpb24iTQoRUGxhbm5lZENvbm5lY3Rpb24SEAoIcHJpb3JpdHkYASABKAUSDwoHZ2F0ZXdheRgCIAEoCRIVCg1jb25uZWN0aW9uX2lkGAMgASgJIkwKEVNraXBwZWRDb25uZWN0aW9uEg8KB2dhdGV3YXkYASABKAkSFQoNY29ubmVjdGlvbl9pZBgCIAEoCRIPCgdiZWNhdXNlGAMgASgJIsMHCgdBdHRlbXB0EhIKCmF0dGVtcHRfaWQYASABKAkSEAoIc2VxdWVuY2UYAiABKAUSDwoHZ2F0ZXdheRgDIAEoCRIVCg1jb25uZWN0aW9uX2lkGAQgASgJEhAKCHByaW9yaXR5GAUgASgFEg8KB2JlY2F1c2UYBiABKAkSKwoGc3RhdHVzGAcgASgOMhsucGF5bWVudHMudjEuQXR0ZW1wdC5TdGF0dXMSOwoMZmFpbHVyZV9raW5kGAggASgOMiAucGF5bWVudHMudjEuQXR0ZW1wdC5GYWlsdXJlS2luZEgAiAEBEhkKDGRlY2xpbmVfY29kZRgJIAEoCUgBiAEBEhkKDGdhdGV3YXlfY29kZRgKIAEoCUgCiAEBEh4KEWdhdGV3YXlfcmVmZXJlbmNlGAsgASgJSAOIAQESNgoKc3RhcnRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIwCgxjb21wbGV0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2R1cmF0aW9uX21zGA4gASgDSASIAQESKAoEbmV4dBgPIAEoCzIVLnBheW1lbnRzLnYxLk5leHRTdGVwSAWIAQESEgoFcm91bmQYECABKAVIBogBARIeChFhdXRoZW50aWNhdGlvbl9pZBgRIAEoCUgHiAEBIqYBCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASDwoLQVVUSE9SSVpJTkcQARIOCgpBVVRIT1JJWkVEEAISDAoIQ0FQVFVSRUQQAxIMCghERUNMSU5FRBAEEgoKBkZBSUxFRBAFEgsKB1VOS05PV04QBhILCgdWT0lESU5HEAcSCgoGVk9JREVEEAgSFQoRQVdBSVRJTkdfQ1VTVE9NRVIQCSJ6CgtGYWlsdXJlS2luZBIcChhGQUlMVVJFX0tJTkRfVU5TUEVDSUZJRUQQABIQCgxIQVJEX0RFQ0xJTkUQARIQCgxTT0ZUX0RFQ0xJTkUQAhIJCgVGUkFVRBADEgsKB1RJTUVPVVQQBBIRCg1HQVRFV0FZX0VSUk9SEAVCDwoNX2ZhaWx1cmVfa2luZEIPCg1fZGVjbGluZV9jb2RlQg8KDV9nYXRld2F5X2NvZGVCFAoSX2dhdGV3YXlfcmVmZXJlbmNlQg4KDF9kdXJhdGlvbl9tc0IHCgVfbmV4dEIICgZfcm91bmRCFAoSX2F1dGhlbnRpY2F0aW9uX2lkIisKCE5leHRTdGVwEg4KBmFjdGlvbhgBIAEoCRIPCgdiZWNhdXNlGAIgASgJMuIDChVQYXltZW50U2Vzc2lvblNlcnZpY2USkAEKFENyZWF0ZVBheW1lbnRTZXNzaW9uEigucGF5bWVudHMudjEuQ3JlYXRlUGF5bWVudFNlc3Npb25SZXF1ZXN0GikucGF5bWVudHMudjEuQ3JlYXRlUGF5bWVudFNlc3Npb25SZXNwb25zZSIjgtPkkwIdOgEqIhgvYXBpL3YxL3BheW1lbnQtc2Vzc2lvbnMSpQEKEUdldFBheW1lbnRTZXNzaW9uEiUucGF5bWVudHMudjEuR2V0UGF5bWVudFNlc3Npb25SZXF1ZXN0GiYucGF5bWVudHMudjEuR2V0UGF5bWVudFNlc3Npb25SZXNwb25zZSJBkAIBgtPkkwI4Yg9wYXltZW50X3Nlc3Npb24SJS9hcGkvdjEvcGF5bWVudC1zZXNzaW9ucy97c2Vzc2lvbl9pZH0SjQEKE0xpc3RQYXltZW50U2Vzc2lvbnMSJy5wYXltZW50cy52MS5MaXN0UGF5bWVudFNlc3Npb25zUmVxdWVzdBooLnBheW1lbnRzLnYxLkxpc3RQYXltZW50U2Vzc2lvbnNSZXNwb25zZSIjkAIBgtPkkwIaEhgvYXBpL3YxL3BheW1lbnQtc2Vzc2lvbnNiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message payments.v1.CreatePaymentSessionRequest
@@ -519,6 +519,20 @@ export type PaymentSession = Message<"payments.v1.PaymentSession"> & {
    * @generated from field: repeated payments.v1.Attempt attempts = 18;
    */
   attempts: Attempt[];
+
+  /**
+   * Set while the customer has to act; the payment is still processing.
+   *
+   * @generated from field: optional payments.v1.AwaitingCustomer awaiting_customer = 19;
+   */
+  awaitingCustomer?: AwaitingCustomer | undefined;
+
+  /**
+   * Oldest first; empty if the customer was never asked.
+   *
+   * @generated from field: repeated payments.v1.Authentication authentications = 20;
+   */
+  authentications: Authentication[];
 };
 
 /**
@@ -628,6 +642,20 @@ export type PaymentSessionJson = {
    * @generated from field: repeated payments.v1.Attempt attempts = 18;
    */
   attempts?: AttemptJson[];
+
+  /**
+   * Set while the customer has to act; the payment is still processing.
+   *
+   * @generated from field: optional payments.v1.AwaitingCustomer awaiting_customer = 19;
+   */
+  awaitingCustomer?: AwaitingCustomerJson;
+
+  /**
+   * Oldest first; empty if the customer was never asked.
+   *
+   * @generated from field: repeated payments.v1.Authentication authentications = 20;
+   */
+  authentications?: AuthenticationJson[];
 };
 
 /**
@@ -687,6 +715,549 @@ export type PaymentSession_StatusJson = "STATUS_UNSPECIFIED" | "CREATED" | "SUCC
  */
 export const PaymentSession_StatusSchema: GenEnum<PaymentSession_Status, PaymentSession_StatusJson> = /*@__PURE__*/
   enumDesc(file_payments_v1_payment_session, 6, 0);
+
+/**
+ * The customer's time to act.
+ *
+ * @generated from message payments.v1.AwaitingCustomer
+ */
+export type AwaitingCustomer = Message<"payments.v1.AwaitingCustomer"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp since = 1;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * When it ends by itself.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 2;
+   */
+  until?: Timestamp | undefined;
+};
+
+/**
+ * The customer's time to act.
+ *
+ * @generated from message payments.v1.AwaitingCustomer
+ */
+export type AwaitingCustomerJson = {
+  /**
+   * @generated from field: google.protobuf.Timestamp since = 1;
+   */
+  since?: TimestampJson;
+
+  /**
+   * When it ends by itself.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 2;
+   */
+  until?: TimestampJson;
+};
+
+/**
+ * Describes the message payments.v1.AwaitingCustomer.
+ * Use `create(AwaitingCustomerSchema)` to create a new message.
+ */
+export const AwaitingCustomerSchema: GenMessage<AwaitingCustomer, {jsonType: AwaitingCustomerJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_payment_session, 7);
+
+/**
+ * One customer authentication (3-D Secure), which a gateway ran within an attempt.
+ *
+ * @generated from message payments.v1.Authentication
+ */
+export type Authentication = Message<"payments.v1.Authentication"> & {
+  /**
+   * @generated from field: string authentication_id = 1;
+   */
+  authenticationId: string;
+
+  /**
+   * 1 for the first.
+   *
+   * @generated from field: int32 sequence = 2;
+   */
+  sequence: number;
+
+  /**
+   * @generated from field: payments.v1.Authentication.By by = 3;
+   */
+  by: Authentication_By;
+
+  /**
+   * @generated from field: string gateway = 4;
+   */
+  gateway: string;
+
+  /**
+   * @generated from field: string connection_id = 5;
+   */
+  connectionId: string;
+
+  /**
+   * @generated from field: string attempt_id = 6;
+   */
+  attemptId: string;
+
+  /**
+   * The reason that the customer was asked.
+   *
+   * @generated from field: string because = 7;
+   */
+  because: string;
+
+  /**
+   * @generated from field: payments.v1.Authentication.Status status = 8;
+   */
+  status: Authentication_Status;
+
+  /**
+   * @generated from field: payments.v1.Authentication.Flow flow = 9;
+   */
+  flow: Authentication_Flow;
+
+  /**
+   * Version of 3-D Secure, as the gateway says.
+   *
+   * @generated from field: optional string version = 10;
+   */
+  version?: string | undefined;
+
+  /**
+   * @generated from field: optional string trans_status = 11;
+   */
+  transStatus?: string | undefined;
+
+  /**
+   * Electronic commerce indicator.
+   *
+   * @generated from field: optional string eci = 12;
+   */
+  eci?: string | undefined;
+
+  /**
+   * @generated from field: optional string ds_transaction_id = 13;
+   */
+  dsTransactionId?: string | undefined;
+
+  /**
+   * The party that bears a fraudulent payment.
+   *
+   * @generated from field: optional payments.v1.Authentication.Liability liability = 14;
+   */
+  liability?: Authentication_Liability | undefined;
+
+  /**
+   * @generated from field: optional payments.v1.Challenge challenge = 15;
+   */
+  challenge?: Challenge | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp started_at = 16;
+   */
+  startedAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp completed_at = 17;
+   */
+  completedAt?: Timestamp | undefined;
+};
+
+/**
+ * One customer authentication (3-D Secure), which a gateway ran within an attempt.
+ *
+ * @generated from message payments.v1.Authentication
+ */
+export type AuthenticationJson = {
+  /**
+   * @generated from field: string authentication_id = 1;
+   */
+  authenticationId?: string;
+
+  /**
+   * 1 for the first.
+   *
+   * @generated from field: int32 sequence = 2;
+   */
+  sequence?: number;
+
+  /**
+   * @generated from field: payments.v1.Authentication.By by = 3;
+   */
+  by?: Authentication_ByJson;
+
+  /**
+   * @generated from field: string gateway = 4;
+   */
+  gateway?: string;
+
+  /**
+   * @generated from field: string connection_id = 5;
+   */
+  connectionId?: string;
+
+  /**
+   * @generated from field: string attempt_id = 6;
+   */
+  attemptId?: string;
+
+  /**
+   * The reason that the customer was asked.
+   *
+   * @generated from field: string because = 7;
+   */
+  because?: string;
+
+  /**
+   * @generated from field: payments.v1.Authentication.Status status = 8;
+   */
+  status?: Authentication_StatusJson;
+
+  /**
+   * @generated from field: payments.v1.Authentication.Flow flow = 9;
+   */
+  flow?: Authentication_FlowJson;
+
+  /**
+   * Version of 3-D Secure, as the gateway says.
+   *
+   * @generated from field: optional string version = 10;
+   */
+  version?: string;
+
+  /**
+   * @generated from field: optional string trans_status = 11;
+   */
+  transStatus?: string;
+
+  /**
+   * Electronic commerce indicator.
+   *
+   * @generated from field: optional string eci = 12;
+   */
+  eci?: string;
+
+  /**
+   * @generated from field: optional string ds_transaction_id = 13;
+   */
+  dsTransactionId?: string;
+
+  /**
+   * The party that bears a fraudulent payment.
+   *
+   * @generated from field: optional payments.v1.Authentication.Liability liability = 14;
+   */
+  liability?: Authentication_LiabilityJson;
+
+  /**
+   * @generated from field: optional payments.v1.Challenge challenge = 15;
+   */
+  challenge?: ChallengeJson;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp started_at = 16;
+   */
+  startedAt?: TimestampJson;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp completed_at = 17;
+   */
+  completedAt?: TimestampJson;
+};
+
+/**
+ * Describes the message payments.v1.Authentication.
+ * Use `create(AuthenticationSchema)` to create a new message.
+ */
+export const AuthenticationSchema: GenMessage<Authentication, {jsonType: AuthenticationJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_payment_session, 8);
+
+/**
+ * @generated from enum payments.v1.Authentication.Status
+ */
+export const Authentication_Status = {
+  /**
+   * @generated from enum value: STATUS_UNSPECIFIED = 0;
+   */
+  STATUS_UNSPECIFIED: 0,
+
+  /**
+   * The customer is asked to act.
+   *
+   * @generated from enum value: AWAITING_CUSTOMER = 1;
+   */
+  AWAITING_CUSTOMER: 1,
+
+  /**
+   * The customer has answered; the gateway is asked to complete the payment.
+   *
+   * @generated from enum value: CONFIRMING = 2;
+   */
+  CONFIRMING: 2,
+
+  /**
+   * @generated from enum value: AUTHENTICATED = 3;
+   */
+  AUTHENTICATED: 3,
+
+  /**
+   * The bank did not take part, and the attempt counts.
+   *
+   * @generated from enum value: ATTEMPTED = 4;
+   */
+  ATTEMPTED: 4,
+
+  /**
+   * No usable answer.
+   *
+   * @generated from enum value: UNAVAILABLE = 5;
+   */
+  UNAVAILABLE: 5,
+
+  /**
+   * Refused by the bank.
+   *
+   * @generated from enum value: FAILED = 6;
+   */
+  FAILED: 6,
+
+  /**
+   * Given up by the customer.
+   *
+   * @generated from enum value: CANCELLED = 7;
+   */
+  CANCELLED: 7,
+
+  /**
+   * Not finished in time.
+   *
+   * @generated from enum value: ABANDONED = 8;
+   */
+  ABANDONED: 8,
+} as const;
+
+/**
+ * @generated from enum payments.v1.Authentication.Status
+ */
+export type Authentication_Status = (typeof Authentication_Status)[keyof typeof Authentication_Status] | UnknownEnum;
+
+/**
+ * @generated from enum payments.v1.Authentication.Status
+ */
+export type Authentication_StatusJson = "STATUS_UNSPECIFIED" | "AWAITING_CUSTOMER" | "CONFIRMING" | "AUTHENTICATED" | "ATTEMPTED" | "UNAVAILABLE" | "FAILED" | "CANCELLED" | "ABANDONED";
+
+/**
+ * Describes the enum payments.v1.Authentication.Status.
+ */
+export const Authentication_StatusSchema: GenEnum<Authentication_Status, Authentication_StatusJson> = /*@__PURE__*/
+  enumDesc(file_payments_v1_payment_session, 8, 0);
+
+/**
+ * @generated from enum payments.v1.Authentication.By
+ */
+export const Authentication_By = {
+  /**
+   * @generated from enum value: BY_UNSPECIFIED = 0;
+   */
+  BY_UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: GATEWAY = 1;
+   */
+  GATEWAY: 1,
+} as const;
+
+/**
+ * @generated from enum payments.v1.Authentication.By
+ */
+export type Authentication_By = (typeof Authentication_By)[keyof typeof Authentication_By] | UnknownEnum;
+
+/**
+ * @generated from enum payments.v1.Authentication.By
+ */
+export type Authentication_ByJson = "BY_UNSPECIFIED" | "GATEWAY";
+
+/**
+ * Describes the enum payments.v1.Authentication.By.
+ */
+export const Authentication_BySchema: GenEnum<Authentication_By, Authentication_ByJson> = /*@__PURE__*/
+  enumDesc(file_payments_v1_payment_session, 8, 1);
+
+/**
+ * @generated from enum payments.v1.Authentication.Flow
+ */
+export const Authentication_Flow = {
+  /**
+   * @generated from enum value: FLOW_UNSPECIFIED = 0;
+   */
+  FLOW_UNSPECIFIED: 0,
+
+  /**
+   * The customer was sent to a page of the bank or the gateway.
+   *
+   * @generated from enum value: REDIRECT = 1;
+   */
+  REDIRECT: 1,
+} as const;
+
+/**
+ * @generated from enum payments.v1.Authentication.Flow
+ */
+export type Authentication_Flow = (typeof Authentication_Flow)[keyof typeof Authentication_Flow] | UnknownEnum;
+
+/**
+ * @generated from enum payments.v1.Authentication.Flow
+ */
+export type Authentication_FlowJson = "FLOW_UNSPECIFIED" | "REDIRECT";
+
+/**
+ * Describes the enum payments.v1.Authentication.Flow.
+ */
+export const Authentication_FlowSchema: GenEnum<Authentication_Flow, Authentication_FlowJson> = /*@__PURE__*/
+  enumDesc(file_payments_v1_payment_session, 8, 2);
+
+/**
+ * @generated from enum payments.v1.Authentication.Liability
+ */
+export const Authentication_Liability = {
+  /**
+   * @generated from enum value: LIABILITY_UNSPECIFIED = 0;
+   */
+  LIABILITY_UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: ISSUER = 1;
+   */
+  ISSUER: 1,
+
+  /**
+   * @generated from enum value: MERCHANT = 2;
+   */
+  MERCHANT: 2,
+
+  /**
+   * @generated from enum value: UNKNOWN = 3;
+   */
+  UNKNOWN: 3,
+} as const;
+
+/**
+ * @generated from enum payments.v1.Authentication.Liability
+ */
+export type Authentication_Liability = (typeof Authentication_Liability)[keyof typeof Authentication_Liability] | UnknownEnum;
+
+/**
+ * @generated from enum payments.v1.Authentication.Liability
+ */
+export type Authentication_LiabilityJson = "LIABILITY_UNSPECIFIED" | "ISSUER" | "MERCHANT" | "UNKNOWN";
+
+/**
+ * Describes the enum payments.v1.Authentication.Liability.
+ */
+export const Authentication_LiabilitySchema: GenEnum<Authentication_Liability, Authentication_LiabilityJson> = /*@__PURE__*/
+  enumDesc(file_payments_v1_payment_session, 8, 3);
+
+/**
+ * The part of an authentication that the customer sees.
+ *
+ * @generated from message payments.v1.Challenge
+ */
+export type Challenge = Message<"payments.v1.Challenge"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp shown_at = 1;
+   */
+  shownAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp answered_at = 2;
+   */
+  answeredAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: optional payments.v1.Challenge.EndedBy ended_by = 3;
+   */
+  endedBy?: Challenge_EndedBy | undefined;
+
+  /**
+   * @generated from field: optional int64 duration_ms = 4;
+   */
+  durationMs?: bigint | undefined;
+};
+
+/**
+ * The part of an authentication that the customer sees.
+ *
+ * @generated from message payments.v1.Challenge
+ */
+export type ChallengeJson = {
+  /**
+   * @generated from field: google.protobuf.Timestamp shown_at = 1;
+   */
+  shownAt?: TimestampJson;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp answered_at = 2;
+   */
+  answeredAt?: TimestampJson;
+
+  /**
+   * @generated from field: optional payments.v1.Challenge.EndedBy ended_by = 3;
+   */
+  endedBy?: Challenge_EndedByJson;
+
+  /**
+   * @generated from field: optional int64 duration_ms = 4;
+   */
+  durationMs?: string;
+};
+
+/**
+ * Describes the message payments.v1.Challenge.
+ * Use `create(ChallengeSchema)` to create a new message.
+ */
+export const ChallengeSchema: GenMessage<Challenge, {jsonType: ChallengeJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_payment_session, 9);
+
+/**
+ * @generated from enum payments.v1.Challenge.EndedBy
+ */
+export const Challenge_EndedBy = {
+  /**
+   * @generated from enum value: ENDED_BY_UNSPECIFIED = 0;
+   */
+  ENDED_BY_UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: CUSTOMER = 1;
+   */
+  CUSTOMER: 1,
+
+  /**
+   * @generated from enum value: BANK = 2;
+   */
+  BANK: 2,
+
+  /**
+   * @generated from enum value: DEADLINE = 3;
+   */
+  DEADLINE: 3,
+} as const;
+
+/**
+ * @generated from enum payments.v1.Challenge.EndedBy
+ */
+export type Challenge_EndedBy = (typeof Challenge_EndedBy)[keyof typeof Challenge_EndedBy] | UnknownEnum;
+
+/**
+ * @generated from enum payments.v1.Challenge.EndedBy
+ */
+export type Challenge_EndedByJson = "ENDED_BY_UNSPECIFIED" | "CUSTOMER" | "BANK" | "DEADLINE";
+
+/**
+ * Describes the enum payments.v1.Challenge.EndedBy.
+ */
+export const Challenge_EndedBySchema: GenEnum<Challenge_EndedBy, Challenge_EndedByJson> = /*@__PURE__*/
+  enumDesc(file_payments_v1_payment_session, 9, 0);
 
 /**
  * A payment session without its attempts; the other fields are those of PaymentSession, with the same numbers.
@@ -877,7 +1448,7 @@ export type PaymentSessionSummaryJson = {
  * Use `create(PaymentSessionSummarySchema)` to create a new message.
  */
 export const PaymentSessionSummarySchema: GenMessage<PaymentSessionSummary, {jsonType: PaymentSessionSummaryJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 7);
+  messageDesc(file_payments_v1_payment_session, 10);
 
 /**
  * The parts of the card that may be shown.
@@ -918,7 +1489,7 @@ export type CardJson = {
  * Use `create(CardSchema)` to create a new message.
  */
 export const CardSchema: GenMessage<Card, {jsonType: CardJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 8);
+  messageDesc(file_payments_v1_payment_session, 11);
 
 /**
  * The plan that a submission followed, and the connections that it skipped.
@@ -969,7 +1540,7 @@ export type RoutingJson = {
  * Use `create(RoutingSchema)` to create a new message.
  */
 export const RoutingSchema: GenMessage<Routing, {jsonType: RoutingJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 9);
+  messageDesc(file_payments_v1_payment_session, 12);
 
 /**
  * @generated from message payments.v1.PlannedConnection
@@ -1016,7 +1587,7 @@ export type PlannedConnectionJson = {
  * Use `create(PlannedConnectionSchema)` to create a new message.
  */
 export const PlannedConnectionSchema: GenMessage<PlannedConnection, {jsonType: PlannedConnectionJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 10);
+  messageDesc(file_payments_v1_payment_session, 13);
 
 /**
  * @generated from message payments.v1.SkippedConnection
@@ -1063,7 +1634,7 @@ export type SkippedConnectionJson = {
  * Use `create(SkippedConnectionSchema)` to create a new message.
  */
 export const SkippedConnectionSchema: GenMessage<SkippedConnection, {jsonType: SkippedConnectionJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 11);
+  messageDesc(file_payments_v1_payment_session, 14);
 
 /**
  * One attempt at one gateway.
@@ -1151,6 +1722,20 @@ export type Attempt = Message<"payments.v1.Attempt"> & {
    * @generated from field: optional payments.v1.NextStep next = 15;
    */
   next?: NextStep | undefined;
+
+  /**
+   * 1 for the one repeat at the same gateway, with authentication; absent otherwise.
+   *
+   * @generated from field: optional int32 round = 16;
+   */
+  round?: number | undefined;
+
+  /**
+   * The authentication that the gateway ran within this attempt.
+   *
+   * @generated from field: optional string authentication_id = 17;
+   */
+  authenticationId?: string | undefined;
 };
 
 /**
@@ -1239,6 +1824,20 @@ export type AttemptJson = {
    * @generated from field: optional payments.v1.NextStep next = 15;
    */
   next?: NextStepJson;
+
+  /**
+   * 1 for the one repeat at the same gateway, with authentication; absent otherwise.
+   *
+   * @generated from field: optional int32 round = 16;
+   */
+  round?: number;
+
+  /**
+   * The authentication that the gateway ran within this attempt.
+   *
+   * @generated from field: optional string authentication_id = 17;
+   */
+  authenticationId?: string;
 };
 
 /**
@@ -1246,7 +1845,7 @@ export type AttemptJson = {
  * Use `create(AttemptSchema)` to create a new message.
  */
 export const AttemptSchema: GenMessage<Attempt, {jsonType: AttemptJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 12);
+  messageDesc(file_payments_v1_payment_session, 15);
 
 /**
  * @generated from enum payments.v1.Attempt.Status
@@ -1306,6 +1905,13 @@ export const Attempt_Status = {
    * @generated from enum value: VOIDED = 8;
    */
   VOIDED: 8,
+
+  /**
+   * The gateway needs the customer: see authentications.
+   *
+   * @generated from enum value: AWAITING_CUSTOMER = 9;
+   */
+  AWAITING_CUSTOMER: 9,
 } as const;
 
 /**
@@ -1316,13 +1922,13 @@ export type Attempt_Status = (typeof Attempt_Status)[keyof typeof Attempt_Status
 /**
  * @generated from enum payments.v1.Attempt.Status
  */
-export type Attempt_StatusJson = "STATUS_UNSPECIFIED" | "AUTHORIZING" | "AUTHORIZED" | "CAPTURED" | "DECLINED" | "FAILED" | "UNKNOWN" | "VOIDING" | "VOIDED";
+export type Attempt_StatusJson = "STATUS_UNSPECIFIED" | "AUTHORIZING" | "AUTHORIZED" | "CAPTURED" | "DECLINED" | "FAILED" | "UNKNOWN" | "VOIDING" | "VOIDED" | "AWAITING_CUSTOMER";
 
 /**
  * Describes the enum payments.v1.Attempt.Status.
  */
 export const Attempt_StatusSchema: GenEnum<Attempt_Status, Attempt_StatusJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 12, 0);
+  enumDesc(file_payments_v1_payment_session, 15, 0);
 
 /**
  * @generated from enum payments.v1.Attempt.FailureKind
@@ -1373,7 +1979,7 @@ export type Attempt_FailureKindJson = "FAILURE_KIND_UNSPECIFIED" | "HARD_DECLINE
  * Describes the enum payments.v1.Attempt.FailureKind.
  */
 export const Attempt_FailureKindSchema: GenEnum<Attempt_FailureKind, Attempt_FailureKindJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 12, 1);
+  enumDesc(file_payments_v1_payment_session, 15, 1);
 
 /**
  * The step after an attempt that did not capture.
@@ -1382,7 +1988,7 @@ export const Attempt_FailureKindSchema: GenEnum<Attempt_FailureKind, Attempt_Fai
  */
 export type NextStep = Message<"payments.v1.NextStep"> & {
   /**
-   * failover or stop.
+   * failover, authenticate or stop.
    *
    * @generated from field: string action = 1;
    */
@@ -1403,7 +2009,7 @@ export type NextStep = Message<"payments.v1.NextStep"> & {
  */
 export type NextStepJson = {
   /**
-   * failover or stop.
+   * failover, authenticate or stop.
    *
    * @generated from field: string action = 1;
    */
@@ -1422,7 +2028,7 @@ export type NextStepJson = {
  * Use `create(NextStepSchema)` to create a new message.
  */
 export const NextStepSchema: GenMessage<NextStep, {jsonType: NextStepJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 13);
+  messageDesc(file_payments_v1_payment_session, 16);
 
 /**
  * The rpcs that a merchant's backend calls, with its secret key.

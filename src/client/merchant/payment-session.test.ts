@@ -45,6 +45,7 @@ type Created = typeof schema.CreatePaymentSessionResponseSchema;
 type Session = typeof schema.PaymentSessionSchema;
 type Summary = typeof schema.PaymentSessionSummarySchema;
 type Attempt = typeof schema.AttemptSchema;
+type Authentication = typeof schema.AuthenticationSchema;
 type Filters = typeof schema.ListPaymentSessionsRequestSchema;
 type Page = typeof schema.ListPaymentSessionsResponseSchema;
 
@@ -70,6 +71,7 @@ describe("the client's types", () => {
     expectTypeOf<ours.SessionStatus>().toEqualTypeOf<Public<Session>["status"]>();
     expectTypeOf<ours.AttemptStatus>().toEqualTypeOf<Public<Attempt>["status"]>();
     expectTypeOf<ours.FailureKind>().toEqualTypeOf<Public<Attempt>["failureKind"]>();
+    expectTypeOf<ours.AuthenticationStatus>().toEqualTypeOf<Public<Authentication>["status"]>();
   });
 
   it("leave out what the schema allows to be absent, except times and members that are always present", () => {
@@ -80,6 +82,9 @@ describe("the client's types", () => {
       Exclude<OptionalIn<Session>, "createdAt" | "expiresAt">
     >();
     expectTypeOf<OptionalKeys<ours.PaymentAttempt>>().toEqualTypeOf<Exclude<OptionalIn<Attempt>, "startedAt">>();
+    expectTypeOf<OptionalKeys<ours.PaymentAuthentication>>().toEqualTypeOf<
+      Exclude<OptionalIn<Authentication>, "startedAt">
+    >();
     expectTypeOf<OptionalKeys<ours.Routing>>().toEqualTypeOf<OptionalIn<typeof schema.RoutingSchema>>();
   });
 });

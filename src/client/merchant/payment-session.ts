@@ -58,6 +58,10 @@ export type PaymentSessionSummary = {
 export type PaymentSession = PaymentSessionSummary & {
   /** Oldest first. */
   readonly attempts: readonly PaymentAttempt[];
+  /** Set while the customer has to act; the payment is still processing. `until`: when that ends by itself. */
+  readonly awaitingCustomer?: { readonly since: string; readonly until: string };
+  /** Oldest first; empty if the customer was never asked. */
+  readonly authentications: readonly PaymentAuthentication[];
 };
 
 /** The plan that a submission followed, and the connections that it skipped. */
@@ -67,9 +71,13 @@ export type Routing = {
   readonly skipped: readonly { readonly gateway: string; readonly connectionId: string; readonly because: string }[];
 };
 
-/** The state of an attempt. UNKNOWN: the gateway may or may not hold the amount. VOIDING: the hold is being voided. */
+/**
+ * The state of an attempt. AWAITING_CUSTOMER: the gateway needs the customer. UNKNOWN: the gateway may or may not hold
+ * the amount. VOIDING: the hold is being voided.
+ */
 export type AttemptStatus =
   | "AUTHORIZING"
+  | "AWAITING_CUSTOMER"
   | "AUTHORIZED"
   | "CAPTURED"
   | "DECLINED"
@@ -101,7 +109,55 @@ export type PaymentAttempt = {
   readonly completedAt?: string;
   readonly durationMs?: number;
   /** The step after an attempt that did not capture. */
-  readonly next?: { readonly action: "failover" | "stop"; readonly because: string };
+  readonly next?: { readonly action: "failover" | "authenticate" | "stop"; readonly because: string };
+  /** 1 for the one repeat at the same gateway, with authentication; absent otherwise. */
+  readonly round?: number;
+  /** The authentication that the gateway ran within this attempt. */
+  readonly authenticationId?: string;
+};
+
+/**
+ * The state of an authentication. CONFIRMING: the customer has answered, and the gateway completes the payment. FAILED:
+ * refused by the bank. CANCELLED: given up by the customer. ABANDONED: not finished in time.
+ */
+export type AuthenticationStatus =
+  | "AWAITING_CUSTOMER"
+  | "CONFIRMING"
+  | "AUTHENTICATED"
+  | "ATTEMPTED"
+  | "UNAVAILABLE"
+  | "FAILED"
+  | "CANCELLED"
+  | "ABANDONED";
+
+/** One customer authentication (3-D Secure), which a gateway ran within an attempt. */
+export type PaymentAuthentication = {
+  readonly authenticationId: string;
+  /** 1 for the first. */
+  readonly sequence: number;
+  readonly by: "GATEWAY";
+  readonly gateway: string;
+  readonly connectionId: string;
+  readonly attemptId: string;
+  /** The reason that the customer was asked. */
+  readonly because: string;
+  readonly status: AuthenticationStatus;
+  readonly flow: "REDIRECT";
+  readonly version?: string;
+  readonly transStatus?: string;
+  readonly eci?: string;
+  readonly dsTransactionId?: string;
+  /** The party that bears a fraudulent payment. */
+  readonly liability?: "ISSUER" | "MERCHANT" | "UNKNOWN";
+  /** The part that the customer sees. */
+  readonly challenge?: {
+    readonly shownAt?: string;
+    readonly answeredAt?: string;
+    readonly endedBy?: "CUSTOMER" | "BANK" | "DEADLINE";
+    readonly durationMs?: number;
+  };
+  readonly startedAt: string;
+  readonly completedAt?: string;
 };
 
 /** Filters of a list; without any, it holds all sessions. */

@@ -99,6 +99,8 @@ function expectedRecords({ onA, onB, outcome }: TestCard): string[] {
       case "stay_silent":
         return [];
       case "decline":
+      // Without a page that can show it, the acquirer declines.
+      case "authenticate":
         return [`${acquirer} declined 0`];
       case "approve_late":
         // SANDBOX_A refuses a reference that was voided.

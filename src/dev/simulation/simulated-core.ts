@@ -5,6 +5,7 @@
 import { selfHostedForwarding } from "../../card-vault/own/self-hosted-vault.ts";
 import { CircuitBreaker } from "../../core/circuit-breaker.ts";
 import { type Core, defaultTiming } from "../../core/core.ts";
+import { returnTokenOf } from "../../core/customer-actions.ts";
 import { describeForEvent } from "../../edge/session-messages.ts";
 import { createBinder } from "../../gateways/connections.ts";
 import type { Connector } from "../../gateways/connector.ts";
@@ -65,6 +66,7 @@ export function createSimulatedCore(parts: {
     },
     connectorOf,
     bind: createBinder({ database, ring: sealing, connectorOf }),
+    returnUrlOf: (attemptId) => returnTokenOf({ sealing }, attemptId),
     outbox: { runtime, environmentName: "test", hintRelay: () => {} },
     describeSession: describeForEvent,
     circuitBreaker: new CircuitBreaker(),

@@ -2,7 +2,9 @@
 import type { SourceFacts, UseFact } from "./source-facts.ts";
 
 // Core gets clock, random and ids by injection, so that one seed replays one run of the simulation.
-const hiddenInputs = /(^|\.)(Date\.now|Math\.random|randomUUID|randomBytes|performance\.now)$|^new Date\(\)$/;
+// The injected runtime has a method of the same name.
+const hiddenInputs =
+  /(^|(?<!\bruntime)\.)(Date\.now|Math\.random|randomUUID|randomBytes|performance\.now)$|^new Date\(\)$/;
 // In SQL the clock is app.clock(), for the same reason.
 const databaseClocks = /(?<!app\.)\b(now|clock_timestamp|statement_timestamp)\(\)|\bcurrent_timestamp\b/i;
 // runIf is for tests of one system; it names the system.

@@ -95,6 +95,7 @@ export const sessionResponse = {
       durationMs: 240,
     },
   ],
+  authentications: [],
 };
 
 /** A page of sessions, and the token of the next. */

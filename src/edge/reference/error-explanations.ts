@@ -115,6 +115,12 @@ export const explanations = {
   token_used: state(
     "From the widget's `SubmitPayment`: the session has not been submitted, and this token was used before. The session stays open: make a new token and submit it. The widget does so once automatically.",
   ),
+  no_action: state(
+    "From the widget's calls: the session waits for no such action. The customer has answered, or the payment has gone on. Read the session.",
+  ),
+  action_expired: meaning(
+    "From the widget's calls: the action has ended, or was shown on another page since. Read the session: it has an outcome, or shows the action that is open.",
+  ),
   state_conflict: state(
     "From the dashboard's calls and the command line: the resource is in a state that does not allow this, or it was changed since you read it. `detail` says which. Read the resource again.",
   ),

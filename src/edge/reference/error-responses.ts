@@ -40,6 +40,8 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   session_expired: [],
   session_ended: [],
   token_used: [],
+  no_action: [],
+  action_expired: [],
   state_conflict: [],
   idempotency_key_reused: ["idempotency"],
   endpoint_not_allowed: [],

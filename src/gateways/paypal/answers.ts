@@ -15,7 +15,7 @@ import { issueOf, type Json, refusedOrUnknown, refusedOrUntrusted } from "./refu
 /** An order that can be authorized, or why there will be no authorization. */
 export type NewOrder =
   | { readonly type: "ready"; readonly id: string }
-  | Exclude<GatewayOutcome, { readonly type: "held" }>;
+  | Exclude<GatewayOutcome, { readonly type: "held" | "actionNeeded" }>;
 
 /** Reads the order without money; status 200 means that its key had created it before. */
 export function readNewOrder(reply: GatewayReply, attempt: AttemptAtGateway): NewOrder {

@@ -10,6 +10,7 @@ export type CardBehaviour =
   /** Holds the money, and its answer names another payment. */
   | { readonly act: "approve_wrong_reference" }
   | { readonly act: "decline"; readonly code: string }
+  | AuthenticatedBehaviour
   | { readonly act: "fail"; readonly status: number }
   /** Holds the money, and answers with an error. */
   | { readonly act: "approve_then_fail"; readonly status: number }
@@ -19,6 +20,18 @@ export type CardBehaviour =
   | { readonly act: "approve_lose_answer" }
   /** Never answers, and holds the money after every caller has stopped waiting. */
   | { readonly act: "approve_late" };
+
+/** Runs customer authentication where the request permits it, and declines with the code where it does not. */
+type AuthenticatedBehaviour = {
+  readonly act: "authenticate";
+  /** `if_asked`: only if the request tells the gateway to. */
+  readonly when: "as_needed" | "if_asked";
+  readonly code: string;
+  /** The decision once the customer has passed. */
+  readonly then: CardBehaviour;
+  /** True if the answer to the first completing request is lost. */
+  readonly losesCompletion?: boolean;
+};
 
 /** The fate of a hold's capture. */
 export type CaptureBehaviour =

@@ -31,7 +31,7 @@ CREATE FUNCTION app.audit(checked uuid[]) RETURNS TABLE (rule text, session_id u
     WHERE a.session_id = s.id AND a.id = s.winner_attempt_id AND a.status IN ('AUTHORIZED','CAPTURED'))
   UNION ALL
   SELECT 'open_after_end', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
-  WHERE a.session_id = ANY (checked) AND s.status <> 'CREATED' AND a.status IN ('UNKNOWN','AUTHORIZING','AUTHORIZED')
+  WHERE a.session_id = ANY (checked) AND s.status <> 'CREATED' AND a.status IN ('UNKNOWN','AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED')
   UNION ALL
   SELECT 'done_with_open_attempt', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
   WHERE a.session_id = ANY (checked) AND s.phase = 'DONE' AND a.status NOT IN ('CAPTURED','DECLINED','FAILED','VOIDED')
@@ -42,7 +42,9 @@ CREATE FUNCTION app.audit(checked uuid[]) RETURNS TABLE (rule text, session_id u
   SELECT 'attempt_after_stop', later.session_id, later.id FROM attempt later
   WHERE later.session_id = ANY (checked) AND EXISTS (
     SELECT FROM attempt earlier WHERE earlier.session_id = later.session_id AND earlier.sequence < later.sequence
-    AND (earlier.stop IS NOT NULL OR earlier.failure_kind = 'FRAUD') AND earlier.completed_at < later.started_at)
+    AND (earlier.stop IS NOT NULL OR earlier.failure_kind = 'FRAUD') AND earlier.completed_at < later.started_at
+    AND NOT (earlier.stop = 'authentication_required' AND earlier.round = 0 AND EXISTS (
+      SELECT FROM attempt again WHERE again.session_id = later.session_id AND again.connection_id = earlier.connection_id AND again.round = 1)))
   UNION ALL
   SELECT 'hold_after_fraud', a.session_id, a.id FROM attempt a
   WHERE a.session_id = ANY (checked) AND a.status IN ('AUTHORIZED','CAPTURED') AND EXISTS (
@@ -67,7 +69,13 @@ CREATE FUNCTION app.audit(checked uuid[]) RETURNS TABLE (rule text, session_id u
   GROUP BY e.session_id HAVING min(e.sequence) <> 1 OR max(e.sequence) <> count(*)
   UNION ALL
   SELECT 'card_kept_after_end', s.id, NULL FROM payment_session s
-  WHERE s.id = ANY (checked) AND s.vault_token IS NOT NULL AND s.status <> 'CREATED'
+  WHERE s.id = ANY (checked) AND (s.vault_token IS NOT NULL OR s.browser_sealed IS NOT NULL) AND s.status <> 'CREATED'
+  UNION ALL
+  SELECT 'authentication_open_after_end', t.session_id, t.attempt_id FROM authentication t JOIN payment_session s ON s.id = t.session_id
+  WHERE t.session_id = ANY (checked) AND t.completed_at IS NULL AND s.status <> 'CREATED'
+  UNION ALL
+  SELECT 'success_after_failed_authentication', t.session_id, t.attempt_id FROM authentication t JOIN payment_session s ON s.id = t.session_id
+  WHERE t.session_id = ANY (checked) AND t.status IN ('FAILED','CANCELLED') AND s.status = 'SUCCEEDED'
 $$;
 
 -- The same over all sessions: for a person, and for small databases.

@@ -1,8 +1,8 @@
 -- Sessions, attempts, events, deliveries and the delivery log, with a partition of each for a month: no index grows forever,
 -- and old rows are removed by dropping tables.
 --
--- All that belongs to a session lies in one set: the four tables of one range of session ids, whose first 48 bits are a time
--- (RFC 9562, 5.7). Foreign keys between the four are made within each set, because one over the whole tables would keep any
+-- All that belongs to a session lies in one set: the five tables of one range of session ids, whose first 48 bits are a time
+-- (RFC 9562, 5.7). Foreign keys between them are made within each set, because one over the whole tables would keep any
 -- partition from being dropped. Every set has what the set `rest` has, so that a wall is written down once.
 --
 -- A statement over a whole table locks and prepares every partition, even if it reads only one: with 84 months that took longer
@@ -24,7 +24,7 @@ CREATE TABLE app.partitioned (
 INSERT INTO app.partitioned VALUES
   ('payment_session', 'id', 'payments', 1), ('attempt', 'session_id', 'payments', 2),
   ('outbox_event', 'session_id', 'payments', 3), ('delivery', 'session_id', 'payments', 4),
-  ('delivery_attempt', 'event_id', 'delivery_log', 5);
+  ('delivery_attempt', 'event_id', 'delivery_log', 5), ('authentication', 'session_id', 'payments', 6);
 CREATE TABLE app.retention (
   kind text PRIMARY KEY,
   -- Minimum time for which rows are kept; null: forever. A dispute may come up to 540 days after the payment.
@@ -116,26 +116,33 @@ ALTER TABLE partitions.payment_session_rest
     REFERENCES partitions.attempt_rest (session_id, id, holds) DEFERRABLE INITIALLY DEFERRED,
   ADD CONSTRAINT payment_session_captured FOREIGN KEY (id, captured_attempt_id, pinned)
     REFERENCES partitions.attempt_rest (session_id, id, captured);
+ALTER TABLE partitions.authentication_rest ADD CONSTRAINT authentication_session_id_attempt_id_fkey
+  FOREIGN KEY (session_id, attempt_id) REFERENCES partitions.attempt_rest (session_id, id);
 ALTER TABLE partitions.outbox_event_rest ADD CONSTRAINT outbox_event_session_id_fkey
   FOREIGN KEY (session_id) REFERENCES partitions.payment_session_rest (id);
 ALTER TABLE partitions.delivery_rest ADD CONSTRAINT delivery_session_id_event_id_fkey
   FOREIGN KEY (session_id, event_id) REFERENCES partitions.outbox_event_rest (session_id, id);
 
--- payment-guards.sql
+-- payment-guards.sql and authentication-guards.sql
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.payment_session_rest FOR EACH ROW
   EXECUTE FUNCTION partitions.guard_session_rest();
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.attempt_rest FOR EACH ROW
   EXECUTE FUNCTION partitions.guard_attempt_rest();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.authentication_rest FOR EACH ROW
+  EXECUTE FUNCTION partitions.guard_authentication_rest();
 CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON partitions.payment_session_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
   EXECUTE FUNCTION partitions.check_whole_session_rest();
 CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON partitions.attempt_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
   EXECUTE FUNCTION partitions.check_whole_attempt_rest();
+CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON partitions.authentication_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+  EXECUTE FUNCTION partitions.check_awaiting_row_rest();
 
 ALTER TABLE payment_session ATTACH PARTITION partitions.payment_session_rest DEFAULT;
 ALTER TABLE attempt ATTACH PARTITION partitions.attempt_rest DEFAULT;
 ALTER TABLE outbox_event ATTACH PARTITION partitions.outbox_event_rest DEFAULT;
 ALTER TABLE delivery ATTACH PARTITION partitions.delivery_rest DEFAULT;
 ALTER TABLE delivery_attempt ATTACH PARTITION partitions.delivery_attempt_rest DEFAULT;
+ALTER TABLE authentication ATTACH PARTITION partitions.authentication_rest DEFAULT;
 
 -- The monthly sets that there are, by their first moments.
 CREATE VIEW app.partition_sets AS

@@ -19,7 +19,9 @@ BEGIN
       PERFORM app.refuse('a winner is named from null only'); END IF;
     IF OLD.submitted_at IS NOT NULL AND (NEW.rule_version, NEW.token_hash) IS DISTINCT FROM (OLD.rule_version, OLD.token_hash) THEN
       PERFORM app.refuse('what was submitted never changes'); END IF;
-    IF NEW.submit_deadline > OLD.submit_deadline THEN PERFORM app.refuse('a deadline never moves away'); END IF;
+    IF NEW.authentications > 0 OR OLD.authentications > 0 OR NEW.awaiting_since IS NOT NULL OR NEW.browser_sealed IS NOT NULL THEN
+      PERFORM partitions.guard_authenticated_session_rest(OLD, NEW); END IF;
+    IF NEW.submit_deadline > OLD.submit_deadline AND OLD.awaiting_since IS NULL THEN PERFORM app.refuse('a deadline never moves away'); END IF;
     IF NEW.status IN ('DECLINED','DEGRADED') AND OLD.status = 'CREATED' AND EXISTS (
          SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.id
          AND (status IN ('AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) THEN
@@ -75,18 +77,25 @@ BEGIN
     IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
     IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
     IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
-    SELECT bool_or(failure_kind = 'FRAUD') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
-    FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
+    IF NEW.round <> 0 THEN PERFORM partitions.guard_repeat_rest(NEW); END IF;
+    -- A decline that asks for authentication is repeated once at its connection (authentication-guards.sql), and then stops nothing.
+    SELECT bool_or(a.failure_kind = 'FRAUD') AS had_fraud,
+      bool_or(a.stop IS NOT NULL AND NOT (a.stop = 'authentication_required' AND a.round = 0 AND (
+        NEW.round = 1 AND NEW.connection_id = a.connection_id OR EXISTS (
+          SELECT FROM partitions.attempt_rest r WHERE r.session_id = NEW.session_id AND r.connection_id = a.connection_id AND r.round = 1)))) AS had_stop INTO earlier
+    FROM partitions.attempt_rest a WHERE a.session_id = NEW.session_id;
     IF earlier.had_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
     IF earlier.had_stop THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
     IF num_nonnulls(NEW.decision, NEW.decision_reference, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two,
                     NEW.decision_confirmed_by, NEW.decision_confirmed_at) > 0 THEN
       PERFORM app.refuse('nothing is decided of an attempt before it is made'); END IF;
   ELSE
-    IF (NEW.session_id, NEW.id, NEW.sequence, NEW.gateway, NEW.connection_id, NEW.credential_version, NEW.started_at, NEW.latest_execution_at)
-       IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.gateway, OLD.connection_id, OLD.credential_version, OLD.started_at, OLD.latest_execution_at) THEN
+    IF (NEW.session_id, NEW.id, NEW.sequence, NEW.round, NEW.gateway, NEW.connection_id, NEW.credential_version, NEW.started_at)
+       IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.round, OLD.gateway, OLD.connection_id, OLD.credential_version, OLD.started_at) THEN
       PERFORM app.refuse('what an attempt asked for never changes'); END IF;
-    IF OLD.gateway_reference IS NOT NULL AND (OLD.status, NEW.status) <> ('UNKNOWN', 'AUTHORIZED') AND NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference THEN
+    IF OLD.status = 'AWAITING_CUSTOMER' OR NEW.latest_execution_at <> OLD.latest_execution_at THEN
+      PERFORM partitions.guard_awaiting_attempt_rest(OLD, NEW); END IF;
+    IF OLD.gateway_reference IS NOT NULL AND (OLD.status, NEW.status) NOT IN (('UNKNOWN','AUTHORIZED'), ('AUTHORIZING','AUTHORIZED'), ('AWAITING_CUSTOMER','AUTHORIZED')) AND NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference THEN
       PERFORM app.refuse('a gateway reference never changes'); END IF;
     -- These decide whether another gateway may be called.
     IF OLD.completed_at IS NOT NULL AND (NEW.failure_kind, NEW.stop, NEW.completed_at)
@@ -94,14 +103,21 @@ BEGIN
       PERFORM app.refuse('what ended an attempt never changes'); END IF;
     IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
          ('AUTHORIZING','AUTHORIZED'), ('AUTHORIZING','DECLINED'), ('AUTHORIZING','FAILED'), ('AUTHORIZING','UNKNOWN'),
+         ('AUTHORIZING','AWAITING_CUSTOMER'), ('AWAITING_CUSTOMER','AUTHORIZING'), ('AWAITING_CUSTOMER','AUTHORIZED'),
+         ('AWAITING_CUSTOMER','DECLINED'), ('AWAITING_CUSTOMER','UNKNOWN'),
          ('UNKNOWN','AUTHORIZED'), ('UNKNOWN','DECLINED'), ('UNKNOWN','VOIDING'),
          ('AUTHORIZED','CAPTURED'), ('AUTHORIZED','VOIDING'), ('VOIDING','VOIDED'), ('VOIDING','CAPTURED')) THEN
       PERFORM app.refuse('illegal attempt transition ' || OLD.status || ' to ' || NEW.status); END IF;
     IF NEW.status = 'AUTHORIZED' AND (session.status <> 'CREATED' OR session.winner_attempt_id IS NOT NULL AND session.winner_attempt_id <> NEW.id) THEN
       PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
-    IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED'
-       AND EXISTS (SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
-      PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
+    IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED' THEN
+      SELECT bool_or(failure_kind = 'FRAUD') AS had_fraud, bool_or(stop = 'authentication_failed') AS had_refusal INTO earlier
+      FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
+      IF earlier.had_fraud THEN PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
+      -- After a restore a capture that a gateway has made is adopted all the same: the money is taken.
+      IF earlier.had_refusal AND session.unrecorded_check_at IS NULL THEN
+        PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
+    END IF;
     IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
       PERFORM app.refuse('an ordered capture stays ordered'); END IF;
     IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL
@@ -116,14 +132,17 @@ BEGIN
       PERFORM app.refuse('no capture was ever ordered'); END IF;
   END IF;
 
-  IF NEW.sequence NOT BETWEEN 1 AND 5 THEN PERFORM app.refuse('a session has at most five attempts'); END IF;
-  IF NEW.status NOT IN ('AUTHORIZING','AUTHORIZED','CAPTURED','DECLINED','FAILED','UNKNOWN','VOIDING','VOIDED') THEN
+  IF NEW.sequence NOT BETWEEN 1 AND 5 THEN
+    IF NEW.sequence <> 6 OR NEW.round <> 1 AND NOT EXISTS (SELECT FROM attempt WHERE session_id = NEW.session_id AND round = 1) THEN
+      PERFORM app.refuse('a session has at most five attempts, and one repeat'); END IF;
+  END IF;
+  IF NEW.status NOT IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED','DECLINED','FAILED','UNKNOWN','VOIDING','VOIDED') THEN
     PERFORM app.refuse('no attempt has such a status'); END IF;
   IF NEW.failure_kind NOT IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD','TIMEOUT','GATEWAY_ERROR') THEN
     PERFORM app.refuse('no attempt fails in such a way'); END IF;
-  IF NEW.stop NOT IN ('fraud','scheme_rule','same_card_fails','authentication_required','unclassified') THEN
+  IF NEW.stop NOT IN ('fraud','scheme_rule','same_card_fails','authentication_required','authentication_failed','unclassified') THEN
     PERFORM app.refuse('no attempt stops a payment in such a way'); END IF;
-  IF NEW.next_action NOT IN ('failover','stop') THEN PERFORM app.refuse('an attempt is followed by failover or stop'); END IF;
+  IF NEW.next_action NOT IN ('failover','authenticate','stop') THEN PERFORM app.refuse('an attempt is followed by failover, authentication or a stop'); END IF;
   IF NEW.void_kind NOT IN ('VOIDED','NEVER_EXISTED','GIVEN_UP') THEN PERFORM app.refuse('no void ends in such a way'); END IF;
   IF (NEW.status = 'DECLINED') <> (NEW.failure_kind IS NOT NULL AND NEW.failure_kind IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD')) THEN
     PERFORM app.refuse('DECLINED means declined by the gateway'); END IF;
@@ -158,7 +177,7 @@ CREATE FUNCTION partitions.check_whole_rest(checked uuid) RETURNS void LANGUAGE 
 DECLARE one record;
 BEGIN
   SELECT s.status, s.phase, s.winner_attempt_id, bool_or(a.holds AND a.id IS DISTINCT FROM s.winner_attempt_id) AS has_other_hold,
-    bool_or(a.captured) AS has_capture, bool_or(a.status = 'UNKNOWN') AS has_unknown, bool_or(a.status = 'AUTHORIZING') AS has_authorizing,
+    bool_or(a.captured) AS has_capture, bool_or(a.status = 'UNKNOWN') AS has_unknown, bool_or(a.status IN ('AUTHORIZING','AWAITING_CUSTOMER')) AS has_authorizing,
     bool_or(a.completed_at IS NULL) AS has_open INTO one
   FROM partitions.payment_session_rest s JOIN partitions.attempt_rest a ON a.session_id = s.id WHERE s.id = checked AND a.session_id = checked
   GROUP BY s.id, s.status, s.phase, s.winner_attempt_id;
@@ -174,12 +193,15 @@ CREATE FUNCTION partitions.check_whole_session_rest() RETURNS trigger LANGUAGE p
 BEGIN
   IF (OLD.status, OLD.phase, OLD.winner_attempt_id) IS DISTINCT FROM (NEW.status, NEW.phase, NEW.winner_attempt_id) THEN
     PERFORM partitions.check_whole_rest(NEW.id); END IF;
+  IF NEW.awaiting_since IS DISTINCT FROM OLD.awaiting_since THEN PERFORM partitions.check_awaiting_rest(NEW.id); END IF;
   RETURN NULL;
 END $$;
 CREATE FUNCTION partitions.check_whole_attempt_rest() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' OR (OLD.status, OLD.completed_at) IS DISTINCT FROM (NEW.status, NEW.completed_at) THEN
     PERFORM partitions.check_whole_rest(NEW.session_id); END IF;
+  IF TG_OP = 'UPDATE' AND OLD.status <> NEW.status AND 'AWAITING_CUSTOMER' IN (OLD.status, NEW.status) THEN
+    PERFORM partitions.check_awaiting_rest(NEW.session_id); END IF;
   RETURN NULL;
 END $$;
 

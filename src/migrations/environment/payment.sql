@@ -121,7 +121,7 @@ CREATE TABLE attempt (
   UNIQUE (session_id, id, holds),
   UNIQUE (session_id, id, captured)
 ) PARTITION BY RANGE (session_id);
-CREATE UNIQUE INDEX attempt_one_authorizing ON attempt (session_id) WHERE status = 'AUTHORIZING';
+CREATE UNIQUE INDEX attempt_one_authorizing ON attempt (session_id) WHERE status IN ('AUTHORIZING','AWAITING_CUSTOMER');
 -- The rule: at most one attempt of a session holds, or may turn out to hold, a capture.
 CREATE UNIQUE INDEX attempt_one_capturable ON attempt (session_id)
   WHERE status IN ('AUTHORIZED','CAPTURED') OR (status = 'VOIDING' AND capture_ordered_at IS NOT NULL);

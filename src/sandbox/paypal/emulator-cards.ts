@@ -52,5 +52,6 @@ const codes: Readonly<Record<string, string>> = {
 
 /** Returns the behaviour of the sandbox gateway's card, with PayPal's code for its decline. */
 export function inPayPalsWords(behaviour: CardBehaviour): CardBehaviour {
-  return behaviour.act === "decline" ? { ...behaviour, code: codes[behaviour.code] ?? behaviour.code } : behaviour;
+  if (behaviour.act !== "decline" && behaviour.act !== "authenticate") return behaviour;
+  return { act: "decline", code: codes[behaviour.code] ?? behaviour.code };
 }

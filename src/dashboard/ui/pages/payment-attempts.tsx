@@ -7,6 +7,7 @@ import { AttemptDecisionPart } from "./attempt-decision.tsx";
 
 const statusNames: Readonly<Record<number, { name: string; tone?: "good" | "warn" | "bad" }>> = {
   [Attempt_Status.AUTHORIZING]: { name: "Authorizing", tone: "warn" },
+  [Attempt_Status.AWAITING_CUSTOMER]: { name: "Awaiting customer", tone: "warn" },
   [Attempt_Status.AUTHORIZED]: { name: "Authorized", tone: "warn" },
   [Attempt_Status.CAPTURED]: { name: "Captured", tone: "good" },
   [Attempt_Status.DECLINED]: { name: "Declined", tone: "bad" },

@@ -2,7 +2,9 @@
 
 import { type GatewayReply, isObject, readJsonObject } from "../../../platform/outbound-http.ts";
 import { isSameAmount } from "../../amounts.ts";
+import type { AuthenticationResult } from "../../authentication.ts";
 import type {
+  ActionAnswer,
   AttemptAtGateway,
   CaptureAnswer,
   GatewayOutcome,
@@ -39,6 +41,12 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
   if (reply.status === 200 && isAbout(json, attempt) && json.status === "held") {
     return { type: "held", gatewayReference: json.id };
   }
+  if (reply.status === 200 && isAbout(json, attempt) && json.status === "requires_action") {
+    const url = urlOf(json.next_action);
+    if (url !== undefined) {
+      return { type: "actionNeeded", gatewayReference: json.id, action: { url, method: "GET", fields: {} } };
+    }
+  }
   const error = errorOf(json);
   if (reply.status === 402 && isAbout(error?.authorization, attempt) && typeof error?.decline_code === "string") {
     return classifyDecline(declines, error.decline_code);
@@ -46,6 +54,40 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
   const cause = error && notProcessed[`${reply.status} ${error.type}`];
   if (cause === undefined) return untrusted(reply.status);
   return { type: "notProcessed", cause, reason: `the gateway refused the request (HTTP ${reply.status})` };
+}
+
+function urlOf(action: unknown): string | undefined {
+  const redirect = isObject(action) ? action.redirect_to_url : undefined;
+  const url = isObject(redirect) ? redirect.url : undefined;
+  return typeof url === "string" && URL.canParse(url) ? url : undefined;
+}
+
+/** Returns the result of an authentication, if the answer has one. */
+export function readAuthenticated(reply: GatewayReply): AuthenticationResult | undefined {
+  const result = reply.type === "answer" ? readJsonObject(reply)?.three_d_secure : undefined;
+  if (!isObject(result)) return undefined;
+  const text = (value: unknown) => (typeof value === "string" ? value : undefined);
+  const { version, trans_status: transStatus, electronic_commerce_indicator: eci } = result;
+  return { version: text(version), transStatus: text(transStatus), eci: text(eci) };
+}
+
+/** Returns the state of an action; inconclusive unless the record is about this attempt. */
+export function readAction(reply: GatewayReply, attempt: AttemptAtGateway): ActionAnswer {
+  if (reply.type !== "answer") return { type: "inconclusive", reason: reply.reason };
+  const json = readJsonObject(reply);
+  if (reply.status !== 200 || !isAbout(json, attempt)) {
+    return { type: "inconclusive", reason: untrusted(reply.status).reason };
+  }
+  switch (json.status) {
+    case "requires_action":
+      return { type: "waiting" };
+    case "requires_confirmation":
+      return { type: "answered" };
+    case "authentication_failed":
+      return { type: "failed" };
+    default:
+      return readRecords([json], attempt);
+  }
 }
 
 /** Returns the result of a capture; unknown unless the answer is about this attempt. */
@@ -82,22 +124,27 @@ export function readLookUp(reply: GatewayReply, attempt: AttemptAtGateway): Look
   if (reply.status !== 200 || json?.reference !== attempt.attemptReference || !Array.isArray(records)) {
     return { type: "inconclusive", reason: untrusted(reply.status).reason };
   }
+  return readRecords(records, attempt);
+}
+
+function readRecords(records: readonly unknown[], attempt: AttemptAtGateway): LookUpAnswer {
   if (records.length === 0) return { type: "absent" };
   // Whatever its amount was, nothing is left of a voided authorization.
   const isOurs = (record: unknown, status: string) =>
     isObject(record) && record.reference === attempt.attemptReference && record.status === status;
   const other = records.find((record) => !isAbout(record, attempt) && !isOurs(record, "voided"));
   if (other !== undefined) {
-    const isHold = isOurs(other, "held");
-    if (isHold && typeof other.id === "string") return { type: "heldOther", gatewayReference: other.id };
+    const id = isObject(other) && isOurs(other, "held") ? other.id : undefined;
+    if (typeof id === "string") return { type: "heldOther", gatewayReference: id };
     return { type: "inconclusive", reason: "the gateway has another amount, currency or reference on record" };
   }
-  const inState = (status: string) => records.find((record) => record.status === status);
+  const ours = records.filter((record) => isAbout(record, attempt));
+  const inState = (status: string) => ours.find((record) => record.status === status);
   const captured = inState("captured");
   if (captured !== undefined) return { type: "captured", gatewayReference: captured.id };
   const held = inState("held");
   if (held !== undefined) return { type: "held", gatewayReference: held.id };
-  if (inState("voided") !== undefined) return { type: "voided" };
+  if (records.some((record) => isOurs(record, "voided"))) return { type: "voided" };
   const declined = inState("declined");
   if (typeof declined?.decline_code === "string") return classifyDecline(declines, declined.decline_code);
   return { type: "inconclusive", reason: "the gateway's record is in an undocumented state" };

@@ -11,6 +11,7 @@ import type {
   ChangingCall,
   Connector,
   CredentialField,
+  GatewayAuthenticator,
   GatewayCall,
   Hold,
   LookUpAnswer,
@@ -18,7 +19,15 @@ import type {
   VoidAnswer,
 } from "../../connector.ts";
 import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs } from "../connector-parts.ts";
-import { readAccount, readAuthorize, readCapture, readLookUp, readVoid } from "./answers.ts";
+import {
+  readAccount,
+  readAction,
+  readAuthenticated,
+  readAuthorize,
+  readCapture,
+  readLookUp,
+  readVoid,
+} from "./answers.ts";
 import { currencies } from "./currencies.ts";
 
 /** The connector for a gateway that answers at once and can be read, as Stripe does. */
@@ -38,6 +47,20 @@ export class SandboxAConnector implements Connector {
       hint: "Any name will do: sandbox_test_ followed by 1 to 40 lower-case letters, digits and hyphens.",
     },
   ];
+  readonly authentication: GatewayAuthenticator = {
+    holdsOnlyWhenAsked: true,
+    actionLifeMs: 0,
+    framing: "frame",
+    // The account is read instead.
+    readReturn: () => undefined,
+    complete: async (call, attempt) => {
+      const path = `${pathOf(attempt.gatewayReference ?? "")}/confirm`;
+      const reply = await this.#post(call, path, {});
+      return { outcome: readAuthorize(reply, attempt), authenticated: readAuthenticated(reply) };
+    },
+    askAction: async (call, attempt) =>
+      readAction(await this.#get(call, pathOf(attempt.gatewayReference ?? "")), attempt),
+  };
   readonly #http: GatewayHttp;
   readonly #forwarder: CardForwarder;
   readonly #origin: string;
@@ -134,7 +157,7 @@ function pathOf(gatewayReference: string): string {
 }
 
 function authorizeForm(request: AuthorizeRequest, value: number): string {
-  const { customerEmail } = request;
+  const { customerEmail, authentication } = request;
   return new URLSearchParams({
     amount: String(value),
     currency: request.currency,
@@ -147,5 +170,6 @@ function authorizeForm(request: AuthorizeRequest, value: number): string {
     "card[exp_year]": "{{card.expYear}}",
     "card[cvc]": "{{card.cvc}}",
     "card[holder]": "{{card.holder}}",
+    ...(authentication && { authentication: authentication.wish, return_url: authentication.returnUrl }),
   }).toString();
 }

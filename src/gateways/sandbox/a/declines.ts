@@ -22,5 +22,11 @@ export const declines: DeclineTable = {
     declineCode: "authentication_required",
     source,
   },
+  authentication_failed: {
+    kind: "SOFT_DECLINE",
+    stop: "authentication_failed",
+    declineCode: "authentication_failed",
+    source: "https://docs.stripe.com/error-codes (2026), where it is payment_intent_authentication_failure",
+  },
   fraudulent: { kind: "FRAUD", stop: "fraud", declineCode: "fraud_suspected", source },
 };

@@ -43,6 +43,12 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
     if (resultCode === "Authorised" && typeof pspReference === "string") {
       return { type: "held", gatewayReference: pspReference };
     }
+    if (resultCode === "RedirectShopper") {
+      const url = isObject(json.action) ? json.action.url : undefined;
+      if (typeof url === "string" && URL.canParse(url)) {
+        return { type: "actionNeeded", action: { url, method: "GET", fields: {} } };
+      }
+    }
     if (resultCode === "Refused" && typeof refusalReasonCode === "string") {
       return classifyDecline(declines, refusalReasonCode);
     }

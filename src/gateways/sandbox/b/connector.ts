@@ -15,6 +15,7 @@ import type {
   Connector,
   CredentialField,
   Credentials,
+  GatewayAuthenticator,
   GatewayCall,
   Hold,
   LookUpAnswer,
@@ -57,6 +58,18 @@ export class SandboxBConnector implements Connector {
       hint: "The 64 hexadecimal digits the sandbox signs this account's notifications with.",
     },
   ];
+  readonly authentication: GatewayAuthenticator = {
+    // The bank's answer alone makes it hold.
+    holdsOnlyWhenAsked: false,
+    actionLifeMs: 60 * 60_000,
+    framing: "frame",
+    readReturn: (fields) => fields.get("redirectResult") ?? undefined,
+    complete: async (call, attempt, { returned }) => {
+      const redirectResult = returned?.expose() ?? "";
+      const reply = await this.#post(call, "/b/payments/details", { details: { redirectResult } });
+      return { outcome: readAuthorize(reply, attempt) };
+    },
+  };
   readonly #http: GatewayHttp;
   readonly #forwarder: CardForwarder;
   readonly #origin: string;
@@ -156,7 +169,7 @@ function pathOf(gatewayReference: string): string {
 }
 
 function authorizeBody(credentials: Credentials, request: AuthorizeRequest, value: number): string {
-  const { customerEmail, shopperIp } = request;
+  const { customerEmail, shopperIp, authentication } = request;
   return JSON.stringify({
     merchantAccount: merchantAccountOf(credentials),
     reference: request.attemptReference,
@@ -165,6 +178,7 @@ function authorizeBody(credentials: Credentials, request: AuthorizeRequest, valu
     ...(customerEmail === undefined ? {} : { shopperEmail: withoutPlaceholders(customerEmail) }),
     ...(shopperIp === undefined ? {} : { shopperIP: shopperIp }),
     additionalData: { manualCapture: "true" },
+    ...(authentication && { authentication: authentication.wish, returnUrl: authentication.returnUrl }),
     paymentMethod: {
       type: "scheme",
       number: "{{card.number}}",

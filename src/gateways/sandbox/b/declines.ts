@@ -10,6 +10,12 @@ export const declines: DeclineTable = {
   "6": { kind: "HARD_DECLINE", stop: "same_card_fails", declineCode: "card_expired", source },
   "8": { kind: "HARD_DECLINE", stop: "same_card_fails", declineCode: "incorrect_number", source },
   "10": { kind: "HARD_DECLINE", stop: "none", declineCode: "card_not_supported", source },
+  "11": {
+    kind: "SOFT_DECLINE",
+    stop: "authentication_failed",
+    declineCode: "authentication_failed",
+    source,
+  },
   "12": { kind: "SOFT_DECLINE", stop: "none", declineCode: "insufficient_funds", source },
   "14": { kind: "FRAUD", stop: "fraud", declineCode: "fraud_suspected", source },
   "20": { kind: "FRAUD", stop: "fraud", declineCode: "fraud_suspected", source },

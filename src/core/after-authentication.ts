@@ -1,0 +1,78 @@
+/**
+ * Decides from rows alone what a session does while its customer is asked, and whether a gateway may ask at all. PURE.
+ */
+import type { Attempt, Authentication } from "./entities.ts";
+import type { SessionWithAttempts } from "./session-with-attempts.ts";
+
+/** Most challenges that a session offers: a customer who has answered two is asked no more. */
+const challengesMax = 2;
+/** Times that a completing request is sent at most, under one key. */
+const completionsMax = 2;
+
+/** The ways in which a wait ends without an answer. */
+export type GivenUp = "CANCELLED" | "ABANDONED" | "FAILED";
+
+/** One step of a session whose customer is asked, or whose payment is being completed. */
+export type AuthenticationStep =
+  | { readonly type: "complete"; readonly attempt: Attempt; readonly authentication: Authentication }
+  | { readonly type: "completeAgain"; readonly attempt: Attempt; readonly authentication: Authentication }
+  | { readonly type: "askOutcome"; readonly attempt: Attempt; readonly authentication: Authentication }
+  | {
+      readonly type: "giveUp";
+      readonly attempt: Attempt;
+      readonly authentication: Authentication;
+      readonly as: GivenUp;
+    }
+  | { readonly type: "wait"; readonly until: Date };
+
+/** Returns the open authentication of an attempt; undefined where none is open. */
+export function openAuthenticationOf({ authentications }: SessionWithAttempts, { id }: Pick<Attempt, "id">) {
+  return authentications.find(({ attemptId, completedAt }) => attemptId === id && completedAt === null);
+}
+
+/** Returns the step for an attempt whose customer is asked. */
+export function stepOfWait(loaded: SessionWithAttempts, attempt: Attempt): AuthenticationStep {
+  const { session, readAt } = loaded;
+  const authentication = openAuthenticationOf(loaded, attempt);
+  if (authentication === undefined) throw new Error("an attempt that awaits the customer has its authentication");
+  const giveUp = (as: GivenUp): AuthenticationStep => ({ type: "giveUp", attempt, authentication, as });
+  if (session.unrecordedCheckAt) return giveUp("ABANDONED"); // rule:doubt-ends-wait
+  if (authentication.cancelAskedAt) return giveUp("CANCELLED");
+  const lookAt = attempt.nextRetryAt ?? readAt;
+  if (lookAt <= readAt) return { type: "askOutcome", attempt, authentication };
+  if (authentication.deadlineAt <= readAt) return giveUp("ABANDONED");
+  return { type: "wait", until: new Date(Math.min(lookAt.getTime(), authentication.deadlineAt.getTime())) };
+}
+
+/**
+ * Returns the step for an attempt that another process left behind while it completed the payment; undefined for any
+ * other, and where nothing more may be sent.
+ */
+export function stepOfLeftBehind(loaded: SessionWithAttempts, attempt: Attempt): AuthenticationStep | undefined {
+  const authentication = openAuthenticationOf(loaded, attempt);
+  if (authentication === undefined || loaded.session.unrecordedCheckAt) return undefined; // rule:doubt-ends-wait
+  return mayCompleteAgain(authentication) ? { type: "completeAgain", attempt, authentication } : undefined;
+}
+
+/** Reports whether the completing request may be sent once more. */
+export function mayCompleteAgain({ completionsSent }: Authentication): boolean {
+  return completionsSent < completionsMax; // rule:completed-as-committed
+}
+
+/** Reports whether a gateway may ask the customer of this attempt. */
+export function mayAsk(authentications: readonly Authentication[], { connectionId }: Pick<Attempt, "connectionId">) {
+  return authentications.length < challengesMax && authentications.every((one) => one.connectionId !== connectionId);
+}
+
+/** Reports whether an attempt that was declined for want of authentication may be repeated with it. */
+export function mayRepeat({ attempts, authentications }: SessionWithAttempts, attempt: Attempt): boolean {
+  return attempts.every(({ round }) => round === 0) && mayAsk(authentications, attempt);
+}
+
+/**
+ * Reports whether the customer was refused, gave up or did not finish. Nothing follows, not even a hold that an earlier
+ * gateway may turn out to have.
+ */
+export function isRefused(attempts: readonly Attempt[]): boolean {
+  return attempts.some(({ stop }) => stop === "authentication_failed"); // rule:refusal-ends-payment
+}

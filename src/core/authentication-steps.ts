@@ -1,0 +1,227 @@
+/**
+ * The steps of a session whose customer is asked: looking at the action, completing the payment, and giving up. As in
+ * flow-steps.ts, each is a gateway call, a transaction, or a call followed by a transaction.
+ */
+import type { AuthenticationResult } from "../gateways/authentication.ts";
+import type { ActionAnswer, AuthorizeAnswer, Unknown } from "../gateways/connector.ts";
+import type { Tx } from "../platform/database.ts";
+import { unreachable } from "../platform/errors.ts";
+import { type GivenUp, mayCompleteAgain } from "./after-authentication.ts";
+import {
+  isReferenceTaken,
+  latestExecutionMsOf,
+  move,
+  recordHeld,
+  recordHeldAndOrdered,
+  recordRefused,
+} from "./attempts.ts";
+import {
+  endAuthentication,
+  endWait,
+  isGivenUp,
+  laterOf,
+  loadCompletion,
+  postponeLook,
+  recordCompleting,
+  recordCompletingAgain,
+} from "./authentications.ts";
+import type { Core } from "./core.ts";
+import type { Attempt, Authentication } from "./entities.ts";
+import {
+  type Changed,
+  commitAndReload,
+  limitsAt,
+  lockAndDecide,
+  openNext,
+  type Reloaded,
+  recordAndContinue,
+  reportNeverOrdered,
+  type Work,
+} from "./flow-steps.ts";
+import * as gateway from "./gateway-calls.ts";
+import { lockAndRenew } from "./lease.ts";
+
+/** An attempt and its open authentication. */
+type Asked = { readonly attempt: Attempt; readonly authentication: Authentication };
+
+/** Sends the completing request and records the answer. Without an answer it is sent once more, with the same key. */
+export async function completePayment(work: Work, asked: Asked): Promise<Reloaded> {
+  const { core, lease } = work;
+  const completion = await loadCompletion(core, core.database, asked.authentication);
+  const answer = await gateway.complete(core, asked.attempt, completion);
+  return commitAndReload(core, lease, (tx) => recordCompletion(tx, work, asked, answer));
+}
+
+async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: AuthorizeAnswer): Promise<Changed> {
+  const { core, lease, loaded } = work;
+  const { attempt, authentication } = asked;
+  const { outcome, card, authenticated } = answer;
+  switch (outcome.type) {
+    case "held": {
+      const { gatewayReference } = outcome;
+      recordHeldAndOrdered(tx, lease, { attempt, gatewayReference, card, attempts: loaded.attempts });
+      endAuthentication(tx, authentication, successOf(authenticated), authenticated);
+      return {};
+    }
+    case "declined": {
+      const changed = await recordAndContinue(tx, work, attempt, outcome, card);
+      const isFailed = outcome.stop === "authentication_failed";
+      endAuthentication(tx, authentication, isFailed ? "FAILED" : successOf(authenticated), authenticated);
+      return changed;
+    }
+    case "unknown":
+    case "notProcessed":
+    case "actionNeeded": {
+      if (mayCompleteAgain(authentication)) {
+        const { now } = await lockAndRenew(tx, lease, card);
+        recordCompletingAgain(tx, asked, latestFrom(core, attempt, now));
+        return { openedAttemptId: attempt.id };
+      }
+      const unknown: Unknown =
+        outcome.type === "unknown" ? outcome : { type: "unknown", kind: "GATEWAY_ERROR", reason: outcome.type };
+      const changed = await recordAndContinue(tx, work, attempt, unknown, card);
+      endAuthentication(tx, authentication, "UNAVAILABLE");
+      return changed;
+    }
+    default:
+      return unreachable(outcome);
+  }
+}
+
+// "A" in the bank's answer: it did not take part, and the attempt to authenticate counts.
+function successOf(result: AuthenticationResult | undefined): "AUTHENTICATED" | "ATTEMPTED" {
+  return result?.transStatus === "A" ? "ATTEMPTED" : "AUTHENTICATED";
+}
+
+/** Returns the latest time at which the gateway may execute a request that is sent now. */
+function latestFrom(core: Core, attempt: Attempt, now: Date, actionLifeMs = 0): Date {
+  return new Date(now.getTime() + latestExecutionMsOf(limitsAt(core, attempt)) + actionLifeMs);
+}
+
+/** Sends the completing request that another process left behind once more. */
+export async function completeAgain({ core, lease }: Work, asked: Asked): Promise<Reloaded> {
+  return commitAndReload(core, lease, async (tx) => {
+    const { now } = await lockAndRenew(tx, lease);
+    recordCompletingAgain(tx, asked, latestFrom(core, asked.attempt, now));
+    return { openedAttemptId: asked.attempt.id };
+  });
+}
+
+/** Asks the gateway whether its customer has answered, and records what follows. */
+export async function askOutcome(work: Work, asked: Asked): Promise<Reloaded> {
+  const { core, lease } = work;
+  const completion = await loadCompletion(core, core.database, asked.authentication);
+  const answer = await gateway.askAction(core, asked.attempt, completion);
+  return commitAndReload(core, lease, (tx) => recordOutcome(tx, work, asked, answer));
+}
+
+async function recordOutcome(tx: Tx, work: Work, asked: Asked, answer: ActionAnswer): Promise<Changed> {
+  const { core, lease, loaded } = work;
+  const { attempt, authentication } = asked;
+  const { now } = await lockAndRenew(tx, lease);
+  switch (answer.type) {
+    case "answered": {
+      const isBegun = await recordCompleting(tx, asked, latestFrom(core, attempt, now));
+      return isBegun ? { openedAttemptId: attempt.id } : {};
+    }
+    case "failed":
+      recordGivenUp(tx, core, { ...asked, as: "FAILED", now });
+      return {};
+    case "held":
+      // After the customer gave up, a hold is voided with the session's end.
+      if (await isGivenUp(tx, authentication)) return {};
+      if (await isReferenceTaken(tx, attempt, answer.gatewayReference)) break;
+      endAuthentication(tx, authentication, "AUTHENTICATED");
+      recordHeld(tx, attempt, answer.gatewayReference);
+      endWait(tx, attempt.sessionId);
+      return {};
+    case "declined":
+      if (answer.stop === "authentication_failed") {
+        recordGivenUp(tx, core, { ...asked, as: "FAILED", now });
+        return {};
+      }
+      return recordDeclinedAction(tx, work, asked, { declined: answer, now });
+    case "captured":
+      await reportNeverOrdered(tx, core, attempt);
+      break;
+    case "waiting":
+    case "heldOther":
+    case "voided":
+    case "absent":
+    case "inconclusive":
+      break;
+    default:
+      return unreachable(answer);
+  }
+  postponeLook(tx, attempt, loaded.readAt);
+  return {};
+}
+
+/**
+ * Records that the gateway declined while the customer was asked. Where a hold may appear by itself, the decline is
+ * believed only at the plan's end, as that of any unanswered attempt.
+ */
+async function recordDeclinedAction(
+  tx: Tx,
+  work: Work,
+  { attempt, authentication }: Asked,
+  { declined, now }: { declined: Extract<ActionAnswer, { type: "declined" }>; now: Date },
+): Promise<Changed> {
+  const { core, loaded } = work;
+  endWait(tx, attempt.sessionId);
+  if (authentication.holdsOnlyWhenAsked) {
+    const changed = await recordAndContinue(tx, work, attempt, declined);
+    endAuthentication(tx, authentication, "AUTHENTICATED");
+    return changed;
+  }
+  const next = await lockAndDecide(tx, work, attempt, { kind: "TIMEOUT" });
+  endAuthentication(tx, authentication, "UNAVAILABLE");
+  move(tx, attempt, "AWAITING_CUSTOMER", {
+    set: {
+      status: "UNKNOWN",
+      failureKind: "TIMEOUT",
+      retries: 0,
+      nextRetryAt: null,
+      latestExecutionAt: laterOf(attempt, latestFrom(core, attempt, now, authentication.actionLifeMs)),
+      nextAction: next.action,
+      nextBecause: next.because,
+    },
+  });
+  return next.action === "stop" ? {} : { openedAttemptId: openNext(tx, core, loaded.session, next) };
+}
+
+/**
+ * Ends a wait without an answer. Where a hold appears only after our completing request, the gateway's own record of the
+ * action is then cancelled, once: nobody completes it any more.
+ */
+export async function giveUp(work: Work, asked: Asked, as: GivenUp): Promise<Reloaded> {
+  const { core, lease, loaded } = work;
+  const isInDoubt = loaded.session.unrecordedCheckAt !== null;
+  const reloaded = await commitAndReload(core, lease, async (tx) => {
+    const { now } = await lockAndRenew(tx, lease);
+    recordGivenUp(tx, core, { ...asked, as, now, isInDoubt });
+    return {};
+  });
+  if (asked.authentication.holdsOnlyWhenAsked && !isInDoubt) {
+    const cancelling: Promise<unknown> = gateway
+      .voidHold(core, loaded, asked.attempt)
+      .catch((err: unknown) => core.log.warn({ err }, "an action that was given up could not be cancelled"))
+      .finally(() => core.inFlight.delete(cancelling));
+    core.inFlight.add(cancelling);
+  }
+  return reloaded;
+}
+
+/** Moves the attempt and its authentication out of the wait. The session must be locked. */
+function recordGivenUp(
+  tx: Tx,
+  core: Core,
+  given: Asked & { readonly as: GivenUp; readonly now: Date; readonly isInDoubt?: boolean },
+): void {
+  const { attempt, authentication, as, now, isInDoubt = false } = given;
+  const { holdsOnlyWhenAsked, actionLifeMs } = authentication;
+  endAuthentication(tx, authentication, as);
+  const latest = laterOf(attempt, latestFrom(core, attempt, now, actionLifeMs));
+  recordRefused(tx, attempt, holdsOnlyWhenAsked && !isInDoubt ? undefined : latest); // rule:late-hold-voided
+  endWait(tx, attempt.sessionId);
+}

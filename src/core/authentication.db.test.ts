@@ -1,0 +1,235 @@
+/** Tests payments whose gateway asks for the customer, from the challenge to the end. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { encodeId } from "../platform/ids.ts";
+import { type AuthenticationFixture, challengeAt, startAuthentication } from "./authentication.fixture.ts";
+import { openAction, useActionTicket } from "./customer-actions.ts";
+
+let fixture: AuthenticationFixture;
+beforeAll(async () => {
+  fixture = await startAuthentication();
+});
+afterAll(() => fixture.close());
+afterEach(() => fixture.base.setClockAhead(0));
+
+const declineA = { act: "decline", code: "transaction_not_allowed" } as const;
+const approve = { act: "approve" } as const;
+
+describe("a gateway that asks for the customer", () => {
+  it("gets the payment when the customer passes", async () => {
+    const session = await fixture.pay({ A: challengeAt.A() });
+    const { session: waiting, authentications } = await fixture.base.loadSession(session);
+    expect(waiting).toMatchObject({ status: "CREATED", phase: "PROCESSING", authentications: 1 });
+    expect(waiting.awaitingSince).toBeInstanceOf(Date);
+    expect(authentications).toMatchObject([{ status: "AWAITING_CUSTOMER", holdsOnlyWhenAsked: true }]);
+    expect(await fixture.atGateways(session)).toEqual([]);
+    await fixture.answerAndReturn(session, "pass");
+    expect(await fixture.story(session)).toEqual({
+      end: "SUCCEEDED SANDBOX_A",
+      attempts: ["SANDBOX_A CAPTURED"],
+      authentications: ["AUTHENTICATED"],
+    });
+    expect((await fixture.base.loadSession(session)).authentications).toMatchObject([
+      { version: "2.2.0", transStatus: "Y", eci: "05", liability: "ISSUER", shownCount: 1 },
+    ]);
+    expect(await fixture.base.capturedAtGateways(session)).toBe(1);
+  });
+
+  it.each([
+    ["fails", "fail", "FAILED"],
+    ["cancels at the bank", "cancel", "FAILED"],
+  ] as const)("ends the payment when the customer %s, and no other gateway is used", async (_, answer, status) => {
+    const session = await fixture.pay({ A: challengeAt.A(), B: approve });
+    await fixture.answerAndReturn(session, answer);
+    expect(await fixture.story(session)).toEqual({
+      end: "DECLINED authentication_failed",
+      attempts: ["SANDBOX_A DECLINED"],
+      authentications: [status],
+    });
+    expect(await fixture.base.eventTypes(session)).toEqual(["payment_session.declined"]);
+  });
+
+  it("ends the payment when the customer cancels, and completes nothing even if the bank has said yes", async () => {
+    const session = await fixture.pay({ A: challengeAt.A(), B: approve });
+    const back = await fixture.answer(await fixture.show(session), "pass");
+    await fixture.cancel(session);
+    expect(await fixture.story(session)).toEqual({
+      end: "DECLINED authentication_failed",
+      attempts: ["SANDBOX_A DECLINED"],
+      authentications: ["CANCELLED"],
+    });
+    await fixture.comeBack(back);
+    expect(await fixture.atGateways(session)).toEqual([]);
+  });
+
+  it("ends the payment when the customer leaves, ten minutes later", async () => {
+    const session = await fixture.pay({ A: challengeAt.A(), B: approve });
+    await fixture.show(session);
+    await fixture.base.setClockAhead(9);
+    await fixture.recover();
+    expect((await fixture.story(session)).end).toBe("CREATED");
+    await fixture.base.setClockAhead(10.2);
+    await fixture.recover();
+    await fixture.recover();
+    expect(await fixture.story(session)).toEqual({
+      end: "DECLINED authentication_failed",
+      attempts: ["SANDBOX_A DECLINED"],
+      authentications: ["ABANDONED"],
+    });
+    expect(await fixture.base.eventTypes(session)).toEqual(["payment_session.declined"]);
+  });
+
+  it("gets the payment when the return is lost, once it is asked", async () => {
+    const session = await fixture.pay({ A: challengeAt.A() });
+    await fixture.answer(await fixture.show(session), "pass");
+    await fixture.recover();
+    expect((await fixture.story(session)).end).toBe("CREATED");
+    await fixture.base.setClockAhead(0.6);
+    await fixture.recover();
+    expect((await fixture.story(session)).end).toBe("SUCCEEDED SANDBOX_A");
+  });
+
+  it("is completed once more when its answer is lost, and holds once", async () => {
+    const session = await fixture.pay({ A: challengeAt.A(approve, { losesCompletion: true }) });
+    const back = await fixture.answer(await fixture.show(session), "pass");
+    const returning = fixture.comeBack(back);
+    await fixture.base.sandbox.paused({ operation: "a.silence" });
+    await fixture.base.sandbox.release({ operation: "a.silence" });
+    await returning;
+    expect((await fixture.story(session)).end).toBe("SUCCEEDED SANDBOX_A");
+    const [attempt] = (await fixture.base.loadSession(session)).attempts;
+    expect(await fixture.base.sandbox.requests(encodeId("att", attempt!.id))).toMatchObject({ "a.complete": 1 });
+    expect(await fixture.atGateways(session)).toEqual(["A captured"]);
+  });
+
+  it("fails over when it declines after the challenge, and the next gateway may ask as well", async () => {
+    const session = await fixture.pay({ A: challengeAt.A(declineA), B: challengeAt.B() });
+    await fixture.answerAndReturn(session, "pass");
+    expect((await fixture.story(session)).attempts).toEqual(["SANDBOX_A DECLINED", "SANDBOX_B AWAITING_CUSTOMER"]);
+    await fixture.answerAndReturn(session, "pass");
+    expect(await fixture.story(session)).toEqual({
+      end: "SUCCEEDED SANDBOX_B",
+      attempts: ["SANDBOX_A DECLINED", "SANDBOX_B CAPTURED"],
+      authentications: ["AUTHENTICATED", "AUTHENTICATED"],
+    });
+  });
+});
+
+describe("a gateway that declines for want of authentication", () => {
+  const softDeclined = challengeAt.A(approve, { when: "if_asked" });
+
+  it("gets the payment once more, with authentication", async () => {
+    const session = await fixture.pay({ A: softDeclined, B: approve });
+    expect((await fixture.story(session)).attempts).toEqual([
+      "SANDBOX_A DECLINED",
+      "SANDBOX_A AWAITING_CUSTOMER again",
+    ]);
+    await fixture.answerAndReturn(session, "pass");
+    expect((await fixture.story(session)).end).toBe("SUCCEEDED SANDBOX_A");
+    expect((await fixture.base.loadSession(session)).attempts).toMatchObject([
+      { nextAction: "authenticate", declineCode: "authentication_required" },
+      { round: 1 },
+    ]);
+  });
+
+  it("is followed by the next gateway when it then declines for another reason", async () => {
+    const session = await fixture.pay({ A: challengeAt.A(declineA, { when: "if_asked" }), B: approve });
+    await fixture.answerAndReturn(session, "pass");
+    expect(await fixture.story(session)).toMatchObject({
+      end: "SUCCEEDED SANDBOX_B",
+      attempts: ["SANDBOX_A DECLINED", "SANDBOX_A DECLINED again", "SANDBOX_B CAPTURED"],
+    });
+  });
+
+  it("ends the payment when it asks again although the customer has authenticated", async () => {
+    const again = { act: "decline", code: "authentication_required" } as const;
+    const session = await fixture.pay({ A: challengeAt.A(again, { when: "if_asked" }), B: approve });
+    await fixture.answerAndReturn(session, "pass");
+    expect((await fixture.story(session)).end).toBe("DECLINED authentication_required");
+  });
+
+  it("ends the payment where the page cannot show an action", async () => {
+    const session = await fixture.pay({ A: softDeclined, B: approve }, { canShow: false });
+    expect(await fixture.story(session)).toEqual({
+      end: "DECLINED authentication_required",
+      attempts: ["SANDBOX_A DECLINED"],
+      authentications: [],
+    });
+  });
+});
+
+describe("a gateway that may hold by itself", () => {
+  it("is captured when its notification reports the hold", async () => {
+    const session = await fixture.pay({ A: declineA, B: challengeAt.B() });
+    await fixture.answer(await fixture.show(session), "pass");
+    await expect
+      .poll(async () => {
+        await fixture.recover();
+        return (await fixture.story(session)).end;
+      })
+      .toBe("SUCCEEDED SANDBOX_B");
+    expect(await fixture.base.capturedAtGateways(session)).toBe(1);
+  });
+
+  it("is voided when the customer finishes after we gave up", async () => {
+    const session = await fixture.pay({ A: declineA, B: challengeAt.B() });
+    const url = await fixture.show(session);
+    await fixture.cancel(session);
+    expect(await fixture.story(session)).toEqual({
+      end: "DECLINED authentication_failed",
+      attempts: ["SANDBOX_A DECLINED", "SANDBOX_B VOIDING"],
+      authentications: ["CANCELLED"],
+    });
+    await fixture.answer(url, "pass");
+    expect(await fixture.atGateways(session)).toContain("B held");
+    await fixture.base.setClockAhead(6);
+    await expect
+      .poll(async () => {
+        await fixture.recover();
+        return fixture.atGateways(session);
+      })
+      .toContain("B voided");
+    await expect
+      .poll(async () => {
+        await fixture.recover();
+        return (await fixture.story(session)).attempts.at(-1);
+      })
+      .toBe("SANDBOX_B VOIDED");
+    expect((await fixture.story(session)).end).toBe("DECLINED authentication_failed");
+  });
+});
+
+describe("the action of a session", () => {
+  it("is shown once by each ticket, and by the newest one only", async () => {
+    const session = await fixture.pay({ A: challengeAt.A() });
+    const { core } = fixture.base;
+    const { id } = (await fixture.base.loadSession(session)).authentications[0]!;
+    const named = { sessionId: session.id, authenticationId: id };
+    const [first, second] = [await openAction(core, named), await openAction(core, named)];
+    await expect(useActionTicket(core, first)).rejects.toMatchObject({ code: "action_expired" });
+    expect(await useActionTicket(core, second)).toMatchObject({ method: "GET" });
+    await expect(useActionTicket(core, second)).rejects.toMatchObject({ code: "action_expired" });
+    for (let shown = 1; shown < 3; shown++) await useActionTicket(core, await openAction(core, named));
+    await expect(useActionTicket(core, await openAction(core, named))).rejects.toMatchObject({
+      code: "action_expired",
+    });
+    await fixture.cancel(session);
+    await expect(openAction(core, named)).rejects.toMatchObject({ code: "action_expired" });
+    await expect(openAction(core, { ...named, authenticationId: session.id })).rejects.toMatchObject({
+      code: "no_action",
+    });
+  });
+
+  it("leaves nothing sealed behind, and no browser data", async () => {
+    const session = await fixture.pay({ A: declineA, B: challengeAt.B() });
+    const sealed = async () => {
+      const text = `SELECT num_nonnulls(t.action_sealed, t.keep_sealed, t.returned_sealed, t.ticket_hash)::int AS kept,
+        s.browser_sealed IS NOT NULL AS browser
+        FROM authentication t JOIN payment_session s ON s.id = t.session_id WHERE s.id = $1`;
+      return (await fixture.base.core.database.query({ name: "sealed", text }, [session.id]))[0];
+    };
+    expect(await sealed()).toEqual({ kept: 1, browser: true });
+    await fixture.answerAndReturn(session, "pass");
+    await expect.poll(async () => (await fixture.story(session)).end).toBe("SUCCEEDED SANDBOX_B");
+    expect(await sealed()).toEqual({ kept: 0, browser: false });
+  });
+});

@@ -1,0 +1,146 @@
+/** Steps for tests of customer authentication: a page that can show actions, and a customer at the pretend bank. */
+import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
+import { encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
+import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
+import type { Core } from "./core.ts";
+import { cancelAction, findOpenAction, openAction, takeReturn, useActionTicket } from "./customer-actions.ts";
+import type { PaymentSession } from "./entities.ts";
+import { recoverSessionsOnce, submitPayment } from "./submit-payment.ts";
+
+/** A browser whose page can show actions. */
+export const browser = {
+  javaEnabled: false,
+  colorDepth: 24,
+  screenWidth: 1_280,
+  screenHeight: 800,
+  timeZoneOffsetMinutes: -60,
+  language: "de-AT",
+};
+
+const approve: CardBehaviour = { act: "approve" };
+const number = "4000000000007106";
+
+/** The behaviour of a gateway that runs a challenge, then decides as given. */
+export const challengeAt = {
+  A: (then: CardBehaviour = approve, more: { when?: "if_asked"; losesCompletion?: boolean } = {}): CardBehaviour => ({
+    act: "authenticate",
+    when: "as_needed",
+    code: "authentication_required",
+    then,
+    ...more,
+  }),
+  B: (then: CardBehaviour = approve, more: { when?: "if_asked" } = {}): CardBehaviour => ({
+    act: "authenticate",
+    when: "as_needed",
+    code: "38",
+    then,
+    ...more,
+  }),
+};
+
+/** Starts a core with both sandbox gateways, of which each declines until a test says otherwise. */
+export async function startAuthentication(): Promise<AuthenticationFixture> {
+  const fixture = await startCoreFixture();
+  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+  return new AuthenticationFixture(fixture);
+}
+
+/** The steps of a payment whose customer is asked, and views of it. */
+export class AuthenticationFixture {
+  readonly base: CoreFixture;
+
+  constructor(base: CoreFixture) {
+    this.base = base;
+  }
+
+  close(): Promise<void> {
+    return this.base.close();
+  }
+
+  /** Submits a payment whose gateways behave as given. Resolves when the submit call answers. */
+  async pay(
+    at: { A: CardBehaviour; B?: CardBehaviour },
+    options: { canShow?: boolean; core?: Core } = {},
+  ): Promise<PaymentSession> {
+    const { sandbox } = this.base;
+    const { canShow = true, core = this.base.core } = options;
+    await sandbox.setCard("A", number, at.A);
+    await sandbox.setCard("B", number, at.B ?? { act: "decline", code: "23" });
+    this.base.useCard(number);
+    const session = await this.base.newSession();
+    await submitPayment(core, {
+      session,
+      vaultToken: new Secret("tok_1"),
+      signal: new AbortController().signal,
+      ...(canShow && { shopper: { browser } }),
+    });
+    await this.settled(core);
+    return session;
+  }
+
+  /** Waits until this process works on no session any more. */
+  async settled(core = this.base.core): Promise<void> {
+    while (core.inFlight.size > 0) await Promise.all(core.inFlight);
+  }
+
+  /** Returns the address of the bank's page, as the customer's page gets it. */
+  async show(session: PaymentSession): Promise<string> {
+    const { core } = this.base;
+    const { session: read } = await this.base.loadSession(session);
+    const action = await findOpenAction(core, read);
+    if (action === undefined) throw new Error("nothing is asked of the customer");
+    const ticket = await openAction(core, { sessionId: session.id, authenticationId: action.id });
+    return (await useActionTicket(core, ticket)).url;
+  }
+
+  /** Answers at the bank. Returns the address to which the bank returns the customer. */
+  async answer(url: string, answer: "pass" | "fail" | "cancel"): Promise<URL> {
+    const body = new URLSearchParams(
+      answer === "cancel" ? { cancel: "1" } : { code: answer === "pass" ? "123456" : "1" },
+    );
+    const response = await fetch(url, { method: "POST", body, redirect: "manual" });
+    return new URL(response.headers.get("location") ?? "");
+  }
+
+  /** Follows the bank's return, and lets the session go on until it waits again. */
+  async comeBack({ pathname, searchParams }: URL): Promise<void> {
+    await takeReturn(this.base.core, pathname.split("/").at(-1)!, searchParams);
+    await this.recover();
+  }
+
+  async answerAndReturn(session: PaymentSession, answer: "pass" | "fail" | "cancel"): Promise<void> {
+    await this.comeBack(await this.answer(await this.show(session), answer));
+  }
+
+  async cancel(session: PaymentSession): Promise<void> {
+    const { core } = this.base;
+    const { session: read } = await this.base.loadSession(session);
+    const action = await findOpenAction(core, read);
+    await cancelAction(core, { sessionId: session.id, authenticationId: action!.id });
+    await this.recover();
+  }
+
+  /** Runs recovery once, as a worker does each second. */
+  async recover(core = this.base.core): Promise<void> {
+    await recoverSessionsOnce(core);
+    await this.settled(core);
+  }
+
+  /** Returns the attempts and authentications of a session as short texts, and its end. */
+  async story(session: PaymentSession): Promise<{ end: string; attempts: string[]; authentications: string[] }> {
+    const { session: now, attempts, authentications } = await this.base.loadSession(session);
+    return {
+      end: [now.status, now.capturedVia ?? now.declineCode].filter(Boolean).join(" "),
+      attempts: attempts.map((one) => `${one.gateway} ${one.status}${one.round === 0 ? "" : " again"}`),
+      authentications: authentications.map(({ status }) => status),
+    };
+  }
+
+  /** Returns the states of the holds at both gateways. */
+  async atGateways(session: PaymentSession): Promise<string[]> {
+    const { attempts } = await this.base.loadSession(session);
+    const found = await Promise.all(attempts.map(({ id }) => this.base.sandbox.authorizations(encodeId("att", id))));
+    return found.flat().map(({ acquirer, status }) => `${acquirer} ${status}`);
+  }
+}

@@ -1,0 +1,280 @@
+/**
+ * The rows of authentications: opening one, its transitions, and what the customer's page and return change. Each
+ * transition moves the attempt and its authentication in one transaction.
+ */
+import type { ActionNeeded, AuthenticationResult, AuthenticationWish, Completion } from "../gateways/authentication.ts";
+import type { Connector, Shopper } from "../gateways/connector.ts";
+import { actionLookMs, customerTimeMs } from "../limits.ts";
+import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import { type Secret, seal, unseal } from "../platform/secrets.ts";
+import { mayAsk } from "./after-authentication.ts";
+import { move, recordRefused } from "./attempts.ts";
+import type { Core } from "./core.ts";
+import type { Attempt, Authentication, AuthenticationStatus } from "./entities.ts";
+import { required } from "./lease.ts";
+import type { SessionWithAttempts } from "./session-with-attempts.ts";
+
+const browserOf = (sessionId: string) => `browser of ${sessionId}`;
+/** Names the row that a sealed action belongs to. */
+export const actionOf = (id: string) => `action of ${id}`;
+const keptOf = (id: string) => `kept for ${id}`;
+/** Names the row that what a return brought belongs to. */
+export const returnedOf = (id: string) => `returned for ${id}`;
+
+const selectBrowser: Statement = {
+  name: "select_browser_of_session",
+  text: `SELECT browser_sealed AS "browserSealed" FROM payment_session WHERE id = $1`,
+};
+
+/**
+ * Returns the permission that an attempt's gateway gets to ask the customer; undefined where none can be asked: the
+ * gateway runs no authentication, the page cannot show an action, or the session has asked often enough.
+ */
+export async function wishFor(
+  core: Core,
+  { session, authentications }: SessionWithAttempts,
+  attempt: Attempt,
+  shopper: Shopper | undefined,
+): Promise<AuthenticationWish | undefined> {
+  const runs = core.connectorOf(attempt.gateway)?.authentication !== undefined;
+  if (!runs || !mayAsk(authentications, attempt)) return undefined;
+  const known = shopper?.browser ? shopper : await loadShopper(core, session);
+  if (known?.browser === undefined) return undefined;
+  const wish = attempt.round === 1 ? "always" : "as_needed";
+  return { wish, browser: known.browser, returnUrl: core.returnUrlOf(attempt.id) };
+}
+
+/** Loads the browser's data, which are kept from the first action of a session on. */
+export async function loadShopper(
+  { database, sealing }: Pick<Core, "database" | "sealing">,
+  session: { readonly id: string; readonly authentications: number },
+): Promise<Shopper | undefined> {
+  if (session.authentications === 0) return undefined;
+  const [row] = await database.query<{ browserSealed: string | null }>(selectBrowser, [session.id]);
+  if (!row?.browserSealed) return undefined;
+  return JSON.parse(unseal(sealing, browserOf(session.id), row.browserSealed).expose()) as Shopper;
+}
+
+const insertAuthentication: Statement = {
+  name: "insert_authentication",
+  text: `
+    INSERT INTO authentication (session_id, id, sequence, attempt_id, connection_id, because, holds_only_when_asked,
+      action_life_ms, action_sealed, keep_sealed, deadline_at)
+    SELECT $1, $2, count(*) + 1, $3, $4, $5, $6, $7, $8, $9,
+      app.clock() + $10 * interval '1 ms' - coalesce(sum(coalesce(answered_at, completed_at) - started_at), interval '0')
+    FROM authentication WHERE session_id = $1`,
+};
+const beginWait: Statement = {
+  name: "begin_wait",
+  text: `
+    UPDATE payment_session
+    SET awaiting_since = app.clock(), authentications = authentications + 1, browser_sealed = coalesce(browser_sealed, $2)
+    WHERE id = $1`,
+};
+
+/** Records that a gateway needs the customer. The session must be locked. */
+export function openAuthentication(
+  tx: Tx,
+  core: Core,
+  asked: {
+    readonly attempt: Attempt;
+    readonly needed: ActionNeeded;
+    readonly shopper: Shopper | undefined;
+    readonly now: Date;
+  },
+): void {
+  const { attempt, needed, shopper, now } = asked;
+  const { sessionId, gateway } = attempt;
+  const authenticator = authenticatorOf(core.connectorOf(gateway));
+  const id = core.runtime.uuid();
+  tx.send(insertAuthentication, [
+    ...[sessionId, id, attempt.id, attempt.connectionId, `${gateway} asked for the customer.`],
+    ...[authenticator.holdsOnlyWhenAsked, authenticator.actionLifeMs],
+    seal(core.sealing, actionOf(id), JSON.stringify(needed.action)),
+    needed.keep === undefined ? null : seal(core.sealing, keptOf(id), needed.keep.expose()),
+    customerTimeMs,
+  ]);
+  const { gatewayReference } = needed;
+  move(tx, attempt, "AUTHORIZING", {
+    set: {
+      status: "AWAITING_CUSTOMER",
+      nextRetryAt: new Date(now.getTime() + actionLookMs),
+      ...(gatewayReference !== undefined && { gatewayReference }),
+    },
+    stamp: ["answeredAt"],
+  });
+  const browser = shopper?.browser && seal(core.sealing, browserOf(sessionId), JSON.stringify(shopper));
+  tx.send(beginWait, [sessionId, browser ?? null]);
+}
+
+function authenticatorOf(connector: Connector | undefined) {
+  if (connector?.authentication === undefined) throw new Error("only a gateway that may ask needs the customer");
+  return connector.authentication;
+}
+
+// After a restore the deadline stays where its declaration has set it.
+const endWaitStatement: Statement = {
+  name: "end_wait",
+  text: `
+    UPDATE payment_session
+    SET awaiting_since = NULL,
+        submit_deadline = CASE WHEN unrecorded_check_at IS NULL
+          THEN greatest(submit_deadline + (app.clock() - awaiting_since), app.clock() + interval '20 s')
+          ELSE submit_deadline END
+    WHERE id = $1 AND awaiting_since IS NOT NULL`,
+};
+
+/** Ends the customer's time: the budget, which stood still, goes on. */
+export function endWait(tx: Tx, sessionId: string): void {
+  tx.send(endWaitStatement, [sessionId]);
+}
+
+const notGivenUp = "cancel_asked_at IS NULL"; // rule:no-completion-after-give-up
+const beginCompletion: Statement = {
+  name: "begin_completion",
+  text: `
+    UPDATE authentication SET status = 'CONFIRMING', completions_sent = 1, answered_at = app.clock(), action_sealed = NULL, ticket_hash = NULL
+    WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER' AND ${notGivenUp}
+    RETURNING id`,
+};
+const countCompletion: Statement = {
+  name: "count_completion",
+  text: required(
+    `UPDATE authentication SET completions_sent = completions_sent + 1
+    WHERE session_id = $1 AND id = $2 AND status = 'CONFIRMING' AND completions_sent = $3 RETURNING id`,
+    "the authentication has moved on",
+  ),
+};
+
+/**
+ * Records that the completing request is about to be sent: from here on neither cancel nor deadline ends the
+ * authentication. Returns false if the customer has given up meanwhile. The session must be locked.
+ */
+export async function recordCompleting(
+  tx: Tx,
+  { attempt, authentication }: { attempt: Attempt; authentication: Authentication },
+  latestExecutionAt: Date,
+): Promise<boolean> {
+  const { sessionId } = attempt;
+  if ((await tx.query(beginCompletion, [sessionId, authentication.id])).length === 0) return false;
+  move(tx, attempt, "AWAITING_CUSTOMER", {
+    set: { status: "AUTHORIZING", nextRetryAt: null, latestExecutionAt: laterOf(attempt, latestExecutionAt) },
+  });
+  endWait(tx, sessionId);
+  return true;
+}
+
+/** Records that the completing request is about to be sent once more. The session must be locked. */
+export function recordCompletingAgain(
+  tx: Tx,
+  { attempt, authentication }: { attempt: Attempt; authentication: Authentication },
+  latestExecutionAt: Date,
+): void {
+  tx.send(countCompletion, [attempt.sessionId, authentication.id, authentication.completionsSent]);
+  move(tx, attempt, "AUTHORIZING", { set: { latestExecutionAt: laterOf(attempt, latestExecutionAt) } });
+}
+
+/** Returns the later of an attempt's latest execution time and another. */
+export function laterOf(attempt: Attempt, latestExecutionAt: Date): Date {
+  return latestExecutionAt > attempt.latestExecutionAt ? latestExecutionAt : attempt.latestExecutionAt;
+}
+
+const selectGivenUp: Statement = {
+  name: "select_given_up",
+  text: `SELECT FROM authentication WHERE session_id = $1 AND id = $2 AND NOT (${notGivenUp})`,
+};
+
+/** Reports whether the customer has given up. The session must be locked. */
+export async function isGivenUp(tx: Tx, { sessionId, id }: Authentication): Promise<boolean> {
+  return (await tx.query(selectGivenUp, [sessionId, id])).length > 0;
+}
+
+const end: Statement = {
+  name: "end_authentication",
+  text: required(
+    `UPDATE authentication
+    SET status = $4, completed_at = app.clock(), action_sealed = NULL, keep_sealed = NULL, returned_sealed = NULL, ticket_hash = NULL,
+        answered_at = CASE WHEN $4 IN ('CANCELLED','ABANDONED') THEN answered_at ELSE coalesce(answered_at, app.clock()) END,
+        version = $5, trans_status = $6, eci = $7, ds_transaction_id = $8, liability = $9
+    WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id`,
+    "the authentication has moved on",
+  ),
+};
+
+/** Ends an authentication in the state in which it was read, with what the gateway says about it. */
+export function endAuthentication(
+  tx: Tx,
+  authentication: Authentication,
+  status: Exclude<AuthenticationStatus, "AWAITING_CUSTOMER" | "CONFIRMING">,
+  result: AuthenticationResult = {},
+): void {
+  const { version, transStatus, eci, dsTransactionId, liability } = result;
+  tx.send(end, [
+    ...[authentication.sessionId, authentication.id, authentication.status, status],
+    ...[version ?? null, transStatus ?? null, eci ?? null, dsTransactionId ?? null],
+    liability ?? liabilityOf(eci) ?? null,
+  ]);
+}
+
+/** Returns the party that an ECI names: 05 and 02 say that the bank authenticated. */
+function liabilityOf(eci: string | undefined): "ISSUER" | "MERCHANT" | "UNKNOWN" | undefined {
+  if (eci === undefined) return undefined;
+  if (eci === "05" || eci === "02") return "ISSUER";
+  return eci === "07" || eci === "00" ? "MERCHANT" : "UNKNOWN";
+}
+
+// A wake since the reading is kept: it reports something that the gateway was not asked about yet.
+const postponeStatement: Statement = {
+  name: "postpone_look",
+  text: `
+    UPDATE attempt SET retries = retries + 1, next_retry_at = CASE
+      WHEN next_retry_at > $3 THEN greatest(next_retry_at, app.clock() + $4 * interval '1 ms')
+      ELSE app.clock() + $5 * interval '1 ms' END
+    WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER'`,
+};
+
+// However often it is woken, a gateway is asked about an action at most this often.
+const lookAgainMs = 2_000;
+
+/** Puts off the next look at an action that still waits. `readAt` is when the session was read. */
+export function postponeLook(tx: Tx, attempt: Attempt, readAt: Date): void {
+  tx.send(postponeStatement, [attempt.sessionId, attempt.id, readAt, lookAgainMs, actionLookMs]);
+}
+
+const selectCompletion: Statement = {
+  name: "select_completion",
+  text: `
+    SELECT keep_sealed AS "keepSealed", returned_sealed AS "returnedSealed" FROM authentication
+    WHERE session_id = $1 AND id = $2`,
+};
+
+/** Loads what the connector kept and what the customer's return brought. */
+export async function loadCompletion(
+  { sealing }: Pick<Core, "sealing">,
+  queryable: Queryable,
+  { sessionId, id }: Pick<Authentication, "sessionId" | "id">,
+): Promise<Completion> {
+  type Row = { keepSealed: string | null; returnedSealed: string | null };
+  const [row] = await queryable.query<Row>(selectCompletion, [sessionId, id]);
+  const open = (associatedData: string, sealed: string | null | undefined): Secret | undefined =>
+    sealed ? unseal(sealing, associatedData, sealed) : undefined;
+  return { keep: open(keptOf(id), row?.keepSealed), returned: open(returnedOf(id), row?.returnedSealed) };
+}
+
+/**
+ * Ends what is open of a session in doubt, in the name of a person who has checked its gateways: an attempt that awaits
+ * the customer becomes UNKNOWN. The session must be locked.
+ */
+export function abandonOpen(tx: Tx, { attempts, authentications, readAt }: SessionWithAttempts): void {
+  for (const authentication of authentications.filter(({ completedAt }) => completedAt === null)) {
+    const attempt = attempts.find(({ id }) => id === authentication.attemptId);
+    if (authentication.status !== "AWAITING_CUSTOMER" || attempt === undefined) {
+      endAuthentication(tx, authentication, "UNAVAILABLE");
+      continue;
+    }
+    endAuthentication(tx, authentication, "ABANDONED");
+    const latest = new Date(readAt.getTime() + authentication.actionLifeMs + customerTimeMs);
+    recordRefused(tx, attempt, laterOf(attempt, latest));
+    endWait(tx, attempt.sessionId);
+  }
+}

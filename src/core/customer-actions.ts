@@ -1,0 +1,201 @@
+/**
+ * The customer's side of an authentication: the page that shows the action, the customer who gives up, and the return
+ * from the bank. Nothing that comes from a browser is believed: it makes the session look at its gateway.
+ */
+import type { Action } from "../gateways/authentication.ts";
+import { type Queryable, type Statement, unnamed } from "../platform/database.ts";
+import { DomainError } from "../platform/errors.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
+import { deriveKey, equalInConstantTime, hmacSha256, seal, sha256, unseal } from "../platform/secrets.ts";
+import { actionOf, returnedOf } from "./authentications.ts";
+import type { Core } from "./core.ts";
+import { wakeLocked } from "./lease.ts";
+
+// A redirect that was shown this often only waits for its outcome.
+const shownMax = 3;
+// Longest part of a return that is kept; what gateways send has some hundred characters.
+const returnedCharactersMax = 8_192;
+const ticketBytes = 32;
+
+/** The action that a customer's page has to show next. */
+export type OpenAction = {
+  readonly id: string;
+  readonly framing: "frame" | "window";
+  /** True if a page has shown it. */
+  readonly isOpened: boolean;
+  readonly shownCount: number;
+  readonly leftMs: number;
+};
+
+const selectOpen: Statement = {
+  name: "select_open_action",
+  text: `
+    SELECT t.id, a.gateway, t.shown_at IS NOT NULL AS "isOpened", t.shown_count AS "shownCount",
+      greatest(0, extract(epoch FROM t.deadline_at - app.clock()) * 1000)::int AS "leftMs"
+    FROM authentication t JOIN attempt a ON a.session_id = t.session_id AND a.id = t.attempt_id
+    WHERE t.session_id = $1 AND a.session_id = $1 AND t.status = 'AWAITING_CUSTOMER' AND t.cancel_asked_at IS NULL`,
+};
+
+/** Finds the action that a session waits for; undefined without a statement where it waits for none. */
+export async function findOpenAction(
+  core: Core,
+  session: { readonly id: string; readonly awaitingSince?: Date | null | undefined },
+): Promise<OpenAction | undefined> {
+  if (!session.awaitingSince) return undefined;
+  type Row = Omit<OpenAction, "framing"> & { gateway: string };
+  const [row] = await core.database.query<Row>(selectOpen, [session.id]);
+  if (row === undefined) return undefined;
+  const { gateway, ...open } = row;
+  return { ...open, framing: core.connectorOf(gateway)?.authentication?.framing ?? "window" };
+}
+
+const setTicket: Statement = {
+  name: "set_action_ticket",
+  text: `
+    UPDATE authentication SET ticket_hash = $3
+    WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER' AND cancel_asked_at IS NULL AND deadline_at > app.clock()
+    RETURNING id`,
+};
+const selectSession: Statement = {
+  name: "lock_session_of_action",
+  text: "SELECT id FROM payment_session WHERE id = $1 FOR UPDATE",
+};
+const selectStatus: Statement = {
+  name: "select_authentication_status",
+  text: "SELECT status FROM authentication WHERE session_id = $1 AND id = $2",
+};
+
+type Named = { readonly sessionId: string; readonly authenticationId: string };
+
+/**
+ * Returns a ticket with which one page shows the action; a later ticket replaces it. Throws `no_action` where the
+ * session has no such action, `action_expired` where it has ended.
+ */
+export async function openAction(core: Core, { sessionId, authenticationId }: Named): Promise<string> {
+  const { runtime } = core;
+  const secret = Buffer.from(runtime.randomBytes(ticketBytes)).toString("base64url");
+  return core.database.transaction(async (tx) => {
+    await tx.query(selectSession, [sessionId]);
+    const opened = await tx.query(setTicket, [sessionId, authenticationId, sha256(secret)]);
+    if (opened.length === 0) throw await refusal(tx, { sessionId, authenticationId });
+    return [encodeId("ps", sessionId), encodeId("atn", authenticationId), secret].join(".");
+  });
+}
+
+async function refusal(queryable: Queryable, { sessionId, authenticationId }: Named): Promise<DomainError> {
+  const [found] = await queryable.query<{ status: string }>(selectStatus, [sessionId, authenticationId]);
+  return found === undefined
+    ? new DomainError("no_action", "The session waits for no such action.")
+    : new DomainError("action_expired", "The action has ended; read the session for its outcome.");
+}
+
+const useTicket: Statement = {
+  name: "use_action_ticket",
+  text: `
+    UPDATE authentication SET ticket_hash = NULL, shown_count = shown_count + 1, shown_at = coalesce(shown_at, app.clock())
+    WHERE session_id = $1 AND id = $2 AND ticket_hash = $3 AND status = 'AWAITING_CUSTOMER' AND shown_count < $4
+    RETURNING action_sealed AS "actionSealed"`,
+};
+
+/**
+ * Returns the action that a ticket shows, once. Throws `action_expired` for a ticket that was used or replaced, and for
+ * an action that has ended or was shown too often.
+ */
+export async function useActionTicket(core: Core, ticket: string): Promise<Action> {
+  const [session = "", authentication = "", secret = ""] = ticket.split(".");
+  const [sessionId, authenticationId] = [decodeId("ps", session), decodeId("atn", authentication)];
+  if (sessionId === undefined || authenticationId === undefined) throw expired();
+  return core.database.transaction(async (tx) => {
+    await tx.query(selectSession, [sessionId]);
+    const values = [sessionId, authenticationId, sha256(secret), shownMax];
+    const [used] = await tx.query<{ actionSealed: string }>(useTicket, values);
+    if (used === undefined) throw expired();
+    return JSON.parse(unseal(core.sealing, actionOf(authenticationId), used.actionSealed).expose()) as Action;
+  });
+}
+
+function expired(): DomainError {
+  return new DomainError("action_expired", "The action cannot be shown any more; read the session for its outcome.");
+}
+
+const setCancelled: Statement = {
+  name: "cancel_action",
+  text: `
+    UPDATE authentication SET cancel_asked_at = app.clock()
+    WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER' AND cancel_asked_at IS NULL RETURNING id`,
+};
+const selectCancelled: Statement = {
+  name: "select_cancelled_action",
+  text: "SELECT FROM authentication WHERE session_id = $1 AND id = $2 AND cancel_asked_at IS NOT NULL",
+};
+
+/**
+ * Gives an action up in the customer's name: from here on nothing is completed. A repeat changes nothing. Throws
+ * `no_action` where the customer has answered or the action has ended. Durable on return.
+ */
+export async function cancelAction(core: Core, { sessionId, authenticationId }: Named): Promise<void> {
+  const values = [sessionId, authenticationId];
+  await core.database.transaction(async (tx) => {
+    await tx.query(selectSession, [sessionId]);
+    if ((await tx.query(setCancelled, values)).length > 0) return wakeLocked(tx, sessionId);
+    if ((await tx.query(selectCancelled, values)).length > 0) return;
+    throw new DomainError("no_action", "The customer has answered, or the action has ended.");
+  });
+}
+
+const returnPurpose = "return of a customer";
+
+/** Returns the token in an attempt's return address: it permits its bearer to say that the customer is back. */
+export function returnTokenOf({ sealing }: Pick<Core, "sealing">, attemptId: string): string {
+  return `${encodeId("att", attemptId)}.${macOf(sealing.keys[sealing.current]!, attemptId)}`;
+}
+
+function macOf(key: Uint8Array, attemptId: string): string {
+  return hmacSha256(deriveKey(key, returnPurpose), attemptId).toString("base64url");
+}
+
+/** Returns the attempt of a return token; undefined for one that no key of ours has made. */
+function attemptOfToken({ sealing }: Pick<Core, "sealing">, token: string): string | undefined {
+  const [reference = "", mac = ""] = token.split(".");
+  const attemptId = decodeId("att", reference);
+  if (attemptId === undefined) return undefined;
+  const isOurs = (key: Uint8Array) => equalInConstantTime(Buffer.from(mac), Buffer.from(macOf(key, attemptId)));
+  return Object.values(sealing.keys).some(isOurs) ? attemptId : undefined;
+}
+
+const selectReturning: Statement = {
+  name: unnamed,
+  text: `
+    SELECT t.session_id AS "sessionId", t.id, a.gateway FROM attempt a
+    JOIN authentication t ON t.session_id = a.session_id AND t.attempt_id = a.id
+    WHERE a.id = $1 AND t.status = 'AWAITING_CUSTOMER'`,
+};
+// The last one before the completing request counts.
+const setReturned: Statement = {
+  name: "set_returned",
+  text: `
+    UPDATE authentication SET returned_sealed = $3
+    WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER' AND cancel_asked_at IS NULL`,
+};
+
+/**
+ * Takes a customer's return: keeps what leads on, and makes the session look at its gateway. A return for an action that
+ * has ended, or with a token that is not ours, changes nothing. Returns the session to resume, if there is one.
+ */
+export async function takeReturn(core: Core, token: string, fields: URLSearchParams): Promise<string | undefined> {
+  const attemptId = attemptOfToken(core, token);
+  if (attemptId === undefined) return undefined;
+  type Row = { sessionId: string; id: string; gateway: string };
+  const [found] = await core.database.query<Row>(selectReturning, [attemptId]);
+  if (found === undefined) return undefined;
+  const { sessionId, id, gateway } = found;
+  const returned = core.connectorOf(gateway)?.authentication?.readReturn(fields);
+  await core.database.transaction(async (tx) => {
+    await tx.query(selectSession, [sessionId]);
+    if (returned !== undefined && returned.length <= returnedCharactersMax) {
+      await tx.query(setReturned, [sessionId, id, seal(core.sealing, returnedOf(id), returned)]);
+    }
+    await wakeLocked(tx, sessionId);
+  });
+  return sessionId;
+}

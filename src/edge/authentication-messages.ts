@@ -1,0 +1,107 @@
+/** Customer authentications as their public messages, and the action that a customer's page shows next. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { NextAction_Framing, NextAction_Kind, type NextActionSchema } from "../../gen/payments/v1/checkout_pb.ts";
+import {
+  Authentication_By,
+  Authentication_Flow,
+  Authentication_Liability,
+  Authentication_Status,
+  type AuthenticationSchema,
+  type AwaitingCustomerSchema,
+  Challenge_EndedBy,
+  type ChallengeSchema,
+} from "../../gen/payments/v1/payment_session_pb.ts";
+import type { OpenAction } from "../core/customer-actions.ts";
+import type { Attempt, Authentication, AuthenticationStatus } from "../core/entities.ts";
+import type { SessionWithAttempts } from "../core/session-with-attempts.ts";
+import { encodeId } from "../platform/ids.ts";
+
+/** Returns a session's authentications, and the customer's time while an action is open. */
+export function describeAuthentications({ session, attempts, authentications }: SessionWithAttempts): {
+  readonly authentications: MessageInitShape<typeof AuthenticationSchema>[];
+  readonly awaitingCustomer?: MessageInitShape<typeof AwaitingCustomerSchema>;
+} {
+  const open = authentications.find(({ status }) => status === "AWAITING_CUSTOMER");
+  const since = session.awaitingSince;
+  return {
+    authentications: authentications.map((authentication) =>
+      toAuthentication(
+        authentication,
+        attempts.find(({ id }) => id === authentication.attemptId),
+      ),
+    ),
+    ...(open &&
+      since && {
+        awaitingCustomer: { since: timestampFromDate(since), until: timestampFromDate(open.deadlineAt) },
+      }),
+  };
+}
+
+function toAuthentication(
+  authentication: Authentication,
+  attempt: Attempt | undefined,
+): MessageInitShape<typeof AuthenticationSchema> {
+  const { status, liability, completedAt } = authentication;
+  return {
+    authenticationId: encodeId("atn", authentication.id),
+    sequence: authentication.sequence,
+    by: Authentication_By.GATEWAY,
+    gateway: attempt?.gateway ?? "",
+    connectionId: encodeId("gc", authentication.connectionId),
+    attemptId: encodeId("att", authentication.attemptId),
+    because: authentication.because,
+    status: Authentication_Status[status],
+    flow: Authentication_Flow.REDIRECT,
+    ...present("version", authentication.version),
+    ...present("transStatus", authentication.transStatus),
+    ...present("eci", authentication.eci),
+    ...present("dsTransactionId", authentication.dsTransactionId),
+    ...(liability && { liability: Authentication_Liability[liability] }),
+    challenge: toChallenge(authentication),
+    startedAt: timestampFromDate(authentication.startedAt),
+    ...(completedAt && { completedAt: timestampFromDate(completedAt) }),
+  };
+}
+
+const endedBy: Partial<Record<AuthenticationStatus, Challenge_EndedBy>> = {
+  CONFIRMING: Challenge_EndedBy.BANK,
+  AUTHENTICATED: Challenge_EndedBy.BANK,
+  ATTEMPTED: Challenge_EndedBy.BANK,
+  FAILED: Challenge_EndedBy.BANK,
+  CANCELLED: Challenge_EndedBy.CUSTOMER,
+  ABANDONED: Challenge_EndedBy.DEADLINE,
+};
+
+function toChallenge(authentication: Authentication): MessageInitShape<typeof ChallengeSchema> {
+  const { shownAt, answeredAt, completedAt, startedAt, status } = authentication;
+  const endedAt = answeredAt ?? completedAt;
+  return {
+    ...(shownAt && { shownAt: timestampFromDate(shownAt) }),
+    ...(answeredAt && { answeredAt: timestampFromDate(answeredAt) }),
+    ...present("endedBy", endedBy[status]),
+    ...(endedAt && { durationMs: BigInt(endedAt.getTime() - (shownAt ?? startedAt).getTime()) }),
+  };
+}
+
+function present<Name extends string, Value>(name: Name, value: Value): { [key in Name]?: NonNullable<Value> } {
+  return (value === null || value === undefined ? {} : { [name]: value }) as { [key in Name]?: NonNullable<Value> };
+}
+
+/** Returns the action as the customer's page gets it. */
+export function toNextAction({
+  id,
+  framing,
+  isOpened,
+  shownCount,
+  leftMs,
+}: OpenAction): MessageInitShape<typeof NextActionSchema> {
+  return {
+    authenticationId: encodeId("atn", id),
+    kind: NextAction_Kind.REDIRECT,
+    framing: framing === "frame" ? NextAction_Framing.FRAME : NextAction_Framing.WINDOW,
+    opened: isOpened,
+    shownCount,
+    expiresInSeconds: Math.ceil(leftMs / 1_000),
+  };
+}

@@ -1,0 +1,103 @@
+/** Tests customer authentication as a page meets it: over the widget's rpcs, the bank's page and its return. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { browser, challengeAt } from "../core/authentication.fixture.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+
+let edge: EdgeFixture;
+beforeAll(async () => {
+  edge = await startEdgeFixture();
+  await edge.core.setRule([]);
+  await edge.core.sandbox.setCard("A", "4000000000007106", challengeAt.A());
+  edge.core.useCard("4000000000007106");
+});
+afterAll(async () => {
+  expect(edge.bugs).toEqual([]);
+  await edge.close();
+});
+
+type Opened = { readonly sessionId: string; readonly clientSecret: string };
+
+async function open(): Promise<Opened> {
+  const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1" };
+  return (await edge.call("POST", "/payment-sessions", { body: JSON.stringify(order) })).json as Opened;
+}
+
+async function rpc({ sessionId, clientSecret }: Opened, name: string, fields: object = {}) {
+  const answer = await fetch(`http://127.0.0.1:${edge.port}/payments.v1.CheckoutService/${name}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${clientSecret}`, "content-type": "application/json" },
+    body: JSON.stringify({ sessionId, ...fields }),
+  });
+  return { status: answer.status, json: await answer.json() };
+}
+
+const at = (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${edge.port}${path}`, init);
+const showing = (ticket: string) =>
+  at("/authentication/test/open", { method: "POST", body: JSON.stringify({ ticket }) });
+const submit = (opened: Opened) => rpc(opened, "SubmitPayment", { vaultToken: "tok_1", browser });
+
+describe("a payment whose gateway asks for the customer", () => {
+  it("returns its action at once, shows it by a ticket, and ends with the bank's return", async () => {
+    const opened = await open();
+    const { nextAction, processing } = (await submit(opened)).json.checkout;
+    expect(processing).toBe(true);
+    expect(nextAction).toMatchObject({ kind: "REDIRECT", framing: "FRAME", expiresInSeconds: 600 });
+    const { authenticationId } = nextAction;
+    expect((await edge.call("GET", `/payment-sessions/${opened.sessionId}`)).json).toMatchObject({
+      status: "CREATED",
+      processing: true,
+      awaitingCustomer: { since: expect.any(String), until: expect.any(String) },
+      attempts: [{ status: "AWAITING_CUSTOMER", authenticationId }],
+      authentications: [{ authenticationId, by: "GATEWAY", status: "AWAITING_CUSTOMER", sequence: 1 }],
+    });
+    const { ticket } = (await rpc(opened, "OpenAction", { authenticationId })).json;
+    const shown = await showing(ticket);
+    const { url } = (await shown.json()) as { url: string };
+    expect(await (await fetch(url)).text()).toContain("Confirm your payment");
+    expect((await showing(ticket)).status).toBe(410);
+    const bank = await fetch(url, {
+      method: "POST",
+      body: new URLSearchParams({ code: "123456" }),
+      redirect: "manual",
+    });
+    const back = new URL(bank.headers.get("location") ?? "");
+    expect(back.origin).toBe("https://pay.example");
+    const page = await at(`${back.pathname}${back.search}`, { method: "POST" });
+    expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    await expect
+      .poll(async () => (await rpc(opened, "GetCheckout")).json.checkout)
+      .toMatchObject({ status: "SUCCEEDED", outcome: { success: { capturedVia: "SANDBOX_A" } } });
+    expect((await rpc(opened, "OpenAction", { authenticationId })).json.code).toBe("failed_precondition");
+    const read = (await edge.call("GET", `/payment-sessions/${opened.sessionId}`)).json;
+    expect(read).not.toHaveProperty("awaitingCustomer");
+    expect(read.authentications).toMatchObject([
+      { status: "AUTHENTICATED", liability: "ISSUER", challenge: { endedBy: "BANK", durationMs: expect.any(Number) } },
+    ]);
+  });
+
+  it("ends when the customer gives up", async () => {
+    const opened = await open();
+    const { authenticationId } = (await submit(opened)).json.checkout.nextAction;
+    expect((await rpc(opened, "CancelAction", { authenticationId })).status).toBe(200);
+    await expect
+      .poll(async () => (await rpc(opened, "GetCheckout")).json.checkout.outcome)
+      .toEqual({ decline: { declineCode: "authentication_failed" } });
+    expect((await rpc(opened, "CancelAction", { authenticationId: "atn_1" })).status).toBe(400);
+  });
+
+  it("is declined without a page that can show an action", async () => {
+    const opened = await open();
+    const { checkout } = (await rpc(opened, "SubmitPayment", { vaultToken: "tok_1" })).json;
+    expect(checkout).toMatchObject({ outcome: { decline: { declineCode: "authentication_required" } } });
+    expect(checkout).not.toHaveProperty("nextAction");
+  });
+});
+
+describe("a return", () => {
+  it("changes nothing with a token that is not ours", async () => {
+    const page = await at("/authentication/test/return/att_01h2xcejqtf2nbrexx3vqjhp41.AAAA?redirectResult=1");
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("You can close this page")]);
+    expect((await at("/authentication/live/return/x")).status).toBe(404);
+    expect((await at("/authentication/test/open")).status).toBe(405);
+  });
+});

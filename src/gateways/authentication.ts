@@ -1,0 +1,54 @@
+/**
+ * Customer authentication (3-D Secure) as a gateway runs it: what it gets with an authorize, the action that it may
+ * answer, and what it reports about the result.
+ */
+import type { Secret } from "../platform/secrets.ts";
+
+/** The customer's browser as 3-D Secure describes it (EMV 3DS 2.2, table A.1). Its page can show actions. */
+export type BrowserData = {
+  readonly javaEnabled: boolean;
+  readonly colorDepth: number;
+  readonly screenWidth: number;
+  readonly screenHeight: number;
+  readonly timeZoneOffsetMinutes: number;
+  readonly language: string;
+  readonly acceptHeader?: string | undefined;
+};
+
+/** Permission for a gateway to ask the customer. Without one it has to decide without. */
+export type AuthenticationWish = {
+  /** `always`: the gateway must authenticate; `as_needed`: it decides. */
+  readonly wish: "as_needed" | "always";
+  readonly browser: BrowserData;
+  /** Address to which the bank or the gateway returns the customer. */
+  readonly returnUrl: string;
+};
+
+/** A page that the customer has to see next. Its address and fields are the gateway's. */
+export type Action = {
+  readonly url: string;
+  readonly method: "GET" | "POST";
+  readonly fields: Readonly<Record<string, string>>;
+};
+
+/** The gateway needs the customer: nothing is held yet, and `action` has to be shown. */
+export type ActionNeeded = {
+  readonly type: "actionNeeded";
+  /** Absent if the gateway names the payment only when it is completed. */
+  readonly gatewayReference?: string | undefined;
+  readonly action: Action;
+  /** Data that the completing request needs. */
+  readonly keep?: Secret | undefined;
+};
+
+/** The result of an authentication, as the gateway reports it. */
+export type AuthenticationResult = {
+  readonly version?: string | undefined;
+  readonly transStatus?: string | undefined;
+  readonly eci?: string | undefined;
+  readonly dsTransactionId?: string | undefined;
+  readonly liability?: "ISSUER" | "MERCHANT" | "UNKNOWN" | undefined;
+};
+
+/** The data with which a payment is completed: what the connector kept, and what the customer's return brought. */
+export type Completion = { readonly keep?: Secret | undefined; readonly returned?: Secret | undefined };

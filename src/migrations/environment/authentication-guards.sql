@@ -1,0 +1,117 @@
+-- The rules of customer authentication. docs/safety.md has them as A1 to A12. The guards of sessions and attempts
+-- (payment-guards.sql) call these functions for payments with authentication only.
+
+CREATE FUNCTION partitions.guard_authentication_rest() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE session record;
+BEGIN
+  SELECT status, phase, authentications, unrecorded_check_at INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
+  IF TG_OP = 'INSERT' THEN
+    IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN
+      PERFORM app.refuse('an authentication needs a session in processing'); END IF;
+    IF NEW.status <> 'AWAITING_CUSTOMER' OR NEW.completions_sent <> 0 OR NEW.cancel_asked_at IS NOT NULL THEN
+      PERFORM app.refuse('an authentication begins with its action'); END IF;
+    IF NEW.sequence NOT BETWEEN 1 AND 2 THEN PERFORM app.refuse('a session offers at most two challenges'); END IF;
+    IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = NEW.session_id AND status IN ('FAILED','CANCELLED','ABANDONED')) THEN
+      PERFORM app.refuse('nothing follows a failed authentication'); END IF;
+  ELSE
+    IF (NEW.session_id, NEW.id, NEW.sequence, NEW.attempt_id, NEW.connection_id, NEW.holds_only_when_asked, NEW.action_life_ms, NEW.started_at, NEW.deadline_at)
+       IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.attempt_id, OLD.connection_id, OLD.holds_only_when_asked, OLD.action_life_ms, OLD.started_at, OLD.deadline_at) THEN
+      PERFORM app.refuse('what was asked of a customer never changes'); END IF;
+    IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
+         ('AWAITING_CUSTOMER','CONFIRMING'), ('AWAITING_CUSTOMER','AUTHENTICATED'), ('AWAITING_CUSTOMER','UNAVAILABLE'),
+         ('AWAITING_CUSTOMER','FAILED'), ('AWAITING_CUSTOMER','CANCELLED'), ('AWAITING_CUSTOMER','ABANDONED'),
+         ('CONFIRMING','AUTHENTICATED'), ('CONFIRMING','ATTEMPTED'), ('CONFIRMING','FAILED'), ('CONFIRMING','UNAVAILABLE')) THEN
+      PERFORM app.refuse('illegal authentication transition ' || OLD.status || ' to ' || NEW.status); END IF;
+    IF NEW.cancel_asked_at IS DISTINCT FROM OLD.cancel_asked_at AND (OLD.cancel_asked_at IS NOT NULL OR OLD.status <> 'AWAITING_CUSTOMER') THEN
+      PERFORM app.refuse('only a customer who is asked gives up, once'); END IF;
+    IF NEW.status IN ('CONFIRMING','AUTHENTICATED') AND OLD.status = 'AWAITING_CUSTOMER' AND NEW.cancel_asked_at IS NOT NULL THEN
+      PERFORM app.refuse('nothing is completed after a customer gave up'); END IF;
+    IF NEW.completions_sent > OLD.completions_sent AND session.unrecorded_check_at IS NOT NULL THEN
+      PERFORM app.refuse('nothing is completed while the session is in doubt'); END IF;
+    IF NEW.completions_sent < OLD.completions_sent OR NEW.completions_sent > OLD.completions_sent AND NEW.status <> 'CONFIRMING' THEN
+      PERFORM app.refuse('only a running completion is counted'); END IF;
+  END IF;
+  IF NEW.status NOT IN ('AWAITING_CUSTOMER','CONFIRMING','AUTHENTICATED','ATTEMPTED','UNAVAILABLE','FAILED','CANCELLED','ABANDONED') THEN
+    PERFORM app.refuse('no authentication has such a status'); END IF;
+  IF NEW.status = 'CONFIRMING' AND NEW.completions_sent = 0 THEN
+    PERFORM app.refuse('a completion is counted before it is sent'); END IF;
+  IF NEW.completions_sent > 2 THEN PERFORM app.refuse('a completion is sent at most twice'); END IF;
+  IF NEW.shown_count > 3 THEN PERFORM app.refuse('an action is shown at most three times'); END IF;
+  IF NEW.liability NOT IN ('ISSUER','MERCHANT','UNKNOWN') THEN PERFORM app.refuse('no liability is of such a kind'); END IF;
+  IF (NEW.status IN ('AWAITING_CUSTOMER','CONFIRMING')) <> (NEW.completed_at IS NULL) THEN
+    PERFORM app.refuse('a final authentication has its time'); END IF;
+  IF NEW.completed_at IS NOT NULL AND num_nonnulls(NEW.action_sealed, NEW.keep_sealed, NEW.returned_sealed, NEW.ticket_hash) > 0 THEN
+    PERFORM app.refuse('an action lives no longer than its authentication'); END IF;
+  RETURN NEW;
+END $$;
+
+CREATE FUNCTION partitions.guard_awaiting_attempt_rest(before record, after record) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE own record;
+BEGIN
+  SELECT * INTO own FROM partitions.authentication_rest WHERE session_id = after.session_id AND attempt_id = after.id;
+  IF after.latest_execution_at <> before.latest_execution_at THEN
+    -- A completing request may hold, also its repeat, and so may a customer after we gave up.
+    IF after.latest_execution_at < before.latest_execution_at OR NOT (
+         before.status = 'AWAITING_CUSTOMER' AND after.status IN ('AUTHORIZING','UNKNOWN')
+         OR before.status = 'AUTHORIZING' AND after.status = 'AUTHORIZING' AND own.status IS NOT DISTINCT FROM 'CONFIRMING') THEN
+      PERFORM app.refuse('what an attempt asked for never changes'); END IF;
+  END IF;
+  IF before.status = 'AWAITING_CUSTOMER' AND after.status = 'DECLINED' THEN
+    IF own.holds_only_when_asked IS NOT TRUE THEN
+      PERFORM app.refuse('a hold that may appear without a request is not ruled out by giving up'); END IF;
+    IF EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
+      PERFORM app.refuse('an attempt in doubt is not declined by giving up'); END IF;
+  END IF;
+  IF before.status = 'AWAITING_CUSTOMER' AND after.status = 'UNKNOWN'
+     AND after.latest_execution_at < app.clock() + (own.action_life_ms - 1000) * interval '1 ms' THEN
+    PERFORM app.refuse('a customer may finish for as long as the action lives'); END IF;
+END $$;
+
+CREATE FUNCTION partitions.guard_repeat_rest(after record) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF after.round <> 1 THEN PERFORM app.refuse('an attempt is repeated once'); END IF;
+  IF NOT EXISTS (
+       SELECT FROM partitions.attempt_rest WHERE session_id = after.session_id AND connection_id = after.connection_id AND round = 0 AND stop = 'authentication_required')
+     AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
+    PERFORM app.refuse('only a decline that asks for authentication is repeated'); END IF;
+END $$;
+
+CREATE FUNCTION partitions.guard_authenticated_session_rest(before record, after record) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF after.authentications < before.authentications THEN PERFORM app.refuse('authentications are never fewer'); END IF;
+  IF after.browser_sealed IS NOT NULL AND (after.status <> 'CREATED' OR after.phase <> 'PROCESSING') THEN
+    PERFORM app.refuse('browser data lives no longer than the payment that may use it'); END IF;
+  IF after.awaiting_since IS NOT NULL AND (after.status <> 'CREATED' OR after.phase <> 'PROCESSING') THEN
+    PERFORM app.refuse('no end while an action is open'); END IF;
+  IF after.awaiting_since IS NOT NULL AND before.awaiting_since IS NOT NULL AND after.awaiting_since <> before.awaiting_since THEN
+    PERFORM app.refuse('a wait begins once'); END IF;
+  IF before.status = 'CREATED' AND after.status <> 'CREATED' AND EXISTS (
+       SELECT FROM partitions.authentication_rest WHERE session_id = after.id AND status IN ('AWAITING_CUSTOMER','CONFIRMING')) THEN
+    PERFORM app.refuse('no end while an authentication is open'); END IF;
+  -- The budget gets the time waited, and at least 20 s after the customer acted.
+  IF after.submit_deadline > before.submit_deadline AND (after.awaiting_since IS NOT NULL OR before.awaiting_since IS NULL
+       OR after.submit_deadline > greatest(before.submit_deadline + (app.clock() - before.awaiting_since), app.clock() + interval '20 s')) THEN
+    PERFORM app.refuse('a deadline moves by the time that the customer took'); END IF;
+END $$;
+
+-- An attempt, its authentication and its session change together; checked when the transaction commits.
+CREATE FUNCTION partitions.check_awaiting_rest(checked uuid) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE one record;
+BEGIN
+  SELECT s.awaiting_since IS NOT NULL AS waits, s.authentications,
+    (SELECT count(*) FROM partitions.authentication_rest t WHERE t.session_id = checked) AS counted,
+    (SELECT count(*) FROM partitions.authentication_rest t WHERE t.session_id = checked AND t.status = 'AWAITING_CUSTOMER') AS open,
+    (SELECT count(*) FROM partitions.attempt_rest a WHERE a.session_id = checked AND a.status = 'AWAITING_CUSTOMER') AS awaiting,
+    (SELECT count(*) FROM partitions.authentication_rest t JOIN partitions.attempt_rest a ON a.session_id = t.session_id AND a.id = t.attempt_id
+     WHERE t.session_id = checked AND a.session_id = checked AND (
+       (t.status = 'AWAITING_CUSTOMER') <> (a.status = 'AWAITING_CUSTOMER') OR (t.status = 'CONFIRMING') <> (a.status = 'AUTHORIZING'))) AS apart
+  INTO one FROM partitions.payment_session_rest s WHERE s.id = checked;
+  IF one.apart > 0 OR one.open <> one.awaiting THEN PERFORM app.refuse('an attempt and its authentication change together'); END IF;
+  IF one.waits <> (one.open > 0) THEN PERFORM app.refuse('a session waits exactly while an action is open'); END IF;
+  IF one.authentications <> one.counted THEN PERFORM app.refuse('a session counts its authentications'); END IF;
+END $$;
+CREATE FUNCTION partitions.check_awaiting_row_rest() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM partitions.check_awaiting_rest(NEW.session_id);
+  RETURN NULL;
+END $$;

@@ -1,0 +1,70 @@
+/**
+ * The challenges that customers have to answer at the pretend bank before an acquirer decides. Knows no acquirer's
+ * protocol.
+ */
+import { randomUUID } from "node:crypto";
+import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
+import type { Reference } from "./ledger.ts";
+
+/** A payment as the bank sees it, including the card number. */
+export type CardPayment = Reference & {
+  readonly number: string;
+  readonly orderRef: string;
+  readonly value: number;
+  readonly currency: string;
+  /** The behaviour that the request itself asks for, if a gateway lets testers do so; it precedes the card's. */
+  readonly asked?: CardBehaviour | undefined;
+};
+
+/** The customer's answer, once there is one. */
+export type ChallengeState = "waiting" | "passed" | "failed" | "cancelled";
+
+/** A payment that waits for its customer. */
+export type Challenge = {
+  /** Also the id of the authorization that may follow. */
+  readonly id: string;
+  readonly payment: CardPayment;
+  /** The acquirer's decision once the customer has passed. */
+  readonly then: CardBehaviour;
+  /** True if the answer to the first completing request is lost. */
+  readonly losesCompletion: boolean;
+  readonly returnUrl: string;
+  state: ChallengeState;
+  completionWasLost?: boolean;
+};
+
+/** A request's permission to ask the customer. */
+export type Asking = { readonly wish: "as_needed" | "always"; readonly returnUrl: string };
+
+// A day of a busy demo; beyond it the oldest are dropped.
+const challengesMax = 10_000;
+
+/** All open and answered challenges. */
+export class Challenges {
+  readonly #challenges = new Map<string, Challenge>();
+  /** Called when a customer has passed: by acquirers that then hold without a further request. */
+  readonly #onPassed: ((challenge: Challenge) => void)[] = [];
+
+  onPassed(run: (challenge: Challenge) => void): void {
+    this.#onPassed.push(run);
+  }
+
+  open(challenge: Omit<Challenge, "id" | "state">): Challenge {
+    const opened: Challenge = { ...challenge, id: `auth_${randomUUID()}`, state: "waiting" };
+    this.#challenges.set(opened.id, opened);
+    const oldest = this.#challenges.keys().next().value;
+    if (this.#challenges.size > challengesMax && oldest !== undefined) this.#challenges.delete(oldest);
+    return opened;
+  }
+
+  find(id: string): Challenge | undefined {
+    return this.#challenges.get(id);
+  }
+
+  /** Records the customer's answer; the first one counts. */
+  answer(challenge: Challenge, state: Exclude<ChallengeState, "waiting">): void {
+    if (challenge.state !== "waiting") return;
+    challenge.state = state;
+    if (state === "passed") for (const run of this.#onPassed) run(challenge);
+  }
+}
