@@ -196,7 +196,7 @@ async function recordDeclinedAction(
  */
 export async function giveUp(work: Work, asked: Asked, as: GivenUp): Promise<Reloaded> {
   const { core, lease, loaded } = work;
-  const isInDoubt = loaded.session.unrecordedCheckAt !== null;
+  const isInDoubt = loaded.session.unrecordedCheckAt !== null; // rule:doubt-ends-wait
   const reloaded = await commitAndReload(core, lease, async (tx) => {
     const { now } = await lockAndRenew(tx, lease);
     recordGivenUp(tx, core, { ...asked, as, now, isInDoubt });
@@ -220,7 +220,7 @@ function recordGivenUp(
 ): void {
   const { attempt, authentication, as, now, isInDoubt = false } = given;
   const { holdsOnlyWhenAsked, actionLifeMs } = authentication;
-  endAuthentication(tx, authentication, as);
+  endAuthentication(tx, authentication, as); // rule:wait-ends-whole
   const latest = laterOf(attempt, latestFrom(core, attempt, now, actionLifeMs));
   recordRefused(tx, attempt, holdsOnlyWhenAsked && !isInDoubt ? undefined : latest); // rule:late-hold-voided
   endWait(tx, attempt.sessionId);

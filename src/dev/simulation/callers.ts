@@ -16,11 +16,21 @@ export type RpcContextParts = {
   readonly members: readonly Member[];
   readonly merchantId: string;
   readonly price: { readonly amountMinor: number; readonly currency: string };
+  /** True if the customer's page can show actions. */
+  readonly canShow: boolean;
   readonly moment: () => Moment;
   readonly violate: (violation: string | undefined) => void;
 };
 
 const submitsMax = 5;
+const browser = {
+  javaEnabled: false,
+  colorDepth: 24,
+  screenWidth: 1_280,
+  screenHeight: 800,
+  timeZoneOffsetMinutes: 0,
+  language: "en",
+};
 
 /** Everyone who sends requests about a run's session. */
 export class Callers {
@@ -45,7 +55,8 @@ export class Callers {
     process.note(() => `receives the submission of ${submission.token}`);
     const vaultToken = new Secret(submission.token);
     const session = { id: begun.session.id, merchantId, phase: "IDLE" as const, ...price };
-    submitPayment(core, { session, vaultToken, signal: gone.signal }).then(
+    const shopper = this.#parts.canShow ? { shopper: { browser } } : {};
+    submitPayment(core, { session, vaultToken, signal: gone.signal, ...shopper }).then(
       (submitted) => {
         process.note(() => `answers the page: ${submitted.status}`);
         violate(findFalseOutcome(outcomeOf(submitted), { begun, now: this.#parts.moment().observed }));

@@ -38,6 +38,7 @@ export function findViolation(now: Moment, before: Observed | undefined): string
     findFalseEvent(now.observed, before) ??
     findChangedEnd(now.observed, before) ??
     findForbiddenAttempt(now, before) ??
+    findWrongAuthentication(now) ??
     findBelievedTooEarly(now)
   );
 }
@@ -188,6 +189,7 @@ function outcomeFor({ session, attempts }: Observed): unknown {
       return { outcome: { case: "success", value } };
     }
     case "DECLINED": {
+      if (attempts.some(({ stop }) => stop === "authentication_failed")) return decline("authentication_failed");
       const code = attempts.findLast(({ status }) => status === "DECLINED")?.decline_code ?? null;
       return decline(hiddenCodes.includes(code) ? "card_declined" : code);
     }
@@ -220,7 +222,7 @@ export function holdsToVoid(authorizations: readonly Authorization[]): readonly 
 
 function findForbiddenAttempt({ observed, isRestored }: Moment, before: Observed | undefined): string | undefined {
   const { attempts, session } = observed;
-  const stopped = before?.attempts.find(({ stop }) => stop !== null);
+  const stopped = before?.attempts.find((attempt) => stopsPlan(attempt, attempts));
   if (stopped !== undefined && attempts.length > (before?.attempts.length ?? 0)) {
     return `attempt ${attempts.length} follows attempt ${stopped.sequence}, which said stop (${stopped.stop})`;
   }
@@ -235,6 +237,31 @@ function findForbiddenAttempt({ observed, isRestored }: Moment, before: Observed
   if (late !== undefined) return `attempt ${late.sequence} was opened after the deadline`;
   const gone = before?.attempts.find(({ id }) => !attempts.some((attempt) => attempt.id === id));
   return gone && "an attempt has disappeared";
+}
+
+/** A decline that asks for authentication stops nothing once the payment is repeated with it at the same gateway. */
+function stopsPlan({ stop, round, connection_id }: ObservedAttempt, attempts: readonly ObservedAttempt[]): boolean {
+  if (stop !== "authentication_required" || round !== 0) return stop !== null;
+  return !attempts.some((again) => again.round === 1 && again.connection_id === connection_id);
+}
+
+function findWrongAuthentication({ observed, isRestored }: Moment): string | undefined {
+  const { session, attempts, authentications } = observed;
+  if (authentications.length > 2) return "a customer was asked three times";
+  if (attempts.filter(({ round }) => round === 1).length > 1) return "two attempts were repeated";
+  const gone = authentications.filter(({ status }) => ["FAILED", "CANCELLED", "ABANDONED"].includes(status));
+  if (gone.length > 0 && session.status === "SUCCEEDED" && !isRestored)
+    return `SUCCEEDED after the customer did not authenticate (${gone[0]?.status})`;
+  for (const { attempt_id, status, holds_only_when_asked } of gone) {
+    const attempt = attempts.find(({ id }) => id === attempt_id);
+    if (attempt?.status === "DECLINED" && !holds_only_when_asked && status !== "FAILED")
+      return `attempt ${attempt.sequence} is ruled out although a customer may still finish it (${status})`;
+  }
+  const open = authentications.find(({ completed_at }) => completed_at === null);
+  if (session.status === "CREATED") return undefined;
+  if (open !== undefined) return `${session.status} while the customer is asked (${open.status})`;
+  const isKept = authentications.some((one) => one.action_sealed ?? one.keep_sealed ?? one.returned_sealed);
+  return isKept || session.browser_sealed !== null ? `${session.status}, and data of the customer are kept` : undefined;
 }
 
 /** A gateway's answer decides an outcome only if it answers the right question. */

@@ -17,6 +17,23 @@ export type ObservedAttempt = {
   readonly latest_execution_at: string;
   readonly capture_refusal_code: string | null;
   readonly decline_code: string | null;
+  readonly connection_id: string;
+  readonly round: number;
+};
+
+/** The columns of an authentication that the checks use. */
+export type ObservedAuthentication = {
+  readonly id: string;
+  readonly attempt_id: string;
+  readonly connection_id: string;
+  readonly status: string;
+  readonly holds_only_when_asked: boolean;
+  readonly completions_sent: number;
+  readonly cancel_asked_at: string | null;
+  readonly completed_at: string | null;
+  readonly action_sealed: string | null;
+  readonly keep_sealed: string | null;
+  readonly returned_sealed: string | null;
 };
 
 /** The columns of a session that the checks use. */
@@ -35,6 +52,7 @@ export type ObservedSession = {
   readonly expires_at: string;
   readonly submit_deadline: string | null;
   readonly submitted_at: string | null;
+  readonly browser_sealed: string | null;
 };
 
 /** A merchant's view of a session, from a read or from the body of an event. */
@@ -59,6 +77,7 @@ type ObservedEvent = {
 export type Observed = {
   readonly session: ObservedSession;
   readonly attempts: readonly ObservedAttempt[];
+  readonly authentications: readonly ObservedAuthentication[];
   readonly events: readonly ObservedEvent[];
   /** The time of the next void of an orphaned authorization; null if there is none. */
   readonly orphanDueAt: string | null;
@@ -71,6 +90,7 @@ export function observedQuery(sessionId: string) {
     text: `
       SELECT to_json(s) AS session,
         coalesce((SELECT json_agg(a ORDER BY a.sequence) FROM attempt a WHERE a.session_id = s.id), '[]') AS attempts,
+        coalesce((SELECT json_agg(t ORDER BY t.sequence) FROM authentication t WHERE t.session_id = s.id), '[]') AS authentications,
         coalesce((SELECT json_agg(json_build_object('type', e.type, 'sequence', e.sequence,
                     'shown', convert_from(e.body, 'UTF8')::json -> 'data') ORDER BY e.sequence)
                   FROM outbox_event e WHERE e.session_id = s.id), '[]') AS events,
@@ -86,10 +106,13 @@ export function observedOf({ rows }: QueryResult): Observed {
 }
 
 /** Formats one line for the history. */
-export function describeObserved({ session, attempts, events }: Observed): string {
+export function describeObserved({ session, attempts, authentications, events }: Observed): string {
   const steps = attempts.map((attempt) => {
     const ordered = attempt.capture_ordered_at === null ? "" : " capture ordered";
-    return `${attempt.sequence} ${attempt.gateway} ${attempt.status}${ordered}`;
+    const asked = authentications.find(({ attempt_id }) => attempt_id === attempt.id);
+    const authentication = asked ? ` (${asked.status}${asked.cancel_asked_at === null ? "" : ", cancelled"})` : "";
+    const again = attempt.round === 0 ? "" : " again";
+    return `${attempt.sequence} ${attempt.gateway}${again} ${attempt.status}${ordered}${authentication}`;
   });
   const emitted = events.length > 0 ? `; emitted: ${events.map(({ type }) => type).join(", ")}` : "";
   return `= ${session.status} ${session.phase}, epoch ${session.lease_epoch} [${steps.join(", ")}]${emitted}`;

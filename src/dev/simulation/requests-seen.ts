@@ -11,6 +11,7 @@ export class RequestsSeen {
   /** Times of the last voids. */
   readonly voidsSentAt = new Map<string, Date>();
   readonly #authorized = new Set<string>();
+  readonly #completions = new Map<string, number>();
   #toRepeat = 0;
 
   /** True while a request is still to be executed again. */
@@ -32,6 +33,17 @@ export class RequestsSeen {
     this.capturesOnTheirWay.set(attemptReference, (this.capturesOnTheirWay.get(attemptReference) ?? 0) + change);
   }
 
+  /** A completing request is sent only as often as is committed, and never after the customer gave up. */
+  #addCompletion(attemptReference: string, observed: Observed | undefined): string | undefined {
+    const count = (this.#completions.get(attemptReference) ?? 0) + 1;
+    this.#completions.set(attemptReference, count);
+    const asked = observed?.authentications.find((one) => encodeId("att", one.attempt_id) === attemptReference);
+    if (count > 2) return "a payment was completed three times";
+    if (asked === undefined || asked.completions_sent < count)
+      return "a payment was completed before that was committed";
+    return asked.cancel_asked_at === null ? undefined : "a payment was completed after the customer gave up";
+  }
+
   /** Records a request that is sent now, and returns its violation. */
   add(
     { type, attemptReference }: Sent,
@@ -40,6 +52,7 @@ export class RequestsSeen {
     if (type === "void") this.voidsSentAt.set(attemptReference, now);
     if (type === "authorize" && this.#authorized.has(attemptReference)) return "one attempt requested money twice";
     if (type === "authorize") this.#authorized.add(attemptReference);
+    if (type === "complete") return this.#addCompletion(attemptReference, observed);
     const attempt = observed?.attempts.find(({ id }) => encodeId("att", id) === attemptReference);
     // After a restore the gateways are queried about attempts whose rows may be lost.
     const mayBeUnrecorded = isRestored && type !== "authorize" && type !== "capture";

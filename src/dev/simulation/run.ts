@@ -7,6 +7,7 @@ import { Database } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { Runtime } from "../../platform/runtime.ts";
 import { Callers } from "./callers.ts";
+import { Customer } from "./customer.ts";
 import { Dice } from "./dice.ts";
 import { Faults } from "./faults.ts";
 import { History } from "./history.ts";
@@ -69,6 +70,7 @@ class Run implements GatewayWorld {
   readonly #gateways: readonly SimulatedGateway[];
   readonly #notifications: NotificationCarrier;
   readonly #requests = new RequestsSeen();
+  readonly #customer: Customer;
   readonly #refusals: string[] = [];
   /** The time at which the faults are over, including those that take hours. */
   readonly #calmAtMs: number;
@@ -86,7 +88,7 @@ class Run implements GatewayWorld {
     const dice = new Dice(seed);
     const timeline = new Timeline(dice);
     this.#stage = { dice, timeline, faults: new Faults(dice), history: new History({ keep: keepHistory }) };
-    this.#schedule = drawSchedule(dice);
+    this.#schedule = drawSchedule(dice, seed);
     this.#runtime = simulatedRuntime({ seed, epochMs: this.#epochMs, stage: this.#stage });
     this.#members = Array.from({ length: this.#schedule.processes }, (_, index) => this.#createMember(index + 1));
     const { notificationMs: longestMs, unheardCapturesMs, authorizeAgainMs } = this.#schedule.longWaits;
@@ -94,6 +96,12 @@ class Run implements GatewayWorld {
     const restoredMs = this.#schedule.restore?.atMs ?? 0;
     this.#calmAtMs = this.#stage.faults.endMs + Math.max(longestMs, unheardCapturesMs, authorizeAgainMs, restoredMs);
     this.#gateways = accounts.map(({ gateway }, index) => this.#createGateway(gateway, index));
+    this.#customer = new Customer({
+      stage: this.#stage,
+      members: this.#members,
+      gatewayOf: (connectionId) => this.gatewayOf(connectionId),
+      plans: this.#schedule.authentication?.customers ?? [],
+    });
   }
 
   async play(): Promise<RunResult> {
@@ -157,6 +165,7 @@ class Run implements GatewayWorld {
     if (
       this.#notifications.isCarrying ||
       this.#requests.isRepeating ||
+      this.#customer.isActing ||
       timeline.nowMs < this.#changedAtMs + stragglersMs
     ) {
       return false;
@@ -170,6 +179,7 @@ class Run implements GatewayWorld {
       members: this.#members,
       merchantId: this.#database.merchantId,
       price,
+      canShow: this.#schedule.authentication !== undefined,
       moment: () => this.#moment(),
       violate: (violation) => this.#violate(violation),
     });
@@ -212,7 +222,7 @@ class Run implements GatewayWorld {
   }
 
   #connectorsOf(process: SimulatedProcess): Map<string, SimulatedConnector> {
-    const parts = { process, stage: this.#stage, world: this };
+    const parts = { process, stage: this.#stage, world: this, asks: this.#schedule.authentication !== undefined };
     return new Map(accounts.map(({ gateway }) => [gateway, new SimulatedConnector(gateway, shapes[gateway], parts)]));
   }
 
@@ -220,6 +230,7 @@ class Run implements GatewayWorld {
     const connectionId = this.#database.connectionIds[index]!;
     return new SimulatedGateway(shapes[gateway], this.#schedule.behaviours[index]!, {
       nowMs: () => this.#stage.timeline.nowMs,
+      asks: this.#schedule.authentication?.asks[index] ?? "never",
       report: (...notification) => this.#notifications.report(connectionId, ...notification),
     });
   }
@@ -242,6 +253,7 @@ class Run implements GatewayWorld {
     if (!before || describeObserved(now) !== describeObserved(before)) this.#note(() => describeObserved(now));
     this.#violate(findViolation(this.#moment(), before));
     for (const member of this.#members) member.onChange();
+    this.#customer.onChange(now);
   }
 
   #moment(): Moment {

@@ -2,9 +2,10 @@
 import type { FailoverSwitch } from "../../core/entities.ts";
 import type { Gateway } from "../../gateways/connector.ts";
 import type { Declined } from "../../gateways/declines.ts";
-import type { Dice } from "./dice.ts";
+import { type CustomerPlan, drawCustomer } from "./customer-plan.ts";
+import { Dice } from "./dice.ts";
 import type { Faults } from "./faults.ts";
-import type { GatewayBehaviour, GatewayShape } from "./simulated-gateway.ts";
+import type { GatewayAsks, GatewayBehaviour, GatewayShape } from "./simulated-gateway.ts";
 
 /** The accounts in every run's database. Both shapes of gateway are among them, and two accounts of one gateway. */
 export const accounts = [
@@ -22,9 +23,30 @@ const hourMs = 3_600_000;
 
 /** The shape of each gateway. */
 export const shapes: Readonly<Record<SimulatedGatewayName, GatewayShape>> = {
-  STRIPE: { canRead: true, refusesVoidedReference: true, executionLimitMs, keyLifeMs: 24 * hourMs },
-  PAYPAL: { canRead: true, refusesVoidedReference: false, executionLimitMs, keyLifeMs: 6 * hourMs },
-  ADYEN: { canRead: false, refusesVoidedReference: false, executionLimitMs, keyLifeMs: 7 * 24 * hourMs },
+  STRIPE: {
+    canRead: true,
+    refusesVoidedReference: true,
+    executionLimitMs,
+    keyLifeMs: 24 * hourMs,
+    holdsOnlyWhenAsked: true,
+    actionLifeMs: 0,
+  },
+  PAYPAL: {
+    canRead: true,
+    refusesVoidedReference: false,
+    executionLimitMs,
+    keyLifeMs: 6 * hourMs,
+    holdsOnlyWhenAsked: true,
+    actionLifeMs: 0,
+  },
+  ADYEN: {
+    canRead: false,
+    refusesVoidedReference: false,
+    executionLimitMs,
+    keyLifeMs: 7 * 24 * hourMs,
+    holdsOnlyWhenAsked: false,
+    actionLifeMs: hourMs / 4,
+  },
 };
 
 /** One press of the pay button. */
@@ -52,6 +74,15 @@ export type Schedule = {
   readonly longWaits: LongWaits;
   /** Times of the database's backup and of its restore to that moment; in a few runs. */
   readonly restore: { readonly backupAtMs: number; readonly atMs: number } | undefined;
+  /** Set in runs whose page can show actions, and whose gateways may ask for the customer. */
+  readonly authentication: AuthenticationSchedule | undefined;
+};
+
+/** The gateways that ask, and the customer at each challenge. */
+export type AuthenticationSchedule = {
+  /** By index of `accounts`. */
+  readonly asks: readonly GatewayAsks[];
+  readonly customers: readonly CustomerPlan[];
 };
 
 /**
@@ -67,8 +98,9 @@ type LongWaits = {
   readonly authorizeAgainMs: number;
 };
 
-/** Draws the plan; the same dice draw the same plan. */
-export function drawSchedule(dice: Dice): Schedule {
+/** Draws the plan; the same seed and dice draw the same plan. */
+export function drawSchedule(dice: Dice, seed: number): Schedule {
+  const authentication = drawAuthentication(new Dice((seed + authenticationSeeds) % 2 ** 31));
   const longWaits = drawLongWaits(dice);
   const expiresSoon = dice.chance(0.1);
   const sessionLifetimeMs = expiresSoon ? 3_000 : 1_800_000;
@@ -83,13 +115,31 @@ export function drawSchedule(dice: Dice): Schedule {
     looksAtMs: [dice.between(1_000, 10_000), dice.between(10_000, 120_000)],
     longWaits,
     // A gateway's late execution, by hours, for an attempt whose row is lost is on no record.
-    restore: longWaits.authorizeAgainMs > 0 ? undefined : drawRestore(dice),
+    restore: longWaits.authorizeAgainMs > 0 ? undefined : drawRestore(dice, authentication ? 0.12 : 0.04),
+    authentication,
+  };
+}
+
+// Dice of its own, so that a run without it is played as ever.
+const authenticationSeeds = 1_000_000_007;
+
+function drawAuthentication(dice: Dice): AuthenticationSchedule | undefined {
+  if (!dice.chance(0.35)) return undefined;
+  return {
+    asks: accounts.map(() =>
+      dice.weighted<GatewayAsks>([
+        [4, "as_needed"],
+        [3, "if_asked"],
+        [3, "never"],
+      ]),
+    ),
+    customers: [drawCustomer(dice), drawCustomer(dice)],
   };
 }
 
 /** Draws a backup while the session is young, and a restore that loses seconds to minutes of it. */
-function drawRestore(dice: Dice): Schedule["restore"] {
-  if (!dice.chance(0.04)) return undefined;
+function drawRestore(dice: Dice, chance: number): Schedule["restore"] {
+  if (!dice.chance(chance)) return undefined;
   const backupAtMs = dice.between(0, dice.pick([4_000, 60_000]));
   return { backupAtMs, atMs: backupAtMs + dice.between(500, dice.pick([10_000, 600_000])) };
 }
@@ -171,7 +221,7 @@ function drawSubmissions(dice: Dice, expiresAfterMs: number | undefined): Submis
 
 /** Describes the plan, for the history. */
 export function describeSchedule(
-  { plan, behaviours, failoverOn, longWaits }: Schedule,
+  { plan, behaviours, failoverOn, longWaits, authentication }: Schedule,
   seed: number,
   faults: Pick<Faults, "endMs" | "rates">,
 ): readonly string[] {
@@ -179,5 +229,6 @@ export function describeSchedule(
     `seed ${seed}; faults until ${faults.endMs / 1000} s: ${JSON.stringify(faults.rates)}`,
     ...plan.map((index) => `plan: ${accounts[index]?.gateway} ${JSON.stringify(behaviours[index])}`),
     `fails over on ${failoverOn.join(", ") || "nothing"}; ${JSON.stringify(longWaits)}`,
+    ...(authentication ? [`asks for the customer: ${JSON.stringify(authentication)}`] : []),
   ];
 }

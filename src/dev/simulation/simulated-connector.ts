@@ -1,5 +1,6 @@
 /** A connector over a simulated network: requests are refused, lost, delayed or doubled, and so are their answers. */
 import type {
+  ActionAnswer,
   AttemptAtGateway,
   AuthorizeAnswer,
   AuthorizeRequest,
@@ -7,6 +8,7 @@ import type {
   ChangingCall,
   Connector,
   Gateway,
+  GatewayAuthenticator,
   GatewayCall,
   Hold,
   LookUpAnswer,
@@ -19,12 +21,12 @@ import type {
 } from "../../gateways/connector.ts";
 import { unreachable } from "../../platform/errors.ts";
 import { soonMs } from "./notifications.ts";
-import type { AuthorizeReply, GatewayShape, SimulatedGateway } from "./simulated-gateway.ts";
+import type { Authorization, AuthorizeReply, GatewayShape, SimulatedGateway } from "./simulated-gateway.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 
 /** The simulation's record of each request as it is sent. */
 export type Sent =
-  | { readonly type: "authorize"; readonly attemptReference: string }
+  | { readonly type: "authorize" | "complete" | "ask"; readonly attemptReference: string }
   | { readonly type: "capture"; readonly attemptReference: string }
   | { readonly type: "void" | "lookUp"; readonly attemptReference: string };
 
@@ -66,6 +68,7 @@ export class SimulatedConnector implements Connector {
   readonly failsOnRequest = false;
   readonly forwardFeatures = [];
   readonly credentialFields = [];
+  readonly authentication: GatewayAuthenticator | undefined;
   readonly #process: SimulatedProcess;
   readonly #stage: Stage;
   readonly #world: GatewayWorld;
@@ -73,8 +76,9 @@ export class SimulatedConnector implements Connector {
   constructor(
     gateway: Gateway,
     shape: GatewayShape,
-    parts: { process: SimulatedProcess; stage: Stage; world: GatewayWorld },
+    parts: { process: SimulatedProcess; stage: Stage; world: GatewayWorld; asks: boolean },
   ) {
+    this.authentication = parts.asks ? this.#authenticator(shape) : undefined;
     this.gateway = gateway;
     this.canRead = shape.canRead;
     this.refusesVoidedReference = shape.refusesVoidedReference;
@@ -90,13 +94,46 @@ export class SimulatedConnector implements Connector {
 
   async authorize(call: ChangingCall, request: AuthorizeRequest): Promise<AuthorizeAnswer> {
     const { attemptReference, amountMinor, currency } = request;
+    const payment = { attemptReference, amountMinor, currency };
     const reached = await this.#exchange<AuthorizeReply>({
       sent: { type: "authorize", attemptReference },
       timeoutMs: call.timeoutMs,
       lateMs: this.executionLimitMs,
-      execute: () => this.#at(call).authorize(call.idempotencyKey, { attemptReference, amountMinor, currency }),
+      execute: () => this.#at(call).authorize(call.idempotencyKey, payment, request.authentication?.wish),
     });
     return { outcome: outcomeOf(reached, amountMinor), card: { brand: "visa", last4: "4242" } };
+  }
+
+  #authenticator({ holdsOnlyWhenAsked, actionLifeMs, canRead }: GatewayShape): GatewayAuthenticator {
+    return {
+      holdsOnlyWhenAsked,
+      actionLifeMs,
+      framing: "frame",
+      readReturn: (fields) => (canRead ? undefined : (fields.get("redirectResult") ?? undefined)),
+      complete: async (call, { attemptReference, amountMinor }) => {
+        const reached = await this.#exchange<AuthorizeReply>({
+          sent: { type: "complete", attemptReference },
+          timeoutMs: call.timeoutMs,
+          lateMs: this.executionLimitMs,
+          execute: () => this.#at(call).complete(call.idempotencyKey, attemptReference),
+        });
+        return { outcome: outcomeOf(reached, amountMinor) };
+      },
+      ...(canRead && { askAction: (call, attempt) => this.#ask(call, attempt) }),
+    };
+  }
+
+  async #ask(call: GatewayCall, attempt: AttemptAtGateway): Promise<ActionAnswer> {
+    const reached = await this.#exchange({
+      sent: { type: "ask", attemptReference: attempt.attemptReference },
+      timeoutMs: call.timeoutMs,
+      lateMs: 0,
+      execute: () => this.#at(call).ask(attempt.attemptReference),
+    });
+    if (reached.type !== "reply") return { type: "inconclusive", reason: "no answer" };
+    const { state, found } = reached.reply;
+    if (found !== undefined) return recordOf(found, attempt);
+    return { type: state === "passed" ? "answered" : state };
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
@@ -138,27 +175,7 @@ export class SimulatedConnector implements Connector {
     });
     if (reached.type !== "reply") return { type: "inconclusive", reason: "no answer" };
     const { found } = reached.reply;
-    if (found === undefined) return { type: "absent" };
-    const { gatewayReference } = found;
-    if (found.amountMinor !== attempt.amountMinor && found.state === "held")
-      return { type: "heldOther", gatewayReference };
-    switch (found.state) {
-      case "held":
-      case "captured":
-        return { type: found.state, gatewayReference };
-      case "voided":
-        return { type: "voided" };
-      case "declined":
-        return {
-          type: "declined",
-          kind: "HARD_DECLINE",
-          stop: "none",
-          declineCode: "card_declined",
-          gatewayCode: "05",
-        };
-      default:
-        return unreachable(found.state);
-    }
+    return found === undefined ? { type: "absent" } : recordOf(found, attempt);
   }
 
   async verify(): Promise<readonly VerifyRow[]> {
@@ -239,6 +256,23 @@ export class SimulatedConnector implements Connector {
   }
 }
 
+/** Returns a gateway's record of an attempt, as a look-up reads it. */
+function recordOf(found: Authorization, { amountMinor }: AttemptAtGateway): LookUpAnswer {
+  const { gatewayReference } = found;
+  if (found.amountMinor !== amountMinor && found.state === "held") return { type: "heldOther", gatewayReference };
+  switch (found.state) {
+    case "held":
+    case "captured":
+      return { type: found.state, gatewayReference };
+    case "voided":
+      return { type: "voided" };
+    case "declined":
+      return { type: "declined", kind: "HARD_DECLINE", stop: "none", declineCode: "card_declined", gatewayCode: "05" };
+    default:
+      return unreachable(found.state);
+  }
+}
+
 function isSilence(reply: object): boolean {
   return "type" in reply && reply.type === "silence";
 }
@@ -259,6 +293,8 @@ function outcomeOf(reached: ExchangeResult<AuthorizeReply>, amountMinor: number)
       return { type: "held", gatewayReference: reply.authorization.gatewayReference };
     case "declined":
       return reply;
+    case "action":
+      return { type: "actionNeeded", action: { url: "https://bank.example", method: "GET", fields: {} } };
     case "busy":
       return { type: "notProcessed", cause: "rate_limited", reason: "documented as not processed" };
     case "error":

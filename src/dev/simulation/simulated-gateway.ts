@@ -6,6 +6,12 @@
 import type { NotificationKind } from "../../gateways/connector.ts";
 import type { Declined } from "../../gateways/declines.ts";
 
+/** Says when a gateway asks for the customer: `if_asked` only when the request tells it to. */
+export type GatewayAsks = "as_needed" | "if_asked" | "never";
+
+/** A challenge of one payment. The gateway accepts the customer's answer until `expiresAtMs`. */
+type Challenge = { readonly payment: Payment; readonly expiresAtMs: number; state: "waiting" | "passed" | "failed" };
+
 /** The behaviour of one account at a gateway in one run. */
 export type GatewayBehaviour = {
   readonly onAuthorize: "approve" | "approveWrongAmount" | "busy" | "down" | "silent" | Declined;
@@ -32,6 +38,10 @@ export type GatewayShape = {
   readonly executionLimitMs: number;
   /** Time for which an idempotency key identifies its operation; later it counts as a new one. */
   readonly keyLifeMs: number;
+  /** False: the customer's answer alone makes it hold. */
+  readonly holdsOnlyWhenAsked: boolean;
+  /** Time after its opening for which a challenge can be answered where that makes it hold. */
+  readonly actionLifeMs: number;
 };
 
 /** The payment that a request to a gateway is about. */
@@ -54,14 +64,30 @@ export type Authorization = Payment & {
 /** A gateway's reply to an authorize. */
 export type AuthorizeReply =
   | { readonly type: "held"; readonly authorization: Authorization }
+  | { readonly type: "action" }
   | { readonly type: "busy" }
   | { readonly type: "error" }
   | { readonly type: "silence" }
   | Declined;
+/** A gateway's reply to a look at a challenge. */
+export type AskReply = { readonly state: Challenge["state"]; readonly found: Authorization | undefined };
 /** A gateway's reply to a capture. */
 export type CaptureReply = { readonly type: "done" | "accepted" | "busy" | "refused" };
 /** A gateway's reply to a void. */
 export type VoidReply = { readonly type: "done" | "accepted" | "busy" | "alreadyCaptured" | "absent" };
+
+const authenticationRequired: Declined = {
+  type: "declined",
+  kind: "SOFT_DECLINE",
+  stop: "authentication_required",
+  declineCode: "authentication_required",
+  gatewayCode: "1A",
+};
+const authenticationFailed: Declined = {
+  ...authenticationRequired,
+  stop: "authentication_failed",
+  declineCode: "authentication_failed",
+};
 
 /** Reports a change by a notification; only gateways that cannot be read do so. */
 export type Report = (
@@ -79,11 +105,19 @@ export class SimulatedGateway {
   readonly #replies = new Map<string, { readonly reply: object; readonly atMs: number }>();
   readonly #nowMs: () => number;
   readonly #refusedReferences = new Set<string>();
+  readonly #asks: GatewayAsks;
+  /** By our reference. */
+  readonly #challenges = new Map<string, Challenge>();
   #busyLeft: number;
   #voidsToRefuse: number;
 
-  constructor(shape: GatewayShape, behaviour: GatewayBehaviour, parts: { report: Report; nowMs: () => number }) {
+  constructor(
+    shape: GatewayShape,
+    behaviour: GatewayBehaviour,
+    parts: { report: Report; nowMs: () => number; asks: GatewayAsks },
+  ) {
     this.shape = shape;
+    this.#asks = parts.asks;
     this.#behaviour = behaviour;
     this.#report = parts.report;
     this.#nowMs = parts.nowMs;
@@ -91,19 +125,62 @@ export class SimulatedGateway {
     this.#voidsToRefuse = behaviour.refusedVoids;
   }
 
-  authorize(key: string, payment: Payment): AuthorizeReply {
+  authorize(key: string, payment: Payment, wish?: "as_needed" | "always"): AuthorizeReply {
     return this.#once(key, () => {
-      const { onAuthorize } = this.#behaviour;
-      if (this.#refusedReferences.has(payment.attemptReference)) return { type: "error" };
-      if (typeof onAuthorize === "object") return this.#decline(payment, onAuthorize);
-      if (onAuthorize === "busy") return { type: "busy" };
-      if (onAuthorize === "down") return { type: "error" };
-      if (onAuthorize === "silent") return { type: "silence" };
-      const wrong = onAuthorize === "approveWrongAmount";
-      const authorization = this.#open({ ...payment, amountMinor: payment.amountMinor - (wrong ? 1 : 0) }, "held");
-      this.#notify("held", authorization);
-      return { type: "held", authorization };
+      if (this.#asks === "never" || this.#refusedReferences.has(payment.attemptReference)) return this.#decide(payment);
+      if (wish === undefined || (this.#asks === "if_asked" && wish === "as_needed")) {
+        return this.#decline(payment, authenticationRequired);
+      }
+      const { attemptReference } = payment;
+      const known = this.#challenges.get(attemptReference);
+      const expiresAtMs = this.#nowMs() + this.shape.actionLifeMs;
+      if (known === undefined) this.#challenges.set(attemptReference, { payment, expiresAtMs, state: "waiting" });
+      return { type: "action" };
     });
+  }
+
+  /** Completes a payment whose customer has passed. */
+  complete(key: string, attemptReference: string): AuthorizeReply {
+    return this.#once(key, () => {
+      const challenge = this.#challenges.get(attemptReference);
+      if (challenge === undefined || challenge.state === "waiting") return { type: "action" };
+      if (challenge.state === "failed") return this.#decline(challenge.payment, authenticationFailed);
+      return this.#decideOnce(challenge.payment);
+    });
+  }
+
+  /** Reads the state of a challenge. */
+  ask(attemptReference: string): AskReply {
+    const state = this.#challenges.get(attemptReference)?.state ?? "waiting";
+    return { state, found: this.#find({ attemptReference }) };
+  }
+
+  /** Takes the customer's answer at the bank. Returns false if nothing is asked any more. */
+  answerChallenge(attemptReference: string, isPassed: boolean): boolean {
+    const challenge = this.#challenges.get(attemptReference);
+    if (challenge?.state !== "waiting") return false;
+    if (!this.shape.holdsOnlyWhenAsked && this.#nowMs() > challenge.expiresAtMs) return false;
+    challenge.state = isPassed ? "passed" : "failed";
+    if (!this.shape.holdsOnlyWhenAsked && isPassed) this.#decideOnce(challenge.payment);
+    return true;
+  }
+
+  /** Decides a payment once, by whichever comes first: the customer's answer or the completing request. */
+  #decideOnce(payment: Payment): AuthorizeReply {
+    return this.#once(`${payment.attemptReference} decided`, () => this.#decide(payment));
+  }
+
+  #decide(payment: Payment): AuthorizeReply {
+    const { onAuthorize } = this.#behaviour;
+    if (this.#refusedReferences.has(payment.attemptReference)) return { type: "error" };
+    if (typeof onAuthorize === "object") return this.#decline(payment, onAuthorize);
+    if (onAuthorize === "busy") return { type: "busy" };
+    if (onAuthorize === "down") return { type: "error" };
+    if (onAuthorize === "silent") return { type: "silence" };
+    const wrong = onAuthorize === "approveWrongAmount";
+    const authorization = this.#open({ ...payment, amountMinor: payment.amountMinor - (wrong ? 1 : 0) }, "held");
+    this.#notify("held", authorization);
+    return { type: "held", authorization };
   }
 
   capture(key: string, gatewayReference: string): CaptureReply {

@@ -15,7 +15,7 @@ export type Removal = { readonly file: string; readonly instead: readonly string
 export type Rule = {
   readonly id: string;
   /** The number of the rule in docs/safety.md. */
-  readonly number: number;
+  readonly number: number | `A${number}`;
   readonly says: string;
   /** The lines by which the flow keeps it. */
   readonly code: readonly Removal[];

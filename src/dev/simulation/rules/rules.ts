@@ -1,8 +1,9 @@
 /** Every rule of docs/safety.md that the simulation can remove. */
+import { authenticationRules } from "./authentication.ts";
 import { captureRules } from "./captures.ts";
 import { endRules } from "./ends.ts";
 import type { Rule } from "./rule.ts";
 import { turnRules } from "./turns.ts";
 
 /** All rules, in the order of docs/safety.md. */
-export const rules: readonly Rule[] = [...captureRules, ...turnRules, ...endRules];
+export const rules: readonly Rule[] = [...captureRules, ...turnRules, ...endRules, ...authenticationRules];

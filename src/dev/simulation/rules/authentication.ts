@@ -1,0 +1,82 @@
+/** Rules A2 to A12: what a payment may still do while and after its customer is asked. */
+import { type Rule, withoutGuard } from "./rule.ts";
+
+const decisions = "src/core/after-authentication.ts";
+const rows = "src/core/authentications.ts";
+const steps = "src/core/authentication-steps.ts";
+
+/** Rules A2 to A12, each with its removal. */
+export const authenticationRules: readonly Rule[] = [
+  {
+    id: "no-completion-after-give-up",
+    number: "A2",
+    says: "A payment is not completed once its customer has given up.",
+    code: [{ file: rows, instead: ['const notGivenUp = "true";'] }],
+    database: [withoutGuard("nothing is completed after a customer gave up")],
+    harm: "after the customer gave up",
+    seenAt: 651,
+  },
+  {
+    id: "completed-as-committed",
+    number: "A2",
+    says: "The completing request is sent at most twice.",
+    code: [{ file: decisions, instead: ["  return completionsSent >= 0;"] }],
+    database: [withoutGuard("a completion is sent at most twice")],
+    seenAt: 13,
+  },
+  {
+    id: "wait-ends-whole",
+    number: "A3",
+    says: "Giving up ends the attempt's wait and its authentication together.",
+    code: [{ file: steps, instead: [""] }],
+    database: [
+      withoutGuard("an attempt and its authentication change together"),
+      withoutGuard("a session waits exactly while an action is open"),
+      withoutGuard("no end while an authentication is open"),
+    ],
+    seenAt: 3,
+  },
+  {
+    id: "late-hold-voided",
+    number: "A4",
+    says: "An attempt whose hold may appear by itself is not declined by giving up.",
+    code: [{ file: steps, instead: ["  recordRefused(tx, attempt, undefined);"] }],
+    database: [
+      withoutGuard("a hold that may appear without a request is not ruled out by giving up"),
+      withoutGuard("an attempt in doubt is not declined by giving up"),
+    ],
+    seenAt: 58,
+  },
+  {
+    id: "refusal-ends-payment",
+    number: "A6",
+    says: "Nothing follows a customer who did not authenticate, not even an earlier hold.",
+    code: [{ file: decisions, instead: ["  return attempts.length < 0;"] }],
+    database: [withoutGuard("no hold is adopted after a failed authentication")],
+  },
+  {
+    id: "doubt-ends-wait",
+    number: "A12",
+    says: "After a restore nothing is completed, and what was open is not ruled out.",
+    code: [
+      { file: decisions, instead: ["", "  if (authentication === undefined) return undefined;"] },
+      { file: steps, instead: ["  const isInDoubt = false;"] },
+    ],
+    database: [
+      withoutGuard("nothing is completed while the session is in doubt"),
+      withoutGuard("an attempt in doubt is not declined by giving up"),
+    ],
+  },
+  {
+    id: "doubt-asks-both-rounds",
+    number: "A12",
+    says: "After a restore a gateway is asked about both rounds of its attempt.",
+    code: [
+      {
+        file: "src/core/unrecorded-attempts.ts",
+        instead: ["  const rounds = mayRepeat && known.length > 0 ? [] : known.length === 0 ? [0] : [];"],
+      },
+    ],
+    database: [],
+  },
+];
