@@ -1,8 +1,13 @@
 /** Tests payments whose gateway asks for the customer, from the challenge to the end. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { AuthorizeAnswer } from "../gateways/connector.ts";
+import { declareRestore } from "../oversight/declare-restore.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type AuthenticationFixture, challengeAt, startAuthentication } from "./authentication.fixture.ts";
-import { openAction, useActionTicket } from "./customer-actions.ts";
+import { openAction, takeReturn, useActionTicket } from "./customer-actions.ts";
+import { replaced } from "./recovery.fixture.ts";
+import { turns } from "./restore.fixture.ts";
+import { recoverSessionsOnce, resumeSession } from "./submit-payment.ts";
 
 let fixture: AuthenticationFixture;
 beforeAll(async () => {
@@ -195,6 +200,116 @@ describe("a gateway that may hold by itself", () => {
       })
       .toBe("SANDBOX_B VOIDED");
     expect((await fixture.story(session)).end).toBe("DECLINED authentication_failed");
+  });
+});
+
+describe("the test cards", () => {
+  it.each([
+    ["4000000000007106", 1, "SUCCEEDED SANDBOX_A"],
+    ["4000000000007114", 1, "SUCCEEDED SANDBOX_B"],
+    ["4000000000007130", 2, "SUCCEEDED SANDBOX_B"],
+    ["4000000000007155", 1, "SUCCEEDED SANDBOX_A"],
+    ["4000000000007163", 1, "SUCCEEDED SANDBOX_A"],
+  ])("%s asks %i times", async (card, challenges, end) => {
+    const session = await fixture.payWith(card);
+    for (let asked = 0; asked < challenges; asked++) await fixture.answerAndReturn(session, "pass");
+    await expect.poll(async () => (await fixture.story(session)).end).toBe(end);
+    expect((await fixture.story(session)).authentications).toHaveLength(challenges);
+    expect(await fixture.base.capturedAtGateways(session)).toBe(1);
+  });
+
+  it("completes a payment once when return, notification and look meet", async () => {
+    const session = await fixture.payWith("4000000000007155");
+    const back = await fixture.answer(await fixture.show(session), "pass");
+    const token = back.pathname.split("/").at(-1)!;
+    await Promise.all([1, 2, 3].map(() => takeReturn(fixture.base.core, token, back.searchParams)));
+    await Promise.all([fixture.recover(), resumeSession(fixture.base.core, session.id), fixture.recover()]);
+    await fixture.settled();
+    expect((await fixture.story(session)).end).toBe("SUCCEEDED SANDBOX_A");
+    const [attempt] = (await fixture.base.loadSession(session)).attempts;
+    expect(await fixture.base.sandbox.requests(encodeId("att", attempt!.id))).toMatchObject({ "a.complete": 1 });
+  });
+});
+
+describe("a payment that is being completed", () => {
+  /** Returns the same core, at whose gateways a completing request is sent and its process dies. */
+  const dying = (answer: () => Promise<AuthorizeAnswer>) => {
+    const { core } = fixture.base;
+    const authentication = (gateway: string) => ({
+      ...core.connectorOf(gateway)!.authentication!,
+      complete: answer,
+    });
+    return {
+      ...core,
+      inFlight: new Set<Promise<unknown>>(),
+      bind: async (...attempt: Parameters<typeof core.bind>) => {
+        const bound = await core.bind(...attempt);
+        return (
+          bound && { ...bound, connector: replaced(bound.connector, { authentication: authentication(attempt[1]) }) }
+        );
+      },
+    };
+  };
+
+  async function passed() {
+    const session = await fixture.pay({ A: challengeAt.A(), B: approve });
+    const back = await fixture.answer(await fixture.show(session), "pass");
+    await takeReturn(fixture.base.core, back.pathname.split("/").at(-1)!, back.searchParams);
+    return session;
+  }
+
+  it("is completed once more by another process, and held once", async () => {
+    const session = await passed();
+    const sent = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<AuthorizeAnswer>();
+    const core = dying(() => {
+      sent.resolve();
+      return gone.promise;
+    });
+    await recoverSessionsOnce(core);
+    await sent.promise;
+    await fixture.base.lapseLease(session);
+    await fixture.recover();
+    expect((await fixture.story(session)).end).toBe("SUCCEEDED SANDBOX_A");
+    expect((await fixture.base.loadSession(session)).authentications).toMatchObject([{ completionsSent: 2 }]);
+    expect(await fixture.atGateways(session)).toEqual(["A captured"]);
+    gone.resolve({ outcome: { type: "held", gatewayReference: "late" } });
+    await fixture.settled(core);
+    expect(await fixture.base.capturedAtGateways(session)).toBe(1);
+  });
+
+  it("is as any unanswered attempt once two completing requests have no answer", async () => {
+    const session = await passed();
+    let sent = 0;
+    const silence = { type: "unknown", kind: "TIMEOUT", reason: "no answer" } as const;
+    const core = dying(async () => {
+      sent++;
+      return { outcome: silence };
+    });
+    await fixture.recover(core);
+    expect(sent).toBe(2);
+    expect(await fixture.story(session)).toMatchObject({
+      end: "SUCCEEDED SANDBOX_B",
+      attempts: [expect.stringMatching(/SANDBOX_A VOID/), "SANDBOX_B CAPTURED"],
+      authentications: ["UNAVAILABLE"],
+    });
+  });
+});
+
+describe("a database that is restored while a customer is asked", () => {
+  it("abandons the action, and voids what it may have led to", async () => {
+    const session = await fixture.pay({ A: challengeAt.A(), B: approve });
+    const url = await fixture.show(session);
+    await declareRestore(fixture.base.asOwner, { backupTakenAt: undefined });
+    const back = await fixture.answer(url, "pass");
+    await fixture.comeBack(back);
+    await turns(fixture.base, session);
+    expect(await fixture.story(session)).toEqual({
+      end: "DECLINED authentication_failed",
+      attempts: ["SANDBOX_A VOIDED"],
+      authentications: ["ABANDONED"],
+    });
+    expect(await fixture.atGateways(session)).toEqual([]);
   });
 });
 

@@ -6,7 +6,7 @@ import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
 import { cancelAction, findOpenAction, openAction, takeReturn, useActionTicket } from "./customer-actions.ts";
 import type { PaymentSession } from "./entities.ts";
-import { recoverSessionsOnce, submitPayment } from "./submit-payment.ts";
+import { recoverSessionsOnce, resumeSession, submitPayment } from "./submit-payment.ts";
 
 /** A browser whose page can show actions. */
 export const browser = {
@@ -19,22 +19,22 @@ export const browser = {
 };
 
 const approve: CardBehaviour = { act: "approve" };
-const number = "4000000000007106";
+const number = "4000000000000077";
 
 /** The behaviour of a gateway that runs a challenge, then decides as given. */
 export const challengeAt = {
-  A: (then: CardBehaviour = approve, more: { when?: "if_asked"; losesCompletion?: boolean } = {}): CardBehaviour => ({
+  A: (passed: CardBehaviour = approve, more: { when?: "if_asked"; losesCompletion?: boolean } = {}): CardBehaviour => ({
     act: "authenticate",
     when: "as_needed",
     code: "authentication_required",
-    then,
+    passed,
     ...more,
   }),
-  B: (then: CardBehaviour = approve, more: { when?: "if_asked" } = {}): CardBehaviour => ({
+  B: (passed: CardBehaviour = approve, more: { when?: "if_asked" } = {}): CardBehaviour => ({
     act: "authenticate",
     when: "as_needed",
     code: "38",
-    then,
+    passed,
     ...more,
   }),
 };
@@ -79,6 +79,16 @@ export class AuthenticationFixture {
     return session;
   }
 
+  /** Submits a payment with a test card. */
+  async payWith(card: string): Promise<PaymentSession> {
+    this.base.useCard(card);
+    const session = await this.base.newSession();
+    const signal = new AbortController().signal;
+    await submitPayment(this.base.core, { session, vaultToken: new Secret("tok_1"), signal, shopper: { browser } });
+    await this.settled();
+    return session;
+  }
+
   /** Waits until this process works on no session any more. */
   async settled(core = this.base.core): Promise<void> {
     while (core.inFlight.size > 0) await Promise.all(core.inFlight);
@@ -105,7 +115,10 @@ export class AuthenticationFixture {
 
   /** Follows the bank's return, and lets the session go on until it waits again. */
   async comeBack({ pathname, searchParams }: URL): Promise<void> {
-    await takeReturn(this.base.core, pathname.split("/").at(-1)!, searchParams);
+    const { core } = this.base;
+    const sessionId = await takeReturn(core, pathname.split("/").at(-1)!, searchParams);
+    // Recovery leaves a session out whose row is locked at that moment, as by a notification.
+    if (sessionId !== undefined) await resumeSession(core, sessionId);
     await this.recover();
   }
 

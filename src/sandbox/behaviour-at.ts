@@ -1,5 +1,6 @@
 /** A card's behaviour at each sandbox acquirer: a row for each acquirer. */
 
+import { authenticationCards } from "../gateways/sandbox/authentication-cards.ts";
 import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 import { adyenCardBehaviour } from "./adyen/emulator-cards.ts";
@@ -7,7 +8,7 @@ import type { AcquirerName } from "./ledger.ts";
 import { inPayPalsWords, paypalCardBehaviour } from "./paypal/emulator-cards.ts";
 import { stripeCardBehaviour } from "./stripe/emulator-cards.ts";
 
-const cardOf = (number: string) => testCards.find((card) => card.number === number);
+const cardOf = (number: string) => [...testCards, ...authenticationCards].find((card) => card.number === number);
 
 /**
  * A card number's behaviour, by acquirer. An emulator looks up its gateway's own numbers first; any other number

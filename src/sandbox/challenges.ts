@@ -25,7 +25,7 @@ export type Challenge = {
   readonly id: string;
   readonly payment: CardPayment;
   /** The acquirer's decision once the customer has passed. */
-  readonly then: CardBehaviour;
+  readonly passed: CardBehaviour;
   /** True if the answer to the first completing request is lost. */
   readonly losesCompletion: boolean;
   readonly returnUrl: string;

@@ -66,14 +66,14 @@ export class Issuer {
     const asks =
       behaviour.act === "authenticate" && asking && (behaviour.when === "as_needed" || asking.wish === "always");
     if (!asks || this.#ledger.isRefused(payment)) return this.#decide(payment, behaviour, onDecision);
-    const { then, losesCompletion = false } = behaviour;
-    const challenge = this.#challenges.open({ payment, then, losesCompletion, returnUrl: asking.returnUrl });
+    const { passed, losesCompletion = false } = behaviour;
+    const challenge = this.#challenges.open({ payment, passed, losesCompletion, returnUrl: asking.returnUrl });
     return { type: "asked", challenge };
   }
 
   /** Decides a payment whose customer has passed. */
-  settle({ id, payment, then }: Challenge, onDecision: OnDecision): Promise<CardResult> {
-    return this.#decide(payment, then, onDecision, id);
+  settle({ id, payment, passed }: Challenge, onDecision: OnDecision): Promise<CardResult> {
+    return this.#decide(payment, passed, onDecision, id);
   }
 
   async #decide(

@@ -28,7 +28,7 @@ type AuthenticatedBehaviour = {
   readonly when: "as_needed" | "if_asked";
   readonly code: string;
   /** The decision once the customer has passed. */
-  readonly then: CardBehaviour;
+  readonly passed: CardBehaviour;
   /** True if the answer to the first completing request is lost. */
   readonly losesCompletion?: boolean;
 };

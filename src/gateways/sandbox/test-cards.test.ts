@@ -1,15 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { declines as declinesOfA } from "./a/declines.ts";
+import { authenticationCards } from "./authentication-cards.ts";
 import { declines as declinesOfB } from "./b/declines.ts";
 import { testCards } from "./test-cards.ts";
 
 describe("testCards", () => {
-  it.each(testCards)("$number passes the Luhn check", ({ number }) => {
+  it.each([...testCards, ...authenticationCards])("$number passes the Luhn check", ({ number }) => {
     expect(luhnSum(number) % 10).toBe(0);
   });
 
   it("names every number once", () => {
-    expect(new Set(testCards.map((card) => card.number)).size).toBe(testCards.length);
+    const numbers = [...testCards, ...authenticationCards].map((card) => card.number);
+    expect(new Set(numbers).size).toBe(numbers.length);
   });
 
   it("declines only with codes that a table classifies, except for the unclassified card", () => {
