@@ -23,6 +23,7 @@ export const returnedOf = (id: string) => `returned for ${id}`;
 
 const selectBrowser: Statement = {
   name: "select_browser_of_session",
+  partitionKey: 1,
   text: `SELECT browser_sealed AS "browserSealed" FROM payment_session WHERE id = $1`,
 };
 
@@ -57,6 +58,7 @@ export async function loadShopper(
 
 const insertAuthentication: Statement = {
   name: "insert_authentication",
+  partitionKey: 1,
   text: `
     INSERT INTO authentication (session_id, id, sequence, attempt_id, connection_id, because, holds_only_when_asked,
       action_life_ms, action_sealed, keep_sealed, deadline_at)
@@ -66,6 +68,7 @@ const insertAuthentication: Statement = {
 };
 const beginWait: Statement = {
   name: "begin_wait",
+  partitionKey: 1,
   text: `
     UPDATE payment_session
     SET awaiting_since = app.clock(), authentications = authentications + 1, browser_sealed = coalesce(browser_sealed, $2)
@@ -115,6 +118,7 @@ function authenticatorOf(connector: Connector | undefined) {
 // After a restore the deadline stays where its declaration has set it.
 const endWaitStatement: Statement = {
   name: "end_wait",
+  partitionKey: 1,
   text: `
     UPDATE payment_session
     SET awaiting_since = NULL,
@@ -132,6 +136,7 @@ export function endWait(tx: Tx, sessionId: string): void {
 const notGivenUp = "cancel_asked_at IS NULL"; // rule:no-completion-after-give-up
 const beginCompletion: Statement = {
   name: "begin_completion",
+  partitionKey: 1,
   text: `
     UPDATE authentication SET status = 'CONFIRMING', completions_sent = 1, answered_at = app.clock(), action_sealed = NULL, ticket_hash = NULL
     WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER' AND ${notGivenUp}
@@ -139,6 +144,7 @@ const beginCompletion: Statement = {
 };
 const countCompletion: Statement = {
   name: "count_completion",
+  partitionKey: 1,
   text: required(
     `UPDATE authentication SET completions_sent = completions_sent + 1
     WHERE session_id = $1 AND id = $2 AND status = 'CONFIRMING' AND completions_sent = $3 RETURNING id`,
@@ -181,6 +187,7 @@ export function laterOf(attempt: Attempt, latestExecutionAt: Date): Date {
 
 const selectGivenUp: Statement = {
   name: "select_given_up",
+  partitionKey: 1,
   text: `SELECT FROM authentication WHERE session_id = $1 AND id = $2 AND NOT (${notGivenUp})`,
 };
 
@@ -191,6 +198,7 @@ export async function isGivenUp(tx: Tx, { sessionId, id }: Authentication): Prom
 
 const end: Statement = {
   name: "end_authentication",
+  partitionKey: 1,
   text: required(
     `UPDATE authentication
     SET status = $4, completed_at = app.clock(), action_sealed = NULL, keep_sealed = NULL, returned_sealed = NULL, ticket_hash = NULL,
@@ -226,6 +234,7 @@ function liabilityOf(eci: string | undefined): "ISSUER" | "MERCHANT" | "UNKNOWN"
 // A wake since the reading is kept: it reports something that the gateway was not asked about yet.
 const postponeStatement: Statement = {
   name: "postpone_look",
+  partitionKey: 1,
   text: `
     UPDATE attempt SET retries = retries + 1, next_retry_at = CASE
       WHEN next_retry_at > $3 THEN greatest(next_retry_at, app.clock() + $4 * interval '1 ms')
@@ -243,6 +252,7 @@ export function postponeLook(tx: Tx, attempt: Attempt, readAt: Date): void {
 
 const selectCompletion: Statement = {
   name: "select_completion",
+  partitionKey: 1,
   text: `
     SELECT keep_sealed AS "keepSealed", returned_sealed AS "returnedSealed" FROM authentication
     WHERE session_id = $1 AND id = $2`,

@@ -29,6 +29,7 @@ export type OpenAction = {
 
 const selectOpen: Statement = {
   name: "select_open_action",
+  partitionKey: 1,
   text: `
     SELECT t.id, a.gateway, t.shown_at IS NOT NULL AS "isOpened", t.shown_count AS "shownCount",
       greatest(0, extract(epoch FROM t.deadline_at - app.clock()) * 1000)::int AS "leftMs"
@@ -51,6 +52,7 @@ export async function findOpenAction(
 
 const setTicket: Statement = {
   name: "set_action_ticket",
+  partitionKey: 1,
   text: `
     UPDATE authentication SET ticket_hash = $3
     WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER' AND cancel_asked_at IS NULL AND deadline_at > app.clock()
@@ -58,10 +60,12 @@ const setTicket: Statement = {
 };
 const selectSession: Statement = {
   name: "lock_session_of_action",
+  partitionKey: 1,
   text: "SELECT id FROM payment_session WHERE id = $1 FOR UPDATE",
 };
 const selectStatus: Statement = {
   name: "select_authentication_status",
+  partitionKey: 1,
   text: "SELECT status FROM authentication WHERE session_id = $1 AND id = $2",
 };
 
@@ -91,6 +95,7 @@ async function refusal(queryable: Queryable, { sessionId, authenticationId }: Na
 
 const useTicket: Statement = {
   name: "use_action_ticket",
+  partitionKey: 1,
   text: `
     UPDATE authentication SET ticket_hash = NULL, shown_count = shown_count + 1, shown_at = coalesce(shown_at, app.clock())
     WHERE session_id = $1 AND id = $2 AND ticket_hash = $3 AND status = 'AWAITING_CUSTOMER' AND shown_count < $4
@@ -120,12 +125,14 @@ function expired(): DomainError {
 
 const setCancelled: Statement = {
   name: "cancel_action",
+  partitionKey: 1,
   text: `
     UPDATE authentication SET cancel_asked_at = app.clock()
     WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER' AND cancel_asked_at IS NULL RETURNING id`,
 };
 const selectCancelled: Statement = {
   name: "select_cancelled_action",
+  partitionKey: 1,
   text: "SELECT FROM authentication WHERE session_id = $1 AND id = $2 AND cancel_asked_at IS NOT NULL",
 };
 
@@ -173,6 +180,7 @@ const selectReturning: Statement = {
 // The last one before the completing request counts.
 const setReturned: Statement = {
   name: "set_returned",
+  partitionKey: 1,
   text: `
     UPDATE authentication SET returned_sealed = $3
     WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER' AND cancel_asked_at IS NULL`,

@@ -202,6 +202,7 @@ export async function takeOverSession(database: Database): Promise<Lease | undef
 
 const takeOverThis: Statement = {
   name: "take_over_this_session",
+  partitionKey: 1,
   text: `
     UPDATE payment_session s
     SET lease_epoch = lease_epoch + 1, lease_until = app.clock() + $2 * interval '1 ms'

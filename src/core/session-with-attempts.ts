@@ -47,6 +47,7 @@ export async function loadSession(queryable: Queryable, sessionId: string): Prom
 // that have any are read again.
 const selectAuthentications: Statement = {
   name: "select_session_with_authentications",
+  partitionKey: 1,
   text: selectSessionWithAttempts.text.replace(
     "AS attempts",
     `AS attempts,
