@@ -130,11 +130,12 @@ export const auditRetentionMs = 1_096 * day;
 export const attemptsMax = 5;
 /**
  * Bounds of an operator's timing. An attempt: slower than the slowest gateways that publish a figure, and shorter than
- * a lease. The budget: a customer's whole wait before the page says "we are confirming your payment".
+ * a lease. The budget: a customer's whole wait before the page says "we are confirming your payment". The vault keeps a
+ * card for 15 minutes: for the budget, the time that the customer has to act, and a minute.
  */
 export const timingBounds = {
   attemptTimeoutMs: { min: second, default: 10 * second, max: 14 * second },
-  submissionBudgetMs: { min: 5 * second, default: 45 * second, max: 5 * minute },
+  submissionBudgetMs: { min: 5 * second, default: 45 * second, max: 4 * minute },
 } as const;
 /** Time that a customer has to act, over all challenges of a session: the longest that banks give. */
 export const customerTimeMs = 10 * minute;
@@ -202,9 +203,9 @@ export const vaultLateMs = minute;
 export const vaultSessionLifetimeMs = 25 * hour;
 /**
  * Time by which a grant outlives its session: a payment submitted at the last moment may try gateways for its whole
- * budget.
+ * budget, and its customer may take all the time there is.
  */
-export const vaultGraceMs = timingBounds.submissionBudgetMs.max + minute;
+export const vaultGraceMs = timingBounds.submissionBudgetMs.max + customerTimeMs + minute;
 /** Longest grant and token of an external vault: its documented ones have some hundred characters. */
 export const vaultTextCharactersMax = 4_096;
 
@@ -215,6 +216,8 @@ export const voidAlarmMs = hour;
  * before the customer asks.
  */
 export const captureAlarmMs = minute;
+/** Time past its deadline for which an open action raises an alarm: a worker gives it up within a second or two. */
+export const actionAlarmMs = minute;
 /**
  * Age of an unconfirmed capture that raises an alarm. An accepted capture is reported within hours. Three days leave
  * room for a weekend, and end well before the hold, which most cards keep for seven days: while it exists, the amount

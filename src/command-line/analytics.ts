@@ -65,6 +65,7 @@ function todayIn(timeZone: string): string {
 
 type Point = NonNullable<AnalyticsView["total"]>;
 type Attempts = NonNullable<Point["attempts"]>;
+type Authentications = NonNullable<Point["authentications"]>;
 
 function linesOf({ total, points = [], declines = [] }: AnalyticsView, timeZone: string): string[] {
   const at = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });
@@ -91,6 +92,23 @@ function linesOf({ total, points = [], declines = [] }: AnalyticsView, timeZone:
       ["GATEWAY", "ATTEMPTS", "APPROVED", "TIMEOUTS", "ERRORS", "P50", "P95"],
       (total?.gateways ?? []).map(gatewayCells),
       "No gateway was called.",
+    ),
+    "",
+    ...table(
+      [
+        "GATEWAY",
+        "CUSTOMERS ASKED",
+        "PASSED",
+        "FAILED",
+        "CANCELLED",
+        "ABANDONED",
+        "NO ANSWER",
+        "NEVER SHOWN",
+        "P50",
+        "P95",
+      ],
+      (total?.authenticatingGateways ?? []).map(authenticationCells),
+      "No customer was asked to authenticate.",
     ),
     "",
     ...table(
@@ -139,6 +157,12 @@ function gatewayCells({
 }: Attempts): string[] {
   const counts = [timeouts, gatewayErrors].map(String);
   return [gateway, String(attempts), percent(approvalRate), ...counts, duration(p50Ms), duration(p95Ms)];
+}
+
+function authenticationCells(row: Authentications): string[] {
+  const { gateway = "", authentications, passed, failed, cancelled, abandoned, unavailable, neverShown } = row;
+  const counts = [authentications, passed, failed, cancelled, abandoned, unavailable, neverShown].map(String);
+  return [gateway, ...counts, duration(row.p50Ms), duration(row.p95Ms)];
 }
 
 const percent = (rate: number | string | undefined) =>

@@ -236,7 +236,8 @@ export function recordRefused(
 ): void {
   const set = { stop: "authentication_failed", ...nextColumns(refused), retries: 0, nextRetryAt: null } as const;
   if (latestExecutionAt !== undefined) {
-    move(tx, attempt, "AWAITING_CUSTOMER", { set: { ...set, status: "UNKNOWN", latestExecutionAt } });
+    const declineCode = "authentication_failed";
+    move(tx, attempt, "AWAITING_CUSTOMER", { set: { ...set, status: "UNKNOWN", declineCode, latestExecutionAt } });
     return;
   }
   move(tx, attempt, "AWAITING_CUSTOMER", {

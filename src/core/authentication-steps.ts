@@ -200,6 +200,7 @@ export async function giveUp(work: Work, asked: Asked, as: GivenUp): Promise<Rel
   const reloaded = await commitAndReload(core, lease, async (tx) => {
     const { now } = await lockAndRenew(tx, lease);
     recordGivenUp(tx, core, { ...asked, as, now, isInDoubt });
+    tx.afterCommit(() => core.observer?.gaveUp(asked.attempt.gateway, as));
     return {};
   });
   if (asked.authentication.holdsOnlyWhenAsked && !isInDoubt) {

@@ -93,6 +93,40 @@ describe("a gateway that asks for the customer", () => {
     expect((await fixture.story(session)).end).toBe("SUCCEEDED SANDBOX_A");
   });
 
+  it("is asked again at once when the customer returns while it is being asked", async () => {
+    const session = await fixture.pay({ A: challengeAt.A() });
+    const url = await fixture.show(session);
+    const asked = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    const { core } = fixture.base;
+    const slow = {
+      ...core,
+      inFlight: new Set<Promise<unknown>>(),
+      bind: async (...attempt: Parameters<typeof core.bind>) => {
+        const bound = await core.bind(...attempt);
+        const askAction = async () => {
+          asked.resolve();
+          await answered.promise;
+          return { type: "waiting" } as const;
+        };
+        const authentication = bound && { ...bound.connector.authentication!, askAction };
+        return bound && { ...bound, connector: replaced(bound.connector, { authentication }) };
+      },
+    };
+    await fixture.base.setClockAhead(0.6);
+    await recoverSessionsOnce(slow);
+    await asked.promise;
+    const back = await fixture.answer(url, "pass");
+    await takeReturn(core, back.pathname.split("/").at(-1)!, back.searchParams);
+    answered.resolve();
+    await fixture.settled(slow);
+    const { attempts, readAt } = await fixture.base.loadSession(session);
+    expect(attempts[0]!.nextRetryAt!.getTime() - readAt.getTime()).toBeLessThanOrEqual(2_000);
+    await fixture.base.setClockAhead(0.7);
+    await fixture.recover();
+    expect((await fixture.story(session)).end).toBe("SUCCEEDED SANDBOX_A");
+  });
+
   it("is completed once more when its answer is lost, and holds once", async () => {
     const session = await fixture.pay({ A: challengeAt.A(approve, { losesCompletion: true }) });
     const back = await fixture.answer(await fixture.show(session), "pass");

@@ -42,7 +42,7 @@ export async function wishFor(
   const known = shopper?.browser ? shopper : await loadShopper(core, session);
   if (known?.browser === undefined) return undefined;
   const wish = attempt.round === 1 ? "always" : "as_needed";
-  return { wish, browser: known.browser, returnUrl: core.returnUrlOf(attempt.id) };
+  return { wish, browser: known.browser, returnUrl: core.returnUrlOf(attempt) };
 }
 
 /** Loads the browser's data, which are kept from the first action of a session on. */

@@ -191,8 +191,7 @@ export function coreOn(database: Database, connectors: readonly Connector[]): Co
     },
     connectorOf,
     bind: createBinder({ database, ring: sealing, connectorOf }),
-    returnUrlOf: (attemptId) =>
-      `https://pay.example/authentication/test/return/${returnTokenOf({ sealing }, attemptId)}`,
+    returnUrlOf: (attempt) => `https://pay.example/authentication/test/return/${returnTokenOf({ sealing }, attempt)}`,
     circuitBreaker: new CircuitBreaker(),
     creations: new Map(),
     outbox: { runtime: systemRuntime, environmentName: "test", hintRelay: () => {} },

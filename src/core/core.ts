@@ -13,7 +13,7 @@ import type { KeyRing } from "../platform/secrets.ts";
 import type { Tracing } from "../platform/telemetry.ts";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
 import type { ClientSecretKeys } from "./client-secret.ts";
-import type { PaymentSession } from "./entities.ts";
+import type { Attempt, PaymentSession } from "./entities.ts";
 import type { PageTokenKeys } from "./page-token.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
@@ -48,6 +48,8 @@ export type PaymentObserver = {
   settled(status: Exclude<PaymentSession["status"], "CREATED">): void;
   /** Records that a payment fails over to another gateway after an attempt at this one. */
   failedOver(from: string): void;
+  /** Records that a customer's action at this gateway was given up. */
+  gaveUp(gateway: string, as: "CANCELLED" | "ABANDONED" | "FAILED"): void;
 };
 
 /** One environment's core. It does not know which environment it is, and the other one is not reachable from it. */
@@ -63,7 +65,7 @@ export type Core = {
   /** The vault of either mode; the core makes no difference. Cards reach it through the connectors. */
   readonly vault: Omit<CardVault, "forward" | "close">;
   /** Returns the address to which a bank returns the customer of an attempt. */
-  readonly returnUrlOf: (attemptId: string) => string;
+  readonly returnUrlOf: (attempt: Pick<Attempt, "sessionId" | "id">) => string;
   /** Returns the connector of a gateway, or undefined when this environment has none. */
   readonly connectorOf: (gateway: string) => Connector | undefined;
   /** Returns the connector and credentials of an attempt, or undefined when this environment lacks either. */

@@ -3,12 +3,13 @@
  * from the bank. Nothing that comes from a browser is believed: it makes the session look at its gateway.
  */
 import type { Action } from "../gateways/authentication.ts";
-import { type Queryable, type Statement, unnamed } from "../platform/database.ts";
+import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { deriveKey, equalInConstantTime, hmacSha256, seal, sha256, unseal } from "../platform/secrets.ts";
 import { actionOf, returnedOf } from "./authentications.ts";
 import type { Core } from "./core.ts";
+import type { Attempt } from "./entities.ts";
 import { wakeLocked } from "./lease.ts";
 
 // A redirect that was shown this often only waits for its outcome.
@@ -144,7 +145,10 @@ export async function cancelAction(core: Core, { sessionId, authenticationId }: 
   const values = [sessionId, authenticationId];
   await core.database.transaction(async (tx) => {
     await tx.query(selectSession, [sessionId]);
-    if ((await tx.query(setCancelled, values)).length > 0) return wakeLocked(tx, sessionId);
+    if ((await tx.query(setCancelled, values)).length > 0) {
+      await wakeLocked(tx, sessionId);
+      return;
+    }
     if ((await tx.query(selectCancelled, values)).length > 0) return;
     throw new DomainError("no_action", "The customer has answered, or the action has ended.");
   });
@@ -152,30 +156,39 @@ export async function cancelAction(core: Core, { sessionId, authenticationId }: 
 
 const returnPurpose = "return of a customer";
 
+type Returning = Pick<Attempt, "sessionId" | "id">;
+
 /** Returns the token in an attempt's return address: it permits its bearer to say that the customer is back. */
-export function returnTokenOf({ sealing }: Pick<Core, "sealing">, attemptId: string): string {
-  return `${encodeId("att", attemptId)}.${macOf(sealing.keys[sealing.current]!, attemptId)}`;
+export function returnTokenOf({ sealing }: Pick<Core, "sealing">, attempt: Returning): string {
+  const named = `${encodeId("ps", attempt.sessionId)}.${encodeId("att", attempt.id)}`;
+  return `${named}.${macOf(sealing.keys[sealing.current]!, attempt)}`;
 }
 
-function macOf(key: Uint8Array, attemptId: string): string {
-  return hmacSha256(deriveKey(key, returnPurpose), attemptId).toString("base64url");
+function macOf(key: Uint8Array, { sessionId, id }: Returning): string {
+  return hmacSha256(deriveKey(key, returnPurpose), `${sessionId} ${id}`).toString("base64url");
 }
 
 /** Returns the attempt of a return token; undefined for one that no key of ours has made. */
-function attemptOfToken({ sealing }: Pick<Core, "sealing">, token: string): string | undefined {
-  const [reference = "", mac = ""] = token.split(".");
-  const attemptId = decodeId("att", reference);
-  if (attemptId === undefined) return undefined;
-  const isOurs = (key: Uint8Array) => equalInConstantTime(Buffer.from(mac), Buffer.from(macOf(key, attemptId)));
-  return Object.values(sealing.keys).some(isOurs) ? attemptId : undefined;
+function attemptOfToken({ sealing }: Pick<Core, "sealing">, token: string): Returning | undefined {
+  const [session = "", reference = "", mac = ""] = token.split(".");
+  const [sessionId, id] = [decodeId("ps", session), decodeId("att", reference)];
+  if (sessionId === undefined || id === undefined) return undefined;
+  const attempt = { sessionId, id };
+  const isOurs = (key: Uint8Array) => equalInConstantTime(Buffer.from(mac), Buffer.from(macOf(key, attempt)));
+  return Object.values(sealing.keys).some(isOurs) ? attempt : undefined;
+}
+
+/** Returns the session that a ticket or a return token names; undefined for any other text. Proves nothing. */
+export function sessionNamedIn(text: string): string | undefined {
+  return decodeId("ps", text.split(".")[0] ?? "");
 }
 
 const selectReturning: Statement = {
-  name: unnamed,
+  name: "select_returning_customer",
+  partitionKey: 1,
   text: `
-    SELECT t.session_id AS "sessionId", t.id, a.gateway FROM attempt a
-    JOIN authentication t ON t.session_id = a.session_id AND t.attempt_id = a.id
-    WHERE a.id = $1 AND t.status = 'AWAITING_CUSTOMER'`,
+    SELECT t.id, a.gateway FROM authentication t JOIN attempt a ON a.session_id = t.session_id AND a.id = t.attempt_id
+    WHERE t.session_id = $1 AND a.session_id = $1 AND t.attempt_id = $2 AND t.status = 'AWAITING_CUSTOMER'`,
 };
 // The last one before the completing request counts.
 const setReturned: Statement = {
@@ -186,24 +199,33 @@ const setReturned: Statement = {
     WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER' AND cancel_asked_at IS NULL`,
 };
 
+// The gateway is being asked at this moment, and may not know the answer yet.
+const lookAgain: Statement = {
+  name: "look_again",
+  partitionKey: 1,
+  text: `
+    UPDATE attempt SET next_retry_at = app.clock()
+    WHERE session_id = $1 AND status = 'AWAITING_CUSTOMER' AND next_retry_at <= app.clock()`,
+};
+
 /**
  * Takes a customer's return: keeps what leads on, and makes the session look at its gateway. A return for an action that
  * has ended, or with a token that is not ours, changes nothing. Returns the session to resume, if there is one.
  */
 export async function takeReturn(core: Core, token: string, fields: URLSearchParams): Promise<string | undefined> {
-  const attemptId = attemptOfToken(core, token);
-  if (attemptId === undefined) return undefined;
-  type Row = { sessionId: string; id: string; gateway: string };
-  const [found] = await core.database.query<Row>(selectReturning, [attemptId]);
+  const attempt = attemptOfToken(core, token);
+  if (attempt === undefined) return undefined;
+  const { sessionId } = attempt;
+  const [found] = await core.database.query<{ id: string; gateway: string }>(selectReturning, [sessionId, attempt.id]);
   if (found === undefined) return undefined;
-  const { sessionId, id, gateway } = found;
+  const { id, gateway } = found;
   const returned = core.connectorOf(gateway)?.authentication?.readReturn(fields);
   await core.database.transaction(async (tx) => {
     await tx.query(selectSession, [sessionId]);
     if (returned !== undefined && returned.length <= returnedCharactersMax) {
       await tx.query(setReturned, [sessionId, id, seal(core.sealing, returnedOf(id), returned)]);
     }
-    await wakeLocked(tx, sessionId);
+    if (!(await wakeLocked(tx, sessionId))) await tx.query(lookAgain, [sessionId]);
   });
   return sessionId;
 }

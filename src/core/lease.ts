@@ -270,11 +270,15 @@ const dueNow: Statement = {
  * process is in the middle of an authorization is left alone: taking it over would discard the answer.
  */
 export async function wakeSession(database: Database, sessionId: string): Promise<void> {
-  await database.transaction((tx) => wakeLocked(tx, sessionId));
+  await database.transaction(async (tx) => void (await wakeLocked(tx, sessionId)));
 }
 
-/** Wakes a session as `wakeSession` does, in the transaction of the change that is the reason for it. */
-export async function wakeLocked(tx: Tx, sessionId: string): Promise<void> {
+/**
+ * Wakes a session as `wakeSession` does, in the transaction of the change that is the reason for it. Returns false if
+ * it waits for nothing, or a process works on it now.
+ */
+export async function wakeLocked(tx: Tx, sessionId: string): Promise<boolean> {
   const woken = await tx.query(wake, [sessionId]);
   if (woken.length > 0) await tx.query(dueNow, [sessionId]);
+  return woken.length > 0;
 }

@@ -41,7 +41,10 @@ describe("a hold of an unrecorded attempt that is reported as declined, while th
     };
     await report("declined");
     await declare();
-    const core = withAnswers(fixture.core, { void: async () => ({ type: "accepted" }) });
+    // Of the repeat with authentication, which was never made, it knows nothing.
+    const core = withAnswers(fixture.core, {
+      void: async (_call, { attemptReference }) => ({ type: attemptReference === reference ? "accepted" : "absent" }),
+    });
     return { session, report, core };
   }
 

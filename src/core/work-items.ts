@@ -12,6 +12,7 @@ export const workItemKinds = [
   "VOID_UNANSWERED",
   "CAPTURE_UNANSWERED",
   "CAPTURE_UNCONFIRMED",
+  "ACTION_OVERDUE",
   "ORPHANED_AUTHORIZATION",
   "RECORD_MISMATCH",
   "CAPTURE_FAILED",
@@ -91,6 +92,8 @@ function alarmOf(kind: WorkItemKind): string {
       return "alarm: a capture has stayed unanswered";
     case "CAPTURE_UNCONFIRMED":
       return "alarm: an accepted capture has stayed without a report";
+    case "ACTION_OVERDUE":
+      return "alarm: a customer is asked past the deadline";
     case "ORPHANED_AUTHORIZATION":
       return "alarm: a gateway holds money for an attempt that is over";
     case "RECORD_MISMATCH":

@@ -5,14 +5,21 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type AnalyticsService,
   type AttemptCountsSchema,
+  type AuthenticationCountsSchema,
   GetAnalyticsResponseSchema,
   type PaymentCountsSchema,
   PointLength,
 } from "../../gen/dashboard/v1/analytics_pb.ts";
 import { isoExponent } from "../platform/money.ts";
 import { cutRange, type PointLength as Length } from "../reporting/analytics/analytics-range.ts";
+import { timeAtBankUnit } from "../reporting/analytics/counted-facts.ts";
 import { latencyErrorMax, mergeHistograms, percentileMs } from "../reporting/analytics/latency-histogram.ts";
-import { type AttemptCounts, loadCounts, type PaymentCounts } from "../reporting/analytics/load-counts.ts";
+import {
+  type AttemptCounts,
+  type AuthenticationCounts,
+  loadCounts,
+  type PaymentCounts,
+} from "../reporting/analytics/load-counts.ts";
 import { scopedContextOf } from "./rpc-context.ts";
 
 const lengths: Readonly<Partial<Record<PointLength, Length>>> = {
@@ -33,17 +40,25 @@ export function createAnalyticsService(): ServiceImpl<typeof AnalyticsService> {
       const isAsked = (row: { readonly gateway: string }) => gateway === "" || row.gateway === gateway;
       const payments = counts.payments.filter((row) => currency === "" || row.currency === currency);
       const attempts = counts.attempts.filter(isAsked);
+      const authentications = counts.authentications.filter(isAsked);
       const ofPoint = <Row extends { readonly point: number }>(rows: readonly Row[]) => {
         const byPoint = Map.groupBy(rows, ({ point }) => point);
         return (point: number) => byPoint.get(point) ?? [];
       };
       const [paymentsIn, attemptsIn] = [ofPoint(payments), ofPoint(attempts)];
+      const authenticationsIn = ofPoint(authentications);
       return create(GetAnalyticsResponseSchema, {
         from: timestampFromDate(range.startsAt[0]!),
         to: timestampFromDate(range.endsAt),
         pointLength: lengthMessages[range.pointLength],
-        total: pointMessage(range.startsAt[0]!, payments, attempts),
-        points: range.startsAt.map((at, point) => pointMessage(at, paymentsIn(point), attemptsIn(point))),
+        total: pointMessage(range.startsAt[0]!, { payments, attempts, authentications }),
+        points: range.startsAt.map((at, point) =>
+          pointMessage(at, {
+            payments: paymentsIn(point),
+            attempts: attemptsIn(point),
+            authentications: authenticationsIn(point),
+          }),
+        ),
         declines: counts.declines
           .filter(isAsked)
           .toSorted((left, right) => right.attempts - left.attempts || (left.declineCode < right.declineCode ? -1 : 1))
@@ -58,13 +73,24 @@ export function createAnalyticsService(): ServiceImpl<typeof AnalyticsService> {
 
 const namesOf = (names: readonly string[]) => [...new Set(names)].sort();
 
-function pointMessage(at: Date, payments: readonly PaymentCounts[], attempts: readonly AttemptCounts[]) {
+type Counts = {
+  readonly payments: readonly PaymentCounts[];
+  readonly attempts: readonly AttemptCounts[];
+  readonly authentications: readonly AuthenticationCounts[];
+};
+
+function pointMessage(at: Date, { payments, attempts, authentications }: Counts) {
   const byGateway = Map.groupBy(attempts, ({ gateway }) => gateway);
+  const askedBy = Map.groupBy(authentications, ({ gateway }) => gateway);
   return {
     startsAt: timestampFromDate(at),
     payments: paymentMessage(payments),
     attempts: attemptMessage("", attempts),
     gateways: namesOf([...byGateway.keys()]).map((gateway) => attemptMessage(gateway, byGateway.get(gateway)!)),
+    authentications: authenticationMessage("", authentications),
+    authenticatingGateways: namesOf([...askedBy.keys()]).map((gateway) =>
+      authenticationMessage(gateway, askedBy.get(gateway)!),
+    ),
   };
 }
 
@@ -80,7 +106,9 @@ function paymentMessage(rows: readonly PaymentCounts[]): MessageInitShape<typeof
     degraded: BigInt(degraded),
     expired: BigInt(sum("expired")),
     savedByFailover: BigInt(sum("saved")),
+    challenged: BigInt(sum("challenged")),
     ...rate("approvalRate", succeeded, succeeded + declined + degraded),
+    ...rate("challengeRate", sum("challenged"), succeeded + declined + degraded),
     ...percentiles(rows),
     volumes: namesOf([...byCurrency.keys()]).map((currency) => {
       const of = byCurrency.get(currency)!;
@@ -110,9 +138,27 @@ function attemptMessage(gateway: string, rows: readonly AttemptCounts[]): Messag
     timeouts: BigInt(sum("timeouts")),
     gatewayErrors: BigInt(sum("gatewayErrors")),
     unknown: BigInt(sum("unknown")),
+    authenticationRequired: BigInt(sum("authenticationRequired")),
+    recovered: BigInt(sum("recovered")),
     ...rate("approvalRate", approved, attempts),
     ...rate("technicalFailureRate", failed, attempts),
     ...percentiles(rows),
+  };
+}
+
+function authenticationMessage(
+  gateway: string,
+  rows: readonly AuthenticationCounts[],
+): MessageInitShape<typeof AuthenticationCountsSchema> {
+  const sum = sumOf(rows);
+  const ends = ["passed", "failed", "cancelled", "abandoned", "unavailable"] as const;
+  const counts = Object.fromEntries(ends.map((end) => [end, BigInt(sum(end))]));
+  return {
+    gateway,
+    authentications: BigInt(ends.reduce((all, end) => all + sum(end), 0)),
+    ...counts,
+    neverShown: BigInt(sum("neverShown")),
+    ...percentiles(rows, timeAtBankUnit),
   };
 }
 
@@ -126,8 +172,8 @@ function rate<Name extends string>(name: Name, part: number, whole: number) {
   return (whole === 0 ? {} : { [name]: part / whole }) as Partial<Record<Name, number>>;
 }
 
-function percentiles(rows: readonly { readonly latency: readonly number[] }[]) {
+function percentiles(rows: readonly { readonly latency: readonly number[] }[], unitMs = 1) {
   const histogram = mergeHistograms(rows.map(({ latency }) => latency));
-  const [p50Ms, p95Ms] = [percentileMs(histogram, 0.5), percentileMs(histogram, 0.95)];
-  return { ...(p50Ms !== undefined && { p50Ms }), ...(p95Ms !== undefined && { p95Ms }) };
+  const [p50, p95] = [percentileMs(histogram, 0.5), percentileMs(histogram, 0.95)];
+  return { ...(p50 !== undefined && { p50Ms: p50 * unitMs }), ...(p95 !== undefined && { p95Ms: p95 * unitMs }) };
 }

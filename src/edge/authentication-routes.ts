@@ -3,14 +3,16 @@
  * the customer. Nothing that comes with a return is believed; it makes the session look at its gateway.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { takeReturn, useActionTicket } from "../core/customer-actions.ts";
+import type { Core } from "../core/core.ts";
+import { sessionNamedIn, takeReturn, useActionTicket } from "../core/customer-actions.ts";
 import { resumeSession } from "../core/submit-payment.ts";
 import { requestTimeoutMs } from "../limits.ts";
+import { cellOf, findCell } from "../platform/cells.ts";
 import { DomainError } from "../platform/errors.ts";
 import { parseJsonObject } from "../platform/outbound-http.ts";
 import { readBody } from "../transcoder/request-body.ts";
 import { sendAnswer } from "../transcoder/send-answer.ts";
-import type { EdgeEnvironments } from "./caller.ts";
+import type { EdgeEnvironment, EdgeEnvironments } from "./caller.ts";
 
 const openPattern = /^\/authentication\/(test|live)\/open$/;
 const returnPattern = /^\/authentication\/(test|live)\/return\/([\w.-]{1,200})$/;
@@ -34,11 +36,11 @@ export function createAuthenticationRoutes(environments: EdgeEnvironments) {
     const [, returning, token = ""] = returnPattern.exec(url.pathname) ?? [];
     const environment = environments[(opening ?? returning) as "test" | "live"];
     if (environment === undefined) return false;
-    const { core } = environment;
     if (opening !== undefined) {
       requireMethod(request, ["POST"]);
-      const { ticket } = parseJsonObject(await readBody(request, limits)) ?? {};
-      const action = await useActionTicket(core, typeof ticket === "string" ? ticket : "");
+      const { ticket: posted } = parseJsonObject(await readBody(request, limits)) ?? {};
+      const ticket = typeof posted === "string" ? posted : "";
+      const action = await useActionTicket(coreOf(environment, ticket), ticket);
       sendAnswer(response, { status: 200, headers: jsonHeaders, body: JSON.stringify(action) });
       return true;
     }
@@ -48,11 +50,19 @@ export function createAuthenticationRoutes(environments: EdgeEnvironments) {
       const posted = Buffer.from(await readBody(request, limits)).toString();
       for (const [name, value] of new URLSearchParams(posted)) fields.append(name, value);
     }
+    const core = coreOf(environment, token);
     const sessionId = await takeReturn(core, token, fields);
     if (sessionId !== undefined) await resumeSession(core, sessionId);
     sendAnswer(response, { status: 200, headers: pageHeaders, body: returnPage });
     return true;
   };
+}
+
+/** Returns the core of the cell whose session a text names; that of the first cell, which refuses it, for any other text. */
+function coreOf(environment: EdgeEnvironment, text: string): Core {
+  const sessionId = sessionNamedIn(text);
+  const cell = sessionId === undefined ? undefined : findCell(environment, cellOf(sessionId));
+  return (cell ?? environment).core;
 }
 
 function requireMethod({ method = "" }: IncomingMessage, allow: readonly string[]): void {

@@ -95,7 +95,8 @@ describe("a payment whose gateway asks for the customer", () => {
 
 describe("a return", () => {
   it("changes nothing with a token that is not ours", async () => {
-    const page = await at("/authentication/test/return/att_01h2xcejqtf2nbrexx3vqjhp41.AAAA?redirectResult=1");
+    const token = "ps_01h2xcejqtf2nbrexx3vqjhp41.att_01h2xcejqtf2nbrexx3vqjhp41.AAAA";
+    const page = await at(`/authentication/test/return/${token}?redirectResult=1`);
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("You can close this page")]);
     expect((await at("/authentication/live/return/x")).status).toBe(404);
     expect((await at("/authentication/test/open")).status).toBe(405);

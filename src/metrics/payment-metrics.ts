@@ -34,6 +34,7 @@ const answers = [
   ...["held", "heldOther", "captured", "voided", "declined", "inconclusive"],
   ...["actionNeeded", "notProcessed", "waiting", "answered", "failed"],
 ];
+const giveUps = ["CANCELLED", "ABANDONED"];
 const statuses = ["SUCCEEDED", "DECLINED", "DEGRADED", "EXPIRED"] as const;
 
 const shownGateway = closedLabel(gateways);
@@ -41,6 +42,7 @@ const shownOutcome = closedLabel(Object.keys(causesOf));
 const shownCause = closedLabel(Object.values(causesOf).flat());
 const shownOperation = closedLabel(operations);
 const shownAnswer = closedLabel(answers);
+const shownGiveUp = closedLabel(giveUps);
 const shownStatus = closedLabel(statuses);
 
 /** Registers the metrics; returns a function that begins to count one environment. */
@@ -65,16 +67,21 @@ export function createPaymentMetrics(make: MetricMaker) {
       payments: {
         settled: (status) => counters.settled.inc({ environment, status: shownStatus(status) }),
         failedOver: (from) => counters.failovers.inc({ environment, gateway: shownGateway(from) }),
+        gaveUp: (at, as) => counters.giveUps.inc({ environment, gateway: shownGateway(at), reason: shownGiveUp(as) }),
       },
     };
   };
 }
 
 // Shown at 0 from the start, so that the first failure is an increase too.
-function begin({ settled, attempts, failovers }: ReturnType<typeof createCounters>, environment: string): void {
+function begin(
+  { settled, attempts, failovers, giveUps: given }: ReturnType<typeof createCounters>,
+  environment: string,
+): void {
   for (const status of statuses) settled.inc({ environment, status }, 0);
   for (const gateway of gateways) {
     failovers.inc({ environment, gateway }, 0);
+    for (const reason of giveUps) given.inc({ environment, gateway, reason }, 0);
     for (const [outcome, causes] of Object.entries(causesOf)) {
       for (const reason of causes) attempts.inc({ environment, gateway, outcome, reason }, 0);
     }
@@ -90,7 +97,7 @@ function createCounters({ counter, histogram }: MetricMaker) {
     ),
     answers: counter(
       "gateway_answers_total",
-      "Responses to captures, voids, look-ups and verifications; calls with an unknown outcome are repeated.",
+      "Responses to captures, voids, look-ups, completions and verifications, and looks at customers' actions (ask_action); calls with an unknown outcome are repeated.",
       ...["environment" as const, "gateway" as const, "operation" as const, "answer" as const],
     ),
     duration: histogram(
@@ -103,6 +110,11 @@ function createCounters({ counter, histogram }: MetricMaker) {
       "failovers_total",
       "Attempts at this gateway after which the payment failed over to another one.",
       ...["environment" as const, "gateway" as const],
+    ),
+    giveUps: counter(
+      "actions_given_up_total",
+      "Customers' actions that ended without an answer: CANCELLED by the customer, or ABANDONED at the deadline.",
+      ...["environment" as const, "gateway" as const, "reason" as const],
     ),
     settled: counter(
       "sessions_settled_total",

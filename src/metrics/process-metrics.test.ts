@@ -38,6 +38,7 @@ function recordEverything(metrics: ProcessMetrics, values: readonly string[]): v
     }
     payments.settled(anything(value));
     payments.failedOver(value);
+    payments.gaveUp(value, anything(value));
     metrics.vault.tokenized(value);
     metrics.vault.forwarded(value, value, 5);
     metrics.vault.setHeld(value, 1);
@@ -78,6 +79,7 @@ describe("createProcessMetrics()", () => {
     observer.gateway({ gateway: "ADYEN", operation: "capture", outcome: "done", reason: "none", durationMs: 200 });
     observer.payments.settled("SUCCEEDED");
     observer.payments.failedOver("STRIPE");
+    observer.payments.gaveUp("STRIPE", "ABANDONED");
     const expected = {
       'brand_requests_in_flight{surface="grpc"}': 0,
       'brand_requests_total{surface="grpc",route="CreatePaymentSession",end="2xx"}': 1,
@@ -87,6 +89,7 @@ describe("createProcessMetrics()", () => {
       'brand_gateway_answers_total{environment="live",gateway="ADYEN",operation="capture",answer="done"}': 1,
       'brand_gateway_call_duration_seconds_sum{environment="live",gateway="STRIPE",operation="authorize"}': 2,
       'brand_failovers_total{environment="live",gateway="STRIPE"}': 1,
+      'brand_actions_given_up_total{environment="live",gateway="STRIPE",reason="ABANDONED"}': 1,
       'brand_sessions_settled_total{environment="live",status="SUCCEEDED"}': 1,
       'brand_submissions_in_flight{environment="live"}': 7,
       'brand_circuits_open{environment="live",gateway="STRIPE"}': 1,

@@ -14,7 +14,7 @@ export function createRecoveryMetrics(registry: Registry, brand: string) {
   const processing = gauge("sessions_processing", "Sessions that were submitted and have not ended.");
   const open = gauge(
     "attempts_open",
-    "Attempts of sessions in processing: UNKNOWN, the outcome is not known; AUTHORIZED, held and to be captured; VOIDING, the hold is being voided.",
+    "Attempts of sessions in processing: AWAITING_CUSTOMER, the customer is asked to act; UNKNOWN, the outcome is not known; AUTHORIZED, held and to be captured; VOIDING, the hold is being voided.",
     "status",
   );
   const openAge = gauge("attempts_open_age_seconds", "Age of the oldest of them; 0 if there is none.", "status");

@@ -150,7 +150,7 @@ describe("a decline that asks for authentication", () => {
     const run = await submitted(client, "AUTHORIZING");
     await run(decline("authentication_required"));
     await refused(client, run, opening(`'${v7()}'`, 2), /no attempt follows a stop/);
-    await refused(client, run, repeated(2, `'${v7()}'`), /no attempt follows a stop/);
+    await refused(client, run, repeated(2, `'${v7()}'`), /only a decline that asks for authentication is repeated/);
     await run(repeated(2));
     const end =
       "UPDATE attempt SET status = 'DECLINED', failure_kind = 'HARD_DECLINE', completed_at = now() WHERE session_id = $session AND round = 1";

@@ -33,6 +33,7 @@ const deletable: Record<DatabaseKind, readonly string[]> = {
       "endpoint_alert",
     ],
     ...["orphaned_authorization", "audit_entry", "analytics_payment", "analytics_attempt", "analytics_decline"],
+    "analytics_authentication",
   ],
   accounts: [
     ...["membership", "passkey", "passkey_challenge", "sign_in_failures", "member_action"],

@@ -73,7 +73,7 @@ async function wallsOf(parent: string): Promise<Map<string, string[]>> {
   return new Map([...byPartition].map(([partition, ofIt]) => [partition, ofIt.map(({ wall }) => wall)]));
 }
 
-const parents = ["payment_session", "attempt", "outbox_event", "delivery", "delivery_attempt"];
+const parents = ["payment_session", "attempt", "authentication", "outbox_event", "delivery", "delivery_attempt"];
 
 describe("a table of payments", () => {
   it("keeps each session in the month that its id was made in, and what no month is there for in a partition for all", async () => {

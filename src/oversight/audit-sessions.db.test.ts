@@ -55,6 +55,10 @@ async function paid(card: string): Promise<PaymentSession> {
 /** Makes a payment that is declined at SANDBOX_A and captured at SANDBOX_B. */
 const failedOver = () => paid(cards.failover);
 
+const authenticationOfFirst = (status: string, completedAt: string) => `
+  INSERT INTO authentication (session_id, id, sequence, attempt_id, connection_id, because, status, holds_only_when_asked, action_life_ms, deadline_at, completed_at)
+  SELECT session_id, gen_random_uuid(), 1, id, connection_id, 'why', '${status}', true, 0, now(), ${completedAt} FROM attempt WHERE id = $1`;
+
 // `$s` is the session; `$1` and `$2` its first and second attempt.
 const breaks: [rule: (typeof auditRules)[number], sql: string, also?: string[]][] = [
   [
@@ -88,6 +92,9 @@ const breaks: [rule: (typeof auditRules)[number], sql: string, also?: string[]][
   ],
   ["event_sequence_gap", "UPDATE outbox_event SET sequence = 2 WHERE session_id = $s"],
   ["card_kept_after_end", "UPDATE payment_session SET vault_token = 't' WHERE id = $s"],
+  ["card_kept_after_end", "UPDATE payment_session SET browser_sealed = 'b' WHERE id = $s"],
+  ["authentication_open_after_end", authenticationOfFirst("CONFIRMING", "NULL")],
+  ["success_after_failed_authentication", authenticationOfFirst("CANCELLED", "now()")],
 ];
 
 async function breakIt(session: PaymentSession, sql: string): Promise<void> {
@@ -181,6 +188,7 @@ describe("app.audit()", () => {
     await breakIt(session, sql);
     expect([...new Set(await rulesOf(session))]).toEqual([rule, ...also].toSorted());
     await asOwner(`DELETE FROM outbox_event WHERE session_id = '${session.id}';
+      DELETE FROM authentication WHERE session_id = '${session.id}';
       DELETE FROM attempt WHERE session_id = '${session.id}'; DELETE FROM payment_session WHERE id = '${session.id}'`);
   });
 

@@ -24,6 +24,8 @@ export const auditRules = [
   "final_event",
   "event_sequence_gap",
   "card_kept_after_end",
+  "authentication_open_after_end",
+  "success_after_failed_authentication",
 ] as const;
 /** One rule of app.audit(), by its name in the result rows. */
 export type AuditRule = (typeof auditRules)[number];

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { AuthenticationFixture, challengeAt } from "../core/authentication.fixture.ts";
 import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
 import type { PaymentSession } from "../core/entities.ts";
 import { itemsOf, recover, withAnswers, withoutConnectors } from "../core/recovery.fixture.ts";
@@ -65,6 +66,34 @@ describe("raiseAlarmsOnce()", () => {
     expect(await itemsOf(fixture, session)).toMatchObject(
       voiding.map(() => ({ resolvedAt: expect.any(Date), closedAt: null })),
     );
+  });
+
+  it("opens a row for a customer who is asked a minute past the deadline, and resolves it with the give-up", async () => {
+    const asked = new AuthenticationFixture(fixture);
+    const session = await asked.pay({ A: challengeAt.A() });
+    await alarmsAfter(10.9);
+    expect(await itemsOf(fixture, session)).toEqual([]);
+    await alarmsAfter(11.1);
+    const [attempt] = (await fixture.loadSession(session)).attempts;
+    expect(await itemsOf(fixture, session)).toMatchObject([
+      { kind: "ACTION_OVERDUE", attemptId: attempt?.id, resolvedAt: null },
+    ]);
+    await asked.recover();
+    expect((await asked.story(session)).authentications).toEqual(["ABANDONED"]);
+    await raiseAlarmsOnce(fixture.core);
+    expect(await itemsOf(fixture, session)).toMatchObject([{ resolvedAt: expect.any(Date), closedAt: null }]);
+  });
+
+  it("counts the hour of a void from the time after which the gateway holds nothing more", async () => {
+    const asked = new AuthenticationFixture(fixture);
+    const session = await asked.pay({ A: { act: "decline", code: "transaction_not_allowed" }, B: challengeAt.B() });
+    await fixture.setClockAhead(10.5);
+    await asked.recover();
+    expect((await asked.story(session)).attempts.at(-1)).toBe("SANDBOX_B VOIDING");
+    await alarmsAfter(75);
+    expect(await itemsOf(fixture, session)).toEqual([]);
+    await alarmsAfter(135);
+    expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "VOID_UNANSWERED" }]);
   });
 
   it("covers an attempt whose connector is gone, which no worker can look up", async () => {

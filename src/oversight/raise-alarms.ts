@@ -1,16 +1,16 @@
 /**
- * Finds voids and captures that a gateway leaves unanswered or unreported. It goes by time alone, so it also finds an
+ * Finds voids and captures that a gateway leaves unanswered or unreported, and customers who are asked for too long. It goes by time alone, so it also finds an
  * attempt that cannot be looked up.
  */
 
 import type { Core } from "../core/core.ts";
 import { isKnown, openWorkItem, type WorkItemKind } from "../core/work-items.ts";
-import { captureAlarmMs, confirmationAlarmMs, voidAlarmMs, workItemQuietMs } from "../limits.ts";
+import { actionAlarmMs, captureAlarmMs, confirmationAlarmMs, voidAlarmMs, workItemQuietMs } from "../limits.ts";
 import type { Statement } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import { findUnconfirmedTimeline } from "./declare-restore.ts";
 
-// The clock is a subselect, because the volatile function itself gives an index no bound.
+// A void before the latest execution time ends nothing yet. The clock is a subselect, because the volatile function itself gives an index no bound.
 const selectUnanswered: Statement = {
   name: "select_unanswered_attempts",
   text: `
@@ -18,9 +18,14 @@ const selectUnanswered: Statement = {
     FROM (
       SELECT 'VOID_UNANSWERED' AS kind, session_id, id, gateway, retries, voiding_at AS since FROM attempt
       WHERE status = 'VOIDING' AND voiding_at <= (SELECT app.clock()) - $1 * interval '1 ms'
+        AND latest_execution_at <= (SELECT app.clock()) - $1 * interval '1 ms'
       UNION ALL
       SELECT 'CAPTURE_UNANSWERED', session_id, id, gateway, retries, capture_ordered_at FROM attempt
-      WHERE status = 'AUTHORIZED' AND capture_ordered_at <= (SELECT app.clock()) - $2 * interval '1 ms') late
+      WHERE status = 'AUTHORIZED' AND capture_ordered_at <= (SELECT app.clock()) - $2 * interval '1 ms'
+      UNION ALL
+      SELECT 'ACTION_OVERDUE', a.session_id, a.id, a.gateway, a.retries, t.deadline_at
+      FROM authentication t JOIN attempt a ON a.session_id = t.session_id AND a.id = t.attempt_id
+      WHERE t.status = 'AWAITING_CUSTOMER' AND t.deadline_at <= (SELECT app.clock()) - $5 * interval '1 ms') late
     WHERE NOT EXISTS (
       SELECT FROM work_item w
       WHERE w.session_id = late.session_id AND w.attempt_id = late.id AND w.kind = late.kind AND ${isKnown("$4")})
@@ -48,9 +53,10 @@ const resolveAnswered: Statement = {
   text: `
     UPDATE work_item w SET resolved_at = app.clock()
     FROM attempt a
-    WHERE w.resolved_at IS NULL AND w.kind IN ('VOID_UNANSWERED','CAPTURE_UNANSWERED')
+    WHERE w.resolved_at IS NULL AND w.kind IN ('VOID_UNANSWERED','CAPTURE_UNANSWERED','ACTION_OVERDUE')
       AND a.session_id = w.session_id AND a.id = w.attempt_id
-      AND a.status <> CASE w.kind WHEN 'VOID_UNANSWERED' THEN 'VOIDING' ELSE 'AUTHORIZED' END`,
+      AND a.status <> CASE w.kind WHEN 'VOID_UNANSWERED' THEN 'VOIDING' WHEN 'CAPTURE_UNANSWERED' THEN 'AUTHORIZED'
+                                  ELSE 'AWAITING_CUSTOMER' END`,
 };
 
 const resolveReported: Statement = {
@@ -65,7 +71,7 @@ const resolveReported: Statement = {
 };
 
 type Unanswered = {
-  kind: Extract<WorkItemKind, "VOID_UNANSWERED" | "CAPTURE_UNANSWERED" | "CAPTURE_UNCONFIRMED">;
+  kind: Extract<WorkItemKind, "VOID_UNANSWERED" | "CAPTURE_UNANSWERED" | "CAPTURE_UNCONFIRMED" | "ACTION_OVERDUE">;
   sessionId: string;
   attemptId: string;
   gateway: string;
@@ -81,8 +87,8 @@ const timelineAlarm =
   "`switchyard restore confirm` or `switchyard restore declare`";
 
 /**
- * Raises an alarm for each void and capture that has waited too long, and resolves those that were answered or reported
- * after all. Also raises one for a promotion while it is not confirmed. Returns true when there may be more.
+ * Raises an alarm for each void, capture and customer's action that has waited too long, and resolves those that were
+ * answered, reported or given up after all. Also raises one for a promotion while it is not confirmed. Returns true when there may be more.
  */
 export async function raiseAlarmsOnce(core: Core): Promise<boolean> {
   const { database } = core;
@@ -91,7 +97,7 @@ export async function raiseAlarmsOnce(core: Core): Promise<boolean> {
   }
   await database.query(resolveAnswered, []);
   await database.query(resolveReported, []);
-  const bounds = [voidAlarmMs, captureAlarmMs, batch, workItemQuietMs];
+  const bounds = [voidAlarmMs, captureAlarmMs, batch, workItemQuietMs, actionAlarmMs];
   const unanswered = await database.query<Unanswered>(selectUnanswered, bounds);
   const unconfirmed = await database.query<Unanswered>(selectUnconfirmed, [confirmationAlarmMs, batch]);
   for (const found of [...unanswered, ...unconfirmed]) {
@@ -108,6 +114,8 @@ function describe({ kind, gateway, since, retries }: Unanswered): string {
       return `${gateway} has not confirmed a void that was first requested at ${at}. Requests so far: ${retries}.`;
     case "CAPTURE_UNANSWERED":
       return `${gateway} has not confirmed a capture that was first requested at ${at}. Requests so far: ${retries}.`;
+    case "ACTION_OVERDUE":
+      return `The customer could act for ${gateway} until ${at}, and no worker has given that up since.`;
     case "CAPTURE_UNCONFIRMED":
       return `${gateway} accepted the capture at ${at} and has reported neither its success nor its failure.`;
     default:

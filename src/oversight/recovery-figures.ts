@@ -6,8 +6,8 @@ import { loadPartitionsAhead } from "../retention/keep-partitions.ts";
 import { type AuditRule, auditRules } from "./audit-sessions.ts";
 import type { ReconciliationCounts } from "./reconciliation-runs.ts";
 
-/** The statuses in which an attempt waits: for its outcome, for its capture, for the end of its hold. */
-const openStatuses = ["UNKNOWN", "AUTHORIZED", "VOIDING"] as const;
+/** The statuses in which an attempt waits: for its customer, its outcome, its capture, the end of its hold. */
+const openStatuses = ["AWAITING_CUSTOMER", "UNKNOWN", "AUTHORIZED", "VOIDING"] as const;
 type OpenStatus = (typeof openStatuses)[number];
 
 /** The number of attempts and the age of the oldest in seconds; both 0 when there is none. */
@@ -58,7 +58,7 @@ const selectOpen: Statement = {
     SELECT a.status, count(*)::int AS attempts,
       greatest(0, extract(epoch FROM app.clock() - min(a.started_at)))::float8 AS "oldestSeconds"
     FROM payment_session s JOIN attempt a ON a.session_id = s.id
-    WHERE s.phase = 'PROCESSING' AND a.status IN ('UNKNOWN', 'AUTHORIZED', 'VOIDING') GROUP BY a.status`,
+    WHERE s.phase = 'PROCESSING' AND a.status IN ('AWAITING_CUSTOMER', 'UNKNOWN', 'AUTHORIZED', 'VOIDING') GROUP BY a.status`,
 };
 const selectLastRun: Statement = {
   name: "select_last_reconciliation_run",

@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { returnTokenOf } from "../core/customer-actions.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import type { EdgeEnvironment } from "../edge/caller.ts";
 import { createNotificationIntake } from "../edge/gateway-notifications.ts";
@@ -10,6 +11,7 @@ import { recordConnection } from "../gateways/connections.ts";
 import { cellOf } from "../platform/cells.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
+import { systemRuntime } from "../platform/runtime.ts";
 import { type CellsFixture, startCellsFixture } from "./cells.fixture.ts";
 
 let cells: CellsFixture;
@@ -48,6 +50,17 @@ async function asOwner<Row extends object>(url: string, text: string, values: re
   }
 }
 
+/** Returns the SQL by which an attempt of a created session asks for its customer, who has an hour. */
+const askCustomer = ({ sessionId, id }: { sessionId: string; id: string }) => `BEGIN;
+  UPDATE payment_session SET phase = 'PROCESSING', lease_epoch = 1, lease_until = now() + interval '1 h', vault_token = 't',
+    submit_deadline = now() + interval '45 s', submitted_at = now() WHERE id = '${sessionId}';
+  INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency, latest_execution_at)
+    VALUES ('${sessionId}', '${id}', 1, 'SANDBOX_A', '${id}', 1, 1, 'why', 4900, 'EUR', now() + interval '1 h');
+  INSERT INTO authentication (session_id, id, sequence, attempt_id, connection_id, because, holds_only_when_asked, action_life_ms, deadline_at)
+    VALUES ('${sessionId}', '${id}', 1, '${id}', '${id}', 'why', true, 0, now() + interval '1 h');
+  UPDATE attempt SET status = 'AWAITING_CUSTOMER', next_retry_at = now() + interval '1 h' WHERE id = '${id}';
+  UPDATE payment_session SET awaiting_since = now(), authentications = 1 WHERE id = '${sessionId}'; COMMIT`;
+
 const moveTo = (merchantId: string, toCell: number) =>
   cells.operate(({ merchants }) => merchants.moveMerchant({ merchantId, environment: "ENVIRONMENT_TEST", toCell }));
 
@@ -62,6 +75,17 @@ describe("two cells of an environment", () => {
     // Another merchant's session is not found, whichever cell it is in.
     expect((await cells.call(one.key, `/${second}`)).status).toBe(404);
     expect((await cells.call(two.key, "")).json.paymentSessions).toHaveLength(1);
+  });
+
+  it("take a customer's return in the cell of the session, which the return address names", async () => {
+    const { key } = await addMerchant(2);
+    const sessionId = decodeId("ps", await createSession(key))!;
+    const attempt = { sessionId, id: systemRuntime.uuid() };
+    await asOwner(cells.owner.second, askCustomer(attempt));
+    const { core } = cells.installation.environments[0]!;
+    await fetch(`${cells.origin}/authentication/test/return/${returnTokenOf(core, attempt)}`);
+    const text = "SELECT lease_epoch AS epoch FROM payment_session WHERE id = $1";
+    await expect.poll(() => asOwner(cells.owner.second, text, [sessionId])).toEqual([{ epoch: 2 }]);
   });
 
   it("list themselves with their merchants", async () => {

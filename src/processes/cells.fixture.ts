@@ -65,6 +65,7 @@ export async function startCellsFixture() {
     installation,
     /** Starts another installation on the same databases. */
     open,
+    origin,
     owner: { first: first!.ownerUrl, second: second!.ownerUrl },
     /** Makes the second cell's database unreachable, or reachable again. */
     cutSecond: () => gate.leadTo(nowhere),

@@ -101,8 +101,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     vault,
     connectorOf,
     bind: createBinder({ database, ring: config.keys.sealing, connectorOf }),
-    returnUrlOf: (attemptId) =>
-      `${shared.apiOrigin}${returnPathOf(config.name, returnTokenOf(config.keys, attemptId))}`,
+    returnUrlOf: (attempt) => `${shared.apiOrigin}${returnPathOf(config.name, returnTokenOf(config.keys, attempt))}`,
     circuitBreaker,
     observer: observer.payments,
     creations: new Map(),

@@ -2,6 +2,7 @@
 
 import type { Config, Role, VaultRoleConfig } from "../config/checked-config.ts";
 import { readConfig } from "../config/config.ts";
+import { authenticationCards } from "../gateways/sandbox/authentication-cards.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 import { createProcessMetrics, type ProcessMetrics } from "../metrics/process-metrics.ts";
 import { startMetrics } from "../metrics/start-metrics.ts";
@@ -76,7 +77,7 @@ async function openTracing(roles: readonly Role[], config: Config, log: Logger):
 
 /** Our own test cards, and those of gateways that can be connected with test credentials. */
 const testNumbers: ReadonlySet<string> = new Set([
-  ...testCards.map((card) => card.number),
+  ...[...testCards, ...authenticationCards].map((card) => card.number),
   ...stripeTestNumbers,
   ...adyenTestNumbers,
   ...paypalTestNumbers,

@@ -2,6 +2,7 @@
 
 import { noCardBeginnings } from "../core/next-step.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
+import { shownKind } from "./analytics/counted-facts.ts";
 import { firstIdAt } from "./past-payments.ts";
 
 /** Longest time from the creation of a session to its last attempt: a day until it is submitted, and then recovery. */
@@ -24,16 +25,17 @@ export type ConnectionHealth = {
 };
 
 // By the merchant's index from the newest id down, then by key: OFFSET 0 keeps the planner from reading every attempt.
-// A card that no gateway could get says nothing about a gateway.
+// A card that no gateway could get says nothing about a gateway. A gateway that asked for the customer has no result yet,
+// and a customer who did not authenticate counts as declined.
 const selectHealth: Statement = {
   name: "select_connection_health",
   text: `
     WITH answered AS (
-      SELECT a.connection_id, a.failure_kind, a.started_at,
+      SELECT a.connection_id, a.started_at, ${shownKind} AS failure_kind,
         extract(epoch FROM a.answered_at - a.started_at) * 1000 AS latency_ms
       FROM (SELECT id FROM payment_session WHERE merchant_id = $1 AND id >= $2 ORDER BY id DESC LIMIT $3) s
       CROSS JOIN LATERAL (SELECT * FROM attempt WHERE session_id = s.id OFFSET 0) a
-      WHERE a.answered_at IS NOT NULL AND a.started_at >= $5 AND NOT coalesce(a.next_because LIKE ANY ($4::text[]), false))
+      WHERE a.answered_at IS NOT NULL AND a.status NOT IN ('AUTHORIZING', 'AWAITING_CUSTOMER') AND a.started_at >= $5 AND NOT coalesce(a.next_because LIKE ANY ($4::text[]), false))
     SELECT connection_id AS "connectionId", count(*)::int AS attempts,
       (count(*) FILTER (WHERE failure_kind IS NULL))::int AS approved,
       (count(*) FILTER (WHERE failure_kind IN ('HARD_DECLINE', 'SOFT_DECLINE', 'FRAUD')))::int AS declined,

@@ -27,7 +27,10 @@ type AttemptRow = {
   stop: Stop | null;
   captureRefusalCode: string | null;
   nextBecause: string | null;
+  round: number;
 };
+
+type PastRow = Omit<PastSession, "attempts"> & { authentications: number; attempts: AttemptRow[] };
 
 // By the merchant's index from the newest id down; each session's attempts by their key. The work depends on the
 // request, not on the number of sessions.
@@ -35,14 +38,14 @@ const selectPast: Statement = {
   name: "select_past_sessions",
   text: `
     SELECT s.id, s.amount_minor AS "amountMinor", s.currency, s.status, s.submitted_at IS NOT NULL AS submitted,
-      s.created_at AS "createdAt", coalesce(t.attempts, '[]') AS attempts
+      s.created_at AS "createdAt", s.authentications, coalesce(t.attempts, '[]') AS attempts
     FROM (
       SELECT * FROM payment_session
       WHERE merchant_id = $1 AND id >= $2 AND id < coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') ORDER BY id DESC LIMIT $4) s
     LEFT JOIN LATERAL (
       SELECT json_agg(json_build_object(
         'connectionId', a.connection_id, 'gateway', a.gateway, 'status', a.status, 'failureKind', a.failure_kind,
-        'stop', a.stop, 'captureRefusalCode', a.capture_refusal_code, 'nextBecause', a.next_because) ORDER BY a.sequence) AS attempts
+        'stop', a.stop, 'captureRefusalCode', a.capture_refusal_code, 'nextBecause', a.next_because, 'round', a.round) ORDER BY a.sequence) AS attempts
       FROM attempt a WHERE a.session_id = s.id) t ON true
     ORDER BY s.id DESC`,
 };
@@ -53,13 +56,14 @@ export async function listPastSessions(
   options: { merchantId: string; since: Date; before?: string | undefined; count: number },
 ): Promise<PastSession[]> {
   const values = [options.merchantId, firstIdAt(options.since), options.before ?? null, options.count];
-  const rows = await queryable.query<Omit<PastSession, "attempts"> & { attempts: AttemptRow[] }>(selectPast, values);
-  return rows.map((row) => ({
+  const rows = await queryable.query<PastRow>(selectPast, values);
+  return rows.map(({ authentications, ...row }) => ({
     ...row,
     attempts: row.attempts.map((attempt) => ({
       connectionId: attempt.connectionId,
       gateway: attempt.gateway,
-      answer: answerOf(attempt),
+      // The end depended on the customer, who may answer otherwise.
+      answer: authentications > 0 || row.attempts.some(({ round }) => round > 0) ? undefined : answerOf(attempt),
     })),
   }));
 }

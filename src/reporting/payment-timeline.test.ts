@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { PaymentDetails } from "./payment-details.ts";
 import { writeTimeline } from "./payment-timeline.ts";
 
@@ -10,6 +10,7 @@ function stepsOf(attempt: { nextBecause: string | null; captureRefusalCode: stri
   const details = {
     session: { status: "CREATED" },
     attempts: [held],
+    authentications: [],
     events: [],
     deliveries: [],
     workItems: [],
@@ -29,4 +30,49 @@ it("writeTimeline() distinguishes a hold that a look-up found from an authorizat
   expect(stepsOf({ nextBecause: "Rule 3 goes on.", captureRefusalCode: "51" })).toContain(
     "Authorized after 10002 ms, reference pi_1",
   );
+});
+
+describe("an attempt whose customer was asked", () => {
+  const asked = new Date(startedAt.getTime() + 800);
+  const later = (seconds: number) => new Date(asked.getTime() + seconds * 1_000);
+  const attempt = { id: "a", gateway: "STRIPE", status: "CAPTURED", startedAt, answeredAt: asked, failureKind: null };
+  const authentication = { attemptId: "a", startedAt: asked, shownAt: later(1), answeredAt: null, cancelAskedAt: null };
+
+  function stepsWith(ofAttempt: object, ofAuthentication: object) {
+    const details = {
+      session: { status: "CREATED" },
+      attempts: [{ ...attempt, nextBecause: null, captureRefusalCode: null, ...ofAttempt }],
+      authentications: [{ ...authentication, ...ofAuthentication }],
+      ...{ events: [], deliveries: [], workItems: [], orphanedAuthorizations: [], decisions: [] },
+    };
+    return writeTimeline(details as unknown as PaymentDetails).map(({ step }) => step);
+  }
+
+  it("shows the question, the customer and the answer in their order", () => {
+    const passed = { status: "AUTHENTICATED", answeredAt: later(20), completedAt: later(21) };
+    expect(stepsWith({ gatewayReference: "pi_1" }, passed)).toEqual([
+      "Sent the authorization to STRIPE",
+      "Asked for the customer to authenticate after 800 ms",
+      "Opened the bank's page",
+      "Answered at the bank",
+      "Authorized after 21800 ms, reference pi_1",
+    ]);
+  });
+
+  it.each([
+    ["AWAITING_CUSTOMER", "AWAITING_CUSTOMER", {}, "Opened the bank's page"],
+    ["AUTHORIZING", "CONFIRMING", { answeredAt: later(5) }, "Answered at the bank"],
+    ["DECLINED", "FAILED", { answeredAt: later(5), completedAt: later(5) }, "The bank refused the customer"],
+    [
+      "DECLINED",
+      "CANCELLED",
+      { cancelAskedAt: later(5), completedAt: later(6) },
+      "Ended the authentication, which the customer gave up",
+    ],
+    ["VOIDING", "ABANDONED", { completedAt: later(600) }, "Ended the authentication, which was not finished in time"],
+  ])("is %s, its authentication %s", (status, ofAuthentication, at, last) => {
+    const steps = stepsWith({ status }, { status: ofAuthentication, ...at });
+    expect(steps.at(-1)).toBe(last);
+    expect(steps.some((step) => step.startsWith("Authorized"))).toBe(false);
+  });
 });

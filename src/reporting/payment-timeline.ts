@@ -1,7 +1,7 @@
 /** Builds the timeline of a payment as one list of steps in words: time, actor, step and reason. PURE. */
 
 import type { RecordedDecision } from "../core/decisions.ts";
-import type { Attempt, PaymentSession } from "../core/entities.ts";
+import type { Attempt, Authentication, PaymentSession } from "../core/entities.ts";
 import type { WorkItem } from "../core/work-items.ts";
 import type { SessionDelivery } from "../events/delivery-log.ts";
 import { unreachable } from "../platform/errors.ts";
@@ -28,10 +28,14 @@ const us = "Switchyard";
 
 /** Builds the timeline from every recorded step, oldest first. */
 export function writeTimeline(details: PaymentDetails): TimelineStep[] {
-  const { session, attempts, events, deliveries, workItems, orphanedAuthorizations, decisions } = details;
+  const { session, attempts, authentications, events, deliveries, workItems, orphanedAuthorizations, decisions } =
+    details;
   const moments: Moment[] = [
     ...beginning(session),
-    ...attempts.flatMap((attempt) => attemptSteps(attempt, session)),
+    ...attempts.flatMap((attempt) => {
+      const authentication = authentications.find(({ attemptId }) => attemptId === attempt.id);
+      return attemptSteps(attempt, session, authentication);
+    }),
     ...ending(session),
     ...events.map(({ id, type, createdAt }) => ({
       at: createdAt,
@@ -70,13 +74,17 @@ function beginning(session: PaymentSession): Moment[] {
   ];
 }
 
-function attemptSteps(attempt: Attempt, { captureConfirmed }: PaymentSession): Moment[] {
+function attemptSteps(
+  attempt: Attempt,
+  { captureConfirmed }: PaymentSession,
+  authentication: Authentication | undefined,
+): Moment[] {
   const { gateway, id: attemptId, captureRefusalCode } = attempt;
   const captured =
     captureConfirmed === false ? "Accepted the capture, which it has not confirmed yet" : "Captured the money";
   const steps: Moment[] = [
     { at: attempt.startedAt, actor: us, step: `Sent the authorization to ${gateway}`, why: attempt.because },
-    answerStep(attempt),
+    ...(authentication ? authenticationSteps(attempt, authentication) : [answerStep(attempt, attempt.answeredAt)]),
     { at: attempt.lookedUpAt, actor: us, step: `Looked the payment up at ${gateway}` },
     { at: attempt.captureOrderedAt, actor: us, step: `Sent the capture to ${gateway}` },
     {
@@ -119,9 +127,44 @@ function voidedStep({ gateway, voidKind }: Attempt) {
   }
 }
 
-/** Returns the step of the first answer: an authorization, a refusal, or nothing usable. */
-function answerStep(attempt: Attempt): Moment {
-  const { answeredAt: at, startedAt, gateway: actor, gatewayCode, gatewayReference, failureKind } = attempt;
+/** Returns the steps of an attempt whose customer was asked: the gateway's question, the customer, and the end. */
+function authenticationSteps(attempt: Attempt, authentication: Authentication): Moment[] {
+  const { gateway } = attempt;
+  const { startedAt, shownAt, answeredAt, cancelAskedAt, completedAt: at } = authentication;
+  const took = ` after ${startedAt.getTime() - attempt.startedAt.getTime()} ms`;
+  return [
+    { at: startedAt, actor: gateway, step: `Asked for the customer to authenticate${took}`, tone: "WARN" },
+    { at: shownAt, actor: "Customer", step: "Opened the bank's page" },
+    { at: cancelAskedAt, actor: "Customer", step: "Gave up" },
+    { at: answeredAt, actor: "Customer", step: "Answered at the bank" },
+    ...endSteps(attempt, authentication, at),
+  ];
+}
+
+function endSteps(attempt: Attempt, { status }: Authentication, at: Date | null | undefined): Moment[] {
+  const why = attempt.nextBecause ?? undefined;
+  switch (status) {
+    case "AWAITING_CUSTOMER":
+    case "CONFIRMING":
+      return [];
+    case "AUTHENTICATED":
+    case "ATTEMPTED":
+    case "UNAVAILABLE":
+      return [answerStep(attempt, at)];
+    case "FAILED":
+      return [{ at, actor: attempt.gateway, step: "The bank refused the customer", why, tone: "BAD" }];
+    case "CANCELLED":
+      return [{ at, actor: us, step: "Ended the authentication, which the customer gave up", why, tone: "BAD" }];
+    case "ABANDONED":
+      return [{ at, actor: us, step: "Ended the authentication, which was not finished in time", why, tone: "BAD" }];
+    default:
+      return unreachable(status);
+  }
+}
+
+/** Returns the step of an answer: an authorization, a refusal, or nothing usable. */
+function answerStep(attempt: Attempt, at: Date | null | undefined): Moment {
+  const { startedAt, gateway: actor, gatewayCode, gatewayReference, failureKind } = attempt;
   const took = at ? ` after ${at.getTime() - startedAt.getTime()} ms` : "";
   // The reason of a refused capture is shown with the refusal.
   const why = attempt.captureRefusalCode === null ? (attempt.nextBecause ?? undefined) : undefined;

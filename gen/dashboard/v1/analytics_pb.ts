@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/analytics.proto.
  */
 export const file_dashboard_v1_analytics: GenFile = /*@__PURE__*/
-  fileDesc("ChxkYXNoYm9hcmQvdjEvYW5hbHl0aWNzLnByb3RvEgxkYXNoYm9hcmQudjEiswIKE0dldEFuYWx5dGljc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGQoJZmlyc3RfZGF5GAMgASgJQga6SAPIAQESGAoIbGFzdF9kYXkYBCABKAlCBrpIA8gBARIdCgl0aW1lX3pvbmUYBSABKAlCCrpIB8gBAXICGEASOQoMcG9pbnRfbGVuZ3RoGAYgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoQgi6SAWCAQIQARIYCgdnYXRld2F5GAcgASgJQge6SARyAhhAEhkKCGN1cnJlbmN5GAggASgJQge6SARyAhgDIuQCChRHZXRBbmFseXRpY3NSZXNwb25zZRIoCgRmcm9tGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoMcG9pbnRfbGVuZ3RoGAMgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoEisKBXRvdGFsGAQgASgLMhwuZGFzaGJvYXJkLnYxLkFuYWx5dGljc1BvaW50EiwKBnBvaW50cxgFIAMoCzIcLmRhc2hib2FyZC52MS5BbmFseXRpY3NQb2ludBIsCghkZWNsaW5lcxgGIAMoCzIaLmRhc2hib2FyZC52MS5EZWNsaW5lQ291bnQSEAoIZ2F0ZXdheXMYByADKAkSEgoKY3VycmVuY2llcxgIIAMoCRIaChJsYXRlbmN5X2Vycm9yX21vc3QYCSABKAEizAEKDkFuYWx5dGljc1BvaW50Ei0KCXN0YXJ0c19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoIcGF5bWVudHMYAiABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudENvdW50cxItCghhdHRlbXB0cxgDIAEoCzIbLmRhc2hib2FyZC52MS5BdHRlbXB0Q291bnRzEi0KCGdhdGV3YXlzGAQgAygLMhsuZGFzaGJvYXJkLnYxLkF0dGVtcHRDb3VudHMihwIKDVBheW1lbnRDb3VudHMSEQoJc3VjY2VlZGVkGAEgASgDEhAKCGRlY2xpbmVkGAIgASgDEhAKCGRlZ3JhZGVkGAMgASgDEg8KB2V4cGlyZWQYBCABKAMSGQoRc2F2ZWRfYnlfZmFpbG92ZXIYBSABKAMSGgoNYXBwcm92YWxfcmF0ZRgGIAEoAUgAiAEBEhMKBnA1MF9tcxgHIAEoAUgBiAEBEhMKBnA5NV9tcxgIIAEoAUgCiAEBEiUKB3ZvbHVtZXMYCSADKAsyFC5kYXNoYm9hcmQudjEuVm9sdW1lQhAKDl9hcHByb3ZhbF9yYXRlQgkKB19wNTBfbXNCCQoHX3A5NV9tcyJsCgZWb2x1bWUSEAoIY3VycmVuY3kYASABKAkSEAoIZGVjaW1hbHMYAiABKAUSFgoOY2FwdHVyZWRfbWlub3IYAyABKAMSEwoLc2F2ZWRfbWlub3IYBCABKAMSEQoJc3VjY2VlZGVkGAUgASgDIvMCCg1BdHRlbXB0Q291bnRzEg8KB2dhdGV3YXkYASABKAkSEAoIYXR0ZW1wdHMYAiABKAMSEAoIYXBwcm92ZWQYAyABKAMSFQoNaGFyZF9kZWNsaW5lZBgEIAEoAxIVCg1zb2Z0X2RlY2xpbmVkGAUgASgDEhYKDmZyYXVkX2RlY2xpbmVkGAYgASgDEhAKCHRpbWVvdXRzGAcgASgDEhYKDmdhdGV3YXlfZXJyb3JzGAggASgDEg8KB3Vua25vd24YCSABKAMSGgoNYXBwcm92YWxfcmF0ZRgKIAEoAUgAiAEBEiMKFnRlY2huaWNhbF9mYWlsdXJlX3JhdGUYCyABKAFIAYgBARITCgZwNTBfbXMYDCABKAFIAogBARITCgZwOTVfbXMYDSABKAFIA4gBAUIQCg5fYXBwcm92YWxfcmF0ZUIZChdfdGVjaG5pY2FsX2ZhaWx1cmVfcmF0ZUIJCgdfcDUwX21zQgkKB19wOTVfbXMiRwoMRGVjbGluZUNvdW50Eg8KB2dhdGV3YXkYASABKAkSFAoMZGVjbGluZV9jb2RlGAIgASgJEhAKCGF0dGVtcHRzGAMgASgDKm8KC1BvaW50TGVuZ3RoEhwKGFBPSU5UX0xFTkdUSF9VTlNQRUNJRklFRBAAEhUKEVBPSU5UX0xFTkdUSF9IT1VSEAESFAoQUE9JTlRfTEVOR1RIX0RBWRACEhUKEVBPSU5UX0xFTkdUSF9XRUVLEAMycgoQQW5hbHl0aWNzU2VydmljZRJeCgxHZXRBbmFseXRpY3MSIS5kYXNoYm9hcmQudjEuR2V0QW5hbHl0aWNzUmVxdWVzdBoiLmRhc2hib2FyZC52MS5HZXRBbmFseXRpY3NSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChxkYXNoYm9hcmQvdjEvYW5hbHl0aWNzLnByb3RvEgxkYXNoYm9hcmQudjEiswIKE0dldEFuYWx5dGljc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGQoJZmlyc3RfZGF5GAMgASgJQga6SAPIAQESGAoIbGFzdF9kYXkYBCABKAlCBrpIA8gBARIdCgl0aW1lX3pvbmUYBSABKAlCCrpIB8gBAXICGEASOQoMcG9pbnRfbGVuZ3RoGAYgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoQgi6SAWCAQIQARIYCgdnYXRld2F5GAcgASgJQge6SARyAhhAEhkKCGN1cnJlbmN5GAggASgJQge6SARyAhgDIuQCChRHZXRBbmFseXRpY3NSZXNwb25zZRIoCgRmcm9tGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoMcG9pbnRfbGVuZ3RoGAMgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoEisKBXRvdGFsGAQgASgLMhwuZGFzaGJvYXJkLnYxLkFuYWx5dGljc1BvaW50EiwKBnBvaW50cxgFIAMoCzIcLmRhc2hib2FyZC52MS5BbmFseXRpY3NQb2ludBIsCghkZWNsaW5lcxgGIAMoCzIaLmRhc2hib2FyZC52MS5EZWNsaW5lQ291bnQSEAoIZ2F0ZXdheXMYByADKAkSEgoKY3VycmVuY2llcxgIIAMoCRIaChJsYXRlbmN5X2Vycm9yX21vc3QYCSABKAEizgIKDkFuYWx5dGljc1BvaW50Ei0KCXN0YXJ0c19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoIcGF5bWVudHMYAiABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudENvdW50cxItCghhdHRlbXB0cxgDIAEoCzIbLmRhc2hib2FyZC52MS5BdHRlbXB0Q291bnRzEi0KCGdhdGV3YXlzGAQgAygLMhsuZGFzaGJvYXJkLnYxLkF0dGVtcHRDb3VudHMSOwoPYXV0aGVudGljYXRpb25zGAUgASgLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzEkMKF2F1dGhlbnRpY2F0aW5nX2dhdGV3YXlzGAYgAygLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzIssCCg1QYXltZW50Q291bnRzEhEKCXN1Y2NlZWRlZBgBIAEoAxIQCghkZWNsaW5lZBgCIAEoAxIQCghkZWdyYWRlZBgDIAEoAxIPCgdleHBpcmVkGAQgASgDEhkKEXNhdmVkX2J5X2ZhaWxvdmVyGAUgASgDEhoKDWFwcHJvdmFsX3JhdGUYBiABKAFIAIgBARITCgZwNTBfbXMYByABKAFIAYgBARITCgZwOTVfbXMYCCABKAFIAogBARIlCgd2b2x1bWVzGAkgAygLMhQuZGFzaGJvYXJkLnYxLlZvbHVtZRISCgpjaGFsbGVuZ2VkGAogASgDEhsKDmNoYWxsZW5nZV9yYXRlGAsgASgBSAOIAQFCEAoOX2FwcHJvdmFsX3JhdGVCCQoHX3A1MF9tc0IJCgdfcDk1X21zQhEKD19jaGFsbGVuZ2VfcmF0ZSJsCgZWb2x1bWUSEAoIY3VycmVuY3kYASABKAkSEAoIZGVjaW1hbHMYAiABKAUSFgoOY2FwdHVyZWRfbWlub3IYAyABKAMSEwoLc2F2ZWRfbWlub3IYBCABKAMSEQoJc3VjY2VlZGVkGAUgASgDIqcDCg1BdHRlbXB0Q291bnRzEg8KB2dhdGV3YXkYASABKAkSEAoIYXR0ZW1wdHMYAiABKAMSEAoIYXBwcm92ZWQYAyABKAMSFQoNaGFyZF9kZWNsaW5lZBgEIAEoAxIVCg1zb2Z0X2RlY2xpbmVkGAUgASgDEhYKDmZyYXVkX2RlY2xpbmVkGAYgASgDEhAKCHRpbWVvdXRzGAcgASgDEhYKDmdhdGV3YXlfZXJyb3JzGAggASgDEg8KB3Vua25vd24YCSABKAMSGgoNYXBwcm92YWxfcmF0ZRgKIAEoAUgAiAEBEiMKFnRlY2huaWNhbF9mYWlsdXJlX3JhdGUYCyABKAFIAYgBARITCgZwNTBfbXMYDCABKAFIAogBARITCgZwOTVfbXMYDSABKAFIA4gBARIfChdhdXRoZW50aWNhdGlvbl9yZXF1aXJlZBgOIAEoAxIRCglyZWNvdmVyZWQYDyABKANCEAoOX2FwcHJvdmFsX3JhdGVCGQoXX3RlY2huaWNhbF9mYWlsdXJlX3JhdGVCCQoHX3A1MF9tc0IJCgdfcDk1X21zIvABChRBdXRoZW50aWNhdGlvbkNvdW50cxIPCgdnYXRld2F5GAEgASgJEhcKD2F1dGhlbnRpY2F0aW9ucxgCIAEoAxIOCgZwYXNzZWQYAyABKAMSDgoGZmFpbGVkGAQgASgDEhEKCWNhbmNlbGxlZBgFIAEoAxIRCglhYmFuZG9uZWQYBiABKAMSEwoLdW5hdmFpbGFibGUYByABKAMSEwoLbmV2ZXJfc2hvd24YCCABKAMSEwoGcDUwX21zGAkgASgBSACIAQESEwoGcDk1X21zGAogASgBSAGIAQFCCQoHX3A1MF9tc0IJCgdfcDk1X21zIkcKDERlY2xpbmVDb3VudBIPCgdnYXRld2F5GAEgASgJEhQKDGRlY2xpbmVfY29kZRgCIAEoCRIQCghhdHRlbXB0cxgDIAEoAypvCgtQb2ludExlbmd0aBIcChhQT0lOVF9MRU5HVEhfVU5TUEVDSUZJRUQQABIVChFQT0lOVF9MRU5HVEhfSE9VUhABEhQKEFBPSU5UX0xFTkdUSF9EQVkQAhIVChFQT0lOVF9MRU5HVEhfV0VFSxADMnIKEEFuYWx5dGljc1NlcnZpY2USXgoMR2V0QW5hbHl0aWNzEiEuZGFzaGJvYXJkLnYxLkdldEFuYWx5dGljc1JlcXVlc3QaIi5kYXNoYm9hcmQudjEuR2V0QW5hbHl0aWNzUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.GetAnalyticsRequest
@@ -303,6 +303,20 @@ export type AnalyticsPoint = Message<"dashboard.v1.AnalyticsPoint"> & {
    * @generated from field: repeated dashboard.v1.AttemptCounts gateways = 4;
    */
   gateways: AttemptCounts[];
+
+  /**
+   * Customer authentications at all gateways that match the filter.
+   *
+   * @generated from field: dashboard.v1.AuthenticationCounts authentications = 5;
+   */
+  authentications?: AuthenticationCounts | undefined;
+
+  /**
+   * Each gateway with authentications, by name.
+   *
+   * @generated from field: repeated dashboard.v1.AuthenticationCounts authenticating_gateways = 6;
+   */
+  authenticatingGateways: AuthenticationCounts[];
 };
 
 /**
@@ -334,6 +348,20 @@ export type AnalyticsPointJson = {
    * @generated from field: repeated dashboard.v1.AttemptCounts gateways = 4;
    */
   gateways?: AttemptCountsJson[];
+
+  /**
+   * Customer authentications at all gateways that match the filter.
+   *
+   * @generated from field: dashboard.v1.AuthenticationCounts authentications = 5;
+   */
+  authentications?: AuthenticationCountsJson;
+
+  /**
+   * Each gateway with authentications, by name.
+   *
+   * @generated from field: repeated dashboard.v1.AuthenticationCounts authenticating_gateways = 6;
+   */
+  authenticatingGateways?: AuthenticationCountsJson[];
 };
 
 /**
@@ -386,7 +414,8 @@ export type PaymentCounts = Message<"dashboard.v1.PaymentCounts"> & {
   approvalRate?: number | undefined;
 
   /**
-   * From submission to outcome, in milliseconds: the median and the 95th percentile.
+   * From submission to outcome without the customer's time to authenticate, in milliseconds: the median and the 95th
+   * percentile.
    *
    * @generated from field: optional double p50_ms = 7;
    */
@@ -403,6 +432,20 @@ export type PaymentCounts = Message<"dashboard.v1.PaymentCounts"> & {
    * @generated from field: repeated dashboard.v1.Volume volumes = 9;
    */
   volumes: Volume[];
+
+  /**
+   * Payments whose customer was asked to authenticate.
+   *
+   * @generated from field: int64 challenged = 10;
+   */
+  challenged: bigint;
+
+  /**
+   * Those, of all with an outcome that were submitted; absent where there are none.
+   *
+   * @generated from field: optional double challenge_rate = 11;
+   */
+  challengeRate?: number | undefined;
 };
 
 /**
@@ -448,7 +491,8 @@ export type PaymentCountsJson = {
   approvalRate?: number | "NaN" | "Infinity" | "-Infinity";
 
   /**
-   * From submission to outcome, in milliseconds: the median and the 95th percentile.
+   * From submission to outcome without the customer's time to authenticate, in milliseconds: the median and the 95th
+   * percentile.
    *
    * @generated from field: optional double p50_ms = 7;
    */
@@ -465,6 +509,20 @@ export type PaymentCountsJson = {
    * @generated from field: repeated dashboard.v1.Volume volumes = 9;
    */
   volumes?: VolumeJson[];
+
+  /**
+   * Payments whose customer was asked to authenticate.
+   *
+   * @generated from field: int64 challenged = 10;
+   */
+  challenged?: string;
+
+  /**
+   * Those, of all with an outcome that were submitted; absent where there are none.
+   *
+   * @generated from field: optional double challenge_rate = 11;
+   */
+  challengeRate?: number | "NaN" | "Infinity" | "-Infinity";
 };
 
 /**
@@ -637,6 +695,20 @@ export type AttemptCounts = Message<"dashboard.v1.AttemptCounts"> & {
    * @generated from field: optional double p95_ms = 13;
    */
   p95Ms?: number | undefined;
+
+  /**
+   * Soft declines that asked for authentication.
+   *
+   * @generated from field: int64 authentication_required = 14;
+   */
+  authenticationRequired: bigint;
+
+  /**
+   * Those whose payment succeeded all the same.
+   *
+   * @generated from field: int64 recovered = 15;
+   */
+  recovered: bigint;
 };
 
 /**
@@ -723,6 +795,20 @@ export type AttemptCountsJson = {
    * @generated from field: optional double p95_ms = 13;
    */
   p95Ms?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Soft declines that asked for authentication.
+   *
+   * @generated from field: int64 authentication_required = 14;
+   */
+  authenticationRequired?: string;
+
+  /**
+   * Those whose payment succeeded all the same.
+   *
+   * @generated from field: int64 recovered = 15;
+   */
+  recovered?: string;
 };
 
 /**
@@ -731,6 +817,155 @@ export type AttemptCountsJson = {
  */
 export const AttemptCountsSchema: GenMessage<AttemptCounts, {jsonType: AttemptCountsJson}> = /*@__PURE__*/
   messageDesc(file_dashboard_v1_analytics, 5);
+
+/**
+ * Customer authentications (3-D Secure) of settled payments, at one gateway or at all. Each has one of five ends.
+ *
+ * @generated from message dashboard.v1.AuthenticationCounts
+ */
+export type AuthenticationCounts = Message<"dashboard.v1.AuthenticationCounts"> & {
+  /**
+   * Empty for all.
+   *
+   * @generated from field: string gateway = 1;
+   */
+  gateway: string;
+
+  /**
+   * @generated from field: int64 authentications = 2;
+   */
+  authentications: bigint;
+
+  /**
+   * @generated from field: int64 passed = 3;
+   */
+  passed: bigint;
+
+  /**
+   * Refused by the bank.
+   *
+   * @generated from field: int64 failed = 4;
+   */
+  failed: bigint;
+
+  /**
+   * Given up by the customer.
+   *
+   * @generated from field: int64 cancelled = 5;
+   */
+  cancelled: bigint;
+
+  /**
+   * Not finished in time.
+   *
+   * @generated from field: int64 abandoned = 6;
+   */
+  abandoned: bigint;
+
+  /**
+   * Without a usable answer.
+   *
+   * @generated from field: int64 unavailable = 7;
+   */
+  unavailable: bigint;
+
+  /**
+   * Those of all that no page has shown.
+   *
+   * @generated from field: int64 never_shown = 8;
+   */
+  neverShown: bigint;
+
+  /**
+   * From the bank's page to the answer, in milliseconds.
+   *
+   * @generated from field: optional double p50_ms = 9;
+   */
+  p50Ms?: number | undefined;
+
+  /**
+   * @generated from field: optional double p95_ms = 10;
+   */
+  p95Ms?: number | undefined;
+};
+
+/**
+ * Customer authentications (3-D Secure) of settled payments, at one gateway or at all. Each has one of five ends.
+ *
+ * @generated from message dashboard.v1.AuthenticationCounts
+ */
+export type AuthenticationCountsJson = {
+  /**
+   * Empty for all.
+   *
+   * @generated from field: string gateway = 1;
+   */
+  gateway?: string;
+
+  /**
+   * @generated from field: int64 authentications = 2;
+   */
+  authentications?: string;
+
+  /**
+   * @generated from field: int64 passed = 3;
+   */
+  passed?: string;
+
+  /**
+   * Refused by the bank.
+   *
+   * @generated from field: int64 failed = 4;
+   */
+  failed?: string;
+
+  /**
+   * Given up by the customer.
+   *
+   * @generated from field: int64 cancelled = 5;
+   */
+  cancelled?: string;
+
+  /**
+   * Not finished in time.
+   *
+   * @generated from field: int64 abandoned = 6;
+   */
+  abandoned?: string;
+
+  /**
+   * Without a usable answer.
+   *
+   * @generated from field: int64 unavailable = 7;
+   */
+  unavailable?: string;
+
+  /**
+   * Those of all that no page has shown.
+   *
+   * @generated from field: int64 never_shown = 8;
+   */
+  neverShown?: string;
+
+  /**
+   * From the bank's page to the answer, in milliseconds.
+   *
+   * @generated from field: optional double p50_ms = 9;
+   */
+  p50Ms?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * @generated from field: optional double p95_ms = 10;
+   */
+  p95Ms?: number | "NaN" | "Infinity" | "-Infinity";
+};
+
+/**
+ * Describes the message dashboard.v1.AuthenticationCounts.
+ * Use `create(AuthenticationCountsSchema)` to create a new message.
+ */
+export const AuthenticationCountsSchema: GenMessage<AuthenticationCounts, {jsonType: AuthenticationCountsJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_analytics, 6);
 
 /**
  * Attempts that a gateway declined for one reason.
@@ -785,7 +1020,7 @@ export type DeclineCountJson = {
  * Use `create(DeclineCountSchema)` to create a new message.
  */
 export const DeclineCountSchema: GenMessage<DeclineCount, {jsonType: DeclineCountJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 6);
+  messageDesc(file_dashboard_v1_analytics, 7);
 
 /**
  * The length of a point, in the calendar of the range's time zone. A day with a clock change has 23 or 25 hours.

@@ -70,7 +70,7 @@ export class Customer {
       for (const delayMs of plan.returnsAfterMs) {
         this.#at(delayMs, "returns", async ({ core }) => {
           const fields = new URLSearchParams({ redirectResult: attempt_id });
-          const resumed = await takeReturn(core, returnTokenOf({ sealing }, attempt_id), fields);
+          const resumed = await takeReturn(core, returnTokenOf({ sealing }, { sessionId, id: attempt_id }), fields);
           if (resumed !== undefined) await resumeSession(core, resumed);
         });
       }

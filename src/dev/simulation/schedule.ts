@@ -79,7 +79,7 @@ export type Schedule = {
 };
 
 /** The gateways that ask, and the customer at each challenge. */
-export type AuthenticationSchedule = {
+type AuthenticationSchedule = {
   /** By index of `accounts`. */
   readonly asks: readonly GatewayAsks[];
   readonly customers: readonly CustomerPlan[];

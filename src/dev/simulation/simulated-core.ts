@@ -66,7 +66,7 @@ export function createSimulatedCore(parts: {
     },
     connectorOf,
     bind: createBinder({ database, ring: sealing, connectorOf }),
-    returnUrlOf: (attemptId) => returnTokenOf({ sealing }, attemptId),
+    returnUrlOf: (attempt) => returnTokenOf({ sealing }, attempt),
     outbox: { runtime, environmentName: "test", hintRelay: () => {} },
     describeSession: describeForEvent,
     circuitBreaker: new CircuitBreaker(),

@@ -1,6 +1,6 @@
 /**
- * The test cards whose gateways ask for the customer. They are in no list and the vault refuses them until the checkout
- * can show an action. Types and data only.
+ * The test cards whose gateways ask for the customer. They are in no list until the checkout can show an action. Types
+ * and data only.
  */
 import type { CardBehaviour } from "./card-behaviour.ts";
 

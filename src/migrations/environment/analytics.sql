@@ -1,4 +1,4 @@
--- Payments, attempts and declines counted beforehand, from quarters of an hour to days, so that no chart reads them singly.
+-- Payments, attempts, declines and authentications counted beforehand, from quarters of an hour to days, so that no chart reads them singly.
 
 -- The step of a latency: four to each doubling from 1 ms on, 64 in all; none where there is no end.
 CREATE FUNCTION app.latency_step(from_at timestamptz, to_at timestamptz) RETURNS int LANGUAGE sql IMMUTABLE AS
@@ -29,6 +29,8 @@ CREATE TABLE analytics_payment (
   degraded          int NOT NULL,
   expired           int NOT NULL,
   saved             int NOT NULL,
+  -- Those whose customer was asked to authenticate.
+  challenged        int NOT NULL,
   volume_minor      bigint NOT NULL,
   saved_minor       bigint NOT NULL,
   latency           int[] NOT NULL,
@@ -48,6 +50,9 @@ CREATE TABLE analytics_attempt (
   gateway_errors    int NOT NULL,
   -- Of the two above, those after which it was unknown whether the gateway held the amount.
   unknown           int NOT NULL,
+  -- Declines that asked for authentication, and those of them whose payment succeeded all the same.
+  authentication_required int NOT NULL,
+  recovered         int NOT NULL,
   latency           int[] NOT NULL,
   PRIMARY KEY (merchant_id, minutes, starts_at, gateway, currency)
 );
@@ -61,8 +66,26 @@ CREATE TABLE analytics_decline (
   attempts          int NOT NULL,
   PRIMARY KEY (merchant_id, minutes, starts_at, gateway, currency, decline_code)
 );
+CREATE TABLE analytics_authentication (
+  merchant_id       uuid NOT NULL,
+  minutes           int NOT NULL CHECK (minutes IN (15, 60, 360, 1440)),
+  starts_at         timestamptz NOT NULL,
+  gateway           text NOT NULL,
+  currency          text NOT NULL,
+  passed            int NOT NULL,
+  failed            int NOT NULL,
+  cancelled         int NOT NULL,
+  abandoned         int NOT NULL,
+  unavailable       int NOT NULL,
+  -- Of all the above, those that no page has shown.
+  never_shown       int NOT NULL,
+  -- The time at the bank, in units of 16 ms.
+  latency           int[] NOT NULL,
+  PRIMARY KEY (merchant_id, minutes, starts_at, gateway, currency)
+);
 
 -- These find old rows, which lie in the order of their times.
 CREATE INDEX analytics_payment_by_age ON analytics_payment USING brin (starts_at);
 CREATE INDEX analytics_attempt_by_age ON analytics_attempt USING brin (starts_at);
 CREATE INDEX analytics_decline_by_age ON analytics_decline USING brin (starts_at);
+CREATE INDEX analytics_authentication_by_age ON analytics_authentication USING brin (starts_at);

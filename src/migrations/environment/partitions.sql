@@ -1,7 +1,7 @@
 -- Sessions, attempts, events, deliveries and the delivery log, with a partition of each for a month: no index grows forever,
 -- and old rows are removed by dropping tables.
 --
--- All that belongs to a session lies in one set: the five tables of one range of session ids, whose first 48 bits are a time
+-- All that belongs to a session lies in one set: the six tables of one range of session ids, whose first 48 bits are a time
 -- (RFC 9562, 5.7). Foreign keys between them are made within each set, because one over the whole tables would keep any
 -- partition from being dropped. Every set has what the set `rest` has, so that a wall is written down once.
 --

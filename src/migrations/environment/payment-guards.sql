@@ -133,7 +133,7 @@ BEGIN
   END IF;
 
   IF NEW.sequence NOT BETWEEN 1 AND 5 THEN
-    IF NEW.sequence <> 6 OR NEW.round <> 1 AND NOT EXISTS (SELECT FROM attempt WHERE session_id = NEW.session_id AND round = 1) THEN
+    IF NEW.sequence <> 6 OR NEW.round <> 1 AND NOT EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND round = 1) THEN
       PERFORM app.refuse('a session has at most five attempts, and one repeat'); END IF;
   END IF;
   IF NEW.status NOT IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED','DECLINED','FAILED','UNKNOWN','VOIDING','VOIDED') THEN
@@ -188,7 +188,7 @@ BEGIN
   IF one.has_authorizing AND one.status <> 'CREATED' THEN PERFORM app.refuse('no end while an attempt is AUTHORIZING'); END IF;
   IF one.has_open AND one.phase = 'DONE' THEN PERFORM app.refuse('DONE means that every attempt is final'); END IF;
 END $$;
--- A lease, a card shown and other columns that app.check_whole does not read need no check.
+-- A lease, a card shown and other columns that the checks do not read need none.
 CREATE FUNCTION partitions.check_whole_session_rest() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF (OLD.status, OLD.phase, OLD.winner_attempt_id) IS DISTINCT FROM (NEW.status, NEW.phase, NEW.winner_attempt_id) THEN

@@ -21,6 +21,24 @@ CREATE TABLE analytics_attempt (
   timeouts integer NOT NULL,
   gateway_errors integer NOT NULL,
   unknown integer NOT NULL,
+  authentication_required integer NOT NULL,
+  recovered integer NOT NULL,
+  latency integer[] NOT NULL
+);
+
+-- table analytics_authentication
+CREATE TABLE analytics_authentication (
+  merchant_id uuid NOT NULL,
+  minutes integer NOT NULL,
+  starts_at timestamp with time zone NOT NULL,
+  gateway text NOT NULL,
+  currency text NOT NULL,
+  passed integer NOT NULL,
+  failed integer NOT NULL,
+  cancelled integer NOT NULL,
+  abandoned integer NOT NULL,
+  unavailable integer NOT NULL,
+  never_shown integer NOT NULL,
   latency integer[] NOT NULL
 );
 
@@ -46,6 +64,7 @@ CREATE TABLE analytics_payment (
   degraded integer NOT NULL,
   expired integer NOT NULL,
   saved integer NOT NULL,
+  challenged integer NOT NULL,
   volume_minor bigint NOT NULL,
   saved_minor bigint NOT NULL,
   latency integer[] NOT NULL
@@ -125,7 +144,8 @@ CREATE TABLE attempt (
   decided_at timestamp with time zone,
   decision_takes_two boolean,
   decision_confirmed_by text,
-  decision_confirmed_at timestamp with time zone
+  decision_confirmed_at timestamp with time zone,
+  round smallint DEFAULT 0 NOT NULL
 ) PARTITION BY RANGE (session_id);
 
 -- table audit_entry
@@ -147,6 +167,36 @@ CREATE TABLE audit_walk (
   session_id uuid NOT NULL,
   audited_at timestamp with time zone
 );
+
+-- table authentication
+CREATE TABLE authentication (
+  session_id uuid NOT NULL,
+  id uuid NOT NULL,
+  sequence smallint NOT NULL,
+  attempt_id uuid NOT NULL,
+  connection_id uuid NOT NULL,
+  because text NOT NULL,
+  status text DEFAULT 'AWAITING_CUSTOMER'::text NOT NULL,
+  holds_only_when_asked boolean NOT NULL,
+  action_life_ms integer NOT NULL,
+  deadline_at timestamp with time zone NOT NULL,
+  action_sealed text,
+  keep_sealed text,
+  returned_sealed text,
+  ticket_hash bytea,
+  shown_count smallint DEFAULT 0 NOT NULL,
+  shown_at timestamp with time zone,
+  cancel_asked_at timestamp with time zone,
+  answered_at timestamp with time zone,
+  completions_sent smallint DEFAULT 0 NOT NULL,
+  version text,
+  trans_status text,
+  eci text,
+  ds_transaction_id text,
+  liability text,
+  started_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  completed_at timestamp with time zone
+) PARTITION BY RANGE (session_id);
 
 -- table connection
 CREATE TABLE connection (
@@ -338,7 +388,10 @@ END) STORED,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   expires_at timestamp with time zone NOT NULL,
   submitted_at timestamp with time zone,
-  settled_at timestamp with time zone
+  settled_at timestamp with time zone,
+  awaiting_since timestamp with time zone,
+  authentications smallint DEFAULT 0 NOT NULL,
+  browser_sealed text
 ) PARTITION BY RANGE (id);
 
 -- table reconciliation_run
@@ -440,6 +493,12 @@ ALTER TABLE analytics_attempt ADD CONSTRAINT analytics_attempt_minutes_check CHE
 -- constraint analytics_attempt.analytics_attempt_pkey
 ALTER TABLE analytics_attempt ADD CONSTRAINT analytics_attempt_pkey PRIMARY KEY (merchant_id, minutes, starts_at, gateway, currency);
 
+-- constraint analytics_authentication.analytics_authentication_minutes_check
+ALTER TABLE analytics_authentication ADD CONSTRAINT analytics_authentication_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
+
+-- constraint analytics_authentication.analytics_authentication_pkey
+ALTER TABLE analytics_authentication ADD CONSTRAINT analytics_authentication_pkey PRIMARY KEY (merchant_id, minutes, starts_at, gateway, currency);
+
 -- constraint analytics_decline.analytics_decline_minutes_check
 ALTER TABLE analytics_decline ADD CONSTRAINT analytics_decline_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
 
@@ -512,6 +571,21 @@ ALTER TABLE audit_walk ADD CONSTRAINT audit_walk_only_one_check CHECK (only_one)
 
 -- constraint audit_walk.audit_walk_pkey
 ALTER TABLE audit_walk ADD CONSTRAINT audit_walk_pkey PRIMARY KEY (only_one);
+
+-- constraint authentication.authentication_pkey
+ALTER TABLE authentication ADD CONSTRAINT authentication_pkey PRIMARY KEY (session_id, id);
+
+-- constraint authentication.authentication_session_id_attempt_id_fkey
+ALTER TABLE partitions.authentication_rest ADD CONSTRAINT authentication_session_id_attempt_id_fkey FOREIGN KEY (session_id, attempt_id) REFERENCES partitions.attempt_rest(session_id, id);
+
+-- constraint authentication.authentication_session_id_attempt_id_key
+ALTER TABLE authentication ADD CONSTRAINT authentication_session_id_attempt_id_key UNIQUE (session_id, attempt_id);
+
+-- constraint authentication.authentication_session_id_connection_id_key
+ALTER TABLE authentication ADD CONSTRAINT authentication_session_id_connection_id_key UNIQUE (session_id, connection_id);
+
+-- constraint authentication.authentication_session_id_sequence_key
+ALTER TABLE authentication ADD CONSTRAINT authentication_session_id_sequence_key UNIQUE (session_id, sequence);
 
 -- constraint connection.connection_gateway_check
 ALTER TABLE connection ADD CONSTRAINT connection_gateway_check CHECK ((gateway ~ '^[A-Z][A-Z0-9_]*$'::text));
@@ -775,7 +849,7 @@ ALTER TABLE work_item ADD CONSTRAINT work_item_closed_by_check CHECK ((char_leng
 ALTER TABLE work_item ADD CONSTRAINT work_item_detail_check CHECK (((char_length(detail) >= 1) AND (char_length(detail) <= 500)));
 
 -- constraint work_item.work_item_kind_check
-ALTER TABLE work_item ADD CONSTRAINT work_item_kind_check CHECK ((kind = ANY (ARRAY['VOID_UNANSWERED'::text, 'CAPTURE_UNANSWERED'::text, 'CAPTURE_UNCONFIRMED'::text, 'ORPHANED_AUTHORIZATION'::text, 'RECORD_MISMATCH'::text, 'CAPTURE_FAILED'::text, 'INVARIANT_VIOLATED'::text])));
+ALTER TABLE work_item ADD CONSTRAINT work_item_kind_check CHECK ((kind = ANY (ARRAY['VOID_UNANSWERED'::text, 'CAPTURE_UNANSWERED'::text, 'CAPTURE_UNCONFIRMED'::text, 'ACTION_OVERDUE'::text, 'ORPHANED_AUTHORIZATION'::text, 'RECORD_MISMATCH'::text, 'CAPTURE_FAILED'::text, 'INVARIANT_VIOLATED'::text])));
 
 -- constraint work_item.work_item_pkey
 ALTER TABLE work_item ADD CONSTRAINT work_item_pkey PRIMARY KEY (id);
@@ -787,10 +861,16 @@ CREATE UNIQUE INDEX api_key_one_live_of_a_kind ON api_key USING btree (merchant_
 CREATE UNIQUE INDEX attempt_gateway_reference_rest ON partitions.attempt_rest USING btree (connection_id, gateway_reference) WHERE (gateway_reference IS NOT NULL);
 
 -- unique index attempt_one_authorizing
-CREATE UNIQUE INDEX attempt_one_authorizing ON ONLY attempt USING btree (session_id) WHERE (status = 'AUTHORIZING'::text);
+CREATE UNIQUE INDEX attempt_one_authorizing ON ONLY attempt USING btree (session_id) WHERE (status = ANY (ARRAY['AUTHORIZING'::text, 'AWAITING_CUSTOMER'::text]));
 
 -- unique index attempt_one_capturable
 CREATE UNIQUE INDEX attempt_one_capturable ON ONLY attempt USING btree (session_id) WHERE ((status = ANY (ARRAY['AUTHORIZED'::text, 'CAPTURED'::text])) OR ((status = 'VOIDING'::text) AND (capture_ordered_at IS NOT NULL)));
+
+-- unique index attempt_one_repeat
+CREATE UNIQUE INDEX attempt_one_repeat ON ONLY attempt USING btree (session_id) WHERE (round = 1);
+
+-- unique index authentication_one_open
+CREATE UNIQUE INDEX authentication_one_open ON ONLY authentication USING btree (session_id) WHERE (status = ANY (ARRAY['AWAITING_CUSTOMER'::text, 'CONFIRMING'::text]));
 
 -- unique index reconciliation_run_one_at_a_time
 CREATE UNIQUE INDEX reconciliation_run_one_at_a_time ON reconciliation_run USING btree ((true)) WHERE (finished_at IS NULL);
@@ -800,6 +880,9 @@ CREATE UNIQUE INDEX work_item_one_open ON work_item USING btree (session_id, att
 
 -- index analytics_attempt_by_age
 CREATE INDEX analytics_attempt_by_age ON analytics_attempt USING brin (starts_at);
+
+-- index analytics_authentication_by_age
+CREATE INDEX analytics_authentication_by_age ON analytics_authentication USING brin (starts_at);
 
 -- index analytics_decline_by_age
 CREATE INDEX analytics_decline_by_age ON analytics_decline USING brin (starts_at);
@@ -827,6 +910,9 @@ CREATE INDEX audit_entry_by_age ON audit_entry USING brin (created_at);
 
 -- index audit_entry_of_merchant
 CREATE INDEX audit_entry_of_merchant ON audit_entry USING btree (merchant_id, id);
+
+-- index authentication_awaiting
+CREATE INDEX authentication_awaiting ON ONLY authentication USING btree (deadline_at) WHERE (status = 'AWAITING_CUSTOMER'::text);
 
 -- index delivery_attempt_of_endpoint
 CREATE INDEX delivery_attempt_of_endpoint ON ONLY delivery_attempt USING btree (endpoint_id, id);
@@ -955,7 +1041,7 @@ AS $function$
     WHERE a.session_id = s.id AND a.id = s.winner_attempt_id AND a.status IN ('AUTHORIZED','CAPTURED'))
   UNION ALL
   SELECT 'open_after_end', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
-  WHERE a.session_id = ANY (checked) AND s.status <> 'CREATED' AND a.status IN ('UNKNOWN','AUTHORIZING','AUTHORIZED')
+  WHERE a.session_id = ANY (checked) AND s.status <> 'CREATED' AND a.status IN ('UNKNOWN','AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED')
   UNION ALL
   SELECT 'done_with_open_attempt', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
   WHERE a.session_id = ANY (checked) AND s.phase = 'DONE' AND a.status NOT IN ('CAPTURED','DECLINED','FAILED','VOIDED')
@@ -966,7 +1052,9 @@ AS $function$
   SELECT 'attempt_after_stop', later.session_id, later.id FROM attempt later
   WHERE later.session_id = ANY (checked) AND EXISTS (
     SELECT FROM attempt earlier WHERE earlier.session_id = later.session_id AND earlier.sequence < later.sequence
-    AND (earlier.stop IS NOT NULL OR earlier.failure_kind = 'FRAUD') AND earlier.completed_at < later.started_at)
+    AND (earlier.stop IS NOT NULL OR earlier.failure_kind = 'FRAUD') AND earlier.completed_at < later.started_at
+    AND NOT (earlier.stop = 'authentication_required' AND earlier.round = 0 AND EXISTS (
+      SELECT FROM attempt again WHERE again.session_id = later.session_id AND again.connection_id = earlier.connection_id AND again.round = 1)))
   UNION ALL
   SELECT 'hold_after_fraud', a.session_id, a.id FROM attempt a
   WHERE a.session_id = ANY (checked) AND a.status IN ('AUTHORIZED','CAPTURED') AND EXISTS (
@@ -991,7 +1079,13 @@ AS $function$
   GROUP BY e.session_id HAVING min(e.sequence) <> 1 OR max(e.sequence) <> count(*)
   UNION ALL
   SELECT 'card_kept_after_end', s.id, NULL FROM payment_session s
-  WHERE s.id = ANY (checked) AND s.vault_token IS NOT NULL AND s.status <> 'CREATED'
+  WHERE s.id = ANY (checked) AND (s.vault_token IS NOT NULL OR s.browser_sealed IS NOT NULL) AND s.status <> 'CREATED'
+  UNION ALL
+  SELECT 'authentication_open_after_end', t.session_id, t.attempt_id FROM authentication t JOIN payment_session s ON s.id = t.session_id
+  WHERE t.session_id = ANY (checked) AND t.completed_at IS NULL AND s.status <> 'CREATED'
+  UNION ALL
+  SELECT 'success_after_failed_authentication', t.session_id, t.attempt_id FROM authentication t JOIN payment_session s ON s.id = t.session_id
+  WHERE t.session_id = ANY (checked) AND t.status IN ('FAILED','CANCELLED') AND s.status = 'SUCCEEDED'
 $function$;
 
 -- function app.check_reference(of_session uuid, of_attempt uuid, connection uuid, reference text)
@@ -1382,6 +1476,36 @@ CREATE OR REPLACE FUNCTION app.timeline()
  STABLE
 AS $function$ SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) $function$;
 
+-- function partitions.check_awaiting(checked uuid)
+CREATE OR REPLACE FUNCTION partitions.check_awaiting_rest(checked uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE one record;
+BEGIN
+  SELECT s.awaiting_since IS NOT NULL AS waits, s.authentications,
+    (SELECT count(*) FROM partitions.authentication_rest t WHERE t.session_id = checked) AS counted,
+    (SELECT count(*) FROM partitions.authentication_rest t WHERE t.session_id = checked AND t.status = 'AWAITING_CUSTOMER') AS open,
+    (SELECT count(*) FROM partitions.attempt_rest a WHERE a.session_id = checked AND a.status = 'AWAITING_CUSTOMER') AS awaiting,
+    (SELECT count(*) FROM partitions.authentication_rest t JOIN partitions.attempt_rest a ON a.session_id = t.session_id AND a.id = t.attempt_id
+     WHERE t.session_id = checked AND a.session_id = checked AND (
+       (t.status = 'AWAITING_CUSTOMER') <> (a.status = 'AWAITING_CUSTOMER') OR (t.status = 'CONFIRMING') <> (a.status = 'AUTHORIZING'))) AS apart
+  INTO one FROM partitions.payment_session_rest s WHERE s.id = checked;
+  IF one.apart > 0 OR one.open <> one.awaiting THEN PERFORM app.refuse('an attempt and its authentication change together'); END IF;
+  IF one.waits <> (one.open > 0) THEN PERFORM app.refuse('a session waits exactly while an action is open'); END IF;
+  IF one.authentications <> one.counted THEN PERFORM app.refuse('a session counts its authentications'); END IF;
+END $function$;
+
+-- function partitions.check_awaiting_row()
+CREATE OR REPLACE FUNCTION partitions.check_awaiting_row_rest()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM partitions.check_awaiting_rest(NEW.session_id);
+  RETURN NULL;
+END $function$;
+
 -- function partitions.check_whole(checked uuid)
 CREATE OR REPLACE FUNCTION partitions.check_whole_rest(checked uuid)
  RETURNS void
@@ -1390,7 +1514,7 @@ AS $function$
 DECLARE one record;
 BEGIN
   SELECT s.status, s.phase, s.winner_attempt_id, bool_or(a.holds AND a.id IS DISTINCT FROM s.winner_attempt_id) AS has_other_hold,
-    bool_or(a.captured) AS has_capture, bool_or(a.status = 'UNKNOWN') AS has_unknown, bool_or(a.status = 'AUTHORIZING') AS has_authorizing,
+    bool_or(a.captured) AS has_capture, bool_or(a.status = 'UNKNOWN') AS has_unknown, bool_or(a.status IN ('AUTHORIZING','AWAITING_CUSTOMER')) AS has_authorizing,
     bool_or(a.completed_at IS NULL) AS has_open INTO one
   FROM partitions.payment_session_rest s JOIN partitions.attempt_rest a ON a.session_id = s.id WHERE s.id = checked AND a.session_id = checked
   GROUP BY s.id, s.status, s.phase, s.winner_attempt_id;
@@ -1410,6 +1534,8 @@ AS $function$
 BEGIN
   IF TG_OP = 'INSERT' OR (OLD.status, OLD.completed_at) IS DISTINCT FROM (NEW.status, NEW.completed_at) THEN
     PERFORM partitions.check_whole_rest(NEW.session_id); END IF;
+  IF TG_OP = 'UPDATE' AND OLD.status <> NEW.status AND 'AWAITING_CUSTOMER' IN (OLD.status, NEW.status) THEN
+    PERFORM partitions.check_awaiting_rest(NEW.session_id); END IF;
   RETURN NULL;
 END $function$;
 
@@ -1421,6 +1547,7 @@ AS $function$
 BEGIN
   IF (OLD.status, OLD.phase, OLD.winner_attempt_id) IS DISTINCT FROM (NEW.status, NEW.phase, NEW.winner_attempt_id) THEN
     PERFORM partitions.check_whole_rest(NEW.id); END IF;
+  IF NEW.awaiting_since IS DISTINCT FROM OLD.awaiting_since THEN PERFORM partitions.check_awaiting_rest(NEW.id); END IF;
   RETURN NULL;
 END $function$;
 
@@ -1440,18 +1567,25 @@ BEGIN
     IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
     IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
     IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
-    SELECT bool_or(failure_kind = 'FRAUD') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
-    FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
+    IF NEW.round <> 0 THEN PERFORM partitions.guard_repeat_rest(NEW); END IF;
+    -- A decline that asks for authentication is repeated once at its connection (authentication-guards.sql), and then stops nothing.
+    SELECT bool_or(a.failure_kind = 'FRAUD') AS had_fraud,
+      bool_or(a.stop IS NOT NULL AND NOT (a.stop = 'authentication_required' AND a.round = 0 AND (
+        NEW.round = 1 AND NEW.connection_id = a.connection_id OR EXISTS (
+          SELECT FROM partitions.attempt_rest r WHERE r.session_id = NEW.session_id AND r.connection_id = a.connection_id AND r.round = 1)))) AS had_stop INTO earlier
+    FROM partitions.attempt_rest a WHERE a.session_id = NEW.session_id;
     IF earlier.had_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
     IF earlier.had_stop THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
     IF num_nonnulls(NEW.decision, NEW.decision_reference, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two,
                     NEW.decision_confirmed_by, NEW.decision_confirmed_at) > 0 THEN
       PERFORM app.refuse('nothing is decided of an attempt before it is made'); END IF;
   ELSE
-    IF (NEW.session_id, NEW.id, NEW.sequence, NEW.gateway, NEW.connection_id, NEW.credential_version, NEW.started_at, NEW.latest_execution_at)
-       IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.gateway, OLD.connection_id, OLD.credential_version, OLD.started_at, OLD.latest_execution_at) THEN
+    IF (NEW.session_id, NEW.id, NEW.sequence, NEW.round, NEW.gateway, NEW.connection_id, NEW.credential_version, NEW.started_at)
+       IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.round, OLD.gateway, OLD.connection_id, OLD.credential_version, OLD.started_at) THEN
       PERFORM app.refuse('what an attempt asked for never changes'); END IF;
-    IF OLD.gateway_reference IS NOT NULL AND (OLD.status, NEW.status) <> ('UNKNOWN', 'AUTHORIZED') AND NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference THEN
+    IF OLD.status = 'AWAITING_CUSTOMER' OR NEW.latest_execution_at <> OLD.latest_execution_at THEN
+      PERFORM partitions.guard_awaiting_attempt_rest(OLD, NEW); END IF;
+    IF OLD.gateway_reference IS NOT NULL AND (OLD.status, NEW.status) NOT IN (('UNKNOWN','AUTHORIZED'), ('AUTHORIZING','AUTHORIZED'), ('AWAITING_CUSTOMER','AUTHORIZED')) AND NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference THEN
       PERFORM app.refuse('a gateway reference never changes'); END IF;
     -- These decide whether another gateway may be called.
     IF OLD.completed_at IS NOT NULL AND (NEW.failure_kind, NEW.stop, NEW.completed_at)
@@ -1459,14 +1593,21 @@ BEGIN
       PERFORM app.refuse('what ended an attempt never changes'); END IF;
     IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
          ('AUTHORIZING','AUTHORIZED'), ('AUTHORIZING','DECLINED'), ('AUTHORIZING','FAILED'), ('AUTHORIZING','UNKNOWN'),
+         ('AUTHORIZING','AWAITING_CUSTOMER'), ('AWAITING_CUSTOMER','AUTHORIZING'), ('AWAITING_CUSTOMER','AUTHORIZED'),
+         ('AWAITING_CUSTOMER','DECLINED'), ('AWAITING_CUSTOMER','UNKNOWN'),
          ('UNKNOWN','AUTHORIZED'), ('UNKNOWN','DECLINED'), ('UNKNOWN','VOIDING'),
          ('AUTHORIZED','CAPTURED'), ('AUTHORIZED','VOIDING'), ('VOIDING','VOIDED'), ('VOIDING','CAPTURED')) THEN
       PERFORM app.refuse('illegal attempt transition ' || OLD.status || ' to ' || NEW.status); END IF;
     IF NEW.status = 'AUTHORIZED' AND (session.status <> 'CREATED' OR session.winner_attempt_id IS NOT NULL AND session.winner_attempt_id <> NEW.id) THEN
       PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
-    IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED'
-       AND EXISTS (SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
-      PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
+    IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED' THEN
+      SELECT bool_or(failure_kind = 'FRAUD') AS had_fraud, bool_or(stop = 'authentication_failed') AS had_refusal INTO earlier
+      FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
+      IF earlier.had_fraud THEN PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
+      -- After a restore a capture that a gateway has made is adopted all the same: the money is taken.
+      IF earlier.had_refusal AND session.unrecorded_check_at IS NULL THEN
+        PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
+    END IF;
     IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
       PERFORM app.refuse('an ordered capture stays ordered'); END IF;
     IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL
@@ -1481,14 +1622,17 @@ BEGIN
       PERFORM app.refuse('no capture was ever ordered'); END IF;
   END IF;
 
-  IF NEW.sequence NOT BETWEEN 1 AND 5 THEN PERFORM app.refuse('a session has at most five attempts'); END IF;
-  IF NEW.status NOT IN ('AUTHORIZING','AUTHORIZED','CAPTURED','DECLINED','FAILED','UNKNOWN','VOIDING','VOIDED') THEN
+  IF NEW.sequence NOT BETWEEN 1 AND 5 THEN
+    IF NEW.sequence <> 6 OR NEW.round <> 1 AND NOT EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND round = 1) THEN
+      PERFORM app.refuse('a session has at most five attempts, and one repeat'); END IF;
+  END IF;
+  IF NEW.status NOT IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED','DECLINED','FAILED','UNKNOWN','VOIDING','VOIDED') THEN
     PERFORM app.refuse('no attempt has such a status'); END IF;
   IF NEW.failure_kind NOT IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD','TIMEOUT','GATEWAY_ERROR') THEN
     PERFORM app.refuse('no attempt fails in such a way'); END IF;
-  IF NEW.stop NOT IN ('fraud','scheme_rule','same_card_fails','authentication_required','unclassified') THEN
+  IF NEW.stop NOT IN ('fraud','scheme_rule','same_card_fails','authentication_required','authentication_failed','unclassified') THEN
     PERFORM app.refuse('no attempt stops a payment in such a way'); END IF;
-  IF NEW.next_action NOT IN ('failover','stop') THEN PERFORM app.refuse('an attempt is followed by failover or stop'); END IF;
+  IF NEW.next_action NOT IN ('failover','authenticate','stop') THEN PERFORM app.refuse('an attempt is followed by failover, authentication or a stop'); END IF;
   IF NEW.void_kind NOT IN ('VOIDED','NEVER_EXISTED','GIVEN_UP') THEN PERFORM app.refuse('no void ends in such a way'); END IF;
   IF (NEW.status = 'DECLINED') <> (NEW.failure_kind IS NOT NULL AND NEW.failure_kind IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD')) THEN
     PERFORM app.refuse('DECLINED means declined by the gateway'); END IF;
@@ -1518,6 +1662,115 @@ BEGIN
   RETURN NEW;
 END $function$;
 
+-- function partitions.guard_authenticated_session(before record, after record)
+CREATE OR REPLACE FUNCTION partitions.guard_authenticated_session_rest(before record, after record)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF after.authentications < before.authentications THEN PERFORM app.refuse('authentications are never fewer'); END IF;
+  IF after.browser_sealed IS NOT NULL AND (after.status <> 'CREATED' OR after.phase <> 'PROCESSING') THEN
+    PERFORM app.refuse('browser data lives no longer than the payment that may use it'); END IF;
+  IF after.awaiting_since IS NOT NULL AND (after.status <> 'CREATED' OR after.phase <> 'PROCESSING') THEN
+    PERFORM app.refuse('no end while an action is open'); END IF;
+  IF after.awaiting_since IS NOT NULL AND before.awaiting_since IS NOT NULL AND after.awaiting_since <> before.awaiting_since THEN
+    PERFORM app.refuse('a wait begins once'); END IF;
+  IF before.status = 'CREATED' AND after.status <> 'CREATED' AND EXISTS (
+       SELECT FROM partitions.authentication_rest WHERE session_id = after.id AND status IN ('AWAITING_CUSTOMER','CONFIRMING')) THEN
+    PERFORM app.refuse('no end while an authentication is open'); END IF;
+  -- The budget gets the time waited, and at least 20 s after the customer acted.
+  IF after.submit_deadline > before.submit_deadline AND (after.awaiting_since IS NOT NULL OR before.awaiting_since IS NULL
+       OR after.submit_deadline > greatest(before.submit_deadline + (app.clock() - before.awaiting_since), app.clock() + interval '20 s')) THEN
+    PERFORM app.refuse('a deadline moves by the time that the customer took'); END IF;
+END $function$;
+
+-- function partitions.guard_authentication()
+CREATE OR REPLACE FUNCTION partitions.guard_authentication_rest()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE session record;
+BEGIN
+  SELECT status, phase, authentications, unrecorded_check_at INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
+  IF TG_OP = 'INSERT' THEN
+    IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN
+      PERFORM app.refuse('an authentication needs a session in processing'); END IF;
+    IF NEW.status <> 'AWAITING_CUSTOMER' OR NEW.completions_sent <> 0 OR NEW.cancel_asked_at IS NOT NULL THEN
+      PERFORM app.refuse('an authentication begins with its action'); END IF;
+    IF NEW.sequence NOT BETWEEN 1 AND 2 THEN PERFORM app.refuse('a session offers at most two challenges'); END IF;
+    IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = NEW.session_id AND status IN ('FAILED','CANCELLED','ABANDONED')) THEN
+      PERFORM app.refuse('nothing follows a failed authentication'); END IF;
+  ELSE
+    IF (NEW.session_id, NEW.id, NEW.sequence, NEW.attempt_id, NEW.connection_id, NEW.holds_only_when_asked, NEW.action_life_ms, NEW.started_at, NEW.deadline_at)
+       IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.attempt_id, OLD.connection_id, OLD.holds_only_when_asked, OLD.action_life_ms, OLD.started_at, OLD.deadline_at) THEN
+      PERFORM app.refuse('what was asked of a customer never changes'); END IF;
+    IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
+         ('AWAITING_CUSTOMER','CONFIRMING'), ('AWAITING_CUSTOMER','AUTHENTICATED'), ('AWAITING_CUSTOMER','UNAVAILABLE'),
+         ('AWAITING_CUSTOMER','FAILED'), ('AWAITING_CUSTOMER','CANCELLED'), ('AWAITING_CUSTOMER','ABANDONED'),
+         ('CONFIRMING','AUTHENTICATED'), ('CONFIRMING','ATTEMPTED'), ('CONFIRMING','FAILED'), ('CONFIRMING','UNAVAILABLE')) THEN
+      PERFORM app.refuse('illegal authentication transition ' || OLD.status || ' to ' || NEW.status); END IF;
+    IF NEW.cancel_asked_at IS DISTINCT FROM OLD.cancel_asked_at AND (OLD.cancel_asked_at IS NOT NULL OR OLD.status <> 'AWAITING_CUSTOMER') THEN
+      PERFORM app.refuse('only a customer who is asked gives up, once'); END IF;
+    IF NEW.status IN ('CONFIRMING','AUTHENTICATED') AND OLD.status = 'AWAITING_CUSTOMER' AND NEW.cancel_asked_at IS NOT NULL THEN
+      PERFORM app.refuse('nothing is completed after a customer gave up'); END IF;
+    IF NEW.completions_sent > OLD.completions_sent AND session.unrecorded_check_at IS NOT NULL THEN
+      PERFORM app.refuse('nothing is completed while the session is in doubt'); END IF;
+    IF NEW.completions_sent < OLD.completions_sent OR NEW.completions_sent > OLD.completions_sent AND NEW.status <> 'CONFIRMING' THEN
+      PERFORM app.refuse('only a running completion is counted'); END IF;
+  END IF;
+  IF NEW.status NOT IN ('AWAITING_CUSTOMER','CONFIRMING','AUTHENTICATED','ATTEMPTED','UNAVAILABLE','FAILED','CANCELLED','ABANDONED') THEN
+    PERFORM app.refuse('no authentication has such a status'); END IF;
+  IF NEW.status = 'CONFIRMING' AND NEW.completions_sent = 0 THEN
+    PERFORM app.refuse('a completion is counted before it is sent'); END IF;
+  IF NEW.completions_sent > 2 THEN PERFORM app.refuse('a completion is sent at most twice'); END IF;
+  IF NEW.shown_count > 3 THEN PERFORM app.refuse('an action is shown at most three times'); END IF;
+  IF NEW.liability NOT IN ('ISSUER','MERCHANT','UNKNOWN') THEN PERFORM app.refuse('no liability is of such a kind'); END IF;
+  IF (NEW.status IN ('AWAITING_CUSTOMER','CONFIRMING')) <> (NEW.completed_at IS NULL) THEN
+    PERFORM app.refuse('a final authentication has its time'); END IF;
+  IF NEW.completed_at IS NOT NULL AND num_nonnulls(NEW.action_sealed, NEW.keep_sealed, NEW.returned_sealed, NEW.ticket_hash) > 0 THEN
+    PERFORM app.refuse('an action lives no longer than its authentication'); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function partitions.guard_awaiting_attempt(before record, after record)
+CREATE OR REPLACE FUNCTION partitions.guard_awaiting_attempt_rest(before record, after record)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE own record;
+BEGIN
+  SELECT * INTO own FROM partitions.authentication_rest WHERE session_id = after.session_id AND attempt_id = after.id;
+  IF after.latest_execution_at <> before.latest_execution_at THEN
+    -- A completing request may hold, also its repeat, and so may a customer after we gave up.
+    IF after.latest_execution_at < before.latest_execution_at OR NOT (
+         before.status = 'AWAITING_CUSTOMER' AND after.status IN ('AUTHORIZING','UNKNOWN')
+         OR before.status = 'AUTHORIZING' AND after.status = 'AUTHORIZING' AND own.status IS NOT DISTINCT FROM 'CONFIRMING') THEN
+      PERFORM app.refuse('what an attempt asked for never changes'); END IF;
+  END IF;
+  IF before.status = 'AWAITING_CUSTOMER' AND after.status = 'DECLINED' THEN
+    IF own.holds_only_when_asked IS NOT TRUE THEN
+      PERFORM app.refuse('a hold that may appear without a request is not ruled out by giving up'); END IF;
+    IF EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
+      PERFORM app.refuse('an attempt in doubt is not declined by giving up'); END IF;
+  END IF;
+  IF before.status = 'AWAITING_CUSTOMER' AND after.status = 'UNKNOWN'
+     AND after.latest_execution_at < app.clock() + (own.action_life_ms - 1000) * interval '1 ms' THEN
+    PERFORM app.refuse('a customer may finish for as long as the action lives'); END IF;
+END $function$;
+
+-- function partitions.guard_repeat(after record)
+CREATE OR REPLACE FUNCTION partitions.guard_repeat_rest(after record)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF after.round <> 1 THEN PERFORM app.refuse('an attempt is repeated once'); END IF;
+  IF NOT EXISTS (
+       SELECT FROM partitions.attempt_rest WHERE session_id = after.session_id AND connection_id = after.connection_id AND round = 0 AND stop = 'authentication_required')
+     AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
+    PERFORM app.refuse('only a decline that asks for authentication is repeated'); END IF;
+END $function$;
+
 -- function partitions.guard_session()
 CREATE OR REPLACE FUNCTION partitions.guard_session_rest()
  RETURNS trigger
@@ -1539,7 +1792,9 @@ BEGIN
       PERFORM app.refuse('a winner is named from null only'); END IF;
     IF OLD.submitted_at IS NOT NULL AND (NEW.rule_version, NEW.token_hash) IS DISTINCT FROM (OLD.rule_version, OLD.token_hash) THEN
       PERFORM app.refuse('what was submitted never changes'); END IF;
-    IF NEW.submit_deadline > OLD.submit_deadline THEN PERFORM app.refuse('a deadline never moves away'); END IF;
+    IF NEW.authentications > 0 OR OLD.authentications > 0 OR NEW.awaiting_since IS NOT NULL OR NEW.browser_sealed IS NOT NULL THEN
+      PERFORM partitions.guard_authenticated_session_rest(OLD, NEW); END IF;
+    IF NEW.submit_deadline > OLD.submit_deadline AND OLD.awaiting_since IS NULL THEN PERFORM app.refuse('a deadline never moves away'); END IF;
     IF NEW.status IN ('DECLINED','DEGRADED') AND OLD.status = 'CREATED' AND EXISTS (
          SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.id
          AND (status IN ('AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) THEN
@@ -1595,6 +1850,12 @@ CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON partitions.attempt_res
 -- trigger audit_entry.unchanging
 CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON audit_entry FOR EACH ROW EXECUTE FUNCTION app.refuse_change();
 
+-- trigger authentication.guard
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.authentication_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_authentication_rest();
+
+-- trigger authentication.whole
+CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON partitions.authentication_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION partitions.check_awaiting_row_rest();
+
 -- trigger delivery_attempt.unchanging
 CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON delivery_attempt FOR EACH ROW EXECUTE FUNCTION app.refuse_change();
 
@@ -1648,6 +1909,9 @@ CREATE VIEW app.partition_sets AS
 -- partition partitions.attempt_rest
 CREATE TABLE partitions.attempt_rest PARTITION OF attempt DEFAULT;
 
+-- partition partitions.authentication_rest
+CREATE TABLE partitions.authentication_rest PARTITION OF authentication DEFAULT;
+
 -- partition partitions.delivery_attempt_rest
 CREATE TABLE partitions.delivery_attempt_rest PARTITION OF delivery_attempt DEFAULT;
 
@@ -1662,6 +1926,9 @@ CREATE TABLE partitions.payment_session_rest PARTITION OF payment_session DEFAUL
 
 -- privileges analytics_attempt to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_attempt TO the runtime role;
+
+-- privileges analytics_authentication to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_authentication TO the runtime role;
 
 -- privileges analytics_decline to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_decline TO the runtime role;
@@ -1692,6 +1959,9 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON audit_entry TO the runtime role;
 
 -- privileges audit_walk to the runtime role
 GRANT INSERT, SELECT, UPDATE ON audit_walk TO the runtime role;
+
+-- privileges authentication to the runtime role
+GRANT INSERT, SELECT, UPDATE ON authentication TO the runtime role;
 
 -- privileges connection to the runtime role
 GRANT INSERT, SELECT, UPDATE ON connection TO the runtime role;

@@ -5,7 +5,8 @@ import { createTestDatabase, type TestDatabase } from "../../dev/testing/postgre
 import { Database } from "../../platform/database.ts";
 import { type AskedRange, cutRange } from "./analytics-range.ts";
 import { countSettledOnce } from "./count-settled.ts";
-import { countedMinutes } from "./counted-facts.ts";
+import { countedMinutes, timeAtBankUnit } from "./counted-facts.ts";
+import { percentileMs } from "./latency-histogram.ts";
 import { loadCounts } from "./load-counts.ts";
 import { forgetCounts, type SettledRow, storeSettled } from "./settled-rows.fixture.ts";
 
@@ -85,6 +86,55 @@ const oneOfEach: readonly SettledRow[] = [
   { settledAt: at, status: "EXPIRED", attempts: [] },
 ];
 
+const wanting = { kind: "SOFT_DECLINE", code: "authentication_required", stop: "authentication_required" } as const;
+const unfinished = { code: "authentication_failed", stop: "authentication_failed" } as const;
+const passed = (shownMs: number) => ({ status: "AUTHENTICATED", shownMs }) as const;
+/** Payments whose customer was asked, one for each end and one that was repeated. */
+const asked: readonly SettledRow[] = [
+  {
+    ...{ settledAt: at, seconds: 65 },
+    attempts: [{ gateway: "A", status: "CAPTURED", ms: 64_000, asked: passed(40_000) }],
+  },
+  {
+    ...{ settledAt: at, seconds: 65 },
+    attempts: [
+      { gateway: "A", status: "DECLINED", ...wanting },
+      { gateway: "A", status: "CAPTURED", round: 1, ms: 64_000, asked: passed(10_000) },
+    ],
+  },
+  {
+    ...{ settledAt: at, status: "DECLINED", seconds: 65 },
+    attempts: [
+      {
+        gateway: "A",
+        status: "DECLINED",
+        kind: "SOFT_DECLINE",
+        ...unfinished,
+        asked: { status: "FAILED", shownMs: 9_000 },
+      },
+    ],
+  },
+  // B may have held, so these two were voided.
+  {
+    ...{ settledAt: at, status: "DECLINED", seconds: 65 },
+    attempts: [
+      { gateway: "A", status: "DECLINED", ...wanting },
+      { gateway: "B", status: "VOIDED", ...unfinished, asked: { status: "CANCELLED", shownMs: 9_000 } },
+    ],
+  },
+  {
+    ...{ settledAt: at, status: "DECLINED", seconds: 65 },
+    attempts: [
+      { gateway: "A", status: "DECLINED", ...wanting },
+      { gateway: "B", status: "VOIDED", ...unfinished, asked: { status: "ABANDONED" } },
+    ],
+  },
+  {
+    ...{ settledAt: at, seconds: 65 },
+    attempts: [{ gateway: "B", status: "CAPTURED", ms: 64_000, asked: { status: "UNAVAILABLE", shownMs: 9_000 } }],
+  },
+];
+
 // Every count is tested twice: from the payments themselves, and from stored counts.
 describe.each([
   ["counted on demand", async () => {}],
@@ -98,10 +148,12 @@ describe.each([
     expect(found.payments.map(bare).toSorted((one, other) => (one.currency < other.currency ? -1 : 1))).toEqual([
       {
         ...{ point: 12, currency: "EUR", succeeded: 2, declined: 2, degraded: 1, expired: 1, saved: 1, timed: 5 },
+        ...{ challenged: 0 },
         ...{ volumeMinor: 3500n, savedMinor: 2500n },
       },
       {
         ...{ point: 12, currency: "USD", succeeded: 1, declined: 0, degraded: 0, expired: 0, saved: 1, timed: 1 },
+        ...{ challenged: 0 },
         ...{ volumeMinor: 700n, savedMinor: 700n },
       },
     ]);
@@ -109,11 +161,11 @@ describe.each([
     expect(attempts.toSorted((one, other) => (one.gateway < other.gateway ? -1 : 1))).toEqual([
       {
         ...{ point: 12, gateway: "A", approved: 1, hardDeclined: 1, softDeclined: 1, fraudDeclined: 1 },
-        ...{ timeouts: 1, gatewayErrors: 1, unknown: 1, timed: 6 },
+        ...{ timeouts: 1, gatewayErrors: 1, unknown: 1, authenticationRequired: 0, recovered: 0, timed: 6 },
       },
       {
         ...{ point: 12, gateway: "B", approved: 2, hardDeclined: 0, softDeclined: 1, fraudDeclined: 0 },
-        ...{ timeouts: 0, gatewayErrors: 1, unknown: 1, timed: 4 },
+        ...{ timeouts: 0, gatewayErrors: 1, unknown: 1, authenticationRequired: 0, recovered: 0, timed: 4 },
       },
     ]);
     expect(found.declines).toHaveLength(4);
@@ -124,6 +176,41 @@ describe.each([
       ["B", 0],
     ]);
     expect(dollars.declines).toEqual([]);
+  });
+
+  it("count each authentication by its one end, and a customer who did not authenticate as a decline", async () => {
+    await store(...asked);
+    await prepare();
+    const { payments, attempts, authentications, declines } = await counts(utc("2026-03-10"));
+    expect(payments).toMatchObject([{ succeeded: 3, declined: 3, challenged: 6 }]);
+    // A minute of each is the customer's.
+    expect(percentileMs(payments[0]!.latency, 1)! / 5_000).toBeCloseTo(1, 0);
+    const found = authentications.map(({ latency, ...row }) => ({ ...row, timed: sum(latency) }));
+    expect(found.toSorted((one, other) => (one.gateway < other.gateway ? -1 : 1))).toEqual([
+      {
+        ...{ point: 12, gateway: "A", passed: 2, failed: 1, cancelled: 0, abandoned: 0, unavailable: 0 },
+        ...{ neverShown: 0, timed: 3 },
+      },
+      {
+        ...{ point: 12, gateway: "B", passed: 0, failed: 0, cancelled: 1, abandoned: 1, unavailable: 1 },
+        ...{ neverShown: 1, timed: 1 },
+      },
+    ]);
+    const ofA = authentications.find(({ gateway }) => gateway === "A")!;
+    expect((percentileMs(ofA.latency, 1)! * timeAtBankUnit) / 40_000).toBeCloseTo(1, 0);
+    expect(attempts.map(({ gateway, approved, softDeclined }) => [gateway, approved, softDeclined]).toSorted()).toEqual(
+      [
+        ["A", 2, 4],
+        ["B", 1, 2],
+      ],
+    );
+    expect(attempts.find(({ gateway }) => gateway === "A")).toMatchObject({ authenticationRequired: 3, recovered: 1 });
+    const codes = declines.map(({ gateway, declineCode, attempts: of }) => [gateway, declineCode, of]);
+    expect(codes.toSorted()).toEqual([
+      ["A", "authentication_failed", 1],
+      ["A", "authentication_required", 3],
+      ["B", "authentication_failed", 2],
+    ]);
   });
 
   it("fall into the days of Berlin, of which one has 23 hours and one 25", async () => {

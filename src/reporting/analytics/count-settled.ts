@@ -3,6 +3,7 @@ import type { Database, Statement } from "../../platform/database.ts";
 import {
   type CountedTable,
   countedAttempts,
+  countedAuthentications,
   countedDeclines,
   countedMinutes,
   countedPayments,
@@ -44,7 +45,7 @@ const countInto = ({ table, keys, sums, timed, facts }: CountedTable): Statement
   };
 };
 
-const counts = [countedPayments, countedAttempts, countedDeclines].map(countInto);
+const counts = [countedPayments, countedAttempts, countedDeclines, countedAuthentications].map(countInto);
 
 const moveWalk: Statement = {
   name: "move_analytics_walk",

@@ -12,7 +12,7 @@ export const countedMinutes = [15, 60, 360, 1440] as const;
 
 /** A table of counts, with its key columns and its sums. */
 export type CountedTable = {
-  readonly table: "analytics_payment" | "analytics_attempt" | "analytics_decline";
+  readonly table: "analytics_payment" | "analytics_attempt" | "analytics_decline" | "analytics_authentication";
   /** Key columns besides merchant, granularity and time. */
   readonly keys: readonly string[];
   readonly sums: readonly string[];
@@ -38,11 +38,15 @@ export const fence = "OFFSET 0";
 
 const when = "date_bin(f.minutes * interval '1 minute', s.settled_at, 'epoch') AS starts_at";
 
+// The time that the customer took to act is not the gateways'.
+const customerTime = `CASE WHEN s.authentications = 0 THEN interval '0' ELSE (
+  SELECT coalesce(sum(coalesce(t.answered_at, t.completed_at) - t.started_at), interval '0') FROM authentication t WHERE t.session_id = s.id) END`;
+
 /** Counts of payments, which are settled sessions. A session that was not submitted has expired, and has no latency. */
 export const countedPayments: CountedTable = {
   table: "analytics_payment",
   keys: ["currency"],
-  sums: ["succeeded", "declined", "degraded", "expired", "saved", "volume_minor", "saved_minor"],
+  sums: ["succeeded", "declined", "degraded", "expired", "saved", "challenged", "volume_minor", "saved_minor"],
   timed: true,
   facts: (where) => `
     SELECT s.merchant_id, s.minutes, s.starts_at, s.currency,
@@ -51,12 +55,13 @@ export const countedPayments: CountedTable = {
       count(*) FILTER (WHERE s.status = 'DEGRADED') AS degraded,
       count(*) FILTER (WHERE s.status = 'EXPIRED') AS expired,
       count(*) FILTER (WHERE s.failover) AS saved,
+      count(*) FILTER (WHERE s.authentications > 0) AS challenged,
       coalesce(sum(s.amount_minor) FILTER (WHERE s.status = 'SUCCEEDED'), 0) AS volume_minor,
       coalesce(sum(s.amount_minor) FILTER (WHERE s.failover), 0) AS saved_minor,
       ${histogram("s.step")} AS latency
     FROM (
-      SELECT s.merchant_id, f.minutes, ${when}, s.currency, s.status, s.amount_minor,
-        s.failover AND s.status = 'SUCCEEDED' AS failover, app.latency_step(s.submitted_at, s.settled_at) AS step
+      SELECT s.merchant_id, f.minutes, ${when}, s.currency, s.status, s.amount_minor, s.authentications,
+        s.failover AND s.status = 'SUCCEEDED' AS failover, app.latency_step(s.submitted_at, s.settled_at - ${customerTime}) AS step
       FROM payment_session s CROSS JOIN f WHERE ${where} ${fence}) s
     GROUP BY 1, 2, 3, 4`,
 };
@@ -68,13 +73,26 @@ const attempts = (where: string, columns: string) => `
   CROSS JOIN f WHERE ${where} ${fence}`;
 
 /**
+ * SQL of an attempt's failure kind. That of a customer who did not authenticate is a soft decline, also where the
+ * gateway may have held and was voided.
+ */
+export const shownKind = `CASE WHEN a.stop = 'authentication_failed' AND a.status <> 'CAPTURED'
+  THEN coalesce(a.failure_kind, 'SOFT_DECLINE') ELSE a.failure_kind END`;
+
+const attemptFacts = `a.status, ${shownKind} AS failure_kind, app.latency_step(a.started_at, a.answered_at) AS step,
+  a.stop IS NOT DISTINCT FROM 'authentication_required' AND a.round = 0 AS wants_customer, s.status = 'SUCCEEDED' AS succeeded`;
+
+/**
  * Counts of attempts of settled payments. A technical failure keeps its kind permanently, whatever the result of its
  * void. An attempt without a kind was approved, even where its capture was refused later.
  */
 export const countedAttempts: CountedTable = {
   table: "analytics_attempt",
   keys: ["gateway", "currency"],
-  sums: ["approved", "hard_declined", "soft_declined", "fraud_declined", "timeouts", "gateway_errors", "unknown"],
+  sums: [
+    ...["approved", "hard_declined", "soft_declined", "fraud_declined", "timeouts", "gateway_errors", "unknown"],
+    ...["authentication_required", "recovered"],
+  ],
   timed: true,
   facts: (where) => `
     SELECT a.merchant_id, a.minutes, a.starts_at, a.gateway, a.currency,
@@ -85,8 +103,10 @@ export const countedAttempts: CountedTable = {
       count(*) FILTER (WHERE a.failure_kind = 'TIMEOUT') AS timeouts,
       count(*) FILTER (WHERE a.failure_kind = 'GATEWAY_ERROR') AS gateway_errors,
       count(*) FILTER (WHERE a.failure_kind IN ('TIMEOUT', 'GATEWAY_ERROR') AND a.status <> 'FAILED') AS unknown,
+      count(*) FILTER (WHERE a.wants_customer) AS authentication_required,
+      count(*) FILTER (WHERE a.wants_customer AND a.succeeded) AS recovered,
       ${histogram("a.step")} AS latency
-    FROM (${attempts(where, "a.status, a.failure_kind, app.latency_step(a.started_at, a.answered_at) AS step")}) a
+    FROM (${attempts(where, attemptFacts)}) a
     GROUP BY 1, 2, 3, 4, 5`,
 };
 
@@ -98,6 +118,34 @@ export const countedDeclines: CountedTable = {
   timed: false,
   facts: (where) => `
     SELECT a.*, count(*) AS attempts
-    FROM (${attempts(`${where} AND a.status = 'DECLINED' AND a.decline_code IS NOT NULL`, "a.decline_code")}) a
+    FROM (${attempts(`${where} AND (a.status = 'DECLINED' OR a.stop = 'authentication_failed' AND a.status <> 'CAPTURED') AND a.decline_code IS NOT NULL`, "a.decline_code")}) a
     GROUP BY 1, 2, 3, 4, 5, 6`,
+};
+
+/** A customer's time at the bank is counted in steps of this many milliseconds: the longest is ten minutes. */
+export const timeAtBankUnit = 16;
+
+/** Counts of the authentications of settled payments. Each has one of the ends. */
+export const countedAuthentications: CountedTable = {
+  table: "analytics_authentication",
+  keys: ["gateway", "currency"],
+  sums: ["passed", "failed", "cancelled", "abandoned", "unavailable", "never_shown"],
+  timed: true,
+  facts: (where) => `
+    SELECT t.merchant_id, t.minutes, t.starts_at, t.gateway, t.currency,
+      count(*) FILTER (WHERE t.status IN ('AUTHENTICATED', 'ATTEMPTED')) AS passed,
+      count(*) FILTER (WHERE t.status = 'FAILED') AS failed,
+      count(*) FILTER (WHERE t.status = 'CANCELLED') AS cancelled,
+      count(*) FILTER (WHERE t.status = 'ABANDONED') AS abandoned,
+      count(*) FILTER (WHERE t.status = 'UNAVAILABLE') AS unavailable,
+      count(*) FILTER (WHERE t.shown_at IS NULL) AS never_shown,
+      ${histogram("t.step")} AS latency
+    FROM (
+      SELECT s.merchant_id, f.minutes, ${when}, t.gateway, s.currency, t.status, t.shown_at,
+        app.latency_step(t.shown_at, t.shown_at + (t.answered_at - t.shown_at) / ${timeAtBankUnit}) AS step
+      FROM payment_session s CROSS JOIN LATERAL (
+        SELECT t.status, t.shown_at, t.answered_at, a.gateway
+        FROM authentication t JOIN attempt a ON a.session_id = t.session_id AND a.id = t.attempt_id WHERE t.session_id = s.id ${fence}) t
+      CROSS JOIN f WHERE ${where} AND s.authentications > 0 ${fence}) t
+    GROUP BY 1, 2, 3, 4, 5`,
 };

@@ -7,6 +7,7 @@ import { type CutRange, type Stretch, stretchesOf } from "./analytics-range.ts";
 import {
   type CountedTable,
   countedAttempts,
+  countedAuthentications,
   countedDeclines,
   countedMinutes,
   countedPayments,
@@ -23,6 +24,8 @@ export type PaymentCounts = {
   readonly degraded: number;
   readonly expired: number;
   readonly saved: number;
+  /** Payments whose customer was asked to authenticate. */
+  readonly challenged: number;
   /** Exact, because a range may exceed the range of a number. */
   readonly volumeMinor: bigint;
   readonly savedMinor: bigint;
@@ -41,6 +44,9 @@ export type AttemptCounts = {
   readonly timeouts: number;
   readonly gatewayErrors: number;
   readonly unknown: number;
+  /** Declines that asked for authentication, and those of them whose payment succeeded all the same. */
+  readonly authenticationRequired: number;
+  readonly recovered: number;
   /** Latency from the start to the gateway's answer, or to the time at which it was given up. */
   readonly latency: readonly number[];
 };
@@ -48,11 +54,27 @@ export type AttemptCounts = {
 /** Number of declines of a gateway for one reason, in the whole range. */
 type DeclineCounts = { readonly gateway: string; readonly declineCode: string; readonly attempts: number };
 
+/** Authentications of settled payments at one gateway, in one point. */
+export type AuthenticationCounts = {
+  readonly point: number;
+  readonly gateway: string;
+  readonly passed: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly abandoned: number;
+  readonly unavailable: number;
+  /** Those of all that no page has shown. */
+  readonly neverShown: number;
+  /** Time from the bank's page to the answer, in units of `timeAtBankUnit` milliseconds. */
+  readonly latency: readonly number[];
+};
+
 /** All counts of a range. */
 export type RangeCounts = {
   readonly payments: readonly PaymentCounts[];
   readonly attempts: readonly AttemptCounts[];
   readonly declines: readonly DeclineCounts[];
+  readonly authentications: readonly AuthenticationCounts[];
 };
 
 const camel = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -92,6 +114,7 @@ function selectCounts({ table, keys, sums, timed, facts }: CountedTable, groups:
 const selectPayments = selectCounts(countedPayments, ["point", "currency"]);
 const selectAttempts = selectCounts(countedAttempts, ["point", "gateway"]);
 const selectDeclines = selectCounts(countedDeclines, ["gateway", "decline_code"]);
+const selectAuthentications = selectCounts(countedAuthentications, ["point", "gateway"]);
 
 // The planner would compile a query over a year, but compiling sums of 64 steps takes longer than the sums. A year's
 // counts are some megabytes, which are sorted in memory.
@@ -103,8 +126,8 @@ const settings: Statement = {
 type MoneyAsText = { readonly volumeMinor: string; readonly savedMinor: string };
 
 /**
- * Loads the counts of a range. Where `currency` is given, attempts and declines are only of payments in it; payments
- * are in every currency.
+ * Loads the counts of a range. Where `currency` is given, attempts, declines and authentications are only of payments
+ * in it; payments are in every currency.
  */
 export async function loadCounts(
   reads: Reads,
@@ -124,10 +147,11 @@ export async function loadCounts(
       await tx.query(settings, []);
       return tx.query<Row>(statement, given);
     });
-  const [payments, attempts, declines] = await Promise.all([
+  const [payments, attempts, declines, authentications] = await Promise.all([
     load<PaymentCounts & MoneyAsText>(selectPayments, [...values, null]),
     load<AttemptCounts>(selectAttempts, [...values, currency ?? null]),
     load<DeclineCounts>(selectDeclines, [...valuesOf([from]), currency ?? null]),
+    load<AuthenticationCounts>(selectAuthentications, [...values, currency ?? null]),
   ]);
   return {
     payments: payments.map((row) => ({
@@ -137,5 +161,6 @@ export async function loadCounts(
     })),
     attempts,
     declines,
+    authentications,
   };
 }

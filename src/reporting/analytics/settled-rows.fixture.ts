@@ -3,7 +3,7 @@
  * guards.
  */
 import { v7 } from "uuid";
-import type { AttemptStatus, FailureKind, SessionStatus } from "../../core/entities.ts";
+import type { AttemptStatus, AuthenticationStatus, FailureKind, SessionStatus, Stop } from "../../core/entities.ts";
 import { switchGuards } from "../../migrations/switch-guards.ts";
 
 /** One payment. By default it succeeded at the attempt that is captured. */
@@ -20,6 +20,10 @@ export type SettledRow = {
     readonly kind?: FailureKind;
     readonly code?: string;
     readonly ms?: number;
+    readonly stop?: Stop;
+    readonly round?: number;
+    /** The authentication within the attempt; `shownMs` is how long the customer was at the bank. */
+    readonly asked?: { readonly status: AuthenticationStatus; readonly shownMs?: number };
   }[];
 };
 
@@ -31,23 +35,33 @@ const insert = `
   WITH session AS (
     INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, status, phase, lease_epoch,
       lease_until, submit_deadline, winner_attempt_id, captured_via, capture_confirmed, failover, decline_code, created_at,
-      expires_at, submitted_at, settled_at)
+      expires_at, submitted_at, settled_at, authentications)
     SELECT $1, $2, $3, $4, 'o', 1, $5, CASE WHEN w.is_done THEN 'DONE' ELSE 'PROCESSING' END, $6::int, $7, $7, $8, $9, w.captured,
-      $10, $11, $7::timestamptz - interval '1 hour', $7, CASE WHEN $6::int = 1 THEN $7::timestamptz - $12 * interval '1 s' END, $7
+      $10, $11, $7::timestamptz - interval '1 hour', $7, CASE WHEN $6::int = 1 THEN $7::timestamptz - $12 * interval '1 s' END, $7,
+      (SELECT count(*) FROM jsonb_to_recordset($13) AS a(asked jsonb) WHERE a.asked IS NOT NULL)
     FROM (SELECT $8::uuid IS NOT NULL OR NULL AS captured,
             NOT EXISTS (SELECT FROM jsonb_to_recordset($13) AS a(status text) WHERE status = 'VOIDING') AS is_done) w)
   INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor,
     currency, status, failure_kind, stop, decline_code, gateway_reference, void_kind, capture_ordered_at, latest_execution_at,
-    started_at, answered_at, completed_at)
-  SELECT $1, a.id, a.sequence, a.gateway, $1, 1, a.sequence, 'why', $3, $4, a.status, a.kind, CASE a.kind WHEN 'FRAUD' THEN 'fraud' END,
+    started_at, answered_at, completed_at, round)
+  SELECT $1, a.id, a.sequence, a.gateway, $1, 1, a.sequence, 'why', $3, $4, a.status, a.kind, coalesce(a.stop, CASE a.kind WHEN 'FRAUD' THEN 'fraud' END),
     a.code, CASE a.status WHEN 'CAPTURED' THEN a.id::text END, CASE a.status WHEN 'VOIDED' THEN 'VOIDED' END,
     CASE a.status WHEN 'CAPTURED' THEN $7::timestamptz END, $7, $7::timestamptz - a.ms * interval '1 ms', $7,
-    CASE WHEN a.status <> 'VOIDING' THEN $7::timestamptz END
-  FROM jsonb_to_recordset($13) AS a(id uuid, sequence int, gateway text, status text, kind text, code text, ms int)`;
+    CASE WHEN a.status <> 'VOIDING' THEN $7::timestamptz END, coalesce(a.round, 0)
+  FROM jsonb_to_recordset($13)
+    AS a(id uuid, sequence int, gateway text, status text, kind text, code text, ms int, stop text, round int)`;
+
+// The customer had a minute in all, and answered at the moment of the end.
+const insertAsked = `
+  INSERT INTO authentication (session_id, id, sequence, attempt_id, connection_id, because, status, holds_only_when_asked,
+    action_life_ms, deadline_at, started_at, shown_at, answered_at, completed_at)
+  SELECT a.session_id, gen_random_uuid(), a.sequence, a.id, gen_random_uuid(), 'why', $3::text, true, 0, a.completed_at, a.completed_at - interval '1 min',
+    a.completed_at - $4::int * interval '1 ms', CASE WHEN $3::text NOT IN ('CANCELLED', 'ABANDONED') THEN a.completed_at END, a.completed_at
+  FROM attempt a WHERE a.session_id = $1 AND a.sequence = $2::int`;
 
 /** Resets the counts, because rows of the past are inserted after that time was counted. */
 export async function forgetCounts(owner: Owner): Promise<void> {
-  const empty = ["payment", "attempt", "decline"].map((each) => `DELETE FROM analytics_${each}`);
+  const empty = ["payment", "attempt", "decline", "authentication"].map((each) => `DELETE FROM analytics_${each}`);
   await owner.query([...empty, "UPDATE analytics_walk SET counted_until = '-infinity'"].join(";"));
 }
 
@@ -63,10 +77,13 @@ export async function storeSettled(owner: Owner, merchantId: string, rows: reado
       DECLINED: "card_declined",
       DEGRADED: "processing_unavailable",
     };
+    const id = v7();
     await owner.query(insert, [
-      ...[v7(), merchantId, amountMinor, currency, status, status === "EXPIRED" ? 0 : 1, settledAt, winner?.id ?? null],
+      ...[id, merchantId, amountMinor, currency, status, status === "EXPIRED" ? 0 : 1, settledAt, winner?.id ?? null],
       ...[winner?.gateway ?? null, (winner?.sequence ?? 1) > 1, declineCode[status], seconds, JSON.stringify(attempts)],
     ]);
+    for (const { asked, sequence } of attempts)
+      if (asked) await owner.query(insertAsked, [id, sequence, asked.status, asked.shownMs ?? null]);
   }
   await owner.query(switchGuards("ENABLE"));
 }

@@ -152,7 +152,7 @@ function latencyCharts({ points, latencyErrorMost }: GetAnalyticsResponse): Char
     {
       id: "latency",
       title: "Latency",
-      caption: `Median and 95th percentile: attempts until the gateway's answer, payments from submission to outcome. Exact to ${Math.round(latencyErrorMost * 100)} %.`,
+      caption: `Median and 95th percentile: attempts until the gateway's answer, payments from submission to outcome without the customer's time at the bank. Exact to ${Math.round(latencyErrorMost * 100)} %.`,
       lines: [
         line("Attempts, median", "attempts", "p50Ms"),
         line("Attempts, 95th percentile", "attempts", "p95Ms"),

@@ -184,6 +184,13 @@ export function Meanings() {
           An attempt that ended in a timeout or a gateway error. Unknown outcome: the gateway might have held the
           amount; such a hold is voided.
         </dd>
+        <dt>Authentication</dt>
+        <dd>
+          A customer was asked by the bank to confirm a payment (3-D Secure). The time at the bank lasts from the bank’s
+          page to the answer.
+        </dd>
+        <dt>Median time to outcome</dt>
+        <dd>From the submission to the outcome, without the time that the customer took to authenticate.</dd>
       </dl>
     </section>
   );

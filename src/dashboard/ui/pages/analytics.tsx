@@ -9,6 +9,7 @@ import { nameOfGateway } from "../parts/gateway-name.ts";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { ownZone } from "../parts/time-zones.ts";
 import { useScope } from "../scope.ts";
+import { AuthenticationTable } from "./analytics-authentications.tsx";
 import { chartsOf, pointNames, shortNames } from "./analytics-charts.ts";
 import { DeclineTable, Figures, GatewayTable, Meanings } from "./analytics-figures.tsx";
 import { AnalyticsFilters, daysOf } from "./analytics-filters.tsx";
@@ -70,8 +71,8 @@ function Results({ answer, zone, gateway }: { answer: GetAnalyticsResponse; zone
       <Figures total={total} />
       {gateway !== "" && (
         <p className="banner">
-          Attempts and declines are those at {nameOfGateway(gateway)}. Payments are not filtered, because a payment can
-          have attempts at several gateways.
+          Attempts, authentications and declines are those at {nameOfGateway(gateway)}. Payments are not filtered,
+          because a payment can have attempts at several gateways.
         </p>
       )}
       <div className="charts">
@@ -80,6 +81,7 @@ function Results({ answer, zone, gateway }: { answer: GetAnalyticsResponse; zone
         ))}
       </div>
       <GatewayTable total={total} />
+      <AuthenticationTable total={total} />
       <DeclineTable declines={declines} />
       <Meanings />
     </>

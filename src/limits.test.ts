@@ -1,0 +1,12 @@
+/** Tests relations between bounds of the service and of the vault, which share no file. */
+import { expect, it } from "vitest";
+import { attemptsMax, customerTimeMs, timingBounds } from "./limits.ts";
+import { cardLifetimeMs, usesPerToken } from "./vault/vault-limits.ts";
+
+it("a card outlives a payment with the longest budget and all of its customer's time", () => {
+  expect(cardLifetimeMs).toBeGreaterThanOrEqual(timingBounds.submissionBudgetMs.max + customerTimeMs + 60_000);
+});
+
+it("a card is filled in for each attempt of a plan, and for the repeat with authentication", () => {
+  expect(usesPerToken).toBe(attemptsMax + 1);
+});

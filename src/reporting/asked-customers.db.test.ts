@@ -1,0 +1,51 @@
+/** Tests what reports say about payments whose customer was asked. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type AuthenticationFixture, challengeAt, startAuthentication } from "../core/authentication.fixture.ts";
+import type { PaymentSession } from "../core/entities.ts";
+import { loadConnectionHealth } from "./gateway-health.ts";
+import { listPastSessions } from "./past-payments.ts";
+
+let fixture: AuthenticationFixture;
+beforeAll(async () => {
+  fixture = await startAuthentication();
+});
+afterAll(() => fixture.close());
+
+const declineA = { act: "decline", code: "transaction_not_allowed" } as const;
+
+/** Returns the health of the connection at which a session's last attempt was made. */
+async function healthAt(session: PaymentSession) {
+  const { merchantId } = fixture.base.owner;
+  const since = new Date(Date.now() - 60_000);
+  const rows = await loadConnectionHealth(fixture.base.core.database, { merchantId, since });
+  const { connectionId } = (await fixture.base.loadSession(session)).attempts.at(-1)!;
+  const { attempts, approved, declined } = rows.find((row) => row.connectionId === connectionId) ?? {};
+  return { attempts, approved, declined };
+}
+
+it("a gateway's health leaves out customers who are asked, and counts those who did not authenticate as declined", async () => {
+  const [passed, left] = [
+    await fixture.pay({ A: challengeAt.A() }),
+    await fixture.pay({ A: declineA, B: challengeAt.B() }),
+  ];
+  expect(await healthAt(passed)).toEqual({ attempts: 1, approved: 0, declined: 1 });
+  expect(await healthAt(left)).toEqual({ attempts: undefined, approved: undefined, declined: undefined });
+  await fixture.answerAndReturn(passed, "pass");
+  await fixture.cancel(left);
+  expect((await fixture.story(left)).attempts.at(-1)).toMatch(/SANDBOX_B VOID/);
+  expect(await healthAt(passed)).toEqual({ attempts: 2, approved: 1, declined: 1 });
+  expect(await healthAt(left)).toEqual({ attempts: 1, approved: 0, declined: 1 });
+});
+
+it("a past payment whose customer was asked does not show how its gateways would answer", async () => {
+  const asked = await fixture.pay({ A: challengeAt.A() });
+  await fixture.answerAndReturn(asked, "pass");
+  const plain = await fixture.pay({ A: { act: "approve" } });
+  const { merchantId } = fixture.base.owner;
+  const listed = { merchantId, since: new Date(Date.now() - 60_000), count: 10 };
+  const past = await listPastSessions(fixture.base.core.database, listed);
+  const answersOf = ({ id }: PaymentSession) =>
+    past.find((one) => one.id === id)?.attempts.map(({ answer }) => answer?.type);
+  expect(answersOf(asked)).toEqual([undefined]);
+  expect(answersOf(plain)).toEqual(["held"]);
+});
