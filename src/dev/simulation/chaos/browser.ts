@@ -55,6 +55,31 @@ export class Browser {
     }
   }
 
+  /** Posts a form. Returns the address of the redirect that answers it; undefined for any other answer. */
+  async submitForm(what: string, url: string, form: Readonly<Record<string, string>>): Promise<string | undefined> {
+    try {
+      const response = await request(url.replace("//localhost:", "//127.0.0.1:"), {
+        method: "POST",
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+        body: new URLSearchParams(form).toString(),
+        signal: AbortSignal.timeout(timeoutMs),
+        dispatcher: this.#agents[this.#next++ % addresses]!,
+      });
+      await response.body.dump();
+      this.#tally.add(`answer ${what} ${response.statusCode}`);
+      const { location } = response.headers;
+      return typeof location === "string" ? location : undefined;
+    } catch {
+      this.#tally.add(`answer ${what} none`);
+      return undefined;
+    }
+  }
+
+  /** Counts something that a customer does. */
+  note(what: string): void {
+    this.#tally.add(what);
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#agents.map((agent) => agent.destroy()));
   }

@@ -32,7 +32,11 @@ it("goes on paying in one cell while the PostgreSQL of the other is killed", { t
     merchant.trust(signingSecret);
     const cards = testCards.filter(({ group }) => group === "approved").map(({ number }) => number);
     const { edgeOrigins: edges, vaultOrigin, databaseUrls } = site;
-    const shop = { browser, secretKey, edges, vaultOrigin, cards, expireIn: expireIn(databaseUrls[cell - 1]!) };
+    const shop = {
+      ...{ browser, secretKey, edges, vaultOrigin, cards },
+      later: () => {},
+      expireIn: expireIn(databaseUrls[cell - 1]!),
+    };
     shops.push({ tally, merchant, load: new Load(shop, dice, `cell-${cell}`) });
   }
   const [first, second] = shops as [(typeof shops)[number], (typeof shops)[number]];

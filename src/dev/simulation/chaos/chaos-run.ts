@@ -2,9 +2,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { authenticationCards } from "../../../gateways/sandbox/authentication-cards.ts";
 import type { CardBehaviour, TestCard } from "../../../gateways/sandbox/card-behaviour.ts";
 import { testCards } from "../../../gateways/sandbox/test-cards.ts";
-import { reconciliationLagMs, repeatLongestMs } from "../../../limits.ts";
+import { customerTimeMs, reconciliationLagMs, repeatLongestMs } from "../../../limits.ts";
 import type { FaultPlan } from "../../../sandbox/faults.ts";
 import { Dice } from "../dice.ts";
 import { Browser } from "./browser.ts";
@@ -15,7 +16,15 @@ import { Merchant } from "./merchant.ts";
 import { readRecords } from "./read-records.ts";
 import type { Records } from "./records.ts";
 import { Site } from "./site.ts";
-import { countOpen, expireIn, expireUnsubmitted, makeReconciliationDue, readReconciliation } from "./site-database.ts";
+import {
+  countOpen,
+  expireIn,
+  expireUnsubmitted,
+  isCustomerAsked,
+  makeReconciliationDue,
+  moveClock,
+  readReconciliation,
+} from "./site-database.ts";
 import type { SiteGateways } from "./site-merchant.ts";
 import { Tally } from "./tally.ts";
 
@@ -102,6 +111,11 @@ const restMsMax = 12 * 60 * second;
 // never changes.
 const stuckMs = repeatLongestMs + 60 * second;
 const lookEveryMs = 2 * second;
+// Past the time in which a customer may answer, and then past the time for which SANDBOX_B may still hold by itself.
+const pastCustomerMs = customerTimeMs + 60 * second;
+const pastActionMs = pastCustomerMs + 75 * 60 * second;
+// A session whose customer has left is given up within seconds.
+const givenUpWithinMs = 60 * second;
 
 // A capture that is accepted and much later reported as failed leaves no money to compare.
 const failsLater = (behaviour: CardBehaviour) => behaviour.act === "approve" && behaviour.capture === "fail_later";
@@ -130,6 +144,7 @@ export async function runChaos(
   try {
     site = await Site.open(tally, merchants.length);
     const loads: Load[] = [];
+    const late: (() => Promise<void>)[] = [];
     for (const [index, merchant] of merchants.entries()) {
       const { secretKey, signingSecret } = await site.openMerchant(merchant.webhookUrl, options.gateways, index + 1);
       merchant.trust(signingSecret);
@@ -140,11 +155,12 @@ export async function runChaos(
         edges,
         vaultOrigin,
         cards: cardNumbers(options),
+        later: (act: () => Promise<void>) => void late.push(act),
         expireIn: expireIn(databaseUrls[index]!),
       };
       loads.push(new Load(shop, fork(dice), index === 0 ? "order" : `cell-${index + 1}`));
     }
-    const run = { site, loads, merchants, tally, options, observer };
+    const run = { site, loads, merchants, late, tally, options, observer };
     await during(run, { phase: "chaos", totalS: options.minutes * 60 }, () => rage(run, dice));
     const rest: Work = { phase: "coming to rest", totalS: restMsMax / second };
     const { records, violations, reconciliation } = await during(run, rest, (state) => comeToRest(run, state));
@@ -173,6 +189,8 @@ type Run = {
   readonly site: Site;
   readonly loads: readonly Load[];
   readonly merchants: readonly Merchant[];
+  /** Acts of customers at their banks for which it is too late. */
+  readonly late: readonly (() => Promise<void>)[];
   readonly tally: Tally;
   readonly options: ChaosOptions;
   readonly observer: { readonly signal: AbortSignal; readonly show: (moment: Moment) => void };
@@ -226,13 +244,14 @@ async function comeToRest(run: Run, part: Work): Promise<Pick<Verdict, "records"
   await site.calm();
   if (!observer.signal.aborted) await Promise.all(loads.map((load) => load.empty()));
   const quietFrom = Math.max(Date.now(), startedAt + quietMs);
+  const clockMovedAt = await passTime(run, quietFrom);
   let changedAt = Date.now();
   let before = "";
   let reconciledSince: readonly Date[] | undefined;
   for (;;) {
     // Time passes for customers who never paid: every session ends.
     await Promise.all(databaseUrls.map(expireUnsubmitted));
-    const records = { ...(await readRecords(databaseUrls, site.acquirers)), ...seenBy(run) };
+    const records = { ...(await readRecords(databaseUrls, site.acquirers)), ...seenBy(run), clockMovedAt };
     const violations = findViolations(records);
     part.violations = violations.length;
     const now = Date.now();
@@ -248,6 +267,28 @@ async function comeToRest(run: Run, part: Work): Promise<Pick<Verdict, "records"
     if (isRight || isStuck || observer.signal.aborted) return { records, violations, reconciliation };
     await pause(lookEveryMs, undefined, { signal: observer.signal }).catch(() => {});
   }
+}
+
+/**
+ * Lets the time pass for customers who have not answered their bank, by the databases' clocks: their payments are given
+ * up, some of them answer all the same, and no hold can follow any more. Returns the times after which the clocks stood.
+ */
+async function passTime({ site, late, observer }: Run, quietFrom: number): Promise<readonly string[]> {
+  const { signal } = observer;
+  const wait = (ms: number) => pause(Math.max(0, ms), undefined, { signal }).catch(() => {});
+  // What gateways still execute late comes before the clocks are moved.
+  await wait(quietFrom - Date.now());
+  if (signal.aborted) return [];
+  const move = (aheadMs: number) => Promise.all(site.ownerUrls.map((url) => moveClock(url, aheadMs)));
+  const moved = await move(pastCustomerMs);
+  const end = Date.now() + givenUpWithinMs;
+  while (Date.now() < end && (await Promise.all(site.databaseUrls.map(isCustomerAsked))).includes(true)) {
+    await wait(lookEveryMs);
+  }
+  await Promise.all(late.map((act) => act()));
+  // Their notifications arrive.
+  await wait(lookEveryMs);
+  return [...moved, ...(await move(pastActionMs))];
 }
 
 /** True for a violation that reconciliation may correct. */
@@ -275,12 +316,15 @@ async function keepRecords({ stateFolder }: Site, kept: object): Promise<void> {
   await writeFile(join(stateFolder, "records.json"), JSON.stringify(kept, null, 1));
 }
 
-/** Returns every card once, and the plain ones more often: as often as all others together would be too many. */
+/**
+ * Returns every card once, and the plain ones more often: as often as all others together would be too many. Those whose
+ * bank asks the customer do so at the sandbox gateways, and are plain at others.
+ */
 function cardNumbers({ gateways }: ChaosOptions): string[] {
   const all = gateways === "all" ? cards.filter((card) => !refused(card)) : cards;
   const approved = all.filter(({ group }) => group === "approved");
   const plain = approved.flatMap(({ number }) => Array.from({ length: ofApproved }, () => number));
-  return [...plain, ...all.map(({ number }) => number)];
+  return [...plain, ...[...all, ...authenticationCards].map(({ number }) => number)];
 }
 
 /** Derives separate dice for each part: the draws of one do not change those of another. */

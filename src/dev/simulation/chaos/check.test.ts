@@ -13,9 +13,13 @@ function sound() {
         phase: "DONE",
         winnerAttemptId: "att_2" as string | undefined,
         submittedAt: "2026-01-01T00:00:00.000Z" as string | undefined,
+        settledAt: "2026-01-01T00:00:03.000Z" as string | undefined,
+        hasCapture: true,
       },
     ],
     attempts: [attempt("att_1", 1, "VOIDED"), attempt("att_2", 2, "CAPTURED")],
+    authentications: [] as { sessionId: string; status: string; deadlineAt: string; endedAt: string | undefined }[],
+    clockMovedAt: [] as string[],
     events: [{ sessionId: "ps_1", eventId: "evt_1", sequence: 1, type: "payment_session.succeeded", body: "aa" }],
     authorizations: [authorization("auth_1", "att_1", "voided"), authorization("auth_2", "att_2", "captured")],
     webhooks: [
@@ -59,6 +63,11 @@ const spoiled: Readonly<Record<ViolationKind, { spoil: (made: Made) => void; als
   not_final: {
     spoil: ({ sessions: [session] }) => {
       session!.phase = "PROCESSING";
+    },
+  },
+  past_bound: {
+    spoil: ({ sessions: [session] }) => {
+      Object.assign(session!, { hasCapture: false, settledAt: "2026-01-01T00:01:46.000Z" });
     },
   },
   captured_twice: {
@@ -180,6 +189,24 @@ describe("findViolations()", () => {
     const made = sound();
     spoil(made);
     expect(kindsOf(made).sort()).toEqual([kind, ...also].sort());
+  });
+
+  it("counts a session's time from its customer's end, and from where the run moved the clock", () => {
+    const made = sound();
+    Object.assign(made.sessions[0]!, { hasCapture: false, settledAt: "2026-01-01T00:11:40.000Z" });
+    expect(kindsOf(made)).toEqual(["past_bound"]);
+    const answered = { sessionId: "ps_1", deadlineAt: "2026-01-01T00:10:00.000Z", endedAt: "2026-01-01T00:10:01.000Z" };
+    made.authentications = [{ ...answered, status: "AUTHENTICATED" }];
+    expect(kindsOf(made)).toEqual([]);
+    made.authentications = [{ ...answered, status: "ABANDONED", endedAt: "2026-01-01T00:11:40.000Z" }];
+    expect(kindsOf(made)).toEqual([]);
+    made.sessions[0]!.settledAt = "2026-01-01T00:20:00.000Z";
+    expect(kindsOf(made)).toEqual(["past_bound"]);
+    made.clockMovedAt = ["2026-01-01T00:19:00.000Z"];
+    expect(kindsOf(made)).toEqual([]);
+    made.clockMovedAt = ["2026-01-01T00:19:00.000Z", "2026-01-01T00:21:00.000Z"];
+    made.sessions[0]!.settledAt = "2026-01-01T00:20:50.000Z";
+    expect(kindsOf(made)).toEqual(["past_bound"]);
   });
 
   it("reports a hold that existed before the latest execution time as one that should have been found", () => {

@@ -1,9 +1,19 @@
 /** Checks that money, statuses, events and answers of a chaos run agree, once everything has settled. PURE. */
-import type { AttemptRecord, EventRecord, OrderRecord, Records, SessionRecord, WebhookRecord } from "./records.ts";
+import { timingBounds } from "../../../limits.ts";
+import type {
+  AttemptRecord,
+  AuthenticationRecord,
+  EventRecord,
+  OrderRecord,
+  Records,
+  SessionRecord,
+  WebhookRecord,
+} from "./records.ts";
 
 /** The kinds of violation, with the sentence that the report shows. */
 export const violationKinds = {
   not_final: "a session has not ended",
+  past_bound: "a session ended more than a minute after its time, and no capture was unanswered",
   captured_twice: "money was captured more than once",
   captured_without_success: "money was captured, but the session has not succeeded",
   success_without_capture: "the session succeeded, but nothing was captured",
@@ -38,6 +48,8 @@ type Money = Records["authorizations"][number];
 type Case = {
   readonly session: SessionRecord;
   readonly attempts: readonly AttemptRecord[];
+  readonly authentications: readonly AuthenticationRecord[];
+  readonly clockMovedAt: readonly string[];
   readonly money: readonly { readonly attempt: AttemptRecord; readonly authorization: Money }[];
   readonly events: readonly EventRecord[];
 };
@@ -54,16 +66,20 @@ export function findViolations(records: Records): Violation[] {
   });
   const moneyOf = Map.groupBy(money, ({ attempt }) => attempt.sessionId);
   const attemptsOf = Map.groupBy(records.attempts, ({ sessionId }) => sessionId);
+  const authenticationsOf = Map.groupBy(records.authentications, ({ sessionId }) => sessionId);
   const eventsOf = Map.groupBy(records.events, ({ sessionId }) => sessionId);
+  const { clockMovedAt } = records;
   const ofSessions = records.sessions.flatMap((session) => {
     const { sessionId } = session;
     const one: Case = {
       session,
       attempts: attemptsOf.get(sessionId) ?? [],
+      authentications: authenticationsOf.get(sessionId) ?? [],
+      clockMovedAt,
       money: moneyOf.get(sessionId) ?? [],
       events: eventsOf.get(sessionId) ?? [],
     };
-    const found = [...checkEnd(one), ...checkMoney(one), ...checkHolds(one), ...checkEvents(one)];
+    const found = [...checkEnd(one), ...checkBound(one), ...checkMoney(one), ...checkHolds(one), ...checkEvents(one)];
     return found.map((violation) => ({ ...violation, sessionId }));
   });
   const secondCaptures = new Set(records.workItems.filter(isSecondCapture).map(({ sessionId }) => sessionId));
@@ -81,7 +97,7 @@ export function findViolations(records: Records): Violation[] {
 }
 
 // Rows that outages cause and their end resolves; any other row on the work queue means that records disagree.
-const mayBeInWorkQueue = new Set(["VOID_UNANSWERED", "CAPTURE_UNANSWERED", "ORPHANED_AUTHORIZATION"]);
+const mayBeInWorkQueue = new Set(["VOID_UNANSWERED", "CAPTURE_UNANSWERED", "ACTION_OVERDUE", "ORPHANED_AUTHORIZATION"]);
 
 /**
  * Adyen accepts a capture under another key if it keeps an error for the first, and reports one of them as failed. A
@@ -106,6 +122,22 @@ function checkEnd({ session, attempts }: Case): Found[] {
     ...found("not_final", status === "CREATED" || phase !== "DONE", `${status}, ${phase}; ${open || "no attempt"}`),
     ...found("after_fraud", followers.length > 0, `${followers.length} attempt(s) after ${fraud?.attemptId}`),
   ];
+}
+
+// The time that a payment may take without its customer, and a minute.
+const boundMs = timingBounds.submissionBudgetMs.default + 60_000;
+
+/** Time begins anew when the customer has answered or could have, and where the run moved the clock meanwhile. */
+function checkBound({ session, authentications, clockMovedAt }: Case): Found[] {
+  const { submittedAt, settledAt, hasCapture } = session;
+  if (submittedAt === undefined || settledAt === undefined || hasCapture) return [];
+  const customer = authentications.map(({ status, deadlineAt, endedAt }) =>
+    status === "ABANDONED" || endedAt === undefined ? deadlineAt : endedAt,
+  );
+  const meanwhile = clockMovedAt.filter((at) => at <= settledAt);
+  const from = [submittedAt, ...customer, ...meanwhile].toSorted().at(-1)!;
+  const tookMs = Date.parse(settledAt) - Date.parse(from);
+  return found("past_bound", tookMs > boundMs, `ended ${Math.round(tookMs / 1_000)} s after ${from}`);
 }
 
 function checkMoney({ session, money }: Case): Found[] {

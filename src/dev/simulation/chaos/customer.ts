@@ -4,6 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { unreachable } from "../../../platform/errors.ts";
 import type { Dice } from "../dice.ts";
 import type { Browser } from "./browser.ts";
+import { describedBrowser, meet } from "./challenge.ts";
 import type { OrderRecord } from "./records.ts";
 
 /** The shop's addresses and the run's functions for an order. */
@@ -15,6 +16,8 @@ export type Shop = {
   readonly vaultOrigin: string;
   /** Card numbers, each as often as it should be used. */
   readonly cards: readonly string[];
+  /** Acts once the time in which customers may answer their bank is over. */
+  readonly later: (act: () => Promise<void>) => void;
   /** Makes a session expire after this many milliseconds. */
   expireIn(sessionId: string, ms: number): Promise<void>;
 };
@@ -23,6 +26,8 @@ export type Shop = {
 export type Order = { -readonly [Key in keyof OrderRecord]: OrderRecord[Key] } & {
   created: string[];
   heard: string[];
+  /** The challenge that the customer has to meet next. */
+  asked?: string | undefined;
 };
 
 type Session = { readonly sessionId: string; readonly clientSecret: string; readonly sdkAuthorization: string };
@@ -38,7 +43,8 @@ export async function pay(shop: Shop, dice: Dice, order: Order): Promise<void> {
   if (dice.chance(0.06)) await linger(shop, dice, session);
   const token = await tokenize(shop, dice, session);
   if (token === undefined || dice.chance(0.04)) return;
-  await submit(shop, dice, { session, token, order });
+  const browser = dice.chance(0.8) ? { browser: describedBrowser } : {};
+  await submit(shop, dice, { session, token, order, browser });
 }
 
 /**
@@ -95,7 +101,13 @@ async function tokenize(shop: Shop, dice: Dice, session: Session): Promise<strin
   return undefined;
 }
 
-type Submission = { readonly session: Session; readonly token: string; readonly order: Order };
+type Submission = {
+  readonly session: Session;
+  readonly token: string;
+  readonly order: Order;
+  /** Of a page that can show what the bank asks. */
+  readonly browser: { readonly browser?: typeof describedBrowser };
+};
 
 /** Submits once, twice at once, at both edges, with a second card as well, or aborts midway. */
 async function submit(shop: Shop, dice: Dice, submission: Submission): Promise<void> {
@@ -130,9 +142,17 @@ async function submit(shop: Shop, dice: Dice, submission: Submission): Promise<v
 async function untilEnded(shop: Shop, dice: Dice, submission: Submission): Promise<void> {
   const { session, order } = submission;
   let isSubmitted = false;
+  const met = new Set<string>();
   for (let poll = 0; poll < pollsMax && order.heard.length === 0; poll++) {
     const edge = dice.pick(shop.edges);
-    if (!isSubmitted) {
+    const { asked: authenticationId } = order;
+    if (authenticationId !== undefined && !met.has(authenticationId)) {
+      met.add(authenticationId);
+      poll = 0;
+      const { browser, edges, later } = shop;
+      const rpc = (name: string, fields: object) => call(shop, dice.pick(edges), name, session, fields);
+      if (!(await meet({ browser, edges, later, authenticationId, call: rpc }, dice))) return;
+    } else if (!isSubmitted) {
       const status = await send(shop, edge, submission);
       // Refused permanently: expired, or being paid with another card.
       if (status !== undefined && status >= 400 && status < 500) return;
@@ -151,7 +171,8 @@ async function send(
   leave?: AbortSignal,
 ): Promise<number | undefined> {
   const { session, token, order } = submission;
-  const answer = await call(shop, edge, "SubmitPayment", session, { vaultToken: token }, leave);
+  const { browser } = submission;
+  const answer = await call(shop, edge, "SubmitPayment", session, { vaultToken: token, ...browser }, leave);
   if (answer?.status === 200) hear(order, answer.json);
   return answer?.status;
 }
@@ -167,8 +188,10 @@ function call(shop: Shop, edge: string, rpc: string, session: Session, fields: o
 
 /** Records a session's status from an answer, to compare it with the end. */
 function hear(order: Order, json: Readonly<Record<string, unknown>> | undefined): void {
-  const { status, processing } = (json?.checkout ?? {}) as { status?: string; processing?: boolean };
+  type Checkout = { status?: string; processing?: boolean; nextAction?: { authenticationId: string } };
+  const { status, processing, nextAction } = (json?.checkout ?? {}) as Checkout;
   if (processing) order.submitted = true;
+  order.asked = nextAction?.authenticationId;
   if (status === undefined || status === "CREATED") return;
   order.heard.push(status);
   if (status !== "EXPIRED") order.submitted = true;

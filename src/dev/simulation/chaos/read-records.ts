@@ -9,7 +9,7 @@ import { currencies as currenciesOfStripe } from "../../../gateways/stripe/curre
 import { encodeId } from "../../../platform/ids.ts";
 import type { Authorization } from "../../../sandbox/ledger.ts";
 import type { SandboxControl } from "../../testing/sandbox-control.ts";
-import type { AttemptRecord, EventRecord, Records, SessionRecord } from "./records.ts";
+import type { AttemptRecord, AuthenticationRecord, EventRecord, Records, SessionRecord } from "./records.ts";
 import { withDatabase } from "./site-database.ts";
 
 type Row<Fields extends string> = Record<Fields, string> & Record<"sequence" | "amountMinor", number>;
@@ -24,8 +24,12 @@ const currenciesAt: Readonly<Record<Gateway, CurrencyTable>> = {
 
 const selectSessions = `
   SELECT id, order_ref AS "orderRef", status, phase, winner_attempt_id AS "winnerAttemptId",
-         submitted_at AS "submittedAt"
-  FROM payment_session`;
+         submitted_at AS "submittedAt", settled_at AS "settledAt",
+         EXISTS (SELECT FROM attempt a WHERE a.session_id = s.id AND a.capture_ordered_at IS NOT NULL) AS "hasCapture"
+  FROM payment_session s`;
+const selectAuthentications = `
+  SELECT session_id AS "sessionId", status, deadline_at AS "deadlineAt", coalesce(answered_at, completed_at) AS "endedAt"
+  FROM authentication`;
 const selectAttempts = `
   SELECT session_id AS "sessionId", id, sequence, gateway, status, failure_kind AS "failureKind",
          void_kind AS "voidKind", started_at AS "startedAt", completed_at AS "completedAt", latest_execution_at AS "latestExecutionAt", amount_minor::float8 AS "amountMinor", currency
@@ -37,17 +41,18 @@ const selectAudit = `SELECT rule, session_id AS "sessionId" FROM app.audit()`;
 const selectWorkItems = `
   SELECT session_id AS "sessionId", kind, detail, resolved_at IS NOT NULL AS resolved FROM work_item`;
 
-type Stored = Omit<Records, "webhooks" | "orders" | "authorizations">;
+type Stored = Omit<Records, "webhooks" | "orders" | "authorizations" | "clockMovedAt">;
 
 /** Reads the records of the service and the acquirers, from one snapshot of each cell's database. */
 export async function readRecords(
   databaseUrls: readonly string[],
   acquirers: SandboxControl,
-): Promise<Omit<Records, "webhooks" | "orders">> {
+): Promise<Omit<Records, "webhooks" | "orders" | "clockMovedAt">> {
   const cells = await Promise.all(databaseUrls.map(readCell));
   return {
     sessions: cells.flatMap(({ sessions }) => sessions),
     attempts: cells.flatMap(({ attempts }) => attempts),
+    authentications: cells.flatMap(({ authentications }) => authentications),
     events: cells.flatMap(({ events }) => events),
     audit: cells.flatMap(({ audit }) => audit),
     workItems: cells.flatMap(({ workItems }) => workItems),
@@ -61,21 +66,34 @@ function readCell(databaseUrl: string): Promise<Stored> {
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     const sessions = (await client.query(selectSessions)).rows.map(toSession);
     const attempts = (await client.query(selectAttempts)).rows.map(toAttempt);
+    const authentications = (await client.query(selectAuthentications)).rows.map(toAuthentication);
     const events = (await client.query(selectEvents)).rows.map(toEvent);
     const audit = (await client.query(selectAudit)).rows.map(ofSession);
     const workItems = (await client.query(selectWorkItems)).rows.map(ofSession);
-    return { sessions, attempts, events, audit, workItems };
+    return { sessions, attempts, authentications, events, audit, workItems };
   });
 }
 
 function toSession(
-  row: Row<"id" | "orderRef" | "status" | "phase" | "winnerAttemptId" | "submittedAt">,
+  row: Row<"id" | "orderRef" | "status" | "phase" | "winnerAttemptId" | "submittedAt" | "settledAt"> & {
+    hasCapture: boolean;
+  },
 ): SessionRecord {
   return {
     ...row,
     sessionId: encodeId("ps", row.id),
     winnerAttemptId: row.winnerAttemptId ? encodeId("att", row.winnerAttemptId) : undefined,
     submittedAt: row.submittedAt ? momentOf(row.submittedAt) : undefined,
+    settledAt: row.settledAt ? momentOf(row.settledAt) : undefined,
+  };
+}
+
+function toAuthentication(row: Row<"sessionId" | "status" | "deadlineAt" | "endedAt">): AuthenticationRecord {
+  return {
+    ...row,
+    sessionId: encodeId("ps", row.sessionId),
+    deadlineAt: momentOf(row.deadlineAt),
+    endedAt: row.endedAt ? momentOf(row.endedAt) : undefined,
   };
 }
 

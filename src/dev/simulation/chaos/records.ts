@@ -12,6 +12,17 @@ export type SessionRecord = {
   readonly phase: string;
   readonly winnerAttemptId: string | undefined;
   readonly submittedAt: string | undefined;
+  readonly settledAt: string | undefined;
+  /** True if the session waited for a gateway to answer a capture, which has no bound. */
+  readonly hasCapture: boolean;
+};
+
+/** A customer authentication. */
+export type AuthenticationRecord = {
+  readonly sessionId: string;
+  readonly status: string;
+  readonly deadlineAt: string;
+  readonly endedAt: string | undefined;
 };
 
 /** An attempt as the service stored it. */
@@ -74,6 +85,9 @@ export type OrderRecord = {
 export type Records = {
   readonly sessions: readonly SessionRecord[];
   readonly attempts: readonly AttemptRecord[];
+  readonly authentications: readonly AuthenticationRecord[];
+  /** The times, by the database's clock, at which the run has just moved that clock forward. */
+  readonly clockMovedAt: readonly string[];
   readonly events: readonly EventRecord[];
   readonly authorizations: readonly (Pick<
     Authorization,

@@ -8,13 +8,25 @@ function verdictWith(violations: readonly Violation[], kept: readonly string[] =
   const tally = new Tally();
   tally.add("kill edge", 2);
   tally.add("kill worker", 3);
-  const nothing = { attempts: [], events: [], authorizations: [], audit: [], workItems: [], webhooks: [], orders: [] };
+  const nothing = {
+    attempts: [],
+    authentications: [],
+    clockMovedAt: [],
+    events: [],
+    authorizations: [],
+    audit: [],
+    workItems: [],
+    webhooks: [],
+    orders: [],
+  };
   const session = {
     orderRef: "o",
     status: "EXPIRED",
     phase: "DONE",
     winnerAttemptId: undefined,
     submittedAt: undefined,
+    settledAt: undefined,
+    hasCapture: false,
   };
   return {
     options: { minutes: 1, seed: 7, rate: 4 },

@@ -24,7 +24,7 @@ export function writeReport(verdict: Verdict): string {
 }
 
 function rowsOf({ options, tookS, records, violations, faults, reconciliation, tally }: Verdict): Row[] {
-  const { sessions, authorizations, webhooks, events, attempts } = records;
+  const { sessions, authorizations, webhooks, events, attempts, authentications } = records;
   const statuses = [...Map.groupBy(sessions, ({ status }) => status)].map(
     ([status, of]) => [status, of.length] as const,
   );
@@ -40,6 +40,8 @@ function rowsOf({ options, tookS, records, violations, faults, reconciliation, t
     ["seed, rate", `${options.seed}, ${options.rate} sessions/s`],
     ["sessions", `${sessions.length}: ${list(statuses)}`],
     ["submitted", `${submitted}, with ${attempts.length} attempts`],
+    ["customers asked", sumAndList(countsOf(authentications.map(({ status }) => status)))],
+    ["their manners", sumAndList(tally.under("customer "))],
     ["SIGKILL", sumAndList(tally.under("kill "))],
     ["SIGSTOP", sumAndList(tally.under("stop "))],
     ["restarts", sumAndList(tally.under("restart "))],
@@ -55,6 +57,10 @@ function rowsOf({ options, tookS, records, violations, faults, reconciliation, t
     ["work queue", sumAndList(workItems.map(([kind, of]) => [kind, of.length]))],
     ["violations", String(violations.length)],
   ];
+}
+
+function countsOf(names: readonly string[]): (readonly [string, number])[] {
+  return [...Map.groupBy(names, (name) => name)].map(([name, of]) => [name, of.length] as const);
 }
 
 function sumAndList(counts: readonly (readonly [string, number])[]): string {

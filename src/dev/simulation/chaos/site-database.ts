@@ -31,6 +31,24 @@ export async function expireUnsubmitted(databaseUrl: string): Promise<void> {
   await withDatabase(databaseUrl, (client) => client.query(text));
 }
 
+/**
+ * Moves the database's clock forward for good. Must be called as the owner. Returns the time after which it stands.
+ */
+export async function moveClock(ownerUrl: string, aheadMs: number): Promise<string> {
+  const text = `CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE
+    AS $$SELECT clock_timestamp() + interval '${aheadMs} ms'$$`;
+  return withDatabase(ownerUrl, async (client) => {
+    await client.query(text);
+    return (await client.query<{ now: Date }>("SELECT app.clock() AS now")).rows[0]!.now.toISOString();
+  });
+}
+
+/** Reports whether a customer is being asked. */
+export async function isCustomerAsked(databaseUrl: string): Promise<boolean> {
+  const text = "SELECT FROM authentication WHERE status = 'AWAITING_CUSTOMER' LIMIT 1";
+  return withDatabase(databaseUrl, async (client) => (await client.query(text)).rowCount !== 0);
+}
+
 /** Makes the hourly reconciliation with the gateways due, and returns the time after which its pass begins. */
 export async function makeReconciliationDue(databaseUrl: string): Promise<Date> {
   const text = `

@@ -45,6 +45,8 @@ export class Site {
   workers: readonly RoleKeeper[] = [];
   /** The database of each cell of the test environment, under the roles' login. */
   databaseUrls: readonly string[] = [];
+  /** The same databases under their owner's login. */
+  ownerUrls: readonly string[] = [];
   readonly #tally: Tally;
   readonly #addresses: readonly [DemoAddresses, DemoAddresses];
   readonly #started: { end(): Promise<void> }[] = [];
@@ -144,14 +146,20 @@ export class Site {
 
   async #start(): Promise<void> {
     const prepared = [];
+    const owners: string[] = [];
     for (const postgres of this.postgres) {
       const server = await postgres.start();
       this.#started.push(postgres);
       this.#dataFolders = [...this.#dataFolders, server.dataFolder];
-      prepared.push(await prepareDatabases(server.ownerUrl, this.stateFolder));
+      const databases = await prepareDatabases(server.ownerUrl, this.stateFolder);
+      prepared.push(databases);
+      const owner = new URL(server.ownerUrl);
+      owner.pathname = new URL(databases.test).pathname;
+      owners.push(owner.href);
     }
     const databases = prepared[0]!;
     this.databaseUrls = prepared.map(({ test }) => test);
+    this.ownerUrls = owners;
     const { urls } = await this.nats.start();
     this.#started.push(this.nats);
     const [first, second] = this.#addresses;
