@@ -155,7 +155,7 @@ describe("a decline that asks for authentication", () => {
     const end =
       "UPDATE attempt SET status = 'DECLINED', failure_kind = 'HARD_DECLINE', completed_at = now() WHERE session_id = $session AND round = 1";
     await run(end);
-    await refused(client, run, repeated(3), /attempt_one_repeat/);
+    await refused(client, run, repeated(3), /a session has one repeat/);
     await run(opening(`'${v7()}'`, 3));
     await refused(
       client,
@@ -168,7 +168,7 @@ describe("a decline that asks for authentication", () => {
   it("is the only one that is repeated", async () => {
     const run = await submitted(client, "DECLINED");
     await refused(client, run, repeated(2), /only a decline that asks for authentication is repeated/);
-    await refused(client, run, repeated(2).replace(", 1)", ", 2)"), /an attempt is repeated once/);
+    await refused(client, run, repeated(2).replace(", 1)", ", 2)"), /a session has one repeat/);
   });
 });
 

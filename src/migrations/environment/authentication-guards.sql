@@ -69,11 +69,25 @@ END $$;
 
 CREATE FUNCTION partitions.guard_repeat_rest(after record) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  IF after.round <> 1 THEN PERFORM app.refuse('an attempt is repeated once'); END IF;
+  -- The session is locked, so no other repeat is under way.
+  IF after.round <> 1 OR EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = after.session_id AND round = 1) THEN
+    PERFORM app.refuse('a session has one repeat'); END IF;
   IF NOT EXISTS (
        SELECT FROM partitions.attempt_rest WHERE session_id = after.session_id AND connection_id = after.connection_id AND round = 0 AND stop = 'authentication_required')
      AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
     PERFORM app.refuse('only a decline that asks for authentication is repeated'); END IF;
+END $$;
+
+-- Whether a stop forbids a new attempt. A decline that asks for authentication is repeated once at its connection, and then
+-- stops nothing.
+CREATE FUNCTION partitions.is_stopped_rest(opened record) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN EXISTS (
+    SELECT FROM partitions.attempt_rest a
+    WHERE a.session_id = opened.session_id AND a.stop IS NOT NULL AND NOT (a.stop = 'authentication_required' AND a.round = 0 AND (
+      opened.round = 1 AND opened.connection_id = a.connection_id OR EXISTS (
+        SELECT FROM partitions.attempt_rest r
+        WHERE r.session_id = opened.session_id AND r.connection_id = a.connection_id AND r.round = 1))));
 END $$;
 
 CREATE FUNCTION partitions.guard_authenticated_session_rest(before record, after record) RETURNS void LANGUAGE plpgsql AS $$

@@ -10,7 +10,6 @@ ALTER TABLE payment_session
 
 -- 1: the one repeat at the same connection, with authentication.
 ALTER TABLE attempt ADD COLUMN round smallint NOT NULL DEFAULT 0;
-CREATE UNIQUE INDEX attempt_one_repeat ON attempt (session_id) WHERE round = 1;
 
 -- One run of 3-D Secure, inside an attempt at the gateway that runs it.
 CREATE TABLE authentication (

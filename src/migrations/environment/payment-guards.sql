@@ -78,14 +78,10 @@ BEGIN
     IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
     IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
     IF NEW.round <> 0 THEN PERFORM partitions.guard_repeat_rest(NEW); END IF;
-    -- A decline that asks for authentication is repeated once at its connection (authentication-guards.sql), and then stops nothing.
-    SELECT bool_or(a.failure_kind = 'FRAUD') AS had_fraud,
-      bool_or(a.stop IS NOT NULL AND NOT (a.stop = 'authentication_required' AND a.round = 0 AND (
-        NEW.round = 1 AND NEW.connection_id = a.connection_id OR EXISTS (
-          SELECT FROM partitions.attempt_rest r WHERE r.session_id = NEW.session_id AND r.connection_id = a.connection_id AND r.round = 1)))) AS had_stop INTO earlier
-    FROM partitions.attempt_rest a WHERE a.session_id = NEW.session_id;
+    SELECT bool_or(failure_kind = 'FRAUD') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
+    FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
     IF earlier.had_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
-    IF earlier.had_stop THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
+    IF earlier.had_stop AND partitions.is_stopped_rest(NEW) THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
     IF num_nonnulls(NEW.decision, NEW.decision_reference, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two,
                     NEW.decision_confirmed_by, NEW.decision_confirmed_at) > 0 THEN
       PERFORM app.refuse('nothing is decided of an attempt before it is made'); END IF;
@@ -110,13 +106,12 @@ BEGIN
       PERFORM app.refuse('illegal attempt transition ' || OLD.status || ' to ' || NEW.status); END IF;
     IF NEW.status = 'AUTHORIZED' AND (session.status <> 'CREATED' OR session.winner_attempt_id IS NOT NULL AND session.winner_attempt_id <> NEW.id) THEN
       PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
-    IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED' THEN
-      SELECT bool_or(failure_kind = 'FRAUD') AS had_fraud, bool_or(stop = 'authentication_failed') AS had_refusal INTO earlier
-      FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
-      IF earlier.had_fraud THEN PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
+    IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED'
+       AND EXISTS (SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND (failure_kind = 'FRAUD' OR stop = 'authentication_failed')) THEN
+      IF EXISTS (SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
+        PERFORM app.refuse('no hold is adopted after a fraud decline');
       -- After a restore a capture that a gateway has made is adopted all the same: the money is taken.
-      IF earlier.had_refusal AND session.unrecorded_check_at IS NULL THEN
-        PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
+      ELSIF session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
     END IF;
     IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
       PERFORM app.refuse('an ordered capture stays ordered'); END IF;

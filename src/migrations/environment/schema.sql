@@ -866,9 +866,6 @@ CREATE UNIQUE INDEX attempt_one_authorizing ON ONLY attempt USING btree (session
 -- unique index attempt_one_capturable
 CREATE UNIQUE INDEX attempt_one_capturable ON ONLY attempt USING btree (session_id) WHERE ((status = ANY (ARRAY['AUTHORIZED'::text, 'CAPTURED'::text])) OR ((status = 'VOIDING'::text) AND (capture_ordered_at IS NOT NULL)));
 
--- unique index attempt_one_repeat
-CREATE UNIQUE INDEX attempt_one_repeat ON ONLY attempt USING btree (session_id) WHERE (round = 1);
-
 -- unique index authentication_one_open
 CREATE UNIQUE INDEX authentication_one_open ON ONLY authentication USING btree (session_id) WHERE (status = ANY (ARRAY['AWAITING_CUSTOMER'::text, 'CONFIRMING'::text]));
 
@@ -1568,14 +1565,10 @@ BEGIN
     IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
     IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
     IF NEW.round <> 0 THEN PERFORM partitions.guard_repeat_rest(NEW); END IF;
-    -- A decline that asks for authentication is repeated once at its connection (authentication-guards.sql), and then stops nothing.
-    SELECT bool_or(a.failure_kind = 'FRAUD') AS had_fraud,
-      bool_or(a.stop IS NOT NULL AND NOT (a.stop = 'authentication_required' AND a.round = 0 AND (
-        NEW.round = 1 AND NEW.connection_id = a.connection_id OR EXISTS (
-          SELECT FROM partitions.attempt_rest r WHERE r.session_id = NEW.session_id AND r.connection_id = a.connection_id AND r.round = 1)))) AS had_stop INTO earlier
-    FROM partitions.attempt_rest a WHERE a.session_id = NEW.session_id;
+    SELECT bool_or(failure_kind = 'FRAUD') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
+    FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
     IF earlier.had_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
-    IF earlier.had_stop THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
+    IF earlier.had_stop AND partitions.is_stopped_rest(NEW) THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
     IF num_nonnulls(NEW.decision, NEW.decision_reference, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two,
                     NEW.decision_confirmed_by, NEW.decision_confirmed_at) > 0 THEN
       PERFORM app.refuse('nothing is decided of an attempt before it is made'); END IF;
@@ -1600,13 +1593,12 @@ BEGIN
       PERFORM app.refuse('illegal attempt transition ' || OLD.status || ' to ' || NEW.status); END IF;
     IF NEW.status = 'AUTHORIZED' AND (session.status <> 'CREATED' OR session.winner_attempt_id IS NOT NULL AND session.winner_attempt_id <> NEW.id) THEN
       PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
-    IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED' THEN
-      SELECT bool_or(failure_kind = 'FRAUD') AS had_fraud, bool_or(stop = 'authentication_failed') AS had_refusal INTO earlier
-      FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
-      IF earlier.had_fraud THEN PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
+    IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED'
+       AND EXISTS (SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND (failure_kind = 'FRAUD' OR stop = 'authentication_failed')) THEN
+      IF EXISTS (SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
+        PERFORM app.refuse('no hold is adopted after a fraud decline');
       -- After a restore a capture that a gateway has made is adopted all the same: the money is taken.
-      IF earlier.had_refusal AND session.unrecorded_check_at IS NULL THEN
-        PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
+      ELSIF session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
     END IF;
     IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
       PERFORM app.refuse('an ordered capture stays ordered'); END IF;
@@ -1764,7 +1756,9 @@ CREATE OR REPLACE FUNCTION partitions.guard_repeat_rest(after record)
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  IF after.round <> 1 THEN PERFORM app.refuse('an attempt is repeated once'); END IF;
+  -- The session is locked, so no other repeat is under way.
+  IF after.round <> 1 OR EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = after.session_id AND round = 1) THEN
+    PERFORM app.refuse('a session has one repeat'); END IF;
   IF NOT EXISTS (
        SELECT FROM partitions.attempt_rest WHERE session_id = after.session_id AND connection_id = after.connection_id AND round = 0 AND stop = 'authentication_required')
      AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
@@ -1833,6 +1827,20 @@ BEGIN
   IF NEW.vault_token IS NOT NULL AND (NEW.phase <> 'PROCESSING' OR NEW.status <> 'CREATED') THEN
     PERFORM app.refuse('the token lives no longer than the payment that may use it'); END IF;
   RETURN NEW;
+END $function$;
+
+-- function partitions.is_stopped(opened record)
+CREATE OR REPLACE FUNCTION partitions.is_stopped_rest(opened record)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RETURN EXISTS (
+    SELECT FROM partitions.attempt_rest a
+    WHERE a.session_id = opened.session_id AND a.stop IS NOT NULL AND NOT (a.stop = 'authentication_required' AND a.round = 0 AND (
+      opened.round = 1 AND opened.connection_id = a.connection_id OR EXISTS (
+        SELECT FROM partitions.attempt_rest r
+        WHERE r.session_id = opened.session_id AND r.connection_id = a.connection_id AND r.round = 1))));
 END $function$;
 
 -- trigger api_key.guard_moved

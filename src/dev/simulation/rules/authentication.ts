@@ -53,6 +53,7 @@ export const authenticationRules: readonly Rule[] = [
     says: "Nothing follows a customer who did not authenticate, not even an earlier hold.",
     code: [{ file: decisions, instead: ["  return attempts.length < 0;"] }],
     database: [withoutGuard("no hold is adopted after a failed authentication")],
+    seenAt: 58,
   },
   {
     id: "doubt-ends-wait",
@@ -66,6 +67,7 @@ export const authenticationRules: readonly Rule[] = [
       withoutGuard("nothing is completed while the session is in doubt"),
       withoutGuard("an attempt in doubt is not declined by giving up"),
     ],
+    seenAt: 378,
   },
   {
     id: "doubt-asks-both-rounds",
