@@ -94,6 +94,12 @@ async function refusal(queryable: Queryable, { sessionId, authenticationId }: Na
     : new DomainError("action_expired", "The action has ended; read the session for its outcome.");
 }
 
+// Locks nothing, for anyone may send a text that looks like a ticket.
+const selectTicket: Statement = {
+  name: "select_action_ticket",
+  partitionKey: 1,
+  text: "SELECT FROM authentication WHERE session_id = $1 AND id = $2 AND ticket_hash = $3",
+};
 const useTicket: Statement = {
   name: "use_action_ticket",
   partitionKey: 1,
@@ -111,10 +117,11 @@ export async function useActionTicket(core: Core, ticket: string): Promise<Actio
   const [session = "", authentication = "", secret = ""] = ticket.split(".");
   const [sessionId, authenticationId] = [decodeId("ps", session), decodeId("atn", authentication)];
   if (sessionId === undefined || authenticationId === undefined) throw expired();
+  const named = [sessionId, authenticationId, sha256(secret)];
+  if ((await core.database.query(selectTicket, named)).length === 0) throw expired();
   return core.database.transaction(async (tx) => {
     await tx.query(selectSession, [sessionId]);
-    const values = [sessionId, authenticationId, sha256(secret), shownMax];
-    const [used] = await tx.query<{ actionSealed: string }>(useTicket, values);
+    const [used] = await tx.query<{ actionSealed: string }>(useTicket, [...named, shownMax]);
     if (used === undefined) throw expired();
     return JSON.parse(unseal(core.sealing, actionOf(authenticationId), used.actionSealed).expose()) as Action;
   });

@@ -17,6 +17,7 @@ const pages: readonly (readonly [string, string])[] = [
   ["/widget/", "widget"],
   ["/docs", "reference"],
   ["/gateway-notifications/", "notification"],
+  ["/authentication/", "authentication"],
   ["/healthz", "probe"],
   ["/readyz", "probe"],
 ];

@@ -31,10 +31,14 @@ beforeAll(async () => {
     paid("2026-03-10T12:00:00Z", 4900),
     paid("2026-03-10T23:30:00Z", 10_000),
     {
-      ...{ settledAt: "2026-03-11T12:00:00Z", amountMinor: 2500 },
+      // A minute of them is the customer's.
+      ...{ settledAt: "2026-03-11T12:00:00Z", amountMinor: 2500, seconds: 62 },
       attempts: [
         { gateway: "SANDBOX_A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined", ms: 100 },
-        { gateway: "SANDBOX_B", status: "CAPTURED", ms: 400 },
+        {
+          ...{ gateway: "SANDBOX_B", status: "CAPTURED", ms: 400 },
+          asked: { status: "AUTHENTICATED", shownMs: 20_000 },
+        },
       ],
     },
   ]);
@@ -86,7 +90,19 @@ describe("the analytics page", { timeout: 60_000 }, () => {
     expect(lines[0]).toBe("Time,Captured,Saved by failover");
     expect(lines.slice(1).map((line) => line.split(",").slice(-2).join(","))).toEqual(["0,0", "49,0", "125,25", "0,0"]);
     await page.getByRole("combobox", { name: "Gateway" }).selectOption("SANDBOX_B");
-    await page.getByText("Attempts and declines are those at Sandbox B").waitFor();
+    await page.getByText("Attempts, authentications and declines are those at Sandbox B").waitFor();
+    await page.close();
+  });
+
+  it("counts the customers who were asked, and their time at the bank", async () => {
+    const page = await openPage();
+    const section = page.getByRole("region", { name: "Customer authentication", exact: true }).first();
+    await section.getByText(/^Customers asked: 1, 33,3/).waitFor();
+    const [row] = await section
+      .locator("tbody tr")
+      .evaluateAll((all) => all.map((one) => [...one.children].map((cell) => cell.textContent ?? "")));
+    expect(row!.slice(0, 8)).toEqual(["Sandbox B", "1", "1", "0", "0", "0", "0", "0"]);
+    expect(row!.slice(8).join()).toMatch(/^\d\d(,\d)?.s,\d\d(,\d)?.s$/);
     await page.close();
   });
 

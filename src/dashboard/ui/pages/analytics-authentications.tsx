@@ -26,9 +26,9 @@ export function AuthenticationTable({ total }: { total: AnalyticsPoint }) {
     <section className="card" aria-labelledby="authentications">
       <h2 id="authentications">Customer authentication</h2>
       <p className="soft small">
-        {formatCount(payments.challenged)} payments asked the customer ({formatRate(payments.challengeRate)} of all).{" "}
-        {formatCount(attempts.authenticationRequired)} attempts were declined for want of authentication;{" "}
-        {formatCount(attempts.recovered)} of these payments succeeded.
+        Customers asked: {formatCount(payments.challenged)}, {formatRate(payments.challengeRate)} of payments. Attempts
+        declined for want of authentication: {formatCount(attempts.authenticationRequired)}, of whose payments{" "}
+        {formatCount(attempts.recovered)} succeeded.
       </p>
       {authenticatingGateways.length > 0 && (
         <TableScroll label="Customer authentication">

@@ -80,5 +80,6 @@ export const authenticationRules: readonly Rule[] = [
       },
     ],
     database: [],
+    seenAt: 925,
   },
 ];
