@@ -16,6 +16,7 @@ import type {
   Unknown,
   VoidAnswer,
 } from "../gateways/connector.ts";
+import { withoutAction } from "../gateways/unanswered.ts";
 import { followUpTimeoutMs, gatewayReferenceCharactersMax } from "../limits.ts";
 import { unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -62,7 +63,7 @@ export async function authorize(
     },
   );
   const outcome = withUsableReference(answered.outcome);
-  const answer = { ...answered, outcome: outcome.type === "actionNeeded" && !authentication ? unasked : outcome };
+  const answer = { ...answered, outcome: authentication ? outcome : withoutAction(outcome) };
   const health = classifyHealth(answer.outcome, connector);
   core.circuitBreaker.record(attempt.connectionId, health, core.runtime.now(), attempt.gateway);
   return answer;
@@ -87,9 +88,6 @@ function withUsableReference(outcome: GatewayOutcome): GatewayOutcome {
 
 const unusable = "the gateway's reference is too long to be one";
 
-// It is never shown. The hold that it may lead to is voided by our own reference.
-const unasked: Unknown = { type: "unknown", kind: "GATEWAY_ERROR", reason: "an action that was not permitted" };
-
 /**
  * Completes a payment whose customer has answered. A repeat has the same key. A second action is not shown: the answer
  * then leaves open what is held.
@@ -104,8 +102,7 @@ export async function complete(core: Core, attempt: Attempt, completion: Complet
     idempotencyKey: `${encodeId("att", attempt.id)}_2`,
   };
   const answered = await authentication.complete(call, atGateway(attempt), completion);
-  const outcome = withUsableReference(answered.outcome);
-  return { ...answered, outcome: outcome.type === "actionNeeded" ? unasked : outcome };
+  return { ...answered, outcome: withoutAction(withUsableReference(answered.outcome)) };
 }
 
 /**

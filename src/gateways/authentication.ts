@@ -31,6 +31,12 @@ export type Action = {
   readonly fields: Readonly<Record<string, string>>;
 };
 
+/** Returns the address of a page that a browser can be sent to; undefined for anything else. */
+export function pageAddress(value: unknown): string | undefined {
+  if (typeof value !== "string" || !URL.canParse(value)) return undefined;
+  return /^https?:$/.test(new URL(value).protocol) ? value : undefined;
+}
+
 /** The gateway needs the customer: nothing is held yet, and `action` has to be shown. */
 export type ActionNeeded = {
   readonly type: "actionNeeded";

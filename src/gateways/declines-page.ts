@@ -16,21 +16,21 @@ const sections: readonly Section[] = [
     table: stripeDeclines,
     beside: `The code is \`decline_code\`, or \`code\` where there is no finer one. A charge whose \`outcome.type\` is \`blocked\` was stopped by Stripe itself. It counts as fraud, whatever the code, unless its \`outcome.reason\` has a row that begins with \`blocked.\`; a stricter code keeps its own row. It is shown with the code that came. When the charge cannot be read, a code that would let the plan go on stops it as unclassified. A stop is added where \`advice_code\` is \`do_not_try_again\` (scheme_rule) or \`confirm_card_data\` (same_card_fails), and where a network's own code forbids another attempt.
 
-A payment that needs the customer's action, such as 3-D Secure, is declined as \`authentication_required\`.`,
+A payment whose customer has to authenticate, and cannot be asked, is declined as \`authentication_required\`.`,
   },
   {
     gateway: "ADYEN",
     table: adyenDeclines,
-    beside: `The code is \`refusalReasonCode\`; notifications give its name, and an answer that needs the customer's action its \`resultCode\`. An answer without a reason stops as unclassified. Rows that begin with \`error.\` are \`errorCode\`s of a request (HTTP 422) that Adyen refuses because of the card. Rows that begin with \`raw.\` are network codes out of \`refusalReasonRaw\` and \`refusalCodeRaw\`: where Adyen's code has no stop, they add theirs, and \`merchantAdviceCode\` adds one where it forbids another attempt. The account has to ask Adyen for these fields.
+    beside: `The code is \`refusalReasonCode\`; notifications give its name. An answer without a reason stops as unclassified. Rows that begin with \`error.\` are \`errorCode\`s of a request (HTTP 422) that Adyen refuses because of the card. Rows that begin with \`raw.\` are network codes out of \`refusalReasonRaw\` and \`refusalCodeRaw\`: where Adyen's code has no stop, they add theirs, and \`merchantAdviceCode\` adds one where it forbids another attempt. The account has to ask Adyen for these fields.
 
-Payments are made without 3-D Secure: where it is required, they are declined as \`authentication_required\`.`,
+Where nobody can be asked, a payment that needs 3-D Secure is declined as \`authentication_required\`.`,
   },
   {
     gateway: "PAYPAL",
     table: paypalDeclines,
     beside: `The code is \`processor_response.response_code\` of a denied authorization, or the issue of an error (HTTP 422) where there is no authorization. A denied authorization without the processor's code was refused by PayPal itself, for a reason that it keeps: it stops as unclassified, with \`DENIED\` as its code. A stop is added where \`payment_advice_code\` forbids another attempt (scheme_rule) or is 01 (same_card_fails), and where \`cvv_code\` says that the security code did not match (same_card_fails). \`avs_code\` adds none: PayPal is sent no address.
 
-A payment that needs the customer's action, such as 3-D Secure, is declined as \`authentication_required\`. PayPal names its codes and explains few of them, so most rows are judged by the name; of two readings the stricter is taken.`,
+A payment whose customer has to authenticate, and cannot be asked, is declined as \`authentication_required\`. PayPal names its codes and explains few of them, so most rows are judged by the name; of two readings the stricter is taken.`,
   },
   {
     gateway: "SANDBOX_A",

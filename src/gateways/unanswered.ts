@@ -1,7 +1,7 @@
 /** Interprets calls without a usable answer. The same for every connector. */
 
 import type { GatewayReply } from "../platform/outbound-http.ts";
-import type { NotProcessed, Unknown } from "./connector.ts";
+import type { GatewayOutcome, NotProcessed, Unknown } from "./connector.ts";
 
 /** A call without an answer, and how far it had got. */
 export type Unanswered = Exclude<GatewayReply, { type: "answer" }>;
@@ -27,6 +27,19 @@ export function unansweredChange(reply: Unanswered): Unknown {
 export function undecided(status: number): Unknown {
   const reason = `the gateway's answer leaves open what it did (HTTP ${status})`;
   return { type: "unknown", kind: "GATEWAY_ERROR", reason, isAnswered: true };
+}
+
+/** Interprets an action that no customer is shown, where that does not rule out a hold: it has to be voided. */
+export const unshown: Unknown = {
+  type: "unknown",
+  kind: "GATEWAY_ERROR",
+  reason: "an action that was not permitted, or that cannot be shown",
+  isAnswered: true,
+};
+
+/** Replaces an action where the customer is not asked, or was asked already. */
+export function withoutAction(outcome: GatewayOutcome): GatewayOutcome {
+  return outcome.type === "actionNeeded" ? unshown : outcome;
 }
 
 /**

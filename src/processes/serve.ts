@@ -15,7 +15,7 @@ import { type Tracing, untraced } from "../platform/telemetry.ts";
 import { TlsFiles } from "../platform/tls-files.ts";
 import { adyenTestNumbers } from "../sandbox/adyen/emulator-cards.ts";
 import { startSandbox } from "../sandbox/main.ts";
-import { paypalTestNumbers } from "../sandbox/paypal/emulator-cards.ts";
+import { paypalSecureNumbers, paypalTestNumbers } from "../sandbox/paypal/emulator-cards.ts";
 import { stripeTestNumbers } from "../sandbox/stripe/emulator-cards.ts";
 import { countCards } from "../vault/card-store.ts";
 import { startVault } from "../vault/main.ts";
@@ -81,6 +81,7 @@ const testNumbers: ReadonlySet<string> = new Set([
   ...stripeTestNumbers,
   ...adyenTestNumbers,
   ...paypalTestNumbers,
+  ...paypalSecureNumbers,
 ]);
 
 async function startVaultRole(

@@ -100,7 +100,7 @@ async function authorize(parts: SandboxAParts, request: SandboxRequest, account:
     currency: field("currency"),
   };
   const result = await parts.issuer.authorizeOrAsk(payment, askingOf(form), () => {});
-  return result.type === "asked" ? challengeAnswer(result.challenge, originOf(request)) : authorizeAnswer(result);
+  return result.type === "asked" ? challengeAnswer(result.challenge, request) : authorizeAnswer(result);
 }
 
 function askingOf(form: URLSearchParams): Asking | undefined {
@@ -121,11 +121,11 @@ const challengeStatus = {
   cancelled: "authentication_failed",
 } as const;
 
-function challengeAnswer(challenge: Challenge, origin?: string): SandboxAnswer {
+function challengeAnswer(challenge: Challenge, request?: SandboxRequest): SandboxAnswer {
   const { id, payment, state } = challenge;
   const { reference, value, currency } = payment;
   const named = { object: "authorization", id, reference, amount: value, amount_captured: 0, currency };
-  const action = origin && { next_action: { redirect_to_url: { url: bankPageOf(origin, challenge) } } };
+  const action = request && { next_action: { redirect_to_url: { url: bankPageOf(request, challenge) } } };
   return { status: 200, body: { ...named, status: challengeStatus[state], ...action }, about: reference };
 }
 
@@ -135,7 +135,7 @@ async function confirm(parts: SandboxAParts, request: SandboxRequest, account: A
   if (challenge === undefined) return notFound;
   switch (challenge.state) {
     case "waiting":
-      return challengeAnswer(challenge, originOf(request));
+      return challengeAnswer(challenge, request);
     case "failed":
     case "cancelled": {
       const { id, payment } = challenge;
@@ -165,10 +165,6 @@ function losingCompletions({ challenges, issuer }: SandboxAParts, route: Route):
       (await issuer.carryCompletion(challenges.find(request.parameters.id ?? ""), () => route.handle(request))) ??
       "hang_up",
   };
-}
-
-function originOf({ headers }: SandboxRequest): string {
-  return `http://${String(headers.host)}`;
 }
 
 function authorizeAnswer(result: CardResult): SandboxAnswer {

@@ -55,8 +55,8 @@ export function createAcquirer(delays: Delays): Acquirer {
     ...sandboxARoutes({ accounts, ledger, issuer, idempotency, challenges }),
     ...sandboxBRoutes({ accounts, ledger, issuer, idempotency, notifications, pauses, faults, challenges }),
     ...bankRoutes(challenges),
-    ...adyenRoutes({ accounts, ledger, issuer, notifications, pauses, faults, clock }),
-    ...stripeRoutes({ accounts, ledger, issuer, pauses, faults, clock, searchLagMs: delays.searchLagMs }),
+    ...adyenRoutes({ accounts, ledger, issuer, challenges, notifications, pauses, faults, clock }),
+    ...stripeRoutes({ accounts, ledger, issuer, challenges, pauses, faults, clock, searchLagMs: delays.searchLagMs }),
     ...paypalRoutes({ accounts, ledger, issuer, clock }),
     ...adminRoutes({ accounts, ledger, issuer, pauses, faults, requests, clock }),
   ];

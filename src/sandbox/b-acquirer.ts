@@ -115,7 +115,7 @@ async function authorize(parts: SandboxBParts, { request, account, json }: Call)
     askingOf(json),
     (authorization) => void reportAuthorization(parts, account, authorization),
   );
-  return result.type === "asked" ? redirectTo(result.challenge, originOf(request)) : authorizeAnswer(result);
+  return result.type === "asked" ? redirectTo(result.challenge, request) : authorizeAnswer(result);
 }
 
 function askingOf({ authentication: wish, returnUrl }: Json): Asking | undefined {
@@ -123,13 +123,9 @@ function askingOf({ authentication: wish, returnUrl }: Json): Asking | undefined
   return isAsking ? { wish, returnUrl: String(returnUrl) } : undefined;
 }
 
-function originOf({ headers }: SandboxRequest): string {
-  return `http://${String(headers.host)}`;
-}
-
-function redirectTo(challenge: Challenge, origin: string): SandboxAnswer {
+function redirectTo(challenge: Challenge, request: SandboxRequest): SandboxAnswer {
   const { reference, value, currency } = challenge.payment;
-  const action = { type: "redirect", method: "GET", url: bankPageOf(origin, challenge) };
+  const action = { type: "redirect", method: "GET", url: bankPageOf(request, challenge) };
   const body = { merchantReference: reference, amount: { value, currency }, resultCode: "RedirectShopper", action };
   return { status: 200, body, about: reference };
 }
@@ -142,7 +138,7 @@ function holdByItself(parts: SandboxBParts, challenge: Challenge): Promise<CardR
 /** Answers the result of a challenge by what the customer's return brought. */
 async function details(
   parts: SandboxBParts,
-  { account, json }: Call,
+  { request, account, json }: Call,
   results: WeakMap<Challenge, Promise<CardResult>>,
 ): Promise<SandboxAnswer> {
   const result = isObject(json.details) ? String(json.details.redirectResult) : "";
@@ -152,7 +148,7 @@ async function details(
   }
   const settled = await results.get(challenge);
   if (settled !== undefined) return authorizeAnswer(settled);
-  if (challenge.state === "waiting") return redirectTo(challenge, "");
+  if (challenge.state === "waiting") return redirectTo(challenge, request);
   const { reference, value, currency } = challenge.payment;
   const body = { pspReference: challenge.id, merchantReference: reference, amount: { value, currency } };
   return { status: 200, body: { ...body, resultCode: "Refused", refusalReasonCode: "11" }, about: reference };

@@ -3,14 +3,20 @@
  * customer to the address that the gateway gave.
  */
 import type { Challenge, Challenges } from "./challenges.ts";
-import type { Route, SandboxAnswer } from "./routes.ts";
+import type { AcquirerName } from "./ledger.ts";
+import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
 
-/** The code that passes; any other fails. */
-const passingCode = "123456";
+/**
+ * Returns the code that passes; any other fails. Adyen's test cards have one of their own:
+ * https://docs.adyen.com/development-resources/testing/3d-secure-2-authentication (2026).
+ */
+export function passingCodeAt(acquirer: AcquirerName): string {
+  return acquirer === "ADYEN" ? "password" : "123456";
+}
 
-/** Returns the address of a challenge's page. */
-export function bankPageOf(origin: string, { id }: Challenge): string {
-  return `${origin}/bank/${id}`;
+/** Returns the address of a challenge's page, at the host that a request was sent to. */
+export function bankPageOf({ headers }: Pick<SandboxRequest, "headers">, { id }: Challenge): string {
+  return `http://${String(headers.host)}/bank/${id}`;
 }
 
 /** Returns the routes of the bank's pages. */
@@ -36,7 +42,8 @@ export function bankRoutes(challenges: Challenges): readonly Route[] {
         const challenge = challenges.find(parameters.id ?? "");
         if (challenge === undefined) return unknownPage;
         const form = new URLSearchParams(body);
-        const state = form.has("cancel") ? "cancelled" : form.get("code") === passingCode ? "passed" : "failed";
+        const isRight = form.get("code") === passingCodeAt(challenge.payment.acquirer);
+        const state = form.has("cancel") ? "cancelled" : isRight ? "passed" : "failed";
         challenges.answer(challenge, state);
         const location = returnTo(challenge);
         return { status: 303, body: {}, page: "", headers: { location }, about: aboutOf(challenge) };
@@ -51,20 +58,20 @@ function aboutOf({ payment }: Challenge): string {
   return payment.reference;
 }
 
-// SANDBOX_B's return leads on, as Adyen's does; SANDBOX_A's only says that the customer is back, as Stripe's does.
+// Only Adyen's return leads on, and SANDBOX_B's, which is like it; any other says that the customer is back.
 function returnTo({ returnUrl, payment, id }: Challenge): string {
   const url = new URL(returnUrl);
-  if (payment.acquirer === "B") url.searchParams.set("redirectResult", id);
-  else url.searchParams.set("authorization", id);
+  const leadsOn = payment.acquirer === "B" || payment.acquirer === "ADYEN";
+  url.searchParams.set(leadsOn ? "redirectResult" : "authorization", id);
   return url.href;
 }
 
 function pageOf({ payment, state }: Challenge): string {
-  const { orderRef, value, currency, number } = payment;
+  const { acquirer, orderRef, value, currency, number } = payment;
   const amount = `${(value / 100).toFixed(2)} ${currency}`;
-  const form = `<form method="post"><label>Code <input name="code" inputmode="numeric" autocomplete="one-time-code" autofocus></label>
+  const form = `<form method="post"><label>Code <input name="code" autocomplete="one-time-code" autofocus></label>
 <button>Confirm</button> <button name="cancel" value="1">Cancel</button></form>
-<p>The code is ${passingCode}; any other fails.</p>`;
+<p>The code is ${passingCodeAt(acquirer)}; any other fails.</p>`;
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Pretend bank</title><h1>Confirm your payment</h1>
 <p>${escaped(orderRef)}: ${escaped(amount)} with the card ending in ${escaped(number.slice(-4))}</p>

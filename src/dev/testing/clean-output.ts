@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
 import { adyenTestNumbers } from "../../sandbox/adyen/emulator-cards.ts";
-import { paypalTestNumbers } from "../../sandbox/paypal/emulator-cards.ts";
+import { paypalSecureNumbers, paypalTestNumbers } from "../../sandbox/paypal/emulator-cards.ts";
 import { stripeTestNumbers } from "../../sandbox/stripe/emulator-cards.ts";
 import { findTraces, tracesOfNumber } from "../e2e/canary-search.ts";
 
@@ -13,7 +13,7 @@ export type ProcessOutput = { readonly where: string; readonly text: string };
 // Every number that any test pays with or sends to be refused.
 const numbers = new Set([
   ...testCards.map(({ number }) => number),
-  ...[...stripeTestNumbers, ...adyenTestNumbers, ...paypalTestNumbers],
+  ...[...stripeTestNumbers, ...adyenTestNumbers, ...paypalTestNumbers, ...paypalSecureNumbers],
   ...["4111111111111111", "378282246310005", "378282246310006"],
 ]);
 

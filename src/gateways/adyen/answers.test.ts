@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
-import { isKeptError, isUnroutable, readAuthorize, readCapture, readVoid } from "./answers.ts";
+import { isKeptError, isUnroutable, readAuthenticated, readAuthorize, readCapture, readVoid } from "./answers.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -38,15 +38,27 @@ describe("readAuthorize()", () => {
     expect(outcome({ resultCode })).toMatchObject({ type: "unknown", gatewayReference: "PSP" });
   });
 
-  it.each(["RedirectShopper", "IdentifyShopper", "ChallengeShopper"])(
-    "treats %s as a decline that stops the plan",
-    (code) => {
-      const declined = { type: "declined", stop: "authentication_required", gatewayCode: code };
-      expect(outcome({ resultCode: code })).toMatchObject(declined);
-      expect(readAuthorize(reply({ resultCode: code }), attempt)).toMatchObject(declined);
-      expect(outcome({ resultCode: code, merchantReference: "att_2" })).toMatchObject({ type: "unknown" });
-    },
-  );
+  it("takes a redirect for an action, also one that is posted and one without our reference", () => {
+    const action = { type: "redirect", method: "POST", url: "https://bank.example/", data: { PaReq: "x", n: 1 } };
+    const needed = { type: "actionNeeded", action: { url: action.url, method: "POST", fields: { PaReq: "x" } } };
+    expect(outcome({ resultCode: "RedirectShopper", action })).toEqual(needed);
+    expect(readAuthorize(reply({ resultCode: "RedirectShopper", action }), attempt)).toEqual(needed);
+    const others = outcome({ resultCode: "RedirectShopper", action, merchantReference: "att_2" });
+    expect(others).toMatchObject({ type: "unknown" });
+  });
+
+  it.each([
+    ["IdentifyShopper", {}],
+    ["ChallengeShopper", {}],
+    ["RedirectShopper", undefined],
+    ["RedirectShopper", { type: "threeDS2", url: "https://bank.example/", method: "GET" }],
+    ["RedirectShopper", { type: "redirect", url: "https://bank.example/", method: "PUT" }],
+    ["RedirectShopper", { type: "redirect", url: "javascript:alert(1)", method: "GET" }],
+    ["RedirectShopper", { type: "redirect", method: "GET" }],
+  ])("leaves %s with the action %j open, which no customer is shown", (resultCode, action) => {
+    expect(outcome({ resultCode, action })).toMatchObject({ type: "unknown", isAnswered: true });
+    expect(outcome({ resultCode, action })).not.toHaveProperty("gatewayReference");
+  });
 
   it.each([
     [
@@ -128,19 +140,40 @@ describe("readAuthorize()", () => {
   });
 });
 
+describe("readAuthenticated()", () => {
+  const said = (additionalData?: object) => readAuthenticated(reply({ resultCode: "Authorised", additionalData }));
+
+  it("keeps what the account asks Adyen to say, and never the cryptogram", () => {
+    const fields = { eci: "05", threeDSVersion: "2.2.0", threeDAuthenticatedResponse: "Y", dsTransID: "ds-1" };
+    expect(said({ ...fields, liabilityShift: "true", cavv: "AAABBB", cavvAlgorithm: "3" })).toEqual({
+      version: "2.2.0",
+      transStatus: "Y",
+      eci: "05",
+      dsTransactionId: "ds-1",
+      liability: "ISSUER",
+    });
+    expect(said({ liabilityShift: "false" })).toMatchObject({ liability: "MERCHANT" });
+    expect(said({ eci: 5 })).toMatchObject({ eci: undefined });
+    expect(said()).toBeUndefined();
+  });
+});
+
 withShared<{ components: { examples: Record<string, { value: Json }> } }>("adyen", ({ components }) => {
   const example = (name: string, change: object = {}) => ({ ...components.examples[name]!.value, ...change });
 
   describe("Adyen's own examples, read as answers,", () => {
-    it("are a hold and a request for customer action", () => {
+    it("are a hold, a redirect and an action of another shape", () => {
       const held = example("post-payments-card-direct-200", { merchantReference: "att_1" });
       expect(readAuthorize(reply(held), attempt)).toEqual({ type: "held", gatewayReference: held.pspReference });
       expect(readAuthorize(reply(example("post-payments-card-direct-200")), attempt)).toMatchObject({
         type: "unknown",
       });
-      for (const name of ["post-payments-card-3d-secure-redirect-200", "post-payments-card-3d-secure-2-web-200"]) {
-        expect(readAuthorize(reply(example(name)), attempt)).toMatchObject({ stop: "authentication_required" });
-      }
+      const outcomeOf = (name: string) => readAuthorize(reply(example(name)), attempt);
+      expect(outcomeOf("post-payments-card-3d-secure-redirect-200")).toMatchObject({
+        type: "actionNeeded",
+        action: { method: "GET", url: expect.stringContaining("/threeDS/redirect") },
+      });
+      expect(outcomeOf("post-payments-card-3d-secure-2-web-200")).toMatchObject({ type: "unknown" });
     });
 
     it.each([

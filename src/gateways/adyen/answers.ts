@@ -5,6 +5,7 @@
 
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import { isSameAmount } from "../amounts.ts";
+import { type Action, type AuthenticationResult, pageAddress } from "../authentication.ts";
 import type {
   AttemptAtGateway,
   CaptureAnswer,
@@ -16,7 +17,7 @@ import type {
   VoidAnswer,
 } from "../connector.ts";
 import { classifyDecline } from "../declines.ts";
-import { unansweredAuthorize, unansweredChange, undecided, untrusted } from "../unanswered.ts";
+import { unansweredAuthorize, unansweredChange, undecided, unshown, untrusted } from "../unanswered.ts";
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
 import { type Json, judgeRefusal, type Refusal } from "./judge-decline.ts";
@@ -74,12 +75,15 @@ function readResult(json: Json, attempt: AttemptAtGateway): GatewayOutcome {
     case "Error":
     case "Cancelled":
       return isNamed ? judgeRefusal(refusalIn(json, resultCode)) : untrusted(200);
-    // Nothing is held before the customer has acted, and the result of that action is never sent. Such an answer may
-    // lack a reference, as the specification's own examples do.
-    case "RedirectShopper":
+    // Such an answer may lack our reference, as the specification's own examples do. Adyen's names a request, and not
+    // yet the payment that may follow.
+    case "RedirectShopper": {
+      const action = redirectIn(json.action);
+      return action === undefined ? unshown : { type: "actionNeeded", action };
+    }
     case "IdentifyShopper":
     case "ChallengeShopper":
-      return judgeRefusal({ code: resultCode, additionalData: {} });
+      return unshown;
     // Decided later, or a hold for too small an amount.
     case "Pending":
     case "Received":
@@ -89,6 +93,35 @@ function readResult(json: Json, attempt: AttemptAtGateway): GatewayOutcome {
     default:
       return { ...untrusted(200), gatewayReference };
   }
+}
+
+/** Returns the redirect that an answer asks for; undefined for an action of any other shape. */
+function redirectIn(action: unknown): Action | undefined {
+  if (!isObject(action) || action.type !== "redirect") return undefined;
+  const url = pageAddress(action.url);
+  const { method, data = {} } = action;
+  if (url === undefined || (method !== "GET" && method !== "POST") || !isObject(data)) return undefined;
+  const fields = Object.entries(data).filter((field): field is [string, string] => typeof field[1] === "string");
+  return { url, method, fields: Object.fromEntries(fields) };
+}
+
+/**
+ * Returns what an answer says about the authentication, as far as the account asks for it: the text of the OpenAPI
+ * file, `ResponseAdditionalDataCommon`. The cryptogram is not read.
+ */
+export function readAuthenticated(reply: GatewayReply): AuthenticationResult | undefined {
+  const json = reply.type === "answer" && reply.status === 200 ? readJsonObject(reply) : undefined;
+  if (!isObject(json?.additionalData)) return undefined;
+  const { threeDSVersion, threeDAuthenticatedResponse, eci, dsTransID, liabilityShift } = json.additionalData;
+  const text = (value: unknown) => (typeof value === "string" ? value : undefined);
+  return {
+    version: text(threeDSVersion),
+    transStatus: text(threeDAuthenticatedResponse),
+    eci: text(eci),
+    dsTransactionId: text(dsTransID),
+    ...(liabilityShift === "true" && { liability: "ISSUER" }),
+    ...(liabilityShift === "false" && { liability: "MERCHANT" }),
+  };
 }
 
 /** Reports whether an answer is about this attempt and its amount, as far as the answer says. */

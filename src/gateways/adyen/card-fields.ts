@@ -1,4 +1,7 @@
-/** The fields that every card payment at Adyen shares. */
+/** The fields of a card payment at Adyen: those that every payment shares, and those that permit 3-D Secure. */
+
+import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
+import type { AuthorizeRequest } from "../connector.ts";
 
 /** Holds first and captures later, without 3-D Secure; the vault fills in the card. */
 export const cardFields = {
@@ -17,3 +20,37 @@ export const cardFields = {
   // Required but never used, since no customer is redirected. A name under .invalid never resolves (RFC 2606).
   returnUrl: "https://return.invalid/",
 } as const;
+
+// The depths that Adyen accepts: the text of the OpenAPI file, `BrowserInfo.colorDepth`.
+const colorDepths = [1, 4, 8, 15, 16, 24, 30, 32, 48];
+
+/**
+ * Returns the fields that permit Adyen to redirect the customer, in place of those that forbid it; undefined where no
+ * customer can be asked. Adyen takes the description of a browser whole or not at all. A browser that sends no Accept
+ * header accepts everything (RFC 9110, section 12.5.1). The challenge fills Adyen's page, whatever frame that is in:
+ * https://docs.adyen.com/online-payments/3d-secure/redirect-3ds2/api-integration (2026).
+ */
+export function askingFields({ authentication, shopperUserAgent }: AuthorizeRequest): object | undefined {
+  if (authentication === undefined || shopperUserAgent === undefined) return undefined;
+  const { wish, browser, returnUrl } = authentication;
+  return {
+    browserInfo: {
+      acceptHeader: withoutPlaceholders(browser.acceptHeader ?? "*/*"),
+      userAgent: withoutPlaceholders(shopperUserAgent),
+      language: withoutPlaceholders(browser.language),
+      colorDepth: colorDepths.findLast((depth) => depth <= browser.colorDepth) ?? 1,
+      screenHeight: browser.screenHeight,
+      screenWidth: browser.screenWidth,
+      timeZoneOffset: browser.timeZoneOffsetMinutes,
+      javaEnabled: browser.javaEnabled,
+    },
+    channel: "Web",
+    origin: new URL(returnUrl).origin,
+    returnUrl,
+    redirectFromIssuerMethod: "GET",
+    authenticationData: {
+      ...(wish === "always" && { attemptAuthentication: "always" }),
+      threeDSRequestData: { nativeThreeDS: "disabled", challengeWindowSize: "05" },
+    },
+  };
+}

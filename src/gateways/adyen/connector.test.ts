@@ -11,6 +11,13 @@ import { declines } from "./declines.ts";
 describeConformance({
   ...subject,
   gateway: "ADYEN",
+  authentication: {
+    codes: { unasked: "38", soft: "38" },
+    asks: /^POST \/v72\/payments(\/details)?$/,
+    requests: 1,
+    otherShape: (body) =>
+      body.replace('"RedirectShopper"', '"IdentifyShopper"').replace('"type":"redirect"', '"type":"threeDS2"'),
+  },
   declines,
   currencies,
   refusalOf: (status) => JSON.stringify({ status, errorCode: "in_no_row", errorType: "validation", message: "" }),
@@ -81,7 +88,8 @@ describe("AdyenConnector.authorize()", () => {
     ["BLOCK_CARD", { type: "declined", stop: "scheme_rule", declineCode: "lost_or_stolen" }],
     ["CARD_EXPIRED", { type: "declined", stop: "same_card_fails", declineCode: "card_expired" }],
     ["CVC_DECLINED", { type: "declined", stop: "same_card_fails", declineCode: "incorrect_cvc" }],
-    ["NOT_3D_AUTHENTICATED", { type: "declined", stop: "authentication_required" }],
+    ["NOT_3D_AUTHENTICATED", { type: "declined", stop: "authentication_failed" }],
+    ["SHOPPER_CANCELLED", { type: "declined", stop: "authentication_failed" }],
     ["PENDING", { type: "unknown", gatewayReference: expect.stringMatching(/^[A-Z0-9]{16}$/) }],
   ])("handles Adyen's test name %s as documented", async (holderName, expected) => {
     const payment = harness.newPayment();

@@ -12,6 +12,7 @@ import type {
   Connector,
   CredentialField,
   Credentials,
+  GatewayAuthenticator,
   GatewayCall,
   Hold,
   LookUpAnswer,
@@ -20,13 +21,16 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../connector.ts";
-import { isKeptError, readAuthorize, readCapture, readVoid } from "./answers.ts";
+import { withoutAction } from "../unanswered.ts";
+import { isKeptError, readAuthenticated, readAuthorize, readCapture, readVoid } from "./answers.ts";
 import { AdyenApi, type AdyenParts } from "./api.ts";
-import { cardFields } from "./card-fields.ts";
+import { askingFields, cardFields } from "./card-fields.ts";
 import { credentialFields } from "./credentials.ts";
 import { currencies, whyNotPayable } from "./currencies.ts";
 import { readNotification } from "./read-notification.ts";
 import { verifyAccount } from "./verify.ts";
+
+const hourMs = 3_600_000;
 
 /**
  * The connector for Adyen's Checkout payments, with cards that the vault fills in. Notifications report its results.
@@ -44,6 +48,21 @@ export class AdyenConnector implements Connector {
   readonly failsOnRequest = false;
   readonly forwardFeatures = [];
   readonly credentialFields: readonly CredentialField[];
+  readonly authentication: GatewayAuthenticator = {
+    // Adyen does not document that a card is authorized only by /payments/details.
+    holdsOnlyWhenAsked: false,
+    // Assumed: Adyen does not document how long a customer may take.
+    actionLifeMs: hourMs,
+    framing: "frame",
+    readReturn: (fields) => fields.get("redirectResult") ?? undefined,
+    complete: async (call, attempt, { returned }) => {
+      const redirectResult = returned?.expose() ?? "";
+      // The result names the payment, and so its account.
+      const body = { merchantAccount: undefined, details: { redirectResult } };
+      const reply = await this.#api.post(call, "/payments/details", body);
+      return { outcome: withoutAction(readAuthorize(reply, attempt)), authenticated: readAuthenticated(reply) };
+    },
+  };
   readonly #api: AdyenApi;
 
   constructor(parts: AdyenParts) {
@@ -60,13 +79,16 @@ export class AdyenConnector implements Connector {
     if (amount.type === "impossible") {
       return { outcome: { type: "notProcessed", cause: "request_refused", reason: amount.reason } };
     }
+    const asking = askingFields(request);
     const { reply, card } = await this.#api.postCard(call, request, {
       ...cardFields,
       reference: request.attemptReference,
       amount: { value: amount.value, currency: request.currency },
       ...aboutPayment(request),
+      ...asking,
     });
-    return { outcome: readAuthorize(reply, request), card };
+    const outcome = readAuthorize(reply, request);
+    return { outcome: asking === undefined ? withoutAction(outcome) : outcome, card };
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
@@ -119,8 +141,6 @@ export class AdyenConnector implements Connector {
   }
 }
 
-const hourMs = 3_600_000;
-
 // Counted from the attempt's start, of which its authorization takes at most 10 s. Notifications come within seconds; a
 // session has 45 s in total, and a minute without an answer raises an alarm.
 const reportWaitMs = 30_000;
@@ -133,10 +153,7 @@ function paymentPath(pspReference: string, action: "captures" | "cancels"): stri
   return `/payments/${encodeURIComponent(pspReference)}/${action}`;
 }
 
-/**
- * Returns what disputes, risk checks and the customer's statement need. The browser is not sent: Adyen takes its
- * description whole or not at all.
- */
+/** Returns what disputes, risk checks and the customer's statement need. */
 function aboutPayment(request: AuthorizeRequest): object {
   const { orderRef, sessionId, customerEmail, shopperIp, statementDescriptor } = request;
   const email = customerEmail === undefined ? undefined : plainAddress(customerEmail);

@@ -1,11 +1,7 @@
-/**
- * Adyen's refusal reason codes and result codes with their meaning here. judge-decline.ts reads network codes beside
- * them.
- */
+/** Adyen's refusal reason codes with their meaning here. judge-decline.ts reads network codes beside them. */
 import type { DeclineCode, DeclineRow, DeclineTable } from "../declines.ts";
 
 const reasons = "https://docs.adyen.com/development-resources/refusal-reasons (2026)";
-const results = "https://docs.adyen.com/online-payments/payment-result-codes (2026)";
 const because = (what: string) => `${reasons}: ${what}`;
 const rawResponses = "https://docs.adyen.com/development-resources/raw-acquirer-responses (2026)";
 const raw = (what: string) => `${rawResponses}: ${what}`;
@@ -40,19 +36,25 @@ const fraud = (source: string): DeclineRow => ({
   declineCode: "fraud_suspected",
   source,
 });
-/** The customer would have to act, which is not supported yet. */
+/** The bank wants the customer to authenticate, or the attempt at it broke off. */
 const authentication = (source: string = reasons): DeclineRow => ({
   kind: "SOFT_DECLINE",
   stop: "authentication_required",
   declineCode: "authentication_required",
   source,
 });
+/** The customer was asked and did not authenticate. */
+const unauthenticated = (source: string): DeclineRow => ({
+  ...authentication(source),
+  stop: "authentication_failed",
+  declineCode: "authentication_failed",
+});
 const cardPresent = because("needs the card itself at a terminal");
 
 /**
- * The meaning of each of Adyen's codes: a refusalReasonCode, or the resultCode of an answer that needs none. Rows whose
- * names begin with `raw.` are codes of the card networks, which only add a stop to a refusal that has none. Rows that
- * begin with `error.` are errorCodes of validation errors about the card, for which no bank was called.
+ * The meaning of each of Adyen's codes: a refusalReasonCode. Rows whose names begin with `raw.` are codes of the card
+ * networks, which only add a stop to a refusal that has none. Rows that begin with `error.` are errorCodes of
+ * validation errors about the card, for which no bank was called.
  */
 export const declines: DeclineTable = {
   "2": soft("card_declined", because("Refused, without a finer reason")),
@@ -64,11 +66,11 @@ export const declines: DeclineTable = {
   "8": wrongCard("incorrect_number"),
   "9": soft("card_declined", because("Issuer Unavailable")),
   "10": hard("card_not_supported"),
-  "11": authentication(because("3D Not Authenticated")),
+  "11": unauthenticated(because("3D Not Authenticated: the customer did not authenticate, or the bank refused")),
   "12": soft("insufficient_funds"),
   "14": fraud(because("Acquirer Fraud")),
   "15": hard("card_declined", because("Cancelled before it was finished")),
-  "16": hard("card_declined", because("Shopper Cancelled")),
+  "16": unauthenticated(because("Shopper Cancelled: of a card, on the page that asks the customer")),
   "17": wrongCard("card_declined", because("Invalid Pin")),
   "18": never("card_declined", because("Pin tries exceeded")),
   "19": hard("card_declined", cardPresent),
@@ -113,9 +115,6 @@ export const declines: DeclineTable = {
   "error.140": wrongCard("card_expired", error("Invalid expiryMonth or expiryYear, or before now")),
   "error.141": wrongCard("card_expired", error("Invalid expiryMonth or expiryYear")),
   "error.153": wrongCard("incorrect_cvc", error("Invalid CVC")),
-  RedirectShopper: authentication(results),
-  IdentifyShopper: authentication(results),
-  ChallengeShopper: authentication(results),
 };
 
 /**

@@ -145,7 +145,7 @@ describe("readNotification()", () => {
     [{ reason: "Not enough balance" }, { declineCode: "insufficient_funds", gatewayCode: "12", stop: "none" }],
     [{ reason: "FRAUD-CANCELLED" }, { kind: "FRAUD", gatewayCode: "22" }],
     [{ reason: "ISSUER_SUSPECTED_FRAUD" }, { kind: "FRAUD", gatewayCode: "31" }],
-    [{ reason: "3D Not Authenticated" }, { stop: "authentication_required" }],
+    [{ reason: "3D Not Authenticated" }, { stop: "authentication_failed" }],
     [{ reason: "something new" }, { stop: "unclassified", gatewayCode: "something new" }],
     [{ reason: "x".repeat(5_000) }, { stop: "unclassified", gatewayCode: "x".repeat(64) }],
     [{}, { stop: "unclassified" }],

@@ -274,7 +274,8 @@ describe("the result of a look-up", () => {
   it.each([
     ["CREATED", "absent"],
     ["APPROVED", "absent"],
-    ["PAYER_ACTION_REQUIRED", "declined"],
+    // A completing request may be under way.
+    ["PAYER_ACTION_REQUIRED", "absent"],
     ["VOIDED", "voided"],
     ["COMPLETED", "inconclusive"],
     ["SAVED", "inconclusive"],

@@ -7,9 +7,10 @@ import { type GatewayReply, isObject, readJsonObject } from "../../platform/outb
 import type { AttemptAtGateway, CaptureAnswer, GatewayOutcome, LookUpAnswer, VoidAnswer } from "../connector.ts";
 import { classifyDecline } from "../declines.ts";
 import { unansweredAuthorize, unansweredChange, undecided, untrusted } from "../unanswered.ts";
+import { pageOf } from "./authentication.ts";
 import { isSameMoney } from "./currencies.ts";
 import { declines } from "./declines.ts";
-import { isFor, readOrder, stateOfOrder } from "./order.ts";
+import { isFor, nameOfOrder, readOrder, stateOfOrder } from "./order.ts";
 import { issueOf, type Json, refusedOrUnknown, refusedOrUntrusted } from "./refusals.ts";
 
 /** An order that can be authorized, or why there will be no authorization. */
@@ -29,20 +30,56 @@ export function readNewOrder(reply: GatewayReply, attempt: AttemptAtGateway): Ne
 
 /**
  * Returns the outcome of an order's authorization. An answer that is undocumented or not about this attempt is unknown.
+ * `mayAsk`: the customer was offered, and can be shown a page. An order whose customer is not asked stays unpaid: it
+ * holds nothing without a further request, and there is nothing to cancel.
  */
-export function readAuthorized(reply: GatewayReply, attempt: AttemptAtGateway, orderId: string): GatewayOutcome {
+export function readAuthorized(
+  reply: GatewayReply,
+  attempt: AttemptAtGateway,
+  orderId: string,
+  mayAsk = false,
+): GatewayOutcome {
   if (reply.type !== "answer") return unansweredAuthorize(reply);
-  if (!isDone(reply)) return readRefusal(reply);
-  const order = readOrder(readJsonObject(reply), attempt);
+  const json = readJsonObject(reply);
+  if (!isDone(reply)) {
+    const isAsking = issueOf(reply) === payerWanted;
+    return isAsking ? readAction(json, orderId, mayAsk) : readRefusal(reply);
+  }
+  const order = readOrder(json, attempt);
   if (order?.id !== orderId) return untrusted(reply.status);
   const [authorization, ...others] = order.authorizations;
-  if (authorization === undefined && order.status !== "PAYER_ACTION_REQUIRED") return untrusted(reply.status);
-  if (others.length > 0 || !isSameMoney(authorization?.amount ?? order.amount, attempt)) return untrusted(reply.status);
+  if (authorization === undefined) {
+    const isAsking = order.status === payerWanted && isSameMoney(order.amount, attempt);
+    return isAsking ? readAction(json, orderId, mayAsk) : untrusted(reply.status);
+  }
+  if (others.length > 0 || !isSameMoney(authorization.amount, attempt)) return untrusted(reply.status);
   const state = stateOfOrder(order, attempt);
   if (state.type === "held" || state.type === "declined") return state;
-  if (authorization?.status !== "PENDING") return untrusted(reply.status);
+  if (authorization.status !== "PENDING") return untrusted(reply.status);
   const reason = "the gateway is still reviewing the payment";
   return { ...undecided(reply.status), reason, gatewayReference: authorization.id };
+}
+
+const payerWanted = "PAYER_ACTION_REQUIRED";
+
+function readAction(json: Json | undefined, orderId: string, mayAsk: boolean): GatewayOutcome {
+  const url = mayAsk ? pageOf(json) : undefined;
+  if (url === undefined) return classifyDecline(declines, payerWanted);
+  return { type: "actionNeeded", gatewayReference: nameOfOrder(orderId), action: { url, method: "GET", fields: {} } };
+}
+
+// The card that the customer authenticated with is wanted once more: nothing was done, and it is not sent again.
+const sourceWanted = new Set([
+  "CARD_EXPIRY_REQUIRED",
+  "CARD_NUMBER_REQUIRED",
+  "NO_PAYMENT_SOURCE_PROVIDED",
+  "ORDER_NOT_APPROVED",
+]);
+
+/** Returns the outcome of the authorization that follows an authentication. A second action is not shown. */
+export function readCompleted(reply: GatewayReply, attempt: AttemptAtGateway, orderId: string): GatewayOutcome {
+  const isSourceWanted = sourceWanted.has(issueOf(reply) ?? "");
+  return isSourceWanted ? classifyDecline(declines, payerWanted) : readAuthorized(reply, attempt, orderId);
 }
 
 /**

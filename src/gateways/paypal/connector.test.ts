@@ -35,6 +35,12 @@ describeConformance({
   // The requests that decide about money; faults in earlier requests have tests of their own.
   spoils: /^(?!POST \/(v1\/oauth2\/token|v2\/checkout\/orders)$)/,
   gateway: "PAYPAL",
+  authentication: {
+    codes: { unasked: "PAYER_ACTION_REQUIRED", soft: "5650" },
+    asks: /^POST .*\/authorize$/,
+    requests: 2,
+    otherShape: (body) => body.replace('"payer-action"', '"other-action"'),
+  },
   declines,
   currencies,
   refusalOf: (status) =>
@@ -88,6 +94,7 @@ describe("PayPalConnector", () => {
 
   it.each([
     ["4000002760003184", { type: "declined", stop: "authentication_required", gatewayCode: "PAYER_ACTION_REQUIRED" }],
+    ["4868719196829038", { type: "declined", stop: "authentication_required", gatewayCode: "PAYER_ACTION_REQUIRED" }],
     ["4000000000005001", { type: "unknown", kind: "GATEWAY_ERROR", gatewayReference: orderName }],
     ["4000000000004160", { type: "unknown", kind: "GATEWAY_ERROR", gatewayReference: orderName }],
     ["4000000000004061", { type: "unknown", kind: "GATEWAY_ERROR", gatewayReference: orderName }],

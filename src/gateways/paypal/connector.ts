@@ -8,6 +8,7 @@ import { randomUUID } from "node:crypto";
 import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
 import { type GatewayReply, readJsonObject } from "../../platform/outbound-http.ts";
 import type { Amount } from "../amounts.ts";
+import type { AuthenticationWish } from "../authentication.ts";
 import type {
   AttemptAtGateway,
   AuthorizeAnswer,
@@ -15,6 +16,7 @@ import type {
   CaptureAnswer,
   ChangingCall,
   Connector,
+  GatewayAuthenticator,
   GatewayCall,
   Hold,
   LookUpAnswer,
@@ -27,11 +29,13 @@ import {
   isDone,
   readAuthorized,
   readCapture,
+  readCompleted,
   readNewOrder,
   readVoid,
   voidByRecord,
 } from "./answers.ts";
 import { authorizationPath, orderPath, PayPalApi, type PayPalParts } from "./api.ts";
+import { askingFields, readAction, readAuthenticated } from "./authentication.ts";
 import { toMoney, whyNotPayable } from "./currencies.ts";
 import { mayBeForgotten } from "./key-life.ts";
 import { isFor, nameOfOrder, parseName, readAuthorizationRecord, readOrder, readOrderRecord } from "./order.ts";
@@ -50,6 +54,19 @@ export class PayPalConnector implements Connector {
   readonly credentialFields = credentialFields;
   /** The expiry is one value, `2031-04`. */
   readonly forwardFeatures = ["composed_value"] as const;
+  readonly authentication: GatewayAuthenticator = {
+    holdsOnlyWhenAsked: true,
+    actionLifeMs: 0,
+    // Unverified; PayPal documents a redirect of the whole page.
+    framing: "window",
+    // The order is read instead.
+    readReturn: () => undefined,
+    complete: (call, attempt) => this.#complete(call, attempt),
+    askAction: async (call, attempt) => {
+      const id = orderIn(attempt);
+      return readAction(await this.#api.get(call, `${orderPath(id)}?fields=payment_source`), attempt, id);
+    },
+  };
   readonly #api: PayPalApi;
 
   constructor(parts: PayPalParts) {
@@ -70,9 +87,10 @@ export class PayPalConnector implements Connector {
     if (order.type !== "ready") return { outcome: order };
     const gatewayReference = nameOfOrder(order.id);
     if (left().timeoutMs < call.timeoutMs * minLeft) return { outcome: { ...tooLate, gatewayReference } };
-    const change = { orderId: order.id, key: call.idempotencyKey, body: cardBody };
+    const { authentication } = request;
+    const change = { orderId: order.id, key: call.idempotencyKey, body: cardBody(authentication) };
     const { reply, card } = await this.#api.postCard(left(), request, change);
-    const outcome = readAuthorized(reply, request, order.id);
+    const outcome = readAuthorized(reply, request, order.id, authentication !== undefined);
     return { outcome: outcome.type === "unknown" ? { gatewayReference, ...outcome } : outcome, card };
   }
 
@@ -136,6 +154,18 @@ export class PayPalConnector implements Connector {
         ],
       },
     });
+  }
+
+  /** Authorizes the order of a customer who has answered. PayPal has its card already. */
+  async #complete(call: ChangingCall, attempt: AttemptAtGateway): Promise<AuthorizeAnswer> {
+    const id = orderIn(attempt);
+    const reply = await this.#api.post(call, orderPath(id, "authorize"), { key: call.idempotencyKey });
+    const outcome = readCompleted(reply, attempt, id);
+    const gatewayReference = nameOfOrder(id);
+    return {
+      outcome: outcome.type === "unknown" ? { gatewayReference, ...outcome } : outcome,
+      authenticated: readAuthenticated(reply),
+    };
   }
 
   #capture(call: GatewayCall, hold: Hold, key: string): Promise<GatewayReply> {
@@ -204,16 +234,25 @@ const unnameable = {
   reason: "the order is too old to be named by its key",
 } as const;
 
-const cardBody = {
-  payment_source: {
-    card: {
-      number: "{{card.number}}",
-      expiry: "{{card.expYear}}-{{card.expMonth}}",
-      security_code: "{{card.cvc}}",
-      name: "{{card.holder}}",
+function cardBody(authentication: AuthenticationWish | undefined): object {
+  return {
+    payment_source: {
+      card: {
+        number: "{{card.number}}",
+        expiry: "{{card.expYear}}-{{card.expMonth}}",
+        security_code: "{{card.cvc}}",
+        name: "{{card.holder}}",
+        ...askingFields(authentication),
+      },
     },
-  },
-} as const;
+  };
+}
+
+/** Returns the order of an attempt whose customer is asked. */
+function orderIn({ gatewayReference = "" }: AttemptAtGateway): string {
+  const name = parseName(gatewayReference);
+  return "order" in name ? name.order : "";
+}
 
 // https://developer.paypal.com/docs/api/orders/v2/#definition-purchase_unit_request (2026).
 const customIdCharactersMax = 127;

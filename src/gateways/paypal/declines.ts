@@ -34,7 +34,7 @@ const never = (declineCode: DeclineCode, source: string): DeclineRow => ({
   ...hard(declineCode, source),
   stop: "scheme_rule",
 });
-/** The customer would have to act, which is not supported yet. */
+/** The bank wants the customer to authenticate, or the attempt at it broke off. */
 const authentication = (source: string): DeclineRow => ({
   ...soft("authentication_required", source),
   stop: "authentication_required",
@@ -198,7 +198,11 @@ export const declines: DeclineTable = {
 
   5650: authentication("DECLINED_SCA_REQUIRED"),
   7700: authentication("ERROR_3DS"),
-  7710: authentication("AUTHENTICATION_FAILED"),
+  7710: {
+    ...authentication("AUTHENTICATION_FAILED"),
+    stop: "authentication_failed",
+    declineCode: "authentication_failed",
+  },
   PPD3: authentication("SECURE_ERROR_3DS"),
 
   9500: fraud("SUSPECTED_FRAUD"),

@@ -2,10 +2,8 @@
 
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type { AttemptAtGateway, LookUpAnswer } from "../connector.ts";
-import { classifyDecline } from "../declines.ts";
 import { untrusted } from "../unanswered.ts";
 import { isSameMoney } from "./currencies.ts";
-import { declines } from "./declines.ts";
 import { judgeDecline } from "./judge-decline.ts";
 import type { Json } from "./refusals.ts";
 
@@ -84,10 +82,9 @@ export function stateOfOrder(order: Order, attempt: AttemptAtGateway): LookUpAns
   switch (order.status) {
     case "CREATED":
     case "APPROVED":
-      return { type: "absent" };
+    // A completing request may still be under way.
     case "PAYER_ACTION_REQUIRED":
-      // The customer is never given what acting would need, so it stays unpaid.
-      return classifyDecline(declines, "PAYER_ACTION_REQUIRED");
+      return { type: "absent" };
     case "VOIDED":
       return { type: "voided" };
     default:

@@ -17,7 +17,7 @@ import { classifyDecline } from "../declines.ts";
 import { unansweredAuthorize, unansweredChange, undecided, untrusted } from "../unanswered.ts";
 import { declines } from "./declines.ts";
 import { codeOf, contradictsDecline, isJudged, type Json, judgeDecline } from "./judge-decline.ts";
-import { isFor, isSameMoney, type PaymentIntent } from "./payment-intent.ts";
+import { isFor, isSameMoney, type PaymentIntent, pageOf } from "./payment-intent.ts";
 
 /** Answers documented as "refused before any processing", by status: https://docs.stripe.com/api/errors (2026). */
 const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
@@ -59,12 +59,12 @@ export function readNewIntent(reply: GatewayReply, attempt: AttemptAtGateway): P
 
 /**
  * The answer to a confirmation. `unjudged` is a decline whose reason has to be read from the payment intent first.
- * `actionNeeded` is a payment that holds nothing until the customer acts, so that it must be cancelled before it is
- * declined.
+ * `actionNeeded` is a payment that holds nothing until the customer acts, at the page in `url` if it is one that can be
+ * shown; otherwise it must be cancelled before it is declined.
  */
 export type Confirmed =
   | { readonly type: "outcome"; readonly outcome: GatewayOutcome }
-  | { readonly type: "actionNeeded" }
+  | { readonly type: "actionNeeded"; readonly url?: string | undefined }
   | { readonly type: "unjudged"; readonly error: Json };
 
 /** Returns the result of the confirmation. An answer that is undocumented or not about this attempt is unknown. */
@@ -74,7 +74,7 @@ export function readConfirmation(reply: GatewayReply, attempt: AttemptAtGateway)
   if (reply.status === 200) return readIntentAfterConfirm(json, attempt);
   const error = errorOf(json);
   const intent = error?.payment_intent;
-  if (reply.status === 402 && error?.type === "card_error" && isFor(intent, attempt) && isSameMoney(intent, attempt)) {
+  if (error !== undefined && isDecline(reply.status, error) && isFor(intent, attempt) && isSameMoney(intent, attempt)) {
     if (intent.status === "requires_action") return { type: "actionNeeded" };
     // An error about a payment that holds money, or may yet, is no decline.
     if (intent.status !== "requires_payment_method" || contradictsDecline(intent, intent.latest_charge)) {
@@ -96,9 +96,15 @@ export function readConfirmation(reply: GatewayReply, attempt: AttemptAtGateway)
   return { type: "outcome", outcome: refusedOrUntrusted(reply.status, error) };
 }
 
+/** Reports whether an error is about the card or its customer. A failed authentication has the type of another error. */
+function isDecline(status: number, { type, code }: Json): boolean {
+  const isFailure = code === "payment_intent_authentication_failure";
+  return (status === 402 && (type === "card_error" || isFailure)) || (status === 400 && isFailure);
+}
+
 function readIntentAfterConfirm(json: Json | undefined, attempt: AttemptAtGateway): Confirmed {
   const isOurs = isFor(json, attempt) && isSameMoney(json, attempt);
-  if (isOurs && json.status === "requires_action") return { type: "actionNeeded" };
+  if (isOurs && json.status === "requires_action") return { type: "actionNeeded", url: pageOf(json) };
   if (isOurs && json.status === "requires_capture" && json.amount_capturable === json.amount) {
     return { type: "outcome", outcome: { type: "held", gatewayReference: json.id } };
   }
@@ -146,8 +152,13 @@ export function isKeptError(reply: GatewayReply): boolean {
  * Reports whether the key can return no other answer any more: an error is kept for it, or it belongs to other content.
  */
 export function isKeySpent(reply: GatewayReply): boolean {
-  if (reply.type !== "answer") return false;
-  return isKeptError(reply) || (reply.status === 400 && errorOf(readJsonObject(reply))?.type === "idempotency_error");
+  return isKeptError(reply) || isOtherContent(reply);
+}
+
+/** Reports whether Stripe refuses a request because its key belongs to other content. */
+export function isOtherContent(reply: GatewayReply): boolean {
+  if (reply.type !== "answer" || reply.status !== 400) return false;
+  return errorOf(readJsonObject(reply))?.type === "idempotency_error";
 }
 
 /** Returns the intent that an answer is about: the answer itself, or the one in the error "unexpected state". */

@@ -23,6 +23,13 @@ describeConformance({
   // The requests that decide about money; faults in earlier requests have tests below.
   spoils: /^(?!POST \/v1\/payment_(methods|intents)$)/,
   gateway: "STRIPE",
+  authentication: {
+    codes: { unasked: "authentication_required", soft: "authentication_required" },
+    asks: /^POST .*\/confirm$/,
+    requests: 3,
+    otherShape: (body) =>
+      body.replace(/"next_action":\{.*?\}\}/, '"next_action":{"type":"use_stripe_sdk","use_stripe_sdk":{}}'),
+  },
   declines,
   currencies,
   refusalOf: (status) =>
@@ -83,6 +90,55 @@ describe("StripeConnector", () => {
     ["4000000000004160", { type: "unknown", kind: "GATEWAY_ERROR" }],
   ])("authorizes Stripe's test card %s as Stripe describes it", async (number, expected) => {
     expect(await authorize(number)).toMatchObject(expected);
+  });
+
+  const wish = (wish: "as_needed" | "always") => {
+    const browser = { javaEnabled: false, colorDepth: 24, screenWidth: 1_280, screenHeight: 800 };
+    const returnUrl = "https://pay.example/authentication/test/return/att_1";
+    return { authentication: { wish, browser: { ...browser, timeZoneOffsetMinutes: 0, language: "de" }, returnUrl } };
+  };
+
+  it.each([
+    ["4000002760003184", { type: "held" }],
+    ["4000002500003155", { type: "held" }],
+    ["4000000000003220", { type: "held" }],
+    ["4000008260003178", { type: "declined", declineCode: "insufficient_funds", stop: "none" }],
+    ["4000008400001629", { type: "declined", declineCode: "card_declined", stop: "none" }],
+  ])("asks the customer of Stripe's test card %s, and then decides as Stripe describes it", async (number, expected) => {
+    const payment = harness.newPayment(wish("as_needed"));
+    const asked = await authorize(number, payment);
+    if (asked.type !== "actionNeeded") throw new Error(`expected an action, got ${asked.type}`);
+    await fetch(asked.action.url, { method: "POST", body: new URLSearchParams({ code: "123456" }), redirect: "manual" });
+    const attempt = { ...withoutName(payment), gatewayReference: asked.gatewayReference };
+    const call = harness.call(`${payment.attemptReference}_2`);
+    const { outcome, authenticated } = await harness.connector.authentication!.complete(call, attempt, {});
+    expect(outcome).toMatchObject(expected);
+    if (outcome.type !== "held") return;
+    expect(authenticated).toMatchObject({ version: "2.2.0", transStatus: "Y", eci: "05" });
+    expect(authenticated?.dsTransactionId).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it.each([
+    ["nobody", {}, { error_on_requires_action: "true" }],
+    ["as_needed", wish("as_needed"), { return_url: wish("always").authentication.returnUrl }],
+    [
+      "always",
+      wish("always"),
+      {
+        return_url: wish("always").authentication.returnUrl,
+        "payment_method_options[card][request_three_d_secure]": "any",
+      },
+    ],
+  ])("creates every payment with the same bytes, and confirms it as permitted: %s", async (_, permission, expected) => {
+    const payment = harness.newPayment(permission);
+    await authorize(approvedCard, payment);
+    const forms = harness.middle.requests.slice(-3).map(({ path, body }) => [path, body.toString()] as const);
+    expect(forms.find(([path]) => path === "/v1/payment_intents")?.[1]).toBe(
+      `amount=4900&currency=eur&capture_method=manual&payment_method_types%5B0%5D=card&metadata%5Battempt_id%5D=${payment.attemptReference}&confirmation_method=manual`,
+    );
+    const confirmation = forms.find(([path]) => path.endsWith("/confirm"))?.[1];
+    const { payment_method: _method, ...fields } = Object.fromEntries(new URLSearchParams(confirmation));
+    expect(fields).toEqual({ ...expected, "expand[0]": "latest_charge" });
   });
 
   it("sees Radar's block behind a plain decline", async () => {

@@ -6,9 +6,8 @@
  * payment.
  */
 import { randomUUID } from "node:crypto";
-import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
-import { type Amount, toGatewayAmount } from "../amounts.ts";
+import type { Amount } from "../amounts.ts";
 import type {
   AttemptAtGateway,
   AuthorizeAnswer,
@@ -17,6 +16,7 @@ import type {
   ChangingCall,
   Connector,
   CredentialField,
+  GatewayAuthenticator,
   GatewayCall,
   GatewayOutcome,
   Hold,
@@ -30,6 +30,7 @@ import {
   type Confirmed,
   isKeptError,
   isKeySpent,
+  isOtherContent,
   type Prepared,
   readCapture,
   readConfirmation,
@@ -37,9 +38,11 @@ import {
   readPaymentMethod,
   readVoid,
 } from "./answers.ts";
-import { type Form, intentPath, StripeApi, type StripeParts } from "./api.ts";
-import { currencies, whyNotPayable } from "./currencies.ts";
+import { intentPath, StripeApi, type StripeParts } from "./api.ts";
+import { readAction, readAuthenticated } from "./authentication.ts";
+import { whyNotPayable } from "./currencies.ts";
 import { declines } from "./declines.ts";
+import { askingForm, captureForm, cardForm, creationForm, creationKey, everyCreationForm } from "./forms.ts";
 import { judgeDecline } from "./judge-decline.ts";
 import { mayBeForgotten } from "./key-life.ts";
 import { foundIntents, isFor, readRecord, readSearch } from "./payment-intent.ts";
@@ -59,6 +62,16 @@ export class StripeConnector implements Connector {
   readonly failsOnRequest = false;
   readonly forwardFeatures = ["form_body"] as const;
   readonly credentialFields: readonly CredentialField[];
+  readonly authentication: GatewayAuthenticator = {
+    // By manual confirmation: see creation.ts.
+    holdsOnlyWhenAsked: true,
+    actionLifeMs: 0,
+    framing: "frame",
+    // The payment intent is read instead.
+    readReturn: () => undefined,
+    complete: (call, attempt) => this.#complete(call, attempt),
+    askAction: async (call, attempt) => readAction(await this.#read(call, attempt.gatewayReference ?? ""), attempt),
+  };
   readonly #api: StripeApi;
 
   constructor(parts: StripeParts) {
@@ -91,10 +104,13 @@ export class StripeConnector implements Connector {
     }
     const confirmed = await this.#api.post(left(), intentPath(intent.id, "confirm"), {
       key: call.idempotencyKey,
-      form: { payment_method: method.id, error_on_requires_action: "true", "expand[0]": "latest_charge" },
+      form: { payment_method: method.id, ...askingForm(request.authentication), "expand[0]": "latest_charge" },
     });
-    const outcome = await this.#judge(left, attempt, readConfirmation(confirmed, attempt));
-    return { outcome: outcome.type === "unknown" ? { ...outcome, gatewayReference: intent.id } : outcome, card };
+    const mayAsk = request.authentication !== undefined;
+    return {
+      outcome: await this.#judge(left, attempt, { confirmed: readConfirmation(confirmed, attempt), mayAsk }),
+      card,
+    };
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
@@ -142,35 +158,43 @@ export class StripeConnector implements Connector {
     return verifyAccount(this.#api, call);
   }
 
-  /**
-   * Creates the payment intent, which holds nothing yet. Its content is only the attempt itself, so that it can be
-   * repeated, byte for byte, at any time.
-   */
-  #create(call: GatewayCall, attempt: AttemptAtGateway): Promise<GatewayReply> {
-    const amount = toGatewayAmount(currencies, attempt);
-    if (amount.type === "impossible") throw new Error("an attempt is opened only for an amount that can be paid");
-    return this.#api.post(call, "/v1/payment_intents", {
-      key: `${attempt.attemptReference}_new`,
-      form: {
-        amount: String(amount.value),
-        currency: attempt.currency.toLowerCase(),
-        capture_method: "manual",
-        "payment_method_types[0]": "card",
-        "metadata[attempt_id]": attempt.attemptReference,
-      },
+  /** Creates the payment intent, which holds nothing yet. */
+  #create(call: GatewayCall, attempt: AttemptAtGateway, form = creationForm(attempt)): Promise<GatewayReply> {
+    return this.#api.post(call, "/v1/payment_intents", { key: creationKey(attempt), form });
+  }
+
+  /** Confirms a payment whose customer has answered. Its card and its return address are Stripe's already. */
+  async #complete(call: ChangingCall, attempt: AttemptAtGateway): Promise<AuthorizeAnswer> {
+    const left = this.#api.sharedDeadline(call);
+    const named = { ...attempt, gatewayReference: attempt.gatewayReference ?? "" };
+    const confirmed = await this.#api.post(call, intentPath(named.gatewayReference, "confirm"), {
+      key: call.idempotencyKey,
+      form: { "expand[0]": "latest_charge" },
     });
+    const outcome = await this.#judge(left, named, { confirmed: readConfirmation(confirmed, named), mayAsk: false });
+    return { outcome, authenticated: readAuthenticated(confirmed) };
+  }
+
+  /** Judges the answer to a confirmation. Whatever it leaves unknown has the intent's name. */
+  async #judge(
+    left: () => ChangingCall,
+    attempt: Named,
+    { confirmed, mayAsk }: { readonly confirmed: Confirmed; readonly mayAsk: boolean },
+  ): Promise<GatewayOutcome> {
+    const { gatewayReference } = attempt;
+    if (mayAsk && confirmed.type === "actionNeeded" && confirmed.url !== undefined) {
+      return { type: "actionNeeded", gatewayReference, action: { url: confirmed.url, method: "GET", fields: {} } };
+    }
+    const outcome = await this.#settle(left, attempt, confirmed);
+    return outcome.type === "unknown" ? { ...outcome, gatewayReference } : outcome;
   }
 
   /**
    * Judges a decline. One that came without its charge is read once more, because a plain code may hide a block of
-   * Radar's; a record that contradicts the decline makes it unknown. A payment that waits for the customer is cancelled
-   * first: the customer will never act, and while it stands, a hold may still appear.
+   * Radar's; a record that contradicts the decline makes it unknown. A payment that waits for a customer who is not
+   * asked is cancelled first: while it stands, a hold may still appear.
    */
-  async #judge(
-    left: () => ChangingCall,
-    attempt: AttemptAtGateway & { readonly gatewayReference: string },
-    confirmed: Confirmed,
-  ): Promise<GatewayOutcome> {
+  async #settle(left: () => ChangingCall, attempt: Named, confirmed: Confirmed): Promise<GatewayOutcome> {
     if (confirmed.type === "outcome") return confirmed.outcome;
     if (confirmed.type === "actionNeeded") {
       const cancelled = await this.#cancel(left(), attempt, attempt.gatewayReference);
@@ -188,13 +212,24 @@ export class StripeConnector implements Connector {
    * confirmation must have used; cancelled, it refuses a later confirmation.
    */
   async #cancelUnnamed(left: () => ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
-    const reply = await this.#create(left(), attempt);
+    const reply = await this.#createAgain(left, attempt);
     const intent = readNewIntent(reply, attempt);
     if (intent.type === "ready") return this.#cancel(left(), attempt, intent.id);
     // An error that is kept for the key, or that refuses the request as such: no confirmation ever had a name to use.
     const isRefused = intent.type === "notProcessed" && reply.type === "answer" && reply.status === 400;
     if (isKeptError(reply) || isRefused) return { type: "absent" };
     return readVoid(reply, attempt);
+  }
+
+  /** Repeats the creation, with the bytes that the key belongs to. A key that is unknown takes the newest. */
+  async #createAgain(left: () => ChangingCall, attempt: AttemptAtGateway): Promise<GatewayReply> {
+    const [newest, ...older] = everyCreationForm(attempt);
+    let reply = await this.#create(left(), attempt, newest);
+    for (const form of older) {
+      if (!isOtherContent(reply)) break;
+      reply = await this.#create(left(), attempt, form);
+    }
+    return reply;
   }
 
   #capture(call: GatewayCall, hold: Hold, key: string): Promise<GatewayReply> {
@@ -222,6 +257,9 @@ export class StripeConnector implements Connector {
     });
   }
 }
+
+/** An attempt whose payment intent is known. */
+type Named = AttemptAtGateway & { readonly gatewayReference: string };
 
 // In the last tenth of its time, a confirmation would mostly leave a hold to be voided (1 s of the default 10 s).
 const minLeft = 0.1;
@@ -259,46 +297,4 @@ function whyUnconfirmed(method: Prepared, intent: Prepared): GatewayOutcome {
 /** Reports whether the account has no search, as in India: https://docs.stripe.com/search (2026). */
 function isUnavailable(reply: GatewayReply): boolean {
   return reply.type === "answer" && reply.status === 400;
-}
-
-/** Returns the fields for people who look at a payment that was never captured; Radar weighs the address. */
-function cardForm({ attemptReference, sessionId, orderRef, customerEmail }: AuthorizeRequest): Form {
-  return {
-    type: "card",
-    "card[number]": "{{card.number}}",
-    "card[exp_month]": "{{card.expMonth}}",
-    "card[exp_year]": "{{card.expYear}}",
-    "card[cvc]": "{{card.cvc}}",
-    "billing_details[name]": "{{card.holder}}",
-    "billing_details[email]": customerEmail === undefined ? undefined : plainAddress(customerEmail),
-    "metadata[attempt_id]": attemptReference,
-    "metadata[session_id]": sessionId,
-    "metadata[order_ref]": withoutPlaceholders(orderRef),
-  };
-}
-
-/** Returns only a plain address, because Stripe refuses the whole request for one that it finds malformed. */
-function plainAddress(email: string): string | undefined {
-  return /^[\w.+-]+@([a-z0-9-]+\.)+[a-z]{2,}$/i.test(email) ? email : undefined;
-}
-
-/** Returns the fields for answering disputes and for the customer's statement. */
-function captureForm({ sessionId, orderRef, statementDescriptor }: Hold): Form {
-  return {
-    "metadata[session_id]": sessionId,
-    "metadata[order_ref]": orderRef,
-    statement_descriptor_suffix: statementDescriptor === undefined ? undefined : plainDescriptor(statementDescriptor),
-  };
-}
-
-/**
- * Returns at most 22 characters with a letter among them, and none of < > \ ' " *:
- * https://docs.stripe.com/get-started/account/statement-descriptors (2026).
- */
-function plainDescriptor(descriptor: string): string | undefined {
-  const plain = descriptor
-    .replace(/[<>\\'"*]|[^\x20-\x7e]/g, "")
-    .slice(0, 22)
-    .trim();
-  return /[a-z]/i.test(plain) ? plain : undefined;
 }

@@ -38,7 +38,7 @@ const fraud = (source: string): DeclineRow => ({
   declineCode: "fraud_suspected",
   source,
 });
-/** The customer would have to act, which is not supported yet. */
+/** The bank wants the customer to authenticate. */
 const authentication = (source: string): DeclineRow => ({
   kind: "SOFT_DECLINE",
   stop: "authentication_required",
@@ -109,7 +109,11 @@ export const declines: DeclineTable = {
   authentication_required: authentication(codes),
   authentication_not_handled: authentication(codes),
   mobile_device_authentication_required: authentication(codes),
-  payment_intent_authentication_failure: authentication(errors),
+  payment_intent_authentication_failure: {
+    ...authentication(`${errors}: the customer did not authenticate, or the bank refused`),
+    stop: "authentication_failed",
+    declineCode: "authentication_failed",
+  },
 
   fraudulent: fraud(codes),
   merchant_blacklist: fraud(codes),

@@ -2,6 +2,7 @@
 
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import { isSameAmount } from "../amounts.ts";
+import { pageAddress } from "../authentication.ts";
 import type { AttemptAtGateway, LookUpAnswer } from "../connector.ts";
 import { untrusted } from "../unanswered.ts";
 import { currencies } from "./currencies.ts";
@@ -25,6 +26,12 @@ export function isSameMoney(intent: PaymentIntent, attempt: AttemptAtGateway): b
   const upper =
     typeof currency === "string" && currency === currency.toLowerCase() ? currency.toUpperCase() : undefined;
   return object === "payment_intent" && isSameAmount(currencies, attempt, amount, upper);
+}
+
+/** Returns the page that the customer has to see; undefined for an action of any other shape. */
+export function pageOf({ next_action: action }: Json): string | undefined {
+  if (!isObject(action) || action.type !== "redirect_to_url") return undefined;
+  return pageAddress(isObject(action.redirect_to_url) ? action.redirect_to_url.url : undefined);
 }
 
 /** Reads the record of one payment intent, fetched by its id. */
@@ -77,8 +84,9 @@ function stateOf(intent: Json, attempt: AttemptAtGateway): LookUpAnswer {
     case "canceled":
       return { type: "voided" };
     case "requires_action":
-      // Until it is cancelled, the customer's bank may still let it through.
-      return { type: "inconclusive", reason: "the gateway is waiting for the customer to act" };
+    case "requires_confirmation":
+      // Until it is cancelled, a confirmation that is under way may still hold.
+      return { type: "inconclusive", reason: "the gateway is waiting for the customer, or for the next confirmation" };
     default:
       return stateOfUnconfirmed(intent);
   }

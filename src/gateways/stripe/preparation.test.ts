@@ -74,6 +74,48 @@ describe("StripeConnector's preparations", () => {
     expect(await harness.sandbox.authorizations(payment.attemptReference)).toMatchObject([{ status: "voided" }]);
   });
 
+  it.each([
+    ["today's bytes", "&confirmation_method=manual", 1],
+    ["the bytes of before there was authentication", "", 2],
+  ])("finds by its key a payment that was created with %s, and voids it", async (_, added, creations) => {
+    const { attemptReference, amountMinor, currency } = harness.newPayment();
+    const created = await harness.http.send({
+      method: "POST",
+      url: `${harness.sandboxOrigin}/v1/payment_intents`,
+      headers: {
+        authorization: `Bearer ${subject.credentials.secretKey.expose()}`,
+        "idempotency-key": `${attemptReference}_new`,
+        "content-type": "application/x-www-form-urlencoded",
+      },
+      body: `amount=4900&currency=eur&capture_method=manual&payment_method_types%5B0%5D=card&metadata%5Battempt_id%5D=${attemptReference}${added}`,
+      timeoutMs: 5_000,
+    });
+    if (created.type !== "answer") throw new Error(created.reason);
+    const { id } = JSON.parse(Buffer.from(created.body).toString()) as { id: string };
+    const sent = harness.middle.requests.length;
+    const attempt = { attemptReference, amountMinor, currency };
+    expect(await harness.connector.void(harness.call(`bytes${creations}`), attempt)).toEqual({ type: "done" });
+    const paths = harness.middle.requests.slice(sent).map(({ method, path }) => `${method} ${path.split("?")[0]}`);
+    expect(paths).toEqual([
+      "GET /v1/payment_intents/search",
+      ...Array<string>(creations).fill("POST /v1/payment_intents"),
+      `POST /v1/payment_intents/${id}/cancel`,
+    ]);
+  });
+
+  it("leaves a payment open whose key belongs to other bytes than any of ours", async () => {
+    const { attemptReference, amountMinor, currency } = harness.newPayment();
+    harness.replaceWith(({ method, path }) =>
+      method === "POST" && path === "/v1/payment_intents"
+        ? { status: 400, body: '{"error":{"type":"idempotency_error"}}' }
+        : undefined,
+    );
+    const attempt = { attemptReference, amountMinor, currency };
+    const answer = await harness.connector.void(harness.call("bytes3"), attempt);
+    harness.replaceWith(() => undefined);
+    expect(answer).toMatchObject({ type: "refused", definitive: false });
+  });
+
   it("voids by its key at an account that has no search", async () => {
     const { attemptReference, amountMinor, currency } = harness.newPayment();
     harness.replaceWith(({ path }) =>

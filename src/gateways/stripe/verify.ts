@@ -90,6 +90,7 @@ async function createProbe(api: StripeApi, call: GatewayCall): Promise<GatewayRe
         currency,
         capture_method: "manual",
         "payment_method_types[0]": "card",
+        confirmation_method: "manual",
         description: "Check of the connection; cancelled at once",
       },
     });

@@ -7,8 +7,8 @@ import { passesLuhn } from "../../platform/luhn.ts";
 const ownNumbers: Readonly<Record<string, CardBehaviour>> = {
   "4111111111111111": { act: "approve" },
   "5555555555554444": { act: "approve" },
-  // At Adyen this card may lead to a request to the customer, which our payments rule out.
-  "4212345678901237": { act: "decline", code: "38" },
+  // The card of 3-D Secure, in the OpenAPI file's example `post-payments-card-3d-secure-redirect`.
+  "4212345678901237": { act: "authenticate", when: "as_needed", code: "38", passed: { act: "approve" } },
 };
 
 /** Adyen's own test numbers. */

@@ -3,7 +3,6 @@
  * is in the ledger.
  */
 
-import { randomUUID } from "node:crypto";
 import { currencies } from "../../gateways/adyen/currencies.ts";
 import { reasonNames } from "../../gateways/adyen/declines.ts";
 import type { Json } from "../../gateways/adyen/judge-decline.ts";
@@ -11,18 +10,28 @@ import { unreachable } from "../../platform/errors.ts";
 import { isObject } from "../../platform/outbound-http.ts";
 import type { Account } from "../accounts.ts";
 import type { NotificationContent, NotificationSender } from "../b-notifications.ts";
+import type { Challenge, Challenges } from "../challenges.ts";
 import type { Faults } from "../faults.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
 import type { Authorization, Ledger } from "../ledger.ts";
 import type { Pauses } from "../pauses.ts";
 import type { SandboxRequest } from "../routes.ts";
-import { askedByHolder, askedBySecurityCode, cardErrorOf, pendingHolder, resultCodeOf } from "./emulator-cards.ts";
+import { askingOf, authenticatedFields, newPspReference, redirectTo, refusedFor } from "./emulator-authentication.ts";
+import {
+  adyenTestNumbers,
+  askedByHolder,
+  askedBySecurityCode,
+  cardErrorOf,
+  pendingHolder,
+  resultCodeOf,
+} from "./emulator-cards.ts";
 import { type Answered, type Executed, refusal } from "./emulator-keys.ts";
 
 /** The dependencies of the emulator's payments. */
 export type PaymentParts = {
   readonly ledger: Ledger;
   readonly issuer: Issuer;
+  readonly challenges: Challenges;
   readonly notifications: NotificationSender;
   readonly pauses: Pauses;
   readonly faults: Faults;
@@ -45,16 +54,24 @@ export class EmulatorPayments {
   readonly #parts: PaymentParts;
   readonly #payments = new Map<string, Authorization>();
   readonly #references = new Map<string, string>();
+  readonly #accounts = new WeakMap<Challenge, Account>();
+  readonly #results = new WeakMap<Challenge, Promise<CardResult>>();
 
   constructor(parts: PaymentParts) {
     this.#parts = parts;
+    // Adyen does not document that only /payments/details authorizes a card. So its own card waits for that, and every
+    // other is authorized as soon as the customer has passed, as at SANDBOX_B.
+    parts.challenges.onPassed((challenge) => {
+      const waits = adyenTestNumbers.includes(challenge.payment.number);
+      if (this.#accounts.has(challenge) && !waits) void this.#settle(challenge);
+    });
   }
 
   find(pspReference: string | undefined): Authorization | undefined {
     return this.#payments.get(pspReference ?? "");
   }
 
-  async authorize({ account, json }: Asked): Promise<Answered | Executed> {
+  async authorize({ request, account, json }: Asked): Promise<Answered | Executed> {
     const { amount, paymentMethod, additionalData, reference } = json;
     if (!account.rawCards) return refusal(403, "010", "security");
     const isManual = isObject(additionalData) && additionalData.manualCapture === "true";
@@ -66,7 +83,7 @@ export class EmulatorPayments {
     if (!isObject(amount) || !Number.isSafeInteger(amount.value)) return refusal(422, "137");
     if (!Object.hasOwn(currencies, String(amount.currency))) return refusal(422, "138");
     let opened: Authorization | undefined;
-    const result = await this.#parts.issuer.authorize(
+    const result = await this.#parts.issuer.authorizeOrAsk(
       {
         acquirer: "ADYEN",
         account: account.id,
@@ -77,13 +94,44 @@ export class EmulatorPayments {
         currency: String(amount.currency),
         asked: askedByHolder(paymentMethod.holderName) ?? askedBySecurityCode(paymentMethod.number, paymentMethod.cvc),
       },
+      askingOf(json),
       (authorization) => {
         opened = authorization;
         this.#remember(authorization);
         this.#reportAuthorization(account, authorization);
       },
     );
-    return this.#answerTo(result, opened, paymentMethod.holderName === pendingHolder);
+    if (result.type !== "asked") return this.#answerTo(result, opened, paymentMethod.holderName === pendingHolder);
+    this.#accounts.set(result.challenge, account);
+    return redirectTo(result.challenge, request);
+  }
+
+  /** Returns the challenge that a customer's return leads on to, with its account. */
+  findChallenge({ details }: Json): { readonly challenge: Challenge; readonly account: Account } | undefined {
+    const challenge = this.#parts.challenges.find(isObject(details) ? String(details.redirectResult) : "");
+    const account = challenge && this.#accounts.get(challenge);
+    return challenge && account && { challenge, account };
+  }
+
+  /** Answers with the result of a payment whose customer was asked. */
+  async details(challenge: Challenge, { request }: Pick<Asked, "request">): Promise<Answered | Executed> {
+    if (challenge.state === "waiting") return redirectTo(challenge, request);
+    if (challenge.state !== "passed") return refusedFor(challenge);
+    const result = await this.#settle(challenge);
+    const opened = this.#parts.ledger.record(challenge.id);
+    return this.#answerTo(result, opened, false, authenticatedFields(challenge));
+  }
+
+  /** Decides a payment whose customer has passed, once. */
+  #settle(challenge: Challenge): Promise<CardResult> {
+    const known = this.#results.get(challenge);
+    if (known !== undefined) return known;
+    const result = this.#parts.issuer.settle(challenge, (authorization) => {
+      this.#remember(authorization);
+      this.#reportAuthorization(this.#accounts.get(challenge)!, authorization);
+    });
+    this.#results.set(challenge, result);
+    return result;
   }
 
   async capture({ request, account, json }: Asked): Promise<Answered> {
@@ -120,10 +168,17 @@ export class EmulatorPayments {
     return { status: 201, body, about: wanted.reference };
   }
 
-  #answerTo(result: CardResult, opened: Authorization | undefined, isPending: boolean): Answered | Executed {
+  #answerTo(
+    result: CardResult,
+    opened: Authorization | undefined,
+    isPending: boolean,
+    authenticated: object = {},
+  ): Answered | Executed {
     switch (result.type) {
-      case "held":
-        return this.#resultOf(result.authorization, { resultCode: isPending ? "Received" : "Authorised" });
+      case "held": {
+        const resultCode = isPending ? "Received" : "Authorised";
+        return this.#resultOf(result.authorization, { resultCode, ...authenticated });
+      }
       case "declined": {
         const { code } = result;
         const refusalReason = reasonNames[code] ?? "Unknown";
@@ -227,9 +282,4 @@ export class EmulatorPayments {
     this.#payments.delete(oldest[0]);
     this.#references.delete(oldest[1].id);
   }
-}
-
-/** Returns 16 characters, like Adyen's references. */
-function newPspReference(): string {
-  return randomUUID().replaceAll("-", "").slice(0, 16).toUpperCase();
 }

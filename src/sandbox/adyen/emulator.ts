@@ -43,6 +43,7 @@ export function adyenRoutes(parts: AdyenEmulatorParts): readonly Route[] {
   return [
     route("/paymentMethods", "methods", () => methods),
     route("/payments", "authorize", (asked) => emulator.authorize(asked)),
+    detailsRoute(emulator, keys, parts),
     losingCaptures(
       emulator,
       parts,
@@ -53,13 +54,39 @@ export function adyenRoutes(parts: AdyenEmulatorParts): readonly Route[] {
   ];
 }
 
+/**
+ * Returns the route that completes a payment. Its request names no merchant account: the customer's return does. The
+ * first answer is lost if the card says so, outside of the memory of keys.
+ */
+function detailsRoute(emulator: EmulatorPayments, keys: AdyenKeys, { faults, issuer }: AdyenEmulatorParts): Route {
+  return {
+    method: "POST",
+    path: new RegExp(`^/${apiVersion}/payments/details$`),
+    operation: "adyen.complete",
+    async handle(request) {
+      if (!isKeyFormed(request)) return refusal(401, "000", "security");
+      const found = emulator.findChallenge(parseJsonObject(Buffer.from(request.body)) ?? {});
+      // "Invalid payload provided": https://docs.adyen.com/development-resources/error-codes (2026).
+      if (found === undefined) return refusal(422, "14_018");
+      const { challenge, account } = found;
+      const key = request.headers["idempotency-key"];
+      const name = key === undefined ? undefined : `${account.id} ${request.path} ${String(key)}`;
+      const execute = async () => toExecuted(await emulator.details(challenge, { request }));
+      const failed = toExecuted(refusal(500, "901", "internal"));
+      const answer = () => keys.once(name, () => faults.insideKey("adyen.complete", { execute, failed }));
+      return (await issuer.carryCompletion(challenge, answer)) ?? "hang_up";
+    },
+  };
+}
+
+function isKeyFormed({ headers }: SandboxRequest): boolean {
+  return /^AQE[\x21-\x7e]{17,}$/.test(String(headers["x-api-key"]));
+}
+
 /** Authenticates a request: any well-formed key opens any merchant account, so that nothing has to be set up first. */
-function enter(
-  accounts: Accounts,
-  { headers, body }: SandboxRequest,
-): { account: Account; json: Asked["json"] } | Answered {
-  if (!/^AQE[\x21-\x7e]{17,}$/.test(String(headers["x-api-key"]))) return refusal(401, "000", "security");
-  const json = parseJsonObject(Buffer.from(body));
+function enter(accounts: Accounts, request: SandboxRequest): { account: Account; json: Asked["json"] } | Answered {
+  if (!isKeyFormed(request)) return refusal(401, "000", "security");
+  const json = parseJsonObject(Buffer.from(request.body));
   if (json === undefined) return refusal(400, "702");
   const { merchantAccount } = json;
   if (typeof merchantAccount !== "string" || !/^[\w.-]+$/.test(merchantAccount)) return refusal(403, "901", "security");

@@ -15,6 +15,12 @@ export const paypalTestNumbers: readonly string[] = [
   "4500600000000061",
 ];
 
+/**
+ * PayPal's own numbers for 3-D Secure: the first passes, the second fails whatever the customer does
+ * (https://developer.paypal.com/docs/checkout/advanced/customize/3d-secure/test/, 2026).
+ */
+export const paypalSecureNumbers = ["4868719196829038", "4868719158130060"] as const;
+
 /** Names on the card that make PayPal's sandbox decline, with the processor's code. */
 const triggers: Readonly<Record<string, string>> = {
   "CCREJECT-REFUSED": "0500",
@@ -36,12 +42,20 @@ export function askedByName(name: string | undefined): CardBehaviour | undefined
 
 /** Returns the behaviour of PayPal's own numbers; undefined for any other. */
 export function paypalCardBehaviour(number: string): CardBehaviour | undefined {
-  return paypalTestNumbers.includes(number) ? { act: "approve" } : undefined;
+  if (paypalTestNumbers.includes(number)) return { act: "approve" };
+  const isSecure = paypalSecureNumbers.some((one) => one === number);
+  return isSecure
+    ? { act: "authenticate", when: "as_needed", code: payerWanted, passed: { act: "approve" } }
+    : undefined;
 }
+
+const payerWanted = "PAYER_ACTION_REQUIRED";
+// A bank's own decline: https://github.com/paypal/paypal-rest-api-specifications (2026), DECLINED_SCA_REQUIRED.
+const softDeclined = "5650";
 
 /** The sandbox gateway's codes with PayPal's; an issue of HTTP 422 if there is no authorization. */
 const codes: Readonly<Record<string, string>> = {
-  authentication_required: "PAYER_ACTION_REQUIRED",
+  authentication_required: payerWanted,
   expired_card: "5400",
   fraudulent: "9500",
   incorrect_number: "1330",
@@ -52,6 +66,9 @@ const codes: Readonly<Record<string, string>> = {
 
 /** Returns the behaviour of the sandbox gateway's card, with PayPal's code for its decline. */
 export function inPayPalsWords(behaviour: CardBehaviour): CardBehaviour {
-  if (behaviour.act !== "decline" && behaviour.act !== "authenticate") return behaviour;
-  return { act: "decline", code: codes[behaviour.code] ?? behaviour.code };
+  if (behaviour.act === "authenticate") {
+    const code = behaviour.when === "as_needed" ? payerWanted : softDeclined;
+    return { ...behaviour, code, passed: inPayPalsWords(behaviour.passed) };
+  }
+  return behaviour.act === "decline" ? { act: "decline", code: codes[behaviour.code] ?? behaviour.code } : behaviour;
 }

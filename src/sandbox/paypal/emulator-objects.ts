@@ -2,8 +2,10 @@
 import { randomBytes } from "node:crypto";
 import { currencies } from "../../gateways/paypal/currencies.ts";
 import type { Account } from "../accounts.ts";
+import type { Challenge } from "../challenges.ts";
 import type { Authorization } from "../ledger.ts";
 import type { SandboxAnswer } from "../routes.ts";
+import { paypalSecureNumbers } from "./emulator-cards.ts";
 
 /** An order. The ledger records what it holds or has captured. */
 export type Order = {
@@ -18,6 +20,8 @@ export type Order = {
   /** True while another request is working on it. */
   isLocked: boolean;
   needsPayer: boolean;
+  /** Set while the bank asks the customer, and from then on, with the page that it shows. */
+  asked?: { readonly challenge: Challenge; readonly page: string };
   card?: { readonly number: string; readonly expiry: string };
   authorization?: Held;
 };
@@ -42,8 +46,8 @@ export function newId(): string {
 
 /** Returns PayPal's view of an order; few fields, unless the whole was requested. */
 export function orderView(order: Order, isWhole: boolean, seenAs = order.authorization?.record): Fields {
-  const { authorization, customId, card } = order;
-  const links = [link(order, "self", `/v2/checkout/orders/${order.id}`, "GET")];
+  const { authorization, customId } = order;
+  const links = [link(order, "self", `/v2/checkout/orders/${order.id}`, "GET"), ...payerLinks(order)];
   const brief = { id: order.id, status: statusOf(order), links };
   if (!isWhole) return brief;
   // A test card can make the answer name another payment.
@@ -51,7 +55,7 @@ export function orderView(order: Order, isWhole: boolean, seenAs = order.authori
   return {
     ...brief,
     intent: "AUTHORIZE",
-    ...(card && { payment_source: { card: cardView(card) } }),
+    ...sourceView(order),
     purchase_units: [
       {
         reference_id: reference,
@@ -67,8 +71,41 @@ export function orderView(order: Order, isWhole: boolean, seenAs = order.authori
   };
 }
 
-function statusOf({ authorization, needsPayer }: Order): string {
-  if (needsPayer) return "PAYER_ACTION_REQUIRED";
+/** Returns PayPal's view of an order that was asked for its source alone: the `fields` of its OpenAPI file. */
+export function sourceOnlyView(order: Order): Fields {
+  const { links: _, ...brief } = orderView(order, false);
+  return { ...brief, ...sourceView(order) };
+}
+
+function sourceView(order: Order): Fields {
+  return order.card === undefined
+    ? {}
+    : { payment_source: { card: { ...cardView(order.card), ...authenticationView(order) } } };
+}
+
+/** Returns the result of an authentication, without which the customer has not answered. */
+function authenticationView({ asked, card }: Order): Fields {
+  if (asked === undefined || asked.challenge.state === "waiting") return {};
+  const passes = asked.challenge.state === "passed" && card?.number !== paypalSecureNumbers[1];
+  const result = { enrollment_status: "Y", authentication_status: passes ? "Y" : "N" };
+  return { authentication_result: { liability_shift: passes ? "POSSIBLE" : "NO", three_d_secure: result } };
+}
+
+/** Reports whether the customer has passed, so that the order can be authorized without its card. */
+export function hasPassed(order: Order): boolean {
+  const { authentication_result: result } = authenticationView(order) as { authentication_result?: Fields };
+  return result?.liability_shift === "POSSIBLE";
+}
+
+/** Returns the link to the page that the customer has to see, in an order and in an error. */
+export function payerLinks({ asked }: Order): readonly Fields[] {
+  return asked?.challenge.state === "waiting" ? [{ href: asked.page, rel: "payer-action", method: "GET" }] : [];
+}
+
+// After 3-D Secure an order is "created" again: https://github.com/woocommerce/woocommerce-paypal-payments/pull/3300
+// (2025).
+function statusOf({ authorization, needsPayer, asked }: Order): string {
+  if (needsPayer || asked?.challenge.state === "waiting") return "PAYER_ACTION_REQUIRED";
   return authorization === undefined ? "CREATED" : "COMPLETED";
 }
 

@@ -4,19 +4,24 @@ import { currencies } from "../../gateways/paypal/currencies.ts";
 import { unreachable } from "../../platform/errors.ts";
 import { isObject, parseJsonObject } from "../../platform/outbound-http.ts";
 import type { Account } from "../accounts.ts";
+import { bankPageOf } from "../bank-pages.ts";
+import type { Asking } from "../challenges.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
-import type { Ledger } from "../ledger.ts";
+import type { Authorization, Ledger } from "../ledger.ts";
 import type { SandboxAnswer, SandboxRequest } from "../routes.ts";
 import { askedByName } from "./emulator-cards.ts";
 import type { Executed } from "./emulator-keys.ts";
 import {
   captureView,
   type Held,
+  hasPassed,
   loneAuthorizationView,
   newId,
   type Order,
   orderView,
+  payerLinks,
   refusal,
+  sourceOnlyView,
 } from "./emulator-objects.ts";
 
 /** The dependencies of the emulator's orders. */
@@ -39,6 +44,11 @@ export class EmulatorOrders {
 
   constructor(parts: OrderParts) {
     this.#parts = parts;
+  }
+
+  /** Returns an order by its id. */
+  find(id: string | undefined): Order | undefined {
+    return this.#orders.get(id ?? "");
   }
 
   /** Returns the order of an authorization. */
@@ -71,7 +81,8 @@ export class EmulatorOrders {
   read(asked: Asked): Executed {
     const order = this.#orders.get(asked.request.parameters.id ?? "");
     if (order?.account.id !== asked.account.id) return { answer: refusal(404, "INVALID_RESOURCE_ID") };
-    return shown(200, order, () => orderView(order, true));
+    const isSourceOnly = asked.request.query.get("fields") === "payment_source";
+    return shown(200, order, () => (isSourceOnly ? sourceOnlyView(order) : orderView(order, true)));
   }
 
   async authorize(asked: Asked): Promise<Executed> {
@@ -80,12 +91,21 @@ export class EmulatorOrders {
     if (order?.account.id !== account.id) return { answer: refusal(404, "INVALID_RESOURCE_ID") };
     if (!account.rawCards) return { answer: refusal(403, "PERMISSION_DENIED") };
     if (!account.manualCapture) return { answer: refusal(422, "AUTH_CAPTURE_NOT_ENABLED") };
-    const card = readCard(bodyOf(asked));
+    const { challenge } = order.asked ?? {};
+    if (challenge !== undefined && asked.request.body === "" && order.authorization === undefined) {
+      if (!hasPassed(order)) return payerWanted(order);
+      return locked(order, async () => {
+        const result = await this.#parts.issuer.settle(challenge, (record) => this.#remember(order, record));
+        return authorizeAnswer(order, result, isWhole(asked));
+      });
+    }
+    const body = bodyOf(asked);
+    const card = readCard(body);
     if (typeof card === "string") return { answer: refusal(422, card) };
     if (order.authorization !== undefined) return { answer: refusal(422, "ORDER_ALREADY_AUTHORIZED") };
     return locked(order, async () => {
       order.card = card;
-      const result = await this.#parts.issuer.authorize(
+      const result = await this.#parts.issuer.authorizeOrAsk(
         {
           acquirer: "PAYPAL",
           account: account.id,
@@ -96,15 +116,20 @@ export class EmulatorOrders {
           value: order.value,
           currency: order.currency,
         },
-        (record) => {
-          order.needsPayer = record.declineCode === "PAYER_ACTION_REQUIRED";
-          if (order.needsPayer) return;
-          order.authorization = { id: newId(), record, isWithdrawn: false };
-          remember(this.#orderOfAuthorization, order.authorization.id, order);
-        },
+        askingOf(body),
+        (record) => this.#remember(order, record),
       );
-      return authorizeAnswer(order, result, isWhole(asked));
+      if (result.type !== "asked") return authorizeAnswer(order, result, isWhole(asked));
+      order.asked = { challenge: result.challenge, page: bankPageOf(asked.request, result.challenge) };
+      return payerWanted(order);
     });
+  }
+
+  #remember(order: Order, record: Authorization): void {
+    order.needsPayer = record.declineCode === "PAYER_ACTION_REQUIRED";
+    if (order.needsPayer) return;
+    order.authorization = { id: newId(), record, isWithdrawn: false };
+    remember(this.#orderOfAuthorization, order.authorization.id, order);
   }
 
   readAuthorization(asked: Asked): Executed {
@@ -191,6 +216,27 @@ function authorizeAnswer(order: Order, result: CardResult, whole: boolean): Exec
   }
 }
 
+/** Refuses an authorization until the customer has acted: issue of `orders.authorize` in PayPal's OpenAPI file. */
+function payerWanted(order: Order): Executed {
+  const { body, ...answer } = refusal(422, "PAYER_ACTION_REQUIRED");
+  const links = payerLinks(order);
+  const refused = { ...answer, body: { ...body, ...(links.length > 0 && { links }) }, about: order.reference };
+  return { answer: refused, again: () => refused };
+}
+
+/**
+ * Returns the permission to ask the customer. Without `verification`, PayPal asks where the law says so, and has no
+ * address to return the customer to: https://developer.paypal.com/docs/checkout/advanced/customize/3d-secure/api/ (2026).
+ */
+function askingOf(body: Json): Asking | undefined {
+  const card = cardIn(body);
+  const context = isObject(card.experience_context) ? card.experience_context : {};
+  const attributes = isObject(card.attributes) ? card.attributes : {};
+  const { method } = isObject(attributes.verification) ? attributes.verification : {};
+  if (!URL.canParse(String(context.return_url))) return undefined;
+  return { wish: method === "SCA_ALWAYS" ? "always" : "as_needed", returnUrl: String(context.return_url) };
+}
+
 /** Returns the result of a change, and for a repeat the state since. */
 function shown(status: number, { reference: about }: Order, view: () => object) {
   const answer = (code: number): Answered => ({ status: code, body: view(), about });
@@ -224,13 +270,15 @@ function readMoney(money: unknown): { value: number; currency: string } | string
 }
 
 function readCard(body: Json): { number: string; expiry: string; name: string | undefined } | string {
-  const source = isObject(body.payment_source) ? body.payment_source : {};
-  const card = isObject(source.card) ? source.card : {};
-  const { number, expiry, name } = card;
+  const { number, expiry, name } = cardIn(body);
   if (typeof number !== "string" || !/^\d{13,19}$/.test(number)) return "CARD_NUMBER_REQUIRED";
   if (typeof expiry !== "string") return "CARD_EXPIRY_REQUIRED";
   if (!(expiry >= new Date().toISOString().slice(0, 7))) return "CARD_EXPIRED";
   return { number, expiry, name: typeof name === "string" ? name : undefined };
+}
+
+function cardIn({ payment_source: source }: Json): Json {
+  return isObject(source) && isObject(source.card) ? source.card : {};
 }
 
 function remember<Kept>(kept: Map<string, Kept>, id: string, one: Kept): void {

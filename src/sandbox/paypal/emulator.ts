@@ -55,7 +55,11 @@ export function paypalRoutes(parts: PayPalEmulatorParts): readonly Route[] {
     },
     route("POST", orders, "create", (asked) => emulator.create(asked)),
     route("GET", oneOrder, "read", (asked) => emulator.read(asked)),
-    route("POST", `${oneOrder}/authorize`, "authorize", (asked) => emulator.authorize(asked)),
+    losingCompletions(
+      emulator,
+      parts,
+      route("POST", `${oneOrder}/authorize`, "authorize", (asked) => emulator.authorize(asked)),
+    ),
     route("GET", oneAuthorization, "read_authorization", (asked) => emulator.readAuthorization(asked)),
     losingCaptures(
       emulator,
@@ -76,6 +80,17 @@ function losingCaptures(emulator: EmulatorOrders, { issuer }: PayPalEmulatorPart
     async handle(request) {
       const authorization = emulator.orderOf(request.parameters.id)?.authorization?.record;
       return (await issuer.carryCapture(authorization, () => route.handle(request))) ?? "hang_up";
+    },
+  };
+}
+
+/** Wraps a route so that the first answer after a challenge is lost if the card says so; outside the memory of keys. */
+function losingCompletions(emulator: EmulatorOrders, { issuer }: PayPalEmulatorParts, route: Route): Route {
+  return {
+    ...route,
+    async handle(request) {
+      const challenge = emulator.find(request.parameters.id)?.asked?.challenge;
+      return (await issuer.carryCompletion(challenge, () => route.handle(request))) ?? "hang_up";
     },
   };
 }

@@ -7,7 +7,8 @@ import type { CardBehaviour } from "../../gateways/sandbox/card-behaviour.ts";
 /** Stripe's description of the end of a charge, beside its decline code. */
 export type ChargeOutcome = { readonly type: "authorized" | "issuer_declined" | "blocked"; readonly reason?: string };
 
-type StripeCard = { readonly code?: string; readonly outcome?: ChargeOutcome };
+/** `asks`: the bank wants the customer first, and then decides by the code, if there is one. */
+type StripeCard = { readonly code?: string; readonly outcome?: ChargeOutcome; readonly asks?: true };
 
 const cards: Readonly<Record<string, StripeCard>> = {
   "4242424242424242": {},
@@ -21,8 +22,12 @@ const cards: Readonly<Record<string, StripeCard>> = {
   "4000000000000069": { code: "expired_card" },
   "4000000000000127": { code: "incorrect_cvc" },
   "4000000000000119": { code: "processing_error" },
-  "4000000000003220": { code: "authentication_required" },
-  "4000002760003184": { code: "authentication_required" },
+  // https://docs.stripe.com/testing#regulatory-cards and #three-ds-cards (2026).
+  "4000000000003220": { asks: true },
+  "4000002500003155": { asks: true },
+  "4000002760003184": { asks: true },
+  "4000008260003178": { asks: true, code: "insufficient_funds" },
+  "4000008400001629": { asks: true, code: "generic_decline" },
   "4100000000000019": { code: "fraudulent", outcome: { type: "blocked", reason: "highest_risk_level" } },
   // The account's rules decide if this one is blocked; here it is, under the least specific code.
   "4000000000004954": { code: "generic_decline", outcome: { type: "blocked", reason: "rule" } },
@@ -37,7 +42,10 @@ const cardOf = (number: string) => (Object.hasOwn(cards, number) ? cards[number]
 export function stripeCardBehaviour(number: string): CardBehaviour | undefined {
   const card = cardOf(number);
   if (card === undefined) return undefined;
-  return card.code === undefined ? { act: "approve" } : { act: "decline", code: card.code };
+  const decided: CardBehaviour = card.code === undefined ? { act: "approve" } : { act: "decline", code: card.code };
+  return card.asks
+    ? { act: "authenticate", when: "as_needed", code: "authentication_required", passed: decided }
+    : decided;
 }
 
 /** Returns the outcome of a charge of this card. */

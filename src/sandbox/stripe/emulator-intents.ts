@@ -3,6 +3,8 @@
 import { currencies } from "../../gateways/stripe/currencies.ts";
 import { unreachable } from "../../platform/errors.ts";
 import type { Account } from "../accounts.ts";
+import { bankPageOf } from "../bank-pages.ts";
+import type { Asking, CardPayment, Challenge, Challenges } from "../challenges.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
 import type { Ledger } from "../ledger.ts";
 import type { Pauses } from "../pauses.ts";
@@ -24,6 +26,7 @@ import {
 export type IntentParts = {
   readonly ledger: Ledger;
   readonly issuer: Issuer;
+  readonly challenges: Challenges;
   readonly pauses: Pauses;
   /** Time for which the search cannot find a new payment intent. */
   readonly searchLagMs: number;
@@ -43,9 +46,16 @@ export class EmulatorIntents {
   readonly #parts: IntentParts;
   readonly #intents = new Map<string, Intent>();
   readonly #methods = new Map<string, PaymentMethod>();
+  readonly #asked = new WeakMap<Challenge, Intent>();
 
   constructor(parts: IntentParts) {
     this.#parts = parts;
+    // "After next_actions are handled, no additional confirmation is required": https://docs.stripe.com/api/payment_intents
+    // (2026), `confirmation_method`.
+    parts.challenges.onPassed((challenge) => {
+      const intent = this.#asked.get(challenge);
+      if (intent?.isManual === false) void this.#decide(intent, challenge);
+    });
   }
 
   find(id: string | undefined): Intent | undefined {
@@ -88,6 +98,7 @@ export class EmulatorIntents {
       value,
       currency,
       created: seconds(),
+      isManual: form.get("confirmation_method") === "manual",
       metadata: metadataIn(form),
       isCancelled: false,
       isLocked: false,
@@ -134,26 +145,34 @@ export class EmulatorIntents {
 
   confirm(asked: Asked): Promise<Answered | Executed> {
     return this.#withIntent(asked, async (intent) => {
+      if (statusOf(intent) === "requires_confirmation" && intent.asked !== undefined) {
+        return confirmAnswer(intent, await this.#decide(intent, intent.asked.challenge), asked);
+      }
       const method = this.#methods.get(asked.form.get("payment_method") ?? "");
       if (method?.account !== intent.account) return refusal(400, "resource_missing", { param: "payment_method" });
       if (statusOf(intent) !== "requires_payment_method") return unexpectedState(intent);
       intent.paymentMethod = method;
-      intent.chargeId = newId("ch");
-      const result = await this.#parts.issuer.authorize(
-        {
-          acquirer: "STRIPE",
-          account: intent.account,
-          reference: referenceOf(intent),
-          orderRef: method.metadata.order_ref ?? "",
-          number: method.number,
-          value: intent.value,
-          currency: intent.currency,
-        },
-        (authorization) => {
-          intent.authorization = authorization;
-        },
-      );
-      return confirmAnswer(intent, result, asked);
+      const chargeId = newId("ch");
+      const result = await this.#parts.issuer.authorizeOrAsk(paymentOf(intent, method), askingOf(asked), (decided) => {
+        intent.authorization = decided;
+        intent.chargeId = chargeId;
+      });
+      if (result.type !== "asked") {
+        intent.chargeId = chargeId;
+        return confirmAnswer(intent, result, asked);
+      }
+      const { challenge } = result;
+      intent.asked = { challenge, page: bankPageOf(asked.request, challenge) };
+      this.#asked.set(challenge, intent);
+      return shown(intent, asked);
+    });
+  }
+
+  /** Decides a payment whose customer has passed. */
+  #decide(intent: Intent, challenge: Challenge): Promise<CardResult> {
+    intent.chargeId = newId("ch");
+    return this.#parts.issuer.settle(challenge, (authorization) => {
+      intent.authorization = authorization;
     });
   }
 
@@ -175,10 +194,25 @@ export class EmulatorIntents {
     return this.#withIntent(asked, (intent) => {
       if (["canceled", "succeeded"].includes(statusOf(intent))) return unexpectedState(intent);
       if (intent.authorization !== undefined) this.#parts.ledger.void(intent.authorization);
+      if (intent.asked !== undefined) this.#parts.challenges.answer(intent.asked.challenge, "cancelled");
       intent.isCancelled = true;
       return shown(intent);
     });
   }
+}
+
+function paymentOf(intent: Intent, { metadata, number }: PaymentMethod): CardPayment {
+  const { account, value, currency } = intent;
+  const orderRef = metadata.order_ref ?? "";
+  return { acquirer: "STRIPE", account, reference: referenceOf(intent), orderRef, number, value, currency };
+}
+
+/** Returns the permission to ask the customer: https://docs.stripe.com/api/payment_intents/confirm (2026). */
+function askingOf({ form }: Asked): Asking | undefined {
+  const returnUrl = form.get("return_url") ?? "";
+  if (form.get("error_on_requires_action") === "true" || !URL.canParse(returnUrl)) return undefined;
+  const isAny = form.get("payment_method_options[card][request_three_d_secure]") === "any";
+  return { wish: isAny ? "always" : "as_needed", returnUrl };
 }
 
 function confirmAnswer(intent: Intent, result: CardResult, { form }: Asked): Answered | Executed {

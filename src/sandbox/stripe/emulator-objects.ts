@@ -1,5 +1,6 @@
 /** Stripe's objects as its emulator stores them, and as Stripe writes them (API version 2023-08-16). */
 import { randomUUID } from "node:crypto";
+import type { Challenge } from "../challenges.ts";
 import type { Authorization } from "../ledger.ts";
 import type { SandboxAnswer } from "../routes.ts";
 import { chargeOutcome } from "./emulator-cards.ts";
@@ -25,7 +26,11 @@ export type Intent = {
   readonly value: number;
   readonly currency: string;
   readonly created: number;
+  /** True if every attempt at a payment needs a confirmation: `confirmation_method=manual`. */
+  readonly isManual: boolean;
   metadata: Readonly<Record<string, string>>;
+  /** Set while the bank asks the customer, and from then on, with the page that it shows. */
+  asked?: { readonly challenge: Challenge; readonly page: string };
   paymentMethod?: PaymentMethod;
   chargeId?: string;
   authorization?: Authorization;
@@ -43,19 +48,27 @@ export function newId(prefix: string): string {
   return `${prefix}_${randomUUID().replaceAll("-", "").slice(0, 24)}`;
 }
 
-/** Returns the status of an intent. */
-export function statusOf({ authorization, isCancelled }: Intent): string {
+/** Returns the status of an intent: https://docs.stripe.com/payments/paymentintents/lifecycle (2026). */
+export function statusOf({ authorization, asked, isCancelled }: Intent): string {
   if (isCancelled || authorization?.status === "voided") return "canceled";
   if (authorization?.status === "held") return "requires_capture";
   if (authorization?.status === "captured") return "succeeded";
+  if (authorization === undefined && asked?.challenge.state === "waiting") return "requires_action";
+  if (authorization === undefined && asked?.challenge.state === "passed") return "requires_confirmation";
   return "requires_payment_method";
+}
+
+function isUnauthenticated({ authorization, asked }: Intent): boolean {
+  return authorization === undefined && /^(failed|cancelled)$/.test(asked?.challenge.state ?? "");
 }
 
 /** Returns a payment intent; the charge is an id, or the whole object if that was requested. */
 export function intentView(intent: Intent, { expandsCharge = false, seenAs = intent.authorization } = {}): Fields {
   const { authorization, chargeId = null, metadata } = intent;
   const value = seenAs?.value ?? intent.value;
-  const error = authorization?.declineCode === undefined ? null : cardError(intent, authorization.declineCode);
+  const declined = authorization?.declineCode === undefined ? null : cardError(intent, authorization.declineCode);
+  const error = isUnauthenticated(intent) ? authenticationFailure : declined;
+  const isAsking = statusOf(intent) === "requires_action";
   return {
     id: intent.id,
     object: "payment_intent",
@@ -64,7 +77,7 @@ export function intentView(intent: Intent, { expandsCharge = false, seenAs = int
     amount_received: authorization?.capturedValue ?? 0,
     canceled_at: statusOf(intent) === "canceled" ? intent.created : null,
     capture_method: "manual",
-    confirmation_method: "automatic",
+    confirmation_method: intent.isManual ? "manual" : "automatic",
     created: intent.created,
     currency: (seenAs?.currency ?? intent.currency).toLowerCase(),
     last_payment_error: error,
@@ -72,9 +85,33 @@ export function intentView(intent: Intent, { expandsCharge = false, seenAs = int
     livemode: intent.livemode,
     // A test card can make the answer name another payment.
     metadata: seenAs === authorization ? metadata : { ...metadata, attempt_id: seenAs?.reference },
+    next_action: isAsking && intent.asked ? redirectTo(intent.asked) : null,
     payment_method: intent.paymentMethod?.id ?? null,
     payment_method_types: ["card"],
     status: statusOf(intent),
+  };
+}
+
+// https://docs.stripe.com/error-codes#payment-intent-authentication-failure (2026).
+const authenticationFailure: Fields = {
+  code: "payment_intent_authentication_failure",
+  message: "The provided PaymentMethod has failed authentication.",
+  type: "invalid_request_error",
+};
+
+function redirectTo({ challenge, page }: NonNullable<Intent["asked"]>): Fields {
+  return { type: "redirect_to_url", redirect_to_url: { return_url: challenge.returnUrl, url: page } };
+}
+
+/** Returns the result of an authentication as a charge shows it; without its cryptogram, which Stripe keeps. */
+function threeDSecureView({ challenge }: NonNullable<Intent["asked"]>): Fields {
+  return {
+    authentication_flow: "challenge",
+    electronic_commerce_indicator: "05",
+    result: "authenticated",
+    result_reason: null,
+    transaction_id: challenge.id.slice("auth_".length),
+    version: "2.2.0",
   };
 }
 
@@ -109,7 +146,11 @@ function chargeView(intent: Intent, id: string): Fields {
     payment_intent: intent.id,
     payment_method: paymentMethod?.id ?? null,
     payment_method_details: paymentMethod && {
-      card: { ...cardView(paymentMethod), network: brandOf(paymentMethod.number) },
+      card: {
+        ...cardView(paymentMethod),
+        network: brandOf(paymentMethod.number),
+        three_d_secure: intent.asked === undefined ? null : threeDSecureView(intent.asked),
+      },
       type: "card",
     },
     refunded: false,

@@ -59,7 +59,11 @@ export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
     route("POST", intents, "create", (asked) => emulator.create(asked)),
     route("GET", `${intents}/search`, "search", (asked) => emulator.search(asked)),
     route("GET", oneIntent, "read", (asked) => emulator.read(asked)),
-    route("POST", `${oneIntent}/confirm`, "confirm", (asked) => emulator.confirm(asked)),
+    losingCompletions(
+      emulator,
+      parts,
+      route("POST", `${oneIntent}/confirm`, "confirm", (asked) => emulator.confirm(asked)),
+    ),
     losingCaptures(
       emulator,
       parts,
@@ -80,6 +84,17 @@ function losingCaptures(emulator: EmulatorIntents, { issuer }: StripeEmulatorPar
     async handle(request) {
       const authorization = emulator.find(request.parameters.id)?.authorization;
       return (await issuer.carryCapture(authorization, () => route.handle(request))) ?? "hang_up";
+    },
+  };
+}
+
+/** Wraps a route so that the first answer after a challenge is lost if the card says so; outside the memory of keys. */
+function losingCompletions(emulator: EmulatorIntents, { issuer }: StripeEmulatorParts, route: Route): Route {
+  return {
+    ...route,
+    async handle(request) {
+      const challenge = emulator.find(request.parameters.id)?.asked?.challenge;
+      return (await issuer.carryCompletion(challenge, () => route.handle(request))) ?? "hang_up";
     },
   };
 }

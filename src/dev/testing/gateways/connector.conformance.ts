@@ -5,7 +5,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type CurrencyTable, fromGatewayAmount, toGatewayAmount } from "../../../gateways/amounts.ts";
-import type { NotProcessedCause } from "../../../gateways/connector.ts";
+import type { Gateway, NotProcessedCause } from "../../../gateways/connector.ts";
 import { classifyDecline, type DeclineTable, declineCodes } from "../../../gateways/declines.ts";
 import { isoExponent } from "../../../platform/money.ts";
 import { brokenAnswers, otherMoney, silences } from "../broken-answers.ts";
@@ -19,10 +19,12 @@ import {
   startGatewayHarness,
 } from "../gateway-harness.ts";
 import { unreachableOrigins } from "../unreachable-origins.ts";
+import { type AuthenticationSubject, describeAuthentication } from "./authentication.conformance.ts";
 
 /** The facts about a connector that the suite needs. */
 export type ConformanceSubject = HarnessSubject & {
-  readonly gateway: string;
+  readonly gateway: Gateway;
+  readonly authentication: AuthenticationSubject;
   readonly declines: DeclineTable;
   readonly currencies: CurrencyTable;
   /** The gateway's own error body under a status, with a code that no row of ours names. */
@@ -48,6 +50,7 @@ export function describeConformance(subject: ConformanceSubject): void {
     describeRefusals(() => harness, subject);
     describeRepeats(() => harness);
     describeVerify(() => harness);
+    describeAuthentication(() => harness, subject.authentication);
   });
   describeTables(subject);
 }

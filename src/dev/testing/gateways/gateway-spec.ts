@@ -18,6 +18,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Operation, type SpecDocument, type SpecRequest } from "./spec-operation.ts";
+import { supplemented } from "./spec-supplements.ts";
 
 /** The OpenAPI files there are. */
 export type SpecName = "stripe" | "adyen" | "paypal-orders" | "paypal-payments";
@@ -66,7 +67,7 @@ export function withSpecs(names: readonly SpecName[], declare: (spec: GatewaySpe
 export function openSpecs(names: readonly SpecName[]): GatewaySpec | undefined {
   const documents = names.map((name) => ({ name, document: readShared(name) as SpecDocument | undefined }));
   if (documents.some(({ document }) => document === undefined)) return undefined;
-  const operations = documents.flatMap(({ name, document }) => Operation.allOf(name, document!));
+  const operations = documents.flatMap(({ name, document }) => Operation.allOf(name, supplemented(name, document!)));
   // A fixed path has precedence over one that would match it with a variable.
   return new GatewaySpec(operations.toSorted((one, other) => one.variables - other.variables));
 }

@@ -2,7 +2,7 @@
 
 import { type GatewayReply, isObject, readJsonObject } from "../../../platform/outbound-http.ts";
 import { isSameAmount } from "../../amounts.ts";
-import type { AuthenticationResult } from "../../authentication.ts";
+import { type AuthenticationResult, pageAddress } from "../../authentication.ts";
 import type {
   ActionAnswer,
   AttemptAtGateway,
@@ -58,8 +58,7 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
 
 function urlOf(action: unknown): string | undefined {
   const redirect = isObject(action) ? action.redirect_to_url : undefined;
-  const url = isObject(redirect) ? redirect.url : undefined;
-  return typeof url === "string" && URL.canParse(url) ? url : undefined;
+  return pageAddress(isObject(redirect) ? redirect.url : undefined);
 }
 
 /** Returns the result of an authentication, if the answer has one. */

@@ -27,6 +27,12 @@ const errorTypes: Readonly<Partial<Record<number, string>>> = {
 describeConformance({
   ...subject,
   gateway: "SANDBOX_A",
+  authentication: {
+    codes: { unasked: "authentication_required", soft: "authentication_required" },
+    asks: /^POST \/a\/v1\/authorizations(\/[^/]+\/confirm)?$/,
+    requests: 1,
+    otherShape: (body) => body.replace('"redirect_to_url"', '"use_sdk"'),
+  },
   declines,
   currencies,
   refusalOf: (status) => JSON.stringify({ error: { type: errorTypes[status] ?? "api_error", code: "in_no_row" } }),

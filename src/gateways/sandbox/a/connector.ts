@@ -18,6 +18,7 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../../connector.ts";
+import { withoutAction } from "../../unanswered.ts";
 import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs } from "../connector-parts.ts";
 import {
   readAccount,
@@ -56,7 +57,7 @@ export class SandboxAConnector implements Connector {
     complete: async (call, attempt) => {
       const path = `${pathOf(attempt.gatewayReference ?? "")}/confirm`;
       const reply = await this.#post(call, path, {});
-      return { outcome: readAuthorize(reply, attempt), authenticated: readAuthenticated(reply) };
+      return { outcome: withoutAction(readAuthorize(reply, attempt)), authenticated: readAuthenticated(reply) };
     },
     askAction: async (call, attempt) =>
       readAction(await this.#get(call, pathOf(attempt.gatewayReference ?? "")), attempt),
@@ -95,7 +96,8 @@ export class SandboxAConnector implements Connector {
       timeoutMs: call.timeoutMs,
       signal: call.signal,
     });
-    return { outcome: readAuthorize(reply, request), card };
+    const outcome = readAuthorize(reply, request);
+    return { outcome: request.authentication ? outcome : withoutAction(outcome), card };
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {

@@ -2,6 +2,7 @@
 
 import { type GatewayReply, isObject, readJsonObject } from "../../../platform/outbound-http.ts";
 import { isSameAmount } from "../../amounts.ts";
+import { pageAddress } from "../../authentication.ts";
 import type {
   AttemptAtGateway,
   CaptureAnswer,
@@ -44,10 +45,8 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
       return { type: "held", gatewayReference: pspReference };
     }
     if (resultCode === "RedirectShopper") {
-      const url = isObject(json.action) ? json.action.url : undefined;
-      if (typeof url === "string" && URL.canParse(url)) {
-        return { type: "actionNeeded", action: { url, method: "GET", fields: {} } };
-      }
+      const url = pageAddress(isObject(json.action) ? json.action.url : undefined);
+      if (url !== undefined) return { type: "actionNeeded", action: { url, method: "GET", fields: {} } };
     }
     if (resultCode === "Refused" && typeof refusalReasonCode === "string") {
       return classifyDecline(declines, refusalReasonCode);

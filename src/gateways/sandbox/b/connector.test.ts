@@ -26,6 +26,12 @@ const subject = {
 describeConformance({
   ...subject,
   gateway: "SANDBOX_B",
+  authentication: {
+    codes: { unasked: "38", soft: "38" },
+    asks: /^POST \/b\/payments(\/details)?$/,
+    requests: 1,
+    otherShape: (body) => body.replace('"type":"redirect"', '"type":"sdk"').replace('"url"', '"data"'),
+  },
   declines,
   currencies,
   refusalOf: (status) => JSON.stringify({ status, errorCode: "in_no_row", errorType: "validation" }),

@@ -24,6 +24,7 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../../connector.ts";
+import { withoutAction } from "../../unanswered.ts";
 import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs } from "../connector-parts.ts";
 import { notificationChecks, readAccount, readAuthorize, readCapture, readVoid } from "./answers.ts";
 import { currencies } from "./currencies.ts";
@@ -67,7 +68,7 @@ export class SandboxBConnector implements Connector {
     complete: async (call, attempt, { returned }) => {
       const redirectResult = returned?.expose() ?? "";
       const reply = await this.#post(call, "/b/payments/details", { details: { redirectResult } });
-      return { outcome: readAuthorize(reply, attempt) };
+      return { outcome: withoutAction(readAuthorize(reply, attempt)) };
     },
   };
   readonly #http: GatewayHttp;
@@ -104,7 +105,8 @@ export class SandboxBConnector implements Connector {
       timeoutMs: call.timeoutMs,
       signal: call.signal,
     });
-    return { outcome: readAuthorize(reply, request), card };
+    const outcome = readAuthorize(reply, request);
+    return { outcome: request.authentication ? outcome : withoutAction(outcome), card };
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
