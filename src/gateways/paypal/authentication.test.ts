@@ -1,7 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type GatewayHarness, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
+import { Secret } from "../../platform/secrets.ts";
 import { readAuthorized, readCompleted } from "./answers.ts";
+import type { PayPalParts } from "./api.ts";
 import { readAction, readAuthenticated } from "./authentication.ts";
+import { PayPalConnector } from "./connector.ts";
 
 const orderId = "5O190127TN364715T";
 const attempt = { attemptReference: "att_1", amountMinor: 1099, currency: "USD" };
@@ -108,5 +112,67 @@ describe("readAction()", () => {
     expect(readAuthenticated(reply(order()))).toBeUndefined();
     const none = reply(order({ payment_source: { card: { authentication_result: result("NO", "N") } } }));
     expect(readAuthenticated(none)).toMatchObject({ liability: "MERCHANT" });
+  });
+});
+
+describe("PayPalConnector with a customer", () => {
+  let harness: GatewayHarness;
+  beforeAll(async () => {
+    harness = await startGatewayHarness({
+      connect: (parts: PayPalParts) => new PayPalConnector(parts),
+      credentials: {
+        clientId: new Secret("ClientOfTheBench_test_bench"),
+        clientSecret: new Secret("SecretOfTheBench0000"),
+      },
+      specs: ["paypal-orders", "paypal-payments"],
+      unlisted: [/^POST \/v1\/oauth2\/token$/],
+    });
+  });
+  afterAll(() => harness.close());
+
+  const returnUrl = "https://pay.example/authentication/test/return/att_1";
+  const browser = { javaEnabled: false, colorDepth: 24, screenWidth: 1_280, screenHeight: 800, language: "de" };
+  const ask = async (number: string, wish: "as_needed" | "always") => {
+    harness.forwarder.useCard(number);
+    const authentication = { wish, browser: { ...browser, timeZoneOffsetMinutes: 0 }, returnUrl };
+    const payment = harness.newPayment({ authentication });
+    const { outcome } = await harness.connector.authorize(harness.call(payment.attemptReference), payment);
+    if (outcome.type !== "actionNeeded") throw new Error(`expected an action, got ${outcome.type}`);
+    const body = new URLSearchParams({ code: "123456" });
+    await fetch(outcome.action.url, { method: "POST", body, redirect: "manual" });
+    const { attemptReference, amountMinor, currency } = payment;
+    return { attemptReference, amountMinor, currency, gatewayReference: outcome.gatewayReference };
+  };
+  const authenticator = () => harness.connector.authentication!;
+
+  it.each([
+    ["as_needed", "SCA_WHEN_REQUIRED"],
+    ["always", "SCA_ALWAYS"],
+  ] as const)("asks for %s as %s, and authorizes the order again without its card", async (wish, method) => {
+    const asked = await ask("4868719196829038", wish);
+    const card = JSON.parse(harness.middle.requests.at(-1)!.body.toString()).payment_source.card;
+    expect(card).toMatchObject({
+      attributes: { verification: { method } },
+      experience_context: { return_url: returnUrl, cancel_url: returnUrl },
+    });
+    expect(await authenticator().askAction!(harness.call(""), asked, {})).toEqual({ type: "answered" });
+    const completed = await authenticator().complete(harness.call(`${asked.attemptReference}_2`), asked, {});
+    expect(completed.outcome).toMatchObject({
+      type: "held",
+      gatewayReference: expect.stringMatching(/^[A-Z0-9]{17}$/),
+    });
+    expect(completed.authenticated).toEqual({ transStatus: "Y", liability: "ISSUER" });
+    const { path, headers, body } = harness.middle.requests.at(-1)!;
+    expect(path).toMatch(/\/authorize$/);
+    expect(headers["paypal-request-id"]).toBe(`${asked.attemptReference}_2`);
+    expect(body.toString()).toBe("");
+  });
+
+  it("gives up a customer whose card fails, whatever the customer does, and holds nothing", async () => {
+    const asked = await ask("4868719158130060", "as_needed");
+    expect(await authenticator().askAction!(harness.call(""), asked, {})).toEqual({ type: "failed" });
+    const { outcome } = await authenticator().complete(harness.call(`${asked.attemptReference}_2`), asked, {});
+    expect(outcome).toMatchObject({ type: "declined", stop: "authentication_required" });
+    expect(await harness.sandbox.authorizations(asked.attemptReference)).toEqual([]);
   });
 });

@@ -104,19 +104,26 @@ describe("StripeConnector", () => {
     ["4000000000003220", { type: "held" }],
     ["4000008260003178", { type: "declined", declineCode: "insufficient_funds", stop: "none" }],
     ["4000008400001629", { type: "declined", declineCode: "card_declined", stop: "none" }],
-  ])("asks the customer of Stripe's test card %s, and then decides as Stripe describes it", async (number, expected) => {
-    const payment = harness.newPayment(wish("as_needed"));
-    const asked = await authorize(number, payment);
-    if (asked.type !== "actionNeeded") throw new Error(`expected an action, got ${asked.type}`);
-    await fetch(asked.action.url, { method: "POST", body: new URLSearchParams({ code: "123456" }), redirect: "manual" });
-    const attempt = { ...withoutName(payment), gatewayReference: asked.gatewayReference };
-    const call = harness.call(`${payment.attemptReference}_2`);
-    const { outcome, authenticated } = await harness.connector.authentication!.complete(call, attempt, {});
-    expect(outcome).toMatchObject(expected);
-    if (outcome.type !== "held") return;
-    expect(authenticated).toMatchObject({ version: "2.2.0", transStatus: "Y", eci: "05" });
-    expect(authenticated?.dsTransactionId).toMatch(/^[0-9a-f-]{36}$/);
-  });
+  ])(
+    "asks the customer of Stripe's test card %s, and then decides as Stripe describes it",
+    async (number, expected) => {
+      const payment = harness.newPayment(wish("as_needed"));
+      const asked = await authorize(number, payment);
+      if (asked.type !== "actionNeeded") throw new Error(`expected an action, got ${asked.type}`);
+      await fetch(asked.action.url, {
+        method: "POST",
+        body: new URLSearchParams({ code: "123456" }),
+        redirect: "manual",
+      });
+      const attempt = { ...withoutName(payment), gatewayReference: asked.gatewayReference };
+      const call = harness.call(`${payment.attemptReference}_2`);
+      const { outcome, authenticated } = await harness.connector.authentication!.complete(call, attempt, {});
+      expect(outcome).toMatchObject(expected);
+      if (outcome.type !== "held") return;
+      expect(authenticated).toMatchObject({ version: "2.2.0", transStatus: "Y", eci: "05" });
+      expect(authenticated?.dsTransactionId).toMatch(/^[0-9a-f-]{36}$/);
+    },
+  );
 
   it.each([
     ["nobody", {}, { error_on_requires_action: "true" }],

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findProxyDestination } from "../../card-vault/external/destinations.ts";
+import { planProxyBody } from "../../card-vault/external/proxy-request.ts";
+import { Secret } from "../../platform/secrets.ts";
+import { passingCodeAt } from "../../sandbox/bank-pages.ts";
+import type { AuthorizeRequest } from "../connector.ts";
+import { type AdyenHarness, startAdyenHarness } from "./adyen.fixture.ts";
+
+let adyen: AdyenHarness;
+let harness: AdyenHarness["harness"];
+beforeAll(async () => {
+  adyen = await startAdyenHarness();
+  harness = adyen.harness;
+});
+afterAll(() => adyen.close());
+
+const returnUrl = "https://pay.example/authentication/test/return/att_1.x";
+const browser = {
+  javaEnabled: false,
+  colorDepth: 31,
+  screenWidth: 1_280,
+  screenHeight: 800,
+  timeZoneOffsetMinutes: -60,
+  language: "de-AT",
+  acceptHeader: "text/html",
+};
+const permission = (change: object = {}, wish: "as_needed" | "always" = "as_needed"): Partial<AuthorizeRequest> => ({
+  authentication: { wish, browser: { ...browser, ...change }, returnUrl },
+  shopperUserAgent: "Mozilla/5.0",
+});
+
+async function authorize(number: string, change: Partial<AuthorizeRequest>) {
+  harness.forwarder.useCard(number);
+  const payment = harness.newPayment(change);
+  const { outcome } = await harness.connector.authorize(harness.call(payment.attemptReference), payment);
+  return { payment, outcome, sent: JSON.parse(harness.middle.requests.at(-1)!.body.toString()) as object };
+}
+
+const secureCard = "4212345678901237";
+
+/** Answers at the bank of Adyen's own card for 3-D Secure, and completes the payment with what the return brings. */
+async function pay(form: Record<string, string>) {
+  const { payment, outcome } = await authorize(secureCard, permission());
+  if (outcome.type !== "actionNeeded") throw new Error(`expected an action, got ${outcome.type}`);
+  const body = new URLSearchParams(form);
+  const { headers } = await fetch(outcome.action.url, { method: "POST", body, redirect: "manual" });
+  expect(await harness.sandbox.authorizations(payment.attemptReference)).toEqual([]);
+  const { complete, readReturn } = harness.connector.authentication!;
+  const returned = new Secret(readReturn(new URL(headers.get("location")!).searchParams)!);
+  const { attemptReference, amountMinor, currency } = payment;
+  const attempt = { attemptReference, amountMinor, currency };
+  return { payment, ...(await complete(harness.call(`${attemptReference}_2`), attempt, { returned })) };
+}
+
+describe("AdyenConnector with a customer", () => {
+  it.each([
+    ["as_needed", {}],
+    ["always", { attemptAuthentication: "always" }],
+  ] as const)("describes the browser whole, and permits the redirect: %s", async (wish, attempted) => {
+    const { sent } = await authorize("4242424242424242", permission({}, wish));
+    expect(sent).toMatchObject({
+      browserInfo: {
+        acceptHeader: "text/html",
+        userAgent: "Mozilla/5.0",
+        language: "de-AT",
+        colorDepth: 30,
+        screenWidth: 1_280,
+        screenHeight: 800,
+        timeZoneOffset: -60,
+        javaEnabled: false,
+      },
+      channel: "Web",
+      origin: "https://pay.example",
+      returnUrl,
+      redirectFromIssuerMethod: "GET",
+    });
+    expect(sent).toHaveProperty("authenticationData", {
+      ...attempted,
+      threeDSRequestData: { nativeThreeDS: "disabled", challengeWindowSize: "05" },
+    });
+  });
+
+  it("rules authentication out where the browser cannot be described whole", async () => {
+    const { sent, outcome } = await authorize(secureCard, { ...permission(), shopperUserAgent: undefined });
+    expect(sent).toHaveProperty("authenticationData", { attemptAuthentication: "never" });
+    expect(sent).not.toHaveProperty("browserInfo");
+    expect(outcome).toMatchObject({ type: "declined", stop: "authentication_required", gatewayCode: "38" });
+    const { sent: other } = await authorize("4242424242424242", permission({ acceptHeader: undefined }));
+    expect(other).toMatchObject({ browserInfo: { acceptHeader: "*/*" } });
+  });
+
+  it("makes no placeholder of what a browser says, and writes a body that an external vault can send", async () => {
+    const braces = { language: "{{card.number}}", acceptHeader: "{{card.cvc}}" };
+    const asked = { ...permission(braces), shopperUserAgent: "{{{card.number}}}" };
+    const { sent } = await authorize("4242424242424242", asked);
+    expect(sent).toMatchObject({
+      browserInfo: { language: "{ {card.number}}", acceptHeader: "{ {card.cvc}}", userAgent: "{ { {card.number}}}" },
+    });
+    const request = harness.forwarder.requests.at(-1)!;
+    const plan = planProxyBody(findProxyDestination(request)!, request.body, { cvc: true, holder: true });
+    expect(plan).toMatchObject({ type: "body", value: { browserInfo: { colorDepth: 30 } } });
+  });
+
+  it("is authorized by its return with Adyen's card and password, and keeps what Adyen says about it", async () => {
+    const { payment, outcome, authenticated } = await pay({ code: passingCodeAt("ADYEN") });
+    expect(outcome).toMatchObject({ type: "held", gatewayReference: expect.stringMatching(/^[A-Z0-9]{16}$/) });
+    expect(authenticated).toEqual({
+      version: "2.2.0",
+      transStatus: "Y",
+      eci: "05",
+      dsTransactionId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      liability: "ISSUER",
+    });
+    expect(await adyen.notificationOf("AUTHORISATION", payment.attemptReference)).toMatchObject({ kind: "held" });
+    const { path, body } = harness.middle.requests.findLast((one) => one.path.startsWith("/v72"))!;
+    expect(path).toBe("/v72/payments/details");
+    expect(Object.keys(JSON.parse(body.toString()))).toEqual(["details"]);
+  });
+
+  it.each([
+    [{ code: "123456" }, "11"],
+    [{ cancel: "1" }, "16"],
+  ])("is declined as unauthenticated after %j", async (form, gatewayCode) => {
+    const { outcome } = await pay(form);
+    expect(outcome).toMatchObject({ type: "declined", stop: "authentication_failed", gatewayCode });
+  });
+});
