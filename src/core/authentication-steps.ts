@@ -159,7 +159,7 @@ async function recordOutcome(tx: Tx, work: Work, asked: Asked, answer: ActionAns
 
 /**
  * Records that the gateway declined while the customer was asked. Where a hold may appear by itself, the decline is
- * believed only at the plan's end, as that of any unanswered attempt.
+ * believed only at the plan's end, as that of any unanswered attempt; what it forbids is forbidden at once.
  */
 async function recordDeclinedAction(
   tx: Tx,
@@ -174,7 +174,8 @@ async function recordDeclinedAction(
     endAuthentication(tx, authentication, "AUTHENTICATED");
     return changed;
   }
-  const next = await lockAndDecide(tx, work, attempt, { kind: "TIMEOUT" });
+  const stop = declined.stop === "none" ? undefined : declined.stop;
+  const next = await lockAndDecide(tx, work, attempt, { kind: "TIMEOUT", stop });
   endAuthentication(tx, authentication, "UNAVAILABLE");
   move(tx, attempt, "AWAITING_CUSTOMER", {
     set: {

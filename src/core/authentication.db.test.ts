@@ -1,9 +1,9 @@
 /** Tests payments whose gateway asks for the customer, from the challenge to the end. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { AuthorizeAnswer } from "../gateways/connector.ts";
+import type { AuthorizeAnswer, AuthorizeRequest, Connector } from "../gateways/connector.ts";
 import { declareRestore } from "../oversight/declare-restore.ts";
 import { encodeId } from "../platform/ids.ts";
-import { type AuthenticationFixture, challengeAt, startAuthentication } from "./authentication.fixture.ts";
+import { type AuthenticationFixture, challengeAt, shopper, startAuthentication } from "./authentication.fixture.ts";
 import { openAction, takeReturn, useActionTicket } from "./customer-actions.ts";
 import { replaced } from "./recovery.fixture.ts";
 import { turns } from "./restore.fixture.ts";
@@ -150,6 +150,46 @@ describe("a gateway that asks for the customer", () => {
       attempts: ["SANDBOX_A DECLINED", "SANDBOX_B CAPTURED"],
       authentications: ["AUTHENTICATED", "AUTHENTICATED"],
     });
+  });
+});
+
+describe("a gateway that comes after a challenge", () => {
+  it("gets the browser as it was submitted, also from another process", async () => {
+    const { core } = fixture.base;
+    const given: AuthorizeRequest[] = [];
+    const seeing = {
+      ...core,
+      inFlight: new Set<Promise<unknown>>(),
+      bind: async (...attempt: Parameters<typeof core.bind>) => {
+        const bound = await core.bind(...attempt);
+        const authorize: Connector["authorize"] = (call, request) => {
+          given.push(request);
+          return bound!.connector.authorize(call, request);
+        };
+        return bound && { ...bound, connector: replaced(bound.connector, { authorize }) };
+      },
+    };
+    const session = await fixture.pay({ A: challengeAt.A(declineA), B: challengeAt.B() });
+    const back = await fixture.answer(await fixture.show(session), "pass");
+    await takeReturn(core, back.pathname.split("/").at(-1)!, back.searchParams);
+    await fixture.recover(seeing);
+    const { browser, ...call } = shopper;
+    expect(given).toEqual([expect.objectContaining({ ...call, authentication: expect.objectContaining({ browser }) })]);
+  });
+
+  it("is not asked when the one before it reports a decline that forbids it, while the customer is at the bank", async () => {
+    const fraud = { act: "decline", code: "20" } as const;
+    const failover = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
+    await fixture.base.setRule(failover, fixture.base.connectionIds.toReversed());
+    const session = await fixture.pay({ A: approve, B: challengeAt.B(fraud) });
+    await fixture.base.setRule(failover);
+    await fixture.answer(await fixture.show(session), "pass");
+    await expect
+      .poll(async () => {
+        await fixture.recover();
+        return fixture.story(session);
+      })
+      .toMatchObject({ end: "DECLINED fraud_suspected", attempts: ["SANDBOX_B DECLINED"] });
   });
 });
 

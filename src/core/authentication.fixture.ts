@@ -18,6 +18,9 @@ export const browser = {
   language: "de-AT",
 };
 
+/** The same browser, and what its call says about it. */
+export const shopper = { browser, shopperIp: "192.0.2.7", shopperUserAgent: "Mozilla/5.0" };
+
 const approve: CardBehaviour = { act: "approve" };
 const number = "4000000000000077";
 
@@ -73,7 +76,7 @@ export class AuthenticationFixture {
       session,
       vaultToken: new Secret("tok_1"),
       signal: new AbortController().signal,
-      ...(canShow && { shopper: { browser } }),
+      ...(canShow && { shopper }),
     });
     await this.settled(core);
     return session;
@@ -84,7 +87,7 @@ export class AuthenticationFixture {
     this.base.useCard(card);
     const session = await this.base.newSession();
     const signal = new AbortController().signal;
-    await submitPayment(this.base.core, { session, vaultToken: new Secret("tok_1"), signal, shopper: { browser } });
+    await submitPayment(this.base.core, { session, vaultToken: new Secret("tok_1"), signal, shopper });
     await this.settled();
     return session;
   }

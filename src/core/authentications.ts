@@ -31,28 +31,27 @@ const selectBrowser: Statement = {
  * Returns the permission that an attempt's gateway gets to ask the customer; undefined where none can be asked: the
  * gateway runs no authentication, the page cannot show an action, or the session has asked often enough.
  */
-export async function wishFor(
+export function wishFor(
   core: Core,
-  { session, authentications }: SessionWithAttempts,
+  { authentications }: SessionWithAttempts,
   attempt: Attempt,
   shopper: Shopper | undefined,
-): Promise<AuthenticationWish | undefined> {
+): AuthenticationWish | undefined {
   const runs = core.connectorOf(attempt.gateway)?.authentication !== undefined;
-  if (!runs || !mayAsk(authentications, attempt)) return undefined;
-  const known = shopper?.browser ? shopper : await loadShopper(core, session);
-  if (known?.browser === undefined) return undefined;
+  if (!runs || !mayAsk(authentications, attempt) || shopper?.browser === undefined) return undefined;
   const wish = attempt.round === 1 ? "always" : "as_needed";
-  return { wish, browser: known.browser, returnUrl: core.returnUrlOf(attempt) };
+  return { wish, browser: shopper.browser, returnUrl: core.returnUrlOf(attempt) };
 }
 
-/** Loads the browser's data, which are kept from the first action of a session on. */
-export async function loadShopper(
+/** Returns the data of the browser: as submitted, or as kept from the first action of the session on. */
+export async function findShopper(
   { database, sealing }: Pick<Core, "database" | "sealing">,
   session: { readonly id: string; readonly authentications: number },
+  submitted: Shopper | undefined,
 ): Promise<Shopper | undefined> {
-  if (session.authentications === 0) return undefined;
+  if (submitted?.browser !== undefined || session.authentications === 0) return submitted;
   const [row] = await database.query<{ browserSealed: string | null }>(selectBrowser, [session.id]);
-  if (!row?.browserSealed) return undefined;
+  if (!row?.browserSealed) return submitted;
   return JSON.parse(unseal(sealing, browserOf(session.id), row.browserSealed).expose()) as Shopper;
 }
 

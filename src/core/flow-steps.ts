@@ -32,7 +32,7 @@ import {
   recordUnknown,
   recordVoided,
 } from "./attempts.ts";
-import { endAuthentication, loadShopper, openAuthentication, wishFor } from "./authentications.ts";
+import { endAuthentication, findShopper, openAuthentication, wishFor } from "./authentications.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
 import * as gateway from "./gateway-calls.ts";
@@ -90,8 +90,9 @@ export async function commitAndReload(
  * transaction.
  */
 export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded> {
-  const { core, lease, loaded, shopper } = work;
-  const authentication = await wishFor(core, loaded, attempt, shopper);
+  const { core, lease, loaded } = work;
+  const shopper = await findShopper(core, loaded.session, work.shopper);
+  const authentication = wishFor(core, loaded, attempt, shopper);
   const given = { session: loaded.session, shopper, authentication };
   const { outcome, card } = await gateway.authorize(core, given, attempt);
   return commitAndReload(core, lease, async (tx) => {
@@ -187,7 +188,7 @@ export async function lockAndDecide(
 async function canRepeat({ core, loaded, shopper }: Work, attempt: Attempt): Promise<boolean> {
   const runs = core.connectorOf(attempt.gateway)?.authentication !== undefined;
   if (!runs || !mayRepeat(loaded, attempt)) return false;
-  return (shopper?.browser ? shopper : await loadShopper(core, loaded.session))?.browser !== undefined;
+  return (await findShopper(core, loaded.session, shopper))?.browser !== undefined;
 }
 
 /** Opens an attempt at the next connection. Returns its id. */

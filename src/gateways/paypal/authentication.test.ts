@@ -102,7 +102,7 @@ describe("readAction()", () => {
     expect(seen(undefined, held)).toEqual({ type: "held", gatewayReference: authorization.id });
     expect(seen(result("POSSIBLE", "Y", "Y"), { id: "OTHER" }).type).toBe("inconclusive");
     expect(readAction(reply({}, 404), attempt, orderId).type).toBe("inconclusive");
-    expect(readAction({ type: "unanswered", timedOut: true, reason: "" }, attempt, orderId).type).toBe("inconclusive");
+    expect(readAction({ type: "noAnswer", timedOut: true, reason: "" }, attempt, orderId).type).toBe("inconclusive");
   });
 
   it("reports the result with the payment, without a cryptogram", () => {

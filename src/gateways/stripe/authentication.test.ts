@@ -63,7 +63,7 @@ describe("readAction()", () => {
     expect(seen({ status: "requires_confirmation", metadata: { attempt_id: "att_2" } }).type).toBe("inconclusive");
     expect(seen({ status: "requires_confirmation", id: "pi_2" }).type).toBe("inconclusive");
     expect(seen({ status: "requires_confirmation" }, 404).type).toBe("inconclusive");
-    expect(readAction({ type: "unanswered", timedOut: true, reason: "" }, attempt).type).toBe("inconclusive");
+    expect(readAction({ type: "noAnswer", timedOut: true, reason: "" }, attempt).type).toBe("inconclusive");
   });
 });
 
@@ -90,6 +90,6 @@ describe("readAuthenticated()", () => {
   it("knows nothing of a charge without authentication, or of an answer without a charge", () => {
     expect(said(null)).toBeUndefined();
     expect(readAuthenticated(reply(intent({ latest_charge: "ch_1" })))).toBeUndefined();
-    expect(readAuthenticated({ type: "unanswered", timedOut: true, reason: "" })).toBeUndefined();
+    expect(readAuthenticated({ type: "noAnswer", timedOut: true, reason: "" })).toBeUndefined();
   });
 });
