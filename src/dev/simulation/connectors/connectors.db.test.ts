@@ -1,6 +1,6 @@
 /**
  * Tests the real connectors of STRIPE, ADYEN and PAYPAL under the real flow, while requests, answers, notifications and
- * processes fail.
+ * processes fail, and customers answer their banks late, twice or never.
  */
 import { describe, expect, it } from "vitest";
 import { replaced } from "../../../core/recovery.fixture.ts";
@@ -8,7 +8,7 @@ import type { Connector } from "../../../gateways/connector.ts";
 import { playAll } from "./play-all.ts";
 import { realGateways } from "./world.ts";
 
-// Two worlds at once, each with its own database and emulators: half a second a payment on two quiet cores, mostly
+// Two worlds at once, each with its own database and emulators: a second a payment on two quiet cores, mostly
 // spent waiting for answers that never arrive.
 const paymentsEach = 20;
 const timeoutMs = 240_000;
@@ -28,11 +28,12 @@ const capturesInPlaceOfVoids = (connector: Connector) =>
 
 describe.concurrent("the real connectors under faults", { timeout: timeoutMs }, () => {
   it.each([1, 1 + paymentsEach])("capture each payment's money once or not at all, from seed %i on", async (from) => {
-    const { records, violations, faults } = await playAll(from, paymentsEach);
+    const { records, violations, faults, authentications } = await playAll(from, paymentsEach);
     expect(violations).toEqual([]);
     expect(records.sessions).toHaveLength(paymentsEach);
     const captured = records.attempts.filter(({ status }) => status === "CAPTURED");
     expect(new Set(captured.map(({ gateway }) => gateway))).toEqual(new Set(realGateways));
+    expect(authentications.length).toBeGreaterThan(0);
     expect(Object.keys(faults)).toEqual(expect.arrayContaining(["answer_lost", "error_kept", "notification_lost"]));
   });
 });

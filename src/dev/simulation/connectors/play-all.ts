@@ -15,6 +15,8 @@ export type Played = {
   readonly records: Records;
   readonly violations: readonly (Violation & { readonly seed: number | undefined })[];
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
+  /** Ends of authentications, as `STRIPE AUTHENTICATED`. */
+  readonly authentications: readonly string[];
 };
 
 /** Plays `count` seeds from this one on; the records are checked as after a chaos run. */
@@ -26,10 +28,19 @@ export async function playAll(from: number, count: number, breaking?: Breaking):
     const stored = await readRecords([world.databaseUrl], world.control);
     // Events are not posted here, so only their rows are checked, and no customer waits for an answer.
     const webhooks = stored.events.map(({ eventId, body }) => ({ eventId, body, signed: true, accepted: true }));
-    const records: Records = { ...stored, webhooks, orders: [], clockMovedAt: [] };
+    const records: Records = { ...stored, webhooks, orders: [], clockMovedAt: world.clockMovedAt };
     const violations = findViolations(records).map((found) => ({ ...found, seed: seeds.get(found.sessionId) }));
-    return { records, violations, faults: await world.control.faults() };
+    const ends = await world.asOwner.query<{ end: string }>(authenticationEnds, []);
+    const authentications = ends.map(({ end }) => end);
+    return { records, violations, faults: await world.control.faults(), authentications };
   } finally {
     await world.close();
   }
 }
+
+const authenticationEnds = {
+  name: "authentication_ends",
+  text: `
+    SELECT a.gateway || ' ' || t.status AS end FROM authentication t
+    JOIN attempt a ON a.session_id = t.session_id AND a.id = t.attempt_id`,
+};

@@ -1,6 +1,6 @@
 /**
- * Plays one payment by a seed: requests, answers and notifications fail at the emulators, a second process takes over,
- * hours pass; then a calm phase until the session rests.
+ * Plays one payment by a seed: requests, answers and notifications fail at the emulators, the customer is asked, a
+ * second process takes over, hours pass; then a calm phase until the session rests.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { CircuitBreaker } from "../../../core/circuit-breaker.ts";
@@ -16,6 +16,7 @@ import { Secret } from "../../../platform/secrets.ts";
 import type { FaultPlan } from "../../../sandbox/faults.ts";
 import { makeReconciliationDue } from "../chaos/site-database.ts";
 import { Dice } from "../dice.ts";
+import { Customer, shopper } from "./customer.ts";
 import { type RealGateway, realGateways, type World } from "./world.ts";
 
 const second = 1_000;
@@ -53,10 +54,29 @@ const cards = [
   [1, "4100000000000019"],
 ] as const;
 
+/** By weight: cards whose customer is asked. */
+const askedCards = [
+  // Asked at STRIPE and PAYPAL; at ADYEN, which then holds by itself; at all three.
+  [6, "4000000000007106"],
+  [4, "4000000000007114"],
+  [4, "4000000000007130"],
+  // Asked at STRIPE and PAYPAL after a decline that wants it; the first answer to completing is lost.
+  [3, "4000000000007163"],
+  [2, "4000000000007148"],
+  // Asked at ADYEN, which holds when it is completed.
+  [3, "4212345678901237"],
+] as const;
+
+/** Payments with a card whose customer is asked, and those of them whose page can show it. */
+const askedShare = 0.5;
+const shownShare = 0.85;
+/** Of these, payments that meet no fault before the customer is asked: each fault there makes another gateway's turn. */
+const calmShare = 0.75;
+
 /** The call during which another process takes the payment over. */
 const takeOverAt: Readonly<Record<RealGateway, readonly string[]>> = {
   STRIPE: ["stripe.create", "stripe.confirm", "stripe.capture"],
-  ADYEN: ["adyen.authorize", "adyen.capture"],
+  ADYEN: ["adyen.authorize", "adyen.complete", "adyen.capture"],
   PAYPAL: ["paypal.create", "paypal.authorize", "paypal.capture"],
 };
 
@@ -64,6 +84,8 @@ const turnsOfTrouble = 5;
 // A capture or void is repeated after five minutes at most, and no gateway executes anything later than this.
 const calmTurnMs = 6 * minute;
 const calmTurnsMax = 40;
+// Some customers answer their bank minutes after everything else has calmed down.
+const lateTurns = 3;
 // Gateways report within milliseconds; this only keeps turns from using all of the time.
 const breathMs = 5;
 
@@ -89,11 +111,13 @@ class Payment {
   readonly #world: World;
   readonly #dice: Dice;
   readonly #processes: Pair;
+  readonly #customer: Customer;
   #aheadMs = 0;
 
   constructor(world: World, dice: Dice) {
     this.#world = world;
     this.#dice = dice;
+    this.#customer = new Customer(dice);
     // The circuit breaker must not carry over results of other seeds.
     const fresh = (core: Core): Core => ({ ...core, circuitBreaker: new CircuitBreaker() });
     this.#processes = [fresh(world.processes[0]), fresh(world.processes[1])];
@@ -106,12 +130,16 @@ class Payment {
     await this.#world.setClockAhead(0);
     const gateways = dice.shuffled(realGateways).slice(0, dice.between(1, realGateways.length));
     await this.#world.setRule(gateways);
-    this.#world.useCard(dice.weighted(cards));
+    const isAsked = dice.chance(askedShare);
+    this.#world.useCard(isAsked ? dice.weighted(askedCards) : dice.weighted(cards));
     const [first, second] = this.#shuffled();
     const order = { amountMinor: dice.between(1, 200_000), currency: dice.pick(["EUR", "USD", "JPY"]) };
     const { session } = await createSession(first, owner, { ...order, orderRef: `order-${seed}` });
     this.sessionId = session.id;
-    await this.#world.setFaults({ seed: String(seed), rates, lateMsMax });
+    const faults = { seed: String(seed), rates, lateMsMax };
+    const isShown = dice.chance(isAsked ? shownShare : 0.5);
+    const isCalm = isAsked && isShown && dice.chance(calmShare);
+    if (!isCalm) await this.#world.setFaults(faults);
     const operation = dice.chance(0.4) ? dice.pick(takeOverAt[gateways[0]!]) : undefined;
     if (operation !== undefined) await control.hold(operation);
     // The page leaves at once and does not wait for the outcome.
@@ -119,9 +147,11 @@ class Payment {
       session: (await loadSession(first.database, session.id)).session,
       vaultToken: new Secret("tok_1"),
       signal: AbortSignal.abort(),
+      ...(isShown && { shopper }),
     });
     if (operation !== undefined) await this.#takeOver(operation, first, second);
     await this.#world.idle();
+    if (isCalm) await this.#world.setFaults(faults);
   }
 
   /** Time passes, delayed requests may arrive, and the first process to claim the session continues. */
@@ -139,6 +169,7 @@ class Payment {
     const [one, other] = this.#shuffled();
     const operation = dice.chance(0.2) ? dice.pick(Object.values(takeOverAt).flat()) : undefined;
     if (operation !== undefined) await control.hold(operation);
+    await this.#customer.act(other, this.sessionId);
     await processNotificationsOnce(one);
     await recoverSessionsOnce(one);
     if (operation !== undefined) await this.#takeOver(operation, one, other);
@@ -160,6 +191,7 @@ class Payment {
   async restsAfterTurn(turn: number): Promise<boolean> {
     const { control, asOwner, databaseUrl } = this.#world;
     const one = this.#processes[turn % this.#processes.length]!;
+    if (turn < lateTurns) await this.#customer.act(one, this.sessionId);
     await processNotificationsOnce(one);
     await recoverSessionsOnce(one);
     await this.#world.idle();

@@ -56,6 +56,8 @@ export class World {
   readonly control: SandboxControl;
   readonly processes: readonly [Core, Core];
   readonly owner: SessionOwner;
+  /** The times to which the clock was moved: a process that was away for hours ends a payment only then. */
+  readonly clockMovedAt: string[] = [];
   readonly #testDatabase: TestDatabase;
   readonly #sandbox: Sandbox;
   readonly #http = new GatewayHttp();
@@ -125,6 +127,7 @@ export class World {
   /** Sets the time of the database, of both processes and of the emulators. */
   async setClockAhead(ms: number): Promise<void> {
     this.#aheadMs = ms;
+    this.clockMovedAt.push(new Date(Date.now() + ms).toISOString());
     await Promise.all([setClockAhead(this.asOwner, ms / 60_000), this.control.setClockAhead(ms)]);
     await this.control.release({ operation: "stripe.search-index" });
   }
@@ -171,7 +174,17 @@ function withShortCalls(connector: Connector, longestMs: () => number): Connecto
     ...call,
     timeoutMs: Math.min(call.timeoutMs, longestMs()),
   });
+  const { authentication } = connector;
   return replaced(connector, {
+    ...(authentication && {
+      authentication: {
+        ...authentication,
+        complete: (call, ...rest) => authentication.complete(short(call), ...rest),
+        ...(authentication.askAction && {
+          askAction: (call, ...rest) => authentication.askAction!(short(call), ...rest),
+        }),
+      },
+    }),
     authorize: (call, request) => connector.authorize(short(call), request),
     capture: (call, hold) => connector.capture(short(call), hold),
     void: (call, attempt) => connector.void(short(call), attempt),
