@@ -70,8 +70,8 @@ const askedCards = [
 /** Payments with a card whose customer is asked, and those of them whose page can show it. */
 const askedShare = 0.5;
 const shownShare = 0.85;
-/** Of these, payments that meet no fault before the customer is asked: each fault there makes another gateway's turn. */
-const calmShare = 0.75;
+/** Payments that meet no fault at first, with such a card and page and without: faults make it the next gateway's turn. */
+const calmShare = { shown: 0.75, other: 0.25 };
 
 /** The call during which another process takes the payment over. */
 const takeOverAt: Readonly<Record<RealGateway, readonly string[]>> = {
@@ -138,7 +138,7 @@ class Payment {
     this.sessionId = session.id;
     const faults = { seed: String(seed), rates, lateMsMax };
     const isShown = dice.chance(isAsked ? shownShare : 0.5);
-    const isCalm = isAsked && isShown && dice.chance(calmShare);
+    const isCalm = dice.chance(isAsked && isShown ? calmShare.shown : calmShare.other);
     if (!isCalm) await this.#world.setFaults(faults);
     const operation = dice.chance(0.4) ? dice.pick(takeOverAt[gateways[0]!]) : undefined;
     if (operation !== undefined) await control.hold(operation);

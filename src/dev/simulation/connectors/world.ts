@@ -156,7 +156,7 @@ export class World {
     const connectors = [new StripeConnector(parts), new AdyenConnector(parts), new PayPalConnector(parts)];
     const short = connectors.map((connector) => withShortCalls(breaking(connector), () => this.#callMs));
     const core = coreOn(new Database(openPool(this.databaseUrl, 8)), short);
-    return { ...core, timing: { ...core.timing, attemptTimeoutMs: callMs } };
+    return { ...core, timing: { ...core.timing, attemptTimeoutMs: calmCallMs } };
   }
 }
 
