@@ -4,7 +4,7 @@ import { firstCell } from "../platform/cells.ts";
 import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
-import { cellColumns, type MerchantCells, type MerchantSettings } from "./merchant-settings.ts";
+import { cellColumns, type MerchantCells, type MerchantSettings, settingsColumns } from "./merchant-settings.ts";
 
 /** A secret key calls the API from a backend; a publishable key is safe in a browser and calls nothing on the server. */
 export type KeyKind = "secret" | "publishable";
@@ -65,8 +65,7 @@ export type KeyHolder = MerchantSettings & MerchantCells & { readonly kind: KeyK
 const selectKeyHolders: Statement = {
   name: "select_key_holders",
   text: `
-    SELECT k.hash, k.kind, s.merchant_id AS "merchantId", s.session_lifetime_ms AS "sessionLifetimeMs",
-      s.checkout_origins AS "checkoutOrigins", s.publishable_key AS "publishableKey", ${cellColumns}
+    SELECT k.hash, k.kind, ${settingsColumns}, ${cellColumns}
     FROM api_key k JOIN merchant_settings s USING (merchant_id)
     WHERE k.hash = ANY ($1) AND k.revoked_at IS NULL`,
 };

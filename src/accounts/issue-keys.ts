@@ -29,6 +29,7 @@ export async function openEnvironmentTo(tx: Tx, maker: KeyMaker, merchantId: str
     sessionLifetimeMs,
     checkoutOrigins: [],
     publishableKey: publishableKey.expose(),
+    statementDescriptor: null,
   });
   return { secretKey, publishableKey };
 }

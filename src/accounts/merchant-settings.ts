@@ -9,6 +9,8 @@ export type MerchantSettings = {
   readonly sessionLifetimeMs: number;
   readonly checkoutOrigins: readonly string[];
   readonly publishableKey: string;
+  /** The text for card statements, of sessions that name none of their own. */
+  readonly statementDescriptor: string | null;
 };
 
 /** The cells of an environment that have something of a merchant, as one of them knows it. */
@@ -28,27 +30,32 @@ const movedLatelyMs = idempotencyLifetimeMs + 60 * 60_000;
 export const cellColumns = `s.moved_to AS "movedTo", s.former_cells AS "formerCells",
       s.moved_here_at IS NOT NULL AND s.moved_here_at > app.clock() - ${movedLatelyMs} * interval '1 ms' AS "movedLately"`;
 
+/** The columns of `MerchantSettings`, of a merchant_settings called `s`. */
+export const settingsColumns = `s.merchant_id AS "merchantId", s.session_lifetime_ms AS "sessionLifetimeMs",
+      s.checkout_origins AS "checkoutOrigins", s.publishable_key AS "publishableKey",
+      s.statement_descriptor AS "statementDescriptor"`;
+
 const upsertSettings: Statement = {
   name: "upsert_merchant_settings",
   text: `
-    INSERT INTO merchant_settings (merchant_id, session_lifetime_ms, checkout_origins, publishable_key)
-    VALUES ($1, $2, $3, $4)
+    INSERT INTO merchant_settings (merchant_id, session_lifetime_ms, checkout_origins, publishable_key, statement_descriptor)
+    VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (merchant_id) DO UPDATE
       SET session_lifetime_ms = EXCLUDED.session_lifetime_ms, checkout_origins = EXCLUDED.checkout_origins,
-          publishable_key = EXCLUDED.publishable_key`,
+          publishable_key = EXCLUDED.publishable_key, statement_descriptor = EXCLUDED.statement_descriptor`,
 };
 
 /** Replaces a merchant's settings. */
 export async function recordSettings(tx: Tx, settings: MerchantSettings): Promise<void> {
-  const { merchantId, sessionLifetimeMs, checkoutOrigins, publishableKey } = settings;
-  await tx.query(upsertSettings, [merchantId, sessionLifetimeMs, checkoutOrigins, publishableKey]);
+  const { merchantId, sessionLifetimeMs, checkoutOrigins, publishableKey, statementDescriptor } = settings;
+  const values = [merchantId, sessionLifetimeMs, checkoutOrigins, publishableKey, statementDescriptor];
+  await tx.query(upsertSettings, values);
 }
 
 const selectSettings: Statement = {
   name: "select_merchant_settings",
   text: `
-    SELECT s.merchant_id AS "merchantId", s.session_lifetime_ms AS "sessionLifetimeMs",
-      s.checkout_origins AS "checkoutOrigins", s.publishable_key AS "publishableKey", ${cellColumns}
+    SELECT ${settingsColumns}, ${cellColumns}
     FROM merchant_settings s WHERE s.merchant_id = $1`,
 };
 

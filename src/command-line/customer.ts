@@ -9,7 +9,8 @@ export function customerCommand(): Command {
 
 function eraseCommand(): Command {
   return merchantCommand("erase", {
-    description: "erase a customer's e-mail address from every session of the merchant; this cannot be undone",
+    description:
+      "erase a customer's e-mail address, name and billing address from every session of the merchant; this cannot be undone",
     example: "switchyard customer erase --email ada@example.com --merchant mer_… --environment live",
   })
     .requiredOption("--email <address>", "e-mail address of the customer; case is ignored")
@@ -27,11 +28,13 @@ function eraseCommand(): Command {
           return { sessions, orderReferences };
         },
         ({ sessions, orderReferences }) => [
-          `Erased the address from ${sessions} sessions.`,
+          `Erased the customer's data from ${sessions} sessions.`,
           ...(orderReferences === 0
             ? []
-            : [`${orderReferences} order references contain it. They belong to the shop and were not changed.`]),
-          "Backups and gateways may still have it: see docs/security.md.",
+            : [
+                `The order reference or metadata of ${orderReferences} sessions contain the address. They belong to the shop and were not changed.`,
+              ]),
+          "Backups and gateways may still have the data: see docs/security.md.",
         ],
       );
     });

@@ -1,5 +1,6 @@
 /** Parses a routing rule as commands accept it. */
-import type { DashboardClient } from "../client/dashboard-client.ts";
+import { InvalidArgumentError } from "commander";
+import type { DashboardClient, RoutingRuleView } from "../client/dashboard-client.ts";
 import { UsageError } from "./attachment.ts";
 
 const switches = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
@@ -10,8 +11,28 @@ type Rules = DashboardClient["routingRules"];
 /** The help text of --failover-on. */
 export const switchesHelp = `comma-separated: ${switches.join(",")}; or none (default: as in the newest version; all for the first version)`;
 
+const authentications = { "as-needed": "AS_NEEDED", always: "ALWAYS", never: "NEVER" } as const;
+
+type Authentication = (typeof authentications)[keyof typeof authentications];
+
+/** The help text of --authentication. */
+export const authenticationHelp =
+  "customer authentication (3-D Secure): as-needed, always or never (default: as in the newest version; as-needed for the first version)";
+
+/** Parses the value of --authentication. */
+export function parseAuthentication(text: string): Authentication {
+  const named = Object.entries(authentications).find(([name]) => name === text);
+  if (named !== undefined) return named[1];
+  throw new InvalidArgumentError("It must be as-needed, always or never.");
+}
+
+/** Returns the authentication of a rule as commands name it. */
+export function nameOfAuthentication({ authentication }: RoutingRuleView): string {
+  return Object.entries(authentications).find(([, value]) => value === authentication)?.[0] ?? "as-needed";
+}
+
 /** Parses the named kinds. Throws UsageError for one that does not exist. */
-export function parseSwitches(text: string): Switch[] {
+function parseSwitches(text: string): Switch[] {
   const named = text === "none" ? [] : text.split(",");
   const unknown = named.filter((name) => !switches.some((known) => known === name));
   if (unknown.length > 0)
@@ -19,12 +40,45 @@ export function parseSwitches(text: string): Switch[] {
   return switches.filter((name) => named.includes(name));
 }
 
+function switchesOf({ failoverOn = [] }: RoutingRuleView): Switch[] {
+  return switches.filter((name) => failoverOn.includes(name));
+}
+
+/** The parts of a rule that a command names. */
+export type NamedRule = {
+  readonly connections?: string;
+  readonly failoverOn?: string;
+  readonly authentication?: Authentication;
+};
+
+type RuleToSend = {
+  readonly connectionIds: string[];
+  readonly failoverOn: Switch[];
+  readonly authentication?: Authentication;
+  readonly expectedVersion?: number;
+};
+
 /**
- * Reads the kinds of the newest version and its number, for a rule that is based on it; all kinds if there is no
- * version.
+ * Returns the named rule; each part that is not named is as in the newest version, which it is then based on. Throws
+ * UsageError without connections.
  */
-export async function keptSwitches(rules: Rules, scope: Parameters<Rules["getRoutingRule"]>[0]) {
+export async function readRule(
+  rules: Rules,
+  scope: Parameters<Rules["getRoutingRule"]>[0],
+  named: NamedRule,
+): Promise<RuleToSend> {
+  const { authentication } = named;
+  const failoverOn = named.failoverOn === undefined ? undefined : parseSwitches(named.failoverOn);
+  const connectionIds = named.connections?.split(",");
+  const content = authentication === undefined ? {} : { authentication };
+  if (connectionIds !== undefined && failoverOn !== undefined) return { ...content, connectionIds, failoverOn };
   const { routingRule } = await rules.getRoutingRule(scope);
-  const failoverOn = routingRule === undefined ? [...switches] : (routingRule.failoverOn ?? []);
-  return { failoverOn, expectedVersion: routingRule?.version ?? 0 };
+  if (connectionIds === undefined && routingRule === undefined)
+    throw new UsageError("There is no rule yet: name the connections with --connections.");
+  return {
+    ...content,
+    connectionIds: connectionIds ?? routingRule?.connectionIds ?? [],
+    failoverOn: failoverOn ?? (routingRule === undefined ? [...switches] : switchesOf(routingRule)),
+    expectedVersion: routingRule?.version ?? 0,
+  };
 }

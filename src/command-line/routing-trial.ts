@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import type { DashboardClient } from "../client/dashboard-client.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
-import { keptSwitches, parseSwitches, switchesHelp } from "./routing-draft.ts";
+import { authenticationHelp, type NamedRule, parseAuthentication, readRule, switchesHelp } from "./routing-draft.ts";
 
 type RoutingOptions = AttachOptions & ScopeOptions;
 type Rules = DashboardClient["routingRules"];
@@ -19,22 +19,19 @@ export function routeTestCommand(): Command {
   })
     .requiredOption("--amount-minor <amount>", "amount in minor units: 4900 is 49.00 EUR", parseAmount)
     .requiredOption("--currency <code>", "currency, such as EUR")
-    .option("--connections <ids>", "connection ids by priority, comma-separated, instead of the newest version")
-    .option("--failover-on <kinds>", `with --connections: ${switchesHelp}`)
-    .action(
-      async (
-        options: RoutingOptions & { amountMinor: string; currency: string; connections?: string; failoverOn?: string },
-      ) => {
-        const { amountMinor, currency, connections } = options;
-        const request = { ...scopeOf(options), amountMinor, currency };
-        const test = async ({ routingRules }: DashboardClient) => {
-          const draft =
-            connections === undefined ? {} : { draft: await draftOf(routingRules, { ...options, connections }) };
-          return routingRules.testRoute({ ...request, ...draft });
-        };
-        await administer(options, test, describeTest);
-      },
-    );
+    .option("--connections <ids>", "connection ids by priority, comma-separated (default: as in the newest version)")
+    .option("--failover-on <kinds>", switchesHelp)
+    .option("--authentication <when>", authenticationHelp, parseAuthentication)
+    .action(async (options: RoutingOptions & NamedRule & { amountMinor: string; currency: string }) => {
+      const { amountMinor, currency, connections, failoverOn, authentication } = options;
+      const request = { ...scopeOf(options), amountMinor, currency };
+      const isDraft = connections !== undefined || failoverOn !== undefined || authentication !== undefined;
+      const test = async ({ routingRules }: DashboardClient) => {
+        const draft = isDraft ? { draft: await draftOf(routingRules, options) } : {};
+        return routingRules.testRoute({ ...request, ...draft });
+      };
+      await administer(options, test, describeTest);
+    });
 }
 
 /** Shows how a rule would have routed past payments. */
@@ -44,10 +41,11 @@ export function whatIfCommand(): Command {
       "simulate a rule on past payments, with the responses that their gateways gave; counts payments whose outcome cannot be known",
     example: "switchyard routing what-if --connections gc_01h9zz…,gc_01h455… --days 7",
   })
-    .requiredOption("--connections <ids>", "connection ids by priority, comma-separated")
+    .option("--connections <ids>", "connection ids by priority, comma-separated (default: as in the newest version)")
     .option("--failover-on <kinds>", switchesHelp)
+    .option("--authentication <when>", authenticationHelp, parseAuthentication)
     .option("--days <days>", "days to look back, 1 to 31; at most the newest 10 000 sessions", parseDays, 7)
-    .action(async (options: RoutingOptions & { connections: string; failoverOn?: string; days: number }) => {
+    .action(async (options: RoutingOptions & NamedRule & { days: number }) => {
       const follow = async ({ routingRules }: DashboardClient) => {
         const draft = await draftOf(routingRules, options);
         return wholeWhatIf(routingRules, { ...scopeOf(options), draft, days: options.days });
@@ -56,11 +54,9 @@ export function whatIfCommand(): Command {
     });
 }
 
-async function draftOf(rules: Rules, options: RoutingOptions & { connections: string; failoverOn?: string }) {
-  const { connections, failoverOn } = options;
-  const kinds =
-    failoverOn === undefined ? (await keptSwitches(rules, scopeOf(options))).failoverOn : parseSwitches(failoverOn);
-  return { connectionIds: connections.split(","), failoverOn: kinds };
+async function draftOf(rules: Rules, options: RoutingOptions & NamedRule) {
+  const { connectionIds, failoverOn, authentication } = await readRule(rules, scopeOf(options), options);
+  return { connectionIds, failoverOn, ...(authentication && { authentication }) };
 }
 
 /** Merges all slices into one answer. */
@@ -84,7 +80,7 @@ const countsInWords: readonly (readonly [string, string])[] = [
   ["otherFirst", "different first gateway"],
   ["fewerAttempts", "fewer gateways called"],
   ["moreAttempts", "more gateways called"],
-  ["cannotKnow", "outcome unknown: a gateway that was not called then"],
+  ["cannotKnow", "outcome unknown: a gateway that was not called then, or a customer at the bank"],
   ["lost", "succeeded then, would not succeed"],
   ["notRoutable", "no gateway available"],
 ];
@@ -104,16 +100,18 @@ function describeWhatIf({ counts, examples }: Awaited<ReturnType<typeof wholeWha
   ];
 }
 
-function describeTest({ version, plan = [], skipped = [], cases = [], changes = [] }: Tested): string[] {
+function describeTest({ version, plan = [], skipped = [], cases = [], changes = [], authentication = [] }: Tested) {
   return [
     `By version ${version}${changes.length > 0 ? `, which would change: ${changes.join(" ")}` : ""}`,
     ...plan.map(({ priority, gateway, connectionId }) => `  priority ${priority}  ${gateway}  ${connectionId}`),
     ...skipped.map(({ gateway, connectionId, because }) => `  skipped     ${gateway}  ${connectionId}: ${because}`),
+    "Customer authentication:",
+    ...authentication.map((sentence) => `  ${sentence}`),
     ...table(
       ["IF ALL RESPOND", "OUTCOME", "GATEWAYS", "REASON"],
       cases.map(({ answer = "", status = "", steps = [] }) => [
         answer,
-        status,
+        status === "CANNOT_KNOW" ? "cannot know" : status,
         steps.map(({ gateway }) => gateway).join(" → "),
         steps.at(-1)?.because ?? "No gateway is available.",
       ]),

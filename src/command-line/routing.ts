@@ -4,10 +4,24 @@
  */
 import { Command, InvalidArgumentError } from "commander";
 import type { DashboardClient, RoutingRuleView } from "../client/dashboard-client.ts";
-import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import {
+  type AttachOptions,
+  administer,
+  merchantCommand,
+  type ScopeOptions,
+  scopeOf,
+  UsageError,
+} from "./attachment.ts";
 import { type ConnectionNames, readConnectionNames } from "./connection-names.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
-import { keptSwitches, parseSwitches, switchesHelp } from "./routing-draft.ts";
+import {
+  authenticationHelp,
+  type NamedRule,
+  nameOfAuthentication,
+  parseAuthentication,
+  readRule,
+  switchesHelp,
+} from "./routing-draft.ts";
 import { routeTestCommand, whatIfCommand } from "./routing-trial.ts";
 
 type RoutingOptions = AttachOptions & ScopeOptions;
@@ -36,26 +50,25 @@ function addExpectedVersion(command: Command): Command {
 function setCommand(): Command {
   const command = merchantCommand("set", {
     description: "set a new version of the rule; it applies to payments submitted from then on",
-    example: "switchyard routing set --connections gc_01h455…,gc_01h9zz… --failover-on HARD_DECLINE,TIMEOUT",
+    example:
+      "switchyard routing set --connections gc_01h455…,gc_01h9zz… --failover-on HARD_DECLINE,TIMEOUT --authentication always",
   })
-    .requiredOption("--connections <ids>", "ids of verified connections by priority, comma-separated")
-    .option("--failover-on <kinds>", switchesHelp);
-  return addExpectedVersion(command).action(
-    async (options: ExpectingOptions & { connections: string; failoverOn?: string }) => {
-      const { expectedVersion } = options;
-      const connectionIds = options.connections.split(",");
-      const named = options.failoverOn === undefined ? undefined : { failoverOn: parseSwitches(options.failoverOn) };
-      await administerRule(options, async ({ routingRules }) => {
-        const request = {
-          ...scopeOf(options),
-          connectionIds,
-          ...(named ?? (await keptSwitches(routingRules, scopeOf(options)))),
-          ...(expectedVersion !== undefined && { expectedVersion }),
-        };
-        return routingRules.setRoutingRule(request);
-      });
-    },
-  );
+    .option(
+      "--connections <ids>",
+      "ids of verified connections by priority, comma-separated (default: as in the newest version)",
+    )
+    .option("--failover-on <kinds>", switchesHelp)
+    .option("--authentication <when>", authenticationHelp, parseAuthentication);
+  return addExpectedVersion(command).action(async (options: ExpectingOptions & NamedRule) => {
+    const { expectedVersion } = options;
+    if (options.connections === undefined && options.failoverOn === undefined && options.authentication === undefined)
+      throw new UsageError("Give --connections, --failover-on or --authentication.");
+    await administerRule(options, async ({ routingRules }) => {
+      const rule = await readRule(routingRules, scopeOf(options), options);
+      const request = { ...scopeOf(options), ...rule, ...(expectedVersion !== undefined && { expectedVersion }) };
+      return routingRules.setRoutingRule(request);
+    });
+  });
 }
 
 function showCommand(): Command {
@@ -137,5 +150,6 @@ function describeRule(rule: RoutingRuleView | undefined, nameOf: ConnectionNames
       return `  priority ${index + 1}  ${connectionId}  ${gateway.padEnd(gatewayWidth)}  ${account}`.trimEnd();
     }),
     `  failover on ${failoverOn.join(", ") || "nothing"} (never on fraud)`,
+    `  customer authentication ${nameOfAuthentication(rule)}`,
   ];
 }

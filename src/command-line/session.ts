@@ -1,6 +1,6 @@
 /** `switchyard session`: payment sessions over the public REST API, as a merchant's backend would. */
 import { Command, InvalidArgumentError } from "commander";
-import type { PaymentSession } from "../client/merchant/payment-session.ts";
+import type { BillingAddress, PaymentSession } from "../client/merchant/payment-session.ts";
 import { RestClient } from "../client/merchant/rest-client.ts";
 import { readCommandLineVariables } from "../config/config.ts";
 import { Secret } from "../platform/secrets.ts";
@@ -15,6 +15,10 @@ type CreateOptions = RestOptions & {
   readonly currency: string;
   readonly order: string;
   readonly email?: string;
+  readonly customerName?: string;
+  readonly billingAddress?: BillingAddress;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly statementDescriptor?: string;
   readonly idempotencyKey?: string;
 };
 
@@ -35,11 +39,17 @@ function createCommand(): Command {
     .requiredOption("--currency <code>", "currency by ISO 4217, such as EUR")
     .requiredOption("--order <reference>", "your reference for the order")
     .option("--email <address>", "the customer's email address")
+    .option("--customer-name <name>", "the customer's name")
+    .option("--billing-address <json>", "billing address: an object with line1, city, postalCode, country", parseObject)
+    .option("--metadata <key=value>", "your own data about the order; repeat it for more", addPair)
+    .option("--statement-descriptor <text>", "text for the card statement (default: the merchant's setting)")
     .option("--idempotency-key <key>", "idempotency key; repeat it to get the same session (default: a new key)")
     .action(async (options: CreateOptions) => {
       const { amount: amountMinor, currency, order: orderRef, email: customerEmail } = options;
+      const { customerName, billingAddress, metadata, statementDescriptor } = options;
+      const details = { customerEmail, customerName, billingAddress, metadata, statementDescriptor };
       const created = await clientOf(options).createSession(
-        { amountMinor, currency, orderRef, customerEmail },
+        { amountMinor, currency, orderRef, ...details },
         { idempotencyKey: options.idempotencyKey },
       );
       print(options, created, ({ sessionId, status, expiresAt, clientSecret }) => [
@@ -98,6 +108,20 @@ function describeSession(session: PaymentSession): string[] {
         .join("  "),
     ),
   ];
+}
+
+function parseObject(text: string): BillingAddress {
+  try {
+    return JSON.parse(text) as BillingAddress;
+  } catch {
+    throw new InvalidArgumentError("It must be a JSON object.");
+  }
+}
+
+function addPair(text: string, pairs: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const equals = text.indexOf("=");
+  if (equals < 1) throw new InvalidArgumentError("It must be a key and a value, such as cart=c-881.");
+  return { ...pairs, [text.slice(0, equals)]: text.slice(equals + 1) };
 }
 
 function parseAmount(text: string): number {

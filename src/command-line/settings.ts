@@ -1,7 +1,14 @@
 /** `switchyard settings`: a merchant's checkout settings besides its origins. */
 import { Command, InvalidArgumentError } from "commander";
 import type { SettingsView } from "../client/dashboard-client.ts";
-import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import {
+  type AttachOptions,
+  administer,
+  merchantCommand,
+  type ScopeOptions,
+  scopeOf,
+  UsageError,
+} from "./attachment.ts";
 
 type SettingsOptions = AttachOptions & ScopeOptions;
 
@@ -28,19 +35,35 @@ function showCommand(): Command {
 
 function setCommand(): Command {
   return merchantCommand("set", {
-    description: "set how long new sessions can be paid; existing sessions keep their time",
-    example: "switchyard settings set --session-lifetime 20 --environment live",
+    description: "change settings of new sessions; existing sessions keep theirs",
+    example: 'switchyard settings set --session-lifetime 20 --statement-descriptor "Acme Books" --environment live',
   })
-    .requiredOption("--session-lifetime <minutes>", "lifetime of a session, 5 to 1440 minutes", parseMinutes)
-    .action(async ({ sessionLifetime, ...options }: SettingsOptions & { sessionLifetime: number }) => {
-      const sessionLifetimeSeconds = sessionLifetime * 60;
+    .option("--session-lifetime <minutes>", "lifetime of a session, 5 to 1440 minutes", parseMinutes)
+    .option(
+      "--statement-descriptor <text>",
+      "text for customers' card statements, of sessions that name none of their own; 5 to 22 characters, or empty for none",
+    )
+    .action(async ({ sessionLifetime, statementDescriptor, ...options }: SettingsOptions & Changes) => {
+      if (sessionLifetime === undefined && statementDescriptor === undefined) {
+        throw new UsageError("Give --session-lifetime, --statement-descriptor, or both.");
+      }
+      const scope = scopeOf(options);
       await administer(
         options,
-        ({ settings }) => settings.setSessionLifetime({ ...scopeOf(options), sessionLifetimeSeconds }),
+        async ({ settings }) => {
+          const set =
+            statementDescriptor === undefined
+              ? undefined
+              : await settings.setStatementDescriptor({ ...scope, statementDescriptor });
+          if (sessionLifetime === undefined) return set ?? {};
+          return settings.setSessionLifetime({ ...scope, sessionLifetimeSeconds: sessionLifetime * 60 });
+        },
         ({ settings }) => describeSettings(settings),
       );
     });
 }
+
+type Changes = { readonly sessionLifetime?: number; readonly statementDescriptor?: string };
 
 function parseMinutes(text: string): number {
   if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError("It must be a whole number of minutes from 5 to 1440.");
@@ -51,6 +74,7 @@ function describeSettings(settings: SettingsView = {}): readonly string[] {
   const { sessionLifetimeSeconds = 0, checkoutOrigins = [], attemptTimeoutMs = 0, submissionBudgetMs = 0 } = settings;
   return [
     `Session lifetime: ${sessionLifetimeSeconds / 60} minutes`,
+    `Statement descriptor: ${settings.statementDescriptor || "none; gateways use their account's text"}`,
     `Checkout origins: ${checkoutOrigins.join(", ") || "none"}`,
     `Set by the operator: ${attemptTimeoutMs / 1_000} s for the response of a gateway, ${submissionBudgetMs / 1_000} s for a payment with all its attempts`,
   ];

@@ -1,7 +1,7 @@
 /**
  * Decides from rows alone what a session does while its customer is asked, and whether a gateway may ask at all. PURE.
  */
-import type { Attempt, Authentication } from "./entities.ts";
+import type { Attempt, Authentication, AuthenticationStatus } from "./entities.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
 /** Most challenges that a session offers: a customer who has answered two is asked no more. */
@@ -75,4 +75,26 @@ export function mayRepeat({ attempts, authentications }: SessionWithAttempts, at
  */
 export function isRefused(attempts: readonly Attempt[]): boolean {
   return attempts.some(({ stop }) => stop === "authentication_failed"); // rule:refusal-ends-payment
+}
+
+/** The party that ended a challenge. */
+type ChallengeEnd = "CUSTOMER" | "BANK" | "DEADLINE";
+
+const challengeEnds: Partial<Record<AuthenticationStatus, ChallengeEnd>> = {
+  CONFIRMING: "BANK",
+  AUTHENTICATED: "BANK",
+  ATTEMPTED: "BANK",
+  FAILED: "BANK",
+  CANCELLED: "CUSTOMER",
+  ABANDONED: "DEADLINE",
+};
+
+/** Returns how a challenge ended, and the time that the customer took for it; neither while it is open. */
+export function challengeOf({ shownAt, answeredAt, completedAt, startedAt, status }: Authentication): {
+  readonly endedBy?: ChallengeEnd | undefined;
+  readonly durationMs?: number | undefined;
+} {
+  const endedAt = answeredAt ?? completedAt;
+  const durationMs = endedAt ? endedAt.getTime() - (shownAt ?? startedAt).getTime() : undefined;
+  return { endedBy: challengeEnds[status], durationMs };
 }

@@ -5,8 +5,10 @@ import { declareRestore } from "../oversight/declare-restore.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type AuthenticationFixture, challengeAt, shopper, startAuthentication } from "./authentication.fixture.ts";
 import { openAction, takeReturn, useActionTicket } from "./customer-actions.ts";
+import type { AuthenticationRule } from "./entities.ts";
 import { replaced } from "./recovery.fixture.ts";
 import { turns } from "./restore.fixture.ts";
+import { recordRoutingRule } from "./routing-rules.ts";
 import { recoverSessionsOnce, resumeSession } from "./submit-payment.ts";
 
 let fixture: AuthenticationFixture;
@@ -18,6 +20,54 @@ afterEach(() => fixture.base.setClockAhead(0));
 
 const declineA = { act: "decline", code: "transaction_not_allowed" } as const;
 const approve = { act: "approve" } as const;
+
+describe("the rule of a merchant", () => {
+  const all = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
+  const setRule = (authentication: AuthenticationRule) => {
+    const { core, owner, connectionIds } = fixture.base;
+    const rule = { merchantId: owner.merchantId, connectionIds, failoverOn: all, authentication };
+    return core.database.transaction((tx) => recordRoutingRule(tx, rule));
+  };
+  afterEach(async () => void (await setRule("AS_NEEDED")));
+
+  it("never lets a gateway ask: a bank that insists declines, and the trail names the rule", async () => {
+    const version = await setRule("NEVER");
+    const session = await fixture.pay({ A: challengeAt.A(), B: approve });
+    expect(await fixture.story(session)).toEqual({
+      end: "DECLINED authentication_required",
+      attempts: ["SANDBOX_A DECLINED"],
+      authentications: [],
+    });
+    const { session: read, attempts } = await fixture.base.loadSession(session);
+    expect(read.plan?.map(({ authentication }) => authentication)).toEqual([undefined, undefined]);
+    expect(attempts[0]?.nextBecause).toBe(
+      `The customer has to authenticate, and rule version ${version} asks for no authentication.`,
+    );
+  });
+
+  it("always has gateways authenticate, also where the bank would not have asked", async () => {
+    await setRule("ALWAYS");
+    const session = await fixture.pay({ A: challengeAt.A(approve, { when: "if_asked" }) });
+    expect((await fixture.story(session)).authentications).toEqual(["AWAITING_CUSTOMER"]);
+    await fixture.answerAndReturn(session, "pass");
+    expect((await fixture.story(session)).end).toBe("SUCCEEDED SANDBOX_A");
+  });
+
+  it("as needed leaves it to the gateway", async () => {
+    await setRule("AS_NEEDED");
+    const session = await fixture.pay({ A: challengeAt.A() });
+    expect((await fixture.story(session)).authentications).toEqual(["AWAITING_CUSTOMER"]);
+    await fixture.answerAndReturn(session, "pass");
+  });
+
+  it("is that of the version by which the session was planned", async () => {
+    await setRule("AS_NEEDED");
+    const session = await fixture.pay({ A: { act: "decline", code: "transaction_not_allowed" }, B: challengeAt.B() });
+    await setRule("NEVER");
+    await fixture.answerAndReturn(session, "pass");
+    expect((await fixture.story(session)).end).toBe("SUCCEEDED SANDBOX_B");
+  });
+});
 
 describe("a gateway that asks for the customer", () => {
   it("gets the payment when the customer passes", async () => {

@@ -10,7 +10,7 @@ import { type Secret, seal, unseal } from "../platform/secrets.ts";
 import { mayAsk } from "./after-authentication.ts";
 import { move, recordRefused } from "./attempts.ts";
 import type { Core } from "./core.ts";
-import type { Attempt, Authentication, AuthenticationStatus } from "./entities.ts";
+import type { Attempt, Authentication, AuthenticationStatus, PaymentSession } from "./entities.ts";
 import { required } from "./lease.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
@@ -28,18 +28,31 @@ const selectBrowser: Statement = {
 };
 
 /**
+ * Returns the wish that the plan has for an attempt's gateway; undefined if the rule or the gateway rules authentication
+ * out.
+ */
+export function plannedWish(
+  core: Pick<Core, "connectorOf">,
+  { plan }: Pick<PaymentSession, "plan">,
+  { connectionId, gateway }: Pick<Attempt, "connectionId" | "gateway">,
+): AuthenticationWish["wish"] | undefined {
+  const planned = plan?.find((step) => step.connectionId === connectionId)?.authentication;
+  return core.connectorOf(gateway)?.authentication && planned;
+}
+
+/**
  * Returns the permission that an attempt's gateway gets to ask the customer; undefined where none can be asked: the
- * gateway runs no authentication, the page cannot show an action, or the session has asked often enough.
+ * rule or the gateway rules authentication out, the page cannot show an action, or the session has asked often enough.
  */
 export function wishFor(
   core: Core,
-  { authentications }: SessionWithAttempts,
+  { session, authentications }: SessionWithAttempts,
   attempt: Attempt,
   shopper: Shopper | undefined,
 ): AuthenticationWish | undefined {
-  const runs = core.connectorOf(attempt.gateway)?.authentication !== undefined;
-  if (!runs || !mayAsk(authentications, attempt) || shopper?.browser === undefined) return undefined;
-  const wish = attempt.round === 1 ? "always" : "as_needed";
+  const planned = plannedWish(core, session, attempt);
+  if (planned === undefined || !mayAsk(authentications, attempt) || shopper?.browser === undefined) return undefined;
+  const wish = attempt.round === 1 ? "always" : planned;
   return { wish, browser: shopper.browser, returnUrl: core.returnUrlOf(attempt) };
 }
 

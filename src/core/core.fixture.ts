@@ -108,6 +108,7 @@ export class CoreFixture {
       sessionLifetimeMs: 1_800_000,
       checkoutOrigins: [],
       publishableKey: "switchyard_test_pk_1",
+      statementDescriptor: null,
     };
   }
 

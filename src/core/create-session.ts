@@ -1,13 +1,14 @@
 /** Creates payment sessions, one for each Idempotency-Key. */
 import { idempotencyLifetimeMs, idempotencyWaitMs } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
+import { isCountry } from "../platform/countries.ts";
 import type { Statement } from "../platform/database.ts";
 import { DomainError, type FieldProblem } from "../platform/errors.ts";
 import { isCurrency } from "../platform/money.ts";
 import { type Secret, seal, sha256, unseal } from "../platform/secrets.ts";
 import { deriveClientSecret } from "./client-secret.ts";
 import type { Core, JsonObject } from "./core.ts";
-import { type PaymentSession, PaymentSessionEntity } from "./entities.ts";
+import { type OrderDetails, type PaymentSession, PaymentSessionEntity } from "./entities.ts";
 
 /** The merchant that makes a request, with its configuration. */
 export type SessionOwner = {
@@ -15,10 +16,14 @@ export type SessionOwner = {
   readonly sessionLifetimeMs: number;
   readonly checkoutOrigins: readonly string[];
   readonly publishableKey: string;
+  /** For sessions that name none of their own. */
+  readonly statementDescriptor: string | null;
 };
 
+type GivenDetails = { readonly [Name in keyof OrderDetails]?: OrderDetails[Name] | undefined };
+
 /** The merchant's order. The validator that all surfaces share has already checked its shape. */
-export type NewSession = {
+export type NewSession = GivenDetails & {
   readonly amountMinor: number;
   readonly currency: string;
   readonly orderRef: string;
@@ -59,7 +64,7 @@ const insertWithKey: Statement = {
   text: `
     WITH claimed AS (
       INSERT INTO idempotency AS i (merchant_id, key, request_hash, session_id, answer_sealed, expires_at)
-      SELECT $2, $10, $11::bytea, $1, $12, app.clock() + $13 * interval '1 ms'
+      SELECT $2, $11, $12::bytea, $1, $13, app.clock() + $14 * interval '1 ms'
       WHERE NOT EXISTS (SELECT FROM merchant_settings m WHERE m.merchant_id = $2 AND m.moved_to IS NOT NULL)
       ON CONFLICT (merchant_id, key) DO UPDATE
         SET request_hash = EXCLUDED.request_hash, session_id = EXCLUDED.session_id,
@@ -69,8 +74,8 @@ const insertWithKey: Statement = {
     )
     INSERT INTO payment_session AS s
       (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at,
-       create_request_id)
-    SELECT $1, $2, $3, $4, $5, $6, $7, app.clock() + $8 * interval '1 ms', $9::uuid FROM claimed
+       create_request_id, details)
+    SELECT $1, $2, $3, $4, $5, $6, $7, app.clock() + $8 * interval '1 ms', $9::uuid, $10 FROM claimed
     RETURNING ${sessionColumns}`,
 };
 
@@ -80,8 +85,8 @@ const insertWithoutKey: Statement = {
   text: `
     INSERT INTO payment_session AS s
       (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at,
-       create_request_id)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, app.clock() + $8 * interval '1 ms', $9)
+       create_request_id, details)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, app.clock() + $8 * interval '1 ms', $9, $10)
     RETURNING ${sessionColumns}`,
 };
 
@@ -154,8 +159,29 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession) {
     core.clientSecretKeys.current,
     owner.sessionLifetimeMs,
     order.requestId ?? null,
+    describeOrder(order, owner.statementDescriptor ?? undefined),
   ];
   return { id, values, vault };
+}
+
+/** Returns the details of an order as they are stored: null for most. */
+function describeOrder(order: GivenDetails, defaultDescriptor: string | undefined): string | null {
+  const details = detailsOf({ ...order, statementDescriptor: order.statementDescriptor ?? defaultDescriptor });
+  return details === undefined ? null : JSON.stringify(details);
+}
+
+/** Returns the details that are given, always in the same order; undefined if none is. */
+function detailsOf({ customerName, billingAddress, metadata = {}, statementDescriptor }: GivenDetails) {
+  const pairs = Object.entries(metadata).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const hasDetails = customerName ?? billingAddress ?? statementDescriptor ?? pairs[0];
+  if (hasDetails === undefined) return undefined;
+  const { line1, line2, city, postalCode, region, country } = billingAddress ?? {};
+  return {
+    customerName,
+    billingAddress: billingAddress && { line1, line2, city, postalCode, region, country },
+    metadata: pairs.length === 0 ? undefined : Object.fromEntries(pairs),
+    statementDescriptor,
+  };
 }
 
 /**
@@ -258,7 +284,9 @@ function created(core: Core, session: NewlyCreated, vault: JsonObject, replayed:
  * Hashes the decoded fields, not the bytes: a client may serialize the same JSON differently when it repeats a request.
  */
 function fingerprintOf(order: NewSession): Buffer {
-  return sha256(JSON.stringify([order.amountMinor, order.currency, order.orderRef, order.customerEmail ?? null]));
+  const details = detailsOf(order);
+  const fields = [order.amountMinor, order.currency, order.orderRef, order.customerEmail ?? null];
+  return sha256(JSON.stringify(details === undefined ? fields : [...fields, details]));
 }
 
 /** Returns the associated data under which the first answer of a session is sealed. */
@@ -270,14 +298,20 @@ export function answerAssociatedData(sessionId: string): string {
 const controlCharacter = /\p{Cc}/u;
 
 /** Returns the problems of an order that a schema cannot express; empty when it can be paid. */
-export function findUnpayable(order: Pick<NewSession, "currency" | "orderRef">): FieldProblem[] {
+export function findUnpayable(
+  order: Pick<NewSession, "currency" | "orderRef"> & {
+    readonly billingAddress?: { readonly country: string } | undefined;
+  },
+): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const refuse = (param: string, detail: string) =>
-    problems.push({ param, pointer: `/${param}`, code: "invalid_field", detail });
+    problems.push({ param, pointer: `/${param.replace(".", "/")}`, code: "invalid_field", detail });
   if (!isCurrency(order.currency))
     refuse("currency", "must be the ISO 4217 code of a currency in circulation, such as EUR");
   if (order.orderRef.trim() === "") refuse("orderRef", "must not be blank");
   if (controlCharacter.test(order.orderRef)) refuse("orderRef", "must not contain control characters");
+  if (order.billingAddress && !isCountry(order.billingAddress.country))
+    refuse("billingAddress.country", "must be the ISO 3166-1 alpha-2 code of a country, such as DE");
   return problems;
 }
 

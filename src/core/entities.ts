@@ -3,6 +3,8 @@
  * and guards.
  */
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import type { AuthenticationWish } from "../gateways/authentication.ts";
+import type { BillingAddress } from "../gateways/connector.ts";
 import {
   attemptTransitions,
   type authenticationTransitions,
@@ -44,16 +46,29 @@ export type Stop =
 /** The failure kinds on which a merchant can let a payment fail over. HARD_DECLINE includes soft declines. */
 export type FailoverSwitch = "HARD_DECLINE" | "TIMEOUT" | "GATEWAY_ERROR";
 
+/** The payments for which a rule lets gateways ask for the customer: those that need it, all, or none. */
+export type AuthenticationRule = "AS_NEEDED" | "ALWAYS" | "NEVER";
+
 /** One step of a plan. */
 export type PlannedConnection = {
   readonly priority: number;
   readonly gateway: string;
   readonly connectionId: string;
   readonly credentialVersion: number;
+  /** The wish that the gateway gets with its permission to ask the customer; absent if it gets none. */
+  readonly authentication?: AuthenticationWish["wish"] | undefined;
 };
 
 /** A connection that the plan left out, with the reason. */
 export type SkippedConnection = { readonly gateway: string; readonly connectionId: string; readonly because: string };
+
+/** The optional description of an order. Erasing a customer's data takes the first two away. */
+export type OrderDetails = {
+  readonly customerName?: string;
+  readonly billingAddress?: BillingAddress;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly statementDescriptor?: string;
+};
 
 /** The columns of `payment_session`. */
 export const PaymentSessionEntity = defineEntity({
@@ -66,6 +81,7 @@ export const PaymentSessionEntity = defineEntity({
     currency: p.text(),
     orderRef: p.text(),
     customerEmail: p.text().nullable(),
+    details: p.json<OrderDetails>().nullable(),
     secretVersion: p.integer(),
     status: p.text().$type<SessionStatus>(),
     phase: p.text().$type<StateOf<typeof phaseTransitions>>(),
@@ -187,6 +203,7 @@ export const RoutingRuleEntity = defineEntity({
     version: p.integer().primary(),
     connectionIds: p.array<string>().columnType("uuid[]"),
     failoverOn: p.array<FailoverSwitch>().columnType("text[]"),
+    authentication: p.text().$type<AuthenticationRule>(),
     createdAt: p.datetime(),
     setBy: p.text().nullable(),
     restoredFrom: p.integer().nullable(),

@@ -32,7 +32,7 @@ import {
   recordUnknown,
   recordVoided,
 } from "./attempts.ts";
-import { endAuthentication, findShopper, openAuthentication, wishFor } from "./authentications.ts";
+import { endAuthentication, findShopper, openAuthentication, plannedWish, wishFor } from "./authentications.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
 import * as gateway from "./gateway-calls.ts";
@@ -184,10 +184,9 @@ export async function lockAndDecide(
   return decideAfterFailure({ ...loaded, session, readAt: now }, described, rule);
 }
 
-/** Reports whether the gateway that asked for authentication can run it, and the page can show it. */
+/** Reports whether the gateway that asked for authentication may and can run it, and the page can show it. */
 async function canRepeat({ core, loaded, shopper }: Work, attempt: Attempt): Promise<boolean> {
-  const runs = core.connectorOf(attempt.gateway)?.authentication !== undefined;
-  if (!runs || !mayRepeat(loaded, attempt)) return false;
+  if (plannedWish(core, loaded.session, attempt) === undefined || !mayRepeat(loaded, attempt)) return false;
   return (await findShopper(core, loaded.session, shopper))?.browser !== undefined;
 }
 

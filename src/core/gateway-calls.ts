@@ -57,6 +57,9 @@ export async function authorize(
       vaultToken: new Secret(session.vaultToken ?? ""),
       orderRef: session.orderRef,
       customerEmail: session.customerEmail ?? undefined,
+      customerName: session.details?.customerName,
+      billingAddress: session.details?.billingAddress,
+      statementDescriptor: session.details?.statementDescriptor,
       shopperIp: shopper?.shopperIp,
       shopperUserAgent: shopper?.shopperUserAgent,
       authentication,
@@ -147,6 +150,7 @@ export async function capture(
       gatewayReference: attempt.gatewayReference ?? "",
       sessionId: encodeId("ps", session.id),
       orderRef: session.orderRef,
+      statementDescriptor: session.details?.statementDescriptor,
     },
   );
 }

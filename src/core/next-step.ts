@@ -12,6 +12,7 @@ import {
 } from "./after-authentication.ts";
 import type {
   Attempt,
+  AuthenticationRule,
   FailoverSwitch,
   FailureKind,
   PaymentSession,
@@ -202,8 +203,12 @@ export type Failure = {
   readonly repeat?: PlannedConnection | undefined;
 };
 
-/** The merchant's settings for failover. */
-export type FailoverRule = { readonly version: number; readonly failoverOn: readonly FailoverSwitch[] };
+/** The merchant's settings for failover, and for authentication; without the latter it is as needed. */
+export type FailoverRule = {
+  readonly version: number;
+  readonly failoverOn: readonly FailoverSwitch[];
+  readonly authentication?: AuthenticationRule | undefined;
+};
 
 const kindInWords: Record<FailureKind, string> = {
   HARD_DECLINE: "a hard decline",
@@ -253,6 +258,8 @@ export function decideNext(
   const named = `rule version ${rule.version}`;
   const stop = failure.kind === "FRAUD" ? "fraud" : failure.stop; // rule:stop-ends-plan
   if (stop === "authentication_required" && failure.repeat && left.withinBudget) return repeatAt(failure.repeat);
+  if (stop === "authentication_required" && rule.authentication === "NEVER")
+    return { action: "stop", because: `The customer has to authenticate, and ${named} asks for no authentication.` };
   if (stop !== undefined)
     return { action: "stop", because: `${capitalized(stopInWords[stop])}, whatever ${named} says.` };
   if (failure.noCard !== undefined)
@@ -291,6 +298,8 @@ export type Candidate = {
   /** Absent until credentials have been verified. */
   readonly credentialVersion?: number | undefined;
   readonly paused: boolean;
+  /** True if the gateway runs authentication. */
+  readonly authenticates?: boolean | undefined;
   /** True while the circuit breaker leaves it out. */
   readonly failing: boolean;
   /** The reason why the gateway cannot take this amount or get the card; absent when it can. */
@@ -298,9 +307,7 @@ export type Candidate = {
 };
 
 /** The newest routing rule of a merchant, with its connections by priority. */
-export type Route = {
-  readonly version: number;
-  readonly failoverOn: readonly FailoverSwitch[];
+export type Route = FailoverRule & {
   readonly candidates: readonly Candidate[];
 };
 
@@ -321,11 +328,24 @@ export function planRoute(route: Route): Plan {
     if (because !== undefined || credentialVersion === undefined) {
       skipped.push({ gateway, connectionId, because: because ?? notVerified });
     } else {
-      plan.push({ priority: index + 1, gateway, connectionId, credentialVersion });
+      const authentication = candidate.authenticates ? wishes[route.authentication ?? "AS_NEEDED"] : undefined;
+      plan.push({
+        priority: index + 1,
+        gateway,
+        connectionId,
+        credentialVersion,
+        ...(authentication && { authentication }),
+      });
     }
   });
   return { plan, skipped };
 }
+
+const wishes: Record<AuthenticationRule, PlannedConnection["authentication"]> = {
+  AS_NEEDED: "as_needed",
+  ALWAYS: "always",
+  NEVER: undefined,
+};
 
 const notVerified = "Its credentials have not been verified.";
 

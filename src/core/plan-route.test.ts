@@ -21,6 +21,17 @@ describe("planRoute()", () => {
   });
 
   it.each([
+    ["AS_NEEDED", "as_needed"],
+    [undefined, "as_needed"],
+    ["ALWAYS", "always"],
+    ["NEVER", undefined],
+  ] as const)("with authentication %s lets a gateway that runs it ask: %s", (authentication, wish) => {
+    const candidates = [candidate({ authenticates: true }), candidate({ authenticates: false })];
+    const { plan: planned } = planRoute({ version: 1, failoverOn: [], authentication, candidates });
+    expect(planned.map((step) => step.authentication)).toEqual([wish, undefined]);
+  });
+
+  it.each([
     ["unverified", { credentialVersion: undefined }, /not been verified/],
     ["paused", { paused: true }, /paused/],
     ["unable to take the amount", { notPayable: "It cannot take 1.001 EUR." }, /cannot take/],

@@ -8,14 +8,14 @@ import type { Connection } from "../gateways/connections.ts";
 import { columnsOf } from "../platform/columns.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { Core } from "./core.ts";
-import { type FailoverSwitch, type RoutingRule, RoutingRuleEntity } from "./entities.ts";
+import { type AuthenticationRule, type FailoverSwitch, type RoutingRule, RoutingRuleEntity } from "./entities.ts";
 import type { FailoverRule } from "./next-step.ts";
 import { type Candidate, planRoute, type Route } from "./next-step.ts";
 
 const selectRoute: Statement = {
   name: "select_route",
   text: `
-    SELECT r.version, r.failover_on AS "failoverOn", c.id AS "connectionId", c.gateway,
+    SELECT r.version, r.failover_on AS "failoverOn", r.authentication, c.id AS "connectionId", c.gateway,
       c.credential_version AS "credentialVersion", c.paused
     FROM (SELECT * FROM routing_rule WHERE merchant_id = $1 ORDER BY version DESC LIMIT 1) r
     CROSS JOIN LATERAL unnest(r.connection_ids) WITH ORDINALITY AS planned (connection_id, priority)
@@ -26,6 +26,7 @@ const selectRoute: Statement = {
 type RouteRow = {
   version: number;
   failoverOn: FailoverSwitch[];
+  authentication: AuthenticationRule;
   connectionId: string;
   gateway: string;
   credentialVersion: number | null;
@@ -46,7 +47,7 @@ export async function loadRoute(
     const failing = core.circuitBreaker.isFailing(connectionId, core.runtime.now());
     return { ...candidateOf(core, { id: connectionId, gateway, credentialVersion, paused }, payment), failing };
   });
-  return { version: first.version, failoverOn: first.failoverOn, candidates };
+  return { version: first.version, failoverOn: first.failoverOn, authentication: first.authentication, candidates };
 }
 
 /** The parts of the core that decide whether a gateway can take a payment. */
@@ -65,6 +66,7 @@ export function candidateOf(
     credentialVersion: credentialVersion ?? undefined,
     paused,
     failing: false,
+    authenticates: connector?.authentication !== undefined,
     notPayable: connector
       ? (whyNotForwardable(vault.forwarding, connector) ?? connector.whyNotPayable(payment))
       : `This installation has no connector for ${gateway}.`,
@@ -73,7 +75,7 @@ export function candidateOf(
 
 const selectRule: Statement = {
   name: "select_failover_rule",
-  text: `SELECT version, failover_on AS "failoverOn" FROM routing_rule WHERE merchant_id = $1 AND version = $2`,
+  text: `SELECT version, failover_on AS "failoverOn", authentication FROM routing_rule WHERE merchant_id = $1 AND version = $2`,
 };
 
 /** Loads the rule by which a session was planned, which may no longer be the newest. */
@@ -104,13 +106,18 @@ export async function loadCardBrands(
 }
 
 /** The content of a rule. */
-export type RuleContent = { readonly connectionIds: readonly string[]; readonly failoverOn: readonly FailoverSwitch[] };
+export type RuleContent = {
+  readonly connectionIds: readonly string[];
+  readonly failoverOn: readonly FailoverSwitch[];
+  /** The default is as needed. */
+  readonly authentication?: AuthenticationRule | undefined;
+};
 
 const insertRule: Statement = {
   name: "insert_routing_rule",
   text: `
-    INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, set_by, restored_from)
-    SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5 FROM routing_rule WHERE merchant_id = $1
+    INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, set_by, restored_from, authentication)
+    SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6 FROM routing_rule WHERE merchant_id = $1
     RETURNING version`,
 };
 
@@ -126,7 +133,7 @@ export async function recordRoutingRule(
   },
 ): Promise<number> {
   const { merchantId, connectionIds, failoverOn, setBy = null, restoredFrom = null } = rule;
-  const values = [merchantId, connectionIds, failoverOn, setBy, restoredFrom];
+  const values = [merchantId, connectionIds, failoverOn, setBy, restoredFrom, rule.authentication ?? "AS_NEEDED"];
   const [row] = await tx.query<{ version: number }>(insertRule, values);
   return row!.version;
 }

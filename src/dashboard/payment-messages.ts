@@ -2,6 +2,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
+  type AttemptAuthenticationSchema,
   AttemptDecision_Kind,
   type AttemptDecisionSchema,
   type PaymentAmountSchema,
@@ -14,10 +15,14 @@ import {
 import {
   Attempt_FailureKind,
   Attempt_Status,
+  Authentication_Liability,
+  Authentication_Status,
+  Challenge_EndedBy,
   PaymentSession_Status,
 } from "../../gen/payments/v1/payment_session_pb.ts";
+import { challengeOf } from "../core/after-authentication.ts";
 import { decisionsOpen, type RecordedDecision } from "../core/decisions.ts";
-import { type Attempt, sessionStatuses } from "../core/entities.ts";
+import { type Attempt, type Authentication, sessionStatuses } from "../core/entities.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isoExponent } from "../platform/money.ts";
@@ -53,6 +58,7 @@ export function summaryMessage(payment: ListedPayment): MessageInitShape<typeof 
     cardLast4: payment.cardLast4 ?? "",
     createdAt: timestampFromDate(createdAt),
     ...(settledAt && { settledAt: timestampFromDate(settledAt) }),
+    awaitingCustomer: payment.awaitingSince instanceof Date,
   };
 }
 
@@ -63,6 +69,7 @@ export function paymentMessage(details: PaymentDetails): MessageInitShape<typeof
   return {
     summary: summaryMessage({ ...session, gateways: attempts.map(({ gateway }) => gateway) }),
     customerEmail: session.customerEmail ?? "",
+    ...describeOrder(session),
     ...(captureConfirmed !== null && captureConfirmed !== undefined && { captureConfirmed }),
     expiresAt: timestampFromDate(session.expiresAt),
     ...(submittedAt && { submittedAt: timestampFromDate(submittedAt) }),
@@ -84,9 +91,19 @@ export function paymentMessage(details: PaymentDetails): MessageInitShape<typeof
   };
 }
 
+/** Returns the optional description of an order. A merchant may have put a card number into its metadata. */
+function describeOrder({ details }: PaymentDetails["session"]) {
+  const { metadata = {}, ...rest } = details ?? {};
+  return {
+    ...rest,
+    metadata: Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, shownOrderRef(value)])),
+  };
+}
+
 function attemptMessage(attempt: Attempt, details: PaymentDetails): MessageInitShape<typeof PaymentAttemptSchema> {
   const { failureKind, answeredAt, completedAt } = attempt;
   const decided = details.decisions.find(({ attemptId }) => attemptId === attempt.id);
+  const authentication = details.authentications.find(({ attemptId }) => attemptId === attempt.id);
   return {
     attemptId: encodeId("att", attempt.id),
     sequence: attempt.sequence,
@@ -105,6 +122,26 @@ function attemptMessage(attempt: Attempt, details: PaymentDetails): MessageInitS
     ...(decided && { decision: decisionMessage(decided) }),
     openDecisions: decisionsOpen(details, attempt).map((kind) => AttemptDecision_Kind[kind]),
     givenUp: attempt.voidKind === "GIVEN_UP",
+    ...(authentication && { authentication: authenticationMessage(authentication) }),
+  };
+}
+
+function authenticationMessage(authentication: Authentication): MessageInitShape<typeof AttemptAuthenticationSchema> {
+  const { status, startedAt, deadlineAt, shownAt, answeredAt, completedAt, liability } = authentication;
+  const { endedBy, durationMs } = challengeOf(authentication);
+  return {
+    status: Authentication_Status[status],
+    startedAt: timestampFromDate(startedAt),
+    until: timestampFromDate(deadlineAt),
+    ...(shownAt && { shownAt: timestampFromDate(shownAt) }),
+    ...(answeredAt && { answeredAt: timestampFromDate(answeredAt) }),
+    ...(completedAt && { completedAt: timestampFromDate(completedAt) }),
+    ...(endedBy && { endedBy: Challenge_EndedBy[endedBy] }),
+    ...(durationMs !== undefined && { durationMs: BigInt(durationMs) }),
+    ...(liability && { liability: Authentication_Liability[liability] }),
+    version: authentication.version ?? "",
+    eci: authentication.eci ?? "",
+    transStatus: authentication.transStatus ?? "",
   };
 }
 

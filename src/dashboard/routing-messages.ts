@@ -1,7 +1,10 @@
 /** Maps routing rules to messages, and names in requests to the core's. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { RoutingRule_FailoverSwitch as FailoverMessage } from "../../gen/dashboard/v1/routing_rules_pb.ts";
-import type { FailoverSwitch, RoutingRule } from "../core/entities.ts";
+import {
+  RoutingRule_Authentication as AuthenticationMessage,
+  RoutingRule_FailoverSwitch as FailoverMessage,
+} from "../../gen/dashboard/v1/routing_rules_pb.ts";
+import type { AuthenticationRule, FailoverSwitch, RoutingRule } from "../core/entities.ts";
 import type { Connection } from "../gateways/connections.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
@@ -13,9 +16,20 @@ export function failoverOf(messages: readonly FailoverMessage[]): FailoverSwitch
   return switches.filter((name) => messages.includes(FailoverMessage[name]));
 }
 
+const authenticationRules: readonly AuthenticationRule[] = ["AS_NEEDED", "ALWAYS", "NEVER"];
+
+/** Returns the authentication of a request; that of the newest rule if it names none. */
+export function authenticationOf(
+  message: AuthenticationMessage | undefined,
+  newest: Pick<RoutingRule, "authentication"> | undefined,
+): AuthenticationRule {
+  const named = authenticationRules.find((name) => AuthenticationMessage[name] === message);
+  return named ?? newest?.authentication ?? "AS_NEEDED";
+}
+
 /** Returns a rule's content with public ids. */
-export function showRule({ version, connectionIds, failoverOn }: RoutingRule) {
-  return { version, connectionIds: connectionIds.map((id) => encodeId("gc", id)), failoverOn };
+export function showRule({ version, connectionIds, failoverOn, authentication }: RoutingRule) {
+  return { version, connectionIds: connectionIds.map((id) => encodeId("gc", id)), failoverOn, authentication };
 }
 
 /** Returns a version as a message. */
@@ -24,6 +38,7 @@ export function ruleMessage(rule: RoutingRule) {
   return {
     ...showRule(rule),
     failoverOn: rule.failoverOn.map((name) => FailoverMessage[name]),
+    authentication: AuthenticationMessage[rule.authentication],
     createdAt: timestampFromDate(rule.createdAt),
     ...(setBy && { setBy }),
     ...(restoredFrom && { restoredFrom }),

@@ -17,7 +17,7 @@ import { encodeId } from "../platform/ids.ts";
 import { describeRuleChanges } from "../reporting/rule-changes.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { loadPage } from "./paging.ts";
-import { connectionOf, failoverOf, nameIn, ruleMessage, showRule } from "./routing-messages.ts";
+import { authenticationOf, connectionOf, failoverOf, nameIn, ruleMessage, showRule } from "./routing-messages.ts";
 import { createRouteTests } from "./routing-tests-rpc.ts";
 import { type ScopedContext, scopedContextOf } from "./rpc-context.ts";
 
@@ -27,9 +27,10 @@ type VersionParts = Pick<DashboardParts, "runtime">;
 export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeof RoutingRuleService> {
   return {
     async setRoutingRule(request, context) {
-      const routingRule = await setRule(scopedContextOf(context), request.expectedVersion, () => ({
+      const routingRule = await setRule(scopedContextOf(context), request.expectedVersion, ({ before }) => ({
         connectionIds: request.connectionIds,
         failoverOn: failoverOf(request.failoverOn),
+        authentication: authenticationOf(request.authentication, before),
       }));
       return create(SetRoutingRuleResponseSchema, { routingRule });
     },
@@ -60,14 +61,17 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
     },
 
     async restoreRoutingRule({ version, expectedVersion }, context) {
-      const routingRule = await setRule(scopedContextOf(context), expectedVersion, async (tx, merchantId) => {
-        const [rule] = await listRoutingRules(tx, { merchantId, newest: version, count: 1 });
-        if (rule?.version !== version) throw new DomainError("not_found", "This version of the rule does not exist.");
-        const newest = await findRoutingRule(tx, merchantId);
-        if (newest?.version === version) throw new DomainError("state_conflict", "This version is already in use.");
-        const { connectionIds, failoverOn } = showRule(rule);
-        return { connectionIds, failoverOn, restoredFrom: version };
-      });
+      const routingRule = await setRule(
+        scopedContextOf(context),
+        expectedVersion,
+        async ({ tx, merchantId, before }) => {
+          const [rule] = await listRoutingRules(tx, { merchantId, newest: version, count: 1 });
+          if (rule?.version !== version) throw new DomainError("not_found", "This version of the rule does not exist.");
+          if (before?.version === version) throw new DomainError("state_conflict", "This version is already in use.");
+          const { version: _, ...content } = showRule(rule);
+          return { ...content, restoredFrom: version };
+        },
+      );
       return create(RestoreRoutingRuleResponseSchema, { routingRule });
     },
 
@@ -76,20 +80,21 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
 }
 
 type NewRule = RuleContent & { readonly restoredFrom?: number };
+type Changing = { readonly tx: Tx; readonly merchantId: string; readonly before: RoutingRule | undefined };
 
 /** Saves `wanted` as the newest version, unless another one was saved since `expected`. */
 async function setRule(
   { merchantId, rpcContext, change }: ScopedContext,
   expected: number | undefined,
-  wanted: (tx: Tx, merchantId: string) => NewRule | Promise<NewRule>,
+  wanted: (changing: Changing) => NewRule | Promise<NewRule>,
 ) {
   const rule = await change(async (tx) => {
     const before = await findRoutingRule(tx, merchantId);
     requireVersion(before, expected);
-    const { restoredFrom, connectionIds: named, failoverOn } = await wanted(tx, merchantId);
-    const connectionIds = await requireVerified(tx, { merchantId, connectionIds: named });
+    const { restoredFrom, ...content } = await wanted({ tx, merchantId, before });
+    const connectionIds = await requireVerified(tx, { merchantId, connectionIds: content.connectionIds });
     const origin = restoredFrom === undefined ? {} : { restoredFrom };
-    await recordRoutingRule(tx, { merchantId, connectionIds, failoverOn, setBy: rpcContext.actor, ...origin });
+    await recordRoutingRule(tx, { ...content, merchantId, connectionIds, setBy: rpcContext.actor, ...origin });
     const after = await findRoutingRule(tx, merchantId);
     const subject = `${encodeId("mer", merchantId)}/routing-rule`;
     await rpcContext.audit(tx, {

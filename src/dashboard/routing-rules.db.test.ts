@@ -66,6 +66,22 @@ describe("the versions of a routing rule", () => {
     expect([...paged.versions!, ...rest.versions!]).toEqual(versions);
   });
 
+  it("keep the authentication of the newest one unless they name another, and restore that of an older one", async () => {
+    await set(ada, [a, b], { authentication: "ALWAYS" });
+    const always = (await newest())!;
+    expect(always.authentication).toBe("ALWAYS");
+    await set(ada, [b]);
+    expect((await newest())?.authentication).toBe("ALWAYS");
+    await set(bob, [b], { authentication: "NEVER" });
+    const { versions = [] } = await ada.listRoutingRuleVersions(dashboard.scope);
+    expect(versions[0]?.changes).toEqual(["No gateway may ask for customer authentication."]);
+    const { routingRule } = await ada.restoreRoutingRule({ ...dashboard.scope, version: always.version! });
+    expect(routingRule).toMatchObject({ connectionIds: [a, b], authentication: "ALWAYS" });
+    await set(ada, [a, b], { authentication: "AS_NEEDED" });
+    const { entries = [] } = await (await dashboard.callAs("ada")).audit.listAuditEntries(dashboard.scope);
+    expect(JSON.stringify(entries[0])).toContain("AS_NEEDED");
+  });
+
   it("cannot be restored when they are in use, or never existed", async () => {
     const { version } = (await newest())!;
     const restore = (wanted: number) => ada.restoreRoutingRule({ ...dashboard.scope, version: wanted });

@@ -11,19 +11,19 @@ import {
   WhatIfResponseSchema,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { signPageToken, verifyPageToken } from "../core/page-token.ts";
-import { findRoutingRule, type RuleContent } from "../core/routing-rules.ts";
+import { findRoutingRule } from "../core/routing-rules.ts";
 import { type Connection, listConnections } from "../gateways/connections.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isCurrency } from "../platform/money.ts";
 import { planDraft } from "../reporting/draft-route.ts";
 import { listPastSessions, type PastSession } from "../reporting/past-payments.ts";
-import { type RouteCase, routeCases } from "../reporting/route-cases.ts";
+import { describeAuthentication, type RouteCase, routeCases } from "../reporting/route-cases.ts";
 import { describeRuleChanges } from "../reporting/rule-changes.ts";
 import { addCounts, compareReplay, type Replay, type ReplayEnd, replayPayment } from "../reporting/what-if.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { amountMessage } from "./payment-messages.ts";
-import { connectionOf, failoverOf, nameIn } from "./routing-messages.ts";
+import { authenticationOf, connectionOf, failoverOf, nameIn } from "./routing-messages.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
 
 // Sessions that one call of the what-if reads: some tens of milliseconds, so the page shows progress.
@@ -54,9 +54,13 @@ export function createRouteTests({
       return create(TestRouteResponseSchema, {
         version,
         amount: amountMessage(payment.amountMinor, currency),
-        plan: plan.map(publicConnection),
+        plan: plan.map(({ priority, gateway, connectionId, authentication }) => ({
+          ...publicConnection({ priority, gateway, connectionId }),
+          authenticates: authentication !== undefined,
+        })),
         skipped: skipped.map(publicConnection),
-        cases: routeCases(plan, { version, failoverOn: content.failoverOn }).map(caseMessage),
+        cases: routeCases(plan, { ...content, version }).map(caseMessage),
+        authentication: describeAuthentication(plan, content.authentication),
         changes: draft === undefined ? [] : describeRuleChanges(newest, content, nameIn(connections)),
       });
     },
@@ -78,8 +82,9 @@ export function createRouteTests({
       const sessions = await listPastSessions(environment.reads, options);
       const replayed = sessions.filter(isPayment).map((session) => {
         const plan = planDraft(environment.core, { ...content, version, connections }, session);
-        const payment = { succeeded: session.status === "SUCCEEDED", attempts: session.attempts };
-        const replay = replayPayment(payment, plan, { version, failoverOn: content.failoverOn });
+        const { attempts, customerAsked } = session;
+        const payment = { succeeded: session.status === "SUCCEEDED", attempts, customerAsked };
+        const replay = replayPayment(payment, plan, { ...content, version });
         return { session, replay, counts: compareReplay(payment, replay) };
       });
       const last = sessions.at(-1);
@@ -106,10 +111,11 @@ async function loadRule({ merchantId, environment: { database } }: Scope, draft:
     listConnections(database, merchantId),
     findRoutingRule(database, merchantId),
   ]);
-  const content: RuleContent =
-    draft === undefined
-      ? { connectionIds: newest?.connectionIds ?? [], failoverOn: newest?.failoverOn ?? [] }
-      : draftContent(draft, connections);
+  const kept = { connectionIds: newest?.connectionIds ?? [], failoverOn: newest?.failoverOn ?? [] };
+  const content = {
+    ...(draft === undefined ? kept : draftContent(draft, connections)),
+    authentication: authenticationOf(draft?.authentication, newest),
+  };
   return { connections, newest, content, version: (newest?.version ?? 0) + (draft === undefined ? 0 : 1) };
 }
 

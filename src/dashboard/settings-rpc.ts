@@ -6,6 +6,7 @@ import {
   GetSettingsResponseSchema,
   SetCheckoutOriginsResponseSchema,
   SetSessionLifetimeResponseSchema,
+  SetStatementDescriptorResponseSchema,
   type SettingsService,
 } from "../../gen/dashboard/v1/settings_pb.ts";
 import {
@@ -47,6 +48,12 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
       return create(SetSessionLifetimeResponseSchema, { settings });
     },
 
+    async setStatementDescriptor({ statementDescriptor, revision }, context) {
+      const wanted = { statementDescriptor: statementDescriptor === "" ? null : statementDescriptor };
+      const settings = await changeSettings(context, revision, wanted);
+      return create(SetStatementDescriptorResponseSchema, { settings });
+    },
+
     async eraseCustomer({ email, after }, context) {
       const { merchantId, environment, rpcContext } = scopedContextOf(context);
       const from = after === "" ? undefined : decodeId("ps", after);
@@ -78,7 +85,7 @@ async function cellsOf(
   return cellsOf(next, await loadSettings(next.database, settings.merchantId));
 }
 
-type Change = Partial<Pick<MerchantSettings, "checkoutOrigins" | "sessionLifetimeMs">>;
+type Change = Partial<Pick<MerchantSettings, "checkoutOrigins" | "sessionLifetimeMs" | "statementDescriptor">>;
 
 async function changeSettings(context: HandlerContext, revision: string | undefined, wanted: Change) {
   const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
@@ -113,15 +120,16 @@ function requireOrigins(origins: readonly string[]): void {
   if (problems.length > 0) throw new DomainError("invalid_field", rule, { field: "checkoutOrigins", problems });
 }
 
-function revisionOf({ checkoutOrigins, sessionLifetimeMs }: MerchantSettings): string {
-  return sha256(JSON.stringify([checkoutOrigins, sessionLifetimeMs])).toString("base64url");
+function revisionOf({ checkoutOrigins, sessionLifetimeMs, statementDescriptor }: MerchantSettings): string {
+  return sha256(JSON.stringify([checkoutOrigins, sessionLifetimeMs, statementDescriptor])).toString("base64url");
 }
 
 function toMessage({ core }: DashboardEnvironment, settings: MerchantSettings) {
-  const { checkoutOrigins, sessionLifetimeMs } = settings;
+  const { checkoutOrigins, sessionLifetimeMs, statementDescriptor } = settings;
   return {
     checkoutOrigins: [...checkoutOrigins],
     sessionLifetimeSeconds: Math.round(sessionLifetimeMs / 1_000),
+    statementDescriptor: statementDescriptor ?? "",
     revision: revisionOf(settings),
     ...core.timing,
   };

@@ -50,6 +50,27 @@ describe("the settings of a merchant", () => {
     expect(rows).toEqual([{ before: { sessionLifetimeMs: 1_800_000 }, after: { sessionLifetimeMs: 300_000 } }]);
   });
 
+  it("set the statement descriptor of new sessions, or none", async () => {
+    const { revision } = await load();
+    const set = (statementDescriptor: string, based = {}) =>
+      pages.settings(cookie).setStatementDescriptor({ ...scope(), statementDescriptor, ...based });
+    expect((await set("Acme Books", { revision })).settings?.statementDescriptor).toBe("Acme Books");
+    expect(await codeOf(set("Acme Music", { revision }))).toBe("state_conflict");
+    for (const text of ["Acme", "x".repeat(23), "Acme*Books", "123456", " Acme Books"])
+      expect(await codeOf(set(text))).toBe("invalid_field");
+    const hash = sha256(dashboard.secretKey.expose());
+    const holders = await findKeyHolders(dashboard.database, [hash]);
+    expect(holders.get(hash.toString("hex"))?.statementDescriptor).toBe("Acme Books");
+    expect((await set("")).settings?.statementDescriptor).toBe("");
+    const rows = await dashboard.rows(
+      "SELECT before, after FROM audit_entry WHERE action = 'SetStatementDescriptor' ORDER BY id",
+    );
+    expect(rows).toEqual([
+      { before: { statementDescriptor: null }, after: { statementDescriptor: "Acme Books" } },
+      { before: { statementDescriptor: "Acme Books" }, after: { statementDescriptor: null } },
+    ]);
+  });
+
   it("report each invalid origin", async () => {
     const checkoutOrigins = ["https://good.example", "https://bad.example/path", "nothing"];
     const refusal = await pages
@@ -91,5 +112,38 @@ describe("the settings of a merchant", () => {
     expect(JSON.stringify(rows).toLowerCase()).not.toContain("carla");
     const back = "UPDATE payment_session SET customer_email = 'x@y.example' WHERE customer_email IS NULL";
     await expect(dashboard.rows(back)).rejects.toThrow(/erased, never changed/);
+  });
+
+  it("erase a customer's name and billing address with the e-mail address, and leave the merchant's own data", async () => {
+    const owner = await pages.enter("Olga");
+    const merchantId = decodeId("mer", dashboard.merchantId)!;
+    const insert = async (email: string, details: object) => {
+      const id = systemRuntime.uuid();
+      await dashboard.rows(`INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, customer_email, details, secret_version, expires_at)
+        VALUES ('${id}', '${merchantId}', 100, 'EUR', 'o', '${email}', '${JSON.stringify(details)}', 1, app.clock() + interval '1 hour')`);
+      return id;
+    };
+    const personal = { customerName: "Dan Brown", billingAddress: { line1: "1 Way" } };
+    const kept = { metadata: { contact: "Dan@shop.example" }, statementDescriptor: "Acme Books" };
+    const [whole, only, other] = [
+      await insert("dan@shop.example", { ...personal, ...kept }),
+      await insert("dan@shop.example", personal),
+      await insert("other@shop.example", personal),
+    ];
+    const erased = await pages.settings(owner).eraseCustomer({ ...scope(), email: "dan@shop.example" });
+    expect(erased).toMatchObject({ sessions: 2, orderReferences: 1 });
+    const detailsOf = async (id: string) =>
+      (await dashboard.rows<{ details: object }>(`SELECT details FROM payment_session WHERE id = '${id}'`))[0]?.details;
+    expect(await detailsOf(whole!)).toEqual(kept);
+    expect(await detailsOf(only!)).toBeNull();
+    expect(await detailsOf(other!)).toEqual(personal);
+    const change = (details: object) =>
+      dashboard.rows(`UPDATE payment_session SET details = '${JSON.stringify(details)}' WHERE id = '${other}'`);
+    for (const details of [
+      { ...personal, customerName: "Another" },
+      { customerName: "Dan Brown" },
+      { ...personal, ...kept },
+    ])
+      await expect(change(details)).rejects.toThrow(/never changes/);
   });
 });

@@ -12,8 +12,9 @@ import {
   Challenge_EndedBy,
   type ChallengeSchema,
 } from "../../gen/payments/v1/payment_session_pb.ts";
+import { challengeOf } from "../core/after-authentication.ts";
 import type { OpenAction } from "../core/customer-actions.ts";
-import type { Attempt, Authentication, AuthenticationStatus } from "../core/entities.ts";
+import type { Attempt, Authentication } from "../core/entities.ts";
 import type { SessionWithAttempts } from "../core/session-with-attempts.ts";
 import { encodeId } from "../platform/ids.ts";
 
@@ -64,23 +65,14 @@ function toAuthentication(
   };
 }
 
-const endedBy: Partial<Record<AuthenticationStatus, Challenge_EndedBy>> = {
-  CONFIRMING: Challenge_EndedBy.BANK,
-  AUTHENTICATED: Challenge_EndedBy.BANK,
-  ATTEMPTED: Challenge_EndedBy.BANK,
-  FAILED: Challenge_EndedBy.BANK,
-  CANCELLED: Challenge_EndedBy.CUSTOMER,
-  ABANDONED: Challenge_EndedBy.DEADLINE,
-};
-
 function toChallenge(authentication: Authentication): MessageInitShape<typeof ChallengeSchema> {
-  const { shownAt, answeredAt, completedAt, startedAt, status } = authentication;
-  const endedAt = answeredAt ?? completedAt;
+  const { shownAt, answeredAt } = authentication;
+  const { endedBy, durationMs } = challengeOf(authentication);
   return {
     ...(shownAt && { shownAt: timestampFromDate(shownAt) }),
     ...(answeredAt && { answeredAt: timestampFromDate(answeredAt) }),
-    ...present("endedBy", endedBy[status]),
-    ...(endedAt && { durationMs: BigInt(endedAt.getTime() - (shownAt ?? startedAt).getTime()) }),
+    ...(endedBy && { endedBy: Challenge_EndedBy[endedBy] }),
+    ...(durationMs !== undefined && { durationMs: BigInt(durationMs) }),
   };
 }
 

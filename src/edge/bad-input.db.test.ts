@@ -5,6 +5,7 @@ import {
   goodBodies,
   otherValues,
   severalProblems,
+  wrongDetails,
   wrongNames,
   wrongValues,
 } from "../dev/testing/edge/bad-bodies.ts";
@@ -34,6 +35,7 @@ const badBodies: readonly BadBody[] = [
   ...otherValues,
   ...wrongNames,
   ...wrongValues,
+  ...wrongDetails,
   ...severalProblems,
 ];
 

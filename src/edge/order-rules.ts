@@ -2,7 +2,10 @@
  * Rules of requests that no proto can express, for all surfaces alike: they are reported together with the proto's own.
  */
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { CreatePaymentSessionRequestSchema } from "../../gen/payments/v1/payment_session_pb.ts";
+import {
+  type CreatePaymentSessionRequest,
+  CreatePaymentSessionRequestSchema,
+} from "../../gen/payments/v1/payment_session_pb.ts";
 import { findUnpayable } from "../core/create-session.ts";
 import type { Finding } from "../transcoder/problem.ts";
 import type { MessageRules } from "../transcoder/validation.ts";
@@ -10,9 +13,8 @@ import type { MessageRules } from "../transcoder/validation.ts";
 /** Returns the problems of the order of a new session, and of the text of any other request. */
 export const orderRules: MessageRules = (schema, message) => {
   if (schema.typeName !== CreatePaymentSessionRequestSchema.typeName) return findUnstorable(schema, message);
-  const { currency, orderRef } = message as unknown as { currency: string; orderRef: string };
-  return findUnpayable({ currency, orderRef }).map(({ param, detail }) => ({
-    path: [param],
+  return findUnpayable(message as CreatePaymentSessionRequest).map(({ param, detail }) => ({
+    path: param.split("."),
     code: "invalid_field",
     detail,
   }));

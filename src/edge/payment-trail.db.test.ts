@@ -41,8 +41,8 @@ describe("GET /api/v1/payment-sessions of a payment", () => {
     expect(shown.routing).toEqual({
       ruleVersion: version,
       plan: [
-        { priority: 2, gateway: "SANDBOX_A", connectionId: a },
-        { priority: 3, gateway: "SANDBOX_B", connectionId: b },
+        { priority: 2, gateway: "SANDBOX_A", connectionId: a, authentication: "OWN" },
+        { priority: 3, gateway: "SANDBOX_B", connectionId: b, authentication: "OWN" },
       ],
       skipped: [
         {

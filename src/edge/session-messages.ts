@@ -10,6 +10,7 @@ import {
   PaymentSessionSchema,
   type PaymentSessionSummary,
   PaymentSessionSummarySchema,
+  PlannedConnection_Authentication,
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import type { Attempt, Authentication, PaymentSession } from "../core/entities.ts";
 import type { SessionWithAttempts } from "../core/session-with-attempts.ts";
@@ -32,11 +33,15 @@ export function toSummaryMessage(session: PaymentSession): PaymentSessionSummary
   return create(PaymentSessionSummarySchema, fieldsOf(session));
 }
 
-/** Returns a session as webhook bodies contain it: as GET shows it, without the customer's email. */
+/** Returns a session as webhook bodies contain it: as GET shows it, without the customer's personal data. */
 export function describeForEvent(reloaded: SessionWithAttempts): object {
-  const { customerEmail: _, ...session } = JSON.parse(publicJson(PaymentSessionSchema, toSessionMessage(reloaded)));
+  const session = JSON.parse(publicJson(PaymentSessionSchema, toSessionMessage(reloaded)));
+  for (const name of personalFields) delete session[name];
   return session;
 }
+
+/** The fields that erasing a customer's data takes away. Events are kept, so they never contain them. */
+export const personalFields = ["customerEmail", "customerName", "billingAddress"] as const;
 
 function fieldsOf(session: PaymentSession) {
   return {
@@ -45,6 +50,7 @@ function fieldsOf(session: PaymentSession) {
     amountMinor: BigInt(session.amountMinor),
     currency: session.currency,
     ...present("customerEmail", session.customerEmail),
+    ...session.details,
     status: PaymentSession_Status[session.status],
     failover: session.failover,
     ...present("capturedVia", session.capturedVia),
@@ -67,6 +73,7 @@ function toRouting(session: PaymentSession, ruleVersion: number) {
       priority: step.priority,
       gateway: step.gateway,
       connectionId: encodeId("gc", step.connectionId),
+      authentication: PlannedConnection_Authentication[step.authentication ? "OWN" : "NONE"],
     })),
     skipped: (session.skipped ?? []).map((skipped) => ({
       ...skipped,

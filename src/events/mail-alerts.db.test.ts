@@ -43,6 +43,7 @@ beforeEach(async () => {
       sessionLifetimeMs: 1_800_000,
       checkoutOrigins: [],
       publishableKey: `switchyard_test_pk_${endpoint.merchantId}`,
+      statementDescriptor: null,
     }),
   );
   return () => Promise.all([receiver.close(), mailbox.close()]);

@@ -46,6 +46,16 @@ export type GatewayCall = {
 /** A call that changes something at the gateway. The same key with the same content changes it once. */
 export type ChangingCall = GatewayCall & { readonly idempotencyKey: string };
 
+/** The address to which a card is billed. `country` is an ISO 3166-1 alpha-2 code. */
+export type BillingAddress = {
+  readonly line1: string;
+  readonly line2?: string | undefined;
+  readonly city: string;
+  readonly postalCode: string;
+  readonly region?: string | undefined;
+  readonly country: string;
+};
+
 /** A card payment to hold. The vault fills in the card that `vaultToken` stands for. */
 export type AuthorizeRequest = Amount & {
   /** Our attempt id: the gateway's reference for it, and the name by which its notifications identify it. */
@@ -54,6 +64,8 @@ export type AuthorizeRequest = Amount & {
   readonly vaultToken: Secret;
   readonly orderRef: string;
   readonly customerEmail?: string | undefined;
+  readonly customerName?: string | undefined;
+  readonly billingAddress?: BillingAddress | undefined;
   readonly shopperIp?: string | undefined;
   readonly shopperUserAgent?: string | undefined;
   readonly statementDescriptor?: string | undefined;

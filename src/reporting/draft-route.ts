@@ -18,5 +18,5 @@ export function planDraft(
     const connection = draft.connections.find((each) => each.id === id);
     return connection === undefined ? [] : [candidateOf(parts, connection, payment)];
   });
-  return planRoute({ version: draft.version, failoverOn: draft.failoverOn, candidates });
+  return planRoute({ ...draft, candidates });
 }

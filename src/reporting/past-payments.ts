@@ -1,6 +1,6 @@
 /** Reads the outcomes of a merchant's past payments, newest first, without customer data. */
 
-import type { FailureKind, SessionStatus, Stop } from "../core/entities.ts";
+import type { FailureKind, PlannedConnection, SessionStatus, Stop } from "../core/entities.ts";
 import { noCardBeginnings } from "../core/next-step.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import type { PastAnswer, PastAttempt } from "./what-if.ts";
@@ -16,6 +16,7 @@ export type PastSession = {
   readonly status: SessionStatus;
   readonly submitted: boolean;
   readonly createdAt: Date;
+  readonly customerAsked: boolean;
   readonly attempts: readonly PastAttempt[];
 };
 
@@ -30,7 +31,7 @@ type AttemptRow = {
   round: number;
 };
 
-type PastRow = Omit<PastSession, "attempts"> & { authentications: number; attempts: AttemptRow[] };
+type PastRow = Omit<PastSession, "attempts"> & { plan: readonly PlannedConnection[] | null; attempts: AttemptRow[] };
 
 // By the merchant's index from the newest id down; each session's attempts by their key. The work depends on the
 // request, not on the number of sessions.
@@ -38,7 +39,7 @@ const selectPast: Statement = {
   name: "select_past_sessions",
   text: `
     SELECT s.id, s.amount_minor AS "amountMinor", s.currency, s.status, s.submitted_at IS NOT NULL AS submitted,
-      s.created_at AS "createdAt", s.authentications, coalesce(t.attempts, '[]') AS attempts
+      s.created_at AS "createdAt", s.authentications > 0 AS "customerAsked", s.plan, coalesce(t.attempts, '[]') AS attempts
     FROM (
       SELECT * FROM payment_session
       WHERE merchant_id = $1 AND id >= $2 AND id < coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') ORDER BY id DESC LIMIT $4) s
@@ -57,13 +58,15 @@ export async function listPastSessions(
 ): Promise<PastSession[]> {
   const values = [options.merchantId, firstIdAt(options.since), options.before ?? null, options.count];
   const rows = await queryable.query<PastRow>(selectPast, values);
-  return rows.map(({ authentications, ...row }) => ({
+  return rows.map(({ plan, customerAsked, ...row }) => ({
     ...row,
+    // A repeat with authentication asked the customer, even if nobody was needed.
+    customerAsked: customerAsked || row.attempts.some(({ round }) => round > 0),
     attempts: row.attempts.map((attempt) => ({
       connectionId: attempt.connectionId,
       gateway: attempt.gateway,
-      // The end depended on the customer, who may answer otherwise.
-      answer: authentications > 0 || row.attempts.some(({ round }) => round > 0) ? undefined : answerOf(attempt),
+      answer: answerOf(attempt),
+      authentication: plan?.find(({ connectionId }) => connectionId === attempt.connectionId)?.authentication,
     })),
   }));
 }

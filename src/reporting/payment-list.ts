@@ -31,6 +31,7 @@ const shown = [
   "cardLast4",
   "createdAt",
   "settledAt",
+  "awaitingSince",
 ] as const;
 
 /** A payment as lists show it. */

@@ -49,19 +49,21 @@ describe("an attempt whose customer was asked", () => {
   }
 
   it("shows the question, the customer and the answer in their order", () => {
-    const passed = { status: "AUTHENTICATED", answeredAt: later(20), completedAt: later(21) };
+    const result = { version: "2.2.0", eci: "05", liability: "ISSUER" };
+    const passed = { status: "AUTHENTICATED", answeredAt: later(20), completedAt: later(21), ...result };
     expect(stepsWith({ gatewayReference: "pi_1" }, passed)).toEqual([
       "Sent the authorization to STRIPE",
       "Asked for the customer to authenticate after 800 ms",
       "Opened the bank's page",
-      "Answered at the bank",
-      "Authorized after 21800 ms, reference pi_1",
+      "Answered at the bank after 19.0 s",
+      "The customer is authenticated (3-D Secure 2.2.0, ECI 05)",
+      "Authorized, reference pi_1",
     ]);
   });
 
   it.each([
     ["AWAITING_CUSTOMER", "AWAITING_CUSTOMER", {}, "Opened the bank's page"],
-    ["AUTHORIZING", "CONFIRMING", { answeredAt: later(5) }, "Answered at the bank"],
+    ["AUTHORIZING", "CONFIRMING", { answeredAt: later(5) }, "Answered at the bank after 4.0 s"],
     ["DECLINED", "FAILED", { answeredAt: later(5), completedAt: later(5) }, "The bank refused the customer"],
     [
       "DECLINED",

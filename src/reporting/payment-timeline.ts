@@ -1,7 +1,8 @@
 /** Builds the timeline of a payment as one list of steps in words: time, actor, step and reason. PURE. */
 
+import { challengeOf } from "../core/after-authentication.ts";
 import type { RecordedDecision } from "../core/decisions.ts";
-import type { Attempt, Authentication, PaymentSession } from "../core/entities.ts";
+import type { Attempt, Authentication, Liability, PaymentSession } from "../core/entities.ts";
 import type { WorkItem } from "../core/work-items.ts";
 import type { SessionDelivery } from "../events/delivery-log.ts";
 import { unreachable } from "../platform/errors.ts";
@@ -84,7 +85,7 @@ function attemptSteps(
     captureConfirmed === false ? "Accepted the capture, which it has not confirmed yet" : "Captured the money";
   const steps: Moment[] = [
     { at: attempt.startedAt, actor: us, step: `Sent the authorization to ${gateway}`, why: attempt.because },
-    ...(authentication ? authenticationSteps(attempt, authentication) : [answerStep(attempt, attempt.answeredAt)]),
+    ...(authentication ? authenticationSteps(attempt, authentication) : [firstAnswer(attempt)]),
     { at: attempt.lookedUpAt, actor: us, step: `Looked the payment up at ${gateway}` },
     { at: attempt.captureOrderedAt, actor: us, step: `Sent the capture to ${gateway}` },
     {
@@ -127,28 +128,54 @@ function voidedStep({ gateway, voidKind }: Attempt) {
   }
 }
 
+function firstAnswer(attempt: Attempt): Moment {
+  const { startedAt, answeredAt: at } = attempt;
+  return answerStep(attempt, at, at ? ` after ${at.getTime() - startedAt.getTime()} ms` : "");
+}
+
 /** Returns the steps of an attempt whose customer was asked: the gateway's question, the customer, and the end. */
 function authenticationSteps(attempt: Attempt, authentication: Authentication): Moment[] {
   const { gateway } = attempt;
   const { startedAt, shownAt, answeredAt, cancelAskedAt, completedAt: at } = authentication;
   const took = ` after ${startedAt.getTime() - attempt.startedAt.getTime()} ms`;
+  const { durationMs = 0 } = challengeOf(authentication);
   return [
     { at: startedAt, actor: gateway, step: `Asked for the customer to authenticate${took}`, tone: "WARN" },
     { at: shownAt, actor: "Customer", step: "Opened the bank's page" },
     { at: cancelAskedAt, actor: "Customer", step: "Gave up" },
-    { at: answeredAt, actor: "Customer", step: "Answered at the bank" },
+    { at: answeredAt, actor: "Customer", step: `Answered at the bank after ${(durationMs / 1_000).toFixed(1)} s` },
     ...endSteps(attempt, authentication, at),
   ];
 }
 
-function endSteps(attempt: Attempt, { status }: Authentication, at: Date | null | undefined): Moment[] {
+const liabilityInWords: Record<Liability, string> = {
+  ISSUER: "The issuer is liable for fraud.",
+  MERCHANT: "The merchant is liable for fraud.",
+  UNKNOWN: "It is not known who is liable for fraud.",
+};
+
+function resultStep({ gateway: actor }: Attempt, authentication: Authentication, result: string): Moment {
+  const { version, eci, liability, completedAt: at } = authentication;
+  const facts = [version && `3-D Secure ${version}`, eci && `ECI ${eci}`].filter(Boolean).join(", ");
+  return {
+    at,
+    actor,
+    step: facts ? `${result} (${facts})` : result,
+    why: liability ? liabilityInWords[liability] : undefined,
+  };
+}
+
+function endSteps(attempt: Attempt, authentication: Authentication, at: Date | null | undefined): Moment[] {
+  const { status } = authentication;
   const why = attempt.nextBecause ?? undefined;
   switch (status) {
     case "AWAITING_CUSTOMER":
     case "CONFIRMING":
       return [];
     case "AUTHENTICATED":
+      return [resultStep(attempt, authentication, "The customer is authenticated"), answerStep(attempt, at)];
     case "ATTEMPTED":
+      return [resultStep(attempt, authentication, "The bank did not take part"), answerStep(attempt, at)];
     case "UNAVAILABLE":
       return [answerStep(attempt, at)];
     case "FAILED":
@@ -162,10 +189,12 @@ function endSteps(attempt: Attempt, { status }: Authentication, at: Date | null 
   }
 }
 
-/** Returns the step of an answer: an authorization, a refusal, or nothing usable. */
-function answerStep(attempt: Attempt, at: Date | null | undefined): Moment {
-  const { startedAt, gateway: actor, gatewayCode, gatewayReference, failureKind } = attempt;
-  const took = at ? ` after ${at.getTime() - startedAt.getTime()} ms` : "";
+/**
+ * Returns the step of an answer: an authorization, a refusal, or nothing usable. `took` is left out where the customer's
+ * time is in it.
+ */
+function answerStep(attempt: Attempt, at: Date | null | undefined, took = ""): Moment {
+  const { gateway: actor, gatewayCode, gatewayReference, failureKind } = attempt;
   // The reason of a refused capture is shown with the refusal.
   const why = attempt.captureRefusalCode === null ? (attempt.nextBecause ?? undefined) : undefined;
   switch (failureKind) {

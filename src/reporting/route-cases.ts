@@ -1,6 +1,6 @@
 /** Simulates a plan with every possible answer of its gateways. It calls no gateway. PURE. */
-import type { PlannedConnection } from "../core/entities.ts";
-import { decideNext, type FailoverDecision, type FailoverRule, type Failure } from "../core/next-step.ts";
+import type { AuthenticationRule, PlannedConnection } from "../core/entities.ts";
+import { decideNext, type FailoverRule, type Failure } from "../core/next-step.ts";
 
 /** The answers of a gateway that lead to different next steps. */
 const routeAnswers = [
@@ -37,7 +37,7 @@ const failureOf: Record<Exclude<RouteAnswer, "APPROVED">, Omit<Failure, "gateway
 /** One gateway of a case, with the step that follows its answer. */
 type RouteStep = {
   readonly at: PlannedConnection;
-  readonly action: "capture" | "failover" | "stop";
+  readonly action: "capture" | "failover" | "authenticate" | "stop";
   readonly because: string;
 };
 
@@ -45,10 +45,9 @@ type RouteStep = {
 export type RouteCase = {
   readonly answer: RouteAnswer;
   readonly steps: readonly RouteStep[];
-  readonly status: "SUCCEEDED" | "DECLINED" | "DEGRADED";
+  /** CANNOT_KNOW: it depends on the customer. */
+  readonly status: "SUCCEEDED" | "DECLINED" | "DEGRADED" | "CANNOT_KNOW";
 };
-
-type Decided = Exclude<FailoverDecision, { action: "authenticate" }>;
 
 /** Returns a case for each answer, which all gateways give in time. */
 export function routeCases(plan: readonly PlannedConnection[], rule: FailoverRule): RouteCase[] {
@@ -66,11 +65,49 @@ function routeCase(plan: readonly PlannedConnection[], rule: FailoverRule, answe
   const steps: RouteStep[] = [];
   for (const [index, at] of plan.entries()) {
     const left = { plan: plan.slice(index + 1), withinBudget: true };
-    // Without a connection to repeat the payment at, no decision asks for authentication.
-    const { action, because } = decideNext({ gateway: at.gateway, ...failure }, rule, left) as Decided;
+    const repeat = at.authentication && at;
+    const { action, because } = decideNext({ gateway: at.gateway, ...failure, repeat }, rule, left);
     steps.push({ at, action, because });
+    if (action === "authenticate") return { answer, steps, status: "CANNOT_KNOW" };
     if (action === "stop") break;
   }
   const isDecline = ["HARD_DECLINE", "SOFT_DECLINE", "FRAUD"].includes(failure.kind);
   return { answer, steps, status: isDecline ? "DECLINED" : "DEGRADED" };
+}
+
+/**
+ * Returns what a rule means for customer authentication at the gateways of a plan, one sentence each, and what cannot be
+ * known in advance.
+ */
+export function describeAuthentication(
+  plan: readonly PlannedConnection[],
+  rule: AuthenticationRule = "AS_NEEDED",
+): string[] {
+  if (rule === "NEVER") {
+    return [
+      "No gateway may ask for the customer.",
+      "If a bank requires authentication, it declines, and the payment ends with authentication_required.",
+    ];
+  }
+  const own = namesOf(plan.filter(({ authentication }) => authentication !== undefined));
+  const none = namesOf(plan.filter(({ authentication }) => authentication === undefined));
+  const asked =
+    rule === "ALWAYS"
+      ? "has to authenticate each payment, and the bank decides whether its customer has to act."
+      : "decides for each payment whether to authenticate.";
+  return [
+    ...(own === "" ? [] : [`${own}: ${asked}`]),
+    ...(none === ""
+      ? []
+      : [`${none}: runs no authentication. If a bank requires it, the payment ends with authentication_required.`]),
+    ...(own === ""
+      ? []
+      : [
+          "Whether a bank asks, and whether its customer passes, cannot be known in advance. A customer who fails, cancels or does not finish ends the payment with authentication_failed.",
+        ]),
+  ];
+}
+
+function namesOf(plan: readonly PlannedConnection[]): string {
+  return [...new Set(plan.map(({ gateway }) => gateway))].join(", ");
 }

@@ -31,4 +31,16 @@ describe("describeRuleChanges()", () => {
   ])("describes %s", (_what, before, after, expected) => {
     expect(changes(before, after)).toEqual(expected);
   });
+
+  it.each<[RuleContent["authentication"], RuleContent["authentication"], string[]]>([
+    [undefined, "AS_NEEDED", []],
+    ["NEVER", "NEVER", []],
+    ["AS_NEEDED", "ALWAYS", ["Gateways have to authenticate the customer of every payment."]],
+    ["ALWAYS", "NEVER", ["No gateway may ask for customer authentication."]],
+    ["NEVER", "AS_NEEDED", ["Gateways ask for customer authentication as needed."]],
+  ])("describes authentication that was %s and is %s", (before, after, expected) => {
+    expect(changes({ ...rule("a"), authentication: before }, { ...rule("a"), authentication: after })).toEqual(
+      expected,
+    );
+  });
 });

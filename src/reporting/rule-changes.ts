@@ -1,5 +1,5 @@
 /** Describes the differences between two routing rules in sentences. PURE. */
-import type { FailoverSwitch } from "../core/entities.ts";
+import type { AuthenticationRule, FailoverSwitch } from "../core/entities.ts";
 import type { RuleContent } from "../core/routing-rules.ts";
 
 const switchInWords: Record<FailoverSwitch, string> = {
@@ -29,7 +29,18 @@ export function describeRuleChanges(
     ...removed.map((id) => `${nameOf(id)} is removed.`),
     ...moved.map((id) => `${nameOf(id)} moves from priority ${old.indexOf(id) + 1} to ${new_.indexOf(id) + 1}.`),
     ...describeSwitches(before?.failoverOn ?? [], after.failoverOn),
+    ...describeAuthentication(before?.authentication, after.authentication),
   ];
+}
+
+const authenticationInWords: Record<AuthenticationRule, string> = {
+  AS_NEEDED: "Gateways ask for customer authentication as needed.",
+  ALWAYS: "Gateways have to authenticate the customer of every payment.",
+  NEVER: "No gateway may ask for customer authentication.",
+};
+
+function describeAuthentication(before: AuthenticationRule = "AS_NEEDED", after: AuthenticationRule = "AS_NEEDED") {
+  return before === after ? [] : [authenticationInWords[after]];
 }
 
 function describeSwitches(before: readonly FailoverSwitch[], after: readonly FailoverSwitch[]): string[] {

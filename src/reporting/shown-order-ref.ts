@@ -1,4 +1,4 @@
-/** Masks order references for people and logs: a merchant may have put a card number there. PURE. */
+/** Masks order references and metadata for people and logs: a merchant may have put a card number there. PURE. */
 import { passesLuhn } from "../platform/luhn.ts";
 
 // The lengths of card numbers in use, with the separators that people write.
@@ -18,10 +18,10 @@ export function isLikeCardNumber(orderRef: string): boolean {
   return cardShape.test(written) && passesLuhn(written.replace(/[ -]/g, ""));
 }
 
-/** Returns an event's body with its order reference masked for display. The posted body is not changed. */
+/**
+ * Returns an event's body for display: its order reference and each value of its metadata is masked if it looks like a
+ * card number. The posted body is not changed.
+ */
 export function shownEventBody(body: string): string {
-  return body.replace(
-    /("orderRef":")([^"\\]*)"/g,
-    (_, name: string, orderRef: string) => `${name}${shownOrderRef(orderRef)}"`,
-  );
+  return body.replace(/(:")([\d -]+)"/g, (_, begin: string, text: string) => `${begin}${shownOrderRef(text)}"`);
 }

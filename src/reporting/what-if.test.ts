@@ -52,6 +52,39 @@ describe("replayPayment()", () => {
   });
 });
 
+describe("replayPayment() of customer authentication", () => {
+  type Wish = "as_needed" | "always" | undefined;
+  const required: PastAnswer = { type: "failed", kind: "SOFT_DECLINE", stop: "authentication_required" };
+  const end = (answer: PastAnswer, then: Wish, now: Wish, customerAsked = false) => {
+    const attempts = [{ connectionId: "a", gateway: "a", answer, authentication: then }];
+    const step = { priority: 1, gateway: "a", connectionId: "a", credentialVersion: 1, authentication: now };
+    const payment = { succeeded: answer === held, attempts, customerAsked };
+    return replayPayment(payment, { plan: [step] }, { version: 2, failoverOn: all }).end;
+  };
+
+  it("knows what the same wish led to, unless the customer was asked", () => {
+    for (const wish of ["as_needed", "always", undefined] as const) {
+      expect(end(held, wish, wish)).toBe("succeeds");
+      expect(end(declined, wish, wish)).toBe("fails");
+      expect(end(held, wish, wish, true)).toBe("cannotKnow");
+    }
+  });
+
+  it("knows that a gateway which needed nobody needs no permission", () => {
+    expect(end(held, "as_needed", undefined)).toBe("succeeds");
+    expect(end(required, undefined, undefined)).toBe("fails");
+    expect(end(required, "as_needed", undefined)).toBe("fails");
+  });
+
+  it("does not know what another wish would have led to", () => {
+    expect(end(held, "as_needed", "always")).toBe("cannotKnow");
+    expect(end(held, "always", "as_needed")).toBe("cannotKnow");
+    expect(end(held, "always", undefined)).toBe("cannotKnow");
+    expect(end(held, undefined, "as_needed")).toBe("cannotKnow");
+    expect(end(required, "as_needed", "as_needed")).toBe("cannotKnow");
+  });
+});
+
 describe("compareReplay()", () => {
   const nothing = { same: 0, otherFirst: 0, fewerAttempts: 0, moreAttempts: 0, cannotKnow: 0, lost: 0, notRoutable: 0 };
 

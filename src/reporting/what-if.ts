@@ -1,5 +1,6 @@
 /** Replays a past payment under another rule, with the answers that its gateways gave then. PURE. */
 
+import type { PlannedConnection } from "../core/entities.ts";
 import type { Plan } from "../core/next-step.ts";
 import { decideNext, type FailoverRule, type Failure } from "../core/next-step.ts";
 
@@ -10,10 +11,21 @@ export type PastAnswer =
   | undefined;
 
 /** One gateway that was tried. */
-export type PastAttempt = { readonly connectionId: string; readonly gateway: string; readonly answer: PastAnswer };
+export type PastAttempt = {
+  readonly connectionId: string;
+  readonly gateway: string;
+  readonly answer: PastAnswer;
+  /** The wish that the gateway got with its permission to ask the customer; absent if it got none. */
+  readonly authentication?: PlannedConnection["authentication"];
+};
 
 /** A payment that has ended, with its attempts in order. */
-export type PastPayment = { readonly succeeded: boolean; readonly attempts: readonly PastAttempt[] };
+export type PastPayment = {
+  readonly succeeded: boolean;
+  readonly attempts: readonly PastAttempt[];
+  /** True if a gateway asked for the customer: the end depended on them. */
+  readonly customerAsked?: boolean;
+};
 
 /** The end that the payment would have had. */
 export type ReplayEnd = "succeeds" | "fails" | "cannotKnow";
@@ -31,7 +43,8 @@ export type Replay = {
  */
 export function replayPayment(payment: PastPayment, { plan }: Pick<Plan, "plan">, rule: FailoverRule): Replay {
   const asked: Replay["asked"][number][] = [];
-  for (const [index, { connectionId, gateway }] of plan.entries()) {
+  for (const [index, planned] of plan.entries()) {
+    const { connectionId, gateway } = planned;
     asked.push({ connectionId, gateway });
     const attempt = payment.attempts.find((each) => each.connectionId === connectionId);
     if (attempt === undefined) {
@@ -48,6 +61,8 @@ export function replayPayment(payment: PastPayment, { plan }: Pick<Plan, "plan">
         because: `The attempt at ${gateway} does not show how it would answer.`,
       };
     }
+    const unknown = whyCustomerUnknown(payment, attempt, planned);
+    if (unknown !== undefined) return { asked, end: "cannotKnow", because: unknown };
     const { type, ...failure } = attempt.answer;
     if (type === "held") return { asked, end: "succeeds", because: `${gateway} held the amount.` };
     const left = { plan: plan.slice(index + 1), withinBudget: true };
@@ -55,6 +70,20 @@ export function replayPayment(payment: PastPayment, { plan }: Pick<Plan, "plan">
     if (next.action === "stop") return { asked, end: "fails", because: next.because };
   }
   return { asked, end: "fails", because: "No gateway could be called." };
+}
+
+/** Returns why an attempt's answer says nothing about the rule: it would depend on the customer, or it did. */
+function whyCustomerUnknown(
+  { customerAsked }: PastPayment,
+  { gateway, answer, authentication: then }: PastAttempt,
+  { authentication: now }: PlannedConnection,
+): string | undefined {
+  if (customerAsked) return "The payment depended on what its customer did at the bank.";
+  const wasRequired = answer?.type === "failed" && answer.stop === "authentication_required";
+  // A gateway that decided by itself, and needed nobody, answers the same without permission to ask.
+  const isSame = now === then || (now === undefined && then === "as_needed");
+  if (isSame && !(wasRequired && now !== undefined)) return undefined;
+  return `${gateway} would ask for the customer otherwise than then, and whether a bank asks is unknown.`;
 }
 
 /** Counts of the differences of replays; a payment may count in several. */

@@ -1,5 +1,5 @@
 /**
- * Erases a customer's e-mail address on request. Only sessions contain it: events, webhooks, gateway notifications,
+ * Erases a customer's data on request: e-mail address, name and billing address. Only sessions contain them: events, webhooks, gateway notifications,
  * stored first answers, logs and NATS never do (docs/security.md lists what else may).
  */
 import type { Statement, Transacting, Tx } from "../platform/database.ts";
@@ -13,7 +13,7 @@ const erasureSlicesMax = 20;
 /** The result of a call, with the last session that it checked where there are more. */
 export type Erased = {
   readonly sessions: number;
-  /** Sessions whose order reference contains the address, which stays. */
+  /** Sessions whose order reference or metadata contain the address, which stays. */
   readonly orderReferences: number;
   readonly nextAfter: string | undefined;
 };
@@ -23,14 +23,14 @@ const eraseSlice: Statement = {
   name: "erase_customer_email",
   text: `
     WITH slice AS (
-      SELECT id, customer_email, order_ref FROM payment_session
+      SELECT id, customer_email, order_ref || ' ' || coalesce(details ->> 'metadata', '') AS kept FROM payment_session
       WHERE merchant_id = $1 AND id > $2 ORDER BY id LIMIT $4),
     erased AS (
-      UPDATE payment_session SET customer_email = NULL
+      UPDATE payment_session SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}')
       WHERE id = ANY (ARRAY(SELECT id FROM slice WHERE lower(customer_email) = lower($3))) RETURNING 1)
     SELECT (SELECT count(*) FROM slice) AS "lookedAt", (SELECT id FROM slice ORDER BY id DESC LIMIT 1) AS last,
       (SELECT count(*) FROM erased) AS sessions,
-      (SELECT count(*) FROM slice WHERE strpos(lower(order_ref), lower($3)) > 0) AS "orderReferences"`,
+      (SELECT count(*) FROM slice WHERE strpos(lower(kept), lower($3)) > 0) AS "orderReferences"`,
 };
 
 const beforeAll = "00000000-0000-0000-0000-000000000000";
@@ -38,7 +38,7 @@ const beforeAll = "00000000-0000-0000-0000-000000000000";
 type Slice = { lookedAt: number; last: string | null; sessions: number; orderReferences: number };
 
 /**
- * Erases the address from the sessions after `after`, a bounded number per call. Durable on return; a repeat is
+ * Erases the data of the customer with this address from the sessions after `after`, a bounded number per call. Durable on return; a repeat is
  * harmless. `also` runs with each slice that contained the address, and with the last slice of a call that found none.
  */
 export async function eraseCustomer(

@@ -12,7 +12,7 @@ import type { WebhookDelivery, WebhookDeliveryJson } from "./webhook_deliveries_
 import { file_dashboard_v1_webhook_deliveries } from "./webhook_deliveries_pb.ts";
 import type { Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Attempt_FailureKind, Attempt_FailureKindJson, Attempt_Status, Attempt_StatusJson, PaymentSession_Status, PaymentSession_StatusJson } from "../../payments/v1/payment_session_pb.ts";
+import type { Attempt_FailureKind, Attempt_FailureKindJson, Attempt_Status, Attempt_StatusJson, Authentication_Liability, Authentication_LiabilityJson, Authentication_Status, Authentication_StatusJson, BillingAddress, BillingAddressJson, Challenge_EndedBy, Challenge_EndedByJson, PaymentSession_Status, PaymentSession_StatusJson } from "../../payments/v1/payment_session_pb.ts";
 import { file_payments_v1_payment_session } from "../../payments/v1/payment_session_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/payments.proto.
  */
 export const file_dashboard_v1_payments: GenFile = /*@__PURE__*/
-  fileDesc("ChtkYXNoYm9hcmQvdjEvcGF5bWVudHMucHJvdG8SDGRhc2hib2FyZC52MSLxAwoNUGF5bWVudEZpbHRlchI8CgZzdGF0dXMYASABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXNCCLpIBYIBAhABEhcKCnByb2Nlc3NpbmcYAiABKAhIAIgBARIuCgdnYXRld2F5GAMgASgJQh26SBpyGBgyMhReKFtBLVpdW0EtWjAtOV9dKik/JBIbCglvcmRlcl9yZWYYBCABKAlCCLpIBXIDGP8BEhgKEG9yZGVyX3JlZl9wcmVmaXgYBSABKAgSIQoLYW1vdW50X2Zyb20YBiABKANCB7pIBCICKABIAYgBARIfCglhbW91bnRfdG8YByABKANCB7pIBCICKABIAogBARImCghjdXJyZW5jeRgIIAEoCUIUukgRcg8yDV4oW0EtWl17M30pPyQSMQoNY3JlYXRlZF9hZnRlchgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOY3JlYXRlZF9iZWZvcmUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKCGZhaWxvdmVyGAsgASgISAOIAQFCDQoLX3Byb2Nlc3NpbmdCDgoMX2Ftb3VudF9mcm9tQgwKCl9hbW91bnRfdG9CCwoJX2ZhaWxvdmVyIuEBChNMaXN0UGF5bWVudHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKBmZpbHRlchgDIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50RmlsdGVyEiEKCXBhZ2Vfc2l6ZRgEIAEoBUIJukgGGgQYZCgBSACIAQESEgoKcGFnZV90b2tlbhgFIAEoCUIMCgpfcGFnZV9zaXplIpUBChRMaXN0UGF5bWVudHNSZXNwb25zZRIuCghwYXltZW50cxgBIAMoCzIcLmRhc2hib2FyZC52MS5QYXltZW50U3VtbWFyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSNAoQc2VhcmNoZWRfYmFja190bxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijgEKFVNlYXJjaFBheW1lbnRzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgR0ZXh0GAMgASgJQg26SArIAQFyBRABGP8BIkUKFlNlYXJjaFBheW1lbnRzUmVzcG9uc2USKwoHbWF0Y2hlcxgBIAMoCzIaLmRhc2hib2FyZC52MS5QYXltZW50TWF0Y2gi/QEKDFBheW1lbnRNYXRjaBItCgdwYXltZW50GAEgASgLMhwuZGFzaGJvYXJkLnYxLlBheW1lbnRTdW1tYXJ5EikKAmJ5GAIgASgOMh0uZGFzaGJvYXJkLnYxLlBheW1lbnRNYXRjaC5CeSKSAQoCQnkSEgoOQllfVU5TUEVDSUZJRUQQABIOCgpTRVNTSU9OX0lEEAESDgoKQVRURU1QVF9JRBACEgwKCEVWRU5UX0lEEAMSDgoKUkVRVUVTVF9JRBAEEhUKEUdBVEVXQVlfUkVGRVJFTkNFEAUSDQoJT1JERVJfUkVGEAYSFAoQT1JERVJfUkVGX1BSRUZJWBAHIokBChFHZXRQYXltZW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIaCgpzZXNzaW9uX2lkGAMgASgJQga6SAPIAQEiPAoSR2V0UGF5bWVudFJlc3BvbnNlEiYKB3BheW1lbnQYASABKAsyFS5kYXNoYm9hcmQudjEuUGF5bWVudCLPAgoURGVjaWRlQXR0ZW1wdFJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGgoKc2Vzc2lvbl9pZBgDIAEoCUIGukgDyAEBEhoKCmF0dGVtcHRfaWQYBCABKAlCBrpIA8gBARI9CgRraW5kGAUgASgOMiIuZGFzaGJvYXJkLnYxLkF0dGVtcHREZWNpc2lvbi5LaW5kQgu6SAjIAQGCAQIQARIwChFnYXRld2F5X3JlZmVyZW5jZRgGIAEoCUIVukgSchAyDl5bIS1+XXswLDI1NX0kEh0KBnJlYXNvbhgHIAEoCUINukgKyAEBcgUQARjoBxIVCg1ub19tb25leV9rZXB0GAggASgIIkgKFURlY2lkZUF0dGVtcHRSZXNwb25zZRIvCghkZWNpc2lvbhgBIAEoCzIdLmRhc2hib2FyZC52MS5BdHRlbXB0RGVjaXNpb24iogIKHUNvbmZpcm1BdHRlbXB0RGVjaXNpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhoKCnNlc3Npb25faWQYAyABKAlCBrpIA8gBARIaCgphdHRlbXB0X2lkGAQgASgJQga6SAPIAQESPQoEa2luZBgFIAEoDjIiLmRhc2hib2FyZC52MS5BdHRlbXB0RGVjaXNpb24uS2luZEILukgIyAEBggECEAESMAoRZ2F0ZXdheV9yZWZlcmVuY2UYBiABKAlCFbpIEnIQMg5eWyEtfl17MCwyNTV9JCJRCh5Db25maXJtQXR0ZW1wdERlY2lzaW9uUmVzcG9uc2USLwoIZGVjaXNpb24YASABKAsyHS5kYXNoYm9hcmQudjEuQXR0ZW1wdERlY2lzaW9uIrIBCh5XaXRoZHJhd0F0dGVtcHREZWNpc2lvblJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGgoKc2Vzc2lvbl9pZBgDIAEoCUIGukgDyAEBEhoKCmF0dGVtcHRfaWQYBCABKAlCBrpIA8gBASIhCh9XaXRoZHJhd0F0dGVtcHREZWNpc2lvblJlc3BvbnNlIrIBChVFeHBvcnRQYXltZW50c1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESKwoGZmlsdGVyGAMgASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRGaWx0ZXISEgoKcGFnZV90b2tlbhgEIAEoCSJQChZFeHBvcnRQYXltZW50c1Jlc3BvbnNlEgsKA2NzdhgBIAEoCRIQCghwYXltZW50cxgCIAEoBRIXCg9uZXh0X3BhZ2VfdG9rZW4YAyABKAkicQoVTGlzdEN1cnJlbmNpZXNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABIkQKFkxpc3RDdXJyZW5jaWVzUmVzcG9uc2USKgoKY3VycmVuY2llcxgBIAMoCzIWLmRhc2hib2FyZC52MS5DdXJyZW5jeSIqCghDdXJyZW5jeRIMCgRjb2RlGAEgASgJEhAKCGV4cG9uZW50GAIgASgFIkkKDVBheW1lbnRBbW91bnQSFAoMYW1vdW50X21pbm9yGAEgASgDEhAKCGN1cnJlbmN5GAIgASgJEhAKCGV4cG9uZW50GAMgASgFIoQDCg5QYXltZW50U3VtbWFyeRISCgpzZXNzaW9uX2lkGAEgASgJEhEKCW9yZGVyX3JlZhgCIAEoCRIrCgZhbW91bnQYAyABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudEFtb3VudBIyCgZzdGF0dXMYBCABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXMSEgoKcHJvY2Vzc2luZxgFIAEoCBIQCghnYXRld2F5cxgGIAMoCRIUCgxjYXB0dXJlZF92aWEYByABKAkSEAoIZmFpbG92ZXIYCCABKAgSFAoMZGVjbGluZV9jb2RlGAkgASgJEhIKCmNhcmRfYnJhbmQYCiABKAkSEgoKY2FyZF9sYXN0NBgLIAEoCRIuCgpjcmVhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzZXR0bGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKHBAoHUGF5bWVudBItCgdzdW1tYXJ5GAEgASgLMhwuZGFzaGJvYXJkLnYxLlBheW1lbnRTdW1tYXJ5EhYKDmN1c3RvbWVyX2VtYWlsGAIgASgJEh4KEWNhcHR1cmVfY29uZmlybWVkGAMgASgISACIAQESLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMc3VibWl0dGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZCgxydWxlX3ZlcnNpb24YBiABKAVIAYgBARIZChFjcmVhdGVfcmVxdWVzdF9pZBgHIAEoCRIZChFzdWJtaXRfcmVxdWVzdF9pZBgIIAEoCRIuCghhdHRlbXB0cxgJIAMoCzIcLmRhc2hib2FyZC52MS5QYXltZW50QXR0ZW1wdBIqCgZldmVudHMYCiADKAsyGi5kYXNoYm9hcmQudjEuUGF5bWVudEV2ZW50EjEKCmRlbGl2ZXJpZXMYCyADKAsyHS5kYXNoYm9hcmQudjEuUGF5bWVudERlbGl2ZXJ5EiwKCHRpbWVsaW5lGAwgAygLMhouZGFzaGJvYXJkLnYxLlRpbWVsaW5lU3RlcEIUChJfY2FwdHVyZV9jb25maXJtZWRCDwoNX3J1bGVfdmVyc2lvbiLDBAoOUGF5bWVudEF0dGVtcHQSEgoKYXR0ZW1wdF9pZBgBIAEoCRIQCghzZXF1ZW5jZRgCIAEoBRIPCgdnYXRld2F5GAMgASgJEhUKDWNvbm5lY3Rpb25faWQYBCABKAkSKwoGc3RhdHVzGAUgASgOMhsucGF5bWVudHMudjEuQXR0ZW1wdC5TdGF0dXMSNgoMZmFpbHVyZV9raW5kGAYgASgOMiAucGF5bWVudHMudjEuQXR0ZW1wdC5GYWlsdXJlS2luZBIUCgxkZWNsaW5lX2NvZGUYByABKAkSFAoMZ2F0ZXdheV9jb2RlGAggASgJEhkKEWdhdGV3YXlfcmVmZXJlbmNlGAkgASgJEg8KB2JlY2F1c2UYCiABKAkSFAoMbmV4dF9iZWNhdXNlGAsgASgJEi4KCnN0YXJ0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2Fuc3dlcmVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxjb21wbGV0ZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KCGRlY2lzaW9uGA8gASgLMh0uZGFzaGJvYXJkLnYxLkF0dGVtcHREZWNpc2lvbhI6Cg5vcGVuX2RlY2lzaW9ucxgQIAMoDjIiLmRhc2hib2FyZC52MS5BdHRlbXB0RGVjaXNpb24uS2luZBIQCghnaXZlbl91cBgRIAEoCCLHAgoPQXR0ZW1wdERlY2lzaW9uEjAKBGtpbmQYASABKA4yIi5kYXNoYm9hcmQudjEuQXR0ZW1wdERlY2lzaW9uLktpbmQSGQoRZ2F0ZXdheV9yZWZlcmVuY2UYAiABKAkSDgoGcmVhc29uGAMgASgJEhIKCmRlY2lkZWRfYnkYBCABKAkSLgoKZGVjaWRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJdGFrZXNfdHdvGAYgASgIEhQKDGNvbmZpcm1lZF9ieRgHIAEoCRIwCgxjb25maXJtZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjgKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEgwKCEdJVkVOX1VQEAESDAoIQ0FQVFVSRUQQAiJwCgxQYXltZW50RXZlbnQSEAoIZXZlbnRfaWQYASABKAkSDAoEdHlwZRgCIAEoCRIQCghzZXF1ZW5jZRgDIAEoBRIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJYCg9QYXltZW50RGVsaXZlcnkSLwoIZGVsaXZlcnkYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0RlbGl2ZXJ5EhQKDGVuZHBvaW50X3VybBgCIAEoCSKZAgoMVGltZWxpbmVTdGVwEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgCIAEoCRIMCgRzdGVwGAMgASgJEgsKA3doeRgEIAEoCRItCgR0b25lGAUgASgOMh8uZGFzaGJvYXJkLnYxLlRpbWVsaW5lU3RlcC5Ub25lEhIKCmF0dGVtcHRfaWQYBiABKAkSEAoIZXZlbnRfaWQYByABKAkSEwoLZW5kcG9pbnRfaWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCSI5CgRUb25lEhQKEFRPTkVfVU5TUEVDSUZJRUQQABIICgRHT09EEAESCAoEV0FSThACEgcKA0JBRBADMtoGCg5QYXltZW50U2VydmljZRJeCgxMaXN0UGF5bWVudHMSIS5kYXNoYm9hcmQudjEuTGlzdFBheW1lbnRzUmVxdWVzdBoiLmRhc2hib2FyZC52MS5MaXN0UGF5bWVudHNSZXNwb25zZSIHkAIBqLsYARJkCg5TZWFyY2hQYXltZW50cxIjLmRhc2hib2FyZC52MS5TZWFyY2hQYXltZW50c1JlcXVlc3QaJC5kYXNoYm9hcmQudjEuU2VhcmNoUGF5bWVudHNSZXNwb25zZSIHkAIBqLsYARJYCgpHZXRQYXltZW50Eh8uZGFzaGJvYXJkLnYxLkdldFBheW1lbnRSZXF1ZXN0GiAuZGFzaGJvYXJkLnYxLkdldFBheW1lbnRSZXNwb25zZSIHkAIBqLsYARJiCg1EZWNpZGVBdHRlbXB0EiIuZGFzaGJvYXJkLnYxLkRlY2lkZUF0dGVtcHRSZXF1ZXN0GiMuZGFzaGJvYXJkLnYxLkRlY2lkZUF0dGVtcHRSZXNwb25zZSIIqLsYAri7GAESfQoWQ29uZmlybUF0dGVtcHREZWNpc2lvbhIrLmRhc2hib2FyZC52MS5Db25maXJtQXR0ZW1wdERlY2lzaW9uUmVxdWVzdBosLmRhc2hib2FyZC52MS5Db25maXJtQXR0ZW1wdERlY2lzaW9uUmVzcG9uc2UiCKi7GAK4uxgBEnwKF1dpdGhkcmF3QXR0ZW1wdERlY2lzaW9uEiwuZGFzaGJvYXJkLnYxLldpdGhkcmF3QXR0ZW1wdERlY2lzaW9uUmVxdWVzdBotLmRhc2hib2FyZC52MS5XaXRoZHJhd0F0dGVtcHREZWNpc2lvblJlc3BvbnNlIgSouxgCEmEKDkV4cG9ydFBheW1lbnRzEiMuZGFzaGJvYXJkLnYxLkV4cG9ydFBheW1lbnRzUmVxdWVzdBokLmRhc2hib2FyZC52MS5FeHBvcnRQYXltZW50c1Jlc3BvbnNlIgSouxgBEmQKDkxpc3RDdXJyZW5jaWVzEiMuZGFzaGJvYXJkLnYxLkxpc3RDdXJyZW5jaWVzUmVxdWVzdBokLmRhc2hib2FyZC52MS5MaXN0Q3VycmVuY2llc1Jlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_dashboard_v1_webhook_deliveries, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
+  fileDesc("ChtkYXNoYm9hcmQvdjEvcGF5bWVudHMucHJvdG8SDGRhc2hib2FyZC52MSLxAwoNUGF5bWVudEZpbHRlchI8CgZzdGF0dXMYASABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXNCCLpIBYIBAhABEhcKCnByb2Nlc3NpbmcYAiABKAhIAIgBARIuCgdnYXRld2F5GAMgASgJQh26SBpyGBgyMhReKFtBLVpdW0EtWjAtOV9dKik/JBIbCglvcmRlcl9yZWYYBCABKAlCCLpIBXIDGP8BEhgKEG9yZGVyX3JlZl9wcmVmaXgYBSABKAgSIQoLYW1vdW50X2Zyb20YBiABKANCB7pIBCICKABIAYgBARIfCglhbW91bnRfdG8YByABKANCB7pIBCICKABIAogBARImCghjdXJyZW5jeRgIIAEoCUIUukgRcg8yDV4oW0EtWl17M30pPyQSMQoNY3JlYXRlZF9hZnRlchgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOY3JlYXRlZF9iZWZvcmUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKCGZhaWxvdmVyGAsgASgISAOIAQFCDQoLX3Byb2Nlc3NpbmdCDgoMX2Ftb3VudF9mcm9tQgwKCl9hbW91bnRfdG9CCwoJX2ZhaWxvdmVyIuEBChNMaXN0UGF5bWVudHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKBmZpbHRlchgDIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50RmlsdGVyEiEKCXBhZ2Vfc2l6ZRgEIAEoBUIJukgGGgQYZCgBSACIAQESEgoKcGFnZV90b2tlbhgFIAEoCUIMCgpfcGFnZV9zaXplIpUBChRMaXN0UGF5bWVudHNSZXNwb25zZRIuCghwYXltZW50cxgBIAMoCzIcLmRhc2hib2FyZC52MS5QYXltZW50U3VtbWFyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSNAoQc2VhcmNoZWRfYmFja190bxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijgEKFVNlYXJjaFBheW1lbnRzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgR0ZXh0GAMgASgJQg26SArIAQFyBRABGP8BIkUKFlNlYXJjaFBheW1lbnRzUmVzcG9uc2USKwoHbWF0Y2hlcxgBIAMoCzIaLmRhc2hib2FyZC52MS5QYXltZW50TWF0Y2gi/QEKDFBheW1lbnRNYXRjaBItCgdwYXltZW50GAEgASgLMhwuZGFzaGJvYXJkLnYxLlBheW1lbnRTdW1tYXJ5EikKAmJ5GAIgASgOMh0uZGFzaGJvYXJkLnYxLlBheW1lbnRNYXRjaC5CeSKSAQoCQnkSEgoOQllfVU5TUEVDSUZJRUQQABIOCgpTRVNTSU9OX0lEEAESDgoKQVRURU1QVF9JRBACEgwKCEVWRU5UX0lEEAMSDgoKUkVRVUVTVF9JRBAEEhUKEUdBVEVXQVlfUkVGRVJFTkNFEAUSDQoJT1JERVJfUkVGEAYSFAoQT1JERVJfUkVGX1BSRUZJWBAHIokBChFHZXRQYXltZW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIaCgpzZXNzaW9uX2lkGAMgASgJQga6SAPIAQEiPAoSR2V0UGF5bWVudFJlc3BvbnNlEiYKB3BheW1lbnQYASABKAsyFS5kYXNoYm9hcmQudjEuUGF5bWVudCLPAgoURGVjaWRlQXR0ZW1wdFJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGgoKc2Vzc2lvbl9pZBgDIAEoCUIGukgDyAEBEhoKCmF0dGVtcHRfaWQYBCABKAlCBrpIA8gBARI9CgRraW5kGAUgASgOMiIuZGFzaGJvYXJkLnYxLkF0dGVtcHREZWNpc2lvbi5LaW5kQgu6SAjIAQGCAQIQARIwChFnYXRld2F5X3JlZmVyZW5jZRgGIAEoCUIVukgSchAyDl5bIS1+XXswLDI1NX0kEh0KBnJlYXNvbhgHIAEoCUINukgKyAEBcgUQARjoBxIVCg1ub19tb25leV9rZXB0GAggASgIIkgKFURlY2lkZUF0dGVtcHRSZXNwb25zZRIvCghkZWNpc2lvbhgBIAEoCzIdLmRhc2hib2FyZC52MS5BdHRlbXB0RGVjaXNpb24iogIKHUNvbmZpcm1BdHRlbXB0RGVjaXNpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhoKCnNlc3Npb25faWQYAyABKAlCBrpIA8gBARIaCgphdHRlbXB0X2lkGAQgASgJQga6SAPIAQESPQoEa2luZBgFIAEoDjIiLmRhc2hib2FyZC52MS5BdHRlbXB0RGVjaXNpb24uS2luZEILukgIyAEBggECEAESMAoRZ2F0ZXdheV9yZWZlcmVuY2UYBiABKAlCFbpIEnIQMg5eWyEtfl17MCwyNTV9JCJRCh5Db25maXJtQXR0ZW1wdERlY2lzaW9uUmVzcG9uc2USLwoIZGVjaXNpb24YASABKAsyHS5kYXNoYm9hcmQudjEuQXR0ZW1wdERlY2lzaW9uIrIBCh5XaXRoZHJhd0F0dGVtcHREZWNpc2lvblJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGgoKc2Vzc2lvbl9pZBgDIAEoCUIGukgDyAEBEhoKCmF0dGVtcHRfaWQYBCABKAlCBrpIA8gBASIhCh9XaXRoZHJhd0F0dGVtcHREZWNpc2lvblJlc3BvbnNlIrIBChVFeHBvcnRQYXltZW50c1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESKwoGZmlsdGVyGAMgASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRGaWx0ZXISEgoKcGFnZV90b2tlbhgEIAEoCSJQChZFeHBvcnRQYXltZW50c1Jlc3BvbnNlEgsKA2NzdhgBIAEoCRIQCghwYXltZW50cxgCIAEoBRIXCg9uZXh0X3BhZ2VfdG9rZW4YAyABKAkicQoVTGlzdEN1cnJlbmNpZXNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABIkQKFkxpc3RDdXJyZW5jaWVzUmVzcG9uc2USKgoKY3VycmVuY2llcxgBIAMoCzIWLmRhc2hib2FyZC52MS5DdXJyZW5jeSIqCghDdXJyZW5jeRIMCgRjb2RlGAEgASgJEhAKCGV4cG9uZW50GAIgASgFIkkKDVBheW1lbnRBbW91bnQSFAoMYW1vdW50X21pbm9yGAEgASgDEhAKCGN1cnJlbmN5GAIgASgJEhAKCGV4cG9uZW50GAMgASgFIp8DCg5QYXltZW50U3VtbWFyeRISCgpzZXNzaW9uX2lkGAEgASgJEhEKCW9yZGVyX3JlZhgCIAEoCRIrCgZhbW91bnQYAyABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudEFtb3VudBIyCgZzdGF0dXMYBCABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXMSEgoKcHJvY2Vzc2luZxgFIAEoCBIQCghnYXRld2F5cxgGIAMoCRIUCgxjYXB0dXJlZF92aWEYByABKAkSEAoIZmFpbG92ZXIYCCABKAgSFAoMZGVjbGluZV9jb2RlGAkgASgJEhIKCmNhcmRfYnJhbmQYCiABKAkSEgoKY2FyZF9sYXN0NBgLIAEoCRIuCgpjcmVhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzZXR0bGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZChFhd2FpdGluZ19jdXN0b21lchgOIAEoCCLaBQoHUGF5bWVudBItCgdzdW1tYXJ5GAEgASgLMhwuZGFzaGJvYXJkLnYxLlBheW1lbnRTdW1tYXJ5EhYKDmN1c3RvbWVyX2VtYWlsGAIgASgJEh4KEWNhcHR1cmVfY29uZmlybWVkGAMgASgISACIAQESLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMc3VibWl0dGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZCgxydWxlX3ZlcnNpb24YBiABKAVIAYgBARIZChFjcmVhdGVfcmVxdWVzdF9pZBgHIAEoCRIZChFzdWJtaXRfcmVxdWVzdF9pZBgIIAEoCRIuCghhdHRlbXB0cxgJIAMoCzIcLmRhc2hib2FyZC52MS5QYXltZW50QXR0ZW1wdBIqCgZldmVudHMYCiADKAsyGi5kYXNoYm9hcmQudjEuUGF5bWVudEV2ZW50EjEKCmRlbGl2ZXJpZXMYCyADKAsyHS5kYXNoYm9hcmQudjEuUGF5bWVudERlbGl2ZXJ5EiwKCHRpbWVsaW5lGAwgAygLMhouZGFzaGJvYXJkLnYxLlRpbWVsaW5lU3RlcBIVCg1jdXN0b21lcl9uYW1lGA0gASgJEjQKD2JpbGxpbmdfYWRkcmVzcxgOIAEoCzIbLnBheW1lbnRzLnYxLkJpbGxpbmdBZGRyZXNzEjUKCG1ldGFkYXRhGA8gAygLMiMuZGFzaGJvYXJkLnYxLlBheW1lbnQuTWV0YWRhdGFFbnRyeRIcChRzdGF0ZW1lbnRfZGVzY3JpcHRvchgQIAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCFAoSX2NhcHR1cmVfY29uZmlybWVkQg8KDV9ydWxlX3ZlcnNpb24igAUKDlBheW1lbnRBdHRlbXB0EhIKCmF0dGVtcHRfaWQYASABKAkSEAoIc2VxdWVuY2UYAiABKAUSDwoHZ2F0ZXdheRgDIAEoCRIVCg1jb25uZWN0aW9uX2lkGAQgASgJEisKBnN0YXR1cxgFIAEoDjIbLnBheW1lbnRzLnYxLkF0dGVtcHQuU3RhdHVzEjYKDGZhaWx1cmVfa2luZBgGIAEoDjIgLnBheW1lbnRzLnYxLkF0dGVtcHQuRmFpbHVyZUtpbmQSFAoMZGVjbGluZV9jb2RlGAcgASgJEhQKDGdhdGV3YXlfY29kZRgIIAEoCRIZChFnYXRld2F5X3JlZmVyZW5jZRgJIAEoCRIPCgdiZWNhdXNlGAogASgJEhQKDG5leHRfYmVjYXVzZRgLIAEoCRIuCgpzdGFydGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgthbnN3ZXJlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMY29tcGxldGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCghkZWNpc2lvbhgPIAEoCzIdLmRhc2hib2FyZC52MS5BdHRlbXB0RGVjaXNpb24SOgoOb3Blbl9kZWNpc2lvbnMYECADKA4yIi5kYXNoYm9hcmQudjEuQXR0ZW1wdERlY2lzaW9uLktpbmQSEAoIZ2l2ZW5fdXAYESABKAgSOwoOYXV0aGVudGljYXRpb24YEiABKAsyIy5kYXNoYm9hcmQudjEuQXR0ZW1wdEF1dGhlbnRpY2F0aW9uIoEEChVBdHRlbXB0QXV0aGVudGljYXRpb24SMgoGc3RhdHVzGAEgASgOMiIucGF5bWVudHMudjEuQXV0aGVudGljYXRpb24uU3RhdHVzEi4KCnN0YXJ0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBXVudGlsGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghzaG93bl9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLYW5zd2VyZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGNvbXBsZXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoIZW5kZWRfYnkYByABKA4yHi5wYXltZW50cy52MS5DaGFsbGVuZ2UuRW5kZWRCeRIYCgtkdXJhdGlvbl9tcxgIIAEoA0gAiAEBEjgKCWxpYWJpbGl0eRgJIAEoDjIlLnBheW1lbnRzLnYxLkF1dGhlbnRpY2F0aW9uLkxpYWJpbGl0eRIPCgd2ZXJzaW9uGAogASgJEgsKA2VjaRgLIAEoCRIUCgx0cmFuc19zdGF0dXMYDCABKAlCDgoMX2R1cmF0aW9uX21zIscCCg9BdHRlbXB0RGVjaXNpb24SMAoEa2luZBgBIAEoDjIiLmRhc2hib2FyZC52MS5BdHRlbXB0RGVjaXNpb24uS2luZBIZChFnYXRld2F5X3JlZmVyZW5jZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSEgoKZGVjaWRlZF9ieRgEIAEoCRIuCgpkZWNpZGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgl0YWtlc190d28YBiABKAgSFAoMY29uZmlybWVkX2J5GAcgASgJEjAKDGNvbmZpcm1lZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiOAoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASDAoIR0lWRU5fVVAQARIMCghDQVBUVVJFRBACInAKDFBheW1lbnRFdmVudBIQCghldmVudF9pZBgBIAEoCRIMCgR0eXBlGAIgASgJEhAKCHNlcXVlbmNlGAMgASgFEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlgKD1BheW1lbnREZWxpdmVyeRIvCghkZWxpdmVyeRgBIAEoCzIdLmRhc2hib2FyZC52MS5XZWJob29rRGVsaXZlcnkSFAoMZW5kcG9pbnRfdXJsGAIgASgJIpkCCgxUaW1lbGluZVN0ZXASJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWFjdG9yGAIgASgJEgwKBHN0ZXAYAyABKAkSCwoDd2h5GAQgASgJEi0KBHRvbmUYBSABKA4yHy5kYXNoYm9hcmQudjEuVGltZWxpbmVTdGVwLlRvbmUSEgoKYXR0ZW1wdF9pZBgGIAEoCRIQCghldmVudF9pZBgHIAEoCRITCgtlbmRwb2ludF9pZBgIIAEoCRISCgpyZXF1ZXN0X2lkGAkgASgJIjkKBFRvbmUSFAoQVE9ORV9VTlNQRUNJRklFRBAAEggKBEdPT0QQARIICgRXQVJOEAISBwoDQkFEEAMy2gYKDlBheW1lbnRTZXJ2aWNlEl4KDExpc3RQYXltZW50cxIhLmRhc2hib2FyZC52MS5MaXN0UGF5bWVudHNSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkxpc3RQYXltZW50c1Jlc3BvbnNlIgeQAgGouxgBEmQKDlNlYXJjaFBheW1lbnRzEiMuZGFzaGJvYXJkLnYxLlNlYXJjaFBheW1lbnRzUmVxdWVzdBokLmRhc2hib2FyZC52MS5TZWFyY2hQYXltZW50c1Jlc3BvbnNlIgeQAgGouxgBElgKCkdldFBheW1lbnQSHy5kYXNoYm9hcmQudjEuR2V0UGF5bWVudFJlcXVlc3QaIC5kYXNoYm9hcmQudjEuR2V0UGF5bWVudFJlc3BvbnNlIgeQAgGouxgBEmIKDURlY2lkZUF0dGVtcHQSIi5kYXNoYm9hcmQudjEuRGVjaWRlQXR0ZW1wdFJlcXVlc3QaIy5kYXNoYm9hcmQudjEuRGVjaWRlQXR0ZW1wdFJlc3BvbnNlIgiouxgCuLsYARJ9ChZDb25maXJtQXR0ZW1wdERlY2lzaW9uEisuZGFzaGJvYXJkLnYxLkNvbmZpcm1BdHRlbXB0RGVjaXNpb25SZXF1ZXN0GiwuZGFzaGJvYXJkLnYxLkNvbmZpcm1BdHRlbXB0RGVjaXNpb25SZXNwb25zZSIIqLsYAri7GAESfAoXV2l0aGRyYXdBdHRlbXB0RGVjaXNpb24SLC5kYXNoYm9hcmQudjEuV2l0aGRyYXdBdHRlbXB0RGVjaXNpb25SZXF1ZXN0Gi0uZGFzaGJvYXJkLnYxLldpdGhkcmF3QXR0ZW1wdERlY2lzaW9uUmVzcG9uc2UiBKi7GAISYQoORXhwb3J0UGF5bWVudHMSIy5kYXNoYm9hcmQudjEuRXhwb3J0UGF5bWVudHNSZXF1ZXN0GiQuZGFzaGJvYXJkLnYxLkV4cG9ydFBheW1lbnRzUmVzcG9uc2UiBKi7GAESZAoOTGlzdEN1cnJlbmNpZXMSIy5kYXNoYm9hcmQudjEuTGlzdEN1cnJlbmNpZXNSZXF1ZXN0GiQuZGFzaGJvYXJkLnYxLkxpc3RDdXJyZW5jaWVzUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_dashboard_v1_webhook_deliveries, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
 
 /**
  * The filter of a list. An absent field matches every payment.
@@ -1231,6 +1231,13 @@ export type PaymentSummary = Message<"dashboard.v1.PaymentSummary"> & {
    * @generated from field: google.protobuf.Timestamp settled_at = 13;
    */
   settledAt?: Timestamp | undefined;
+
+  /**
+   * Whether the payment waits for its customer, who is at the bank.
+   *
+   * @generated from field: bool awaiting_customer = 14;
+   */
+  awaitingCustomer: boolean;
 };
 
 /**
@@ -1303,6 +1310,13 @@ export type PaymentSummaryJson = {
    * @generated from field: google.protobuf.Timestamp settled_at = 13;
    */
   settledAt?: TimestampJson;
+
+  /**
+   * Whether the payment waits for its customer, who is at the bank.
+   *
+   * @generated from field: bool awaiting_customer = 14;
+   */
+  awaitingCustomer?: boolean;
 };
 
 /**
@@ -1383,6 +1397,28 @@ export type Payment = Message<"dashboard.v1.Payment"> & {
    * @generated from field: repeated dashboard.v1.TimelineStep timeline = 12;
    */
   timeline: TimelineStep[];
+
+  /**
+   * @generated from field: string customer_name = 13;
+   */
+  customerName: string;
+
+  /**
+   * @generated from field: payments.v1.BillingAddress billing_address = 14;
+   */
+  billingAddress?: BillingAddress | undefined;
+
+  /**
+   * A value that looks like a card number is masked.
+   *
+   * @generated from field: map<string, string> metadata = 15;
+   */
+  metadata: { [key: string]: string };
+
+  /**
+   * @generated from field: string statement_descriptor = 16;
+   */
+  statementDescriptor: string;
 };
 
 /**
@@ -1456,6 +1492,28 @@ export type PaymentJson = {
    * @generated from field: repeated dashboard.v1.TimelineStep timeline = 12;
    */
   timeline?: TimelineStepJson[];
+
+  /**
+   * @generated from field: string customer_name = 13;
+   */
+  customerName?: string;
+
+  /**
+   * @generated from field: payments.v1.BillingAddress billing_address = 14;
+   */
+  billingAddress?: BillingAddressJson;
+
+  /**
+   * A value that looks like a card number is masked.
+   *
+   * @generated from field: map<string, string> metadata = 15;
+   */
+  metadata?: { [key: string]: string };
+
+  /**
+   * @generated from field: string statement_descriptor = 16;
+   */
+  statementDescriptor?: string;
 };
 
 /**
@@ -1565,6 +1623,13 @@ export type PaymentAttempt = Message<"dashboard.v1.PaymentAttempt"> & {
    * @generated from field: bool given_up = 17;
    */
   givenUp: boolean;
+
+  /**
+   * Absent if the gateway did not ask for the customer.
+   *
+   * @generated from field: dashboard.v1.AttemptAuthentication authentication = 18;
+   */
+  authentication?: AttemptAuthentication | undefined;
 };
 
 /**
@@ -1667,6 +1732,13 @@ export type PaymentAttemptJson = {
    * @generated from field: bool given_up = 17;
    */
   givenUp?: boolean;
+
+  /**
+   * Absent if the gateway did not ask for the customer.
+   *
+   * @generated from field: dashboard.v1.AttemptAuthentication authentication = 18;
+   */
+  authentication?: AttemptAuthenticationJson;
 };
 
 /**
@@ -1675,6 +1747,171 @@ export type PaymentAttemptJson = {
  */
 export const PaymentAttemptSchema: GenMessage<PaymentAttempt, {jsonType: PaymentAttemptJson}> = /*@__PURE__*/
   messageDesc(file_dashboard_v1_payments, 22);
+
+/**
+ * The customer authentication (3-D Secure) that a gateway ran within an attempt.
+ *
+ * @generated from message dashboard.v1.AttemptAuthentication
+ */
+export type AttemptAuthentication = Message<"dashboard.v1.AttemptAuthentication"> & {
+  /**
+   * @generated from field: payments.v1.Authentication.Status status = 1;
+   */
+  status: Authentication_Status;
+
+  /**
+   * When the gateway asked.
+   *
+   * @generated from field: google.protobuf.Timestamp started_at = 2;
+   */
+  startedAt?: Timestamp | undefined;
+
+  /**
+   * When the customer's time ends by itself.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 3;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * When the customer first saw the page of the bank.
+   *
+   * @generated from field: google.protobuf.Timestamp shown_at = 4;
+   */
+  shownAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp answered_at = 5;
+   */
+  answeredAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp completed_at = 6;
+   */
+  completedAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: payments.v1.Challenge.EndedBy ended_by = 7;
+   */
+  endedBy: Challenge_EndedBy;
+
+  /**
+   * The time that the customer took.
+   *
+   * @generated from field: optional int64 duration_ms = 8;
+   */
+  durationMs?: bigint | undefined;
+
+  /**
+   * The party that bears a fraudulent payment.
+   *
+   * @generated from field: payments.v1.Authentication.Liability liability = 9;
+   */
+  liability: Authentication_Liability;
+
+  /**
+   * As the gateway reports them; empty where it does not.
+   *
+   * @generated from field: string version = 10;
+   */
+  version: string;
+
+  /**
+   * @generated from field: string eci = 11;
+   */
+  eci: string;
+
+  /**
+   * @generated from field: string trans_status = 12;
+   */
+  transStatus: string;
+};
+
+/**
+ * The customer authentication (3-D Secure) that a gateway ran within an attempt.
+ *
+ * @generated from message dashboard.v1.AttemptAuthentication
+ */
+export type AttemptAuthenticationJson = {
+  /**
+   * @generated from field: payments.v1.Authentication.Status status = 1;
+   */
+  status?: Authentication_StatusJson;
+
+  /**
+   * When the gateway asked.
+   *
+   * @generated from field: google.protobuf.Timestamp started_at = 2;
+   */
+  startedAt?: TimestampJson;
+
+  /**
+   * When the customer's time ends by itself.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 3;
+   */
+  until?: TimestampJson;
+
+  /**
+   * When the customer first saw the page of the bank.
+   *
+   * @generated from field: google.protobuf.Timestamp shown_at = 4;
+   */
+  shownAt?: TimestampJson;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp answered_at = 5;
+   */
+  answeredAt?: TimestampJson;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp completed_at = 6;
+   */
+  completedAt?: TimestampJson;
+
+  /**
+   * @generated from field: payments.v1.Challenge.EndedBy ended_by = 7;
+   */
+  endedBy?: Challenge_EndedByJson;
+
+  /**
+   * The time that the customer took.
+   *
+   * @generated from field: optional int64 duration_ms = 8;
+   */
+  durationMs?: string;
+
+  /**
+   * The party that bears a fraudulent payment.
+   *
+   * @generated from field: payments.v1.Authentication.Liability liability = 9;
+   */
+  liability?: Authentication_LiabilityJson;
+
+  /**
+   * As the gateway reports them; empty where it does not.
+   *
+   * @generated from field: string version = 10;
+   */
+  version?: string;
+
+  /**
+   * @generated from field: string eci = 11;
+   */
+  eci?: string;
+
+  /**
+   * @generated from field: string trans_status = 12;
+   */
+  transStatus?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.AttemptAuthentication.
+ * Use `create(AttemptAuthenticationSchema)` to create a new message.
+ */
+export const AttemptAuthenticationSchema: GenMessage<AttemptAuthentication, {jsonType: AttemptAuthenticationJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_payments, 23);
 
 /**
  * A person's decision about an attempt that its gateway never resolves.
@@ -1783,7 +2020,7 @@ export type AttemptDecisionJson = {
  * Use `create(AttemptDecisionSchema)` to create a new message.
  */
 export const AttemptDecisionSchema: GenMessage<AttemptDecision, {jsonType: AttemptDecisionJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 23);
+  messageDesc(file_dashboard_v1_payments, 24);
 
 /**
  * @generated from enum dashboard.v1.AttemptDecision.Kind
@@ -1823,7 +2060,7 @@ export type AttemptDecision_KindJson = "KIND_UNSPECIFIED" | "GIVEN_UP" | "CAPTUR
  * Describes the enum dashboard.v1.AttemptDecision.Kind.
  */
 export const AttemptDecision_KindSchema: GenEnum<AttemptDecision_Kind, AttemptDecision_KindJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_payments, 23, 0);
+  enumDesc(file_dashboard_v1_payments, 24, 0);
 
 /**
  * @generated from message dashboard.v1.PaymentEvent
@@ -1880,7 +2117,7 @@ export type PaymentEventJson = {
  * Use `create(PaymentEventSchema)` to create a new message.
  */
 export const PaymentEventSchema: GenMessage<PaymentEvent, {jsonType: PaymentEventJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 24);
+  messageDesc(file_dashboard_v1_payments, 25);
 
 /**
  * @generated from message dashboard.v1.PaymentDelivery
@@ -1917,7 +2154,7 @@ export type PaymentDeliveryJson = {
  * Use `create(PaymentDeliverySchema)` to create a new message.
  */
 export const PaymentDeliverySchema: GenMessage<PaymentDelivery, {jsonType: PaymentDeliveryJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 25);
+  messageDesc(file_dashboard_v1_payments, 26);
 
 /**
  * One step: its time, actor, action and reason.
@@ -2032,7 +2269,7 @@ export type TimelineStepJson = {
  * Use `create(TimelineStepSchema)` to create a new message.
  */
 export const TimelineStepSchema: GenMessage<TimelineStep, {jsonType: TimelineStepJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 26);
+  messageDesc(file_dashboard_v1_payments, 27);
 
 /**
  * @generated from enum dashboard.v1.TimelineStep.Tone
@@ -2073,7 +2310,7 @@ export type TimelineStep_ToneJson = "TONE_UNSPECIFIED" | "GOOD" | "WARN" | "BAD"
  * Describes the enum dashboard.v1.TimelineStep.Tone.
  */
 export const TimelineStep_ToneSchema: GenEnum<TimelineStep_Tone, TimelineStep_ToneJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_payments, 26, 0);
+  enumDesc(file_dashboard_v1_payments, 27, 0);
 
 /**
  * A merchant's payments, for the people who answer questions about them and end attempts that no gateway resolves.

@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/routing_rules.proto.
  */
 export const file_dashboard_v1_routing_rules: GenFile = /*@__PURE__*/
-  fileDesc("CiBkYXNoYm9hcmQvdjEvcm91dGluZ19ydWxlcy5wcm90bxIMZGFzaGJvYXJkLnYxIqYCChVTZXRSb3V0aW5nUnVsZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESJAoOY29ubmVjdGlvbl9pZHMYAyADKAlCDLpICZIBBggBEBQYARJQCgtmYWlsb3Zlcl9vbhgEIAMoDjIoLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZS5GYWlsb3ZlclN3aXRjaEIRukgOkgELGAEiB4IBBBABIAASJgoQZXhwZWN0ZWRfdmVyc2lvbhgFIAEoBUIHukgEGgIoAEgAiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uIkkKFlNldFJvdXRpbmdSdWxlUmVzcG9uc2USLwoMcm91dGluZ19ydWxlGAEgASgLMhkuZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlInEKFUdldFJvdXRpbmdSdWxlUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJfChZHZXRSb3V0aW5nUnVsZVJlc3BvbnNlEjQKDHJvdXRpbmdfcnVsZRgBIAEoCzIZLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZUgAiAEBQg8KDV9yb3V0aW5nX3J1bGUi2AIKC1JvdXRpbmdSdWxlEg8KB3ZlcnNpb24YASABKAUSFgoOY29ubmVjdGlvbl9pZHMYAiADKAkSPQoLZmFpbG92ZXJfb24YAyADKA4yKC5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuRmFpbG92ZXJTd2l0Y2gSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoGc2V0X2J5GAUgASgJSACIAQESGgoNcmVzdG9yZWRfZnJvbRgGIAEoBUgBiAEBImMKDkZhaWxvdmVyU3dpdGNoEh8KG0ZBSUxPVkVSX1NXSVRDSF9VTlNQRUNJRklFRBAAEhAKDEhBUkRfREVDTElORRABEgsKB1RJTUVPVVQQAhIRCg1HQVRFV0FZX0VSUk9SEANCCQoHX3NldF9ieUIQCg5fcmVzdG9yZWRfZnJvbSKKAQoQUm91dGluZ1J1bGVEcmFmdBIkCg5jb25uZWN0aW9uX2lkcxgBIAMoCUIMukgJkgEGCAEQFBgBElAKC2ZhaWxvdmVyX29uGAIgAygOMiguZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkZhaWxvdmVyU3dpdGNoQhG6SA6SAQsYASIHggEEEAEgACJWChJSb3V0aW5nUnVsZVZlcnNpb24SLwoMcm91dGluZ19ydWxlGAEgASgLMhkuZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlEg8KB2NoYW5nZXMYAiADKAkivwEKHkxpc3RSb3V0aW5nUnVsZVZlcnNpb25zUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIhCglwYWdlX3NpemUYAyABKAVCCbpIBhoEGGQoAUgAiAEBEhIKCnBhZ2VfdG9rZW4YBCABKAlCDAoKX3BhZ2Vfc2l6ZSJuCh9MaXN0Um91dGluZ1J1bGVWZXJzaW9uc1Jlc3BvbnNlEjIKCHZlcnNpb25zGAEgAygLMiAuZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlVmVyc2lvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkizwEKGVJlc3RvcmVSb3V0aW5nUnVsZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGwoHdmVyc2lvbhgDIAEoBUIKukgHyAEBGgIoARImChBleHBlY3RlZF92ZXJzaW9uGAQgASgFQge6SAQaAigASACIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb24iTQoaUmVzdG9yZVJvdXRpbmdSdWxlUmVzcG9uc2USLwoMcm91dGluZ19ydWxlGAEgASgLMhkuZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlIs0CChBUZXN0Um91dGVSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEjIKBWRyYWZ0GAMgASgLMh4uZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlRHJhZnRIAIgBARInCgxhbW91bnRfbWlub3IYBCABKANCEbpIDsgBASIJGP+flKWNHSgBEngKCGN1cnJlbmN5GAUgASgJQma6SGO6AV0KDWN1cnJlbmN5LmZvcm0SL211c3QgYmUgYW4gdXBwZXItY2FzZSBJU08gNDIxNyBjb2RlIHN1Y2ggYXMgRVVSGht0aGlzLm1hdGNoZXMocideW0EtWl17M30kJynIAQFCCAoGX2RyYWZ0IuUBChFUZXN0Um91dGVSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgFEioKBHBsYW4YAiADKAsyHC5kYXNoYm9hcmQudjEuUGxhbm5lZEdhdGV3YXkSLQoHc2tpcHBlZBgDIAMoCzIcLmRhc2hib2FyZC52MS5Ta2lwcGVkR2F0ZXdheRImCgVjYXNlcxgEIAMoCzIXLmRhc2hib2FyZC52MS5Sb3V0ZUNhc2USDwoHY2hhbmdlcxgFIAMoCRIrCgZhbW91bnQYBiABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudEFtb3VudCJKCg5QbGFubmVkR2F0ZXdheRIQCghwcmlvcml0eRgBIAEoBRIPCgdnYXRld2F5GAIgASgJEhUKDWNvbm5lY3Rpb25faWQYAyABKAkiSQoOU2tpcHBlZEdhdGV3YXkSDwoHZ2F0ZXdheRgBIAEoCRIVCg1jb25uZWN0aW9uX2lkGAIgASgJEg8KB2JlY2F1c2UYAyABKAki9AIKCVJvdXRlQ2FzZRIuCgZhbnN3ZXIYASABKA4yHi5kYXNoYm9hcmQudjEuUm91dGVDYXNlLkFuc3dlchImCgVzdGVwcxgCIAMoCzIXLmRhc2hib2FyZC52MS5Sb3V0ZVN0ZXASDgoGc3RhdHVzGAMgASgJIv4BCgZBbnN3ZXISFgoSQU5TV0VSX1VOU1BFQ0lGSUVEEAASDAoIQVBQUk9WRUQQARIQCgxIQVJEX0RFQ0xJTkUQAhIQCgxTT0ZUX0RFQ0xJTkUQAxIJCgVGUkFVRBAEEg8KC1NDSEVNRV9SVUxFEAUSEwoPU0FNRV9DQVJEX0ZBSUxTEAYSGwoXQVVUSEVOVElDQVRJT05fUkVRVUlSRUQQBxIQCgxVTkNMQVNTSUZJRUQQCBILCgdUSU1FT1VUEAkSEQoNR0FURVdBWV9FUlJPUhAKEhMKD0NBUFRVUkVfUkVGVVNFRBALEhUKEVZBVUxUX1VOQVZBSUxBQkxFEAwiVAoJUm91dGVTdGVwEg8KB2dhdGV3YXkYASABKAkSFQoNY29ubmVjdGlvbl9pZBgCIAEoCRIOCgZhY3Rpb24YAyABKAkSDwoHYmVjYXVzZRgEIAEoCSLbAQoNV2hhdElmUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARI1CgVkcmFmdBgDIAEoCzIeLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZURyYWZ0Qga6SAPIAQESHAoEZGF5cxgEIAEoBUIJukgGGgQYHygBSACIAQESEgoKcGFnZV90b2tlbhgFIAEoCUIHCgVfZGF5cyLMAQoOV2hhdElmUmVzcG9uc2USKgoGY291bnRzGAEgASgLMhouZGFzaGJvYXJkLnYxLldoYXRJZkNvdW50cxIvCghleGFtcGxlcxgCIAMoCzIdLmRhc2hib2FyZC52MS5SZXBsYXllZFBheW1lbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJEhcKD3Nlc3Npb25zX3NvX2ZhchgEIAEoBRIrCgdyZWFjaGVkGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLVAQoMV2hhdElmQ291bnRzEhAKCHBheW1lbnRzGAEgASgFEgwKBHNhbWUYAiABKAUSEwoLb3RoZXJfZmlyc3QYAyABKAUSFgoOZmV3ZXJfYXR0ZW1wdHMYBCABKAUSFQoNbW9yZV9hdHRlbXB0cxgFIAEoBRITCgtjYW5ub3Rfa25vdxgGIAEoBRIWCg5zdWNjZWVkZWRfdGhlbhgHIAEoBRIQCghzdWNjZWVkcxgIIAEoBRIMCgRsb3N0GAkgASgFEhQKDG5vdF9yb3V0YWJsZRgKIAEoBSKcAgoPUmVwbGF5ZWRQYXltZW50EhIKCnNlc3Npb25faWQYASABKAkSLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc3RhdHVzX3RoZW4YAyABKAkSEgoKYXNrZWRfdGhlbhgEIAMoCRIVCg1hc2tlZF9pbnN0ZWFkGAUgAygJEi4KA2VuZBgGIAEoDjIhLmRhc2hib2FyZC52MS5SZXBsYXllZFBheW1lbnQuRW5kEg8KB2JlY2F1c2UYByABKAkiRAoDRW5kEhMKD0VORF9VTlNQRUNJRklFRBAAEgwKCFNVQ0NFRURTEAESCQoFRkFJTFMQAhIPCgtDQU5OT1RfS05PVxADMvIEChJSb3V0aW5nUnVsZVNlcnZpY2USYQoOU2V0Um91dGluZ1J1bGUSIy5kYXNoYm9hcmQudjEuU2V0Um91dGluZ1J1bGVSZXF1ZXN0GiQuZGFzaGJvYXJkLnYxLlNldFJvdXRpbmdSdWxlUmVzcG9uc2UiBKi7GAISZAoOR2V0Um91dGluZ1J1bGUSIy5kYXNoYm9hcmQudjEuR2V0Um91dGluZ1J1bGVSZXF1ZXN0GiQuZGFzaGJvYXJkLnYxLkdldFJvdXRpbmdSdWxlUmVzcG9uc2UiB5ACAai7GAESfwoXTGlzdFJvdXRpbmdSdWxlVmVyc2lvbnMSLC5kYXNoYm9hcmQudjEuTGlzdFJvdXRpbmdSdWxlVmVyc2lvbnNSZXF1ZXN0Gi0uZGFzaGJvYXJkLnYxLkxpc3RSb3V0aW5nUnVsZVZlcnNpb25zUmVzcG9uc2UiB5ACAai7GAESbQoSUmVzdG9yZVJvdXRpbmdSdWxlEicuZGFzaGJvYXJkLnYxLlJlc3RvcmVSb3V0aW5nUnVsZVJlcXVlc3QaKC5kYXNoYm9hcmQudjEuUmVzdG9yZVJvdXRpbmdSdWxlUmVzcG9uc2UiBKi7GAISVQoJVGVzdFJvdXRlEh4uZGFzaGJvYXJkLnYxLlRlc3RSb3V0ZVJlcXVlc3QaHy5kYXNoYm9hcmQudjEuVGVzdFJvdXRlUmVzcG9uc2UiB5ACAai7GAESTAoGV2hhdElmEhsuZGFzaGJvYXJkLnYxLldoYXRJZlJlcXVlc3QaHC5kYXNoYm9hcmQudjEuV2hhdElmUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payments, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("CiBkYXNoYm9hcmQvdjEvcm91dGluZ19ydWxlcy5wcm90bxIMZGFzaGJvYXJkLnYxIowDChVTZXRSb3V0aW5nUnVsZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESJAoOY29ubmVjdGlvbl9pZHMYAyADKAlCDLpICZIBBggBEBQYARJQCgtmYWlsb3Zlcl9vbhgEIAMoDjIoLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZS5GYWlsb3ZlclN3aXRjaEIRukgOkgELGAEiB4IBBBABIAASJgoQZXhwZWN0ZWRfdmVyc2lvbhgFIAEoBUIHukgEGgIoAEgAiAEBElEKDmF1dGhlbnRpY2F0aW9uGAYgASgOMiguZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uQgq6SAeCAQQQASAASAGIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb25CEQoPX2F1dGhlbnRpY2F0aW9uIkkKFlNldFJvdXRpbmdSdWxlUmVzcG9uc2USLwoMcm91dGluZ19ydWxlGAEgASgLMhkuZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlInEKFUdldFJvdXRpbmdSdWxlUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJfChZHZXRSb3V0aW5nUnVsZVJlc3BvbnNlEjQKDHJvdXRpbmdfcnVsZRgBIAEoCzIZLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZUgAiAEBQg8KDV9yb3V0aW5nX3J1bGUi8gMKC1JvdXRpbmdSdWxlEg8KB3ZlcnNpb24YASABKAUSFgoOY29ubmVjdGlvbl9pZHMYAiADKAkSPQoLZmFpbG92ZXJfb24YAyADKA4yKC5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuRmFpbG92ZXJTd2l0Y2gSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoGc2V0X2J5GAUgASgJSACIAQESGgoNcmVzdG9yZWRfZnJvbRgGIAEoBUgBiAEBEkAKDmF1dGhlbnRpY2F0aW9uGAcgASgOMiguZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uImMKDkZhaWxvdmVyU3dpdGNoEh8KG0ZBSUxPVkVSX1NXSVRDSF9VTlNQRUNJRklFRBAAEhAKDEhBUkRfREVDTElORRABEgsKB1RJTUVPVVQQAhIRCg1HQVRFV0FZX0VSUk9SEAMiVgoOQXV0aGVudGljYXRpb24SHgoaQVVUSEVOVElDQVRJT05fVU5TUEVDSUZJRUQQABINCglBU19ORUVERUQQARIKCgZBTFdBWVMQAhIJCgVORVZFUhADQgkKB19zZXRfYnlCEAoOX3Jlc3RvcmVkX2Zyb20i8AEKEFJvdXRpbmdSdWxlRHJhZnQSJAoOY29ubmVjdGlvbl9pZHMYASADKAlCDLpICZIBBggBEBQYARJQCgtmYWlsb3Zlcl9vbhgCIAMoDjIoLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZS5GYWlsb3ZlclN3aXRjaEIRukgOkgELGAEiB4IBBBABIAASUQoOYXV0aGVudGljYXRpb24YAyABKA4yKC5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuQXV0aGVudGljYXRpb25CCrpIB4IBBBABIABIAIgBAUIRCg9fYXV0aGVudGljYXRpb24iVgoSUm91dGluZ1J1bGVWZXJzaW9uEi8KDHJvdXRpbmdfcnVsZRgBIAEoCzIZLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZRIPCgdjaGFuZ2VzGAIgAygJIr8BCh5MaXN0Um91dGluZ1J1bGVWZXJzaW9uc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESIQoJcGFnZV9zaXplGAMgASgFQgm6SAYaBBhkKAFIAIgBARISCgpwYWdlX3Rva2VuGAQgASgJQgwKCl9wYWdlX3NpemUibgofTGlzdFJvdXRpbmdSdWxlVmVyc2lvbnNSZXNwb25zZRIyCgh2ZXJzaW9ucxgBIAMoCzIgLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZVZlcnNpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIs8BChlSZXN0b3JlUm91dGluZ1J1bGVSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhsKB3ZlcnNpb24YAyABKAVCCrpIB8gBARoCKAESJgoQZXhwZWN0ZWRfdmVyc2lvbhgEIAEoBUIHukgEGgIoAEgAiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uIk0KGlJlc3RvcmVSb3V0aW5nUnVsZVJlc3BvbnNlEi8KDHJvdXRpbmdfcnVsZRgBIAEoCzIZLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZSLNAgoQVGVzdFJvdXRlUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIyCgVkcmFmdBgDIAEoCzIeLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZURyYWZ0SACIAQESJwoMYW1vdW50X21pbm9yGAQgASgDQhG6SA7IAQEiCRj/n5SljR0oARJ4CghjdXJyZW5jeRgFIAEoCUJmukhjugFdCg1jdXJyZW5jeS5mb3JtEi9tdXN0IGJlIGFuIHVwcGVyLWNhc2UgSVNPIDQyMTcgY29kZSBzdWNoIGFzIEVVUhobdGhpcy5tYXRjaGVzKHInXltBLVpdezN9JCcpyAEBQggKBl9kcmFmdCL9AQoRVGVzdFJvdXRlUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoBRIqCgRwbGFuGAIgAygLMhwuZGFzaGJvYXJkLnYxLlBsYW5uZWRHYXRld2F5Ei0KB3NraXBwZWQYAyADKAsyHC5kYXNoYm9hcmQudjEuU2tpcHBlZEdhdGV3YXkSJgoFY2FzZXMYBCADKAsyFy5kYXNoYm9hcmQudjEuUm91dGVDYXNlEg8KB2NoYW5nZXMYBSADKAkSKwoGYW1vdW50GAYgASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRBbW91bnQSFgoOYXV0aGVudGljYXRpb24YByADKAkiYQoOUGxhbm5lZEdhdGV3YXkSEAoIcHJpb3JpdHkYASABKAUSDwoHZ2F0ZXdheRgCIAEoCRIVCg1jb25uZWN0aW9uX2lkGAMgASgJEhUKDWF1dGhlbnRpY2F0ZXMYBCABKAgiSQoOU2tpcHBlZEdhdGV3YXkSDwoHZ2F0ZXdheRgBIAEoCRIVCg1jb25uZWN0aW9uX2lkGAIgASgJEg8KB2JlY2F1c2UYAyABKAki9AIKCVJvdXRlQ2FzZRIuCgZhbnN3ZXIYASABKA4yHi5kYXNoYm9hcmQudjEuUm91dGVDYXNlLkFuc3dlchImCgVzdGVwcxgCIAMoCzIXLmRhc2hib2FyZC52MS5Sb3V0ZVN0ZXASDgoGc3RhdHVzGAMgASgJIv4BCgZBbnN3ZXISFgoSQU5TV0VSX1VOU1BFQ0lGSUVEEAASDAoIQVBQUk9WRUQQARIQCgxIQVJEX0RFQ0xJTkUQAhIQCgxTT0ZUX0RFQ0xJTkUQAxIJCgVGUkFVRBAEEg8KC1NDSEVNRV9SVUxFEAUSEwoPU0FNRV9DQVJEX0ZBSUxTEAYSGwoXQVVUSEVOVElDQVRJT05fUkVRVUlSRUQQBxIQCgxVTkNMQVNTSUZJRUQQCBILCgdUSU1FT1VUEAkSEQoNR0FURVdBWV9FUlJPUhAKEhMKD0NBUFRVUkVfUkVGVVNFRBALEhUKEVZBVUxUX1VOQVZBSUxBQkxFEAwiVAoJUm91dGVTdGVwEg8KB2dhdGV3YXkYASABKAkSFQoNY29ubmVjdGlvbl9pZBgCIAEoCRIOCgZhY3Rpb24YAyABKAkSDwoHYmVjYXVzZRgEIAEoCSLbAQoNV2hhdElmUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARI1CgVkcmFmdBgDIAEoCzIeLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZURyYWZ0Qga6SAPIAQESHAoEZGF5cxgEIAEoBUIJukgGGgQYHygBSACIAQESEgoKcGFnZV90b2tlbhgFIAEoCUIHCgVfZGF5cyLMAQoOV2hhdElmUmVzcG9uc2USKgoGY291bnRzGAEgASgLMhouZGFzaGJvYXJkLnYxLldoYXRJZkNvdW50cxIvCghleGFtcGxlcxgCIAMoCzIdLmRhc2hib2FyZC52MS5SZXBsYXllZFBheW1lbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJEhcKD3Nlc3Npb25zX3NvX2ZhchgEIAEoBRIrCgdyZWFjaGVkGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLVAQoMV2hhdElmQ291bnRzEhAKCHBheW1lbnRzGAEgASgFEgwKBHNhbWUYAiABKAUSEwoLb3RoZXJfZmlyc3QYAyABKAUSFgoOZmV3ZXJfYXR0ZW1wdHMYBCABKAUSFQoNbW9yZV9hdHRlbXB0cxgFIAEoBRITCgtjYW5ub3Rfa25vdxgGIAEoBRIWCg5zdWNjZWVkZWRfdGhlbhgHIAEoBRIQCghzdWNjZWVkcxgIIAEoBRIMCgRsb3N0GAkgASgFEhQKDG5vdF9yb3V0YWJsZRgKIAEoBSKcAgoPUmVwbGF5ZWRQYXltZW50EhIKCnNlc3Npb25faWQYASABKAkSLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc3RhdHVzX3RoZW4YAyABKAkSEgoKYXNrZWRfdGhlbhgEIAMoCRIVCg1hc2tlZF9pbnN0ZWFkGAUgAygJEi4KA2VuZBgGIAEoDjIhLmRhc2hib2FyZC52MS5SZXBsYXllZFBheW1lbnQuRW5kEg8KB2JlY2F1c2UYByABKAkiRAoDRW5kEhMKD0VORF9VTlNQRUNJRklFRBAAEgwKCFNVQ0NFRURTEAESCQoFRkFJTFMQAhIPCgtDQU5OT1RfS05PVxADMvIEChJSb3V0aW5nUnVsZVNlcnZpY2USYQoOU2V0Um91dGluZ1J1bGUSIy5kYXNoYm9hcmQudjEuU2V0Um91dGluZ1J1bGVSZXF1ZXN0GiQuZGFzaGJvYXJkLnYxLlNldFJvdXRpbmdSdWxlUmVzcG9uc2UiBKi7GAISZAoOR2V0Um91dGluZ1J1bGUSIy5kYXNoYm9hcmQudjEuR2V0Um91dGluZ1J1bGVSZXF1ZXN0GiQuZGFzaGJvYXJkLnYxLkdldFJvdXRpbmdSdWxlUmVzcG9uc2UiB5ACAai7GAESfwoXTGlzdFJvdXRpbmdSdWxlVmVyc2lvbnMSLC5kYXNoYm9hcmQudjEuTGlzdFJvdXRpbmdSdWxlVmVyc2lvbnNSZXF1ZXN0Gi0uZGFzaGJvYXJkLnYxLkxpc3RSb3V0aW5nUnVsZVZlcnNpb25zUmVzcG9uc2UiB5ACAai7GAESbQoSUmVzdG9yZVJvdXRpbmdSdWxlEicuZGFzaGJvYXJkLnYxLlJlc3RvcmVSb3V0aW5nUnVsZVJlcXVlc3QaKC5kYXNoYm9hcmQudjEuUmVzdG9yZVJvdXRpbmdSdWxlUmVzcG9uc2UiBKi7GAISVQoJVGVzdFJvdXRlEh4uZGFzaGJvYXJkLnYxLlRlc3RSb3V0ZVJlcXVlc3QaHy5kYXNoYm9hcmQudjEuVGVzdFJvdXRlUmVzcG9uc2UiB5ACAai7GAESTAoGV2hhdElmEhsuZGFzaGJvYXJkLnYxLldoYXRJZlJlcXVlc3QaHC5kYXNoYm9hcmQudjEuV2hhdElmUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payments, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.SetRoutingRuleRequest
@@ -54,6 +54,13 @@ export type SetRoutingRuleRequest = Message<"dashboard.v1.SetRoutingRuleRequest"
    * @generated from field: optional int32 expected_version = 5;
    */
   expectedVersion?: number | undefined;
+
+  /**
+   * If absent, as in the newest version; AS_NEEDED in the first.
+   *
+   * @generated from field: optional dashboard.v1.RoutingRule.Authentication authentication = 6;
+   */
+  authentication?: RoutingRule_Authentication | undefined;
 };
 
 /**
@@ -90,6 +97,13 @@ export type SetRoutingRuleRequestJson = {
    * @generated from field: optional int32 expected_version = 5;
    */
   expectedVersion?: number;
+
+  /**
+   * If absent, as in the newest version; AS_NEEDED in the first.
+   *
+   * @generated from field: optional dashboard.v1.RoutingRule.Authentication authentication = 6;
+   */
+  authentication?: RoutingRule_AuthenticationJson;
 };
 
 /**
@@ -227,6 +241,11 @@ export type RoutingRule = Message<"dashboard.v1.RoutingRule"> & {
    * @generated from field: optional int32 restored_from = 6;
    */
   restoredFrom?: number | undefined;
+
+  /**
+   * @generated from field: dashboard.v1.RoutingRule.Authentication authentication = 7;
+   */
+  authentication: RoutingRule_Authentication;
 };
 
 /**
@@ -266,6 +285,11 @@ export type RoutingRuleJson = {
    * @generated from field: optional int32 restored_from = 6;
    */
   restoredFrom?: number;
+
+  /**
+   * @generated from field: dashboard.v1.RoutingRule.Authentication authentication = 7;
+   */
+  authentication?: RoutingRule_AuthenticationJson;
 };
 
 /**
@@ -319,6 +343,59 @@ export const RoutingRule_FailoverSwitchSchema: GenEnum<RoutingRule_FailoverSwitc
   enumDesc(file_dashboard_v1_routing_rules, 4, 0);
 
 /**
+ * The payments for which gateways may ask for the customer (3-D Secure).
+ *
+ * @generated from enum dashboard.v1.RoutingRule.Authentication
+ */
+export const RoutingRule_Authentication = {
+  /**
+   * @generated from enum value: AUTHENTICATION_UNSPECIFIED = 0;
+   */
+  AUTHENTICATION_UNSPECIFIED: 0,
+
+  /**
+   * Each gateway that runs authentication decides for each payment.
+   *
+   * @generated from enum value: AS_NEEDED = 1;
+   */
+  AS_NEEDED: 1,
+
+  /**
+   * Each gateway that runs authentication has to authenticate each payment.
+   *
+   * @generated from enum value: ALWAYS = 2;
+   */
+  ALWAYS: 2,
+
+  /**
+   * No gateway may ask. If a bank insists, the payment is declined.
+   *
+   * @generated from enum value: NEVER = 3;
+   */
+  NEVER: 3,
+} as const;
+
+/**
+ * The payments for which gateways may ask for the customer (3-D Secure).
+ *
+ * @generated from enum dashboard.v1.RoutingRule.Authentication
+ */
+export type RoutingRule_Authentication = (typeof RoutingRule_Authentication)[keyof typeof RoutingRule_Authentication] | UnknownEnum;
+
+/**
+ * The payments for which gateways may ask for the customer (3-D Secure).
+ *
+ * @generated from enum dashboard.v1.RoutingRule.Authentication
+ */
+export type RoutingRule_AuthenticationJson = "AUTHENTICATION_UNSPECIFIED" | "AS_NEEDED" | "ALWAYS" | "NEVER";
+
+/**
+ * Describes the enum dashboard.v1.RoutingRule.Authentication.
+ */
+export const RoutingRule_AuthenticationSchema: GenEnum<RoutingRule_Authentication, RoutingRule_AuthenticationJson> = /*@__PURE__*/
+  enumDesc(file_dashboard_v1_routing_rules, 4, 1);
+
+/**
  * A rule that is not saved.
  *
  * @generated from message dashboard.v1.RoutingRuleDraft
@@ -335,6 +412,13 @@ export type RoutingRuleDraft = Message<"dashboard.v1.RoutingRuleDraft"> & {
    * @generated from field: repeated dashboard.v1.RoutingRule.FailoverSwitch failover_on = 2;
    */
   failoverOn: RoutingRule_FailoverSwitch[];
+
+  /**
+   * If absent, as in the newest version.
+   *
+   * @generated from field: optional dashboard.v1.RoutingRule.Authentication authentication = 3;
+   */
+  authentication?: RoutingRule_Authentication | undefined;
 };
 
 /**
@@ -354,6 +438,13 @@ export type RoutingRuleDraftJson = {
    * @generated from field: repeated dashboard.v1.RoutingRule.FailoverSwitch failover_on = 2;
    */
   failoverOn?: RoutingRule_FailoverSwitchJson[];
+
+  /**
+   * If absent, as in the newest version.
+   *
+   * @generated from field: optional dashboard.v1.RoutingRule.Authentication authentication = 3;
+   */
+  authentication?: RoutingRule_AuthenticationJson;
 };
 
 /**
@@ -714,6 +805,13 @@ export type TestRouteResponse = Message<"dashboard.v1.TestRouteResponse"> & {
    * @generated from field: dashboard.v1.PaymentAmount amount = 6;
    */
   amount?: PaymentAmount | undefined;
+
+  /**
+   * What the rule means for customer authentication at these gateways, one sentence each, and what cannot be known.
+   *
+   * @generated from field: repeated string authentication = 7;
+   */
+  authentication: string[];
 };
 
 /**
@@ -757,6 +855,13 @@ export type TestRouteResponseJson = {
    * @generated from field: dashboard.v1.PaymentAmount amount = 6;
    */
   amount?: PaymentAmountJson;
+
+  /**
+   * What the rule means for customer authentication at these gateways, one sentence each, and what cannot be known.
+   *
+   * @generated from field: repeated string authentication = 7;
+   */
+  authentication?: string[];
 };
 
 /**
@@ -784,6 +889,13 @@ export type PlannedGateway = Message<"dashboard.v1.PlannedGateway"> & {
    * @generated from field: string connection_id = 3;
    */
   connectionId: string;
+
+  /**
+   * Whether the gateway may ask for the customer.
+   *
+   * @generated from field: bool authenticates = 4;
+   */
+  authenticates: boolean;
 };
 
 /**
@@ -804,6 +916,13 @@ export type PlannedGatewayJson = {
    * @generated from field: string connection_id = 3;
    */
   connectionId?: string;
+
+  /**
+   * Whether the gateway may ask for the customer.
+   *
+   * @generated from field: bool authenticates = 4;
+   */
+  authenticates?: boolean;
 };
 
 /**
@@ -879,7 +998,7 @@ export type RouteCase = Message<"dashboard.v1.RouteCase"> & {
   steps: RouteStep[];
 
   /**
-   * SUCCEEDED, DECLINED or DEGRADED.
+   * SUCCEEDED, DECLINED or DEGRADED; CANNOT_KNOW if it depends on the customer.
    *
    * @generated from field: string status = 3;
    */
@@ -905,7 +1024,7 @@ export type RouteCaseJson = {
   steps?: RouteStepJson[];
 
   /**
-   * SUCCEEDED, DECLINED or DEGRADED.
+   * SUCCEEDED, DECLINED or DEGRADED; CANNOT_KNOW if it depends on the customer.
    *
    * @generated from field: string status = 3;
    */
@@ -1020,7 +1139,7 @@ export type RouteStep = Message<"dashboard.v1.RouteStep"> & {
   connectionId: string;
 
   /**
-   * capture, failover or stop.
+   * capture, failover, authenticate or stop.
    *
    * @generated from field: string action = 3;
    */
@@ -1047,7 +1166,7 @@ export type RouteStepJson = {
   connectionId?: string;
 
   /**
-   * capture, failover or stop.
+   * capture, failover, authenticate or stop.
    *
    * @generated from field: string action = 3;
    */
@@ -1264,7 +1383,8 @@ export type WhatIfCounts = Message<"dashboard.v1.WhatIfCounts"> & {
   moreAttempts: number;
 
   /**
-   * The draft uses a gateway that was not called for this payment, so the outcome is unknown.
+   * The outcome is unknown: the draft uses a gateway that was not called for this payment, or asks otherwise for the
+   * customer, or the payment depended on its customer.
    *
    * @generated from field: int32 cannot_know = 6;
    */
@@ -1337,7 +1457,8 @@ export type WhatIfCountsJson = {
   moreAttempts?: number;
 
   /**
-   * The draft uses a gateway that was not called for this payment, so the outcome is unknown.
+   * The outcome is unknown: the draft uses a gateway that was not called for this payment, or asks otherwise for the
+   * customer, or the payment depended on its customer.
    *
    * @generated from field: int32 cannot_know = 6;
    */

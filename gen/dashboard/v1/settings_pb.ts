@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/settings.proto.
  */
 export const file_dashboard_v1_settings: GenFile = /*@__PURE__*/
-  fileDesc("ChtkYXNoYm9hcmQvdjEvc2V0dGluZ3MucHJvdG8SDGRhc2hib2FyZC52MSJuChJHZXRTZXR0aW5nc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAEiXAoTR2V0U2V0dGluZ3NSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncxINCgVjZWxscxgCIAMoBRIMCgRjZWxsGAMgASgFIs8BChlTZXRDaGVja291dE9yaWdpbnNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKEGNoZWNrb3V0X29yaWdpbnMYAyADKAlCEbpIDpIBCxBkGAEiBXIDGKwCEh4KCHJldmlzaW9uGAQgASgJQge6SARyAhhkSACIAQFCCwoJX3JldmlzaW9uIkYKGlNldENoZWNrb3V0T3JpZ2luc1Jlc3BvbnNlEigKCHNldHRpbmdzGAEgASgLMhYuZGFzaGJvYXJkLnYxLlNldHRpbmdzItIBChlTZXRTZXNzaW9uTGlmZXRpbWVSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEi4KGHNlc3Npb25fbGlmZXRpbWVfc2Vjb25kcxgDIAEoBUIMukgJGgcYgKMFKKwCEh4KCHJldmlzaW9uGAQgASgJQge6SARyAhhkSACIAQFCCwoJX3JldmlzaW9uIkYKGlNldFNlc3Npb25MaWZldGltZVJlc3BvbnNlEigKCHNldHRpbmdzGAEgASgLMhYuZGFzaGJvYXJkLnYxLlNldHRpbmdzIpIBCghTZXR0aW5ncxIYChBjaGVja291dF9vcmlnaW5zGAEgAygJEiAKGHNlc3Npb25fbGlmZXRpbWVfc2Vjb25kcxgCIAEoBRIQCghyZXZpc2lvbhgDIAEoCRIaChJhdHRlbXB0X3RpbWVvdXRfbXMYBCABKAUSHAoUc3VibWlzc2lvbl9idWRnZXRfbXMYBSABKAUiuQEKFEVyYXNlQ3VzdG9tZXJSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEi8KBWVtYWlsGAMgASgJQiC6SB3IAQFyGBADGP4BMhFeW15AXHNdK0BbXkBcc10rJBIWCgVhZnRlchgEIAEoCUIHukgEcgIYQCJXChVFcmFzZUN1c3RvbWVyUmVzcG9uc2USEAoIc2Vzc2lvbnMYASABKAUSGAoQb3JkZXJfcmVmZXJlbmNlcxgCIAEoBRISCgpuZXh0X2FmdGVyGAMgASgJMrQDCg9TZXR0aW5nc1NlcnZpY2USWwoLR2V0U2V0dGluZ3MSIC5kYXNoYm9hcmQudjEuR2V0U2V0dGluZ3NSZXF1ZXN0GiEuZGFzaGJvYXJkLnYxLkdldFNldHRpbmdzUmVzcG9uc2UiB5ACAai7GAEScQoSU2V0Q2hlY2tvdXRPcmlnaW5zEicuZGFzaGJvYXJkLnYxLlNldENoZWNrb3V0T3JpZ2luc1JlcXVlc3QaKC5kYXNoYm9hcmQudjEuU2V0Q2hlY2tvdXRPcmlnaW5zUmVzcG9uc2UiCKi7GAK4uxgBEm0KElNldFNlc3Npb25MaWZldGltZRInLmRhc2hib2FyZC52MS5TZXRTZXNzaW9uTGlmZXRpbWVSZXF1ZXN0GiguZGFzaGJvYXJkLnYxLlNldFNlc3Npb25MaWZldGltZVJlc3BvbnNlIgSouxgCEmIKDUVyYXNlQ3VzdG9tZXISIi5kYXNoYm9hcmQudjEuRXJhc2VDdXN0b21lclJlcXVlc3QaIy5kYXNoYm9hcmQudjEuRXJhc2VDdXN0b21lclJlc3BvbnNlIgiouxgDuLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role]);
+  fileDesc("ChtkYXNoYm9hcmQvdjEvc2V0dGluZ3MucHJvdG8SDGRhc2hib2FyZC52MSJuChJHZXRTZXR0aW5nc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAEiXAoTR2V0U2V0dGluZ3NSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncxINCgVjZWxscxgCIAMoBRIMCgRjZWxsGAMgASgFIs8BChlTZXRDaGVja291dE9yaWdpbnNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKEGNoZWNrb3V0X29yaWdpbnMYAyADKAlCEbpIDpIBCxBkGAEiBXIDGKwCEh4KCHJldmlzaW9uGAQgASgJQge6SARyAhhkSACIAQFCCwoJX3JldmlzaW9uIkYKGlNldENoZWNrb3V0T3JpZ2luc1Jlc3BvbnNlEigKCHNldHRpbmdzGAEgASgLMhYuZGFzaGJvYXJkLnYxLlNldHRpbmdzItIBChlTZXRTZXNzaW9uTGlmZXRpbWVSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEi4KGHNlc3Npb25fbGlmZXRpbWVfc2Vjb25kcxgDIAEoBUIMukgJGgcYgKMFKKwCEh4KCHJldmlzaW9uGAQgASgJQge6SARyAhhkSACIAQFCCwoJX3JldmlzaW9uIkYKGlNldFNlc3Npb25MaWZldGltZVJlc3BvbnNlEigKCHNldHRpbmdzGAEgASgLMhYuZGFzaGJvYXJkLnYxLlNldHRpbmdzItUDCh1TZXRTdGF0ZW1lbnREZXNjcmlwdG9yUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARKsAgoUc3RhdGVtZW50X2Rlc2NyaXB0b3IYAyABKAlCjQK6SIkCugGlAQofc3RhdGVtZW50X2Rlc2NyaXB0b3IuY2hhcmFjdGVycxJNbXVzdCBjb25zaXN0IG9mIGxldHRlcnMsIGRpZ2l0cywgZG90cywgaHlwaGVucyBhbmQgc2luZ2xlIHNwYWNlcyBiZXR3ZWVuIHRoZW0aM3RoaXMubWF0Y2hlcyhyJ15bQS1aYS16MC05Li1dKyggW0EtWmEtejAtOS4tXSspKiQnKboBVAobc3RhdGVtZW50X2Rlc2NyaXB0b3IubGV0dGVyEhVtdXN0IGNvbnRhaW4gYSBsZXR0ZXIaHiF0aGlzLm1hdGNoZXMocideW15BLVphLXpdKiQnKdgBAXIEEAUYFhIeCghyZXZpc2lvbhgEIAEoCUIHukgEcgIYZEgAiAEBQgsKCV9yZXZpc2lvbiJKCh5TZXRTdGF0ZW1lbnREZXNjcmlwdG9yUmVzcG9uc2USKAoIc2V0dGluZ3MYASABKAsyFi5kYXNoYm9hcmQudjEuU2V0dGluZ3MisAEKCFNldHRpbmdzEhgKEGNoZWNrb3V0X29yaWdpbnMYASADKAkSIAoYc2Vzc2lvbl9saWZldGltZV9zZWNvbmRzGAIgASgFEhAKCHJldmlzaW9uGAMgASgJEhoKEmF0dGVtcHRfdGltZW91dF9tcxgEIAEoBRIcChRzdWJtaXNzaW9uX2J1ZGdldF9tcxgFIAEoBRIcChRzdGF0ZW1lbnRfZGVzY3JpcHRvchgGIAEoCSK5AQoURXJhc2VDdXN0b21lclJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESLwoFZW1haWwYAyABKAlCILpIHcgBAXIYEAMY/gEyEV5bXkBcc10rQFteQFxzXSskEhYKBWFmdGVyGAQgASgJQge6SARyAhhAIlcKFUVyYXNlQ3VzdG9tZXJSZXNwb25zZRIQCghzZXNzaW9ucxgBIAEoBRIYChBvcmRlcl9yZWZlcmVuY2VzGAIgASgFEhIKCm5leHRfYWZ0ZXIYAyABKAkyrwQKD1NldHRpbmdzU2VydmljZRJbCgtHZXRTZXR0aW5ncxIgLmRhc2hib2FyZC52MS5HZXRTZXR0aW5nc1JlcXVlc3QaIS5kYXNoYm9hcmQudjEuR2V0U2V0dGluZ3NSZXNwb25zZSIHkAIBqLsYARJxChJTZXRDaGVja291dE9yaWdpbnMSJy5kYXNoYm9hcmQudjEuU2V0Q2hlY2tvdXRPcmlnaW5zUmVxdWVzdBooLmRhc2hib2FyZC52MS5TZXRDaGVja291dE9yaWdpbnNSZXNwb25zZSIIqLsYAri7GAESbQoSU2V0U2Vzc2lvbkxpZmV0aW1lEicuZGFzaGJvYXJkLnYxLlNldFNlc3Npb25MaWZldGltZVJlcXVlc3QaKC5kYXNoYm9hcmQudjEuU2V0U2Vzc2lvbkxpZmV0aW1lUmVzcG9uc2UiBKi7GAISeQoWU2V0U3RhdGVtZW50RGVzY3JpcHRvchIrLmRhc2hib2FyZC52MS5TZXRTdGF0ZW1lbnREZXNjcmlwdG9yUmVxdWVzdBosLmRhc2hib2FyZC52MS5TZXRTdGF0ZW1lbnREZXNjcmlwdG9yUmVzcG9uc2UiBKi7GAISYgoNRXJhc2VDdXN0b21lchIiLmRhc2hib2FyZC52MS5FcmFzZUN1c3RvbWVyUmVxdWVzdBojLmRhc2hib2FyZC52MS5FcmFzZUN1c3RvbWVyUmVzcG9uc2UiCKi7GAO4uxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role]);
 
 /**
  * @generated from message dashboard.v1.GetSettingsRequest
@@ -297,6 +297,98 @@ export const SetSessionLifetimeResponseSchema: GenMessage<SetSessionLifetimeResp
   messageDesc(file_dashboard_v1_settings, 5);
 
 /**
+ * @generated from message dashboard.v1.SetStatementDescriptorRequest
+ */
+export type SetStatementDescriptorRequest = Message<"dashboard.v1.SetStatementDescriptorRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * The rule of a session's statement_descriptor. Empty for none: gateways then use their account's text.
+   *
+   * @generated from field: string statement_descriptor = 3;
+   */
+  statementDescriptor: string;
+
+  /**
+   * As above.
+   *
+   * @generated from field: optional string revision = 4;
+   */
+  revision?: string | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.SetStatementDescriptorRequest
+ */
+export type SetStatementDescriptorRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * The rule of a session's statement_descriptor. Empty for none: gateways then use their account's text.
+   *
+   * @generated from field: string statement_descriptor = 3;
+   */
+  statementDescriptor?: string;
+
+  /**
+   * As above.
+   *
+   * @generated from field: optional string revision = 4;
+   */
+  revision?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.SetStatementDescriptorRequest.
+ * Use `create(SetStatementDescriptorRequestSchema)` to create a new message.
+ */
+export const SetStatementDescriptorRequestSchema: GenMessage<SetStatementDescriptorRequest, {jsonType: SetStatementDescriptorRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_settings, 6);
+
+/**
+ * @generated from message dashboard.v1.SetStatementDescriptorResponse
+ */
+export type SetStatementDescriptorResponse = Message<"dashboard.v1.SetStatementDescriptorResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.Settings settings = 1;
+   */
+  settings?: Settings | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.SetStatementDescriptorResponse
+ */
+export type SetStatementDescriptorResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.Settings settings = 1;
+   */
+  settings?: SettingsJson;
+};
+
+/**
+ * Describes the message dashboard.v1.SetStatementDescriptorResponse.
+ * Use `create(SetStatementDescriptorResponseSchema)` to create a new message.
+ */
+export const SetStatementDescriptorResponseSchema: GenMessage<SetStatementDescriptorResponse, {jsonType: SetStatementDescriptorResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_settings, 7);
+
+/**
  * @generated from message dashboard.v1.Settings
  */
 export type Settings = Message<"dashboard.v1.Settings"> & {
@@ -331,6 +423,13 @@ export type Settings = Message<"dashboard.v1.Settings"> & {
    * @generated from field: int32 submission_budget_ms = 5;
    */
   submissionBudgetMs: number;
+
+  /**
+   * The text for customers' card statements; empty for none.
+   *
+   * @generated from field: string statement_descriptor = 6;
+   */
+  statementDescriptor: string;
 };
 
 /**
@@ -368,6 +467,13 @@ export type SettingsJson = {
    * @generated from field: int32 submission_budget_ms = 5;
    */
   submissionBudgetMs?: number;
+
+  /**
+   * The text for customers' card statements; empty for none.
+   *
+   * @generated from field: string statement_descriptor = 6;
+   */
+  statementDescriptor?: string;
 };
 
 /**
@@ -375,7 +481,7 @@ export type SettingsJson = {
  * Use `create(SettingsSchema)` to create a new message.
  */
 export const SettingsSchema: GenMessage<Settings, {jsonType: SettingsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_settings, 6);
+  messageDesc(file_dashboard_v1_settings, 8);
 
 /**
  * @generated from message dashboard.v1.EraseCustomerRequest
@@ -440,21 +546,21 @@ export type EraseCustomerRequestJson = {
  * Use `create(EraseCustomerRequestSchema)` to create a new message.
  */
 export const EraseCustomerRequestSchema: GenMessage<EraseCustomerRequest, {jsonType: EraseCustomerRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_settings, 7);
+  messageDesc(file_dashboard_v1_settings, 9);
 
 /**
  * @generated from message dashboard.v1.EraseCustomerResponse
  */
 export type EraseCustomerResponse = Message<"dashboard.v1.EraseCustomerResponse"> & {
   /**
-   * The number of sessions from which this call erased the address.
+   * The number of sessions from which this call erased the customer's data.
    *
    * @generated from field: int32 sessions = 1;
    */
   sessions: number;
 
   /**
-   * The number of sessions in this call whose order reference contains the address. Order references are not changed.
+   * The number of sessions in this call whose order reference or metadata contain the address. Neither is changed.
    *
    * @generated from field: int32 order_references = 2;
    */
@@ -473,14 +579,14 @@ export type EraseCustomerResponse = Message<"dashboard.v1.EraseCustomerResponse"
  */
 export type EraseCustomerResponseJson = {
   /**
-   * The number of sessions from which this call erased the address.
+   * The number of sessions from which this call erased the customer's data.
    *
    * @generated from field: int32 sessions = 1;
    */
   sessions?: number;
 
   /**
-   * The number of sessions in this call whose order reference contains the address. Order references are not changed.
+   * The number of sessions in this call whose order reference or metadata contain the address. Neither is changed.
    *
    * @generated from field: int32 order_references = 2;
    */
@@ -499,7 +605,7 @@ export type EraseCustomerResponseJson = {
  * Use `create(EraseCustomerResponseSchema)` to create a new message.
  */
 export const EraseCustomerResponseSchema: GenMessage<EraseCustomerResponse, {jsonType: EraseCustomerResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_settings, 8);
+  messageDesc(file_dashboard_v1_settings, 10);
 
 /**
  * A merchant's settings for its checkouts.
@@ -536,7 +642,17 @@ export const SettingsService: GenService<{
     output: typeof SetSessionLifetimeResponseSchema;
   },
   /**
-   * Erases a customer's e-mail address from the merchant's sessions, many per call. Repeat the call with `next_after`
+   * Sets the text for customers' card statements, for new sessions that name none of their own.
+   *
+   * @generated from rpc dashboard.v1.SettingsService.SetStatementDescriptor
+   */
+  setStatementDescriptor: {
+    methodKind: "unary";
+    input: typeof SetStatementDescriptorRequestSchema;
+    output: typeof SetStatementDescriptorResponseSchema;
+  },
+  /**
+   * Erases a customer's e-mail address, name and billing address from the merchant's sessions, many per call. Repeat the call with `next_after`
    * until it is empty.
    *
    * @generated from rpc dashboard.v1.SettingsService.EraseCustomer

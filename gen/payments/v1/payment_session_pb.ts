@@ -14,7 +14,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file payments/v1/payment_session.proto.
  */
 export const file_payments_v1_payment_session: GenFile = /*@__PURE__*/
-  fileDesc("CiFwYXltZW50cy92MS9wYXltZW50X3Nlc3Npb24ucHJvdG8SC3BheW1lbnRzLnYxItYDChtDcmVhdGVQYXltZW50U2Vzc2lvblJlcXVlc3QSJwoMYW1vdW50X21pbm9yGAEgASgDQhG6SA7IAQEiCRj/n5SljR0oARJ4CghjdXJyZW5jeRgCIAEoCUJmukhjugFdCg1jdXJyZW5jeS5mb3JtEi9tdXN0IGJlIGFuIHVwcGVyLWNhc2UgSVNPIDQyMTcgY29kZSBzdWNoIGFzIEVVUhobdGhpcy5tYXRjaGVzKHInXltBLVpdezN9JCcpyAEBEnoKCW9yZGVyX3JlZhgDIAEoCUJnukhkugFXChRvcmRlcl9yZWYuY2hhcmFjdGVycxIjbXVzdCBub3QgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaGnRoaXMubWF0Y2hlcyhyJ15cUHtDY30qJCcpyAEBcgUQARj/ARKEAQoOY3VzdG9tZXJfZW1haWwYBCABKAlCZ7pIZLoBXAoTY3VzdG9tZXJfZW1haWwuZm9ybRIZbXVzdCBiZSBhbiBlLW1haWwgYWRkcmVzcxoqdGhpcy5tYXRjaGVzKHInXlteQFxwe0NjfV0rQFteQFxwe0NjfV0rJCcpcgMY/gFIAIgBAUIRCg9fY3VzdG9tZXJfZW1haWwioAIKHENyZWF0ZVBheW1lbnRTZXNzaW9uUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCRIVCg1jbGllbnRfc2VjcmV0GAIgASgJEjIKBnN0YXR1cxgDIAEoDjIiLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLlN0YXR1cxI2CgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEi4KBXZhdWx0GAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGukgDyAEBEhEKCW9yZGVyX3JlZhgGIAEoCRIUCgxhbW91bnRfbWlub3IYByABKAMSEAoIY3VycmVuY3kYCCABKAkiLgoYR2V0UGF5bWVudFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiUQoZR2V0UGF5bWVudFNlc3Npb25SZXNwb25zZRI0Cg9wYXltZW50X3Nlc3Npb24YASABKAsyGy5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbiLqAwoaTGlzdFBheW1lbnRTZXNzaW9uc1JlcXVlc3QSfAoJb3JkZXJfcmVmGAEgASgJQmS6SGG6AVcKFG9yZGVyX3JlZi5jaGFyYWN0ZXJzEiNtdXN0IG5vdCBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxoadGhpcy5tYXRjaGVzKHInXlxQe0NjfSokJylyBRABGP8BSACIAQESQwoGc3RhdHVzGAIgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzQgq6SAeCAQQQASAASAGIAQESFwoKcHJvY2Vzc2luZxgDIAEoCEgCiAEBEjEKDWNyZWF0ZWRfYWZ0ZXIYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKDmNyZWF0ZWRfYmVmb3JlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIhCglwYWdlX3NpemUYBiABKAVCCbpIBhoEGGQoAUgDiAEBEiEKCnBhZ2VfdG9rZW4YByABKAlCCLpIBXIDGIAISASIAQFCDAoKX29yZGVyX3JlZkIJCgdfc3RhdHVzQg0KC19wcm9jZXNzaW5nQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4ijQEKG0xpc3RQYXltZW50U2Vzc2lvbnNSZXNwb25zZRI8ChBwYXltZW50X3Nlc3Npb25zGAEgAygLMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb25TdW1tYXJ5EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4iygcKDlBheW1lbnRTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSEQoJb3JkZXJfcmVmGAIgASgJEhQKDGFtb3VudF9taW5vchgDIAEoAxIQCghjdXJyZW5jeRgEIAEoCRIbCg5jdXN0b21lcl9lbWFpbBgFIAEoCUgAiAEBEjIKBnN0YXR1cxgGIAEoDjIiLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLlN0YXR1cxIQCghmYWlsb3ZlchgHIAEoCBIZCgxjYXB0dXJlZF92aWEYCCABKAlIAYgBARIeChFjYXB0dXJlX2NvbmZpcm1lZBgJIAEoCEgCiAEBEhkKDGRlY2xpbmVfY29kZRgKIAEoCUgDiAEBEhIKCnByb2Nlc3NpbmcYCyABKAgSJAoEY2FyZBgMIAEoCzIRLnBheW1lbnRzLnYxLkNhcmRIBIgBARI2CgpjcmVhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjYKCmV4cGlyZXNfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESMAoMc3VibWl0dGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzZXR0bGVkX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgdyb3V0aW5nGBEgASgLMhQucGF5bWVudHMudjEuUm91dGluZ0gFiAEBEiYKCGF0dGVtcHRzGBIgAygLMhQucGF5bWVudHMudjEuQXR0ZW1wdBI9ChFhd2FpdGluZ19jdXN0b21lchgTIAEoCzIdLnBheW1lbnRzLnYxLkF3YWl0aW5nQ3VzdG9tZXJIBogBARI0Cg9hdXRoZW50aWNhdGlvbnMYFCADKAsyGy5wYXltZW50cy52MS5BdXRoZW50aWNhdGlvbiJlCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASCwoHQ1JFQVRFRBABEg0KCVNVQ0NFRURFRBACEgwKCERFQ0xJTkVEEAMSDAoIREVHUkFERUQQBBILCgdFWFBJUkVEEAVCEQoPX2N1c3RvbWVyX2VtYWlsQg8KDV9jYXB0dXJlZF92aWFCFAoSX2NhcHR1cmVfY29uZmlybWVkQg8KDV9kZWNsaW5lX2NvZGVCBwoFX2NhcmRCCgoIX3JvdXRpbmdCFAoSX2F3YWl0aW5nX2N1c3RvbWVyIngKEEF3YWl0aW5nQ3VzdG9tZXISMQoFc2luY2UYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESMQoFdW50aWwYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQEi9gcKDkF1dGhlbnRpY2F0aW9uEhkKEWF1dGhlbnRpY2F0aW9uX2lkGAEgASgJEhAKCHNlcXVlbmNlGAIgASgFEioKAmJ5GAMgASgOMh4ucGF5bWVudHMudjEuQXV0aGVudGljYXRpb24uQnkSDwoHZ2F0ZXdheRgEIAEoCRIVCg1jb25uZWN0aW9uX2lkGAUgASgJEhIKCmF0dGVtcHRfaWQYBiABKAkSDwoHYmVjYXVzZRgHIAEoCRIyCgZzdGF0dXMYCCABKA4yIi5wYXltZW50cy52MS5BdXRoZW50aWNhdGlvbi5TdGF0dXMSLgoEZmxvdxgJIAEoDjIgLnBheW1lbnRzLnYxLkF1dGhlbnRpY2F0aW9uLkZsb3cSFAoHdmVyc2lvbhgKIAEoCUgAiAEBEhkKDHRyYW5zX3N0YXR1cxgLIAEoCUgBiAEBEhAKA2VjaRgMIAEoCUgCiAEBEh4KEWRzX3RyYW5zYWN0aW9uX2lkGA0gASgJSAOIAQESPQoJbGlhYmlsaXR5GA4gASgOMiUucGF5bWVudHMudjEuQXV0aGVudGljYXRpb24uTGlhYmlsaXR5SASIAQESLgoJY2hhbGxlbmdlGA8gASgLMhYucGF5bWVudHMudjEuQ2hhbGxlbmdlSAWIAQESNgoKc3RhcnRlZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIwCgxjb21wbGV0ZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqQBCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASFQoRQVdBSVRJTkdfQ1VTVE9NRVIQARIOCgpDT05GSVJNSU5HEAISEQoNQVVUSEVOVElDQVRFRBADEg0KCUFUVEVNUFRFRBAEEg8KC1VOQVZBSUxBQkxFEAUSCgoGRkFJTEVEEAYSDQoJQ0FOQ0VMTEVEEAcSDQoJQUJBTkRPTkVEEAgiJQoCQnkSEgoOQllfVU5TUEVDSUZJRUQQABILCgdHQVRFV0FZEAEiKgoERmxvdxIUChBGTE9XX1VOU1BFQ0lGSUVEEAASDAoIUkVESVJFQ1QQASJNCglMaWFiaWxpdHkSGQoVTElBQklMSVRZX1VOU1BFQ0lGSUVEEAASCgoGSVNTVUVSEAESDAoITUVSQ0hBTlQQAhILCgdVTktOT1dOEANCCgoIX3ZlcnNpb25CDwoNX3RyYW5zX3N0YXR1c0IGCgRfZWNpQhQKEl9kc190cmFuc2FjdGlvbl9pZEIMCgpfbGlhYmlsaXR5QgwKCl9jaGFsbGVuZ2UiowIKCUNoYWxsZW5nZRIsCghzaG93bl9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLYW5zd2VyZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjUKCGVuZGVkX2J5GAMgASgOMh4ucGF5bWVudHMudjEuQ2hhbGxlbmdlLkVuZGVkQnlIAIgBARIYCgtkdXJhdGlvbl9tcxgEIAEoA0gBiAEBIkkKB0VuZGVkQnkSGAoURU5ERURfQllfVU5TUEVDSUZJRUQQABIMCghDVVNUT01FUhABEggKBEJBTksQAhIMCghERUFETElORRADQgsKCV9lbmRlZF9ieUIOCgxfZHVyYXRpb25fbXMitwUKFVBheW1lbnRTZXNzaW9uU3VtbWFyeRISCgpzZXNzaW9uX2lkGAEgASgJEhEKCW9yZGVyX3JlZhgCIAEoCRIUCgxhbW91bnRfbWlub3IYAyABKAMSEAoIY3VycmVuY3kYBCABKAkSGwoOY3VzdG9tZXJfZW1haWwYBSABKAlIAIgBARIyCgZzdGF0dXMYBiABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXMSEAoIZmFpbG92ZXIYByABKAgSGQoMY2FwdHVyZWRfdmlhGAggASgJSAGIAQESHgoRY2FwdHVyZV9jb25maXJtZWQYCSABKAhIAogBARIZCgxkZWNsaW5lX2NvZGUYCiABKAlIA4gBARISCgpwcm9jZXNzaW5nGAsgASgIEiQKBGNhcmQYDCABKAsyES5wYXltZW50cy52MS5DYXJkSASIAQESNgoKY3JlYXRlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARI2CgpleHBpcmVzX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjAKDHN1Ym1pdHRlZF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc2V0dGxlZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoHcm91dGluZxgRIAEoCzIULnBheW1lbnRzLnYxLlJvdXRpbmdIBYgBAUIRCg9fY3VzdG9tZXJfZW1haWxCDwoNX2NhcHR1cmVkX3ZpYUIUChJfY2FwdHVyZV9jb25maXJtZWRCDwoNX2RlY2xpbmVfY29kZUIHCgVfY2FyZEIKCghfcm91dGluZyIkCgRDYXJkEg0KBWJyYW5kGAEgASgJEg0KBWxhc3Q0GAIgASgJIn4KB1JvdXRpbmcSFAoMcnVsZV92ZXJzaW9uGAEgASgFEiwKBHBsYW4YAiADKAsyHi5wYXltZW50cy52MS5QbGFubmVkQ29ubmVjdGlvbhIvCgdza2lwcGVkGAMgAygLMh4ucGF5bWVudHMudjEuU2tpcHBlZENvbm5lY3Rpb24iTQoRUGxhbm5lZENvbm5lY3Rpb24SEAoIcHJpb3JpdHkYASABKAUSDwoHZ2F0ZXdheRgCIAEoCRIVCg1jb25uZWN0aW9uX2lkGAMgASgJIkwKEVNraXBwZWRDb25uZWN0aW9uEg8KB2dhdGV3YXkYASABKAkSFQoNY29ubmVjdGlvbl9pZBgCIAEoCRIPCgdiZWNhdXNlGAMgASgJIsMHCgdBdHRlbXB0EhIKCmF0dGVtcHRfaWQYASABKAkSEAoIc2VxdWVuY2UYAiABKAUSDwoHZ2F0ZXdheRgDIAEoCRIVCg1jb25uZWN0aW9uX2lkGAQgASgJEhAKCHByaW9yaXR5GAUgASgFEg8KB2JlY2F1c2UYBiABKAkSKwoGc3RhdHVzGAcgASgOMhsucGF5bWVudHMudjEuQXR0ZW1wdC5TdGF0dXMSOwoMZmFpbHVyZV9raW5kGAggASgOMiAucGF5bWVudHMudjEuQXR0ZW1wdC5GYWlsdXJlS2luZEgAiAEBEhkKDGRlY2xpbmVfY29kZRgJIAEoCUgBiAEBEhkKDGdhdGV3YXlfY29kZRgKIAEoCUgCiAEBEh4KEWdhdGV3YXlfcmVmZXJlbmNlGAsgASgJSAOIAQESNgoKc3RhcnRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIwCgxjb21wbGV0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2R1cmF0aW9uX21zGA4gASgDSASIAQESKAoEbmV4dBgPIAEoCzIVLnBheW1lbnRzLnYxLk5leHRTdGVwSAWIAQESEgoFcm91bmQYECABKAVIBogBARIeChFhdXRoZW50aWNhdGlvbl9pZBgRIAEoCUgHiAEBIqYBCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASDwoLQVVUSE9SSVpJTkcQARIOCgpBVVRIT1JJWkVEEAISDAoIQ0FQVFVSRUQQAxIMCghERUNMSU5FRBAEEgoKBkZBSUxFRBAFEgsKB1VOS05PV04QBhILCgdWT0lESU5HEAcSCgoGVk9JREVEEAgSFQoRQVdBSVRJTkdfQ1VTVE9NRVIQCSJ6CgtGYWlsdXJlS2luZBIcChhGQUlMVVJFX0tJTkRfVU5TUEVDSUZJRUQQABIQCgxIQVJEX0RFQ0xJTkUQARIQCgxTT0ZUX0RFQ0xJTkUQAhIJCgVGUkFVRBADEgsKB1RJTUVPVVQQBBIRCg1HQVRFV0FZX0VSUk9SEAVCDwoNX2ZhaWx1cmVfa2luZEIPCg1fZGVjbGluZV9jb2RlQg8KDV9nYXRld2F5X2NvZGVCFAoSX2dhdGV3YXlfcmVmZXJlbmNlQg4KDF9kdXJhdGlvbl9tc0IHCgVfbmV4dEIICgZfcm91bmRCFAoSX2F1dGhlbnRpY2F0aW9uX2lkIisKCE5leHRTdGVwEg4KBmFjdGlvbhgBIAEoCRIPCgdiZWNhdXNlGAIgASgJMuIDChVQYXltZW50U2Vzc2lvblNlcnZpY2USkAEKFENyZWF0ZVBheW1lbnRTZXNzaW9uEigucGF5bWVudHMudjEuQ3JlYXRlUGF5bWVudFNlc3Npb25SZXF1ZXN0GikucGF5bWVudHMudjEuQ3JlYXRlUGF5bWVudFNlc3Npb25SZXNwb25zZSIjgtPkkwIdOgEqIhgvYXBpL3YxL3BheW1lbnQtc2Vzc2lvbnMSpQEKEUdldFBheW1lbnRTZXNzaW9uEiUucGF5bWVudHMudjEuR2V0UGF5bWVudFNlc3Npb25SZXF1ZXN0GiYucGF5bWVudHMudjEuR2V0UGF5bWVudFNlc3Npb25SZXNwb25zZSJBkAIBgtPkkwI4Yg9wYXltZW50X3Nlc3Npb24SJS9hcGkvdjEvcGF5bWVudC1zZXNzaW9ucy97c2Vzc2lvbl9pZH0SjQEKE0xpc3RQYXltZW50U2Vzc2lvbnMSJy5wYXltZW50cy52MS5MaXN0UGF5bWVudFNlc3Npb25zUmVxdWVzdBooLnBheW1lbnRzLnYxLkxpc3RQYXltZW50U2Vzc2lvbnNSZXNwb25zZSIjkAIBgtPkkwIaEhgvYXBpL3YxL3BheW1lbnQtc2Vzc2lvbnNiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("CiFwYXltZW50cy92MS9wYXltZW50X3Nlc3Npb24ucHJvdG8SC3BheW1lbnRzLnYxIqMLChtDcmVhdGVQYXltZW50U2Vzc2lvblJlcXVlc3QSJwoMYW1vdW50X21pbm9yGAEgASgDQhG6SA7IAQEiCRj/n5SljR0oARJ4CghjdXJyZW5jeRgCIAEoCUJmukhjugFdCg1jdXJyZW5jeS5mb3JtEi9tdXN0IGJlIGFuIHVwcGVyLWNhc2UgSVNPIDQyMTcgY29kZSBzdWNoIGFzIEVVUhobdGhpcy5tYXRjaGVzKHInXltBLVpdezN9JCcpyAEBEnoKCW9yZGVyX3JlZhgDIAEoCUJnukhkugFXChRvcmRlcl9yZWYuY2hhcmFjdGVycxIjbXVzdCBub3QgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaGnRoaXMubWF0Y2hlcyhyJ15cUHtDY30qJCcpyAEBcgUQARj/ARKEAQoOY3VzdG9tZXJfZW1haWwYBCABKAlCZ7pIZLoBXAoTY3VzdG9tZXJfZW1haWwuZm9ybRIZbXVzdCBiZSBhbiBlLW1haWwgYWRkcmVzcxoqdGhpcy5tYXRjaGVzKHInXlteQFxwe0NjfV0rQFteQFxwe0NjfV0rJCcpcgMY/gFIAIgBARKlAQoNY3VzdG9tZXJfbmFtZRgFIAEoCUKIAbpIhAG6AX0KGGN1c3RvbWVyX25hbWUuY2hhcmFjdGVycxIvbXVzdCBub3QgYmUgYmxhbmsgb3IgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaMHRoaXMubWF0Y2hlcyhyJ15ccHtac30qW15ccHtDY31ccHtac31dXFB7Q2N9KiQnKXICGGRIAYgBARI0Cg9iaWxsaW5nX2FkZHJlc3MYBiABKAsyGy5wYXltZW50cy52MS5CaWxsaW5nQWRkcmVzcxLfAgoIbWV0YWRhdGEYByADKAsyNi5wYXltZW50cy52MS5DcmVhdGVQYXltZW50U2Vzc2lvblJlcXVlc3QuTWV0YWRhdGFFbnRyeUKUArpIkAKaAYwCEBQirAG6AagBCgxtZXRhZGF0YS5rZXkSY211c3QgYmUgMSB0byA0MCBsZXR0ZXJzLCBkaWdpdHMsIHVuZGVyc2NvcmVzLCBoeXBoZW5zLCBkb3RzIGFuZCBjb2xvbnMsIHRoZSBmaXJzdCBhIGxldHRlciBvciBkaWdpdBozdGhpcy5tYXRjaGVzKHInXltBLVphLXowLTldW0EtWmEtejAtOV8uOi1dezAsMzl9JCcpKlm6AVEKDm1ldGFkYXRhLnZhbHVlEiNtdXN0IG5vdCBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxoadGhpcy5tYXRjaGVzKHInXlxQe0NjfSokJylyAxj0AxKuAgoUc3RhdGVtZW50X2Rlc2NyaXB0b3IYCCABKAlCigK6SIYCugGlAQofc3RhdGVtZW50X2Rlc2NyaXB0b3IuY2hhcmFjdGVycxJNbXVzdCBjb25zaXN0IG9mIGxldHRlcnMsIGRpZ2l0cywgZG90cywgaHlwaGVucyBhbmQgc2luZ2xlIHNwYWNlcyBiZXR3ZWVuIHRoZW0aM3RoaXMubWF0Y2hlcyhyJ15bQS1aYS16MC05Li1dKyggW0EtWmEtejAtOS4tXSspKiQnKboBVAobc3RhdGVtZW50X2Rlc2NyaXB0b3IubGV0dGVyEhVtdXN0IGNvbnRhaW4gYSBsZXR0ZXIaHiF0aGlzLm1hdGNoZXMocideW15BLVphLXpdKiQnKXIEEAUYFkgCiAEBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIRCg9fY3VzdG9tZXJfZW1haWxCEAoOX2N1c3RvbWVyX25hbWVCFwoVX3N0YXRlbWVudF9kZXNjcmlwdG9yIpsHCg5CaWxsaW5nQWRkcmVzcxKUAQoFbGluZTEYASABKAlChAG6SIABugF1ChBsaW5lMS5jaGFyYWN0ZXJzEi9tdXN0IG5vdCBiZSBibGFuayBvciBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxowdGhpcy5tYXRjaGVzKHInXlxwe1pzfSpbXlxwe0NjfVxwe1pzfV1cUHtDY30qJCcpyAEBcgMYyAESlQEKBWxpbmUyGAIgASgJQoABukh9ugF1ChBsaW5lMi5jaGFyYWN0ZXJzEi9tdXN0IG5vdCBiZSBibGFuayBvciBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxowdGhpcy5tYXRjaGVzKHInXlxwe1pzfSpbXlxwe0NjfVxwe1pzfV1cUHtDY30qJCcpcgMYyAFIAIgBARKQAQoEY2l0eRgDIAEoCUKBAbpIfroBdAoPY2l0eS5jaGFyYWN0ZXJzEi9tdXN0IG5vdCBiZSBibGFuayBvciBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxowdGhpcy5tYXRjaGVzKHInXlxwe1pzfSpbXlxwe0NjfVxwe1pzfV1cUHtDY30qJCcpyAEBcgIYZBKfAQoLcG9zdGFsX2NvZGUYBCABKAlCiQG6SIUBugF7ChZwb3N0YWxfY29kZS5jaGFyYWN0ZXJzEi9tdXN0IG5vdCBiZSBibGFuayBvciBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxowdGhpcy5tYXRjaGVzKHInXlxwe1pzfSpbXlxwe0NjfVxwe1pzfV1cUHtDY30qJCcpyAEBcgIYEBKWAQoGcmVnaW9uGAUgASgJQoABukh9ugF2ChFyZWdpb24uY2hhcmFjdGVycxIvbXVzdCBub3QgYmUgYmxhbmsgb3IgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaMHRoaXMubWF0Y2hlcyhyJ15ccHtac30qW15ccHtDY31ccHtac31dXFB7Q2N9KiQnKXICGGRIAYgBARJ3Cgdjb3VudHJ5GAYgASgJQma6SGO6AV0KDGNvdW50cnkuZm9ybRIwbXVzdCBiZSBhbiB1cHBlci1jYXNlIElTTyAzMTY2LTEgY29kZSBzdWNoIGFzIERFGht0aGlzLm1hdGNoZXMocideW0EtWl17Mn0kJynIAQFCCAoGX2xpbmUyQgkKB19yZWdpb24ioAIKHENyZWF0ZVBheW1lbnRTZXNzaW9uUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCRIVCg1jbGllbnRfc2VjcmV0GAIgASgJEjIKBnN0YXR1cxgDIAEoDjIiLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLlN0YXR1cxI2CgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEi4KBXZhdWx0GAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGukgDyAEBEhEKCW9yZGVyX3JlZhgGIAEoCRIUCgxhbW91bnRfbWlub3IYByABKAMSEAoIY3VycmVuY3kYCCABKAkiLgoYR2V0UGF5bWVudFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiUQoZR2V0UGF5bWVudFNlc3Npb25SZXNwb25zZRI0Cg9wYXltZW50X3Nlc3Npb24YASABKAsyGy5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbiLqAwoaTGlzdFBheW1lbnRTZXNzaW9uc1JlcXVlc3QSfAoJb3JkZXJfcmVmGAEgASgJQmS6SGG6AVcKFG9yZGVyX3JlZi5jaGFyYWN0ZXJzEiNtdXN0IG5vdCBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxoadGhpcy5tYXRjaGVzKHInXlxQe0NjfSokJylyBRABGP8BSACIAQESQwoGc3RhdHVzGAIgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzQgq6SAeCAQQQASAASAGIAQESFwoKcHJvY2Vzc2luZxgDIAEoCEgCiAEBEjEKDWNyZWF0ZWRfYWZ0ZXIYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKDmNyZWF0ZWRfYmVmb3JlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIhCglwYWdlX3NpemUYBiABKAVCCbpIBhoEGGQoAUgDiAEBEiEKCnBhZ2VfdG9rZW4YByABKAlCCLpIBXIDGIAISASIAQFCDAoKX29yZGVyX3JlZkIJCgdfc3RhdHVzQg0KC19wcm9jZXNzaW5nQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4ijQEKG0xpc3RQYXltZW50U2Vzc2lvbnNSZXNwb25zZRI8ChBwYXltZW50X3Nlc3Npb25zGAEgAygLMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb25TdW1tYXJ5EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4i2AkKDlBheW1lbnRTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSEQoJb3JkZXJfcmVmGAIgASgJEhQKDGFtb3VudF9taW5vchgDIAEoAxIQCghjdXJyZW5jeRgEIAEoCRIbCg5jdXN0b21lcl9lbWFpbBgFIAEoCUgAiAEBEjIKBnN0YXR1cxgGIAEoDjIiLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLlN0YXR1cxIQCghmYWlsb3ZlchgHIAEoCBIZCgxjYXB0dXJlZF92aWEYCCABKAlIAYgBARIeChFjYXB0dXJlX2NvbmZpcm1lZBgJIAEoCEgCiAEBEhkKDGRlY2xpbmVfY29kZRgKIAEoCUgDiAEBEhIKCnByb2Nlc3NpbmcYCyABKAgSJAoEY2FyZBgMIAEoCzIRLnBheW1lbnRzLnYxLkNhcmRIBIgBARI2CgpjcmVhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjYKCmV4cGlyZXNfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESMAoMc3VibWl0dGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzZXR0bGVkX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgdyb3V0aW5nGBEgASgLMhQucGF5bWVudHMudjEuUm91dGluZ0gFiAEBEiYKCGF0dGVtcHRzGBIgAygLMhQucGF5bWVudHMudjEuQXR0ZW1wdBI9ChFhd2FpdGluZ19jdXN0b21lchgTIAEoCzIdLnBheW1lbnRzLnYxLkF3YWl0aW5nQ3VzdG9tZXJIBogBARI0Cg9hdXRoZW50aWNhdGlvbnMYFCADKAsyGy5wYXltZW50cy52MS5BdXRoZW50aWNhdGlvbhIaCg1jdXN0b21lcl9uYW1lGBUgASgJSAeIAQESNAoPYmlsbGluZ19hZGRyZXNzGBYgASgLMhsucGF5bWVudHMudjEuQmlsbGluZ0FkZHJlc3MSOwoIbWV0YWRhdGEYFyADKAsyKS5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5NZXRhZGF0YUVudHJ5EiEKFHN0YXRlbWVudF9kZXNjcmlwdG9yGBggASgJSAiIAQEaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBImUKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABILCgdDUkVBVEVEEAESDQoJU1VDQ0VFREVEEAISDAoIREVDTElORUQQAxIMCghERUdSQURFRBAEEgsKB0VYUElSRUQQBUIRCg9fY3VzdG9tZXJfZW1haWxCDwoNX2NhcHR1cmVkX3ZpYUIUChJfY2FwdHVyZV9jb25maXJtZWRCDwoNX2RlY2xpbmVfY29kZUIHCgVfY2FyZEIKCghfcm91dGluZ0IUChJfYXdhaXRpbmdfY3VzdG9tZXJCEAoOX2N1c3RvbWVyX25hbWVCFwoVX3N0YXRlbWVudF9kZXNjcmlwdG9yIngKEEF3YWl0aW5nQ3VzdG9tZXISMQoFc2luY2UYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESMQoFdW50aWwYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQEi9gcKDkF1dGhlbnRpY2F0aW9uEhkKEWF1dGhlbnRpY2F0aW9uX2lkGAEgASgJEhAKCHNlcXVlbmNlGAIgASgFEioKAmJ5GAMgASgOMh4ucGF5bWVudHMudjEuQXV0aGVudGljYXRpb24uQnkSDwoHZ2F0ZXdheRgEIAEoCRIVCg1jb25uZWN0aW9uX2lkGAUgASgJEhIKCmF0dGVtcHRfaWQYBiABKAkSDwoHYmVjYXVzZRgHIAEoCRIyCgZzdGF0dXMYCCABKA4yIi5wYXltZW50cy52MS5BdXRoZW50aWNhdGlvbi5TdGF0dXMSLgoEZmxvdxgJIAEoDjIgLnBheW1lbnRzLnYxLkF1dGhlbnRpY2F0aW9uLkZsb3cSFAoHdmVyc2lvbhgKIAEoCUgAiAEBEhkKDHRyYW5zX3N0YXR1cxgLIAEoCUgBiAEBEhAKA2VjaRgMIAEoCUgCiAEBEh4KEWRzX3RyYW5zYWN0aW9uX2lkGA0gASgJSAOIAQESPQoJbGlhYmlsaXR5GA4gASgOMiUucGF5bWVudHMudjEuQXV0aGVudGljYXRpb24uTGlhYmlsaXR5SASIAQESLgoJY2hhbGxlbmdlGA8gASgLMhYucGF5bWVudHMudjEuQ2hhbGxlbmdlSAWIAQESNgoKc3RhcnRlZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIwCgxjb21wbGV0ZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqQBCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASFQoRQVdBSVRJTkdfQ1VTVE9NRVIQARIOCgpDT05GSVJNSU5HEAISEQoNQVVUSEVOVElDQVRFRBADEg0KCUFUVEVNUFRFRBAEEg8KC1VOQVZBSUxBQkxFEAUSCgoGRkFJTEVEEAYSDQoJQ0FOQ0VMTEVEEAcSDQoJQUJBTkRPTkVEEAgiJQoCQnkSEgoOQllfVU5TUEVDSUZJRUQQABILCgdHQVRFV0FZEAEiKgoERmxvdxIUChBGTE9XX1VOU1BFQ0lGSUVEEAASDAoIUkVESVJFQ1QQASJNCglMaWFiaWxpdHkSGQoVTElBQklMSVRZX1VOU1BFQ0lGSUVEEAASCgoGSVNTVUVSEAESDAoITUVSQ0hBTlQQAhILCgdVTktOT1dOEANCCgoIX3ZlcnNpb25CDwoNX3RyYW5zX3N0YXR1c0IGCgRfZWNpQhQKEl9kc190cmFuc2FjdGlvbl9pZEIMCgpfbGlhYmlsaXR5QgwKCl9jaGFsbGVuZ2UiowIKCUNoYWxsZW5nZRIsCghzaG93bl9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLYW5zd2VyZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjUKCGVuZGVkX2J5GAMgASgOMh4ucGF5bWVudHMudjEuQ2hhbGxlbmdlLkVuZGVkQnlIAIgBARIYCgtkdXJhdGlvbl9tcxgEIAEoA0gBiAEBIkkKB0VuZGVkQnkSGAoURU5ERURfQllfVU5TUEVDSUZJRUQQABIMCghDVVNUT01FUhABEggKBEJBTksQAhIMCghERUFETElORRADQgsKCV9lbmRlZF9ieUIOCgxfZHVyYXRpb25fbXMizAcKFVBheW1lbnRTZXNzaW9uU3VtbWFyeRISCgpzZXNzaW9uX2lkGAEgASgJEhEKCW9yZGVyX3JlZhgCIAEoCRIUCgxhbW91bnRfbWlub3IYAyABKAMSEAoIY3VycmVuY3kYBCABKAkSGwoOY3VzdG9tZXJfZW1haWwYBSABKAlIAIgBARIyCgZzdGF0dXMYBiABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXMSEAoIZmFpbG92ZXIYByABKAgSGQoMY2FwdHVyZWRfdmlhGAggASgJSAGIAQESHgoRY2FwdHVyZV9jb25maXJtZWQYCSABKAhIAogBARIZCgxkZWNsaW5lX2NvZGUYCiABKAlIA4gBARISCgpwcm9jZXNzaW5nGAsgASgIEiQKBGNhcmQYDCABKAsyES5wYXltZW50cy52MS5DYXJkSASIAQESNgoKY3JlYXRlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARI2CgpleHBpcmVzX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjAKDHN1Ym1pdHRlZF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc2V0dGxlZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoHcm91dGluZxgRIAEoCzIULnBheW1lbnRzLnYxLlJvdXRpbmdIBYgBARIaCg1jdXN0b21lcl9uYW1lGBUgASgJSAaIAQESNAoPYmlsbGluZ19hZGRyZXNzGBYgASgLMhsucGF5bWVudHMudjEuQmlsbGluZ0FkZHJlc3MSQgoIbWV0YWRhdGEYFyADKAsyMC5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvblN1bW1hcnkuTWV0YWRhdGFFbnRyeRIhChRzdGF0ZW1lbnRfZGVzY3JpcHRvchgYIAEoCUgHiAEBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIRCg9fY3VzdG9tZXJfZW1haWxCDwoNX2NhcHR1cmVkX3ZpYUIUChJfY2FwdHVyZV9jb25maXJtZWRCDwoNX2RlY2xpbmVfY29kZUIHCgVfY2FyZEIKCghfcm91dGluZ0IQCg5fY3VzdG9tZXJfbmFtZUIXChVfc3RhdGVtZW50X2Rlc2NyaXB0b3IiJAoEQ2FyZBINCgVicmFuZBgBIAEoCRINCgVsYXN0NBgCIAEoCSJ+CgdSb3V0aW5nEhQKDHJ1bGVfdmVyc2lvbhgBIAEoBRIsCgRwbGFuGAIgAygLMh4ucGF5bWVudHMudjEuUGxhbm5lZENvbm5lY3Rpb24SLwoHc2tpcHBlZBgDIAMoCzIeLnBheW1lbnRzLnYxLlNraXBwZWRDb25uZWN0aW9uItkBChFQbGFubmVkQ29ubmVjdGlvbhIQCghwcmlvcml0eRgBIAEoBRIPCgdnYXRld2F5GAIgASgJEhUKDWNvbm5lY3Rpb25faWQYAyABKAkSRQoOYXV0aGVudGljYXRpb24YBCABKA4yLS5wYXltZW50cy52MS5QbGFubmVkQ29ubmVjdGlvbi5BdXRoZW50aWNhdGlvbiJDCg5BdXRoZW50aWNhdGlvbhIeChpBVVRIRU5USUNBVElPTl9VTlNQRUNJRklFRBAAEgcKA09XThABEggKBE5PTkUQAiJMChFTa2lwcGVkQ29ubmVjdGlvbhIPCgdnYXRld2F5GAEgASgJEhUKDWNvbm5lY3Rpb25faWQYAiABKAkSDwoHYmVjYXVzZRgDIAEoCSLDBwoHQXR0ZW1wdBISCgphdHRlbXB0X2lkGAEgASgJEhAKCHNlcXVlbmNlGAIgASgFEg8KB2dhdGV3YXkYAyABKAkSFQoNY29ubmVjdGlvbl9pZBgEIAEoCRIQCghwcmlvcml0eRgFIAEoBRIPCgdiZWNhdXNlGAYgASgJEisKBnN0YXR1cxgHIAEoDjIbLnBheW1lbnRzLnYxLkF0dGVtcHQuU3RhdHVzEjsKDGZhaWx1cmVfa2luZBgIIAEoDjIgLnBheW1lbnRzLnYxLkF0dGVtcHQuRmFpbHVyZUtpbmRIAIgBARIZCgxkZWNsaW5lX2NvZGUYCSABKAlIAYgBARIZCgxnYXRld2F5X2NvZGUYCiABKAlIAogBARIeChFnYXRld2F5X3JlZmVyZW5jZRgLIAEoCUgDiAEBEjYKCnN0YXJ0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESMAoMY29tcGxldGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgtkdXJhdGlvbl9tcxgOIAEoA0gEiAEBEigKBG5leHQYDyABKAsyFS5wYXltZW50cy52MS5OZXh0U3RlcEgFiAEBEhIKBXJvdW5kGBAgASgFSAaIAQESHgoRYXV0aGVudGljYXRpb25faWQYESABKAlIB4gBASKmAQoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEg8KC0FVVEhPUklaSU5HEAESDgoKQVVUSE9SSVpFRBACEgwKCENBUFRVUkVEEAMSDAoIREVDTElORUQQBBIKCgZGQUlMRUQQBRILCgdVTktOT1dOEAYSCwoHVk9JRElORxAHEgoKBlZPSURFRBAIEhUKEUFXQUlUSU5HX0NVU1RPTUVSEAkiegoLRmFpbHVyZUtpbmQSHAoYRkFJTFVSRV9LSU5EX1VOU1BFQ0lGSUVEEAASEAoMSEFSRF9ERUNMSU5FEAESEAoMU09GVF9ERUNMSU5FEAISCQoFRlJBVUQQAxILCgdUSU1FT1VUEAQSEQoNR0FURVdBWV9FUlJPUhAFQg8KDV9mYWlsdXJlX2tpbmRCDwoNX2RlY2xpbmVfY29kZUIPCg1fZ2F0ZXdheV9jb2RlQhQKEl9nYXRld2F5X3JlZmVyZW5jZUIOCgxfZHVyYXRpb25fbXNCBwoFX25leHRCCAoGX3JvdW5kQhQKEl9hdXRoZW50aWNhdGlvbl9pZCIrCghOZXh0U3RlcBIOCgZhY3Rpb24YASABKAkSDwoHYmVjYXVzZRgCIAEoCTLiAwoVUGF5bWVudFNlc3Npb25TZXJ2aWNlEpABChRDcmVhdGVQYXltZW50U2Vzc2lvbhIoLnBheW1lbnRzLnYxLkNyZWF0ZVBheW1lbnRTZXNzaW9uUmVxdWVzdBopLnBheW1lbnRzLnYxLkNyZWF0ZVBheW1lbnRTZXNzaW9uUmVzcG9uc2UiI4LT5JMCHToBKiIYL2FwaS92MS9wYXltZW50LXNlc3Npb25zEqUBChFHZXRQYXltZW50U2Vzc2lvbhIlLnBheW1lbnRzLnYxLkdldFBheW1lbnRTZXNzaW9uUmVxdWVzdBomLnBheW1lbnRzLnYxLkdldFBheW1lbnRTZXNzaW9uUmVzcG9uc2UiQZACAYLT5JMCOGIPcGF5bWVudF9zZXNzaW9uEiUvYXBpL3YxL3BheW1lbnQtc2Vzc2lvbnMve3Nlc3Npb25faWR9Eo0BChNMaXN0UGF5bWVudFNlc3Npb25zEicucGF5bWVudHMudjEuTGlzdFBheW1lbnRTZXNzaW9uc1JlcXVlc3QaKC5wYXltZW50cy52MS5MaXN0UGF5bWVudFNlc3Npb25zUmVzcG9uc2UiI5ACAYLT5JMCGhIYL2FwaS92MS9wYXltZW50LXNlc3Npb25zYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message payments.v1.CreatePaymentSessionRequest
@@ -47,6 +47,34 @@ export type CreatePaymentSessionRequest = Message<"payments.v1.CreatePaymentSess
    * @generated from field: optional string customer_email = 4;
    */
   customerEmail?: string | undefined;
+
+  /**
+   * The paying customer's name. Gateways get it as the cardholder's name, unless the card form asks for that.
+   *
+   * @generated from field: optional string customer_name = 5;
+   */
+  customerName?: string | undefined;
+
+  /**
+   * The address to which the card is billed. Banks compare it with theirs.
+   *
+   * @generated from field: payments.v1.BillingAddress billing_address = 6;
+   */
+  billingAddress?: BillingAddress | undefined;
+
+  /**
+   * Your own data about the order: at most 20 keys. No gateway gets it. It is kept when a customer's data is erased.
+   *
+   * @generated from field: map<string, string> metadata = 7;
+   */
+  metadata: { [key: string]: string };
+
+  /**
+   * The text for the customer's card statement. The default is the merchant's setting.
+   *
+   * @generated from field: optional string statement_descriptor = 8;
+   */
+  statementDescriptor?: string | undefined;
 };
 
 /**
@@ -80,6 +108,34 @@ export type CreatePaymentSessionRequestJson = {
    * @generated from field: optional string customer_email = 4;
    */
   customerEmail?: string;
+
+  /**
+   * The paying customer's name. Gateways get it as the cardholder's name, unless the card form asks for that.
+   *
+   * @generated from field: optional string customer_name = 5;
+   */
+  customerName?: string;
+
+  /**
+   * The address to which the card is billed. Banks compare it with theirs.
+   *
+   * @generated from field: payments.v1.BillingAddress billing_address = 6;
+   */
+  billingAddress?: BillingAddressJson;
+
+  /**
+   * Your own data about the order: at most 20 keys. No gateway gets it. It is kept when a customer's data is erased.
+   *
+   * @generated from field: map<string, string> metadata = 7;
+   */
+  metadata?: { [key: string]: string };
+
+  /**
+   * The text for the customer's card statement. The default is the merchant's setting.
+   *
+   * @generated from field: optional string statement_descriptor = 8;
+   */
+  statementDescriptor?: string;
 };
 
 /**
@@ -88,6 +144,105 @@ export type CreatePaymentSessionRequestJson = {
  */
 export const CreatePaymentSessionRequestSchema: GenMessage<CreatePaymentSessionRequest, {jsonType: CreatePaymentSessionRequestJson}> = /*@__PURE__*/
   messageDesc(file_payments_v1_payment_session, 0);
+
+/**
+ * Where a card is billed.
+ *
+ * @generated from message payments.v1.BillingAddress
+ */
+export type BillingAddress = Message<"payments.v1.BillingAddress"> & {
+  /**
+   * Street and house number, or a post office box.
+   *
+   * @generated from field: string line1 = 1;
+   */
+  line1: string;
+
+  /**
+   * Such as the flat or the floor.
+   *
+   * @generated from field: optional string line2 = 2;
+   */
+  line2?: string | undefined;
+
+  /**
+   * @generated from field: string city = 3;
+   */
+  city: string;
+
+  /**
+   * @generated from field: string postal_code = 4;
+   */
+  postalCode: string;
+
+  /**
+   * State, province or county. Give the code of ISO 3166-2 without the country in the United States and in Canada,
+   * such as CA: ADYEN gets the address only with it.
+   *
+   * @generated from field: optional string region = 5;
+   */
+  region?: string | undefined;
+
+  /**
+   * ISO 3166-1 alpha-2 code, upper case, such as DE.
+   *
+   * @generated from field: string country = 6;
+   */
+  country: string;
+};
+
+/**
+ * Where a card is billed.
+ *
+ * @generated from message payments.v1.BillingAddress
+ */
+export type BillingAddressJson = {
+  /**
+   * Street and house number, or a post office box.
+   *
+   * @generated from field: string line1 = 1;
+   */
+  line1?: string;
+
+  /**
+   * Such as the flat or the floor.
+   *
+   * @generated from field: optional string line2 = 2;
+   */
+  line2?: string;
+
+  /**
+   * @generated from field: string city = 3;
+   */
+  city?: string;
+
+  /**
+   * @generated from field: string postal_code = 4;
+   */
+  postalCode?: string;
+
+  /**
+   * State, province or county. Give the code of ISO 3166-2 without the country in the United States and in Canada,
+   * such as CA: ADYEN gets the address only with it.
+   *
+   * @generated from field: optional string region = 5;
+   */
+  region?: string;
+
+  /**
+   * ISO 3166-1 alpha-2 code, upper case, such as DE.
+   *
+   * @generated from field: string country = 6;
+   */
+  country?: string;
+};
+
+/**
+ * Describes the message payments.v1.BillingAddress.
+ * Use `create(BillingAddressSchema)` to create a new message.
+ */
+export const BillingAddressSchema: GenMessage<BillingAddress, {jsonType: BillingAddressJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_payment_session, 1);
 
 /**
  * @generated from message payments.v1.CreatePaymentSessionResponse
@@ -196,7 +351,7 @@ export type CreatePaymentSessionResponseJson = {
  * Use `create(CreatePaymentSessionResponseSchema)` to create a new message.
  */
 export const CreatePaymentSessionResponseSchema: GenMessage<CreatePaymentSessionResponse, {jsonType: CreatePaymentSessionResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 1);
+  messageDesc(file_payments_v1_payment_session, 2);
 
 /**
  * @generated from message payments.v1.GetPaymentSessionRequest
@@ -227,7 +382,7 @@ export type GetPaymentSessionRequestJson = {
  * Use `create(GetPaymentSessionRequestSchema)` to create a new message.
  */
 export const GetPaymentSessionRequestSchema: GenMessage<GetPaymentSessionRequest, {jsonType: GetPaymentSessionRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 2);
+  messageDesc(file_payments_v1_payment_session, 3);
 
 /**
  * @generated from message payments.v1.GetPaymentSessionResponse
@@ -254,7 +409,7 @@ export type GetPaymentSessionResponseJson = {
  * Use `create(GetPaymentSessionResponseSchema)` to create a new message.
  */
 export const GetPaymentSessionResponseSchema: GenMessage<GetPaymentSessionResponse, {jsonType: GetPaymentSessionResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 3);
+  messageDesc(file_payments_v1_payment_session, 4);
 
 /**
  * @generated from message payments.v1.ListPaymentSessionsRequest
@@ -369,7 +524,7 @@ export type ListPaymentSessionsRequestJson = {
  * Use `create(ListPaymentSessionsRequestSchema)` to create a new message.
  */
 export const ListPaymentSessionsRequestSchema: GenMessage<ListPaymentSessionsRequest, {jsonType: ListPaymentSessionsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 4);
+  messageDesc(file_payments_v1_payment_session, 5);
 
 /**
  * @generated from message payments.v1.ListPaymentSessionsResponse
@@ -410,7 +565,7 @@ export type ListPaymentSessionsResponseJson = {
  * Use `create(ListPaymentSessionsResponseSchema)` to create a new message.
  */
 export const ListPaymentSessionsResponseSchema: GenMessage<ListPaymentSessionsResponse, {jsonType: ListPaymentSessionsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 5);
+  messageDesc(file_payments_v1_payment_session, 6);
 
 /**
  * One checkout's payment, as its merchant sees it.
@@ -533,6 +688,30 @@ export type PaymentSession = Message<"payments.v1.PaymentSession"> & {
    * @generated from field: repeated payments.v1.Authentication authentications = 20;
    */
   authentications: Authentication[];
+
+  /**
+   * @generated from field: optional string customer_name = 21;
+   */
+  customerName?: string | undefined;
+
+  /**
+   * @generated from field: payments.v1.BillingAddress billing_address = 22;
+   */
+  billingAddress?: BillingAddress | undefined;
+
+  /**
+   * As given at creation; empty if nothing was.
+   *
+   * @generated from field: map<string, string> metadata = 23;
+   */
+  metadata: { [key: string]: string };
+
+  /**
+   * The text for the customer's card statement: given at creation, or the merchant's setting at that time.
+   *
+   * @generated from field: optional string statement_descriptor = 24;
+   */
+  statementDescriptor?: string | undefined;
 };
 
 /**
@@ -656,6 +835,30 @@ export type PaymentSessionJson = {
    * @generated from field: repeated payments.v1.Authentication authentications = 20;
    */
   authentications?: AuthenticationJson[];
+
+  /**
+   * @generated from field: optional string customer_name = 21;
+   */
+  customerName?: string;
+
+  /**
+   * @generated from field: payments.v1.BillingAddress billing_address = 22;
+   */
+  billingAddress?: BillingAddressJson;
+
+  /**
+   * As given at creation; empty if nothing was.
+   *
+   * @generated from field: map<string, string> metadata = 23;
+   */
+  metadata?: { [key: string]: string };
+
+  /**
+   * The text for the customer's card statement: given at creation, or the merchant's setting at that time.
+   *
+   * @generated from field: optional string statement_descriptor = 24;
+   */
+  statementDescriptor?: string;
 };
 
 /**
@@ -663,7 +866,7 @@ export type PaymentSessionJson = {
  * Use `create(PaymentSessionSchema)` to create a new message.
  */
 export const PaymentSessionSchema: GenMessage<PaymentSession, {jsonType: PaymentSessionJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 6);
+  messageDesc(file_payments_v1_payment_session, 7);
 
 /**
  * @generated from enum payments.v1.PaymentSession.Status
@@ -714,7 +917,7 @@ export type PaymentSession_StatusJson = "STATUS_UNSPECIFIED" | "CREATED" | "SUCC
  * Describes the enum payments.v1.PaymentSession.Status.
  */
 export const PaymentSession_StatusSchema: GenEnum<PaymentSession_Status, PaymentSession_StatusJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 6, 0);
+  enumDesc(file_payments_v1_payment_session, 7, 0);
 
 /**
  * The customer's time to act.
@@ -759,7 +962,7 @@ export type AwaitingCustomerJson = {
  * Use `create(AwaitingCustomerSchema)` to create a new message.
  */
 export const AwaitingCustomerSchema: GenMessage<AwaitingCustomer, {jsonType: AwaitingCustomerJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 7);
+  messageDesc(file_payments_v1_payment_session, 8);
 
 /**
  * One customer authentication (3-D Secure), which a gateway ran within an attempt.
@@ -970,7 +1173,7 @@ export type AuthenticationJson = {
  * Use `create(AuthenticationSchema)` to create a new message.
  */
 export const AuthenticationSchema: GenMessage<Authentication, {jsonType: AuthenticationJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 8);
+  messageDesc(file_payments_v1_payment_session, 9);
 
 /**
  * @generated from enum payments.v1.Authentication.Status
@@ -1050,7 +1253,7 @@ export type Authentication_StatusJson = "STATUS_UNSPECIFIED" | "AWAITING_CUSTOME
  * Describes the enum payments.v1.Authentication.Status.
  */
 export const Authentication_StatusSchema: GenEnum<Authentication_Status, Authentication_StatusJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 8, 0);
+  enumDesc(file_payments_v1_payment_session, 9, 0);
 
 /**
  * @generated from enum payments.v1.Authentication.By
@@ -1081,7 +1284,7 @@ export type Authentication_ByJson = "BY_UNSPECIFIED" | "GATEWAY";
  * Describes the enum payments.v1.Authentication.By.
  */
 export const Authentication_BySchema: GenEnum<Authentication_By, Authentication_ByJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 8, 1);
+  enumDesc(file_payments_v1_payment_session, 9, 1);
 
 /**
  * @generated from enum payments.v1.Authentication.Flow
@@ -1114,7 +1317,7 @@ export type Authentication_FlowJson = "FLOW_UNSPECIFIED" | "REDIRECT";
  * Describes the enum payments.v1.Authentication.Flow.
  */
 export const Authentication_FlowSchema: GenEnum<Authentication_Flow, Authentication_FlowJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 8, 2);
+  enumDesc(file_payments_v1_payment_session, 9, 2);
 
 /**
  * @generated from enum payments.v1.Authentication.Liability
@@ -1155,7 +1358,7 @@ export type Authentication_LiabilityJson = "LIABILITY_UNSPECIFIED" | "ISSUER" | 
  * Describes the enum payments.v1.Authentication.Liability.
  */
 export const Authentication_LiabilitySchema: GenEnum<Authentication_Liability, Authentication_LiabilityJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 8, 3);
+  enumDesc(file_payments_v1_payment_session, 9, 3);
 
 /**
  * The part of an authentication that the customer sees.
@@ -1216,7 +1419,7 @@ export type ChallengeJson = {
  * Use `create(ChallengeSchema)` to create a new message.
  */
 export const ChallengeSchema: GenMessage<Challenge, {jsonType: ChallengeJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 9);
+  messageDesc(file_payments_v1_payment_session, 10);
 
 /**
  * @generated from enum payments.v1.Challenge.EndedBy
@@ -1257,7 +1460,7 @@ export type Challenge_EndedByJson = "ENDED_BY_UNSPECIFIED" | "CUSTOMER" | "BANK"
  * Describes the enum payments.v1.Challenge.EndedBy.
  */
 export const Challenge_EndedBySchema: GenEnum<Challenge_EndedBy, Challenge_EndedByJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 9, 0);
+  enumDesc(file_payments_v1_payment_session, 10, 0);
 
 /**
  * A payment session without its attempts; the other fields are those of PaymentSession, with the same numbers.
@@ -1349,6 +1552,26 @@ export type PaymentSessionSummary = Message<"payments.v1.PaymentSessionSummary">
    * @generated from field: optional payments.v1.Routing routing = 17;
    */
   routing?: Routing | undefined;
+
+  /**
+   * @generated from field: optional string customer_name = 21;
+   */
+  customerName?: string | undefined;
+
+  /**
+   * @generated from field: payments.v1.BillingAddress billing_address = 22;
+   */
+  billingAddress?: BillingAddress | undefined;
+
+  /**
+   * @generated from field: map<string, string> metadata = 23;
+   */
+  metadata: { [key: string]: string };
+
+  /**
+   * @generated from field: optional string statement_descriptor = 24;
+   */
+  statementDescriptor?: string | undefined;
 };
 
 /**
@@ -1441,6 +1664,26 @@ export type PaymentSessionSummaryJson = {
    * @generated from field: optional payments.v1.Routing routing = 17;
    */
   routing?: RoutingJson;
+
+  /**
+   * @generated from field: optional string customer_name = 21;
+   */
+  customerName?: string;
+
+  /**
+   * @generated from field: payments.v1.BillingAddress billing_address = 22;
+   */
+  billingAddress?: BillingAddressJson;
+
+  /**
+   * @generated from field: map<string, string> metadata = 23;
+   */
+  metadata?: { [key: string]: string };
+
+  /**
+   * @generated from field: optional string statement_descriptor = 24;
+   */
+  statementDescriptor?: string;
 };
 
 /**
@@ -1448,7 +1691,7 @@ export type PaymentSessionSummaryJson = {
  * Use `create(PaymentSessionSummarySchema)` to create a new message.
  */
 export const PaymentSessionSummarySchema: GenMessage<PaymentSessionSummary, {jsonType: PaymentSessionSummaryJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 10);
+  messageDesc(file_payments_v1_payment_session, 11);
 
 /**
  * The parts of the card that may be shown.
@@ -1489,7 +1732,7 @@ export type CardJson = {
  * Use `create(CardSchema)` to create a new message.
  */
 export const CardSchema: GenMessage<Card, {jsonType: CardJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 11);
+  messageDesc(file_payments_v1_payment_session, 12);
 
 /**
  * The plan that a submission followed, and the connections that it skipped.
@@ -1540,7 +1783,7 @@ export type RoutingJson = {
  * Use `create(RoutingSchema)` to create a new message.
  */
 export const RoutingSchema: GenMessage<Routing, {jsonType: RoutingJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 12);
+  messageDesc(file_payments_v1_payment_session, 13);
 
 /**
  * @generated from message payments.v1.PlannedConnection
@@ -1560,6 +1803,13 @@ export type PlannedConnection = Message<"payments.v1.PlannedConnection"> & {
    * @generated from field: string connection_id = 3;
    */
   connectionId: string;
+
+  /**
+   * The customer authentication (3-D Secure) that the plan permits at this gateway.
+   *
+   * @generated from field: payments.v1.PlannedConnection.Authentication authentication = 4;
+   */
+  authentication: PlannedConnection_Authentication;
 };
 
 /**
@@ -1580,6 +1830,13 @@ export type PlannedConnectionJson = {
    * @generated from field: string connection_id = 3;
    */
   connectionId?: string;
+
+  /**
+   * The customer authentication (3-D Secure) that the plan permits at this gateway.
+   *
+   * @generated from field: payments.v1.PlannedConnection.Authentication authentication = 4;
+   */
+  authentication?: PlannedConnection_AuthenticationJson;
 };
 
 /**
@@ -1587,7 +1844,47 @@ export type PlannedConnectionJson = {
  * Use `create(PlannedConnectionSchema)` to create a new message.
  */
 export const PlannedConnectionSchema: GenMessage<PlannedConnection, {jsonType: PlannedConnectionJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 13);
+  messageDesc(file_payments_v1_payment_session, 14);
+
+/**
+ * @generated from enum payments.v1.PlannedConnection.Authentication
+ */
+export const PlannedConnection_Authentication = {
+  /**
+   * @generated from enum value: AUTHENTICATION_UNSPECIFIED = 0;
+   */
+  AUTHENTICATION_UNSPECIFIED: 0,
+
+  /**
+   * The gateway may run its own.
+   *
+   * @generated from enum value: OWN = 1;
+   */
+  OWN: 1,
+
+  /**
+   * None: the gateway runs none, or the routing rule asks for none.
+   *
+   * @generated from enum value: NONE = 2;
+   */
+  NONE: 2,
+} as const;
+
+/**
+ * @generated from enum payments.v1.PlannedConnection.Authentication
+ */
+export type PlannedConnection_Authentication = (typeof PlannedConnection_Authentication)[keyof typeof PlannedConnection_Authentication] | UnknownEnum;
+
+/**
+ * @generated from enum payments.v1.PlannedConnection.Authentication
+ */
+export type PlannedConnection_AuthenticationJson = "AUTHENTICATION_UNSPECIFIED" | "OWN" | "NONE";
+
+/**
+ * Describes the enum payments.v1.PlannedConnection.Authentication.
+ */
+export const PlannedConnection_AuthenticationSchema: GenEnum<PlannedConnection_Authentication, PlannedConnection_AuthenticationJson> = /*@__PURE__*/
+  enumDesc(file_payments_v1_payment_session, 14, 0);
 
 /**
  * @generated from message payments.v1.SkippedConnection
@@ -1634,7 +1931,7 @@ export type SkippedConnectionJson = {
  * Use `create(SkippedConnectionSchema)` to create a new message.
  */
 export const SkippedConnectionSchema: GenMessage<SkippedConnection, {jsonType: SkippedConnectionJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 14);
+  messageDesc(file_payments_v1_payment_session, 15);
 
 /**
  * One attempt at one gateway.
@@ -1845,7 +2142,7 @@ export type AttemptJson = {
  * Use `create(AttemptSchema)` to create a new message.
  */
 export const AttemptSchema: GenMessage<Attempt, {jsonType: AttemptJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 15);
+  messageDesc(file_payments_v1_payment_session, 16);
 
 /**
  * @generated from enum payments.v1.Attempt.Status
@@ -1928,7 +2225,7 @@ export type Attempt_StatusJson = "STATUS_UNSPECIFIED" | "AUTHORIZING" | "AUTHORI
  * Describes the enum payments.v1.Attempt.Status.
  */
 export const Attempt_StatusSchema: GenEnum<Attempt_Status, Attempt_StatusJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 15, 0);
+  enumDesc(file_payments_v1_payment_session, 16, 0);
 
 /**
  * @generated from enum payments.v1.Attempt.FailureKind
@@ -1979,7 +2276,7 @@ export type Attempt_FailureKindJson = "FAILURE_KIND_UNSPECIFIED" | "HARD_DECLINE
  * Describes the enum payments.v1.Attempt.FailureKind.
  */
 export const Attempt_FailureKindSchema: GenEnum<Attempt_FailureKind, Attempt_FailureKindJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 15, 1);
+  enumDesc(file_payments_v1_payment_session, 16, 1);
 
 /**
  * The step after an attempt that did not capture.
@@ -2028,7 +2325,7 @@ export type NextStepJson = {
  * Use `create(NextStepSchema)` to create a new message.
  */
 export const NextStepSchema: GenMessage<NextStep, {jsonType: NextStepJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 16);
+  messageDesc(file_payments_v1_payment_session, 17);
 
 /**
  * The rpcs that a merchant's backend calls, with its secret key.

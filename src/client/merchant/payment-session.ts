@@ -8,6 +8,25 @@ export type NewPaymentSession = {
   /** Your reference of the order, stored exactly as given. */
   readonly orderRef: string;
   readonly customerEmail?: string | undefined;
+  /** At most 100 characters. */
+  readonly customerName?: string | undefined;
+  readonly billingAddress?: BillingAddress | undefined;
+  /** Your own data about the order: at most 20 keys. No gateway gets it. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** The text for the customer's card statement: 5 to 22 characters. The default is the merchant's setting. */
+  readonly statementDescriptor?: string | undefined;
+};
+
+/** The address to which a card is billed. */
+export type BillingAddress = {
+  readonly line1: string;
+  readonly line2?: string | undefined;
+  readonly city: string;
+  readonly postalCode: string;
+  /** State, province or county; in the United States and in Canada its code, such as CA. */
+  readonly region?: string | undefined;
+  /** ISO 3166-1 alpha-2, such as DE. */
+  readonly country: string;
 };
 
 /** CREATED is open; the other statuses are final, and money is captured only in SUCCEEDED. */
@@ -52,6 +71,11 @@ export type PaymentSessionSummary = {
   readonly submittedAt?: string;
   readonly settledAt?: string;
   readonly routing?: Routing;
+  readonly customerName?: string;
+  readonly billingAddress?: BillingAddress;
+  /** As given at creation; empty if nothing was. */
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly statementDescriptor?: string;
 };
 
 /** A session with its attempt trail. */
@@ -67,7 +91,13 @@ export type PaymentSession = PaymentSessionSummary & {
 /** The plan that a submission followed, and the connections that it skipped. */
 export type Routing = {
   readonly ruleVersion: number;
-  readonly plan: readonly { readonly priority: number; readonly gateway: string; readonly connectionId: string }[];
+  readonly plan: readonly {
+    readonly priority: number;
+    readonly gateway: string;
+    readonly connectionId: string;
+    /** OWN: the gateway may run its own customer authentication. */
+    readonly authentication: "OWN" | "NONE";
+  }[];
   readonly skipped: readonly { readonly gateway: string; readonly connectionId: string; readonly because: string }[];
 };
 

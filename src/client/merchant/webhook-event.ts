@@ -18,8 +18,8 @@ type Envelope = {
   readonly environment: "test" | "live";
 };
 
-/** The session as it was when the event was written. */
-export type SessionEventData = Omit<PaymentSession, "customerEmail"> & {
+/** The session as it was when the event was written, without the customer's personal data. */
+export type SessionEventData = Omit<PaymentSession, "customerEmail" | "customerName" | "billingAddress"> & {
   /** 1 for the session's first event; a webhook that arrives late has a lower number than those before it. */
   readonly sequence: number;
 };

@@ -43,7 +43,8 @@ async function beginWith(addresses: readonly string[]): Promise<Act> {
   const { merchantId } = act;
   await fixture.site.environment.database.transaction(async (tx) => {
     const publishableKey = `switchyard_test_pk_${merchantId}`;
-    await recordSettings(tx, { merchantId, sessionLifetimeMs: 1_800_000, checkoutOrigins: [], publishableKey });
+    const settings = { sessionLifetimeMs: 1_800_000, checkoutOrigins: [], statementDescriptor: null };
+    await recordSettings(tx, { merchantId, publishableKey, ...settings });
     await recordAlertAddresses(tx, merchantId, addresses);
   });
   fixture.receiver.answerWith({ status: 410 });

@@ -76,10 +76,20 @@ async function delivered(sessions: readonly OpenedSession[]): Promise<void> {
 describe("an erased customer", () => {
   it("is in no row of any database any more", { timeout: 30_000 }, async () => {
     const email = "Zenobia.Quick@customers.example";
-    const paid = await pay(approved, { customerEmail: email });
-    await entered(approved, { customerEmail: email.toLowerCase() });
+    const line1 = "Quarter Mile Passage 77";
+    const personal = {
+      customerName: "Zenobia Quick",
+      billingAddress: { line1, city: "Graz", postalCode: "8010", country: "AT" },
+    };
+    const paid = await pay(approved, { customerEmail: email, ...personal, metadata: { cart: "c-1" } });
+    await entered(approved, { customerEmail: email.toLowerCase(), ...personal });
     await delivered([paid]);
-    const traces = [...tracesOfText("as written", email), ...tracesOfText("in lower case", email.toLowerCase())];
+    const traces = [
+      ...tracesOfText("as written", email),
+      ...tracesOfText("in lower case", email.toLowerCase()),
+      ...tracesOfText("name", personal.customerName),
+      ...tracesOfText("street", line1),
+    ];
     const found = async () => (await dumpDatabases(demo)).filter(({ text }) => findTraces(text, traces).length > 0);
     // The table, and its partition of this month.
     const tables = (await found()).map(({ where }) =>

@@ -238,7 +238,8 @@ class Run implements GatewayWorld {
   async #createSession(): Promise<void> {
     const { merchantId } = this.#database;
     const { sessionLifetimeMs } = this.#schedule;
-    const owner = { merchantId, sessionLifetimeMs, checkoutOrigins: [], publishableKey: "switchyard_test_pk_1" };
+    const settings = { sessionLifetimeMs, checkoutOrigins: [], statementDescriptor: null };
+    const owner = { merchantId, publishableKey: "switchyard_test_pk_1", ...settings };
     const order = { ...price, orderRef: `order of seed ${this.#seed}` };
     const { session } = await createSession({ ...this.#members[0]!.core, database: this.#direct() }, owner, order);
     this.#sessionId = session.id;

@@ -15,6 +15,10 @@ export const createRequest = {
   currency: session.currency,
   orderRef: session.orderRef,
   customerEmail: "ada@example.com",
+  customerName: "Ada Lovelace",
+  billingAddress: { line1: "Hauptstraße 1", city: "Berlin", postalCode: "10115", country: "DE" },
+  metadata: { cart: "c-881" },
+  statementDescriptor: "Acme Books",
 };
 
 /** The answer to its creation. */
@@ -37,6 +41,10 @@ export const createResponse = {
 const summary = {
   ...session,
   customerEmail: createRequest.customerEmail,
+  customerName: createRequest.customerName,
+  billingAddress: createRequest.billingAddress,
+  metadata: createRequest.metadata,
+  statementDescriptor: createRequest.statementDescriptor,
   status: "SUCCEEDED",
   failover: true,
   capturedVia: "SANDBOX_B",
@@ -50,8 +58,8 @@ const summary = {
   routing: {
     ruleVersion: 3,
     plan: [
-      { priority: 1, gateway: "SANDBOX_A", connectionId: firstConnection },
-      { priority: 2, gateway: "SANDBOX_B", connectionId: secondConnection },
+      { priority: 1, gateway: "SANDBOX_A", connectionId: firstConnection, authentication: "OWN" },
+      { priority: 2, gateway: "SANDBOX_B", connectionId: secondConnection, authentication: "OWN" },
     ],
     skipped: [],
   },

@@ -1,6 +1,7 @@
 /** The webhooks as the OpenAPI document describes them: one operation for each type of event, which a merchant implements. */
 import type { EventType } from "../../events/outbox.ts";
 import type { Schema } from "../../transcoder/openapi/value-schema.ts";
+import { personalFields } from "../session-messages.ts";
 import { sessionResponse } from "./api-examples.ts";
 
 /** The group of all of them. */
@@ -40,7 +41,7 @@ const text = (description: string, rest: Schema = {}): Schema => ({ type: "strin
 
 /** The schemas that the bodies refer to, made from that of a session as it is read. */
 export function webhookSchemas(session: Schema): Record<string, Schema> {
-  const { customerEmail: _, ...properties } = session.properties as Readonly<Record<string, Schema>>;
+  const properties = withoutPersonal(session.properties as Readonly<Record<string, Schema>>);
   const required = session.required as readonly string[];
   const sequence = { type: "integer", minimum: 1, description: "Counts the events of the session from 1." };
   const ofSession = {
@@ -63,6 +64,12 @@ export function webhookSchemas(session: Schema): Record<string, Schema> {
       required: ["endpointId"],
     },
   };
+}
+
+function withoutPersonal<Fields extends object>(fields: Fields): Omit<Fields, (typeof personalFields)[number]> {
+  const kept = { ...fields } as Record<string, unknown>;
+  for (const name of personalFields) delete kept[name];
+  return kept as Omit<Fields, (typeof personalFields)[number]>;
 }
 
 /** The headers of every webhook, for the document's components. */
@@ -129,7 +136,7 @@ function bodyOf(type: WebhookType): Schema {
 }
 
 function exampleOf(type: WebhookType): object {
-  const { customerEmail: _, ...session } = sessionResponse;
+  const session = withoutPersonal(sessionResponse);
   const envelope = { id: "evt_01m7yfb0c2d4e6f8g0h2j4k6m8", type, timestamp: session.settledAt, environment: "test" };
   return { ...envelope, data: { sequence: 1, ...session } };
 }

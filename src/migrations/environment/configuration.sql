@@ -19,6 +19,8 @@ CREATE TABLE merchant_settings (
   checkout_origins    text[] NOT NULL DEFAULT '{}',
   -- The publishable key is shown to browsers, so it may be kept in clear; session creation hands it to the widget.
   publishable_key     text NOT NULL,
+  -- The text for customers' card statements, of sessions that name none of their own.
+  statement_descriptor text CHECK (char_length(statement_descriptor) BETWEEN 5 AND 22),
   -- Addresses that are notified of problems with the merchant's endpoints.
   alert_addresses    text[] NOT NULL DEFAULT '{}' CHECK (cardinality(alert_addresses) <= 10),
   -- The cell in which the merchant's new sessions are made, once it has left this one. It never comes back.
@@ -57,6 +59,8 @@ CREATE TABLE routing_rule (
   version        int NOT NULL CHECK (version >= 1),
   connection_ids uuid[] NOT NULL,
   failover_on    text[] NOT NULL CHECK (failover_on <@ ARRAY['HARD_DECLINE','TIMEOUT','GATEWAY_ERROR']),
+  -- The payments for which gateways may ask for the customer.
+  authentication text NOT NULL DEFAULT 'AS_NEEDED' CHECK (authentication IN ('AS_NEEDED','ALWAYS','NEVER')),
   created_at     timestamptz NOT NULL DEFAULT app.clock(),
   -- Null for the rule that a demo begins with.
   set_by         text,

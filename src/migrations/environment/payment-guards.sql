@@ -11,6 +11,8 @@ BEGIN
       PERFORM app.refuse('what was ordered never changes'); END IF;
     IF NEW.customer_email IS NOT NULL AND NEW.customer_email IS DISTINCT FROM OLD.customer_email THEN
       PERFORM app.refuse('a customer''s address is erased, never changed'); END IF;
+    IF NEW.details IS DISTINCT FROM OLD.details AND NEW.details IS DISTINCT FROM nullif(OLD.details - '{customerName,billingAddress}'::text[], '{}') THEN
+      PERFORM app.refuse('what describes an order never changes; a customer''s name and address are erased together'); END IF;
     IF OLD.status <> 'CREATED' AND (NEW.status <> OLD.status OR NEW.winner_attempt_id IS DISTINCT FROM OLD.winner_attempt_id) THEN
       PERFORM app.refuse('a final status never changes'); END IF;
     IF OLD.phase = 'DONE' AND NEW.phase <> 'DONE' OR OLD.phase = 'PROCESSING' AND NEW.phase = 'IDLE' THEN

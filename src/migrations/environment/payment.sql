@@ -10,6 +10,8 @@ CREATE TABLE payment_session (
   currency            text NOT NULL,
   order_ref           text NOT NULL,
   customer_email      text,
+  -- The optional description of the order (OrderDetails in src/core/entities.ts); null for most.
+  details             jsonb,
   -- The version of the key that the client secret is derived with; the secret itself is stored nowhere.
   secret_version      int NOT NULL,
   status              text NOT NULL DEFAULT 'CREATED',

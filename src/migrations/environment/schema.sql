@@ -314,6 +314,7 @@ CREATE TABLE merchant_settings (
   session_lifetime_ms bigint NOT NULL,
   checkout_origins text[] DEFAULT '{}'::text[] NOT NULL,
   publishable_key text NOT NULL,
+  statement_descriptor text,
   alert_addresses text[] DEFAULT '{}'::text[] NOT NULL,
   moved_to smallint,
   former_cells smallint[] DEFAULT '{}'::smallint[] NOT NULL,
@@ -357,6 +358,7 @@ CREATE TABLE payment_session (
   currency text NOT NULL,
   order_ref text NOT NULL,
   customer_email text,
+  details jsonb,
   secret_version integer NOT NULL,
   status text DEFAULT 'CREATED'::text NOT NULL,
   phase text DEFAULT 'IDLE'::text NOT NULL,
@@ -447,6 +449,7 @@ CREATE TABLE routing_rule (
   version integer NOT NULL,
   connection_ids uuid[] NOT NULL,
   failover_on text[] NOT NULL,
+  authentication text DEFAULT 'AS_NEEDED'::text NOT NULL,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   set_by text,
   restored_from integer
@@ -725,6 +728,9 @@ ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_pkey PRIMARY KEY 
 -- constraint merchant_settings.merchant_settings_session_lifetime_ms_check
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_session_lifetime_ms_check CHECK (((session_lifetime_ms >= 300000) AND (session_lifetime_ms <= 86400000)));
 
+-- constraint merchant_settings.merchant_settings_statement_descriptor_check
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_statement_descriptor_check CHECK (((char_length(statement_descriptor) >= 5) AND (char_length(statement_descriptor) <= 22)));
+
 -- constraint orphaned_authorization.orphaned_authorization_check
 ALTER TABLE orphaned_authorization ADD CONSTRAINT orphaned_authorization_check CHECK (((ended_at IS NULL) = (next_retry_at IS NOT NULL)));
 
@@ -802,6 +808,9 @@ ALTER TABLE request_bucket ADD CONSTRAINT request_bucket_bucket_check CHECK ((bu
 
 -- constraint request_bucket.request_bucket_pkey
 ALTER TABLE request_bucket ADD CONSTRAINT request_bucket_pkey PRIMARY KEY (merchant_id, bucket);
+
+-- constraint routing_rule.routing_rule_authentication_check
+ALTER TABLE routing_rule ADD CONSTRAINT routing_rule_authentication_check CHECK ((authentication = ANY (ARRAY['AS_NEEDED'::text, 'ALWAYS'::text, 'NEVER'::text])));
 
 -- constraint routing_rule.routing_rule_check
 ALTER TABLE routing_rule ADD CONSTRAINT routing_rule_check CHECK (((restored_from >= 1) AND (restored_from <= (version - 1))));
@@ -1778,6 +1787,8 @@ BEGIN
       PERFORM app.refuse('what was ordered never changes'); END IF;
     IF NEW.customer_email IS NOT NULL AND NEW.customer_email IS DISTINCT FROM OLD.customer_email THEN
       PERFORM app.refuse('a customer''s address is erased, never changed'); END IF;
+    IF NEW.details IS DISTINCT FROM OLD.details AND NEW.details IS DISTINCT FROM nullif(OLD.details - '{customerName,billingAddress}'::text[], '{}') THEN
+      PERFORM app.refuse('what describes an order never changes; a customer''s name and address are erased together'); END IF;
     IF OLD.status <> 'CREATED' AND (NEW.status <> OLD.status OR NEW.winner_attempt_id IS DISTINCT FROM OLD.winner_attempt_id) THEN
       PERFORM app.refuse('a final status never changes'); END IF;
     IF OLD.phase = 'DONE' AND NEW.phase <> 'DONE' OR OLD.phase = 'PROCESSING' AND NEW.phase = 'IDLE' THEN

@@ -1,8 +1,14 @@
 /** The attempts of a payment: each gateway's answer, in its own code and in ours. */
-import type { PaymentAttempt } from "../../../../gen/dashboard/v1/payments_pb.ts";
-import { Attempt_FailureKind, Attempt_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import type { AttemptAuthentication, PaymentAttempt } from "../../../../gen/dashboard/v1/payments_pb.ts";
+import {
+  Attempt_FailureKind,
+  Attempt_Status,
+  Authentication_Liability as Liability,
+  Authentication_Status as Status,
+} from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
+import { Moment } from "../parts/time.tsx";
 import { AttemptDecisionPart } from "./attempt-decision.tsx";
 
 const statusNames: Readonly<Record<number, { name: string; tone?: "good" | "warn" | "bad" }>> = {
@@ -89,6 +95,7 @@ function AttemptCard({ attempt }: { attempt: PaymentAttempt }) {
             </dd>
           </div>
         )}
+        {attempt.authentication && <AuthenticationFacts authentication={attempt.authentication} />}
         <div>
           <dt>Attempt</dt>
           <dd>
@@ -97,6 +104,60 @@ function AttemptCard({ attempt }: { attempt: PaymentAttempt }) {
         </div>
       </dl>
       {nextBecause && <p>{nameGatewaysIn(nextBecause)}</p>}
+    </>
+  );
+}
+
+const authenticationNames: Readonly<Record<number, string>> = {
+  [Status.AWAITING_CUSTOMER]: "waiting for the customer",
+  [Status.CONFIRMING]: "answered; the gateway completes the payment",
+  [Status.AUTHENTICATED]: "passed",
+  [Status.ATTEMPTED]: "the bank did not take part",
+  [Status.UNAVAILABLE]: "no result",
+  [Status.FAILED]: "refused by the bank",
+  [Status.CANCELLED]: "cancelled by the customer",
+  [Status.ABANDONED]: "not finished in time",
+};
+
+const liabilityNames: Readonly<Record<number, string>> = {
+  [Liability.ISSUER]: "the issuer",
+  [Liability.MERCHANT]: "you",
+  [Liability.UNKNOWN]: "not known",
+};
+
+/** The customer authentication of an attempt: its state, the customer's time, and who is liable. */
+function AuthenticationFacts({ authentication }: { authentication: AttemptAuthentication }) {
+  const { status, until, completedAt, shownAt, durationMs, liability, version, eci } = authentication;
+  const reported = [version && `3-D Secure ${version}`, eci && `ECI ${eci}`].filter(Boolean).join(", ");
+  return (
+    <>
+      <div>
+        <dt>Authentication</dt>
+        <dd>
+          {authenticationNames[status]}
+          {reported && ` (${reported})`}
+        </dd>
+      </div>
+      {!completedAt && (
+        <div>
+          <dt>The customer has time until</dt>
+          <dd>
+            <Moment at={until} />
+          </dd>
+        </div>
+      )}
+      {durationMs !== undefined && (
+        <div>
+          <dt>{shownAt ? "Time at the bank" : "Time without seeing the bank’s page"}</dt>
+          <dd>{(Number(durationMs) / 1_000).toLocaleString(undefined, { maximumFractionDigits: 1 })} s</dd>
+        </div>
+      )}
+      {liabilityNames[liability] && (
+        <div>
+          <dt>Liable for fraud</dt>
+          <dd>{liabilityNames[liability]}</dd>
+        </div>
+      )}
     </>
   );
 }

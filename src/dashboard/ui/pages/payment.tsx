@@ -3,6 +3,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
+import type { BillingAddress } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
@@ -73,6 +74,7 @@ function Details({ payment, onChange }: { payment: Payment; onChange: () => unkn
           </p>
         </div>
       </header>
+      {summary.awaitingCustomer && <Awaiting attempts={attempts} />}
       <Facts payment={payment} />
       {attempts.length > 0 && <PaymentAttempts attempts={attempts} sessionId={summary.sessionId} onChange={onChange} />}
       <PaymentTimeline steps={timeline} />
@@ -80,8 +82,20 @@ function Details({ payment, onChange }: { payment: Payment; onChange: () => unkn
   );
 }
 
+/** Says that the payment waits for its customer, and until when. */
+function Awaiting({ attempts }: { attempts: Payment["attempts"] }) {
+  const asked = attempts.find(({ authentication }) => authentication && !authentication.completedAt);
+  return (
+    <p className="banner" role="status">
+      The payment waits for its customer, whom {nameOfGateway(asked?.gateway ?? "")} asks to confirm it at the bank.
+      Without an answer it ends as declined at <Moment at={asked?.authentication?.until} />.
+    </p>
+  );
+}
+
 function Facts({ payment }: { payment: Payment }) {
-  const { summary, customerEmail, captureConfirmed, expiresAt, submittedAt, ruleVersion } = payment;
+  const { summary, customerEmail, customerName, billingAddress } = payment;
+  const { captureConfirmed, expiresAt, submittedAt, ruleVersion } = payment;
   return (
     <section className="card" aria-label="Facts">
       <dl className="facts">
@@ -101,6 +115,17 @@ function Facts({ payment }: { payment: Payment }) {
             <bdi>{visible(customerEmail)}</bdi>
           </Fact>
         )}
+        {customerName && (
+          <Fact name="Customer’s name">
+            <bdi>{visible(customerName)}</bdi>
+          </Fact>
+        )}
+        {billingAddress && (
+          <Fact name="Billing address">
+            <bdi>{visible(addressLine(billingAddress))}</bdi>
+          </Fact>
+        )}
+        {payment.statementDescriptor && <Fact name="Statement descriptor">{payment.statementDescriptor}</Fact>}
         <Fact name="Created">
           <Moment at={summary?.createdAt} />
         </Fact>
@@ -131,7 +156,34 @@ function Facts({ payment }: { payment: Payment }) {
           </Fact>
         )}
       </dl>
+      <Metadata metadata={payment.metadata} />
     </section>
+  );
+}
+
+function addressLine({ line1, line2, postalCode, city, region, country }: BillingAddress): string {
+  return [line1, line2, `${postalCode} ${city}`, region, country].filter(Boolean).join(", ");
+}
+
+function Metadata({ metadata }: { metadata: Payment["metadata"] }) {
+  const pairs = Object.entries(metadata).toSorted(([one], [other]) => one.localeCompare(other));
+  if (pairs.length === 0) return null;
+  return (
+    <>
+      <h2>Metadata</h2>
+      <dl className="facts">
+        {pairs.map(([key, value]) => (
+          <div key={key}>
+            <dt>
+              <code>{key}</code>
+            </dt>
+            <dd>
+              <bdi>{visible(value)}</bdi>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </>
   );
 }
 

@@ -4,6 +4,7 @@ import { keepPreviousData } from "@tanstack/react-query";
 import { useState } from "react";
 import {
   type RoutingRule,
+  RoutingRule_Authentication,
   type RoutingRule_FailoverSwitch,
   RoutingRuleService,
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
@@ -13,6 +14,7 @@ import { useScope } from "../scope.ts";
 export type RuleContent = {
   readonly connectionIds: readonly string[];
   readonly failoverOn: readonly RoutingRule_FailoverSwitch[];
+  readonly authentication: RoutingRule_Authentication;
 };
 
 /** The edited rule with its origin. */
@@ -32,6 +34,7 @@ export function useRuleDraft(rule: RoutingRule | undefined): RuleDraft {
   const saved = {
     connectionIds: rule?.connectionIds ?? [],
     failoverOn: rule?.failoverOn ?? [],
+    authentication: rule?.authentication ?? RoutingRule_Authentication.AS_NEEDED,
     base: rule?.version ?? 0,
   };
   const current = changed ?? saved;
@@ -46,7 +49,13 @@ export function useRuleDraft(rule: RoutingRule | undefined): RuleDraft {
 
 function saysSame(one: RuleContent, other: RuleContent): boolean {
   const switches = (content: RuleContent) => [...content.failoverOn].sort().join();
-  return one.connectionIds.join() === other.connectionIds.join() && switches(one) === switches(other);
+  const isSameOrder = one.connectionIds.join() === other.connectionIds.join();
+  return isSameOrder && switches(one) === switches(other) && one.authentication === other.authentication;
+}
+
+/** Returns the content of a rule as calls send it. */
+export function contentOf({ connectionIds, failoverOn, authentication }: RuleContent) {
+  return { connectionIds: [...connectionIds], failoverOn: [...failoverOn], authentication };
 }
 
 // The audit trail's name of an author includes their id.
@@ -66,7 +75,7 @@ export type Trial = { readonly amountMinor: bigint; readonly currency: string };
  */
 export function useRouteTest(rule: RuleContent | undefined, { amountMinor, currency }: Trial) {
   const { merchantId, environment } = useScope();
-  const draft = rule && { connectionIds: [...rule.connectionIds], failoverOn: [...rule.failoverOn] };
+  const draft = rule && contentOf(rule);
   return useQuery(
     RoutingRuleService.method.testRoute,
     { merchantId, environment, amountMinor, currency, ...(draft && { draft }) },

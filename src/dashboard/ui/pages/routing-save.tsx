@@ -12,7 +12,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { codeOf, messageOf } from "../rpc.ts";
 import { useScope } from "../scope.ts";
-import { type RuleDraft, type Trial, useRouteTest, whoSet } from "./routing-draft.ts";
+import { contentOf, type RuleDraft, type Trial, useRouteTest, whoSet } from "./routing-draft.ts";
 
 /** The save bar; empty while nothing is changed. */
 export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }) {
@@ -23,8 +23,7 @@ export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }
   const { data } = useRouteTest(draft, trial);
   const save = useMutation({
     mutationFn: () => {
-      const { connectionIds, failoverOn, base: expectedVersion } = draft;
-      const content = { connectionIds: [...connectionIds], failoverOn: [...failoverOn], expectedVersion };
+      const content = { ...contentOf(draft), expectedVersion: draft.base };
       return run(() => client.setRoutingRule({ merchantId, environment, ...content }));
     },
     onSuccess: async () => {

@@ -50,8 +50,8 @@ export function RoutingSwitches({ draft, mayChange }: { draft: RuleDraft; mayCha
       </ul>
       <p className="small">
         Whatever the switches, the next gateway is never tried after suspected fraud, if the card scheme forbids a
-        retry, if the card would fail at every gateway, if the customer has to authenticate, or if the decline code is
-        unclassified.
+        retry, if the card would fail at every gateway, if the customer has to authenticate or did not, or if the
+        decline code is unclassified.
       </p>
     </section>
   );

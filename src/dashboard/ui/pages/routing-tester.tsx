@@ -23,7 +23,12 @@ const answers: readonly (readonly [Answer, string])[] = [
   [Answer.VAULT_UNAVAILABLE, "receive no card, because the vault is down"],
 ];
 
-const endTones: Readonly<Record<string, string>> = { SUCCEEDED: "good", DECLINED: "warn", DEGRADED: "bad" };
+const endTones: Readonly<Record<string, string>> = {
+  SUCCEEDED: "good",
+  DECLINED: "warn",
+  DEGRADED: "bad",
+  CANNOT_KNOW: "warn",
+};
 
 /** A form for a payment and the gateways' answers, and the resulting route. */
 export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: (trial: Trial) => void }) {
@@ -90,13 +95,23 @@ function Way({ answer, test }: { answer: Answer; test: TestRouteResponse }) {
       <p>
         Ends{" "}
         <span className="badge" data-tone={endTones[outcome?.status ?? ""]}>
-          {outcome?.status}
+          {outcome?.status === "CANNOT_KNOW" ? "Unknown: it depends on the customer" : outcome?.status}
         </span>
         {outcome?.steps.length === 0 && " without an attempt: no gateway can be used."}
-        {outcome && outcome.status !== "SUCCEEDED" && outcome.steps.length > 1 && (
+        {outcome && ["DECLINED", "DEGRADED"].includes(outcome.status) && outcome.steps.length > 1 && (
           <span className="soft small"> unless a gateway approves.</span>
         )}
       </p>
+      {test.plan.length > 0 && (
+        <div>
+          <h3>Customer authentication</h3>
+          <ul className="small changes">
+            {test.authentication.map((sentence) => (
+              <li key={sentence}>{nameGatewaysIn(sentence)}</li>
+            ))}
+          </ul>
+        </div>
+      )}
       {test.skipped.length > 0 && (
         <ul className="small">
           {test.skipped.map(({ connectionId, gateway, because }) => (

@@ -15,7 +15,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
-import type { RuleDraft } from "./routing-draft.ts";
+import { contentOf, type RuleDraft } from "./routing-draft.ts";
 import { addSlice, emptyTotals, progressOf, type Totals, whatIfRows } from "./what-if-totals.ts";
 
 /** Loads slice by slice and shows the running total. */
@@ -25,13 +25,13 @@ export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
   const [days, setDays] = useState(7);
   const [totals, setTotals] = useState<Totals & { rule: string }>();
   const stop = useRef<AbortController>(undefined);
-  const rule = JSON.stringify([draft.connectionIds, draft.failoverOn, days]);
+  const rule = JSON.stringify([contentOf(draft), days]);
   const look = useMutation({
     mutationFn: async () => {
       stop.current?.abort();
       stop.current = new AbortController();
       const { signal } = stop.current;
-      const content = { connectionIds: [...draft.connectionIds], failoverOn: [...draft.failoverOn] };
+      const content = contentOf(draft);
       let sum = emptyTotals;
       do {
         const request = { merchantId, environment, draft: content, days, pageToken: sum.nextPageToken };
@@ -46,8 +46,8 @@ export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
       <h2 id="what-if">Simulate on past payments</h2>
       <p>
         Applies {draft.isChanged ? "your unsaved changes" : "the rule in use"} to your past payments, with the answers
-        that the gateways gave. If a gateway was not called for a payment, its answer is not guessed: the payment counts
-        as unknown.
+        that the gateways gave. What cannot be known is not guessed: a payment counts as unknown if it needs a gateway
+        that was not called, if its customer was at the bank, or if the rule would ask for the customer otherwise.
       </p>
       <div className="row">
         <label className="row">

@@ -1,4 +1,4 @@
-/** The order of a merchant's gateways and the failures after which the next one is tried: edit, test, restore. */
+/** The order of a merchant's gateways, the failures after which the next one is tried, and customer authentication. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -8,6 +8,7 @@ import { type RoutingRule, RoutingRuleService } from "../../../../gen/dashboard/
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
+import { RoutingAuthentication } from "./routing-authentication.tsx";
 import { type Trial, useRuleDraft } from "./routing-draft.ts";
 import { RoutingHistory } from "./routing-history.tsx";
 import { type Connections, RoutingOrder } from "./routing-order.tsx";
@@ -31,8 +32,8 @@ export function RoutingPage() {
         <div>
           <h1>Routing</h1>
           <p>
-            The order in which your gateways are tried in {environmentName}, and the failures after which the next one
-            is. A payment keeps the version that it started with.
+            The order in which your gateways are tried in {environmentName}, the failures after which the next one is,
+            and when customers authenticate. A payment keeps the version that it started with.
           </p>
         </div>
         {rule.data?.routingRule && <InUse rule={rule.data.routingRule} />}
@@ -81,6 +82,7 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
       {!mayChange && <p className="banner">You can view and test the rule. Developers and owners can change it.</p>}
       <RoutingOrder draft={draft} connections={connections} mayChange={mayChange} />
       <RoutingSwitches draft={draft} mayChange={mayChange} />
+      <RoutingAuthentication draft={draft} mayChange={mayChange} />
       <RoutingTester draft={draft} trial={trial} onTrial={setTrial} />
       <RoutingWhatIf draft={draft} />
       <RoutingHistory inUse={rule} mayChange={mayChange} />

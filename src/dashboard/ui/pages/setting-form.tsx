@@ -17,6 +17,8 @@ export type SettingProps = {
   kept: string;
   /** True if each line is a value. */
   isList?: boolean;
+  /** True if the value is a text; otherwise it is a number. */
+  isText?: boolean;
   mayChange: boolean;
   /** Returns the validation error of a text, if any. */
   findProblem: (text: string) => string | undefined;
@@ -105,7 +107,7 @@ function discardText(error: unknown): string {
 
 type LineProps = SettingProps & { text: string; problem: string | undefined; onText: (text: string) => void };
 
-function Line({ label, hint, isList, mayChange, text, problem, onText }: LineProps) {
+function Line({ label, hint, isList, isText, mayChange, text, problem, onText }: LineProps) {
   return (
     <TextField
       className="field"
@@ -116,7 +118,7 @@ function Line({ label, hint, isList, mayChange, text, problem, onText }: LinePro
       validationBehavior="aria"
     >
       <Label>{label}</Label>
-      {isList ? <TextArea rows={4} spellCheck="false" /> : <Input inputMode="numeric" />}
+      {isList ? <TextArea rows={4} spellCheck="false" /> : <Input inputMode={isText ? "text" : "numeric"} />}
       <Text slot="description" className="hint">
         {hint}
       </Text>

@@ -31,6 +31,16 @@ export function findLifetimeProblem(text: string): string | undefined {
   return isRight ? undefined : `Enter a whole number of minutes from ${minutes.min} to ${minutes.max}.`;
 }
 
+/** Returns the error of a text for card statements; an empty one is none. */
+export function findDescriptorProblem(text: string): string | undefined {
+  const written = text.trim();
+  if (written === "") return undefined;
+  if (!/^[A-Za-z0-9.-]+( [A-Za-z0-9.-]+)*$/.test(written))
+    return "Use letters, digits, dots, hyphens and single spaces between them.";
+  if (!/[A-Za-z]/.test(written)) return "Use at least one letter.";
+  return written.length >= 5 && written.length <= 22 ? undefined : "Enter 5 to 22 characters.";
+}
+
 const addressesMax = 10;
 
 /** Returns the error of a list of mail addresses, naming the first invalid line. */

@@ -11,7 +11,13 @@ import { Failure, Loading } from "../parts/states.tsx";
 import { chooseCell } from "../rpc.ts";
 import { useScope } from "../scope.ts";
 import { SettingForm } from "./setting-form.tsx";
-import { findAddressProblem, findLifetimeProblem, findOriginProblem, linesOf } from "./setting-rules.ts";
+import {
+  findAddressProblem,
+  findDescriptorProblem,
+  findLifetimeProblem,
+  findOriginProblem,
+  linesOf,
+} from "./setting-rules.ts";
 
 /** The page. */
 export function SettingsPage() {
@@ -111,6 +117,19 @@ function Forms({ settings, addresses, onChange }: FormsProps) {
         findProblem={findLifetimeProblem}
         save={(text, from) =>
           service.setSessionLifetime({ ...scope, sessionLifetimeSeconds: Number(text) * 60, revision: from })
+        }
+      />
+      <SettingForm
+        {...shared}
+        title="Statement descriptor"
+        explanation="The text on your customers' card statements, for payments that name none of their own. Existing sessions keep theirs."
+        label="Text"
+        hint="From 5 to 22 letters, digits, dots, hyphens and spaces, with a letter among them. Without a text, gateways use the one of their account."
+        kept={settings.statementDescriptor}
+        isText
+        findProblem={findDescriptorProblem}
+        save={(text, from) =>
+          service.setStatementDescriptor({ ...scope, statementDescriptor: text.trim(), revision: from })
         }
       />
       <SettingForm

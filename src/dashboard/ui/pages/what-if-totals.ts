@@ -73,6 +73,6 @@ export function whatIfRows(counts: Counts): Figure[] {
     { name: "Fewer attempts", value: String(counts.fewerAttempts), detail: "known to end earlier" },
     { name: "More attempts", value: String(counts.moreAttempts), detail: "at least one more gateway" },
     { name: "Would fail", value: String(lost), detail: "but actually succeeded" },
-    { name: "Unknown", value: String(cannotKnow), detail: "a gateway that was not called" },
+    { name: "Unknown", value: String(cannotKnow), detail: "a gateway that was not called, or a customer" },
   ];
 }

@@ -10,8 +10,10 @@ const faces: Readonly<Record<number, { name: string; tone?: "good" | "warn" | "b
   [PaymentSession_Status.EXPIRED]: { name: "Expired" },
 };
 
+type Shown = Pick<PaymentSummary, "status" | "processing" | "failover" | "awaitingCustomer">;
+
 /** The badge, and beside it a short detail. */
-export function PaymentState({ payment }: { payment: Pick<PaymentSummary, "status" | "processing" | "failover"> }) {
+export function PaymentState({ payment }: { payment: Shown }) {
   const { name, tone } = payment.processing
     ? { name: "Processing", tone: "warn" }
     : (faces[payment.status] ?? { name: "–" });
@@ -20,6 +22,7 @@ export function PaymentState({ payment }: { payment: Pick<PaymentSummary, "statu
       <span className="badge" data-tone={tone}>
         {name}
       </span>
+      {payment.awaitingCustomer && <span className="badge">Awaiting customer</span>}
       {payment.failover && <span className="badge">Saved by failover</span>}
     </span>
   );

@@ -80,6 +80,7 @@ export class World {
       sessionLifetimeMs: 1_800_000,
       checkoutOrigins: [],
       publishableKey: "switchyard_test_pk_1",
+      statementDescriptor: null,
     };
   }
 

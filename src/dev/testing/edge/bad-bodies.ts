@@ -208,6 +208,118 @@ export const wrongValues: readonly BadBody[] = [
   }),
 ];
 
+const home = { line1: '"Hauptstraße 1"', city: '"Berlin"', postalCode: '"10115"', country: '"DE"' };
+
+/** A billing address with these members in place of, or beside, those of a good one. */
+function addressWith(members: Readonly<Record<string, string | undefined>>): string {
+  const all = Object.entries({ ...home, ...members }).filter(([, text]) => text !== undefined);
+  return `{${all.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}`;
+}
+
+const eachOfAddress = (member: string, code: string, values: Readonly<Record<string, string | undefined>>): BadBody[] =>
+  Object.entries(values).map(([name, text]) => [
+    `billingAddress.${member}: ${name}`,
+    bodyWith({ billingAddress: addressWith({ [member]: text }) }),
+    [`${code} /billingAddress/${member}`],
+  ]);
+
+const notText = { null: "null", "a number": "7", "a list": "[]" };
+const notLine = {
+  ...notText,
+  blank: '"  "',
+  "an ideographic space": '"\\u3000"',
+  "a line break": '"a\\nb"',
+  NUL: '"a\\u0000"',
+};
+
+/** Details of an order that break their rules. */
+export const wrongDetails: readonly BadBody[] = [
+  ...each("customerName", "invalid_field", {
+    ...notLine,
+    empty: '""',
+    "101 characters": `"${"x".repeat(101)}"`,
+    "half a surrogate pair": '"a\\ud800"',
+  }),
+  ...each("billingAddress", "invalid_field", { ...notText, "a text": '"Hauptstraße 1, Berlin"', true: "true" }),
+  ...["line1", "city", "postalCode", "country"].flatMap((line) =>
+    eachOfAddress(line, "missing_field", { "left out": undefined, empty: '""' }),
+  ),
+  ...["line1", "line2", "city", "postalCode", "region"].flatMap((line) =>
+    eachOfAddress(line, "invalid_field", notLine),
+  ),
+  ...["line1", "line2"].flatMap((line) =>
+    eachOfAddress(line, "invalid_field", { "201 characters": `"${"x".repeat(201)}"` }),
+  ),
+  ...["city", "region"].flatMap((line) =>
+    eachOfAddress(line, "invalid_field", { "101 characters": `"${"x".repeat(101)}"` }),
+  ),
+  ...eachOfAddress("postalCode", "invalid_field", { "17 characters": `"${"1".repeat(17)}"` }),
+  ...eachOfAddress("country", "invalid_field", {
+    ...notText,
+    "lower case": '"de"',
+    "three letters": '"DEU"',
+    "a name": '"Germany"',
+    "no country": '"ZZ"',
+    "a withdrawn code": '"DD"',
+    "a union": '"EU"',
+    "a reserved code": '"UK"',
+  }),
+  ...eachOfAddress("zip", "unknown_field", { "an unknown field": '"10115"' }),
+  [
+    "billingAddress: an empty object",
+    bodyWith({ billingAddress: "{}" }),
+    ["line1", "city", "postalCode", "country"].map((line) => `missing_field /billingAddress/${line}`),
+  ],
+  [
+    "billingAddress: a line twice",
+    bodyWith({ billingAddress: addressWith({}).replace("{", '{"line1":"a",') }),
+    ["duplicate_field /billingAddress/line1"],
+  ],
+  ...each("metadata", "invalid_field", {
+    ...notText,
+    "a text": '"a=b"',
+    "21 keys": JSON.stringify(Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`key${index}`, "x"]))),
+    "an empty key": '{"":"x"}',
+    "a key with a space": '{"my key":"x"}',
+    "a card number as a key with a sign": '{"4242424242424242%":"x"}',
+  }),
+  [
+    "metadata: a key of 41",
+    bodyWith({ metadata: `{"${"k".repeat(41)}":"x"}` }),
+    [`invalid_field /metadata/${"k".repeat(41)}`],
+  ],
+  [
+    "metadata: a key that every object has",
+    bodyWith({ metadata: '{"__proto__":"x"}' }),
+    ["invalid_field /metadata/__proto__"],
+  ],
+  ["metadata: a number", bodyWith({ metadata: '{"a":7}' }), ["invalid_field /metadata/a"]],
+  ["metadata: null", bodyWith({ metadata: '{"a":null}' }), ["invalid_field /metadata/a"]],
+  ["metadata: an object", bodyWith({ metadata: '{"a":{}}' }), ["invalid_field /metadata/a"]],
+  ["metadata: 501 characters", bodyWith({ metadata: `{"a":"${"x".repeat(501)}"}` }), ["invalid_field /metadata/a"]],
+  ["metadata: a line break", bodyWith({ metadata: '{"a":"x\\ny"}' }), ["invalid_field /metadata/a"]],
+  ["metadata: NUL", bodyWith({ metadata: '{"a":"x\\u0000"}' }), ["invalid_field /metadata/a"]],
+  ["metadata: a key twice", bodyWith({ metadata: '{"a":"x","a":"x"}' }), ["duplicate_field /metadata/a"]],
+  ...each("statementDescriptor", "invalid_field", {
+    ...notText,
+    "four characters": '"Acme"',
+    "23 characters": `"${"x".repeat(23)}"`,
+    "digits alone": '"12345678"',
+    "a blank before": '" Acme Books"',
+    "a blank behind": '"Acme Books "',
+    "two blanks": '"Acme  Books"',
+    "an asterisk": '"Acme*Books"',
+    "a quotation mark": '"Acme \\"Books\\""',
+    "less and greater": '"<Acme>"',
+    "a backslash": '"Acme\\\\Books"',
+    "an apostrophe": '"Acme\'s Books"',
+    "a comma": '"Acme, Books"',
+    "an umlaut": '"Bücher"',
+    "a line break": '"Acme\\nBooks"',
+    "a currency sign": '"€ Books"',
+  }),
+];
+
 /** Several problems in one body: all of them are reported. */
 export const severalProblems: readonly BadBody[] = [
   ["an empty object", "{}", ["missing_field /amountMinor", "missing_field /currency", "missing_field /orderRef"]],
@@ -288,6 +400,31 @@ export const goodBodies: readonly (readonly [string, string])[] = [
   ["markup in a reference", bodyWith({ orderRef: '"<b>&amp;\'; --"' })],
   ["the longest email", bodyWith({ customerEmail: `"${"a".repeat(241)}@shop.example"` })],
   ["an email of other letters", bodyWith({ customerEmail: '"ада@пример.example"' })],
+  [
+    "every detail",
+    bodyWith({
+      customerName: '"Ada Lovelace"',
+      billingAddress: addressWith({ line2: '"2nd floor"', region: '"BE"' }),
+      metadata: '{"cart":"c-881","order.id:1":""}',
+      statementDescriptor: '"Acme Books 24.7-x"',
+    }),
+  ],
+  [
+    "the longest details",
+    bodyWith({
+      customerName: `"${"😀".repeat(100)}"`,
+      billingAddress: addressWith({ line1: `"${"x".repeat(200)}"`, postalCode: `"${"1".repeat(16)}"` }),
+      metadata: JSON.stringify(
+        Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`${index}`.padEnd(40, "k"), "é".repeat(500)])),
+      ),
+      statementDescriptor: `"${"x".repeat(22)}"`,
+    }),
+  ],
+  [
+    "names of other letters",
+    bodyWith({ customerName: "\"Ада 'Лавлейс'\"", billingAddress: addressWith({ city: '"東京"', country: '"JP"' }) }),
+  ],
+  ["metadata without keys", bodyWith({ metadata: "{}" })],
   ["a currency without decimals", bodyWith({ currency: '"JPY"' })],
   ["a currency of three decimals", bodyWith({ currency: '"KWD"' })],
 ];
