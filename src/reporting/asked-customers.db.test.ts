@@ -44,8 +44,8 @@ it("a past payment knows whether its customer was asked", async () => {
   const { merchantId } = fixture.base.owner;
   const listed = { merchantId, since: new Date(Date.now() - 60_000), count: 10 };
   const past = await listPastSessions(fixture.base.core.database, listed);
-  const answersOf = ({ id }: PaymentSession) =>
-    past.find((one) => one.id === id)?.attempts.map(({ answer }) => answer?.type);
-  expect(answersOf(asked)).toEqual([undefined]);
-  expect(answersOf(plain)).toEqual(["held"]);
+  const found = ({ id }: PaymentSession) => past.find((one) => one.id === id);
+  const attempts = [{ answer: { type: "held" }, authentication: "as_needed" }];
+  expect(found(asked)).toMatchObject({ customerAsked: true, attempts });
+  expect(found(plain)).toMatchObject({ customerAsked: false, attempts });
 });

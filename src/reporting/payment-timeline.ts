@@ -144,7 +144,7 @@ function authenticationSteps(attempt: Attempt, authentication: Authentication): 
     { at: shownAt, actor: "Customer", step: "Opened the bank's page" },
     { at: cancelAskedAt, actor: "Customer", step: "Gave up" },
     { at: answeredAt, actor: "Customer", step: `Answered at the bank after ${(durationMs / 1_000).toFixed(1)} s` },
-    ...endSteps(attempt, authentication, at),
+    ...endSteps(attempt, authentication, attempt.captureOrderedAt ?? at),
   ];
 }
 
@@ -154,17 +154,14 @@ const liabilityInWords: Record<Liability, string> = {
   UNKNOWN: "It is not known who is liable for fraud.",
 };
 
-function resultStep({ gateway: actor }: Attempt, authentication: Authentication, result: string): Moment {
-  const { version, eci, liability, completedAt: at } = authentication;
+function resultStep(result: string, { gateway: actor }: Attempt, authentication: Authentication): Omit<Moment, "at"> {
+  const { version, eci, liability } = authentication;
   const facts = [version && `3-D Secure ${version}`, eci && `ECI ${eci}`].filter(Boolean).join(", ");
-  return {
-    at,
-    actor,
-    step: facts ? `${result} (${facts})` : result,
-    why: liability ? liabilityInWords[liability] : undefined,
-  };
+  const why = liability ? liabilityInWords[liability] : undefined;
+  return { actor, step: facts ? `${result} (${facts})` : result, why };
 }
 
+// A hold has its capture ordered in the same moment, which the order of steps has to show.
 function endSteps(attempt: Attempt, authentication: Authentication, at: Date | null | undefined): Moment[] {
   const { status } = authentication;
   const why = attempt.nextBecause ?? undefined;
@@ -173,9 +170,9 @@ function endSteps(attempt: Attempt, authentication: Authentication, at: Date | n
     case "CONFIRMING":
       return [];
     case "AUTHENTICATED":
-      return [resultStep(attempt, authentication, "The customer is authenticated"), answerStep(attempt, at)];
+      return [{ at, ...resultStep("The customer is authenticated", attempt, authentication) }, answerStep(attempt, at)];
     case "ATTEMPTED":
-      return [resultStep(attempt, authentication, "The bank did not take part"), answerStep(attempt, at)];
+      return [{ at, ...resultStep("The bank did not take part", attempt, authentication) }, answerStep(attempt, at)];
     case "UNAVAILABLE":
       return [answerStep(attempt, at)];
     case "FAILED":

@@ -58,11 +58,11 @@ describe("a gateway that asks for authentication", () => {
 describe("describeAuthentication()", () => {
   it("names the gateways that run it and those that do not, and what cannot be known", () => {
     const [own, none, unknown, ...others] = describeAuthentication(planOf("AS_NEEDED"), "AS_NEEDED");
-    expect(own).toBe("STRIPE: decides for each payment whether to authenticate.");
-    expect(none).toMatch(/^PAYPAL: runs no authentication\. .* ends with authentication_required\.$/);
+    expect(own).toBe("Deciding for each payment whether to authenticate: STRIPE.");
+    expect(none).toMatch(/^Without authentication: PAYPAL\. .* ends with authentication_required\.$/);
     expect(unknown).toMatch(/cannot be known in advance/);
     expect(others).toEqual([]);
-    expect(describeAuthentication(planOf("ALWAYS"), "ALWAYS")[0]).toMatch(/^STRIPE: has to authenticate each payment/);
+    expect(describeAuthentication(planOf("ALWAYS"), "ALWAYS")[0]).toBe("Told to authenticate each payment: STRIPE.");
   });
 
   it("says that a bank which insists ends the payment where no gateway may ask", () => {

@@ -92,14 +92,12 @@ export function describeAuthentication(
   const own = namesOf(plan.filter(({ authentication }) => authentication !== undefined));
   const none = namesOf(plan.filter(({ authentication }) => authentication === undefined));
   const asked =
-    rule === "ALWAYS"
-      ? "has to authenticate each payment, and the bank decides whether its customer has to act."
-      : "decides for each payment whether to authenticate.";
+    rule === "ALWAYS" ? "Told to authenticate each payment" : "Deciding for each payment whether to authenticate";
   return [
-    ...(own === "" ? [] : [`${own}: ${asked}`]),
+    ...(own === "" ? [] : [`${asked}: ${own}.`]),
     ...(none === ""
       ? []
-      : [`${none}: runs no authentication. If a bank requires it, the payment ends with authentication_required.`]),
+      : [`Without authentication: ${none}. If a bank requires it, the payment ends with authentication_required.`]),
     ...(own === ""
       ? []
       : [
