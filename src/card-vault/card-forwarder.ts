@@ -20,6 +20,8 @@ export type ForwardRequest = {
   /** Credentials and idempotency key. The content type is fixed by the vault's destination. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** The holder's name for a card that has none. */
+  readonly holder?: string | undefined;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 };

@@ -73,6 +73,9 @@ export type AuthorizeRequest = Amount & {
   readonly authentication?: AuthenticationWish | undefined;
 };
 
+/** The parts of a request with which the vault fills in the card. */
+export type CardOfRequest = Pick<AuthorizeRequest, "vaultToken" | "sessionId" | "customerName">;
+
 /**
  * Data of the customer's browser at submission. Only the process that handled the submission knows it, until a gateway
  * needs the customer. With `browser` the page can show actions.

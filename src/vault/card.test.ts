@@ -62,6 +62,13 @@ describe("findCardProblems()", () => {
     expect(fieldsOf({ holder: "Ada\nLovelace" })).toEqual(["holder"]);
   });
 
+  it("accepts postal codes of every country, and nothing else in their place", () => {
+    for (const postalCode of ["10115", "SW1A 1AA", "94043-1351", "D02 X285", "1234567890", "00"])
+      expect(fieldsOf({ postalCode })).toEqual([]);
+    for (const postalCode of ["", " 10115", "1", "12345678901", "4242 4242 4242 4242", "10115\n", "{{card.cvc}}"])
+      expect(fieldsOf({ postalCode })).toEqual(["postalCode"]);
+  });
+
   it("repeats no value", () => {
     const problems = findCardProblems({ number: "1111", expMonth: 77, expYear: 1, cvc: "9", holder: "\u0000x" }, now);
     expect(JSON.stringify(problems)).not.toMatch(/1111|77|\bx\b/);

@@ -11,6 +11,8 @@ export type Card = {
   readonly expYear: number;
   readonly cvc: string;
   readonly holder?: string | undefined;
+  /** Where the card is billed. */
+  readonly postalCode?: string | undefined;
 };
 
 /** The part of a card that may be shown: PCI DSS 3.4.1 allows the last four digits. */
@@ -49,6 +51,8 @@ const numberShape = /^[0-9]{12,19}$/;
 const yearsAheadMax = 20;
 // ISO/IEC 7813 holds 26 characters of name; gateways take more, for names that do not fit there.
 const holderLengthMax = 100;
+// The longest in use have ten characters: a ZIP code with its extension, and Iran's.
+const postalCodeShape = /^[0-9A-Za-z][0-9A-Za-z -]{0,8}[0-9A-Za-z]$/;
 
 /** Returns the network of a number, or `unknown`: a gateway may still accept another network's card. */
 function brandOf(number: string): string {
@@ -79,6 +83,9 @@ export function findCardProblems(card: Card, now: Date): CardProblem[] {
   }
   if (card.holder !== undefined && !isPlausibleHolder(card.holder)) {
     problems.push({ field: "holder", detail: `The name has 1 to ${holderLengthMax} characters and no card number.` });
+  }
+  if (card.postalCode !== undefined && !postalCodeShape.test(card.postalCode)) {
+    problems.push({ field: "postalCode", detail: "The postal code has 2 to 10 letters, digits, spaces and hyphens." });
   }
   return problems;
 }

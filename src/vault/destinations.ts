@@ -22,7 +22,7 @@ export type Destination = {
   readonly contentType: ContentType;
   /**
    * The fields that a card may fill, by form name or JSON pointer, with the text that each must contain to be filled. A
-   * field whose text needs the holder's name is omitted if the customer gave none.
+   * field whose text needs the holder's name or the postal code is omitted if there is none.
    */
   readonly fields: Readonly<Record<string, string>>;
 };
@@ -51,6 +51,7 @@ export const destinations: readonly Destination[] = [
       "card[exp_year]": "{{card.expYear}}",
       "card[cvc]": "{{card.cvc}}",
       "card[holder]": "{{card.holder}}",
+      "billing_details[address][postal_code]": "{{card.postalCode}}",
     },
   },
   {
@@ -81,6 +82,7 @@ export const destinations: readonly Destination[] = [
       "card[exp_year]": "{{card.expYear}}",
       "card[cvc]": "{{card.cvc}}",
       "billing_details[name]": "{{card.holder}}",
+      "billing_details[address][postal_code]": "{{card.postalCode}}",
     },
   },
   {

@@ -21,6 +21,7 @@ const parts: Readonly<Record<string, (card: Card) => string | undefined>> = {
   "card.expYear2": (card) => String(card.expYear % 100).padStart(2, "0"),
   "card.cvc": (card) => card.cvc,
   "card.holder": (card) => card.holder,
+  "card.postalCode": (card) => card.postalCode,
 };
 
 /**

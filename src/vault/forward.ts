@@ -30,6 +30,7 @@ export type ForwardRequest = {
   readonly pathVariables: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
+  readonly holder?: string | undefined;
   readonly timeoutMs: number;
 };
 
@@ -65,17 +66,18 @@ export async function forward(
 
   const taken = await take(forwarder, environment, request);
   if (taken.type !== "card") return { type: "noCard", reason: taken.type };
+  const card = { ...taken.card, holder: taken.card.holder ?? request.holder };
 
   const reply = await traceSend(forwarder, request, () =>
     forwarder.http.send({
       method: destination.method,
       url,
       headers,
-      body: fill(taken.card),
+      body: fill(card),
       timeoutMs: request.timeoutMs,
     }),
   );
-  return { type: "sent", reply: masked(reply, taken.card), shown: shownOf(taken.card) };
+  return { type: "sent", reply: masked(reply, card), shown: shownOf(card) };
 }
 
 /**

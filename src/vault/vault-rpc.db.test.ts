@@ -51,8 +51,8 @@ afterAll(async () => {
   gateway.close();
 });
 
-async function tokenFor(session: string): Promise<string> {
-  const answered = (await (await fixture.tokenize(session, testCard)).json()) as { token: string };
+async function tokenFor(session: string, change: object = {}): Promise<string> {
+  const answered = (await (await fixture.tokenize(session, { ...testCard, ...change })).json()) as { token: string };
   return answered.token;
 }
 
@@ -117,6 +117,18 @@ describe("Forward", () => {
       reference: "4111111111111111",
       card: { number: "************4242", cvc: "***" },
     });
+  });
+
+  it("fills the given name in for a card without one, and masks it in the answer", async () => {
+    const body = Buffer.from('{"paymentMethod":{"holderName":"{{card.holder}}"}}');
+    answer = (_, response) => response.end('{"shopperName":"Grace Hopper"}');
+    const given = { connector: "SANDBOX_B", body, holder: "Grace Hopper" };
+    const { result } = await forward({ ...given, token: await tokenFor("ps_1", { holder: undefined }) });
+    if (result.case !== "answer") throw new Error(`unexpected ${result.case}`);
+    expect(Buffer.from(result.value.body).toString()).not.toContain("Grace");
+    await forward({ ...given, token: await tokenFor("ps_1") });
+    const names = received.map((request) => JSON.parse(request.body).paymentMethod.holderName);
+    expect(names).toEqual(["Grace Hopper", "Ada Lovelace"]);
   });
 
   it("writes JSON for a gateway that takes JSON", async () => {

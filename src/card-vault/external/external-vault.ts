@@ -71,7 +71,7 @@ export class SaasVault implements CardVault {
     const reading = await this.#readCard(request);
     if (reading.type === "none") return { reply: reading.reply };
     const { card } = reading;
-    const body = planProxyBody(destination, request.body, card.parts);
+    const body = planProxyBody(destination, request.body, card.parts, request.holder);
     if (body.type === "refused") return refused(body.reason);
 
     const timeoutMs = Math.floor(request.timeoutMs - (performance.now() - startedMs));

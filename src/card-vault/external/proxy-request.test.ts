@@ -54,6 +54,17 @@ describe("planProxyBody()", () => {
     });
   });
 
+  it("sends the given name in place of one that the vault does not have, and nothing in it is a placeholder", () => {
+    const nameOf = (holder: boolean, given?: string) => {
+      const planned = planProxyBody(destination, JSON.stringify({ card }), { cvc: true, holder }, given);
+      return planned.type === "body" && (planned.value as { card: { name?: string } }).card.name;
+    };
+    expect(nameOf(false, "Grace Hopper")).toBe("Grace Hopper");
+    expect(nameOf(true, "Grace Hopper")).toBe("{{$card_holder_name}}");
+    expect(nameOf(false, "{{$card_number}}")).toBe("{ {$card_number}}");
+    expect(nameOf(false)).toBeUndefined();
+  });
+
   it.each<[string, object]>([
     ["in another field", { metadata: { note: "{{card.number}}" } }],
     ["of another field", { card: { number: "{{card.cvc}}" } }],

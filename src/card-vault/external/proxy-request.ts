@@ -3,6 +3,7 @@
  * header or in a field without a card. Pure.
  */
 import { gatewayHeaders, probeCardOf } from "../../platform/gateway-facts.ts";
+import { withoutPlaceholders } from "../card-forwarder.ts";
 import type { ProxyDestination } from "./destinations.ts";
 
 /** The parts that the vault still has besides number and expiry; it discards the security code after the first use. */
@@ -33,11 +34,16 @@ const depthMax = 20;
 
 /**
  * Translates a body. Fields whose part of the card the vault does not have are omitted, as for a customer who gave
- * none.
+ * none; in place of a missing holder's name, `holder` is sent if it is given.
  */
-export function planProxyBody(destination: ProxyDestination, body: string, parts: CardParts): ProxyBody {
+export function planProxyBody(
+  destination: ProxyDestination,
+  body: string,
+  parts: CardParts,
+  holder?: string,
+): ProxyBody {
   try {
-    return { type: "body", value: walk(JSON.parse(body), { destination, parts, pointer: "", depth: 0 }) };
+    return { type: "body", value: walk(JSON.parse(body), { destination, parts, holder, pointer: "", depth: 0 }) };
   } catch (error) {
     return { type: "refused", reason: error instanceof Refusal ? error.message : "the body is not JSON" };
   }
@@ -46,6 +52,7 @@ export function planProxyBody(destination: ProxyDestination, body: string, parts
 type Place = {
   readonly destination: ProxyDestination;
   readonly parts: CardParts;
+  readonly holder: string | undefined;
   readonly pointer: string;
   readonly depth: number;
 };
@@ -64,12 +71,13 @@ function walk(value: unknown, place: Place): unknown {
 }
 
 /** Translates a value; undefined, which JSON omits, for a part of the card that the vault does not have. */
-function translate(value: string, { destination, parts, pointer }: Place): string | undefined {
+function translate(value: string, { destination, parts, holder, pointer }: Place): string | undefined {
   if (!value.includes("{{")) return value;
   const theirs = theirPlaceholders[value];
   const isExpected = Object.hasOwn(destination.fields, pointer) && destination.fields[pointer] === value;
   if (theirs === undefined || !isExpected) throw misplaced();
-  return theirs.needs === undefined || parts[theirs.needs] ? theirs.text : undefined;
+  if (theirs.needs === undefined || parts[theirs.needs]) return theirs.text;
+  return theirs.needs === "holder" && holder !== undefined ? withoutPlaceholders(holder) : undefined;
 }
 
 function misplaced(): Refusal {

@@ -14,7 +14,8 @@ export class TestForwarder implements CardForwarder {
   readonly requests: ForwardRequest[] = [];
   readonly #http: GatewayHttp;
   #number: string;
-  #holder = "Ada Lovelace";
+  #holder: string | undefined = "Ada Lovelace";
+  #postalCode: string | undefined;
   #cvc = "737";
 
   constructor(http: GatewayHttp, number: string) {
@@ -28,9 +29,10 @@ export class TestForwarder implements CardForwarder {
     this.#cvc = cvc;
   }
 
-  /** Sets the card's holder from now on. */
-  useHolder(name: string): void {
+  /** Sets the card's holder from now on, and its postal code. */
+  useHolder(name: string | undefined, postalCode?: string): void {
     this.#holder = name;
+    this.#postalCode = postalCode;
   }
 
   /** Rejects if the vault would refuse the request. */
@@ -50,11 +52,15 @@ export class TestForwarder implements CardForwarder {
       body: fill(
         isProbe({ token: request.token.expose(), sessionId: request.sessionId })
           ? probeCardOf(request.connector, new Date())
-          : { number: this.#number, expMonth: 3, expYear: 2030, cvc: this.#cvc, holder: this.#holder },
+          : { number: this.#number, expMonth: 3, expYear: 2030, cvc: this.#cvc, ...this.#billed(request) },
       ),
       timeoutMs,
       signal,
     });
     return { reply, card: { brand: "visa", last4: this.#number.slice(-4) } };
+  }
+
+  #billed({ holder }: ForwardRequest) {
+    return { holder: this.#holder ?? holder, postalCode: this.#postalCode };
   }
 }

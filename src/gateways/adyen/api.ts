@@ -4,7 +4,7 @@
  */
 import type { CardForwarder, ForwardReply } from "../../card-vault/card-forwarder.ts";
 import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
-import type { AuthorizeRequest, ChangingCall, GatewayCall } from "../connector.ts";
+import type { CardOfRequest, ChangingCall, GatewayCall } from "../connector.ts";
 import { clear } from "./credentials.ts";
 
 /** The dependencies of Adyen's connector. */
@@ -75,7 +75,7 @@ export class AdyenApi {
   /** Sends the only request that carries a card, through the vault, which fixes its path. */
   async postCard(
     call: ChangingCall,
-    { vaultToken: token, sessionId }: Pick<AuthorizeRequest, "vaultToken" | "sessionId">,
+    { vaultToken: token, sessionId, customerName: holder }: CardOfRequest,
     body: object,
   ): Promise<ForwardReply> {
     if (!this.hasAddress(call)) return { reply: nowhere };
@@ -90,6 +90,7 @@ export class AdyenApi {
       body: JSON.stringify({ merchantAccount: clear(call.credentials, "merchantAccount"), ...body }),
       timeoutMs: call.timeoutMs,
       signal: call.signal,
+      holder,
     });
   }
 

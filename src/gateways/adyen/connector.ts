@@ -24,6 +24,7 @@ import type {
 import { withoutAction } from "../unanswered.ts";
 import { isKeptError, readAuthenticated, readAuthorize, readCapture, readVoid } from "./answers.ts";
 import { AdyenApi, type AdyenParts } from "./api.ts";
+import { billingFields } from "./billing.ts";
 import { askingFields, cardFields } from "./card-fields.ts";
 import { credentialFields } from "./credentials.ts";
 import { currencies, whyNotPayable } from "./currencies.ts";
@@ -83,6 +84,7 @@ export class AdyenConnector implements Connector {
     const { reply, card } = await this.#api.postCard(call, request, {
       ...cardFields,
       reference: request.attemptReference,
+      ...billingFields(request),
       amount: { value: amount.value, currency: request.currency },
       ...aboutPayment(request),
       ...asking,

@@ -4,7 +4,7 @@
  */
 import type { CardForwarder, ForwardReply } from "../../card-vault/card-forwarder.ts";
 import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
-import type { AuthorizeRequest, GatewayCall } from "../connector.ts";
+import type { CardOfRequest, GatewayCall } from "../connector.ts";
 import { AccessTokens, type TokenAnswer } from "./access-token.ts";
 import { isTokenRefused } from "./refusals.ts";
 
@@ -95,7 +95,7 @@ export class PayPalApi {
   /** Sends the only request that carries a card, through the vault, which fixes its address. */
   postCard(
     call: GatewayCall,
-    { vaultToken: token, sessionId }: Pick<AuthorizeRequest, "vaultToken" | "sessionId">,
+    { vaultToken: token, sessionId, customerName: holder }: CardOfRequest,
     change: Required<Change> & { readonly orderId: string },
   ): Promise<ForwardReply> {
     return this.#signedIn(call, ({ timeoutMs }, authorization) =>
@@ -110,6 +110,7 @@ export class PayPalApi {
         body: JSON.stringify(change.body),
         timeoutMs,
         signal: call.signal,
+        holder,
       }),
     );
   }

@@ -36,6 +36,7 @@ import {
 } from "./answers.ts";
 import { authorizationPath, orderPath, PayPalApi, type PayPalParts } from "./api.ts";
 import { askingFields, readAction, readAuthenticated } from "./authentication.ts";
+import { billingFields } from "./billing.ts";
 import { toMoney, whyNotPayable } from "./currencies.ts";
 import { mayBeForgotten } from "./key-life.ts";
 import { isFor, nameOfOrder, parseName, readAuthorizationRecord, readOrder, readOrderRecord } from "./order.ts";
@@ -88,7 +89,7 @@ export class PayPalConnector implements Connector {
     const gatewayReference = nameOfOrder(order.id);
     if (left().timeoutMs < call.timeoutMs * minLeft) return { outcome: { ...tooLate, gatewayReference } };
     const { authentication } = request;
-    const change = { orderId: order.id, key: call.idempotencyKey, body: cardBody(authentication) };
+    const change = { orderId: order.id, key: call.idempotencyKey, body: cardBody(request) };
     const { reply, card } = await this.#api.postCard(left(), request, change);
     const outcome = readAuthorized(reply, request, order.id, authentication !== undefined);
     return { outcome: outcome.type === "unknown" ? { gatewayReference, ...outcome } : outcome, card };
@@ -234,7 +235,7 @@ const unnameable = {
   reason: "the order is too old to be named by its key",
 } as const;
 
-function cardBody(authentication: AuthenticationWish | undefined): object {
+function cardBody(request: AuthorizeRequest): object {
   return {
     payment_source: {
       card: {
@@ -242,7 +243,8 @@ function cardBody(authentication: AuthenticationWish | undefined): object {
         expiry: "{{card.expYear}}-{{card.expMonth}}",
         security_code: "{{card.cvc}}",
         name: "{{card.holder}}",
-        ...askingFields(authentication),
+        ...askingFields(request.authentication),
+        ...billingFields(request),
       },
     },
   };

@@ -4,7 +4,7 @@
  */
 import type { CardForwarder, ForwardReply } from "../../card-vault/card-forwarder.ts";
 import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
-import type { AuthorizeRequest, GatewayCall } from "../connector.ts";
+import type { CardOfRequest, GatewayCall } from "../connector.ts";
 
 /** The dependencies of Stripe's connector. */
 export type StripeParts = {
@@ -72,7 +72,7 @@ export class StripeApi {
   /** Sends the only request that carries a card, through the vault, which fixes its address. */
   postCard(
     call: GatewayCall,
-    { vaultToken: token, sessionId }: Pick<AuthorizeRequest, "vaultToken" | "sessionId">,
+    { vaultToken: token, sessionId, customerName: holder }: CardOfRequest,
     { key, form }: { key: string; form: Form },
   ): Promise<ForwardReply> {
     return this.#forwarder.forward({
@@ -86,6 +86,7 @@ export class StripeApi {
       body: encode(form),
       timeoutMs: call.timeoutMs,
       signal: call.signal,
+      holder,
     });
   }
 }

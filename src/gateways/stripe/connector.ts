@@ -40,6 +40,7 @@ import {
 } from "./answers.ts";
 import { intentPath, StripeApi, type StripeParts } from "./api.ts";
 import { readAction, readAuthenticated } from "./authentication.ts";
+import { billingForm } from "./billing.ts";
 import { whyNotPayable } from "./currencies.ts";
 import { declines } from "./declines.ts";
 import { askingForm, captureForm, cardForm, creationForm, creationKey, everyCreationForm } from "./forms.ts";
@@ -90,7 +91,10 @@ export class StripeConnector implements Connector {
     }
     const left = this.#api.sharedDeadline(call);
     const [{ reply, card }, created] = await Promise.all([
-      this.#api.postCard(call, request, { key: `${call.idempotencyKey}_card`, form: cardForm(request) }),
+      this.#api.postCard(call, request, {
+        key: `${call.idempotencyKey}_card`,
+        form: { ...cardForm(request), ...billingForm(request) },
+      }),
       this.#create(call, request),
     ]);
     const method = readPaymentMethod(reply, request);

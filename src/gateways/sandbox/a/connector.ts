@@ -93,6 +93,7 @@ export class SandboxAConnector implements Connector {
       pathVariables: {},
       headers: changingHeaders(call),
       body: authorizeForm(request, amount.value),
+      holder: request.customerName,
       timeoutMs: call.timeoutMs,
       signal: call.signal,
     });
@@ -101,7 +102,10 @@ export class SandboxAConnector implements Connector {
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
-    return readCapture(await this.#post(call, `${pathOf(hold.gatewayReference)}/capture`, {}), hold);
+    const { statementDescriptor } = hold;
+    const fields: Record<string, string> =
+      statementDescriptor === undefined ? {} : { statement_descriptor: statementDescriptor };
+    return readCapture(await this.#post(call, `${pathOf(hold.gatewayReference)}/capture`, fields), hold);
   }
 
   async void(call: ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
@@ -172,6 +176,18 @@ function authorizeForm(request: AuthorizeRequest, value: number): string {
     "card[exp_year]": "{{card.expYear}}",
     "card[cvc]": "{{card.cvc}}",
     "card[holder]": "{{card.holder}}",
+    ...billingFields(request),
     ...(authentication && { authentication: authentication.wish, return_url: authentication.returnUrl }),
   }).toString();
+}
+
+function billingFields({ billingAddress }: AuthorizeRequest): Record<string, string> {
+  if (billingAddress === undefined) return { "billing_details[address][postal_code]": "{{card.postalCode}}" };
+  const { line1, line2, city, postalCode, region, country } = billingAddress;
+  const given = { line1, line2, city, postal_code: postalCode, state: region, country };
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([name, text]) =>
+      text === undefined ? [] : [[`billing_details[address][${name}]`, withoutPlaceholders(text)]],
+    ),
+  );
 }

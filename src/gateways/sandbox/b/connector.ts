@@ -10,6 +10,7 @@ import type {
   AttemptAtGateway,
   AuthorizeAnswer,
   AuthorizeRequest,
+  BillingAddress,
   CaptureAnswer,
   ChangingCall,
   Connector,
@@ -102,6 +103,7 @@ export class SandboxBConnector implements Connector {
       pathVariables: {},
       headers: headersOf(call),
       body: authorizeBody(call.credentials, request, amount.value),
+      holder: request.customerName,
       timeoutMs: call.timeoutMs,
       signal: call.signal,
     });
@@ -171,7 +173,7 @@ function pathOf(gatewayReference: string): string {
 }
 
 function authorizeBody(credentials: Credentials, request: AuthorizeRequest, value: number): string {
-  const { customerEmail, shopperIp, authentication } = request;
+  const { customerEmail, shopperIp, authentication, billingAddress, statementDescriptor } = request;
   return JSON.stringify({
     merchantAccount: merchantAccountOf(credentials),
     reference: request.attemptReference,
@@ -179,6 +181,8 @@ function authorizeBody(credentials: Credentials, request: AuthorizeRequest, valu
     amount: { value, currency: request.currency },
     ...(customerEmail === undefined ? {} : { shopperEmail: withoutPlaceholders(customerEmail) }),
     ...(shopperIp === undefined ? {} : { shopperIP: shopperIp }),
+    ...(billingAddress && { billingAddress: plainAddressOf(billingAddress) }),
+    ...(statementDescriptor === undefined ? {} : { shopperStatement: statementDescriptor }),
     additionalData: { manualCapture: "true" },
     ...(authentication && { authentication: authentication.wish, returnUrl: authentication.returnUrl }),
     paymentMethod: {
@@ -190,4 +194,9 @@ function authorizeBody(credentials: Credentials, request: AuthorizeRequest, valu
       holderName: "{{card.holder}}",
     },
   });
+}
+
+function plainAddressOf(address: BillingAddress): object {
+  const lines = Object.entries(address).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  return Object.fromEntries(lines.map(([name, line]) => [name, withoutPlaceholders(line)]));
 }
