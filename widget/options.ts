@@ -58,6 +58,11 @@ export type MountOptions = SessionOptions & {
   /** BCP 47; the page's language by default. */
   readonly locale?: string;
   readonly appearance?: Appearance;
+  /**
+   * Fields of the card form: `holderName: true` makes the cardholder's name necessary, `false` hides it; `postalCode:
+   * true` asks for the postal code of the billing address. An external vault's form ignores them.
+   */
+  readonly fields?: { readonly holderName?: boolean; readonly postalCode?: boolean };
   /** False if the page has a pay button of its own, which calls submit(). */
   readonly submitButton?: boolean;
 };
@@ -102,6 +107,7 @@ const plainOptions = [
   "vault",
   "locale",
   "appearance",
+  "fields",
   "submitButton",
 ];
 const known = new Set<string>([...callbacks, ...plainOptions]);

@@ -169,6 +169,7 @@ export class Payment {
       framePolicy,
       locale,
       appearance: form.appearance,
+      fields: options.fields,
       onChange: (change) => emit(options.onChange, change),
       onSubmitRequest: () => void this.submit(),
     });

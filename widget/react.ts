@@ -18,7 +18,7 @@ export type SwitchyardWidgetHandle = Pick<MountedWidget, "submit" | "focus">;
 
 /**
  * The payment form. Callbacks may be new functions at each render. A new sessionId swaps in the fresh session, after the
- * running payment if there is one, and never after a success: the next order's component has a `key` of its own. A new apiBase, locale, appearance or submitButton mounts
+ * running payment if there is one, and never after a success: the next order's component has a `key` of its own. A new apiBase, locale, appearance, fields or submitButton mounts
  * anew. A wrong option is an error of the component, for its error boundary.
  */
 export const SwitchyardWidget = forwardRef<SwitchyardWidgetHandle, SwitchyardWidgetProps>(
@@ -34,7 +34,7 @@ export const SwitchyardWidget = forwardRef<SwitchyardWidgetHandle, SwitchyardWid
 
     const { className, apiBase, locale, submitButton, sessionId } = props;
     // An object that is created anew at each render is the same look.
-    const look = JSON.stringify(props.appearance);
+    const look = JSON.stringify([props.appearance, props.fields]);
     // biome-ignore lint/correctness/useExhaustiveDependencies: These say when to mount; the rest is read by way of latest.
     useEffect(() => {
       const mounted = mount({ ...optionsOf(latest, paid), container: container.current! });

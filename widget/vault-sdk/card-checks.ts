@@ -3,7 +3,7 @@ import { unreachable } from "../unreachable.ts";
 import { digitsOf, lookOf, parseExpiry } from "./card-format.ts";
 
 /** A field of the card form. */
-export type FieldName = "number" | "expiry" | "cvc" | "holder";
+export type FieldName = "number" | "expiry" | "cvc" | "holder" | "postalCode";
 
 /** The texts of the fields as the customer sees them. */
 export type FieldTexts = Readonly<Record<FieldName, string>>;
@@ -18,7 +18,10 @@ export type FieldProblem =
   | "expiry_wrong"
   | "expiry_past"
   | "cvc_incomplete"
+  | "holder_missing"
   | "holder_wrong"
+  | "postal_code_missing"
+  | "postal_code_wrong"
   | "test_card_required";
 
 /** The card as POST /tokens accepts it. */
@@ -28,13 +31,19 @@ export type CardBody = {
   readonly expYear: number;
   readonly cvc: string;
   readonly holder?: string;
+  readonly postalCode?: string;
 };
+
+/** The fields that a page asks for beyond the card: false hides the name, true makes a field necessary. */
+export type CardFields = { readonly holderName?: boolean; readonly postalCode?: boolean };
 
 /** The rules for the fields. */
 export type FormRules = {
   readonly now: Date;
   /** The brands that the shop accepts; undefined while they are not known. */
   readonly accepted?: readonly string[] | undefined;
+  /** Without it the name may stay empty, and no postal code is asked for. */
+  readonly fields?: CardFields | undefined;
 };
 
 // The first six digits name the issuer; with fewer, the network could still turn out to be another.
@@ -44,7 +53,7 @@ const numberDigitsMin = 12;
 // As the vault: an issuer prints at most ten years ahead, and twenty leaves room for virtual cards.
 const yearsAheadMax = 20;
 
-/** Returns the problem of one field, or undefined if it may be sent. The name may stay empty. */
+/** Returns the problem of one field, or undefined if it may be sent. */
 export function findProblem(field: FieldName, texts: FieldTexts, rules: FormRules): FieldProblem | undefined {
   switch (field) {
     case "number":
@@ -54,8 +63,11 @@ export function findProblem(field: FieldName, texts: FieldTexts, rules: FormRule
     case "cvc":
       return isCvcComplete(texts) ? undefined : "cvc_incomplete";
     case "holder":
+      if (rules.fields?.holderName && texts.holder.trim() === "") return "holder_missing";
       // A number in the name field would be shown as a name by gateways.
       return digitsOf(texts.holder).length >= numberDigitsMin ? "holder_wrong" : undefined;
+    case "postalCode":
+      return rules.fields?.postalCode ? findPostalCodeProblem(texts.postalCode.trim()) : undefined;
     default:
       return unreachable(field);
   }
@@ -65,8 +77,16 @@ export function findProblem(field: FieldName, texts: FieldTexts, rules: FormRule
 export function cardBodyOf(texts: FieldTexts): CardBody {
   const expiry = parseExpiry(texts.expiry);
   if (expiry === undefined) throw new Error("the expiry has not been checked");
-  const holder = texts.holder.trim();
-  return { number: digitsOf(texts.number), ...expiry, cvc: texts.cvc, ...(holder !== "" && { holder }) };
+  const { cvc } = texts;
+  const [holder, postalCode] = [texts.holder.trim(), texts.postalCode.trim()];
+  const named = { ...(holder !== "" && { holder }), ...(postalCode !== "" && { postalCode }) };
+  return { number: digitsOf(texts.number), ...expiry, cvc, ...named };
+}
+
+// As the vault.
+function findPostalCodeProblem(text: string): FieldProblem | undefined {
+  if (text === "") return "postal_code_missing";
+  return /^[0-9A-Za-z][0-9A-Za-z -]{0,8}[0-9A-Za-z]$/.test(text) ? undefined : "postal_code_wrong";
 }
 
 function findNumberProblem(digits: string, { accepted }: FormRules): FieldProblem | undefined {

@@ -3,6 +3,7 @@ import { unreachable } from "../unreachable.ts";
 import { elementOf, showAccepted, showBrand } from "./brand-marks.ts";
 import {
   type CardBody,
+  type CardFields,
   cardBodyOf,
   type FieldName,
   type FieldProblem,
@@ -19,7 +20,7 @@ import { languageFor, problemText } from "./texts.ts";
 const frameFocusMs = 500;
 
 /** In the order of the form, which is the order of Tab and of the focus on problems. */
-const fieldNames: readonly FieldName[] = ["number", "expiry", "cvc", "holder"];
+const fieldNames: readonly FieldName[] = ["number", "expiry", "cvc", "holder", "postalCode"];
 
 /** Style variables a page may set, and the pattern of values: no addresses, no functions but colours. */
 const variableNames = /^(color-(primary|text|danger|background)|radius|font-(size|family))$/;
@@ -30,6 +31,7 @@ export class CardForm {
   readonly #onChange: (state: FormState) => void;
   #texts: FrameTexts = languageFor("en").texts;
   #accepted: readonly string[] | undefined;
+  #fields: CardFields = {};
 
   constructor(listeners: { onChange: (state: FormState) => void; onEnter: () => void }) {
     this.#onChange = listeners.onChange;
@@ -44,8 +46,8 @@ export class CardForm {
     inputOf("number").addEventListener("paste", (event) => this.#handlePaste(event));
   }
 
-  /** Applies the page's language and colours. */
-  dress({ locale, theme, variables }: InitMessage): void {
+  /** Applies the page's language and colours, and shows the fields that it asks for. */
+  dress({ locale, theme, variables, fields = {} }: InitMessage): void {
     const { tag, direction, texts } = languageFor(locale);
     const root = document.documentElement;
     this.#texts = texts;
@@ -53,10 +55,16 @@ export class CardForm {
     root.lang = tag;
     root.dir = direction;
     root.dataset.theme = ["light", "dark"].includes(theme) ? theme : "auto";
+    this.#fields = fields;
     for (const name of fieldNames) {
-      const label = document.querySelector(`label[for=${name}]`);
-      if (label) label.textContent = texts.labels[name];
+      const label = document.querySelector(`label[for=${name}]`)!;
+      label.textContent = texts.labels[name];
+      if (name === "holder") ask(name, fields.holderName !== false);
+      if (name === "postalCode") ask(name, fields.postalCode === true);
     }
+    if (fields.holderName) inputOf("holder").required = true;
+    else
+      document.querySelector("label[for=holder]")!.textContent = texts.optional.replace("{label}", texts.labels.holder);
     inputOf("expiry").placeholder = texts.expiryShape;
     showBrand(inputOf("number").value, texts);
     for (const [name, value] of Object.entries(variables)) {
@@ -112,7 +120,8 @@ export class CardForm {
   #handleInput(name: FieldName, event?: InputEvent): void {
     if (event?.isComposing) return;
     const input = inputOf(name);
-    if (name !== "holder") reformat(input, event?.inputType ?? "", (text) => formatField(name, text));
+    if (name !== "holder" && name !== "postalCode")
+      reformat(input, event?.inputType ?? "", (text) => formatField(name, text));
     if (name === "number") {
       showBrand(input.value, this.#texts);
       inputOf("cvc").value = formatField("cvc", inputOf("cvc").value);
@@ -150,7 +159,7 @@ export class CardForm {
   }
 
   #problemOf(name: FieldName): FieldProblem | undefined {
-    return findProblem(name, fieldTexts(), { now: new Date(), accepted: this.#accepted });
+    return findProblem(name, fieldTexts(), { now: new Date(), accepted: this.#accepted, fields: this.#fields });
   }
 
   #say(name: FieldName, problem?: FieldProblem): void {
@@ -168,7 +177,11 @@ export class CardForm {
   }
 }
 
-function formatField(name: Exclude<FieldName, "holder">, text: string): string {
+function ask(name: FieldName, isAsked: boolean): void {
+  inputOf(name).closest<HTMLElement>(".field")!.hidden = !isAsked;
+}
+
+function formatField(name: "number" | "expiry" | "cvc", text: string): string {
   switch (name) {
     case "number":
       return formatNumber(text);
@@ -182,8 +195,10 @@ function formatField(name: Exclude<FieldName, "holder">, text: string): string {
 }
 
 function fieldTexts(): FieldTexts {
-  const [number = "", expiry = "", cvc = "", holder = ""] = fieldNames.map((name) => inputOf(name).value);
-  return { number, expiry, cvc, holder };
+  const [number = "", expiry = "", cvc = "", holder = "", postalCode = ""] = fieldNames.map(
+    (name) => inputOf(name).value,
+  );
+  return { number, expiry, cvc, holder, postalCode };
 }
 
 function inputOf(name: FieldName): HTMLInputElement {

@@ -18,6 +18,7 @@ const fieldOfParam: Readonly<Record<string, readonly [FieldName, FieldProblem]>>
   expYear: ["expiry", "expiry_wrong"],
   cvc: ["cvc", "cvc_incomplete"],
   holder: ["holder", "holder_wrong"],
+  postalCode: ["postalCode", "postal_code_wrong"],
 };
 
 type Say = (message: FromFrame) => void;

@@ -1,5 +1,7 @@
 /** The messages between the merchant's page and the card frame, and the checks of each side. Pure. */
 
+import type { CardFields } from "./card-checks.ts";
+
 /** The look of the form. Variables are the widget's: `colorPrimary`, `radius` and so on. */
 export type Appearance = { readonly theme?: string; readonly variables?: Readonly<Record<string, string>> };
 
@@ -7,6 +9,8 @@ export type Appearance = { readonly theme?: string; readonly variables?: Readonl
 export type InitMessage = Required<Appearance> & {
   readonly type: "switchyard-card-frame";
   readonly locale: string;
+  /** Absent from pages with an older script of the vault. */
+  readonly fields?: CardFields;
 };
 
 /** The page's messages to the frame. */
@@ -74,6 +78,7 @@ export function parseFromFrame(data: unknown): FromFrame | undefined {
 export function parseInit(data: unknown): InitMessage | undefined {
   if (!isRecord(data) || data.type !== "switchyard-card-frame" || !isRecord(data.variables)) return undefined;
   if (typeof data.locale !== "string" || typeof data.theme !== "string") return undefined;
+  if (data.fields !== undefined && !isRecord(data.fields)) return undefined;
   return Object.values(data.variables).every((value) => typeof value === "string") ? (data as InitMessage) : undefined;
 }
 

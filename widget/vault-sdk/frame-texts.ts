@@ -8,6 +8,8 @@ export type FrameTexts = {
   /** The letters for month and year in the empty field. */
   readonly expiryShape: string;
   readonly labels: Readonly<Record<FieldName, string>>;
+  /** `{label}` stands for the label of a field that may stay empty. */
+  readonly optional: string;
   /** The side of the card on which the security code is printed. */
   readonly cvcPlaces: Readonly<Record<"back" | "front", string>>;
   /** `{example}` stands for an expiry date to come. */

@@ -3,6 +3,7 @@
  * card.
  */
 import { unreachable } from "../unreachable.ts";
+import type { CardFields } from "./card-checks.ts";
 import {
   type Appearance,
   type FormState,
@@ -23,6 +24,8 @@ export type CardFrameOptions = {
   /** BCP 47; English if the frame has no texts in this language. */
   readonly locale?: string;
   readonly appearance?: Appearance;
+  /** The fields to ask for beyond the card. */
+  readonly fields?: CardFields | undefined;
   /** Called whenever the form's state changes. */
   readonly onChange?: (state: FormState) => void;
   /** Called when the customer presses Enter in a field. */
@@ -279,9 +282,19 @@ class TokenizeCalls {
   }
 }
 
-function initOf({ locale = "en", appearance = {} }: CardFrameOptions): InitMessage {
+function initOf({ locale = "en", appearance = {}, fields }: CardFrameOptions): InitMessage {
   const { theme = "auto", variables = {} } = appearance;
-  return { type: "switchyard-card-frame", locale, theme, variables };
+  return { type: "switchyard-card-frame", locale, theme, variables, fields: usableFields(fields) };
+}
+
+/** Returns the known fields with a boolean value, and warns of the others. */
+function usableFields(fields: unknown): CardFields {
+  const pairs = Object.entries(Object(fields)).filter(([name, value]) => {
+    const isUsable = ["holderName", "postalCode"].includes(name) && typeof value === "boolean";
+    if (!isUsable) console.warn(`Switchyard.mount: fields.${name} is not valid. It is left out.`);
+    return isUsable;
+  });
+  return Object.fromEntries(pairs);
 }
 
 function createIframe({ framePolicy = "" }: CardFrameOptions, vaultOrigin: string): HTMLIFrameElement {

@@ -8,8 +8,10 @@ export const de: FrameTexts = {
     number: "Kartennummer",
     expiry: "Gültig bis",
     cvc: "Prüfnummer",
-    holder: "Name auf der Karte (optional)",
+    holder: "Name auf der Karte",
+    postalCode: "Postleitzahl",
   },
+  optional: "{label} (optional)",
   cvcPlaces: {
     back: "3 Ziffern auf der Rückseite der Karte",
     front: "4 Ziffern auf der Vorderseite der Karte",
@@ -23,7 +25,10 @@ export const de: FrameTexts = {
     expiry_wrong: "Dieses Datum kann nicht stimmen. Prüfen Sie Monat und Jahr.",
     expiry_past: "Diese Karte ist abgelaufen. Verwenden Sie eine andere Karte.",
     cvc_incomplete: "Geben Sie alle Ziffern der Prüfnummer ein.",
+    holder_missing: "Geben Sie den Namen auf der Karte ein.",
     holder_wrong: "Geben Sie hier den Namen ein, nicht die Kartennummer.",
+    postal_code_missing: "Geben Sie die Postleitzahl der Rechnungsadresse ein.",
+    postal_code_wrong: "Geben Sie 2 bis 10 Buchstaben und Ziffern ein.",
     test_card_required: "Hier funktionieren nur Testkarten. Verwenden Sie eine der Testnummern.",
   },
 };

@@ -8,8 +8,10 @@ export const pt: FrameTexts = {
     number: "Número do cartão",
     expiry: "Data de validade",
     cvc: "Código de segurança",
-    holder: "Nome no cartão (opcional)",
+    holder: "Nome no cartão",
+    postalCode: "Código postal",
   },
+  optional: "{label} (opcional)",
   cvcPlaces: {
     back: "3 dígitos no verso do cartão",
     front: "4 dígitos na frente do cartão",
@@ -23,7 +25,10 @@ export const pt: FrameTexts = {
     expiry_wrong: "Esta data não pode estar certa. Verifique o mês e o ano.",
     expiry_past: "Este cartão expirou. Utilize outro cartão.",
     cvc_incomplete: "Introduza todos os dígitos do código de segurança.",
+    holder_missing: "Introduza o nome que consta no cartão.",
     holder_wrong: "Introduza aqui o nome, não o número do cartão.",
+    postal_code_missing: "Introduza o código postal da morada de faturação.",
+    postal_code_wrong: "Introduza 2 a 10 letras e dígitos.",
     test_card_required: "Aqui só funcionam cartões de teste. Utilize um dos números de teste.",
   },
 };
