@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { type CardFields, cardBodyOf, findProblem } from "./card-checks.ts";
+
+const texts = { number: "4242 4242 4242 4242", expiry: "04 / 31", cvc: "123", holder: "", postalCode: "" };
+const now = new Date("2026-05-01");
+const problem = (name: "holder" | "postalCode", text: string, fields?: CardFields) =>
+  findProblem(name, { ...texts, [name]: text }, { now, fields });
+
+describe("the fields beyond the card", () => {
+  it("may stay empty where the page asks for none", () => {
+    expect(problem("holder", "")).toBeUndefined();
+    expect(problem("postalCode", "")).toBeUndefined();
+    expect(problem("postalCode", "", { postalCode: false })).toBeUndefined();
+  });
+
+  it("are necessary where the page asks for them", () => {
+    expect(problem("holder", " ", { holderName: true })).toBe("holder_missing");
+    expect(problem("holder", "Ada", { holderName: true })).toBeUndefined();
+    expect(problem("postalCode", " ", { postalCode: true })).toBe("postal_code_missing");
+    for (const text of ["10115", "SW1A 1AA", "94043-1351", " 8010 "])
+      expect(problem("postalCode", text, { postalCode: true })).toBeUndefined();
+    for (const text of ["1", "12345678901", "10115!", "東京"])
+      expect(problem("postalCode", text, { postalCode: true })).toBe("postal_code_wrong");
+  });
+
+  it("are in the card's body only if they are given", () => {
+    expect(cardBodyOf(texts)).toEqual({ number: "4242424242424242", expMonth: 4, expYear: 2031, cvc: "123" });
+    expect(cardBodyOf({ ...texts, holder: " Ada ", postalCode: " 8010 " })).toMatchObject({
+      holder: "Ada",
+      postalCode: "8010",
+    });
+  });
+});
