@@ -23,6 +23,19 @@ export type CheckoutView = {
   readonly vaultOrigin: string;
   /** The time left to submit; undefined once it was submitted, or has ended. */
   readonly leftMs: number | undefined;
+  /** The action that the customer has to complete before the payment goes on; undefined while there is none. */
+  readonly action: NextAction | undefined;
+};
+
+/** One step of customer authentication, which the bank's page asks for. */
+export type NextAction = {
+  readonly authenticationId: string;
+  /** False if the bank's page needs a window of its own. */
+  readonly isFramed: boolean;
+  /** True once a page has shown it, this one or another. */
+  readonly opened: boolean;
+  readonly shownCount: number;
+  readonly expiresInSeconds: number;
 };
 
 /**

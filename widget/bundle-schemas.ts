@@ -1,37 +1,57 @@
 /** An esbuild plugin that drops from the RPC chunk the parts of the schemas that a browser does not need. */
 
-import { clone, create, toBinary } from "@bufbuild/protobuf";
-import { base64Encode } from "@bufbuild/protobuf/wire";
-import { type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { readFile } from "node:fs/promises";
+import { clearField, clone } from "@bufbuild/protobuf";
+import { embedFileDesc } from "@bufbuild/protobuf/codegenv2";
+import {
+  FieldDescriptorProtoSchema,
+  type FileDescriptorProto,
+  FileDescriptorProtoSchema,
+} from "@bufbuild/protobuf/wkt";
 import type { Plugin } from "esbuild";
+import { file_payments_v1_checkout } from "../gen/payments/v1/checkout_pb.ts";
 import { file_payments_v1_payment_session, PaymentSession_Status } from "../gen/payments/v1/payment_session_pb.ts";
 
 /**
- * Keeps of payment_session.proto only the statuses. The rest, and the validation rules that it and checkout.proto refer
- * to, would be a third of the chunk. A file that starts to need more of them fails the build by name.
+ * Keeps of payment_session.proto only the statuses, and of checkout.proto what the widget reads, without validation
+ * rules. The rest would be a third of the chunk. A file that starts to need more of them fails the build by name.
  */
 export const schemasForBrowsers: Plugin = {
   name: "schemas-for-browsers",
   setup(build) {
-    build.onLoad({ filter: /\/buf\/validate\/validate_pb\.js$/ }, () => ({
-      contents: schemaModule("file_buf_validate_validate", noRules()),
-    }));
+    build.onLoad({ filter: /\/checkout_pb\.ts$/ }, async ({ path }) => {
+      const schema = `fileDesc(${encoded(readByWidget())}, [file_payments_v1_payment_session])`;
+      return { loader: "ts", contents: (await readFile(path, "utf8")).replace(/fileDesc\("[^)]+\)/, schema) };
+    });
     build.onLoad({ filter: /\/payment_session_pb\.ts$/ }, () => ({
-      contents: `${schemaModule("file_payments_v1_payment_session", statusesAlone())}
+      contents: `import { fileDesc } from "@bufbuild/protobuf/codegenv2";
+        export const file_payments_v1_payment_session = /* @__PURE__ */ fileDesc(${encoded(statusesAlone())});
         export const PaymentSession_Status = ${JSON.stringify(PaymentSession_Status)};`,
     }));
   },
 };
 
-/** Returns the code generator's output for a file without messages. */
-function schemaModule(exported: string, proto: FileDescriptorProto): string {
-  const encoded = base64Encode(toBinary(FileDescriptorProtoSchema, proto));
-  return `import { fileDesc } from "@bufbuild/protobuf/codegenv2";
-    export const ${exported} = /* @__PURE__ */ fileDesc(${JSON.stringify(encoded)});`;
+/** Returns a schema as the code generator writes it. */
+function encoded(proto: FileDescriptorProto): string {
+  return JSON.stringify(embedFileDesc(proto).base64());
 }
 
-function noRules(): FileDescriptorProto {
-  return create(FileDescriptorProtoSchema, { name: "buf/validate/validate.proto", syntax: "proto3" });
+// Fields of answers that the widget does not read, and the messages of calls that it makes by itself. A client ignores
+// fields that it does not know.
+const unread = /^(Checkout\.(session_id|expires_at)|NextAction\.kind|(Open|Cancel)Action.*)$/;
+
+function readByWidget(): FileDescriptorProto {
+  const proto = clone(FileDescriptorProtoSchema, file_payments_v1_checkout.proto);
+  proto.dependency = [file_payments_v1_payment_session.proto.name];
+  for (const service of proto.service) service.method = service.method.filter(({ name }) => !unread.test(`${name}.`));
+  for (const message of proto.messageType) {
+    message.field = message.field.filter(({ name }) => !unread.test(`${message.name}.${name}`));
+    if (message.field.length === 0) message.oneofDecl = [];
+    // An enum keeps its place among others, and needs its first value.
+    for (const { name, value } of message.enumType) if (name === "Kind") value.splice(1);
+    for (const field of message.field) clearField(field, FieldDescriptorProtoSchema.field.options);
+  }
+  return proto;
 }
 
 function statusesAlone(): FileDescriptorProto {

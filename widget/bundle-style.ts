@@ -1,18 +1,22 @@
-/** An esbuild plugin that minifies the form's style sheet, which the bundler sees only as a long string. */
+/** An esbuild plugin that minifies the widget's style sheets, which the bundler sees only as long strings. */
 
 import { type Plugin, transform } from "esbuild";
+import { actionStyle } from "./authentication/action-style.ts";
 import { formStyle } from "./form-style.ts";
 
 // The oldest supported browsers (bundle.ts), by esbuild's names.
 const target = ["chrome94", "firefox93", "safari15.4"];
 
-/** Strips spaces and comments of the style sheet. */
+const sheets = { formStyle, actionStyle };
+
+/** Strips spaces and comments of the style sheets. */
 export const minifiedStyle: Plugin = {
   name: "minified-style",
   setup(build) {
-    build.onLoad({ filter: /\/form-style\.ts$/ }, async () => {
-      const { code } = await transform(formStyle, { loader: "css", minify: true, charset: "utf8", target });
-      return { contents: `export const formStyle = ${JSON.stringify(code.trim())};` };
+    build.onLoad({ filter: /\/(form|action)-style\.ts$/ }, async ({ path }) => {
+      const name = path.endsWith("/form-style.ts") ? "formStyle" : "actionStyle";
+      const { code } = await transform(sheets[name], { loader: "css", minify: true, charset: "utf8", target });
+      return { contents: `export const ${name} = ${JSON.stringify(code.trim())};` };
     });
   },
 };

@@ -81,6 +81,7 @@ function openCheckout(tokenize = takeCard, clientSecret = emulatorClientSecret):
     closed: closing.signal,
     onState: (state) => states.push(state),
     onView: () => undefined,
+    onAction: () => {},
     onPending: () => results.push("onPending"),
     onResult: (result) => results.push(result),
   });

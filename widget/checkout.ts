@@ -3,10 +3,10 @@
  * vault.
  */
 
-import type { ApiAnswer, CardAnswer, CheckoutView, Outcome, SessionApi, WidgetError } from "./answers.ts";
+import type { ApiAnswer, CardAnswer, CheckoutView, NextAction, Outcome, SessionApi, WidgetError } from "./answers.ts";
 
 /** `idle` accepts a click; `done` never changes again. */
-export type CheckoutState = "idle" | "tokenizing" | "submitting" | "waiting" | "done";
+export type CheckoutState = "idle" | "tokenizing" | "submitting" | "waiting" | "action" | "done";
 
 /** The result of a submit. Unless it is an outcome, the customer may submit again. */
 export type CheckoutResult =
@@ -34,6 +34,8 @@ export type CheckoutParts = {
   readonly onState: (state: CheckoutState) => void;
   readonly onView: (view: CheckoutView) => void;
   readonly onPending: () => void;
+  /** Called after each status of a running payment, with the action that it waits for. */
+  readonly onAction: (action: NextAction | undefined) => void;
   /** Called once for each submit or resumed payment; only once with a final result. */
   readonly onResult: (result: CheckoutResult) => void;
 };
@@ -80,11 +82,15 @@ export class Checkout {
   #looking: Promise<ApiAnswer> | undefined;
   #running: Promise<CheckoutResult> | undefined;
   #pending: "early" | "due" | "done" = "early";
+  /** The service's budget stands still while the customer acts. */
+  #pendingAt = 0;
+  #pause = new AbortController();
   /** True if the last status showed that the submit has not arrived. */
   #untouched = false;
 
   constructor(parts: CheckoutParts) {
     this.#parts = parts;
+    parts.closed.addEventListener("abort", () => this.wake());
   }
 
   get state(): CheckoutState {
@@ -107,6 +113,11 @@ export class Checkout {
     if (this.#running) return;
     this.#looking = undefined;
     await this.resume();
+  }
+
+  /** Ends the pause before the next look at a running payment. */
+  wake(): void {
+    this.#pause.abort();
   }
 
   /** Pays. While it runs, and after a final result, every further call returns the same promise. */
@@ -188,22 +199,33 @@ export class Checkout {
   }
 
   #pauseAfter(answer: ApiAnswer, tries: number): Promise<void> {
-    return this.#parts.clock.wait(pauseMs(answer, tries, this.#parts.random), this.#parts.closed);
+    const { clock, closed, random } = this.#parts;
+    this.#pause = new AbortController();
+    if (closed.aborted) this.wake();
+    return clock.wait(pauseMs(answer, tries, random), this.#pause.signal);
   }
 
   #follow(view: CheckoutView): Promise<CheckoutResult> {
     return this.#reportPending(() => this.#poll(view, this.#parts.clock.now() + giveUpAfterMs));
   }
 
-  async #poll(first: CheckoutView, giveUpAt: number): Promise<CheckoutResult> {
+  async #poll(first: CheckoutView, until: number): Promise<CheckoutResult> {
     this.#untouched = false;
     this.#emitPending();
+    const { clock, onAction } = this.#parts;
+    let giveUpAt = until;
     let view = first;
     let answer: ApiAnswer = { kind: "checkout", checkout: first };
-    for (let tries = 0; this.#parts.clock.now() < giveUpAt; tries++) {
+    for (let tries = 0; clock.now() < giveUpAt; tries++) {
+      onAction(view.action);
       if (view.outcome) return view.outcome;
-      this.#enter("waiting");
+      if (view.action) {
+        giveUpAt = clock.now() + giveUpAfterMs;
+        this.#pendingAt = clock.now() + pendingAfterMs;
+      }
+      this.#enter(view.action ? "action" : "waiting");
       await this.#pauseAfter(answer, tries);
+      if (this.#pause.signal.aborted) tries = -1;
       answer = await this.#parts.api.getCheckout();
       if (this.#parts.closed.aborted) return { kind: "unmounted" };
       if (answer.kind === "checkout") view = answer.checkout;
@@ -214,12 +236,18 @@ export class Checkout {
   /** Calls onPending, once for the session, when `work` outlives the service's budget. */
   async #reportPending(work: () => Promise<CheckoutResult>): Promise<CheckoutResult> {
     const finished = new AbortController();
+    const { clock } = this.#parts;
     if (this.#pending === "due") this.#pending = "early";
-    void this.#parts.clock.wait(pendingAfterMs, finished.signal).then(() => {
+    this.#pendingAt = clock.now() + pendingAfterMs;
+    const awaitBudget = async (): Promise<void> => {
+      await clock.wait(this.#pendingAt - clock.now(), finished.signal);
       if (finished.signal.aborted || this.#pending === "done") return;
+      if (this.#state === "action") this.#pendingAt = clock.now() + pendingAfterMs;
+      if (clock.now() < this.#pendingAt) return awaitBudget();
       this.#pending = "due";
       this.#emitPending();
-    });
+    };
+    void awaitBudget();
     try {
       return await work();
     } finally {

@@ -29,6 +29,8 @@ export type Message = {
 export type Form = {
   /** The container for the vault's frame. */
   readonly cardContainer: HTMLElement;
+  /** The container for an action, which is shown in the card's place. */
+  readonly actionPlace: HTMLElement;
   /** The requested appearance, with a theme that fits the page. */
   readonly appearance: Appearance;
   /** Offers a retry with this label. */
@@ -58,6 +60,7 @@ export function createForm({ container, locale, submitButton, onPay, onRetry, ..
   const amount = element("strong", "amount");
   summary.append(merchant, amount);
   const cardContainer = element("div", "card");
+  const actionPlace = element("div", "action");
   const button = pressable("pay", onPay);
   button.hidden = !submitButton;
   // Until the amount is known the button only reserves its space.
@@ -71,7 +74,7 @@ export function createForm({ container, locale, submitButton, onPay, onRetry, ..
   const again = createAgain(onRetry);
   const hideCard = (hidden: boolean) => cardContainer.toggleAttribute("inert", hidden);
   hideCard(true);
-  host.shadowRoot!.append(summary, cardContainer, button, status, error, again.button);
+  host.shadowRoot!.append(summary, cardContainer, actionPlace, button, status, error, again.button);
   container.append(host);
 
   const say = (message: Message | undefined) => {
@@ -82,6 +85,7 @@ export function createForm({ container, locale, submitButton, onPay, onRetry, ..
   };
   return {
     cardContainer,
+    actionPlace,
     appearance,
     offerRetry: again.offer,
     withdrawRetry() {

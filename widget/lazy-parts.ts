@@ -12,6 +12,9 @@ import type { Texts } from "./texts.ts";
 /** The part that calls the service. */
 export type SessionPart = typeof import("./session-api.ts");
 
+/** The part that shows an action. */
+export type ActionPart = typeof import("./authentication/action.ts");
+
 /** The loaders of the later parts. */
 export type LazyParts = {
   /**
@@ -19,6 +22,7 @@ export type LazyParts = {
    * part's address.
    */
   loadSessionApi(failures: number): Promise<SessionPart>;
+  loadAction(failures: number): Promise<ActionPart>;
   loadTranslation(translation: Translation): Promise<{ texts: Texts }>;
 };
 
@@ -35,6 +39,19 @@ export function inTime<Part>(part: Promise<Part>): Promise<Part> {
 }
 
 let failures = 0;
+let actionFailures = 0;
+
+/** Loads the part that shows an action; undefined if that failed, until the next call. */
+export async function loadActionPart(parts: LazyParts): Promise<ActionPart | undefined> {
+  try {
+    const part = await inTime(parts.loadAction(actionFailures));
+    Object.assign(english, { action: part.englishAction });
+    return part;
+  } catch {
+    actionFailures += 1;
+    return undefined;
+  }
+}
 
 /**
  * Loads the session's RPCs once the form has painted, and passes them to `onLoad`. A load that failed or timed out is

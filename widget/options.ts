@@ -55,6 +55,13 @@ export type MountOptions = SessionOptions & {
    * any case.
    */
   readonly onPending?: () => void;
+  /** Called when the bank's page is shown for the customer to confirm the payment, and when that has ended. */
+  readonly onAuthentication?: (step: { state: "shown" | "finished" }) => void;
+  /**
+   * This page's address, which mounts the same session again. Browsers that open no second window, as in some apps, go
+   * to the bank and come back to it.
+   */
+  readonly returnTo?: string;
   /** BCP 47; the page's language by default. */
   readonly locale?: string;
   readonly appearance?: Appearance;
@@ -98,7 +105,16 @@ export class WrongOptionError extends TypeError {
   }
 }
 
-const callbacks = ["onSuccess", "onDeclined", "onReady", "onChange", "onError", "onExpired", "onPending"] as const;
+const callbacks = [
+  "onSuccess",
+  "onDeclined",
+  "onReady",
+  "onChange",
+  "onError",
+  "onExpired",
+  "onPending",
+  "onAuthentication",
+] as const;
 const plainOptions = [
   "container",
   "apiBase",
@@ -109,6 +125,7 @@ const plainOptions = [
   "appearance",
   "fields",
   "submitButton",
+  "returnTo",
 ];
 const known = new Set<string>([...callbacks, ...plainOptions]);
 
@@ -127,6 +144,7 @@ export function checkOptions(options: MountOptions): CheckedOptions {
     throw new WrongOptionError("submitButton", "must be true or false.");
   }
   checkLocale(options.locale);
+  if (options.returnTo !== undefined) secureUrl("returnTo", options.returnTo);
   const apiBase = checkOrigin(options.apiBase);
   const session = checkSession(options);
   const container = checkContainer(options.container);

@@ -1,12 +1,13 @@
 /** One session in the form: card frame, connection and state machine, from mount or update until it is replaced. */
 
-import type { CardAnswer, CheckoutView, WidgetError } from "./answers.ts";
+import type { CardAnswer, CheckoutView, NextAction, WidgetError } from "./answers.ts";
+import type { ActionView } from "./authentication/action.ts";
 import { emit, emitResult, messageFor } from "./callbacks.ts";
 import { Checkout, type CheckoutResult, type CheckoutState, isTakenUp, unreachable } from "./checkout.ts";
 import { browserClock } from "./clock.ts";
 import type { ExpiryWatch } from "./expiry-watch.ts";
 import type { Form, Message } from "./form.ts";
-import { type LazyParts, lateSessionApi, type SessionPart } from "./lazy-parts.ts";
+import { type LazyParts, lateSessionApi, loadActionPart, type SessionPart } from "./lazy-parts.ts";
 import type { CheckedSession, MountOptions } from "./options.ts";
 import type { Texts } from "./texts.ts";
 import { loadVaultSdk } from "./vault-loader.ts";
@@ -53,6 +54,9 @@ export class Payment {
   /** True once the customer sees that the payment runs. */
   #hasBegun = false;
   #lastMessage = 0;
+  #action: NextAction | undefined;
+  /** Resolves with undefined if the part that shows actions cannot be loaded. */
+  #actionView: Promise<ActionView | undefined> | undefined;
   #viewedAt = 0;
   /** Resolves when the customer can pay, or when a payment begun before a reload is being followed. */
   readonly ready: Promise<void>;
@@ -72,6 +76,7 @@ export class Payment {
       closed: this.#closing.signal,
       onState: (state) => this.#show(state),
       onView: (view) => this.#view(view),
+      onAction: (action) => void this.#act(action),
       onPending: () => {
         if (this.#closing.signal.aborted) return;
         this.#say((texts) => ({ kind: "status", tone: "notice", text: texts.pending }));
@@ -114,6 +119,7 @@ export class Payment {
   close(): void {
     this.#closing.abort();
     this.#mountedFrame?.destroy();
+    void this.#act(undefined);
   }
 
   async #open(): Promise<void> {
@@ -207,9 +213,42 @@ export class Payment {
   #followVisibility(): void {
     const look = () => {
       const isStale = browserClock.now() - this.#viewedAt > freshForMs;
-      if (document.visibilityState === "visible" && isStale) void this.#checkout.refresh();
+      if (document.visibilityState !== "visible") return;
+      // The bank's app hands back to a page that has waited.
+      this.#checkout.wake();
+      if (isStale) void this.#checkout.refresh();
     };
     document.addEventListener("visibilitychange", look, { signal: this.#closing.signal });
+    addEventListener("online", look, { signal: this.#closing.signal });
+  }
+
+  /** Shows the action in the form's place, in the part that is loaded when the first one appears. */
+  async #act(action: NextAction | undefined): Promise<void> {
+    this.#action = action;
+    if (!action && !this.#actionView) return;
+    this.#actionView ??= this.#openActionView();
+    const view = await this.#actionView;
+    if (view) view.show(this.#action);
+    else this.#actionView = undefined;
+  }
+
+  async #openActionView(): Promise<ActionView | undefined> {
+    const { apiBase, form, lazyParts, options, session, texts } = this.#parts;
+    const [part, known] = await Promise.all([loadActionPart(lazyParts), texts]);
+    return part?.createActionView({
+      place: form.actionPlace,
+      texts: known.action,
+      session,
+      apiBase,
+      returnTo: options.returnTo,
+      wake: () => this.#checkout.wake(),
+      onChange: (isShown) => {
+        if (this.#closing.signal.aborted) return;
+        form.setBusy(!isShown && this.running);
+        this.#say((texts) => (isShown ? undefined : { kind: "status", text: texts.processing }));
+        emit(options.onAuthentication, { state: isShown ? "shown" : "finished" });
+      },
+    });
   }
 
   #show(state: CheckoutState): void {

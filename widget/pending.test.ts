@@ -59,6 +59,7 @@ function pay(): Promise<CheckoutResult> {
     closed: closing.signal,
     onState: () => undefined,
     onView: () => undefined,
+    onAction: () => {},
     onPending: () => results.push("onPending"),
     onResult: (result) => results.push(result),
   });

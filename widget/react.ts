@@ -89,6 +89,7 @@ function optionsOf(
     onChange: (change) => latest.current.onChange?.(change),
     onError: (error) => latest.current.onError?.(error),
     onPending: () => latest.current.onPending?.(),
+    onAuthentication: (step) => latest.current.onAuthentication?.(step),
     onExpired() {
       const { onExpired, onDeclined } = latest.current;
       if (onExpired) onExpired();

@@ -41,6 +41,7 @@ function openCheckout(): Checkout {
     closed: closing.signal,
     onState: () => {},
     onView: () => {},
+    onAction: () => {},
     onPending: () => {},
     onResult: () => {},
   });

@@ -23,6 +23,7 @@ const load = (part: string, failures = 0) => {
 globalThis.Switchyard = {
   mount: createMount({
     loadSessionApi: (failures) => load("session-api", failures),
+    loadAction: (failures) => load("action", failures),
     loadTranslation: (translation) => load(translation),
   }),
 };

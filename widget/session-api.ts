@@ -5,7 +5,7 @@
 
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
-import { type Checkout, CheckoutService } from "../gen/payments/v1/checkout_pb.ts";
+import { type Checkout, CheckoutService, NextAction_Framing } from "../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_Status } from "../gen/payments/v1/payment_session_pb.ts";
 import { amountText } from "./amount-text.ts";
 import type { ApiAnswer, CheckoutView, Outcome, SessionApi, WidgetError } from "./answers.ts";
@@ -49,8 +49,28 @@ export function connectSession({ apiBase, sessionId, clientSecret, locale, close
   return {
     getCheckout: () => answerOf(client.getCheckout({ sessionId }, callOptions(readTimeoutMs)), locale),
     submitPayment: (vaultToken) =>
-      answerOf(client.submitPayment({ sessionId, vaultToken }, callOptions(submitTimeoutMs)), locale),
+      answerOf(
+        client.submitPayment({ sessionId, vaultToken, browser: describeBrowser() }, callOptions(submitTimeoutMs)),
+        locale,
+      ),
   };
+}
+
+/** Describes the browser as 3-D Secure does. A browser with strange values must not lose its payment. */
+function describeBrowser() {
+  const { colorDepth = 24, width = 0, height = 0 } = globalThis.screen ?? {};
+  const { language } = navigator;
+  return {
+    colorDepth: within(1, colorDepth, 48),
+    screenWidth: within(0, width, 999_999),
+    screenHeight: within(0, height, 999_999),
+    timeZoneOffsetMinutes: within(-840, new Date().getTimezoneOffset(), 840),
+    language: /^[a-z]{1,8}(-[a-z\d]{1,8}){0,7}$/i.test(language) ? language : "en",
+  };
+}
+
+function within(min: number, value: number, max: number): number {
+  return Math.min(Math.max(value | 0, min), max);
 }
 
 async function answerOf(call: Promise<{ checkout?: Checkout | undefined }>, locale: string): Promise<ApiAnswer> {
@@ -93,6 +113,7 @@ const refusals = new Map<Code, WidgetError>([
 ]);
 
 function viewOf(checkout: Checkout, locale: string): CheckoutView {
+  const { nextAction } = checkout;
   return {
     outcome: outcomeOf(checkout),
     processing: checkout.processing,
@@ -101,6 +122,7 @@ function viewOf(checkout: Checkout, locale: string): CheckoutView {
     cardBrands: checkout.cardBrands,
     vaultOrigin: checkout.vaultOrigin,
     leftMs: checkout.expiresInSeconds === undefined ? undefined : checkout.expiresInSeconds * 1_000,
+    action: nextAction && { ...nextAction, isFramed: nextAction.framing === NextAction_Framing.FRAME },
   };
 }
 

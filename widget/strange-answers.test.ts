@@ -56,6 +56,7 @@ function openCheckout(tokenize = takeCard): Checkout {
     closed: closing.signal,
     onState: () => undefined,
     onView: (_view: CheckoutView) => undefined,
+    onAction: () => {},
     onPending: () => undefined,
     onResult: (result) => results.push(result),
   });

@@ -3,11 +3,12 @@ import { declineCodes } from "../src/gateways/declines.ts";
 import { messageFor } from "./callbacks.ts";
 import { isRightToLeft, translationFor, translations } from "./locale.ts";
 import { texts as firstEnglish } from "./locales/en.ts";
+import { action } from "./locales/en-action.ts";
 import { outcomes } from "./locales/en-outcomes.ts";
 import { declineText, type Texts } from "./texts.ts";
 
-// The texts after the first answer of the service.
-const english: Texts = { ...firstEnglish, ...outcomes };
+// The texts after the first answer of the service, and with the first action.
+const english: Texts = { ...firstEnglish, ...outcomes, action };
 const all = await Promise.all(
   translations.map(async (locale) => [locale, (await import(`./locales/${locale}.ts`)).texts as Texts] as const),
 );
@@ -16,8 +17,9 @@ describe("locales", () => {
   it.each(all)("%s has every text that English has, with a place for the amount", (_locale, texts) => {
     expect(Object.keys(texts).toSorted()).toEqual(Object.keys(english).toSorted());
     expect(Object.keys(texts.declines)).toEqual(Object.keys(english.declines));
+    expect(Object.keys(texts.action)).toEqual(Object.keys(english.action));
     expect(texts.pay).toContain("{amount}");
-    expect([...Object.values(texts), ...Object.values(texts.declines)]).not.toContain("");
+    expect([...Object.values(texts), ...Object.values(texts.action), ...Object.values(texts.declines)]).not.toContain("");
   });
 });
 

@@ -15,8 +15,30 @@ export type Texts = {
   /** The button below unreachable and formUnavailable, where the form did not open. */
   readonly tryAgain: string;
   readonly notAccepted: string;
+  readonly action: ActionTexts;
   /** By public decline code. A code without a text is shown as card_declined. */
   readonly declines: { readonly card_declined: string; [code: string]: string };
+};
+
+/** The texts of the part that shows an action. */
+export type ActionTexts = {
+  /** The heading, and the name of the bank's frame. */
+  readonly heading: string;
+  /** Shown above the button that opens the bank's page in a window. */
+  readonly inWindow: string;
+  readonly goToBank: string;
+  /** The link below the bank's frame. */
+  readonly newWindow: string;
+  /** Shown where no window can be opened. */
+  readonly noWindow: string;
+  /** Shown while another page shows the action, with the button that takes it over. */
+  readonly elsewhere: string;
+  readonly continueHere: string;
+  /** Shown while the bank's page is open in a window, or cannot be shown again. */
+  readonly waiting: string;
+  readonly cancel: string;
+  /** Announced when less than two minutes are left. */
+  readonly soon: string;
 };
 
 /** The texts that follow an answer of the service. */

@@ -73,12 +73,16 @@ const selectStatus: Statement = {
 type Named = { readonly sessionId: string; readonly authenticationId: string };
 
 /**
- * Returns a ticket with which one page shows the action; a later ticket replaces it. Throws `no_action` where the
- * session has no such action, `action_expired` where it has ended.
+ * Returns a ticket with which one page shows the action; a later ticket replaces it. The ticket carries `returnTo`,
+ * which its hash protects. Throws `no_action` where the session has no such action, `action_expired` where it has ended.
  */
-export async function openAction(core: Core, { sessionId, authenticationId }: Named): Promise<string> {
+export async function openAction(
+  core: Core,
+  { sessionId, authenticationId, returnTo = "" }: Named & { readonly returnTo?: string | undefined },
+): Promise<string> {
   const { runtime } = core;
-  const secret = Buffer.from(runtime.randomBytes(ticketBytes)).toString("base64url");
+  const random = Buffer.from(runtime.randomBytes(ticketBytes)).toString("base64url");
+  const secret = `${random}~${Buffer.from(returnTo).toString("base64url")}`;
   return core.database.transaction(async (tx) => {
     await tx.query(selectSession, [sessionId]);
     const opened = await tx.query(setTicket, [sessionId, authenticationId, sha256(secret)]);
@@ -109,11 +113,14 @@ const useTicket: Statement = {
     RETURNING action_sealed AS "actionSealed"`,
 };
 
+/** An action, and the page to which a window goes back after it. */
+export type ShownAction = Action & { readonly returnTo?: string };
+
 /**
  * Returns the action that a ticket shows, once. Throws `action_expired` for a ticket that was used or replaced, and for
  * an action that has ended or was shown too often.
  */
-export async function useActionTicket(core: Core, ticket: string): Promise<Action> {
+export async function useActionTicket(core: Core, ticket: string): Promise<ShownAction> {
   const [session = "", authentication = "", secret = ""] = ticket.split(".");
   const [sessionId, authenticationId] = [decodeId("ps", session), decodeId("atn", authentication)];
   if (sessionId === undefined || authenticationId === undefined) throw expired();
@@ -123,7 +130,9 @@ export async function useActionTicket(core: Core, ticket: string): Promise<Actio
     await tx.query(selectSession, [sessionId]);
     const [used] = await tx.query<{ actionSealed: string }>(useTicket, [...named, shownMax]);
     if (used === undefined) throw expired();
-    return JSON.parse(unseal(core.sealing, actionOf(authenticationId), used.actionSealed).expose()) as Action;
+    const action = JSON.parse(unseal(core.sealing, actionOf(authenticationId), used.actionSealed).expose()) as Action;
+    const returnTo = Buffer.from(secret.split("~")[1] ?? "", "base64url").toString();
+    return { ...action, ...(returnTo !== "" && { returnTo }) };
   });
 }
 
@@ -188,6 +197,27 @@ function attemptOfToken({ sealing }: Pick<Core, "sealing">, token: string): Retu
 /** Returns the session that a ticket or a return token names; undefined for any other text. Proves nothing. */
 export function sessionNamedIn(text: string): string | undefined {
   return decodeId("ps", text.split(".")[0] ?? "");
+}
+
+const selectIsOver: Statement = {
+  name: "select_return_is_over",
+  partitionKey: 1,
+  text: `
+    SELECT status <> 'CREATED' OR EXISTS (
+        SELECT FROM authentication t WHERE t.session_id = $1 AND t.status = 'AWAITING_CUSTOMER' AND t.attempt_id <> $2
+      ) AS "isOver"
+    FROM payment_session WHERE id = $1`,
+};
+
+/**
+ * Reports whether a customer who has returned can go back to the shop: the session has ended, or asks again. Says
+ * nothing about the outcome, because banks and gateways have the token too.
+ */
+export async function isReturnOver(core: Core, token: string): Promise<boolean> {
+  const attempt = attemptOfToken(core, token);
+  if (attempt === undefined) return true;
+  const [row] = await core.database.query<{ isOver: boolean }>(selectIsOver, [attempt.sessionId, attempt.id]);
+  return row?.isOver ?? true;
 }
 
 const selectReturning: Statement = {

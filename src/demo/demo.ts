@@ -8,6 +8,7 @@ import { join } from "node:path";
 import type { Role } from "../config/checked-config.ts";
 import { readConfig } from "../config/config.ts";
 import { endInWords, groupTitles } from "../gateways/sandbox/card-words.ts";
+import { authenticationCards } from "../gateways/sandbox/authentication-cards.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 import { createLogger } from "../platform/log.ts";
 import type { NatsLogin } from "../platform/nats.ts";
@@ -208,7 +209,7 @@ function publicAddresses({ apiOrigin, dashboardOrigin, ...addresses }: DemoAddre
 }
 
 function shownCards(): DemoFile["testCards"] {
-  return testCards.map(({ number, name, group, behaviour, outcome }) => ({
+  return [...testCards, ...authenticationCards].map(({ number, name, group, behaviour, outcome }) => ({
     number,
     name,
     group: groupTitles[group],

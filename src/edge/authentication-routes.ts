@@ -1,23 +1,30 @@
 /**
- * Serves browsers while a customer authenticates: a page gets the action that its ticket shows, and the bank returns
- * the customer. Nothing that comes with a return is believed; it makes the session look at its gateway.
+ * Serves browsers while a customer authenticates: pages that show the action of a ticket, and the bank's return of the
+ * customer. Nothing that comes with a return is believed; it makes the session look at its gateway.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Core } from "../core/core.ts";
-import { sessionNamedIn, takeReturn, useActionTicket } from "../core/customer-actions.ts";
+import { isReturnOver, sessionNamedIn, takeReturn, useActionTicket } from "../core/customer-actions.ts";
 import { resumeSession } from "../core/submit-payment.ts";
 import { requestTimeoutMs } from "../limits.ts";
 import { cellOf, findCell } from "../platform/cells.ts";
 import { DomainError } from "../platform/errors.ts";
 import { parseJsonObject } from "../platform/outbound-http.ts";
+import { serveFiles } from "../platform/static-files.ts";
 import { readBody } from "../transcoder/request-body.ts";
-import { sendAnswer } from "../transcoder/send-answer.ts";
+import { type Answer, sendAnswer } from "../transcoder/send-answer.ts";
+import {
+  type AuthenticationPages,
+  embeddersOf,
+  returnPageHeaders,
+  shownPageHeaders,
+} from "./authentication-pages.ts";
 import type { EdgeEnvironment, EdgeEnvironments } from "./caller.ts";
 
-const openPattern = /^\/authentication\/(test|live)\/open$/;
-const returnPattern = /^\/authentication\/(test|live)\/return\/([\w.-]{1,200})$/;
+const pattern =
+  /^\/authentication\/(?<name>test|live)\/(?:(?<page>frame|window|open)|return\/(?<token>[\w.-]{1,200})(?<end>\/end)?)$/;
 
-// A bank's answer has some kilobytes at most, a ticket a hundred characters.
+// A bank's answer has some kilobytes at most, a ticket some hundred characters.
 const limits = { bodyBytesMax: 8 * 1024, bodyTimeoutMs: requestTimeoutMs };
 
 /** Returns the path of a return address. */
@@ -25,35 +32,36 @@ export function returnPathOf(environment: "test" | "live", token: string): strin
   return `/authentication/${environment}/return/${token}`;
 }
 
+type Asked = {
+  readonly request: IncomingMessage;
+  readonly environment: EdgeEnvironment;
+  readonly query: URLSearchParams;
+  readonly token: string;
+};
+
 /**
- * Answers POST /authentication/{environment}/open with the action that a ticket shows, and GET and POST
- * /authentication/{environment}/return/{token} with a page that has nothing to press.
+ * Answers the pages and calls of customer authentication, below /authentication/{environment}: `frame` and `window`,
+ * which show an action; POST `open`, which returns the action of a ticket; GET and POST `return/{token}`, a page that
+ * has nothing to press; and `return/{token}/end`, from which that page learns that the customer can go back.
  */
-export function createAuthenticationRoutes(environments: EdgeEnvironments) {
+export function createAuthenticationRoutes(environments: EdgeEnvironments, pages: AuthenticationPages) {
+  const serveScript = serveFiles(scriptsOf(pages));
+  const answers: Readonly<Record<string, (asked: Asked) => Promise<Answer>>> = {
+    frame: (asked) => answerFrame(pages, asked),
+    window: (asked) => answerWindow(pages, asked),
+    open: answerOpen,
+    return: (asked) => answerReturn(pages, asked),
+    end: answerEnd,
+  };
   return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
-    const url = new URL(request.url ?? "/", "http://edge");
-    const [, opening] = openPattern.exec(url.pathname) ?? [];
-    const [, returning, token = ""] = returnPattern.exec(url.pathname) ?? [];
-    const environment = environments[(opening ?? returning) as "test" | "live"];
+    if (!request.url?.startsWith("/authentication/")) return false;
+    if (serveScript(request, response)) return true;
+    const url = new URL(request.url, "http://edge");
+    const { name, page, token = "", end } = pattern.exec(url.pathname)?.groups ?? {};
+    const environment = environments[name as "test" | "live"];
     if (environment === undefined) return false;
-    if (opening !== undefined) {
-      requireMethod(request, ["POST"]);
-      const { ticket: posted } = parseJsonObject(await readBody(request, limits)) ?? {};
-      const ticket = typeof posted === "string" ? posted : "";
-      const action = await useActionTicket(coreOf(environment, ticket), ticket);
-      sendAnswer(response, { status: 200, headers: jsonHeaders, body: JSON.stringify(action) });
-      return true;
-    }
-    requireMethod(request, ["GET", "POST"]);
-    const fields = new URLSearchParams(url.search);
-    if (request.method === "POST") {
-      const posted = Buffer.from(await readBody(request, limits)).toString();
-      for (const [name, value] of new URLSearchParams(posted)) fields.append(name, value);
-    }
-    const core = coreOf(environment, token);
-    const sessionId = await takeReturn(core, token, fields);
-    if (sessionId !== undefined) await resumeSession(core, sessionId);
-    sendAnswer(response, { status: 200, headers: pageHeaders, body: returnPage });
+    const answer = answers[page ?? (end === undefined ? "return" : "end")]!;
+    sendAnswer(response, await answer({ request, environment, query: url.searchParams, token }));
     return true;
   };
 }
@@ -65,17 +73,75 @@ function coreOf(environment: EdgeEnvironment, text: string): Core {
   return (cell ?? environment).core;
 }
 
+function scriptsOf({ files }: AuthenticationPages) {
+  return new Map(
+    [...files].map(([path, { contentType, bytes }]) => {
+      // Named by their content.
+      const headers = { "content-type": contentType, "cache-control": "public, max-age=31536000, immutable" };
+      return [path, { headers, bytes }] as const;
+    }),
+  );
+}
+
+async function answerFrame(pages: AuthenticationPages, { request, environment, query }: Asked): Promise<Answer> {
+  requireMethod(request, ["GET", "HEAD"]);
+  const embedders = embeddersOf(environment.core.sealing, query.get("p") ?? "");
+  return {
+    status: embedders.length === 0 ? 403 : 200,
+    headers: shownPageHeaders(environment, pages.styleSource, embedders),
+    body: pages.render("frame", { acceptLanguage: languageOf(request), embedders: withVault(environment, embedders) }),
+  };
+}
+
+// The vault's page around the frame hands the merchant's messages on.
+function withVault({ core }: EdgeEnvironment, embedders: readonly string[]): readonly string[] {
+  return embedders.length === 0 || embedders.includes("*") ? embedders : [core.vault.origin, ...embedders];
+}
+
+async function answerWindow(pages: AuthenticationPages, { request, environment }: Asked): Promise<Answer> {
+  requireMethod(request, ["GET", "HEAD"]);
+  return {
+    status: 200,
+    headers: shownPageHeaders(environment, pages.styleSource),
+    body: pages.render("window", { acceptLanguage: languageOf(request) }),
+  };
+}
+
+async function answerOpen({ request, environment }: Asked): Promise<Answer> {
+  requireMethod(request, ["POST"]);
+  const { ticket: posted } = parseJsonObject(await readBody(request, limits)) ?? {};
+  const ticket = typeof posted === "string" ? posted : "";
+  const action = await useActionTicket(coreOf(environment, ticket), ticket);
+  return { status: 200, headers: jsonHeaders, body: JSON.stringify(action) };
+}
+
+async function answerReturn(pages: AuthenticationPages, { request, environment, query, token }: Asked) {
+  requireMethod(request, ["GET", "POST"]);
+  if (request.method === "POST") {
+    const posted = Buffer.from(await readBody(request, limits)).toString();
+    for (const [name, value] of new URLSearchParams(posted)) query.append(name, value);
+  }
+  const core = coreOf(environment, token);
+  const sessionId = await takeReturn(core, token, query);
+  if (sessionId !== undefined) await resumeSession(core, sessionId);
+  const body = pages.render("return", { acceptLanguage: languageOf(request) });
+  return { status: 200, headers: returnPageHeaders(pages.styleSource), body };
+}
+
+async function answerEnd({ request, environment, token }: Asked): Promise<Answer> {
+  requireMethod(request, ["GET"]);
+  const isOver = await isReturnOver(coreOf(environment, token), token);
+  return { status: 200, headers: jsonHeaders, body: JSON.stringify({ isOver }) };
+}
+
+function languageOf({ headers }: IncomingMessage): string {
+  return headers["accept-language"] ?? "";
+}
+
 function requireMethod({ method = "" }: IncomingMessage, allow: readonly string[]): void {
   if (!allow.includes(method)) {
     throw new DomainError("method_not_allowed", `Use ${allow.join(" or ")}.`, { allow: [...allow] });
   }
 }
 
-const jsonHeaders = { "content-type": "application/json" };
-const pageHeaders = {
-  "content-type": "text/html; charset=utf-8",
-  "content-security-policy": "default-src 'none'; base-uri 'none'",
-  "referrer-policy": "no-referrer",
-};
-const returnPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Payment</title>
-<p>Your bank has answered. You can close this page.</p></html>`;
+const jsonHeaders = { "content-type": "application/json", "cache-control": "no-store" };

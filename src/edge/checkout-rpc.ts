@@ -27,12 +27,17 @@ import { DomainError, unreachable } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { toNextAction } from "./authentication-messages.ts";
+import { actionPagesOf } from "./authentication-pages.ts";
 import { callerKey, type EdgeEnvironment, requestIdKey, shopperKey } from "./caller.ts";
 import { requireAllowedOrigin } from "./checkout-origins.ts";
 import { traceSubmission } from "./trace-requests.ts";
 
 /** The dependencies of the checkout besides the environment of the session. */
-export type CheckoutParts = { readonly accounts: Database };
+export type CheckoutParts = {
+  readonly accounts: Database;
+  /** Origin of the public port as browsers see it. */
+  readonly apiOrigin: string;
+};
 
 /** Serves one session to its customer: reading it until a day after its end, submitting it while it is CREATED. */
 export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof CheckoutService> {
@@ -61,9 +66,12 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
     },
 
     async openAction(request, context) {
-      const { environment, session } = await open(context, request.sessionId);
-      const ticket = await openAction(environment.core, actionOf(session, request.authenticationId));
-      return create(OpenActionResponseSchema, { ticket });
+      const { environment, session, checkoutOrigins } = await open(context, request.sessionId);
+      const { authenticationId, returnTo } = request;
+      if (returnTo !== undefined) requireReturnTo(environment, checkoutOrigins, returnTo);
+      const ticket = await openAction(environment.core, { ...actionOf(session, authenticationId), returnTo });
+      const pages = actionPagesOf(environment, { apiOrigin: parts.apiOrigin, checkoutOrigins, ticket });
+      return create(OpenActionResponseSchema, { ticket, ...pages });
     },
 
     async cancelAction(request, context) {
@@ -85,6 +93,15 @@ function actionOf({ id: sessionId }: PaymentSession, named: string) {
   return { sessionId, authenticationId };
 }
 
+/** Throws `origin_not_allowed` if a page is none of the merchant's, and `invalid_parameter` if it is no page at all. */
+function requireReturnTo(environment: EdgeEnvironment, checkoutOrigins: readonly string[], returnTo: string): void {
+  const { protocol, origin } = new URL(returnTo);
+  if (protocol !== "https:" && protocol !== "http:") {
+    throw new DomainError("invalid_parameter", "return_to must be a page.", { field: "return_to" });
+  }
+  requireAllowedOrigin(environment, checkoutOrigins, origin);
+}
+
 /** Returns the customer's browser: as the page describes it, and as the call shows it. */
 function shopperOf(context: HandlerContext, browser: Browser | undefined): Shopper | undefined {
   const shopper = context.values.get(shopperKey);
@@ -101,7 +118,7 @@ const acceptCharactersMax = 2_048;
 async function open(
   context: HandlerContext,
   sessionId: string,
-): Promise<{ environment: EdgeEnvironment; session: PaymentSession }> {
+): Promise<{ environment: EdgeEnvironment; session: PaymentSession; checkoutOrigins: readonly string[] }> {
   const caller = context.values.get(callerKey);
   const found = caller.type === "customer" && (await findCheckout(caller.environment.core, caller.sessionId));
   if (caller.type !== "customer" || !found || encodeId("ps", caller.sessionId) !== sessionId) {
@@ -113,7 +130,7 @@ async function open(
     throw new DomainError("invalid_client_secret", "The session ended more than a day ago.");
   }
   requireAllowedOrigin(caller.environment, checkoutOrigins, context.requestHeader.get("origin"));
-  return { environment: caller.environment, session };
+  return { environment: caller.environment, session, checkoutOrigins };
 }
 
 async function toCheckout(

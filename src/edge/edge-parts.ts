@@ -6,6 +6,7 @@ import type { ClientAddressOf } from "../platform/client-address.ts";
 import type { RequestMeter } from "../platform/request-meter.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import type { Authenticate } from "./authenticate.ts";
+import type { AuthenticationPages } from "./authentication-pages.ts";
 import type { EdgeEnvironments } from "./caller.ts";
 import type { ErrorStyle } from "./error-mapping.ts";
 import type { ReportBug } from "./rpc-guard.ts";
@@ -38,6 +39,7 @@ export type EdgeParts = {
     string,
     { readonly contentType: string; readonly bytes: Uint8Array; readonly keep?: "forever" | "never" }
   >;
+  readonly authenticationPages: AuthenticationPages;
   /** Reports whether this process accepts traffic; for /readyz and grpc.health.v1. */
   readonly isReady: () => Promise<boolean>;
   /** Aborts when load balancers should send traffic elsewhere; calls are still served. */

@@ -140,7 +140,7 @@ export class EdgeFixture {
 
 function partsOf(environment: EdgeEnvironment, accounts: Database, bugs: unknown[]): EdgeParts {
   const environments = { test: environment };
-  const checkout = createCheckoutService({ accounts });
+  const checkout = createCheckoutService({ accounts, apiOrigin: "https://pay.example" });
   return {
     environments,
     runtime: systemRuntime,
@@ -154,6 +154,11 @@ function partsOf(environment: EdgeEnvironment, accounts: Database, bugs: unknown
     routeCheckout: (router) => router.service(CheckoutService, checkout),
     guestServices: { services: [], route: () => {} },
     widgetFiles: new Map([["/widget/v1/widget.js", { contentType: "text/javascript", bytes: Buffer.from("1") }]]),
+    authenticationPages: {
+      files: new Map(),
+      styleSource: "'sha256-style'",
+      render: (name, { embedders = [] }) => [name, ...embedders].join(" "),
+    },
     isReady: async () => true,
     draining: new AbortController().signal,
     stopping: new AbortController().signal,

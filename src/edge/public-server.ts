@@ -41,7 +41,7 @@ export function createPublicServer(parts: EdgeParts): Server {
     serveWidget(parts.widgetFiles),
     serveReference(),
     createNotificationIntake(parts.environments),
-    createAuthenticationRoutes(parts.environments),
+    createAuthenticationRoutes(parts.environments, parts.authenticationPages),
     answerProbes(parts.isReady),
   ];
   return createHttpServer({

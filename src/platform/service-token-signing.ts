@@ -54,9 +54,12 @@ export function signSessionGrant(key: SigningKey, grant: Omit<SessionGrant, "env
   return signClaims(key, claimTypes.sessionGrant, claims);
 }
 
-/** Signs the policy that card frame addresses carry as `?p=`, for the key's environment. */
-export function signFramePolicy(key: SigningKey, { origins, expiresAt }: Omit<FramePolicy, "environment">): string {
-  const claims = { origins, environment: key.environment, exp: secondsOf(expiresAt) };
+/** Signs the policy that addresses of the vault's frames carry as `?p=`, for the key's environment. */
+export function signFramePolicy(
+  key: SigningKey,
+  { origins, serviceOrigin, expiresAt }: Omit<FramePolicy, "environment">,
+): string {
+  const claims = { origins, service: serviceOrigin, environment: key.environment, exp: secondsOf(expiresAt) };
   return signClaims(key, claimTypes.framePolicy, claims);
 }
 

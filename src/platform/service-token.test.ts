@@ -19,6 +19,7 @@ const pairOf = (kid: string, environment: EnvironmentName) => {
 const test = pairOf("t1", "test");
 const live = pairOf("l1", "live");
 const keys = [test.verification, live.verification];
+const serviceOrigin = "https://pay.example";
 const inOneMinute = () => new Date(Math.floor(Date.now() / 1000) * 1000 + 60_000);
 const oneMinuteAgo = () => new Date(Date.now() - 60_000);
 
@@ -90,7 +91,7 @@ describe("a refused service token", () => {
     ["unknown_key", "no key that the vault knows", signServiceToken(pairOf("t2", "test").signing)],
     ["unknown_key", "another environment", signServiceToken({ ...test.signing, environment: "live" })],
     ["malformed", "it is no service token", "a.b.c"],
-    ["malformed", "it is no service token", signFramePolicy(test.signing, { origins: [], expiresAt: inOneMinute() })],
+    ["malformed", "it is no service token", signFramePolicy(test.signing, { origins: [], serviceOrigin, expiresAt: inOneMinute() })],
   ])("names the reason: %s, %s", async (kind, reason, token) => {
     const check = await verifyServiceToken(keys, token);
     expect(check).toEqual({ type: "refused", kind, reason: expect.stringContaining(reason) });
@@ -201,19 +202,19 @@ describe("verifySessionGrant()", () => {
   });
 
   it("accepts neither a policy nor a service token as a grant", async () => {
-    const policy = await signFramePolicy(test.signing, { origins: [], expiresAt: inOneMinute() });
+    const policy = await signFramePolicy(test.signing, { origins: [], serviceOrigin, expiresAt: inOneMinute() });
     expect(await verifySessionGrant(keys, policy)).toBeUndefined();
     expect(await verifySessionGrant(keys, signServiceToken(test.signing))).toBeUndefined();
   });
 });
 
 describe("verifyFramePolicy()", () => {
-  const sign = (origins: readonly string[], expiresAt = inOneMinute()) =>
-    signFramePolicy(test.signing, { origins, expiresAt });
+  const sign = (origins: readonly string[], expiresAt = inOneMinute(), service = serviceOrigin) =>
+    signFramePolicy(test.signing, { origins, serviceOrigin: service, expiresAt });
 
   it("returns the signed origins", async () => {
     const policy = await verifyFramePolicy(keys, await sign(["https://shop.example", "http://localhost:3000"]));
-    expect(policy?.origins).toEqual(["https://shop.example", "http://localhost:3000"]);
+    expect(policy).toMatchObject({ origins: ["https://shop.example", "http://localhost:3000"], serviceOrigin });
   });
 
   it.each([
@@ -225,6 +226,7 @@ describe("verifyFramePolicy()", () => {
     "https:",
   ])("refuses a policy with %s as an origin, even signed", async (origin) => {
     expect(await verifyFramePolicy(keys, await sign([origin]))).toBeUndefined();
+    expect(await verifyFramePolicy(keys, await sign([], inOneMinute(), origin))).toBeUndefined();
   });
 
   it("refuses one that has expired, and a grant", async () => {

@@ -19,11 +19,14 @@ export type SessionGrant = {
 };
 
 /**
- * The origins that may embed the card frame. Not a secret and grants nothing. In test an empty list means every origin.
+ * The origins that may embed the vault's frames. Not a secret and grants nothing. In test an empty list means every
+ * origin.
  */
 export type FramePolicy = {
   readonly environment: EnvironmentName;
   readonly origins: readonly string[];
+  /** The origin of the service, whose pages show customers' actions. */
+  readonly serviceOrigin: string;
   readonly expiresAt: Date;
 };
 
@@ -149,7 +152,9 @@ export async function verifyFramePolicy(
   policy: string,
 ): Promise<FramePolicy | undefined> {
   const verified = await verify(keys, claimTypes.framePolicy, policy);
-  return verified instanceof Error ? undefined : policyOf(verified);
+  if (verified instanceof Error) return undefined;
+  const [found, serviceOrigin] = [policyOf(verified), verified.claims.service];
+  return found && isOrigin(serviceOrigin) ? { ...found, serviceOrigin } : undefined;
 }
 
 type Verified = { readonly claims: JWTPayload; readonly key: VerificationKey };
@@ -178,7 +183,7 @@ async function verify(
   }
 }
 
-function policyOf({ claims, key }: Verified): FramePolicy | undefined {
+function policyOf({ claims, key }: Verified): Omit<FramePolicy, "serviceOrigin"> | undefined {
   const { environment, origins, exp } = claims;
   if (environment !== key.environment || exp === undefined) return undefined;
   if (!Array.isArray(origins) || !origins.every(isOrigin)) return undefined;

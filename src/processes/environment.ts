@@ -74,6 +74,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
   const http = new GatewayHttp();
   const { tracing } = shared;
   const vault = openVault(config, {
+    apiOrigin: shared.apiOrigin,
     database,
     http,
     log,
@@ -151,14 +152,21 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
 /** Opens the vault of this environment's mode. No connection is made before it is used. */
 function openVault(
   { vault, keys, name }: EnvironmentConfig,
-  ways: { database: Database; http: GatewayHttp; log: Logger; tracing: Tracing; emulatorHosts: readonly string[] },
+  ways: {
+    apiOrigin: string;
+    database: Database;
+    http: GatewayHttp;
+    log: Logger;
+    tracing: Tracing;
+    emulatorHosts: readonly string[];
+  },
 ): CardVault {
   switch (vault.mode) {
     case "self_hosted": {
       const { origin, grpcAddress: address, grpcTls: tls } = vault;
-      const { log, tracing } = ways;
+      const { apiOrigin, log, tracing } = ways;
       const signing = { ...keys.signing, environment: name };
-      return openSelfHostedVault({ origin, address, tls, signing, log, tracing });
+      return openSelfHostedVault({ origin, apiOrigin, address, tls, signing, log, tracing });
     }
     case "saas":
       return new SaasVault({ ...ways, settings: vault, environment: name, nowMs: () => systemRuntime.now().getTime() });

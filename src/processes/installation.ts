@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo, Server as NetServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
+import { bundleAuthenticationPages } from "../../widget/authentication/bundle-pages.ts";
 import { bundleWidget } from "../../widget/bundle.ts";
 import { publishWidget } from "../../widget/publish.ts";
 import type { Config, ServiceConfig } from "../config/checked-config.ts";
@@ -206,8 +207,8 @@ export async function databasesAnswer({ environments, schema }: Installation): P
 async function edgeParts(installation: Installation, readiness: Readiness): Promise<EdgeParts> {
   const { config, environments, accounts, log } = installation;
   const served = byName(environments);
-  const checkout = createCheckoutService({ accounts });
-  const files = await bundleWidget();
+  const checkout = createCheckoutService({ accounts, apiOrigin: config.service.apiOrigin });
+  const [files, authenticationPages] = await Promise.all([bundleWidget(), bundleAuthenticationPages()]);
   return {
     guestServices: { services: dashboardServices, route: createDashboardRoutes(dashboardParts(installation)) },
     environments: served,
@@ -221,6 +222,7 @@ async function edgeParts(installation: Installation, readiness: Readiness): Prom
     meta: { brand: config.brand, version, now: () => systemRuntime.now() },
     routeCheckout: (router) => router.service(CheckoutService, checkout),
     widgetFiles: publishWidget(files, version),
+    authenticationPages,
     isReady: () => readiness.isReady(),
     draining: readiness.draining,
     stopping: readiness.stopping,

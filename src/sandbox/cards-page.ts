@@ -2,6 +2,7 @@
 
 import type { CardGroup, TestCard } from "../gateways/sandbox/card-behaviour.ts";
 import { attemptsInWords, endInWords, groupTitles } from "../gateways/sandbox/card-words.ts";
+import { authenticationCards } from "../gateways/sandbox/authentication-cards.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 
 const opening = `# Test cards
@@ -20,6 +21,8 @@ The reason follows an attempt's status in brackets. In capitals it is the kind o
 const groupNotes: Readonly<Record<CardGroup, string>> = {
   approved: "",
   failover: "The first gateway does not approve, so the second one is used, under one loading state.",
+  authentication:
+    "The widget shows the pretend bank’s page. The code 123456 confirms; any other code, or *Cancel*, ends the payment as `DECLINED` with `authentication_failed`, and no other gateway is used. The outcomes below are those of the right code, but for the card that is confirmed too late. Without a page that can show the bank’s, as in a call from a server, these cards are declined with `authentication_required`.",
   declined: "Nothing is held or captured. The `declineCode` is the one your backend reads.",
   nasty:
     "Answers that are lost, late or wrong, and captures that fail. None of them makes more than one capture or leaves a hold.",
@@ -33,7 +36,7 @@ export function cardsPage(): string {
 
 function groupSection(group: CardGroup): string {
   const note = groupNotes[group] && `\n${groupNotes[group]}\n`;
-  const rows = testCards.filter((card) => card.group === group).map(row);
+  const rows = [...testCards, ...authenticationCards].filter((card) => card.group === group).map(row);
   const head = "| card number | name | what happens | ends | attempts | webhooks |\n|---|---|---|---|---|---|";
   return `\n## ${groupTitles[group]}\n${note}\n${head}\n${rows.join("\n")}\n`;
 }

@@ -82,8 +82,7 @@ function routesOf(config: ShopConfig): Route[] {
       method: "GET",
       path: /^\/checkout\/([\w-]+)$/,
       handle: ({ response, orderRef }) => {
-        // The page embeds only resources that allow it, and no window of another page can access it.
-        response.setHeader("Cross-Origin-Embedder-Policy", "require-corp");
+        // No window of another page can access it. An embedder policy would keep banks' pages out of their frame.
         response.setHeader("Cross-Origin-Opener-Policy", "same-origin");
         sendPage(response, checkoutPage(found(orderRef), config), checkoutPolicy);
       },

@@ -1,6 +1,6 @@
 /**
- * The files that browsers load from the vault: the SDK script, the card frame with its style, and its script; bundled
- * at start.
+ * The files that browsers load from the vault: the SDK script, the card frame with its style, the page around a bank's,
+ * and their scripts; bundled at start.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -25,6 +25,10 @@ export type BrowserFiles = {
   readonly frameStyleSource: string;
   /** Renders the card frame for the pages of these origins; `*` for any. */
   renderFrame(embedders: readonly string[]): BrowserFile;
+  /** Named by its content, too. */
+  readonly relayScript: BrowserFile;
+  /** Renders the page around a bank's, for the pages of these origins and the service's frame in it. */
+  renderRelay(embedders: readonly string[], serviceOrigin: string): BrowserFile;
 };
 
 const sources = join(import.meta.dirname, "..", "..", "widget", "vault-sdk");
@@ -32,14 +36,16 @@ const javaScript = "text/javascript; charset=utf-8";
 
 /** Bundles everything; takes some milliseconds. Throws if a source does not compile. */
 export async function buildBrowserFiles(): Promise<BrowserFiles> {
-  const [sdk, script, style, html] = await Promise.all([
+  const [sdk, script, style, relay, html, relayHtml] = await Promise.all([
     bundle("sdk.ts"),
     bundle("card-frame.ts"),
     bundle("card-frame.css"),
+    bundle("relay.ts"),
     readFile(join(sources, "card-frame.html"), "utf8"),
+    readFile(join(sources, "relay.html"), "utf8"),
   ]);
-  const name = digestOf(script, "base64url").slice(0, 16);
-  const frameScript = fileOf(`/assets/card-frame-${name}.js`, javaScript, script);
+  const frameScript = assetOf("card-frame", script);
+  const relayScript = assetOf("relay", relay);
   return {
     sdk: fileOf("/sdk.js", javaScript, sdk),
     frameScript,
@@ -52,10 +58,25 @@ export async function buildBrowserFiles(): Promise<BrowserFiles> {
         // In the page itself: a file of its own could arrive after the first layout, which would then shift.
         style: `<style>${style}</style>`,
       };
-      const text = html.replace(/\{\{(\w+)\}\}/g, (_, name: string) => values[name] ?? "");
-      return fileOf("/frame", "text/html; charset=utf-8", Buffer.from(text));
+      return pageOf("/frame", html, values);
     },
+    relayScript,
+    renderRelay: (embedders, serviceOrigin) =>
+      pageOf("/authentication", relayHtml, {
+        embedders: embedders.join(" "),
+        service: serviceOrigin,
+        script: relayScript.path,
+      }),
   };
+}
+
+function assetOf(name: string, script: Buffer): BrowserFile {
+  return fileOf(`/assets/${name}-${digestOf(script, "base64url").slice(0, 16)}.js`, javaScript, script);
+}
+
+function pageOf(path: string, html: string, values: Readonly<Record<string, string>>): BrowserFile {
+  const text = html.replace(/\{\{(\w+)\}\}/g, (_, name: string) => values[name] ?? "");
+  return fileOf(path, "text/html; charset=utf-8", Buffer.from(text));
 }
 
 async function bundle(entry: string): Promise<Buffer> {

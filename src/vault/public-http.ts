@@ -1,4 +1,7 @@
-/** The vault's public port: the SDK script, the card frame, its files, and POST /tokens. It serves nothing else. */
+/**
+ * The vault's public port: the SDK script, the card frame, the page around a bank's, their files, and POST /tokens. It
+ * serves nothing else.
+ */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { v7 } from "uuid";
 import { DomainError } from "../platform/errors.ts";
@@ -77,7 +80,7 @@ function handle(
 }
 
 /** Every route under which requests of the public port are counted, besides `other`. */
-export const vaultRoutes = ["healthz", "readyz", "sdk.js", "frame", "tokens", "asset"] as const;
+export const vaultRoutes = ["healthz", "readyz", "sdk.js", "frame", "authentication", "tokens", "asset"] as const;
 
 function routeOf(routes: ReadonlyMap<string, Route>, { url = "" }: IncomingMessage): string {
   const [path = ""] = url.split("?");
@@ -116,6 +119,8 @@ function routesOf(vault: PublicHttp): ReadonlyMap<string, Route> {
     ["/sdk.js", fileRoute(files.sdk, sdkCaching)],
     [files.frameScript.path, fileRoute(files.frameScript, assetCaching)],
     ["/frame", { method: "GET", answer: (request, response) => answerFrame(vault, request, response) }],
+    [files.relayScript.path, fileRoute(files.relayScript, assetCaching)],
+    ["/authentication", { method: "GET", answer: (request, response) => answerRelay(vault, request, response) }],
     ["/tokens", { method: "POST", answer: (request, response) => answerTokens(vault, request, response) }],
   ]);
   return routes;
@@ -135,8 +140,7 @@ function fileRoute(file: BrowserFile, caching: string): Route {
 }
 
 async function answerFrame(vault: PublicHttp, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const query = new URLSearchParams((request.url ?? "").split("?").slice(1).join("?"));
-  const embedders = await loadEmbedders(vault.grantKeys, query.get("p") ?? undefined);
+  const { embedders } = await loadPolicy(vault.grantKeys, request);
   response.setHeader("Content-Security-Policy", framePolicyHeader(embedders, vault.files.frameStyleSource));
   response.setHeader("Permissions-Policy", "camera=(), geolocation=(), microphone=()");
   response.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
@@ -146,16 +150,32 @@ async function answerFrame(vault: PublicHttp, request: IncomingMessage, response
   sendFile(vault.files.renderFrame(embedders), request, response, embedders.length === 0 ? 403 : 200);
 }
 
+/**
+ * Answers the page that puts the service's page with the bank's into a shop's. It has no card and no secret: it hands a
+ * port on. A bank's page needs what its browser offers, so this page restricts nothing that it does not use itself.
+ */
+async function answerRelay(vault: PublicHttp, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { embedders, serviceOrigin } = await loadPolicy(vault.grantKeys, request);
+  response.setHeader("Content-Security-Policy", relayPolicyHeader(embedders, serviceOrigin));
+  response.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
+  sendFile(vault.files.renderRelay(embedders, serviceOrigin), request, response, embedders.length === 0 ? 403 : 200);
+}
+
 /** Origins that may embed the frame and exchange messages with it; `*` alone for any, an empty list for none. */
 type Embedders = readonly string[];
 
 /**
- * Returns the embedders that the policy in a frame address names; none if it is missing, forged or expired. A policy
- * without origins allows any page in test and none in live.
+ * Returns the embedders and the service that the policy in a frame address names; no embedders if it is missing, forged
+ * or expired. A policy without origins allows any page in test and none in live.
  */
-async function loadEmbedders(keys: readonly VerificationKey[], policy: string | undefined): Promise<Embedders> {
-  const verified = policy === undefined ? undefined : await verifyFramePolicy(keys, policy);
-  return verified === undefined ? [] : embeddersOf(verified);
+async function loadPolicy(
+  keys: readonly VerificationKey[],
+  { url = "" }: IncomingMessage,
+): Promise<{ readonly embedders: Embedders; readonly serviceOrigin: string }> {
+  const policy = new URLSearchParams(url.split("?").slice(1).join("?")).get("p");
+  const verified = policy === null ? undefined : await verifyFramePolicy(keys, policy);
+  if (verified === undefined) return { embedders: [], serviceOrigin: "'none'" };
+  return { embedders: embeddersOf(verified), serviceOrigin: verified.serviceOrigin };
 }
 
 function embeddersOf({ environment, origins }: FramePolicy): Embedders {
@@ -171,6 +191,20 @@ function framePolicyHeader(embedders: Embedders, styleSource: string): string {
     "script-src 'self'",
     `style-src ${styleSource}`,
     "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+    `frame-ancestors ${embedders.length === 0 ? "'none'" : embedders.join(" ")}`,
+  ].join("; ");
+}
+
+/** Returns the relay page's Content-Security-Policy: its own script, and the service's page in it. */
+function relayPolicyHeader(embedders: Embedders, serviceOrigin: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `frame-src ${serviceOrigin}`,
     "base-uri 'none'",
     "form-action 'none'",
     "require-trusted-types-for 'script'",

@@ -30,7 +30,10 @@ export type VaultFixture = {
     session: string,
     change?: { environment?: EnvironmentName; profile?: string; origins?: readonly string[]; expiresAt?: Date },
   ): string;
-  policy(origins: readonly string[], change?: { environment?: EnvironmentName; expiresAt?: Date }): string;
+  policy(
+    origins: readonly string[],
+    change?: { environment?: EnvironmentName; serviceOrigin?: string; expiresAt?: Date },
+  ): string;
   serviceToken(environment?: EnvironmentName): string;
   /** Sends POST /tokens with the session's grant. */
   tokenize(session: string, body: unknown, change?: { grant?: string; headers?: HeadersInit }): Promise<Response>;
@@ -70,8 +73,8 @@ export async function startVaultFixture(change: Partial<VaultConfig> = {}): Prom
     database,
     signing,
     grant,
-    policy: (origins, { environment = "test", expiresAt = soon() } = {}) =>
-      signFramePolicy(signing[environment], { origins, expiresAt }),
+    policy: (origins, { environment = "test", serviceOrigin = "https://pay.example", expiresAt = soon() } = {}) =>
+      signFramePolicy(signing[environment], { origins, serviceOrigin, expiresAt }),
     serviceToken: (environment = "test") => createServiceTokens(signing[environment])(),
     async tokenize(session, body, options = {}) {
       return fetch(`${vault.origins.public}/tokens`, {

@@ -14,6 +14,19 @@ export const texts: Texts = {
     "Das Kartenformular kann nicht geladen werden. Prüfen Sie Ihre Verbindung und versuchen Sie es erneut.",
   tryAgain: "Erneut versuchen",
   notAccepted: "Auf dieser Seite kann nicht bezahlt werden. Bitte wenden Sie sich an den Shop.",
+  action: {
+    heading: "Bestätigen Sie diese Zahlung bei Ihrer Bank",
+    inWindow:
+      "Die Seite Ihrer Bank öffnet sich in einem eigenen Fenster. Diese Seite macht von selbst weiter, wenn Sie bestätigt haben.",
+    goToBank: "Weiter zu Ihrer Bank",
+    newWindow: "In einem neuen Fenster öffnen",
+    noWindow: "Die Seite Ihrer Bank kann hier nicht geöffnet werden. Öffnen Sie diese Seite in Ihrem Browser.",
+    elsewhere: "Die Seite Ihrer Bank ist in einem anderen Tab oder Fenster geöffnet.",
+    continueHere: "Hier weitermachen",
+    waiting: "Antwort Ihrer Bank wird abgewartet…",
+    cancel: "Zahlung abbrechen",
+    soon: "Zum Bestätigen bleiben weniger als zwei Minuten.",
+  },
   declines: {
     card_declined: "Ihre Karte wurde abgelehnt. Bitte verwenden Sie eine andere Karte.",
     insufficient_funds: "Die Karte ist nicht ausreichend gedeckt. Bitte verwenden Sie eine andere Karte.",
@@ -24,6 +37,8 @@ export const texts: Texts = {
     limit_exceeded: "Diese Zahlung übersteigt das Limit der Karte. Bitte verwenden Sie eine andere Karte.",
     authentication_required:
       "Ihre Bank verlangt eine Bestätigung, die hier nicht möglich ist. Bitte verwenden Sie eine andere Karte.",
+    authentication_failed:
+      "Die Zahlung wurde bei Ihrer Bank nicht bestätigt. Es wurde nichts abgebucht. Versuchen Sie es erneut oder verwenden Sie eine andere Karte.",
     currency_not_supported: "Diese Karte unterstützt die Währung nicht. Bitte verwenden Sie eine andere Karte.",
     processing_unavailable:
       "Die Zahlung konnte nicht verarbeitet werden. Es wurde nichts abgebucht. Bitte versuchen Sie es später erneut.",

@@ -16,6 +16,7 @@ export const outcomes: OutcomeTexts = {
     card_not_supported: "This kind of card is not accepted. Please use another card.",
     limit_exceeded: "This payment exceeds the card’s limit. Please use another card.",
     authentication_required: "Your bank asks for a confirmation that is not possible here. Please use another card.",
+    authentication_failed: "Your bank did not confirm this payment. You have not been charged. Please try again.",
     currency_not_supported: "This card does not support the currency. Please use another card.",
     processing_unavailable: "The payment could not be processed. You have not been charged. Please try again later.",
     session_expired: "This payment page has expired. Please start again.",

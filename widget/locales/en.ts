@@ -3,7 +3,7 @@
 import type { OutcomeTexts, Texts } from "../texts.ts";
 
 /** The texts of the first load. */
-const firstTexts: Omit<Texts, keyof OutcomeTexts> = {
+const firstTexts: Omit<Texts, keyof OutcomeTexts | "action"> = {
   pay: "Pay {amount}",
   processing: "Processing your payment…",
   unreachable: "We cannot reach the payment service. Check your connection and try again.",

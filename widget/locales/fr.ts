@@ -14,6 +14,19 @@ export const texts: Texts = {
   formUnavailable: "Le formulaire de carte ne peut pas être chargé. Vérifiez votre connexion et réessayez.",
   tryAgain: "Réessayer",
   notAccepted: "Le paiement n’est pas possible sur cette page. Veuillez contacter la boutique.",
+  action: {
+    heading: "Confirmez ce paiement auprès de votre banque",
+    inWindow:
+      "La page de votre banque s’ouvre dans une autre fenêtre. Cette page se poursuit d’elle-même après votre confirmation.",
+    goToBank: "Continuer vers votre banque",
+    newWindow: "Ouvrir dans une nouvelle fenêtre",
+    noWindow: "La page de votre banque ne peut pas être ouverte ici. Ouvrez cette page dans votre navigateur.",
+    elsewhere: "La page de votre banque est ouverte dans un autre onglet ou une autre fenêtre.",
+    continueHere: "Continuer ici",
+    waiting: "En attente de la réponse de votre banque…",
+    cancel: "Annuler le paiement",
+    soon: "Il reste moins de deux minutes pour confirmer.",
+  },
   declines: {
     card_declined: "Votre carte a été refusée. Veuillez utiliser une autre carte.",
     insufficient_funds: "Les fonds disponibles sont insuffisants. Veuillez utiliser une autre carte.",
@@ -24,6 +37,8 @@ export const texts: Texts = {
     limit_exceeded: "Ce paiement dépasse le plafond de la carte. Veuillez utiliser une autre carte.",
     authentication_required:
       "Votre banque demande une confirmation qui n’est pas possible ici. Veuillez utiliser une autre carte.",
+    authentication_failed:
+      "Le paiement n’a pas été confirmé auprès de votre banque. Vous n’avez pas été débité. Réessayez ou utilisez une autre carte.",
     currency_not_supported: "Cette carte ne prend pas en charge la devise. Veuillez utiliser une autre carte.",
     processing_unavailable:
       "Le paiement n’a pas pu être traité. Vous n’avez pas été débité. Veuillez réessayer plus tard.",

@@ -13,6 +13,19 @@ export const texts: Texts = {
   formUnavailable: "Impossibile caricare il modulo della carta. Controlla la connessione e riprova.",
   tryAgain: "Riprova",
   notAccepted: "Non è possibile pagare da questa pagina. Contatta il negozio.",
+  action: {
+    heading: "Conferma questo pagamento con la tua banca",
+    inWindow:
+      "La pagina della tua banca si apre in un’altra finestra. Questa pagina prosegue da sola dopo la conferma.",
+    goToBank: "Continua con la tua banca",
+    newWindow: "Apri in una nuova finestra",
+    noWindow: "La pagina della tua banca non può essere aperta qui. Apri questa pagina nel tuo browser.",
+    elsewhere: "La pagina della tua banca è aperta in un’altra scheda o finestra.",
+    continueHere: "Continua qui",
+    waiting: "In attesa della risposta della tua banca…",
+    cancel: "Annulla il pagamento",
+    soon: "Restano meno di due minuti per confermare.",
+  },
   declines: {
     card_declined: "La carta è stata rifiutata. Usa un’altra carta.",
     insufficient_funds: "I fondi sulla carta non sono sufficienti. Usa un’altra carta.",
@@ -22,6 +35,8 @@ export const texts: Texts = {
     card_not_supported: "Questo tipo di carta non è accettato. Usa un’altra carta.",
     limit_exceeded: "Il pagamento supera il limite della carta. Usa un’altra carta.",
     authentication_required: "La tua banca chiede una conferma che qui non è possibile. Usa un’altra carta.",
+    authentication_failed:
+      "Il pagamento non è stato confermato dalla tua banca. Non ti è stato addebitato nulla. Riprova o usa un’altra carta.",
     currency_not_supported: "Questa carta non supporta la valuta. Usa un’altra carta.",
     processing_unavailable:
       "Non è stato possibile elaborare il pagamento. Non ti è stato addebitato nulla. Riprova più tardi.",

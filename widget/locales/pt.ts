@@ -13,6 +13,18 @@ export const texts: Texts = {
   formUnavailable: "Não é possível carregar o formulário do cartão. Verifique a ligação e tente novamente.",
   tryAgain: "Tentar novamente",
   notAccepted: "Não é possível pagar a partir desta página. Contacte a loja.",
+  action: {
+    heading: "Confirme este pagamento no seu banco",
+    inWindow: "A página do seu banco abre-se noutra janela. Esta página continua por si própria depois de confirmar.",
+    goToBank: "Continuar no seu banco",
+    newWindow: "Abrir numa nova janela",
+    noWindow: "A página do seu banco não pode ser aberta aqui. Abra esta página no seu navegador.",
+    elsewhere: "A página do seu banco está aberta noutro separador ou janela.",
+    continueHere: "Continuar aqui",
+    waiting: "A aguardar a resposta do seu banco…",
+    cancel: "Cancelar pagamento",
+    soon: "Faltam menos de dois minutos para confirmar.",
+  },
   declines: {
     card_declined: "O cartão foi recusado. Utilize outro cartão.",
     insufficient_funds: "O cartão não tem saldo suficiente. Utilize outro cartão.",
@@ -22,6 +34,8 @@ export const texts: Texts = {
     card_not_supported: "Este tipo de cartão não é aceite. Utilize outro cartão.",
     limit_exceeded: "Este pagamento excede o limite do cartão. Utilize outro cartão.",
     authentication_required: "O seu banco pede uma confirmação que não é possível aqui. Utilize outro cartão.",
+    authentication_failed:
+      "O pagamento não foi confirmado no seu banco. Não lhe foi cobrado nada. Tente novamente ou utilize outro cartão.",
     currency_not_supported: "Este cartão não suporta a moeda. Utilize outro cartão.",
     processing_unavailable: "Não foi possível processar o pagamento. Nada foi cobrado. Tente novamente mais tarde.",
     session_expired: "Esta página de pagamento expirou. Comece de novo.",

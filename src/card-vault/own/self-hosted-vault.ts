@@ -20,6 +20,8 @@ export const selfHostedForwarding: Forwarding = {
 export function openSelfHostedVault(options: {
   /** The origin that browsers use. */
   origin: string;
+  /** The origin of the pages that show customers' actions. */
+  apiOrigin: string;
   /** `host:port` of its gRPC. */
   address: string;
   /** Without it the connection is not encrypted. */
@@ -28,13 +30,13 @@ export function openSelfHostedVault(options: {
   log: Logger;
   tracing?: Tracing | undefined;
 }): CardVault {
-  const { origin, address, tls, signing, log, tracing } = options;
+  const { origin, apiOrigin, address, tls, signing, log, tracing } = options;
   const client = new VaultClient({ address, tls, signing, log, tracing });
   return {
     origin,
     forwarding: selfHostedForwarding,
     opensSessionByCall: false,
-    openSession: openSessionWith({ signing, origin }),
+    openSession: openSessionWith({ signing, origin, apiOrigin }),
     forward: (request) => client.forward(request),
     checkToken: (asked) => client.checkToken(asked),
     forget: (sessionId) => client.forget(sessionId),
@@ -44,10 +46,13 @@ export function openSelfHostedVault(options: {
 
 // A page that submits at the last moment still needs the grant while its card is tokenized.
 const graceMs = 60_000;
+// A reload in mid-challenge, when the session would have expired, still shows it: the customer's time, and the longest
+// budget of a submission.
+const challengeMs = 15 * 60_000;
 
 /** Describes the vault to the widget for each session: signs with the environment's key. */
-function openSessionWith(vault: { signing: SigningKey; origin: string }): CardVault["openSession"] {
-  const framePolicyOf = rememberingLast(vault.signing);
+function openSessionWith(vault: { signing: SigningKey; origin: string; apiOrigin: string }): CardVault["openSession"] {
+  const framePolicyOf = rememberingLast(vault.signing, vault.apiOrigin);
   return async (session) => {
     const profileId = encodeId("mer", session.merchantId);
     const origins = session.checkoutOrigins;
@@ -59,7 +64,7 @@ function openSessionWith(vault: { signing: SigningKey; origin: string }): CardVa
       profileId,
       sdkAuthorization: signSessionGrant(vault.signing, grant),
       sdkUrl: `${vault.origin}/sdk.js`,
-      framePolicy: framePolicyOf({ origins, expiresAt }),
+      framePolicy: framePolicyOf({ origins, expiresAt: new Date(expiresAt.getTime() + challengeMs) }),
     };
   };
 }
@@ -68,11 +73,11 @@ function openSessionWith(vault: { signing: SigningKey; origin: string }): CardVa
  * Signs frame policies and keeps the last one: sessions that a merchant creates within one second have the same pages
  * and expiry, and Ed25519 signs the same claims in the same way.
  */
-function rememberingLast(signing: SigningKey) {
+function rememberingLast(signing: SigningKey, serviceOrigin: string) {
   let last = { claims: "", policy: "" };
   return (policy: { origins: readonly string[]; expiresAt: Date }): string => {
     const claims = [Math.floor(policy.expiresAt.getTime() / 1_000), ...policy.origins].join(" ");
-    if (claims !== last.claims) last = { claims, policy: signFramePolicy(signing, policy) };
+    if (claims !== last.claims) last = { claims, policy: signFramePolicy(signing, { ...policy, serviceOrigin }) };
     return last.policy;
   };
 }

@@ -9,6 +9,9 @@ const good: WidgetFigures = {
     cardFrame: 10_000,
     vaultScript: 1_400,
     rpcPart: 35_000,
+    actionPart: 2_900,
+    relay: 900,
+    actionFrame: 2_000,
     largestTranslation: 900,
   },
   rivals: [{ name: "Another form", note: "not measured: no registry" }],
@@ -31,7 +34,7 @@ describe("rowsOf()", () => {
   });
 
   it.each<[string, Partial<WidgetFigures>]>([
-    ["a script too large", { sizes: { ...good.sizes, firstLoad: 8_001 } }],
+    ["a script too large", { sizes: { ...good.sizes, firstLoad: 8_601 } }],
     ["a form that is late for a quarter of its customers", { openings: [opening, { ...opening, visibleMs: 301 }] }],
     ["something that moves", { openings: [{ ...opening, layoutShift: 0.001 }] }],
     ["a long task", { tracedOpenings: [{ ...opening, longTasks: 1 }] }],

@@ -104,10 +104,13 @@ export function writeWidgetReport(rows: readonly WidgetRow[], { times }: { times
 
 function sizeRows({ sizes, rivals }: WidgetFigures): WidgetRow[] {
   return [
-    size("widget.js, first load", sizes.firstLoad, 8),
-    size("widget.mjs, first load", sizes.module, 8),
+    size("widget.js, first load", sizes.firstLoad, 8.6),
+    size("widget.mjs, first load", sizes.module, 8.6),
     size("card frame, HTML + CSS + JS", sizes.cardFrame, 14),
     size("RPC part, after the form is visible", sizes.rpcPart, 37),
+    size("part that shows an action, with the first one", sizes.actionPart, 3),
+    size("page around the bank's, at the vault", sizes.relay, 1),
+    size("frame with the bank's page", sizes.actionFrame, 4),
     compared("the vault's script", kilobytes(sizes.vaultScript)),
     compared("a translation, the largest", kilobytes(sizes.largestTranslation)),
     ...rivals.map(({ name, bytes, note }) =>

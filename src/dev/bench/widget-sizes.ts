@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { bundleAuthenticationPages } from "../../../widget/authentication/bundle-pages.ts";
 import { bundleWidget } from "../../../widget/bundle.ts";
 import { buildBrowserFiles } from "../../vault/browser-files.ts";
 
@@ -19,6 +20,11 @@ export type OurSizes = {
   readonly cardFrame: number;
   readonly vaultScript: number;
   readonly rpcPart: number;
+  readonly actionPart: number;
+  /** The page around the bank's, on the vault's origin. */
+  readonly relay: number;
+  /** The service's page with the bank's. */
+  readonly actionFrame: number;
   readonly largestTranslation: number;
 };
 
@@ -27,17 +33,28 @@ export type RivalSize = { readonly name: string; readonly bytes?: number; readon
 
 /** Measures the files as edge and vault serve them. */
 export async function measureOurs(): Promise<OurSizes> {
-  const [files, vault] = await Promise.all([bundleWidget(), buildBrowserFiles()]);
+  const [files, vault, pages] = await Promise.all([bundleWidget(), buildBrowserFiles(), bundleAuthenticationPages()]);
   const sizes = [...files].map(([name, { bytes }]) => [name, gzipSync(bytes).length] as const);
   const largest = (pattern: RegExp) =>
     Math.max(...sizes.filter(([name]) => pattern.test(name)).map(([, size]) => size));
-  const frame = [vault.renderFrame(["https://shop.example"]), vault.frameScript];
+  const origins = ["https://shop.example"];
+  const frame = [vault.renderFrame(origins), vault.frameScript];
+  const relay = [vault.renderRelay(origins, "https://pay.example"), vault.relayScript];
+  const sum = (parts: readonly { readonly gzipped: Buffer }[]) =>
+    parts.reduce((total, { gzipped }) => total + gzipped.length, 0);
+  const actionFrame = [
+    pages.render("frame", { acceptLanguage: "en", embedders: ["https://vault.example", ...origins] }),
+    ...[...pages.files].filter(([path]) => path.includes("/frame-")).map(([, { bytes }]) => bytes),
+  ];
   return {
     firstLoad: largest(/^widget\.js$/),
     module: largest(/^widget\.mjs$/),
-    cardFrame: frame.reduce((sum, { gzipped }) => sum + gzipped.length, 0),
+    cardFrame: sum(frame),
     vaultScript: vault.sdk.gzipped.length,
     rpcPart: largest(/^session-api-/),
+    actionPart: largest(/^action-/),
+    relay: sum(relay),
+    actionFrame: actionFrame.reduce((total, part) => total + gzipSync(part).length, 0),
     largestTranslation: largest(/^\w\w-\w+\.mjs$/),
   };
 }

@@ -196,7 +196,11 @@ describe("a frame policy", () => {
   it.each([
     ["of another page", () => fixture.policy(["https://shop.example"])],
     ["that is over", () => fixture.policy([shop.origin], { expiresAt: new Date(Date.now() - 60_000) })],
-    ["that the page signed itself", () => signFramePolicy(stranger, { origins: [shop.origin], expiresAt: soon() })],
+    [
+      "that the page signed itself",
+      () =>
+        signFramePolicy(stranger, { origins: [shop.origin], serviceOrigin: "https://pay.example", expiresAt: soon() }),
+    ],
     ["that is a session's grant", () => fixture.grant("ps_1")],
     ["of live without a registered page", () => fixture.policy([], { environment: "live" })],
     ["that is missing", () => ""],

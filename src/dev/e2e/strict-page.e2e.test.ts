@@ -3,7 +3,6 @@
  * its consent.
  */
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { IntegrityList } from "../../../widget/publish.ts";
@@ -12,6 +11,7 @@ import { version } from "../../version.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
+import { documentedPolicy } from "./documented-policy.ts";
 import { MerchantPages } from "./merchant-pages.ts";
 import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
@@ -54,17 +54,8 @@ afterEach(async () => {
   await context.close();
 });
 
-/** Returns the policy that docs/security.md shows, with this installation's hosts. */
-function documentedPolicy(): string {
-  const guide = readFileSync(new URL("../../../docs/security.md", import.meta.url), "utf8");
-  const [, policy = ""] = /```http\nContent-Security-Policy: ([^\n]+)\n/.exec(guide) ?? [];
-  return policy
-    .replaceAll("https://pay.example.com", demo.file.connectOrigin)
-    .replaceAll("https://vault.example.com", demo.file.vaultOrigin);
-}
-
 /** Puts a fresh session on the merchant's page, with the widget as these scripts load it. */
-async function servePage(scripts: string, mountScript: string, policy = documentedPolicy()): Promise<void> {
+async function servePage(scripts: string, mountScript: string, policy = documentedPolicy(demo.file)): Promise<void> {
   const { sessionId, clientSecret, vault } = await new ApiCheckout(demo.file).open();
   const session = JSON.stringify({ apiBase: demo.file.connectOrigin, sessionId, clientSecret, vault });
   merchant.pages.set("/mount.js", { body: mountScript });
@@ -100,10 +91,10 @@ const widgetTag = () => `<script src="${demo.file.connectOrigin}/widget/v1/widge
 
 describe("a page with the documented policy", () => {
   it("names three hosts, no wildcard and no exception", () => {
-    const hosts = new Set(documentedPolicy().match(/https?:\/\/[^\s;]+|'self'/g));
+    const hosts = new Set(documentedPolicy(demo.file).match(/https?:\/\/[^\s;]+|'self'/g));
     expect(hosts).toEqual(new Set(["'self'", demo.file.connectOrigin, demo.file.vaultOrigin]));
-    expect(documentedPolicy()).not.toMatch(/\*|unsafe|nonce|data:|blob:/);
-    expect(documentedPolicy()).toContain("require-trusted-types-for 'script'");
+    expect(documentedPolicy(demo.file)).not.toMatch(/\*|unsafe|nonce|data:|blob:/);
+    expect(documentedPolicy(demo.file)).toContain("require-trusted-types-for 'script'");
   });
 
   it.each([
@@ -133,7 +124,7 @@ describe("a page with the documented policy", () => {
     const scripts = `<script type="importmap">${map}</script>
       <script src="${connectOrigin}${path}widget.js" integrity="${files["widget.js"]}" crossorigin="anonymous"></script>
       <script src="/mount.js"></script>`;
-    const policy = documentedPolicy().replace("script-src", `script-src ${mapDigest}`);
+    const policy = documentedPolicy(demo.file).replace("script-src", `script-src ${mapDigest}`);
     await servePage(scripts, `Switchyard.${mountCall}`, policy);
     expect(await pay()).toEqual(["onSuccess", { capturedVia: "SANDBOX_A", failoverUsed: false }]);
     expect(complaints).toEqual([]);

@@ -1,11 +1,6 @@
-/**
- * The test cards whose gateways ask for the customer. They are in no list until the checkout can show an action. Types
- * and data only.
- */
-import type { CardBehaviour } from "./card-behaviour.ts";
-
-/** A card number, and the reaction of both acquirers to it. */
-type AuthenticationCard = { readonly number: string; readonly onA: CardBehaviour; readonly onB: CardBehaviour };
+/** The test cards whose bank asks the customer at the pretend bank. They need a page that shows it: the widget. */
+import type { CardBehaviour, TestCard } from "./card-behaviour.ts";
+import { approvedByA } from "./outcomes.ts";
 
 const approve: CardBehaviour = { act: "approve" };
 const declineAtA: CardBehaviour = { act: "decline", code: "transaction_not_allowed" };
@@ -17,20 +12,91 @@ const challengeAtA = {
 } as const;
 const challengeAtB: CardBehaviour = { act: "authenticate", when: "as_needed", code: "38", passed: approve };
 
-/** Every test card of customer authentication by the gateway. */
-export const authenticationCards: readonly AuthenticationCard[] = [
-  // A challenge at the first gateway.
-  { number: "4000000000007106", onA: challengeAtA, onB: approve },
-  // Declined at the first gateway, a challenge at the second, which may hold by itself.
-  { number: "4000000000007114", onA: declineAtA, onB: challengeAtB },
-  // The same, for a customer who leaves and finishes at the bank after the payment was given up.
-  { number: "4000000000007122", onA: declineAtA, onB: challengeAtB },
-  // A challenge at the first gateway, which then declines, and another at the second.
-  { number: "4000000000007130", onA: { ...challengeAtA, passed: declineAtA }, onB: challengeAtB },
-  // The first answer to the completing request is lost.
-  { number: "4000000000007148", onA: { ...challengeAtA, losesCompletion: true }, onB: approve },
-  // A challenge whose answer arrives by several ways at once.
-  { number: "4000000000007155", onA: challengeAtA, onB: approve },
-  // Declined until the customer has authenticated, then repeated at the same gateway.
-  { number: "4000000000007163", onA: { ...challengeAtA, when: "if_asked" }, onB: approve },
+const group = "authentication";
+const declinedHard = { status: "DECLINED", failureKind: "HARD_DECLINE" } as const;
+const approvedByBAfterDecline = {
+  status: "SUCCEEDED",
+  attempts: [declinedHard, { status: "CAPTURED" }],
+  events: ["payment_session.succeeded"],
+} as const;
+
+/** Every test card of customer authentication by the gateway. The outcomes are those of the right code. */
+export const authenticationCards: readonly TestCard[] = [
+  {
+    number: "4000000000007106",
+    name: "Challenge",
+    group,
+    behaviour: "The bank asks the customer at SANDBOX_A, which then approves.",
+    onA: challengeAtA,
+    onB: approve,
+    outcome: approvedByA(),
+  },
+  {
+    number: "4000000000007114",
+    name: "Failover, then a challenge",
+    group,
+    behaviour: "Hard decline at SANDBOX_A; the bank asks at SANDBOX_B, which then holds without a further request.",
+    onA: declineAtA,
+    onB: challengeAtB,
+    outcome: approvedByBAfterDecline,
+  },
+  {
+    number: "4000000000007122",
+    name: "Challenge, confirmed too late",
+    group,
+    behaviour:
+      "As the card above. Leave the bank’s page alone until the payment ends after ten minutes, then confirm: the late hold is voided.",
+    onA: declineAtA,
+    onB: challengeAtB,
+    outcome: {
+      status: "DECLINED",
+      declineCode: "authentication_failed",
+      attempts: [declinedHard, { status: "VOIDED" }],
+      events: ["payment_session.declined", "payment_attempt.voided"],
+      settledAfterS: 600,
+    },
+  },
+  {
+    number: "4000000000007130",
+    name: "Two challenges",
+    group,
+    behaviour: "The bank asks at SANDBOX_A, which then declines; it asks again at SANDBOX_B.",
+    onA: { ...challengeAtA, passed: declineAtA },
+    onB: challengeAtB,
+    outcome: approvedByBAfterDecline,
+  },
+  {
+    number: "4000000000007148",
+    name: "Challenge, answer lost",
+    group,
+    behaviour: "After the challenge, SANDBOX_A’s first answer is lost; the payment is completed by a second request.",
+    onA: { ...challengeAtA, losesCompletion: true },
+    onB: approve,
+    outcome: approvedByA({ settledAfterS: 10 }),
+  },
+  {
+    number: "4000000000007155",
+    name: "Challenge, answered by several ways",
+    group,
+    behaviour: "The customer’s return, the page and SANDBOX_A itself report the answer at one moment.",
+    onA: challengeAtA,
+    onB: approve,
+    outcome: approvedByA(),
+  },
+  {
+    number: "4000000000007163",
+    name: "Declined, then a challenge",
+    group,
+    behaviour: "SANDBOX_A declines until the customer has confirmed; it is tried again with a challenge.",
+    onA: { ...challengeAtA, when: "if_asked" },
+    onB: approve,
+    outcome: {
+      status: "SUCCEEDED",
+      attempts: [
+        { status: "DECLINED", failureKind: "SOFT_DECLINE" },
+        { status: "CAPTURED", gateway: "SANDBOX_A" },
+      ],
+      events: ["payment_session.succeeded"],
+    },
+  },
 ];

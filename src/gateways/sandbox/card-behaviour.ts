@@ -50,10 +50,11 @@ export type CaptureBehaviour =
   | "fail_later";
 
 /** The group of a card in lists. */
-export type CardGroup = "approved" | "failover" | "declined" | "nasty";
+export type CardGroup = "approved" | "failover" | "authentication" | "declined" | "nasty";
 
-/** The end of an attempt: the first is SANDBOX_A's, the second SANDBOX_B's. */
+/** The end of an attempt: the first is SANDBOX_A's, the second SANDBOX_B's unless it names another. */
 export type AttemptOutcome = {
+  readonly gateway?: "SANDBOX_A";
   readonly status: "CAPTURED" | "DECLINED" | "VOIDED";
   readonly failureKind?: "HARD_DECLINE" | "SOFT_DECLINE" | "FRAUD" | "TIMEOUT" | "GATEWAY_ERROR";
   /** The reason why a gateway refused to capture its hold. */

@@ -6,6 +6,7 @@ import { gatewaysOf } from "./outcomes.ts";
 export const groupTitles: Readonly<Record<CardGroup, string>> = {
   approved: "Approved",
   failover: "Failover",
+  authentication: "3-D Secure",
   declined: "Declined",
   nasty: "Nasty",
 };

@@ -50,5 +50,5 @@ export function degraded(attempts: readonly AttemptOutcome[], waits: Waits = {})
 
 /** Returns the gateways of an outcome's attempts. */
 export function gatewaysOf({ attempts }: CardOutcome): readonly string[] {
-  return ["SANDBOX_A", "SANDBOX_B"].slice(0, attempts.length);
+  return attempts.map(({ gateway }, index) => gateway ?? (index === 0 ? "SANDBOX_A" : "SANDBOX_B"));
 }

@@ -6,6 +6,8 @@ const again = document.getElementById("again");
 const widget = Switchyard.mount({
   container: "#card",
   ...session,
+  // Where no second window opens, the customer comes back from the bank to this page.
+  returnTo: location.href,
   // Shows the customer the order. The goods ship on the webhook.
   onSuccess: () => location.assign(`/orders/${orderRef}`),
   onPending: () => location.assign(`/orders/${orderRef}`),

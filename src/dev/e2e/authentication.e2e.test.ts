@@ -1,0 +1,134 @@
+/**
+ * Customer authentication in the widget's place, with every part of the product real: the shop has the documented policy
+ * and is a third site, beside the service's and the bank's.
+ */
+import type { Browser, BrowserContext } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { launchBrowser } from "../testing/browser.ts";
+import { findViolations } from "./accessibility.ts";
+import { answerBank, ChallengeCustomer, type ChallengePage, ChallengeShop, challengeTitle } from "./challenge-shop.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+
+const challengeCard = "4000000000007106";
+// A busy machine loads four documents slowly.
+const polling = { timeout: 20_000, interval: 100 };
+
+let demo: SharedDemo;
+let browser: Browser;
+let shop: ChallengeShop;
+let context: BrowserContext;
+
+beforeAll(async () => {
+  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
+  shop = await ChallengeShop.start(demo);
+});
+afterAll(async () => {
+  await browser?.close();
+  shop?.close();
+});
+beforeEach(async () => {
+  shop.reports.length = 0;
+  context = await browser.newContext();
+});
+afterEach(() => context.close());
+
+async function meetChallenge(page: ChallengePage = {}) {
+  const { session, url } = await shop.sell(page);
+  const customer = await ChallengeCustomer.enter(context, url);
+  await customer.pay(challengeCard);
+  return { session, url, customer };
+}
+
+const succeeded = [{ capturedVia: "SANDBOX_A", failoverUsed: false }];
+const refused = [{ declineCode: "authentication_failed" }];
+
+describe("a challenge in the widget's place", () => {
+  it("is passed by keyboard alone, and breaks no rule of the shop's policy", async () => {
+    const { session, url } = await shop.sell();
+    const customer = await ChallengeCustomer.enter(context, url);
+    const { page } = customer;
+    await customer.enterCard(challengeCard);
+    await page.keyboard.press("Enter");
+    const heading = page.getByRole("heading", { name: challengeTitle });
+    await heading.waitFor();
+    expect(await heading.evaluate((element) => element === (element.getRootNode() as ShadowRoot).activeElement)).toBe(
+      true,
+    );
+    expect(await page.locator("#card .card").isVisible()).toBe(false);
+    await customer.bank.getByLabel("Code").waitFor();
+    await page.getByRole("button", { name: "Open in a new window" }).waitFor();
+    expect(await findViolations(page)).toEqual([]);
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("123456");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => customer.resultsOf("onSuccess"), polling).toEqual(succeeded);
+    expect(customer.resultsOf("onAuthentication")).toEqual([{ state: "shown" }, { state: "finished" }]);
+    expect(await shop.api.read(session.sessionId)).toMatchObject({
+      status: "SUCCEEDED",
+      authentications: [{ status: "AUTHENTICATED", challenge: { endedBy: "BANK" } }],
+    });
+    expect(customer.complaints).toEqual([]);
+    expect(shop.reports).toEqual([]);
+  });
+
+  it("ends the payment when the code is wrong", async () => {
+    const { session, customer } = await meetChallenge();
+    await answerBank(customer.bank, "000000");
+    await expect.poll(() => customer.resultsOf("onDeclined"), polling).toEqual(refused);
+    await customer.page.getByText("did not confirm this payment").waitFor();
+    expect(await findViolations(customer.page)).toEqual([]);
+    expect(await shop.api.read(session.sessionId)).toMatchObject({ status: "DECLINED", attempts: [{}] });
+  });
+
+  it("goes on after a reload, and in a second tab until the customer cancels", async () => {
+    const { session, url, customer } = await meetChallenge();
+    await customer.bank.getByLabel("Code").waitFor();
+    await customer.page.reload();
+    await customer.bank.getByLabel("Code").waitFor();
+
+    const second = await ChallengeCustomer.enter(context, url);
+    await second.page.getByText("open in another tab").waitFor();
+    expect(await findViolations(second.page)).toEqual([]);
+    await second.page.getByRole("button", { name: "Continue here" }).click();
+    await second.bank.getByLabel("Code").waitFor();
+    await second.page.getByRole("button", { name: "Cancel payment" }).click();
+    await expect.poll(() => second.resultsOf("onDeclined"), polling).toEqual(refused);
+    await expect.poll(() => customer.resultsOf("onDeclined"), polling).toEqual(refused);
+    expect(await shop.api.read(session.sessionId)).toMatchObject({
+      status: "DECLINED",
+      authentications: [{ status: "CANCELLED", challenge: { endedBy: "CUSTOMER" } }],
+    });
+  });
+});
+
+describe("a challenge in a window", () => {
+  it("opens from a shop that is isolated from other origins", async () => {
+    const isolated = { "cross-origin-embedder-policy": "require-corp", "cross-origin-opener-policy": "same-origin" };
+    const { customer } = await meetChallenge({ headers: isolated });
+    const { page } = customer;
+    const button = page.getByRole("button", { name: "Continue at your bank" });
+    await button.waitFor();
+    expect(await page.evaluate("crossOriginIsolated")).toBe(true);
+    expect(await findViolations(page)).toEqual([]);
+    const opening = context.waitForEvent("page");
+    await button.click();
+    const bank = await opening;
+    await bank.getByLabel("Code").waitFor();
+    expect(await bank.evaluate("opener")).toBeNull();
+    await answerBank(bank);
+    await expect.poll(() => customer.resultsOf("onSuccess"), polling).toEqual(succeeded);
+    await expect.poll(() => bank.isClosed(), polling).toBe(true);
+    expect(shop.reports).toEqual([]);
+  });
+
+  it("takes the shop's own window where no other opens, and comes back to it", async () => {
+    const isolated = { "cross-origin-embedder-policy": "require-corp", "cross-origin-opener-policy": "same-origin" };
+    const { url, customer } = await meetChallenge({ headers: isolated, withReturn: true, withoutWindows: true });
+    await customer.page.getByRole("button", { name: "Continue at your bank" }).click();
+    await answerBank(customer.page);
+    await customer.page.getByRole("link", { name: "Back to the shop" }).waitFor();
+    expect(await findViolations(customer.page)).toEqual([]);
+    await customer.page.waitForURL(url);
+    await expect.poll(() => customer.resultsOf("onSuccess"), polling).toEqual(succeeded);
+  });
+});

@@ -1,0 +1,94 @@
+/**
+ * The pages that show a customer's action: the frame in the widget's place, the window, and the page to which the bank
+ * returns. None holds a secret; a ticket, by a message or in the fragment, lets one of them show an action.
+ */
+import { deriveKey, equalInConstantTime, hmacSha256, type KeyRing } from "../platform/secrets.ts";
+import type { EdgeEnvironment } from "./caller.ts";
+
+/** The browser's part of these pages, which the widget's sources build. */
+export type AuthenticationPages = {
+  /** The scripts, by their path. */
+  readonly files: ReadonlyMap<string, { readonly contentType: string; readonly bytes: Uint8Array }>;
+  /** The source of the pages' inline style, for their Content-Security-Policy. */
+  readonly styleSource: string;
+  /** Renders a page in a language that the browser accepts. `embedders` are the pages around a frame. */
+  render(name: "frame" | "window" | "return", reader: { acceptLanguage: string; embedders?: Embedders }): string;
+};
+
+/** Origins that may embed the frame, and exchange messages with it; `*` alone for any, an empty list for none. */
+export type Embedders = readonly string[];
+
+/** Returns the addresses of the pages that show an action with this ticket. */
+export function actionPagesOf(
+  environment: EdgeEnvironment,
+  { apiOrigin, checkoutOrigins, ticket }: { apiOrigin: string; checkoutOrigins: readonly string[]; ticket: string },
+): { readonly frameUrl: string; readonly windowUrl: string } {
+  const path = `${apiOrigin}/authentication/${environment.name}`;
+  const isAny = checkoutOrigins.length === 0 && environment.anyOriginWhenNoneRegistered;
+  const policy = signEmbedders(environment.core.sealing, isAny ? ["*"] : checkoutOrigins);
+  return { frameUrl: `${path}/frame?p=${policy}`, windowUrl: `${path}/window#${ticket}` };
+}
+
+const purpose = "pages around an action";
+
+// Not a secret, and grants nothing: without a ticket the frame shows nothing. So it needs no expiry.
+function signEmbedders(ring: KeyRing, embedders: Embedders): string {
+  const content = Buffer.from(JSON.stringify(embedders)).toString("base64url");
+  return `${content}.${macOf(ring.keys[ring.current]!, content)}`;
+}
+
+function macOf(key: Uint8Array, content: string): string {
+  return hmacSha256(deriveKey(key, purpose), content).toString("base64url");
+}
+
+/** Returns the embedders that a frame's address names; none if it was not made with a key of this ring. */
+export function embeddersOf(ring: KeyRing, policy: string): Embedders {
+  const [content = "", mac = ""] = policy.split(".");
+  const isOurs = (key: Uint8Array) => equalInConstantTime(Buffer.from(mac), Buffer.from(macOf(key, content)));
+  if (!Object.values(ring.keys).some(isOurs)) return [];
+  return JSON.parse(Buffer.from(content, "base64url").toString()) as Embedders;
+}
+
+// A page of ours sends no Permissions-Policy: banks use payment and passkeys in their frames. The frame has no
+// default-src, child-src or frame-src, which would stop the addresses of banks' apps.
+const shown = [
+  "script-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  ...["img", "font", "media", "object", "worker", "manifest"].map((kind) => `${kind}-src 'none'`),
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+];
+
+/** Returns the headers of the frame and the window; a window has no embedders. */
+export function shownPageHeaders(
+  { name, core }: Pick<EdgeEnvironment, "name" | "core">,
+  styleSource: string,
+  embedders?: Embedders,
+): Record<string, string> {
+  // The sandbox's bank is on this machine.
+  const forms = name === "test" ? "https: http://localhost:* http://127.0.0.1:*" : "https:";
+  const around = embedders?.length ? ["'self'", core.vault.origin, ...embedders].join(" ") : "'none'";
+  const policy = [...shown, `style-src ${styleSource}`, `form-action ${forms}`, `frame-ancestors ${around}`];
+  return {
+    ...pageHeaders,
+    "content-security-policy": policy.join("; "),
+    // A bank that looks at the origin of a form may see ours, which says no more than its own records.
+    "referrer-policy": "strict-origin",
+    ...(embedders === undefined
+      ? { "cross-origin-opener-policy": "same-origin" }
+      : { "cross-origin-resource-policy": "cross-origin" }),
+  };
+}
+
+/** Returns the headers of the page to which the bank returns. It does not know the pages around it. */
+export function returnPageHeaders(styleSource: string): Record<string, string> {
+  const policy = `default-src 'none'; script-src 'self'; connect-src 'self'; style-src ${styleSource}; base-uri 'none'; form-action 'none'`;
+  return { ...pageHeaders, "content-security-policy": policy, "referrer-policy": "no-referrer" };
+}
+
+const pageHeaders = {
+  "content-type": "text/html; charset=utf-8",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+};

@@ -1,0 +1,36 @@
+/** The style sheet of the part that shows an action, on top of the form's. */
+
+/** The style sheet; the bundle holds it minified. */
+export const actionStyle = `
+/* The card form stays in the page: a frame that moves loses what was typed. */
+:host([data-action]) :is(.card, .pay) { display: none; }
+.action { text-align: center; }
+.action h2 { margin: 0 0 .75rem; font-size: 1.125em; outline-offset: 4px; }
+.action p { justify-content: center; margin: 0 0 1rem; }
+.action iframe {
+  display: block;
+  width: min(100%, 500px);
+  height: max(400px, min(600px, 85vh));
+  margin: 0 auto;
+  border: 1px solid color-mix(in srgb, var(--text) 25%, transparent);
+  border-radius: var(--radius, .5rem);
+  background: #fff;
+  color-scheme: light;
+}
+.action iframe.wide { height: 600px; }
+.action .again { margin-top: 0; }
+.action .link {
+  min-height: 2.75rem;
+  margin: .25rem .5rem 0;
+  padding: .25rem .5rem;
+  border: 0;
+  border-radius: var(--radius, .5rem);
+  background: none;
+  color: var(--primary);
+  font: inherit;
+  text-decoration: underline;
+  cursor: pointer;
+}
+.action .link:focus-visible, .action h2:focus-visible { outline: 2px solid var(--primary); outline-offset: 2px; }
+.action .link[aria-disabled="true"] { opacity: .6; cursor: default; }
+`;
