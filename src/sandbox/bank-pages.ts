@@ -69,7 +69,7 @@ function returnTo({ returnUrl, payment, id }: Challenge): string {
 function pageOf({ payment, state }: Challenge): string {
   const { acquirer, orderRef, value, currency, number } = payment;
   const amount = `${(value / 100).toFixed(2)} ${currency}`;
-  const form = `<form method="post"><label>Code <input name="code" autocomplete="one-time-code" autofocus></label>
+  const form = `<form method="post"><label>Code <input name="code" autocomplete="one-time-code"></label>
 <button>Confirm</button> <button name="cancel" value="1">Cancel</button></form>
 <p>The code is ${passingCodeAt(acquirer)}; any other fails.</p>`;
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
