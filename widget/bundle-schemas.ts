@@ -44,12 +44,13 @@ function readByWidget(): FileDescriptorProto {
   const proto = clone(FileDescriptorProtoSchema, file_payments_v1_checkout.proto);
   proto.dependency = [file_payments_v1_payment_session.proto.name];
   for (const service of proto.service) service.method = service.method.filter(({ name }) => !unread.test(`${name}.`));
-  for (const message of proto.messageType) {
+  for (const [index, message] of proto.messageType.entries()) {
     message.field = message.field.filter(({ name }) => !unread.test(`${message.name}.${name}`));
-    if (message.field.length === 0) message.oneofDecl = [];
-    // An enum keeps its place among others, and needs its first value.
-    for (const { name, value } of message.enumType) if (name === "Kind") value.splice(1);
     for (const field of message.field) clearField(field, FieldDescriptorProtoSchema.field.options);
+    if (message.field.length > 0) continue;
+    // It keeps its place among others.
+    message.name = `_${index}`;
+    message.oneofDecl = [];
   }
   return proto;
 }
