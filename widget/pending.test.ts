@@ -1,6 +1,8 @@
 /** Pending payments: a customer sees that a payment takes longer only if one may be processing. */
+import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { NextActionSchema } from "../gen/payments/v1/checkout_pb.ts";
 import {
   CheckoutEmulator,
   emulatorClientSecret,
@@ -17,8 +19,8 @@ const budgetMs = 45_000;
 let service: CheckoutEmulator;
 let closing: AbortController;
 let hand: HandClock;
-/** Runs at the service when a minute of the payment is over. */
-let afterAMinute: () => void;
+/** Runs at the service whenever the payment goes on and a minute of it is over. */
+let afterAMinute: (sinceMs: number) => void;
 let results: (CheckoutResult | "onPending")[];
 
 beforeEach(async () => {
@@ -52,7 +54,8 @@ function pay(): Promise<CheckoutResult> {
       async wait(durationMs, signal) {
         if (durationMs === budgetMs) await hand.sleep(durationMs, signal).catch(() => undefined);
         else await hand.advance(durationMs);
-        if (hand.now().getTime() >= startedMs + 60_000) afterAMinute();
+        const sinceMs = hand.now().getTime() - startedMs;
+        if (sinceMs >= 60_000) afterAMinute(sinceMs);
       },
     },
     random: () => 0.5,
@@ -128,4 +131,31 @@ it("a rate-limited submission has failed when the budget is over, even if no sta
   };
   expect(await pay()).toEqual(unreachable);
   expect(results).toEqual([unreachable]);
+});
+
+/** Takes a payment up, and asks its customer. */
+function askCustomer() {
+  service.checkout.nextAction = create(NextActionSchema, { authenticationId: "atn_1", expiresInSeconds: 600 });
+  return service.takeUp();
+}
+
+it("a payment that waits for its customer is not pending", async () => {
+  service.onSubmit = askCustomer;
+  afterAMinute = (sinceMs) => {
+    if (sinceMs < 180_000) return;
+    service.checkout.nextAction = undefined;
+    service.succeed();
+  };
+  expect(await pay()).toEqual(success);
+  expect(results).toEqual([success]);
+});
+
+it("a payment is pending when its budget is over after the customer's time", async () => {
+  service.onSubmit = askCustomer;
+  afterAMinute = (sinceMs) => {
+    service.checkout.nextAction = undefined;
+    if (sinceMs >= 180_000) service.succeed();
+  };
+  expect(await pay()).toEqual(success);
+  expect(results).toEqual(["onPending", success]);
 });

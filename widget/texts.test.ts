@@ -19,7 +19,9 @@ describe("locales", () => {
     expect(Object.keys(texts.declines)).toEqual(Object.keys(english.declines));
     expect(Object.keys(texts.action)).toEqual(Object.keys(english.action));
     expect(texts.pay).toContain("{amount}");
-    expect([...Object.values(texts), ...Object.values(texts.action), ...Object.values(texts.declines)]).not.toContain("");
+    expect([...Object.values(texts), ...Object.values(texts.action), ...Object.values(texts.declines)]).not.toContain(
+      "",
+    );
   });
 });
 

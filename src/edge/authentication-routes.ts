@@ -13,12 +13,7 @@ import { parseJsonObject } from "../platform/outbound-http.ts";
 import { serveFiles } from "../platform/static-files.ts";
 import { readBody } from "../transcoder/request-body.ts";
 import { type Answer, sendAnswer } from "../transcoder/send-answer.ts";
-import {
-  type AuthenticationPages,
-  embeddersOf,
-  returnPageHeaders,
-  shownPageHeaders,
-} from "./authentication-pages.ts";
+import { type AuthenticationPages, embeddersOf, returnPageHeaders, shownPageHeaders } from "./authentication-pages.ts";
 import type { EdgeEnvironment, EdgeEnvironments } from "./caller.ts";
 
 const pattern =

@@ -102,3 +102,61 @@ describe("a return", () => {
     expect((await at("/authentication/test/open")).status).toBe(405);
   });
 });
+
+describe("the pages that show an action", () => {
+  const policyOf = (page: Response) => page.headers.get("content-security-policy") ?? "";
+
+  it("names the pages around the frame by our signature only", async () => {
+    const opened = await open();
+    const { authenticationId } = (await submit(opened)).json.checkout.nextAction;
+    const { frameUrl, windowUrl, ticket } = (await rpc(opened, "OpenAction", { authenticationId })).json;
+    expect(windowUrl).toBe(`https://pay.example/authentication/test/window#${ticket}`);
+    const address = new URL(frameUrl);
+    const frame = await at(address.pathname + address.search);
+    // In test a merchant without origins allows any page.
+    expect([frame.status, await frame.text()]).toEqual([200, "frame *"]);
+    expect(policyOf(frame)).toMatch(/frame-ancestors 'self' https?:\S+ \*$/);
+    expect(policyOf(frame)).not.toMatch(/default-src|child-src|frame-src/);
+    expect(policyOf(frame)).toContain("form-action https: http://localhost:*");
+    expect(frame.headers.get("cross-origin-embedder-policy")).toBeNull();
+    expect(frame.headers.get("cross-origin-resource-policy")).toBe("cross-origin");
+    const [content, mac] = address.searchParams.get("p")!.split(".");
+    const other = Buffer.from('["https://evil.example"]').toString("base64url");
+    for (const policy of [`${other}.${mac}`, `${content}.AAAA`, content, ""]) {
+      const forged = await at(`${address.pathname}?p=${policy}`);
+      expect([forged.status, await forged.text()]).toEqual([403, "frame"]);
+      expect(policyOf(forged)).toContain("frame-ancestors 'none'");
+    }
+    const shownInWindow = await at("/authentication/test/window");
+    expect(policyOf(shownInWindow)).toContain("frame-ancestors 'none'");
+    expect(shownInWindow.headers.get("cross-origin-opener-policy")).toBe("same-origin");
+  });
+
+  it("carries the shop's page in the ticket, which nothing else can change", async () => {
+    const opened = await open();
+    const { authenticationId } = (await submit(opened)).json.checkout.nextAction;
+    const returnTo = "https://shop.example/order?id=1";
+    const { ticket } = (await rpc(opened, "OpenAction", { authenticationId, returnTo })).json;
+    const evil = Buffer.from("https://evil.example/").toString("base64url");
+    expect((await showing(ticket.replace(/~.*/, `~${evil}`))).status).toBe(410);
+    expect(await (await showing(ticket)).json()).toMatchObject({ method: "GET", returnTo });
+    for (const page of ["javascript:alert(1)", "shop"]) {
+      expect((await rpc(opened, "OpenAction", { authenticationId, returnTo: page })).json.code).toBe(
+        "invalid_argument",
+      );
+    }
+  });
+
+  it("says that a customer can go back once the session has ended", async () => {
+    const opened = await open();
+    const { authenticationId } = (await submit(opened)).json.checkout.nextAction;
+    const { ticket } = (await rpc(opened, "OpenAction", { authenticationId })).json;
+    const { url } = (await (await showing(ticket)).json()) as { url: string };
+    const answer = { method: "POST", body: new URLSearchParams({ code: "000000" }), redirect: "manual" } as const;
+    const back = new URL((await fetch(url, answer)).headers.get("location") ?? "");
+    const isOver = async () => (await (await at(`${back.pathname}/end`)).json()) as unknown;
+    expect(await isOver()).toEqual({ isOver: false });
+    await at(back.pathname + back.search);
+    await expect.poll(isOver).toEqual({ isOver: true });
+  });
+});

@@ -69,14 +69,23 @@ function returnTo({ returnUrl, payment, id }: Challenge): string {
 function pageOf({ payment, state }: Challenge): string {
   const { acquirer, orderRef, value, currency, number } = payment;
   const amount = `${(value / 100).toFixed(2)} ${currency}`;
-  const form = `<form method="post"><label>Code <input name="code" autocomplete="one-time-code"></label>
-<button>Confirm</button> <button name="cancel" value="1">Cancel</button></form>
+  const form = `<form method="post"><label for="code">Code</label>
+<input id="code" name="code" autocomplete="one-time-code">
+<button>Confirm</button><button name="cancel" value="1" class="quiet">Cancel</button></form>
 <p>The code is ${passingCodeAt(acquirer)}; any other fails.</p>`;
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Pretend bank</title><h1>Confirm your payment</h1>
+<title>Pretend bank</title><style>${style}</style><h1>Confirm your payment</h1>
 <p>${escaped(orderRef)}: ${escaped(amount)} with the card ending in ${escaped(number.slice(-4))}</p>
 ${state === "waiting" ? form : "<p>You have answered. You can close this page.</p>"}</html>`;
 }
+
+const style = `
+body { max-width: 24rem; margin: 0 auto; padding: 1.5rem; font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
+h1 { font-size: 1.25rem }
+input, button { box-sizing: border-box; width: 100%; min-height: 2.75rem; margin-top: .5rem; border: 1px solid #4b5563; border-radius: .375rem; padding: 0 .75rem; font: inherit }
+button { background: #14532d; border-color: #14532d; color: #fff; font-weight: 600 }
+.quiet { background: none; color: #14532d }
+`;
 
 function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

@@ -1,8 +1,8 @@
 /** Generates docs/test-cards.md from the table of test cards. Its test says how to update the file. */
 
+import { authenticationCards } from "../gateways/sandbox/authentication-cards.ts";
 import type { CardGroup, TestCard } from "../gateways/sandbox/card-behaviour.ts";
 import { attemptsInWords, endInWords, groupTitles } from "../gateways/sandbox/card-words.ts";
-import { authenticationCards } from "../gateways/sandbox/authentication-cards.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 
 const opening = `# Test cards

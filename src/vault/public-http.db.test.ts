@@ -86,6 +86,30 @@ describe("GET /frame", () => {
   });
 });
 
+describe("GET /authentication", () => {
+  it("frames the service alone, for the pages of its policy, and asks nothing of the bank's page", async () => {
+    const response = await get(`/authentication?p=${fixture.policy([shop], { serviceOrigin: "https://pay.example" })}`);
+    expect([response.status, ancestorsOf(response)]).toEqual([200, shop]);
+    const policy = response.headers.get("content-security-policy");
+    expect(policy).toContain("default-src 'none'; script-src 'self'; frame-src https://pay.example; base-uri 'none'");
+    expect(response.headers.get("cross-origin-resource-policy")).toBe("cross-origin");
+    // Each of them would keep the bank's page out, or from payment and passkeys.
+    for (const name of ["cross-origin-embedder-policy", "permissions-policy"])
+      expect(response.headers.get(name)).toBeNull();
+    const html = await response.text();
+    expect(html).toContain(`<meta name="embedders" content="${shop}">`);
+    expect(html).toContain('<meta name="service" content="https://pay.example">');
+  });
+
+  it("can be embedded by no page without a policy", async () => {
+    for (const query of ["", "?p=x", `?p=${fixture.grant("ps_1")}`]) {
+      const response = await get(`/authentication${query}`);
+      expect([response.status, ancestorsOf(response)]).toEqual([403, "'none'"]);
+      expect(response.headers.get("content-security-policy")).toContain("frame-src 'none'");
+    }
+  });
+});
+
 describe("the public port", () => {
   it("serves the SDK script to any page", async () => {
     const response = await get("/sdk.js?p=x");

@@ -5,7 +5,7 @@ export const actionStyle = `
 /* The card form stays in the page: a frame that moves loses what was typed. */
 :host([data-action]) :is(.card, .pay) { display: none; }
 .action { text-align: center; }
-.action h2 { margin: 0 0 .75rem; font-size: 1.125em; outline-offset: 4px; }
+.action h2 { margin: 0 0 .75rem; font-size: 1.125em; text-wrap: balance; outline-offset: 4px; }
 .action p { justify-content: center; margin: 0 0 1rem; }
 .action iframe {
   display: block;

@@ -1,0 +1,74 @@
+/**
+ * Pictures of customer authentication in the widget's place, to be looked at: `npm run screenshots -- authentication`
+ * writes them into screenshots/.
+ */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { launchBrowser } from "../testing/browser.ts";
+import { answerBank, ChallengeCustomer, type ChallengePage, ChallengeShop } from "./challenge-shop.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
+
+const isolated: ChallengePage = {
+  headers: { "cross-origin-embedder-policy": "require-corp", "cross-origin-opener-policy": "same-origin" },
+};
+
+type Way = readonly [name: string, page: ChallengePage, steps: (customer: ChallengeCustomer) => Promise<void>];
+
+const ways: readonly Way[] = [
+  [
+    "challenge",
+    {},
+    async ({ bank, page }) => {
+      await bank.getByLabel("Code").waitFor();
+      await page.getByRole("button", { name: "Open in a new window" }).waitFor();
+    },
+  ],
+  ["window", isolated, ({ page }) => page.getByRole("button", { name: "Continue at your bank" }).waitFor()],
+  [
+    "cancelled",
+    {},
+    async ({ bank, page }) => {
+      await bank.getByLabel("Code").waitFor();
+      await page.getByRole("button", { name: "Cancel payment" }).click();
+      await page.getByText("did not confirm").waitFor();
+    },
+  ],
+  [
+    "failed",
+    {},
+    async ({ bank, page }) => {
+      await answerBank(bank, "000000");
+      await page.getByText("did not confirm").waitFor();
+    },
+  ],
+];
+
+let browser: Browser;
+let shop: ChallengeShop;
+beforeAll(async () => {
+  const [demo, launched] = await Promise.all([joinTestDemo(), launchBrowser()]);
+  browser = launched;
+  shop = await ChallengeShop.start(demo);
+});
+afterAll(async () => {
+  await browser?.close();
+  shop?.close();
+});
+
+describe.each(ways)("%s", (name, served, steps) => {
+  it.each([
+    ["light", 1440],
+    ["dark", 1440],
+    ["light", 390],
+    ["dark", 390],
+  ] as const)("in %s, %i px wide", async (colorScheme, width) => {
+    const context = await browser.newContext({ colorScheme, viewport: { width, height: 844 } });
+    const { url } = await shop.sell(served);
+    const customer = await ChallengeCustomer.enter(context, url);
+    await customer.pay("4000000000007106");
+    await steps(customer);
+    const path = `screenshots/authentication/${name}-${width}-${colorScheme}.png`;
+    await customer.page.screenshot({ path, fullPage: true, animations: "disabled" });
+    await context.close();
+  });
+});
