@@ -1,6 +1,6 @@
 /** A checkout without a browser: sends the requests of shop backend, card frame and widget as plain HTTP. */
 import { randomUUID } from "node:crypto";
-import type { GetCheckoutResponseJson } from "../../../gen/payments/v1/checkout_pb.ts";
+import type { BrowserJson, GetCheckoutResponseJson } from "../../../gen/payments/v1/checkout_pb.ts";
 import type {
   CreatePaymentSessionResponseJson,
   PaymentSessionJson,
@@ -55,13 +55,13 @@ export class ApiCheckout {
     return ((await expectOk(response)) as { token: string }).token;
   }
 
-  /** Waits for the outcome as the widget does: up to 20 s. */
-  async submit(session: OpenedSession, vaultToken: string): Promise<CheckoutState> {
+  /** Waits for the outcome as the widget does: up to 20 s. With a browser, until a customer has to act. */
+  async submit(session: OpenedSession, vaultToken: string, browser?: BrowserJson): Promise<CheckoutState> {
     const { sessionId, clientSecret } = session;
     const response = await fetch(`${this.#file.connectOrigin}/payments.v1.CheckoutService/SubmitPayment`, {
       method: "POST",
       headers: { authorization: `Bearer ${clientSecret}`, "content-type": "application/json" },
-      body: JSON.stringify({ sessionId, vaultToken }),
+      body: JSON.stringify({ sessionId, vaultToken, browser }),
     });
     return ((await expectOk(response)) as { checkout: CheckoutState }).checkout;
   }

@@ -8,8 +8,10 @@ export type EnginePage = {
   open(url: string): Promise<void>;
   reload(): Promise<void>;
   run<Result>(expression: string): Promise<Result>;
-  /** In the only frame of the page. */
+  /** In the first frame of the page. */
   runInFrame<Result>(expression: string): Promise<Result>;
+  /** In the innermost frame of the page's last one. */
+  runInLastFrame<Result>(expression: string): Promise<Result>;
   close(): Promise<void>;
 };
 

@@ -1,9 +1,10 @@
 /**
  * The widget in Firefox, in WebKit and in Chromium as phones have it, in front of the whole demo: approved, failed
- * over, and reloaded in mid-submission.
+ * over, confirmed at the bank, and reloaded in mid-submission.
  */
 import { devices } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { authenticationCards } from "../../gateways/sandbox/authentication-cards.ts";
 import { launchFullBrowser } from "../testing/browser.ts";
 import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
 import type { EnginePage, StartEngine } from "./engine.ts";
@@ -21,6 +22,7 @@ async function startPhone(): Promise<EnginePage> {
     reload: async () => void (await page.reload()),
     run: (expression) => page.evaluate(expression),
     runInFrame: (expression) => page.frames()[1]!.evaluate(expression),
+    runInLastFrame: (expression) => page.frames().at(-1)!.evaluate(expression),
     close: () => browser.close(),
   };
 }
@@ -64,6 +66,12 @@ async function enterCard(page: EnginePage, number: string) {
   return session;
 }
 
+const confirmAtBank = `((code) => {
+  if (!code || code.value) return;
+  code.value = "123456";
+  code.form.querySelector("button").click();
+})(document.querySelector("input[name=code]"))`;
+
 const pay = (page: EnginePage) =>
   page.run('void document.querySelector("#card > div").shadowRoot.querySelector("button").click()');
 
@@ -92,6 +100,27 @@ describe.each(engines)("the widget in %s", (_name, start) => {
     await expect.poll(() => resultsOf(session), polling).toEqual([{ name: "onSuccess", result }]);
     expect(await capturesOf(session.sessionId)).toBe(1);
   });
+
+  it.each(authenticationCards.map(({ name, number, outcome }) => [name, number, outcome] as const))(
+    "takes the customer to the bank and back: %s",
+    { timeout: 3 * polling.timeout },
+    async (_name, number, { attempts }) => {
+      const session = await enterCard(page, number);
+      await pay(page);
+      await expect
+        .poll(async () => {
+          // The frames come and go meanwhile.
+          await page.runInLastFrame(confirmAtBank).catch(() => undefined);
+          return resultsOf(session);
+        }, polling)
+        .toHaveLength(1);
+      // In time, so that every card is paid at its last gateway.
+      const { gateway = attempts.length === 1 ? "SANDBOX_A" : "SANDBOX_B" } = attempts.at(-1)!;
+      const result = { capturedVia: gateway, failoverUsed: gateway === "SANDBOX_B" };
+      expect(resultsOf(session)).toEqual([{ name: "onSuccess", result }]);
+      expect(await capturesOf(session.sessionId)).toBe(1);
+    },
+  );
 
   it("gets its second part at another address when that of its own is lost", async () => {
     const line = await openLosingLine(demo.file.connectOrigin, "/session-api-");

@@ -48,6 +48,11 @@ export async function startFirefox(): Promise<EnginePage> {
       if (frame === undefined) throw new Error("the page has no frame");
       return run(expression, frame.context);
     },
+    async runInLastFrame(expression) {
+      let last = await tree();
+      while (last.children?.length) last = last.children.at(-1)!;
+      return run(expression, last.context);
+    },
     async close() {
       socket.close();
       await companion.stop();

@@ -7,8 +7,10 @@ import { Companion, type EnginePage } from "./engine.ts";
 const libraries = "/usr/lib/x86_64-linux-gnu";
 
 // In the document or in the widget's shadow tree.
-const findFrame = `const roots = [document, ...[...document.querySelectorAll("*")].map((element) => element.shadowRoot)];
-  return roots.map((root) => root?.querySelector("iframe")).find(Boolean) ?? null;`;
+const framesOfPage = `const roots = [document, ...[...document.querySelectorAll("*")].map((element) => element.shadowRoot)];
+  const frames = roots.flatMap((root) => [...(root?.querySelectorAll("iframe") ?? [])]);`;
+const findFrame = `${framesOfPage} return frames[0] ?? null;`;
+const findLastFrame = `${framesOfPage} return frames.at(-1) ?? null;`;
 
 /** Starts the engine's own small browser. */
 export async function startWebKit(): Promise<EnginePage> {
@@ -53,6 +55,17 @@ export async function startWebKit(): Promise<EnginePage> {
         return await run<Result>(expression);
       } finally {
         await ask("POST", `${session}/frame/parent`, {});
+      }
+    },
+    async runInLastFrame<Result>(expression: string) {
+      try {
+        for (;;) {
+          const frame = await ask("POST", `${session}/execute/sync`, { script: findLastFrame, args: [] });
+          if (frame === null) return await run<Result>(expression);
+          await ask("POST", `${session}/frame`, { id: frame });
+        }
+      } finally {
+        await ask("POST", `${session}/frame`, { id: null });
       }
     },
     async close() {
