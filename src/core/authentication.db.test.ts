@@ -254,10 +254,10 @@ describe("a gateway that declines for want of authentication", () => {
     ]);
     await fixture.answerAndReturn(session, "pass");
     expect((await fixture.story(session)).end).toBe("SUCCEEDED SANDBOX_A");
-    expect((await fixture.base.loadSession(session)).attempts).toMatchObject([
-      { nextAction: "authenticate", declineCode: "authentication_required" },
-      { round: 1 },
-    ]);
+    expect(await fixture.base.loadSession(session)).toMatchObject({
+      session: { failover: false },
+      attempts: [{ nextAction: "authenticate", declineCode: "authentication_required" }, { round: 1 }],
+    });
   });
 
   it("is followed by the next gateway when it then declines for another reason", async () => {

@@ -36,7 +36,7 @@ export async function settleSession(
 ): Promise<SessionWithAttempts> {
   const values =
     ending.status === "SUCCEEDED"
-      ? [ending.winner.gateway, ending.captureConfirmed, ending.winner.sequence > 1, null]
+      ? [ending.winner.gateway, ending.captureConfirmed, isFailover(ending.winner), null]
       : [null, null, false, ending.declineCode];
   const [rows, ended] = await Promise.all([
     tx.query(settleStatement, [session.id, ending.status, ...values]),
@@ -46,6 +46,11 @@ export async function settleSession(
   tx.afterCommit(() => core.vault.forget(session.id));
   tx.afterCommit(() => core.observer?.settled(ending.status));
   return ended;
+}
+
+/** Reports whether another gateway came before the winner's; its own attempt without authentication is none. */
+function isFailover({ sequence, round }: Attempt): boolean {
+  return sequence > 1 + round;
 }
 
 const eventOf: Record<Ending["status"], EventType> = {

@@ -137,6 +137,11 @@ function findFalseEvent(now: Observed, before: Observed | undefined): string | u
  * Returns the contradiction between a merchant's view of a session and its state; undefined if they agree, or if the
  * view reports no end.
  */
+/** Reports whether another gateway came first; the winner's own attempt of round 0 is none. */
+function isFailover(winner: Observed["attempts"][number] | undefined): boolean {
+  return winner !== undefined && winner.sequence > 1 + winner.round;
+}
+
 function findContradiction(shown: Shown, { session, attempts }: Observed): string | undefined {
   const isSame =
     shown.status === session.status &&
@@ -148,7 +153,7 @@ function findContradiction(shown: Shown, { session, attempts }: Observed): strin
   const captured = shown.attempts.filter(({ status }) => status === "CAPTURED");
   if (session.status !== "SUCCEEDED") return captured.length === 0 ? undefined : "shows a capture without success";
   if (captured.length !== 1 || captured[0]?.gateway !== shown.capturedVia) return "shows another capture";
-  return shown.failover === (winner?.sequence ?? 0) > 1 ? undefined : "shows the wrong failover";
+  return shown.failover === isFailover(winner) ? undefined : "shows the wrong failover";
 }
 
 /** Checks the merchant's read against the session at the time of the request and now. */
@@ -185,7 +190,7 @@ function outcomeFor({ session, attempts }: Observed): unknown {
   switch (session.status) {
     case "SUCCEEDED": {
       const winner = attempts.find(({ status }) => status === "CAPTURED");
-      const value = { capturedVia: winner?.gateway, failoverUsed: winner?.sequence !== 1 };
+      const value = { capturedVia: winner?.gateway, failoverUsed: isFailover(winner) };
       return { outcome: { case: "success", value } };
     }
     case "DECLINED": {
