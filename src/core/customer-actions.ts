@@ -114,7 +114,7 @@ const useTicket: Statement = {
 };
 
 /** An action, and the page to which a window goes back after it. */
-export type ShownAction = Action & { readonly returnTo?: string };
+type ShownAction = Action & { readonly returnTo?: string };
 
 /**
  * Returns the action that a ticket shows, once. Throws `action_expired` for a ticket that was used or replaced, and for

@@ -16,7 +16,7 @@ export type AuthenticationPages = {
 };
 
 /** Origins that may embed the frame, and exchange messages with it; `*` alone for any, an empty list for none. */
-export type Embedders = readonly string[];
+type Embedders = readonly string[];
 
 /** Returns the addresses of the pages that show an action with this ticket. */
 export function actionPagesOf(

@@ -4,7 +4,7 @@
 export type ActionPages = { readonly ticket: string; readonly frameUrl: string; readonly windowUrl: string };
 
 /** The session, and the proof that this page may pay it. */
-export type ActionAccess = {
+type ActionAccess = {
   readonly apiBase: string;
   readonly sessionId: string;
   readonly clientSecret: string;
@@ -45,7 +45,10 @@ export function connectActions({ apiBase, sessionId, clientSecret }: ActionAcces
     }
   };
   return {
-    open: (authenticationId, returnTo) => call("OpenAction", { authenticationId, returnTo }),
+    // A page to return to that is not registered must not cost the payment.
+    open: async (authenticationId, returnTo) =>
+      (await call<ActionPages>("OpenAction", { authenticationId, returnTo })) ??
+      (returnTo === undefined ? undefined : await call<ActionPages>("OpenAction", { authenticationId })),
     cancel: (authenticationId) => call("CancelAction", { authenticationId }),
   };
 }

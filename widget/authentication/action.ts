@@ -15,7 +15,7 @@ import { connectFrame, type FrameLine } from "./frame-line.ts";
 export const englishAction: ActionTexts = english;
 
 /** The place and the dependencies of a view. */
-export type ActionParts = {
+type ActionParts = {
   readonly place: HTMLElement;
   readonly texts: ActionTexts;
   readonly session: CheckedSession;
@@ -123,12 +123,7 @@ class ShownAction {
   note(action: NextAction): void {
     this.#action = action;
     clearTimeout(this.#soonTimer);
-    this.#soonTimer = setTimeout(
-      () => {
-        this.#status.textContent = this.#parts.texts.soon;
-      },
-      action.expiresInSeconds * 1_000 - soonMs,
-    );
+    this.#soonTimer = setTimeout(() => this.#announceSoon(), action.expiresInSeconds * 1_000 - soonMs);
     if (action.shownCount > this.#shownCount) {
       this.#shownCount = action.shownCount;
       this.#pages = undefined;
@@ -223,6 +218,11 @@ class ShownAction {
     this.#go.textContent = label;
     this.#go.className = this.#line ? "link" : "again";
     this.#go.hidden = false;
+  }
+
+  /** Announces the end once: the same words again would be announced again. */
+  #announceSoon(): void {
+    this.#status.textContent ||= this.#parts.texts.soon;
   }
 
   #wait(): void {

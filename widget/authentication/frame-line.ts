@@ -1,7 +1,7 @@
 /** The frame with the bank's page, and the page's line to it: through the vault's page, which a shop's policy allows. */
 
 /** The frame's place, its content, and what it reports. */
-export type FrameLineOptions = {
+type FrameLineOptions = {
   readonly container: HTMLElement;
   readonly isWide: boolean;
   /** The vault's page around the service's; undefined if this page frames the service itself. */

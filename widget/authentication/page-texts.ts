@@ -3,7 +3,7 @@
 import type { Translation } from "../locale.ts";
 
 /** The texts of both pages in one language. */
-export type PageTexts = {
+type PageTexts = {
   /** Shown until the bank's page is there. */
   readonly going: string;
   /** Shown for a window that can show its action no more. */

@@ -121,9 +121,9 @@ describe("a challenge in a window", () => {
     expect(shop.reports).toEqual([]);
   });
 
-  it("takes the shop's own window where no other opens, and comes back to it", async () => {
-    const isolated = { "cross-origin-embedder-policy": "require-corp", "cross-origin-opener-policy": "same-origin" };
-    const { url, customer } = await meetChallenge({ headers: isolated, withReturn: true, withoutWindows: true });
+  it("takes the shop's own window where the frame is refused and no other opens, and comes back to it", async () => {
+    const embedder = { "cross-origin-embedder-policy": "require-corp" };
+    const { url, customer } = await meetChallenge({ headers: embedder, withReturn: true, withoutWindows: true });
     await customer.page.getByRole("button", { name: "Continue at your bank" }).click();
     await answerBank(customer.page);
     await customer.page.getByRole("link", { name: "Back to the shop" }).waitFor();

@@ -11,7 +11,7 @@ import type { SharedDemo } from "./shared-demo.fixture.ts";
 /** The frame's name, and the heading above it. */
 export const challengeTitle = "Confirm this payment with your bank";
 /** The code that the pretend bank takes. */
-export const passingCode = "123456";
+const passingCode = "123456";
 
 const mountScript = `
   const { options, withReturn, withoutWindows } = JSON.parse(document.getElementById("session").textContent);
