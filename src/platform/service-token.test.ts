@@ -91,7 +91,11 @@ describe("a refused service token", () => {
     ["unknown_key", "no key that the vault knows", signServiceToken(pairOf("t2", "test").signing)],
     ["unknown_key", "another environment", signServiceToken({ ...test.signing, environment: "live" })],
     ["malformed", "it is no service token", "a.b.c"],
-    ["malformed", "it is no service token", signFramePolicy(test.signing, { origins: [], serviceOrigin, expiresAt: inOneMinute() })],
+    [
+      "malformed",
+      "it is no service token",
+      signFramePolicy(test.signing, { origins: [], serviceOrigin, expiresAt: inOneMinute() }),
+    ],
   ])("names the reason: %s, %s", async (kind, reason, token) => {
     const check = await verifyServiceToken(keys, token);
     expect(check).toEqual({ type: "refused", kind, reason: expect.stringContaining(reason) });

@@ -8,7 +8,6 @@ import { randomUUID } from "node:crypto";
 import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
 import { type GatewayReply, readJsonObject } from "../../platform/outbound-http.ts";
 import type { Amount } from "../amounts.ts";
-import type { AuthenticationWish } from "../authentication.ts";
 import type {
   AttemptAtGateway,
   AuthorizeAnswer,
