@@ -112,8 +112,9 @@ describe("AdyenConnector with a customer", () => {
       liability: "ISSUER",
     });
     expect(await adyen.notificationOf("AUTHORISATION", payment.attemptReference)).toMatchObject({ kind: "held" });
-    const { path, body } = harness.middle.requests.findLast((one) => one.path.startsWith("/v72"))!;
+    const { path, headers, body } = harness.middle.requests.findLast((one) => one.path.startsWith("/v72"))!;
     expect(path).toBe("/v72/payments/details");
+    expect(headers["idempotency-key"]).toBe(`${payment.attemptReference}_2`);
     expect(Object.keys(JSON.parse(body.toString()))).toEqual(["details"]);
   });
 

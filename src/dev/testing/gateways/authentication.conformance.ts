@@ -150,11 +150,15 @@ class Customer {
     return found.map(({ status }) => status).filter((status) => status !== "declined");
   }
 
-  /** Runs `act` while requests that an action may answer get this answer. */
-  async answering(answer: Awaited<ReturnType<Customer["actionAnswer"]>>["answer"], act: () => Promise<void>) {
+  /** Returns what `act` returns while requests that an action may answer get this answer. */
+  async answering<Result>(
+    answer: Awaited<ReturnType<Customer["actionAnswer"]>>["answer"],
+    act: () => Promise<Result>,
+  ): Promise<Result> {
     this.harness.replaceWith(({ method, path }) => (this.subject.asks.test(`${method} ${path}`) ? answer : undefined));
-    await act();
+    const result = await act();
     this.harness.replaceWith(() => undefined);
+    return result;
   }
 
   /** Returns the answer by which the gateway asks about a payment, as it was sent. */
@@ -245,21 +249,21 @@ function describeNotShown(customer: Customer): void {
 
   it("does not show an action of another shape", async () => {
     const { asked, answer } = await customer.actionAnswer();
-    await customer.answering({ ...answer, body: customer.subject.otherShape(answer.body) }, async () => {
-      await expectGone(asked, await customer.authorize(asked.payment));
-    });
+    const other = { ...answer, body: customer.subject.otherShape(answer.body) };
+    await expectGone(asked, await customer.answering(other, () => customer.authorize(asked.payment)));
   });
 
   it("does not show an action that was not permitted", async () => {
     const { asked, answer } = await customer.actionAnswer();
     const { authentication: _, ...payment } = asked.payment;
-    await customer.answering(answer, async () => expectGone(asked, await customer.authorize(payment)));
+    await expectGone(asked, await customer.answering(answer, () => customer.authorize(payment)));
   });
 
   it("does not show a second action", async () => {
     const { asked, answer } = await customer.actionAnswer();
     const returned = await customer.answer(asked, "pass");
-    await customer.answering(answer, async () => expectGone(asked, (await customer.complete(asked, returned)).outcome));
+    const { outcome } = await customer.answering(answer, () => customer.complete(asked, returned));
+    await expectGone(asked, outcome);
   });
 }
 
