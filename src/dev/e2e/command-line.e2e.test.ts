@@ -128,10 +128,25 @@ describe("switchyard connection, routing", () => {
     });
     expect(await ours("routing", "show")).toEqual(set);
     const shown = await onDemo("routing", "show", "--merchant", merchantId);
-    const described = `  priority 1  ${connection.connectionId}  SANDBOX_A  tea-house\n  failover on TIMEOUT (never on fraud)\n`;
-    expect(shown.out).toBe(`Version 1\n${described}`);
+    const described = (authentication: string) =>
+      `  priority 1  ${connection.connectionId}  SANDBOX_A  tea-house\n  failover on TIMEOUT (never on fraud)\n  customer authentication ${authentication}\n`;
+    expect(shown.out).toBe(`Version 1\n${described("as-needed")}`);
     const again = await onDemo("routing", "set", "--connections", connection.connectionId, "--merchant", merchantId);
-    expect(again).toMatchObject({ code: 0, out: `Version 2\n${described}` });
+    expect(again).toMatchObject({ code: 0, out: `Version 2\n${described("as-needed")}` });
+    const always = await onDemo("routing", "set", "--authentication", "always", "--merchant", merchantId);
+    expect(always).toMatchObject({ code: 0, out: `Version 3\n${described("always")}` });
+    const tested = await ours(
+      "routing",
+      "test",
+      "--amount-minor",
+      "4900",
+      "--currency",
+      "EUR",
+      "--authentication",
+      "never",
+    );
+    expect(tested.authentication[0]).toBe("No gateway may ask for the customer.");
+    expect((await ours("routing", "show")).routingRule.authentication).toBe("ALWAYS");
   });
 
   it("names the notification address for a gateway that sends notifications, and for no other", async () => {
