@@ -11,7 +11,7 @@ export type Card = {
   readonly expYear: number;
   readonly cvc: string;
   readonly holder?: string | undefined;
-  /** Where the card is billed. */
+  /** The postal code of the billing address. */
   readonly postalCode?: string | undefined;
 };
 
