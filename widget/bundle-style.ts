@@ -1,7 +1,7 @@
 /** An esbuild plugin that minifies the widget's style sheets, which the bundler sees only as long strings. */
 
 import { type Plugin, transform } from "esbuild";
-import { actionStyle } from "./authentication/action-style.ts";
+import { actionStyle } from "./action-style.ts";
 import { formStyle } from "./form-style.ts";
 
 // The oldest supported browsers (bundle.ts), by esbuild's names.

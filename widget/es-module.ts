@@ -11,7 +11,7 @@ export type { Appearance, MountOptions, SessionOptions, VaultConfiguration } fro
 /** Puts the payment form into the page, like `Switchyard.mount` of the script tag. */
 export const mount: Mount = /* @__PURE__ */ createMount({
   loadSessionApi: () => import("./session-api.ts"),
-  loadAction: () => import("./authentication/action.ts"),
+  loadAction: () => import("./action.ts"),
   loadTranslation: (translation) => {
     switch (translation) {
       case "de":

@@ -13,7 +13,7 @@ import type { Texts } from "./texts.ts";
 export type SessionPart = typeof import("./session-api.ts");
 
 /** The part that shows an action. */
-export type ActionPart = typeof import("./authentication/action.ts");
+export type ActionPart = typeof import("./action.ts");
 
 /** The loaders of the later parts. */
 export type LazyParts = {

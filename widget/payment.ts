@@ -1,7 +1,7 @@
 /** One session in the form: card frame, connection and state machine, from mount or update until it is replaced. */
 
+import type { ActionView } from "./action.ts";
 import type { CardAnswer, CheckoutView, NextAction, WidgetError } from "./answers.ts";
-import type { ActionView } from "./authentication/action.ts";
 import { emit, emitResult, messageFor } from "./callbacks.ts";
 import { Checkout, type CheckoutResult, type CheckoutState, isTakenUp, unreachable } from "./checkout.ts";
 import { browserClock } from "./clock.ts";

@@ -1,4 +1,5 @@
 /** The self-hosted vault as one environment's card vault: grants are signed here, cards are sent by its gRPC. */
+import { vaultGraceMs } from "../../limits.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
 import { type SigningKey, signFramePolicy, signSessionGrant } from "../../platform/service-token-signing.ts";
@@ -46,9 +47,6 @@ export function openSelfHostedVault(options: {
 
 // A page that submits at the last moment still needs the grant while its card is tokenized.
 const graceMs = 60_000;
-// A reload in mid-challenge, when the session would have expired, still shows it: the customer's time, and the longest
-// budget of a submission.
-const challengeMs = 15 * 60_000;
 
 /** Describes the vault to the widget for each session: signs with the environment's key. */
 function openSessionWith(vault: { signing: SigningKey; origin: string; apiOrigin: string }): CardVault["openSession"] {
@@ -64,7 +62,8 @@ function openSessionWith(vault: { signing: SigningKey; origin: string; apiOrigin
       profileId,
       sdkAuthorization: signSessionGrant(vault.signing, grant),
       sdkUrl: `${vault.origin}/sdk.js`,
-      framePolicy: framePolicyOf({ origins, expiresAt: new Date(expiresAt.getTime() + challengeMs) }),
+      // A page that is reloaded while its customer is at the bank needs a frame, even where the session would have expired.
+      framePolicy: framePolicyOf({ origins, expiresAt: new Date(session.expiresAt.getTime() + vaultGraceMs) }),
     };
   };
 }

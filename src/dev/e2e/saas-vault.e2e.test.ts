@@ -11,6 +11,7 @@ import { launchBrowser } from "../testing/browser.ts";
 import { VaultEmulatorProcess } from "../testing/external-vault/vault-emulator-process.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
+import { answerBank, challengeTitle } from "./challenge-shop.ts";
 import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
 import { MerchantPages } from "./merchant-pages.ts";
 
@@ -91,7 +92,7 @@ async function routeOverTwoAccounts(): Promise<void> {
   expect(await switchyard(["routing", "set", "--connections", ids.join(",")])).toMatchObject({ code: 0 });
 }
 
-/** Opens a fresh session on the merchant's page, whose policy names the vault's origin and no other of it. */
+/** Opens a fresh session on the merchant's page, whose policy frames the vault and, for 3-D Secure, the service. */
 async function openCheckout(): Promise<string> {
   const { sessionId, clientSecret, vault } = await merchant.open();
   grants.push(vault.sdkAuthorization);
@@ -108,7 +109,7 @@ async function openCheckout(): Promise<string> {
       <script type="application/json" id="session">${session}</script>
       <script src="${connectOrigin}/widget/v1/widget.js"></script><script src="/mount.js"></script></html>`,
     headers: {
-      "content-security-policy": `default-src 'none'; script-src 'self' ${connectOrigin} ${vaultOrigin}; connect-src ${connectOrigin}; frame-src ${vaultOrigin}`,
+      "content-security-policy": `default-src 'none'; script-src 'self' ${connectOrigin} ${vaultOrigin}; connect-src ${connectOrigin}; frame-src ${vaultOrigin} ${connectOrigin}`,
     },
   });
   await page.goto(pages.origin);
@@ -156,6 +157,17 @@ describe("an installation that has moved to an external vault", () => {
     expect(await atGateways(sessionId)).toEqual(["captured"]);
     const secrets = [number, grants.at(-1)!, emulator.settings.apiKey.expose()];
     for (const secret of secrets) expect(addresses.filter((address) => address.includes(secret))).toEqual([]);
+  });
+
+  it("shows the bank's page in a frame of the service, which no page of the vault surrounds", async () => {
+    const passed = { act: "approve" } as const;
+    await demo.sandbox.setCard("B", number, { act: "authenticate", when: "as_needed", code: "38", passed });
+    await openCheckout();
+    await pay();
+    await answerBank(page.frameLocator(`#card iframe[title="${challengeTitle}"]`).frameLocator("iframe"));
+    await expect
+      .poll(outcomes, { timeout: 15_000 })
+      .toEqual([["onSuccess", { capturedVia: "SANDBOX_B", failoverUsed: false }]]);
   });
 
   it("fails over to the second account under one submission", async () => {

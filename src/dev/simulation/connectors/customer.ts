@@ -12,7 +12,7 @@ import {
 } from "../../../core/customer-actions.ts";
 import { loadSession } from "../../../core/session-with-attempts.ts";
 import { resumeSession } from "../../../core/submit-payment.ts";
-import { DomainError } from "../../../platform/errors.ts";
+import { DomainError, unreachable } from "../../../platform/errors.ts";
 import { passingCodeAt } from "../../../sandbox/bank-pages.ts";
 import type { Dice } from "../dice.ts";
 import type { RealGateway } from "./world.ts";
@@ -87,13 +87,17 @@ export class Customer {
         await unlessOver(() => cancelAction(core, { sessionId, authenticationId }));
         // Half of them have the bank's page still open.
         return dice.chance(0.5);
-      default: {
+      case "pass":
+      case "fail":
+      case "cancel": {
         const code = answer === "pass" ? passingCodeAt(gateway) : "wrong";
         const returned = await post(url, answer === "cancel" ? { cancel: "1" } : { code });
         if (returned === undefined) return false;
         if (dice.chance(0.7)) await this.#comeBack(core, returned);
         return true;
       }
+      default:
+        return unreachable(answer);
     }
   }
 

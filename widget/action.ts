@@ -3,13 +3,13 @@
  * in a window. Loaded when the first action appears. It decides nothing: the session says when the action is over.
  */
 
-import type { NextAction } from "../answers.ts";
-import { action as english } from "../locales/en-action.ts";
-import type { CheckedSession } from "../options.ts";
-import type { ActionTexts } from "../texts.ts";
 import { type ActionCalls, type ActionPages, connectActions } from "./action-calls.ts";
 import { actionStyle } from "./action-style.ts";
+import type { NextAction } from "./answers.ts";
 import { connectFrame, type FrameLine } from "./frame-line.ts";
+import { action as english } from "./locales/en-action.ts";
+import type { CheckedSession } from "./options.ts";
+import type { ActionTexts } from "./texts.ts";
 
 /** The English texts of this part. */
 export const englishAction: ActionTexts = english;
