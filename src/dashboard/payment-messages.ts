@@ -1,11 +1,11 @@
 /** Maps payments to the dashboard's messages, and the dashboard's filter to the domain's. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { PaymentAmountSchema } from "../../gen/dashboard/v1/payment_amount_pb.ts";
 import {
   type AttemptAuthenticationSchema,
   AttemptDecision_Kind,
   type AttemptDecisionSchema,
-  type PaymentAmountSchema,
   type PaymentAttemptSchema,
   type PaymentFilter as PaymentFilterMessage,
   type PaymentSchema,

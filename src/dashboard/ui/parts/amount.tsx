@@ -1,5 +1,5 @@
 /** Money for people, with the currency's decimals by ISO 4217: browsers differ for some currencies. */
-import type { PaymentAmount } from "../../../../gen/dashboard/v1/payments_pb.ts";
+import type { PaymentAmount } from "../../../../gen/dashboard/v1/payment_amount_pb.ts";
 
 /** Formats 4900 EUR as €49.00 in the person's locale; exact, whatever its size. */
 export function formatAmount({ amountMinor, currency, exponent }: PaymentAmount): string {
