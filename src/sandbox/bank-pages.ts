@@ -10,7 +10,7 @@ import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
  * Returns the code that passes; any other fails. Adyen's test cards have one of their own:
  * https://docs.adyen.com/development-resources/testing/3d-secure-2-authentication (2026).
  */
-export function passingCodeAt(acquirer: AcquirerName): string {
+function passingCodeAt(acquirer: AcquirerName): string {
   return acquirer === "ADYEN" ? "password" : "123456";
 }
 
@@ -71,12 +71,12 @@ function pageOf({ payment, state }: Challenge): string {
   const amount = `${(value / 100).toFixed(2)} ${currency}`;
   const form = `<form method="post"><label for="code">Code</label>
 <input id="code" name="code" autocomplete="one-time-code">
-<button>Confirm</button><button name="cancel" value="1" class="quiet">Cancel</button></form>
-<p>The code is ${passingCodeAt(acquirer)}; any other fails.</p>`;
+<button>Confirm</button><button name="cancel" value="1" class="quiet">Cancel</button></form>`;
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Pretend bank</title><style>${style}</style><h1>Confirm your payment</h1>
 <p>${escaped(orderRef)}: ${escaped(amount)} with the card ending in ${escaped(number.slice(-4))}</p>
-${state === "waiting" ? form : "<p>You have answered. You can close this page.</p>"}</html>`;
+${state === "waiting" ? form : "<p>You have answered. You can close this page.</p>"}
+<p>The code is ${passingCodeAt(acquirer)}; any other fails.</p></html>`;
 }
 
 const style = `

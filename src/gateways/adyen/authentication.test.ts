@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findProxyDestination } from "../../card-vault/external/destinations.ts";
 import { planProxyBody } from "../../card-vault/external/proxy-request.ts";
+import { answerAtBank } from "../../dev/testing/bank-customer.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { passingCodeAt } from "../../sandbox/bank-pages.ts";
 import type { AuthorizeRequest } from "../connector.ts";
 import { type AdyenHarness, startAdyenHarness } from "./adyen.fixture.ts";
 
@@ -39,14 +39,13 @@ async function authorize(number: string, change: Partial<AuthorizeRequest>) {
 const secureCard = "4212345678901237";
 
 /** Answers at the bank of Adyen's own card for 3-D Secure, and completes the payment with what the return brings. */
-async function pay(form: Record<string, string>) {
+async function pay(answer: "pass" | "fail" | "cancel") {
   const { payment, outcome } = await authorize(secureCard, permission());
   if (outcome.type !== "actionNeeded") throw new Error(`expected an action, got ${outcome.type}`);
-  const body = new URLSearchParams(form);
-  const { headers } = await fetch(outcome.action.url, { method: "POST", body, redirect: "manual" });
+  const back = await answerAtBank(outcome.action.url, answer);
   expect(await harness.sandbox.authorizations(payment.attemptReference)).toEqual([]);
   const { complete, readReturn } = harness.connector.authentication!;
-  const returned = new Secret(readReturn(new URL(headers.get("location")!).searchParams)!);
+  const returned = new Secret(readReturn(back!.searchParams)!);
   const { attemptReference, amountMinor, currency } = payment;
   const attempt = { attemptReference, amountMinor, currency };
   return { payment, ...(await complete(harness.call(`${attemptReference}_2`), attempt, { returned })) };
@@ -102,7 +101,7 @@ describe("AdyenConnector with a customer", () => {
   });
 
   it("is authorized by its return with Adyen's card and password, and keeps what Adyen says about it", async () => {
-    const { payment, outcome, authenticated } = await pay({ code: passingCodeAt("ADYEN") });
+    const { payment, outcome, authenticated } = await pay("pass");
     expect(outcome).toMatchObject({ type: "held", gatewayReference: expect.stringMatching(/^[A-Z0-9]{16}$/) });
     expect(authenticated).toEqual({
       version: "2.2.0",
@@ -119,10 +118,10 @@ describe("AdyenConnector with a customer", () => {
   });
 
   it.each([
-    [{ code: "123456" }, "11"],
-    [{ cancel: "1" }, "16"],
-  ])("is declined as unauthenticated after %j", async (form, gatewayCode) => {
-    const { outcome } = await pay(form);
+    ["fail", "11"],
+    ["cancel", "16"],
+  ] as const)("is declined as unauthenticated when the customer's answer is to %s", async (answer, gatewayCode) => {
+    const { outcome } = await pay(answer);
     expect(outcome).toMatchObject({ type: "declined", stop: "authentication_failed", gatewayCode });
   });
 });

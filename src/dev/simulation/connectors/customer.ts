@@ -13,9 +13,8 @@ import {
 import { loadSession } from "../../../core/session-with-attempts.ts";
 import { resumeSession } from "../../../core/submit-payment.ts";
 import { DomainError, unreachable } from "../../../platform/errors.ts";
-import { passingCodeAt } from "../../../sandbox/bank-pages.ts";
+import { answerAtBank } from "../../testing/bank-customer.ts";
 import type { Dice } from "../dice.ts";
-import type { RealGateway } from "./world.ts";
 
 /** A browser that can show actions, and what its call says about it. */
 export const shopper = {
@@ -33,7 +32,7 @@ export const shopper = {
 // A fault may lose the bank's answer; an honest one takes a few milliseconds.
 const answerMs = 400;
 
-type Page = { readonly authenticationId: string; readonly gateway: RealGateway; readonly url: string };
+type Page = { readonly authenticationId: string; readonly url: string };
 
 /** One customer, who decides by dice. */
 export class Customer {
@@ -54,21 +53,19 @@ export class Customer {
   }
 
   async #look(core: Core, sessionId: string): Promise<void> {
-    const { session, authentications, attempts } = await loadSession(core.database, sessionId);
+    const { session } = await loadSession(core.database, sessionId);
     const open = await findOpenAction(core, session);
-    const own = authentications.find(({ id }) => id === open?.id);
-    const attempt = attempts.find(({ id }) => id === own?.attemptId);
-    if (open === undefined || attempt === undefined || this.#seen.has(open.id)) return;
+    if (open === undefined || this.#seen.has(open.id)) return;
     const authenticationId = open.id;
     await unlessOver(async () => {
       const { url } = await useActionTicket(core, await openAction(core, { sessionId, authenticationId }));
       this.#seen.add(authenticationId);
-      this.#pages = [...this.#pages, { authenticationId, gateway: attempt.gateway as RealGateway, url }];
+      this.#pages = [...this.#pages, { authenticationId, url }];
     });
   }
 
   /** Returns true if nothing more is done with the page. */
-  async #answer(core: Core, sessionId: string, { authenticationId, gateway, url }: Page): Promise<boolean> {
+  async #answer(core: Core, sessionId: string, { authenticationId, url }: Page): Promise<boolean> {
     const dice = this.#dice;
     const answer = dice.weighted([
       [50, "pass"],
@@ -90,8 +87,7 @@ export class Customer {
       case "pass":
       case "fail":
       case "cancel": {
-        const code = answer === "pass" ? passingCodeAt(gateway) : "wrong";
-        const returned = await post(url, answer === "cancel" ? { cancel: "1" } : { code });
+        const returned = await answerUnderFaults(url, answer, answerMs);
         if (returned === undefined) return false;
         if (dice.chance(0.7)) await this.#comeBack(core, returned);
         return true;
@@ -112,21 +108,9 @@ export class Customer {
   }
 }
 
-/** Returns the address to which the bank returns the customer; undefined if its answer was lost or spoilt. */
-async function post(url: string, form: Record<string, string>): Promise<URL | undefined> {
-  try {
-    const body = new URLSearchParams(form);
-    const { headers } = await fetch(url, {
-      method: "POST",
-      body,
-      redirect: "manual",
-      signal: AbortSignal.timeout(answerMs),
-    });
-    const location = headers.get("location");
-    return location === null ? undefined : new URL(location);
-  } catch {
-    return undefined;
-  }
+/** Returns the address to which the bank returns the customer; undefined if an answer of its was lost or spoilt. */
+function answerUnderFaults(...asked: Parameters<typeof answerAtBank>): Promise<URL | undefined> {
+  return answerAtBank(...asked).catch(() => undefined);
 }
 
 async function unlessOver(act: () => Promise<void>): Promise<void> {

@@ -4,7 +4,7 @@ import type { Action, ActionNeeded, AuthenticationWish } from "../../../gateways
 import type { AuthorizeAnswer, AuthorizeRequest, GatewayOutcome } from "../../../gateways/connector.ts";
 import type { CardBehaviour } from "../../../gateways/sandbox/card-behaviour.ts";
 import { Secret } from "../../../platform/secrets.ts";
-import { passingCodeAt } from "../../../sandbox/bank-pages.ts";
+import { answerAtBank } from "../bank-customer.ts";
 import { brokenAnswers, otherMoney } from "../broken-answers.ts";
 import { emulatorAccounts } from "../emulator-accounts.ts";
 import { approvedCard, type GatewayHarness, notificationPath } from "../gateway-harness.ts";
@@ -110,10 +110,8 @@ class Customer {
 
   /** Answers at the bank. Returns what the return brings that leads on. */
   async answer({ action }: Pick<Asked, "action">, answer: CustomerAnswer): Promise<string | undefined> {
-    const code = answer === "pass" ? passingCodeAt(this.#acquirer) : "wrong";
-    const body = new URLSearchParams(answer === "cancel" ? { cancel: "1" } : { code });
-    const { headers } = await fetch(action.url, { method: "POST", body, redirect: "manual" });
-    return this.authenticator.readReturn(new URL(headers.get("location") ?? "").searchParams);
+    const back = await answerAtBank(action.url, answer);
+    return this.authenticator.readReturn(back!.searchParams);
   }
 
   attempt({ payment, outcome }: Pick<Asked, "payment" | "outcome">) {
