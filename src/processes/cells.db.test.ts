@@ -192,6 +192,23 @@ describe("a merchant that moves to another cell", () => {
     ]);
   });
 
+  it("takes its statement descriptor and its rule for authentication along, for its new sessions", async () => {
+    const { merchantId, key } = await addMerchant();
+    const scope = { merchantId, environment: "ENVIRONMENT_TEST" } as const;
+    await cells.operate((client) =>
+      client.settings.setStatementDescriptor({ ...scope, statementDescriptor: "Acme Books" }),
+    );
+    const rule = `INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, authentication)
+      VALUES ($1, 1, '{}', '{}', 'ALWAYS')`;
+    await asOwner(cells.owner.first, rule, [decodeId("mer", merchantId)]);
+    await moveTo(merchantId, 2);
+    const { routingRule } = await cells.operate((client) => client.routingRules.getRoutingRule(scope), 2);
+    expect(routingRule).toMatchObject({ version: 1, authentication: "ALWAYS" });
+    const sessionId = await createSession(key);
+    expect(cellOfSession(sessionId)).toBe(2);
+    expect((await cells.call(key, `/${sessionId}`)).json).toMatchObject({ statementDescriptor: "Acme Books" });
+  });
+
   it("does not return to a cell that it has left, which takes no changes of what only new sessions use", async () => {
     const { merchantId } = await addMerchant(2);
     await moveTo(merchantId, 1);

@@ -46,11 +46,12 @@ export class ApiCheckout {
     { vault }: Pick<OpenedSession, "vault">,
     number: string,
     cvc = number.length === 15 ? "1234" : "123",
+    more: object = {},
   ): Promise<string> {
     const response = await fetch(`${new URL(vault.sdkUrl).origin}/tokens`, {
       method: "POST",
       headers: { authorization: `Bearer ${vault.sdkAuthorization}`, "content-type": "application/json" },
-      body: JSON.stringify({ number, expMonth: 4, expYear: new Date().getUTCFullYear() + 3, cvc }),
+      body: JSON.stringify({ number, expMonth: 4, expYear: new Date().getUTCFullYear() + 3, cvc, ...more }),
     });
     return ((await expectOk(response)) as { token: string }).token;
   }

@@ -38,6 +38,7 @@ const amex = "378282246310005";
 const wrongAmex = "378282246310006";
 const cvc = "7391";
 const holder = "Zwi Quokkafeld";
+const postalCode = "QK7-XZ94";
 const failoverCard = "4000000000000002";
 /** Declines, failover after a decline, a timeout and an error, and fraud, beside the approval. */
 const otherCards = ["4000000000009995", failoverCard, "4000000000004087", "4000000000005001", "4100000000000019"];
@@ -71,7 +72,7 @@ beforeAll(async () => {
     const session = await merchant.open({ orderRef }, number === failoverCard ? { traceparent: outsiders } : {});
     sessions.push(session);
     if (number === failoverCard) failedOver = session;
-    await merchant.submit(session, await merchant.tokenize(session, number));
+    await merchant.submit(session, await merchant.tokenize(session, number, undefined, { postalCode }));
   };
   await Promise.all([payInBrowser(), sendMistakes(), ...otherCards.map(payByApi)]);
 }, 120_000);
@@ -130,6 +131,7 @@ async function sendMistakes(): Promise<void> {
     JSON.stringify({ ...card, number: Number(amex), cvc: `${cvc}0` }),
     JSON.stringify({ ...card, number: wrongAmex, holder: `${holder} ${amex}` }),
     JSON.stringify({ ...card, holder: holder.repeat(1_000) }),
+    JSON.stringify({ ...card, postalCode: `${postalCode}, ${amex}` }),
   ];
   for (const body of bodies) {
     for (const authorization of [`Bearer ${sdkAuthorization}`, `Bearer ${sdkAuthorization}x`]) {
@@ -152,7 +154,13 @@ async function sendMistakes(): Promise<void> {
 function cardTraces(): Trace[] {
   const numbers = [amex, wrongAmex, ...otherCards].flatMap(tracesOfNumber);
   const distinct = [...tracesOfBytes(amex), ...tracesOfParts(amex)];
-  return [...numbers, ...distinct, ...tracesOfCvc(cvc), ...tracesOfText("the holder", holder)];
+  return [
+    ...numbers,
+    ...distinct,
+    ...tracesOfCvc(cvc),
+    ...tracesOfText("the holder", holder),
+    ...tracesOfText("the postal code", postalCode),
+  ];
 }
 
 function secretTraces(): Trace[] {
