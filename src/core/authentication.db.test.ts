@@ -48,7 +48,10 @@ describe("the rule of a merchant", () => {
   it("always has gateways authenticate, also where the bank would not have asked", async () => {
     await setRule("ALWAYS");
     const session = await fixture.pay({ A: challengeAt.A(approve, { when: "if_asked" }) });
-    expect((await fixture.story(session)).authentications).toEqual(["AWAITING_CUSTOMER"]);
+    expect(await fixture.story(session)).toMatchObject({
+      attempts: ["SANDBOX_A AWAITING_CUSTOMER"],
+      authentications: ["AWAITING_CUSTOMER"],
+    });
     await fixture.answerAndReturn(session, "pass");
     expect((await fixture.story(session)).end).toBe("SUCCEEDED SANDBOX_A");
   });
