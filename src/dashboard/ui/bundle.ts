@@ -1,6 +1,9 @@
 /** Builds the dashboard's page from this folder. Runs in Node and is not part of the bundle. */
 import { basename, dirname, extname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { base64Encode } from "@bufbuild/protobuf/wire";
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { build, type Plugin } from "esbuild";
 
 /** A file of the page, with its response headers. */
@@ -34,7 +37,7 @@ export async function bundlePage(): Promise<Map<string, PageFile>> {
     define: { "process.env.NODE_ENV": '"production"' },
     tsconfigRaw: { compilerOptions: { alwaysStrict: true, verbatimModuleSyntax: true, jsx: "react-jsx" } },
     write: false,
-    plugins: [englishOnly],
+    plugins: [englishOnly, withoutRules],
   });
   const assets = outputFiles.map(({ path, contents }): [string, PageFile] => [
     `/assets/${basename(path)}`,
@@ -62,6 +65,19 @@ const englishOnly: Plugin = {
         ? undefined
         : { contents: `export { default } from "./en-US${extname(path)}";`, resolveDir: dirname(path) },
     );
+  },
+};
+
+// The service checks the rules of fields. The schema that these are written in would be 12 KB of the transfer.
+const withoutRules: Plugin = {
+  name: "without-rules",
+  setup({ onLoad }) {
+    const empty = create(FileDescriptorProtoSchema, { name: "buf/validate/validate.proto", syntax: "proto3" });
+    const encoded = base64Encode(toBinary(FileDescriptorProtoSchema, empty));
+    onLoad({ filter: /[\\/]buf[\\/]validate[\\/]validate_pb\.js$/ }, () => ({
+      contents: `import { fileDesc } from "@bufbuild/protobuf/codegenv2";
+        export const file_buf_validate_validate = /* @__PURE__ */ fileDesc(${JSON.stringify(encoded)});`,
+    }));
   },
 };
 
