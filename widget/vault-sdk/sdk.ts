@@ -78,8 +78,10 @@ const answerTimeoutMs = 25_000;
 // receives; later ones are sent after twice the time each, because browsers log an error for every one to a refused
 // frame.
 const greetAgainMs = 100;
-// The height of the empty form at the usual font size, so that nothing on the page moves when the frame sends its own.
-const firstHeight = "262px";
+// The heights of the empty form and of one of its lines at the usual font size, so that nothing on the page moves when
+// the frame sends its own.
+const formHeight = 262;
+const lineHeight = 90;
 // Refusals that the card form shows at one of its fields.
 const shownInFrame = ["invalid_card", "invalid_field", "test_card_required"];
 
@@ -297,13 +299,15 @@ function usableFields(fields: unknown): CardFields {
   return Object.fromEntries(pairs);
 }
 
-function createIframe({ framePolicy = "" }: CardFrameOptions, vaultOrigin: string): HTMLIFrameElement {
+function createIframe({ framePolicy = "", fields }: CardFrameOptions, vaultOrigin: string): HTMLIFrameElement {
   const iframe = document.createElement("iframe");
   iframe.src = `${vaultOrigin}/frame?p=${encodeURIComponent(framePolicy)}`;
   iframe.title = "Card details";
   iframe.referrerPolicy = "no-referrer";
+  const lines = (fields?.postalCode ? 1 : 0) - (fields?.holderName === false ? 1 : 0);
+  const height = `${formHeight + lines * lineHeight}px`;
   // Set as properties: a page's policy may forbid style attributes.
-  Object.assign(iframe.style, { display: "block", width: "100%", height: firstHeight, border: "0" });
+  Object.assign(iframe.style, { display: "block", width: "100%", height, border: "0" });
   return iframe;
 }
 
