@@ -68,6 +68,8 @@ const keyTypeNotAllowed = { refused: "PermissionDenied", reason: "KEY_TYPE_NOT_A
 const invalidClientSecret = { refused: "Unauthenticated", reason: "INVALID_CLIENT_SECRET" };
 const notFound = { refused: "NotFound", reason: "NOT_FOUND" };
 
+const authenticationId = encodeId("atn", randomUUID());
+
 /** A request of each rpc about our session. A new rpc has no row here, and the first test fails until it has one. */
 const requests: Readonly<Record<string, () => object>> = {
   "PaymentSessionService.CreatePaymentSession": () => ({ amountMinor: 4900n, currency: "EUR", orderRef }),
@@ -75,6 +77,8 @@ const requests: Readonly<Record<string, () => object>> = {
   "PaymentSessionService.ListPaymentSessions": () => ({ orderRef }),
   "CheckoutService.GetCheckout": () => ({ sessionId: session.sessionId }),
   "CheckoutService.SubmitPayment": () => ({ sessionId: session.sessionId, vaultToken: "tok_x" }),
+  "CheckoutService.OpenAction": () => ({ sessionId: session.sessionId, authenticationId }),
+  "CheckoutService.CancelAction": () => ({ sessionId: session.sessionId, authenticationId }),
 };
 const merchantRpcs = everyRpc.filter((rpc) => rpc.startsWith("PaymentSessionService."));
 const checkoutRpcs = everyRpc.filter((rpc) => rpc.startsWith("CheckoutService."));
