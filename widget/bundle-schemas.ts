@@ -36,16 +36,19 @@ function encoded(proto: FileDescriptorProto): string {
   return JSON.stringify(embedFileDesc(proto).base64());
 }
 
-// Fields of answers that the widget does not read, and the messages of calls that it makes by itself. A client ignores
-// fields that it does not know.
-const unread = /^(Checkout\.(session_id|expires_at)|NextAction\.kind|(Open|Cancel)Action.*)$/;
+// Fields of answers that the widget does not read, the field that it leaves at its default, and the messages of calls
+// that it makes by itself. A client ignores fields that it does not know.
+const unused = /^(Checkout\.(session_id|expires_at)|Browser\.java_enabled|NextAction\.kind|(Open|Cancel)Action.*)$/i;
 
 function readByWidget(): FileDescriptorProto {
   const proto = clone(FileDescriptorProtoSchema, file_payments_v1_checkout.proto);
   proto.dependency = [file_payments_v1_payment_session.proto.name];
-  for (const service of proto.service) service.method = service.method.filter(({ name }) => !unread.test(`${name}.`));
+  for (const service of proto.service) service.method = service.method.filter(({ name }) => !unused.test(`${name}.`));
   for (const [index, message] of proto.messageType.entries()) {
-    message.field = message.field.filter(({ name }) => !unread.test(`${message.name}.${name}`));
+    const isUsed = ({ name }: { name: string }) => !unused.test(`${message.name}.${name}`);
+    message.field = message.field.filter(isUsed);
+    // The enum of a field that is left out has its name.
+    message.enumType = message.enumType.filter(isUsed);
     for (const field of message.field) clearField(field, FieldDescriptorProtoSchema.field.options);
     if (message.field.length > 0) continue;
     // It keeps its place among others.
@@ -62,6 +65,7 @@ function statusesAlone(): FileDescriptorProto {
   proto.messageType = proto.messageType.filter((message) => message.name === "PaymentSession");
   for (const message of proto.messageType) {
     message.field = [];
+    message.nestedType = [];
     message.oneofDecl = [];
   }
   return proto;
