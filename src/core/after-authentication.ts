@@ -9,6 +9,9 @@ const challengesMax = 2;
 /** Times that a completing request is sent at most, under one key. */
 const completionsMax = 2;
 
+/** Longest time after the deadline in which a look that fails again and again is repeated, in milliseconds. */
+const lookTimeMs = 60_000;
+
 /** The ways in which a wait ends without an answer. */
 export type GivenUp = "CANCELLED" | "ABANDONED" | "FAILED";
 
@@ -38,6 +41,7 @@ export function stepOfWait(loaded: SessionWithAttempts, attempt: Attempt): Authe
   const giveUp = (as: GivenUp): AuthenticationStep => ({ type: "giveUp", attempt, authentication, as });
   if (session.unrecordedCheckAt) return giveUp("ABANDONED"); // rule:doubt-ends-wait
   if (authentication.cancelAskedAt) return giveUp("CANCELLED");
+  if (authentication.deadlineAt.getTime() + lookTimeMs <= readAt.getTime()) return giveUp("ABANDONED");
   const lookAt = attempt.nextRetryAt ?? readAt;
   if (lookAt <= readAt) return { type: "askOutcome", attempt, authentication };
   if (authentication.deadlineAt <= readAt) return giveUp("ABANDONED");

@@ -74,7 +74,7 @@ async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: Author
     case "actionNeeded": {
       if (mayCompleteAgain(authentication)) {
         const { now } = await lockAndRenew(tx, lease, card);
-        recordCompletingAgain(tx, asked, latestFrom(core, attempt, now));
+        recordCompletingAgain(tx, asked, latestFrom(core, attempt, now, authentication.actionLifeMs));
         return { openedAttemptId: attempt.id };
       }
       const unknown: Unknown =
@@ -102,7 +102,7 @@ function latestFrom(core: Core, attempt: Attempt, now: Date, actionLifeMs = 0): 
 export async function completeAgain({ core, lease }: Work, asked: Asked): Promise<Reloaded> {
   return commitAndReload(core, lease, async (tx) => {
     const { now } = await lockAndRenew(tx, lease);
-    recordCompletingAgain(tx, asked, latestFrom(core, asked.attempt, now));
+    recordCompletingAgain(tx, asked, latestFrom(core, asked.attempt, now, asked.authentication.actionLifeMs));
     return { openedAttemptId: asked.attempt.id };
   });
 }
@@ -119,17 +119,17 @@ async function recordOutcome(tx: Tx, work: Work, asked: Asked, answer: ActionAns
   const { core, lease, loaded } = work;
   const { attempt, authentication } = asked;
   const { now } = await lockAndRenew(tx, lease);
+  // The customer gave up while the gateway was being asked: nothing may follow, and a hold is voided with the end.
+  if (answer.type !== "captured" && (await isGivenUp(tx, authentication))) return {};
   switch (answer.type) {
     case "answered": {
-      const isBegun = await recordCompleting(tx, asked, latestFrom(core, attempt, now));
+      const isBegun = await recordCompleting(tx, asked, latestFrom(core, attempt, now, authentication.actionLifeMs));
       return isBegun ? { openedAttemptId: attempt.id } : {};
     }
     case "failed":
       recordGivenUp(tx, core, { ...asked, as: "FAILED", now });
       return {};
     case "held":
-      // After the customer gave up, a hold is voided with the session's end.
-      if (await isGivenUp(tx, authentication)) return {};
       if (await isReferenceTaken(tx, attempt, answer.gatewayReference)) break;
       endAuthentication(tx, authentication, "AUTHENTICATED");
       recordHeld(tx, attempt, answer.gatewayReference);
@@ -159,7 +159,8 @@ async function recordOutcome(tx: Tx, work: Work, asked: Asked, answer: ActionAns
 
 /**
  * Records that the gateway declined while the customer was asked. Where a hold may appear by itself, the decline is
- * believed only at the plan's end, as that of any unanswered attempt; what it forbids is forbidden at once.
+ * believed only at the plan's end, as that of any unanswered attempt; what it forbids is forbidden at once, also for
+ * the hold of an earlier gateway.
  */
 async function recordDeclinedAction(
   tx: Tx,
@@ -181,6 +182,7 @@ async function recordDeclinedAction(
     set: {
       status: "UNKNOWN",
       failureKind: "TIMEOUT",
+      ...(stop && { stop }),
       retries: 0,
       nextRetryAt: null,
       latestExecutionAt: laterOf(attempt, latestFrom(core, attempt, now, authentication.actionLifeMs)),

@@ -248,16 +248,21 @@ const postponeStatement: Statement = {
   name: "postpone_look",
   partitionKey: 1,
   text: `
-    UPDATE attempt SET retries = retries + 1, next_retry_at = CASE
+    UPDATE attempt a SET retries = retries + 1, next_retry_at = CASE
       WHEN next_retry_at > $3 THEN greatest(next_retry_at, app.clock() + $4 * interval '1 ms')
-      ELSE app.clock() + $5 * interval '1 ms' END
+      ELSE least(app.clock() + $5 * interval '1 ms', (
+        SELECT deadline_at FROM authentication
+        WHERE session_id = $1 AND attempt_id = a.id AND deadline_at > app.clock())) END
     WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER'`,
 };
 
 // However often it is woken, a gateway is asked about an action at most this often.
 const lookAgainMs = 2_000;
 
-/** Puts off the next look at an action that still waits. `readAt` is when the session was read. */
+/**
+ * Puts off the next look at an action that still waits, to the deadline at the latest: the answer may have come since.
+ * `readAt` is when the session was read.
+ */
 export function postponeLook(tx: Tx, attempt: Attempt, readAt: Date): void {
   tx.send(postponeStatement, [attempt.sessionId, attempt.id, readAt, lookAgainMs, actionLookMs]);
 }

@@ -249,6 +249,8 @@ export async function reportNeverOrdered(tx: Tx, core: Core, { sessionId, id, ga
 async function recordLookUp(tx: Tx, attempt: Attempt, answer: LookUpAnswer): Promise<void> {
   switch (answer.type) {
     case "held":
+      // Its gateway reported a fraud decline before.
+      if (attempt.stop === "fraud") return recordLookedUp(tx, attempt);
       return recordHeld(tx, attempt, answer.gatewayReference);
     case "declined":
       recordDeclined(tx, attempt, answer);

@@ -117,7 +117,13 @@ export async function askAction(core: Core, attempt: Attempt, completion: Comple
   if (binding?.authentication === undefined) return { type: "waiting" };
   const { authentication, connector, credentials } = binding;
   if (authentication.askAction !== undefined) {
-    return authentication.askAction({ credentials, timeoutMs: followUpTimeoutMs }, atGateway(attempt), completion);
+    const answer = await authentication.askAction(
+      { credentials, timeoutMs: followUpTimeoutMs },
+      atGateway(attempt),
+      completion,
+    );
+    const isNamed = !("gatewayReference" in answer) || isUsable(answer.gatewayReference);
+    return isNamed ? answer : { type: "inconclusive", reason: unusable };
   }
   const known = await lookUpWithoutRead(core, connector, attempt);
   const isMoney = known?.type === "held" || known?.type === "captured";

@@ -111,9 +111,10 @@ function stepOfPlan({ session, attempts }: SessionWithAttempts, moment: Moment):
   if (last === undefined && mayOpen) return { type: "open", to, because: becauseFirst(session) };
   if (last?.nextAction === "failover" && mayOpen) return { type: "open", to, because: last.nextBecause ?? "" };
   // Nothing follows a fraud decline, not even a hold that an earlier gateway may turn out to have.
-  const isFraud = attempts.some((attempt) => attempt.failureKind === "FRAUD");
-  const unknown = attempts.find((attempt) => attempt.status === "UNKNOWN" && !attempt.lookedUpAt);
-  if (unknown && !isFraud) return { type: "lookUp", attempt: unknown }; // rule:no-hold-after-fraud
+  const isFraud = attempts.some((attempt) => attempt.failureKind === "FRAUD" || attempt.stop === "fraud");
+  const unknown = attempts.filter((attempt) => attempt.status === "UNKNOWN" && !attempt.lookedUpAt);
+  const [lookedUp] = isFraud ? unknown.filter(({ stop }) => stop === "fraud") : unknown; // rule:no-hold-after-fraud
+  if (lookedUp) return { type: "lookUp", attempt: lookedUp };
   if (last?.status === "DECLINED") {
     return { type: "end", status: "DECLINED", declineCode: last.declineCode ?? "card_declined" };
   }

@@ -95,11 +95,11 @@ function actionOf({ id: sessionId }: PaymentSession, named: string) {
 
 /** Throws `origin_not_allowed` if a page is none of the merchant's, and `invalid_parameter` if it is no page at all. */
 function requireReturnTo(environment: EdgeEnvironment, checkoutOrigins: readonly string[], returnTo: string): void {
-  const { protocol, origin } = new URL(returnTo);
-  if (protocol !== "https:" && protocol !== "http:") {
+  const page = URL.canParse(returnTo) ? new URL(returnTo) : undefined;
+  if (page?.protocol !== "https:" && page?.protocol !== "http:") {
     throw new DomainError("invalid_parameter", "return_to must be a page.", { field: "return_to" });
   }
-  requireAllowedOrigin(environment, checkoutOrigins, origin);
+  requireAllowedOrigin(environment, checkoutOrigins, page.origin);
 }
 
 /** Returns the customer's browser: as the page describes it, and as the call shows it. */

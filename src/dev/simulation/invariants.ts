@@ -231,7 +231,7 @@ function findForbiddenAttempt({ observed, isRestored }: Moment, before: Observed
   if (stopped !== undefined && attempts.length > (before?.attempts.length ?? 0)) {
     return `attempt ${attempts.length} follows attempt ${stopped.sequence}, which said stop (${stopped.stop})`;
   }
-  const fraud = attempts.some(({ failure_kind }) => failure_kind === "FRAUD");
+  const fraud = attempts.some(({ failure_kind, stop }) => failure_kind === "FRAUD" || stop === "fraud");
   if (fraud && session.status === "SUCCEEDED") return "SUCCEEDED after a fraud decline";
   if (attempts.some(({ amount_minor }) => amount_minor !== session.amount_minor))
     return "an attempt over another amount";
@@ -254,7 +254,9 @@ function findWrongAuthentication({ observed, isRestored }: Moment): string | und
   const { session, attempts, authentications } = observed;
   if (authentications.length > 2) return "a customer was asked three times";
   if (attempts.filter(({ round }) => round === 1).length > 1) return "two attempts were repeated";
-  const gone = authentications.filter(({ status }) => ["FAILED", "CANCELLED", "ABANDONED"].includes(status));
+  const gone = authentications.filter(
+    ({ status, cancel_asked_at }) => cancel_asked_at !== null || ["FAILED", "CANCELLED", "ABANDONED"].includes(status),
+  );
   if (gone.length > 0 && session.status === "SUCCEEDED" && !isRestored)
     return `SUCCEEDED after the customer did not authenticate (${gone[0]?.status})`;
   for (const { attempt_id, status, holds_only_when_asked } of gone) {

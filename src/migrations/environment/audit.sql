@@ -48,7 +48,7 @@ CREATE FUNCTION app.audit(checked uuid[]) RETURNS TABLE (rule text, session_id u
   UNION ALL
   SELECT 'hold_after_fraud', a.session_id, a.id FROM attempt a
   WHERE a.session_id = ANY (checked) AND a.status IN ('AUTHORIZED','CAPTURED') AND EXISTS (
-    SELECT FROM attempt fraud WHERE fraud.session_id = a.session_id AND fraud.failure_kind = 'FRAUD')
+    SELECT FROM attempt fraud WHERE fraud.session_id = a.session_id AND (fraud.failure_kind = 'FRAUD' OR fraud.stop = 'fraud' AND fraud.id <> a.id))
   UNION ALL
   SELECT 'never_existed_too_early', a.session_id, a.id FROM attempt a
   WHERE a.session_id = ANY (checked) AND a.void_kind = 'NEVER_EXISTED'

@@ -24,7 +24,7 @@ BEGIN
       PERFORM app.refuse('illegal authentication transition ' || OLD.status || ' to ' || NEW.status); END IF;
     IF NEW.cancel_asked_at IS DISTINCT FROM OLD.cancel_asked_at AND (OLD.cancel_asked_at IS NOT NULL OR OLD.status <> 'AWAITING_CUSTOMER') THEN
       PERFORM app.refuse('only a customer who is asked gives up, once'); END IF;
-    IF NEW.status IN ('CONFIRMING','AUTHENTICATED') AND OLD.status = 'AWAITING_CUSTOMER' AND NEW.cancel_asked_at IS NOT NULL THEN
+    IF NEW.status IN ('CONFIRMING','AUTHENTICATED','UNAVAILABLE') AND OLD.status = 'AWAITING_CUSTOMER' AND NEW.cancel_asked_at IS NOT NULL THEN
       PERFORM app.refuse('nothing is completed after a customer gave up'); END IF;
     IF NEW.completions_sent > OLD.completions_sent AND session.unrecorded_check_at IS NOT NULL THEN
       PERFORM app.refuse('nothing is completed while the session is in doubt'); END IF;
@@ -62,7 +62,7 @@ BEGIN
     IF EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
       PERFORM app.refuse('an attempt in doubt is not declined by giving up'); END IF;
   END IF;
-  IF before.status = 'AWAITING_CUSTOMER' AND after.status = 'UNKNOWN'
+  IF before.status = 'AWAITING_CUSTOMER' AND after.status IN ('UNKNOWN','AUTHORIZING')
      AND after.latest_execution_at < app.clock() + (own.action_life_ms - 1000) * interval '1 ms' THEN
     PERFORM app.refuse('a customer may finish for as long as the action lives'); END IF;
 END $$;
@@ -79,7 +79,8 @@ BEGIN
 END $$;
 
 -- Whether a stop forbids a new attempt. A decline that asks for authentication is repeated once at its connection, and then
--- stops nothing.
+-- stops nothing. After a restore, an attempt that a gateway has made since gets its row beside one whose customer was asked
+-- at the time of the backup: that wait ended with the restore, not with the customer.
 CREATE FUNCTION partitions.is_stopped_rest(opened record) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   RETURN EXISTS (
@@ -87,7 +88,9 @@ BEGIN
     WHERE a.session_id = opened.session_id AND a.stop IS NOT NULL AND NOT (a.stop = 'authentication_required' AND a.round = 0 AND (
       opened.round = 1 AND opened.connection_id = a.connection_id OR EXISTS (
         SELECT FROM partitions.attempt_rest r
-        WHERE r.session_id = opened.session_id AND r.connection_id = a.connection_id AND r.round = 1))));
+        WHERE r.session_id = opened.session_id AND r.connection_id = a.connection_id AND r.round = 1)))
+      AND NOT (a.stop = 'authentication_failed' AND a.status = 'UNKNOWN' AND EXISTS (
+        SELECT FROM partitions.payment_session_rest s WHERE s.id = opened.session_id AND s.unrecorded_check_at IS NOT NULL)));
 END $$;
 
 CREATE FUNCTION partitions.guard_authenticated_session_rest(before record, after record) RETURNS void LANGUAGE plpgsql AS $$

@@ -1064,7 +1064,7 @@ AS $function$
   UNION ALL
   SELECT 'hold_after_fraud', a.session_id, a.id FROM attempt a
   WHERE a.session_id = ANY (checked) AND a.status IN ('AUTHORIZED','CAPTURED') AND EXISTS (
-    SELECT FROM attempt fraud WHERE fraud.session_id = a.session_id AND fraud.failure_kind = 'FRAUD')
+    SELECT FROM attempt fraud WHERE fraud.session_id = a.session_id AND (fraud.failure_kind = 'FRAUD' OR fraud.stop = 'fraud' AND fraud.id <> a.id))
   UNION ALL
   SELECT 'never_existed_too_early', a.session_id, a.id FROM attempt a
   WHERE a.session_id = ANY (checked) AND a.void_kind = 'NEVER_EXISTED'
@@ -1574,7 +1574,7 @@ BEGIN
     IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
     IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
     IF NEW.round <> 0 THEN PERFORM partitions.guard_repeat_rest(NEW); END IF;
-    SELECT bool_or(failure_kind = 'FRAUD') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
+    SELECT bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
     FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
     IF earlier.had_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
     IF earlier.had_stop AND partitions.is_stopped_rest(NEW) THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
@@ -1603,8 +1603,8 @@ BEGIN
     IF NEW.status = 'AUTHORIZED' AND (session.status <> 'CREATED' OR session.winner_attempt_id IS NOT NULL AND session.winner_attempt_id <> NEW.id) THEN
       PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
     IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED'
-       AND EXISTS (SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND (failure_kind = 'FRAUD' OR stop = 'authentication_failed')) THEN
-      IF EXISTS (SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
+       AND EXISTS (SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND (failure_kind = 'FRAUD' OR stop IN ('fraud','authentication_failed'))) THEN
+      IF EXISTS (SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND (failure_kind = 'FRAUD' OR stop = 'fraud')) THEN
         PERFORM app.refuse('no hold is adopted after a fraud decline');
       -- After a restore a capture that a gateway has made is adopted all the same: the money is taken.
       ELSIF session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
@@ -1712,7 +1712,7 @@ BEGIN
       PERFORM app.refuse('illegal authentication transition ' || OLD.status || ' to ' || NEW.status); END IF;
     IF NEW.cancel_asked_at IS DISTINCT FROM OLD.cancel_asked_at AND (OLD.cancel_asked_at IS NOT NULL OR OLD.status <> 'AWAITING_CUSTOMER') THEN
       PERFORM app.refuse('only a customer who is asked gives up, once'); END IF;
-    IF NEW.status IN ('CONFIRMING','AUTHENTICATED') AND OLD.status = 'AWAITING_CUSTOMER' AND NEW.cancel_asked_at IS NOT NULL THEN
+    IF NEW.status IN ('CONFIRMING','AUTHENTICATED','UNAVAILABLE') AND OLD.status = 'AWAITING_CUSTOMER' AND NEW.cancel_asked_at IS NOT NULL THEN
       PERFORM app.refuse('nothing is completed after a customer gave up'); END IF;
     IF NEW.completions_sent > OLD.completions_sent AND session.unrecorded_check_at IS NOT NULL THEN
       PERFORM app.refuse('nothing is completed while the session is in doubt'); END IF;
@@ -1754,7 +1754,7 @@ BEGIN
     IF EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
       PERFORM app.refuse('an attempt in doubt is not declined by giving up'); END IF;
   END IF;
-  IF before.status = 'AWAITING_CUSTOMER' AND after.status = 'UNKNOWN'
+  IF before.status = 'AWAITING_CUSTOMER' AND after.status IN ('UNKNOWN','AUTHORIZING')
      AND after.latest_execution_at < app.clock() + (own.action_life_ms - 1000) * interval '1 ms' THEN
     PERFORM app.refuse('a customer may finish for as long as the action lives'); END IF;
 END $function$;
@@ -1851,7 +1851,9 @@ BEGIN
     WHERE a.session_id = opened.session_id AND a.stop IS NOT NULL AND NOT (a.stop = 'authentication_required' AND a.round = 0 AND (
       opened.round = 1 AND opened.connection_id = a.connection_id OR EXISTS (
         SELECT FROM partitions.attempt_rest r
-        WHERE r.session_id = opened.session_id AND r.connection_id = a.connection_id AND r.round = 1))));
+        WHERE r.session_id = opened.session_id AND r.connection_id = a.connection_id AND r.round = 1)))
+      AND NOT (a.stop = 'authentication_failed' AND a.status = 'UNKNOWN' AND EXISTS (
+        SELECT FROM partitions.payment_session_rest s WHERE s.id = opened.session_id AND s.unrecorded_check_at IS NOT NULL)));
 END $function$;
 
 -- trigger api_key.guard_moved

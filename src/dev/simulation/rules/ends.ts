@@ -45,7 +45,7 @@ export const endRules: readonly Rule[] = [
     id: "no-hold-after-fraud",
     number: 7,
     says: "After a fraud decline no earlier hold is adopted.",
-    code: [{ file: files.nextStep, instead: ['if (unknown) return { type: "lookUp", attempt: unknown };'] }],
+    code: [{ file: files.nextStep, instead: ["const [lookedUp] = unknown;"] }],
     database: [withoutGuard("no hold is adopted after a fraud decline")],
     seenAt: 183,
   },
