@@ -17,7 +17,7 @@ export const actionStyle = `
   background: #fff;
   color-scheme: light;
 }
-.action iframe.wide { height: 600px; }
+.action iframe.wide { box-sizing: content-box; width: 500px; height: 600px; }
 .action .again { margin-top: 0; }
 .action .link {
   min-height: 2.75rem;

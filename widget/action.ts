@@ -33,8 +33,8 @@ export type ActionView = { show(action: NextAction | undefined): void };
 // A redirect is shown at most this often; then the page only waits (the service refuses its tickets).
 const shownMax = 3;
 const soonMs = 120_000;
-// The container's width from which the bank's page has its larger size (EMV 3DS 2.2, window size 03).
-const wideFrom = 500;
+// The container's width from which the bank's page has its larger size and a border (EMV 3DS 2.2, window size 03).
+const wideFrom = 502;
 
 // Actions that this page has shown: a form that is mounted again goes on without asking.
 const shownHere = new Set<string>();

@@ -85,6 +85,7 @@ describe("bundleWidget()", () => {
         sessionId: emulatorSession,
         clientSecret: emulatorClientSecret,
         apiBase: service.origin,
+        place: { clientWidth: 320 },
         locale: "en",
       };
       const api = connectSession({ ...session, closed: new AbortController().signal });
@@ -92,6 +93,13 @@ describe("bundleWidget()", () => {
       expect(await api.getCheckout()).toMatchObject({
         kind: "checkout",
         checkout: { amount: "€49.00", outcome: { kind: "declined", declineCode: "insufficient_funds" } },
+      });
+      await api.submitPayment("tok_1");
+      expect(service.browser).toMatchObject({
+        colorDepth: 24,
+        placeWidth: 320,
+        timeZoneOffsetMinutes: new Date().getTimezoneOffset(),
+        language: navigator.language,
       });
     } finally {
       await service.close();

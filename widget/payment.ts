@@ -66,7 +66,13 @@ export class Payment {
     this.#checkout = new Checkout({
       api: lateSessionApi(
         parts.lazyParts,
-        { ...parts.session, apiBase: parts.apiBase, locale: parts.locale, closed: this.#closing.signal },
+        {
+          ...parts.session,
+          apiBase: parts.apiBase,
+          place: parts.form.actionPlace,
+          locale: parts.locale,
+          closed: this.#closing.signal,
+        },
         (part) => this.#watchTime(part),
       ),
       tokenize: () => this.#tokenize(),

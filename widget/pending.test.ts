@@ -46,7 +46,7 @@ function pay(): Promise<CheckoutResult> {
     closed: closing.signal,
   };
   const checkout = new Checkout({
-    api: connectSession({ apiBase: service.origin, ...access }),
+    api: connectSession({ apiBase: service.origin, place: { clientWidth: 320 }, ...access }),
     tokenize: async () => ({ kind: "token", token: "tok_1" }),
     vaultOrigin,
     clock: {

@@ -23,6 +23,8 @@ export type SessionAccess = {
   readonly apiBase: string;
   readonly sessionId: string;
   readonly clientSecret: string;
+  /** The place in which the bank's page would be shown. */
+  readonly place: { readonly clientWidth: number };
   /** BCP 47; the format of amounts. */
   readonly locale: string;
   /** Aborts requests in flight when the widget releases the session; the payment itself continues. */
@@ -38,7 +40,7 @@ const submitTimeoutMs = 30_000;
 const waitLongestMs = 60_000;
 
 /** Creates a connection to one session's RPCs. Nothing is sent until a method is called. */
-export function connectSession({ apiBase, sessionId, clientSecret, locale, closed }: SessionAccess): SessionApi {
+export function connectSession({ apiBase, sessionId, clientSecret, place, locale, closed }: SessionAccess): SessionApi {
   // useHttpGet stays off: it would put the request into a URL, and so into logs.
   const client = createClient(CheckoutService, createConnectTransport({ baseUrl: apiBase, useHttpGet: false }));
   const callOptions = (timeoutMs: number) => ({
@@ -50,20 +52,21 @@ export function connectSession({ apiBase, sessionId, clientSecret, locale, close
     getCheckout: () => answerOf(client.getCheckout({ sessionId }, callOptions(readTimeoutMs)), locale),
     submitPayment: (vaultToken) =>
       answerOf(
-        client.submitPayment({ sessionId, vaultToken, browser: describeBrowser() }, callOptions(submitTimeoutMs)),
+        client.submitPayment({ sessionId, vaultToken, browser: describeBrowser(place) }, callOptions(submitTimeoutMs)),
         locale,
       ),
   };
 }
 
 /** Describes the browser as 3-D Secure does. A browser with strange values must not lose its payment. */
-function describeBrowser() {
+function describeBrowser({ clientWidth }: SessionAccess["place"]) {
   const { colorDepth = 24, width = 0, height = 0 } = globalThis.screen ?? {};
   const { language } = navigator;
   return {
     colorDepth: within(1, colorDepth, 48),
     screenWidth: within(0, width, 999_999),
     screenHeight: within(0, height, 999_999),
+    placeWidth: within(0, clientWidth, 999_999),
     timeZoneOffsetMinutes: within(-840, new Date().getTimezoneOffset(), 840),
     language: /^[a-z]{1,8}(-[a-z\d]{1,8}){0,7}$/i.test(language) ? language : "en",
   };

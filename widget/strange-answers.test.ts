@@ -41,7 +41,7 @@ function openCheckout(tokenize = takeCard): Checkout {
     closed: closing.signal,
   };
   return new Checkout({
-    api: connectSession({ apiBase: service.origin, ...access }),
+    api: connectSession({ apiBase: service.origin, place: { clientWidth: 320 }, ...access }),
     tokenize,
     vaultOrigin,
     // Pauses take no time: only the requests count here.

@@ -13,6 +13,8 @@ export type BrowserData = {
   readonly timeZoneOffsetMinutes: number;
   readonly language: string;
   readonly acceptHeader?: string | undefined;
+  /** Width of the place in which the bank's page would be shown, in CSS pixels; 0 or absent if it is unknown. */
+  readonly placeWidth?: number | undefined;
 };
 
 /** Permission for a gateway to ask the customer. Without one it has to decide without. */

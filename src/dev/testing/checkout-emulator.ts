@@ -5,7 +5,13 @@ import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
-import { type Checkout, CheckoutSchema, CheckoutService, OutcomeSchema } from "../../../gen/payments/v1/checkout_pb.ts";
+import {
+  type Browser,
+  type Checkout,
+  CheckoutSchema,
+  CheckoutService,
+  OutcomeSchema,
+} from "../../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_Status as Status } from "../../../gen/payments/v1/payment_session_pb.ts";
 
 /** The session that the emulator begins with, and below it its client secret. */
@@ -37,6 +43,8 @@ export class CheckoutEmulator {
   readonly checkout: Checkout;
   /** Tokens of all SubmitPayment calls, in order. */
   readonly submitted: string[] = [];
+  /** The browser of the last SubmitPayment call. */
+  browser: Browser | undefined;
   looks = 0;
   /** The number of next calls of either kind to refuse, each with this Retry-After. */
   limited = { calls: 0, retryAfter: "" };
@@ -74,10 +82,11 @@ export class CheckoutEmulator {
             this.looks += 1;
             return { checkout: this.checkout };
           },
-          submitPayment: async ({ vaultToken }, { requestHeader }) => {
+          submitPayment: async ({ vaultToken, browser }, { requestHeader }) => {
             this.#authenticate(requestHeader);
             this.#limit();
             this.submitted.push(vaultToken);
+            this.browser = browser;
             return { checkout: await this.onSubmit(vaultToken) };
           },
         }),

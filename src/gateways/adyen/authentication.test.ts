@@ -79,6 +79,15 @@ describe("AdyenConnector with a customer", () => {
     });
   });
 
+  it.each([
+    ["05", 0],
+    ["05", 501],
+    ["03", 502],
+  ])("asks for the window size %s where the page has %i pixels for it", async (size, placeWidth) => {
+    const { sent } = await authorize("4242424242424242", permission({ placeWidth }));
+    expect(sent).toMatchObject({ authenticationData: { threeDSRequestData: { challengeWindowSize: size } } });
+  });
+
   it("rules authentication out where the browser cannot be described whole", async () => {
     const { sent, outcome } = await authorize(secureCard, { ...permission(), shopperUserAgent: undefined });
     expect(sent).toHaveProperty("authenticationData", { attemptAuthentication: "never" });

@@ -1,6 +1,7 @@
 /** The fields of a card payment at Adyen: those that every payment shares, and those that permit 3-D Secure. */
 
 import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
+import type { BrowserData } from "../authentication.ts";
 import type { AuthorizeRequest } from "../connector.ts";
 
 /** Holds first and captures later, without 3-D Secure; the vault fills in the card. */
@@ -27,8 +28,7 @@ const colorDepths = [1, 4, 8, 15, 16, 24, 30, 32, 48];
 /**
  * Returns the fields that permit Adyen to redirect the customer, in place of those that forbid it; undefined where no
  * customer can be asked. Adyen takes the description of a browser whole or not at all. A browser that sends no Accept
- * header accepts everything (RFC 9110, section 12.5.1). The challenge fills Adyen's page, whatever frame that is in:
- * https://docs.adyen.com/online-payments/3d-secure/redirect-3ds2/api-integration (2026).
+ * header accepts everything (RFC 9110, section 12.5.1).
  */
 export function askingFields({ authentication, shopperUserAgent }: AuthorizeRequest): object | undefined {
   if (authentication === undefined || shopperUserAgent === undefined) return undefined;
@@ -50,7 +50,18 @@ export function askingFields({ authentication, shopperUserAgent }: AuthorizeRequ
     redirectFromIssuerMethod: "GET",
     authenticationData: {
       ...(wish === "always" && { attemptAuthentication: "always" }),
-      threeDSRequestData: { nativeThreeDS: "disabled", challengeWindowSize: "05" },
+      threeDSRequestData: { nativeThreeDS: "disabled", challengeWindowSize: windowSizeOf(browser) },
     },
   };
+}
+
+// The widget's frame and its border; from this width of its place on, the frame is as large (widget/action.ts).
+const wideFrom = 502;
+
+/**
+ * Returns the size in which the bank draws its page, by its number in EMV 3DS 2.2: 03 is 500 by 600 pixels, 05 fills
+ * whatever frame or window the page is in.
+ */
+function windowSizeOf({ placeWidth = 0 }: BrowserData): "03" | "05" {
+  return placeWidth >= wideFrom ? "03" : "05";
 }
