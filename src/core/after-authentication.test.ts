@@ -13,6 +13,7 @@ const authentication = (fields: Partial<Authentication> = {}) =>
     id: "t1",
     attemptId: "a1",
     connectionId: "c1",
+    flow: "REDIRECT",
     status: "AWAITING_CUSTOMER",
     deadlineAt: at(300),
     cancelAskedAt: null,
@@ -73,6 +74,11 @@ describe("a gateway", () => {
     expect(mayAsk([authentication(), authentication({ connectionId: "c2" })], attempt({ connectionId: "c3" }))).toBe(
       false,
     );
+  });
+
+  it("may ask although it has authenticated without the customer, and so has another", () => {
+    const frictionless = [authentication({ flow: "FRICTIONLESS" }), authentication({ flow: "FRICTIONLESS" })];
+    expect(mayAsk(frictionless, attempt())).toBe(true);
   });
 
   it("gets the payment once more only if it has not asked, and no other has", () => {

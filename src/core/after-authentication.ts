@@ -1,8 +1,11 @@
 /**
  * Decides from rows alone what a session does while its customer is asked, and whether a gateway may ask at all. PURE.
  */
+import type { AuthenticationResult } from "../gateways/authentication.ts";
+import type { GatewayOutcome } from "../gateways/connector.ts";
 import type { Attempt, Authentication, AuthenticationStatus } from "./entities.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
+import type { authenticationBeginnings, StateOf } from "./transitions.ts";
 
 /** Most challenges that a session offers: a customer who has answered two is asked no more. */
 const challengesMax = 2;
@@ -63,9 +66,10 @@ export function mayCompleteAgain({ completionsSent }: Authentication): boolean {
   return completionsSent < completionsMax; // rule:completed-as-committed
 }
 
-/** Reports whether a gateway may ask the customer of this attempt. */
+/** Reports whether a gateway may ask the customer of this attempt. One that authenticated without the customer still may. */
 export function mayAsk(authentications: readonly Authentication[], { connectionId }: Pick<Attempt, "connectionId">) {
-  return authentications.length < challengesMax && authentications.every((one) => one.connectionId !== connectionId);
+  const challenges = authentications.filter(({ flow }) => flow === "REDIRECT");
+  return challenges.length < challengesMax && challenges.every((one) => one.connectionId !== connectionId);
 }
 
 /** Reports whether an attempt that was declined for want of authentication may be repeated with it. */
@@ -81,6 +85,29 @@ export function isRefused(attempts: readonly Attempt[]): boolean {
   return attempts.some(({ stop }) => stop === "authentication_failed"); // rule:refusal-ends-payment
 }
 
+/** The ends of an authentication that a gateway's answer reports. */
+type ReportedEnd = Exclude<StateOf<typeof authenticationBeginnings>, "AWAITING_CUSTOMER">;
+
+// The letters of EMV 3DS. A hold after "N" or "R" is the gateway's decision; the bank's result then counts for nothing.
+const endsByStatus: Readonly<Record<string, ReportedEnd>> = {
+  Y: "AUTHENTICATED",
+  A: "ATTEMPTED",
+  N: "UNAVAILABLE",
+  R: "UNAVAILABLE",
+  U: "UNAVAILABLE",
+};
+
+/**
+ * Returns the end of an authentication that a gateway's answer reports; undefined if the answer leaves it open, or
+ * reports none.
+ */
+export function endOf(outcome: GatewayOutcome, result: AuthenticationResult | undefined): ReportedEnd | undefined {
+  if (outcome.type !== "held" && outcome.type !== "declined") return undefined;
+  const end = endsByStatus[result?.transStatus ?? ""];
+  const isRefusal = outcome.type === "declined" && outcome.stop === "authentication_failed";
+  return end && isRefusal ? "FAILED" : end;
+}
+
 /** The party that ended a challenge. */
 type ChallengeEnd = "CUSTOMER" | "BANK" | "DEADLINE";
 
@@ -93,11 +120,15 @@ const challengeEnds: Partial<Record<AuthenticationStatus, ChallengeEnd>> = {
   ABANDONED: "DEADLINE",
 };
 
-/** Returns how a challenge ended, and the time that the customer took for it; neither while it is open. */
-export function challengeOf({ shownAt, answeredAt, completedAt, startedAt, status }: Authentication): {
+/**
+ * Returns how a challenge ended, and the time that the customer took for it; neither while it is open, or where there was
+ * none.
+ */
+export function challengeOf({ flow, shownAt, answeredAt, completedAt, startedAt, status }: Authentication): {
   readonly endedBy?: ChallengeEnd | undefined;
   readonly durationMs?: number | undefined;
 } {
+  if (flow === "FRICTIONLESS") return {};
   const endedAt = answeredAt ?? completedAt;
   const durationMs = endedAt ? endedAt.getTime() - (shownAt ?? startedAt).getTime() : undefined;
   return { endedBy: challengeEnds[status], durationMs };

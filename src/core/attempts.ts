@@ -95,6 +95,11 @@ type Changes = Partial<Omit<Attempt, "sessionId" | "id" | "status" | "holds" | "
 /** Timestamps that the database's clock fills in. */
 type Stamps = readonly ("captureOrderedAt" | "lookedUpAt" | "answeredAt" | "completedAt")[];
 
+// The first answer counts: what comes after a challenge has the customer's time in it.
+function answered({ answeredAt }: Pick<Attempt, "answeredAt">): Stamps {
+  return answeredAt ? [] : ["answeredAt"];
+}
+
 /**
  * Moves an attempt from exactly this status. Otherwise `underLease` returns the transaction as lost: the rows are
  * not what the caller read. The guards of the schema refuse illegal transitions (transitions.ts).
@@ -141,7 +146,7 @@ export async function isReferenceTaken(tx: Tx, attempt: Attempt, gatewayReferenc
 export function recordHeld(tx: Tx, attempt: Attempt, gatewayReference: string): void {
   move(tx, attempt, attempt.status, {
     set: { status: "AUTHORIZED", gatewayReference, failureKind: null, retries: 0, nextRetryAt: null },
-    ...(attempt.answeredAt ? {} : { stamp: ["answeredAt"] }),
+    stamp: answered(attempt),
   });
   nameWinner(tx, attempt);
   voidUnknown(tx, attempt.sessionId); // rule:winner-voids-unknown
@@ -161,7 +166,7 @@ export function recordHeldAndOrdered(
   nameWinnerUnderLease(tx, lease, attempt, held.card);
   move(tx, attempt, "AUTHORIZING", {
     set: { status: "AUTHORIZED", gatewayReference },
-    stamp: ["answeredAt", "captureOrderedAt"], // rule:capture-ordered-first
+    stamp: [...answered(attempt), "captureOrderedAt"], // rule:capture-ordered-first
   });
   if (attempts.some(({ status }) => status === "UNKNOWN")) voidUnknown(tx, attempt.sessionId); // rule:winner-voids-unknown
 }
@@ -190,7 +195,7 @@ export function recordDeclined(tx: Tx, attempt: Attempt, declined: Declined, nex
       gatewayCode: declined.gatewayCode,
       ...(next && nextColumns(next)),
     },
-    stamp: attempt.answeredAt ? ["completedAt"] : ["answeredAt", "completedAt"],
+    stamp: [...answered(attempt), "completedAt"],
   });
 }
 
@@ -220,7 +225,7 @@ export function recordUnknown(
       ...nextColumns(next),
       ...(gatewayReference !== undefined && { gatewayReference }),
     },
-    stamp: ["answeredAt"],
+    stamp: answered(attempt),
   });
 }
 

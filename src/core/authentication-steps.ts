@@ -2,11 +2,10 @@
  * The steps of a session whose customer is asked: looking at the action, completing the payment, and giving up. As in
  * flow-steps.ts, each is a gateway call, a transaction, or a call followed by a transaction.
  */
-import type { AuthenticationResult } from "../gateways/authentication.ts";
 import type { ActionAnswer, AuthorizeAnswer, Unknown } from "../gateways/connector.ts";
 import type { Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
-import { type GivenUp, mayCompleteAgain } from "./after-authentication.ts";
+import { endOf, type GivenUp, mayCompleteAgain } from "./after-authentication.ts";
 import {
   isReferenceTaken,
   latestExecutionMsOf,
@@ -60,13 +59,14 @@ async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: Author
     case "held": {
       const { gatewayReference } = outcome;
       recordHeldAndOrdered(tx, lease, { attempt, gatewayReference, card, attempts: loaded.attempts });
-      endAuthentication(tx, authentication, successOf(authenticated), authenticated);
+      endAuthentication(tx, authentication, endOf(outcome, authenticated) ?? "AUTHENTICATED", authenticated);
       return {};
     }
     case "declined": {
       const changed = await recordAndContinue(tx, work, attempt, outcome, card);
       const isFailed = outcome.stop === "authentication_failed";
-      endAuthentication(tx, authentication, isFailed ? "FAILED" : successOf(authenticated), authenticated);
+      const end = isFailed ? "FAILED" : (endOf(outcome, authenticated) ?? "AUTHENTICATED");
+      endAuthentication(tx, authentication, end, authenticated);
       return changed;
     }
     case "unknown":
@@ -86,11 +86,6 @@ async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: Author
     default:
       return unreachable(outcome);
   }
-}
-
-// "A" in the bank's answer: it did not take part, and the attempt to authenticate counts.
-function successOf(result: AuthenticationResult | undefined): "AUTHENTICATED" | "ATTEMPTED" {
-  return result?.transStatus === "A" ? "ATTEMPTED" : "AUTHENTICATED";
 }
 
 /** Returns the latest time at which the gateway may execute a request that is sent now. */
@@ -172,7 +167,7 @@ async function recordDeclinedAction(
   endWait(tx, attempt.sessionId);
   if (authentication.holdsOnlyWhenAsked) {
     const changed = await recordAndContinue(tx, work, attempt, declined);
-    endAuthentication(tx, authentication, "AUTHENTICATED");
+    endAuthentication(tx, authentication, "UNAVAILABLE");
     return changed;
   }
   const stop = declined.stop === "none" ? undefined : declined.stop;

@@ -3,11 +3,11 @@
  * transition moves the attempt and its authentication in one transaction.
  */
 import type { ActionNeeded, AuthenticationResult, AuthenticationWish, Completion } from "../gateways/authentication.ts";
-import type { Connector, Shopper } from "../gateways/connector.ts";
+import type { AuthorizeAnswer, Connector, Shopper } from "../gateways/connector.ts";
 import { actionLookMs, customerTimeMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { type Secret, seal, unseal } from "../platform/secrets.ts";
-import { mayAsk } from "./after-authentication.ts";
+import { endOf, mayAsk } from "./after-authentication.ts";
 import { move, recordRefused } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, Authentication, AuthenticationStatus, PaymentSession } from "./entities.ts";
@@ -122,6 +122,42 @@ export function openAuthentication(
   tx.send(beginWait, [sessionId, browser ?? null]);
 }
 
+const insertFrictionless: Statement = {
+  name: "insert_frictionless_authentication",
+  partitionKey: 1,
+  text: `
+    INSERT INTO authentication (session_id, id, sequence, attempt_id, connection_id, because, flow, status,
+      version, trans_status, eci, ds_transaction_id, liability, holds_only_when_asked, action_life_ms, started_at, deadline_at, completed_at)
+    SELECT $1, $2, (SELECT count(*) + 1 FROM authentication WHERE session_id = $1), $3, $4, $5, 'FRICTIONLESS', $6,
+      $7, $8, $9, $10, $11, true, 0, now, now, now
+    FROM app.clock() AS now`,
+};
+const countFrictionless: Statement = {
+  name: "count_frictionless_authentication",
+  partitionKey: 1,
+  text: "UPDATE payment_session SET authentications = authentications + 1 WHERE id = $1",
+};
+
+/**
+ * Records an authentication that the gateway ran without the customer, if its first answer reports one. The session must
+ * be locked.
+ */
+export function recordFrictionless(
+  tx: Tx,
+  core: Core,
+  attempt: Attempt,
+  { outcome, authenticated }: Pick<AuthorizeAnswer, "outcome" | "authenticated">,
+): void {
+  const end = endOf(outcome, authenticated);
+  if (end === undefined) return;
+  const { sessionId, gateway } = attempt;
+  tx.send(insertFrictionless, [
+    ...[sessionId, core.runtime.uuid(), attempt.id, attempt.connectionId],
+    ...[`${gateway} authenticated without the customer.`, end, ...valuesOf(authenticated)],
+  ]);
+  tx.send(countFrictionless, [sessionId]);
+}
+
 function authenticatorOf(connector: Connector | undefined) {
   if (connector?.authentication === undefined) throw new Error("only a gateway that may ask needs the customer");
   return connector.authentication;
@@ -226,14 +262,15 @@ export function endAuthentication(
   tx: Tx,
   authentication: Authentication,
   status: Exclude<AuthenticationStatus, "AWAITING_CUSTOMER" | "CONFIRMING">,
-  result: AuthenticationResult = {},
+  result?: AuthenticationResult,
 ): void {
-  const { version, transStatus, eci, dsTransactionId, liability } = result;
-  tx.send(end, [
-    ...[authentication.sessionId, authentication.id, authentication.status, status],
-    ...[version ?? null, transStatus ?? null, eci ?? null, dsTransactionId ?? null],
-    liability ?? liabilityOf(eci) ?? null,
-  ]);
+  const { sessionId, id } = authentication;
+  tx.send(end, [...[sessionId, id, authentication.status, status], ...valuesOf(result)]);
+}
+
+function valuesOf({ version, transStatus, eci, dsTransactionId, liability }: AuthenticationResult = {}) {
+  const said = [version ?? null, transStatus ?? null, eci ?? null, dsTransactionId ?? null];
+  return [...said, liability ?? liabilityOf(eci) ?? null];
 }
 
 /** Returns the party that an ECI names: 05 and 02 say that the bank authenticated. */

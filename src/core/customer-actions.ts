@@ -253,7 +253,8 @@ const lookAgain: Statement = {
 };
 
 /**
- * Takes a customer's return: keeps what leads on, and makes the session look at its gateway. A return for an action that
+ * Takes a customer's return: keeps what leads on, and makes the session look at its gateway. One that says that the
+ * customer gave up is taken as `cancelAction`, which the customer could call as well. A return for an action that
  * has ended, or with a token that is not ours, changes nothing. Returns the session to resume, if there is one.
  */
 export async function takeReturn(core: Core, token: string, fields: URLSearchParams): Promise<string | undefined> {
@@ -263,9 +264,11 @@ export async function takeReturn(core: Core, token: string, fields: URLSearchPar
   const [found] = await core.database.query<Returned>(selectReturning, [sessionId, attempt.id]);
   if (found === undefined) return undefined;
   const { id, gateway, looks } = found;
-  const returned = core.connectorOf(gateway)?.authentication?.readReturn(fields);
+  const authenticator = core.connectorOf(gateway)?.authentication;
+  const returned = authenticator?.readReturn(fields);
   await core.database.transaction(async (tx) => {
     await tx.query(selectSession, [sessionId]);
+    if (authenticator?.isCancelled?.(fields)) await tx.query(setCancelled, [sessionId, id]);
     if (returned !== undefined && returned.length <= returnedCharactersMax) {
       await tx.query(setReturned, [sessionId, id, seal(core.sealing, returnedOf(id), returned)]);
     }

@@ -175,6 +175,7 @@ export const AuthenticationEntity = defineEntity({
     attemptId: p.uuid(),
     connectionId: p.uuid(),
     because: p.text(),
+    flow: p.text().$type<"REDIRECT" | "FRICTIONLESS">(),
     status: p.text().$type<AuthenticationStatus>(),
     holdsOnlyWhenAsked: p.boolean(),
     actionLifeMs: p.integer(),

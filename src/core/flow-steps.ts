@@ -32,7 +32,14 @@ import {
   recordUnknown,
   recordVoided,
 } from "./attempts.ts";
-import { endAuthentication, findShopper, openAuthentication, plannedWish, wishFor } from "./authentications.ts";
+import {
+  endAuthentication,
+  findShopper,
+  openAuthentication,
+  plannedWish,
+  recordFrictionless,
+  wishFor,
+} from "./authentications.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
 import * as gateway from "./gateway-calls.ts";
@@ -94,11 +101,13 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded
   const shopper = await findShopper(core, loaded.session, work.shopper);
   const authentication = wishFor(core, loaded, attempt, shopper);
   const given = { session: loaded.session, shopper, authentication };
-  const { outcome, card } = await gateway.authorize(core, given, attempt);
+  const answer = await gateway.authorize(core, given, attempt);
+  const { outcome, card } = answer;
   return commitAndReload(core, lease, async (tx) => {
     if (outcome.type === "held") {
       const { gatewayReference } = outcome;
       recordHeldAndOrdered(tx, lease, { attempt, gatewayReference, card, attempts: loaded.attempts });
+      recordFrictionless(tx, core, attempt, answer);
       return {};
     }
     if (outcome.type === "actionNeeded") {
@@ -106,7 +115,9 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded
       openAuthentication(tx, core, { attempt, needed: outcome, shopper, now });
       return {};
     }
-    return recordAndContinue(tx, work, attempt, outcome, card);
+    const changed = await recordAndContinue(tx, work, attempt, outcome, card);
+    recordFrictionless(tx, core, attempt, answer);
+    return changed;
   });
 }
 

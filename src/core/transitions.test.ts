@@ -2,7 +2,13 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { committedSchema } from "../migrations/schema-dump.ts";
-import { attemptTransitions, authenticationTransitions, phaseTransitions, sessionTransitions } from "./transitions.ts";
+import {
+  attemptTransitions,
+  authenticationBeginnings,
+  authenticationTransitions,
+  phaseTransitions,
+  sessionTransitions,
+} from "./transitions.ts";
 
 type Transitions = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
@@ -36,20 +42,31 @@ describe("the schema", () => {
     expect(states).toEqual(Object.keys(transitions));
   });
 
+  it("lets an authentication begin as the table says", () => {
+    const guard = definitionOf("function partitions.guard_authentication()");
+    const list = /NEW\.flow = 'FRICTIONLESS' AND NOT NEW\.status IN \(([^)]*)\)/.exec(guard)?.[1] ?? guard;
+    const ends = [...list.matchAll(/'(\w+)'/g)].map(([, status]) => status);
+    expect(["AWAITING_CUSTOMER", ...ends]).toEqual(Object.keys(authenticationBeginnings));
+  });
+
   it("ends a session permanently", () => {
     const finals = Object.entries(sessionTransitions).filter(([, next]) => Object.keys(next).length === 0);
     expect(finals.map(([status]) => status)).toEqual(Object.keys(sessionTransitions.CREATED));
   });
 });
 
-/** A diagram in Mermaid of all transitions of a table, the first state of which is where it begins. */
-function draw(transitions: Transitions, begins = ""): string {
+/** A diagram in Mermaid of all transitions of a table, which begins with its first state unless `begins` says otherwise. */
+function draw(transitions: Transitions, begins: Readonly<Record<string, string>> = firstOf(transitions)): string {
   const line = (from: string, to: string, says: string) => `    ${from} --> ${to}${says === "" ? "" : `: ${says}`}`;
   const lines = Object.entries(transitions).flatMap(([from, next]) =>
     Object.entries(next).map(([to, says]) => line(from, to, says)),
   );
-  const first = line("[*]", Object.keys(transitions)[0]!, begins);
-  return ["```mermaid", "stateDiagram-v2", "    direction LR", first, ...lines, "```"].join("\n");
+  const first = Object.entries(begins).map(([state, says]) => line("[*]", state, says));
+  return ["```mermaid", "stateDiagram-v2", "    direction LR", ...first, ...lines, "```"].join("\n");
+}
+
+function firstOf(transitions: Transitions, says = "") {
+  return { [Object.keys(transitions)[0]!]: says };
 }
 
 describe("docs/safety.md", () => {
@@ -60,8 +77,8 @@ describe("docs/safety.md", () => {
     expect(diagrams).toEqual([
       draw(sessionTransitions),
       draw(phaseTransitions),
-      draw(attemptTransitions, "committed before a byte leaves"),
-      draw(authenticationTransitions, "the gateway needs the customer"),
+      draw(attemptTransitions, firstOf(attemptTransitions, "committed before a byte leaves")),
+      draw(authenticationTransitions, authenticationBeginnings),
     ]);
   });
 });

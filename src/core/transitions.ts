@@ -49,7 +49,16 @@ export const attemptTransitions = {
   VOIDED: {},
 } as const;
 
-/** From each status of an authentication to those that may follow. It begins when a gateway asks for the customer. */
+/** The statuses in which an authentication begins: one that needed no customer is final from the start. */
+export const authenticationBeginnings = {
+  AWAITING_CUSTOMER: "the gateway needs the customer",
+  AUTHENTICATED: "without the customer",
+  ATTEMPTED: "without the customer",
+  UNAVAILABLE: "without the customer",
+  FAILED: "without the customer",
+} as const;
+
+/** From each status of an authentication to those that may follow. */
 export const authenticationTransitions = {
   AWAITING_CUSTOMER: {
     CONFIRMING: "the customer answered",

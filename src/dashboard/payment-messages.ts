@@ -15,6 +15,7 @@ import {
 import {
   Attempt_FailureKind,
   Attempt_Status,
+  Authentication_Flow,
   Authentication_Liability,
   Authentication_Status,
   Challenge_EndedBy,
@@ -127,10 +128,11 @@ function attemptMessage(attempt: Attempt, details: PaymentDetails): MessageInitS
 }
 
 function authenticationMessage(authentication: Authentication): MessageInitShape<typeof AttemptAuthenticationSchema> {
-  const { status, startedAt, deadlineAt, shownAt, answeredAt, completedAt, liability } = authentication;
+  const { status, flow, startedAt, deadlineAt, shownAt, answeredAt, completedAt, liability } = authentication;
   const { endedBy, durationMs } = challengeOf(authentication);
   return {
     status: Authentication_Status[status],
+    flow: Authentication_Flow[flow],
     startedAt: timestampFromDate(startedAt),
     until: timestampFromDate(deadlineAt),
     ...(shownAt && { shownAt: timestampFromDate(shownAt) }),

@@ -43,7 +43,7 @@ function toAuthentication(
   authentication: Authentication,
   attempt: Attempt | undefined,
 ): MessageInitShape<typeof AuthenticationSchema> {
-  const { status, liability, completedAt } = authentication;
+  const { status, flow, liability, completedAt } = authentication;
   return {
     authenticationId: encodeId("atn", authentication.id),
     sequence: authentication.sequence,
@@ -53,13 +53,13 @@ function toAuthentication(
     attemptId: encodeId("att", authentication.attemptId),
     because: authentication.because,
     status: Authentication_Status[status],
-    flow: Authentication_Flow.REDIRECT,
+    flow: Authentication_Flow[flow],
     ...present("version", authentication.version),
     ...present("transStatus", authentication.transStatus),
     ...present("eci", authentication.eci),
     ...present("dsTransactionId", authentication.dsTransactionId),
     ...(liability && { liability: Authentication_Liability[liability] }),
-    challenge: toChallenge(authentication),
+    ...(flow === "REDIRECT" && { challenge: toChallenge(authentication) }),
     startedAt: timestampFromDate(authentication.startedAt),
     ...(completedAt && { completedAt: timestampFromDate(completedAt) }),
   };

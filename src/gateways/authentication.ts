@@ -58,5 +58,26 @@ export type AuthenticationResult = {
   readonly liability?: "ISSUER" | "MERCHANT" | "UNKNOWN" | undefined;
 };
 
+// Shapes of EMV 3DS 2.2, and of 1.0.2 for the transaction id. Gateways write "N/A" and the like where they have nothing.
+const shapes = {
+  version: /^[12]\.\d{1,2}(\.\d{1,2})?$/,
+  transStatus: /^[A-Z]$/,
+  eci: /^0\d$/,
+  dsTransactionId: /^[\w+/=-]{1,64}$/,
+} as const;
+
+/** Returns a result with the texts that have their shape; undefined if nothing is left. It has no cryptogram. */
+export function resultOf(
+  said: { readonly [Name in keyof typeof shapes]?: unknown },
+  liability?: AuthenticationResult["liability"],
+): AuthenticationResult | undefined {
+  const texts = Object.entries(shapes).flatMap(([name, shape]) => {
+    const text = said[name as keyof typeof shapes];
+    return typeof text === "string" && shape.test(text) ? [[name, text] as const] : [];
+  });
+  const isEmpty = texts.length === 0 && liability === undefined;
+  return isEmpty ? undefined : { ...Object.fromEntries(texts), ...(liability && { liability }) };
+}
+
 /** The data with which a payment is completed: what the connector kept, and what the customer's return brought. */
 export type Completion = { readonly keep?: Secret | undefined; readonly returned?: Secret | undefined };

@@ -154,7 +154,10 @@ export type GatewayOutcome =
   | NotProcessed
   | Unknown;
 
-/** An outcome, the card summary if the vault knew the card, and the result of an authentication if there was one. */
+/**
+ * An outcome, the card summary if the vault knew the card, and the result of an authentication if there was one: in the
+ * answer to an authorize, of one that needed no customer.
+ */
 export type AuthorizeAnswer = {
   readonly outcome: GatewayOutcome;
   readonly card?: CardSummary | undefined;
@@ -218,6 +221,11 @@ export interface GatewayAuthenticator {
    * says that the customer is back.
    */
   readReturn(fields: URLSearchParams): string | undefined;
+  /**
+   * Reports whether a return says that the customer gave up, where the gateway does not know it. Only for gateways that
+   * hold nothing without a further request.
+   */
+  isCancelled?(fields: URLSearchParams): boolean;
   /** Completes a payment whose customer has answered. A repeat has the same key and the same bytes. */
   complete(call: ChangingCall, attempt: AttemptAtGateway, completion: Completion): Promise<AuthorizeAnswer>;
   /** Reads the state of an action; absent where the gateway cannot be read. */

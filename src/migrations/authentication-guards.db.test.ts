@@ -1,9 +1,9 @@
-/** Tests what the database refuses of customer authentication: rules A1 to A12 of docs/safety.md. */
+/** Tests what the database refuses of customer authentication. The titles name the rules of docs/safety.md. */
 import { v7 } from "uuid";
 import { describe, it } from "vitest";
-import { awaited, connectToPaymentDatabase, opening, refused, submitted } from "./payment-rows.fixture.ts";
+import { awaited, connectWithOwner, opening, refused, submitted } from "./payment-rows.fixture.ts";
 
-const client = await connectToPaymentDatabase();
+const { client, owner } = await connectWithOwner();
 const whole = (...statements: string[]) => `BEGIN; ${statements.join("; ")}; COMMIT`;
 
 const own = "WHERE session_id = $session";
@@ -42,50 +42,54 @@ describe("an authentication", () => {
   });
 
   it.each([
-    ["without its attempt", [awaited[0]!, awaited[2]!], /an attempt and its authentication change together/],
-    ["without its session", [awaited[0]!, awaited[1]!], /a session waits exactly while an action is open/],
+    ["A3: without its attempt", [awaited[0]!, awaited[2]!], /an attempt and its authentication change together/],
+    ["A3: without its session", [awaited[0]!, awaited[1]!], /a session waits exactly while an action is open/],
     [
-      "without a count",
+      "A8: without a count",
       [awaited[0]!, awaited[1]!, awaited[2]!.replace(", authentications = 1", "")],
       /a session counts/,
     ],
     [
-      "that is completed already",
+      "A2: that is completed already",
       [awaited[0]!.replace("holds_only", "completions_sent, holds_only").replace("'b', true", "'b', 1, true")],
       /begins with its action/,
     ],
-    ["as the third", [awaited[0]!.replace("1, id, connection_id", "3, id, connection_id")], /at most two challenges/],
+    [
+      "with another flow",
+      [awaited[0]!.replace("because,", "because, flow,").replace("'b',", "'b', 'CHALLENGE',")],
+      /such a flow/,
+    ],
   ])("does not begin %s", async (_, statements, wall) => {
     await refused(client, await submitted(client, "AUTHORIZING"), whole(...statements), wall);
   });
 
   it.each([
     [
-      "completed after the customer gave up",
+      "A2: completed after the customer gave up",
       [`UPDATE authentication SET cancel_asked_at = now() ${own}`, ...completing],
       /nothing is completed after/,
     ],
     [
-      "completed without a count",
+      "A2: completed without a count",
       [completing[0]!.replace(", completions_sent = 1", ""), ...completing.slice(1)],
       /counted before it is sent/,
     ],
-    ["completed apart from its attempt", [completing[0]!, completing[2]!], /change together/],
-    ["given up apart from its attempt", [givenUp[0]!, givenUp[2]!], /change together/],
-    ["left while the session waits on", givenUp.slice(0, 2), /a session waits exactly/],
+    ["A3: completed apart from its attempt", [completing[0]!, completing[2]!], /change together/],
+    ["A3: given up apart from its attempt", [givenUp[0]!, givenUp[2]!], /change together/],
+    ["A3: left while the session waits on", givenUp.slice(0, 2), /a session waits exactly/],
     [
-      "ended with its action kept",
+      "A9: ended with its action kept",
       [`UPDATE authentication SET action_sealed = 'x' ${own}`, ...givenUp],
       /lives no longer than its authentication/,
     ],
-    ["shown a fourth time", [`UPDATE authentication SET shown_count = 4 ${own}`], /at most three times/],
+    ["A8: shown a fourth time", [`UPDATE authentication SET shown_count = 4 ${own}`], /at most three times/],
     [
-      "given another deadline",
+      "A10: given another deadline",
       [`UPDATE authentication SET deadline_at = now() + interval '1 h' ${own}`],
       /never changes/,
     ],
     [
-      "followed by the end of the session",
+      "A11: followed by the end of the session",
       [
         ...givenUp.slice(0, 2),
         "UPDATE payment_session SET status = 'DECLINED', decline_code = 'x', settled_at = now(), vault_token = NULL WHERE id = $session",
@@ -93,24 +97,38 @@ describe("an authentication", () => {
       /no end while an action is open/,
     ],
     [
-      "given time without having waited",
+      "A10: given time without having waited",
       ["UPDATE payment_session SET submit_deadline = submit_deadline + interval '1 h' WHERE id = $session"],
       /a deadline moves by the time/,
     ],
     [
-      "given an hour after the wait",
+      "A10: given an hour after the wait",
       [
         ...completing.slice(0, 2),
         "UPDATE payment_session SET awaiting_since = NULL, submit_deadline = submit_deadline + interval '1 h' WHERE id = $session",
       ],
       /a deadline moves by the time/,
     ],
-    ["joined by another attempt", [opening(`'${v7()}'`, 2)], /attempt_one_authorizing/],
+    [
+      "A1: joined by another one",
+      [
+        awaited[0]!.replace("1, id, connection_id", `2, id, '${v7()}'`),
+        awaited[2]!.replace("authentications = 1", "authentications = 2"),
+      ],
+      /authentication_session_id_attempt_id_key|authentication_one_open/,
+    ],
+    [
+      "A5: given a later latest execution time while it waits",
+      ["UPDATE attempt SET latest_execution_at = latest_execution_at + interval '1 h' WHERE id = $attempt"],
+      /what an attempt asked for never changes/,
+    ],
+    ["changed from a challenge to none", [`UPDATE authentication SET flow = 'FRICTIONLESS' ${own}`], /never changes/],
+    ["A1: joined by another attempt", [opening(`'${v7()}'`, 2)], /attempt_one_authorizing/],
   ])("is not %s", async (_, statements, wall) => {
     await refused(client, await waiting(), whole(...statements), wall);
   });
 
-  it("is not completed a third time, nor given up once it is being completed", async () => {
+  it("A2, A3: is not completed a third time, nor given up once it is being completed", async () => {
     const run = await waiting();
     await run(whole(...completing));
     await refused(client, run, `UPDATE authentication SET completions_sent = 3 ${own}`, /at most twice/);
@@ -125,7 +143,7 @@ describe("an authentication", () => {
     await refused(client, run, `UPDATE authentication SET completions_sent = 1 ${own}`, /only a running completion/);
   });
 
-  it("rules out no hold that may appear by itself", async () => {
+  it("A4, A5, A6: rules out no hold that may appear by itself", async () => {
     const run = await waiting({ mayHold: true });
     await refused(client, run, whole(...givenUp), /is not ruled out by giving up/);
     const unknown = "UPDATE attempt SET status = 'UNKNOWN', failure_kind = 'TIMEOUT', stop = 'authentication_failed'";
@@ -146,7 +164,7 @@ describe("an authentication", () => {
 });
 
 describe("a decline that asks for authentication", () => {
-  it("is repeated once at its connection, and then stops nothing", async () => {
+  it("A7: is repeated once at its connection, and then stops nothing", async () => {
     const run = await submitted(client, "AUTHORIZING");
     await run(decline("authentication_required"));
     await refused(client, run, opening(`'${v7()}'`, 2), /no attempt follows a stop/);
@@ -165,7 +183,7 @@ describe("a decline that asks for authentication", () => {
     );
   });
 
-  it("is the only one that is repeated", async () => {
+  it("A7: is the only one that is repeated", async () => {
     const run = await submitted(client, "DECLINED");
     await refused(client, run, repeated(2), /only a decline that asks for authentication is repeated/);
     await refused(client, run, repeated(2).replace(", 1)", ", 2)"), /a session has one repeat/);
@@ -173,12 +191,162 @@ describe("a decline that asks for authentication", () => {
 });
 
 describe("browser data", () => {
-  it("are gone when the session ends", async () => {
+  it("A9: are gone when the session ends", async () => {
     const run = await submitted(client, "DECLINED");
     await run("UPDATE payment_session SET browser_sealed = 'x' WHERE id = $session");
     const end =
       "UPDATE payment_session SET status = 'DECLINED', decline_code = 'x', settled_at = now(), vault_token = NULL";
     await refused(client, run, `${end} WHERE id = $session`, /browser data lives no longer/);
     await run(`${end}, browser_sealed = NULL WHERE id = $session`);
+  });
+});
+
+const refusedByBank = [completing, [decline("authentication_failed"), endedAs("FAILED")]];
+/** A challenge in the attempt of this id, at its connection or at another. */
+const another = (next: string, sequence: number, connection = "connection_id") =>
+  awaited.map((sql) =>
+    sql
+      .replace("1, id, connection_id", `${sequence}, id, ${connection}`)
+      .replaceAll("$attempt", `'${next}'`)
+      .replace("authentications = 1", `authentications = ${sequence}`),
+  );
+
+describe("a refused authentication", () => {
+  it("A6: is followed by no attempt, no other authentication and no completing request", async () => {
+    const run = await waiting();
+    for (const statements of refusedByBank) await run(whole(...statements));
+    await refused(client, run, opening(`'${v7()}'`, 2), /no attempt follows a stop/);
+    const first = "SELECT session_id, gen_random_uuid(), 2, gen_random_uuid()";
+    const insert = awaited[0]!.replace("SELECT session_id, gen_random_uuid(), 1, id", first);
+    await refused(client, run, insert, /nothing follows a failed authentication/);
+    await refused(client, run, completing[0]!, /an authentication that has ended never changes/);
+  });
+
+  it("A3, A6: never changes", async () => {
+    const run = await waiting();
+    await run(whole(...givenUp));
+    await refused(client, run, endedAs("AUTHENTICATED"), /never changes/);
+    await refused(client, run, `UPDATE authentication SET liability = 'ISSUER' ${own}`, /never changes/);
+  });
+});
+
+describe("a session", () => {
+  const declinedHard = `UPDATE attempt SET status = 'DECLINED', failure_kind = 'HARD_DECLINE', completed_at = now()`;
+
+  /** A session whose first gateway has challenged the customer and declined, with an attempt at the next one. */
+  async function challenged() {
+    const run = await waiting();
+    await run(whole(...completing));
+    await run(whole(`${declinedHard} WHERE id = $attempt`, endedAs("AUTHENTICATED")));
+    const next = v7();
+    await run(opening(`'${next}'`, 2));
+    return { run, next };
+  }
+
+  it("A8: offers no second challenge at one gateway", async () => {
+    const connection = "(SELECT connection_id FROM authentication WHERE session_id = $session)";
+    const { run, next } = await challenged();
+    await refused(client, run, whole(...another(next, 2, connection)), /authentication_one_challenge/);
+  });
+
+  it("A8: offers no third challenge", async () => {
+    const { run, next } = await challenged();
+    await run(whole(...another(next, 2)));
+    await run(
+      whole(
+        `${declinedHard} WHERE id = '${next}'`,
+        `UPDATE authentication SET status = 'UNAVAILABLE', completed_at = now() ${own} AND attempt_id = '${next}'`,
+        notWaiting,
+      ),
+    );
+    const third = v7();
+    await run(opening(`'${third}'`, 3));
+    await refused(client, run, whole(...another(third, 3)), /at most two challenges/);
+  });
+});
+
+describe("an authentication without the customer", () => {
+  const frictionless = (status: string, more = "", value = "", completedAt = "now()") => [
+    `INSERT INTO authentication (session_id, id, sequence, attempt_id, connection_id, because, flow, status,
+       holds_only_when_asked, action_life_ms, deadline_at, completed_at${more})
+     SELECT session_id, gen_random_uuid(), 1, id, connection_id, 'b', 'FRICTIONLESS', '${status}', true, 0, now(), ${completedAt}${value}
+     FROM attempt WHERE id = $attempt`,
+    "UPDATE payment_session SET authentications = 1 WHERE id = $session",
+  ];
+
+  it("A8: counts as no challenge", async () => {
+    const run = await submitted(client, "AUTHORIZING");
+    await run(whole(...frictionless("AUTHENTICATED"), decline("authentication_required")));
+    await run(repeated(2));
+    const again = "(SELECT id FROM attempt WHERE session_id = $session AND round = 1)";
+    await run(
+      whole(
+        awaited[0]!.replace("1, id, connection_id", "2, id, connection_id").replace("$attempt", again),
+        awaited[1]!.replace("$attempt", again),
+        awaited[2]!.replace("authentications = 1", "authentications = 2"),
+      ),
+    );
+  });
+
+  it.each([
+    ["A3: with a customer who waits", frictionless("AWAITING_CUSTOMER", "", "", "NULL"), /begins with its end/],
+    [
+      "A2: while it is completed",
+      frictionless("CONFIRMING", ", completions_sent", ", 1", "NULL"),
+      /begins with its action/,
+    ],
+    ["with a customer who gave up", frictionless("CANCELLED"), /begins with its end/],
+    [
+      "with a customer who answered",
+      frictionless("AUTHENTICATED", ", answered_at", ", now()"),
+      /begins with its action/,
+    ],
+    ["A8: with a page that was shown", frictionless("AUTHENTICATED", ", shown_count", ", 1"), /begins with its action/],
+    ["A9: with an action", frictionless("AUTHENTICATED", ", action_sealed", ", 'x'"), /lives no longer/],
+    ["without an end", frictionless("AUTHENTICATED", "", "", "NULL"), /a final authentication has its time/],
+    ["A3: before its attempt's answer", frictionless("AUTHENTICATED"), /change together/],
+    [
+      "uncounted",
+      [frictionless("AUTHENTICATED")[0]!, decline("authentication_required")],
+      /a session counts its authentications/,
+    ],
+  ])("is not stored %s", async (_, statements, wall) => {
+    await refused(client, await submitted(client, "AUTHORIZING"), whole(...statements), wall);
+  });
+});
+
+describe("after a restore", () => {
+  /** A session whose customer is asked, in doubt. */
+  async function inDoubt(options?: { mayHold?: boolean }) {
+    const session = v7();
+    const run = await submitted(client, "AUTHORIZING", session);
+    await run(whole(...(options?.mayHold ? byItself : awaited)));
+    return { run, session };
+  }
+  const doubt = (session: string) =>
+    owner.query("UPDATE payment_session SET unrecorded_check_at = now() WHERE id = $1", [session]);
+
+  it("A12: nothing is completed, for the first or the second time", async () => {
+    const { run, session } = await inDoubt();
+    await doubt(session);
+    await refused(client, run, whole(...completing), /nothing is completed while the session is in doubt/);
+    const other = await inDoubt();
+    await other.run(whole(...completing));
+    await doubt(other.session);
+    await refused(client, other.run, `UPDATE authentication SET completions_sent = 2 ${own}`, /is in doubt/);
+  });
+
+  it("A12: an open action is abandoned, and its attempt is not ruled out", async () => {
+    const { run, session } = await inDoubt();
+    await doubt(session);
+    await refused(client, run, whole(endedAs("ABANDONED"), declined, notWaiting), /not declined by giving up/);
+    const unknown = `UPDATE attempt SET status = 'UNKNOWN', failure_kind = 'TIMEOUT', stop = 'authentication_failed' WHERE id = $attempt`;
+    await run(whole(endedAs("ABANDONED"), unknown, notWaiting));
+  });
+
+  it("A12: the service cannot put a session in doubt by itself", async () => {
+    const { run } = await inDoubt();
+    const itself = "UPDATE payment_session SET unrecorded_check_at = now() WHERE id = $session";
+    await refused(client, run, itself, /only the owner of the database declares a restore/);
   });
 });

@@ -8,14 +8,19 @@ const merchant = v7();
 
 /** A connection as the service's own role to a migrated database; both are gone after the file's last test. */
 export async function connectToPaymentDatabase(): Promise<Client> {
+  return (await connectWithOwner()).client;
+}
+
+/** As `connectToPaymentDatabase`, with another connection as the owner of the database, who declares a restore. */
+export async function connectWithOwner(): Promise<{ client: Client; owner: Client }> {
   const database = await createTestDatabase("environment");
-  const client = new Client({ connectionString: database.url });
+  const [client, owner] = [database.url, database.ownerUrl].map((url) => new Client({ connectionString: url }));
   afterAll(async () => {
-    await client.end();
+    await Promise.all([client!.end(), owner!.end()]);
     await database.drop();
   });
-  await client.connect();
-  return client;
+  await Promise.all([client!.connect(), owner!.connect()]);
+  return { client: client!, owner: owner! };
 }
 
 /** Stores a session in PROCESSING with one attempt, and returns a way to change both. */

@@ -2,8 +2,11 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type AuthenticationFixture, challengeAt, startAuthentication } from "../core/authentication.fixture.ts";
 import type { PaymentSession } from "../core/entities.ts";
+import { countedPayments } from "./analytics/counted-facts.ts";
 import { loadConnectionHealth } from "./gateway-health.ts";
 import { listPastSessions } from "./past-payments.ts";
+import { loadPayment } from "./payment-details.ts";
+import { writeTimeline } from "./payment-timeline.ts";
 
 let fixture: AuthenticationFixture;
 beforeAll(async () => {
@@ -45,6 +48,7 @@ it("a past payment knows whether its customer was asked", async () => {
   const asked = await fixture.pay({ A: challengeAt.A() });
   await fixture.answerAndReturn(asked, "pass");
   const plain = await fixture.pay({ A: { act: "approve" } });
+  const frictionless = await fixture.pay({ A: { act: "approve", frictionless: "Y" } });
   const { merchantId } = fixture.base.owner;
   const listed = { merchantId, since: new Date(Date.now() - 60_000), count: 10 };
   const past = await listPastSessions(fixture.base.core.database, listed);
@@ -52,4 +56,22 @@ it("a past payment knows whether its customer was asked", async () => {
   const attempts = [{ answer: { type: "held" }, authentication: "as_needed" }];
   expect(found(asked)).toMatchObject({ customerAsked: true, attempts });
   expect(found(plain)).toMatchObject({ customerAsked: false, attempts });
+  expect(found(frictionless)).toMatchObject({ customerAsked: false, attempts });
+  const of = countedPayments.facts("s.id = ANY ($1::uuid[])");
+  const text = `WITH f AS (SELECT 15 AS minutes) SELECT sum(challenged)::int AS challenged FROM (${of}) counted`;
+  const counts = await fixture.base.core.database.query({ name: "count_challenged", text }, [
+    [asked.id, frictionless.id],
+  ]);
+  expect(counts).toEqual([{ challenged: 1 }]);
+});
+
+it("a payment that was authenticated without its customer shows the result before the answer", async () => {
+  const session = await fixture.pay({ A: { act: "approve", frictionless: "Y" } });
+  const { merchantId } = fixture.base.owner;
+  const details = await loadPayment(fixture.base.core.database, { merchantId, sessionId: session.id });
+  const steps = writeTimeline(details!).map(({ step }) => step.replace(/\d+ ms.*/, "… ms"));
+  expect(steps.slice(3, 5)).toEqual([
+    "Authenticated without asking the customer (3-D Secure 2.2.0, ECI 05)",
+    "Authorized after … ms",
+  ]);
 });

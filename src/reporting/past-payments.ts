@@ -3,6 +3,7 @@
 import type { FailureKind, PlannedConnection, SessionStatus, Stop } from "../core/entities.ts";
 import { noCardBeginnings } from "../core/next-step.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
+import { isChallenged } from "./analytics/counted-facts.ts";
 import type { PastAnswer, PastAttempt } from "./what-if.ts";
 
 /** Largest difference between the clock of ids and the clock of rows. */
@@ -39,7 +40,7 @@ const selectPast: Statement = {
   name: "select_past_sessions",
   text: `
     SELECT s.id, s.amount_minor AS "amountMinor", s.currency, s.status, s.submitted_at IS NOT NULL AS submitted,
-      s.created_at AS "createdAt", s.authentications > 0 AS "customerAsked", s.plan, coalesce(t.attempts, '[]') AS attempts
+      s.created_at AS "createdAt", ${isChallenged} AS "customerAsked", s.plan, coalesce(t.attempts, '[]') AS attempts
     FROM (
       SELECT * FROM payment_session
       WHERE merchant_id = $1 AND id >= $2 AND id < coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') ORDER BY id DESC LIMIT $4) s

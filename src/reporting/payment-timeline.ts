@@ -2,7 +2,7 @@
 
 import { challengeOf } from "../core/after-authentication.ts";
 import type { RecordedDecision } from "../core/decisions.ts";
-import type { Attempt, Authentication, Liability, PaymentSession } from "../core/entities.ts";
+import type { Attempt, Authentication, AuthenticationStatus, Liability, PaymentSession } from "../core/entities.ts";
 import type { WorkItem } from "../core/work-items.ts";
 import type { SessionDelivery } from "../events/delivery-log.ts";
 import { unreachable } from "../platform/errors.ts";
@@ -133,9 +133,16 @@ function firstAnswer(attempt: Attempt): Moment {
   return answerStep(attempt, at, at ? ` after ${at.getTime() - startedAt.getTime()} ms` : "");
 }
 
-/** Returns the steps of an attempt whose customer was asked: the gateway's question, the customer, and the end. */
+/**
+ * Returns the steps of an attempt with an authentication: the gateway's question, the customer, and the end; without the
+ * customer, only the result.
+ */
 function authenticationSteps(attempt: Attempt, authentication: Authentication): Moment[] {
   const { gateway } = attempt;
+  if (authentication.flow === "FRICTIONLESS") {
+    const result = frictionlessInWords[authentication.status] ?? "No authentication";
+    return [{ at: attempt.answeredAt, ...resultStep(result, attempt, authentication) }, firstAnswer(attempt)];
+  }
   const { startedAt, shownAt, answeredAt, cancelAskedAt, completedAt: at } = authentication;
   const took = ` after ${startedAt.getTime() - attempt.startedAt.getTime()} ms`;
   const { durationMs = 0 } = challengeOf(authentication);
@@ -147,6 +154,13 @@ function authenticationSteps(attempt: Attempt, authentication: Authentication): 
     ...endSteps(attempt, authentication, attempt.captureOrderedAt ?? at),
   ];
 }
+
+const frictionlessInWords: Partial<Record<AuthenticationStatus, string>> = {
+  AUTHENTICATED: "Authenticated without asking the customer",
+  ATTEMPTED: "Tried to authenticate; the bank did not take part",
+  UNAVAILABLE: "Tried to authenticate, without a result",
+  FAILED: "Refused to authenticate, without asking the customer",
+};
 
 const liabilityInWords: Record<Liability, string> = {
   ISSUER: "The issuer is liable for fraud.",

@@ -11,6 +11,7 @@ import type { CardResult, Issuer } from "./issuer.ts";
 import type { Authorization, Ledger } from "./ledger.ts";
 import { losingCaptures } from "./losing-captures.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
+import { frictionlessOf, type SecureResult, secureResult } from "./secure-results.ts";
 
 /** The parts that SANDBOX_A shares with the other acquirer. */
 export type SandboxAParts = {
@@ -145,17 +146,20 @@ async function confirm(parts: SandboxAParts, request: SandboxRequest, account: A
       return { status: 402, body: { error }, about: reference };
     }
     case "passed": {
-      const answer = authorizeAnswer(await parts.issuer.settle(challenge, () => {}));
-      return answer === "hang_up" ? answer : { ...answer, body: { ...answer.body, ...authenticated } };
+      const result = await parts.issuer.settle(challenge, () => {});
+      return authorizeAnswer(result, secureResult("Y", challenge.id));
     }
     default:
       return unreachable(challenge.state);
   }
 }
 
-const authenticated = {
-  three_d_secure: { version: "2.2.0", trans_status: "Y", electronic_commerce_indicator: "05" },
-};
+function secureView(result: SecureResult | undefined) {
+  if (result === undefined) return {};
+  const { version, transStatus: trans_status, eci, dsTransactionId } = result;
+  const view = { version, trans_status, electronic_commerce_indicator: eci, transaction_id: dsTransactionId };
+  return { three_d_secure: view };
+}
 
 /** Loses the answer to the first completing request if the card says so, outside of the memory of keys. */
 function losingCompletions({ challenges, issuer }: SandboxAParts, route: Route): Route {
@@ -167,13 +171,23 @@ function losingCompletions({ challenges, issuer }: SandboxAParts, route: Route):
   };
 }
 
-function authorizeAnswer(result: CardResult): SandboxAnswer {
+function authorizeAnswer(result: CardResult, challenged?: SecureResult): SandboxAnswer {
   switch (result.type) {
-    case "held":
-      return authorizationAnswer(200, result.authorization);
+    case "held": {
+      const { authorization } = result;
+      const body = { ...publicView(authorization), ...secureView(challenged ?? frictionlessOf(authorization)) };
+      return { status: 200, body, about: authorization.reference };
+    }
     case "declined": {
-      const error = { type: "card_error", decline_code: result.code, authorization: publicView(result.authorization) };
-      return { status: 402, body: { error }, about: result.authorization.reference };
+      const { authorization, code } = result;
+      const secure = secureView(challenged ?? frictionlessOf(authorization));
+      const error = {
+        type: "card_error",
+        decline_code: code,
+        authorization: publicView(authorization),
+        ...secure,
+      };
+      return { status: 402, body: { error }, about: authorization.reference };
     }
     case "failed":
       return refusal(result.status, "api_error", "api_error");

@@ -16,6 +16,7 @@ import type { Authorization, Ledger } from "./ledger.ts";
 import { losingCaptures } from "./losing-captures.ts";
 import type { Pauses } from "./pauses.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
+import { frictionlessOf, type SecureResult, secureResult } from "./secure-results.ts";
 
 /** The parts that SANDBOX_B shares with the other acquirer, and the sender of its notifications. */
 export type SandboxBParts = {
@@ -147,7 +148,7 @@ async function details(
     return refusal(422, "redirect_result");
   }
   const settled = await results.get(challenge);
-  if (settled !== undefined) return authorizeAnswer(settled);
+  if (settled !== undefined) return authorizeAnswer(settled, secureResult("Y", challenge.id));
   if (challenge.state === "waiting") return redirectTo(challenge, request);
   const { reference, value, currency } = challenge.payment;
   const body = { pspReference: challenge.id, merchantReference: reference, amount: { value, currency } };
@@ -165,16 +166,18 @@ function reportAuthorization(parts: SandboxBParts, account: Account, authorizati
   });
 }
 
-function authorizeAnswer(result: CardResult): SandboxAnswer {
+function authorizeAnswer(result: CardResult, challenged?: SecureResult): SandboxAnswer {
   switch (result.type) {
     case "held":
     case "declined": {
       const { id, reference, value, currency } = result.authorization;
+      const secure = challenged ?? frictionlessOf(result.authorization);
       const verdict =
         result.type === "held"
           ? { resultCode: "Authorised" }
           : { resultCode: "Refused", refusalReasonCode: result.code };
-      const body = { pspReference: id, merchantReference: reference, amount: { value, currency }, ...verdict };
+      const named = { pspReference: id, merchantReference: reference, amount: { value, currency } };
+      const body = { ...named, ...verdict, ...(secure && { threeDSecure: secureView(secure) }) };
       return { status: 200, body, about: reference };
     }
     case "failed":
@@ -186,6 +189,10 @@ function authorizeAnswer(result: CardResult): SandboxAnswer {
     default:
       return unreachable(result);
   }
+}
+
+function secureView({ isShifted: liabilityShift, ...result }: SecureResult): object {
+  return { ...result, liabilityShift };
 }
 
 async function capture(parts: SandboxBParts, { request, account, json }: Call): Promise<SandboxAnswer> {

@@ -59,8 +59,8 @@ function aboutOf({ payment }: Challenge): string {
 }
 
 // Only Adyen's return leads on, and SANDBOX_B's, which is like it; any other says that the customer is back.
-function returnTo({ returnUrl, payment, id }: Challenge): string {
-  const url = new URL(returnUrl);
+function returnTo({ returnUrl, cancelUrl = returnUrl, payment, id, state }: Challenge): string {
+  const url = new URL(state === "cancelled" ? cancelUrl : returnUrl);
   const leadsOn = payment.acquirer === "B" || payment.acquirer === "ADYEN";
   url.searchParams.set(leadsOn ? "redirectResult" : "authorization", id);
   return url.href;

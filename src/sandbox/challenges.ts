@@ -29,12 +29,18 @@ export type Challenge = {
   /** True if the answer to the first completing request is lost. */
   readonly losesCompletion: boolean;
   readonly returnUrl: string;
+  /** The address for a customer who cancels, where a gateway has a separate one. */
+  readonly cancelUrl?: string | undefined;
   state: ChallengeState;
   completionWasLost?: boolean;
 };
 
 /** A request's permission to ask the customer. */
-export type Asking = { readonly wish: "as_needed" | "always"; readonly returnUrl: string };
+export type Asking = {
+  readonly wish: "as_needed" | "always";
+  readonly returnUrl: string;
+  readonly cancelUrl?: string | undefined;
+};
 
 // A day of a busy demo; beyond it the oldest are dropped.
 const challengesMax = 10_000;

@@ -65,9 +65,11 @@ export class Issuer {
     const behaviour = this.#behaviourOf(payment);
     const asks =
       behaviour.act === "authenticate" && asking && (behaviour.when === "as_needed" || asking.wish === "always");
-    if (!asks || this.#ledger.isRefused(payment)) return this.#decide(payment, behaviour, onDecision);
+    const permitted = asking ? behaviour : unasked(behaviour);
+    if (!asks || this.#ledger.isRefused(payment)) return this.#decide(payment, permitted, onDecision);
     const { passed, losesCompletion = false } = behaviour;
-    const challenge = this.#challenges.open({ payment, passed, losesCompletion, returnUrl: asking.returnUrl });
+    const { returnUrl, cancelUrl } = asking;
+    const challenge = this.#challenges.open({ payment, passed, losesCompletion, returnUrl, cancelUrl });
     return { type: "asked", challenge };
   }
 
@@ -97,7 +99,7 @@ export class Issuer {
     };
     switch (behaviour.act) {
       case "approve":
-        return { type: "held", authorization: open({ capture: behaviour.capture ?? "at_once" }) };
+        return { type: "held", authorization: open(approvalOf(behaviour)) };
       case "approve_wrong_amount":
         return { type: "held", authorization: open({ value: payment.value - 1 }) };
       case "approve_wrong_currency":
@@ -105,7 +107,10 @@ export class Issuer {
       case "approve_wrong_reference":
         // The record is right: only the answer names another payment.
         return { type: "held", authorization: { ...open(), reference: `${payment.reference}_other` } };
-      case "decline":
+      case "decline": {
+        const { code, frictionless } = behaviour;
+        return { type: "declined", authorization: open({ declineCode: code, frictionless }), code };
+      }
       case "authenticate":
         return { type: "declined", authorization: open({ declineCode: behaviour.code }), code: behaviour.code };
       case "fail":
@@ -178,4 +183,13 @@ export class Issuer {
     if (override !== undefined) return override;
     return behaviourAt[acquirer](number);
   }
+}
+
+function approvalOf({ capture = "at_once", frictionless }: Extract<CardBehaviour, { act: "approve" }>) {
+  return { capture, frictionless };
+}
+
+/** Returns the behaviour where the request does not permit authentication. */
+function unasked(behaviour: CardBehaviour): CardBehaviour {
+  return "frictionless" in behaviour ? { ...behaviour, frictionless: undefined } : behaviour;
 }

@@ -1,6 +1,6 @@
 /** The money of all sandbox acquirers: holds, captures and voids. Knows no HTTP. */
 import { randomUUID } from "node:crypto";
-import type { CaptureBehaviour } from "../gateways/sandbox/card-behaviour.ts";
+import type { CaptureBehaviour, Frictionless } from "../gateways/sandbox/card-behaviour.ts";
 import type { SandboxClock } from "../gateways/sandbox/clock.ts";
 
 /** SANDBOX_A, SANDBOX_B, and the emulators of real gateways. */
@@ -25,6 +25,8 @@ export type Authorization = {
   /** The fate of its capture. */
   readonly capture: CaptureBehaviour;
   readonly declineCode?: string;
+  /** The result of an authentication without the customer. */
+  readonly frictionless?: Frictionless | undefined;
   /** RFC 3339: the time of the decision, which may be long after the request. */
   readonly openedAt: string;
   status: "held" | "captured" | "voided" | "declined";

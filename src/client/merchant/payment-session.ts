@@ -137,6 +137,7 @@ export type PaymentAttempt = {
   readonly gatewayReference?: string;
   readonly startedAt: string;
   readonly completedAt?: string;
+  /** The time until the gateway's first answer: the customer's time is not in it, nor what follows a challenge. */
   readonly durationMs?: number;
   /** The step after an attempt that did not capture. */
   readonly next?: { readonly action: "failover" | "authenticate" | "stop"; readonly because: string };
@@ -169,17 +170,17 @@ export type PaymentAuthentication = {
   readonly gateway: string;
   readonly connectionId: string;
   readonly attemptId: string;
-  /** The reason that the customer was asked. */
+  /** The reason for this authentication. */
   readonly because: string;
   readonly status: AuthenticationStatus;
-  readonly flow: "REDIRECT";
+  readonly flow: "REDIRECT" | "FRICTIONLESS";
   readonly version?: string;
   readonly transStatus?: string;
   readonly eci?: string;
   readonly dsTransactionId?: string;
   /** The party that bears a fraudulent payment. */
   readonly liability?: "ISSUER" | "MERCHANT" | "UNKNOWN";
-  /** The part that the customer sees. */
+  /** The part that the customer sees; absent if the customer was not asked. */
   readonly challenge?: {
     readonly shownAt?: string;
     readonly answeredAt?: string;

@@ -252,7 +252,7 @@ function stopsPlan({ stop, round, connection_id }: ObservedAttempt, attempts: re
 
 function findWrongAuthentication({ observed, isRestored }: Moment): string | undefined {
   const { session, attempts, authentications } = observed;
-  if (authentications.length > 2) return "a customer was asked three times";
+  if (authentications.filter(({ flow }) => flow === "REDIRECT").length > 2) return "a customer was asked three times";
   if (attempts.filter(({ round }) => round === 1).length > 1) return "two attempts were repeated";
   const gone = authentications.filter(
     ({ status, cancel_asked_at }) => cancel_asked_at !== null || ["FAILED", "CANCELLED", "ABANDONED"].includes(status),

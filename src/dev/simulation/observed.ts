@@ -26,6 +26,7 @@ export type ObservedAuthentication = {
   readonly id: string;
   readonly attempt_id: string;
   readonly connection_id: string;
+  readonly flow: string;
   readonly status: string;
   readonly holds_only_when_asked: boolean;
   readonly completions_sent: number;

@@ -5,7 +5,7 @@
 
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import { isSameAmount } from "../amounts.ts";
-import { type Action, type AuthenticationResult, pageAddress } from "../authentication.ts";
+import { type Action, type AuthenticationResult, pageAddress, resultOf } from "../authentication.ts";
 import type {
   AttemptAtGateway,
   CaptureAnswer,
@@ -113,16 +113,14 @@ export function readAuthenticated(reply: GatewayReply): AuthenticationResult | u
   const json = reply.type === "answer" && reply.status === 200 ? readJsonObject(reply) : undefined;
   if (!isObject(json?.additionalData)) return undefined;
   const { threeDSVersion, threeDAuthenticatedResponse, eci, dsTransID, liabilityShift } = json.additionalData;
-  const text = (value: unknown) => (typeof value === "string" ? value : undefined);
-  return {
-    version: text(threeDSVersion),
-    transStatus: text(threeDAuthenticatedResponse),
-    eci: text(eci),
-    dsTransactionId: text(dsTransID),
-    ...(liabilityShift === "true" && { liability: "ISSUER" }),
-    ...(liabilityShift === "false" && { liability: "MERCHANT" }),
-  };
+  const said = { version: threeDSVersion, transStatus: threeDAuthenticatedResponse, eci, dsTransactionId: dsTransID };
+  return resultOf(said, liabilities.get(liabilityShift));
 }
+
+const liabilities: ReadonlyMap<unknown, AuthenticationResult["liability"]> = new Map([
+  ["true", "ISSUER"],
+  ["false", "MERCHANT"],
+]);
 
 /** Reports whether an answer is about this attempt and its amount, as far as the answer says. */
 function isAbout(json: Json, attempt: AttemptAtGateway): boolean {

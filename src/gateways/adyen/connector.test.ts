@@ -13,6 +13,10 @@ describeConformance({
   gateway: "ADYEN",
   authentication: {
     codes: { unasked: "38", soft: "38" },
+    reported: {
+      Y: { version: "2.2.0", eci: "05", liability: "ISSUER" },
+      A: { version: "2.2.0", eci: "06", liability: "ISSUER" },
+    },
     asks: /^POST \/v72\/payments(\/details)?$/,
     requests: 1,
     otherShape: (body) =>

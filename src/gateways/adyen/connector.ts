@@ -90,7 +90,11 @@ export class AdyenConnector implements Connector {
       ...asking,
     });
     const outcome = readAuthorize(reply, request);
-    return { outcome: asking === undefined ? withoutAction(outcome) : outcome, card };
+    return {
+      outcome: asking === undefined ? withoutAction(outcome) : outcome,
+      card,
+      authenticated: readAuthenticated(reply),
+    };
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {

@@ -153,7 +153,7 @@ describe("PayPalConnector with a customer", () => {
     const card = JSON.parse(harness.middle.requests.at(-1)!.body.toString()).payment_source.card;
     expect(card).toMatchObject({
       attributes: { verification: { method } },
-      experience_context: { return_url: returnUrl, cancel_url: returnUrl },
+      experience_context: { return_url: returnUrl, cancel_url: `${returnUrl}?cancelled=1` },
     });
     expect(await authenticator().askAction!(harness.call(""), asked, {})).toEqual({ type: "answered" });
     const completed = await authenticator().complete(harness.call(`${asked.attemptReference}_2`), asked, {});

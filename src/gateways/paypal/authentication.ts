@@ -1,6 +1,6 @@
 /** Customer authentication as PayPal runs it: the page to show, the state of an action, and its result. */
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
-import { type AuthenticationResult, type AuthenticationWish, pageAddress } from "../authentication.ts";
+import { type AuthenticationResult, type AuthenticationWish, pageAddress, resultOf } from "../authentication.ts";
 import type { ActionAnswer, AttemptAtGateway } from "../connector.ts";
 import { classifyDecline } from "../declines.ts";
 import { untrusted } from "../unanswered.ts";
@@ -17,8 +17,15 @@ export function askingFields(authentication: AuthenticationWish | undefined): ob
   const { wish, returnUrl } = authentication;
   return {
     attributes: { verification: { method: wish === "always" ? "SCA_ALWAYS" : "SCA_WHEN_REQUIRED" } },
-    experience_context: { return_url: returnUrl, cancel_url: returnUrl },
+    experience_context: { return_url: returnUrl, cancel_url: `${returnUrl}?${cancelled}` },
   };
+}
+
+const cancelled = "cancelled=1";
+
+/** Reports whether a customer returned by `cancel_url`; PayPal documents no trace of it in the order. */
+export function isCancelled(fields: URLSearchParams): boolean {
+  return fields.get("cancelled") === "1";
 }
 
 /** Returns the page that the customer has to see, in an order or in an error; undefined for any other action. */
@@ -60,8 +67,8 @@ export function readAction(reply: GatewayReply, attempt: AttemptAtGateway, order
 /** Returns what an order says about the authentication. */
 export function readAuthenticated(reply: GatewayReply): AuthenticationResult | undefined {
   const json = reply.type === "answer" ? readJsonObject(reply) : undefined;
-  const { enrolled: _, ...result } = resultIn(json) ?? {};
-  return Object.keys(result).length === 0 ? undefined : result;
+  const { transStatus, liability } = resultIn(json) ?? {};
+  return resultOf({ transStatus }, liability);
 }
 
 /** "Liability might shift" is the most that PayPal says before a dispute: response parameters, as above. */

@@ -34,7 +34,7 @@ import {
   voidByRecord,
 } from "./answers.ts";
 import { authorizationPath, orderPath, PayPalApi, type PayPalParts } from "./api.ts";
-import { askingFields, readAction, readAuthenticated } from "./authentication.ts";
+import { askingFields, isCancelled, readAction, readAuthenticated } from "./authentication.ts";
 import { billingFields } from "./billing.ts";
 import { toMoney, whyNotPayable } from "./currencies.ts";
 import { mayBeForgotten } from "./key-life.ts";
@@ -61,6 +61,7 @@ export class PayPalConnector implements Connector {
     framing: "window",
     // The order is read instead.
     readReturn: () => undefined,
+    isCancelled,
     complete: (call, attempt) => this.#complete(call, attempt),
     askAction: async (call, attempt) => {
       const id = orderIn(attempt);
@@ -91,7 +92,11 @@ export class PayPalConnector implements Connector {
     const change = { orderId: order.id, key: call.idempotencyKey, body: cardBody(request) };
     const { reply, card } = await this.#api.postCard(left(), request, change);
     const outcome = readAuthorized(reply, request, order.id, authentication !== undefined);
-    return { outcome: outcome.type === "unknown" ? { gatewayReference, ...outcome } : outcome, card };
+    return {
+      outcome: outcome.type === "unknown" ? { gatewayReference, ...outcome } : outcome,
+      card,
+      authenticated: readAuthenticated(reply),
+    };
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {

@@ -2,14 +2,14 @@
 
 /** An acquirer's reaction to an authorize with a card. */
 export type CardBehaviour =
-  | { readonly act: "approve"; readonly capture?: CaptureBehaviour }
+  | { readonly act: "approve"; readonly capture?: CaptureBehaviour; readonly frictionless?: Frictionless | undefined }
   /** Holds one minor unit too little, and reports it. */
   | { readonly act: "approve_wrong_amount" }
   /** Holds the amount in another currency, and reports it. */
   | { readonly act: "approve_wrong_currency" }
   /** Holds the money, and its answer names another payment. */
   | { readonly act: "approve_wrong_reference" }
-  | { readonly act: "decline"; readonly code: string }
+  | { readonly act: "decline"; readonly code: string; readonly frictionless?: Frictionless | undefined }
   | AuthenticatedBehaviour
   | { readonly act: "fail"; readonly status: number }
   /** Holds the money, and answers with an error. */
@@ -20,6 +20,12 @@ export type CardBehaviour =
   | { readonly act: "approve_lose_answer" }
   /** Never answers, and holds the money after every caller has stopped waiting. */
   | { readonly act: "approve_late" };
+
+/**
+ * The result of 3-D Secure without the customer, where the request permits the gateway to run it: authenticated,
+ * attempted, unavailable or refused.
+ */
+export type Frictionless = "Y" | "A" | "U" | "N";
 
 /** Runs customer authentication where the request permits it, and declines with the code where it does not. */
 type AuthenticatedBehaviour = {

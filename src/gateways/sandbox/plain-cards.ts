@@ -34,6 +34,16 @@ export const plainCards: readonly TestCard[] = [
     outcome: approvedByA(),
   },
   {
+    number: "4000000000007171",
+    name: "Authenticated without a challenge",
+    group: "approved",
+    behaviour:
+      "SANDBOX_A authenticates without asking the customer, if the payment comes from a page that could show the bank’s, and approves.",
+    onA: { act: "approve", frictionless: "Y" },
+    onB: { act: "approve", frictionless: "Y" },
+    outcome: approvedByA(),
+  },
+  {
     number: "4000000000000002",
     name: "Failover after a decline",
     group: "failover",

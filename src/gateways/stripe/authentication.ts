@@ -1,6 +1,6 @@
 /** Customer authentication as Stripe runs it: the state of an action, and its result. */
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
-import type { AuthenticationResult } from "../authentication.ts";
+import { type AuthenticationResult, resultOf } from "../authentication.ts";
 import type { ActionAnswer, AttemptAtGateway } from "../connector.ts";
 import { errorOf } from "./answers.ts";
 import { isFor, readRecord } from "./payment-intent.ts";
@@ -16,7 +16,9 @@ export function readAction(reply: GatewayReply, attempt: AttemptAtGateway): Acti
   return readRecord(reply, attempt);
 }
 
-/** Stripe's results with the letters of EMV 3DS: https://docs.stripe.com/api/charges/object (2026), `three_d_secure.result`. */
+/**
+ * Stripe's results with the letters of EMV 3DS. A payment that was exempted, or whose card knows no 3-D Secure, was not
+ * authenticated: https://docs.stripe.com/api/charges/object (2026), `three_d_secure.result`. */
 const transStatuses: ReadonlyMap<unknown, string> = new Map([
   ["authenticated", "Y"],
   ["attempt_acknowledged", "A"],
@@ -34,11 +36,6 @@ export function readAuthenticated(reply: GatewayReply): AuthenticationResult | u
   const card = isObject(details) ? details.card : undefined;
   const result = isObject(card) ? card.three_d_secure : undefined;
   if (!isObject(result)) return undefined;
-  const text = (value: unknown) => (typeof value === "string" ? value : undefined);
-  return {
-    version: text(result.version),
-    transStatus: transStatuses.get(result.result),
-    eci: text(result.electronic_commerce_indicator),
-    dsTransactionId: text(result.transaction_id),
-  };
+  const { version, electronic_commerce_indicator: eci, transaction_id: dsTransactionId } = result;
+  return resultOf({ version, transStatus: transStatuses.get(result.result), eci, dsTransactionId });
 }

@@ -25,6 +25,10 @@ describeConformance({
   gateway: "STRIPE",
   authentication: {
     codes: { unasked: "authentication_required", soft: "authentication_required" },
+    reported: {
+      Y: { version: "2.2.0", eci: "05" },
+      A: { version: "2.2.0", eci: "06" },
+    },
     asks: /^POST .*\/confirm$/,
     requests: 3,
     otherShape: (body) =>

@@ -111,10 +111,7 @@ export class StripeConnector implements Connector {
       form: { payment_method: method.id, ...askingForm(request.authentication), "expand[0]": "latest_charge" },
     });
     const mayAsk = request.authentication !== undefined;
-    return {
-      outcome: await this.#judge(left, attempt, { confirmed: readConfirmation(confirmed, attempt), mayAsk }),
-      card,
-    };
+    return { ...(await this.#judge(left, attempt, { confirmed, mayAsk })), card };
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
@@ -175,22 +172,24 @@ export class StripeConnector implements Connector {
       key: call.idempotencyKey,
       form: { "expand[0]": "latest_charge" },
     });
-    const outcome = await this.#judge(left, named, { confirmed: readConfirmation(confirmed, named), mayAsk: false });
-    return { outcome, authenticated: readAuthenticated(confirmed) };
+    return this.#judge(left, named, { confirmed, mayAsk: false });
   }
 
   /** Judges the answer to a confirmation. Whatever it leaves unknown has the intent's name. */
   async #judge(
     left: () => ChangingCall,
     attempt: Named,
-    { confirmed, mayAsk }: { readonly confirmed: Confirmed; readonly mayAsk: boolean },
-  ): Promise<GatewayOutcome> {
+    { confirmed, mayAsk }: { readonly confirmed: GatewayReply; readonly mayAsk: boolean },
+  ): Promise<AuthorizeAnswer> {
     const { gatewayReference } = attempt;
-    if (mayAsk && confirmed.type === "actionNeeded" && confirmed.url !== undefined) {
-      return { type: "actionNeeded", gatewayReference, action: { url: confirmed.url, method: "GET", fields: {} } };
+    const read = readConfirmation(confirmed, attempt);
+    if (mayAsk && read.type === "actionNeeded" && read.url !== undefined) {
+      const action = { url: read.url, method: "GET", fields: {} } as const;
+      return { outcome: { type: "actionNeeded", gatewayReference, action } };
     }
-    const outcome = await this.#settle(left, attempt, confirmed);
-    return outcome.type === "unknown" ? { ...outcome, gatewayReference } : outcome;
+    const { outcome, reply = confirmed } = await this.#settle(left, attempt, read);
+    const authenticated = readAuthenticated(reply);
+    return { outcome: outcome.type === "unknown" ? { ...outcome, gatewayReference } : outcome, authenticated };
   }
 
   /**
@@ -198,17 +197,22 @@ export class StripeConnector implements Connector {
    * Radar's; a record that contradicts the decline makes it unknown. A payment that waits for a customer who is not
    * asked is cancelled first: while it stands, a hold may still appear.
    */
-  async #settle(left: () => ChangingCall, attempt: Named, confirmed: Confirmed): Promise<GatewayOutcome> {
-    if (confirmed.type === "outcome") return confirmed.outcome;
+  async #settle(
+    left: () => ChangingCall,
+    attempt: Named,
+    confirmed: Confirmed,
+  ): Promise<{ readonly outcome: GatewayOutcome; readonly reply?: GatewayReply }> {
+    if (confirmed.type === "outcome") return confirmed;
     if (confirmed.type === "actionNeeded") {
       const cancelled = await this.#cancel(left(), attempt, attempt.gatewayReference);
-      return cancelled.type === "done" ? classifyDecline(declines, "authentication_required") : uncancelled;
+      const isCancelled = cancelled.type === "done";
+      return { outcome: isCancelled ? classifyDecline(declines, "authentication_required") : uncancelled };
     }
     const reply = await this.#read(left(), attempt.gatewayReference);
     const record = readRecord(reply, attempt);
-    if (record.type === "declined") return record;
+    if (record.type === "declined") return { outcome: record, reply };
     const isAnswered = reply.type === "answer" && reply.status === 200;
-    return isAnswered ? untrusted(reply.status) : judgeDecline(confirmed.error, undefined);
+    return { outcome: isAnswered ? untrusted(reply.status) : judgeDecline(confirmed.error, undefined) };
   }
 
   /**

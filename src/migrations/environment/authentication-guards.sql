@@ -8,14 +8,20 @@ BEGIN
   IF TG_OP = 'INSERT' THEN
     IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN
       PERFORM app.refuse('an authentication needs a session in processing'); END IF;
-    IF NEW.status <> 'AWAITING_CUSTOMER' OR NEW.completions_sent <> 0 OR NEW.cancel_asked_at IS NOT NULL THEN
+    IF NEW.completions_sent <> 0 OR NEW.shown_count <> 0 OR num_nonnulls(NEW.cancel_asked_at, NEW.shown_at, NEW.answered_at) > 0
+       OR NEW.flow = 'REDIRECT' AND NEW.status <> 'AWAITING_CUSTOMER' THEN
       PERFORM app.refuse('an authentication begins with its action'); END IF;
-    IF NEW.sequence NOT BETWEEN 1 AND 2 THEN PERFORM app.refuse('a session offers at most two challenges'); END IF;
+    IF NEW.flow = 'FRICTIONLESS' AND NOT NEW.status IN ('AUTHENTICATED','ATTEMPTED','UNAVAILABLE','FAILED') THEN
+      PERFORM app.refuse('an authentication without the customer begins with its end'); END IF;
+    IF NEW.flow NOT IN ('REDIRECT','FRICTIONLESS') THEN PERFORM app.refuse('no authentication has such a flow'); END IF;
+    IF NEW.flow = 'REDIRECT' AND (SELECT count(*) FROM partitions.authentication_rest WHERE session_id = NEW.session_id AND flow = 'REDIRECT') >= 2 THEN
+      PERFORM app.refuse('a session offers at most two challenges'); END IF;
     IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = NEW.session_id AND status IN ('FAILED','CANCELLED','ABANDONED')) THEN
       PERFORM app.refuse('nothing follows a failed authentication'); END IF;
   ELSE
-    IF (NEW.session_id, NEW.id, NEW.sequence, NEW.attempt_id, NEW.connection_id, NEW.holds_only_when_asked, NEW.action_life_ms, NEW.started_at, NEW.deadline_at)
-       IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.attempt_id, OLD.connection_id, OLD.holds_only_when_asked, OLD.action_life_ms, OLD.started_at, OLD.deadline_at) THEN
+    IF OLD.completed_at IS NOT NULL AND NEW IS DISTINCT FROM OLD THEN PERFORM app.refuse('an authentication that has ended never changes'); END IF;
+    IF (NEW.session_id, NEW.id, NEW.sequence, NEW.attempt_id, NEW.connection_id, NEW.flow, NEW.holds_only_when_asked, NEW.action_life_ms, NEW.started_at, NEW.deadline_at)
+       IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.attempt_id, OLD.connection_id, OLD.flow, OLD.holds_only_when_asked, OLD.action_life_ms, OLD.started_at, OLD.deadline_at) THEN
       PERFORM app.refuse('what was asked of a customer never changes'); END IF;
     IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
          ('AWAITING_CUSTOMER','CONFIRMING'), ('AWAITING_CUSTOMER','AUTHENTICATED'), ('AWAITING_CUSTOMER','UNAVAILABLE'),

@@ -19,6 +19,8 @@ CREATE TABLE authentication (
   attempt_id            uuid NOT NULL,
   connection_id         uuid NOT NULL,
   because               text NOT NULL,
+  -- FRICTIONLESS: the gateway's first answer reports its end, and the customer was never asked. REDIRECT: a challenge was offered.
+  flow                  text NOT NULL DEFAULT 'REDIRECT',
   status                text NOT NULL DEFAULT 'AWAITING_CUSTOMER',
   -- As the connector said when the action was opened: false where a hold may appear without a further request of ours,
   -- for as long after the action as action_life_ms.
@@ -49,10 +51,10 @@ CREATE TABLE authentication (
   completed_at          timestamptz,
   PRIMARY KEY (session_id, id),
   UNIQUE (session_id, sequence),
-  UNIQUE (session_id, attempt_id),
-  -- Two challenges at one gateway are never offered.
-  UNIQUE (session_id, connection_id)
+  UNIQUE (session_id, attempt_id)
 ) PARTITION BY RANGE (session_id);
 CREATE UNIQUE INDEX authentication_one_open ON authentication (session_id) WHERE status IN ('AWAITING_CUSTOMER','CONFIRMING');
+-- Two challenges at one gateway are never offered.
+CREATE UNIQUE INDEX authentication_one_challenge ON authentication (session_id, connection_id) WHERE flow = 'REDIRECT';
 -- Open actions, for alarms and metrics.
 CREATE INDEX authentication_awaiting ON authentication (deadline_at) WHERE status = 'AWAITING_CUSTOMER';

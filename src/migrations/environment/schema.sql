@@ -176,6 +176,7 @@ CREATE TABLE authentication (
   attempt_id uuid NOT NULL,
   connection_id uuid NOT NULL,
   because text NOT NULL,
+  flow text DEFAULT 'REDIRECT'::text NOT NULL,
   status text DEFAULT 'AWAITING_CUSTOMER'::text NOT NULL,
   holds_only_when_asked boolean NOT NULL,
   action_life_ms integer NOT NULL,
@@ -584,9 +585,6 @@ ALTER TABLE partitions.authentication_rest ADD CONSTRAINT authentication_session
 -- constraint authentication.authentication_session_id_attempt_id_key
 ALTER TABLE authentication ADD CONSTRAINT authentication_session_id_attempt_id_key UNIQUE (session_id, attempt_id);
 
--- constraint authentication.authentication_session_id_connection_id_key
-ALTER TABLE authentication ADD CONSTRAINT authentication_session_id_connection_id_key UNIQUE (session_id, connection_id);
-
 -- constraint authentication.authentication_session_id_sequence_key
 ALTER TABLE authentication ADD CONSTRAINT authentication_session_id_sequence_key UNIQUE (session_id, sequence);
 
@@ -874,6 +872,9 @@ CREATE UNIQUE INDEX attempt_one_authorizing ON ONLY attempt USING btree (session
 
 -- unique index attempt_one_capturable
 CREATE UNIQUE INDEX attempt_one_capturable ON ONLY attempt USING btree (session_id) WHERE ((status = ANY (ARRAY['AUTHORIZED'::text, 'CAPTURED'::text])) OR ((status = 'VOIDING'::text) AND (capture_ordered_at IS NOT NULL)));
+
+-- unique index authentication_one_challenge
+CREATE UNIQUE INDEX authentication_one_challenge ON ONLY authentication USING btree (session_id, connection_id) WHERE (flow = 'REDIRECT'::text);
 
 -- unique index authentication_one_open
 CREATE UNIQUE INDEX authentication_one_open ON ONLY authentication USING btree (session_id) WHERE (status = ANY (ARRAY['AWAITING_CUSTOMER'::text, 'CONFIRMING'::text]));
@@ -1696,14 +1697,20 @@ BEGIN
   IF TG_OP = 'INSERT' THEN
     IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN
       PERFORM app.refuse('an authentication needs a session in processing'); END IF;
-    IF NEW.status <> 'AWAITING_CUSTOMER' OR NEW.completions_sent <> 0 OR NEW.cancel_asked_at IS NOT NULL THEN
+    IF NEW.completions_sent <> 0 OR NEW.shown_count <> 0 OR num_nonnulls(NEW.cancel_asked_at, NEW.shown_at, NEW.answered_at) > 0
+       OR NEW.flow = 'REDIRECT' AND NEW.status <> 'AWAITING_CUSTOMER' THEN
       PERFORM app.refuse('an authentication begins with its action'); END IF;
-    IF NEW.sequence NOT BETWEEN 1 AND 2 THEN PERFORM app.refuse('a session offers at most two challenges'); END IF;
+    IF NEW.flow = 'FRICTIONLESS' AND NOT NEW.status IN ('AUTHENTICATED','ATTEMPTED','UNAVAILABLE','FAILED') THEN
+      PERFORM app.refuse('an authentication without the customer begins with its end'); END IF;
+    IF NEW.flow NOT IN ('REDIRECT','FRICTIONLESS') THEN PERFORM app.refuse('no authentication has such a flow'); END IF;
+    IF NEW.flow = 'REDIRECT' AND (SELECT count(*) FROM partitions.authentication_rest WHERE session_id = NEW.session_id AND flow = 'REDIRECT') >= 2 THEN
+      PERFORM app.refuse('a session offers at most two challenges'); END IF;
     IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = NEW.session_id AND status IN ('FAILED','CANCELLED','ABANDONED')) THEN
       PERFORM app.refuse('nothing follows a failed authentication'); END IF;
   ELSE
-    IF (NEW.session_id, NEW.id, NEW.sequence, NEW.attempt_id, NEW.connection_id, NEW.holds_only_when_asked, NEW.action_life_ms, NEW.started_at, NEW.deadline_at)
-       IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.attempt_id, OLD.connection_id, OLD.holds_only_when_asked, OLD.action_life_ms, OLD.started_at, OLD.deadline_at) THEN
+    IF OLD.completed_at IS NOT NULL AND NEW IS DISTINCT FROM OLD THEN PERFORM app.refuse('an authentication that has ended never changes'); END IF;
+    IF (NEW.session_id, NEW.id, NEW.sequence, NEW.attempt_id, NEW.connection_id, NEW.flow, NEW.holds_only_when_asked, NEW.action_life_ms, NEW.started_at, NEW.deadline_at)
+       IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.attempt_id, OLD.connection_id, OLD.flow, OLD.holds_only_when_asked, OLD.action_life_ms, OLD.started_at, OLD.deadline_at) THEN
       PERFORM app.refuse('what was asked of a customer never changes'); END IF;
     IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
          ('AWAITING_CUSTOMER','CONFIRMING'), ('AWAITING_CUSTOMER','AUTHENTICATED'), ('AWAITING_CUSTOMER','UNAVAILABLE'),

@@ -42,6 +42,10 @@ const when = "date_bin(f.minutes * interval '1 minute', s.settled_at, 'epoch') A
 const customerTime = `CASE WHEN s.authentications = 0 THEN interval '0' ELSE (
   SELECT coalesce(sum(coalesce(t.answered_at, t.completed_at) - t.started_at), interval '0') FROM authentication t WHERE t.session_id = s.id) END`;
 
+/** SQL that says whether a session `s` offered a challenge. */
+export const isChallenged = `(s.authentications > 0 AND EXISTS (
+  SELECT FROM authentication t WHERE t.session_id = s.id AND t.flow = 'REDIRECT'))`;
+
 /** Counts of payments, which are settled sessions. A session that was not submitted has expired, and has no latency. */
 export const countedPayments: CountedTable = {
   table: "analytics_payment",
@@ -55,12 +59,12 @@ export const countedPayments: CountedTable = {
       count(*) FILTER (WHERE s.status = 'DEGRADED') AS degraded,
       count(*) FILTER (WHERE s.status = 'EXPIRED') AS expired,
       count(*) FILTER (WHERE s.failover) AS saved,
-      count(*) FILTER (WHERE s.authentications > 0) AS challenged,
+      count(*) FILTER (WHERE s.challenged) AS challenged,
       coalesce(sum(s.amount_minor) FILTER (WHERE s.status = 'SUCCEEDED'), 0) AS volume_minor,
       coalesce(sum(s.amount_minor) FILTER (WHERE s.failover), 0) AS saved_minor,
       ${histogram("s.step")} AS latency
     FROM (
-      SELECT s.merchant_id, f.minutes, ${when}, s.currency, s.status, s.amount_minor, s.authentications,
+      SELECT s.merchant_id, f.minutes, ${when}, s.currency, s.status, s.amount_minor, ${isChallenged} AS challenged,
         s.failover AND s.status = 'SUCCEEDED' AS failover, app.latency_step(s.submitted_at, s.settled_at - ${customerTime}) AS step
       FROM payment_session s CROSS JOIN f WHERE ${where} ${fence}) s
     GROUP BY 1, 2, 3, 4`,
@@ -125,7 +129,7 @@ export const countedDeclines: CountedTable = {
 /** A customer's time at the bank is counted in steps of this many milliseconds: the longest is ten minutes. */
 export const timeAtBankUnit = 16;
 
-/** Counts of the authentications of settled payments. Each has one of the ends. */
+/** Counts of the challenges of settled payments. Each has one of the ends. */
 export const countedAuthentications: CountedTable = {
   table: "analytics_authentication",
   keys: ["gateway", "currency"],
@@ -145,7 +149,8 @@ export const countedAuthentications: CountedTable = {
         app.latency_step(t.shown_at, t.shown_at + (t.answered_at - t.shown_at) / ${timeAtBankUnit}) AS step
       FROM payment_session s CROSS JOIN LATERAL (
         SELECT t.status, t.shown_at, t.answered_at, a.gateway
-        FROM authentication t JOIN attempt a ON a.session_id = t.session_id AND a.id = t.attempt_id WHERE t.session_id = s.id ${fence}) t
+        FROM authentication t JOIN attempt a ON a.session_id = t.session_id AND a.id = t.attempt_id
+        WHERE t.session_id = s.id AND t.flow = 'REDIRECT' ${fence}) t
       CROSS JOIN f WHERE ${where} AND s.authentications > 0 ${fence}) t
     GROUP BY 1, 2, 3, 4, 5`,
 };

@@ -7,6 +7,7 @@ import { isObject } from "../../platform/outbound-http.ts";
 import { bankPageOf } from "../bank-pages.ts";
 import type { Asking, Challenge } from "../challenges.ts";
 import type { SandboxRequest } from "../routes.ts";
+import type { SecureResult } from "../secure-results.ts";
 import type { Answered } from "./emulator-keys.ts";
 
 /**
@@ -20,17 +21,19 @@ export function askingOf({ authenticationData, browserInfo, returnUrl }: Json): 
 }
 
 /** Returns the fields that an account can ask for: the text of the OpenAPI file, `ResponseAdditionalDataCommon`. */
-export function authenticatedFields({ id }: Challenge): object {
+export function authenticatedFields(result: SecureResult | undefined, offered: "C" | "Y"): object {
+  if (result === undefined) return {};
+  const { transStatus, eci, dsTransactionId, version, isShifted } = result;
   return {
     additionalData: {
-      dsTransID: id.slice("auth_".length),
-      eci: "05",
-      liabilityShift: "true",
-      threeDAuthenticated: "true",
-      threeDAuthenticatedResponse: "Y",
+      dsTransID: dsTransactionId,
+      eci,
+      liabilityShift: String(isShifted),
+      threeDAuthenticated: String(transStatus === "Y"),
+      threeDAuthenticatedResponse: transStatus,
       threeDOffered: "true",
-      threeDOfferedResponse: "C",
-      threeDSVersion: "2.2.0",
+      threeDOfferedResponse: offered,
+      threeDSVersion: version,
     },
   };
 }

@@ -16,6 +16,7 @@ import type { CardResult, Issuer } from "../issuer.ts";
 import type { Authorization, Ledger } from "../ledger.ts";
 import type { Pauses } from "../pauses.ts";
 import type { SandboxRequest } from "../routes.ts";
+import { frictionlessOf, type SecureResult, secureResult } from "../secure-results.ts";
 import { askingOf, authenticatedFields, newPspReference, redirectTo, refusedFor } from "./emulator-authentication.ts";
 import {
   adyenTestNumbers,
@@ -119,7 +120,7 @@ export class EmulatorPayments {
     if (challenge.state !== "passed") return refusedFor(challenge);
     const result = await this.#settle(challenge);
     const opened = this.#parts.ledger.record(challenge.id);
-    return this.#answerTo(result, opened, false, authenticatedFields(challenge));
+    return this.#answerTo(result, opened, false, secureResult("Y", challenge.id));
   }
 
   /** Decides a payment whose customer has passed, once. */
@@ -172,18 +173,18 @@ export class EmulatorPayments {
     result: CardResult,
     opened: Authorization | undefined,
     isPending: boolean,
-    authenticated: object = {},
+    challenged?: SecureResult,
   ): Answered | Executed {
     switch (result.type) {
       case "held": {
         const resultCode = isPending ? "Received" : "Authorised";
-        return this.#resultOf(result.authorization, { resultCode, ...authenticated });
+        return this.#resultOf(result.authorization, { resultCode, ...secureFields(result, challenged) });
       }
       case "declined": {
         const { code } = result;
         const refusalReason = reasonNames[code] ?? "Unknown";
         const refusal = { resultCode: resultCodeOf(code), refusalReasonCode: code, refusalReason };
-        return this.#resultOf(result.authorization, refusal);
+        return this.#resultOf(result.authorization, { ...refusal, ...secureFields(result, challenged) });
       }
       case "failed":
         return refusal(result.status, "901", "internal");
@@ -282,4 +283,8 @@ export class EmulatorPayments {
     this.#payments.delete(oldest[0]);
     this.#references.delete(oldest[1].id);
   }
+}
+
+function secureFields({ authorization }: { authorization: Authorization }, challenged: SecureResult | undefined) {
+  return challenged ? authenticatedFields(challenged, "C") : authenticatedFields(frictionlessOf(authorization), "Y");
 }

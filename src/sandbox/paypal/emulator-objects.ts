@@ -1,6 +1,7 @@
 /** PayPal's objects as its emulator stores them, and as PayPal writes them. */
 import { randomBytes } from "node:crypto";
 import { currencies } from "../../gateways/paypal/currencies.ts";
+import type { Frictionless } from "../../gateways/sandbox/card-behaviour.ts";
 import type { Account } from "../accounts.ts";
 import type { Challenge } from "../challenges.ts";
 import type { Authorization } from "../ledger.ts";
@@ -83,12 +84,22 @@ function sourceView(order: Order): Fields {
     : { payment_source: { card: { ...cardView(order.card), ...authenticationView(order) } } };
 }
 
-/** Returns the result of an authentication, without which the customer has not answered. */
-function authenticationView({ asked, card }: Order): Fields {
-  if (asked === undefined || asked.challenge.state === "waiting") return {};
-  const passes = asked.challenge.state === "passed" && card?.number !== paypalSecureNumbers[1];
-  const result = { enrollment_status: "Y", authentication_status: passes ? "Y" : "N" };
-  return { authentication_result: { liability_shift: passes ? "POSSIBLE" : "NO", three_d_secure: result } };
+/**
+ * Returns the result of an authentication, without which the customer has not answered. One who cancels is sent to
+ * `cancel_url`, and PayPal documents no result for that.
+ */
+function authenticationView({ asked, card, authorization }: Order): Fields {
+  const { state } = asked?.challenge ?? {};
+  const frictionless = authorization?.record.frictionless;
+  if (state === undefined && frictionless !== undefined) return resultView(frictionless);
+  if (state === undefined || state === "waiting" || state === "cancelled") return {};
+  return resultView(state === "passed" && card?.number !== paypalSecureNumbers[1] ? "Y" : "N");
+}
+
+function resultView(status: Frictionless): Fields {
+  const result = { enrollment_status: "Y", authentication_status: status };
+  const liability = { Y: "POSSIBLE", A: "POSSIBLE", U: "UNKNOWN", N: "NO" }[status];
+  return { authentication_result: { liability_shift: liability, three_d_secure: result } };
 }
 
 /** Reports whether the customer has passed, so that the order can be authorized without its card. */
@@ -105,7 +116,7 @@ export function payerLinks({ asked }: Order): readonly Fields[] {
 // After 3-D Secure an order is "created" again: https://github.com/woocommerce/woocommerce-paypal-payments/pull/3300
 // (2025).
 function statusOf({ authorization, needsPayer, asked }: Order): string {
-  if (needsPayer || asked?.challenge.state === "waiting") return "PAYER_ACTION_REQUIRED";
+  if (needsPayer || /^(waiting|cancelled)$/.test(asked?.challenge.state ?? "")) return "PAYER_ACTION_REQUIRED";
   return authorization === undefined ? "CREATED" : "COMPLETED";
 }
 

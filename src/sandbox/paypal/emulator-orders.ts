@@ -234,7 +234,8 @@ function askingOf(body: Json): Asking | undefined {
   const attributes = isObject(card.attributes) ? card.attributes : {};
   const { method } = isObject(attributes.verification) ? attributes.verification : {};
   if (!URL.canParse(String(context.return_url))) return undefined;
-  return { wish: method === "SCA_ALWAYS" ? "always" : "as_needed", returnUrl: String(context.return_url) };
+  const urls = { returnUrl: String(context.return_url), cancelUrl: String(context.cancel_url) };
+  return { wish: method === "SCA_ALWAYS" ? "always" : "as_needed", ...urls };
 }
 
 /** Returns the result of a change, and for a repeat the state since. */

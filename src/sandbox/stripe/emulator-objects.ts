@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Challenge } from "../challenges.ts";
 import type { Authorization } from "../ledger.ts";
 import type { SandboxAnswer } from "../routes.ts";
+import { frictionlessOf, secureResult } from "../secure-results.ts";
 import { chargeOutcome } from "./emulator-cards.ts";
 
 /** A card that was sent for a single use; test numbers only. */
@@ -103,15 +104,25 @@ function redirectTo({ challenge, page }: NonNullable<Intent["asked"]>): Fields {
   return { type: "redirect_to_url", redirect_to_url: { return_url: challenge.returnUrl, url: page } };
 }
 
+// https://docs.stripe.com/api/charges/object (2026), `three_d_secure.result`.
+const secureResults = { Y: "authenticated", A: "attempt_acknowledged", U: "processing_error", N: "failed" } as const;
+
 /** Returns the result of an authentication as a charge shows it; without its cryptogram, which Stripe keeps. */
-function threeDSecureView({ challenge }: NonNullable<Intent["asked"]>): Fields {
+function threeDSecureView({ asked, authorization }: Intent): Fields | null {
+  const result = asked
+    ? secureResult("Y", asked.challenge.id)
+    : authorization === undefined
+      ? undefined
+      : frictionlessOf(authorization);
+  if (result === undefined) return null;
+  const { transStatus, eci, dsTransactionId, version } = result;
   return {
-    authentication_flow: "challenge",
-    electronic_commerce_indicator: "05",
-    result: "authenticated",
+    authentication_flow: asked ? "challenge" : "frictionless",
+    electronic_commerce_indicator: eci,
+    result: secureResults[transStatus],
     result_reason: null,
-    transaction_id: challenge.id.slice("auth_".length),
-    version: "2.2.0",
+    transaction_id: dsTransactionId,
+    version,
   };
 }
 
@@ -149,7 +160,7 @@ function chargeView(intent: Intent, id: string): Fields {
       card: {
         ...cardView(paymentMethod),
         network: brandOf(paymentMethod.number),
-        three_d_secure: intent.asked === undefined ? null : threeDSecureView(intent.asked),
+        three_d_secure: threeDSecureView(intent),
       },
       type: "card",
     },

@@ -3,6 +3,7 @@ import type { AttemptAuthentication, PaymentAttempt } from "../../../../gen/dash
 import {
   Attempt_FailureKind,
   Attempt_Status,
+  Authentication_Flow as Flow,
   Authentication_Liability as Liability,
   Authentication_Status as Status,
 } from "../../../../gen/payments/v1/payment_session_pb.ts";
@@ -127,7 +128,7 @@ const liabilityNames: Readonly<Record<number, string>> = {
 
 /** The customer authentication of an attempt: its state, the customer's time, and who is liable. */
 function AuthenticationFacts({ authentication }: { authentication: AttemptAuthentication }) {
-  const { status, until, completedAt, shownAt, durationMs, liability, version, eci } = authentication;
+  const { status, flow, until, completedAt, shownAt, durationMs, liability, version, eci } = authentication;
   const reported = [version && `3-D Secure ${version}`, eci && `ECI ${eci}`].filter(Boolean).join(", ");
   return (
     <>
@@ -135,6 +136,7 @@ function AuthenticationFacts({ authentication }: { authentication: AttemptAuthen
         <dt>Authentication</dt>
         <dd>
           {authenticationNames[status]}
+          {flow === Flow.FRICTIONLESS && ", without asking the customer"}
           {reported && ` (${reported})`}
         </dd>
       </div>

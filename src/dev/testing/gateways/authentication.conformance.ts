@@ -1,6 +1,11 @@
 /** The promises of every connector whose gateway may ask for the customer, with a customer at the pretend bank. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Action, ActionNeeded, AuthenticationWish } from "../../../gateways/authentication.ts";
+import type {
+  Action,
+  ActionNeeded,
+  AuthenticationResult,
+  AuthenticationWish,
+} from "../../../gateways/authentication.ts";
 import type { AuthorizeAnswer, AuthorizeRequest, GatewayOutcome } from "../../../gateways/connector.ts";
 import type { CardBehaviour } from "../../../gateways/sandbox/card-behaviour.ts";
 import { Secret } from "../../../platform/secrets.ts";
@@ -13,6 +18,8 @@ import { approvedCard, type GatewayHarness, notificationPath } from "../gateway-
 export type AuthenticationSubject = {
   /** The code with which it declines where nobody can be asked, and that of a bank that wants authentication. */
   readonly codes: { readonly unasked: string; readonly soft: string };
+  /** The values that it reports beside the results authenticated and attempted. */
+  readonly reported: Readonly<Record<"Y" | "A", AuthenticationResult>>;
   /** The requests, as `METHOD /path`, that it may answer with an action. */
   readonly asks: RegExp;
   /** The requests of one payment that nobody is asked about. */
@@ -52,6 +59,7 @@ export function describeAuthentication(harness: () => GatewayHarness, subject: A
     beforeEach(() => customer.begin());
     afterEach(() => customer.end());
     describeAsking(customer);
+    describeFrictionless(customer);
     describeNotShown(customer);
     describeCompleting(customer);
     describeGivingUp(customer);
@@ -62,6 +70,8 @@ export function describeAuthentication(harness: () => GatewayHarness, subject: A
 class Customer {
   readonly #harness: () => GatewayHarness;
   readonly subject: AuthenticationSubject;
+  /** True if the last return says that the customer gave up. */
+  hasGivenUp = false;
 
   constructor(harness: () => GatewayHarness, subject: AuthenticationSubject) {
     this.#harness = harness;
@@ -98,7 +108,11 @@ class Customer {
   }
 
   async authorize(payment: AuthorizeRequest): Promise<GatewayOutcome> {
-    return (await this.harness.connector.authorize(this.harness.call(payment.attemptReference), payment)).outcome;
+    return (await this.answerTo(payment)).outcome;
+  }
+
+  answerTo(payment: AuthorizeRequest): Promise<AuthorizeAnswer> {
+    return this.harness.connector.authorize(this.harness.call(payment.attemptReference), payment);
   }
 
   /** Authorizes a payment whose gateway asks for the customer. */
@@ -110,8 +124,9 @@ class Customer {
 
   /** Answers at the bank. Returns what the return brings that leads on. */
   async answer({ action }: Pick<Asked, "action">, answer: CustomerAnswer): Promise<string | undefined> {
-    const back = await answerAtBank(action.url, answer);
-    return this.authenticator.readReturn(back!.searchParams);
+    const { searchParams } = (await answerAtBank(action.url, answer))!;
+    this.hasGivenUp = this.authenticator.isCancelled?.(searchParams) ?? false;
+    return this.authenticator.readReturn(searchParams);
   }
 
   attempt({ payment, outcome }: Pick<Asked, "payment" | "outcome">) {
@@ -184,7 +199,8 @@ function describeAsking(customer: Customer): void {
     const { outcome, authenticated } = await customer.complete(asked, returned);
     expect(outcome).toMatchObject({ type: "held" });
     expect(await customer.statuses(asked.payment)).toEqual(["held"]);
-    expect(JSON.stringify(authenticated ?? {})).not.toMatch(/cavv|cryptogram|authenticationValue/i);
+    expect(authenticated).toMatchObject({ transStatus: "Y", ...customer.subject.reported.Y });
+    expect(JSON.stringify(authenticated)).not.toMatch(/cavv|cryptogram|authenticationValue/i);
   });
 
   it.each(["fail", "cancel"] as const)(
@@ -193,7 +209,11 @@ function describeAsking(customer: Customer): void {
       const asked = await customer.ask();
       const returned = await customer.answer(asked, answer);
       const seen = await customer.look(asked);
-      if (seen === undefined) {
+      expect(customer.hasGivenUp).toBe(answer === "cancel" && customer.authenticator.isCancelled !== undefined);
+      if (customer.hasGivenUp) {
+        expect(seen).toBe("waiting");
+        expect(customer.authenticator.holdsOnlyWhenAsked).toBe(true);
+      } else if (seen === undefined) {
         const { outcome } = await customer.complete(asked, returned);
         expect(outcome).toMatchObject({ type: "declined", stop: "authentication_failed" });
       } else {
@@ -228,6 +248,35 @@ function describeAsking(customer: Customer): void {
       expect(await customer.authorize(customer.harness.newPayment(permission))).toMatchObject({ type: "held" });
       expect(customer.sent() - before).toBe(customer.subject.requests);
     }
+  });
+}
+
+function describeFrictionless(customer: Customer): void {
+  const permitted = () => customer.harness.newPayment(asking("as_needed"));
+
+  it.each(["Y", "A"] as const)(
+    "reports the result %s of an authentication without the customer",
+    async (frictionless) => {
+      await customer.setCard({ act: "approve", frictionless });
+      const { outcome, authenticated } = await customer.answerTo(permitted());
+      expect(outcome.type).toBe("held");
+      expect(authenticated).toMatchObject({ transStatus: frictionless, ...customer.subject.reported[frictionless] });
+      expect(JSON.stringify(authenticated)).not.toMatch(/cavv|cryptogram|authenticationValue/i);
+    },
+  );
+
+  it("reports the result also with a decline", async () => {
+    await customer.setCard({ act: "decline", code: customer.subject.codes.soft, frictionless: "N" });
+    const { outcome, authenticated } = await customer.answerTo(permitted());
+    expect(outcome.type).toBe("declined");
+    expect(authenticated).toMatchObject({ transStatus: "N" });
+  });
+
+  it("reports none where there was none", async () => {
+    await customer.setCard({ act: "approve", frictionless: "Y" });
+    expect((await customer.answerTo(customer.harness.newPayment())).authenticated).toBeUndefined();
+    await customer.setCard(approve);
+    expect((await customer.answerTo(permitted())).authenticated).toBeUndefined();
   });
 }
 

@@ -2,7 +2,7 @@
 
 import { type GatewayReply, isObject, readJsonObject } from "../../../platform/outbound-http.ts";
 import { isSameAmount } from "../../amounts.ts";
-import { type AuthenticationResult, pageAddress } from "../../authentication.ts";
+import { type AuthenticationResult, pageAddress, resultOf } from "../../authentication.ts";
 import type {
   ActionAnswer,
   AttemptAtGateway,
@@ -63,11 +63,11 @@ function urlOf(action: unknown): string | undefined {
 
 /** Returns the result of an authentication, if the answer has one. */
 export function readAuthenticated(reply: GatewayReply): AuthenticationResult | undefined {
-  const result = reply.type === "answer" ? readJsonObject(reply)?.three_d_secure : undefined;
+  const json = reply.type === "answer" ? readJsonObject(reply) : undefined;
+  const result = (errorOf(json) ?? json)?.three_d_secure;
   if (!isObject(result)) return undefined;
-  const text = (value: unknown) => (typeof value === "string" ? value : undefined);
-  const { version, trans_status: transStatus, electronic_commerce_indicator: eci } = result;
-  return { version: text(version), transStatus: text(transStatus), eci: text(eci) };
+  const { version, trans_status: transStatus, electronic_commerce_indicator: eci, transaction_id: id } = result;
+  return resultOf({ version, transStatus, eci, dsTransactionId: id });
 }
 
 /** Returns the state of an action; inconclusive unless the record is about this attempt. */

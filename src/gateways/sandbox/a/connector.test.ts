@@ -29,6 +29,10 @@ describeConformance({
   gateway: "SANDBOX_A",
   authentication: {
     codes: { unasked: "authentication_required", soft: "authentication_required" },
+    reported: {
+      Y: { version: "2.2.0", eci: "05" },
+      A: { version: "2.2.0", eci: "06" },
+    },
     asks: /^POST \/a\/v1\/authorizations(\/[^/]+\/confirm)?$/,
     requests: 1,
     otherShape: (body) => body.replace('"redirect_to_url"', '"use_sdk"'),

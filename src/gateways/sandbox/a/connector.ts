@@ -98,7 +98,11 @@ export class SandboxAConnector implements Connector {
       signal: call.signal,
     });
     const outcome = readAuthorize(reply, request);
-    return { outcome: request.authentication ? outcome : withoutAction(outcome), card };
+    return {
+      outcome: request.authentication ? outcome : withoutAction(outcome),
+      card,
+      authenticated: readAuthenticated(reply),
+    };
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {

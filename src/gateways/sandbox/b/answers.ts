@@ -2,7 +2,7 @@
 
 import { type GatewayReply, isObject, readJsonObject } from "../../../platform/outbound-http.ts";
 import { isSameAmount } from "../../amounts.ts";
-import { pageAddress } from "../../authentication.ts";
+import { type AuthenticationResult, pageAddress, resultOf } from "../../authentication.ts";
 import type {
   AttemptAtGateway,
   CaptureAnswer,
@@ -55,6 +55,15 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
   const cause = errorCodeOf(reply.status, json) === undefined ? undefined : notProcessed[reply.status];
   if (cause === undefined) return untrusted(reply.status);
   return { type: "notProcessed", cause, reason: `the gateway refused the request (HTTP ${reply.status})` };
+}
+
+/** Returns the result of an authentication, if the answer has one. */
+export function readAuthenticated(reply: GatewayReply): AuthenticationResult | undefined {
+  const result = reply.type === "answer" ? readJsonObject(reply)?.threeDSecure : undefined;
+  if (!isObject(result)) return undefined;
+  const { version, transStatus, eci, dsTransactionId, liabilityShift } = result;
+  const liability = typeof liabilityShift === "boolean" ? (liabilityShift ? "ISSUER" : "MERCHANT") : undefined;
+  return resultOf({ version, transStatus, eci, dsTransactionId }, liability);
 }
 
 /** Reports whether a capture was accepted; a notification reports its result. */

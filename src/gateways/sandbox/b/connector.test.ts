@@ -28,6 +28,10 @@ describeConformance({
   gateway: "SANDBOX_B",
   authentication: {
     codes: { unasked: "38", soft: "38" },
+    reported: {
+      Y: { version: "2.2.0", eci: "05", liability: "ISSUER" },
+      A: { version: "2.2.0", eci: "06", liability: "ISSUER" },
+    },
     asks: /^POST \/b\/payments(\/details)?$/,
     requests: 1,
     otherShape: (body) => body.replace('"type":"redirect"', '"type":"sdk"').replace('"url"', '"data"'),

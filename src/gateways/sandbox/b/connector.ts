@@ -27,7 +27,7 @@ import type {
 } from "../../connector.ts";
 import { withoutAction } from "../../unanswered.ts";
 import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs } from "../connector-parts.ts";
-import { notificationChecks, readAccount, readAuthorize, readCapture, readVoid } from "./answers.ts";
+import { notificationChecks, readAccount, readAuthenticated, readAuthorize, readCapture, readVoid } from "./answers.ts";
 import { currencies } from "./currencies.ts";
 import { readNotification } from "./read-notification.ts";
 
@@ -69,7 +69,7 @@ export class SandboxBConnector implements Connector {
     complete: async (call, attempt, { returned }) => {
       const redirectResult = returned?.expose() ?? "";
       const reply = await this.#post(call, "/b/payments/details", { details: { redirectResult } });
-      return { outcome: withoutAction(readAuthorize(reply, attempt)) };
+      return { outcome: withoutAction(readAuthorize(reply, attempt)), authenticated: readAuthenticated(reply) };
     },
   };
   readonly #http: GatewayHttp;
@@ -108,7 +108,11 @@ export class SandboxBConnector implements Connector {
       signal: call.signal,
     });
     const outcome = readAuthorize(reply, request);
-    return { outcome: request.authentication ? outcome : withoutAction(outcome), card };
+    return {
+      outcome: request.authentication ? outcome : withoutAction(outcome),
+      card,
+      authenticated: readAuthenticated(reply),
+    };
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
