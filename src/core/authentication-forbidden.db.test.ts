@@ -4,11 +4,10 @@ import type { ActionAnswer } from "../gateways/connector.ts";
 import { declareRestore } from "../oversight/declare-restore.ts";
 import { type AuthenticationFixture, challengeAt, startAuthentication } from "./authentication.fixture.ts";
 import type { Core } from "./core.ts";
-import { cancelAction, looksAtReturnsMax, returnTokenOf, takeReturn } from "./customer-actions.ts";
+import { cancelAction } from "./customer-actions.ts";
 import type { PaymentSession } from "./entities.ts";
 import { replaced } from "./recovery.fixture.ts";
 import { payUnseen, turns } from "./restore.fixture.ts";
-import { resumeSession } from "./submit-payment.ts";
 
 let fixture: AuthenticationFixture;
 beforeAll(async () => {
@@ -139,21 +138,5 @@ describe("a wait whose looks fail", () => {
     await fixture.base.setClockAhead(11.1);
     await fixture.recover(failing);
     expect((await fixture.story(session)).end).toBe("DECLINED authentication_failed");
-  });
-});
-
-describe("a return that is sent again and again", () => {
-  it("makes a gateway be asked a bounded number of times", async () => {
-    const session = await fixture.pay({ A: challengeAt.A() });
-    let looks = 0;
-    const core = looking({ type: "waiting" }, async () => void looks++);
-    const [attempt] = (await fixture.base.loadSession(session)).attempts;
-    const token = returnTokenOf(core, attempt!);
-    for (let sent = 0; sent < looksAtReturnsMax + 20; sent++) {
-      await takeReturn(core, token, new URLSearchParams());
-      await resumeSession(core, session.id);
-      await fixture.settled(core);
-    }
-    expect(looks).toBe(looksAtReturnsMax);
   });
 });

@@ -220,18 +220,11 @@ export async function isReturnOver(core: Core, token: string): Promise<boolean> 
   return row?.isOver ?? true;
 }
 
-/**
- * Looks at an action after which a return makes no further one: banks and customers have the token, and each look is a
- * call with the merchant's credentials. The looks of every half minute go on.
- */
-export const looksAtReturnsMax = 60;
-
-type Returned = { readonly id: string; readonly gateway: string; readonly looks: number };
 const selectReturning: Statement = {
   name: "select_returning_customer",
   partitionKey: 1,
   text: `
-    SELECT t.id, a.gateway, a.retries AS looks FROM authentication t JOIN attempt a ON a.session_id = t.session_id AND a.id = t.attempt_id
+    SELECT t.id, a.gateway FROM authentication t JOIN attempt a ON a.session_id = t.session_id AND a.id = t.attempt_id
     WHERE t.session_id = $1 AND a.session_id = $1 AND t.attempt_id = $2 AND t.status = 'AWAITING_CUSTOMER'`,
 };
 // The last one before the completing request counts.
@@ -261,9 +254,9 @@ export async function takeReturn(core: Core, token: string, fields: URLSearchPar
   const attempt = attemptOfToken(core, token);
   if (attempt === undefined) return undefined;
   const { sessionId } = attempt;
-  const [found] = await core.database.query<Returned>(selectReturning, [sessionId, attempt.id]);
+  const [found] = await core.database.query<{ id: string; gateway: string }>(selectReturning, [sessionId, attempt.id]);
   if (found === undefined) return undefined;
-  const { id, gateway, looks } = found;
+  const { id, gateway } = found;
   const authenticator = core.connectorOf(gateway)?.authentication;
   const returned = authenticator?.readReturn(fields);
   await core.database.transaction(async (tx) => {
@@ -272,7 +265,7 @@ export async function takeReturn(core: Core, token: string, fields: URLSearchPar
     if (returned !== undefined && returned.length <= returnedCharactersMax) {
       await tx.query(setReturned, [sessionId, id, seal(core.sealing, returnedOf(id), returned)]);
     }
-    if (looks < looksAtReturnsMax && !(await wakeLocked(tx, sessionId))) await tx.query(lookAgain, [sessionId]);
+    if (!(await wakeLocked(tx, sessionId))) await tx.query(lookAgain, [sessionId]);
   });
   return sessionId;
 }
