@@ -33,10 +33,10 @@ export type ChallengePage = {
 /** The shop, with a page for each session. */
 export class ChallengeShop {
   readonly api: ApiCheckout;
-  readonly #demo: SharedDemo;
+  readonly #demo: Pick<SharedDemo, "file">;
   readonly #pages: MerchantPages;
 
-  private constructor(demo: SharedDemo, pages: MerchantPages) {
+  private constructor(demo: Pick<SharedDemo, "file">, pages: MerchantPages) {
     this.#demo = demo;
     this.#pages = pages;
     this.api = new ApiCheckout(demo.file);
@@ -48,7 +48,7 @@ export class ChallengeShop {
     });
   }
 
-  static async start(demo: SharedDemo): Promise<ChallengeShop> {
+  static async start(demo: Pick<SharedDemo, "file">): Promise<ChallengeShop> {
     return new ChallengeShop(demo, await MerchantPages.start());
   }
 

@@ -7,9 +7,11 @@ import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Pool } from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { launchBrowser } from "../testing/browser.ts";
 import { HeldCommits } from "../testing/held-commits.ts";
 import { ApiCheckout } from "./api-checkout.ts";
+import { answerBank, ChallengeCustomer, ChallengeShop } from "./challenge-shop.ts";
 import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
 import { orderAtShop } from "./shop-order.ts";
 import { auditWebhooks, type WebhookAudit } from "./webhook-audit.ts";
@@ -82,6 +84,33 @@ describe("a payment", () => {
       ["A", "voided"],
       ["B", "captured"],
     ]);
+  });
+
+  it("goes on where its customer is when edge and worker are killed in mid-challenge", {
+    timeout: 90_000,
+  }, async () => {
+    const [shop, browser] = await Promise.all([ChallengeShop.start(demo), launchBrowser()]);
+    onTestFinished(async () => {
+      await browser.close();
+      shop.close();
+    });
+    const { session, url } = await shop.sell();
+    const customer = await ChallengeCustomer.enter(await browser.newContext(), url);
+    await customer.pay("4000000000007106");
+    await customer.bank.getByLabel("Code").waitFor();
+    await Promise.all(
+      (["edge", "worker"] as const).map((role) => {
+        process.kill(demo.file.pids[role]!, "SIGKILL");
+        return demo.restart(role);
+      }),
+    );
+    await answerBank(customer.bank);
+    await expect.poll(() => customer.resultsOf("onSuccess"), { timeout: 20_000 }).toHaveLength(1);
+    expect(await merchant.read(session.sessionId)).toMatchObject({
+      status: "SUCCEEDED",
+      attempts: [{ status: "CAPTURED" }],
+      authentications: [{ status: "AUTHENTICATED" }],
+    });
   });
 
   it("reaches the merchant when nats-server is killed and its store deleted", { timeout: 60_000 }, async () => {

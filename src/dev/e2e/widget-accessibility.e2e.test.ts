@@ -18,12 +18,19 @@ const samples: readonly [WidgetState, Look][] = [
   ["filled", { locale: "ar", colorScheme: "light", window: "desktop" }],
   ["declined", { locale: "he", colorScheme: "light", window: "zoomed" }],
   ["success", { locale: "de", colorScheme: "dark", window: "phone" }],
+  ["challengeOpening", { locale: "en", colorScheme: "dark", window: "desktop" }],
+  ["challengeSoonOver", { locale: "he", colorScheme: "dark", window: "narrow" }],
+  ["challenge", { locale: "fr", colorScheme: "light", window: "forced" }],
+  ["challengeWithoutWindow", { locale: "ar", colorScheme: "dark", window: "zoomed" }],
+  ["challengeElsewhere", { locale: "de", colorScheme: "light", window: "forced" }],
+  ["challengeShownThreeTimes", { locale: "ja", colorScheme: "dark", window: "narrow" }],
+  ["notAuthenticated", { locale: "ar", colorScheme: "light", window: "forced" }],
 ];
 
 describe("the widget before axe-core", () => {
   it.each(samples)("breaks no rule of WCAG 2.2 AA: %s, %o", async (state, look) => {
     const fixture = await openInState(stage, state, look);
-    expect(fixture.page.frames()).toHaveLength(2);
+    expect(fixture.page.frames().length).toBeGreaterThan(1);
     expect(await findViolations(fixture.page)).toEqual([]);
     await fixture.close();
   });

@@ -12,7 +12,7 @@ afterAll(() => stage?.close());
 
 const looks = ["en", "ar"].flatMap((locale) =>
   (["light", "dark"] as const).flatMap((colorScheme) =>
-    (["desktop", "narrow", "zoomed"] as const).map((window) => ({ locale, colorScheme, window })),
+    (["desktop", "narrow", "zoomed", "forced"] as const).map((window) => ({ locale, colorScheme, window })),
   ),
 );
 

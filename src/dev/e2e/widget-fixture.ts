@@ -13,6 +13,7 @@ import { startVaultFixture, testCard, type VaultFixture } from "../../vault/vaul
 import { version } from "../../version.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { CheckoutEmulator, clientSecretOf, emulatorSession } from "../testing/checkout-emulator.ts";
+import { buildEmulatedBank, type EmulatedBank } from "./emulated-bank.ts";
 
 // On a busy machine a page takes seconds.
 const callbackWithinMs = 20_000;
@@ -39,8 +40,15 @@ export class WidgetStage {
   readonly vaultOrigin: string;
   readonly browser: Browser;
   readonly files: ReadonlyMap<string, WidgetFile>;
+  readonly bank: EmulatedBank;
 
-  private constructor(vault: VaultFixture, browser: Browser, files: ReadonlyMap<string, WidgetFile>) {
+  private constructor(
+    vault: VaultFixture,
+    browser: Browser,
+    files: ReadonlyMap<string, WidgetFile>,
+    bank: EmulatedBank,
+  ) {
+    this.bank = bank;
     this.vault = vault;
     this.vaultOrigin = vault.vault.origins.public.replace("127.0.0.1", "localhost");
     this.browser = browser;
@@ -48,8 +56,9 @@ export class WidgetStage {
   }
 
   static async build(): Promise<WidgetStage> {
-    const [files, vault, browser] = await Promise.all([bundleWidget(), startVaultFixture(), launchBrowser()]);
-    return new WidgetStage(vault, browser, publishWidget(files, version));
+    const building = [bundleWidget(), startVaultFixture(), launchBrowser(), buildEmulatedBank()] as const;
+    const [files, vault, browser, bank] = await Promise.all(building);
+    return new WidgetStage(vault, browser, publishWidget(files, version), bank);
   }
 
   async close(): Promise<void> {
@@ -86,7 +95,7 @@ export class WidgetFixture {
     const serveWidget: RequestListener = (request, response) => {
       const file = stage.files.get(new URL(request.url ?? "", "http://any").pathname);
       if (file) response.writeHead(200, { "Content-Type": file.contentType }).end(file.bytes);
-      else response.writeHead(404).end();
+      else if (!stage.bank(request, response)) response.writeHead(404).end();
     };
     const service = await CheckoutEmulator.start({ vaultOrigin: stage.vaultOrigin, fallback: serveWidget });
     const context = await stage.browser.newContext(options);
@@ -112,6 +121,11 @@ export class WidgetFixture {
 
   get frame(): FrameLocator {
     return this.page.frameLocator("iframe");
+  }
+
+  /** The bank's page, in the frames of the vault and the service. */
+  get bank(): FrameLocator {
+    return this.page.frameLocator("#card .action iframe").frameLocator("iframe").frameLocator("iframe");
   }
 
   get payButton() {
@@ -144,7 +158,7 @@ export class WidgetFixture {
         mode: "self_hosted",
         sdkUrl: `${vaultOrigin}/sdk.js`,
         sdkAuthorization: await vault.grant(sessionId),
-        framePolicy: await vault.policy([this.merchantOrigin]),
+        framePolicy: await vault.policy([this.merchantOrigin], { serviceOrigin: this.service.origin }),
       },
     };
   }

@@ -1,6 +1,7 @@
 /** Every state of the widget that a customer can see, and the steps of a fixture to it. */
 import { type BrowserContextOptions, devices } from "playwright-core";
 import { expect } from "vitest";
+import { NextAction_Framing } from "../../../gen/payments/v1/checkout_pb.ts";
 import { emulatorSession } from "../testing/checkout-emulator.ts";
 import { WidgetFixture, type WidgetStage } from "./widget-fixture.ts";
 
@@ -14,12 +15,13 @@ export type Look = {
   readonly window: keyof typeof windows;
 };
 
-const windows = {
+const windows: Record<"desktop" | "phone" | "narrow" | "zoomed" | "forced", BrowserContextOptions> = {
   desktop: { viewport: { width: 760, height: 640 } },
-  phone: { ...devices["iPhone 13"], defaultBrowserType: undefined },
+  phone: devices["iPhone 13"]!,
   narrow: { viewport: { width: 320, height: 720 } },
   // The effect of 200 % zoom on a window 640 px wide: half the CSS pixels, each twice as large.
   zoomed: { viewport: { width: 320, height: 240 }, deviceScaleFactor: 2 },
+  forced: { viewport: { width: 320, height: 720 }, forcedColors: "active", reducedMotion: "reduce" },
 };
 
 // Past the budget of a submission, after which the widget says that the payment takes longer.
@@ -93,12 +95,64 @@ const ways = {
     await fixture.called("onPending");
   },
 
+  async challengeOpening(fixture) {
+    fixture.service.opening = new Promise(() => {});
+    await meetChallenge(fixture);
+  },
+
+  async challenge(fixture) {
+    await meetChallenge(fixture);
+    await fixture.bank.getByRole("heading").waitFor();
+    await fixture.page.locator("#card .link").nth(1).waitFor();
+  },
+
+  async challengeSoonOver(fixture) {
+    await meetChallenge(fixture, { expiresInSeconds: 100 });
+    await fixture.bank.getByRole("heading").waitFor();
+    await fixture.page.locator("#card .action [role=status]:not(:empty)").waitFor();
+  },
+
+  async challengeInWindow(fixture) {
+    await meetChallenge(fixture, { framing: NextAction_Framing.WINDOW });
+    await fixture.page.locator("#card .action .again").waitFor();
+  },
+
+  async challengeWithoutWindow(fixture) {
+    await fixture.page.addInitScript("globalThis.open = () => null");
+    await ways.challengeInWindow(fixture);
+    await fixture.page.locator("#card .action .again").click();
+  },
+
+  async challengeElsewhere(fixture) {
+    await meetChallenge(fixture, { opened: true, shownCount: 1 });
+    await fixture.page.locator("#card .action .again").waitFor();
+  },
+
+  async challengeShownThreeTimes(fixture) {
+    await meetChallenge(fixture, { opened: true, shownCount: 3 });
+    await fixture.page.locator("#card .action .again").click();
+    await fixture.page.locator("#card .action .again").waitFor({ state: "hidden" });
+  },
+
+  async notAuthenticated(fixture) {
+    await ways.challenge(fixture);
+    await fixture.page.locator("#card .link").last().click();
+    await fixture.called("onDeclined");
+  },
+
   async noCardForm(fixture) {
     await fixture.page.route(`${fixture.stage.vaultOrigin}/**`, (route) => route.abort());
     await fixture.page.goto(fixture.merchantOrigin);
     await fixture.called("onError");
   },
 } satisfies Record<string, (fixture: WidgetFixture) => Promise<void>>;
+
+async function meetChallenge(fixture: WidgetFixture, action: Parameters<typeof fixture.service.ask>[0] = {}) {
+  fixture.service.onSubmit = () => fixture.service.ask(action);
+  await ways.filled(fixture);
+  await pay(fixture);
+  await fixture.page.locator("#card .action h2").waitFor();
+}
 
 /** All states, in the order in which a customer may meet them. */
 export const widgetStates = Object.keys(ways) as WidgetState[];

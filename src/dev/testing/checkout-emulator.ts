@@ -1,7 +1,7 @@
 /** A CheckoutService over real HTTP whose answers a test decides. */
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
@@ -10,6 +10,8 @@ import {
   type Checkout,
   CheckoutSchema,
   CheckoutService,
+  NextAction_Framing,
+  NextActionSchema,
   OutcomeSchema,
 } from "../../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_Status as Status } from "../../../gen/payments/v1/payment_session_pb.ts";
@@ -55,6 +57,8 @@ export class CheckoutEmulator {
   walled = { calls: 0, status: 403 };
   /** Decides each submit; by default it is accepted and `processing` from then on. */
   onSubmit: (vaultToken: string) => Checkout | Promise<Checkout> = () => this.takeUp();
+  /** Holds the answers of OpenAction. */
+  opening = Promise.resolve();
   readonly #server: Server;
   /** Cross-origin access for browsers, as the edge grants it. */
   readonly #cors = {
@@ -89,6 +93,16 @@ export class CheckoutEmulator {
             this.browser = browser;
             return { checkout: await this.onSubmit(vaultToken) };
           },
+          openAction: async (_request, { requestHeader }) => {
+            this.#authenticate(requestHeader);
+            await this.opening;
+            const path = `${this.origin}/authentication/test`;
+            return { ticket: "ticket", frameUrl: `${path}/frame`, windowUrl: `${path}/window#ticket` };
+          },
+          cancelAction: (_request, { requestHeader }) => {
+            this.#authenticate(requestHeader);
+            return { checkout: this.decline("authentication_failed") };
+          },
         }),
     });
     this.#server = createServer((request, response) => {
@@ -113,6 +127,14 @@ export class CheckoutEmulator {
   takeUp(): Checkout {
     this.checkout.processing = true;
     return this.checkout;
+  }
+
+  /** Accepts a submit, and asks for the customer: with the whole time left, in a frame, unless `action` says otherwise. */
+  ask(action: MessageInitShape<typeof NextActionSchema> = {}): Checkout {
+    const { FRAME } = NextAction_Framing;
+    const asked = { authenticationId: "atn_1", framing: FRAME, expiresInSeconds: 600, ...action };
+    this.checkout.nextAction = create(NextActionSchema, asked);
+    return this.takeUp();
   }
 
   /** Replaces the session by a fresh one of the same order. */
@@ -163,6 +185,7 @@ export class CheckoutEmulator {
   #end(status: Status): Checkout {
     this.checkout.status = status;
     this.checkout.processing = false;
+    this.checkout.nextAction = undefined;
     return this.checkout;
   }
 

@@ -1,0 +1,45 @@
+/** A challenge in the widget's place, with a service that the test decides: the time that is left, and its announcement. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
+
+let stage: WidgetStage;
+let fixture: WidgetFixture;
+
+beforeAll(async () => {
+  stage = await WidgetStage.build();
+});
+afterAll(() => stage?.close());
+beforeEach(async () => {
+  fixture = await WidgetFixture.open(stage);
+});
+afterEach(() => fixture?.close());
+
+it("announces once, and politely, that less than two minutes are left", async () => {
+  const { page, service } = fixture;
+  service.onSubmit = () => service.ask();
+  await page.clock.install();
+  await fixture.goToCheckout();
+  await fixture.enterCard();
+  await fixture.payButton.click();
+  await fixture.bank.getByRole("heading").waitFor();
+  // The page's time passes, the service's does not: no status says anew what is left.
+  await page.route("**/GetCheckout", () => {});
+  const announced = page.locator("#card .action").getByRole("status");
+  await announced.evaluate((element) => {
+    const changes = Object.assign(globalThis, { changes: [] as (string | null)[] }).changes;
+    new MutationObserver(() => changes.push(element.textContent)).observe(element, { childList: true });
+  });
+  await page.clock.fastForward((10 * 60 - 2 * 60 - 20) * 1_000);
+  expect(await announced.textContent()).toBe("");
+  await page.clock.fastForward(20_000);
+  const words = "Less than two minutes are left to confirm.";
+  await expect.poll(() => announced.textContent()).toBe(words);
+
+  await page.unroute("**/GetCheckout");
+  service.checkout.nextAction!.expiresInSeconds = 100;
+  const looks = service.looks;
+  // The lost status first, then two more.
+  await page.clock.fastForward(30_000);
+  await expect.poll(() => service.looks).toBeGreaterThan(looks + 1);
+  expect(await page.evaluate("changes")).toEqual([words]);
+});
