@@ -39,6 +39,8 @@ const projects = [
       name: "parts",
       include: ["{src,widget}/**/*.test.ts"],
       exclude: [...never, ...whole, ...simulation],
+      // They use half of the CPU time of their workers, and wait for silent gateways and slow clients in the other.
+      maxWorkers: 3,
       isolate: false,
       sequence: { groupOrder: 1 },
     },
