@@ -242,7 +242,9 @@ export function recordRefused(
   const set = { stop: "authentication_failed", ...nextColumns(refused), retries: 0, nextRetryAt: null } as const;
   if (latestExecutionAt !== undefined) {
     const declineCode = "authentication_failed";
-    move(tx, attempt, "AWAITING_CUSTOMER", { set: { ...set, status: "UNKNOWN", declineCode, latestExecutionAt } });
+    const nextBecause = `${refused.because} ${attempt.gateway} may still hold, so it gets voids until it no longer can.`;
+    const late = { status: "UNKNOWN", declineCode, latestExecutionAt, nextBecause } as const;
+    move(tx, attempt, "AWAITING_CUSTOMER", { set: { ...set, ...late } });
     return;
   }
   move(tx, attempt, "AWAITING_CUSTOMER", {
