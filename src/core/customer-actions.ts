@@ -3,7 +3,7 @@
  * from the bank. Nothing that comes from a browser is believed: it makes the session look at its gateway.
  */
 import type { Action } from "../gateways/authentication.ts";
-import type { Queryable, Statement } from "../platform/database.ts";
+import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { deriveKey, equalInConstantTime, hmacSha256, seal, sha256, unseal } from "../platform/secrets.ts";
@@ -245,6 +245,27 @@ const lookAgain: Statement = {
     WHERE session_id = $1 AND status = 'AWAITING_CUSTOMER' AND next_retry_at <= app.clock()`,
 };
 
+// Whoever knows the address may return a thousand times a second; the merchant's account at the gateway is not asked so
+// often. A session that is not parked is being looked at.
+const lookSoon: Statement = {
+  name: "look_soon",
+  partitionKey: 1,
+  text: `
+    WITH soon AS (
+      UPDATE attempt SET next_retry_at = least(next_retry_at, app.clock() + $2 * interval '1 ms')
+      WHERE session_id = $1 AND status = 'AWAITING_CUSTOMER' AND retries > 0 AND next_retry_at > app.clock()
+        AND changed_at > app.clock() - $2 * interval '1 ms'
+      RETURNING next_retry_at)
+    UPDATE payment_session SET lease_until = least(lease_until, soon.next_retry_at) FROM soon WHERE id = $1 RETURNING id`,
+};
+const returnsApartMs = 1_000;
+
+/** Makes a session look at its gateway: at once, or a second after its last look. The session must be locked. */
+async function lookAfterReturn(tx: Tx, sessionId: string): Promise<void> {
+  if ((await tx.query(lookSoon, [sessionId, returnsApartMs])).length > 0) return;
+  if (!(await wakeLocked(tx, sessionId))) await tx.query(lookAgain, [sessionId]);
+}
+
 /**
  * Takes a customer's return: keeps what leads on, and makes the session look at its gateway. One that says that the
  * customer gave up is taken as `cancelAction`, which the customer could call as well. A return for an action that
@@ -261,11 +282,15 @@ export async function takeReturn(core: Core, token: string, fields: URLSearchPar
   const returned = authenticator?.readReturn(fields);
   await core.database.transaction(async (tx) => {
     await tx.query(selectSession, [sessionId]);
-    if (authenticator?.isCancelled?.(fields)) await tx.query(setCancelled, [sessionId, id]);
+    const gaveUp = authenticator?.isCancelled?.(fields) && (await tx.query(setCancelled, [sessionId, id])).length > 0;
+    if (gaveUp) {
+      await wakeLocked(tx, sessionId);
+      return;
+    }
     if (returned !== undefined && returned.length <= returnedCharactersMax) {
       await tx.query(setReturned, [sessionId, id, seal(core.sealing, returnedOf(id), returned)]);
     }
-    if (!(await wakeLocked(tx, sessionId))) await tx.query(lookAgain, [sessionId]);
+    await lookAfterReturn(tx, sessionId);
   });
   return sessionId;
 }

@@ -2,10 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Connector } from "../gateways/connector.ts";
 import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
+import { encodeId } from "../platform/ids.ts";
 import { type AuthenticationFixture, challengeAt, startAuthentication } from "./authentication.fixture.ts";
-import { takeReturn } from "./customer-actions.ts";
+import { returnTokenOf, takeReturn } from "./customer-actions.ts";
 import type { PaymentSession } from "./entities.ts";
 import { replaced } from "./recovery.fixture.ts";
+import { resumeSession } from "./submit-payment.ts";
 
 let fixture: AuthenticationFixture;
 beforeAll(async () => {
@@ -97,6 +99,37 @@ describe("a gateway's time", () => {
     await fixture.answerAndReturn(session, "pass");
     const [captured] = (await load(session)).attempts;
     expect(captured).toMatchObject({ status: "CAPTURED", answeredAt: asked!.answeredAt });
+  });
+});
+
+describe("a customer who returns again and again", () => {
+  it("has the gateway asked once a second at most, and is believed in the end", async () => {
+    const session = await fixture.pay({ A: challengeAt.A() });
+    const { core, sandbox } = fixture.base;
+    const url = await fixture.show(session);
+    const [attempt] = (await load(session)).attempts;
+    const token = returnTokenOf(core, attempt!);
+    const begunAt = performance.now();
+    for (let returned = 0; returned < 40; returned++) {
+      await takeReturn(core, token, new URLSearchParams());
+      await resumeSession(core, session.id);
+      await fixture.settled();
+    }
+    const elapsedS = (performance.now() - begunAt) / 1_000;
+    const { "a.read": reads = 0 } = await sandbox.requests(encodeId("att", attempt!.id));
+    expect(reads).toBeGreaterThan(0);
+    expect(reads).toBeLessThanOrEqual(1 + Math.ceil(elapsedS));
+    await fixture.answer(url, "pass");
+    await takeReturn(core, token, new URLSearchParams());
+    await expect
+      .poll(
+        async () => {
+          await fixture.recover();
+          return (await fixture.story(session)).end;
+        },
+        { timeout: 10_000 },
+      )
+      .toBe("SUCCEEDED SANDBOX_A");
   });
 });
 
