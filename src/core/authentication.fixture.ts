@@ -1,4 +1,4 @@
-/** Steps for tests of customer authentication: a page that can show actions, and a customer at the pretend bank. */
+/** Steps for tests of customer authentication: a page that can show actions, and a customer at the sandbox bank. */
 import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";

@@ -23,7 +23,7 @@ A payment whose customer has to authenticate, and cannot be asked, is declined a
     table: adyenDeclines,
     beside: `The code is \`refusalReasonCode\`; notifications give its name. An answer without a reason stops as unclassified. Rows that begin with \`error.\` are \`errorCode\`s of a request (HTTP 422) that Adyen refuses because of the card. Rows that begin with \`raw.\` are network codes out of \`refusalReasonRaw\` and \`refusalCodeRaw\`: where Adyen's code has no stop, they add theirs, and \`merchantAdviceCode\` adds one where it forbids another attempt. The account has to ask Adyen for these fields.
 
-Where nobody can be asked, a payment that needs 3-D Secure is declined as \`authentication_required\`.`,
+Where the customer cannot be asked, a payment that needs 3-D Secure is declined as \`authentication_required\`.`,
   },
   {
     gateway: "PAYPAL",

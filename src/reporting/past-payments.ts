@@ -61,7 +61,7 @@ export async function listPastSessions(
   const rows = await queryable.query<PastRow>(selectPast, values);
   return rows.map(({ plan, customerAsked, ...row }) => ({
     ...row,
-    // A repeat with authentication asked the customer, even if nobody was needed.
+    // A repeat with authentication asked the customer, even if the customer was not needed.
     customerAsked: customerAsked || row.attempts.some(({ round }) => round > 0),
     attempts: row.attempts.map((attempt) => ({
       connectionId: attempt.connectionId,

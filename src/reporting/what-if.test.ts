@@ -70,7 +70,7 @@ describe("replayPayment() of customer authentication", () => {
     }
   });
 
-  it("knows that a gateway which needed nobody needs no permission", () => {
+  it("knows that a gateway which did not need the customer needs no permission", () => {
     expect(end(held, "as_needed", undefined)).toBe("succeeds");
     expect(end(required, undefined, undefined)).toBe("fails");
     expect(end(required, "as_needed", undefined)).toBe("fails");

@@ -80,7 +80,7 @@ function whyCustomerUnknown(
 ): string | undefined {
   if (customerAsked) return "The payment depended on what its customer did at the bank.";
   const wasRequired = answer?.type === "failed" && answer.stop === "authentication_required";
-  // A gateway that decided by itself, and needed nobody, answers the same without permission to ask.
+  // A gateway that decided by itself, and did not need the customer, answers the same without permission to ask.
   const isSame = now === then || (now === undefined && then === "as_needed");
   if (isSame && !(wasRequired && now !== undefined)) return undefined;
   return `${gateway} would ask for the customer otherwise than then, and whether a bank asks is unknown.`;

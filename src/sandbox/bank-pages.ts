@@ -1,5 +1,5 @@
 /**
- * The pretend bank: the page on which a customer confirms a payment with a code, and its answer, which returns the
+ * The sandbox bank: the page on which a customer confirms a payment with a code, and its answer, which returns the
  * customer to the address that the gateway gave.
  */
 import type { Challenge, Challenges } from "./challenges.ts";
@@ -73,7 +73,7 @@ function pageOf({ payment, state }: Challenge): string {
 <input id="code" name="code" autocomplete="one-time-code">
 <button>Confirm</button><button name="cancel" value="1" class="quiet">Cancel</button></form>`;
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Pretend bank</title><style>${style}</style><h1>Confirm your payment</h1>
+<title>Sandbox bank</title><style>${style}</style><h1>Confirm your payment</h1>
 <p>${escaped(orderRef)}: ${escaped(amount)} with the card ending in ${escaped(number.slice(-4))}</p>
 ${state === "waiting" ? form : "<p>You have answered. You can close this page.</p>"}
 <p>The code is ${passingCodeAt(acquirer)}; any other fails.</p></html>`;

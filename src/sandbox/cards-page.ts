@@ -21,7 +21,7 @@ The reason follows an attempt's status in brackets. In capitals it is the kind o
 const groupNotes: Readonly<Record<CardGroup, string>> = {
   approved: "",
   failover: "The first gateway does not approve, so the second one is used, under one loading state.",
-  authentication: `The widget shows the pretend bank’s page. The code 123456 confirms; any other code, or *Cancel*, ends the payment as \`DECLINED\` with \`authentication_failed\`, and no other gateway is used. The outcomes below are those of the right code, but for the card that is confirmed too late. Without a page that can show the bank’s, as in a call from a server, these cards are declined with \`authentication_required\`.`,
+  authentication: `The widget shows the sandbox bank’s page. The code 123456 confirms; any other code, or *Cancel*, ends the payment as \`DECLINED\` with \`authentication_failed\`, and no other gateway is used. The outcomes below are those of the right code, but for the card that is confirmed too late. Without a page that can show the bank’s, as in a call from a server, these cards are declined with \`authentication_required\`.`,
   declined: "Nothing is held or captured. The `declineCode` is the one your backend reads.",
   nasty:
     "Answers that are lost, late or wrong, and captures that fail. None of them makes more than one capture or leaves a hold.",

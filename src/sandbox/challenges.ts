@@ -1,5 +1,5 @@
 /**
- * The challenges that customers have to answer at the pretend bank before an acquirer decides. Knows no acquirer's
+ * The challenges that customers have to answer at the sandbox bank before an acquirer decides. Knows no acquirer's
  * protocol.
  */
 import { randomUUID } from "node:crypto";

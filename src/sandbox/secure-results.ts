@@ -1,4 +1,4 @@
-/** Results of 3-D Secure as the pretend bank gives them. Knows no acquirer's protocol. */
+/** Results of 3-D Secure as the sandbox bank gives them. Knows no acquirer's protocol. */
 import type { Frictionless } from "../gateways/sandbox/card-behaviour.ts";
 import type { Authorization } from "./ledger.ts";
 

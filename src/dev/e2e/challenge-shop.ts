@@ -1,6 +1,6 @@
 /**
  * A shop with the documented policy, on a third site beside the service's and the bank's, whose customers meet a
- * challenge at the pretend bank.
+ * challenge at the sandbox bank.
  */
 import type { BrowserContext, FrameLocator, Page } from "playwright-core";
 import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
@@ -10,7 +10,7 @@ import type { SharedDemo } from "./shared-demo.fixture.ts";
 
 /** The frame's name, and the heading above it. */
 export const challengeTitle = "Confirm this payment with your bank";
-/** The code that the pretend bank takes. */
+/** The code that the sandbox bank takes. */
 const passingCode = "123456";
 
 const mountScript = `

@@ -119,14 +119,17 @@ describe("a page that is closed after the answer", () => {
     const times: number[] = [];
     const ends: string[] = [];
     // SANDBOX_A holds when the completing request has come.
-    await payAll(async (number) => {
-      const customer = await goToBank(number);
-      const answeredAt = await answer(customer);
-      const { status, heldAt } = await endOf(customer.session, performance.now());
-      await customer.context.close();
-      ends.push(status ?? "");
-      times.push(heldAt - answeredAt);
-    }, ["4000000000007106"]);
+    await payAll(
+      async (number) => {
+        const customer = await goToBank(number);
+        const answeredAt = await answer(customer);
+        const { status, heldAt } = await endOf(customer.session, performance.now());
+        await customer.context.close();
+        ends.push(status ?? "");
+        times.push(heldAt - answeredAt);
+      },
+      ["4000000000007106"],
+    );
     const [p50, p95] = percentiles(times);
     console.info(
       `${times.length} completed; from the answer at the bank to the completing request p50 ${p50.toFixed(0)} ms, p95 ${p95.toFixed(0)} ms, longest ${Math.max(...times).toFixed(0)} ms`,

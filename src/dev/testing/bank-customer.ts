@@ -1,4 +1,4 @@
-/** A customer at the pretend bank, who reads the code on its page. */
+/** A customer at the sandbox bank, who reads the code on its page. */
 
 /**
  * Answers a challenge with the right code, a wrong one or Cancel. Returns the address to which the bank returns the

@@ -43,7 +43,7 @@ describe("readAuthorized()", () => {
     expect(readAuthorized(refusal("PAYER_ACTION_REQUIRED", { links }), attempt, orderId, true)).toEqual(needed);
   });
 
-  it("declines where nobody is asked, and where there is no page that can be shown", () => {
+  it("declines where the customer is not asked, and where there is no page that can be shown", () => {
     expect(readAuthorized(reply(order({ links })), attempt, orderId)).toMatchObject(declined);
     expect(readAuthorized(refusal("PAYER_ACTION_REQUIRED", { links }), attempt, orderId)).toMatchObject(declined);
     for (const other of [undefined, [], [{ rel: "approve", href: page }], [{ rel: "payer-action", href: "data:," }]]) {

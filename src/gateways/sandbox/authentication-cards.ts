@@ -1,4 +1,4 @@
-/** The test cards whose bank asks the customer at the pretend bank. They need a page that shows it: the widget. */
+/** The test cards whose bank asks the customer at the sandbox bank. They need a page that shows it: the widget. */
 import type { CardBehaviour, TestCard } from "./card-behaviour.ts";
 import { approvedByA } from "./outcomes.ts";
 

@@ -130,7 +130,7 @@ describe("StripeConnector", () => {
   );
 
   it.each([
-    ["nobody", {}, { error_on_requires_action: "true" }],
+    ["no customer", {}, { error_on_requires_action: "true" }],
     ["as_needed", wish("as_needed"), { return_url: wish("always").authentication.returnUrl }],
     [
       "always",

@@ -1,5 +1,5 @@
 /**
- * The customer of a played payment: looks at the page that a gateway wants shown, and answers at the pretend bank, late,
+ * The customer of a played payment: looks at the page that a gateway wants shown, and answers at the sandbox bank, late,
  * or not at all.
  */
 import type { Core } from "../../../core/core.ts";

@@ -1,4 +1,4 @@
-/** The promises of every connector whose gateway may ask for the customer, with a customer at the pretend bank. */
+/** The promises of every connector whose gateway may ask for the customer, with a customer at the sandbox bank. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type {
   Action,
@@ -16,13 +16,13 @@ import { approvedCard, type GatewayHarness, notificationPath } from "../gateway-
 
 /** The facts about a gateway's authentication that the suite needs. */
 export type AuthenticationSubject = {
-  /** The code with which it declines where nobody can be asked, and that of a bank that wants authentication. */
+  /** The code with which it declines where the customer cannot be asked, and that of a bank that wants authentication. */
   readonly codes: { readonly unasked: string; readonly soft: string };
   /** The values that it reports beside the results authenticated and attempted. */
   readonly reported: Readonly<Record<"Y" | "A", AuthenticationResult>>;
   /** The requests, as `METHOD /path`, that it may answer with an action. */
   readonly asks: RegExp;
-  /** The requests of one payment that nobody is asked about. */
+  /** The requests of one payment whose customer is not asked. */
   readonly requests: number;
   /** Changes an answer with an action into one that no connector shows; returns any other answer as it is. */
   readonly otherShape: (body: string) => string;
@@ -223,7 +223,7 @@ function describeAsking(customer: Customer): void {
     },
   );
 
-  it("is declined at once where nobody can be asked, and holds nothing", async () => {
+  it("is declined at once where the customer cannot be asked, and holds nothing", async () => {
     const payment = customer.harness.newPayment();
     expect(await customer.authorize(payment)).toMatchObject({ type: "declined", stop: "authentication_required" });
     expect(await customer.statuses(payment)).toEqual([]);
@@ -241,7 +241,7 @@ function describeAsking(customer: Customer): void {
     await customer.ask(customer.harness.newPayment(asking("always")));
   });
 
-  it("sends no more requests for a payment that nobody is asked about", async () => {
+  it("sends no more requests for a payment whose customer is not asked", async () => {
     customer.harness.forwarder.useCard(approvedCard);
     for (const permission of [{}, asking("as_needed")]) {
       const before = customer.sent();
