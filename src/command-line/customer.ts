@@ -7,20 +7,23 @@ export function customerCommand(): Command {
   return new Command("customer").description("stored data of a merchant's customers").addCommand(eraseCommand());
 }
 
+type Named = { readonly email?: string; readonly session?: string };
+
 function eraseCommand(): Command {
   return merchantCommand("erase", {
     description:
-      "erase a customer's e-mail address, name and billing address from every session of the merchant; this cannot be undone",
+      "erase a customer's e-mail address, name and billing address from every session of the merchant with this address, or from one session; this cannot be undone",
     example: "switchyard customer erase --email ada@example.com --merchant mer_… --environment live",
   })
-    .requiredOption("--email <address>", "e-mail address of the customer; case is ignored")
-    .action(async ({ email, ...options }: AttachOptions & ScopeOptions & { email: string }) => {
+    .option("--email <address>", "e-mail address of the customer; case is ignored")
+    .option("--session <id>", "the one session to erase from, such as one without an e-mail address")
+    .action(async ({ email = "", session: sessionId = "", ...options }: AttachOptions & ScopeOptions & Named) => {
       await administer(
         options,
         async ({ settings }) => {
           let [sessions, orderReferences, after] = [0, 0, ""];
           do {
-            const erased = await settings.eraseCustomer({ ...scopeOf(options), email, after });
+            const erased = await settings.eraseCustomer({ ...scopeOf(options), email, sessionId, after });
             sessions += erased.sessions ?? 0;
             orderReferences += erased.orderReferences ?? 0;
             after = erased.nextAfter ?? "";

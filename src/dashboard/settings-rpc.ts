@@ -19,7 +19,7 @@ import { requireCell } from "../platform/cells.ts";
 import { DomainError, type FieldProblem } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { sha256 } from "../platform/secrets.ts";
-import { eraseCustomer, hashOfErased } from "../retention/erase-customer.ts";
+import { eraseCustomer, eraseFromSession, hashOfErased } from "../retention/erase-customer.ts";
 import type { DashboardEnvironment } from "./dashboard-parts.ts";
 import { scopedContextOf } from "./rpc-context.ts";
 
@@ -54,8 +54,12 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
       return create(SetStatementDescriptorResponseSchema, { settings });
     },
 
-    async eraseCustomer({ email, after }, context) {
+    async eraseCustomer({ email, after, sessionId }, context) {
       const { merchantId, environment, rpcContext } = scopedContextOf(context);
+      if ((email === "") === (sessionId === "")) {
+        throw new DomainError("invalid_field", "Name either an e-mail address or a session.", { field: "email" });
+      }
+      if (sessionId !== "") return create(EraseCustomerResponseSchema, await eraseOne(context, sessionId));
       const from = after === "" ? undefined : decodeId("ps", after);
       if (after !== "" && from === undefined) {
         throw new DomainError("invalid_field", "No session has this id.", { field: "after" });
@@ -73,6 +77,22 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
       return create(EraseCustomerResponseSchema, { sessions, orderReferences, nextAfter: next });
     },
   };
+}
+
+async function eraseOne(context: HandlerContext, named: string): Promise<{ readonly sessions: number }> {
+  const { merchantId, environment, rpcContext } = scopedContextOf(context);
+  const sessionId = decodeId("ps", named);
+  if (sessionId === undefined) {
+    throw new DomainError("invalid_field", "No session has this id.", { field: "session_id" });
+  }
+  return rpcContext.transactingIn(environment).transaction(async (tx) => {
+    if (!(await eraseFromSession(tx, { merchantId, sessionId }))) {
+      throw new DomainError("not_found", "The merchant has no such session.");
+    }
+    const subject = `${encodeId("mer", merchantId)}/customer`;
+    await rpcContext.audit(tx, { subject, after: { session: named, sessions: 1 } });
+    return { sessions: 1 };
+  });
 }
 
 /** Returns the cells that have payments of the merchant, first the one in which its sessions are created. */

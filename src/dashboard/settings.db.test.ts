@@ -4,7 +4,7 @@ import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { findKeyHolders } from "../accounts/api-keys.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
-import { decodeId } from "../platform/ids.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { sha256 } from "../platform/secrets.ts";
 import { hashOfErased } from "../retention/erase-customer.ts";
@@ -120,7 +120,7 @@ describe("the settings of a merchant", () => {
     const insert = async (email: string, details: object) => {
       const id = systemRuntime.uuid();
       await dashboard.rows(`INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, customer_email, details, secret_version, expires_at)
-        VALUES ('${id}', '${merchantId}', 100, 'EUR', 'o', '${email}', '${JSON.stringify(details)}', 1, app.clock() + interval '1 hour')`);
+        VALUES ('${id}', '${merchantId}', 100, 'EUR', 'o', ${email === "" ? "NULL" : `'${email}'`}, '${JSON.stringify(details)}', 1, app.clock() + interval '1 hour')`);
       return id;
     };
     const personal = { customerName: "Dan Brown", billingAddress: { line1: "1 Way" } };
@@ -137,6 +137,14 @@ describe("the settings of a merchant", () => {
     expect(await detailsOf(whole!)).toEqual(kept);
     expect(await detailsOf(only!)).toBeNull();
     expect(await detailsOf(other!)).toEqual(personal);
+    const nameless = await insert("", { ...personal, ...kept });
+    const of = (sessionId: string) => pages.settings(owner).eraseCustomer({ ...scope(), sessionId });
+    expect(await of(encodeId("ps", nameless))).toMatchObject({ sessions: 1, orderReferences: 0, nextAfter: "" });
+    expect(await detailsOf(nameless)).toEqual(kept);
+    await expect(of(encodeId("ps", systemRuntime.uuid()))).rejects.toThrow(/no such session/);
+    await expect(of("ps_1")).rejects.toThrow(/No session has this id/);
+    for (const fields of [{}, { email: "dan@shop.example", sessionId: encodeId("ps", nameless) }])
+      await expect(pages.settings(owner).eraseCustomer({ ...scope(), ...fields })).rejects.toThrow(/either/);
     const change = (details: object) =>
       dashboard.rows(`UPDATE payment_session SET details = '${JSON.stringify(details)}' WHERE id = '${other}'`);
     for (const details of [

@@ -18,6 +18,8 @@ export type Erased = {
   readonly nextAfter: string | undefined;
 };
 
+const personal = "'{customerName,billingAddress}'::text[]";
+
 // Slice by slice over the merchant's index, because there is no index of addresses: that would be a list of customers.
 const eraseSlice: Statement = {
   name: "erase_customer_email",
@@ -26,12 +28,28 @@ const eraseSlice: Statement = {
       SELECT id, customer_email, order_ref || ' ' || coalesce(details ->> 'metadata', '') AS kept FROM payment_session
       WHERE merchant_id = $1 AND id > $2 ORDER BY id LIMIT $4),
     erased AS (
-      UPDATE payment_session SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}')
+      UPDATE payment_session SET customer_email = NULL, details = nullif(details - ${personal}, '{}')
       WHERE id = ANY (ARRAY(SELECT id FROM slice WHERE lower(customer_email) = lower($3))) RETURNING 1)
     SELECT (SELECT count(*) FROM slice) AS "lookedAt", (SELECT id FROM slice ORDER BY id DESC LIMIT 1) AS last,
       (SELECT count(*) FROM erased) AS sessions,
       (SELECT count(*) FROM slice WHERE strpos(lower(kept), lower($3)) > 0) AS "orderReferences"`,
 };
+
+const eraseOne: Statement = {
+  name: "erase_customer_of_session",
+  partitionKey: 2,
+  text: `
+    UPDATE payment_session SET customer_email = NULL, details = nullif(details - ${personal}, '{}')
+    WHERE merchant_id = $1 AND id = $2 RETURNING id`,
+};
+
+/** Erases the customer's data from one session of the merchant. Returns false if there is no such session. */
+export async function eraseFromSession(
+  tx: Tx,
+  { merchantId, sessionId }: { merchantId: string; sessionId: string },
+): Promise<boolean> {
+  return (await tx.query(eraseOne, [merchantId, sessionId])).length > 0;
+}
 
 const beforeAll = "00000000-0000-0000-0000-000000000000";
 
