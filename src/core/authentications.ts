@@ -211,8 +211,10 @@ export async function recordCompleting(
 ): Promise<boolean> {
   const { sessionId } = attempt;
   if ((await tx.query(beginCompletion, [sessionId, authentication.id])).length === 0) return false;
+  // The looks are over; a capture that follows counts its own repeats.
+  const set = { status: "AUTHORIZING", retries: 0, nextRetryAt: null } as const;
   move(tx, attempt, "AWAITING_CUSTOMER", {
-    set: { status: "AUTHORIZING", nextRetryAt: null, latestExecutionAt: laterOf(attempt, latestExecutionAt) },
+    set: { ...set, latestExecutionAt: laterOf(attempt, latestExecutionAt) },
   });
   endWait(tx, sessionId);
   return true;

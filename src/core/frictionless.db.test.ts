@@ -102,6 +102,21 @@ describe("a gateway's time", () => {
   });
 });
 
+describe("a capture after a long challenge", () => {
+  it("is repeated as soon as any other: the looks at the challenge do not count", async () => {
+    const session = await fixture.pay({ A: challengeAt.A() });
+    for (const minutes of [1, 2, 3]) {
+      await fixture.base.setClockAhead(minutes);
+      await fixture.recover();
+    }
+    expect((await load(session)).attempts).toMatchObject([{ retries: 3 }]);
+    await fixture.base.setClockAhead(3.1);
+    await fixture.answerAndReturn(session, "pass");
+    expect((await load(session)).attempts).toMatchObject([{ status: "CAPTURED", retries: 0 }]);
+    await fixture.base.setClockAhead(0);
+  });
+});
+
 describe("a customer who returns again and again", () => {
   it("has the gateway asked once a second at most, and is believed in the end", async () => {
     const session = await fixture.pay({ A: challengeAt.A() });
