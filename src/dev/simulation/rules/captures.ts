@@ -84,6 +84,7 @@ export const captureRules: readonly Rule[] = [
       withoutUnique("attempt_one_capturable"),
       withoutGuard("no end without a capture while one may still land"),
     ],
+    seenAt: 30,
   },
   {
     id: "landed-capture-adopted",
@@ -96,5 +97,6 @@ export const captureRules: readonly Rule[] = [
       },
     ],
     database: [],
+    seenAt: 30,
   },
 ];

@@ -109,7 +109,7 @@ export const endRules: readonly Rule[] = [
       },
     ],
     database: [],
-    seenAt: 12,
+    seenAt: 76,
   },
   {
     id: "latest-execution-time",
