@@ -8,6 +8,11 @@ const longest = [
   "crash",
   "command-line",
   "cards",
+  "webhooks",
+  "connectors",
+  "isolation",
+  "adopted-holds",
+  "private-postgres",
   // Not side by side: two that kill servers under load wait for each other beyond their time.
   "webhook-deaths-servers",
   "rolling-upgrade",
