@@ -1,9 +1,20 @@
 /** Loopback ports for the private servers: chosen once, kept between starts, reported clearly when they are in use. */
+import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 import { CannotStart } from "./detached-server.ts";
 
-/** Returns a loopback port without a listener. */
-export function freePort(): Promise<number> {
+// Linux gives ports from 32768 on to outgoing connections (ip(7), ip_local_port_range), and may do so between the choice of
+// a port and the start of its server.
+const portMin = 20_000;
+const portMax = 32_767;
+const tries = 20;
+
+/** Returns a loopback port without a listener, which no outgoing connection takes. */
+export async function freePort(): Promise<number> {
+  for (let tried = 0; tried < tries; tried++) {
+    const port = await listenOnce(randomInt(portMin, portMax + 1)).catch(() => undefined);
+    if (port !== undefined) return port;
+  }
   return listenOnce(0);
 }
 

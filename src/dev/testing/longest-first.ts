@@ -8,7 +8,6 @@ const longest = [
   "crash",
   "command-line",
   "cards",
-  "webhooks",
   "connectors",
   "isolation",
   "adopted-holds",
