@@ -44,7 +44,7 @@ export const appearances = {
   session_expired: looks(409, Code.FailedPrecondition, "The session has expired"),
   session_ended: looks(409, Code.FailedPrecondition, "The session has ended"),
   token_used: looks(409, Code.FailedPrecondition, "The vault token is used up"),
-  no_action: looks(409, Code.FailedPrecondition, "Nothing is asked of the customer"),
+  no_action: looks(409, Code.FailedPrecondition, "No action is open"),
   action_expired: looks(410, Code.FailedPrecondition, "The action has ended"),
   state_conflict: looks(409, Code.FailedPrecondition, "The state of the resource does not allow this"),
   idempotency_key_reused: looks(422, Code.FailedPrecondition, "The key was used with other fields"),
