@@ -13,7 +13,7 @@ type ActionAccess = {
 /** The calls. The promises never reject: after a failure the session's status says what is open. */
 export type ActionCalls = {
   /** Returns undefined for an action that cannot be shown now. */
-  open(authenticationId: string, returnTo: string | undefined): Promise<ActionPages | undefined>;
+  open(authenticationId: string, returnTo?: string): Promise<ActionPages | undefined>;
   /** Gives the action up; a customer who has answered by then is too late. */
   cancel(authenticationId: string): Promise<unknown>;
 };

@@ -5,7 +5,7 @@ export const actionStyle = `
 /* The card form stays in the page: a frame that moves loses what was typed. */
 :host([data-action]) :is(.card, .pay) { display: none; }
 .action { text-align: center; }
-.action h2 { margin: 0 0 .75rem; font-size: 1.125em; text-wrap: balance; outline-offset: 4px; }
+.action h2 { margin: 0 0 .75rem; font-size: 1.125em; }
 .action p { justify-content: center; margin: 0 0 1rem; }
 .action iframe {
   display: block;
@@ -21,7 +21,7 @@ export const actionStyle = `
 .action .again { margin-top: 0; }
 .action .link {
   min-height: 2.75rem;
-  margin: .25rem .5rem 0;
+  margin: 0 .5rem;
   padding: .25rem .5rem;
   border: 0;
   border-radius: var(--radius, .5rem);
@@ -31,6 +31,6 @@ export const actionStyle = `
   text-decoration: underline;
   cursor: pointer;
 }
-.action .link:focus-visible, .action h2:focus-visible { outline: 2px solid var(--primary); outline-offset: 2px; }
-.action .link[aria-disabled="true"] { opacity: .6; cursor: default; }
+.action :is(.link, h2):focus-visible { outline: 2px solid var(--primary); outline-offset: 2px; }
+.action .link[aria-disabled] { opacity: .6; }
 `;

@@ -43,7 +43,9 @@ const shownHere = new Set<string>();
 export function createActionView(parts: ActionParts): ActionView {
   const { place, onChange } = parts;
   const root = place.getRootNode() as ShadowRoot;
+  const calls = connectActions({ ...parts.session, apiBase: parts.apiBase });
   let shown: { readonly id: string; readonly action: ShownAction } | undefined;
+  let check: HTMLElement | undefined;
   const end = () => {
     if (!shown) return;
     const hadFocus = place.contains(root.activeElement);
@@ -56,17 +58,39 @@ export function createActionView(parts: ActionParts): ActionView {
   };
   return {
     show(action) {
+      if (action?.isHidden) {
+        // Without this check, or without its answer, the bank is asked all the same.
+        if (check) return;
+        check = element("div");
+        const container = check;
+        container.inert = true;
+        container.style.cssText = "height:0;overflow:hidden";
+        place.after(container);
+        void calls
+          .open(action.authenticationId)
+          .then((pages) => pages && connectFrame({ ...frameOf(parts, pages), container, onAnswered: parts.wake }));
+        return;
+      }
+      check?.remove();
       if (shown?.id !== action?.authenticationId) end();
       if (!action) return;
       if (!shown) {
         addStyle(root);
         root.host.setAttribute("data-action", "");
-        shown = { id: action.authenticationId, action: new ShownAction(parts, action) };
+        shown = { id: action.authenticationId, action: new ShownAction(parts, calls, action) };
         onChange(true);
       }
       shown.action.note(action);
     },
   };
+}
+
+/** Returns the frame's address, title and ticket, and the page around it, which the shop's policy names. */
+function frameOf({ session, texts }: ActionParts, { frameUrl, ticket }: ActionPages) {
+  const { sdkUrl, framePolicy } = session.vault;
+  // An external vault has no page for this.
+  const around = framePolicy && `${sdkUrl.origin}/authentication?p=${encodeURIComponent(framePolicy)}`;
+  return { around, frameUrl, ticket, title: texts.heading };
 }
 
 const sheets = new WeakSet<ShadowRoot>();
@@ -99,9 +123,9 @@ class ShownAction {
   #isClosed = false;
   #soonTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(parts: ActionParts, action: NextAction) {
+  constructor(parts: ActionParts, calls: ActionCalls, action: NextAction) {
     this.#parts = parts;
-    this.#calls = connectActions({ ...parts.session, apiBase: parts.apiBase });
+    this.#calls = calls;
     this.#action = action;
     this.#shownCount = action.shownCount;
     const { texts, place } = parts;
@@ -156,9 +180,8 @@ class ShownAction {
     this.#offer(this.#shownCount > 0 ? texts.waiting : texts.inWindow, texts.goToBank);
   }
 
-  #frame({ frameUrl, ticket }: ActionPages): void {
-    const { texts, session, wake, place } = this.#parts;
-    const { sdkUrl, framePolicy } = session.vault;
+  #frame(pages: ActionPages): void {
+    const { texts, wake, place } = this.#parts;
     const countBefore = this.#shownCount;
     const drop = () => {
       this.#line = undefined;
@@ -167,13 +190,9 @@ class ShownAction {
     this.#text.textContent = "";
     this.#go.hidden = true;
     this.#line = connectFrame({
+      ...frameOf(this.#parts, pages),
       container: this.#bank,
       isWide: place.clientWidth >= wideFrom,
-      // The shop's policy names the vault's origin; an external vault has no page for this.
-      around: framePolicy && `${sdkUrl.origin}/authentication?p=${encodeURIComponent(framePolicy)}`,
-      frameUrl,
-      title: texts.heading,
-      ticket,
       onOpened: () => {
         this.#shownCount = Math.max(this.#shownCount, countBefore + 1);
         this.#pages = undefined;
@@ -205,10 +224,10 @@ class ShownAction {
   }
 
   async #giveUp(): Promise<void> {
-    if (this.#cancel.getAttribute("aria-disabled") === "true") return;
-    this.#cancel.setAttribute("aria-disabled", "true");
+    if (this.#cancel.ariaDisabled) return;
+    this.#cancel.ariaDisabled = "true";
     await this.#calls.cancel(this.#action.authenticationId);
-    this.#cancel.removeAttribute("aria-disabled");
+    this.#cancel.ariaDisabled = null;
     this.#parts.wake();
   }
 

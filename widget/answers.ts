@@ -30,6 +30,8 @@ export type CheckoutView = {
 /** One step of customer authentication, which the bank's page asks for. */
 export type NextAction = {
   readonly authenticationId: string;
+  /** True of the bank's device check, which the customer does not see. */
+  readonly isHidden: boolean;
   /** False if the bank's page needs a window of its own. */
   readonly isFramed: boolean;
   /** True once a page has shown it, this one or another. */

@@ -223,7 +223,7 @@ export class Checkout {
         giveUpAt = clock.now() + giveUpAfterMs;
         this.#pendingAt = clock.now() + pendingAfterMs;
       }
-      this.#enter(view.action ? "action" : "waiting");
+      this.#enter(view.action && !view.action.isHidden ? "action" : "waiting");
       await this.#pauseAfter(answer, tries);
       if (this.#pause.signal.aborted) tries = -1;
       answer = await this.#parts.api.getCheckout();

@@ -3,20 +3,20 @@
 /** The frame's place, its content, and what it reports. */
 type FrameLineOptions = {
   readonly container: HTMLElement;
-  readonly isWide: boolean;
+  readonly isWide?: boolean;
   /** The vault's page around the service's; undefined if this page frames the service itself. */
   readonly around: string | undefined;
   readonly frameUrl: string;
   readonly title: string;
   readonly ticket: string;
   /** The action is shown; its ticket is used up. */
-  readonly onOpened: () => void;
+  readonly onOpened?: () => void;
   /** The bank has returned the customer. */
   readonly onAnswered: () => void;
   /** No page of ours has answered: something on this page, or in its browser, refuses the frame. */
-  readonly onSilent: () => void;
+  readonly onSilent?: () => void;
   /** The service shows nothing for this ticket. */
-  readonly onFailed: () => void;
+  readonly onFailed?: () => void;
 };
 
 /** A frame in the page. */
@@ -55,7 +55,7 @@ export function connectFrame(options: FrameLineOptions): FrameLine {
     clearTimeout(silence);
     silence = setTimeout(() => {
       close();
-      options.onSilent();
+      options.onSilent?.();
     }, silentMs);
   };
   const hear = ({ data, target }: MessageEvent<unknown>) => {
@@ -67,10 +67,10 @@ export function connectFrame(options: FrameLineOptions): FrameLine {
     } else if (data === "opened") {
       isShown = true;
       clearTimeout(silence);
-      options.onOpened();
+      options.onOpened?.();
     } else if (data === "failed") {
       close();
-      options.onFailed();
+      options.onFailed?.();
     } else if (data === "answered") options.onAnswered();
   };
   const greet = (againMs: number) => {

@@ -5,7 +5,7 @@
 
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
-import { type Checkout, CheckoutService, NextAction_Framing } from "../gen/payments/v1/checkout_pb.ts";
+import { type Checkout, CheckoutService, type NextAction_Framing } from "../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_Status } from "../gen/payments/v1/payment_session_pb.ts";
 import { amountText } from "./amount-text.ts";
 import type { ApiAnswer, CheckoutView, Outcome, SessionApi, WidgetError } from "./answers.ts";
@@ -115,6 +115,10 @@ const refusals = new Map<Code, WidgetError>([
   [Code.Aborted, { code: "not_submittable", message: "The session does not take this submission." }],
 ]);
 
+// The generated enum would make the chunk longer than its two numbers.
+const frame = 1 satisfies NextAction_Framing;
+const hidden = 3 satisfies NextAction_Framing;
+
 function viewOf(checkout: Checkout, locale: string): CheckoutView {
   const { nextAction } = checkout;
   return {
@@ -125,7 +129,11 @@ function viewOf(checkout: Checkout, locale: string): CheckoutView {
     cardBrands: checkout.cardBrands,
     vaultOrigin: checkout.vaultOrigin,
     leftMs: checkout.expiresInSeconds === undefined ? undefined : checkout.expiresInSeconds * 1_000,
-    action: nextAction && { ...nextAction, isFramed: nextAction.framing === NextAction_Framing.FRAME },
+    action: nextAction && {
+      ...nextAction,
+      isHidden: nextAction.framing === hidden,
+      isFramed: nextAction.framing === frame,
+    },
   };
 }
 

@@ -68,8 +68,13 @@ export function mayCompleteAgain({ completionsSent }: Authentication): boolean {
 
 /** Reports whether a gateway may ask the customer of this attempt. One that authenticated without the customer still may. */
 export function mayAsk(authentications: readonly Authentication[], { connectionId }: Pick<Attempt, "connectionId">) {
-  const challenges = authentications.filter(({ flow }) => flow === "REDIRECT");
-  return challenges.length < challengesMax && challenges.every((one) => one.connectionId !== connectionId);
+  const challenges = authentications.filter(({ flow }) => flow !== "FRICTIONLESS");
+  return !hasOfferedAll(authentications) && challenges.every((one) => one.connectionId !== connectionId);
+}
+
+/** Reports whether a session has offered its customer as many challenges as it may. */
+export function hasOfferedAll(authentications: readonly Authentication[]): boolean {
+  return authentications.filter(({ flow }) => flow !== "FRICTIONLESS").length >= challengesMax;
 }
 
 /** Reports whether an attempt that was declined for want of authentication may be repeated with it. */
@@ -116,6 +121,7 @@ const challengeEnds: Partial<Record<AuthenticationStatus, ChallengeEnd>> = {
   AUTHENTICATED: "BANK",
   ATTEMPTED: "BANK",
   FAILED: "BANK",
+  REJECTED: "BANK",
   CANCELLED: "CUSTOMER",
   ABANDONED: "DEADLINE",
 };

@@ -33,9 +33,9 @@ const insertAttempt: Statement = {
   partitionKey: 1,
   text: `
     INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because,
-                         amount_minor, currency, started_at, latest_execution_at, round)
+                         amount_minor, currency, started_at, latest_execution_at, round, authentication_id)
     SELECT $1, $2, (SELECT count(*) + 1 FROM attempt WHERE session_id = $1), $3, $4, $5, $6, $7, $8, $9, now,
-           now + $10 * interval '1 ms', $11
+           now + $10 * interval '1 ms', $11, $12
     FROM app.clock() AS now`,
 };
 
@@ -54,6 +54,8 @@ export function openAttempt(
     because: string;
     /** 1: the one repeat at the same connection, with authentication. */
     round?: number;
+    /** The provider's authentication whose proof the gateway gets. */
+    authenticationId?: string | undefined;
     refusesVoidedReference: boolean;
     executionLimitMs: number;
     attemptTimeoutMs: number;
@@ -73,6 +75,7 @@ export function openAttempt(
     session.currency,
     latestExecutionMs,
     attempt.round ?? 0,
+    attempt.authenticationId ?? null,
   ]);
 }
 

@@ -185,7 +185,7 @@ async function recordDeclinedAction(
       nextBecause: next.because,
     },
   });
-  return next.action === "stop" ? {} : { openedAttemptId: openNext(tx, core, loaded.session, next) };
+  return next.action === "stop" ? {} : { openedAttemptId: openNext(tx, core, loaded, next) };
 }
 
 /**

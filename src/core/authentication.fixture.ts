@@ -1,11 +1,14 @@
 /** Steps for tests of customer authentication: a page that can show actions, and a customer at the sandbox bank. */
+import type { AcquirerData } from "../gateways/authentication-provider.ts";
+import { recordConnection, recordVerified, setAcquirerData, stageCredentials } from "../gateways/connections.ts";
 import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
 import { cancelAction, findOpenAction, openAction, takeReturn, useActionTicket } from "./customer-actions.ts";
-import type { PaymentSession } from "./entities.ts";
+import type { AuthenticationRule, PaymentSession } from "./entities.ts";
+import { recordRoutingRule } from "./routing-rules.ts";
 import { recoverSessionsOnce, resumeSession, submitPayment } from "./submit-payment.ts";
 
 /** A browser whose page can show actions. */
@@ -47,6 +50,36 @@ export async function startAuthentication(): Promise<AuthenticationFixture> {
   const fixture = await startCoreFixture();
   await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
   return new AuthenticationFixture(fixture);
+}
+
+/** The merchant at both sandbox acquirers. */
+const acquirer: AcquirerData = {
+  mcc: "5411",
+  country: "AT",
+  merchantName: "Acme",
+  networks: { visa: { acquirerBin: "438309", acquirerMerchantId: "00002000000" } },
+};
+
+/** Starts the same with SANDBOX_3DS, whose proof both gateways import. */
+export async function startProvided(
+  rule: { authentication?: AuthenticationRule; ownOnly?: boolean } = {},
+): Promise<AuthenticationFixture> {
+  const base = await startCoreFixture();
+  const { core, owner, connectionIds } = base;
+  const { merchantId } = owner;
+  const providerId = core.runtime.uuid();
+  await core.database.transaction(async (tx) => {
+    await recordConnection(tx, { id: providerId, merchantId, gateway: "SANDBOX_3DS", account: "one" });
+    const credentials = { apiKey: "sandbox_test_one" };
+    const credentialVersion = await stageCredentials(tx, core.sealing, { connectionId: providerId, credentials });
+    await recordVerified(tx, { connectionId: providerId, credentialVersion });
+    await setAcquirerData(tx, connectionIds[0]!, acquirer);
+    await setAcquirerData(tx, connectionIds[1]!, { ...acquirer, ...(rule.ownOnly && { acceptsOwnOnly: true }) });
+    const failoverOn = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
+    const { authentication } = rule;
+    await recordRoutingRule(tx, { merchantId, connectionIds, failoverOn, authentication, providerId });
+  });
+  return new AuthenticationFixture(base);
 }
 
 /** The steps of a payment whose customer is asked, and views of it. */
@@ -114,6 +147,35 @@ export class AuthenticationFixture {
     );
     const response = await fetch(url, { method: "POST", body, redirect: "manual" });
     return new URL(response.headers.get("location") ?? "");
+  }
+
+  /** Shows the open action of a provider to its end: the device check reports, and the customer answers at the bank. */
+  async showProvided(session: PaymentSession, answer: "pass" | "fail" | "cancel" = "pass"): Promise<void> {
+    for (let page = await this.#shown(session); page !== undefined; page = await this.#shown(session)) {
+      const action = /<form method="post" action="(\/acs[^"]+)"/.exec(page)?.[1];
+      const code = new URLSearchParams(
+        answer === "cancel" ? { cancel: "1" } : { code: answer === "pass" ? "123456" : "1" },
+      );
+      const origin = this.base.sandbox.origin;
+      const last = action ? await (await fetch(origin + action, { method: "POST", body: code })).text() : page;
+      const returnUrl = /action="(https:[^"]+)"/.exec(last)?.[1];
+      const [, name = "", value = ""] = /name="(\w+)" value="([^"]+)"/.exec(last) ?? [];
+      if (returnUrl === undefined) return;
+      const url = new URL(returnUrl);
+      url.searchParams.set(name, value);
+      await this.comeBack(url);
+    }
+  }
+
+  /** Shows the open action; undefined if there is none, or it was shown. */
+  async #shown(session: PaymentSession): Promise<string | undefined> {
+    const { core } = this.base;
+    const { session: read } = await this.base.loadSession(session);
+    const action = await findOpenAction(core, read);
+    if (action === undefined || action.isOpened || action.kind === "REDIRECT") return undefined;
+    const ticket = await openAction(core, { sessionId: session.id, authenticationId: action.id });
+    const { url, fields } = await useActionTicket(core, ticket);
+    return (await fetch(url, { method: "POST", body: new URLSearchParams(fields) })).text();
   }
 
   /** Follows the bank's return, and lets the session go on until it waits again. */

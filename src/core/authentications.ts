@@ -8,16 +8,19 @@ import { actionLookMs, customerTimeMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { type Secret, seal, unseal } from "../platform/secrets.ts";
 import { endOf, mayAsk } from "./after-authentication.ts";
+import { isLeftToProvider } from "./after-provider.ts";
 import { move, recordRefused } from "./attempts.ts";
 import type { Core } from "./core.ts";
-import type { Attempt, Authentication, AuthenticationStatus, PaymentSession } from "./entities.ts";
+import type { Attempt, Authentication, PaymentSession } from "./entities.ts";
 import { required } from "./lease.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
-const browserOf = (sessionId: string) => `browser of ${sessionId}`;
+/** Names the row that the browser's data belong to. */
+export const browserOf = (sessionId: string) => `browser of ${sessionId}`;
 /** Names the row that a sealed action belongs to. */
 export const actionOf = (id: string) => `action of ${id}`;
-const keptOf = (id: string) => `kept for ${id}`;
+/** Names the row that what a gateway or provider needs later belongs to. */
+export const keptOf = (id: string) => `kept for ${id}`;
 /** Names the row that what a return brought belongs to. */
 export const returnedOf = (id: string) => `returned for ${id}`;
 
@@ -51,6 +54,7 @@ export function wishFor(
   shopper: Shopper | undefined,
 ): AuthenticationWish | undefined {
   const planned = plannedWish(core, session, attempt);
+  if (attempt.authenticationId != null || isLeftToProvider({ session, authentications }, attempt)) return undefined;
   if (planned === undefined || !mayAsk(authentications, attempt) || shopper?.browser === undefined) return undefined;
   const wish = attempt.round === 1 ? "always" : planned;
   return { wish, browser: shopper.browser, returnUrl: core.returnUrlOf(attempt) };
@@ -149,7 +153,8 @@ export function recordFrictionless(
   { outcome, authenticated }: Pick<AuthorizeAnswer, "outcome" | "authenticated">,
 ): void {
   const end = endOf(outcome, authenticated);
-  if (end === undefined) return;
+  // What a gateway says about an imported proof is the provider's.
+  if (end === undefined || attempt.authenticationId != null) return;
   const { sessionId, gateway } = attempt;
   tx.send(insertFrictionless, [
     ...[sessionId, core.runtime.uuid(), attempt.id, attempt.connectionId],
@@ -263,7 +268,7 @@ const end: Statement = {
 export function endAuthentication(
   tx: Tx,
   authentication: Authentication,
-  status: Exclude<AuthenticationStatus, "AWAITING_CUSTOMER" | "CONFIRMING">,
+  status: "AUTHENTICATED" | "ATTEMPTED" | "UNAVAILABLE" | "FAILED" | "CANCELLED" | "ABANDONED",
   result?: AuthenticationResult,
 ): void {
   const { sessionId, id } = authentication;
@@ -276,7 +281,7 @@ function valuesOf({ version, transStatus, eci, dsTransactionId, liability }: Aut
 }
 
 /** Returns the party that an ECI names: 05 and 02 say that the bank authenticated. */
-function liabilityOf(eci: string | undefined): "ISSUER" | "MERCHANT" | "UNKNOWN" | undefined {
+export function liabilityOf(eci: string | undefined): "ISSUER" | "MERCHANT" | "UNKNOWN" | undefined {
   if (eci === undefined) return undefined;
   if (eci === "05" || eci === "02") return "ISSUER";
   return eci === "07" || eci === "00" ? "MERCHANT" : "UNKNOWN";
@@ -295,8 +300,8 @@ const postponeStatement: Statement = {
     WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER'`,
 };
 
-// However often it is woken, a gateway is asked about an action at most this often.
-const lookAgainMs = 2_000;
+/** However often it is woken, a gateway is asked about an action at most this often. */
+export const lookAgainMs = 2_000;
 
 /**
  * Puts off the next look at an action that still waits, to the deadline at the latest: the answer may have come since.
@@ -335,7 +340,7 @@ export function abandonOpen(tx: Tx, { attempts, authentications, readAt }: Sessi
   for (const authentication of authentications.filter(({ completedAt }) => completedAt === null)) {
     const attempt = attempts.find(({ id }) => id === authentication.attemptId);
     if (authentication.status !== "AWAITING_CUSTOMER" || attempt === undefined) {
-      endAuthentication(tx, authentication, "UNAVAILABLE");
+      endAuthentication(tx, authentication, authentication.provider === null ? "UNAVAILABLE" : "ABANDONED");
       continue;
     }
     endAuthentication(tx, authentication, "ABANDONED");

@@ -10,11 +10,13 @@ import { SandboxControl } from "../dev/testing/sandbox-control.ts";
 import { createStrictLog } from "../dev/testing/strict-log.ts";
 import { describeForEvent } from "../edge/session-messages.ts";
 import { AdyenConnector } from "../gateways/adyen/connector.ts";
+import type { AuthenticationProvider } from "../gateways/authentication-provider.ts";
 import { createBinder, recordConnection, recordVerified, stageCredentials } from "../gateways/connections.ts";
 import type { Connector } from "../gateways/connector.ts";
 import { SandboxAConnector } from "../gateways/sandbox/a/connector.ts";
 import { SandboxBConnector } from "../gateways/sandbox/b/connector.ts";
 import type { ConnectorParts } from "../gateways/sandbox/connector-parts.ts";
+import { ThreeDSecureIoProvider } from "../gateways/threedsecureio/provider.ts";
 import { takeNotification } from "../oversight/notifications/intake.ts";
 import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
 import { Database } from "../platform/database.ts";
@@ -54,11 +56,11 @@ export async function startCoreFixture(): Promise<CoreFixture> {
   const http = new GatewayHttp();
   const forwarder = new TestForwarder(http, cards.approved);
   const parts: ConnectorParts = { http, forwarder, origin: sandbox.origin, environment: "test" };
-  const core = coreOn(database, [
-    new SandboxAConnector(parts),
-    new SandboxBConnector(parts),
-    new AdyenConnector(parts),
-  ]);
+  const core = coreOn(
+    database,
+    [new SandboxAConnector(parts), new SandboxBConnector(parts), new AdyenConnector(parts)],
+    [new ThreeDSecureIoProvider({ ...parts, gateway: "SANDBOX_3DS" })],
+  );
   const notifications = await receiveNotifications(core);
   const control = new SandboxControl(sandbox.origin);
   const merchantId = systemRuntime.uuid();
@@ -171,8 +173,13 @@ export class CoreFixture {
 }
 
 /** Creates a core with these connectors, as one process has it. */
-export function coreOn(database: Database, connectors: readonly Connector[]): Core {
+export function coreOn(
+  database: Database,
+  connectors: readonly Connector[],
+  providers: readonly AuthenticationProvider[] = [],
+): Core {
   const connectorOf = (gateway: string) => connectors.find((connector) => connector.gateway === gateway);
+  const providerOf = (name: string) => providers.find(({ gateway }) => gateway === name);
   const sealing = { current: "k", keys: { k: Buffer.alloc(32, 7) } };
   return {
     database,
@@ -192,6 +199,8 @@ export function coreOn(database: Database, connectors: readonly Connector[]): Co
     },
     connectorOf,
     bind: createBinder({ database, ring: sealing, connectorOf }),
+    providerOf,
+    bindProvider: createBinder({ database, ring: sealing, connectorOf: providerOf }),
     returnUrlOf: (attempt) => `https://pay.example/authentication/test/return/${returnTokenOf({ sealing }, attempt)}`,
     circuitBreaker: new CircuitBreaker(),
     creations: new Map(),

@@ -4,6 +4,7 @@
 
 import type { CardVault } from "../card-vault/card-vault.ts";
 import type { OutboxContext } from "../events/outbox.ts";
+import type { AuthenticationProvider } from "../gateways/authentication-provider.ts";
 import type { Connector, Credentials } from "../gateways/connector.ts";
 import { timingBounds } from "../limits.ts";
 import type { Database } from "../platform/database.ts";
@@ -13,7 +14,7 @@ import type { KeyRing } from "../platform/secrets.ts";
 import type { Tracing } from "../platform/telemetry.ts";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
 import type { ClientSecretKeys } from "./client-secret.ts";
-import type { Attempt, PaymentSession } from "./entities.ts";
+import type { PaymentSession } from "./entities.ts";
 import type { PageTokenKeys } from "./page-token.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
@@ -24,6 +25,9 @@ export type JsonObject = { [key: string]: Json };
 
 /** The connector of a connection and one version of its credentials. An attempt is bound to both. */
 export type BoundConnector = { readonly connector: Connector; readonly credentials: Credentials };
+
+/** The attempt, or the provider's authentication, whose customer a bank returns. */
+export type Returning = { readonly sessionId: string; readonly id: string; readonly isProvided?: boolean | undefined };
 
 /** Time limits of a payment. An operator may choose them within the bounds of limits.ts. */
 export type Timing = {
@@ -64,8 +68,8 @@ export type Core = {
   readonly pageTokenKey: PageTokenKeys;
   /** The vault of either mode; the core makes no difference. Cards reach it through the connectors. */
   readonly vault: Omit<CardVault, "forward" | "close">;
-  /** Returns the address to which a bank returns the customer of an attempt. */
-  readonly returnUrlOf: (attempt: Pick<Attempt, "sessionId" | "id">) => string;
+  /** Returns the address to which a bank returns the customer of an attempt, or of a provider's authentication. */
+  readonly returnUrlOf: (returning: Returning) => string;
   /** Returns the connector of a gateway, or undefined when this environment has none. */
   readonly connectorOf: (gateway: string) => Connector | undefined;
   /** Returns the connector and credentials of an attempt, or undefined when this environment lacks either. */
@@ -74,6 +78,14 @@ export type Core = {
     gateway: string,
     credentialVersion: number,
   ) => Promise<BoundConnector | undefined>;
+  /** Returns the provider of authentication with this name, or undefined when this environment has none. */
+  readonly providerOf: (name: string) => AuthenticationProvider | undefined;
+  /** Returns the provider and credentials of an authentication, or undefined when this environment lacks either. */
+  readonly bindProvider: (
+    connectionId: string,
+    name: string,
+    credentialVersion: number,
+  ) => Promise<{ readonly connector: AuthenticationProvider; readonly credentials: Credentials } | undefined>;
   /** The health of connections, as this process has observed it. */
   readonly circuitBreaker: CircuitBreaker;
   /** The Idempotency-Keys under which this process is creating sessions, each with the end of its statement. */

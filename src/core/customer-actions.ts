@@ -8,9 +8,9 @@ import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { deriveKey, equalInConstantTime, hmacSha256, seal, sha256, unseal } from "../platform/secrets.ts";
 import { actionOf, returnedOf } from "./authentications.ts";
-import type { Core } from "./core.ts";
-import type { Attempt } from "./entities.ts";
+import type { Core, Returning } from "./core.ts";
 import { wakeLocked } from "./lease.ts";
+import { startCheckClock, wakeProvided } from "./provided-rows.ts";
 
 // A redirect that was shown this often only waits for its outcome.
 const shownMax = 3;
@@ -21,21 +21,25 @@ const ticketBytes = 32;
 /** The action that a customer's page has to show next. */
 export type OpenAction = {
   readonly id: string;
-  readonly framing: "frame" | "window";
+  readonly framing: "frame" | "window" | "hidden";
   /** True if a page has shown it. */
   readonly isOpened: boolean;
   readonly shownCount: number;
   readonly leftMs: number;
+  /** METHOD: the bank's device check, which the customer does not see. */
+  readonly kind: "METHOD" | "CHALLENGE" | "REDIRECT";
 };
 
 const selectOpen: Statement = {
   name: "select_open_action",
   partitionKey: 1,
   text: `
-    SELECT t.id, a.gateway, t.shown_at IS NOT NULL AS "isOpened", t.shown_count AS "shownCount",
-      greatest(0, extract(epoch FROM t.deadline_at - app.clock()) * 1000)::int AS "leftMs"
-    FROM authentication t JOIN attempt a ON a.session_id = t.session_id AND a.id = t.attempt_id
-    WHERE t.session_id = $1 AND a.session_id = $1 AND t.status = 'AWAITING_CUSTOMER' AND t.cancel_asked_at IS NULL`,
+    SELECT t.id, (SELECT gateway FROM attempt WHERE session_id = $1 AND id = t.attempt_id) AS gateway,
+      t.shown_at IS NOT NULL AS "isOpened", t.shown_count AS "shownCount",
+      greatest(0, extract(epoch FROM t.deadline_at - app.clock()) * 1000)::int AS "leftMs",
+      CASE WHEN t.provider IS NULL THEN 'REDIRECT' WHEN t.status = 'METHOD' THEN 'METHOD' ELSE 'CHALLENGE' END AS kind
+    FROM authentication t
+    WHERE t.session_id = $1 AND t.status IN ('METHOD','AWAITING_CUSTOMER') AND t.cancel_asked_at IS NULL`,
 };
 
 /** Finds the action that a session waits for; undefined without a statement where it waits for none. */
@@ -44,10 +48,15 @@ export async function findOpenAction(
   session: { readonly id: string; readonly awaitingSince?: Date | null | undefined },
 ): Promise<OpenAction | undefined> {
   if (!session.awaitingSince) return undefined;
-  type Row = Omit<OpenAction, "framing"> & { gateway: string };
+  type Row = Omit<OpenAction, "framing"> & { gateway: string | null };
   const [row] = await core.database.query<Row>(selectOpen, [session.id]);
   if (row === undefined) return undefined;
   const { gateway, ...open } = row;
+  if (gateway === null) {
+    if (open.kind === "METHOD") return { ...open, framing: "hidden" };
+    // A challenge request is posted once; then the page only waits.
+    return { ...open, shownCount: open.shownCount + shownMax - 1, framing: "frame" };
+  }
   return { ...open, framing: core.connectorOf(gateway)?.authentication?.framing ?? "window" };
 }
 
@@ -56,7 +65,7 @@ const setTicket: Statement = {
   partitionKey: 1,
   text: `
     UPDATE authentication SET ticket_hash = $3
-    WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER' AND cancel_asked_at IS NULL AND deadline_at > app.clock()
+    WHERE session_id = $1 AND id = $2 AND status IN ('METHOD','AWAITING_CUSTOMER') AND cancel_asked_at IS NULL AND deadline_at > app.clock()
     RETURNING id`,
 };
 const selectSession: Statement = {
@@ -87,6 +96,7 @@ export async function openAction(
     await tx.query(selectSession, [sessionId]);
     const opened = await tx.query(setTicket, [sessionId, authenticationId, sha256(secret)]);
     if (opened.length === 0) throw await refusal(tx, { sessionId, authenticationId });
+    await startCheckClock(tx, sessionId, authenticationId);
     return [encodeId("ps", sessionId), encodeId("atn", authenticationId), secret].join(".");
   });
 }
@@ -109,7 +119,8 @@ const useTicket: Statement = {
   partitionKey: 1,
   text: `
     UPDATE authentication SET ticket_hash = NULL, shown_count = shown_count + 1, shown_at = coalesce(shown_at, app.clock())
-    WHERE session_id = $1 AND id = $2 AND ticket_hash = $3 AND status = 'AWAITING_CUSTOMER' AND shown_count < $4
+    WHERE session_id = $1 AND id = $2 AND ticket_hash = $3 AND status IN ('METHOD','AWAITING_CUSTOMER')
+      AND shown_count < CASE WHEN flow = 'CHALLENGE' THEN 1 ELSE $4 END
     RETURNING action_sealed AS "actionSealed"`,
 };
 
@@ -145,7 +156,8 @@ const setCancelled: Statement = {
   partitionKey: 1,
   text: `
     UPDATE authentication SET cancel_asked_at = app.clock()
-    WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER' AND cancel_asked_at IS NULL RETURNING id`,
+    WHERE session_id = $1 AND id = $2 AND cancel_asked_at IS NULL
+      AND (status = 'AWAITING_CUSTOMER' OR provider IS NOT NULL AND status IN ('METHOD','REQUESTING')) RETURNING id`,
 };
 const selectCancelled: Statement = {
   name: "select_cancelled_action",
@@ -163,6 +175,7 @@ export async function cancelAction(core: Core, { sessionId, authenticationId }: 
     await tx.query(selectSession, [sessionId]);
     if ((await tx.query(setCancelled, values)).length > 0) {
       await wakeLocked(tx, sessionId);
+      await wakeProvided(tx, sessionId, true);
       return;
     }
     if ((await tx.query(selectCancelled, values)).length > 0) return;
@@ -172,24 +185,24 @@ export async function cancelAction(core: Core, { sessionId, authenticationId }: 
 
 const returnPurpose = "return of a customer";
 
-type Returning = Pick<Attempt, "sessionId" | "id">;
-
-/** Returns the token in an attempt's return address: it permits its bearer to say that the customer is back. */
-export function returnTokenOf({ sealing }: Pick<Core, "sealing">, attempt: Returning): string {
-  const named = `${encodeId("ps", attempt.sessionId)}.${encodeId("att", attempt.id)}`;
-  return `${named}.${macOf(sealing.keys[sealing.current]!, attempt)}`;
+/** Returns the token in the return address of an attempt or a provider's authentication: it permits its bearer to say that the customer is back. */
+export function returnTokenOf({ sealing }: Pick<Core, "sealing">, returning: Returning): string {
+  const { sessionId, id, isProvided } = returning;
+  const named = `${encodeId("ps", sessionId)}.${encodeId(isProvided ? "atn" : "att", id)}`;
+  return `${named}.${macOf(sealing.keys[sealing.current]!, returning)}`;
 }
 
 function macOf(key: Uint8Array, { sessionId, id }: Returning): string {
   return hmacSha256(deriveKey(key, returnPurpose), `${sessionId} ${id}`).toString("base64url");
 }
 
-/** Returns the attempt of a return token; undefined for one that no key of ours has made. */
+/** Returns the attempt or authentication of a return token; undefined for one that no key of ours has made. */
 function attemptOfToken({ sealing }: Pick<Core, "sealing">, token: string): Returning | undefined {
   const [session = "", reference = "", mac = ""] = token.split(".");
-  const [sessionId, id] = [decodeId("ps", session), decodeId("att", reference)];
+  const isProvided = reference.startsWith("atn_");
+  const [sessionId, id] = [decodeId("ps", session), decodeId(isProvided ? "atn" : "att", reference)];
   if (sessionId === undefined || id === undefined) return undefined;
-  const attempt = { sessionId, id };
+  const attempt = { sessionId, id, isProvided };
   const isOurs = (key: Uint8Array) => equalInConstantTime(Buffer.from(mac), Buffer.from(macOf(key, attempt)));
   return Object.values(sealing.keys).some(isOurs) ? attempt : undefined;
 }
@@ -204,7 +217,7 @@ const selectIsOver: Statement = {
   partitionKey: 1,
   text: `
     SELECT status <> 'CREATED' OR EXISTS (
-        SELECT FROM authentication t WHERE t.session_id = $1 AND t.status = 'AWAITING_CUSTOMER' AND t.attempt_id <> $2
+        SELECT FROM authentication t WHERE t.session_id = $1 AND t.status = 'AWAITING_CUSTOMER' AND coalesce(t.attempt_id, t.id) <> $2
       ) AS "isOver"
     FROM payment_session WHERE id = $1`,
 };
@@ -275,6 +288,13 @@ export async function takeReturn(core: Core, token: string, fields: URLSearchPar
   const attempt = attemptOfToken(core, token);
   if (attempt === undefined) return undefined;
   const { sessionId } = attempt;
+  if (attempt.isProvided) {
+    await core.database.transaction(async (tx) => {
+      await tx.query(selectSession, [sessionId]);
+      await wakeProvided(tx, sessionId, fields.has("threeDSMethodData"));
+    });
+    return sessionId;
+  }
   const [found] = await core.database.query<{ id: string; gateway: string }>(selectReturning, [sessionId, attempt.id]);
   if (found === undefined) return undefined;
   const { id, gateway } = found;

@@ -9,6 +9,7 @@ import {
   attemptTransitions,
   type authenticationTransitions,
   type phaseTransitions,
+  type providedTransitions,
   type StateOf,
   sessionTransitions,
 } from "./transitions.ts";
@@ -49,6 +50,13 @@ export type FailoverSwitch = "HARD_DECLINE" | "TIMEOUT" | "GATEWAY_ERROR";
 /** The payments for which a rule lets gateways ask for the customer: those that need it, all, or none. */
 export type AuthenticationRule = "AS_NEEDED" | "ALWAYS" | "NEVER";
 
+/** A merchant's account at a provider of authentication, with the credentials that a payment uses. */
+export type PlannedProvider = {
+  readonly name: string;
+  readonly connectionId: string;
+  readonly credentialVersion: number;
+};
+
 /** One step of a plan. */
 export type PlannedConnection = {
   readonly priority: number;
@@ -57,6 +65,12 @@ export type PlannedConnection = {
   readonly credentialVersion: number;
   /** The wish that the gateway gets with its permission to ask the customer; absent if it gets none. */
   readonly authentication?: AuthenticationWish["wish"] | undefined;
+  /** The provider whose proof the gateway gets; without a proof it must not ask before the provider has. */
+  readonly provider?: PlannedProvider | undefined;
+  /** True of the first step with a provider if the provider authenticates before any attempt. */
+  readonly providerFirst?: true | undefined;
+  /** The reason why the gateway gets no proof, where the plan has a provider. */
+  readonly withoutProof?: string | undefined;
 };
 
 /** A connection that the plan left out, with the reason. */
@@ -155,11 +169,12 @@ export const AttemptEntity = defineEntity({
     holds: p.boolean().persist(false),
     captured: p.boolean().persist(false),
     round: p.smallint(),
+    authenticationId: p.uuid().nullable(),
   },
 });
 
 /** State of one authentication. */
-export type AuthenticationStatus = StateOf<typeof authenticationTransitions>;
+export type AuthenticationStatus = StateOf<typeof authenticationTransitions> | StateOf<typeof providedTransitions>;
 
 /** The party that bears a fraudulent payment, as the gateway says. */
 export type Liability = "ISSUER" | "MERCHANT" | "UNKNOWN";
@@ -172,10 +187,10 @@ export const AuthenticationEntity = defineEntity({
     sessionId: p.uuid().primary(),
     id: p.uuid().primary(),
     sequence: p.smallint(),
-    attemptId: p.uuid(),
+    attemptId: p.uuid().nullable(),
     connectionId: p.uuid(),
     because: p.text(),
-    flow: p.text().$type<"REDIRECT" | "FRICTIONLESS">(),
+    flow: p.text().$type<"FRICTIONLESS" | "CHALLENGE" | "REDIRECT">(),
     status: p.text().$type<AuthenticationStatus>(),
     holdsOnlyWhenAsked: p.boolean(),
     actionLifeMs: p.integer(),
@@ -190,6 +205,10 @@ export const AuthenticationEntity = defineEntity({
     eci: p.text().nullable(),
     dsTransactionId: p.text().nullable(),
     liability: p.text().$type<Liability>().nullable(),
+    transStatusReason: p.text().nullable(),
+    provider: p.text().nullable(),
+    credentialVersion: p.integer().nullable(),
+    nextLookAt: p.datetime().nullable(),
     startedAt: p.datetime(),
     completedAt: p.datetime().nullable(),
   },
@@ -205,6 +224,7 @@ export const RoutingRuleEntity = defineEntity({
     connectionIds: p.array<string>().columnType("uuid[]"),
     failoverOn: p.array<FailoverSwitch>().columnType("text[]"),
     authentication: p.text().$type<AuthenticationRule>(),
+    providerId: p.uuid().nullable(),
     createdAt: p.datetime(),
     setBy: p.text().nullable(),
     restoredFrom: p.integer().nullable(),

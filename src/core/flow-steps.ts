@@ -17,6 +17,7 @@ import { repeatFirstMs, repeatLongestMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import { mayRepeat, openAuthenticationOf } from "./after-authentication.ts";
+import { isLeftToProvider, proofFor, providerAfter } from "./after-provider.ts";
 import {
   attemptIdOf,
   isReferenceTaken,
@@ -46,6 +47,7 @@ import * as gateway from "./gateway-calls.ts";
 import { actOnReports, queryCaptureReports, readCaptureReports } from "./late-captures.ts";
 import { type Lease, lockAndRenew, lockOnly, nameWinner, renewLease, wakeSession } from "./lease.ts";
 import { decideAfterFailure, type FailoverDecision, type Failure, type NoCard } from "./next-step.ts";
+import { loadProof, openProvided } from "./provided-rows.ts";
 import { loadFailoverRule } from "./routing-rules.ts";
 import { querySessionWithAttempts, type SessionWithAttempts, wholeSession } from "./session-with-attempts.ts";
 import { emitEvent, settleSession } from "./settle.ts";
@@ -100,7 +102,8 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded
   const { core, lease, loaded } = work;
   const shopper = await findShopper(core, loaded.session, work.shopper);
   const authentication = wishFor(core, loaded, attempt, shopper);
-  const given = { session: loaded.session, shopper, authentication };
+  const proof = await loadProof(core, attempt);
+  const given = { session: loaded.session, shopper, authentication, proof };
   const answer = await gateway.authorize(core, given, attempt);
   const { outcome, card } = answer;
   return commitAndReload(core, lease, async (tx) => {
@@ -129,12 +132,21 @@ export async function recordAndContinue(
   outcome: Failed,
   card?: CardSummary,
 ): Promise<Changed> {
-  const { core, loaded } = work;
+  const { core } = work;
   const next = await lockAndDecide(tx, work, attempt, failureOf(outcome), card);
   await recordFailure(tx, attempt, outcome, next);
   if (next.action === "stop") return {};
   if (next.action === "failover") tx.afterCommit(() => core.observer?.failedOver(attempt.gateway));
-  return { openedAttemptId: openNext(tx, core, loaded.session, next) };
+  return { openedAttemptId: await openAfter(tx, work, next) };
+}
+
+/** Opens what follows a failed attempt: the next one, or a provider's authentication. */
+async function openAfter(tx: Tx, work: Work, next: Exclude<FailoverDecision, { action: "stop" }>): Promise<string> {
+  const { core, loaded } = work;
+  if (next.action !== "authenticate" || next.provider === undefined) return openNext(tx, core, loaded, next);
+  const shopper = await findShopper(core, loaded.session, work.shopper);
+  const because = `${next.to.gateway} asked for authentication.`;
+  return openProvided(tx, core, { sessionId: loaded.session.id, provider: next.provider, because, shopper });
 }
 
 type Failed = Exclude<GatewayOutcome, { type: "held" | "actionNeeded" }>;
@@ -190,27 +202,47 @@ export async function lockAndDecide(
     lockAndRenew(tx, lease, card),
     loadFailoverRule(tx, { merchantId, version: ruleVersion ?? 0 }),
   ]);
-  const repeat = failure.stop === "authentication_required" && (await canRepeat(work, attempt)) ? attempt : undefined;
-  const described = { gateway: attempt.gateway, ...failure, repeat };
+  const repeat = failure.stop === "authentication_required" ? await findRepeat(work, attempt) : {};
+  const described = { gateway: attempt.gateway, ...failure, ...repeat };
   return decideAfterFailure({ ...loaded, session, readAt: now }, described, rule);
 }
 
-/** Reports whether the gateway that asked for authentication may and can run it, and the page can show it. */
-async function canRepeat({ core, loaded, shopper }: Work, attempt: Attempt): Promise<boolean> {
-  if (plannedWish(core, loaded.session, attempt) === undefined || !mayRepeat(loaded, attempt)) return false;
-  return (await findShopper(core, loaded.session, shopper))?.browser !== undefined;
+/**
+ * Returns the way in which the gateway that asked for authentication can be asked once more: with a provider's, or with
+ * its own. Empty if there is none, or the page cannot show an action.
+ */
+async function findRepeat(
+  { core, loaded, shopper }: Work,
+  attempt: Attempt,
+): Promise<Pick<Failure, "repeat" | "provider">> {
+  const provider = providerAfter(loaded, attempt);
+  const isLeft = isLeftToProvider(loaded, attempt);
+  const runsOwn = !isLeft && plannedWish(core, loaded.session, attempt) !== undefined && mayRepeat(loaded, attempt);
+  if (attempt.authenticationId != null || (provider === undefined && !runsOwn)) return {};
+  const canShow = (await findShopper(core, loaded.session, shopper))?.browser !== undefined;
+  return canShow ? { repeat: attempt, provider } : {};
 }
 
-/** Opens an attempt at the next connection. Returns its id. */
+/** The session in which an attempt is opened, and its authentications. */
+type Opening = {
+  readonly session: Pick<PaymentSession, "id" | "amountMinor" | "currency" | "plan">;
+  readonly authentications: SessionWithAttempts["authentications"];
+};
+
+/** Opens an attempt at the next connection, with the customer's proof if there is one that it takes. Returns its id. */
 export function openNext(
   tx: Tx,
   core: Core,
-  session: Pick<PaymentSession, "id" | "amountMinor" | "currency">,
+  { session, authentications }: Opening,
   next: { to: PlannedConnection; because: string; round?: 0 | 1 },
 ): string {
-  const { round = 0 } = next;
-  const id = attemptIdOf({ sessionId: session.id, connectionId: next.to.connectionId, round });
-  openAttempt(tx, { id, session, ...next, round, ...limitsAt(core, next.to) });
+  const { round = 0, to } = next;
+  const id = attemptIdOf({ sessionId: session.id, connectionId: to.connectionId, round });
+  const { authenticationId, because } = proofFor(session, authentications, to);
+  openAttempt(tx, {
+    ...{ id, session, to, round, because: next.because + because, authenticationId },
+    ...limitsAt(core, to),
+  });
   return id;
 }
 

@@ -2,7 +2,7 @@
  * The flow's calls to gateways. Each is bound to its attempt's connection, credentials, deadline and idempotency key,
  * and runs inside a span that records the gateway and its answer.
  */
-import type { AuthenticationWish, Completion } from "../gateways/authentication.ts";
+import type { AuthenticationProof, AuthenticationWish, Completion } from "../gateways/authentication.ts";
 import type {
   ActionAnswer,
   AttemptAtGateway,
@@ -38,10 +38,15 @@ export type AttemptToLookUp = Attempt & Pick<AttemptAtGateway, "isUnrecorded">;
  */
 export async function authorize(
   core: Core,
-  given: { session: PaymentSession; shopper: Shopper | undefined; authentication: AuthenticationWish | undefined },
+  given: {
+    session: PaymentSession;
+    shopper: Shopper | undefined;
+    authentication: AuthenticationWish | undefined;
+    proof: AuthenticationProof | undefined;
+  },
   attempt: Attempt,
 ): Promise<AuthorizeAnswer> {
-  const { session, shopper, authentication } = given;
+  const { session, shopper, authentication, proof } = given;
   const binding = await bind(core, attempt);
   if (binding === undefined)
     return { outcome: { type: "notProcessed", cause: "credentials_refused", reason: unbound } };
@@ -63,6 +68,7 @@ export async function authorize(
       shopperIp: shopper?.shopperIp,
       shopperUserAgent: shopper?.shopperUserAgent,
       authentication,
+      proof,
     },
   );
   const outcome = withUsableReference(answered.outcome);

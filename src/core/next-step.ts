@@ -10,6 +10,13 @@ import {
   stepOfLeftBehind,
   stepOfWait,
 } from "./after-authentication.ts";
+import {
+  isRefusedByProvider,
+  type ProviderStep,
+  providedOf,
+  repeatAfterProvider,
+  stepOfProvider,
+} from "./after-provider.ts";
 import type {
   Attempt,
   AuthenticationRule,
@@ -17,6 +24,7 @@ import type {
   FailureKind,
   PaymentSession,
   PlannedConnection,
+  PlannedProvider,
   SkippedConnection,
   Stop,
 } from "./entities.ts";
@@ -25,10 +33,11 @@ import type { SessionWithAttempts } from "./session-with-attempts.ts";
 /** One step of the flow. Each is a transaction, or a gateway call between two. */
 export type Step =
   | AuthenticationStep
+  | ProviderStep
   | { readonly type: "authorize"; readonly attempt: Attempt }
   | { readonly type: "markUnknown"; readonly attempt: Attempt }
   | { readonly type: "findUnrecorded" }
-  | { readonly type: "open"; readonly to: PlannedConnection; readonly because: string }
+  | { readonly type: "open"; readonly to: PlannedConnection; readonly because: string; readonly round?: 1 }
   | { readonly type: "lookUp"; readonly attempt: Attempt }
   | { readonly type: "orderCapture"; readonly attempt: Attempt }
   | { readonly type: "capture"; readonly attempt: Attempt }
@@ -64,6 +73,8 @@ export function nextStep(loaded: SessionWithAttempts, unsentAttemptId?: string):
   if (authorizing) return { type: "markUnknown", attempt: authorizing }; // rule:one-authorizing
   const awaiting = attempts.find((attempt) => attempt.status === "AWAITING_CUSTOMER");
   if (awaiting) return stepOfWait(loaded, awaiting);
+  const provided = providedOf(loaded.authentications);
+  if (provided && provided.completedAt === null) return stepOfProvider(loaded, provided, moment.unsentAttemptId);
 
   const unanswered = attempts.filter((attempt) => attempt.captureOrderedAt && !attempt.completedAt);
   if (unanswered.length > 0 && isOver(session, moment) && !session.pendingEventAt) return { type: "emitPending" };
@@ -101,14 +112,18 @@ function quietUntil({ decision, decisionConfirmedAt, captureOrderedAt }: Attempt
   return new Date(decisionConfirmedAt.getTime() + givenUpQuietMs);
 }
 
-function stepOfPlan({ session, attempts }: SessionWithAttempts, moment: Moment): Step {
+function stepOfPlan(loaded: SessionWithAttempts, moment: Moment): Step {
+  const { session, attempts, authentications } = loaded;
   const inDoubt = findUnrecordedFirst(session, moment);
   if (inDoubt) return inDoubt;
-  if (isRefused(attempts)) return { type: "end", status: "DECLINED", declineCode: "authentication_failed" };
+  if (isRefused(attempts) || isRefusedByProvider(authentications))
+    return { type: "end", status: "DECLINED", declineCode: "authentication_failed" };
   const last = attempts.at(-1);
   const [to] = planLeft(session, attempts);
   const mayOpen = to !== undefined && mayStillOpen(session, moment);
   if (last === undefined && mayOpen) return { type: "open", to, because: becauseFirst(session) };
+  const repeat = repeatAfterProvider(loaded);
+  if (repeat && mayStillOpen(session, moment)) return { type: "open", ...repeat };
   if (last?.nextAction === "failover" && mayOpen) return { type: "open", to, because: last.nextBecause ?? "" };
   // Nothing follows a fraud decline, not even a hold that an earlier gateway may turn out to have.
   const isFraud = attempts.some((attempt) => attempt.failureKind === "FRAUD" || attempt.stop === "fraud");
@@ -185,7 +200,14 @@ function dueAt(attempt: Attempt): number {
 
 /** The decision after a failed attempt, with the sentence that the attempt trail shows. */
 export type FailoverDecision =
-  | { readonly action: "authenticate"; readonly to: PlannedConnection; readonly because: string; readonly round: 1 }
+  | {
+      readonly action: "authenticate";
+      readonly to: PlannedConnection;
+      readonly because: string;
+      readonly round: 1;
+      /** Authenticates before the repeat; absent where the gateway does so itself. */
+      readonly provider?: PlannedProvider | undefined;
+    }
   | { readonly action: "failover"; readonly to: PlannedConnection; readonly because: string }
   | { readonly action: "stop"; readonly because: string };
 
@@ -202,6 +224,8 @@ export type Failure = {
   readonly captureRefused?: boolean | undefined;
   /** The connection that can be asked once more, with authentication. */
   readonly repeat?: PlannedConnection | undefined;
+  /** The provider that authenticates before that. */
+  readonly provider?: PlannedProvider | undefined;
 };
 
 /** The merchant's settings for failover, and for authentication; without the latter it is as needed. */
@@ -258,7 +282,8 @@ export function decideNext(
 ): FailoverDecision {
   const named = `rule version ${rule.version}`;
   const stop = failure.kind === "FRAUD" ? "fraud" : failure.stop; // rule:stop-ends-plan
-  if (stop === "authentication_required" && failure.repeat && left.withinBudget) return repeatAt(failure.repeat);
+  if (stop === "authentication_required" && failure.repeat && left.withinBudget)
+    return repeatAt(failure.repeat, failure.provider);
   if (stop === "authentication_required" && rule.authentication === "NEVER")
     return { action: "stop", because: `The customer has to authenticate, and ${named} asks for no authentication.` };
   if (stop !== undefined)
@@ -283,9 +308,14 @@ export function decideNext(
   return { action: "failover", to, because: `${capitalized(named)} fails over to ${to.gateway} after ${happened}.` };
 }
 
-function repeatAt({ priority, gateway, connectionId, credentialVersion }: PlannedConnection): FailoverDecision {
-  const because = `${gateway} asks for authentication, so it gets the payment once more with it.`;
-  return { action: "authenticate", to: { priority, gateway, connectionId, credentialVersion }, because, round: 1 };
+function repeatAt(
+  { priority, gateway, connectionId, credentialVersion }: PlannedConnection,
+  provider: PlannedProvider | undefined,
+): FailoverDecision {
+  const by = provider === undefined ? "" : ` ${provider.name} authenticates the customer first.`;
+  const because = `${gateway} asks for authentication, so it gets the payment once more with it.${by}`;
+  const to = { priority, gateway, connectionId, credentialVersion };
+  return { action: "authenticate", to, because, round: 1, provider };
 }
 
 function capitalized(text: string): string {
@@ -301,6 +331,10 @@ export type Candidate = {
   readonly paused: boolean;
   /** True if the gateway runs authentication. */
   readonly authenticates?: boolean | undefined;
+  /** True if the gateway imports a provider's proof. */
+  readonly imports?: boolean | undefined;
+  /** The merchant's acquirer of this account accepts any authentication, or its own only; absent without its data. */
+  readonly accepts?: "any" | "own" | undefined;
   /** True while the circuit breaker leaves it out. */
   readonly failing: boolean;
   /** The reason why the gateway cannot take this amount or get the card; absent when it can. */
@@ -310,6 +344,8 @@ export type Candidate = {
 /** The newest routing rule of a merchant, with its connections by priority. */
 export type Route = FailoverRule & {
   readonly candidates: readonly Candidate[];
+  /** The rule's provider of authentication, or why it cannot be used now. */
+  readonly provider?: (PlannedProvider & { readonly whyNot?: string | undefined }) | undefined;
 };
 
 /** The gateways in order of priority, and the connections that were left out with their reasons. */
@@ -319,7 +355,7 @@ export type Plan = { readonly plan: readonly PlannedConnection[]; readonly skipp
  * Plans at most five connections in the rule's order. Priorities keep the rule's numbers, so a skipped connection
  * leaves a gap. A failing connection is left out only while there is another: a poor chance is better than none.
  */
-export function planRoute(route: Route): Plan {
+export function planRoute(route: Route, { canAsk = true }: { readonly canAsk?: boolean } = {}): Plan {
   const mayWait = route.candidates.some((candidate) => !candidate.failing && whyNever(candidate) === undefined);
   const plan: PlannedConnection[] = [];
   const skipped: SkippedConnection[] = [];
@@ -339,7 +375,36 @@ export function planRoute(route: Route): Plan {
       });
     }
   });
-  return { plan, skipped };
+  return withProvider(route, { plan, skipped }, canAsk);
+}
+
+/**
+ * Names the provider at the steps whose gateways get its proof. The customer is authenticated with the data of the first
+ * gateway that imports and has them; a page that cannot show an action has no provider.
+ */
+function withProvider(route: Route, planned: Plan, canAsk: boolean): Plan {
+  const { provider, authentication, candidates } = route;
+  if (provider === undefined || !canAsk || authentication === "NEVER") return planned;
+  const { whyNot, ...named } = provider;
+  const { name: gateway, connectionId } = named;
+  const skip = (because: string): Plan => ({
+    ...planned,
+    skipped: [...planned.skipped, { gateway, connectionId, because }],
+  });
+  if (whyNot !== undefined) return skip(whyNot);
+  const of = (step: PlannedConnection) => candidates.find((one) => one.connectionId === step.connectionId);
+  const source = planned.plan.find((step) => of(step)?.imports && of(step)?.accepts);
+  if (source === undefined) return skip("No gateway of the plan imports its proof and has its acquirer's data.");
+  const isFirst = authentication === "ALWAYS";
+  const plan = planned.plan.map((step): PlannedConnection => {
+    const candidate = of(step);
+    if (!candidate?.imports) return { ...step, withoutProof: `${step.gateway} imports none` };
+    if (candidate.accepts === "own" && step !== source) {
+      return { ...step, withoutProof: "its acquirer accepts only an authentication with its own data" };
+    }
+    return { ...step, provider: named, ...(isFirst && step === source && { providerFirst: true }) };
+  });
+  return { ...planned, plan };
 }
 
 const wishes: Record<AuthenticationRule, PlannedConnection["authentication"]> = {

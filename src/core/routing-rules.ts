@@ -16,7 +16,10 @@ const selectRoute: Statement = {
   name: "select_route",
   text: `
     SELECT r.version, r.failover_on AS "failoverOn", r.authentication, c.id AS "connectionId", c.gateway,
-      c.credential_version AS "credentialVersion", c.paused
+      c.credential_version AS "credentialVersion", c.paused,
+      CASE WHEN c.acquirer IS NOT NULL THEN CASE WHEN (c.acquirer->>'acceptsOwnOnly')::boolean THEN 'own' ELSE 'any' END END AS accepts,
+      (SELECT to_json(p) FROM (SELECT id AS "connectionId", gateway AS name, credential_version AS "credentialVersion", paused
+         FROM connection WHERE id = r.provider_id AND merchant_id = $1) p) AS provider
     FROM (SELECT * FROM routing_rule WHERE merchant_id = $1 ORDER BY version DESC LIMIT 1) r
     CROSS JOIN LATERAL unnest(r.connection_ids) WITH ORDINALITY AS planned (connection_id, priority)
     JOIN connection c ON c.id = planned.connection_id AND c.merchant_id = $1
@@ -31,7 +34,33 @@ type RouteRow = {
   gateway: string;
   credentialVersion: number | null;
   paused: boolean;
+  accepts: "any" | "own" | null;
+  provider: RuleProvider | null;
 };
+
+/** The provider that a rule names. */
+type RuleProvider = {
+  readonly connectionId: string;
+  readonly name: string;
+  readonly credentialVersion: number | null;
+  readonly paused: boolean;
+};
+
+function providerOf(core: RouteParts, { provider, isFailing }: { provider: RuleProvider | null; isFailing: boolean }) {
+  if (provider === null) return undefined;
+  const { connectionId, name, credentialVersion, paused } = provider;
+  const known = core.providerOf(name);
+  const whyNot = !known
+    ? `This installation has no provider ${name}.`
+    : credentialVersion === null
+      ? "Its credentials have not been verified."
+      : paused
+        ? "It is paused."
+        : isFailing
+          ? "Its last calls failed, so the circuit breaker leaves it out."
+          : whyNotForwardable(core.vault.forwarding, known);
+  return { connectionId, name, credentialVersion: credentialVersion ?? 0, whyNot };
+}
 
 /**
  * Loads the merchant's newest rule. Without a rule it returns version 0 with no candidates, which can route nothing.
@@ -43,15 +72,24 @@ export async function loadRoute(
   const rows = await core.database.query<RouteRow>(selectRoute, [payment.merchantId]);
   const [first] = rows;
   if (first === undefined) return { version: 0, failoverOn: [], candidates: [] };
-  const candidates = rows.map(({ connectionId, gateway, credentialVersion, paused }): Candidate => {
-    const failing = core.circuitBreaker.isFailing(connectionId, core.runtime.now());
-    return { ...candidateOf(core, { id: connectionId, gateway, credentialVersion, paused }, payment), failing };
+  const isFailing = (connectionId: string) => core.circuitBreaker.isFailing(connectionId, core.runtime.now());
+  const candidates = rows.map(({ connectionId, gateway, credentialVersion, paused, accepts }): Candidate => {
+    const failing = isFailing(connectionId);
+    const candidate = candidateOf(core, { id: connectionId, gateway, credentialVersion, paused }, payment);
+    return { ...candidate, failing, ...(accepts && { accepts }) };
   });
-  return { version: first.version, failoverOn: first.failoverOn, authentication: first.authentication, candidates };
+  const { version, failoverOn, authentication } = first;
+  const provider = providerOf(core, {
+    provider: first.provider,
+    isFailing: first.provider !== null && isFailing(first.provider.connectionId),
+  });
+  return { version, failoverOn, authentication, candidates, provider };
 }
 
 /** The parts of the core that decide whether a gateway can take a payment. */
-export type RouteParts = Pick<Core, "connectorOf"> & { readonly vault: Pick<Core["vault"], "forwarding"> };
+export type RouteParts = Pick<Core, "connectorOf" | "providerOf"> & {
+  readonly vault: Pick<Core["vault"], "forwarding">;
+};
 
 /** Describes a connection as a candidate for this payment, without the circuit breaker's state. */
 export function candidateOf(
@@ -67,6 +105,7 @@ export function candidateOf(
     paused,
     failing: false,
     authenticates: connector?.authentication !== undefined,
+    imports: connector?.importsProof,
     notPayable: connector
       ? (whyNotForwardable(vault.forwarding, connector) ?? connector.whyNotPayable(payment))
       : `This installation has no connector for ${gateway}.`,
@@ -111,13 +150,15 @@ export type RuleContent = {
   readonly failoverOn: readonly FailoverSwitch[];
   /** The default is as needed. */
   readonly authentication?: AuthenticationRule | undefined;
+  /** The connection of the provider that authenticates for gateways that import its proof. */
+  readonly providerId?: string | null | undefined;
 };
 
 const insertRule: Statement = {
   name: "insert_routing_rule",
   text: `
-    INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, set_by, restored_from, authentication)
-    SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6 FROM routing_rule WHERE merchant_id = $1
+    INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, set_by, restored_from, authentication, provider_id)
+    SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7 FROM routing_rule WHERE merchant_id = $1
     RETURNING version`,
 };
 
@@ -133,7 +174,15 @@ export async function recordRoutingRule(
   },
 ): Promise<number> {
   const { merchantId, connectionIds, failoverOn, setBy = null, restoredFrom = null } = rule;
-  const values = [merchantId, connectionIds, failoverOn, setBy, restoredFrom, rule.authentication ?? "AS_NEEDED"];
+  const values = [
+    merchantId,
+    connectionIds,
+    failoverOn,
+    setBy,
+    restoredFrom,
+    rule.authentication ?? "AS_NEEDED",
+    rule.providerId ?? null,
+  ];
   const [row] = await tx.query<{ version: number }>(insertRule, values);
   return row!.version;
 }

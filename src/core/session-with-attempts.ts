@@ -79,7 +79,15 @@ function sessionOfRow({ attempts, readAt, overdue: _, ...session }: SessionRow):
   return { session, attempts: attempts.map((json) => withDates(json, moments)), authentications: [], readAt };
 }
 
-const authenticationMoments = ["deadlineAt", "shownAt", "cancelAskedAt", "answeredAt", "startedAt", "completedAt"];
+const authenticationMoments = [
+  "deadlineAt",
+  "nextLookAt",
+  "shownAt",
+  "cancelAskedAt",
+  "answeredAt",
+  "startedAt",
+  "completedAt",
+];
 const moments = [
   "captureOrderedAt",
   "lookedUpAt",

@@ -4,6 +4,7 @@ import type { Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
+import { dropProof } from "./provided-rows.ts";
 import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
 
 const settleStatement: Statement = {
@@ -38,6 +39,7 @@ export async function settleSession(
     ending.status === "SUCCEEDED"
       ? [ending.winner.gateway, ending.captureConfirmed, isFailover(ending.winner), null]
       : [null, null, false, ending.declineCode];
+  if (session.authentications > 0) dropProof(tx, session.id);
   const [rows, ended] = await Promise.all([
     tx.query(settleStatement, [session.id, ending.status, ...values]),
     emitEvent(tx, core, session, eventOf[ending.status]), // rule:end-with-event

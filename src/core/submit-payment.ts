@@ -35,6 +35,8 @@ import {
   underLease,
 } from "./lease.ts";
 import { becauseFirst, nextStep, planRoute } from "./next-step.ts";
+import { openProvided } from "./provided-rows.ts";
+import { askProvider, endDeviceCheck, giveUpProvider, lookAtProvider, prepareProvider } from "./provider-steps.ts";
 import { loadRoute } from "./routing-rules.ts";
 import { loadSession } from "./session-with-attempts.ts";
 import { closeSession, emitPending, settleSession } from "./settle.ts";
@@ -79,18 +81,27 @@ const lost = { type: "lost", conflict: undefined } as const;
  * Claims the session and opens its first attempt in one transaction. Lost when another submission was first. The vault
  * checks the token while the route is loaded, so the check adds no round trip.
  */
-async function claim(core: Core, { session, vaultToken, requestId }: Submission): Promise<UnderLease<Claimed>> {
+async function claim(core: Core, submission: Submission): Promise<UnderLease<Claimed>> {
+  const { session, vaultToken, requestId, shopper } = submission;
   const sessionId = session.id;
   const asked = { sessionId: encodeId("ps", sessionId), token: vaultToken };
   const [route, token] = await Promise.all([loadRoute(core, session), core.vault.checkToken(asked)]);
   if (token !== "unused" && token !== "unknown") return refuseToken(core, sessionId, token);
-  const plan = planRoute(route);
+  const plan = planRoute(route, { canAsk: shopper?.browser !== undefined });
   const { submissionBudgetMs } = core.timing;
   const claiming = commitAndReload(core, { sessionId }, (tx) => {
     claimSession(tx, { sessionId, vaultToken, ruleVersion: route.version, plan, submissionBudgetMs, requestId });
     const [to] = plan.plan;
     const because = becauseFirst({ ruleVersion: route.version });
-    return { openedAttemptId: to && openNext(tx, core, session, { to, because }) };
+    const first = plan.plan.find(({ providerFirst }) => providerFirst);
+    if (first?.provider) {
+      const why = `Rule version ${route.version} asks for authentication first.`;
+      return {
+        openedAttemptId: openProvided(tx, core, { sessionId, provider: first.provider, because: why, shopper }),
+      };
+    }
+    const opening = { session: { ...session, plan: [...plan.plan] }, authentications: [] };
+    return { openedAttemptId: to && openNext(tx, core, opening, { to, because }) };
   });
   const claimed = await underLease(claiming);
   if (claimed.type === "lost") return claimed;
@@ -227,7 +238,7 @@ async function processSession(
       case "open":
         reloaded = await commitAndReload(core, lease, (tx) => {
           renewLease(tx, lease);
-          return { openedAttemptId: openNext(tx, core, loaded.session, step) };
+          return { openedAttemptId: openNext(tx, core, loaded, step) };
         });
         break;
       case "authorize":
@@ -244,6 +255,21 @@ async function processSession(
         break;
       case "giveUp":
         reloaded = await giveUp(work, step, step.as);
+        break;
+      case "prepareProvider":
+        reloaded = await prepareProvider(work, step.authentication);
+        break;
+      case "endDeviceCheck":
+        reloaded = await endDeviceCheck(work, step.authentication);
+        break;
+      case "askProvider":
+        reloaded = await askProvider(work, step.authentication);
+        break;
+      case "lookAtProvider":
+        reloaded = await lookAtProvider(work, step.authentication);
+        break;
+      case "giveUpProvider":
+        reloaded = await giveUpProvider(work, step.authentication, step.as);
         break;
       case "markUnknown":
         await markUnknown(work, step.attempt);

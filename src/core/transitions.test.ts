@@ -7,6 +7,7 @@ import {
   authenticationBeginnings,
   authenticationTransitions,
   phaseTransitions,
+  providedTransitions,
   sessionTransitions,
 } from "./transitions.ts";
 
@@ -22,9 +23,12 @@ describe("the schema", () => {
   it.each([
     ["guard_attempt", attemptTransitions],
     ["guard_authentication", authenticationTransitions],
+    ["guard_provided", providedTransitions],
   ])("lets rows pass by exactly the transitions of the table: %s", (name, transitions) => {
-    const guard = definitionOf(`function partitions.${name}()`);
-    const list = /\(OLD\.status, NEW\.status\) NOT IN \(([^;]*?)\) THEN/.exec(guard)?.[1] ?? guard;
+    const guard = definitionOf(
+      `function partitions.${name}(${name === "guard_provided" ? "before record, after record" : ""})`,
+    );
+    const list = /\((?:OLD|before)\.status, (?:NEW|after)\.status\) NOT IN \(([^;]*?)\) THEN/.exec(guard)?.[1] ?? guard;
     const pairs = [...list.matchAll(/\('(\w+)','(\w+)'\)/g)].map(([, from, to]) => `${from} ${to}`);
     expect(pairs.toSorted()).toEqual(pairsOf(transitions).toSorted());
   });
@@ -34,9 +38,10 @@ describe("the schema", () => {
     ["guard_session", "phase", phaseTransitions],
     ["guard_attempt", "status", attemptTransitions],
     ["guard_authentication", "status", authenticationTransitions],
+    ["guard_provided", "status", providedTransitions],
   ])("knows the states of its table: %s, %s", (guard, column, transitions) => {
-    const list = new RegExp(`NEW\\.${column} NOT IN \\(([^)]*)\\)`).exec(
-      definitionOf(`function partitions.${guard}()`),
+    const list = new RegExp(`(?:NEW|after)\\.${column} NOT IN \\(([^)]*)\\)`).exec(
+      definitionOf(`function partitions.${guard}(${guard === "guard_provided" ? "before record, after record" : ""})`),
     )?.[1];
     const states = [...(list ?? "").matchAll(/'(\w+)'/g)].map(([, state]) => state);
     expect(states).toEqual(Object.keys(transitions));
@@ -79,6 +84,7 @@ describe("docs/safety.md", () => {
       draw(phaseTransitions),
       draw(attemptTransitions, firstOf(attemptTransitions, "committed before a byte leaves")),
       draw(authenticationTransitions, authenticationBeginnings),
+      draw(providedTransitions, firstOf(providedTransitions, "a provider is asked first")),
     ]);
   });
 });

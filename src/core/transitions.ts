@@ -82,6 +82,52 @@ export const authenticationTransitions = {
   ABANDONED: {},
 } as const;
 
+/**
+ * From each status of a provider's authentication to those that may follow. It begins before an attempt, or after one
+ * that was declined without authentication.
+ */
+export const providedTransitions = {
+  PREPARING: {
+    METHOD: "the bank has a device check",
+    REQUESTING: "committed before the request is sent",
+    UNAVAILABLE: "the card or the provider cannot be used",
+    ABANDONED: "open at a restore",
+  },
+  METHOD: {
+    REQUESTING: "the device check is over; committed before the request is sent",
+    CANCELLED: "given up by the customer",
+    ABANDONED: "not finished in time, or open at a restore",
+  },
+  REQUESTING: {
+    AWAITING_CUSTOMER: "the bank asks the customer",
+    AUTHENTICATED: "Y",
+    ATTEMPTED: "A",
+    EXEMPTED: "I",
+    UNAVAILABLE: "no usable answer",
+    FAILED: "N",
+    REJECTED: "R",
+    CANCELLED: "given up by the customer",
+    ABANDONED: "open at a restore",
+  },
+  AWAITING_CUSTOMER: {
+    AUTHENTICATED: "Y",
+    ATTEMPTED: "A",
+    UNAVAILABLE: "no usable result",
+    FAILED: "N",
+    REJECTED: "R",
+    CANCELLED: "given up by the customer",
+    ABANDONED: "not finished in time, or open at a restore",
+  },
+  AUTHENTICATED: {},
+  ATTEMPTED: {},
+  EXEMPTED: {},
+  UNAVAILABLE: {},
+  FAILED: {},
+  REJECTED: {},
+  CANCELLED: {},
+  ABANDONED: {},
+} as const;
+
 /** The names that a table of transitions has. */
 export type StateOf<Transitions> = keyof Transitions & string;
 

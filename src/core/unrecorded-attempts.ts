@@ -85,7 +85,9 @@ async function attemptsToLookUp(
   { session, attempts }: Work["loaded"],
 ): Promise<readonly gateway.AttemptToLookUp[]> {
   const connections = await core.database.query<ConnectionInUse>(selectConnections, [session.merchantId]);
-  const others = connections.flatMap((connection) => roundsLost(core, connection, attempts));
+  const others = connections
+    .filter(({ gateway: name }) => core.providerOf(name) === undefined)
+    .flatMap((connection) => roundsLost(core, connection, attempts));
   // A void's result counts when the void was sent after the latest execution time; those of unknown attempts were all
   // sent from here.
   const unknown = attempts.filter(({ status }) => status === "UNKNOWN");
@@ -122,7 +124,7 @@ function unrecordedAttempt(core: Core, session: PaymentSession, lost: Lost): gat
   const unasked = { decision: null, decisionReference: null, decisionConfirmedAt: null };
   const open = { voidKind: null, lookedUpAt: null, nextRetryAt: null, answeredAt: null, completedAt: null };
   const began = { startedAt, latestExecutionAt, voidAskedAt: never, retries: 0, holds: false, captured: false };
-  const plan = { sequence: 0, priority: 0, because: "", round };
+  const plan = { sequence: 0, priority: 0, because: "", round, authenticationId: null };
   return {
     ...{ sessionId, id, amountMinor, currency, status: "UNKNOWN" as const, isUnrecorded: true },
     ...{ ...connection, ...nothing, ...undecided, ...unasked, ...open, ...began, ...plan },

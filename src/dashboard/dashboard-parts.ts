@@ -13,7 +13,7 @@ export type DashboardEnvironment = {
   readonly cell: number;
   /** Every cell of the environment, this one included; undefined if there is only one. */
   readonly cells?: ReadonlyMap<number, DashboardEnvironment> | undefined;
-  readonly core: Pick<Core, "sealing" | "connectorOf" | "pageTokenKey" | "timing" | "runtime"> & {
+  readonly core: Pick<Core, "sealing" | "connectorOf" | "providerOf" | "pageTokenKey" | "timing" | "runtime"> & {
     readonly vault: Pick<Core["vault"], "forwarding">;
   };
   /** Read-only use; every change goes through the call's `RpcContext`, which checks the caller's right again. */

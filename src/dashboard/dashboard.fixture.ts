@@ -57,6 +57,7 @@ export async function startDashboardFixture(options: { members?: boolean; mail?:
   const { database, sealing } = harness.context;
   const core = {
     sealing,
+    providerOf: () => undefined,
     connectorOf: (gateway: string) => (gateway === "SANDBOX_A" ? connector : undefined),
     pageTokenKey: [new Secret("page")] as const,
     timing: defaultTiming,

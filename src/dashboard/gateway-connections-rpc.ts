@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
+  type AcquirerData as AcquirerDataMessage,
   AddGatewayConnectionResponseSchema,
   type GatewayConnectionService,
   ListGatewayConnectionsResponseSchema,
@@ -10,20 +11,28 @@ import {
   PauseGatewayConnectionResponseSchema,
   ResumeGatewayConnectionResponseSchema,
   RotateGatewayCredentialsResponseSchema,
+  SetAcquirerDataResponseSchema,
   VerifyGatewayConnectionResponseSchema,
 } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { listUnclassifiedCodes, type UnclassifiedCode } from "../core/unclassified-codes.ts";
+import type { AcquirerData } from "../gateways/authentication-provider.ts";
 import { findCredentialProblems } from "../gateways/check-credentials.ts";
 import {
   type Connection,
   listConnections,
   loadNewestVersion,
   recordConnection,
+  setAcquirerData,
   setConnectionPaused,
   stageCredentials,
 } from "../gateways/connections.ts";
-import type { Connector, VerifyRow } from "../gateways/connector.ts";
-import { rotateCredentials, type VerifyContext, verifyConnection } from "../gateways/verify-connection.ts";
+import type { VerifyRow } from "../gateways/connector.ts";
+import {
+  rotateCredentials,
+  type Verifiable,
+  type VerifyContext,
+  verifyConnection,
+} from "../gateways/verify-connection.ts";
 import type { Queryable } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
@@ -47,7 +56,7 @@ function credentialMethods(parts: DashboardParts): Pick<Methods, WithCredentials
     async addGatewayConnection(request, context) {
       const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
       const { gateway, account, credentials } = request;
-      refuseMisshapen(requireConnector(environment, gateway), credentials);
+      refuseMisshapen(requireVerifiable(environment, gateway), credentials);
       const connection = { id: environment.core.runtime.uuid(), merchantId, gateway, account };
       const connectionId = encodeId("gc", connection.id);
       await change(async (tx) => {
@@ -60,7 +69,12 @@ function credentialMethods(parts: DashboardParts): Pick<Methods, WithCredentials
         await rpcContext.audit(tx, { subject: connectionId, after: { gateway, account } });
       });
       return create(AddGatewayConnectionResponseSchema, {
-        connection: toMessage({ ...connection, credentialVersion: null, paused: false }),
+        connection: toMessage(environment, {
+          ...connection,
+          credentialVersion: null,
+          paused: false,
+          acquirer: null,
+        }),
         notificationUrl: `${parts.apiOrigin}/gateway-notifications/${environment.name}/${connectionId}`,
       });
     },
@@ -71,7 +85,7 @@ function credentialMethods(parts: DashboardParts): Pick<Methods, WithCredentials
       const connection = await requireConnection(database, scope.merchantId, request.connectionId);
       const credentialVersion = await loadNewestVersion(database, connection.id);
       const { verified, rows } = await verifyConnection(
-        verifyContext(rpcContext, scope.environment, connection),
+        await verifyContext(rpcContext, scope.environment, { connection, apiOrigin: parts.apiOrigin }),
         { connectionId: connection.id, credentialVersion },
         { change, also: (tx, tried) => rpcContext.audit(tx, verificationFact(connection, tried)) },
       );
@@ -83,9 +97,9 @@ function credentialMethods(parts: DashboardParts): Pick<Methods, WithCredentials
     async rotateGatewayCredentials({ connectionId, credentials }, context) {
       const { rpcContext, change, ...scope } = scopedContextOf(context);
       const connection = await requireConnection(scope.environment.database, scope.merchantId, connectionId);
-      refuseMisshapen(requireConnector(scope.environment, connection.gateway), credentials);
+      refuseMisshapen(requireVerifiable(scope.environment, connection.gateway), credentials);
       const { verified, rows } = await rotateCredentials(
-        verifyContext(rpcContext, scope.environment, connection),
+        await verifyContext(rpcContext, scope.environment, { connection, apiOrigin: parts.apiOrigin }),
         { connectionId: connection.id, credentials },
         { change, also: (tx, tried) => rpcContext.audit(tx, verificationFact(connection, tried)) },
       );
@@ -105,6 +119,27 @@ const accountMethods: Omit<Methods, WithCredentials> = {
     return create(ResumeGatewayConnectionResponseSchema, { connection });
   },
 
+  async setAcquirerData({ connectionId, acquirer }, context) {
+    const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
+    const data = acquirer === undefined ? null : acquirerOf(acquirer);
+    const connection = await change(async (tx) => {
+      const found = await requireConnection(tx, merchantId, connectionId);
+      if (environment.core.connectorOf(found.gateway)?.importsProof !== true) {
+        throw new DomainError("invalid_field", "Only a gateway that imports a proof has these data.", {
+          field: "connectionId",
+        });
+      }
+      await setAcquirerData(tx, found.id, data);
+      await rpcContext.audit(tx, {
+        subject: connectionId,
+        before: { acquirer: found.acquirer },
+        after: { acquirer: data },
+      });
+      return { ...found, acquirer: data };
+    });
+    return create(SetAcquirerDataResponseSchema, { connection: toMessage(environment, connection) });
+  },
+
   async listUnclassifiedCodes(_request, context) {
     const { merchantId, environment } = scopedContextOf(context);
     const codes = await listUnclassifiedCodes(environment.database, merchantId);
@@ -114,12 +149,14 @@ const accountMethods: Omit<Methods, WithCredentials> = {
   async listGatewayConnections(_request, context) {
     const { merchantId, environment } = scopedContextOf(context);
     const connections = await listConnections(environment.database, merchantId);
-    return create(ListGatewayConnectionsResponseSchema, { connections: connections.map(toMessage) });
+    return create(ListGatewayConnectionsResponseSchema, {
+      connections: connections.map((connection) => toMessage(environment, connection)),
+    });
   },
 };
 
-function requireConnector({ core, name }: DashboardEnvironment, gateway: string) {
-  const connector = core.connectorOf(gateway);
+function requireVerifiable({ core, name }: DashboardEnvironment, gateway: string): Verifiable {
+  const connector = core.connectorOf(gateway) ?? core.providerOf(gateway);
   if (connector !== undefined) return connector;
   throw new DomainError("invalid_field", `This installation has no connector for the gateway in ${name}.`, {
     field: "gateway",
@@ -127,23 +164,81 @@ function requireConnector({ core, name }: DashboardEnvironment, gateway: string)
 }
 
 /** Throws if credentials are missing, malformed or unknown; the error repeats no value. */
-function refuseMisshapen({ credentialFields }: Connector, credentials: Readonly<Record<string, string>>): void {
+function refuseMisshapen({ credentialFields }: Verifiable, credentials: Readonly<Record<string, string>>): void {
   const problems = findCredentialProblems(credentialFields, credentials);
   if (problems[0]) throw new DomainError(problems[0].code, "Some credentials are missing or invalid.", { problems });
 }
 
-function verifyContext(
+async function verifyContext(
   rpcContext: RpcContext,
   environment: DashboardEnvironment,
-  { gateway }: Connection,
-): VerifyContext {
+  { connection, apiOrigin }: { connection: Connection; apiOrigin: string },
+): Promise<VerifyContext> {
   const { core } = environment;
-  const connector = requireConnector(environment, gateway);
+  const { gateway, merchantId } = connection;
+  const isProvider = core.providerOf(gateway) !== undefined;
   return {
     database: rpcContext.transactingIn(environment),
     ring: core.sealing,
-    connector,
+    connector: requireVerifiable(environment, gateway),
     forwarding: core.vault.forwarding,
+    ...(isProvider && {
+      ownChecks: providerChecks({
+        connections: await listConnections(environment.database, merchantId),
+        environment,
+        apiOrigin,
+      }),
+    }),
+  };
+}
+
+/**
+ * Returns the checks of a provider that only the service can make: the acquirers' data, and the address to which a bank
+ * returns customers. In test, where banks are pretend, both are advice.
+ */
+function providerChecks(given: {
+  readonly connections: readonly Connection[];
+  readonly environment: DashboardEnvironment;
+  readonly apiOrigin: string;
+}): VerifyRow[] {
+  const { connections, environment, apiOrigin } = given;
+  const importing = connections.filter(({ gateway }) => environment.core.connectorOf(gateway)?.importsProof);
+  const missing = importing.filter(({ acquirer }) => acquirer === null);
+  const networks = new Set(importing.flatMap(({ acquirer }) => Object.keys(acquirer?.networks ?? {})));
+  const isSecure = apiOrigin.startsWith("https://");
+  const required = environment.name === "live";
+  return [
+    {
+      check: "acquirer_data",
+      state: networks.size > 0 ? "passed" : "failed",
+      required: true,
+      detail:
+        networks.size === 0
+          ? "No gateway connection has the data of its acquirer, which banks are told. Set them first."
+          : `Cards of ${[...networks].join(", ")} can be authenticated.${
+              missing.length === 0
+                ? ""
+                : ` Without data: ${missing.map(({ gateway, account }) => `${gateway} (${account})`).join(", ")}.`
+            }`,
+    },
+    {
+      check: "return_address",
+      state: isSecure ? "passed" : "failed",
+      required,
+      detail: isSecure
+        ? `Banks return customers to ${apiOrigin}.`
+        : `Banks return customers to ${apiOrigin}, which is not HTTPS; a bank refuses it.`,
+    },
+  ];
+}
+
+function acquirerOf({ mcc, country, merchantName, networks, acceptsOwnOnly }: AcquirerDataMessage): AcquirerData {
+  return {
+    ...{ mcc, country, merchantName },
+    networks: Object.fromEntries(
+      networks.map(({ network, acquirerBin, acquirerMerchantId }) => [network, { acquirerBin, acquirerMerchantId }]),
+    ),
+    ...(acceptsOwnOnly && { acceptsOwnOnly }),
   };
 }
 
@@ -159,12 +254,16 @@ function verificationFact(
   };
 }
 
-async function setPaused({ merchantId, rpcContext, change }: ScopedContext, connectionId: string, paused: boolean) {
+async function setPaused(
+  { merchantId, environment, rpcContext, change }: ScopedContext,
+  connectionId: string,
+  paused: boolean,
+) {
   return change(async (tx) => {
     const connection = await requireConnection(tx, merchantId, connectionId);
     await setConnectionPaused(tx, connection.id, paused);
     await rpcContext.audit(tx, { subject: connectionId, before: { paused: connection.paused }, after: { paused } });
-    return toMessage({ ...connection, paused });
+    return toMessage(environment, { ...connection, paused });
   });
 }
 
@@ -190,6 +289,19 @@ function codeMessage({ attempts, attemptId, sessionId, firstSeenAt, lastSeenAt, 
   };
 }
 
-function toMessage({ id, gateway, account, credentialVersion, paused }: Connection) {
-  return { connectionId: encodeId("gc", id), gateway, account, verified: credentialVersion !== null, paused };
+function toMessage({ core }: DashboardEnvironment, connection: Connection) {
+  const { id, gateway, account, credentialVersion, paused, acquirer } = connection;
+  return {
+    ...{ connectionId: encodeId("gc", id), gateway, account, verified: credentialVersion !== null, paused },
+    isProvider: core.providerOf(gateway) !== undefined,
+    ...(acquirer && { acquirer: acquirerMessage(acquirer) }),
+  };
+}
+
+function acquirerMessage({ networks, acceptsOwnOnly = false, ...data }: AcquirerData) {
+  return {
+    ...data,
+    acceptsOwnOnly,
+    networks: Object.entries(networks).map(([network, known]) => ({ network, ...known })),
+  };
 }

@@ -8,6 +8,7 @@ import {
   ListGatewaysResponseSchema,
 } from "../../gen/dashboard/v1/gateways_pb.ts";
 import { type Forwarding, whyNotForwardable } from "../card-vault/card-vault.ts";
+import { type AuthenticationProvider, providers } from "../gateways/authentication-provider.ts";
 import { type Connector, gateways } from "../gateways/connector.ts";
 import { encodeId } from "../platform/ids.ts";
 import { loadConnectionHealth } from "../reporting/gateway-health.ts";
@@ -27,7 +28,9 @@ export function createGatewayService({
       const { core, name } = scopedContextOf(context).environment;
       const connectors = gateways.flatMap((gateway) => core.connectorOf(gateway) ?? []);
       return create(ListGatewaysResponseSchema, {
-        gateways: connectors.map((connector) => gatewayMessage(connector, core.vault.forwarding)),
+        gateways: [...connectors, ...providers.flatMap((name) => core.providerOf(name) ?? [])].map((connector) =>
+          gatewayMessage(connector, core.vault.forwarding),
+        ),
         notificationUrlPrefix: `${apiOrigin}/gateway-notifications/${name}/`,
       });
     },
@@ -48,12 +51,14 @@ export function createGatewayService({
   };
 }
 
-function gatewayMessage(connector: Connector, forwarding: Forwarding) {
+function gatewayMessage(connector: Connector | AuthenticationProvider, forwarding: Forwarding) {
   const becauseUnusable = whyNotForwardable(forwarding, connector);
   return {
     gateway: connector.gateway,
     credentialFields: connector.credentialFields.map(({ shape, ...field }) => ({ ...field, pattern: shape.source })),
-    sendsNotifications: connector.readNotification !== undefined,
+    sendsNotifications: "readNotification" in connector && connector.readNotification !== undefined,
+    isProvider: "prepare" in connector,
+    importsProof: "importsProof" in connector && connector.importsProof === true,
     ...(becauseUnusable !== undefined && { becauseUnusable }),
   };
 }

@@ -28,8 +28,11 @@ export function authenticationOf(
 }
 
 /** Returns a rule's content with public ids. */
-export function showRule({ version, connectionIds, failoverOn, authentication }: RoutingRule) {
-  return { version, connectionIds: connectionIds.map((id) => encodeId("gc", id)), failoverOn, authentication };
+export function showRule({ version, connectionIds, failoverOn, authentication, providerId }: RoutingRule) {
+  return {
+    ...{ version, connectionIds: connectionIds.map((id) => encodeId("gc", id)), failoverOn, authentication },
+    ...(providerId && { providerId: encodeId("gc", providerId) }),
+  };
 }
 
 /** Returns a version as a message. */

@@ -15,7 +15,7 @@ import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { describeRuleChanges } from "../reporting/rule-changes.ts";
-import type { DashboardParts } from "./dashboard-parts.ts";
+import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
 import { loadPage } from "./paging.ts";
 import { authenticationOf, connectionOf, failoverOf, nameIn, ruleMessage, showRule } from "./routing-messages.ts";
 import { createRouteTests } from "./routing-tests-rpc.ts";
@@ -31,6 +31,7 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
         connectionIds: request.connectionIds,
         failoverOn: failoverOf(request.failoverOn),
         authentication: authenticationOf(request.authentication, before),
+        providerId: request.providerId ?? (before?.providerId ? encodeId("gc", before.providerId) : ""),
       }));
       return create(SetRoutingRuleResponseSchema, { routingRule });
     },
@@ -84,7 +85,7 @@ type Changing = { readonly tx: Tx; readonly merchantId: string; readonly before:
 
 /** Saves `wanted` as the newest version, unless another one was saved since `expected`. */
 async function setRule(
-  { merchantId, rpcContext, change }: ScopedContext,
+  { merchantId, environment: { core }, rpcContext, change }: ScopedContext,
   expected: number | undefined,
   wanted: (changing: Changing) => NewRule | Promise<NewRule>,
 ) {
@@ -92,9 +93,19 @@ async function setRule(
     const before = await findRoutingRule(tx, merchantId);
     requireVersion(before, expected);
     const { restoredFrom, ...content } = await wanted({ tx, merchantId, before });
-    const connectionIds = await requireVerified(tx, { merchantId, connectionIds: content.connectionIds });
+    const connectionIds = await requireVerified(tx, { core, merchantId, connectionIds: content.connectionIds });
+    const providerId = content.providerId
+      ? await requireProvider(tx, { core, merchantId, id: content.providerId })
+      : null;
     const origin = restoredFrom === undefined ? {} : { restoredFrom };
-    await recordRoutingRule(tx, { ...content, merchantId, connectionIds, setBy: rpcContext.actor, ...origin });
+    await recordRoutingRule(tx, {
+      ...content,
+      merchantId,
+      connectionIds,
+      providerId,
+      setBy: rpcContext.actor,
+      ...origin,
+    });
     const after = await findRoutingRule(tx, merchantId);
     const subject = `${encodeId("mer", merchantId)}/routing-rule`;
     await rpcContext.audit(tx, {
@@ -117,13 +128,32 @@ function requireVersion(before: RoutingRule | undefined, expected: number | unde
   );
 }
 
+type Providers = Pick<DashboardEnvironment["core"], "providerOf">;
+
+/** Returns the id of a verified connection of a provider. Throws `invalid_field` for any other. */
+async function requireProvider(
+  tx: Tx,
+  { core, merchantId, id: publicId }: { core: Providers; merchantId: string; id: string },
+): Promise<string> {
+  const found = (await listConnections(tx, merchantId)).find(({ id }) => encodeId("gc", id) === publicId);
+  if (found?.credentialVersion && core.providerOf(found.gateway)) return found.id;
+  throw new DomainError("invalid_field", "This is no verified connection of a provider of authentication.", {
+    field: "providerId",
+  });
+}
+
 async function requireVerified(
   tx: Tx,
-  { merchantId, connectionIds }: { merchantId: string; connectionIds: readonly string[] },
+  { core, merchantId, connectionIds }: { core: Providers; merchantId: string; connectionIds: readonly string[] },
 ): Promise<string[]> {
   const connections = await listConnections(tx, merchantId);
   return connectionIds.map((publicId) => {
     const { id, credentialVersion, gateway, account } = connectionOf(connections, publicId);
+    if (core.providerOf(gateway) !== undefined) {
+      throw new DomainError("invalid_field", `No payment is routed to ${gateway}: it only authenticates customers.`, {
+        field: "connectionIds",
+      });
+    }
     if (credentialVersion !== null) return id;
     throw new DomainError("invalid_field", `The connection to ${gateway} (${account}) is not verified yet.`, {
       field: "connectionIds",

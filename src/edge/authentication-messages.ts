@@ -23,7 +23,7 @@ export function describeAuthentications({ session, attempts, authentications }: 
   readonly authentications: MessageInitShape<typeof AuthenticationSchema>[];
   readonly awaitingCustomer?: MessageInitShape<typeof AwaitingCustomerSchema>;
 } {
-  const open = authentications.find(({ status }) => status === "AWAITING_CUSTOMER");
+  const open = authentications.find(({ status }) => status === "AWAITING_CUSTOMER" || status === "METHOD");
   const since = session.awaitingSince;
   return {
     authentications: authentications.map((authentication) =>
@@ -47,19 +47,21 @@ function toAuthentication(
   return {
     authenticationId: encodeId("atn", authentication.id),
     sequence: authentication.sequence,
-    by: Authentication_By.GATEWAY,
-    gateway: attempt?.gateway ?? "",
+    by: Authentication_By[authentication.provider === null ? "GATEWAY" : "PROVIDER"],
+    ...present("gateway", attempt?.gateway),
+    ...present("provider", authentication.provider),
     connectionId: encodeId("gc", authentication.connectionId),
-    attemptId: encodeId("att", authentication.attemptId),
+    ...(authentication.attemptId && { attemptId: encodeId("att", authentication.attemptId) }),
     because: authentication.because,
     status: Authentication_Status[status],
     flow: Authentication_Flow[flow],
     ...present("version", authentication.version),
     ...present("transStatus", authentication.transStatus),
+    ...present("transStatusReason", authentication.transStatusReason),
     ...present("eci", authentication.eci),
     ...present("dsTransactionId", authentication.dsTransactionId),
     ...(liability && { liability: Authentication_Liability[liability] }),
-    ...(flow === "REDIRECT" && { challenge: toChallenge(authentication) }),
+    ...(flow !== "FRICTIONLESS" && { challenge: toChallenge(authentication) }),
     startedAt: timestampFromDate(authentication.startedAt),
     ...(completedAt && { completedAt: timestampFromDate(completedAt) }),
   };
@@ -80,9 +82,16 @@ function present<Name extends string, Value>(name: Name, value: Value): { [key i
   return (value === null || value === undefined ? {} : { [name]: value }) as { [key in Name]?: NonNullable<Value> };
 }
 
+const framings = {
+  frame: NextAction_Framing.FRAME,
+  window: NextAction_Framing.WINDOW,
+  hidden: NextAction_Framing.HIDDEN,
+} as const;
+
 /** Returns the action as the customer's page gets it. */
 export function toNextAction({
   id,
+  kind,
   framing,
   isOpened,
   shownCount,
@@ -90,8 +99,8 @@ export function toNextAction({
 }: OpenAction): MessageInitShape<typeof NextActionSchema> {
   return {
     authenticationId: encodeId("atn", id),
-    kind: NextAction_Kind.REDIRECT,
-    framing: framing === "frame" ? NextAction_Framing.FRAME : NextAction_Framing.WINDOW,
+    kind: NextAction_Kind[kind],
+    framing: framings[framing],
     opened: isOpened,
     shownCount,
     expiresInSeconds: Math.ceil(leftMs / 1_000),

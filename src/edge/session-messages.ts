@@ -73,7 +73,8 @@ function toRouting(session: PaymentSession, ruleVersion: number) {
       priority: step.priority,
       gateway: step.gateway,
       connectionId: encodeId("gc", step.connectionId),
-      authentication: PlannedConnection_Authentication[step.authentication ? "OWN" : "NONE"],
+      authentication:
+        PlannedConnection_Authentication[step.provider ? "IMPORTS" : step.authentication ? "OWN" : "NONE"],
     })),
     skipped: (session.skipped ?? []).map((skipped) => ({
       ...skipped,
@@ -86,7 +87,8 @@ function toAttempt(
   attempt: Attempt,
   authentications: readonly Authentication[],
 ): MessageInitShape<typeof AttemptSchema> {
-  const authentication = authentications.find(({ attemptId }) => attemptId === attempt.id);
+  const own = authentications.find(({ attemptId }) => attemptId === attempt.id);
+  const authenticationId = own?.id ?? attempt.authenticationId;
   return {
     attemptId: encodeId("att", attempt.id),
     sequence: attempt.sequence,
@@ -106,7 +108,7 @@ function toAttempt(
       next: { action: attempt.nextAction, because: attempt.nextBecause ?? "" },
     }),
     ...(attempt.round > 0 && { round: attempt.round }),
-    ...(authentication && { authenticationId: encodeId("atn", authentication.id) }),
+    ...(authenticationId && { authenticationId: encodeId("atn", authenticationId) }),
   };
 }
 

@@ -49,10 +49,28 @@ export type ActionNeeded = {
   readonly keep?: Secret | undefined;
 };
 
-/** The result of an authentication, as the gateway reports it. */
+/**
+ * The proof of an authentication that a provider ran: gateways import it. Its cryptogram is in no log, event or answer.
+ */
+export type AuthenticationProof = {
+  readonly version: string;
+  /** Y or A. */
+  readonly transStatus: string;
+  /** The status in the directory's first answer: C where the customer was challenged. */
+  readonly directoryStatus: string;
+  readonly eci: string;
+  /** The authentication value, 28 characters of Base64. */
+  readonly cryptogram: string;
+  readonly dsTransactionId: string;
+  /** The wish about a challenge that the bank was sent. */
+  readonly challengeIndicator: string;
+};
+
+/** The result of an authentication, as the gateway or the provider reports it. */
 export type AuthenticationResult = {
   readonly version?: string | undefined;
   readonly transStatus?: string | undefined;
+  readonly transStatusReason?: string | undefined;
   readonly eci?: string | undefined;
   readonly dsTransactionId?: string | undefined;
   readonly liability?: "ISSUER" | "MERCHANT" | "UNKNOWN" | undefined;

@@ -3,7 +3,8 @@
  */
 import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
 import { hasKeyFor, type KeyRing, Secret, seal, unseal } from "../platform/secrets.ts";
-import type { Connector, Credentials } from "./connector.ts";
+import type { AcquirerData } from "./authentication-provider.ts";
+import type { Credentials } from "./connector.ts";
 
 /** One account of a merchant at a gateway. */
 export type Connection = {
@@ -15,6 +16,8 @@ export type Connection = {
   /** The version that new attempts use; null until one is verified. */
   readonly credentialVersion: number | null;
   readonly paused: boolean;
+  /** The merchant as the account's acquirer knows it; null until it is set. */
+  readonly acquirer: AcquirerData | null;
 };
 
 const insertConnection: Statement = {
@@ -100,6 +103,16 @@ export async function setConnectionPaused(tx: Tx, connectionId: string, paused: 
   await tx.query(updatePaused, [connectionId, paused]);
 }
 
+const updateAcquirer: Statement = {
+  name: "set_acquirer_data",
+  text: "UPDATE connection SET acquirer = $2 WHERE id = $1",
+};
+
+/** Sets or deletes the merchant's data at a connection's acquirer. */
+export async function setAcquirerData(tx: Tx, connectionId: string, acquirer: AcquirerData | null): Promise<void> {
+  await tx.query(updateAcquirer, [connectionId, acquirer && JSON.stringify(acquirer)]);
+}
+
 const selectNewestVersion: Statement = {
   name: "select_newest_credential_version",
   text: "SELECT max(version) AS version FROM connection_credential WHERE connection_id = $1 AND dropped_at IS NULL",
@@ -142,7 +155,8 @@ async function findCredentials(queryable: Queryable, ring: KeyRing, wanted: Want
 const selectConnections: Statement = {
   name: "select_connections",
   text: `
-    SELECT id, merchant_id AS "merchantId", gateway, account, credential_version AS "credentialVersion", paused
+    SELECT id, merchant_id AS "merchantId", gateway, account, credential_version AS "credentialVersion", paused,
+      acquirer
     FROM connection WHERE ($1::uuid IS NULL OR merchant_id = $1) AND ($2::uuid IS NULL OR id = $2) ORDER BY id`,
 };
 
@@ -168,11 +182,14 @@ export function placeOf(connectionId: string): string {
 // A version never changes, so an opened one stays valid; the bound is far above a process's working set.
 const boundMax = 1_000;
 
-/** Binds attempts to connectors with credentials, opening each sealed version once; undefined if either is missing. */
-export function createBinder(options: {
+/**
+ * Binds attempts to connectors with credentials, or authentications to providers, opening each sealed version once;
+ * undefined if either is missing.
+ */
+export function createBinder<Called>(options: {
   database: Database;
   ring: KeyRing;
-  connectorOf: (gateway: string) => Connector | undefined;
+  connectorOf: (gateway: string) => Called | undefined;
 }) {
   const opened = new Map<string, Credentials>();
   return async (connectionId: string, gateway: string, credentialVersion: number) => {

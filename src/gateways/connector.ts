@@ -9,6 +9,7 @@ import type { Secret } from "../platform/secrets.ts";
 import type { Amount } from "./amounts.ts";
 import type {
   ActionNeeded,
+  AuthenticationProof,
   AuthenticationResult,
   AuthenticationWish,
   BrowserData,
@@ -71,6 +72,8 @@ export type AuthorizeRequest = Amount & {
   readonly statementDescriptor?: string | undefined;
   /** Absent: the gateway must not ask the customer. */
   readonly authentication?: AuthenticationWish | undefined;
+  /** A provider's proof that the customer has authenticated; the gateway must not ask then. */
+  readonly proof?: AuthenticationProof | undefined;
 };
 
 /** The parts of a request with which the vault fills in the card. */
@@ -242,6 +245,8 @@ export type VerifyRow = {
     | "manual_capture"
     | "currencies"
     | "notification_secret"
+    | "acquirer_data"
+    | "return_address"
     | "test_notification";
   /** `pending`: requested; settled when the test notification arrives through the notification intake. */
   readonly state: "passed" | "failed" | "pending";
@@ -333,6 +338,8 @@ export interface Connector {
   lookUp(call: GatewayCall, attempt: AttemptAtGateway): Promise<LookUpAnswer>;
   /** Returns every check, also those that could not be tried. */
   verify(call: GatewayCall): Promise<readonly VerifyRow[]>;
+  /** True if it takes a provider's proof. */
+  readonly importsProof?: boolean | undefined;
   /** Absent where no authentication is run, or none that this connector supports. */
   readonly authentication?: GatewayAuthenticator | undefined;
   /** Checks the signature, then reads; absent if the gateway sends nothing. */

@@ -3,12 +3,12 @@ import { optional, text } from "../platform/setting.ts";
 import type { SettingReader } from "../platform/setting-reader.ts";
 
 /** The gateways outside the sandbox. */
-type RealGateway = "STRIPE" | "ADYEN" | "PAYPAL";
+type RealGateway = "STRIPE" | "ADYEN" | "PAYPAL" | "THREEDSECUREIO";
 
 /** Origins of emulators that replace gateways, only in test. */
 export type EmulatorOrigins = Readonly<Partial<Record<RealGateway, string>>>;
 
-const pair = String.raw`(STRIPE|ADYEN|PAYPAL)=https?:\/\/[\w.:[\]-]+`;
+const pair = String.raw`(STRIPE|ADYEN|PAYPAL|THREEDSECUREIO)=https?:\/\/[\w.:[\]-]+`;
 const pairs = new RegExp(`^${pair}(,${pair})*$`);
 
 /** The emulators that an operator configures; none by default. */

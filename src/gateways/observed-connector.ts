@@ -47,6 +47,7 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
     credentialFields: connector.credentialFields,
     forwardFeatures: connector.forwardFeatures,
     cardBrands: connector.cardBrands,
+    importsProof: connector.importsProof,
     whyNotPayable: (amount) => connector.whyNotPayable(amount),
     authorize: (call, request) => seen("authorize", connector.authorize(call, request), authorized),
     capture: (call, hold) => seen("capture", connector.capture(call, hold), byType),

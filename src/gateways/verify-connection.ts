@@ -15,11 +15,18 @@ const selectTestNotification: Statement = {
       AND received_at >= app.clock() - make_interval(secs => $3) LIMIT 1`,
 };
 
+/** A gateway's connector, or a provider of authentication. */
+export type Verifiable = Pick<Connector, "credentialFields" | "forwardFeatures" | "verify"> & {
+  readonly gateway: string;
+};
+
 /** Dependencies of a verification, and the gateway's connector. */
 export type VerifyContext = {
   readonly database: Transacting;
   readonly ring: KeyRing;
-  readonly connector: Connector;
+  readonly connector: Verifiable;
+  /** Checks that only the service can make, of a provider: its acquirers' data, and the address for returns. */
+  readonly ownChecks?: readonly VerifyRow[];
   readonly forwarding: Forwarding;
   /** Time to wait for a test notification, if not the default. */
   readonly notificationWaitMs?: number;
@@ -60,7 +67,7 @@ export async function verifyConnection(
         : { ...row, state: "failed", detail: noNotification };
     }),
   );
-  const rows = [...answered, ...vaultRows(context.forwarding, connector)];
+  const rows = [...answered, ...vaultRows(context.forwarding, connector), ...(context.ownChecks ?? [])];
   const isFit = rows.every((row) => row.state === "passed" || !row.required);
   const verified = await change(async (tx) => {
     const isInUse = isFit && (await recordVerified(tx, staged));
@@ -96,7 +103,7 @@ export async function rotateCredentials(
 }
 
 /** Returns the vault's checks; none if the vault can send everything that the gateway needs. */
-function vaultRows(forwarding: Forwarding, connector: Connector): VerifyRow[] {
+function vaultRows(forwarding: Forwarding, connector: Verifiable): VerifyRow[] {
   const detail = whyNotForwardable(forwarding, connector);
   return detail === undefined ? [] : [{ check: "card_vault", state: "failed", required: true, detail }];
 }

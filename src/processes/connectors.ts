@@ -3,6 +3,7 @@ import type { CardForwarder } from "../card-vault/card-forwarder.ts";
 import type { EnvironmentName, ServiceConfig } from "../config/checked-config.ts";
 import { adyenTestOrigin } from "../gateways/adyen/api.ts";
 import { AdyenConnector } from "../gateways/adyen/connector.ts";
+import type { AuthenticationProvider, ProviderName } from "../gateways/authentication-provider.ts";
 import type { Connector } from "../gateways/connector.ts";
 import type { EmulatorOrigins } from "../gateways/gateway-origins.ts";
 import { type GatewayObserver, observeConnector } from "../gateways/observed-connector.ts";
@@ -12,6 +13,7 @@ import { SandboxAConnector } from "../gateways/sandbox/a/connector.ts";
 import { SandboxBConnector } from "../gateways/sandbox/b/connector.ts";
 import { stripeOrigin } from "../gateways/stripe/api.ts";
 import { StripeConnector } from "../gateways/stripe/connector.ts";
+import { ThreeDSecureIoProvider, threeDSecureIoOrigins } from "../gateways/threedsecureio/provider.ts";
 import type { GatewayHttp } from "../platform/outbound-http.ts";
 
 type ConnectorParts = {
@@ -25,7 +27,7 @@ type ConnectorClass = new (parts: ConnectorParts) => Connector;
 
 const sandboxGateways: readonly ConnectorClass[] = [SandboxAConnector, SandboxBConnector];
 
-type RealGateway = keyof EmulatorOrigins;
+type RealGateway = Exclude<keyof EmulatorOrigins, "THREEDSECUREIO">;
 
 /** Each real gateway's connector, and its origin in each environment. */
 const realGateways: Readonly<
@@ -36,6 +38,29 @@ const realGateways: Readonly<
   ADYEN: { Connector: AdyenConnector, origins: { test: adyenTestOrigin, live: adyenTestOrigin } },
   PAYPAL: { Connector: PayPalConnector, origins: paypalOrigins },
 };
+
+/** Builds every provider of authentication that this installation can reach, by its name. */
+export function buildProviders(
+  environment: EnvironmentName,
+  { sandboxOrigin, emulatorOrigins }: Pick<ServiceConfig, "sandboxOrigin" | "emulatorOrigins">,
+  ways: { http: GatewayHttp; forwarder: CardForwarder },
+): ReadonlyMap<string, AuthenticationProvider> {
+  const emulator = environment === "test" ? emulatorOrigins.THREEDSECUREIO : undefined;
+  const origins: readonly (readonly [ProviderName, string | undefined])[] = [
+    ["SANDBOX_3DS", sandboxOrigin],
+    [
+      "THREEDSECUREIO",
+      environment === "live" && sandboxOrigin !== undefined
+        ? undefined
+        : (emulator ?? threeDSecureIoOrigins[environment]),
+    ],
+  ];
+  return new Map(
+    origins.flatMap(([gateway, origin]) =>
+      origin === undefined ? [] : [[gateway, new ThreeDSecureIoProvider({ ...ways, gateway, origin })] as const],
+    ),
+  );
+}
 
 /**
  * Builds a connector for every gateway that this installation can reach, by its identifier. Sandbox gateways exist

@@ -31,7 +31,7 @@ import { GatewayHttp } from "../platform/outbound-http.ts";
 import type { ReadReplica } from "../platform/read-replica.ts";
 import { runtimeOfCell, systemRuntime } from "../platform/runtime.ts";
 import type { Tracing } from "../platform/telemetry.ts";
-import { buildConnectors } from "./connectors.ts";
+import { buildConnectors, buildProviders } from "./connectors.ts";
 import { type DatabaseWay, openEnvironmentDatabases } from "./open-database.ts";
 
 /** One cell of an environment, as edge and worker use it. */
@@ -89,6 +89,8 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
   });
   const connectors = buildConnectors(config.name, shared, { http, forwarder: vault, observer: observer.gateway });
   const connectorOf = (gateway: string) => connectors.get(gateway);
+  const providers = buildProviders(config.name, shared, { http, forwarder: vault });
+  const providerOf = (name: string) => providers.get(name);
   const egress = new Egress(egressRule(config, shared));
   if (shared.loopbackWebhooks) log.warn("webhooks to loopback addresses are allowed");
   const core: Core = {
@@ -102,7 +104,10 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     vault,
     connectorOf,
     bind: createBinder({ database, ring: config.keys.sealing, connectorOf }),
-    returnUrlOf: (attempt) => `${shared.apiOrigin}${returnPathOf(config.name, returnTokenOf(config.keys, attempt))}`,
+    providerOf,
+    bindProvider: createBinder({ database, ring: config.keys.sealing, connectorOf: providerOf }),
+    returnUrlOf: (returning) =>
+      `${shared.apiOrigin}${returnPathOf(config.name, returnTokenOf(config.keys, returning))}`,
     circuitBreaker,
     observer: observer.payments,
     creations: new Map(),

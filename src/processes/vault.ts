@@ -2,6 +2,7 @@
 
 import type { Config, VaultRoleConfig } from "../config/checked-config.ts";
 import { authenticationCards } from "../gateways/sandbox/authentication-cards.ts";
+import { providerCards } from "../gateways/sandbox/provider-cards.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 import type { ProcessMetrics } from "../metrics/process-metrics.ts";
 import { SchemaCheck } from "../migrations/schema-check.ts";
@@ -23,7 +24,7 @@ import { openDatabase } from "./open-database.ts";
 
 /** Our own test cards, and those of gateways that can be connected with test credentials. */
 const testNumbers: ReadonlySet<string> = new Set([
-  ...[...testCards, ...authenticationCards].map((card) => card.number),
+  ...[...testCards, ...authenticationCards, ...providerCards].map((card) => card.number),
   ...stripeTestNumbers,
   ...adyenTestNumbers,
   ...paypalTestNumbers,

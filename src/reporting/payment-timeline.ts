@@ -37,6 +37,7 @@ export function writeTimeline(details: PaymentDetails): TimelineStep[] {
       const authentication = authentications.find(({ attemptId }) => attemptId === attempt.id);
       return attemptSteps(attempt, session, authentication);
     }),
+    ...authentications.filter(({ provider }) => provider).flatMap(providedSteps),
     ...ending(session),
     ...events.map(({ id, type, createdAt }) => ({
       at: createdAt,
@@ -161,6 +162,59 @@ const frictionlessInWords: Partial<Record<AuthenticationStatus, string>> = {
   UNAVAILABLE: "Tried to authenticate, without a result",
   FAILED: "Refused to authenticate, without asking the customer",
 };
+/** Returns the steps of a provider's authentication. */
+function providedSteps(authentication: Authentication): Moment[] {
+  const { startedAt, shownAt, answeredAt, cancelAskedAt, completedAt: at, because, flow } = authentication;
+  const actor = authentication.provider ?? "";
+  const isAsked = flow === "CHALLENGE";
+  const { durationMs = 0 } = challengeOf(authentication);
+  return [
+    { at: startedAt, actor: us, step: `Asked ${actor} to authenticate the customer`, why: because },
+    { at: isAsked ? shownAt : null, actor: "Customer", step: "Opened the bank's page" },
+    { at: cancelAskedAt, actor: "Customer", step: "Gave up" },
+    {
+      at: isAsked ? answeredAt : null,
+      actor: "Customer",
+      step: `Answered at the bank after ${(durationMs / 1_000).toFixed(1)} s`,
+    },
+    { at, ...providedEnd(authentication, actor) },
+  ];
+}
+
+function providedEnd(authentication: Authentication, actor: string): Omit<Moment, "at"> {
+  const { status, flow, transStatus } = authentication;
+  const without = flow === "CHALLENGE" ? "" : " without asking the customer";
+  const of = transStatus ? ` (status ${transStatus})` : "";
+  switch (status) {
+    case "PREPARING":
+    case "METHOD":
+    case "REQUESTING":
+    case "AWAITING_CUSTOMER":
+    case "CONFIRMING":
+      return { actor, step: "" };
+    case "AUTHENTICATED":
+      return {
+        ...resultStep(`The bank authenticated the customer${without}`, { gateway: actor }, authentication),
+        tone: "GOOD",
+      };
+    case "ATTEMPTED":
+      return resultStep("The bank did not take part, and the attempt counts", { gateway: actor }, authentication);
+    case "EXEMPTED":
+      return resultStep("The bank granted an exemption", { gateway: actor }, authentication);
+    case "UNAVAILABLE":
+      return { actor, step: `Had no usable answer for this card${of}`, tone: "WARN" };
+    case "FAILED":
+      return { actor, step: `The bank refused the customer${of}`, tone: "BAD" };
+    case "REJECTED":
+      return { actor, step: `The bank asked not to try the payment${of}`, tone: "BAD" };
+    case "CANCELLED":
+      return { actor: us, step: "Ended the authentication, which the customer gave up", tone: "BAD" };
+    case "ABANDONED":
+      return { actor: us, step: "Ended the authentication, which was not finished in time", tone: "BAD" };
+    default:
+      return unreachable(status);
+  }
+}
 
 const liabilityInWords: Record<Liability, string> = {
   ISSUER: "The issuer is liable for fraud.",
@@ -168,7 +222,11 @@ const liabilityInWords: Record<Liability, string> = {
   UNKNOWN: "It is not known who is liable for fraud.",
 };
 
-function resultStep(result: string, { gateway: actor }: Attempt, authentication: Authentication): Omit<Moment, "at"> {
+function resultStep(
+  result: string,
+  { gateway: actor }: Pick<Attempt, "gateway">,
+  authentication: Authentication,
+): Omit<Moment, "at"> {
   const { version, eci, liability } = authentication;
   const facts = [version && `3-D Secure ${version}`, eci && `ECI ${eci}`].filter(Boolean).join(", ");
   const why = liability ? liabilityInWords[liability] : undefined;
@@ -182,6 +240,12 @@ function endSteps(attempt: Attempt, authentication: Authentication, at: Date | n
   switch (status) {
     case "AWAITING_CUSTOMER":
     case "CONFIRMING":
+    // Those of a provider only.
+    case "PREPARING":
+    case "METHOD":
+    case "REQUESTING":
+    case "EXEMPTED":
+    case "REJECTED":
       return [];
     case "AUTHENTICATED":
       return [{ at, ...resultStep("The customer is authenticated", attempt, authentication) }, answerStep(attempt, at)];

@@ -99,6 +99,12 @@ async function authorize(parts: SandboxAParts, request: SandboxRequest, account:
     number: field("card[number]"),
     value,
     currency: field("currency"),
+    proof: form.has("three_d_secure[cryptogram]")
+      ? {
+          dsTransactionId: field("three_d_secure[transaction_id]"),
+          cryptogram: field("three_d_secure[cryptogram]"),
+        }
+      : undefined,
   };
   const result = await parts.issuer.authorizeOrAsk(payment, askingOf(form), () => {});
   return result.type === "asked" ? challengeAnswer(result.challenge, request) : authorizeAnswer(result);

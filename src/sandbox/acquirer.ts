@@ -24,6 +24,7 @@ import { paypalRoutes } from "./paypal/emulator.ts";
 import { RequestLog } from "./request-log.ts";
 import { findRoute, type Route, type SandboxAnswer } from "./routes.ts";
 import { stripeRoutes } from "./stripe/emulator.ts";
+import { Directory, threeDSecureRoutes } from "./three-d-secure.ts";
 
 /** The server of all acquirers; closing it releases every pause. */
 export type Acquirer = { readonly server: Server; close(): Promise<void> };
@@ -48,17 +49,19 @@ export function createAcquirer(delays: Delays): Acquirer {
   const faults = new Faults(pauses);
   const requests = new RequestLog();
   const challenges = new Challenges();
-  const issuer = new Issuer({ ledger, pauses, delays, challenges });
+  const directory = new Directory(clock);
+  const issuer = new Issuer({ ledger, pauses, delays, challenges, directory });
   const idempotency = new IdempotencyStore<SandboxAnswer>();
   const notifications = new NotificationSender(http, pauses, faults);
   const routes = [
     ...sandboxARoutes({ accounts, ledger, issuer, idempotency, challenges }),
     ...sandboxBRoutes({ accounts, ledger, issuer, idempotency, notifications, pauses, faults, challenges }),
     ...bankRoutes(challenges),
+    ...threeDSecureRoutes({ directory, accounts }),
     ...adyenRoutes({ accounts, ledger, issuer, challenges, notifications, pauses, faults, clock }),
     ...stripeRoutes({ accounts, ledger, issuer, challenges, pauses, faults, clock, searchLagMs: delays.searchLagMs }),
     ...paypalRoutes({ accounts, ledger, issuer, clock }),
-    ...adminRoutes({ accounts, ledger, issuer, pauses, faults, requests, clock }),
+    ...adminRoutes({ accounts, ledger, issuer, directory, pauses, faults, requests, clock }),
   ];
   const server = createServer((request, response) => {
     serve({ routes, pauses, faults, requests }, request, response).then(undefined, (error: Error) =>

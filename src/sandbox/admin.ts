@@ -3,7 +3,7 @@
  * release pauses.
  */
 
-import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
+import type { CardBehaviour, DirectoryBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 import type { SandboxClock } from "../gateways/sandbox/clock.ts";
 import { isObject, parseJsonObject } from "../platform/outbound-http.ts";
 import type { Account, Accounts } from "./accounts.ts";
@@ -13,12 +13,14 @@ import { type AcquirerName, acquirerNames, type Ledger } from "./ledger.ts";
 import type { PauseFilter, Pauses } from "./pauses.ts";
 import type { RequestLog } from "./request-log.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
+import type { Directory } from "./three-d-secure.ts";
 
 /** The state that the admin paths show and change. */
 export type AdminParts = {
   readonly accounts: Accounts;
   readonly ledger: Ledger;
   readonly issuer: Issuer;
+  readonly directory: Directory;
   readonly pauses: Pauses;
   readonly faults: Faults;
   readonly requests: RequestLog;
@@ -36,10 +38,11 @@ export type AdminParts = {
  * PUT  /admin/clock {aheadMs}              sets the acquirers' clock ahead of the true time
  * PUT  /admin/down {acquirer, down}       hangs up on every request
  * PUT  /admin/cards {acquirer, number, behaviour}  replaces a card's behaviour
+ * PUT  /admin/directory {number, behaviour}  replaces the reaction of SANDBOX_3DS to a card
  * PUT  /admin/accounts {account, …settings}  notificationUrl, hmacKey, rawCards, manualCapture, readsCharges
  */
 export function adminRoutes(parts: AdminParts): readonly Route[] {
-  const { ledger, issuer, pauses, faults, requests, clock } = parts;
+  const { ledger, issuer, directory, pauses, faults, requests, clock } = parts;
   return [
     route("GET", "authorizations", ({ query }) => {
       const reference = query.get("reference");
@@ -73,6 +76,11 @@ export function adminRoutes(parts: AdminParts): readonly Route[] {
       const { acquirer, down } = jsonOf(body);
       if (isAcquirer(acquirer)) requests.setDown(acquirer, down === true);
       return { acquirer, down };
+    }),
+    route("PUT", "directory", ({ body }) => {
+      const { number, behaviour } = jsonOf(body);
+      if (isObject(behaviour)) directory.setBehaviour(String(number), behaviour as DirectoryBehaviour);
+      return { number, behaviour };
     }),
     route("PUT", "cards", ({ body }) => {
       const { acquirer, number, behaviour } = jsonOf(body);

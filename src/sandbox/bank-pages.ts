@@ -73,13 +73,14 @@ function pageOf({ payment, state }: Challenge): string {
 <input id="code" name="code" autocomplete="one-time-code">
 <button>Confirm</button><button name="cancel" value="1" class="quiet">Cancel</button></form>`;
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Sandbox bank</title><style>${style}</style><h1>Confirm your payment</h1>
+<title>Sandbox bank</title><style>${bankStyle}</style><h1>Confirm your payment</h1>
 <p>${escaped(orderRef)}: ${escaped(amount)} with the card ending in ${escaped(number.slice(-4))}</p>
 ${state === "waiting" ? form : "<p>You have answered. You can close this page.</p>"}
 <p>The code is ${passingCodeAt(acquirer)}; any other fails.</p></html>`;
 }
 
-const style = `
+/** The style of the bank's pages. */
+export const bankStyle = `
 body { max-width: 24rem; margin: 0 auto; padding: 1.5rem; font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
 h1 { font-size: 1.25rem }
 input, button { box-sizing: border-box; width: 100%; min-height: 2.75rem; margin-top: .5rem; border: 1px solid #4b5563; border-radius: .375rem; padding: 0 .75rem; font: inherit }
@@ -87,6 +88,7 @@ button { background: #14532d; border-color: #14532d; color: #fff; font-weight: 6
 .quiet { background: none; color: #14532d }
 `;
 
-function escaped(text: string): string {
+/** Returns text as HTML shows it. */
+export function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

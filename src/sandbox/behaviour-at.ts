@@ -2,13 +2,15 @@
 
 import { authenticationCards } from "../gateways/sandbox/authentication-cards.ts";
 import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
+import { providerCards } from "../gateways/sandbox/provider-cards.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 import { adyenCardBehaviour } from "./adyen/emulator-cards.ts";
 import type { AcquirerName } from "./ledger.ts";
 import { inPayPalsWords, paypalCardBehaviour } from "./paypal/emulator-cards.ts";
 import { stripeCardBehaviour } from "./stripe/emulator-cards.ts";
 
-const cardOf = (number: string) => [...testCards, ...authenticationCards].find((card) => card.number === number);
+const cardOf = (number: string) =>
+  [...testCards, ...authenticationCards, ...providerCards].find((card) => card.number === number);
 
 /**
  * A card number's behaviour, by acquirer. An emulator looks up its gateway's own numbers first; any other number

@@ -4,7 +4,11 @@
  */
 import { randomUUID } from "node:crypto";
 import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
+import { isObject } from "../platform/outbound-http.ts";
 import type { Reference } from "./ledger.ts";
+
+/** The proof of a provider's authentication as an acquirer receives it. */
+export type SentProof = { readonly dsTransactionId: string; readonly cryptogram: string };
 
 /** A payment as the bank sees it, including the card number. */
 export type CardPayment = Reference & {
@@ -14,6 +18,8 @@ export type CardPayment = Reference & {
   readonly currency: string;
   /** The behaviour that the request itself asks for, if a gateway lets testers do so; it precedes the card's. */
   readonly asked?: CardBehaviour | undefined;
+  /** A provider's proof that came with the payment. */
+  readonly proof?: SentProof | undefined;
 };
 
 /** The customer's answer, once there is one. */
@@ -34,6 +40,12 @@ export type Challenge = {
   state: ChallengeState;
   completionWasLost?: boolean;
 };
+
+/** Returns the proof in a request of Adyen's or SANDBOX_B's. */
+export function proofIn({ mpiData }: Readonly<Record<string, unknown>>): SentProof | undefined {
+  if (!isObject(mpiData)) return undefined;
+  return { dsTransactionId: String(mpiData.dsTransID), cryptogram: String(mpiData.cavv) };
+}
 
 /** A request's permission to ask the customer. */
 export type Asking = {

@@ -6,6 +6,7 @@ import { behaviourAt } from "./behaviour-at.ts";
 import type { Asking, CardPayment, Challenge, Challenges } from "./challenges.ts";
 import type { AcquirerName, Authorization, Ledger, NewAuthorization } from "./ledger.ts";
 import type { Pauses } from "./pauses.ts";
+import type { Directory } from "./three-d-secure.ts";
 
 /** Real durations, each cut short by a release signal. */
 export type Delays = {
@@ -37,11 +38,19 @@ export class Issuer {
   readonly #pauses: Pauses;
   readonly #delays: Delays;
   readonly #challenges: Challenges;
+  readonly #directory: Directory;
   /** Behaviours set by a test, which precede those of the table. */
   readonly #overrides = new Map<string, CardBehaviour>();
 
-  constructor(parts: { ledger: Ledger; pauses: Pauses; delays: Delays; challenges: Challenges }) {
+  constructor(parts: {
+    ledger: Ledger;
+    pauses: Pauses;
+    delays: Delays;
+    challenges: Challenges;
+    directory: Directory;
+  }) {
     this.#challenges = parts.challenges;
+    this.#directory = parts.directory;
     this.#ledger = parts.ledger;
     this.#pauses = parts.pauses;
     this.#delays = parts.delays;
@@ -63,6 +72,10 @@ export class Issuer {
     onDecision: OnDecision,
   ): Promise<CardResult | { readonly type: "asked"; readonly challenge: Challenge }> {
     const behaviour = this.#behaviourOf(payment);
+    if (behaviour.act === "authenticate" && payment.proof) {
+      const isAccepted = !behaviour.refusesProof && this.#directory.isProof(payment.proof, payment);
+      return this.#decide(payment, isAccepted ? behaviour.passed : behaviour, onDecision);
+    }
     const asks =
       behaviour.act === "authenticate" && asking && (behaviour.when === "as_needed" || asking.wish === "always");
     const permitted = asking ? behaviour : unasked(behaviour);
@@ -86,7 +99,7 @@ export class Issuer {
   ): Promise<CardResult> {
     if (this.#ledger.isRefused(payment)) return { type: "refused" };
     const open = (difference: Partial<NewAuthorization> = {}): Authorization => {
-      const { number, asked: _, ...rest } = payment;
+      const { number, asked: _, proof: __, ...rest } = payment;
       const authorization = this.#ledger.open({
         ...rest,
         id,

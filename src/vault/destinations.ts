@@ -36,6 +36,15 @@ const adyenCard = {
   "/paymentMethod/holderName": "{{card.holder}}",
 } as const;
 
+/** An authentication request of EMV 3DS. */
+const areqCard = {
+  "/acctNumber": "{{card.number}}",
+  "/cardExpiryDate": "{{card.expYear2}}{{card.expMonth}}",
+  "/cardholderName": "{{card.holder}}",
+} as const;
+
+const threeDSecureIo = { test: /^service\.sandbox\.3dsecure\.io$/, live: /^service\.3dsecure\.io$/ };
+
 /** Every operation that may carry a card; a card is sent nowhere else. */
 export const destinations: readonly Destination[] = [
   {
@@ -116,6 +125,42 @@ export const destinations: readonly Destination[] = [
     path: "/checkout/v72/payments",
     contentType: "application/json",
     fields: adyenCard,
+  },
+  {
+    connector: "SANDBOX_3DS",
+    operation: "preauth",
+    method: "POST",
+    hosts: "sandbox",
+    path: "/preauth",
+    contentType: "application/json",
+    fields: { "/acctNumber": "{{card.number}}" },
+  },
+  {
+    connector: "SANDBOX_3DS",
+    operation: "auth",
+    method: "POST",
+    hosts: "sandbox",
+    path: "/auth",
+    contentType: "application/json",
+    fields: areqCard,
+  },
+  {
+    connector: "THREEDSECUREIO",
+    operation: "preauth",
+    method: "POST",
+    hosts: threeDSecureIo,
+    path: "/preauth",
+    contentType: "application/json",
+    fields: { "/acctNumber": "{{card.number}}" },
+  },
+  {
+    connector: "THREEDSECUREIO",
+    operation: "auth",
+    method: "POST",
+    hosts: threeDSecureIo,
+    path: "/auth",
+    contentType: "application/json",
+    fields: areqCard,
   },
 ];
 

@@ -4,7 +4,7 @@ import type { ActionTexts } from "../texts.ts";
 
 export const action: ActionTexts = {
   heading: "Confirm this payment with your bank",
-  inWindow: "Your bank’s page opens in a window of its own. This page continues by itself when you have confirmed.",
+  inWindow: "Your bank’s page opens in its own window. This page continues when you have confirmed.",
   goToBank: "Continue at your bank",
   newWindow: "Open in a new window",
   noWindow: "Your bank’s page cannot be opened here. Open this page in your browser.",
@@ -12,5 +12,5 @@ export const action: ActionTexts = {
   continueHere: "Continue here",
   waiting: "Waiting for your bank’s answer…",
   cancel: "Cancel payment",
-  soon: "Less than two minutes are left to confirm.",
+  soon: "Less than two minutes left to confirm.",
 };

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/gateway_connections.proto.
  */
 export const file_dashboard_v1_gateway_connections: GenFile = /*@__PURE__*/
-  fileDesc("CiZkYXNoYm9hcmQvdjEvZ2F0ZXdheV9jb25uZWN0aW9ucy5wcm90bxIMZGFzaGJvYXJkLnYxIrIDChtBZGRHYXRld2F5Q29ubmVjdGlvblJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESgwEKB2dhdGV3YXkYAyABKAlCcrpIb7oBaQoMZ2F0ZXdheS5mb3JtEjVtdXN0IGJlIGEgZ2F0ZXdheSdzIG5hbWUgaW4gdXBwZXIgY2FzZSBzdWNoIGFzIFNUUklQRRoidGhpcy5tYXRjaGVzKHInXltBLVpdW0EtWjAtOV9dKiQnKcgBARIdCgdhY2NvdW50GAQgASgJQgy6SAnIAQFyBBABGGQSYAoLY3JlZGVudGlhbHMYBSADKAsyOi5kYXNoYm9hcmQudjEuQWRkR2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0LkNyZWRlbnRpYWxzRW50cnlCD7pIDJoBCRAUKgVyAxiAIBoyChBDcmVkZW50aWFsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEibQocQWRkR2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZRIzCgpjb25uZWN0aW9uGAEgASgLMh8uZGFzaGJvYXJkLnYxLkdhdGV3YXlDb25uZWN0aW9uEhgKEG5vdGlmaWNhdGlvbl91cmwYAiABKAkimQEKHlZlcmlmeUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIdCg1jb25uZWN0aW9uX2lkGAMgASgJQga6SAPIAQEidAofVmVyaWZ5R2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZRIQCgh2ZXJpZmllZBgBIAEoCBIvCgZjaGVja3MYAiADKAsyHy5kYXNoYm9hcmQudjEuVmVyaWZpY2F0aW9uQ2hlY2sSDgoGaW5fdXNlGAMgASgIIrQCCh9Sb3RhdGVHYXRld2F5Q3JlZGVudGlhbHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEh0KDWNvbm5lY3Rpb25faWQYAyABKAlCBrpIA8gBARJkCgtjcmVkZW50aWFscxgEIAMoCzI+LmRhc2hib2FyZC52MS5Sb3RhdGVHYXRld2F5Q3JlZGVudGlhbHNSZXF1ZXN0LkNyZWRlbnRpYWxzRW50cnlCD7pIDJoBCRAUKgVyAxiAIBoyChBDcmVkZW50aWFsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiZQogUm90YXRlR2F0ZXdheUNyZWRlbnRpYWxzUmVzcG9uc2USEAoIdmVyaWZpZWQYASABKAgSLwoGY2hlY2tzGAIgAygLMh8uZGFzaGJvYXJkLnYxLlZlcmlmaWNhdGlvbkNoZWNrIpgBCh1QYXVzZUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIdCg1jb25uZWN0aW9uX2lkGAMgASgJQga6SAPIAQEiVQoeUGF1c2VHYXRld2F5Q29ubmVjdGlvblJlc3BvbnNlEjMKCmNvbm5lY3Rpb24YASABKAsyHy5kYXNoYm9hcmQudjEuR2F0ZXdheUNvbm5lY3Rpb24imQEKHlJlc3VtZUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIdCg1jb25uZWN0aW9uX2lkGAMgASgJQga6SAPIAQEiVgofUmVzdW1lR2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZRIzCgpjb25uZWN0aW9uGAEgASgLMh8uZGFzaGJvYXJkLnYxLkdhdGV3YXlDb25uZWN0aW9uIngKHExpc3RVbmNsYXNzaWZpZWRDb2Rlc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAEiTgodTGlzdFVuY2xhc3NpZmllZENvZGVzUmVzcG9uc2USLQoFY29kZXMYASADKAsyHi5kYXNoYm9hcmQudjEuVW5jbGFzc2lmaWVkQ29kZSLYAQoQVW5jbGFzc2lmaWVkQ29kZRIPCgdnYXRld2F5GAEgASgJEhQKDGdhdGV3YXlfY29kZRgCIAEoCRIQCghhdHRlbXB0cxgDIAEoAxIxCg1maXJzdF9zZWVuX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3NlZW5fYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmF0dGVtcHRfaWQYBiABKAkSEgoKc2Vzc2lvbl9pZBgHIAEoCSJ5Ch1MaXN0R2F0ZXdheUNvbm5lY3Rpb25zUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJWCh5MaXN0R2F0ZXdheUNvbm5lY3Rpb25zUmVzcG9uc2USNAoLY29ubmVjdGlvbnMYASADKAsyHy5kYXNoYm9hcmQudjEuR2F0ZXdheUNvbm5lY3Rpb24ibgoRR2F0ZXdheUNvbm5lY3Rpb24SFQoNY29ubmVjdGlvbl9pZBgBIAEoCRIPCgdnYXRld2F5GAIgASgJEg8KB2FjY291bnQYAyABKAkSEAoIdmVyaWZpZWQYBCABKAgSDgoGcGF1c2VkGAUgASgIIlQKEVZlcmlmaWNhdGlvbkNoZWNrEg0KBWNoZWNrGAEgASgJEg4KBnBhc3NlZBgCIAEoCBIQCghyZXF1aXJlZBgDIAEoCBIOCgZkZXRhaWwYBCABKAkylwcKGEdhdGV3YXlDb25uZWN0aW9uU2VydmljZRJ3ChRBZGRHYXRld2F5Q29ubmVjdGlvbhIpLmRhc2hib2FyZC52MS5BZGRHYXRld2F5Q29ubmVjdGlvblJlcXVlc3QaKi5kYXNoYm9hcmQudjEuQWRkR2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZSIIqLsYA7i7GAESgAEKF1ZlcmlmeUdhdGV3YXlDb25uZWN0aW9uEiwuZGFzaGJvYXJkLnYxLlZlcmlmeUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBotLmRhc2hib2FyZC52MS5WZXJpZnlHYXRld2F5Q29ubmVjdGlvblJlc3BvbnNlIgiouxgDuLsYARKDAQoYUm90YXRlR2F0ZXdheUNyZWRlbnRpYWxzEi0uZGFzaGJvYXJkLnYxLlJvdGF0ZUdhdGV3YXlDcmVkZW50aWFsc1JlcXVlc3QaLi5kYXNoYm9hcmQudjEuUm90YXRlR2F0ZXdheUNyZWRlbnRpYWxzUmVzcG9uc2UiCKi7GAO4uxgBEn0KFlBhdXNlR2F0ZXdheUNvbm5lY3Rpb24SKy5kYXNoYm9hcmQudjEuUGF1c2VHYXRld2F5Q29ubmVjdGlvblJlcXVlc3QaLC5kYXNoYm9hcmQudjEuUGF1c2VHYXRld2F5Q29ubmVjdGlvblJlc3BvbnNlIgiouxgCuLsYARKAAQoXUmVzdW1lR2F0ZXdheUNvbm5lY3Rpb24SLC5kYXNoYm9hcmQudjEuUmVzdW1lR2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0Gi0uZGFzaGJvYXJkLnYxLlJlc3VtZUdhdGV3YXlDb25uZWN0aW9uUmVzcG9uc2UiCKi7GAK4uxgBEnkKFUxpc3RVbmNsYXNzaWZpZWRDb2RlcxIqLmRhc2hib2FyZC52MS5MaXN0VW5jbGFzc2lmaWVkQ29kZXNSZXF1ZXN0GisuZGFzaGJvYXJkLnYxLkxpc3RVbmNsYXNzaWZpZWRDb2Rlc1Jlc3BvbnNlIgeQAgGouxgBEnwKFkxpc3RHYXRld2F5Q29ubmVjdGlvbnMSKy5kYXNoYm9hcmQudjEuTGlzdEdhdGV3YXlDb25uZWN0aW9uc1JlcXVlc3QaLC5kYXNoYm9hcmQudjEuTGlzdEdhdGV3YXlDb25uZWN0aW9uc1Jlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("CiZkYXNoYm9hcmQvdjEvZ2F0ZXdheV9jb25uZWN0aW9ucy5wcm90bxIMZGFzaGJvYXJkLnYxIrIDChtBZGRHYXRld2F5Q29ubmVjdGlvblJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESgwEKB2dhdGV3YXkYAyABKAlCcrpIb7oBaQoMZ2F0ZXdheS5mb3JtEjVtdXN0IGJlIGEgZ2F0ZXdheSdzIG5hbWUgaW4gdXBwZXIgY2FzZSBzdWNoIGFzIFNUUklQRRoidGhpcy5tYXRjaGVzKHInXltBLVpdW0EtWjAtOV9dKiQnKcgBARIdCgdhY2NvdW50GAQgASgJQgy6SAnIAQFyBBABGGQSYAoLY3JlZGVudGlhbHMYBSADKAsyOi5kYXNoYm9hcmQudjEuQWRkR2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0LkNyZWRlbnRpYWxzRW50cnlCD7pIDJoBCRAUKgVyAxiAIBoyChBDcmVkZW50aWFsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEibQocQWRkR2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZRIzCgpjb25uZWN0aW9uGAEgASgLMh8uZGFzaGJvYXJkLnYxLkdhdGV3YXlDb25uZWN0aW9uEhgKEG5vdGlmaWNhdGlvbl91cmwYAiABKAkimQEKHlZlcmlmeUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIdCg1jb25uZWN0aW9uX2lkGAMgASgJQga6SAPIAQEidAofVmVyaWZ5R2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZRIQCgh2ZXJpZmllZBgBIAEoCBIvCgZjaGVja3MYAiADKAsyHy5kYXNoYm9hcmQudjEuVmVyaWZpY2F0aW9uQ2hlY2sSDgoGaW5fdXNlGAMgASgIIrQCCh9Sb3RhdGVHYXRld2F5Q3JlZGVudGlhbHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEh0KDWNvbm5lY3Rpb25faWQYAyABKAlCBrpIA8gBARJkCgtjcmVkZW50aWFscxgEIAMoCzI+LmRhc2hib2FyZC52MS5Sb3RhdGVHYXRld2F5Q3JlZGVudGlhbHNSZXF1ZXN0LkNyZWRlbnRpYWxzRW50cnlCD7pIDJoBCRAUKgVyAxiAIBoyChBDcmVkZW50aWFsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiZQogUm90YXRlR2F0ZXdheUNyZWRlbnRpYWxzUmVzcG9uc2USEAoIdmVyaWZpZWQYASABKAgSLwoGY2hlY2tzGAIgAygLMh8uZGFzaGJvYXJkLnYxLlZlcmlmaWNhdGlvbkNoZWNrIpgBCh1QYXVzZUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIdCg1jb25uZWN0aW9uX2lkGAMgASgJQga6SAPIAQEiVQoeUGF1c2VHYXRld2F5Q29ubmVjdGlvblJlc3BvbnNlEjMKCmNvbm5lY3Rpb24YASABKAsyHy5kYXNoYm9hcmQudjEuR2F0ZXdheUNvbm5lY3Rpb24imQEKHlJlc3VtZUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIdCg1jb25uZWN0aW9uX2lkGAMgASgJQga6SAPIAQEiVgofUmVzdW1lR2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZRIzCgpjb25uZWN0aW9uGAEgASgLMh8uZGFzaGJvYXJkLnYxLkdhdGV3YXlDb25uZWN0aW9uItEBChZTZXRBY3F1aXJlckRhdGFSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEh0KDWNvbm5lY3Rpb25faWQYAyABKAlCBrpIA8gBARIxCghhY3F1aXJlchgEIAEoCzIaLmRhc2hib2FyZC52MS5BY3F1aXJlckRhdGFIAIgBAUILCglfYWNxdWlyZXIiTgoXU2V0QWNxdWlyZXJEYXRhUmVzcG9uc2USMwoKY29ubmVjdGlvbhgBIAEoCzIfLmRhc2hib2FyZC52MS5HYXRld2F5Q29ubmVjdGlvbiLQAgoMQWNxdWlyZXJEYXRhEk8KA21jYxgBIAEoCUJCukg/ugE8CghtY2MuZm9ybRITbXVzdCBiZSBmb3VyIGRpZ2l0cxobdGhpcy5tYXRjaGVzKHInXlswLTldezR9JCcpEnYKB2NvdW50cnkYAiABKAlCZbpIYroBXwoMY291bnRyeS5mb3JtEjJtdXN0IGJlIGEgY291bnRyeSdzIHR3byBjYXBpdGFsIGxldHRlcnMgc3VjaCBhcyBERRobdGhpcy5tYXRjaGVzKHInXltBLVpdezJ9JCcpEiAKDW1lcmNoYW50X25hbWUYAyABKAlCCbpIBnIEEAEYKBI7CghuZXR3b3JrcxgEIAMoCzIdLmRhc2hib2FyZC52MS5BY3F1aXJlck5ldHdvcmtCCrpIB5IBBAgBEAoSGAoQYWNjZXB0c19vd25fb25seRgFIAEoCCKTAwoPQWNxdWlyZXJOZXR3b3JrEngKB25ldHdvcmsYASABKAlCZ7pIZLoBYQoMbmV0d29yay5mb3JtEjFtdXN0IGJlIGEgY2FyZCBuZXR3b3JrIGluIGxvd2VyIGNhc2Ugc3VjaCBhcyB2aXNhGh50aGlzLm1hdGNoZXMocideW2Etel17MiwyMH0kJykSZwoMYWNxdWlyZXJfYmluGAIgASgJQlG6SE66AUsKEWFjcXVpcmVyX2Jpbi5mb3JtEhZtdXN0IGJlIDYgdG8gMTEgZGlnaXRzGh50aGlzLm1hdGNoZXMocideWzAtOV17NiwxMX0kJykSnAEKFGFjcXVpcmVyX21lcmNoYW50X2lkGAMgASgJQn66SHu6AXgKGWFjcXVpcmVyX21lcmNoYW50X2lkLmZvcm0SM211c3QgYmUgMSB0byAzNSBsZXR0ZXJzLCBkaWdpdHMsIHNwYWNlcyBhbmQgaHlwaGVucxomdGhpcy5tYXRjaGVzKHInXlswLTlBLVphLXogLV17MSwzNX0kJykieAocTGlzdFVuY2xhc3NpZmllZENvZGVzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJOCh1MaXN0VW5jbGFzc2lmaWVkQ29kZXNSZXNwb25zZRItCgVjb2RlcxgBIAMoCzIeLmRhc2hib2FyZC52MS5VbmNsYXNzaWZpZWRDb2RlItgBChBVbmNsYXNzaWZpZWRDb2RlEg8KB2dhdGV3YXkYASABKAkSFAoMZ2F0ZXdheV9jb2RlGAIgASgJEhAKCGF0dGVtcHRzGAMgASgDEjEKDWZpcnN0X3NlZW5fYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKYXR0ZW1wdF9pZBgGIAEoCRISCgpzZXNzaW9uX2lkGAcgASgJInkKHUxpc3RHYXRld2F5Q29ubmVjdGlvbnNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABIlYKHkxpc3RHYXRld2F5Q29ubmVjdGlvbnNSZXNwb25zZRI0Cgtjb25uZWN0aW9ucxgBIAMoCzIfLmRhc2hib2FyZC52MS5HYXRld2F5Q29ubmVjdGlvbiLDAQoRR2F0ZXdheUNvbm5lY3Rpb24SFQoNY29ubmVjdGlvbl9pZBgBIAEoCRIPCgdnYXRld2F5GAIgASgJEg8KB2FjY291bnQYAyABKAkSEAoIdmVyaWZpZWQYBCABKAgSDgoGcGF1c2VkGAUgASgIEhMKC2lzX3Byb3ZpZGVyGAYgASgIEjEKCGFjcXVpcmVyGAcgASgLMhouZGFzaGJvYXJkLnYxLkFjcXVpcmVyRGF0YUgAiAEBQgsKCV9hY3F1aXJlciJUChFWZXJpZmljYXRpb25DaGVjaxINCgVjaGVjaxgBIAEoCRIOCgZwYXNzZWQYAiABKAgSEAoIcmVxdWlyZWQYAyABKAgSDgoGZGV0YWlsGAQgASgJMoEIChhHYXRld2F5Q29ubmVjdGlvblNlcnZpY2USdwoUQWRkR2F0ZXdheUNvbm5lY3Rpb24SKS5kYXNoYm9hcmQudjEuQWRkR2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0GiouZGFzaGJvYXJkLnYxLkFkZEdhdGV3YXlDb25uZWN0aW9uUmVzcG9uc2UiCKi7GAO4uxgBEoABChdWZXJpZnlHYXRld2F5Q29ubmVjdGlvbhIsLmRhc2hib2FyZC52MS5WZXJpZnlHYXRld2F5Q29ubmVjdGlvblJlcXVlc3QaLS5kYXNoYm9hcmQudjEuVmVyaWZ5R2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZSIIqLsYA7i7GAESgwEKGFJvdGF0ZUdhdGV3YXlDcmVkZW50aWFscxItLmRhc2hib2FyZC52MS5Sb3RhdGVHYXRld2F5Q3JlZGVudGlhbHNSZXF1ZXN0Gi4uZGFzaGJvYXJkLnYxLlJvdGF0ZUdhdGV3YXlDcmVkZW50aWFsc1Jlc3BvbnNlIgiouxgDuLsYARJ9ChZQYXVzZUdhdGV3YXlDb25uZWN0aW9uEisuZGFzaGJvYXJkLnYxLlBhdXNlR2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0GiwuZGFzaGJvYXJkLnYxLlBhdXNlR2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZSIIqLsYAri7GAESgAEKF1Jlc3VtZUdhdGV3YXlDb25uZWN0aW9uEiwuZGFzaGJvYXJkLnYxLlJlc3VtZUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBotLmRhc2hib2FyZC52MS5SZXN1bWVHYXRld2F5Q29ubmVjdGlvblJlc3BvbnNlIgiouxgCuLsYARJoCg9TZXRBY3F1aXJlckRhdGESJC5kYXNoYm9hcmQudjEuU2V0QWNxdWlyZXJEYXRhUmVxdWVzdBolLmRhc2hib2FyZC52MS5TZXRBY3F1aXJlckRhdGFSZXNwb25zZSIIqLsYA7i7GAESeQoVTGlzdFVuY2xhc3NpZmllZENvZGVzEiouZGFzaGJvYXJkLnYxLkxpc3RVbmNsYXNzaWZpZWRDb2Rlc1JlcXVlc3QaKy5kYXNoYm9hcmQudjEuTGlzdFVuY2xhc3NpZmllZENvZGVzUmVzcG9uc2UiB5ACAai7GAESfAoWTGlzdEdhdGV3YXlDb25uZWN0aW9ucxIrLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheUNvbm5lY3Rpb25zUmVxdWVzdBosLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheUNvbm5lY3Rpb25zUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.AddGatewayConnectionRequest
@@ -491,6 +491,228 @@ export const ResumeGatewayConnectionResponseSchema: GenMessage<ResumeGatewayConn
   messageDesc(file_dashboard_v1_gateway_connections, 9);
 
 /**
+ * @generated from message dashboard.v1.SetAcquirerDataRequest
+ */
+export type SetAcquirerDataRequest = Message<"dashboard.v1.SetAcquirerDataRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string connection_id = 3;
+   */
+  connectionId: string;
+
+  /**
+   * @generated from field: optional dashboard.v1.AcquirerData acquirer = 4;
+   */
+  acquirer?: AcquirerData | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.SetAcquirerDataRequest
+ */
+export type SetAcquirerDataRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string connection_id = 3;
+   */
+  connectionId?: string;
+
+  /**
+   * @generated from field: optional dashboard.v1.AcquirerData acquirer = 4;
+   */
+  acquirer?: AcquirerDataJson;
+};
+
+/**
+ * Describes the message dashboard.v1.SetAcquirerDataRequest.
+ * Use `create(SetAcquirerDataRequestSchema)` to create a new message.
+ */
+export const SetAcquirerDataRequestSchema: GenMessage<SetAcquirerDataRequest, {jsonType: SetAcquirerDataRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_gateway_connections, 10);
+
+/**
+ * @generated from message dashboard.v1.SetAcquirerDataResponse
+ */
+export type SetAcquirerDataResponse = Message<"dashboard.v1.SetAcquirerDataResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.GatewayConnection connection = 1;
+   */
+  connection?: GatewayConnection | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.SetAcquirerDataResponse
+ */
+export type SetAcquirerDataResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.GatewayConnection connection = 1;
+   */
+  connection?: GatewayConnectionJson;
+};
+
+/**
+ * Describes the message dashboard.v1.SetAcquirerDataResponse.
+ * Use `create(SetAcquirerDataResponseSchema)` to create a new message.
+ */
+export const SetAcquirerDataResponseSchema: GenMessage<SetAcquirerDataResponse, {jsonType: SetAcquirerDataResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_gateway_connections, 11);
+
+/**
+ * The merchant as an account's acquirer knows it. The acquirer has these values.
+ *
+ * @generated from message dashboard.v1.AcquirerData
+ */
+export type AcquirerData = Message<"dashboard.v1.AcquirerData"> & {
+  /**
+   * Merchant category code.
+   *
+   * @generated from field: string mcc = 1;
+   */
+  mcc: string;
+
+  /**
+   * ISO 3166-1 alpha-2.
+   *
+   * @generated from field: string country = 2;
+   */
+  country: string;
+
+  /**
+   * @generated from field: string merchant_name = 3;
+   */
+  merchantName: string;
+
+  /**
+   * @generated from field: repeated dashboard.v1.AcquirerNetwork networks = 4;
+   */
+  networks: AcquirerNetwork[];
+
+  /**
+   * Whether the acquirer accepts only an authentication with these data.
+   *
+   * @generated from field: bool accepts_own_only = 5;
+   */
+  acceptsOwnOnly: boolean;
+};
+
+/**
+ * The merchant as an account's acquirer knows it. The acquirer has these values.
+ *
+ * @generated from message dashboard.v1.AcquirerData
+ */
+export type AcquirerDataJson = {
+  /**
+   * Merchant category code.
+   *
+   * @generated from field: string mcc = 1;
+   */
+  mcc?: string;
+
+  /**
+   * ISO 3166-1 alpha-2.
+   *
+   * @generated from field: string country = 2;
+   */
+  country?: string;
+
+  /**
+   * @generated from field: string merchant_name = 3;
+   */
+  merchantName?: string;
+
+  /**
+   * @generated from field: repeated dashboard.v1.AcquirerNetwork networks = 4;
+   */
+  networks?: AcquirerNetworkJson[];
+
+  /**
+   * Whether the acquirer accepts only an authentication with these data.
+   *
+   * @generated from field: bool accepts_own_only = 5;
+   */
+  acceptsOwnOnly?: boolean;
+};
+
+/**
+ * Describes the message dashboard.v1.AcquirerData.
+ * Use `create(AcquirerDataSchema)` to create a new message.
+ */
+export const AcquirerDataSchema: GenMessage<AcquirerData, {jsonType: AcquirerDataJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_gateway_connections, 12);
+
+/**
+ * The merchant at one card network.
+ *
+ * @generated from message dashboard.v1.AcquirerNetwork
+ */
+export type AcquirerNetwork = Message<"dashboard.v1.AcquirerNetwork"> & {
+  /**
+   * Such as visa.
+   *
+   * @generated from field: string network = 1;
+   */
+  network: string;
+
+  /**
+   * @generated from field: string acquirer_bin = 2;
+   */
+  acquirerBin: string;
+
+  /**
+   * @generated from field: string acquirer_merchant_id = 3;
+   */
+  acquirerMerchantId: string;
+};
+
+/**
+ * The merchant at one card network.
+ *
+ * @generated from message dashboard.v1.AcquirerNetwork
+ */
+export type AcquirerNetworkJson = {
+  /**
+   * Such as visa.
+   *
+   * @generated from field: string network = 1;
+   */
+  network?: string;
+
+  /**
+   * @generated from field: string acquirer_bin = 2;
+   */
+  acquirerBin?: string;
+
+  /**
+   * @generated from field: string acquirer_merchant_id = 3;
+   */
+  acquirerMerchantId?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.AcquirerNetwork.
+ * Use `create(AcquirerNetworkSchema)` to create a new message.
+ */
+export const AcquirerNetworkSchema: GenMessage<AcquirerNetwork, {jsonType: AcquirerNetworkJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_gateway_connections, 13);
+
+/**
  * @generated from message dashboard.v1.ListUnclassifiedCodesRequest
  */
 export type ListUnclassifiedCodesRequest = Message<"dashboard.v1.ListUnclassifiedCodesRequest"> & {
@@ -525,7 +747,7 @@ export type ListUnclassifiedCodesRequestJson = {
  * Use `create(ListUnclassifiedCodesRequestSchema)` to create a new message.
  */
 export const ListUnclassifiedCodesRequestSchema: GenMessage<ListUnclassifiedCodesRequest, {jsonType: ListUnclassifiedCodesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 10);
+  messageDesc(file_dashboard_v1_gateway_connections, 14);
 
 /**
  * @generated from message dashboard.v1.ListUnclassifiedCodesResponse
@@ -552,7 +774,7 @@ export type ListUnclassifiedCodesResponseJson = {
  * Use `create(ListUnclassifiedCodesResponseSchema)` to create a new message.
  */
 export const ListUnclassifiedCodesResponseSchema: GenMessage<ListUnclassifiedCodesResponse, {jsonType: ListUnclassifiedCodesResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 11);
+  messageDesc(file_dashboard_v1_gateway_connections, 15);
 
 /**
  * A decline code that is not in its gateway's table, or whose answer did not distinguish a block from a decline.
@@ -655,7 +877,7 @@ export type UnclassifiedCodeJson = {
  * Use `create(UnclassifiedCodeSchema)` to create a new message.
  */
 export const UnclassifiedCodeSchema: GenMessage<UnclassifiedCode, {jsonType: UnclassifiedCodeJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 12);
+  messageDesc(file_dashboard_v1_gateway_connections, 16);
 
 /**
  * @generated from message dashboard.v1.ListGatewayConnectionsRequest
@@ -692,7 +914,7 @@ export type ListGatewayConnectionsRequestJson = {
  * Use `create(ListGatewayConnectionsRequestSchema)` to create a new message.
  */
 export const ListGatewayConnectionsRequestSchema: GenMessage<ListGatewayConnectionsRequest, {jsonType: ListGatewayConnectionsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 13);
+  messageDesc(file_dashboard_v1_gateway_connections, 17);
 
 /**
  * @generated from message dashboard.v1.ListGatewayConnectionsResponse
@@ -719,7 +941,7 @@ export type ListGatewayConnectionsResponseJson = {
  * Use `create(ListGatewayConnectionsResponseSchema)` to create a new message.
  */
 export const ListGatewayConnectionsResponseSchema: GenMessage<ListGatewayConnectionsResponse, {jsonType: ListGatewayConnectionsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 14);
+  messageDesc(file_dashboard_v1_gateway_connections, 18);
 
 /**
  * @generated from message dashboard.v1.GatewayConnection
@@ -751,6 +973,20 @@ export type GatewayConnection = Message<"dashboard.v1.GatewayConnection"> & {
    * @generated from field: bool paused = 5;
    */
   paused: boolean;
+
+  /**
+   * Whether it only authenticates customers: no payment is routed to it.
+   *
+   * @generated from field: bool is_provider = 6;
+   */
+  isProvider: boolean;
+
+  /**
+   * Absent until they are set.
+   *
+   * @generated from field: optional dashboard.v1.AcquirerData acquirer = 7;
+   */
+  acquirer?: AcquirerData | undefined;
 };
 
 /**
@@ -783,6 +1019,20 @@ export type GatewayConnectionJson = {
    * @generated from field: bool paused = 5;
    */
   paused?: boolean;
+
+  /**
+   * Whether it only authenticates customers: no payment is routed to it.
+   *
+   * @generated from field: bool is_provider = 6;
+   */
+  isProvider?: boolean;
+
+  /**
+   * Absent until they are set.
+   *
+   * @generated from field: optional dashboard.v1.AcquirerData acquirer = 7;
+   */
+  acquirer?: AcquirerDataJson;
 };
 
 /**
@@ -790,7 +1040,7 @@ export type GatewayConnectionJson = {
  * Use `create(GatewayConnectionSchema)` to create a new message.
  */
 export const GatewayConnectionSchema: GenMessage<GatewayConnection, {jsonType: GatewayConnectionJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 15);
+  messageDesc(file_dashboard_v1_gateway_connections, 19);
 
 /**
  * One requirement before payments may be routed to a connection.
@@ -859,7 +1109,7 @@ export type VerificationCheckJson = {
  * Use `create(VerificationCheckSchema)` to create a new message.
  */
 export const VerificationCheckSchema: GenMessage<VerificationCheck, {jsonType: VerificationCheckJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 16);
+  messageDesc(file_dashboard_v1_gateway_connections, 20);
 
 /**
  * A merchant's accounts at gateways.
@@ -919,6 +1169,17 @@ export const GatewayConnectionService: GenService<{
     methodKind: "unary";
     input: typeof ResumeGatewayConnectionRequestSchema;
     output: typeof ResumeGatewayConnectionResponseSchema;
+  },
+  /**
+   * Sets the merchant's data at the account's acquirer, which a provider of authentication needs; without data it
+   * deletes them. Payments that are submitted from then on use them.
+   *
+   * @generated from rpc dashboard.v1.GatewayConnectionService.SetAcquirerData
+   */
+  setAcquirerData: {
+    methodKind: "unary";
+    input: typeof SetAcquirerDataRequestSchema;
+    output: typeof SetAcquirerDataResponseSchema;
   },
   /**
    * Lists the unclassified decline codes that the merchant's gateways returned, the latest first. Each stopped its

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/gateways.proto.
  */
 export const file_dashboard_v1_gateways: GenFile = /*@__PURE__*/
-  fileDesc("ChtkYXNoYm9hcmQvdjEvZ2F0ZXdheXMucHJvdG8SDGRhc2hib2FyZC52MSJvChNMaXN0R2F0ZXdheXNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABImAKFExpc3RHYXRld2F5c1Jlc3BvbnNlEicKCGdhdGV3YXlzGAEgAygLMhUuZGFzaGJvYXJkLnYxLkdhdGV3YXkSHwoXbm90aWZpY2F0aW9uX3VybF9wcmVmaXgYAiABKAkipQEKB0dhdGV3YXkSDwoHZ2F0ZXdheRgBIAEoCRI4ChFjcmVkZW50aWFsX2ZpZWxkcxgCIAMoCzIdLmRhc2hib2FyZC52MS5DcmVkZW50aWFsRmllbGQSGwoTc2VuZHNfbm90aWZpY2F0aW9ucxgDIAEoCBIdChBiZWNhdXNlX3VudXNhYmxlGAQgASgJSACIAQFCEwoRX2JlY2F1c2VfdW51c2FibGUiTQoPQ3JlZGVudGlhbEZpZWxkEgwKBG5hbWUYASABKAkSDQoFbGFiZWwYAiABKAkSDAoEaGludBgDIAEoCRIPCgdwYXR0ZXJuGAQgASgJInQKGExpc3RHYXRld2F5SGVhbHRoUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJ4ChlMaXN0R2F0ZXdheUhlYWx0aFJlc3BvbnNlEjAKC2Nvbm5lY3Rpb25zGAEgAygLMhsuZGFzaGJvYXJkLnYxLkdhdGV3YXlIZWFsdGgSKQoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIuEBCg1HYXRld2F5SGVhbHRoEhUKDWNvbm5lY3Rpb25faWQYASABKAkSEAoIYXR0ZW1wdHMYAiABKAUSEAoIYXBwcm92ZWQYAyABKAUSEAoIZGVjbGluZWQYBCABKAUSEAoIdGltZW91dHMYBSABKAUSDgoGZXJyb3JzGAYgASgFEhYKDmxhdGVuY3lfcDUwX21zGAcgASgFEhYKDmxhdGVuY3lfcDk1X21zGAggASgFEjEKDWxhc3RfYXNrZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMt8BCg5HYXRld2F5U2VydmljZRJeCgxMaXN0R2F0ZXdheXMSIS5kYXNoYm9hcmQudjEuTGlzdEdhdGV3YXlzUmVxdWVzdBoiLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheXNSZXNwb25zZSIHkAIBqLsYARJtChFMaXN0R2F0ZXdheUhlYWx0aBImLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheUhlYWx0aFJlcXVlc3QaJy5kYXNoYm9hcmQudjEuTGlzdEdhdGV3YXlIZWFsdGhSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChtkYXNoYm9hcmQvdjEvZ2F0ZXdheXMucHJvdG8SDGRhc2hib2FyZC52MSJvChNMaXN0R2F0ZXdheXNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABImAKFExpc3RHYXRld2F5c1Jlc3BvbnNlEicKCGdhdGV3YXlzGAEgAygLMhUuZGFzaGJvYXJkLnYxLkdhdGV3YXkSHwoXbm90aWZpY2F0aW9uX3VybF9wcmVmaXgYAiABKAki0QEKB0dhdGV3YXkSDwoHZ2F0ZXdheRgBIAEoCRI4ChFjcmVkZW50aWFsX2ZpZWxkcxgCIAMoCzIdLmRhc2hib2FyZC52MS5DcmVkZW50aWFsRmllbGQSGwoTc2VuZHNfbm90aWZpY2F0aW9ucxgDIAEoCBIdChBiZWNhdXNlX3VudXNhYmxlGAQgASgJSACIAQESEwoLaXNfcHJvdmlkZXIYBSABKAgSFQoNaW1wb3J0c19wcm9vZhgGIAEoCEITChFfYmVjYXVzZV91bnVzYWJsZSJNCg9DcmVkZW50aWFsRmllbGQSDAoEbmFtZRgBIAEoCRINCgVsYWJlbBgCIAEoCRIMCgRoaW50GAMgASgJEg8KB3BhdHRlcm4YBCABKAkidAoYTGlzdEdhdGV3YXlIZWFsdGhSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABIngKGUxpc3RHYXRld2F5SGVhbHRoUmVzcG9uc2USMAoLY29ubmVjdGlvbnMYASADKAsyGy5kYXNoYm9hcmQudjEuR2F0ZXdheUhlYWx0aBIpCgVzaW5jZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi4QEKDUdhdGV3YXlIZWFsdGgSFQoNY29ubmVjdGlvbl9pZBgBIAEoCRIQCghhdHRlbXB0cxgCIAEoBRIQCghhcHByb3ZlZBgDIAEoBRIQCghkZWNsaW5lZBgEIAEoBRIQCgh0aW1lb3V0cxgFIAEoBRIOCgZlcnJvcnMYBiABKAUSFgoObGF0ZW5jeV9wNTBfbXMYByABKAUSFgoObGF0ZW5jeV9wOTVfbXMYCCABKAUSMQoNbGFzdF9hc2tlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAy3wEKDkdhdGV3YXlTZXJ2aWNlEl4KDExpc3RHYXRld2F5cxIhLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheXNSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkxpc3RHYXRld2F5c1Jlc3BvbnNlIgeQAgGouxgBEm0KEUxpc3RHYXRld2F5SGVhbHRoEiYuZGFzaGJvYXJkLnYxLkxpc3RHYXRld2F5SGVhbHRoUmVxdWVzdBonLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheUhlYWx0aFJlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.ListGatewaysRequest
@@ -127,6 +127,20 @@ export type Gateway = Message<"dashboard.v1.Gateway"> & {
    * @generated from field: optional string because_unusable = 4;
    */
   becauseUnusable?: string | undefined;
+
+  /**
+   * Whether it only authenticates customers, for the gateways that import its proof: no payment is routed to it.
+   *
+   * @generated from field: bool is_provider = 5;
+   */
+  isProvider: boolean;
+
+  /**
+   * Whether it imports a provider's proof, for which the account needs the data of its acquirer.
+   *
+   * @generated from field: bool imports_proof = 6;
+   */
+  importsProof: boolean;
 };
 
 /**
@@ -158,6 +172,20 @@ export type GatewayJson = {
    * @generated from field: optional string because_unusable = 4;
    */
   becauseUnusable?: string;
+
+  /**
+   * Whether it only authenticates customers, for the gateways that import its proof: no payment is routed to it.
+   *
+   * @generated from field: bool is_provider = 5;
+   */
+  isProvider?: boolean;
+
+  /**
+   * Whether it imports a provider's proof, for which the account needs the data of its acquirer.
+   *
+   * @generated from field: bool imports_proof = 6;
+   */
+  importsProof?: boolean;
 };
 
 /**

@@ -95,8 +95,8 @@ export type Routing = {
     readonly priority: number;
     readonly gateway: string;
     readonly connectionId: string;
-    /** OWN: the gateway may run its own customer authentication. */
-    readonly authentication: "OWN" | "NONE";
+    /** OWN: the gateway may run its own customer authentication. IMPORTS: it gets a provider's proof. */
+    readonly authentication: "OWN" | "IMPORTS" | "NONE";
   }[];
   readonly skipped: readonly { readonly gateway: string; readonly connectionId: string; readonly because: string }[];
 };
@@ -143,39 +143,48 @@ export type PaymentAttempt = {
   readonly next?: { readonly action: "failover" | "authenticate" | "stop"; readonly because: string };
   /** 1 for the one repeat at the same gateway, with authentication; absent otherwise. */
   readonly round?: number;
-  /** The authentication that the gateway ran within this attempt. */
+  /** The authentication that the gateway ran within this attempt, or whose proof it got. */
   readonly authenticationId?: string;
 };
 
 /**
- * The state of an authentication. CONFIRMING: the customer has answered, and the gateway completes the payment. FAILED:
- * refused by the bank. CANCELLED: given up by the customer. ABANDONED: not finished in time.
+ * The state of an authentication. PREPARING, METHOD and REQUESTING: a provider is asked, the page runs the bank's device
+ * check, and the bank is asked. CONFIRMING: the customer has answered, and the gateway completes the payment. FAILED and
+ * REJECTED: refused by the bank. CANCELLED: given up by the customer. ABANDONED: not finished in time.
  */
 export type AuthenticationStatus =
+  | "PREPARING"
+  | "METHOD"
+  | "REQUESTING"
   | "AWAITING_CUSTOMER"
   | "CONFIRMING"
   | "AUTHENTICATED"
   | "ATTEMPTED"
+  | "EXEMPTED"
   | "UNAVAILABLE"
   | "FAILED"
+  | "REJECTED"
   | "CANCELLED"
   | "ABANDONED";
 
-/** One customer authentication (3-D Secure), which a gateway ran within an attempt. */
+/** One customer authentication (3-D Secure), by a gateway within an attempt, or by a provider for several gateways. */
 export type PaymentAuthentication = {
   readonly authenticationId: string;
   /** 1 for the first. */
   readonly sequence: number;
-  readonly by: "GATEWAY";
-  readonly gateway: string;
+  readonly by: "GATEWAY" | "PROVIDER";
+  readonly gateway?: string;
+  readonly provider?: string;
   readonly connectionId: string;
-  readonly attemptId: string;
+  readonly attemptId?: string;
   /** The reason for this authentication. */
   readonly because: string;
   readonly status: AuthenticationStatus;
-  readonly flow: "REDIRECT" | "FRICTIONLESS";
+  readonly flow: "REDIRECT" | "CHALLENGE" | "FRICTIONLESS";
   readonly version?: string;
   readonly transStatus?: string;
+  /** The bank's reason for it: a code of EMV 3DS. */
+  readonly transStatusReason?: string;
   readonly eci?: string;
   readonly dsTransactionId?: string;
   /** The party that bears a fraudulent payment. */

@@ -32,7 +32,7 @@ it("announces once, and politely, that less than two minutes are left", async ()
   await page.clock.fastForward((10 * 60 - 2 * 60 - 20) * 1_000);
   expect(await announced.textContent()).toBe("");
   await page.clock.fastForward(20_000);
-  const words = "Less than two minutes are left to confirm.";
+  const words = "Less than two minutes left to confirm.";
   await expect.poll(() => announced.textContent()).toBe(words);
 
   await page.unroute("**/GetCheckout");

@@ -7,6 +7,7 @@ import { CircuitBreaker } from "../../core/circuit-breaker.ts";
 import { type Core, defaultTiming } from "../../core/core.ts";
 import { returnTokenOf } from "../../core/customer-actions.ts";
 import { describeForEvent } from "../../edge/session-messages.ts";
+import type { AuthenticationProvider } from "../../gateways/authentication-provider.ts";
 import { createBinder } from "../../gateways/connections.ts";
 import type { Connector } from "../../gateways/connector.ts";
 import { Database, type Queryable } from "../../platform/database.ts";
@@ -42,12 +43,14 @@ export function createSimulatedCore(parts: {
   stage: Stage;
   runtime: Runtime;
   connectors: ReadonlyMap<string, Connector>;
+  providers?: ReadonlyMap<string, AuthenticationProvider>;
   onError: (line: LoggedError) => void;
 }): Core {
   const { process, stage, runtime } = parts;
   const database = new Database(parts.pool.asPool());
   void database.namePartitions(onlyRest);
   const connectorOf = (gateway: string) => parts.connectors.get(gateway);
+  const providerOf = (name: string) => parts.providers?.get(name);
   return {
     database,
     runtime,
@@ -66,7 +69,9 @@ export function createSimulatedCore(parts: {
     },
     connectorOf,
     bind: createBinder({ database, ring: sealing, connectorOf }),
-    returnUrlOf: (attempt) => returnTokenOf({ sealing }, attempt),
+    providerOf,
+    bindProvider: createBinder({ database, ring: sealing, connectorOf: providerOf }),
+    returnUrlOf: (returning) => returnTokenOf({ sealing }, returning),
     outbox: { runtime, environmentName: "test", hintRelay: () => {} },
     describeSession: describeForEvent,
     circuitBreaker: new CircuitBreaker(),

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { authenticationCards } from "../../gateways/sandbox/authentication-cards.ts";
+import { providerCards } from "../../gateways/sandbox/provider-cards.ts";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
 import { adyenTestNumbers } from "../../sandbox/adyen/emulator-cards.ts";
 import { paypalSecureNumbers, paypalTestNumbers } from "../../sandbox/paypal/emulator-cards.ts";
@@ -13,7 +14,7 @@ export type ProcessOutput = { readonly where: string; readonly text: string };
 
 // Every number that any test pays with or sends to be refused.
 const numbers = new Set([
-  ...[...testCards, ...authenticationCards].map(({ number }) => number),
+  ...[...testCards, ...authenticationCards, ...providerCards].map(({ number }) => number),
   ...[...stripeTestNumbers, ...adyenTestNumbers, ...paypalTestNumbers, ...paypalSecureNumbers],
   ...["4111111111111111", "378282246310005", "378282246310006"],
 ]);

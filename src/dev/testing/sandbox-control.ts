@@ -1,6 +1,6 @@
 /** Calls the sandbox gateways' admin paths, for tests that read their records or decide when an operation continues. */
 
-import type { CardBehaviour } from "../../gateways/sandbox/card-behaviour.ts";
+import type { CardBehaviour, DirectoryBehaviour } from "../../gateways/sandbox/card-behaviour.ts";
 import type { Account } from "../../sandbox/accounts.ts";
 import type { FaultKind, FaultPlan } from "../../sandbox/faults.ts";
 import type { AcquirerName, Authorization } from "../../sandbox/ledger.ts";
@@ -62,6 +62,11 @@ export class SandboxControl {
 
   async setCard(acquirer: AcquirerName, number: string, behaviour: CardBehaviour): Promise<void> {
     await this.#ask("PUT", "cards", { acquirer, number, behaviour });
+  }
+
+  /** Replaces the reaction of SANDBOX_3DS to a card. */
+  async setDirectory(number: string, behaviour: DirectoryBehaviour): Promise<void> {
+    await this.#ask("PUT", "directory", { number, behaviour });
   }
 
   async setAccount(account: string, settings: Partial<Omit<Account, "id" | "environment">>): Promise<void> {

@@ -22,6 +22,26 @@ export const cardFields = {
   returnUrl: "https://return.invalid/",
 } as const;
 
+/**
+ * Returns the fields that import another server's authentication: the text of the OpenAPI file, `ThreeDSecureData`;
+ * https://docs.adyen.com/online-payments/3d-secure/authorize-mpidata (2026). The challenge's result is left out where
+ * there was none.
+ */
+export function importFields({ proof }: AuthorizeRequest): object {
+  if (proof === undefined) return {};
+  const { cryptogram, eci, dsTransactionId, version, directoryStatus, transStatus } = proof;
+  return {
+    mpiData: {
+      cavv: cryptogram,
+      eci,
+      dsTransID: dsTransactionId,
+      threeDSVersion: version,
+      directoryResponse: directoryStatus,
+      ...(directoryStatus === "C" && { authenticationResponse: transStatus }),
+    },
+  };
+}
+
 // The depths that Adyen accepts: the text of the OpenAPI file, `BrowserInfo.colorDepth`.
 const colorDepths = [1, 4, 8, 15, 16, 24, 30, 32, 48];
 

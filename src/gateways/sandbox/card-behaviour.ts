@@ -37,6 +37,21 @@ type AuthenticatedBehaviour = {
   readonly passed: CardBehaviour;
   /** True if the answer to the first completing request is lost. */
   readonly losesCompletion?: boolean;
+  /** True if a provider's proof is refused. */
+  readonly refusesProof?: boolean;
+};
+
+/** The reaction of SANDBOX_3DS, its directory and its bank to a card; undefined for a card that the directory does not know. */
+export type DirectoryBehaviour = {
+  /** The bank's device check: it reports at once, or never. Absent: it has none. */
+  readonly method?: "done" | "silent";
+  /**
+   * The bank's answer: a status of EMV 3DS, or a challenge: by a code, in the bank's app, or on a page that stays blank.
+   * `down`: the directory does not answer.
+   */
+  readonly answer: "Y" | "A" | "N" | "R" | "U" | "I" | "challenge" | "app" | "blank" | "down";
+  /** True if the customer's return is lost. */
+  readonly losesReturn?: boolean;
 };
 
 /** The fate of a hold's capture. */
@@ -60,7 +75,7 @@ export type CardGroup = "approved" | "failover" | "authentication" | "declined" 
 
 /** The end of an attempt: the first is SANDBOX_A's, the second SANDBOX_B's unless it names another. */
 export type AttemptOutcome = {
-  readonly gateway?: "SANDBOX_A";
+  readonly gateway?: "SANDBOX_A" | "SANDBOX_B";
   readonly status: "CAPTURED" | "DECLINED" | "VOIDED";
   readonly failureKind?: "HARD_DECLINE" | "SOFT_DECLINE" | "FRAUD" | "TIMEOUT" | "GATEWAY_ERROR";
   /** The reason why a gateway refused to capture its hold. */
@@ -90,5 +105,7 @@ export type TestCard = {
   readonly behaviour: string;
   readonly onA: CardBehaviour;
   readonly onB: CardBehaviour;
+  /** Absent: SANDBOX_3DS does not know the card. */
+  readonly onDirectory?: DirectoryBehaviour;
   readonly outcome: CardOutcome;
 };

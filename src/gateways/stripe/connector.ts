@@ -61,6 +61,7 @@ export class StripeConnector implements Connector {
    */
   readonly executionLimitMs = 80_000;
   readonly failsOnRequest = false;
+  readonly importsProof = true;
   readonly forwardFeatures = ["form_body"] as const;
   readonly credentialFields: readonly CredentialField[];
   readonly authentication: GatewayAuthenticator = {
@@ -108,7 +109,11 @@ export class StripeConnector implements Connector {
     }
     const confirmed = await this.#api.post(left(), intentPath(intent.id, "confirm"), {
       key: call.idempotencyKey,
-      form: { payment_method: method.id, ...askingForm(request.authentication), "expand[0]": "latest_charge" },
+      form: {
+        payment_method: method.id,
+        ...askingForm(request.authentication, request.proof),
+        "expand[0]": "latest_charge",
+      },
     });
     const mayAsk = request.authentication !== undefined;
     return { ...(await this.#judge(left, attempt, { confirmed, mayAsk })), card };

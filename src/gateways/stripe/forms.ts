@@ -1,7 +1,7 @@
 /** The forms that are sent to Stripe. */
 import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
 import { toGatewayAmount } from "../amounts.ts";
-import type { AuthenticationWish } from "../authentication.ts";
+import type { AuthenticationProof, AuthenticationWish } from "../authentication.ts";
 import type { AttemptAtGateway, AuthorizeRequest, Hold } from "../connector.ts";
 import type { Form } from "./api.ts";
 import { currencies } from "./currencies.ts";
@@ -47,12 +47,29 @@ function firstForm(attempt: AttemptAtGateway): Form {
  * payment that needs one: https://docs.stripe.com/api/payment_intents/confirm (2026). `any` asks for authentication
  * where Stripe would have decided against it: https://docs.stripe.com/payments/3d-secure/authentication-flow (2026).
  */
-export function askingForm(authentication: AuthenticationWish | undefined): Form {
+export function askingForm(authentication: AuthenticationWish | undefined, proof?: AuthenticationProof): Form {
+  if (proof !== undefined) return { error_on_requires_action: "true", ...importForm(proof) };
   if (authentication === undefined) return { error_on_requires_action: "true" };
   const { wish, returnUrl } = authentication;
   return {
     return_url: returnUrl,
     "payment_method_options[card][request_three_d_secure]": wish === "always" ? "any" : undefined,
+  };
+}
+
+/**
+ * Returns the fields that import another server's authentication:
+ * https://docs.stripe.com/payments/payment-intents/three-d-secure-import (2026).
+ */
+function importForm(proof: AuthenticationProof): Form {
+  const name = (field: string) => `payment_method_options[card][three_d_secure][${field}]`;
+  return {
+    [name("version")]: proof.version,
+    [name("cryptogram")]: proof.cryptogram,
+    [name("transaction_id")]: proof.dsTransactionId,
+    [name("electronic_commerce_indicator")]: proof.eci,
+    [name("ares_trans_status")]: proof.directoryStatus,
+    [name("requestor_challenge_indicator")]: proof.challengeIndicator,
   };
 }
 

@@ -4,6 +4,12 @@
 CREATE FUNCTION partitions.guard_authentication_rest() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE session record;
 BEGIN
+  IF NEW.provider IS NOT NULL THEN
+    PERFORM partitions.guard_provided_rest(CASE WHEN TG_OP = 'UPDATE' THEN OLD END, NEW);
+    RETURN NEW;
+  END IF;
+  IF NEW.attempt_id IS NULL OR num_nonnulls(NEW.proof_sealed, NEW.credential_version, NEW.next_look_at) > 0 THEN
+    PERFORM app.refuse('an authentication is a gateway''s or a provider''s'); END IF;
   SELECT status, phase, authentications, unrecorded_check_at INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
   IF TG_OP = 'INSERT' THEN
     IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN
@@ -13,10 +19,10 @@ BEGIN
       PERFORM app.refuse('an authentication begins with its action'); END IF;
     IF NEW.flow = 'FRICTIONLESS' AND NOT NEW.status IN ('AUTHENTICATED','ATTEMPTED','UNAVAILABLE','FAILED') THEN
       PERFORM app.refuse('an authentication without the customer begins with its end'); END IF;
-    IF NEW.flow NOT IN ('REDIRECT','FRICTIONLESS') THEN PERFORM app.refuse('no authentication has such a flow'); END IF;
-    IF NEW.flow = 'REDIRECT' AND (SELECT count(*) FROM partitions.authentication_rest WHERE session_id = NEW.session_id AND flow = 'REDIRECT') >= 2 THEN
+    IF NEW.flow NOT IN ('REDIRECT','FRICTIONLESS') THEN PERFORM app.refuse('no authentication of a gateway has such a flow'); END IF;
+    IF NEW.flow = 'REDIRECT' AND (SELECT count(*) FROM partitions.authentication_rest WHERE session_id = NEW.session_id AND flow <> 'FRICTIONLESS') >= 2 THEN
       PERFORM app.refuse('a session offers at most two challenges'); END IF;
-    IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = NEW.session_id AND status IN ('FAILED','CANCELLED','ABANDONED')) THEN
+    IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = NEW.session_id AND status IN ('FAILED','REJECTED','CANCELLED','ABANDONED')) THEN
       PERFORM app.refuse('nothing follows a failed authentication'); END IF;
   ELSE
     IF OLD.completed_at IS NOT NULL AND NEW IS DISTINCT FROM OLD THEN PERFORM app.refuse('an authentication that has ended never changes'); END IF;
@@ -51,6 +57,85 @@ BEGIN
   RETURN NEW;
 END $$;
 
+-- The authentication of a provider: it runs while no attempt does, and its proof is for this session alone.
+CREATE FUNCTION partitions.guard_provided_rest(before record, after record) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE session record;
+BEGIN
+  SELECT status, phase, winner_attempt_id INTO session FROM partitions.payment_session_rest WHERE id = after.session_id FOR UPDATE;
+  IF before IS NULL THEN
+    IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' OR session.winner_attempt_id IS NOT NULL THEN
+      PERFORM app.refuse('an authentication needs a session in processing'); END IF;
+    IF after.status <> 'PREPARING' OR after.flow <> 'FRICTIONLESS' OR after.attempt_id IS NOT NULL OR after.credential_version IS NULL
+       OR after.completions_sent <> 0 OR after.shown_count <> 0
+       OR num_nonnulls(after.action_sealed, after.keep_sealed, after.proof_sealed, after.cancel_asked_at, after.answered_at, after.shown_at) > 0 THEN
+      PERFORM app.refuse('a provider is asked for its preparation first'); END IF;
+    IF EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = after.session_id AND status IN ('AUTHORIZING','AWAITING_CUSTOMER')) THEN
+      PERFORM app.refuse('one thing at a time: no authentication beside an attempt'); END IF;
+    IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = after.session_id AND
+               (provider IS NOT NULL OR status IN ('FAILED','REJECTED','CANCELLED','ABANDONED'))) THEN
+      PERFORM app.refuse('a provider authenticates once, and nothing follows a failed authentication'); END IF;
+  ELSE
+    IF (after.session_id, after.id, after.sequence, after.attempt_id, after.connection_id, after.provider, after.credential_version, after.started_at, after.deadline_at)
+       IS DISTINCT FROM (before.session_id, before.id, before.sequence, before.attempt_id, before.connection_id, before.provider, before.credential_version, before.started_at, before.deadline_at) THEN
+      PERFORM app.refuse('what was asked of a customer never changes'); END IF;
+    IF after.status <> before.status AND (before.status, after.status) NOT IN (
+         ('PREPARING','METHOD'), ('PREPARING','REQUESTING'), ('PREPARING','UNAVAILABLE'), ('PREPARING','ABANDONED'),
+         ('METHOD','REQUESTING'), ('METHOD','CANCELLED'), ('METHOD','ABANDONED'),
+         ('REQUESTING','AWAITING_CUSTOMER'), ('REQUESTING','AUTHENTICATED'), ('REQUESTING','ATTEMPTED'), ('REQUESTING','EXEMPTED'),
+         ('REQUESTING','UNAVAILABLE'), ('REQUESTING','FAILED'), ('REQUESTING','REJECTED'), ('REQUESTING','CANCELLED'), ('REQUESTING','ABANDONED'),
+         ('AWAITING_CUSTOMER','AUTHENTICATED'), ('AWAITING_CUSTOMER','ATTEMPTED'), ('AWAITING_CUSTOMER','UNAVAILABLE'),
+         ('AWAITING_CUSTOMER','FAILED'), ('AWAITING_CUSTOMER','REJECTED'), ('AWAITING_CUSTOMER','CANCELLED'), ('AWAITING_CUSTOMER','ABANDONED')) THEN
+      PERFORM app.refuse('illegal authentication transition ' || before.status || ' to ' || after.status); END IF;
+    IF after.cancel_asked_at IS DISTINCT FROM before.cancel_asked_at
+       AND (before.cancel_asked_at IS NOT NULL OR before.status NOT IN ('METHOD','REQUESTING','AWAITING_CUSTOMER')) THEN
+      PERFORM app.refuse('only a customer who is asked gives up, once'); END IF;
+    IF after.cancel_asked_at IS NOT NULL AND after.status <> before.status AND after.status <> 'CANCELLED' AND after.status <> 'ABANDONED' THEN
+      PERFORM app.refuse('nothing is authenticated after a customer gave up'); END IF;
+    IF after.flow <> before.flow AND (before.status, after.status, after.flow) <> ('REQUESTING','AWAITING_CUSTOMER','CHALLENGE') THEN
+      PERFORM app.refuse('a challenge is offered once'); END IF;
+    IF after.status = 'AWAITING_CUSTOMER' AND before.status <> after.status
+       AND (SELECT count(*) FROM partitions.authentication_rest WHERE session_id = after.session_id AND flow <> 'FRICTIONLESS') >= 2 THEN
+      PERFORM app.refuse('a session offers at most two challenges'); END IF;
+    IF before.completed_at IS NOT NULL AND (after.completed_at, after.trans_status, after.eci, after.liability)
+       IS DISTINCT FROM (before.completed_at, before.trans_status, before.eci, before.liability) THEN
+      PERFORM app.refuse('a final authentication never changes'); END IF;
+  END IF;
+  IF after.status NOT IN ('PREPARING','METHOD','REQUESTING','AWAITING_CUSTOMER','AUTHENTICATED','ATTEMPTED','EXEMPTED','UNAVAILABLE','FAILED','REJECTED','CANCELLED','ABANDONED') THEN
+    PERFORM app.refuse('no authentication has such a status'); END IF;
+  IF after.status = 'AWAITING_CUSTOMER' AND after.flow <> 'CHALLENGE' THEN PERFORM app.refuse('a challenge is counted'); END IF;
+  IF after.liability NOT IN ('ISSUER','MERCHANT','UNKNOWN') THEN PERFORM app.refuse('no liability is of such a kind'); END IF;
+  IF (after.status IN ('PREPARING','METHOD','REQUESTING','AWAITING_CUSTOMER')) <> (after.completed_at IS NULL) THEN
+    PERFORM app.refuse('a final authentication has its time'); END IF;
+  IF after.completed_at IS NOT NULL AND num_nonnulls(after.action_sealed, after.keep_sealed, after.returned_sealed, after.ticket_hash, after.next_look_at) > 0 THEN
+    PERFORM app.refuse('an action lives no longer than its authentication'); END IF;
+  IF after.action_sealed IS NOT NULL AND after.status NOT IN ('METHOD','AWAITING_CUSTOMER') THEN
+    PERFORM app.refuse('an action is shown while the customer is asked'); END IF;
+  IF after.proof_sealed IS NOT NULL AND (after.status NOT IN ('AUTHENTICATED','ATTEMPTED') OR session.status <> 'CREATED') THEN
+    PERFORM app.refuse('a proof is of an authenticated customer, and lives no longer than the payment'); END IF;
+END $$;
+
+-- A new attempt of a payment with authentication. The session is locked.
+CREATE FUNCTION partitions.guard_authenticated_attempt_rest(after record) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = after.session_id AND provider IS NOT NULL AND completed_at IS NULL) THEN
+    PERFORM app.refuse('one thing at a time: no attempt beside an authentication'); END IF;
+  IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = after.session_id AND provider IS NOT NULL
+             AND status IN ('FAILED','REJECTED','CANCELLED','ABANDONED'))
+     AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
+    PERFORM app.refuse('nothing follows a failed authentication'); END IF;
+  IF after.authentication_id IS NOT NULL AND NOT EXISTS (
+       SELECT FROM partitions.authentication_rest WHERE session_id = after.session_id AND id = after.authentication_id
+       AND provider IS NOT NULL AND status IN ('AUTHENTICATED','ATTEMPTED') AND proof_sealed IS NOT NULL) THEN
+    PERFORM app.refuse('a gateway gets the proof of this session'); END IF;
+END $$;
+
+-- Whether a provider's authentication has failed, after which no hold is adopted.
+CREATE FUNCTION partitions.is_refused_by_provider_rest(checked uuid) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = checked AND provider IS NOT NULL
+                 AND status IN ('FAILED','REJECTED','CANCELLED','ABANDONED'));
+END $$;
+
 CREATE FUNCTION partitions.guard_awaiting_attempt_rest(before record, after record) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE own record;
 BEGIN
@@ -82,6 +167,10 @@ BEGIN
        SELECT FROM partitions.attempt_rest WHERE session_id = after.session_id AND connection_id = after.connection_id AND round = 0 AND stop = 'authentication_required')
      AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
     PERFORM app.refuse('only a decline that asks for authentication is repeated'); END IF;
+  IF after.authentication_id IS NULL AND EXISTS (
+       SELECT FROM partitions.authentication_rest WHERE session_id = after.session_id AND proof_sealed IS NOT NULL)
+     AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
+    PERFORM app.refuse('a repeat names the authentication that it follows'); END IF;
 END $$;
 
 -- Whether a stop forbids a new attempt. A decline that asks for authentication is repeated once at its connection, and then
@@ -109,8 +198,11 @@ BEGIN
   IF after.awaiting_since IS NOT NULL AND before.awaiting_since IS NOT NULL AND after.awaiting_since <> before.awaiting_since THEN
     PERFORM app.refuse('a wait begins once'); END IF;
   IF before.status = 'CREATED' AND after.status <> 'CREATED' AND EXISTS (
-       SELECT FROM partitions.authentication_rest WHERE session_id = after.id AND status IN ('AWAITING_CUSTOMER','CONFIRMING')) THEN
+       SELECT FROM partitions.authentication_rest WHERE session_id = after.id AND completed_at IS NULL) THEN
     PERFORM app.refuse('no end while an authentication is open'); END IF;
+  IF before.status = 'CREATED' AND after.status <> 'CREATED' AND EXISTS (
+       SELECT FROM partitions.authentication_rest WHERE session_id = after.id AND proof_sealed IS NOT NULL) THEN
+    PERFORM app.refuse('a proof lives no longer than the payment that may use it'); END IF;
   -- The budget gets the time waited, and at least 20 s after the customer acted.
   IF after.submit_deadline > before.submit_deadline AND (after.awaiting_since IS NOT NULL OR before.awaiting_since IS NULL
        OR after.submit_deadline > greatest(before.submit_deadline + (app.clock() - before.awaiting_since), app.clock() + interval '20 s')) THEN
@@ -123,13 +215,14 @@ DECLARE one record;
 BEGIN
   SELECT s.awaiting_since IS NOT NULL AS waits, s.authentications,
     (SELECT count(*) FROM partitions.authentication_rest t WHERE t.session_id = checked) AS counted,
-    (SELECT count(*) FROM partitions.authentication_rest t WHERE t.session_id = checked AND t.status = 'AWAITING_CUSTOMER') AS open,
+    (SELECT count(*) FROM partitions.authentication_rest t WHERE t.session_id = checked AND t.status IN ('METHOD','AWAITING_CUSTOMER')) AS open,
+    (SELECT count(*) FROM partitions.authentication_rest t WHERE t.session_id = checked AND t.provider IS NULL AND t.status = 'AWAITING_CUSTOMER') AS within,
     (SELECT count(*) FROM partitions.attempt_rest a WHERE a.session_id = checked AND a.status = 'AWAITING_CUSTOMER') AS awaiting,
     (SELECT count(*) FROM partitions.authentication_rest t JOIN partitions.attempt_rest a ON a.session_id = t.session_id AND a.id = t.attempt_id
      WHERE t.session_id = checked AND a.session_id = checked AND (
        (t.status = 'AWAITING_CUSTOMER') <> (a.status = 'AWAITING_CUSTOMER') OR (t.status = 'CONFIRMING') <> (a.status = 'AUTHORIZING'))) AS apart
   INTO one FROM partitions.payment_session_rest s WHERE s.id = checked;
-  IF one.apart > 0 OR one.open <> one.awaiting THEN PERFORM app.refuse('an attempt and its authentication change together'); END IF;
+  IF one.apart > 0 OR one.within <> one.awaiting THEN PERFORM app.refuse('an attempt and its authentication change together'); END IF;
   IF one.waits <> (one.open > 0) THEN PERFORM app.refuse('a session waits exactly while an action is open'); END IF;
   IF one.authentications <> one.counted THEN PERFORM app.refuse('a session counts its authentications'); END IF;
 END $$;

@@ -1,4 +1,4 @@
--- Customer authentication (3-D Secure) by the gateway that asks for it. A payment without one has no row here and is
+-- Customer authentication (3-D Secure), by the gateway that asks for it or by a provider outside of the gateways. A payment without one has no row here and is
 -- read without looking for any.
 
 ALTER TABLE payment_session
@@ -10,16 +10,20 @@ ALTER TABLE payment_session
 
 -- 1: the one repeat at the same connection, with authentication.
 ALTER TABLE attempt ADD COLUMN round smallint NOT NULL DEFAULT 0;
+-- The provider's authentication whose proof the gateway gets.
+ALTER TABLE attempt ADD COLUMN authentication_id uuid;
 
--- One run of 3-D Secure, inside an attempt at the gateway that runs it.
+-- One run of 3-D Secure: inside an attempt at the gateway that runs it, or before any at a provider.
 CREATE TABLE authentication (
   session_id            uuid NOT NULL,
   id                    uuid NOT NULL,
   sequence              smallint NOT NULL,
-  attempt_id            uuid NOT NULL,
+  -- Null for that of a provider.
+  attempt_id            uuid,
   connection_id         uuid NOT NULL,
   because               text NOT NULL,
-  -- FRICTIONLESS: the gateway's first answer reports its end, and the customer was never asked. REDIRECT: a challenge was offered.
+  -- FRICTIONLESS: the customer was never asked. REDIRECT and CHALLENGE: a challenge was offered, by a gateway or by a
+  -- provider.
   flow                  text NOT NULL DEFAULT 'REDIRECT',
   status                text NOT NULL DEFAULT 'AWAITING_CUSTOMER',
   -- As the connector said when the action was opened: false where a hold may appear without a further request of ours,
@@ -47,14 +51,21 @@ CREATE TABLE authentication (
   eci                   text,
   ds_transaction_id     text,
   liability             text,
+  trans_status_reason   text,
+  -- Of a provider's: its name, the version of its credentials, and when the provider is looked at next.
+  provider              text,
+  credential_version    int,
+  next_look_at          timestamptz,
+  -- What gateways import; gone when the session settles.
+  proof_sealed          text,
   started_at            timestamptz NOT NULL DEFAULT app.clock(),
   completed_at          timestamptz,
   PRIMARY KEY (session_id, id),
   UNIQUE (session_id, sequence),
   UNIQUE (session_id, attempt_id)
 ) PARTITION BY RANGE (session_id);
-CREATE UNIQUE INDEX authentication_one_open ON authentication (session_id) WHERE status IN ('AWAITING_CUSTOMER','CONFIRMING');
+CREATE UNIQUE INDEX authentication_one_open ON authentication (session_id) WHERE completed_at IS NULL;
 -- Two challenges at one gateway are never offered.
-CREATE UNIQUE INDEX authentication_one_challenge ON authentication (session_id, connection_id) WHERE flow = 'REDIRECT';
+CREATE UNIQUE INDEX authentication_one_challenge ON authentication (session_id, connection_id) WHERE flow <> 'FRICTIONLESS';
 -- Open actions, for alarms and metrics.
 CREATE INDEX authentication_awaiting ON authentication (deadline_at) WHERE status = 'AWAITING_CUSTOMER';

@@ -38,6 +38,8 @@ CREATE TABLE connection (
   -- The version that new attempts use; null until one was verified.
   credential_version int,
   paused             boolean NOT NULL DEFAULT false,
+  -- The merchant as the account's acquirer knows it (AcquirerData in src/gateways/authentication-provider.ts).
+  acquirer           jsonb,
   created_at         timestamptz NOT NULL DEFAULT app.clock(),
   UNIQUE (merchant_id, gateway, account)
 );
@@ -61,6 +63,8 @@ CREATE TABLE routing_rule (
   failover_on    text[] NOT NULL CHECK (failover_on <@ ARRAY['HARD_DECLINE','TIMEOUT','GATEWAY_ERROR']),
   -- The payments for which gateways may ask for the customer.
   authentication text NOT NULL DEFAULT 'AS_NEEDED' CHECK (authentication IN ('AS_NEEDED','ALWAYS','NEVER')),
+  -- The connection of the provider that authenticates customers for gateways that import its proof.
+  provider_id    uuid,
   created_at     timestamptz NOT NULL DEFAULT app.clock(),
   -- Null for the rule that a demo begins with.
   set_by         text,

@@ -72,13 +72,14 @@ DECLARE
   session record;
   earlier record;
 BEGIN
-  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at INTO session
+  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at, authentications INTO session
   FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
   IF TG_OP = 'INSERT' THEN
     IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN PERFORM app.refuse('an attempt needs a session in processing'); END IF;
     IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
     IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
     IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
+    IF session.authentications > 0 OR NEW.authentication_id IS NOT NULL THEN PERFORM partitions.guard_authenticated_attempt_rest(NEW); END IF;
     IF NEW.round <> 0 THEN PERFORM partitions.guard_repeat_rest(NEW); END IF;
     SELECT bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
     FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
@@ -88,8 +89,8 @@ BEGIN
                     NEW.decision_confirmed_by, NEW.decision_confirmed_at) > 0 THEN
       PERFORM app.refuse('nothing is decided of an attempt before it is made'); END IF;
   ELSE
-    IF (NEW.session_id, NEW.id, NEW.sequence, NEW.round, NEW.gateway, NEW.connection_id, NEW.credential_version, NEW.started_at)
-       IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.round, OLD.gateway, OLD.connection_id, OLD.credential_version, OLD.started_at) THEN
+    IF (NEW.authentication_id, NEW.session_id, NEW.id, NEW.sequence, NEW.round, NEW.gateway, NEW.connection_id, NEW.credential_version, NEW.started_at)
+       IS DISTINCT FROM (OLD.authentication_id, OLD.session_id, OLD.id, OLD.sequence, OLD.round, OLD.gateway, OLD.connection_id, OLD.credential_version, OLD.started_at) THEN
       PERFORM app.refuse('what an attempt asked for never changes'); END IF;
     IF OLD.status = 'AWAITING_CUSTOMER' OR NEW.latest_execution_at <> OLD.latest_execution_at THEN
       PERFORM partitions.guard_awaiting_attempt_rest(OLD, NEW); END IF;
@@ -115,6 +116,9 @@ BEGIN
       -- After a restore a capture that a gateway has made is adopted all the same: the money is taken.
       ELSIF session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
     END IF;
+    IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED' AND session.authentications > 0 AND session.unrecorded_check_at IS NULL
+       AND partitions.is_refused_by_provider_rest(NEW.session_id) THEN
+      PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
     IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
       PERFORM app.refuse('an ordered capture stays ordered'); END IF;
     IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL

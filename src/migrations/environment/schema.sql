@@ -145,7 +145,8 @@ CREATE TABLE attempt (
   decision_takes_two boolean,
   decision_confirmed_by text,
   decision_confirmed_at timestamp with time zone,
-  round smallint DEFAULT 0 NOT NULL
+  round smallint DEFAULT 0 NOT NULL,
+  authentication_id uuid
 ) PARTITION BY RANGE (session_id);
 
 -- table audit_entry
@@ -173,7 +174,7 @@ CREATE TABLE authentication (
   session_id uuid NOT NULL,
   id uuid NOT NULL,
   sequence smallint NOT NULL,
-  attempt_id uuid NOT NULL,
+  attempt_id uuid,
   connection_id uuid NOT NULL,
   because text NOT NULL,
   flow text DEFAULT 'REDIRECT'::text NOT NULL,
@@ -195,6 +196,11 @@ CREATE TABLE authentication (
   eci text,
   ds_transaction_id text,
   liability text,
+  trans_status_reason text,
+  provider text,
+  credential_version integer,
+  next_look_at timestamp with time zone,
+  proof_sealed text,
   started_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   completed_at timestamp with time zone
 ) PARTITION BY RANGE (session_id);
@@ -207,6 +213,7 @@ CREATE TABLE connection (
   account text NOT NULL,
   credential_version integer,
   paused boolean DEFAULT false NOT NULL,
+  acquirer jsonb,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL
 );
 
@@ -451,6 +458,7 @@ CREATE TABLE routing_rule (
   connection_ids uuid[] NOT NULL,
   failover_on text[] NOT NULL,
   authentication text DEFAULT 'AS_NEEDED'::text NOT NULL,
+  provider_id uuid,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   set_by text,
   restored_from integer
@@ -874,10 +882,10 @@ CREATE UNIQUE INDEX attempt_one_authorizing ON ONLY attempt USING btree (session
 CREATE UNIQUE INDEX attempt_one_capturable ON ONLY attempt USING btree (session_id) WHERE ((status = ANY (ARRAY['AUTHORIZED'::text, 'CAPTURED'::text])) OR ((status = 'VOIDING'::text) AND (capture_ordered_at IS NOT NULL)));
 
 -- unique index authentication_one_challenge
-CREATE UNIQUE INDEX authentication_one_challenge ON ONLY authentication USING btree (session_id, connection_id) WHERE (flow = 'REDIRECT'::text);
+CREATE UNIQUE INDEX authentication_one_challenge ON ONLY authentication USING btree (session_id, connection_id) WHERE (flow <> 'FRICTIONLESS'::text);
 
 -- unique index authentication_one_open
-CREATE UNIQUE INDEX authentication_one_open ON ONLY authentication USING btree (session_id) WHERE (status = ANY (ARRAY['AWAITING_CUSTOMER'::text, 'CONFIRMING'::text]));
+CREATE UNIQUE INDEX authentication_one_open ON ONLY authentication USING btree (session_id) WHERE (completed_at IS NULL);
 
 -- unique index reconciliation_run_one_at_a_time
 CREATE UNIQUE INDEX reconciliation_run_one_at_a_time ON reconciliation_run USING btree ((true)) WHERE (finished_at IS NULL);
@@ -1492,13 +1500,14 @@ DECLARE one record;
 BEGIN
   SELECT s.awaiting_since IS NOT NULL AS waits, s.authentications,
     (SELECT count(*) FROM partitions.authentication_rest t WHERE t.session_id = checked) AS counted,
-    (SELECT count(*) FROM partitions.authentication_rest t WHERE t.session_id = checked AND t.status = 'AWAITING_CUSTOMER') AS open,
+    (SELECT count(*) FROM partitions.authentication_rest t WHERE t.session_id = checked AND t.status IN ('METHOD','AWAITING_CUSTOMER')) AS open,
+    (SELECT count(*) FROM partitions.authentication_rest t WHERE t.session_id = checked AND t.provider IS NULL AND t.status = 'AWAITING_CUSTOMER') AS within,
     (SELECT count(*) FROM partitions.attempt_rest a WHERE a.session_id = checked AND a.status = 'AWAITING_CUSTOMER') AS awaiting,
     (SELECT count(*) FROM partitions.authentication_rest t JOIN partitions.attempt_rest a ON a.session_id = t.session_id AND a.id = t.attempt_id
      WHERE t.session_id = checked AND a.session_id = checked AND (
        (t.status = 'AWAITING_CUSTOMER') <> (a.status = 'AWAITING_CUSTOMER') OR (t.status = 'CONFIRMING') <> (a.status = 'AUTHORIZING'))) AS apart
   INTO one FROM partitions.payment_session_rest s WHERE s.id = checked;
-  IF one.apart > 0 OR one.open <> one.awaiting THEN PERFORM app.refuse('an attempt and its authentication change together'); END IF;
+  IF one.apart > 0 OR one.within <> one.awaiting THEN PERFORM app.refuse('an attempt and its authentication change together'); END IF;
   IF one.waits <> (one.open > 0) THEN PERFORM app.refuse('a session waits exactly while an action is open'); END IF;
   IF one.authentications <> one.counted THEN PERFORM app.refuse('a session counts its authentications'); END IF;
 END $function$;
@@ -1567,13 +1576,14 @@ DECLARE
   session record;
   earlier record;
 BEGIN
-  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at INTO session
+  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at, authentications INTO session
   FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
   IF TG_OP = 'INSERT' THEN
     IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN PERFORM app.refuse('an attempt needs a session in processing'); END IF;
     IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
     IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
     IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
+    IF session.authentications > 0 OR NEW.authentication_id IS NOT NULL THEN PERFORM partitions.guard_authenticated_attempt_rest(NEW); END IF;
     IF NEW.round <> 0 THEN PERFORM partitions.guard_repeat_rest(NEW); END IF;
     SELECT bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
     FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
@@ -1583,8 +1593,8 @@ BEGIN
                     NEW.decision_confirmed_by, NEW.decision_confirmed_at) > 0 THEN
       PERFORM app.refuse('nothing is decided of an attempt before it is made'); END IF;
   ELSE
-    IF (NEW.session_id, NEW.id, NEW.sequence, NEW.round, NEW.gateway, NEW.connection_id, NEW.credential_version, NEW.started_at)
-       IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.round, OLD.gateway, OLD.connection_id, OLD.credential_version, OLD.started_at) THEN
+    IF (NEW.authentication_id, NEW.session_id, NEW.id, NEW.sequence, NEW.round, NEW.gateway, NEW.connection_id, NEW.credential_version, NEW.started_at)
+       IS DISTINCT FROM (OLD.authentication_id, OLD.session_id, OLD.id, OLD.sequence, OLD.round, OLD.gateway, OLD.connection_id, OLD.credential_version, OLD.started_at) THEN
       PERFORM app.refuse('what an attempt asked for never changes'); END IF;
     IF OLD.status = 'AWAITING_CUSTOMER' OR NEW.latest_execution_at <> OLD.latest_execution_at THEN
       PERFORM partitions.guard_awaiting_attempt_rest(OLD, NEW); END IF;
@@ -1610,6 +1620,9 @@ BEGIN
       -- After a restore a capture that a gateway has made is adopted all the same: the money is taken.
       ELSIF session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
     END IF;
+    IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED' AND session.authentications > 0 AND session.unrecorded_check_at IS NULL
+       AND partitions.is_refused_by_provider_rest(NEW.session_id) THEN
+      PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
     IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
       PERFORM app.refuse('an ordered capture stays ordered'); END IF;
     IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL
@@ -1664,6 +1677,24 @@ BEGIN
   RETURN NEW;
 END $function$;
 
+-- function partitions.guard_authenticated_attempt(after record)
+CREATE OR REPLACE FUNCTION partitions.guard_authenticated_attempt_rest(after record)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = after.session_id AND provider IS NOT NULL AND completed_at IS NULL) THEN
+    PERFORM app.refuse('one thing at a time: no attempt beside an authentication'); END IF;
+  IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = after.session_id AND provider IS NOT NULL
+             AND status IN ('FAILED','REJECTED','CANCELLED','ABANDONED'))
+     AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
+    PERFORM app.refuse('nothing follows a failed authentication'); END IF;
+  IF after.authentication_id IS NOT NULL AND NOT EXISTS (
+       SELECT FROM partitions.authentication_rest WHERE session_id = after.session_id AND id = after.authentication_id
+       AND provider IS NOT NULL AND status IN ('AUTHENTICATED','ATTEMPTED') AND proof_sealed IS NOT NULL) THEN
+    PERFORM app.refuse('a gateway gets the proof of this session'); END IF;
+END $function$;
+
 -- function partitions.guard_authenticated_session(before record, after record)
 CREATE OR REPLACE FUNCTION partitions.guard_authenticated_session_rest(before record, after record)
  RETURNS void
@@ -1678,8 +1709,11 @@ BEGIN
   IF after.awaiting_since IS NOT NULL AND before.awaiting_since IS NOT NULL AND after.awaiting_since <> before.awaiting_since THEN
     PERFORM app.refuse('a wait begins once'); END IF;
   IF before.status = 'CREATED' AND after.status <> 'CREATED' AND EXISTS (
-       SELECT FROM partitions.authentication_rest WHERE session_id = after.id AND status IN ('AWAITING_CUSTOMER','CONFIRMING')) THEN
+       SELECT FROM partitions.authentication_rest WHERE session_id = after.id AND completed_at IS NULL) THEN
     PERFORM app.refuse('no end while an authentication is open'); END IF;
+  IF before.status = 'CREATED' AND after.status <> 'CREATED' AND EXISTS (
+       SELECT FROM partitions.authentication_rest WHERE session_id = after.id AND proof_sealed IS NOT NULL) THEN
+    PERFORM app.refuse('a proof lives no longer than the payment that may use it'); END IF;
   -- The budget gets the time waited, and at least 20 s after the customer acted.
   IF after.submit_deadline > before.submit_deadline AND (after.awaiting_since IS NOT NULL OR before.awaiting_since IS NULL
        OR after.submit_deadline > greatest(before.submit_deadline + (app.clock() - before.awaiting_since), app.clock() + interval '20 s')) THEN
@@ -1693,6 +1727,12 @@ CREATE OR REPLACE FUNCTION partitions.guard_authentication_rest()
 AS $function$
 DECLARE session record;
 BEGIN
+  IF NEW.provider IS NOT NULL THEN
+    PERFORM partitions.guard_provided_rest(CASE WHEN TG_OP = 'UPDATE' THEN OLD END, NEW);
+    RETURN NEW;
+  END IF;
+  IF NEW.attempt_id IS NULL OR num_nonnulls(NEW.proof_sealed, NEW.credential_version, NEW.next_look_at) > 0 THEN
+    PERFORM app.refuse('an authentication is a gateway''s or a provider''s'); END IF;
   SELECT status, phase, authentications, unrecorded_check_at INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
   IF TG_OP = 'INSERT' THEN
     IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN
@@ -1702,10 +1742,10 @@ BEGIN
       PERFORM app.refuse('an authentication begins with its action'); END IF;
     IF NEW.flow = 'FRICTIONLESS' AND NOT NEW.status IN ('AUTHENTICATED','ATTEMPTED','UNAVAILABLE','FAILED') THEN
       PERFORM app.refuse('an authentication without the customer begins with its end'); END IF;
-    IF NEW.flow NOT IN ('REDIRECT','FRICTIONLESS') THEN PERFORM app.refuse('no authentication has such a flow'); END IF;
-    IF NEW.flow = 'REDIRECT' AND (SELECT count(*) FROM partitions.authentication_rest WHERE session_id = NEW.session_id AND flow = 'REDIRECT') >= 2 THEN
+    IF NEW.flow NOT IN ('REDIRECT','FRICTIONLESS') THEN PERFORM app.refuse('no authentication of a gateway has such a flow'); END IF;
+    IF NEW.flow = 'REDIRECT' AND (SELECT count(*) FROM partitions.authentication_rest WHERE session_id = NEW.session_id AND flow <> 'FRICTIONLESS') >= 2 THEN
       PERFORM app.refuse('a session offers at most two challenges'); END IF;
-    IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = NEW.session_id AND status IN ('FAILED','CANCELLED','ABANDONED')) THEN
+    IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = NEW.session_id AND status IN ('FAILED','REJECTED','CANCELLED','ABANDONED')) THEN
       PERFORM app.refuse('nothing follows a failed authentication'); END IF;
   ELSE
     IF OLD.completed_at IS NOT NULL AND NEW IS DISTINCT FROM OLD THEN PERFORM app.refuse('an authentication that has ended never changes'); END IF;
@@ -1766,6 +1806,66 @@ BEGIN
     PERFORM app.refuse('a customer may finish for as long as the action lives'); END IF;
 END $function$;
 
+-- function partitions.guard_provided(before record, after record)
+CREATE OR REPLACE FUNCTION partitions.guard_provided_rest(before record, after record)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE session record;
+BEGIN
+  SELECT status, phase, winner_attempt_id INTO session FROM partitions.payment_session_rest WHERE id = after.session_id FOR UPDATE;
+  IF before IS NULL THEN
+    IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' OR session.winner_attempt_id IS NOT NULL THEN
+      PERFORM app.refuse('an authentication needs a session in processing'); END IF;
+    IF after.status <> 'PREPARING' OR after.flow <> 'FRICTIONLESS' OR after.attempt_id IS NOT NULL OR after.credential_version IS NULL
+       OR after.completions_sent <> 0 OR after.shown_count <> 0
+       OR num_nonnulls(after.action_sealed, after.keep_sealed, after.proof_sealed, after.cancel_asked_at, after.answered_at, after.shown_at) > 0 THEN
+      PERFORM app.refuse('a provider is asked for its preparation first'); END IF;
+    IF EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = after.session_id AND status IN ('AUTHORIZING','AWAITING_CUSTOMER')) THEN
+      PERFORM app.refuse('one thing at a time: no authentication beside an attempt'); END IF;
+    IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = after.session_id AND
+               (provider IS NOT NULL OR status IN ('FAILED','REJECTED','CANCELLED','ABANDONED'))) THEN
+      PERFORM app.refuse('a provider authenticates once, and nothing follows a failed authentication'); END IF;
+  ELSE
+    IF (after.session_id, after.id, after.sequence, after.attempt_id, after.connection_id, after.provider, after.credential_version, after.started_at, after.deadline_at)
+       IS DISTINCT FROM (before.session_id, before.id, before.sequence, before.attempt_id, before.connection_id, before.provider, before.credential_version, before.started_at, before.deadline_at) THEN
+      PERFORM app.refuse('what was asked of a customer never changes'); END IF;
+    IF after.status <> before.status AND (before.status, after.status) NOT IN (
+         ('PREPARING','METHOD'), ('PREPARING','REQUESTING'), ('PREPARING','UNAVAILABLE'), ('PREPARING','ABANDONED'),
+         ('METHOD','REQUESTING'), ('METHOD','CANCELLED'), ('METHOD','ABANDONED'),
+         ('REQUESTING','AWAITING_CUSTOMER'), ('REQUESTING','AUTHENTICATED'), ('REQUESTING','ATTEMPTED'), ('REQUESTING','EXEMPTED'),
+         ('REQUESTING','UNAVAILABLE'), ('REQUESTING','FAILED'), ('REQUESTING','REJECTED'), ('REQUESTING','CANCELLED'), ('REQUESTING','ABANDONED'),
+         ('AWAITING_CUSTOMER','AUTHENTICATED'), ('AWAITING_CUSTOMER','ATTEMPTED'), ('AWAITING_CUSTOMER','UNAVAILABLE'),
+         ('AWAITING_CUSTOMER','FAILED'), ('AWAITING_CUSTOMER','REJECTED'), ('AWAITING_CUSTOMER','CANCELLED'), ('AWAITING_CUSTOMER','ABANDONED')) THEN
+      PERFORM app.refuse('illegal authentication transition ' || before.status || ' to ' || after.status); END IF;
+    IF after.cancel_asked_at IS DISTINCT FROM before.cancel_asked_at
+       AND (before.cancel_asked_at IS NOT NULL OR before.status NOT IN ('METHOD','REQUESTING','AWAITING_CUSTOMER')) THEN
+      PERFORM app.refuse('only a customer who is asked gives up, once'); END IF;
+    IF after.cancel_asked_at IS NOT NULL AND after.status <> before.status AND after.status <> 'CANCELLED' AND after.status <> 'ABANDONED' THEN
+      PERFORM app.refuse('nothing is authenticated after a customer gave up'); END IF;
+    IF after.flow <> before.flow AND (before.status, after.status, after.flow) <> ('REQUESTING','AWAITING_CUSTOMER','CHALLENGE') THEN
+      PERFORM app.refuse('a challenge is offered once'); END IF;
+    IF after.status = 'AWAITING_CUSTOMER' AND before.status <> after.status
+       AND (SELECT count(*) FROM partitions.authentication_rest WHERE session_id = after.session_id AND flow <> 'FRICTIONLESS') >= 2 THEN
+      PERFORM app.refuse('a session offers at most two challenges'); END IF;
+    IF before.completed_at IS NOT NULL AND (after.completed_at, after.trans_status, after.eci, after.liability)
+       IS DISTINCT FROM (before.completed_at, before.trans_status, before.eci, before.liability) THEN
+      PERFORM app.refuse('a final authentication never changes'); END IF;
+  END IF;
+  IF after.status NOT IN ('PREPARING','METHOD','REQUESTING','AWAITING_CUSTOMER','AUTHENTICATED','ATTEMPTED','EXEMPTED','UNAVAILABLE','FAILED','REJECTED','CANCELLED','ABANDONED') THEN
+    PERFORM app.refuse('no authentication has such a status'); END IF;
+  IF after.status = 'AWAITING_CUSTOMER' AND after.flow <> 'CHALLENGE' THEN PERFORM app.refuse('a challenge is counted'); END IF;
+  IF after.liability NOT IN ('ISSUER','MERCHANT','UNKNOWN') THEN PERFORM app.refuse('no liability is of such a kind'); END IF;
+  IF (after.status IN ('PREPARING','METHOD','REQUESTING','AWAITING_CUSTOMER')) <> (after.completed_at IS NULL) THEN
+    PERFORM app.refuse('a final authentication has its time'); END IF;
+  IF after.completed_at IS NOT NULL AND num_nonnulls(after.action_sealed, after.keep_sealed, after.returned_sealed, after.ticket_hash, after.next_look_at) > 0 THEN
+    PERFORM app.refuse('an action lives no longer than its authentication'); END IF;
+  IF after.action_sealed IS NOT NULL AND after.status NOT IN ('METHOD','AWAITING_CUSTOMER') THEN
+    PERFORM app.refuse('an action is shown while the customer is asked'); END IF;
+  IF after.proof_sealed IS NOT NULL AND (after.status NOT IN ('AUTHENTICATED','ATTEMPTED') OR session.status <> 'CREATED') THEN
+    PERFORM app.refuse('a proof is of an authenticated customer, and lives no longer than the payment'); END IF;
+END $function$;
+
 -- function partitions.guard_repeat(after record)
 CREATE OR REPLACE FUNCTION partitions.guard_repeat_rest(after record)
  RETURNS void
@@ -1779,6 +1879,10 @@ BEGIN
        SELECT FROM partitions.attempt_rest WHERE session_id = after.session_id AND connection_id = after.connection_id AND round = 0 AND stop = 'authentication_required')
      AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
     PERFORM app.refuse('only a decline that asks for authentication is repeated'); END IF;
+  IF after.authentication_id IS NULL AND EXISTS (
+       SELECT FROM partitions.authentication_rest WHERE session_id = after.session_id AND proof_sealed IS NOT NULL)
+     AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
+    PERFORM app.refuse('a repeat names the authentication that it follows'); END IF;
 END $function$;
 
 -- function partitions.guard_session()
@@ -1845,6 +1949,16 @@ BEGIN
   IF NEW.vault_token IS NOT NULL AND (NEW.phase <> 'PROCESSING' OR NEW.status <> 'CREATED') THEN
     PERFORM app.refuse('the token lives no longer than the payment that may use it'); END IF;
   RETURN NEW;
+END $function$;
+
+-- function partitions.is_refused_by_provider(checked uuid)
+CREATE OR REPLACE FUNCTION partitions.is_refused_by_provider_rest(checked uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RETURN EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = checked AND provider IS NOT NULL
+                 AND status IN ('FAILED','REJECTED','CANCELLED','ABANDONED'));
 END $function$;
 
 -- function partitions.is_stopped(opened record)

@@ -153,10 +153,14 @@ export class EmulatorIntents {
       if (statusOf(intent) !== "requires_payment_method") return unexpectedState(intent);
       intent.paymentMethod = method;
       const chargeId = newId("ch");
-      const result = await this.#parts.issuer.authorizeOrAsk(paymentOf(intent, method), askingOf(asked), (decided) => {
-        intent.authorization = decided;
-        intent.chargeId = chargeId;
-      });
+      const result = await this.#parts.issuer.authorizeOrAsk(
+        paymentOf(intent, method, proofOf(asked)),
+        askingOf(asked),
+        (decided) => {
+          intent.authorization = decided;
+          intent.chargeId = chargeId;
+        },
+      );
       if (result.type !== "asked") {
         intent.chargeId = chargeId;
         return confirmAnswer(intent, result, asked);
@@ -201,10 +205,17 @@ export class EmulatorIntents {
   }
 }
 
-function paymentOf(intent: Intent, { metadata, number }: PaymentMethod): CardPayment {
+/** Returns an imported authentication: https://docs.stripe.com/payments/payment-intents/three-d-secure-import (2026). */
+function proofOf({ form }: Asked): CardPayment["proof"] {
+  const field = (name: string) => form.get(`payment_method_options[card][three_d_secure][${name}]`);
+  const [dsTransactionId, cryptogram] = [field("transaction_id"), field("cryptogram")];
+  return dsTransactionId && cryptogram ? { dsTransactionId, cryptogram } : undefined;
+}
+
+function paymentOf(intent: Intent, { metadata, number }: PaymentMethod, proof: CardPayment["proof"]): CardPayment {
   const { account, value, currency } = intent;
   const orderRef = metadata.order_ref ?? "";
-  return { acquirer: "STRIPE", account, reference: referenceOf(intent), orderRef, number, value, currency };
+  return { acquirer: "STRIPE", account, reference: referenceOf(intent), orderRef, number, value, currency, proof };
 }
 
 /** Returns the permission to ask the customer: https://docs.stripe.com/api/payment_intents/confirm (2026). */

@@ -38,6 +38,7 @@ export class SandboxAConnector implements Connector {
   readonly refusesVoidedReference = true;
   readonly executionLimitMs = executionLimitMs;
   readonly failsOnRequest: boolean = true;
+  readonly importsProof = true;
   readonly forwardFeatures = ["form_body"] as const;
   readonly cardBrands = cardBrands;
   readonly credentialFields: readonly CredentialField[] = [
@@ -167,7 +168,7 @@ function pathOf(gatewayReference: string): string {
 }
 
 function authorizeForm(request: AuthorizeRequest, value: number): string {
-  const { customerEmail, authentication } = request;
+  const { customerEmail, authentication, proof } = request;
   return new URLSearchParams({
     amount: String(value),
     currency: request.currency,
@@ -182,6 +183,12 @@ function authorizeForm(request: AuthorizeRequest, value: number): string {
     "card[holder]": "{{card.holder}}",
     ...billingFields(request),
     ...(authentication && { authentication: authentication.wish, return_url: authentication.returnUrl }),
+    ...(proof && {
+      "three_d_secure[version]": proof.version,
+      "three_d_secure[cryptogram]": proof.cryptogram,
+      "three_d_secure[transaction_id]": proof.dsTransactionId,
+      "three_d_secure[electronic_commerce_indicator]": proof.eci,
+    }),
   }).toString();
 }
 

@@ -38,6 +38,7 @@ export class SandboxBConnector implements Connector {
   readonly refusesVoidedReference = false;
   readonly executionLimitMs = executionLimitMs;
   readonly failsOnRequest: boolean = true;
+  readonly importsProof = true;
   readonly forwardFeatures = [];
   readonly cardBrands = cardBrands;
   readonly credentialFields: readonly CredentialField[] = [
@@ -177,7 +178,7 @@ function pathOf(gatewayReference: string): string {
 }
 
 function authorizeBody(credentials: Credentials, request: AuthorizeRequest, value: number): string {
-  const { customerEmail, shopperIp, authentication, billingAddress, statementDescriptor } = request;
+  const { customerEmail, shopperIp, authentication, billingAddress, statementDescriptor, proof } = request;
   return JSON.stringify({
     merchantAccount: merchantAccountOf(credentials),
     reference: request.attemptReference,
@@ -189,6 +190,14 @@ function authorizeBody(credentials: Credentials, request: AuthorizeRequest, valu
     ...(statementDescriptor === undefined ? {} : { shopperStatement: statementDescriptor }),
     additionalData: { manualCapture: "true" },
     ...(authentication && { authentication: authentication.wish, returnUrl: authentication.returnUrl }),
+    ...(proof && {
+      mpiData: {
+        cavv: proof.cryptogram,
+        eci: proof.eci,
+        dsTransID: proof.dsTransactionId,
+        threeDSVersion: proof.version,
+      },
+    }),
     paymentMethod: {
       type: "scheme",
       number: "{{card.number}}",

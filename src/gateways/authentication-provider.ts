@@ -1,0 +1,97 @@
+/**
+ * The contract between the payment flow and a 3DS server outside of the gateways, which authenticates a customer once.
+ * Its proof goes to every gateway that imports one.
+ */
+import type { ForwardFeature } from "../card-vault/card-vault.ts";
+import type { Secret } from "../platform/secrets.ts";
+import type { Amount } from "./amounts.ts";
+import type { Action, AuthenticationProof, AuthenticationResult, BrowserData } from "./authentication.ts";
+import type { AuthorizeRequest, CardOfRequest, CredentialField, GatewayCall, VerifyRow } from "./connector.ts";
+
+/** Every provider; the same literals are public in `provider`. */
+export const providers = ["SANDBOX_3DS", "THREEDSECUREIO"] as const;
+/** A provider of authentication. */
+export type ProviderName = (typeof providers)[number];
+
+/** The merchant as its acquirer knows it. A bank sees it with each authentication. */
+export type AcquirerData = {
+  /** Merchant category code, four digits. */
+  readonly mcc: string;
+  /** The merchant's country, as an ISO 3166-1 alpha-2 code. */
+  readonly country: string;
+  readonly merchantName: string;
+  /** By the network's name, as the vault names it. */
+  readonly networks: Readonly<Record<string, { readonly acquirerBin: string; readonly acquirerMerchantId: string }>>;
+  /** True if the acquirer accepts no authentication with another acquirer's data. */
+  readonly acceptsOwnOnly?: boolean | undefined;
+};
+
+/** The answer to `prepare`. `keep` is what the next calls need. */
+export type Prepared =
+  | {
+      readonly type: "ready";
+      readonly keep: Secret;
+      /** The network of the card; absent if the vault did not say. */
+      readonly network?: string | undefined;
+      /** The bank's device check, if it has one: it comes before the request. */
+      readonly method?: Action | undefined;
+    }
+  | Unavailable;
+
+/** No usable answer: the card is unknown there, or the provider, the directory or the bank cannot be reached. */
+export type Unavailable = { readonly type: "unavailable"; readonly reason: string };
+
+/** The device check: done, not done in time, or none. */
+export type MethodIndicator = "Y" | "N" | "U";
+
+/** An authentication to request. The vault fills in the card. */
+export type AuthenticationRequest = Amount &
+  CardOfRequest &
+  Pick<AuthorizeRequest, "customerEmail" | "billingAddress" | "shopperIp" | "shopperUserAgent"> & {
+    readonly keep: Secret;
+    readonly methodIndicator: MethodIndicator;
+    /** True if the bank is told that a challenge is mandatory: a gateway has declined without authentication. */
+    readonly isMandated: boolean;
+    readonly browser: BrowserData;
+    readonly returnUrl: string;
+    readonly purchasedAt: Date;
+    readonly acquirer: Omit<AcquirerData, "networks" | "acceptsOwnOnly"> & AcquirerData["networks"][string];
+  };
+
+/** The end of an authentication. The bank's own codes are in `result`. */
+export type ProviderEnd = {
+  readonly type: "ended";
+  readonly result: AuthenticationResult;
+  /** The bank's code of who ended the challenge. */
+  readonly challengeCancel?: string | undefined;
+  /** Present exactly if the result can be imported. */
+  readonly proof?: AuthenticationProof | undefined;
+};
+
+/** The answer to `authenticate`. */
+export type ProviderAnswer =
+  | ProviderEnd
+  | { readonly type: "challenge"; readonly action: Action; readonly keep: Secret }
+  | Unavailable;
+
+/** The answer to `result`: `waiting` while the customer has not answered. */
+export type ProviderResult = ProviderEnd | { readonly type: "waiting" } | Unavailable;
+
+/**
+ * One provider, as the payment flow sees it. Calls never throw and never repeat themselves: every failure is in the
+ * answer. None of them moves money.
+ */
+export interface AuthenticationProvider {
+  /** Its name, in the column that connections of gateways have for theirs. */
+  readonly gateway: ProviderName;
+  readonly credentialFields: readonly CredentialField[];
+  readonly forwardFeatures: readonly ForwardFeature[];
+  /** Asks which version and which device check the card has. May be repeated. */
+  prepare(call: GatewayCall, card: CardOfRequest & { readonly returnUrl: string }): Promise<Prepared>;
+  /** Requests the authentication. Is never repeated: without an answer, `result` has it. */
+  authenticate(call: GatewayCall, request: AuthenticationRequest): Promise<ProviderAnswer>;
+  /** Reads the result from the provider. */
+  result(call: GatewayCall, keep: Secret): Promise<ProviderResult>;
+  /** Returns every check, also those that could not be tried. */
+  verify(call: GatewayCall): Promise<readonly VerifyRow[]>;
+}

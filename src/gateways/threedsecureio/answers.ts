@@ -1,0 +1,126 @@
+/**
+ * Interprets the answers of 3dsecure.io's 3DS server (docs.3dsecure.io, 2026): an answer counts only for exactly our
+ * transaction. Pure.
+ */
+import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
+import { pageAddress } from "../authentication.ts";
+import type { ProviderEnd, Unavailable } from "../authentication-provider.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Data that the calls of one authentication hand on. */
+export type Kept = {
+  readonly threeDSServerTransID: string;
+  readonly messageVersion: string;
+  /** Set once the bank asks for a challenge. */
+  readonly challengeIndicator?: string;
+};
+
+/** The card's entry in the directory. */
+export type Enrolled = { readonly type: "enrolled"; readonly kept: Kept; readonly methodUrl: string | undefined };
+
+/** Reads the answer to /preauth. */
+export function readPreauth(reply: GatewayReply): Enrolled | Unavailable {
+  const json = jsonOf(reply);
+  if ("reason" in json) return json as Unavailable;
+  const { threeDSServerTransID, acsStartProtocolVersion: from, acsEndProtocolVersion: to } = json;
+  if (typeof threeDSServerTransID !== "string") return unavailable("the answer names no transaction");
+  const messageVersion = versions.find((version) => isWithin(version, from, to));
+  if (messageVersion === undefined) return unavailable("the card has no version of 3-D Secure that is supported here");
+  return {
+    type: "enrolled",
+    kept: { threeDSServerTransID, messageVersion },
+    methodUrl: pageAddress(json.threeDSMethodURL),
+  };
+}
+
+// In the order of preference.
+const versions = ["2.2.0", "2.1.0"];
+
+function isWithin(version: string, from: unknown, to: unknown): boolean {
+  return (typeof from !== "string" || from <= version) && (typeof to !== "string" || version <= to);
+}
+
+/** The answer to /auth: an end, or a challenge at the bank. */
+export function readAres(
+  reply: GatewayReply,
+  kept: Kept,
+  challengeIndicator: string,
+): ProviderEnd | { readonly type: "challenge"; readonly acsUrl: string; readonly acsTransID: string } | Unavailable {
+  const json = jsonOf(reply);
+  if ("reason" in json) return json as Unavailable;
+  if (!isAbout(json, kept) || json.messageType !== "ARes") return unavailable("the answer is about something else");
+  if (json.transStatus !== "C")
+    return readEnd(json, kept, { directoryStatus: text(json.transStatus), challengeIndicator });
+  const acsUrl = pageAddress(json.acsURL);
+  const acsTransID = text(json.acsTransID);
+  if (acsUrl === undefined || acsTransID === undefined) return unavailable("the bank names no page");
+  return { type: "challenge", acsUrl, acsTransID };
+}
+
+/** Reads the answer to /postauth. Undefined while the server has no result. */
+export function readPostauth(reply: GatewayReply, kept: Kept): ProviderEnd | undefined {
+  const json = jsonOf(reply);
+  if ("reason" in json || !isAbout(json, kept) || typeof json.transStatus !== "string") return undefined;
+  return readEnd(json, kept, { directoryStatus: "C", challengeIndicator: kept.challengeIndicator ?? "01" });
+}
+
+function readEnd(
+  json: Json,
+  { messageVersion: version }: Kept,
+  asked: { readonly directoryStatus: string | undefined; readonly challengeIndicator: string },
+): ProviderEnd {
+  const transStatus = text(json.transStatus);
+  const eci = text(json.eci);
+  const dsTransactionId = text(json.dsTransID);
+  const cryptogram = text(json.authenticationValue);
+  const { directoryStatus, challengeIndicator } = asked;
+  const isProven = (transStatus === "Y" || transStatus === "A") && eci && dsTransactionId && cryptogram;
+  return {
+    type: "ended",
+    result: { version, transStatus, transStatusReason: text(json.transStatusReason), eci, dsTransactionId },
+    challengeCancel: text(json.challengeCancel),
+    ...(isProven &&
+      directoryStatus && {
+        proof: { version, transStatus, directoryStatus, eci, cryptogram, dsTransactionId, challengeIndicator },
+      }),
+  };
+}
+
+/** Returns the answer's object, or why there is none: not sent, not answered, or an error message. */
+function jsonOf(reply: GatewayReply): Json | Unavailable {
+  if (reply.type !== "answer") return unavailable(reply.reason);
+  const json = readJsonObject(reply);
+  if (reply.status === 401) return unavailable("the key is refused");
+  if (reply.status !== 200 || json === undefined) return unavailable(`the answer is unusable (HTTP ${reply.status})`);
+  // Only the code is repeated: a description may quote the request.
+  if (json.messageType === "Erro") return unavailable(`the server reports the error ${codeOf(json)}`);
+  return json;
+}
+
+function codeOf({ errorCode }: Json): string {
+  return /^\d{3}$/.test(String(errorCode)) ? String(errorCode) : "unknown";
+}
+
+function isAbout(json: Json, { threeDSServerTransID }: Kept): boolean {
+  return json.threeDSServerTransID === threeDSServerTransID;
+}
+
+// Codes and identifiers of the messages have at most 36 characters, a cryptogram 28.
+const textCharactersMax = 64;
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value.length > 0 && value.length <= textCharactersMax ? value : undefined;
+}
+
+/** Returns the answer that says why no authentication took place. */
+function unavailable(reason: string): Unavailable {
+  return { type: "unavailable", reason };
+}
+
+/** Reads what an earlier call has kept. */
+export function readKept(text: string): Kept {
+  const parsed: unknown = JSON.parse(text);
+  if (!isObject(parsed)) throw new Error("what a provider keeps is an object");
+  return parsed as Kept;
+}
