@@ -15,15 +15,16 @@ import { rotationLines, verificationLines } from "./verification-lines.ts";
 
 type ConnectionOptions = AttachOptions & ScopeOptions;
 
-/** Adds, verifies, rotates, pauses and lists a merchant's accounts at gateways. */
+/** Adds, verifies, rotates, pauses and lists a merchant's accounts at gateways and providers of authentication. */
 export function connectionCommand(): Command {
   return new Command("connection")
-    .description("a merchant's accounts at gateways")
+    .description("a merchant's accounts at gateways, and at providers of authentication")
     .addCommand(addCommand())
     .addCommand(verifyCommand())
     .addCommand(rotateCommand())
     .addCommand(pauseCommand())
     .addCommand(resumeCommand())
+    .addCommand(acquirerCommand())
     .addCommand(listCommand())
     .addCommand(unclassifiedCommand());
 }
@@ -128,6 +129,43 @@ function resumeCommand(): Command {
         ({ connection }) => [connection?.verified ? "Resumed." : "Resumed, but its credentials are not verified yet."],
       );
     });
+}
+
+function acquirerCommand(): Command {
+  return merchantCommand("acquirer", {
+    description: "set the merchant's data at the account's acquirer, which a provider of authentication sends to banks",
+    example: `echo '{"mcc": "5411", "country": "DE", "merchantName": "Acme", "networks": [{"network": "visa", "acquirerBin": "438309", "acquirerMerchantId": "00002000000"}]}' | switchyard connection acquirer gc_01h455vb4pex5vsknk084sn02q --file -`,
+  })
+    .argument("<connection>", "id of the connection")
+    .option("--file <file>", "JSON object with the data, as in the example; - reads standard input")
+    .option("--remove", "delete the data")
+    .action(async (connectionId: string, options: ConnectionOptions & { file?: string; remove?: boolean }) => {
+      if ((options.file === undefined) === (options.remove === undefined))
+        throw new UsageError("Give --file or --remove.");
+      const acquirer = options.file === undefined ? undefined : readAcquirer(options.file);
+      await administer(
+        options,
+        ({ connections }) =>
+          connections.setAcquirerData({ ...scopeOf(options), connectionId, ...(acquirer && { acquirer }) }),
+        ({ connection }) => [
+          connection?.acquirer
+            ? `Set for ${(connection.acquirer.networks ?? []).map(({ network }) => network).join(", ")}.`
+            : "Deleted.",
+        ],
+      );
+    });
+}
+
+function readAcquirer(file: string): Record<string, unknown> {
+  const text = readFileSync(file === "-" ? process.stdin.fd : file, "utf8");
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed))
+      return parsed as Record<string, unknown>;
+  } catch {
+    // Below.
+  }
+  throw new UsageError("The acquirer's data must be one JSON object; see --help.");
 }
 
 function unclassifiedCommand(): Command {

@@ -28,6 +28,7 @@ const known = [
   "audit list",
   "cell list",
   "configuration",
+  "connection acquirer",
   "connection add",
   "connection list",
   "connection pause",

@@ -19,6 +19,10 @@ type Authentication = (typeof authentications)[keyof typeof authentications];
 export const authenticationHelp =
   "customer authentication (3-D Secure): as-needed, always or never (default: as in the newest version; as-needed for the first version)";
 
+/** The help text of --provider. */
+export const providerHelp =
+  "id of a connection of a provider that authenticates customers for the gateways that import its proof, or none (default: as in the newest version)";
+
 /** Parses the value of --authentication. */
 export function parseAuthentication(text: string): Authentication {
   const named = Object.entries(authentications).find(([name]) => name === text);
@@ -49,12 +53,14 @@ export type NamedRule = {
   readonly connections?: string;
   readonly failoverOn?: string;
   readonly authentication?: Authentication;
+  readonly provider?: string;
 };
 
 type RuleToSend = {
   readonly connectionIds: string[];
   readonly failoverOn: Switch[];
   readonly authentication?: Authentication;
+  readonly providerId?: string;
   readonly expectedVersion?: number;
 };
 
@@ -67,10 +73,13 @@ export async function readRule(
   scope: Parameters<Rules["getRoutingRule"]>[0],
   named: NamedRule,
 ): Promise<RuleToSend> {
-  const { authentication } = named;
+  const { authentication, provider } = named;
   const failoverOn = named.failoverOn === undefined ? undefined : parseSwitches(named.failoverOn);
   const connectionIds = named.connections?.split(",");
-  const content = authentication === undefined ? {} : { authentication };
+  const content = {
+    ...(authentication && { authentication }),
+    ...(provider !== undefined && { providerId: provider === "none" ? "" : provider }),
+  };
   if (connectionIds !== undefined && failoverOn !== undefined) return { ...content, connectionIds, failoverOn };
   const { routingRule } = await rules.getRoutingRule(scope);
   if (connectionIds === undefined && routingRule === undefined)

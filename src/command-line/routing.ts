@@ -19,6 +19,7 @@ import {
   type NamedRule,
   nameOfAuthentication,
   parseAuthentication,
+  providerHelp,
   readRule,
   switchesHelp,
 } from "./routing-draft.ts";
@@ -58,11 +59,13 @@ function setCommand(): Command {
       "ids of verified connections by priority, comma-separated (default: as in the newest version)",
     )
     .option("--failover-on <kinds>", switchesHelp)
-    .option("--authentication <when>", authenticationHelp, parseAuthentication);
+    .option("--authentication <when>", authenticationHelp, parseAuthentication)
+    .option("--provider <connection>", providerHelp);
   return addExpectedVersion(command).action(async (options: ExpectingOptions & NamedRule) => {
     const { expectedVersion } = options;
-    if (options.connections === undefined && options.failoverOn === undefined && options.authentication === undefined)
-      throw new UsageError("Give --connections, --failover-on or --authentication.");
+    const { connections, failoverOn, authentication, provider } = options;
+    if ([connections, failoverOn, authentication, provider].every((named) => named === undefined))
+      throw new UsageError("Give --connections, --failover-on, --authentication or --provider.");
     await administerRule(options, async ({ routingRules }) => {
       const rule = await readRule(routingRules, scopeOf(options), options);
       const request = { ...scopeOf(options), ...rule, ...(expectedVersion !== undefined && { expectedVersion }) };
@@ -151,5 +154,6 @@ function describeRule(rule: RoutingRuleView | undefined, nameOf: ConnectionNames
     }),
     `  failover on ${failoverOn.join(", ") || "nothing"} (never on fraud)`,
     `  customer authentication ${nameOfAuthentication(rule)}`,
+    ...(rule.providerId ? [`  authenticated by ${rule.providerId}  ${nameOf(rule.providerId)?.gateway ?? ""}`] : []),
   ];
 }

@@ -36,11 +36,11 @@ export function stepOfProvider(
   unsentId: string | undefined,
 ): ProviderStep {
   const { status, deadlineAt } = authentication;
-  if (session.unrecordedCheckAt) return { type: "giveUpProvider", authentication, as: "ABANDONED" }; // rule:doubt-ends-wait
+  if (session.unrecordedCheckAt) return { type: "giveUpProvider", authentication, as: "ABANDONED" };
   if (authentication.cancelAskedAt) return { type: "giveUpProvider", authentication, as: "CANCELLED" };
   if (status === "PREPARING") return { type: "prepareProvider", authentication };
   if (status === "REQUESTING") {
-    return { type: authentication.id === unsentId ? "askProvider" : "lookAtProvider", authentication }; // rule:request-sent-once
+    return { type: authentication.id === unsentId ? "askProvider" : "lookAtProvider", authentication };
   }
   const lookAt = authentication.nextLookAt ?? deadlineAt;
   const isDue = lookAt <= readAt;
@@ -83,7 +83,7 @@ const refusals: readonly AuthenticationStatus[] = ["FAILED", "REJECTED", "CANCEL
 /** Reports whether a provider's authentication ended so that nothing follows it. */
 export function isRefusedByProvider(authentications: readonly Authentication[]): boolean {
   const provided = providedOf(authentications);
-  return provided !== undefined && refusals.includes(provided.status); // rule:provider-refusal-ends-payment
+  return provided !== undefined && refusals.includes(provided.status);
 }
 
 function plannedAt({ plan }: Pick<PaymentSession, "plan">, { connectionId }: Pick<Attempt, "connectionId">) {

@@ -222,7 +222,7 @@ const clearProofs: Statement = {
 
 /** Deletes a session's proof, which no gateway may use any more. */
 export function dropProof(tx: Tx, sessionId: string): void {
-  tx.send(clearProofs, [sessionId]); // rule:proof-gone-with-end
+  tx.send(clearProofs, [sessionId]);
 }
 
 // A wake since the reading is kept: it reports something that the provider was not asked about yet.

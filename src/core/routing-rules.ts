@@ -17,8 +17,8 @@ const selectRoute: Statement = {
   text: `
     SELECT r.version, r.failover_on AS "failoverOn", r.authentication, c.id AS "connectionId", c.gateway,
       c.credential_version AS "credentialVersion", c.paused,
-      CASE WHEN c.acquirer IS NOT NULL THEN CASE WHEN (c.acquirer->>'acceptsOwnOnly')::boolean THEN 'own' ELSE 'any' END END AS accepts,
-      (SELECT to_json(p) FROM (SELECT id AS "connectionId", gateway AS name, credential_version AS "credentialVersion", paused
+      c.acquirer,
+      (SELECT to_json(p) FROM (SELECT id, gateway, credential_version AS "credentialVersion", paused
          FROM connection WHERE id = r.provider_id AND merchant_id = $1) p) AS provider
     FROM (SELECT * FROM routing_rule WHERE merchant_id = $1 ORDER BY version DESC LIMIT 1) r
     CROSS JOIN LATERAL unnest(r.connection_ids) WITH ORDINALITY AS planned (connection_id, priority)
@@ -34,21 +34,19 @@ type RouteRow = {
   gateway: string;
   credentialVersion: number | null;
   paused: boolean;
-  accepts: "any" | "own" | null;
+  acquirer: Connection["acquirer"];
   provider: RuleProvider | null;
 };
 
 /** The provider that a rule names. */
-type RuleProvider = {
-  readonly connectionId: string;
-  readonly name: string;
-  readonly credentialVersion: number | null;
-  readonly paused: boolean;
-};
+type RuleProvider = Pick<Connection, "id" | "gateway" | "credentialVersion" | "paused">;
 
-function providerOf(core: RouteParts, { provider, isFailing }: { provider: RuleProvider | null; isFailing: boolean }) {
-  if (provider === null) return undefined;
-  const { connectionId, name, credentialVersion, paused } = provider;
+/** Describes the provider of a rule as the plan takes it: a connection, and why it cannot be used now. */
+export function providerOfRule(
+  core: RouteParts,
+  { id: connectionId, gateway: name, credentialVersion, paused }: RuleProvider,
+  isFailing = false,
+) {
   const known = core.providerOf(name);
   const whyNot = !known
     ? `This installation has no provider ${name}.`
@@ -73,16 +71,13 @@ export async function loadRoute(
   const [first] = rows;
   if (first === undefined) return { version: 0, failoverOn: [], candidates: [] };
   const isFailing = (connectionId: string) => core.circuitBreaker.isFailing(connectionId, core.runtime.now());
-  const candidates = rows.map(({ connectionId, gateway, credentialVersion, paused, accepts }): Candidate => {
+  const candidates = rows.map(({ connectionId, gateway, credentialVersion, paused, acquirer }): Candidate => {
     const failing = isFailing(connectionId);
-    const candidate = candidateOf(core, { id: connectionId, gateway, credentialVersion, paused }, payment);
-    return { ...candidate, failing, ...(accepts && { accepts }) };
+    const candidate = candidateOf(core, { id: connectionId, gateway, credentialVersion, paused, acquirer }, payment);
+    return { ...candidate, failing };
   });
   const { version, failoverOn, authentication } = first;
-  const provider = providerOf(core, {
-    provider: first.provider,
-    isFailing: first.provider !== null && isFailing(first.provider.connectionId),
-  });
+  const provider = first.provider ? providerOfRule(core, first.provider, isFailing(first.provider.id)) : undefined;
   return { version, failoverOn, authentication, candidates, provider };
 }
 
@@ -94,9 +89,10 @@ export type RouteParts = Pick<Core, "connectorOf" | "providerOf"> & {
 /** Describes a connection as a candidate for this payment, without the circuit breaker's state. */
 export function candidateOf(
   { connectorOf, vault }: RouteParts,
-  { id, gateway, credentialVersion, paused }: Pick<Connection, "id" | "gateway" | "credentialVersion" | "paused">,
+  connection: Pick<Connection, "id" | "gateway" | "credentialVersion" | "paused" | "acquirer">,
   payment: Amount,
 ): Candidate {
+  const { id, gateway, credentialVersion, paused, acquirer } = connection;
   const connector = connectorOf(gateway);
   return {
     connectionId: id,
@@ -106,6 +102,7 @@ export function candidateOf(
     failing: false,
     authenticates: connector?.authentication !== undefined,
     imports: connector?.importsProof,
+    ...(acquirer && { accepts: acquirer.acceptsOwnOnly ? "own" : "any" }),
     notPayable: connector
       ? (whyNotForwardable(vault.forwarding, connector) ?? connector.whyNotPayable(payment))
       : `This installation has no connector for ${gateway}.`,

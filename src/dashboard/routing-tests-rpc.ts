@@ -14,7 +14,7 @@ import { signPageToken, verifyPageToken } from "../core/page-token.ts";
 import { findRoutingRule } from "../core/routing-rules.ts";
 import { type Connection, listConnections } from "../gateways/connections.ts";
 import { DomainError } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
 import { isCurrency } from "../platform/money.ts";
 import { planDraft } from "../reporting/draft-route.ts";
 import { listPastSessions, type PastSession } from "../reporting/past-payments.ts";
@@ -115,6 +115,7 @@ async function loadRule({ merchantId, environment: { database } }: Scope, draft:
   const content = {
     ...(draft === undefined ? kept : draftContent(draft, connections)),
     authentication: authenticationOf(draft?.authentication, newest),
+    providerId: draft?.providerId === undefined ? newest?.providerId : decodeId("gc", draft.providerId),
   };
   return { connections, newest, content, version: (newest?.version ?? 0) + (draft === undefined ? 0 : 1) };
 }

@@ -9,6 +9,7 @@ import type { Role } from "../config/checked-config.ts";
 import { readConfig } from "../config/config.ts";
 import { authenticationCards } from "../gateways/sandbox/authentication-cards.ts";
 import { endInWords, groupTitles } from "../gateways/sandbox/card-words.ts";
+import { providerCards } from "../gateways/sandbox/provider-cards.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 import { createLogger } from "../platform/log.ts";
 import type { NatsLogin } from "../platform/nats.ts";
@@ -209,11 +210,13 @@ function publicAddresses({ apiOrigin, dashboardOrigin, ...addresses }: DemoAddre
 }
 
 function shownCards(): DemoFile["testCards"] {
-  return [...testCards, ...authenticationCards].map(({ number, name, group, behaviour, outcome }) => ({
-    number,
-    name,
-    group: groupTitles[group],
-    behaviour,
-    outcome: endInWords(outcome),
-  }));
+  return [...testCards, ...authenticationCards, ...providerCards].map(
+    ({ number, name, group, behaviour, outcome }) => ({
+      number,
+      name,
+      group: groupTitles[group],
+      behaviour,
+      outcome: endInWords(outcome),
+    }),
+  );
 }

@@ -20,9 +20,9 @@ export class SandboxAccounts {
     this.#seed = options.seed;
   }
 
-  credentialsFor(gateway: "SANDBOX_A" | "SANDBOX_B", account: string): ClearCredentials {
+  credentialsFor(gateway: "SANDBOX_A" | "SANDBOX_B" | "SANDBOX_3DS", account: string): ClearCredentials {
     const apiKey = `sandbox_${account}`;
-    if (gateway === "SANDBOX_A") return { apiKey };
+    if (gateway !== "SANDBOX_B") return { apiKey };
     const notificationHmacKey = createHmac("sha256", this.#seed).update(account).digest("hex").toUpperCase();
     return { apiKey, merchantAccount: account, notificationHmacKey };
   }

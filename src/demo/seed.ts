@@ -6,7 +6,8 @@ import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { createMerchant } from "../accounts/merchants.ts";
 import { recordRoutingRule } from "../core/routing-rules.ts";
 import { registerEndpoint, verifyEndpoint } from "../events/endpoints.ts";
-import { recordConnection, stageCredentials } from "../gateways/connections.ts";
+import type { AcquirerData } from "../gateways/authentication-provider.ts";
+import { recordConnection, setAcquirerData, stageCredentials } from "../gateways/connections.ts";
 import { verifyConnection } from "../gateways/verify-connection.ts";
 import { firstCell } from "../platform/cells.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -62,24 +63,39 @@ async function seedKeys({ database, name, cell }: Environment, brand: string, me
   return { secretKey: secretKey.expose(), publishableKey: publishableKey.expose() };
 }
 
+/** The demo's merchants at both sandbox acquirers. */
+const acquirer: AcquirerData = {
+  mcc: "5411",
+  country: "DE",
+  merchantName: "Sandbox merchant",
+  networks: Object.fromEntries(
+    ["visa", "mastercard", "amex", "discover", "jcb"].map((network) => [
+      network,
+      { acquirerBin: "438309", acquirerMerchantId: "00002000000" },
+    ]),
+  ),
+};
+
 async function seedGateways(
   environment: Environment,
   sandbox: SandboxAccounts,
   owner: { merchantId: string; account: string },
 ): Promise<void> {
   const connectionIds: string[] = [];
-  for (const gateway of ["SANDBOX_A", "SANDBOX_B"] as const) {
+  for (const gateway of ["SANDBOX_A", "SANDBOX_B", "SANDBOX_3DS"] as const) {
     const connectionId = environment.core.runtime.uuid();
     connectionIds.push(connectionId);
     const credentials = await sandbox.credentialsFor(gateway, owner.account);
     const credentialVersion = await environment.database.transaction(async (tx) => {
       await recordConnection(tx, { id: connectionId, merchantId: owner.merchantId, gateway, account: owner.account });
+      if (gateway !== "SANDBOX_3DS") await setAcquirerData(tx, connectionId, acquirer);
       return stageCredentials(tx, environment.core.sealing, { connectionId, credentials });
     });
     if (gateway === "SANDBOX_B") {
       await sandbox.sendNotificationsTo(owner.account, { environment: environment.name, connectionId, credentials });
     }
-    const connector = environment.core.connectorOf(gateway)!;
+    const { core } = environment;
+    const connector = gateway === "SANDBOX_3DS" ? core.providerOf(gateway)! : core.connectorOf(gateway)!;
     const { verified, rows } = await verifyConnection(
       {
         database: environment.database,
@@ -91,10 +107,12 @@ async function seedGateways(
     );
     if (!verified) throw new CannotStart(`${gateway} was not verified: ${JSON.stringify(rows, null, 1)}`);
   }
+  const [first, second, providerId] = connectionIds;
   await environment.database.transaction((tx) =>
     recordRoutingRule(tx, {
       merchantId: owner.merchantId,
-      connectionIds,
+      connectionIds: [first!, second!],
+      providerId,
       failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"],
     }),
   );

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { providerCards } from "../gateways/sandbox/provider-cards.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 import { planTraffic } from "./traffic-plan.ts";
 
@@ -17,7 +18,7 @@ describe("planTraffic()", () => {
     expect(moments).toEqual(moments.toSorted((one, other) => other - one));
     expect(Math.max(...moments)).toBeLessThan(7 * 24 * 60);
     expect(new Set(plan.map(({ orderRef }) => orderRef)).size).toBe(plan.length);
-    const known = testCards.map(({ number }) => number);
+    const known = [...testCards, ...providerCards].map(({ number }) => number);
     expect(plan.filter(({ card }) => !known.includes(card))).toEqual([]);
     const hours = plan.map(({ minutesAgo }) => new Date(end - minutesAgo * 60_000).getUTCHours());
     const between = (from: number, to: number) => hours.filter((hour) => hour >= from && hour < to).length;

@@ -1,7 +1,7 @@
 /** Plans a draft rule over a merchant's current connections. */
 
 import { type Plan, planRoute } from "../core/next-step.ts";
-import { candidateOf, type RouteParts, type RuleContent } from "../core/routing-rules.ts";
+import { candidateOf, providerOfRule, type RouteParts, type RuleContent } from "../core/routing-rules.ts";
 import type { Amount } from "../gateways/amounts.ts";
 import type { Connection } from "../gateways/connections.ts";
 
@@ -18,5 +18,6 @@ export function planDraft(
     const connection = draft.connections.find((each) => each.id === id);
     return connection === undefined ? [] : [candidateOf(parts, connection, payment)];
   });
-  return planRoute({ ...draft, candidates });
+  const provider = draft.connections.find(({ id }) => id === draft.providerId);
+  return planRoute({ ...draft, candidates, provider: provider && providerOfRule(parts, provider) });
 }

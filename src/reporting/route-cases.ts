@@ -89,16 +89,20 @@ export function describeAuthentication(
       "If a bank requires authentication, it declines, and the payment ends with authentication_required.",
     ];
   }
-  const own = namesOf(plan.filter(({ authentication }) => authentication !== undefined));
+  const provided = plan.filter(({ provider }) => provider !== undefined);
+  const name = provided[0]?.provider?.name;
+  const when = rule === "ALWAYS" ? "before any gateway is called" : "when a gateway asks for it";
+  const own = namesOf(plan.filter(({ authentication, provider }) => authentication !== undefined && !provider));
   const none = namesOf(plan.filter(({ authentication }) => authentication === undefined));
   const asked =
     rule === "ALWAYS" ? "Told to authenticate each payment" : "Deciding for each payment whether to authenticate";
   return [
+    ...(name === undefined ? [] : [`${name} authenticates ${when}; its proof goes to ${namesOf(provided)}.`]),
     ...(own === "" ? [] : [`${asked}: ${own}.`]),
     ...(none === ""
       ? []
       : [`Without authentication: ${none}. If a bank requires it, the payment ends with authentication_required.`]),
-    ...(own === ""
+    ...(own === "" && name === undefined
       ? []
       : [
           "Whether a bank asks, and whether its customer passes, cannot be known in advance. A customer who fails, cancels or does not finish ends the payment with authentication_failed.",

@@ -30,7 +30,18 @@ export function describeRuleChanges(
     ...moved.map((id) => `${nameOf(id)} moves from priority ${old.indexOf(id) + 1} to ${new_.indexOf(id) + 1}.`),
     ...describeSwitches(before?.failoverOn ?? [], after.failoverOn),
     ...describeAuthentication(before?.authentication, after.authentication),
+    ...describeProvider(before?.providerId ?? undefined, after.providerId ?? undefined, nameOf),
   ];
+}
+
+function describeProvider(
+  before: string | undefined,
+  after: string | undefined,
+  nameOf: (connectionId: string) => string,
+): string[] {
+  if (before === after) return [];
+  if (after === undefined) return ["No provider authenticates customers; each gateway does so itself."];
+  return [`${nameOf(after)} authenticates customers for the gateways that import its proof.`];
 }
 
 const authenticationInWords: Record<AuthenticationRule, string> = {

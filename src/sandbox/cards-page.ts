@@ -3,13 +3,14 @@
 import { authenticationCards } from "../gateways/sandbox/authentication-cards.ts";
 import type { CardGroup, TestCard } from "../gateways/sandbox/card-behaviour.ts";
 import { attemptsInWords, endInWords, groupTitles } from "../gateways/sandbox/card-words.ts";
+import { providerCards } from "../gateways/sandbox/provider-cards.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 
 const opening = `# Test cards
 
 In the test environment two sandbox gateways take payments, and the card number decides what they do. Use any future expiry date and any security code. Every other number is refused by the vault with \`test_card_required\`, but for the test numbers of the gateways that can be connected ([gateways.md](gateways.md)). The checkout page of the demo shop has the same list, with a button to copy each number.
 
-The outcomes are those of the demo's routing rule: \`SANDBOX_A\` first, then \`SANDBOX_B\` after a hard or soft decline, a timeout or a gateway error. Where no time is given, the payment ends within two seconds. A gateway has 10 seconds to answer.
+The outcomes are those of the demo's routing rule: customers are authenticated as needed, by \`SANDBOX_3DS\`; \`SANDBOX_A\` comes first, then \`SANDBOX_B\` after a hard or soft decline, a timeout or a gateway error. Where no time is given, the payment ends within two seconds. A gateway has 10 seconds to answer.
 
 \`SANDBOX_A\` answers every request at once and can be queried for its holds. \`SANDBOX_B\` only accepts requests, reports by signed notifications and cannot be queried; so the absence of a hold there is certain only when no report can come any more, about a minute later. Until then the attempt is \`VOIDING\` and the session has long ended.
 
@@ -35,7 +36,7 @@ export function cardsPage(): string {
 
 function groupSection(group: CardGroup): string {
   const note = groupNotes[group] && `\n${groupNotes[group]}\n`;
-  const rows = [...testCards, ...authenticationCards].filter((card) => card.group === group).map(row);
+  const rows = [...testCards, ...authenticationCards, ...providerCards].filter((card) => card.group === group).map(row);
   const head = "| card number | name | what happens | ends | attempts | webhooks |\n|---|---|---|---|---|---|";
   return `\n## ${groupTitles[group]}\n${note}\n${head}\n${rows.join("\n")}\n`;
 }

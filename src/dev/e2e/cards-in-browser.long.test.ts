@@ -6,6 +6,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, type ExpectStatic, it } from "vitest";
 import { authenticationCards } from "../../gateways/sandbox/authentication-cards.ts";
 import type { TestCard } from "../../gateways/sandbox/card-behaviour.ts";
+import { providerCards } from "../../gateways/sandbox/provider-cards.ts";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { cardTimeoutMs } from "./card-run.ts";
@@ -63,7 +64,7 @@ async function payInShop(card: TestCard, expect: ExpectStatic): Promise<void> {
 
 /** Confirms the payment if the customer is at the bank, whose frames come and go. */
 async function confirmAtBank({ page }: ShopCustomer): Promise<void> {
-  const bank = page.frames().find((frame) => frame.url().includes("/bank/"));
+  const bank = page.frames().find((frame) => /\/(bank|acs)\//.test(frame.url()));
   await bank
     ?.evaluate(`((code) => {
     if (!code || code.value) return;
@@ -78,7 +79,7 @@ function endCallbackOf(status: TestCard["outcome"]["status"]): string {
 }
 
 describe("the demo shop", () => {
-  for (const card of [...testCards, ...authenticationCards.filter(isQuick)]) {
+  for (const card of [...testCards, ...[...authenticationCards, ...providerCards].filter(isQuick)]) {
     it.concurrent(
       `ends as the table says for ${card.name}`,
       { timeout: 3 * cardTimeoutMs(card) + startTimeoutMs },

@@ -34,6 +34,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
       guide("dashboard.md", "Dashboard", "Find payments, and change the set-up, with the command for each task."),
       guide("routing.md", "Routing", "Choose the order of gateways, and when the next one is called."),
       guide("gateways.md", "Gateways", "Connect Stripe, Adyen and PayPal."),
+      guide("authentication.md", "Customer authentication", "Authenticate once for all gateways, with a 3DS provider."),
       guide("analytics.md", "Analytics", "Read approval, failover and technical failure over time."),
     ],
   },

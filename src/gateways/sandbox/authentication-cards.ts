@@ -1,6 +1,5 @@
 /** The test cards whose bank asks the customer at the sandbox bank. They need a page that shows it: the widget. */
-import type { CardBehaviour, TestCard } from "./card-behaviour.ts";
-import { approvedByA } from "./outcomes.ts";
+import type { AttemptOutcome, CardBehaviour, CardOutcome, TestCard } from "./card-behaviour.ts";
 
 const approve: CardBehaviour = { act: "approve" };
 const declineAtA: CardBehaviour = { act: "decline", code: "transaction_not_allowed" };
@@ -13,14 +12,22 @@ const challengeAtA = {
 const challengeAtB: CardBehaviour = { act: "authenticate", when: "as_needed", code: "38", passed: approve };
 
 const group = "authentication";
-const declinedHard = { status: "DECLINED", failureKind: "HARD_DECLINE" } as const;
-const approvedByBAfterDecline = {
+const hardAtA = { status: "DECLINED", failureKind: "HARD_DECLINE", gateway: "SANDBOX_A" } as const;
+const softAtA = { status: "DECLINED", failureKind: "SOFT_DECLINE", gateway: "SANDBOX_A" } as const;
+const softAtB = { status: "DECLINED", failureKind: "SOFT_DECLINE", gateway: "SANDBOX_B" } as const;
+// The provider is asked first where a gateway imports its proof; it does not know these cards.
+const approvedByA = {
   status: "SUCCEEDED",
-  attempts: [declinedHard, { status: "CAPTURED" }],
+  attempts: [softAtA, { status: "CAPTURED", gateway: "SANDBOX_A" }],
   events: ["payment_session.succeeded"],
 } as const;
+const approvedByB = (...before: readonly AttemptOutcome[]): CardOutcome => ({
+  status: "SUCCEEDED",
+  attempts: [...before, { status: "CAPTURED", gateway: "SANDBOX_B" }],
+  events: ["payment_session.succeeded"],
+});
 
-/** Every test card of customer authentication by the gateway. The outcomes are those of the right code. */
+/** Every test card of customer authentication by the gateway. The outcomes are those of the right code, by the demo's rule. */
 export const authenticationCards: readonly TestCard[] = [
   {
     number: "4000000000007106",
@@ -29,7 +36,7 @@ export const authenticationCards: readonly TestCard[] = [
     behaviour: "The bank asks the customer at SANDBOX_A, which then approves.",
     onA: challengeAtA,
     onB: approve,
-    outcome: approvedByA(),
+    outcome: approvedByA,
   },
   {
     number: "4000000000007114",
@@ -38,7 +45,7 @@ export const authenticationCards: readonly TestCard[] = [
     behaviour: "Hard decline at SANDBOX_A; the bank asks at SANDBOX_B, which then holds without a further request.",
     onA: declineAtA,
     onB: challengeAtB,
-    outcome: approvedByBAfterDecline,
+    outcome: approvedByB(hardAtA, softAtB),
   },
   {
     number: "4000000000007122",
@@ -51,7 +58,7 @@ export const authenticationCards: readonly TestCard[] = [
     outcome: {
       status: "DECLINED",
       declineCode: "authentication_failed",
-      attempts: [declinedHard, { status: "VOIDED" }],
+      attempts: [hardAtA, softAtB, { status: "VOIDED", gateway: "SANDBOX_B" }],
       events: ["payment_session.declined", "payment_attempt.voided"],
       settledAfterS: 600,
     },
@@ -63,7 +70,7 @@ export const authenticationCards: readonly TestCard[] = [
     behaviour: "The bank asks at SANDBOX_A, which then declines; it asks again at SANDBOX_B.",
     onA: { ...challengeAtA, passed: declineAtA },
     onB: challengeAtB,
-    outcome: approvedByBAfterDecline,
+    outcome: approvedByB(softAtA, hardAtA),
   },
   {
     number: "4000000000007148",
@@ -72,7 +79,7 @@ export const authenticationCards: readonly TestCard[] = [
     behaviour: "After the challenge, SANDBOX_A’s first answer is lost; the payment is completed by a second request.",
     onA: { ...challengeAtA, losesCompletion: true },
     onB: approve,
-    outcome: approvedByA({ settledAfterS: 10 }),
+    outcome: { ...approvedByA, settledAfterS: 10 },
   },
   {
     number: "4000000000007155",
@@ -81,7 +88,7 @@ export const authenticationCards: readonly TestCard[] = [
     behaviour: "The customer’s return, the page and SANDBOX_A itself report the answer at one moment.",
     onA: challengeAtA,
     onB: approve,
-    outcome: approvedByA(),
+    outcome: approvedByA,
   },
   {
     number: "4000000000007163",
@@ -90,13 +97,6 @@ export const authenticationCards: readonly TestCard[] = [
     behaviour: "SANDBOX_A declines until the customer has confirmed; it is tried again with a challenge.",
     onA: { ...challengeAtA, when: "if_asked" },
     onB: approve,
-    outcome: {
-      status: "SUCCEEDED",
-      attempts: [
-        { status: "DECLINED", failureKind: "SOFT_DECLINE" },
-        { status: "CAPTURED", gateway: "SANDBOX_A" },
-      ],
-      events: ["payment_session.succeeded"],
-    },
+    outcome: approvedByA,
   },
 ];

@@ -111,15 +111,6 @@ export const plainCards: readonly TestCard[] = [
     outcome: declined("card_expired", "HARD_DECLINE"),
   },
   {
-    number: "4000002760003184",
-    name: "Authentication required",
-    group: "declined",
-    behaviour: "The first gateway requires 3-D Secure, which another gateway would not change, so no other is used.",
-    onA: { act: "decline", code: "authentication_required" },
-    onB: { act: "decline", code: "38" },
-    outcome: declined("authentication_required", "SOFT_DECLINE"),
-  },
-  {
     number: "4000000000005209",
     name: "Unclassified decline",
     group: "declined",

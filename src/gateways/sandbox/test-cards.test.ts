@@ -2,15 +2,16 @@ import { describe, expect, it } from "vitest";
 import { declines as declinesOfA } from "./a/declines.ts";
 import { authenticationCards } from "./authentication-cards.ts";
 import { declines as declinesOfB } from "./b/declines.ts";
+import { providerCards } from "./provider-cards.ts";
 import { testCards } from "./test-cards.ts";
 
 describe("testCards", () => {
-  it.each([...testCards, ...authenticationCards])("$number passes the Luhn check", ({ number }) => {
+  it.each([...testCards, ...authenticationCards, ...providerCards])("$number passes the Luhn check", ({ number }) => {
     expect(luhnSum(number) % 10).toBe(0);
   });
 
   it("names every number once", () => {
-    const numbers = [...testCards, ...authenticationCards].map((card) => card.number);
+    const numbers = [...testCards, ...authenticationCards, ...providerCards].map((card) => card.number);
     expect(new Set(numbers).size).toBe(numbers.length);
   });
 

@@ -81,7 +81,8 @@ export function ConnectionCard({ connection, offered, health, isHealthKnown, onC
           onEnd={() => setRotating(false)}
         />
       )}
-      {isHealthKnown && <ConnectionHealth health={health} />}
+      {isHealthKnown && !connection.isProvider && <ConnectionHealth health={health} />}
+      {gateway?.importsProof && <Acquirer connection={connection} />}
       {gateway?.sendsNotifications && (
         <CopyLine
           label="Notification address"
@@ -91,6 +92,22 @@ export function ConnectionCard({ connection, offered, health, isHealthKnown, onC
       )}
       {dialog}
     </section>
+  );
+}
+
+/** The data that a provider of authentication needs. They are set by a command, because acquirers give them as a list. */
+function Acquirer({ connection: { connectionId, acquirer } }: { connection: GatewayConnection }) {
+  return acquirer ? (
+    <p className="small">
+      Data of the acquirer for authentication: {acquirer.merchantName},{" "}
+      {acquirer.networks.map(({ network }) => network).join(", ")}
+      {acquirer.acceptsOwnOnly && "; it accepts only an authentication with its own data"}.
+    </p>
+  ) : (
+    <p className="soft small">
+      Without data of its acquirer, no provider can authenticate for this account:{" "}
+      <code>switchyard connection acquirer {connectionId} --file acquirer.json</code>
+    </p>
   );
 }
 

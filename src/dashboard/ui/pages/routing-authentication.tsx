@@ -1,6 +1,8 @@
 /** The payments for which gateways may ask for the customer. */
 import { RoutingRule_Authentication as Authentication } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { nameOfGateway } from "../parts/gateway-name.ts";
 import type { RuleDraft } from "./routing-draft.ts";
+import type { Connections } from "./routing-order.tsx";
 
 const choices = [
   [
@@ -20,9 +22,12 @@ const choices = [
   ],
 ] as const;
 
-/** One choice out of three. */
-export function RoutingAuthentication({ draft, mayChange }: { draft: RuleDraft; mayChange: boolean }) {
-  const { authentication, change } = draft;
+type AuthenticationProps = { draft: RuleDraft; connections: Connections; mayChange: boolean };
+
+/** One choice out of three, and the provider. */
+export function RoutingAuthentication({ draft, connections, mayChange }: AuthenticationProps) {
+  const { authentication, providerId, change } = draft;
+  const providers = connections.filter(({ isProvider, verified }) => isProvider && verified);
   return (
     <section className="card" aria-labelledby="authentication">
       <h2 id="authentication">Customer authentication</h2>
@@ -44,6 +49,26 @@ export function RoutingAuthentication({ draft, mayChange }: { draft: RuleDraft; 
           </label>
         ))}
       </div>
+      {providers.length > 0 && (
+        <label>
+          Provider
+          <select
+            value={providerId ?? ""}
+            disabled={!mayChange}
+            onChange={({ target }) => change({ providerId: target.value })}
+          >
+            <option value="">None: each gateway authenticates itself</option>
+            {providers.map(({ connectionId, gateway, account }) => (
+              <option key={connectionId} value={connectionId}>
+                {nameOfGateway(gateway)} {account}
+              </option>
+            ))}
+          </select>
+          <span className="soft small">
+            A provider authenticates the customer once, for every gateway that imports its proof.
+          </span>
+        </label>
+      )}
       <p className="small">
         Gateways without authentication of their own get every payment without it. So does every gateway if the page of
         the checkout cannot show the bank’s page.

@@ -15,6 +15,8 @@ export type RuleContent = {
   readonly connectionIds: readonly string[];
   readonly failoverOn: readonly RoutingRule_FailoverSwitch[];
   readonly authentication: RoutingRule_Authentication;
+  /** The connection of the provider of authentication; empty for none. */
+  readonly providerId?: string | undefined;
 };
 
 /** The edited rule with its origin. */
@@ -35,6 +37,7 @@ export function useRuleDraft(rule: RoutingRule | undefined): RuleDraft {
     connectionIds: rule?.connectionIds ?? [],
     failoverOn: rule?.failoverOn ?? [],
     authentication: rule?.authentication ?? RoutingRule_Authentication.AS_NEEDED,
+    providerId: rule?.providerId ?? "",
     base: rule?.version ?? 0,
   };
   const current = changed ?? saved;
@@ -50,12 +53,19 @@ export function useRuleDraft(rule: RoutingRule | undefined): RuleDraft {
 function saysSame(one: RuleContent, other: RuleContent): boolean {
   const switches = (content: RuleContent) => [...content.failoverOn].sort().join();
   const isSameOrder = one.connectionIds.join() === other.connectionIds.join();
-  return isSameOrder && switches(one) === switches(other) && one.authentication === other.authentication;
+  const isSameAuthentication =
+    one.authentication === other.authentication && (one.providerId ?? "") === (other.providerId ?? "");
+  return isSameOrder && switches(one) === switches(other) && isSameAuthentication;
 }
 
 /** Returns the content of a rule as calls send it. */
-export function contentOf({ connectionIds, failoverOn, authentication }: RuleContent) {
-  return { connectionIds: [...connectionIds], failoverOn: [...failoverOn], authentication };
+export function contentOf({ connectionIds, failoverOn, authentication, providerId }: RuleContent) {
+  return {
+    connectionIds: [...connectionIds],
+    failoverOn: [...failoverOn],
+    authentication,
+    providerId: providerId ?? "",
+  };
 }
 
 // The audit trail's name of an author includes their id.

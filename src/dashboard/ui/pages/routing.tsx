@@ -67,7 +67,8 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
   const [trial, setTrial] = useState<Trial>({ amountMinor: 4900n, currency: "EUR" });
   const draft = useRuleDraft(rule);
   const mayChange = role >= Role.DEVELOPER;
-  if (connections.length === 0) {
+  const gateways = connections.filter(({ isProvider }) => !isProvider);
+  if (gateways.length === 0) {
     return (
       <Empty title="No gateway is connected yet">
         <p>Payments are routed to accounts that you connect and verify first.</p>
@@ -80,9 +81,9 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
   return (
     <>
       {!mayChange && <p className="banner">You can view and test the rule. Developers and owners can change it.</p>}
-      <RoutingOrder draft={draft} connections={connections} mayChange={mayChange} />
+      <RoutingOrder draft={draft} connections={gateways} mayChange={mayChange} />
       <RoutingSwitches draft={draft} mayChange={mayChange} />
-      <RoutingAuthentication draft={draft} mayChange={mayChange} />
+      <RoutingAuthentication draft={draft} connections={connections} mayChange={mayChange} />
       <RoutingTester draft={draft} trial={trial} onTrial={setTrial} />
       <RoutingWhatIf draft={draft} />
       <RoutingHistory inUse={rule} mayChange={mayChange} />
