@@ -3,6 +3,7 @@
  * may have made one more attempt, and its repeat with authentication; their ids are derived, so they can be looked up. Nothing that takes money is sent before
  * every gateway has answered.
  */
+import { providers } from "../gateways/authentication-provider.ts";
 import type { LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -86,7 +87,7 @@ async function attemptsToLookUp(
 ): Promise<readonly gateway.AttemptToLookUp[]> {
   const connections = await core.database.query<ConnectionInUse>(selectConnections, [session.merchantId]);
   const others = connections
-    .filter(({ gateway: name }) => core.providerOf(name) === undefined)
+    .filter(({ gateway: name }) => !providers.some((provider) => provider === name))
     .flatMap((connection) => roundsLost(core, connection, attempts));
   // A void's result counts when the void was sent after the latest execution time; those of unknown attempts were all
   // sent from here.

@@ -2,6 +2,8 @@
  * The customer who is asked to authenticate, and the bank: answers late, twice or never, gives up, and returns by a
  * way on which the return may be lost.
  */
+
+import type { Returning } from "../../core/core.ts";
 import { cancelAction, findOpenAction, openAction, returnTokenOf, takeReturn } from "../../core/customer-actions.ts";
 import { resumeSession } from "../../core/submit-payment.ts";
 import { encodeId } from "../../platform/ids.ts";
@@ -11,13 +13,16 @@ import type { Observed, ObservedAuthentication } from "./observed.ts";
 import { sealing } from "./simulated-core.ts";
 import type { SimulatedGateway } from "./simulated-gateway.ts";
 import type { Stage } from "./simulated-process.ts";
+import type { ProviderWorld } from "./simulated-provider.ts";
 
 /** Plays the customer of a run, at each challenge that its session offers. */
 export class Customer {
   readonly #stage: Stage;
   readonly #members: readonly Member[];
   readonly #gatewayOf: (connectionId: string) => SimulatedGateway;
+  readonly #provider: ProviderWorld;
   readonly #plans: readonly CustomerPlan[];
+  #challenges = 0;
   readonly #seen = new Set<string>();
   #acts = 0;
 
@@ -25,8 +30,10 @@ export class Customer {
     stage: Stage;
     members: readonly Member[];
     gatewayOf: (connectionId: string) => SimulatedGateway;
+    provider: ProviderWorld;
     plans: readonly CustomerPlan[];
   }) {
+    this.#provider = parts.provider;
     this.#stage = parts.stage;
     this.#members = parts.members;
     this.#gatewayOf = parts.gatewayOf;
@@ -41,15 +48,41 @@ export class Customer {
   /** Begins with a challenge that is not known yet. */
   onChange({ session, authentications }: Observed): void {
     for (const authentication of authentications) {
-      if (this.#seen.has(authentication.id)) continue;
-      this.#seen.add(authentication.id);
-      const plan = this.#plans[(this.#seen.size - 1) % this.#plans.length];
+      const { id, provider, status } = authentication;
+      if (provider !== null && status !== "METHOD" && status !== "AWAITING_CUSTOMER") continue;
+      const what = provider === null ? id : `${id} ${status}`;
+      if (this.#seen.has(what)) continue;
+      this.#seen.add(what);
+      if (status === "METHOD") {
+        this.#checkDevice(session.id, id);
+        continue;
+      }
+      const plan = this.#plans[this.#challenges++ % this.#plans.length];
       if (plan !== undefined) this.#begin(session.id, authentication, plan);
     }
   }
 
+  /** Runs the bank's device check, which reports once, twice or never. */
+  #checkDevice(sessionId: string, authenticationId: string): void {
+    const { dice } = this.#stage;
+    if (dice.chance(0.1)) return;
+    this.#at(300, "opens the device check", async ({ core }) => {
+      await openAction(core, { sessionId, authenticationId });
+    });
+    for (const delayMs of dice.pick([[], [500], [500], [900, 901], [11_000]])) {
+      this.#return(delayMs, { sessionId, id: authenticationId, isProvided: true }, { threeDSMethodData: "x" });
+    }
+  }
+
+  #return(delayMs: number, returning: Returning, fields: Record<string, string>): void {
+    this.#at(delayMs, "returns", async ({ core }) => {
+      const resumed = await takeReturn(core, returnTokenOf({ sealing }, returning), new URLSearchParams(fields));
+      if (resumed !== undefined) await resumeSession(core, resumed);
+    });
+  }
+
   #begin(sessionId: string, authentication: ObservedAuthentication, plan: CustomerPlan): void {
-    const { id: authenticationId, attempt_id, connection_id } = authentication;
+    const { id: authenticationId, attempt_id: attemptId, connection_id } = authentication;
     const named = { sessionId, authenticationId };
     this.#at(300, "opens the action", async ({ core }) => {
       const action = await findOpenAction(core, { id: sessionId, awaitingSince: new Date(0) });
@@ -64,15 +97,16 @@ export class Customer {
     if (plan.answer === "leave") return;
     const isPassed = plan.answer === "pass";
     this.#act(plan.answersAtMs, () => {
-      const isTaken = this.#gatewayOf(connection_id).answerChallenge(encodeId("att", attempt_id), isPassed);
+      const isTaken =
+        attemptId === null
+          ? this.#provider.answer(authenticationId, isPassed)
+          : this.#gatewayOf(connection_id).answerChallenge(encodeId("att", attemptId), isPassed);
       this.#note(`the customer ${isPassed ? "passes" : "fails"} at the bank${isTaken ? "" : ", which no longer asks"}`);
       if (!isTaken) return;
       for (const delayMs of plan.returnsAfterMs) {
-        this.#at(delayMs, "returns", async ({ core }) => {
-          const fields = new URLSearchParams({ redirectResult: attempt_id });
-          const resumed = await takeReturn(core, returnTokenOf({ sealing }, { sessionId, id: attempt_id }), fields);
-          if (resumed !== undefined) await resumeSession(core, resumed);
-        });
+        if (attemptId === null)
+          this.#return(delayMs, { sessionId, id: authenticationId, isProvided: true }, { cres: "x" });
+        else this.#return(delayMs, { sessionId, id: attemptId }, { redirectResult: attemptId });
       }
     });
   }

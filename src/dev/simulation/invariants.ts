@@ -182,10 +182,12 @@ export function findFalseOutcome(
   return shown === expected ? undefined : `the customer is shown ${shown}, and it is ${expected}`;
 }
 
+const refusals: readonly string[] = ["FAILED", "REJECTED", "CANCELLED", "ABANDONED"];
+
 // Part of the contract: browsers see the plain refusal in place of these.
 const hiddenCodes: readonly (string | null)[] = ["fraud_suspected", "lost_or_stolen", "unclassified"];
 
-function outcomeFor({ session, attempts }: Observed): unknown {
+function outcomeFor({ session, attempts, authentications }: Observed): unknown {
   const decline = (declineCode: string | null) => ({ outcome: { case: "decline", value: { declineCode } } });
   switch (session.status) {
     case "SUCCEEDED": {
@@ -194,7 +196,11 @@ function outcomeFor({ session, attempts }: Observed): unknown {
       return { outcome: { case: "success", value } };
     }
     case "DECLINED": {
-      if (attempts.some(({ stop }) => stop === "authentication_failed")) return decline("authentication_failed");
+      if (
+        attempts.some(({ stop }) => stop === "authentication_failed") ||
+        authentications.some(({ provider, status }) => provider !== null && refusals.includes(status))
+      )
+        return decline("authentication_failed");
       const code = attempts.findLast(({ status }) => status === "DECLINED")?.decline_code ?? null;
       return decline(hiddenCodes.includes(code) ? "card_declined" : code);
     }
@@ -252,10 +258,11 @@ function stopsPlan({ stop, round, connection_id }: ObservedAttempt, attempts: re
 
 function findWrongAuthentication({ observed, isRestored }: Moment): string | undefined {
   const { session, attempts, authentications } = observed;
-  if (authentications.filter(({ flow }) => flow === "REDIRECT").length > 2) return "a customer was asked three times";
+  if (authentications.filter(({ flow }) => flow !== "FRICTIONLESS").length > 2)
+    return "a customer was asked three times";
   if (attempts.filter(({ round }) => round === 1).length > 1) return "two attempts were repeated";
   const gone = authentications.filter(
-    ({ status, cancel_asked_at }) => cancel_asked_at !== null || ["FAILED", "CANCELLED", "ABANDONED"].includes(status),
+    ({ status, cancel_asked_at }) => cancel_asked_at !== null || refusals.includes(status),
   );
   if (gone.length > 0 && session.status === "SUCCEEDED" && !isRestored)
     return `SUCCEEDED after the customer did not authenticate (${gone[0]?.status})`;
@@ -267,7 +274,9 @@ function findWrongAuthentication({ observed, isRestored }: Moment): string | und
   const open = authentications.find(({ completed_at }) => completed_at === null);
   if (session.status === "CREATED") return undefined;
   if (open !== undefined) return `${session.status} while the customer is asked (${open.status})`;
-  const isKept = authentications.some((one) => one.action_sealed ?? one.keep_sealed ?? one.returned_sealed);
+  const isKept = authentications.some(
+    (one) => one.action_sealed ?? one.keep_sealed ?? one.returned_sealed ?? one.proof_sealed,
+  );
   return isKept || session.browser_sealed !== null ? `${session.status}, and data of the customer are kept` : undefined;
 }
 

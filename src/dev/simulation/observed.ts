@@ -24,7 +24,9 @@ export type ObservedAttempt = {
 /** The columns of an authentication that the checks use. */
 export type ObservedAuthentication = {
   readonly id: string;
-  readonly attempt_id: string;
+  readonly attempt_id: string | null;
+  readonly provider: string | null;
+  readonly proof_sealed: string | null;
   readonly connection_id: string;
   readonly flow: string;
   readonly status: string;
@@ -115,6 +117,8 @@ export function describeObserved({ session, attempts, authentications, events }:
     const again = attempt.round === 0 ? "" : " again";
     return `${attempt.sequence} ${attempt.gateway}${again} ${attempt.status}${ordered}${authentication}`;
   });
+  const provided = authentications.find(({ provider }) => provider !== null);
+  if (provided) steps.push(`provider ${provided.status}${provided.cancel_asked_at === null ? "" : ", cancelled"}`);
   const emitted = events.length > 0 ? `; emitted: ${events.map(({ type }) => type).join(", ")}` : "";
   return `= ${session.status} ${session.phase}, epoch ${session.lease_epoch} [${steps.join(", ")}]${emitted}`;
 }

@@ -37,7 +37,9 @@ export class RequestsSeen {
   #addCompletion(attemptReference: string, observed: Observed | undefined): string | undefined {
     const count = (this.#completions.get(attemptReference) ?? 0) + 1;
     this.#completions.set(attemptReference, count);
-    const asked = observed?.authentications.find((one) => encodeId("att", one.attempt_id) === attemptReference);
+    const asked = observed?.authentications.find(
+      ({ attempt_id: id }) => id !== null && encodeId("att", id) === attemptReference,
+    );
     if (count > 2) return "a payment was completed three times";
     if (asked === undefined || asked.completions_sent < count)
       return "a payment was completed before that was committed";

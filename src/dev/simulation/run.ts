@@ -30,6 +30,7 @@ import { createSimulatedCore, type LoggedError, simulatedRuntime } from "./simul
 import { type Authorization, SimulatedGateway } from "./simulated-gateway.ts";
 import { SimulatedPool } from "./simulated-pool.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
+import { type ProviderBehaviour, ProviderWorld, SimulatedProvider } from "./simulated-provider.ts";
 import type { SimulationDatabase } from "./simulation-database.ts";
 import { Timeline } from "./timeline.ts";
 
@@ -49,6 +50,8 @@ const endWithinMs = 6 * 3_600_000;
 const stragglersMs = 600_000;
 // The longest runs take about a tenth of it.
 const stepsMax = 30_000;
+// The rule of a run without a provider names none.
+const noProvider: ProviderBehaviour = { rule: "AS_NEEDED", answer: "unknownCard", checksDevice: false };
 const price = { amountMinor: 4_900, currency: "EUR" };
 
 /** Plays a seed from its beginning; the same seed gives the same run. */
@@ -71,6 +74,7 @@ class Run implements GatewayWorld {
   readonly #notifications: NotificationCarrier;
   readonly #requests = new RequestsSeen();
   readonly #customer: Customer;
+  readonly #provider: ProviderWorld;
   readonly #refusals: string[] = [];
   /** The time at which the faults are over, including those that take hours. */
   readonly #calmAtMs: number;
@@ -90,6 +94,9 @@ class Run implements GatewayWorld {
     this.#stage = { dice, timeline, faults: new Faults(dice), history: new History({ keep: keepHistory }) };
     this.#schedule = drawSchedule(dice, seed);
     this.#runtime = simulatedRuntime({ seed, epochMs: this.#epochMs, stage: this.#stage });
+    this.#provider = new ProviderWorld(this.#schedule.authentication?.provider ?? noProvider, (violation) =>
+      this.#violate(violation),
+    );
     this.#members = Array.from({ length: this.#schedule.processes }, (_, index) => this.#createMember(index + 1));
     const { notificationMs: longestMs, unheardCapturesMs, authorizeAgainMs } = this.#schedule.longWaits;
     this.#notifications = new NotificationCarrier(this.#stage, this.#members, { longestMs });
@@ -100,6 +107,7 @@ class Run implements GatewayWorld {
       stage: this.#stage,
       members: this.#members,
       gatewayOf: (connectionId) => this.gatewayOf(connectionId),
+      provider: this.#provider,
       plans: this.#schedule.authentication?.customers ?? [],
     });
   }
@@ -213,6 +221,7 @@ class Run implements GatewayWorld {
           stage,
           runtime,
           connectors,
+          providers: new Map([["SANDBOX_3DS", new SimulatedProvider({ process, stage, world: this.#provider })]]),
           onError: (line) => this.#onError(process, line),
         });
       },
@@ -297,6 +306,10 @@ class Run implements GatewayWorld {
 
   captureOnItsWay(attemptReference: string, change: 1 | -1): void {
     this.#requests.captureOnItsWay(attemptReference, change);
+  }
+
+  isProof(cryptogram: string): boolean {
+    return this.#provider.isProof(cryptogram);
   }
 
   onExecuted(): void {

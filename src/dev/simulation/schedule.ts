@@ -6,6 +6,7 @@ import { type CustomerPlan, drawCustomer } from "./customer-plan.ts";
 import { Dice } from "./dice.ts";
 import type { Faults } from "./faults.ts";
 import type { GatewayAsks, GatewayBehaviour, GatewayShape } from "./simulated-gateway.ts";
+import type { ProviderBehaviour } from "./simulated-provider.ts";
 
 /** The accounts in every run's database. Both shapes of gateway are among them, and two accounts of one gateway. */
 export const accounts = [
@@ -28,6 +29,7 @@ export const shapes: Readonly<Record<SimulatedGatewayName, GatewayShape>> = {
     refusesVoidedReference: true,
     executionLimitMs,
     keyLifeMs: 24 * hourMs,
+    importsProof: true,
     holdsOnlyWhenAsked: true,
     actionLifeMs: 0,
   },
@@ -36,6 +38,7 @@ export const shapes: Readonly<Record<SimulatedGatewayName, GatewayShape>> = {
     refusesVoidedReference: false,
     executionLimitMs,
     keyLifeMs: 6 * hourMs,
+    importsProof: false,
     holdsOnlyWhenAsked: true,
     actionLifeMs: 0,
   },
@@ -44,6 +47,7 @@ export const shapes: Readonly<Record<SimulatedGatewayName, GatewayShape>> = {
     refusesVoidedReference: false,
     executionLimitMs,
     keyLifeMs: 7 * 24 * hourMs,
+    importsProof: true,
     holdsOnlyWhenAsked: false,
     actionLifeMs: hourMs / 4,
   },
@@ -83,6 +87,8 @@ type AuthenticationSchedule = {
   /** By index of `accounts`. */
   readonly asks: readonly GatewayAsks[];
   readonly customers: readonly CustomerPlan[];
+  /** Set in runs with a provider of authentication. */
+  readonly provider: ProviderBehaviour | undefined;
 };
 
 /**
@@ -134,6 +140,25 @@ function drawAuthentication(dice: Dice): AuthenticationSchedule | undefined {
       ]),
     ),
     customers: [drawCustomer(dice), drawCustomer(dice)],
+    provider: drawProvider(dice),
+  };
+}
+
+function drawProvider(dice: Dice): ProviderBehaviour | undefined {
+  if (!dice.chance(0.4)) return undefined;
+  return {
+    rule: dice.pick(["AS_NEEDED", "ALWAYS"]),
+    answer: dice.weighted<ProviderBehaviour["answer"]>([
+      [8, "challenge"],
+      [3, "Y"],
+      [1, "A"],
+      [1, "N"],
+      [1, "R"],
+      [1, "U"],
+      [1, "I"],
+      [1, "unknownCard"],
+    ]),
+    checksDevice: dice.chance(0.5),
   };
 }
 

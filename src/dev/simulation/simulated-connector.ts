@@ -45,6 +45,8 @@ export type GatewayWorld = {
   /** Counts captures that were sent and not yet executed or lost. */
   captureOnItsWay(attemptReference: string, change: 1 | -1): void;
   onExecuted(): void;
+  /** Reports whether a proof is of an authentication that the run's bank granted. */
+  isProof(cryptogram: string): boolean;
 };
 
 type ExchangeResult<Reply> = { readonly type: "reply"; readonly reply: Reply } | { readonly type: "refused" } | Unknown;
@@ -69,6 +71,7 @@ export class SimulatedConnector implements Connector {
   readonly refusesVoidedReference: boolean;
   readonly executionLimitMs: number;
   readonly failsOnRequest = false;
+  readonly importsProof: boolean;
   readonly forwardFeatures = [];
   readonly credentialFields = [];
   readonly authentication: GatewayAuthenticator | undefined;
@@ -84,6 +87,7 @@ export class SimulatedConnector implements Connector {
     this.authentication = parts.asks ? this.#authenticator(shape) : undefined;
     this.gateway = gateway;
     this.canRead = shape.canRead;
+    this.importsProof = shape.importsProof;
     this.refusesVoidedReference = shape.refusesVoidedReference;
     this.executionLimitMs = shape.executionLimitMs;
     this.#process = parts.process;
@@ -102,7 +106,11 @@ export class SimulatedConnector implements Connector {
       sent: { type: "authorize", attemptReference },
       timeoutMs: call.timeoutMs,
       lateMs: this.executionLimitMs,
-      execute: () => this.#at(call).authorize(call.idempotencyKey, payment, request.authentication?.wish),
+      execute: () =>
+        this.#at(call).authorize(call.idempotencyKey, payment, {
+          wish: request.authentication?.wish,
+          isProven: request.proof !== undefined && this.#world.isProof(request.proof.cryptogram),
+        }),
     });
     const authenticated = frictionlessOf(request.sessionId, this.gateway);
     return { outcome: outcomeOf(reached, amountMinor), card: { brand: "visa", last4: "4242" }, authenticated };

@@ -40,6 +40,8 @@ export type GatewayShape = {
   readonly keyLifeMs: number;
   /** False: the customer's answer alone makes it hold. */
   readonly holdsOnlyWhenAsked: boolean;
+  /** True if it takes a provider's proof. */
+  readonly importsProof: boolean;
   /** Time after its opening for which a challenge can be answered where that makes it hold. */
   readonly actionLifeMs: number;
 };
@@ -75,6 +77,9 @@ export type AskReply = { readonly state: Challenge["state"]; readonly found: Aut
 export type CaptureReply = { readonly type: "done" | "accepted" | "busy" | "refused" };
 /** A gateway's reply to a void. */
 export type VoidReply = { readonly type: "done" | "accepted" | "busy" | "alreadyCaptured" | "absent" };
+
+/** A request's permission to ask the customer, and the proof that came with it. */
+type Asked = { readonly wish: "as_needed" | "always" | undefined; readonly isProven: boolean };
 
 const authenticationRequired: Declined = {
   type: "declined",
@@ -125,9 +130,11 @@ export class SimulatedGateway {
     this.#voidsToRefuse = behaviour.refusedVoids;
   }
 
-  authorize(key: string, payment: Payment, wish?: "as_needed" | "always"): AuthorizeReply {
+  authorize(key: string, payment: Payment, asked: Asked): AuthorizeReply {
+    const { wish, isProven } = asked;
     return this.#once(key, () => {
       if (this.#asks === "never" || this.#refusedReferences.has(payment.attemptReference)) return this.#decide(payment);
+      if (isProven) return this.#decide(payment);
       if (wish === undefined || (this.#asks === "if_asked" && wish === "as_needed")) {
         return this.#decline(payment, authenticationRequired);
       }

@@ -1,7 +1,8 @@
 /** The database of a simulation: the product's own schema on real PostgreSQL, with another source for its clock. */
 import { randomBytes } from "node:crypto";
 import { Pool } from "pg";
-import { recordConnection, recordVerified, stageCredentials } from "../../gateways/connections.ts";
+import type { AcquirerData } from "../../gateways/authentication-provider.ts";
+import { recordConnection, recordVerified, setAcquirerData, stageCredentials } from "../../gateways/connections.ts";
 import { Database } from "../../platform/database.ts";
 import { accounts, type Schedule } from "./schedule.ts";
 import { removeFromSchema, type SchemaRemoval } from "./schema-removals.ts";
@@ -16,7 +17,7 @@ export type SimulationDatabase = {
   /** By index of `accounts`. */
   readonly connectionIds: readonly string[];
   /** Makes a schedule's plan the merchant's newest routing rule, and removes open work of earlier runs. */
-  begin(schedule: Pick<Schedule, "plan" | "failoverOn">): Promise<void>;
+  begin(schedule: Pick<Schedule, "plan" | "failoverOn" | "authentication">): Promise<void>;
   /**
    * Start time of the next run: long after the one before, whose rows are then too old for any of the product's
    * windows.
@@ -28,6 +29,8 @@ export type SimulationDatabase = {
 };
 
 const firstEpochMs = Date.UTC(2026, 0, 1);
+// The last of the accounts that connectAccounts makes.
+const providerId = fixedId(accounts.length + 1);
 const betweenEpochsMs = 3 * 24 * 3_600_000;
 
 /** Creates a copy of the server's template without the given objects. The run sets its `app.clock()`. */
@@ -49,14 +52,21 @@ export async function createSimulationDatabase(
     server,
     merchantId,
     connectionIds,
-    async begin({ plan, failoverOn }) {
+    async begin({ plan, failoverOn, authentication }) {
+      const provider = authentication?.provider;
       await server.observe({
         name: "begin",
         text: `WITH slices AS (DELETE FROM reconciliation_slice), passes AS (DELETE FROM reconciliation_run),
                  notifications AS (DELETE FROM gateway_notification WHERE processed_at IS NULL)
-               INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on)
-               SELECT $1, coalesce(max(version), 0) + 1, $2, $3 FROM routing_rule WHERE merchant_id = $1`,
-        values: [merchantId, plan.map((index) => connectionIds[index]), failoverOn],
+               INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, authentication, provider_id)
+               SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5 FROM routing_rule WHERE merchant_id = $1`,
+        values: [
+          merchantId,
+          plan.map((index) => connectionIds[index]),
+          failoverOn,
+          provider?.rule ?? "AS_NEEDED",
+          provider && providerId,
+        ],
       });
     },
     nextEpochMs: () => firstEpochMs + runs++ * betweenEpochsMs,
@@ -72,18 +82,28 @@ export async function createSimulationDatabase(
   };
 }
 
+/** The merchant at each acquirer. */
+const acquirer: AcquirerData = {
+  mcc: "5411",
+  country: "DE",
+  merchantName: "Acme",
+  networks: { visa: { acquirerBin: "438309", acquirerMerchantId: "1" } },
+};
+
 async function connectAccounts(url: string, merchantId: string): Promise<string[]> {
   const pool = new Pool({ connectionString: url, max: 1 });
   const database = new Database(pool);
   try {
     const connectionIds: string[] = [];
-    for (const [index, { gateway, account }] of accounts.entries()) {
+    const all = [...accounts, { gateway: "SANDBOX_3DS", account: "first" }];
+    for (const [index, { gateway, account }] of all.entries()) {
       const id = fixedId(index + 1);
       await database.transaction(async (tx) => {
         await recordConnection(tx, { id, merchantId, gateway, account });
         const credentials = { connectionId: id };
         const credentialVersion = await stageCredentials(tx, sealing, { connectionId: id, credentials });
         await recordVerified(tx, { connectionId: id, credentialVersion });
+        if (id !== providerId) await setAcquirerData(tx, id, acquirer);
       });
       connectionIds.push(id);
     }
