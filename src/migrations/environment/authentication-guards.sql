@@ -61,7 +61,9 @@ END $$;
 CREATE FUNCTION partitions.guard_provided_rest(before record, after record) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE session record;
 BEGIN
-  SELECT status, phase, winner_attempt_id INTO session FROM partitions.payment_session_rest WHERE id = after.session_id FOR UPDATE;
+  SELECT status, phase, winner_attempt_id, unrecorded_check_at INTO session FROM partitions.payment_session_rest WHERE id = after.session_id FOR UPDATE;
+  IF session.unrecorded_check_at IS NOT NULL AND (before IS NULL OR after.status NOT IN (before.status, 'ABANDONED')) THEN
+    PERFORM app.refuse('nothing is authenticated while the session is in doubt'); END IF;
   IF before IS NULL THEN
     IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' OR session.winner_attempt_id IS NOT NULL THEN
       PERFORM app.refuse('an authentication needs a session in processing'); END IF;
@@ -96,12 +98,11 @@ BEGIN
     IF after.status = 'AWAITING_CUSTOMER' AND before.status <> after.status
        AND (SELECT count(*) FROM partitions.authentication_rest WHERE session_id = after.session_id AND flow <> 'FRICTIONLESS') >= 2 THEN
       PERFORM app.refuse('a session offers at most two challenges'); END IF;
-    IF before.completed_at IS NOT NULL AND (after.completed_at, after.trans_status, after.eci, after.liability)
-       IS DISTINCT FROM (before.completed_at, before.trans_status, before.eci, before.liability) THEN
+    -- The proof is deleted with the session's end.
+    IF before.completed_at IS NOT NULL AND (to_jsonb(after) - 'proof_sealed' <> to_jsonb(before) - 'proof_sealed'
+       OR after.proof_sealed IS NOT NULL AND after.proof_sealed IS DISTINCT FROM before.proof_sealed) THEN
       PERFORM app.refuse('a final authentication never changes'); END IF;
   END IF;
-  IF after.status NOT IN ('PREPARING','METHOD','REQUESTING','AWAITING_CUSTOMER','AUTHENTICATED','ATTEMPTED','EXEMPTED','UNAVAILABLE','FAILED','REJECTED','CANCELLED','ABANDONED') THEN
-    PERFORM app.refuse('no authentication has such a status'); END IF;
   IF after.status = 'AWAITING_CUSTOMER' AND after.flow <> 'CHALLENGE' THEN PERFORM app.refuse('a challenge is counted'); END IF;
   IF after.liability NOT IN ('ISSUER','MERCHANT','UNKNOWN') THEN PERFORM app.refuse('no liability is of such a kind'); END IF;
   IF (after.status IN ('PREPARING','METHOD','REQUESTING','AWAITING_CUSTOMER')) <> (after.completed_at IS NULL) THEN
