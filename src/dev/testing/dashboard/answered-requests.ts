@@ -68,6 +68,16 @@ function connectionRequests({ scope, ids }: RequestParts): AnsweredRequests {
       connectionId: ids.connectionId,
       credentials: { apiKey: "sandbox_test_every-rpc" },
     }),
+    SetAcquirerData: () => ({
+      ...scope,
+      connectionId: ids.connectionId,
+      acquirer: {
+        mcc: "5411",
+        country: "AT",
+        merchantName: "Acme",
+        networks: [{ network: "visa", acquirerBin: "438309", acquirerMerchantId: "00002000000" }],
+      },
+    }),
     PauseGatewayConnection: () => ({ ...scope, connectionId: ids.connectionId }),
     ResumeGatewayConnection: () => ({ ...scope, connectionId: ids.connectionId }),
     ListUnclassifiedCodes: () => scope,
