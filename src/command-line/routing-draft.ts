@@ -23,6 +23,36 @@ export const authenticationHelp =
 export const providerHelp =
   "id of a connection of a provider that authenticates customers for the gateways that import its proof, or none (default: as in the newest version)";
 
+const exemptions = { "low-value": "LOW_VALUE", "risk-analysis": "RISK_ANALYSIS" } as const;
+
+type Exemption = (typeof exemptions)[keyof typeof exemptions];
+type Policy = NonNullable<RoutingRuleView["policy"]>;
+
+/** The help text of --exemptions. */
+export const exemptionsHelp =
+  "comma-separated exemptions from authentication to ask for, where the acquirer has agreed to: low-value, risk-analysis; or none (default: as in the newest version)";
+
+/** Parses the value of --exemptions. */
+export function parseExemptions(text: string): Exemption[] {
+  const named = text === "none" ? [] : text.split(",");
+  return named.map((name) => {
+    const known = Object.entries(exemptions).find(([word]) => word === name);
+    if (known === undefined) throw new InvalidArgumentError("They must be low-value, risk-analysis or none.");
+    return known[1];
+  });
+}
+
+/** Returns the policy of a rule in words as commands name them; empty where it is the default. */
+export function describePolicy({ policy = {} }: RoutingRuleView): string[] {
+  const { stopsIfUnavailable, forbidsSecondChallenge } = policy;
+  const asked = Object.entries(exemptions).filter(([, value]) => policy.exemptions?.includes(value));
+  return [
+    ...(asked.length > 0 ? [`exemptions ${asked.map(([word]) => word).join(",")}`] : []),
+    ...(stopsIfUnavailable ? ["on-unavailable stop"] : []),
+    ...(forbidsSecondChallenge ? ["second-challenge forbid"] : []),
+  ];
+}
+
 /** Parses the value of --authentication. */
 export function parseAuthentication(text: string): Authentication {
   const named = Object.entries(authentications).find(([name]) => name === text);
@@ -54,13 +84,28 @@ export type NamedRule = {
   readonly failoverOn?: string;
   readonly authentication?: Authentication;
   readonly provider?: string;
+  readonly exemptions?: Exemption[];
+  readonly onUnavailable?: "proceed" | "stop";
+  readonly secondChallenge?: "allow" | "forbid";
 };
+
+/** Returns the named parts of the policy over those of the newest version; undefined if none is named. */
+function policyOf({ exemptions: asked, onUnavailable, secondChallenge }: NamedRule, newest: Policy = {}) {
+  if (asked === undefined && onUnavailable === undefined && secondChallenge === undefined) return undefined;
+  return {
+    ...newest,
+    ...(asked && { exemptions: asked }),
+    ...(onUnavailable && { stopsIfUnavailable: onUnavailable === "stop" }),
+    ...(secondChallenge && { forbidsSecondChallenge: secondChallenge === "forbid" }),
+  };
+}
 
 type RuleToSend = {
   readonly connectionIds: string[];
   readonly failoverOn: Switch[];
   readonly authentication?: Authentication;
   readonly providerId?: string;
+  readonly policy?: Policy;
   readonly expectedVersion?: number;
 };
 
@@ -80,12 +125,16 @@ export async function readRule(
     ...(authentication && { authentication }),
     ...(provider !== undefined && { providerId: provider === "none" ? "" : provider }),
   };
-  if (connectionIds !== undefined && failoverOn !== undefined) return { ...content, connectionIds, failoverOn };
+  const isPolicyNamed = policyOf(named) !== undefined;
+  if (connectionIds !== undefined && failoverOn !== undefined && !isPolicyNamed)
+    return { ...content, connectionIds, failoverOn };
   const { routingRule } = await rules.getRoutingRule(scope);
+  const policy = policyOf(named, routingRule?.policy);
   if (connectionIds === undefined && routingRule === undefined)
     throw new UsageError("There is no rule yet: name the connections with --connections.");
   return {
     ...content,
+    ...(policy && { policy }),
     connectionIds: connectionIds ?? routingRule?.connectionIds ?? [],
     failoverOn: failoverOn ?? (routingRule === undefined ? [...switches] : switchesOf(routingRule)),
     expectedVersion: routingRule?.version ?? 0,

@@ -2,7 +2,7 @@
  * `switchyard routing`: the order in which a merchant's gateways are called, the failures that lead to the next one,
  * and past versions.
  */
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import type { DashboardClient, RoutingRuleView } from "../client/dashboard-client.ts";
 import {
   type AttachOptions,
@@ -16,9 +16,12 @@ import { type ConnectionNames, readConnectionNames } from "./connection-names.ts
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 import {
   authenticationHelp,
+  describePolicy,
+  exemptionsHelp,
   type NamedRule,
   nameOfAuthentication,
   parseAuthentication,
+  parseExemptions,
   providerHelp,
   readRule,
   switchesHelp,
@@ -60,12 +63,26 @@ function setCommand(): Command {
     )
     .option("--failover-on <kinds>", switchesHelp)
     .option("--authentication <when>", authenticationHelp, parseAuthentication)
-    .option("--provider <connection>", providerHelp);
+    .option("--provider <connection>", providerHelp)
+    .option("--exemptions <kinds>", exemptionsHelp, parseExemptions)
+    .addOption(
+      new Option(
+        "--on-unavailable <policy>",
+        "with --authentication always, if the provider cannot authenticate: let the gateways do so, or stop the payment",
+      ).choices(["proceed", "stop"]),
+    )
+    .addOption(
+      new Option("--second-challenge <policy>", "a second gateway may ask a customer who was asked before").choices([
+        "allow",
+        "forbid",
+      ]),
+    );
   return addExpectedVersion(command).action(async (options: ExpectingOptions & NamedRule) => {
     const { expectedVersion } = options;
-    const { connections, failoverOn, authentication, provider } = options;
-    if ([connections, failoverOn, authentication, provider].every((named) => named === undefined))
-      throw new UsageError("Give --connections, --failover-on, --authentication or --provider.");
+    const { connections, failoverOn, authentication, provider, exemptions, onUnavailable, secondChallenge } = options;
+    const ofRule = [connections, failoverOn, authentication, provider, exemptions, onUnavailable, secondChallenge];
+    if (ofRule.every((named) => named === undefined))
+      throw new UsageError("Give a part of the rule, such as --connections or --authentication; see --help.");
     await administerRule(options, async ({ routingRules }) => {
       const rule = await readRule(routingRules, scopeOf(options), options);
       const request = { ...scopeOf(options), ...rule, ...(expectedVersion !== undefined && { expectedVersion }) };
@@ -154,6 +171,7 @@ function describeRule(rule: RoutingRuleView | undefined, nameOf: ConnectionNames
     }),
     `  failover on ${failoverOn.join(", ") || "nothing"} (never on fraud)`,
     `  customer authentication ${nameOfAuthentication(rule)}`,
+    ...describePolicy(rule).map((line) => `  ${line}`),
     ...(rule.providerId ? [`  authenticated by ${rule.providerId}  ${nameOf(rule.providerId)?.gateway ?? ""}`] : []),
   ];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { mayAsk, mayRepeat, stepOfLeftBehind, stepOfWait } from "./after-authentication.ts";
-import type { Attempt, Authentication, PaymentSession } from "./entities.ts";
+import type { Attempt, Authentication, PaymentSession, PlannedConnection } from "./entities.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
 const readAt = new Date("2026-11-23T12:00:00Z");
@@ -68,17 +68,32 @@ describe("stepOfLeftBehind()", () => {
 
 describe("a gateway", () => {
   it("asks once, and a session twice at most", () => {
-    expect(mayAsk([], attempt())).toBe(true);
-    expect(mayAsk([authentication()], attempt())).toBe(false);
-    expect(mayAsk([authentication()], attempt({ connectionId: "c2" }))).toBe(true);
-    expect(mayAsk([authentication(), authentication({ connectionId: "c2" })], attempt({ connectionId: "c3" }))).toBe(
-      false,
-    );
+    const following = (...authentications: Authentication[]) => loaded({ authentications });
+    expect(mayAsk(following(), attempt())).toBe(true);
+    expect(mayAsk(following(authentication()), attempt())).toBe(false);
+    expect(mayAsk(following(authentication()), attempt({ connectionId: "c2" }))).toBe(true);
+    const twice = following(authentication(), authentication({ connectionId: "c2" }));
+    expect(mayAsk(twice, attempt({ connectionId: "c3" }))).toBe(false);
+  });
+
+  it("asks no customer who was asked before, where the rule forbids a second challenge", () => {
+    const step = {
+      priority: 2,
+      gateway: "B",
+      connectionId: "c2",
+      credentialVersion: 1,
+      onlyFirstChallenge: true,
+    } as const;
+    const session = { plan: [step] as PlannedConnection[] } as PaymentSession;
+    const second = attempt({ connectionId: "c2" });
+    expect(mayAsk({ session, authentications: [] }, second)).toBe(true);
+    expect(mayAsk({ session, authentications: [authentication()] }, second)).toBe(false);
+    expect(mayAsk({ session, authentications: [authentication({ flow: "FRICTIONLESS" })] }, second)).toBe(true);
   });
 
   it("may ask although it has authenticated without the customer, and so has another", () => {
     const frictionless = [authentication({ flow: "FRICTIONLESS" }), authentication({ flow: "FRICTIONLESS" })];
-    expect(mayAsk(frictionless, attempt())).toBe(true);
+    expect(mayAsk(loaded({ authentications: frictionless }), attempt())).toBe(true);
   });
 
   it("gets the payment once more only if it has not asked, and no other has", () => {

@@ -3,7 +3,7 @@
  */
 import type { AuthenticationResult } from "../gateways/authentication.ts";
 import type { GatewayOutcome } from "../gateways/connector.ts";
-import type { Attempt, Authentication, AuthenticationStatus } from "./entities.ts";
+import type { Attempt, Authentication, AuthenticationStatus, PaymentSession } from "./entities.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 import type { authenticationBeginnings, StateOf } from "./transitions.ts";
 
@@ -66,20 +66,31 @@ export function mayCompleteAgain({ completionsSent }: Authentication): boolean {
   return completionsSent < completionsMax; // rule:completed-as-committed
 }
 
+/** A session with the authentications of its customer. */
+export type Asked = {
+  readonly session: Pick<PaymentSession, "plan">;
+  readonly authentications: readonly Authentication[];
+};
+
 /** Reports whether a gateway may ask the customer of this attempt. One that authenticated without the customer still may. */
-export function mayAsk(authentications: readonly Authentication[], { connectionId }: Pick<Attempt, "connectionId">) {
-  const challenges = authentications.filter(({ flow }) => flow !== "FRICTIONLESS");
-  return !hasOfferedAll(authentications) && challenges.every((one) => one.connectionId !== connectionId);
+export function mayAsk(asked: Asked, attempt: Pick<Attempt, "connectionId">): boolean {
+  const isSecond = challengesOf(asked).some(({ connectionId }) => connectionId === attempt.connectionId);
+  return !isSecond && !hasOfferedAll(asked, attempt);
 }
 
-/** Reports whether a session has offered its customer as many challenges as it may. */
-export function hasOfferedAll(authentications: readonly Authentication[]): boolean {
-  return authentications.filter(({ flow }) => flow !== "FRICTIONLESS").length >= challengesMax;
+/** Reports whether a session has offered its customer as many challenges as it may before this attempt's. */
+export function hasOfferedAll(asked: Asked, { connectionId }: Pick<Attempt, "connectionId">): boolean {
+  const step = asked.session.plan?.find((planned) => planned.connectionId === connectionId);
+  return challengesOf(asked).length >= (step?.onlyFirstChallenge ? 1 : challengesMax);
+}
+
+function challengesOf({ authentications }: Asked): readonly Authentication[] {
+  return authentications.filter(({ flow }) => flow !== "FRICTIONLESS");
 }
 
 /** Reports whether an attempt that was declined for want of authentication may be repeated with it. */
-export function mayRepeat({ attempts, authentications }: SessionWithAttempts, attempt: Attempt): boolean {
-  return attempts.every(({ round }) => round === 0) && mayAsk(authentications, attempt);
+export function mayRepeat(loaded: SessionWithAttempts, attempt: Attempt): boolean {
+  return loaded.attempts.every(({ round }) => round === 0) && mayAsk(loaded, attempt);
 }
 
 /**

@@ -2,9 +2,17 @@
  * Decides from rows alone what a session does while a provider authenticates its customer, and which gateway gets the
  * proof. PURE.
  */
+import type { Exemption } from "../gateways/authentication.ts";
 import type { ProviderEnd } from "../gateways/authentication-provider.ts";
 import { hasOfferedAll, mayAsk } from "./after-authentication.ts";
-import type { Attempt, Authentication, AuthenticationStatus, PaymentSession, PlannedConnection } from "./entities.ts";
+import type {
+  Attempt,
+  Authentication,
+  AuthenticationStatus,
+  PaymentSession,
+  PlannedConnection,
+  PlannedProvider,
+} from "./entities.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
 /** One step of a session whose customer a provider authenticates. */
@@ -113,25 +121,58 @@ export function proofFor(
   return { because: step?.withoutProof === undefined ? "" : ` It gets no proof: ${step.withoutProof}.` };
 }
 
+/**
+ * Returns the provider that authenticates before this step of the plan; undefined if none does, or one has. A gateway
+ * that asks for an exemption is called without.
+ */
+export function providerBefore(
+  {
+    session,
+    authentications,
+  }: Pick<SessionWithAttempts, "authentications"> & { session: Pick<PaymentSession, "plan"> },
+  to: PlannedConnection,
+): PlannedProvider | undefined {
+  if (to.exemption !== undefined || providedOf(authentications) !== undefined) return undefined;
+  const [first] = session.plan ?? [];
+  // Whatever the first gateway is, it gets a customer who has authenticated.
+  const step = to.connectionId === first?.connectionId ? session.plan?.find(({ providerFirst }) => providerFirst) : to;
+  if (!step?.providerFirst || hasOfferedAll({ session, authentications }, step)) return undefined;
+  return step.provider;
+}
+
+/** Returns the exemption that an attempt's gateway is told to ask for. */
+export function exemptionOf(
+  session: Pick<PaymentSession, "plan">,
+  attempt: Pick<Attempt, "connectionId"> & {
+    readonly round: number;
+    readonly authenticationId?: string | null | undefined;
+  },
+): Exemption | undefined {
+  if (attempt.round !== 0 || attempt.authenticationId != null) return undefined;
+  return plannedAt(session, attempt)?.exemption;
+}
+
+/** Reports whether the payment stops before this step, because its provider could not authenticate the customer. */
+export function isStoppedUnavailable(authentications: readonly Authentication[], to: PlannedConnection): boolean {
+  return to.stopsIfUnavailable === true && providedOf(authentications)?.status === "UNAVAILABLE";
+}
+
 /** Returns the provider that can authenticate after a gateway's decline without authentication; undefined if none can. */
-export function providerAfter(
-  { session, attempts, authentications }: SessionWithAttempts,
-  attempt: Attempt,
-): PlannedConnection["provider"] {
+export function providerAfter(loaded: SessionWithAttempts, attempt: Attempt): PlannedConnection["provider"] {
+  const { session, attempts, authentications } = loaded;
   const isAsked = authentications.some(({ attemptId }) => attemptId === attempt.id);
   if (isAsked || providedOf(authentications) || attempts.some(({ round }) => round === 1)) return undefined;
-  return hasOfferedAll(authentications) ? undefined : plannedAt(session, attempt)?.provider;
+  return hasOfferedAll(loaded, attempt) ? undefined : plannedAt(session, attempt)?.provider;
 }
 
 /**
  * Returns the repeat that follows a provider's authentication: with its proof, or with the gateway's own authentication
  * where the provider had none to give.
  */
-export function repeatAfterProvider({
-  session,
-  attempts,
-  authentications,
-}: SessionWithAttempts): { readonly to: PlannedConnection; readonly because: string; readonly round: 1 } | undefined {
+export function repeatAfterProvider(
+  loaded: SessionWithAttempts,
+): { readonly to: PlannedConnection; readonly because: string; readonly round: 1 } | undefined {
+  const { session, attempts, authentications } = loaded;
   const last = attempts.at(-1);
   const provided = providedOf(authentications);
   if (last?.nextAction !== "authenticate" || last.round !== 0 || provided === undefined) return undefined;
@@ -140,7 +181,7 @@ export function repeatAfterProvider({
   if (proofFor(session, authentications, to).authenticationId !== undefined) {
     return { to, because: `${provided.provider} has authenticated the customer.`, round: 1 };
   }
-  if (plannedAt(session, last)?.authentication === undefined || !mayAsk(authentications, last)) return undefined;
+  if (plannedAt(session, last)?.authentication === undefined || !mayAsk(loaded, last)) return undefined;
   return {
     to,
     because: `${provided.provider} has no answer for this card, so ${gateway} authenticates itself.`,

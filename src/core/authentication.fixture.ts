@@ -7,7 +7,7 @@ import { Secret } from "../platform/secrets.ts";
 import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
 import { cancelAction, findOpenAction, openAction, takeReturn, useActionTicket } from "./customer-actions.ts";
-import type { AuthenticationRule, PaymentSession } from "./entities.ts";
+import type { AuthenticationPolicy, AuthenticationRule, PaymentSession } from "./entities.ts";
 import { recordRoutingRule } from "./routing-rules.ts";
 import { recoverSessionsOnce, resumeSession, submitPayment } from "./submit-payment.ts";
 
@@ -62,7 +62,15 @@ const acquirer: AcquirerData = {
 
 /** Starts the same with SANDBOX_3DS, whose proof both gateways import. */
 export async function startProvided(
-  rule: { authentication?: AuthenticationRule; ownOnly?: boolean } = {},
+  rule: {
+    authentication?: AuthenticationRule;
+    ownOnly?: boolean;
+    /** True if the gateways authenticate themselves. */
+    withoutProvider?: boolean;
+    policy?: Partial<AuthenticationPolicy>;
+    /** The largest amount of an exemption at SANDBOX_A's acquirer. */
+    exemptsUpTo?: number;
+  } = {},
 ): Promise<AuthenticationFixture> {
   const base = await startCoreFixture();
   const { core, owner, connectionIds } = base;
@@ -73,11 +81,15 @@ export async function startProvided(
     const credentials = { apiKey: "sandbox_test_one" };
     const credentialVersion = await stageCredentials(tx, core.sealing, { connectionId: providerId, credentials });
     await recordVerified(tx, { connectionId: providerId, credentialVersion });
-    await setAcquirerData(tx, connectionIds[0]!, acquirer);
+    const { exemptsUpTo: amountMinor } = rule;
+    const exemptions = amountMinor ? [{ kind: "LOW_VALUE" as const, currency: "EUR", amountMinor }] : [];
+    await setAcquirerData(tx, connectionIds[0]!, { ...acquirer, exemptions });
     await setAcquirerData(tx, connectionIds[1]!, { ...acquirer, ...(rule.ownOnly && { acceptsOwnOnly: true }) });
     const failoverOn = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
     const { authentication } = rule;
-    await recordRoutingRule(tx, { merchantId, connectionIds, failoverOn, authentication, providerId });
+    const named = rule.withoutProvider ? {} : { providerId };
+    const policy = { exemptions: [], stopsIfUnavailable: false, forbidsSecondChallenge: false, ...rule.policy };
+    await recordRoutingRule(tx, { merchantId, connectionIds, failoverOn, authentication, policy, ...named });
   });
   return new AuthenticationFixture(base);
 }

@@ -8,7 +8,7 @@ import { actionLookMs, customerTimeMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { type Secret, seal, unseal } from "../platform/secrets.ts";
 import { endOf, mayAsk } from "./after-authentication.ts";
-import { isLeftToProvider } from "./after-provider.ts";
+import { exemptionOf, isLeftToProvider } from "./after-provider.ts";
 import { move, recordRefused } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, Authentication, PaymentSession } from "./entities.ts";
@@ -55,8 +55,11 @@ export function wishFor(
 ): AuthenticationWish | undefined {
   const planned = plannedWish(core, session, attempt);
   if (attempt.authenticationId != null || isLeftToProvider({ session, authentications }, attempt)) return undefined;
-  if (planned === undefined || !mayAsk(authentications, attempt) || shopper?.browser === undefined) return undefined;
-  const wish = attempt.round === 1 ? "always" : planned;
+  if (planned === undefined || !mayAsk({ session, authentications }, attempt) || shopper?.browser === undefined)
+    return undefined;
+  // An exemption and a mandate exclude each other.
+  const unexempted = exemptionOf(session, attempt) === undefined ? planned : "as_needed";
+  const wish = attempt.round === 1 ? "always" : unexempted;
   return { wish, browser: shopper.browser, returnUrl: core.returnUrlOf(attempt) };
 }
 

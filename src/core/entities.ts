@@ -3,7 +3,7 @@
  * and guards.
  */
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import type { AuthenticationWish } from "../gateways/authentication.ts";
+import type { AuthenticationWish, Exemption } from "../gateways/authentication.ts";
 import type { BillingAddress } from "../gateways/connector.ts";
 import {
   attemptTransitions,
@@ -50,6 +50,16 @@ export type FailoverSwitch = "HARD_DECLINE" | "TIMEOUT" | "GATEWAY_ERROR";
 /** The payments for which a rule lets gateways ask for the customer: those that need it, all, or none. */
 export type AuthenticationRule = "AS_NEEDED" | "ALWAYS" | "NEVER";
 
+/** The merchant's choices about authentication beside its rule. Absent: all false, no exemptions. */
+export type AuthenticationPolicy = {
+  /** The exemptions to ask for, where the acquirer does so. */
+  readonly exemptions: readonly Exemption[];
+  /** Payments that need a provider first stop where it cannot authenticate; otherwise they go on without. */
+  readonly stopsIfUnavailable: boolean;
+  /** A customer who was asked once is not asked again by another gateway. */
+  readonly forbidsSecondChallenge: boolean;
+};
+
 /** A merchant's account at a provider of authentication, with the credentials that a payment uses. */
 export type PlannedProvider = {
   readonly name: string;
@@ -67,8 +77,14 @@ export type PlannedConnection = {
   readonly authentication?: AuthenticationWish["wish"] | undefined;
   /** The provider whose proof the gateway gets; without a proof it must not ask before the provider has. */
   readonly provider?: PlannedProvider | undefined;
-  /** True of the first step with a provider if the provider authenticates before any attempt. */
+  /** True if the provider authenticates before this gateway is called, unless it is told to ask for an exemption. */
   readonly providerFirst?: true | undefined;
+  /** True if the payment stops here where the provider could not authenticate the customer. */
+  readonly stopsIfUnavailable?: true | undefined;
+  /** True if this gateway may not ask a customer who was asked before. */
+  readonly onlyFirstChallenge?: true | undefined;
+  /** The exemption that the gateway is told to ask for, unless it gets a proof. */
+  readonly exemption?: Exemption | undefined;
   /** The reason why the gateway gets no proof, where the plan has a provider. */
   readonly withoutProof?: string | undefined;
 };
@@ -225,6 +241,7 @@ export const RoutingRuleEntity = defineEntity({
     failoverOn: p.array<FailoverSwitch>().columnType("text[]"),
     authentication: p.text().$type<AuthenticationRule>(),
     providerId: p.uuid().nullable(),
+    policy: p.json<AuthenticationPolicy>().nullable(),
     createdAt: p.datetime(),
     setBy: p.text().nullable(),
     restoredFrom: p.integer().nullable(),

@@ -4,6 +4,7 @@
  */
 
 import type { CardSummary } from "../card-vault/card-forwarder.ts";
+import type { Exemption } from "../gateways/authentication.ts";
 import type {
   CaptureAnswer,
   GatewayOutcome,
@@ -17,7 +18,7 @@ import { repeatFirstMs, repeatLongestMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import { mayRepeat, openAuthenticationOf } from "./after-authentication.ts";
-import { isLeftToProvider, proofFor, providerAfter } from "./after-provider.ts";
+import { exemptionOf, isLeftToProvider, proofFor, providerAfter, providerBefore } from "./after-provider.ts";
 import {
   attemptIdOf,
   isReferenceTaken,
@@ -42,11 +43,17 @@ import {
   wishFor,
 } from "./authentications.ts";
 import type { Core } from "./core.ts";
-import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
+import type { Attempt, PaymentSession, PlannedConnection, PlannedProvider } from "./entities.ts";
 import * as gateway from "./gateway-calls.ts";
 import { actOnReports, queryCaptureReports, readCaptureReports } from "./late-captures.ts";
 import { type Lease, lockAndRenew, lockOnly, nameWinner, renewLease, wakeSession } from "./lease.ts";
-import { decideAfterFailure, type FailoverDecision, type Failure, type NoCard } from "./next-step.ts";
+import {
+  becauseProviderFirst,
+  decideAfterFailure,
+  type FailoverDecision,
+  type Failure,
+  type NoCard,
+} from "./next-step.ts";
 import { loadProof, openProvided } from "./provided-rows.ts";
 import { loadFailoverRule } from "./routing-rules.ts";
 import { querySessionWithAttempts, type SessionWithAttempts, wholeSession } from "./session-with-attempts.ts";
@@ -103,7 +110,8 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded
   const shopper = await findShopper(core, loaded.session, work.shopper);
   const authentication = wishFor(core, loaded, attempt, shopper);
   const proof = await loadProof(core, attempt);
-  const given = { session: loaded.session, shopper, authentication, proof };
+  const exemption = exemptionOf(loaded.session, attempt);
+  const given = { session: loaded.session, shopper, authentication, proof, exemption };
   const answer = await gateway.authorize(core, given, attempt);
   const { outcome, card } = answer;
   return commitAndReload(core, lease, async (tx) => {
@@ -143,10 +151,17 @@ export async function recordAndContinue(
 /** Opens what follows a failed attempt: the next one, or a provider's authentication. */
 async function openAfter(tx: Tx, work: Work, next: Exclude<FailoverDecision, { action: "stop" }>): Promise<string> {
   const { core, loaded } = work;
+  const first = next.action === "failover" ? providerBefore(loaded, next.to) : undefined;
+  if (first !== undefined) return openProvider(tx, work, first, becauseProviderFirst(loaded.session));
   if (next.action !== "authenticate" || next.provider === undefined) return openNext(tx, core, loaded, next);
+  return openProvider(tx, work, next.provider, `${next.to.gateway} asked for authentication.`);
+}
+
+/** Records that a provider is about to authenticate the customer. Returns the authentication's id. */
+export async function openProvider(tx: Tx, work: Work, provider: PlannedProvider, because: string): Promise<string> {
+  const { core, loaded } = work;
   const shopper = await findShopper(core, loaded.session, work.shopper);
-  const because = `${next.to.gateway} asked for authentication.`;
-  return openProvided(tx, core, { sessionId: loaded.session.id, provider: next.provider, because, shopper });
+  return openProvided(tx, core, { sessionId: loaded.session.id, provider, because, shopper });
 }
 
 type Failed = Exclude<GatewayOutcome, { type: "held" | "actionNeeded" }>;
@@ -223,6 +238,8 @@ async function findRepeat(
   return canShow ? { repeat: attempt, provider } : {};
 }
 
+const exemptionInWords: Record<Exemption, string> = { LOW_VALUE: "low value", RISK_ANALYSIS: "risk analysis" };
+
 /** The session in which an attempt is opened, and its authentications. */
 type Opening = {
   readonly session: Pick<PaymentSession, "id" | "amountMinor" | "currency" | "plan">;
@@ -239,8 +256,10 @@ export function openNext(
   const { round = 0, to } = next;
   const id = attemptIdOf({ sessionId: session.id, connectionId: to.connectionId, round });
   const { authenticationId, because } = proofFor(session, authentications, to);
+  const exemption = exemptionOf(session, { connectionId: to.connectionId, round, authenticationId });
+  const asking = exemption === undefined ? "" : ` It is told to ask for an exemption: ${exemptionInWords[exemption]}.`;
   openAttempt(tx, {
-    ...{ id, session, to, round, because: next.because + because, authenticationId },
+    ...{ id, session, to, round, because: next.because + because + asking, authenticationId },
     ...limitsAt(core, to),
   });
   return id;

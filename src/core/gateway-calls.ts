@@ -2,7 +2,7 @@
  * The flow's calls to gateways. Each is bound to its attempt's connection, credentials, deadline and idempotency key,
  * and runs inside a span that records the gateway and its answer.
  */
-import type { AuthenticationProof, AuthenticationWish, Completion } from "../gateways/authentication.ts";
+import type { AuthenticationProof, AuthenticationWish, Completion, Exemption } from "../gateways/authentication.ts";
 import type {
   ActionAnswer,
   AttemptAtGateway,
@@ -43,10 +43,11 @@ export async function authorize(
     shopper: Shopper | undefined;
     authentication: AuthenticationWish | undefined;
     proof: AuthenticationProof | undefined;
+    exemption: Exemption | undefined;
   },
   attempt: Attempt,
 ): Promise<AuthorizeAnswer> {
-  const { session, shopper, authentication, proof } = given;
+  const { session, shopper, authentication, proof, exemption } = given;
   const binding = await bind(core, attempt);
   if (binding === undefined)
     return { outcome: { type: "notProcessed", cause: "credentials_refused", reason: unbound } };
@@ -69,6 +70,7 @@ export async function authorize(
       shopperUserAgent: shopper?.shopperUserAgent,
       authentication,
       proof,
+      exemption,
     },
   );
   const outcome = withUsableReference(answered.outcome);

@@ -2,6 +2,7 @@
  * Decides from rows alone: the gateways of a payment and their order, the next step of a claimed session, and what
  * follows a failed attempt. A process that takes over therefore continues where the last one stopped. PURE.
  */
+import { type Exemption, exemptions } from "../gateways/authentication.ts";
 import { attemptsMax, breakerCalls, breakerOpenMs, breakerWindowMs, openingMarginMs } from "../limits.ts";
 import {
   type AuthenticationStep,
@@ -12,13 +13,16 @@ import {
 } from "./after-authentication.ts";
 import {
   isRefusedByProvider,
+  isStoppedUnavailable,
   type ProviderStep,
   providedOf,
+  providerBefore,
   repeatAfterProvider,
   stepOfProvider,
 } from "./after-provider.ts";
 import type {
   Attempt,
+  AuthenticationPolicy,
   AuthenticationRule,
   FailoverSwitch,
   FailureKind,
@@ -38,6 +42,7 @@ export type Step =
   | { readonly type: "markUnknown"; readonly attempt: Attempt }
   | { readonly type: "findUnrecorded" }
   | { readonly type: "open"; readonly to: PlannedConnection; readonly because: string; readonly round?: 1 }
+  | { readonly type: "openProvider"; readonly provider: PlannedProvider; readonly because: string }
   | { readonly type: "lookUp"; readonly attempt: Attempt }
   | { readonly type: "orderCapture"; readonly attempt: Attempt }
   | { readonly type: "capture"; readonly attempt: Attempt }
@@ -119,8 +124,10 @@ function stepOfPlan(loaded: SessionWithAttempts, moment: Moment): Step {
   if (isRefused(attempts) || isRefusedByProvider(authentications))
     return { type: "end", status: "DECLINED", declineCode: "authentication_failed" };
   const last = attempts.at(-1);
-  const [to] = planLeft(session, attempts);
+  const [to] = planLeft(loaded);
   const mayOpen = to !== undefined && mayStillOpen(session, moment);
+  const provider = mayOpen && (last === undefined || last.nextAction === "failover") && providerBefore(loaded, to);
+  if (provider) return { type: "openProvider", provider, because: becauseProviderFirst(session) };
   if (last === undefined && mayOpen) return { type: "open", to, because: becauseFirst(session) };
   const repeat = repeatAfterProvider(loaded);
   if (repeat && mayStillOpen(session, moment)) return { type: "open", ...repeat };
@@ -145,9 +152,15 @@ function findUnrecordedFirst({ unrecordedCheckAt }: PaymentSession, { now }: Mom
   return unrecordedCheckAt <= now ? { type: "findUnrecorded" } : { type: "wait", until: unrecordedCheckAt };
 }
 
-/** Returns the connections of the plan at which no attempt was made. */
-function planLeft(session: PaymentSession, attempts: readonly Attempt[]): readonly PlannedConnection[] {
-  return (session.plan ?? []).slice(attempts.filter(({ round }) => round === 0).length);
+/** Returns the connections of the plan at which an attempt may still be made. */
+function planLeft({ session, attempts, authentications }: SessionWithAttempts): readonly PlannedConnection[] {
+  const left = (session.plan ?? []).slice(attempts.filter(({ round }) => round === 0).length);
+  return left.filter((to) => !isStoppedUnavailable(authentications, to));
+}
+
+/** Returns the reason for a provider's authentication before the first gateway that needs one. */
+export function becauseProviderFirst({ ruleVersion }: Pick<PaymentSession, "ruleVersion">): string {
+  return `Rule version ${ruleVersion} asks for authentication first.`;
 }
 
 /** Returns the reason for the attempt at a plan's first gateway. */
@@ -158,7 +171,7 @@ export function becauseFirst(session: Pick<PaymentSession, "ruleVersion">): stri
 /** Decides what follows the failure of the session's last attempt. */
 export function decideAfterFailure(work: SessionWithAttempts, failure: Failure, rule: FailoverRule): FailoverDecision {
   const withinBudget = mayStillOpen(work.session, { now: work.readAt });
-  return decideNext(failure, rule, { plan: planLeft(work.session, work.attempts), withinBudget });
+  return decideNext(failure, rule, { plan: planLeft(work), withinBudget });
 }
 
 function isOver(session: PaymentSession, { now }: Moment): boolean {
@@ -335,6 +348,8 @@ export type Candidate = {
   readonly imports?: boolean | undefined;
   /** The merchant's acquirer of this account accepts any authentication, or its own only; absent without its data. */
   readonly accepts?: "any" | "own" | undefined;
+  /** The exemptions that its acquirer asks for at this amount. */
+  readonly exemptions?: readonly Exemption[] | undefined;
   /** True while the circuit breaker leaves it out. */
   readonly failing: boolean;
   /** The reason why the gateway cannot take this amount or get the card; absent when it can. */
@@ -343,6 +358,7 @@ export type Candidate = {
 
 /** The newest routing rule of a merchant, with its connections by priority. */
 export type Route = FailoverRule & {
+  readonly policy?: AuthenticationPolicy | null | undefined;
   readonly candidates: readonly Candidate[];
   /** The rule's provider of authentication, or why it cannot be used now. */
   readonly provider?: (PlannedProvider & { readonly whyNot?: string | undefined }) | undefined;
@@ -366,12 +382,17 @@ export function planRoute(route: Route, { canAsk = true }: { readonly canAsk?: b
       skipped.push({ gateway, connectionId, because: because ?? notVerified });
     } else {
       const authentication = candidate.authenticates ? wishes[route.authentication ?? "AS_NEEDED"] : undefined;
+      const exemption = exemptions.find(
+        (kind) => route.policy?.exemptions.includes(kind) && candidate.exemptions?.includes(kind),
+      );
       plan.push({
         priority: index + 1,
         gateway,
         connectionId,
         credentialVersion,
         ...(authentication && { authentication }),
+        ...(exemption && { exemption }),
+        ...(route.policy?.forbidsSecondChallenge && { onlyFirstChallenge: true }),
       });
     }
   });
@@ -385,24 +406,37 @@ export function planRoute(route: Route, { canAsk = true }: { readonly canAsk?: b
 function withProvider(route: Route, planned: Plan, canAsk: boolean): Plan {
   const { provider, authentication, candidates } = route;
   if (provider === undefined || !canAsk || authentication === "NEVER") return planned;
+  const isFirst = authentication === "ALWAYS";
+  const stops = isFirst && route.policy?.stopsIfUnavailable === true;
   const { whyNot, ...named } = provider;
   const { name: gateway, connectionId } = named;
-  const skip = (because: string): Plan => ({
-    ...planned,
-    skipped: [...planned.skipped, { gateway, connectionId, because }],
-  });
+  const skip = (because: string): Plan => {
+    const skipped = [...planned.skipped, { gateway, connectionId, because }];
+    if (!stops) return { ...planned, skipped };
+    const stopped = planned.plan.map((step) => ({
+      ...step,
+      because: "The rule stops a payment without its provider.",
+    }));
+    return {
+      plan: [],
+      skipped: [
+        ...skipped,
+        ...stopped.map(({ gateway, connectionId, because }) => ({ gateway, connectionId, because })),
+      ],
+    };
+  };
   if (whyNot !== undefined) return skip(whyNot);
   const of = (step: PlannedConnection) => candidates.find((one) => one.connectionId === step.connectionId);
   const source = planned.plan.find((step) => of(step)?.imports && of(step)?.accepts);
   if (source === undefined) return skip("No gateway of the plan imports its proof and has its acquirer's data.");
-  const isFirst = authentication === "ALWAYS";
-  const plan = planned.plan.map((step): PlannedConnection => {
+  const plan = planned.plan.map((unstopped): PlannedConnection => {
+    const step = stops ? { ...unstopped, stopsIfUnavailable: true as const } : unstopped;
     const candidate = of(step);
     if (!candidate?.imports) return { ...step, withoutProof: `${step.gateway} imports none` };
-    if (candidate.accepts === "own" && step !== source) {
+    if (candidate.accepts === "own" && unstopped !== source) {
       return { ...step, withoutProof: "its acquirer accepts only an authentication with its own data" };
     }
-    return { ...step, provider: named, ...(isFirst && step === source && { providerFirst: true }) };
+    return { ...step, provider: named, ...(isFirst && { providerFirst: true }) };
   });
   return { ...planned, plan };
 }

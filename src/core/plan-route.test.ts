@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { AuthenticationPolicy } from "./entities.ts";
 import { type Candidate, planRoute } from "./next-step.ts";
 
 const candidate = (change: Partial<Candidate> = {}): Candidate => ({
@@ -29,6 +30,40 @@ describe("planRoute()", () => {
     const candidates = [candidate({ authenticates: true }), candidate({ authenticates: false })];
     const { plan: planned } = planRoute({ version: 1, failoverOn: [], authentication, candidates });
     expect(planned.map((step) => step.authentication)).toEqual([wish, undefined]);
+  });
+
+  it("stops where the rule says so and its provider cannot be used, with the reason", () => {
+    const provider = { name: "SANDBOX_3DS", connectionId: "p", credentialVersion: 1, whyNot: "It is paused." };
+    const policy = { exemptions: [], stopsIfUnavailable: true, forbidsSecondChallenge: false };
+    const rule = { version: 1, failoverOn: [], candidates: [candidate()], provider, policy };
+    expect(planRoute({ ...rule, authentication: "ALWAYS" })).toEqual({
+      plan: [],
+      skipped: [
+        { gateway: "SANDBOX_3DS", connectionId: "p", because: "It is paused." },
+        { gateway: "SANDBOX_A", connectionId: "c", because: "The rule stops a payment without its provider." },
+      ],
+    });
+    expect(planRoute({ ...rule, authentication: "AS_NEEDED" }).plan).toHaveLength(1);
+    expect(planRoute({ ...rule, authentication: "ALWAYS", policy: null }).plan).toHaveLength(1);
+  });
+
+  it("tells a gateway to ask for the first exemption that the rule wants and its acquirer grants", () => {
+    const policy = {
+      exemptions: ["RISK_ANALYSIS", "LOW_VALUE"],
+      stopsIfUnavailable: false,
+      forbidsSecondChallenge: false,
+    };
+    const candidates = [
+      candidate({ exemptions: ["RISK_ANALYSIS", "LOW_VALUE"] }),
+      candidate({ exemptions: ["RISK_ANALYSIS"] }),
+      candidate(),
+    ];
+    const exemptionsOf = (policied: typeof policy | null) =>
+      planRoute({ version: 1, failoverOn: [], candidates, policy: policied as AuthenticationPolicy | null }).plan.map(
+        ({ exemption }) => exemption,
+      );
+    expect(exemptionsOf(policy)).toEqual(["LOW_VALUE", "RISK_ANALYSIS", undefined]);
+    expect(exemptionsOf(null)).toEqual([undefined, undefined, undefined]);
   });
 
   it.each([

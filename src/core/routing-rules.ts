@@ -4,18 +4,25 @@
  */
 import { whyNotForwardable } from "../card-vault/card-vault.ts";
 import type { Amount } from "../gateways/amounts.ts";
+import type { Exemption } from "../gateways/authentication.ts";
 import type { Connection } from "../gateways/connections.ts";
 import { columnsOf } from "../platform/columns.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { Core } from "./core.ts";
-import { type AuthenticationRule, type FailoverSwitch, type RoutingRule, RoutingRuleEntity } from "./entities.ts";
+import {
+  type AuthenticationPolicy,
+  type AuthenticationRule,
+  type FailoverSwitch,
+  type RoutingRule,
+  RoutingRuleEntity,
+} from "./entities.ts";
 import type { FailoverRule } from "./next-step.ts";
 import { type Candidate, planRoute, type Route } from "./next-step.ts";
 
 const selectRoute: Statement = {
   name: "select_route",
   text: `
-    SELECT r.version, r.failover_on AS "failoverOn", r.authentication, c.id AS "connectionId", c.gateway,
+    SELECT r.version, r.failover_on AS "failoverOn", r.authentication, r.policy, c.id AS "connectionId", c.gateway,
       c.credential_version AS "credentialVersion", c.paused,
       c.acquirer,
       (SELECT to_json(p) FROM (SELECT id, gateway, credential_version AS "credentialVersion", paused
@@ -30,6 +37,7 @@ type RouteRow = {
   version: number;
   failoverOn: FailoverSwitch[];
   authentication: AuthenticationRule;
+  policy: AuthenticationPolicy | null;
   connectionId: string;
   gateway: string;
   credentialVersion: number | null;
@@ -76,9 +84,9 @@ export async function loadRoute(
     const candidate = candidateOf(core, { id: connectionId, gateway, credentialVersion, paused, acquirer }, payment);
     return { ...candidate, failing };
   });
-  const { version, failoverOn, authentication } = first;
+  const { version, failoverOn, authentication, policy } = first;
   const provider = first.provider ? providerOfRule(core, first.provider, isFailing(first.provider.id)) : undefined;
-  return { version, failoverOn, authentication, candidates, provider };
+  return { version, failoverOn, authentication, policy, candidates, provider };
 }
 
 /** The parts of the core that decide whether a gateway can take a payment. */
@@ -103,10 +111,17 @@ export function candidateOf(
     authenticates: connector?.authentication !== undefined,
     imports: connector?.importsProof,
     ...(acquirer && { accepts: acquirer.acceptsOwnOnly ? "own" : "any" }),
+    exemptions: connector?.asksExemptions ? exemptionsFor(acquirer, payment) : [],
     notPayable: connector
       ? (whyNotForwardable(vault.forwarding, connector) ?? connector.whyNotPayable(payment))
       : `This installation has no connector for ${gateway}.`,
   };
+}
+
+function exemptionsFor(acquirer: Connection["acquirer"], { amountMinor, currency }: Amount): readonly Exemption[] {
+  const granted = acquirer?.exemptions ?? [];
+  const covering = granted.filter((one) => one.currency === currency && amountMinor <= one.amountMinor);
+  return covering.map(({ kind }) => kind);
 }
 
 const selectRule: Statement = {
@@ -149,13 +164,14 @@ export type RuleContent = {
   readonly authentication?: AuthenticationRule | undefined;
   /** The connection of the provider that authenticates for gateways that import its proof. */
   readonly providerId?: string | null | undefined;
+  readonly policy?: AuthenticationPolicy | null | undefined;
 };
 
 const insertRule: Statement = {
   name: "insert_routing_rule",
   text: `
-    INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, set_by, restored_from, authentication, provider_id)
-    SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7 FROM routing_rule WHERE merchant_id = $1
+    INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, set_by, restored_from, authentication, provider_id, policy)
+    SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8 FROM routing_rule WHERE merchant_id = $1
     RETURNING version`,
 };
 
@@ -179,6 +195,7 @@ export async function recordRoutingRule(
     restoredFrom,
     rule.authentication ?? "AS_NEEDED",
     rule.providerId ?? null,
+    rule.policy ? JSON.stringify(rule.policy) : null,
   ];
   const [row] = await tx.query<{ version: number }>(insertRule, values);
   return row!.version;

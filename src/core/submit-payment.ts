@@ -7,6 +7,7 @@ import type { Tx } from "../platform/database.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
+import { providerBefore } from "./after-provider.ts";
 import { recordCaptureOrdered, voidUnknown } from "./attempts.ts";
 import { askOutcome, completeAgain, completePayment, giveUp } from "./authentication-steps.ts";
 import type { Core } from "./core.ts";
@@ -18,6 +19,7 @@ import {
   commitAndReload,
   markUnknown,
   openNext,
+  openProvider,
   type Reloaded,
   tryGateway,
   voidHold,
@@ -34,7 +36,7 @@ import {
   type UnderLease,
   underLease,
 } from "./lease.ts";
-import { becauseFirst, nextStep, planRoute } from "./next-step.ts";
+import { becauseFirst, becauseProviderFirst, nextStep, planRoute } from "./next-step.ts";
 import { openProvided } from "./provided-rows.ts";
 import { askProvider, endDeviceCheck, giveUpProvider, lookAtProvider, prepareProvider } from "./provider-steps.ts";
 import { loadRoute } from "./routing-rules.ts";
@@ -92,13 +94,12 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const claiming = commitAndReload(core, { sessionId }, (tx) => {
     claimSession(tx, { sessionId, vaultToken, ruleVersion: route.version, plan, submissionBudgetMs, requestId });
     const [to] = plan.plan;
-    const because = becauseFirst({ ruleVersion: route.version });
-    const first = plan.plan.find(({ providerFirst }) => providerFirst);
-    if (first?.provider) {
-      const why = `Rule version ${route.version} asks for authentication first.`;
-      return {
-        openedAttemptId: openProvided(tx, core, { sessionId, provider: first.provider, because: why, shopper }),
-      };
+    const ruled = { ruleVersion: route.version };
+    const because = becauseFirst(ruled);
+    const provider = to && providerBefore({ session: { plan: [...plan.plan] }, authentications: [] }, to);
+    if (provider) {
+      const asked = { sessionId, provider, because: becauseProviderFirst(ruled), shopper };
+      return { openedAttemptId: openProvided(tx, core, asked) };
     }
     const opening = { session: { ...session, plan: [...plan.plan] }, authentications: [] };
     return { openedAttemptId: to && openNext(tx, core, opening, { to, because }) };
@@ -255,6 +256,12 @@ async function processSession(
         break;
       case "giveUp":
         reloaded = await giveUp(work, step, step.as);
+        break;
+      case "openProvider":
+        reloaded = await commitAndReload(core, lease, async (tx) => {
+          renewLease(tx, lease);
+          return { openedAttemptId: await openProvider(tx, work, step.provider, step.because) };
+        });
         break;
       case "prepareProvider":
         reloaded = await prepareProvider(work, step.authentication);

@@ -4,6 +4,8 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type AcquirerData as AcquirerDataMessage,
+  type AcquirerExemption,
+  AcquirerExemption_Kind,
   AddGatewayConnectionResponseSchema,
   type GatewayConnectionService,
   ListGatewayConnectionsResponseSchema,
@@ -37,6 +39,7 @@ import type { Queryable } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
+import { exemptionsOf } from "./routing-messages.ts";
 import { type RpcContext, type ScopedContext, scopedContextOf } from "./rpc-context.ts";
 
 type Methods = ServiceImpl<typeof GatewayConnectionService>;
@@ -232,14 +235,21 @@ function providerChecks(given: {
   ];
 }
 
-function acquirerOf({ mcc, country, merchantName, networks, acceptsOwnOnly }: AcquirerDataMessage): AcquirerData {
+function acquirerOf(message: AcquirerDataMessage): AcquirerData {
+  const { mcc, country, merchantName, networks, acceptsOwnOnly, exemptions } = message;
   return {
     ...{ mcc, country, merchantName },
     networks: Object.fromEntries(
       networks.map(({ network, acquirerBin, acquirerMerchantId }) => [network, { acquirerBin, acquirerMerchantId }]),
     ),
     ...(acceptsOwnOnly && { acceptsOwnOnly }),
+    ...(exemptions.length > 0 && { exemptions: exemptions.map(exemptionOf) }),
   };
+}
+
+function exemptionOf({ kind, currency, upToMinor }: AcquirerExemption) {
+  const [named] = exemptionsOf([kind]);
+  return { kind: named!, currency, amountMinor: Number(upToMinor) };
 }
 
 /** Returns the audit fact of verified credentials: their versions, and whether they are now in use. */
@@ -298,10 +308,13 @@ function toMessage({ core }: DashboardEnvironment, connection: Connection) {
   };
 }
 
-function acquirerMessage({ networks, acceptsOwnOnly = false, ...data }: AcquirerData) {
+function acquirerMessage({ networks, acceptsOwnOnly = false, exemptions = [], ...data }: AcquirerData) {
   return {
     ...data,
     acceptsOwnOnly,
+    exemptions: exemptions.map(({ kind, currency, amountMinor }) => ({
+      ...{ kind: AcquirerExemption_Kind[kind], currency, upToMinor: BigInt(amountMinor) },
+    })),
     networks: Object.entries(networks).map(([network, known]) => ({ network, ...known })),
   };
 }

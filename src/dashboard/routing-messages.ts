@@ -1,10 +1,13 @@
 /** Maps routing rules to messages, and names in requests to the core's. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { AcquirerExemption_Kind as ExemptionMessage } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import {
   RoutingRule_Authentication as AuthenticationMessage,
   RoutingRule_FailoverSwitch as FailoverMessage,
+  type RoutingRule_AuthenticationPolicy as PolicyMessage,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
-import type { AuthenticationRule, FailoverSwitch, RoutingRule } from "../core/entities.ts";
+import type { AuthenticationPolicy, AuthenticationRule, FailoverSwitch, RoutingRule } from "../core/entities.ts";
+import { type Exemption, exemptions } from "../gateways/authentication.ts";
 import type { Connection } from "../gateways/connections.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
@@ -27,11 +30,27 @@ export function authenticationOf(
   return named ?? newest?.authentication ?? "AS_NEEDED";
 }
 
+/** Returns the exemptions of a request, always in the same order. */
+export function exemptionsOf(messages: readonly ExemptionMessage[]): Exemption[] {
+  return exemptions.filter((name) => messages.includes(ExemptionMessage[name]));
+}
+
+/** Returns the policy of a request; that of the newest rule if it has none. */
+export function policyOf(
+  message: PolicyMessage | undefined,
+  newest: Pick<RoutingRule, "policy"> | undefined,
+): AuthenticationPolicy | null {
+  if (message === undefined) return newest?.policy ?? null;
+  const { stopsIfUnavailable, forbidsSecondChallenge } = message;
+  return { exemptions: exemptionsOf(message.exemptions), stopsIfUnavailable, forbidsSecondChallenge };
+}
+
 /** Returns a rule's content with public ids. */
-export function showRule({ version, connectionIds, failoverOn, authentication, providerId }: RoutingRule) {
+export function showRule({ version, connectionIds, failoverOn, authentication, providerId, policy }: RoutingRule) {
   return {
     ...{ version, connectionIds: connectionIds.map((id) => encodeId("gc", id)), failoverOn, authentication },
     ...(providerId && { providerId: encodeId("gc", providerId) }),
+    ...(policy && { policy }),
   };
 }
 
@@ -40,6 +59,7 @@ export function ruleMessage(rule: RoutingRule) {
   const { setBy, restoredFrom } = rule;
   return {
     ...showRule(rule),
+    policy: { ...rule.policy, exemptions: (rule.policy?.exemptions ?? []).map((name) => ExemptionMessage[name]) },
     failoverOn: rule.failoverOn.map((name) => FailoverMessage[name]),
     authentication: AuthenticationMessage[rule.authentication],
     createdAt: timestampFromDate(rule.createdAt),

@@ -17,7 +17,15 @@ import { encodeId } from "../platform/ids.ts";
 import { describeRuleChanges } from "../reporting/rule-changes.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
 import { loadPage } from "./paging.ts";
-import { authenticationOf, connectionOf, failoverOf, nameIn, ruleMessage, showRule } from "./routing-messages.ts";
+import {
+  authenticationOf,
+  connectionOf,
+  failoverOf,
+  nameIn,
+  policyOf,
+  ruleMessage,
+  showRule,
+} from "./routing-messages.ts";
 import { createRouteTests } from "./routing-tests-rpc.ts";
 import { type ScopedContext, scopedContextOf } from "./rpc-context.ts";
 
@@ -32,6 +40,7 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
         failoverOn: failoverOf(request.failoverOn),
         authentication: authenticationOf(request.authentication, before),
         providerId: request.providerId ?? (before?.providerId ? encodeId("gc", before.providerId) : ""),
+        policy: policyOf(request.policy, before),
       }));
       return create(SetRoutingRuleResponseSchema, { routingRule });
     },

@@ -82,6 +82,19 @@ describe("the versions of a routing rule", () => {
     expect(JSON.stringify(entries[0])).toContain("AS_NEEDED");
   });
 
+  it("keep the policies of the newest one unless they name others, and restore those of an older one", async () => {
+    const policy = { exemptions: ["LOW_VALUE"], stopsIfUnavailable: true, forbidsSecondChallenge: false };
+    await set(ada, [a, b], { policy });
+    const kept = await newest();
+    await set(bob, [a, b]);
+    expect((await newest())?.policy).toEqual(policy);
+    await set(bob, [a, b], { policy: {} });
+    expect((await newest())?.policy).toEqual({ ...policy, exemptions: [], stopsIfUnavailable: false });
+    const { routingRule } = await ada.restoreRoutingRule({ ...dashboard.scope, version: kept!.version! });
+    expect(routingRule?.policy).toEqual(policy);
+    await set(ada, [a, b], { policy: {} });
+  });
+
   it("cannot be restored when they are in use, or never existed", async () => {
     const { version } = (await newest())!;
     const restore = (wanted: number) => ada.restoreRoutingRule({ ...dashboard.scope, version: wanted });

@@ -23,7 +23,7 @@ import { describeRuleChanges } from "../reporting/rule-changes.ts";
 import { addCounts, compareReplay, type Replay, type ReplayEnd, replayPayment } from "../reporting/what-if.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { amountMessage } from "./payment-messages.ts";
-import { authenticationOf, connectionOf, failoverOf, nameIn } from "./routing-messages.ts";
+import { authenticationOf, connectionOf, failoverOf, nameIn, policyOf } from "./routing-messages.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
 
 // Sessions that one call of the what-if reads: some tens of milliseconds, so the page shows progress.
@@ -116,6 +116,7 @@ async function loadRule({ merchantId, environment: { database } }: Scope, draft:
     ...(draft === undefined ? kept : draftContent(draft, connections)),
     authentication: authenticationOf(draft?.authentication, newest),
     providerId: draft?.providerId === undefined ? newest?.providerId : decodeId("gc", draft.providerId),
+    policy: policyOf(draft?.policy, newest),
   };
   return { connections, newest, content, version: (newest?.version ?? 0) + (draft === undefined ? 0 : 1) };
 }

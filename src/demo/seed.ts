@@ -76,6 +76,9 @@ const acquirer: AcquirerData = {
   ),
 };
 
+/** The exemption that SANDBOX_A's acquirer asks for, up to the first threshold of the European rules. */
+const exemptions: AcquirerData["exemptions"] = [{ kind: "RISK_ANALYSIS", currency: "EUR", amountMinor: 10_000 }];
+
 async function seedGateways(
   environment: Environment,
   sandbox: SandboxAccounts,
@@ -88,7 +91,8 @@ async function seedGateways(
     const credentials = await sandbox.credentialsFor(gateway, owner.account);
     const credentialVersion = await environment.database.transaction(async (tx) => {
       await recordConnection(tx, { id: connectionId, merchantId: owner.merchantId, gateway, account: owner.account });
-      if (gateway !== "SANDBOX_3DS") await setAcquirerData(tx, connectionId, acquirer);
+      if (gateway === "SANDBOX_A") await setAcquirerData(tx, connectionId, { ...acquirer, exemptions });
+      if (gateway === "SANDBOX_B") await setAcquirerData(tx, connectionId, acquirer);
       return stageCredentials(tx, environment.core.sealing, { connectionId, credentials });
     });
     if (gateway === "SANDBOX_B") {
@@ -113,6 +117,7 @@ async function seedGateways(
       merchantId: owner.merchantId,
       connectionIds: [first!, second!],
       providerId,
+      policy: { exemptions: ["RISK_ANALYSIS"], stopsIfUnavailable: false, forbidsSecondChallenge: false },
       failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"],
     }),
   );

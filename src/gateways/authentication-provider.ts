@@ -5,7 +5,7 @@
 import type { ForwardFeature } from "../card-vault/card-vault.ts";
 import type { Secret } from "../platform/secrets.ts";
 import type { Amount } from "./amounts.ts";
-import type { Action, AuthenticationProof, AuthenticationResult, BrowserData } from "./authentication.ts";
+import type { Action, AuthenticationProof, AuthenticationResult, BrowserData, Exemption } from "./authentication.ts";
 import type { AuthorizeRequest, CardOfRequest, CredentialField, GatewayCall, VerifyRow } from "./connector.ts";
 
 /** Every provider; the same literals are public in `provider`. */
@@ -13,7 +13,7 @@ export const providers = ["SANDBOX_3DS", "THREEDSECUREIO"] as const;
 /** A provider of authentication. */
 export type ProviderName = (typeof providers)[number];
 
-/** The merchant as its acquirer knows it. A bank sees it with each authentication. */
+/** The merchant as its acquirer knows it, which a bank sees with each authentication, and what the acquirer agreed to. */
 export type AcquirerData = {
   /** Merchant category code, four digits. */
   readonly mcc: string;
@@ -24,6 +24,8 @@ export type AcquirerData = {
   readonly networks: Readonly<Record<string, { readonly acquirerBin: string; readonly acquirerMerchantId: string }>>;
   /** True if the acquirer accepts no authentication with another acquirer's data. */
   readonly acceptsOwnOnly?: boolean | undefined;
+  /** The exemptions that the acquirer asks for, each up to an amount. */
+  readonly exemptions?: readonly (Amount & { readonly kind: Exemption })[] | undefined;
 };
 
 /** The answer to `prepare`. `keep` is what the next calls need. */
@@ -55,7 +57,7 @@ export type AuthenticationRequest = Amount &
     readonly browser: BrowserData;
     readonly returnUrl: string;
     readonly purchasedAt: Date;
-    readonly acquirer: Omit<AcquirerData, "networks" | "acceptsOwnOnly"> & AcquirerData["networks"][string];
+    readonly acquirer: Pick<AcquirerData, "mcc" | "country" | "merchantName"> & AcquirerData["networks"][string];
   };
 
 /** The end of an authentication. The bank's own codes are in `result`. */

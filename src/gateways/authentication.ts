@@ -1,6 +1,6 @@
 /**
  * Customer authentication (3-D Secure) as a gateway runs it: what it gets with an authorize, the action that it may
- * answer, and what it reports about the result.
+ * answer, and what it reports about the result. PURE.
  */
 import type { Secret } from "../platform/secrets.ts";
 
@@ -16,6 +16,14 @@ export type BrowserData = {
   /** Width of the place in which the bank's page would be shown, in CSS pixels; 0 or absent if it is unknown. */
   readonly placeWidth?: number | undefined;
 };
+
+/**
+ * Reasons for which an acquirer may ask the bank to do without an authentication, in the order of asking: the amount is
+ * low, or the acquirer has assessed the risk itself. The merchant is liable then.
+ */
+export const exemptions = ["LOW_VALUE", "RISK_ANALYSIS"] as const;
+/** One of these reasons. */
+export type Exemption = (typeof exemptions)[number];
 
 /** Permission for a gateway to ask the customer. Without one it has to decide without. */
 export type AuthenticationWish = {

@@ -14,6 +14,7 @@ import type {
   AuthenticationWish,
   BrowserData,
   Completion,
+  Exemption,
 } from "./authentication.ts";
 import type { Declined } from "./declines.ts";
 
@@ -74,6 +75,8 @@ export type AuthorizeRequest = Amount & {
   readonly authentication?: AuthenticationWish | undefined;
   /** A provider's proof that the customer has authenticated; the gateway must not ask then. */
   readonly proof?: AuthenticationProof | undefined;
+  /** The exemption to ask the bank for. It may be refused; then the answer asks for authentication. */
+  readonly exemption?: Exemption | undefined;
 };
 
 /** The parts of a request with which the vault fills in the card. */
@@ -338,6 +341,8 @@ export interface Connector {
   lookUp(call: GatewayCall, attempt: AttemptAtGateway): Promise<LookUpAnswer>;
   /** Returns every check, also those that could not be tried. */
   verify(call: GatewayCall): Promise<readonly VerifyRow[]>;
+  /** True if its acquirer can be told to ask for an exemption. */
+  readonly asksExemptions?: true;
   /** True if it takes a provider's proof. */
   readonly importsProof?: boolean | undefined;
   /** Absent where no authentication is run, or none that this connector supports. */

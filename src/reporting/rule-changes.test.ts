@@ -32,6 +32,25 @@ describe("describeRuleChanges()", () => {
     expect(changes(before, after)).toEqual(expected);
   });
 
+  it("describes the policies of authentication", () => {
+    const policy = { exemptions: ["LOW_VALUE"], stopsIfUnavailable: true, forbidsSecondChallenge: false } as const;
+    const other = { exemptions: ["RISK_ANALYSIS"], stopsIfUnavailable: false, forbidsSecondChallenge: true } as const;
+    expect(changes(rule("a"), { ...rule("a"), policy })).toEqual([
+      "Gateways ask for the exemption for low value.",
+      "Payments stop where the provider cannot authenticate first.",
+    ]);
+    expect(changes({ ...rule("a"), policy }, { ...rule("a"), policy: other })).toEqual([
+      "No gateway asks for the exemption for low value.",
+      "Gateways ask for the exemption for risk analysis.",
+      "Payments go on where the provider cannot authenticate first.",
+      "A customer is asked once in a payment at most.",
+    ]);
+    expect(changes({ ...rule("a"), policy: other }, { ...rule("a"), policy: null })).toEqual([
+      "No gateway asks for the exemption for risk analysis.",
+      "A customer may be asked a second time, by another gateway.",
+    ]);
+  });
+
   it.each<[RuleContent["authentication"], RuleContent["authentication"], string[]]>([
     [undefined, "AS_NEEDED", []],
     ["NEVER", "NEVER", []],

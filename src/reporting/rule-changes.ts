@@ -1,6 +1,7 @@
 /** Describes the differences between two routing rules in sentences. PURE. */
-import type { AuthenticationRule, FailoverSwitch } from "../core/entities.ts";
+import type { AuthenticationPolicy, AuthenticationRule, FailoverSwitch } from "../core/entities.ts";
 import type { RuleContent } from "../core/routing-rules.ts";
+import { type Exemption, exemptions } from "../gateways/authentication.ts";
 
 const switchInWords: Record<FailoverSwitch, string> = {
   HARD_DECLINE: "declines",
@@ -30,6 +31,7 @@ export function describeRuleChanges(
     ...moved.map((id) => `${nameOf(id)} moves from priority ${old.indexOf(id) + 1} to ${new_.indexOf(id) + 1}.`),
     ...describeSwitches(before?.failoverOn ?? [], after.failoverOn),
     ...describeAuthentication(before?.authentication, after.authentication),
+    ...describePolicy(before?.policy, after.policy),
     ...describeProvider(before?.providerId ?? undefined, after.providerId ?? undefined, nameOf),
   ];
 }
@@ -42,6 +44,43 @@ function describeProvider(
   if (before === after) return [];
   if (after === undefined) return ["No provider authenticates customers; each gateway does so itself."];
   return [`${nameOf(after)} authenticates customers for the gateways that import its proof.`];
+}
+
+const exemptionInWords: Record<Exemption, string> = {
+  LOW_VALUE: "low value",
+  RISK_ANALYSIS: "risk analysis",
+};
+
+const noPolicy: AuthenticationPolicy = { exemptions: [], stopsIfUnavailable: false, forbidsSecondChallenge: false };
+
+function describePolicy(old: AuthenticationPolicy | null | undefined, new_: AuthenticationPolicy | null | undefined) {
+  const [before, after] = [old ?? noPolicy, new_ ?? noPolicy];
+  const changed = <Value>(one: Value, other: Value, sentence: string) => (one === other ? [] : [sentence]);
+  return [
+    ...exemptions.flatMap((kind) => {
+      const isAsked = after.exemptions.includes(kind);
+      const words = isAsked ? "Gateways ask" : "No gateway asks";
+      return changed(
+        before.exemptions.includes(kind),
+        isAsked,
+        `${words} for the exemption for ${exemptionInWords[kind]}.`,
+      );
+    }),
+    ...changed(
+      before.stopsIfUnavailable,
+      after.stopsIfUnavailable,
+      after.stopsIfUnavailable
+        ? "Payments stop where the provider cannot authenticate first."
+        : "Payments go on where the provider cannot authenticate first.",
+    ),
+    ...changed(
+      before.forbidsSecondChallenge,
+      after.forbidsSecondChallenge,
+      after.forbidsSecondChallenge
+        ? "A customer is asked once in a payment at most."
+        : "A customer may be asked a second time, by another gateway.",
+    ),
+  ];
 }
 
 const authenticationInWords: Record<AuthenticationRule, string> = {

@@ -99,6 +99,7 @@ async function authorize(parts: SandboxAParts, request: SandboxRequest, account:
     number: field("card[number]"),
     value,
     currency: field("currency"),
+    isExemptionAsked: form.has("exemption"),
     proof: form.has("three_d_secure[cryptogram]")
       ? {
           dsTransactionId: field("three_d_secure[transaction_id]"),

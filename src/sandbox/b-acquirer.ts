@@ -8,7 +8,7 @@ import { isObject, parseJsonObject } from "../platform/outbound-http.ts";
 import type { Account, Accounts } from "./accounts.ts";
 import { type NotificationSender, newPspReference } from "./b-notifications.ts";
 import { bankPageOf } from "./bank-pages.ts";
-import { type Asking, type Challenge, type Challenges, proofIn } from "./challenges.ts";
+import { type Asking, asksExemption, type Challenge, type Challenges, proofIn } from "./challenges.ts";
 import type { Faults } from "./faults.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import type { CardResult, Issuer } from "./issuer.ts";
@@ -113,6 +113,7 @@ async function authorize(parts: SandboxBParts, { request, account, json }: Call)
       value: Number(amount.value),
       currency: String(amount.currency),
       proof: proofIn(json),
+      isExemptionAsked: asksExemption(json),
     },
     askingOf(json),
     (authorization) => void reportAuthorization(parts, account, authorization),

@@ -20,6 +20,8 @@ export type CardPayment = Reference & {
   readonly asked?: CardBehaviour | undefined;
   /** A provider's proof that came with the payment. */
   readonly proof?: SentProof | undefined;
+  /** True if the request asks for an exemption. */
+  readonly isExemptionAsked?: boolean;
 };
 
 /** The customer's answer, once there is one. */
@@ -45,6 +47,11 @@ export type Challenge = {
 export function proofIn({ mpiData }: Readonly<Record<string, unknown>>): SentProof | undefined {
   if (!isObject(mpiData)) return undefined;
   return { dsTransactionId: String(mpiData.dsTransID), cryptogram: String(mpiData.cavv) };
+}
+
+/** Reports whether a request of Adyen's or SANDBOX_B's asks for an exemption. */
+export function asksExemption({ additionalData }: Readonly<Record<string, unknown>>): boolean {
+  return isObject(additionalData) && typeof additionalData.scaExemption === "string";
 }
 
 /** A request's permission to ask the customer. */

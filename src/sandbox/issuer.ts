@@ -76,6 +76,9 @@ export class Issuer {
       const isAccepted = !behaviour.refusesProof && this.#directory.isProof(payment.proof, payment);
       return this.#decide(payment, isAccepted ? behaviour.passed : behaviour, onDecision);
     }
+    if (behaviour.act === "authenticate" && payment.isExemptionAsked && behaviour.grantsExemption) {
+      return this.#decide(payment, behaviour.passed, onDecision);
+    }
     const asks =
       behaviour.act === "authenticate" && asking && (behaviour.when === "as_needed" || asking.wish === "always");
     const permitted = asking ? behaviour : unasked(behaviour);
@@ -99,7 +102,7 @@ export class Issuer {
   ): Promise<CardResult> {
     if (this.#ledger.isRefused(payment)) return { type: "refused" };
     const open = (difference: Partial<NewAuthorization> = {}): Authorization => {
-      const { number, asked: _, proof: __, ...rest } = payment;
+      const { number, asked: _, proof: __, isExemptionAsked: ___, ...rest } = payment;
       const authorization = this.#ledger.open({
         ...rest,
         id,

@@ -2,21 +2,21 @@
 // @generated from file dashboard/v1/gateway_connections.proto (package dashboard.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Environment, EnvironmentJson } from "./environment_pb.ts";
 import { file_dashboard_v1_environment } from "./environment_pb.ts";
 import { file_dashboard_v1_role } from "./role_pb.ts";
 import type { Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file dashboard/v1/gateway_connections.proto.
  */
 export const file_dashboard_v1_gateway_connections: GenFile = /*@__PURE__*/
-  fileDesc("CiZkYXNoYm9hcmQvdjEvZ2F0ZXdheV9jb25uZWN0aW9ucy5wcm90bxIMZGFzaGJvYXJkLnYxIrIDChtBZGRHYXRld2F5Q29ubmVjdGlvblJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESgwEKB2dhdGV3YXkYAyABKAlCcrpIb7oBaQoMZ2F0ZXdheS5mb3JtEjVtdXN0IGJlIGEgZ2F0ZXdheSdzIG5hbWUgaW4gdXBwZXIgY2FzZSBzdWNoIGFzIFNUUklQRRoidGhpcy5tYXRjaGVzKHInXltBLVpdW0EtWjAtOV9dKiQnKcgBARIdCgdhY2NvdW50GAQgASgJQgy6SAnIAQFyBBABGGQSYAoLY3JlZGVudGlhbHMYBSADKAsyOi5kYXNoYm9hcmQudjEuQWRkR2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0LkNyZWRlbnRpYWxzRW50cnlCD7pIDJoBCRAUKgVyAxiAIBoyChBDcmVkZW50aWFsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEibQocQWRkR2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZRIzCgpjb25uZWN0aW9uGAEgASgLMh8uZGFzaGJvYXJkLnYxLkdhdGV3YXlDb25uZWN0aW9uEhgKEG5vdGlmaWNhdGlvbl91cmwYAiABKAkimQEKHlZlcmlmeUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIdCg1jb25uZWN0aW9uX2lkGAMgASgJQga6SAPIAQEidAofVmVyaWZ5R2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZRIQCgh2ZXJpZmllZBgBIAEoCBIvCgZjaGVja3MYAiADKAsyHy5kYXNoYm9hcmQudjEuVmVyaWZpY2F0aW9uQ2hlY2sSDgoGaW5fdXNlGAMgASgIIrQCCh9Sb3RhdGVHYXRld2F5Q3JlZGVudGlhbHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEh0KDWNvbm5lY3Rpb25faWQYAyABKAlCBrpIA8gBARJkCgtjcmVkZW50aWFscxgEIAMoCzI+LmRhc2hib2FyZC52MS5Sb3RhdGVHYXRld2F5Q3JlZGVudGlhbHNSZXF1ZXN0LkNyZWRlbnRpYWxzRW50cnlCD7pIDJoBCRAUKgVyAxiAIBoyChBDcmVkZW50aWFsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiZQogUm90YXRlR2F0ZXdheUNyZWRlbnRpYWxzUmVzcG9uc2USEAoIdmVyaWZpZWQYASABKAgSLwoGY2hlY2tzGAIgAygLMh8uZGFzaGJvYXJkLnYxLlZlcmlmaWNhdGlvbkNoZWNrIpgBCh1QYXVzZUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIdCg1jb25uZWN0aW9uX2lkGAMgASgJQga6SAPIAQEiVQoeUGF1c2VHYXRld2F5Q29ubmVjdGlvblJlc3BvbnNlEjMKCmNvbm5lY3Rpb24YASABKAsyHy5kYXNoYm9hcmQudjEuR2F0ZXdheUNvbm5lY3Rpb24imQEKHlJlc3VtZUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIdCg1jb25uZWN0aW9uX2lkGAMgASgJQga6SAPIAQEiVgofUmVzdW1lR2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZRIzCgpjb25uZWN0aW9uGAEgASgLMh8uZGFzaGJvYXJkLnYxLkdhdGV3YXlDb25uZWN0aW9uItEBChZTZXRBY3F1aXJlckRhdGFSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEh0KDWNvbm5lY3Rpb25faWQYAyABKAlCBrpIA8gBARIxCghhY3F1aXJlchgEIAEoCzIaLmRhc2hib2FyZC52MS5BY3F1aXJlckRhdGFIAIgBAUILCglfYWNxdWlyZXIiTgoXU2V0QWNxdWlyZXJEYXRhUmVzcG9uc2USMwoKY29ubmVjdGlvbhgBIAEoCzIfLmRhc2hib2FyZC52MS5HYXRld2F5Q29ubmVjdGlvbiLQAgoMQWNxdWlyZXJEYXRhEk8KA21jYxgBIAEoCUJCukg/ugE8CghtY2MuZm9ybRITbXVzdCBiZSBmb3VyIGRpZ2l0cxobdGhpcy5tYXRjaGVzKHInXlswLTldezR9JCcpEnYKB2NvdW50cnkYAiABKAlCZbpIYroBXwoMY291bnRyeS5mb3JtEjJtdXN0IGJlIGEgY291bnRyeSdzIHR3byBjYXBpdGFsIGxldHRlcnMgc3VjaCBhcyBERRobdGhpcy5tYXRjaGVzKHInXltBLVpdezJ9JCcpEiAKDW1lcmNoYW50X25hbWUYAyABKAlCCbpIBnIEEAEYKBI7CghuZXR3b3JrcxgEIAMoCzIdLmRhc2hib2FyZC52MS5BY3F1aXJlck5ldHdvcmtCCrpIB5IBBAgBEAoSGAoQYWNjZXB0c19vd25fb25seRgFIAEoCCKTAwoPQWNxdWlyZXJOZXR3b3JrEngKB25ldHdvcmsYASABKAlCZ7pIZLoBYQoMbmV0d29yay5mb3JtEjFtdXN0IGJlIGEgY2FyZCBuZXR3b3JrIGluIGxvd2VyIGNhc2Ugc3VjaCBhcyB2aXNhGh50aGlzLm1hdGNoZXMocideW2Etel17MiwyMH0kJykSZwoMYWNxdWlyZXJfYmluGAIgASgJQlG6SE66AUsKEWFjcXVpcmVyX2Jpbi5mb3JtEhZtdXN0IGJlIDYgdG8gMTEgZGlnaXRzGh50aGlzLm1hdGNoZXMocideWzAtOV17NiwxMX0kJykSnAEKFGFjcXVpcmVyX21lcmNoYW50X2lkGAMgASgJQn66SHu6AXgKGWFjcXVpcmVyX21lcmNoYW50X2lkLmZvcm0SM211c3QgYmUgMSB0byAzNSBsZXR0ZXJzLCBkaWdpdHMsIHNwYWNlcyBhbmQgaHlwaGVucxomdGhpcy5tYXRjaGVzKHInXlswLTlBLVphLXogLV17MSwzNX0kJykieAocTGlzdFVuY2xhc3NpZmllZENvZGVzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJOCh1MaXN0VW5jbGFzc2lmaWVkQ29kZXNSZXNwb25zZRItCgVjb2RlcxgBIAMoCzIeLmRhc2hib2FyZC52MS5VbmNsYXNzaWZpZWRDb2RlItgBChBVbmNsYXNzaWZpZWRDb2RlEg8KB2dhdGV3YXkYASABKAkSFAoMZ2F0ZXdheV9jb2RlGAIgASgJEhAKCGF0dGVtcHRzGAMgASgDEjEKDWZpcnN0X3NlZW5fYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKYXR0ZW1wdF9pZBgGIAEoCRISCgpzZXNzaW9uX2lkGAcgASgJInkKHUxpc3RHYXRld2F5Q29ubmVjdGlvbnNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABIlYKHkxpc3RHYXRld2F5Q29ubmVjdGlvbnNSZXNwb25zZRI0Cgtjb25uZWN0aW9ucxgBIAMoCzIfLmRhc2hib2FyZC52MS5HYXRld2F5Q29ubmVjdGlvbiLDAQoRR2F0ZXdheUNvbm5lY3Rpb24SFQoNY29ubmVjdGlvbl9pZBgBIAEoCRIPCgdnYXRld2F5GAIgASgJEg8KB2FjY291bnQYAyABKAkSEAoIdmVyaWZpZWQYBCABKAgSDgoGcGF1c2VkGAUgASgIEhMKC2lzX3Byb3ZpZGVyGAYgASgIEjEKCGFjcXVpcmVyGAcgASgLMhouZGFzaGJvYXJkLnYxLkFjcXVpcmVyRGF0YUgAiAEBQgsKCV9hY3F1aXJlciJUChFWZXJpZmljYXRpb25DaGVjaxINCgVjaGVjaxgBIAEoCRIOCgZwYXNzZWQYAiABKAgSEAoIcmVxdWlyZWQYAyABKAgSDgoGZGV0YWlsGAQgASgJMoEIChhHYXRld2F5Q29ubmVjdGlvblNlcnZpY2USdwoUQWRkR2F0ZXdheUNvbm5lY3Rpb24SKS5kYXNoYm9hcmQudjEuQWRkR2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0GiouZGFzaGJvYXJkLnYxLkFkZEdhdGV3YXlDb25uZWN0aW9uUmVzcG9uc2UiCKi7GAO4uxgBEoABChdWZXJpZnlHYXRld2F5Q29ubmVjdGlvbhIsLmRhc2hib2FyZC52MS5WZXJpZnlHYXRld2F5Q29ubmVjdGlvblJlcXVlc3QaLS5kYXNoYm9hcmQudjEuVmVyaWZ5R2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZSIIqLsYA7i7GAESgwEKGFJvdGF0ZUdhdGV3YXlDcmVkZW50aWFscxItLmRhc2hib2FyZC52MS5Sb3RhdGVHYXRld2F5Q3JlZGVudGlhbHNSZXF1ZXN0Gi4uZGFzaGJvYXJkLnYxLlJvdGF0ZUdhdGV3YXlDcmVkZW50aWFsc1Jlc3BvbnNlIgiouxgDuLsYARJ9ChZQYXVzZUdhdGV3YXlDb25uZWN0aW9uEisuZGFzaGJvYXJkLnYxLlBhdXNlR2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0GiwuZGFzaGJvYXJkLnYxLlBhdXNlR2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZSIIqLsYAri7GAESgAEKF1Jlc3VtZUdhdGV3YXlDb25uZWN0aW9uEiwuZGFzaGJvYXJkLnYxLlJlc3VtZUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBotLmRhc2hib2FyZC52MS5SZXN1bWVHYXRld2F5Q29ubmVjdGlvblJlc3BvbnNlIgiouxgCuLsYARJoCg9TZXRBY3F1aXJlckRhdGESJC5kYXNoYm9hcmQudjEuU2V0QWNxdWlyZXJEYXRhUmVxdWVzdBolLmRhc2hib2FyZC52MS5TZXRBY3F1aXJlckRhdGFSZXNwb25zZSIIqLsYA7i7GAESeQoVTGlzdFVuY2xhc3NpZmllZENvZGVzEiouZGFzaGJvYXJkLnYxLkxpc3RVbmNsYXNzaWZpZWRDb2Rlc1JlcXVlc3QaKy5kYXNoYm9hcmQudjEuTGlzdFVuY2xhc3NpZmllZENvZGVzUmVzcG9uc2UiB5ACAai7GAESfAoWTGlzdEdhdGV3YXlDb25uZWN0aW9ucxIrLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheUNvbm5lY3Rpb25zUmVxdWVzdBosLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheUNvbm5lY3Rpb25zUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("CiZkYXNoYm9hcmQvdjEvZ2F0ZXdheV9jb25uZWN0aW9ucy5wcm90bxIMZGFzaGJvYXJkLnYxIrIDChtBZGRHYXRld2F5Q29ubmVjdGlvblJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESgwEKB2dhdGV3YXkYAyABKAlCcrpIb7oBaQoMZ2F0ZXdheS5mb3JtEjVtdXN0IGJlIGEgZ2F0ZXdheSdzIG5hbWUgaW4gdXBwZXIgY2FzZSBzdWNoIGFzIFNUUklQRRoidGhpcy5tYXRjaGVzKHInXltBLVpdW0EtWjAtOV9dKiQnKcgBARIdCgdhY2NvdW50GAQgASgJQgy6SAnIAQFyBBABGGQSYAoLY3JlZGVudGlhbHMYBSADKAsyOi5kYXNoYm9hcmQudjEuQWRkR2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0LkNyZWRlbnRpYWxzRW50cnlCD7pIDJoBCRAUKgVyAxiAIBoyChBDcmVkZW50aWFsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEibQocQWRkR2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZRIzCgpjb25uZWN0aW9uGAEgASgLMh8uZGFzaGJvYXJkLnYxLkdhdGV3YXlDb25uZWN0aW9uEhgKEG5vdGlmaWNhdGlvbl91cmwYAiABKAkimQEKHlZlcmlmeUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIdCg1jb25uZWN0aW9uX2lkGAMgASgJQga6SAPIAQEidAofVmVyaWZ5R2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZRIQCgh2ZXJpZmllZBgBIAEoCBIvCgZjaGVja3MYAiADKAsyHy5kYXNoYm9hcmQudjEuVmVyaWZpY2F0aW9uQ2hlY2sSDgoGaW5fdXNlGAMgASgIIrQCCh9Sb3RhdGVHYXRld2F5Q3JlZGVudGlhbHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEh0KDWNvbm5lY3Rpb25faWQYAyABKAlCBrpIA8gBARJkCgtjcmVkZW50aWFscxgEIAMoCzI+LmRhc2hib2FyZC52MS5Sb3RhdGVHYXRld2F5Q3JlZGVudGlhbHNSZXF1ZXN0LkNyZWRlbnRpYWxzRW50cnlCD7pIDJoBCRAUKgVyAxiAIBoyChBDcmVkZW50aWFsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiZQogUm90YXRlR2F0ZXdheUNyZWRlbnRpYWxzUmVzcG9uc2USEAoIdmVyaWZpZWQYASABKAgSLwoGY2hlY2tzGAIgAygLMh8uZGFzaGJvYXJkLnYxLlZlcmlmaWNhdGlvbkNoZWNrIpgBCh1QYXVzZUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIdCg1jb25uZWN0aW9uX2lkGAMgASgJQga6SAPIAQEiVQoeUGF1c2VHYXRld2F5Q29ubmVjdGlvblJlc3BvbnNlEjMKCmNvbm5lY3Rpb24YASABKAsyHy5kYXNoYm9hcmQudjEuR2F0ZXdheUNvbm5lY3Rpb24imQEKHlJlc3VtZUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIdCg1jb25uZWN0aW9uX2lkGAMgASgJQga6SAPIAQEiVgofUmVzdW1lR2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZRIzCgpjb25uZWN0aW9uGAEgASgLMh8uZGFzaGJvYXJkLnYxLkdhdGV3YXlDb25uZWN0aW9uItEBChZTZXRBY3F1aXJlckRhdGFSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEh0KDWNvbm5lY3Rpb25faWQYAyABKAlCBrpIA8gBARIxCghhY3F1aXJlchgEIAEoCzIaLmRhc2hib2FyZC52MS5BY3F1aXJlckRhdGFIAIgBAUILCglfYWNxdWlyZXIiTgoXU2V0QWNxdWlyZXJEYXRhUmVzcG9uc2USMwoKY29ubmVjdGlvbhgBIAEoCzIfLmRhc2hib2FyZC52MS5HYXRld2F5Q29ubmVjdGlvbiKPAwoMQWNxdWlyZXJEYXRhEk8KA21jYxgBIAEoCUJCukg/ugE8CghtY2MuZm9ybRITbXVzdCBiZSBmb3VyIGRpZ2l0cxobdGhpcy5tYXRjaGVzKHInXlswLTldezR9JCcpEnYKB2NvdW50cnkYAiABKAlCZbpIYroBXwoMY291bnRyeS5mb3JtEjJtdXN0IGJlIGEgY291bnRyeSdzIHR3byBjYXBpdGFsIGxldHRlcnMgc3VjaCBhcyBERRobdGhpcy5tYXRjaGVzKHInXltBLVpdezJ9JCcpEiAKDW1lcmNoYW50X25hbWUYAyABKAlCCbpIBnIEEAEYKBI7CghuZXR3b3JrcxgEIAMoCzIdLmRhc2hib2FyZC52MS5BY3F1aXJlck5ldHdvcmtCCrpIB5IBBAgBEAoSGAoQYWNjZXB0c19vd25fb25seRgFIAEoCBI9CgpleGVtcHRpb25zGAYgAygLMh8uZGFzaGJvYXJkLnYxLkFjcXVpcmVyRXhlbXB0aW9uQgi6SAWSAQIQMiKvAgoRQWNxdWlyZXJFeGVtcHRpb24SPgoEa2luZBgBIAEoDjIkLmRhc2hib2FyZC52MS5BY3F1aXJlckV4ZW1wdGlvbi5LaW5kQgq6SAeCAQQQASAAEnUKCGN1cnJlbmN5GAIgASgJQmO6SGC6AV0KDWN1cnJlbmN5LmZvcm0SL211c3QgYmUgYW4gdXBwZXItY2FzZSBJU08gNDIxNyBjb2RlIHN1Y2ggYXMgRVVSGht0aGlzLm1hdGNoZXMocideW0EtWl17M30kJykSIwoLdXBfdG9fbWlub3IYAyABKANCDrpICyIJGICglKWNHSgBIj4KBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEg0KCUxPV19WQUxVRRABEhEKDVJJU0tfQU5BTFlTSVMQAiKTAwoPQWNxdWlyZXJOZXR3b3JrEngKB25ldHdvcmsYASABKAlCZ7pIZLoBYQoMbmV0d29yay5mb3JtEjFtdXN0IGJlIGEgY2FyZCBuZXR3b3JrIGluIGxvd2VyIGNhc2Ugc3VjaCBhcyB2aXNhGh50aGlzLm1hdGNoZXMocideW2Etel17MiwyMH0kJykSZwoMYWNxdWlyZXJfYmluGAIgASgJQlG6SE66AUsKEWFjcXVpcmVyX2Jpbi5mb3JtEhZtdXN0IGJlIDYgdG8gMTEgZGlnaXRzGh50aGlzLm1hdGNoZXMocideWzAtOV17NiwxMX0kJykSnAEKFGFjcXVpcmVyX21lcmNoYW50X2lkGAMgASgJQn66SHu6AXgKGWFjcXVpcmVyX21lcmNoYW50X2lkLmZvcm0SM211c3QgYmUgMSB0byAzNSBsZXR0ZXJzLCBkaWdpdHMsIHNwYWNlcyBhbmQgaHlwaGVucxomdGhpcy5tYXRjaGVzKHInXlswLTlBLVphLXogLV17MSwzNX0kJykieAocTGlzdFVuY2xhc3NpZmllZENvZGVzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJOCh1MaXN0VW5jbGFzc2lmaWVkQ29kZXNSZXNwb25zZRItCgVjb2RlcxgBIAMoCzIeLmRhc2hib2FyZC52MS5VbmNsYXNzaWZpZWRDb2RlItgBChBVbmNsYXNzaWZpZWRDb2RlEg8KB2dhdGV3YXkYASABKAkSFAoMZ2F0ZXdheV9jb2RlGAIgASgJEhAKCGF0dGVtcHRzGAMgASgDEjEKDWZpcnN0X3NlZW5fYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKYXR0ZW1wdF9pZBgGIAEoCRISCgpzZXNzaW9uX2lkGAcgASgJInkKHUxpc3RHYXRld2F5Q29ubmVjdGlvbnNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABIlYKHkxpc3RHYXRld2F5Q29ubmVjdGlvbnNSZXNwb25zZRI0Cgtjb25uZWN0aW9ucxgBIAMoCzIfLmRhc2hib2FyZC52MS5HYXRld2F5Q29ubmVjdGlvbiLDAQoRR2F0ZXdheUNvbm5lY3Rpb24SFQoNY29ubmVjdGlvbl9pZBgBIAEoCRIPCgdnYXRld2F5GAIgASgJEg8KB2FjY291bnQYAyABKAkSEAoIdmVyaWZpZWQYBCABKAgSDgoGcGF1c2VkGAUgASgIEhMKC2lzX3Byb3ZpZGVyGAYgASgIEjEKCGFjcXVpcmVyGAcgASgLMhouZGFzaGJvYXJkLnYxLkFjcXVpcmVyRGF0YUgAiAEBQgsKCV9hY3F1aXJlciJUChFWZXJpZmljYXRpb25DaGVjaxINCgVjaGVjaxgBIAEoCRIOCgZwYXNzZWQYAiABKAgSEAoIcmVxdWlyZWQYAyABKAgSDgoGZGV0YWlsGAQgASgJMoEIChhHYXRld2F5Q29ubmVjdGlvblNlcnZpY2USdwoUQWRkR2F0ZXdheUNvbm5lY3Rpb24SKS5kYXNoYm9hcmQudjEuQWRkR2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0GiouZGFzaGJvYXJkLnYxLkFkZEdhdGV3YXlDb25uZWN0aW9uUmVzcG9uc2UiCKi7GAO4uxgBEoABChdWZXJpZnlHYXRld2F5Q29ubmVjdGlvbhIsLmRhc2hib2FyZC52MS5WZXJpZnlHYXRld2F5Q29ubmVjdGlvblJlcXVlc3QaLS5kYXNoYm9hcmQudjEuVmVyaWZ5R2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZSIIqLsYA7i7GAESgwEKGFJvdGF0ZUdhdGV3YXlDcmVkZW50aWFscxItLmRhc2hib2FyZC52MS5Sb3RhdGVHYXRld2F5Q3JlZGVudGlhbHNSZXF1ZXN0Gi4uZGFzaGJvYXJkLnYxLlJvdGF0ZUdhdGV3YXlDcmVkZW50aWFsc1Jlc3BvbnNlIgiouxgDuLsYARJ9ChZQYXVzZUdhdGV3YXlDb25uZWN0aW9uEisuZGFzaGJvYXJkLnYxLlBhdXNlR2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0GiwuZGFzaGJvYXJkLnYxLlBhdXNlR2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZSIIqLsYAri7GAESgAEKF1Jlc3VtZUdhdGV3YXlDb25uZWN0aW9uEiwuZGFzaGJvYXJkLnYxLlJlc3VtZUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBotLmRhc2hib2FyZC52MS5SZXN1bWVHYXRld2F5Q29ubmVjdGlvblJlc3BvbnNlIgiouxgCuLsYARJoCg9TZXRBY3F1aXJlckRhdGESJC5kYXNoYm9hcmQudjEuU2V0QWNxdWlyZXJEYXRhUmVxdWVzdBolLmRhc2hib2FyZC52MS5TZXRBY3F1aXJlckRhdGFSZXNwb25zZSIIqLsYA7i7GAESeQoVTGlzdFVuY2xhc3NpZmllZENvZGVzEiouZGFzaGJvYXJkLnYxLkxpc3RVbmNsYXNzaWZpZWRDb2Rlc1JlcXVlc3QaKy5kYXNoYm9hcmQudjEuTGlzdFVuY2xhc3NpZmllZENvZGVzUmVzcG9uc2UiB5ACAai7GAESfAoWTGlzdEdhdGV3YXlDb25uZWN0aW9ucxIrLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheUNvbm5lY3Rpb25zUmVxdWVzdBosLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheUNvbm5lY3Rpb25zUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.AddGatewayConnectionRequest
@@ -610,6 +610,13 @@ export type AcquirerData = Message<"dashboard.v1.AcquirerData"> & {
    * @generated from field: bool accepts_own_only = 5;
    */
   acceptsOwnOnly: boolean;
+
+  /**
+   * The exemptions that the acquirer has agreed to ask banks for. The routing rule says which are asked for.
+   *
+   * @generated from field: repeated dashboard.v1.AcquirerExemption exemptions = 6;
+   */
+  exemptions: AcquirerExemption[];
 };
 
 /**
@@ -648,6 +655,13 @@ export type AcquirerDataJson = {
    * @generated from field: bool accepts_own_only = 5;
    */
   acceptsOwnOnly?: boolean;
+
+  /**
+   * The exemptions that the acquirer has agreed to ask banks for. The routing rule says which are asked for.
+   *
+   * @generated from field: repeated dashboard.v1.AcquirerExemption exemptions = 6;
+   */
+  exemptions?: AcquirerExemptionJson[];
 };
 
 /**
@@ -656,6 +670,111 @@ export type AcquirerDataJson = {
  */
 export const AcquirerDataSchema: GenMessage<AcquirerData, {jsonType: AcquirerDataJson}> = /*@__PURE__*/
   messageDesc(file_dashboard_v1_gateway_connections, 12);
+
+/**
+ * One exemption, up to an amount.
+ *
+ * @generated from message dashboard.v1.AcquirerExemption
+ */
+export type AcquirerExemption = Message<"dashboard.v1.AcquirerExemption"> & {
+  /**
+   * @generated from field: dashboard.v1.AcquirerExemption.Kind kind = 1;
+   */
+  kind: AcquirerExemption_Kind;
+
+  /**
+   * ISO 4217.
+   *
+   * @generated from field: string currency = 2;
+   */
+  currency: string;
+
+  /**
+   * The largest amount that is exempted, in minor units.
+   *
+   * @generated from field: int64 up_to_minor = 3;
+   */
+  upToMinor: bigint;
+};
+
+/**
+ * One exemption, up to an amount.
+ *
+ * @generated from message dashboard.v1.AcquirerExemption
+ */
+export type AcquirerExemptionJson = {
+  /**
+   * @generated from field: dashboard.v1.AcquirerExemption.Kind kind = 1;
+   */
+  kind?: AcquirerExemption_KindJson;
+
+  /**
+   * ISO 4217.
+   *
+   * @generated from field: string currency = 2;
+   */
+  currency?: string;
+
+  /**
+   * The largest amount that is exempted, in minor units.
+   *
+   * @generated from field: int64 up_to_minor = 3;
+   */
+  upToMinor?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.AcquirerExemption.
+ * Use `create(AcquirerExemptionSchema)` to create a new message.
+ */
+export const AcquirerExemptionSchema: GenMessage<AcquirerExemption, {jsonType: AcquirerExemptionJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_gateway_connections, 13);
+
+/**
+ * The reason to do without an authentication.
+ *
+ * @generated from enum dashboard.v1.AcquirerExemption.Kind
+ */
+export const AcquirerExemption_Kind = {
+  /**
+   * @generated from enum value: KIND_UNSPECIFIED = 0;
+   */
+  KIND_UNSPECIFIED: 0,
+
+  /**
+   * The amount is low.
+   *
+   * @generated from enum value: LOW_VALUE = 1;
+   */
+  LOW_VALUE: 1,
+
+  /**
+   * The acquirer has assessed the risk itself (transaction risk analysis).
+   *
+   * @generated from enum value: RISK_ANALYSIS = 2;
+   */
+  RISK_ANALYSIS: 2,
+} as const;
+
+/**
+ * The reason to do without an authentication.
+ *
+ * @generated from enum dashboard.v1.AcquirerExemption.Kind
+ */
+export type AcquirerExemption_Kind = (typeof AcquirerExemption_Kind)[keyof typeof AcquirerExemption_Kind] | UnknownEnum;
+
+/**
+ * The reason to do without an authentication.
+ *
+ * @generated from enum dashboard.v1.AcquirerExemption.Kind
+ */
+export type AcquirerExemption_KindJson = "KIND_UNSPECIFIED" | "LOW_VALUE" | "RISK_ANALYSIS";
+
+/**
+ * Describes the enum dashboard.v1.AcquirerExemption.Kind.
+ */
+export const AcquirerExemption_KindSchema: GenEnum<AcquirerExemption_Kind, AcquirerExemption_KindJson> = /*@__PURE__*/
+  enumDesc(file_dashboard_v1_gateway_connections, 13, 0);
 
 /**
  * The merchant at one card network.
@@ -710,7 +829,7 @@ export type AcquirerNetworkJson = {
  * Use `create(AcquirerNetworkSchema)` to create a new message.
  */
 export const AcquirerNetworkSchema: GenMessage<AcquirerNetwork, {jsonType: AcquirerNetworkJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 13);
+  messageDesc(file_dashboard_v1_gateway_connections, 14);
 
 /**
  * @generated from message dashboard.v1.ListUnclassifiedCodesRequest
@@ -747,7 +866,7 @@ export type ListUnclassifiedCodesRequestJson = {
  * Use `create(ListUnclassifiedCodesRequestSchema)` to create a new message.
  */
 export const ListUnclassifiedCodesRequestSchema: GenMessage<ListUnclassifiedCodesRequest, {jsonType: ListUnclassifiedCodesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 14);
+  messageDesc(file_dashboard_v1_gateway_connections, 15);
 
 /**
  * @generated from message dashboard.v1.ListUnclassifiedCodesResponse
@@ -774,7 +893,7 @@ export type ListUnclassifiedCodesResponseJson = {
  * Use `create(ListUnclassifiedCodesResponseSchema)` to create a new message.
  */
 export const ListUnclassifiedCodesResponseSchema: GenMessage<ListUnclassifiedCodesResponse, {jsonType: ListUnclassifiedCodesResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 15);
+  messageDesc(file_dashboard_v1_gateway_connections, 16);
 
 /**
  * A decline code that is not in its gateway's table, or whose answer did not distinguish a block from a decline.
@@ -877,7 +996,7 @@ export type UnclassifiedCodeJson = {
  * Use `create(UnclassifiedCodeSchema)` to create a new message.
  */
 export const UnclassifiedCodeSchema: GenMessage<UnclassifiedCode, {jsonType: UnclassifiedCodeJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 16);
+  messageDesc(file_dashboard_v1_gateway_connections, 17);
 
 /**
  * @generated from message dashboard.v1.ListGatewayConnectionsRequest
@@ -914,7 +1033,7 @@ export type ListGatewayConnectionsRequestJson = {
  * Use `create(ListGatewayConnectionsRequestSchema)` to create a new message.
  */
 export const ListGatewayConnectionsRequestSchema: GenMessage<ListGatewayConnectionsRequest, {jsonType: ListGatewayConnectionsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 17);
+  messageDesc(file_dashboard_v1_gateway_connections, 18);
 
 /**
  * @generated from message dashboard.v1.ListGatewayConnectionsResponse
@@ -941,7 +1060,7 @@ export type ListGatewayConnectionsResponseJson = {
  * Use `create(ListGatewayConnectionsResponseSchema)` to create a new message.
  */
 export const ListGatewayConnectionsResponseSchema: GenMessage<ListGatewayConnectionsResponse, {jsonType: ListGatewayConnectionsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 18);
+  messageDesc(file_dashboard_v1_gateway_connections, 19);
 
 /**
  * @generated from message dashboard.v1.GatewayConnection
@@ -1040,7 +1159,7 @@ export type GatewayConnectionJson = {
  * Use `create(GatewayConnectionSchema)` to create a new message.
  */
 export const GatewayConnectionSchema: GenMessage<GatewayConnection, {jsonType: GatewayConnectionJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 19);
+  messageDesc(file_dashboard_v1_gateway_connections, 20);
 
 /**
  * One requirement before payments may be routed to a connection.
@@ -1109,7 +1228,7 @@ export type VerificationCheckJson = {
  * Use `create(VerificationCheckSchema)` to create a new message.
  */
 export const VerificationCheckSchema: GenMessage<VerificationCheck, {jsonType: VerificationCheckJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 20);
+  messageDesc(file_dashboard_v1_gateway_connections, 21);
 
 /**
  * A merchant's accounts at gateways.

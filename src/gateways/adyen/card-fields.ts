@@ -1,7 +1,7 @@
 /** The fields of a card payment at Adyen: those that every payment shares, and those that permit 3-D Secure. */
 
 import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
-import type { BrowserData } from "../authentication.ts";
+import type { BrowserData, Exemption } from "../authentication.ts";
 import type { AuthorizeRequest } from "../connector.ts";
 
 /** Holds first and captures later, without 3-D Secure; the vault fills in the card. */
@@ -21,6 +21,17 @@ export const cardFields = {
   // Required but never used, since no customer is redirected. A name under .invalid never resolves (RFC 2606).
   returnUrl: "https://return.invalid/",
 } as const;
+
+const scaExemptions: Record<Exemption, string> = {
+  LOW_VALUE: "lowValue",
+  RISK_ANALYSIS: "transactionRiskAnalysis",
+};
+
+/** Returns the fields that ask for an exemption: the text of the OpenAPI file, `AdditionalData3DSecure.scaExemption`. */
+export function exemptionFields({ exemption }: AuthorizeRequest): object {
+  if (exemption === undefined) return {};
+  return { additionalData: { ...cardFields.additionalData, scaExemption: scaExemptions[exemption] } };
+}
 
 /**
  * Returns the fields that import another server's authentication: the text of the OpenAPI file, `ThreeDSecureData`;

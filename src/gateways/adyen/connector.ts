@@ -25,7 +25,7 @@ import { withoutAction } from "../unanswered.ts";
 import { isKeptError, readAuthenticated, readAuthorize, readCapture, readVoid } from "./answers.ts";
 import { AdyenApi, type AdyenParts } from "./api.ts";
 import { billingFields } from "./billing.ts";
-import { askingFields, cardFields, importFields } from "./card-fields.ts";
+import { askingFields, cardFields, exemptionFields, importFields } from "./card-fields.ts";
 import { credentialFields } from "./credentials.ts";
 import { currencies, whyNotPayable } from "./currencies.ts";
 import { readNotification } from "./read-notification.ts";
@@ -48,6 +48,7 @@ export class AdyenConnector implements Connector {
   readonly executionLimitMs = 60_000;
   readonly failsOnRequest = false;
   readonly importsProof = true;
+  readonly asksExemptions = true;
   readonly forwardFeatures = [];
   readonly credentialFields: readonly CredentialField[];
   readonly authentication: GatewayAuthenticator = {
@@ -90,6 +91,7 @@ export class AdyenConnector implements Connector {
       ...aboutPayment(request),
       ...asking,
       ...importFields(request),
+      ...exemptionFields(request),
     });
     const outcome = readAuthorize(reply, request);
     return {

@@ -39,6 +39,8 @@ type AuthenticatedBehaviour = {
   readonly losesCompletion?: boolean;
   /** True if a provider's proof is refused. */
   readonly refusesProof?: boolean;
+  /** True if the bank grants an exemption. */
+  readonly grantsExemption?: boolean;
 };
 
 /** The reaction of SANDBOX_3DS, its directory and its bank to a card; undefined for a card that the directory does not know. */

@@ -11,7 +11,10 @@ const capturedByA: AttemptOutcome = { status: "CAPTURED", gateway: "SANDBOX_A" }
 const done = { method: "done" } as const;
 
 /** Returns a gateway's reaction: a soft decline without authentication, this with it. */
-function onA(passed: CardBehaviour = approve, more: { refusesProof?: boolean } = {}): CardBehaviour {
+function onA(
+  passed: CardBehaviour = approve,
+  more: { refusesProof?: boolean; grantsExemption?: boolean } = {},
+): CardBehaviour {
   return { act: "authenticate", when: "as_needed", code: "authentication_required", passed, ...more };
 }
 
@@ -151,6 +154,22 @@ export const providerCards: readonly TestCard[] = [
     "The bank’s page stays blank. Cancel the payment, or wait for its end after ten minutes.",
     { answer: "blank" },
     { outcome: { ...declined("authentication_failed"), settledAfterS: 600 } },
+  ),
+  card(
+    "4000000000007072",
+    "Exemption granted",
+    "SANDBOX_A asks for an exemption, and the bank needs no authentication.",
+    { answer: "challenge" },
+    {
+      onA: onA(approve, { grantsExemption: true }),
+      outcome: { status: "SUCCEEDED", attempts: [{ status: "CAPTURED" }], events: ["payment_session.succeeded"] },
+    },
+  ),
+  card(
+    "4000000000007080",
+    "Exemption refused",
+    "SANDBOX_A asks for an exemption; the bank refuses it, and asks the customer.",
+    { answer: "challenge" },
   ),
   card(
     "4000000000007098",

@@ -65,6 +65,8 @@ CREATE TABLE routing_rule (
   authentication text NOT NULL DEFAULT 'AS_NEEDED' CHECK (authentication IN ('AS_NEEDED','ALWAYS','NEVER')),
   -- The connection of the provider that authenticates customers for gateways that import its proof.
   provider_id    uuid,
+  -- Exemptions, and the two policies (AuthenticationPolicy in src/core/entities.ts); null for the defaults.
+  policy         jsonb,
   created_at     timestamptz NOT NULL DEFAULT app.clock(),
   -- Null for the rule that a demo begins with.
   set_by         text,

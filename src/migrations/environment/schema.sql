@@ -459,6 +459,7 @@ CREATE TABLE routing_rule (
   failover_on text[] NOT NULL,
   authentication text DEFAULT 'AS_NEEDED'::text NOT NULL,
   provider_id uuid,
+  policy jsonb,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   set_by text,
   restored_from integer

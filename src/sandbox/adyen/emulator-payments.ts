@@ -10,7 +10,7 @@ import { unreachable } from "../../platform/errors.ts";
 import { isObject } from "../../platform/outbound-http.ts";
 import type { Account } from "../accounts.ts";
 import type { NotificationContent, NotificationSender } from "../b-notifications.ts";
-import { type Challenge, type Challenges, proofIn } from "../challenges.ts";
+import { asksExemption, type Challenge, type Challenges, proofIn } from "../challenges.ts";
 import type { Faults } from "../faults.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
 import type { Authorization, Ledger } from "../ledger.ts";
@@ -94,6 +94,7 @@ export class EmulatorPayments {
         value: Number(amount.value),
         currency: String(amount.currency),
         proof: proofIn(json),
+        isExemptionAsked: asksExemption(json),
         asked: askedByHolder(paymentMethod.holderName) ?? askedBySecurityCode(paymentMethod.number, paymentMethod.cvc),
       },
       askingOf(json),

@@ -1,7 +1,8 @@
 /** The payments for which gateways may ask for the customer. */
+import { AcquirerExemption_Kind as Exemption } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { RoutingRule_Authentication as Authentication } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { nameOfGateway } from "../parts/gateway-name.ts";
-import type { RuleDraft } from "./routing-draft.ts";
+import { noPolicy, type Policy, type RuleDraft } from "./routing-draft.ts";
 import type { Connections } from "./routing-order.tsx";
 
 const choices = [
@@ -21,6 +22,55 @@ const choices = [
     "No gateway may ask. If a bank requires authentication, the payment is declined and no other gateway is tried.",
   ],
 ] as const;
+
+const exemptions = [
+  [
+    Exemption.LOW_VALUE,
+    "Ask to exempt low amounts",
+    "Where a gateway’s acquirer has agreed to, up to its amount. If the bank refuses, the customer authenticates.",
+  ],
+  [
+    Exemption.RISK_ANALYSIS,
+    "Ask to exempt payments of low risk",
+    "The same, for payments whose risk the acquirer assesses itself.",
+  ],
+] as const;
+
+/** Choices about authentication beside the payments that need it. */
+function RoutingPolicy({ draft: { policy = noPolicy, change }, mayChange }: { draft: RuleDraft; mayChange: boolean }) {
+  const set = (changed: Partial<Policy>) => change({ policy: { ...policy, ...changed } });
+  const option = (name: string, detail: string, isOn: boolean, turn: (isOn: boolean) => void) => (
+    <label className="choice" key={name}>
+      <input type="checkbox" checked={isOn} disabled={!mayChange} onChange={({ target }) => turn(target.checked)} />
+      <span>
+        <strong>{name}</strong>
+        <span className="soft small">{detail}</span>
+      </span>
+    </label>
+  );
+  return (
+    <div className="form">
+      {exemptions.map(([kind, name, detail]) =>
+        option(name, detail, policy.exemptions.includes(kind), (isOn) => {
+          const others = policy.exemptions.filter((one) => one !== kind);
+          set({ exemptions: isOn ? [...others, kind] : others });
+        }),
+      )}
+      {option(
+        "Stop if the provider cannot authenticate",
+        "Of payments that a provider always authenticates first. Otherwise the gateways authenticate instead.",
+        policy.stopsIfUnavailable,
+        (stopsIfUnavailable) => set({ stopsIfUnavailable }),
+      )}
+      {option(
+        "Ask a customer only once",
+        "After one challenge, no other gateway asks in the same payment.",
+        policy.forbidsSecondChallenge,
+        (forbidsSecondChallenge) => set({ forbidsSecondChallenge }),
+      )}
+    </div>
+  );
+}
 
 type AuthenticationProps = { draft: RuleDraft; connections: Connections; mayChange: boolean };
 
@@ -69,6 +119,7 @@ export function RoutingAuthentication({ draft, connections, mayChange }: Authent
           </span>
         </label>
       )}
+      <RoutingPolicy draft={draft} mayChange={mayChange} />
       <p className="small">
         Gateways without authentication of their own get every payment without it. So does every gateway if the page of
         the checkout cannot show the bank’s page.

@@ -2,6 +2,7 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useState } from "react";
+import type { AcquirerExemption_Kind } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import {
   type RoutingRule,
   RoutingRule_Authentication,
@@ -17,7 +18,18 @@ export type RuleContent = {
   readonly authentication: RoutingRule_Authentication;
   /** The connection of the provider of authentication; empty for none. */
   readonly providerId?: string | undefined;
+  readonly policy?: Policy | undefined;
 };
+
+/** The choices about authentication beside the payments that need it. */
+export type Policy = {
+  readonly exemptions: readonly AcquirerExemption_Kind[];
+  readonly stopsIfUnavailable: boolean;
+  readonly forbidsSecondChallenge: boolean;
+};
+
+/** The policy of a rule that has none. */
+export const noPolicy: Policy = { exemptions: [], stopsIfUnavailable: false, forbidsSecondChallenge: false };
 
 /** The edited rule with its origin. */
 export type RuleDraft = RuleContent & {
@@ -38,6 +50,7 @@ export function useRuleDraft(rule: RoutingRule | undefined): RuleDraft {
     failoverOn: rule?.failoverOn ?? [],
     authentication: rule?.authentication ?? RoutingRule_Authentication.AS_NEEDED,
     providerId: rule?.providerId ?? "",
+    policy: rule?.policy,
     base: rule?.version ?? 0,
   };
   const current = changed ?? saved;
@@ -54,17 +67,24 @@ function saysSame(one: RuleContent, other: RuleContent): boolean {
   const switches = (content: RuleContent) => [...content.failoverOn].sort().join();
   const isSameOrder = one.connectionIds.join() === other.connectionIds.join();
   const isSameAuthentication =
-    one.authentication === other.authentication && (one.providerId ?? "") === (other.providerId ?? "");
+    one.authentication === other.authentication &&
+    (one.providerId ?? "") === (other.providerId ?? "") &&
+    wordsOf(one.policy) === wordsOf(other.policy);
   return isSameOrder && switches(one) === switches(other) && isSameAuthentication;
 }
 
+function wordsOf({ exemptions, stopsIfUnavailable, forbidsSecondChallenge } = noPolicy): string {
+  return [[...exemptions].sort().join(), stopsIfUnavailable, forbidsSecondChallenge].join(" ");
+}
+
 /** Returns the content of a rule as calls send it. */
-export function contentOf({ connectionIds, failoverOn, authentication, providerId }: RuleContent) {
+export function contentOf({ connectionIds, failoverOn, authentication, providerId, policy = noPolicy }: RuleContent) {
   return {
     connectionIds: [...connectionIds],
     failoverOn: [...failoverOn],
     authentication,
     providerId: providerId ?? "",
+    policy: { ...policy, exemptions: [...policy.exemptions] },
   };
 }
 

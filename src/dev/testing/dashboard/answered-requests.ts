@@ -76,6 +76,7 @@ function connectionRequests({ scope, ids }: RequestParts): AnsweredRequests {
         country: "AT",
         merchantName: "Acme",
         networks: [{ network: "visa", acquirerBin: "438309", acquirerMerchantId: "00002000000" }],
+        exemptions: [{ kind: "LOW_VALUE", currency: "EUR", upToMinor: "3000" }],
       },
     }),
     PauseGatewayConnection: () => ({ ...scope, connectionId: ids.connectionId }),

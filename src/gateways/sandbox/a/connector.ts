@@ -39,6 +39,7 @@ export class SandboxAConnector implements Connector {
   readonly executionLimitMs = executionLimitMs;
   readonly failsOnRequest: boolean = true;
   readonly importsProof = true;
+  readonly asksExemptions = true;
   readonly forwardFeatures = ["form_body"] as const;
   readonly cardBrands = cardBrands;
   readonly credentialFields: readonly CredentialField[] = [
@@ -168,7 +169,7 @@ function pathOf(gatewayReference: string): string {
 }
 
 function authorizeForm(request: AuthorizeRequest, value: number): string {
-  const { customerEmail, authentication, proof } = request;
+  const { customerEmail, authentication, proof, exemption } = request;
   return new URLSearchParams({
     amount: String(value),
     currency: request.currency,
@@ -183,6 +184,7 @@ function authorizeForm(request: AuthorizeRequest, value: number): string {
     "card[holder]": "{{card.holder}}",
     ...billingFields(request),
     ...(authentication && { authentication: authentication.wish, return_url: authentication.returnUrl }),
+    ...(exemption && { exemption: exemption.toLowerCase() }),
     ...(proof && {
       "three_d_secure[version]": proof.version,
       "three_d_secure[cryptogram]": proof.cryptogram,

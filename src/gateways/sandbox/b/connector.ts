@@ -39,6 +39,7 @@ export class SandboxBConnector implements Connector {
   readonly executionLimitMs = executionLimitMs;
   readonly failsOnRequest: boolean = true;
   readonly importsProof = true;
+  readonly asksExemptions = true;
   readonly forwardFeatures = [];
   readonly cardBrands = cardBrands;
   readonly credentialFields: readonly CredentialField[] = [
@@ -177,8 +178,10 @@ function pathOf(gatewayReference: string): string {
   return `/b/payments/${encodeURIComponent(gatewayReference)}`;
 }
 
+const scaExemptions = { LOW_VALUE: "lowValue", RISK_ANALYSIS: "transactionRiskAnalysis" } as const;
+
 function authorizeBody(credentials: Credentials, request: AuthorizeRequest, value: number): string {
-  const { customerEmail, shopperIp, authentication, billingAddress, statementDescriptor, proof } = request;
+  const { customerEmail, shopperIp, authentication, billingAddress, statementDescriptor, proof, exemption } = request;
   return JSON.stringify({
     merchantAccount: merchantAccountOf(credentials),
     reference: request.attemptReference,
@@ -188,7 +191,7 @@ function authorizeBody(credentials: Credentials, request: AuthorizeRequest, valu
     ...(shopperIp === undefined ? {} : { shopperIP: shopperIp }),
     ...(billingAddress && { billingAddress: plainAddressOf(billingAddress) }),
     ...(statementDescriptor === undefined ? {} : { shopperStatement: statementDescriptor }),
-    additionalData: { manualCapture: "true" },
+    additionalData: { manualCapture: "true", ...(exemption && { scaExemption: scaExemptions[exemption] }) },
     ...(authentication && { authentication: authentication.wish, returnUrl: authentication.returnUrl }),
     ...(proof && {
       mpiData: {
