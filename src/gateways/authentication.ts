@@ -72,6 +72,18 @@ export type AuthenticationProof = {
   readonly dsTransactionId: string;
   /** The wish about a challenge that the bank was sent. */
   readonly challengeIndicator: string;
+  /** Present where Cartes Bancaires authenticated; a payment with its proof goes through that network. */
+  readonly cartesBancaires?: CartesBancaires | undefined;
+};
+
+/** The data that Cartes Bancaires adds to its answer. */
+export type CartesBancaires = {
+  /** The algorithm of the cryptogram. */
+  readonly algorithm: string;
+  /** A bitmap of three bytes in Base64. */
+  readonly exemption?: string | undefined;
+  /** From 0 to 99. */
+  readonly score?: string | undefined;
 };
 
 /** The result of an authentication, as the gateway or the provider reports it. */

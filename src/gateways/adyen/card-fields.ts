@@ -40,7 +40,7 @@ export function exemptionFields({ exemption }: AuthorizeRequest): object {
  */
 export function importFields({ proof }: AuthorizeRequest): object {
   if (proof === undefined) return {};
-  const { cryptogram, eci, dsTransactionId, version, directoryStatus, transStatus } = proof;
+  const { cryptogram, eci, dsTransactionId, version, directoryStatus, transStatus, cartesBancaires } = proof;
   return {
     mpiData: {
       cavv: cryptogram,
@@ -49,6 +49,7 @@ export function importFields({ proof }: AuthorizeRequest): object {
       threeDSVersion: version,
       directoryResponse: directoryStatus,
       ...(directoryStatus === "C" && { authenticationResponse: transStatus }),
+      ...(cartesBancaires?.score && { riskScore: cartesBancaires.score }),
     },
   };
 }

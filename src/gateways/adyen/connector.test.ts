@@ -22,6 +22,22 @@ describeConformance({
     otherShape: (body) =>
       body.replace('"RedirectShopper"', '"IdentifyShopper"').replace('"type":"redirect"', '"type":"threeDS2"'),
   },
+  imports: {
+    read: (body) => (JSON.parse(body) as { mpiData?: object }).mpiData ?? {},
+    fields: ({ cartesBancaires, ...proof }) => ({
+      cavv: proof.cryptogram,
+      eci: proof.eci,
+      dsTransID: proof.dsTransactionId,
+      threeDSVersion: proof.version,
+      directoryResponse: proof.directoryStatus,
+      ...(proof.directoryStatus === "C" && { authenticationResponse: "Y" }),
+      ...(cartesBancaires?.score && { riskScore: cartesBancaires.score }),
+    }),
+    exemptions: {
+      read: (body) => (JSON.parse(body) as { additionalData?: Record<string, string> }).additionalData?.scaExemption,
+      values: { LOW_VALUE: "lowValue", RISK_ANALYSIS: "transactionRiskAnalysis" },
+    },
+  },
   declines,
   currencies,
   refusalOf: (status) => JSON.stringify({ status, errorCode: "in_no_row", errorType: "validation", message: "" }),

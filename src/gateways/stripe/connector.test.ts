@@ -34,6 +34,30 @@ describeConformance({
     otherShape: (body) =>
       body.replace(/"next_action":\{.*?\}\}/, '"next_action":{"type":"use_stripe_sdk","use_stripe_sdk":{}}'),
   },
+  imports: {
+    read: (body) => {
+      const fields = [...new URLSearchParams(body)].filter(([name]) => /\[(three_d_secure|network)\]/.test(name));
+      return Object.fromEntries(
+        fields.map(([name, value]) => [name.replace("payment_method_options[card]", ""), value]),
+      );
+    },
+    fields: ({ cartesBancaires, ...proof }) => ({
+      "[three_d_secure][version]": proof.version,
+      "[three_d_secure][cryptogram]": proof.cryptogram,
+      "[three_d_secure][transaction_id]": proof.dsTransactionId,
+      "[three_d_secure][electronic_commerce_indicator]": proof.eci,
+      "[three_d_secure][ares_trans_status]": proof.directoryStatus,
+      "[three_d_secure][requestor_challenge_indicator]": "04",
+      ...(cartesBancaires && {
+        "[network]": "cartes_bancaires",
+        "[three_d_secure][network_options][cartes_bancaires][cb_avalgo]": cartesBancaires.algorithm,
+      }),
+      ...(cartesBancaires?.score && {
+        "[three_d_secure][network_options][cartes_bancaires][cb_exemption]": "4AAA",
+        "[three_d_secure][network_options][cartes_bancaires][cb_score]": "57",
+      }),
+    }),
+  },
   declines,
   currencies,
   refusalOf: (status) =>
@@ -57,6 +81,16 @@ describe("StripeConnector", () => {
     harness = await startGatewayHarness(subject);
   });
   afterAll(() => harness.close());
+
+  it("forbids a challenge of Stripe's where it gets a proof", async () => {
+    const proof = { ...{ version: "2.2.0", transStatus: "Y", directoryStatus: "Y", eci: "05" }, cryptogram: "c" };
+    const payment = harness.newPayment({ proof: { ...proof, dsTransactionId: "d", challengeIndicator: "01" } });
+    await harness.connector.authorize(harness.call(payment.attemptReference), payment);
+    const confirm = harness.middle.requests.findLast(({ path }) => path.endsWith("/confirm"))!;
+    const form = new URLSearchParams(confirm.body.toString());
+    expect(form.get("error_on_requires_action")).toBe("true");
+    expect(form.has("return_url")).toBe(false);
+  });
 
   const authorize = async (number: string, payment = harness.newPayment(), signal?: AbortSignal) => {
     harness.forwarder.useCard(number);

@@ -1,7 +1,7 @@
 /** The forms that are sent to Stripe. */
 import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
 import { toGatewayAmount } from "../amounts.ts";
-import type { AuthenticationProof, AuthenticationWish } from "../authentication.ts";
+import type { AuthenticationProof, AuthenticationWish, CartesBancaires } from "../authentication.ts";
 import type { AttemptAtGateway, AuthorizeRequest, Hold } from "../connector.ts";
 import type { Form } from "./api.ts";
 import { currencies } from "./currencies.ts";
@@ -70,6 +70,18 @@ function importForm(proof: AuthenticationProof): Form {
     [name("electronic_commerce_indicator")]: proof.eci,
     [name("ares_trans_status")]: proof.directoryStatus,
     [name("requestor_challenge_indicator")]: proof.challengeIndicator,
+    ...cartesBancairesForm(proof.cartesBancaires, name("network_options][cartes_bancaires")),
+  };
+}
+
+/** Returns the fields of Cartes Bancaires, which need the network's name. */
+function cartesBancairesForm(data: CartesBancaires | undefined, name: string): Form {
+  if (data === undefined) return {};
+  return {
+    "payment_method_options[card][network]": "cartes_bancaires",
+    [`${name}[cb_avalgo]`]: data.algorithm,
+    ...(data.exemption && { [`${name}[cb_exemption]`]: data.exemption }),
+    ...(data.score && { [`${name}[cb_score]`]: data.score }),
   };
 }
 

@@ -3,7 +3,7 @@
  * transaction. Pure.
  */
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
-import { pageAddress } from "../authentication.ts";
+import { type CartesBancaires, pageAddress } from "../authentication.ts";
 import type { ProviderEnd, Unavailable } from "../authentication-provider.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -14,6 +14,8 @@ export type Kept = {
   readonly messageVersion: string;
   /** Set once the bank asks for a challenge. */
   readonly challengeIndicator?: string;
+  /** Of the first answer, where Cartes Bancaires asks for a challenge. */
+  readonly cartesBancaires?: CartesBancaires;
 };
 
 /** The card's entry in the directory. */
@@ -46,7 +48,10 @@ export function readAres(
   reply: GatewayReply,
   kept: Kept,
   challengeIndicator: string,
-): ProviderEnd | { readonly type: "challenge"; readonly acsUrl: string; readonly acsTransID: string } | Unavailable {
+):
+  | ProviderEnd
+  | { readonly type: "challenge"; readonly acsUrl: string; readonly acsTransID: string; readonly kept: Kept }
+  | Unavailable {
   const json = jsonOf(reply);
   if ("reason" in json) return json as Unavailable;
   if (!isAbout(json, kept) || json.messageType !== "ARes") return unavailable("the answer is about something else");
@@ -55,7 +60,12 @@ export function readAres(
   const acsUrl = pageAddress(json.acsURL);
   const acsTransID = text(json.acsTransID);
   if (acsUrl === undefined || acsTransID === undefined) return unavailable("the bank names no page");
-  return { type: "challenge", acsUrl, acsTransID };
+  return {
+    type: "challenge",
+    acsUrl,
+    acsTransID,
+    kept: { ...kept, challengeIndicator, ...cartesBancairesOf(json, kept) },
+  };
 }
 
 /** Reads the answer to /postauth. Undefined while the server has no result. */
@@ -67,9 +77,10 @@ export function readPostauth(reply: GatewayReply, kept: Kept): ProviderEnd | und
 
 function readEnd(
   json: Json,
-  { messageVersion: version }: Kept,
+  kept: Kept,
   asked: { readonly directoryStatus: string | undefined; readonly challengeIndicator: string },
 ): ProviderEnd {
+  const { messageVersion: version } = kept;
   const transStatus = text(json.transStatus);
   const eci = text(json.eci);
   const dsTransactionId = text(json.dsTransID);
@@ -82,9 +93,38 @@ function readEnd(
     challengeCancel: text(json.challengeCancel),
     ...(isProven &&
       directoryStatus && {
-        proof: { version, transStatus, directoryStatus, eci, cryptogram, dsTransactionId, challengeIndicator },
+        proof: {
+          ...{ version, transStatus, directoryStatus, eci, cryptogram, dsTransactionId, challengeIndicator },
+          ...cartesBancairesOf(json, kept),
+        },
       }),
   };
+}
+
+// Shapes: https://docs.stripe.com/api/payment_intents/confirm (2026), payment_method_options.card.three_d_secure.
+const extensions = {
+  algorithm: ["CB-AVALGO", /^[0-4A]$/],
+  exemption: ["CB-EXEMPTION", /^[\w+/=]{4}$/],
+  score: ["CB-SCORE", /^\d{1,2}$/],
+} as const;
+
+/**
+ * Returns the data of Cartes Bancaires, which are message extensions (EMV 3DS 2.2, A.7): of the ARes, or of the result.
+ * The name of an extension's only value is not public, so any is taken.
+ */
+function cartesBancairesOf({ messageExtension }: Json, { cartesBancaires }: Pick<Kept, "cartesBancaires">) {
+  const sent = Array.isArray(messageExtension) ? messageExtension.filter(isObject) : [];
+  const read = (name: keyof typeof extensions): string | undefined => {
+    const [title, shape] = extensions[name];
+    const data = sent.find((extension) => extension.name === title)?.data;
+    const [value] = isObject(data) ? Object.values(data) : [data];
+    return shape.test(String(value)) ? String(value) : undefined;
+  };
+  const algorithm = read("algorithm") ?? cartesBancaires?.algorithm;
+  if (algorithm === undefined) return {};
+  const exemption = read("exemption") ?? cartesBancaires?.exemption;
+  const score = read("score") ?? cartesBancaires?.score;
+  return { cartesBancaires: { algorithm, ...(exemption && { exemption }), ...(score && { score }) } };
 }
 
 /** Returns the answer's object, or why there is none: not sent, not answered, or an error message. */

@@ -81,7 +81,7 @@ export class ThreeDSecureIoProvider implements AuthenticationProvider {
     return {
       type: "challenge",
       action: { url: read.acsUrl, method: "POST", fields: { creq: encoded(creq) } },
-      keep: keepOf({ ...kept, challengeIndicator }),
+      keep: keepOf(read.kept),
     };
   }
 

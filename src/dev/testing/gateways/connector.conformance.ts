@@ -20,11 +20,14 @@ import {
 } from "../gateway-harness.ts";
 import { unreachableOrigins } from "../unreachable-origins.ts";
 import { type AuthenticationSubject, describeAuthentication } from "./authentication.conformance.ts";
+import { describeImport, type ImportSubject } from "./import.conformance.ts";
 
 /** The facts about a connector that the suite needs. */
 export type ConformanceSubject = HarnessSubject & {
   readonly gateway: Gateway;
   readonly authentication: AuthenticationSubject;
+  /** Absent where the connector imports no proof. */
+  readonly imports?: ImportSubject;
   readonly declines: DeclineTable;
   readonly currencies: CurrencyTable;
   /** The gateway's own error body under a status, with a code that no row of ours names. */
@@ -51,6 +54,8 @@ export function describeConformance(subject: ConformanceSubject): void {
     describeRepeats(() => harness);
     describeVerify(() => harness);
     describeAuthentication(() => harness, subject.authentication);
+    if (subject.imports) describeImport(() => harness, subject.imports);
+    else it("imports no proof", () => expect(harness.connector.importsProof).toBeUndefined());
   });
   describeTables(subject);
 }

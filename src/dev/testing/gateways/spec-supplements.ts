@@ -5,25 +5,62 @@
 import type { SpecDocument } from "./spec-operation.ts";
 import type { Json } from "./spec-schemas.ts";
 
-/** One property of a schema under `components`. */
+/** One property of a schema. */
 type Supplement = {
-  readonly schema: string;
+  /** The names that lead to the schema from the top of the file. */
+  readonly within: readonly string[];
   readonly property: string;
   readonly is: Json;
   readonly source: string;
 };
 
+const form = ["requestBody", "content", "application/x-www-form-urlencoded", "schema"];
+const cardOptions = ["properties", "payment_method_options", "properties", "card", "anyOf", "0"];
+const string = { type: "string" };
+
 const supplements: Readonly<Record<string, readonly Supplement[]>> = {
   stripe: [
     {
-      schema: "three_d_secure_details_charge",
+      within: ["paths", "/v1/payment_intents/{intent}/confirm", "post", ...form, ...cardOptions],
+      property: "three_d_secure",
+      is: {
+        type: "object",
+        required: ["cryptogram", "transaction_id", "version"],
+        properties: {
+          version: { type: "string", enum: ["1.0.2", "2.1.0", "2.2.0"] },
+          cryptogram: { ...string, maxLength: 5000 },
+          transaction_id: { ...string, maxLength: 5000 },
+          electronic_commerce_indicator: { ...string, enum: ["01", "02", "05", "06", "07"] },
+          ares_trans_status: { ...string, enum: ["A", "C", "I", "N", "R", "U", "Y"] },
+          requestor_challenge_indicator: { ...string, maxLength: 2 },
+          network_options: {
+            type: "object",
+            properties: {
+              cartes_bancaires: {
+                type: "object",
+                required: ["cb_avalgo"],
+                properties: {
+                  cb_avalgo: { ...string, enum: ["0", "1", "2", "3", "4", "A"] },
+                  cb_exemption: { ...string, maxLength: 4 },
+                  cb_score: { type: "integer" },
+                },
+              },
+            },
+          },
+        },
+      },
+      source:
+        "https://docs.stripe.com/api/payment_intents/confirm#confirm_payment_intent-payment_method_options-card-three_d_secure (2026)",
+    },
+    {
+      within: ["components", "schemas", "three_d_secure_details_charge"],
       property: "electronic_commerce_indicator",
       is: { type: "string", nullable: true, enum: ["01", "02", "05", "06", "07"] },
       source:
         "https://docs.stripe.com/api/charges/object#charge_object-payment_method_details-card-three_d_secure-electronic_commerce_indicator (2026)",
     },
     {
-      schema: "three_d_secure_details_charge",
+      within: ["components", "schemas", "three_d_secure_details_charge"],
       property: "transaction_id",
       is: { type: "string", nullable: true },
       source:
@@ -32,7 +69,7 @@ const supplements: Readonly<Record<string, readonly Supplement[]>> = {
   ],
   "paypal-orders": [
     {
-      schema: "card_attributes",
+      within: ["components", "schemas", "card_attributes"],
       property: "verification",
       is: {
         type: "object",
@@ -46,13 +83,24 @@ const supplements: Readonly<Record<string, readonly Supplement[]>> = {
 
 /** Returns a file with the properties that it lacks. Throws for one that it has by now. */
 export function supplemented(name: string, document: SpecDocument): SpecDocument {
-  const schemas: Record<string, Json> = { ...document.components.schemas };
-  for (const { schema, property, is } of supplements[name] ?? []) {
-    const { properties, ...rest } = schemas[schema] as Json & { readonly properties?: Json };
-    if (properties === undefined || property in properties) {
-      throw new Error(`${name}.json: remove the supplement ${schema}.${property}`);
-    }
-    schemas[schema] = { ...rest, properties: { ...properties, [property]: is } };
+  return (supplements[name] ?? []).reduce<SpecDocument>((file, { within, property, is }) => {
+    const title = `${name}.json: ${within.join("/")}.${property}`;
+    return withProperty(file as unknown as Json, within, { property, is, title }) as unknown as SpecDocument;
+  }, document);
+}
+
+type Added = Pick<Supplement, "property" | "is"> & { readonly title: string };
+
+/** Returns a copy with one more property of a schema in it; only what leads there is copied. */
+function withProperty(node: Json, [next, ...rest]: readonly string[], added: Added): Json {
+  if (next !== undefined) {
+    const child = node[next] as Json | undefined;
+    if (child === undefined) throw new Error(`${added.title}: there is no ${next}`);
+    const changed = withProperty(child, rest, added);
+    return (Array.isArray(node) ? node.with(Number(next), changed) : { ...node, [next]: changed }) as Json;
   }
-  return { ...document, components: { ...document.components, schemas } };
+  const { properties } = node as { readonly properties?: Json };
+  if (properties === undefined || added.property in properties)
+    throw new Error(`${added.title}: remove the supplement`);
+  return { ...node, properties: { ...properties, [added.property]: added.is } };
 }

@@ -37,6 +37,22 @@ describeConformance({
     requests: 1,
     otherShape: (body) => body.replace('"redirect_to_url"', '"use_sdk"'),
   },
+  imports: {
+    read: (body) => {
+      const fields = [...new URLSearchParams(body)].filter(([name]) => name.startsWith("three_d_secure["));
+      return Object.fromEntries(fields);
+    },
+    fields: (proof) => ({
+      "three_d_secure[version]": proof.version,
+      "three_d_secure[cryptogram]": proof.cryptogram,
+      "three_d_secure[transaction_id]": proof.dsTransactionId,
+      "three_d_secure[electronic_commerce_indicator]": proof.eci,
+    }),
+    exemptions: {
+      read: (body) => new URLSearchParams(body).get("exemption") ?? undefined,
+      values: { LOW_VALUE: "low_value", RISK_ANALYSIS: "risk_analysis" },
+    },
+  },
   declines,
   currencies,
   refusalOf: (status) => JSON.stringify({ error: { type: errorTypes[status] ?? "api_error", code: "in_no_row" } }),

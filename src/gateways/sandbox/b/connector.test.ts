@@ -36,6 +36,19 @@ describeConformance({
     requests: 1,
     otherShape: (body) => body.replace('"type":"redirect"', '"type":"sdk"').replace('"url"', '"data"'),
   },
+  imports: {
+    read: (body) => (JSON.parse(body) as { mpiData?: object }).mpiData ?? {},
+    fields: (proof) => ({
+      cavv: proof.cryptogram,
+      eci: proof.eci,
+      dsTransID: proof.dsTransactionId,
+      threeDSVersion: proof.version,
+    }),
+    exemptions: {
+      read: (body) => (JSON.parse(body) as { additionalData?: Record<string, string> }).additionalData?.scaExemption,
+      values: { LOW_VALUE: "lowValue", RISK_ANALYSIS: "transactionRiskAnalysis" },
+    },
+  },
   declines,
   currencies,
   refusalOf: (status) => JSON.stringify({ status, errorCode: "in_no_row", errorType: "validation" }),
