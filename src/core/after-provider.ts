@@ -44,10 +44,12 @@ export function stepOfProvider(
   unsentId: string | undefined,
 ): ProviderStep {
   const { status, deadlineAt } = authentication;
+  // rule:doubt-ends-provider
   if (session.unrecordedCheckAt) return { type: "giveUpProvider", authentication, as: "ABANDONED" };
   if (authentication.cancelAskedAt) return { type: "giveUpProvider", authentication, as: "CANCELLED" };
   if (status === "PREPARING") return { type: "prepareProvider", authentication };
   if (status === "REQUESTING") {
+    // rule:provider-asked-once
     return { type: authentication.id === unsentId ? "askProvider" : "lookAtProvider", authentication };
   }
   const lookAt = authentication.nextLookAt ?? deadlineAt;
@@ -91,7 +93,7 @@ const refusals: readonly AuthenticationStatus[] = ["FAILED", "REJECTED", "CANCEL
 /** Reports whether a provider's authentication ended so that nothing follows it. */
 export function isRefusedByProvider(authentications: readonly Authentication[]): boolean {
   const provided = providedOf(authentications);
-  return provided !== undefined && refusals.includes(provided.status);
+  return provided !== undefined && refusals.includes(provided.status); // rule:provider-refusal-ends-payment
 }
 
 function plannedAt({ plan }: Pick<PaymentSession, "plan">, { connectionId }: Pick<Attempt, "connectionId">) {

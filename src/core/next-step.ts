@@ -79,6 +79,7 @@ export function nextStep(loaded: SessionWithAttempts, unsentAttemptId?: string):
   const awaiting = attempts.find((attempt) => attempt.status === "AWAITING_CUSTOMER");
   if (awaiting) return stepOfWait(loaded, awaiting);
   const provided = providedOf(loaded.authentications);
+  // rule:provider-alone
   if (provided && provided.completedAt === null) return stepOfProvider(loaded, provided, moment.unsentAttemptId);
 
   const unanswered = attempts.filter((attempt) => attempt.captureOrderedAt && !attempt.completedAt);

@@ -39,7 +39,7 @@ export async function settleSession(
     ending.status === "SUCCEEDED"
       ? [ending.winner.gateway, ending.captureConfirmed, isFailover(ending.winner), null]
       : [null, null, false, ending.declineCode];
-  if (session.authentications > 0) dropProof(tx, session.id);
+  if (session.authentications > 0) dropProof(tx, session.id); // rule:proof-deleted
   const [rows, ended] = await Promise.all([
     tx.query(settleStatement, [session.id, ending.status, ...values]),
     emitEvent(tx, core, session, eventOf[ending.status]), // rule:end-with-event

@@ -222,7 +222,7 @@ describe("a provider's authentication", () => {
   it.each(["FAILED", "REJECTED", "CANCELLED", "ABANDONED"])("A6: is followed by no attempt once %s", async (status) => {
     const run = await asked("REQUESTING");
     await run(endedAs(status));
-    await refused(client, run, opening(`'${v7()}'`, 2), /nothing follows a failed authentication/);
+    await refused(client, run, opening(`'${v7()}'`, 2), /no attempt follows a refusal by the provider/);
   });
 
   it("A6: is followed by no adopted hold once it has failed", async () => {
@@ -231,7 +231,7 @@ describe("a provider's authentication", () => {
     const adopted =
       "UPDATE attempt SET status = 'AUTHORIZED', failure_kind = NULL, gateway_reference = 'r' WHERE id = $attempt";
     const winner = "UPDATE payment_session SET winner_attempt_id = $attempt WHERE id = $session";
-    await refused(client, run, whole(adopted, winner), /no hold is adopted after a failed authentication/);
+    await refused(client, run, whole(adopted, winner), /no hold is adopted after a refusal by the provider/);
   });
 
   it("A12: is abandoned after a restore, and begins only after the gateways were asked", async () => {

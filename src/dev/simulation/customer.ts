@@ -72,6 +72,13 @@ export class Customer {
     for (const delayMs of dice.pick([[], [500], [500], [900, 901], [11_000]])) {
       this.#return(delayMs, { sessionId, id: authenticationId, isProvided: true }, { threeDSMethodData: "x" });
     }
+    // Often while the provider's request is on its way.
+    if (dice.chance(0.3)) {
+      this.#at(dice.pick([100, 520, 600, 800, 1_000, 1_300]), "gives up", async ({ core }) => {
+        await cancelAction(core, { sessionId, authenticationId });
+        await resumeSession(core, sessionId);
+      });
+    }
   }
 
   #return(delayMs: number, returning: Returning, fields: Record<string, string>): void {

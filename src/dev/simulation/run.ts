@@ -51,7 +51,13 @@ const stragglersMs = 600_000;
 // The longest runs take about a tenth of it.
 const stepsMax = 30_000;
 // The rule of a run without a provider names none.
-const noProvider: ProviderBehaviour = { rule: "AS_NEEDED", answer: "unknownCard", checksDevice: false };
+const noProvider: ProviderBehaviour = {
+  rule: "AS_NEEDED",
+  answer: "unknownCard",
+  checksDevice: false,
+  policy: null,
+  grantsExemptions: false,
+};
 const price = { amountMinor: 4_900, currency: "EUR" };
 
 /** Plays a seed from its beginning; the same seed gives the same run. */
@@ -306,6 +312,10 @@ class Run implements GatewayWorld {
 
   captureOnItsWay(attemptReference: string, change: 1 | -1): void {
     this.#requests.captureOnItsWay(attemptReference, change);
+  }
+
+  get grantsExemptions(): boolean {
+    return this.#provider.behaviour.grantsExemptions;
   }
 
   isProof(cryptogram: string): boolean {

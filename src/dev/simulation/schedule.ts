@@ -145,9 +145,9 @@ function drawAuthentication(dice: Dice): AuthenticationSchedule | undefined {
 }
 
 function drawProvider(dice: Dice): ProviderBehaviour | undefined {
-  if (!dice.chance(0.4)) return undefined;
+  if (!dice.chance(0.7)) return undefined;
   return {
-    rule: dice.pick(["AS_NEEDED", "ALWAYS"]),
+    rule: dice.pick(["AS_NEEDED", "ALWAYS", "ALWAYS"]),
     answer: dice.weighted<ProviderBehaviour["answer"]>([
       [8, "challenge"],
       [3, "Y"],
@@ -159,6 +159,12 @@ function drawProvider(dice: Dice): ProviderBehaviour | undefined {
       [1, "unknownCard"],
     ]),
     checksDevice: dice.chance(0.5),
+    policy: {
+      exemptions: dice.chance(0.3) ? ["LOW_VALUE"] : [],
+      stopsIfUnavailable: dice.chance(0.3),
+      forbidsSecondChallenge: dice.chance(0.3),
+    },
+    grantsExemptions: dice.chance(0.5),
   };
 }
 

@@ -45,6 +45,8 @@ export type GatewayWorld = {
   /** Counts captures that were sent and not yet executed or lost. */
   captureOnItsWay(attemptReference: string, change: 1 | -1): void;
   onExecuted(): void;
+  /** True if the run's bank grants exemptions. */
+  readonly grantsExemptions: boolean;
   /** Reports whether a proof is of an authentication that the run's bank granted. */
   isProof(cryptogram: string): boolean;
 };
@@ -72,6 +74,7 @@ export class SimulatedConnector implements Connector {
   readonly executionLimitMs: number;
   readonly failsOnRequest = false;
   readonly importsProof: boolean;
+  readonly asksExemptions?: true;
   readonly forwardFeatures = [];
   readonly credentialFields = [];
   readonly authentication: GatewayAuthenticator | undefined;
@@ -88,6 +91,7 @@ export class SimulatedConnector implements Connector {
     this.gateway = gateway;
     this.canRead = shape.canRead;
     this.importsProof = shape.importsProof;
+    if (shape.importsProof) this.asksExemptions = true;
     this.refusesVoidedReference = shape.refusesVoidedReference;
     this.executionLimitMs = shape.executionLimitMs;
     this.#process = parts.process;
@@ -109,7 +113,9 @@ export class SimulatedConnector implements Connector {
       execute: () =>
         this.#at(call).authorize(call.idempotencyKey, payment, {
           wish: request.authentication?.wish,
-          isProven: request.proof !== undefined && this.#world.isProof(request.proof.cryptogram),
+          isProven:
+            (request.exemption !== undefined && this.#world.grantsExemptions) ||
+            (request.proof !== undefined && this.#world.isProof(request.proof.cryptogram)),
         }),
     });
     const authenticated = frictionlessOf(request.sessionId, this.gateway);

@@ -78,7 +78,7 @@ export type CaptureReply = { readonly type: "done" | "accepted" | "busy" | "refu
 /** A gateway's reply to a void. */
 export type VoidReply = { readonly type: "done" | "accepted" | "busy" | "alreadyCaptured" | "absent" };
 
-/** A request's permission to ask the customer, and the proof that came with it. */
+/** A request's permission to ask the customer, and whether a proof or an exemption makes that needless. */
 type Asked = { readonly wish: "as_needed" | "always" | undefined; readonly isProven: boolean };
 
 const authenticationRequired: Declined = {

@@ -2,6 +2,7 @@
  * The provider of authentication of a run, its bank, and a simulated network to it: requests and answers are refused,
  * lost and broken.
  */
+import type { AuthenticationPolicy } from "../../core/entities.ts";
 import type { AuthenticationResult } from "../../gateways/authentication.ts";
 import type {
   AuthenticationProvider,
@@ -23,6 +24,10 @@ export type ProviderBehaviour = {
   readonly rule: "AS_NEEDED" | "ALWAYS";
   readonly answer: "Y" | "A" | "N" | "R" | "U" | "I" | "challenge" | "unknownCard";
   readonly checksDevice: boolean;
+  /** That of the merchant's rule; null for the default. */
+  readonly policy: AuthenticationPolicy | null;
+  /** True if the bank grants exemptions. */
+  readonly grantsExemptions: boolean;
 };
 
 /** The provider's own records: one transaction for each authentication that was prepared. */

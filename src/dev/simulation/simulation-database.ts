@@ -58,14 +58,15 @@ export async function createSimulationDatabase(
         name: "begin",
         text: `WITH slices AS (DELETE FROM reconciliation_slice), passes AS (DELETE FROM reconciliation_run),
                  notifications AS (DELETE FROM gateway_notification WHERE processed_at IS NULL)
-               INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, authentication, provider_id)
-               SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5 FROM routing_rule WHERE merchant_id = $1`,
+               INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, authentication, provider_id, policy)
+               SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6 FROM routing_rule WHERE merchant_id = $1`,
         values: [
           merchantId,
           plan.map((index) => connectionIds[index]),
           failoverOn,
           provider?.rule ?? "AS_NEEDED",
           provider && providerId,
+          provider?.policy ? JSON.stringify(provider.policy) : null,
         ],
       });
     },
@@ -88,6 +89,7 @@ const acquirer: AcquirerData = {
   country: "DE",
   merchantName: "Acme",
   networks: { visa: { acquirerBin: "438309", acquirerMerchantId: "1" } },
+  exemptions: [{ kind: "LOW_VALUE", currency: "EUR", amountMinor: 4_900 }],
 };
 
 async function connectAccounts(url: string, merchantId: string): Promise<string[]> {

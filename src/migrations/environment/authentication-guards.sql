@@ -123,7 +123,7 @@ BEGIN
   IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = after.session_id AND provider IS NOT NULL
              AND status IN ('FAILED','REJECTED','CANCELLED','ABANDONED'))
      AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
-    PERFORM app.refuse('nothing follows a failed authentication'); END IF;
+    PERFORM app.refuse('no attempt follows a refusal by the provider'); END IF;
   IF after.authentication_id IS NOT NULL AND NOT EXISTS (
        SELECT FROM partitions.authentication_rest WHERE session_id = after.session_id AND id = after.authentication_id
        AND provider IS NOT NULL AND status IN ('AUTHENTICATED','ATTEMPTED') AND proof_sealed IS NOT NULL) THEN

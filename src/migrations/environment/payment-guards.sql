@@ -118,7 +118,7 @@ BEGIN
     END IF;
     IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED' AND session.authentications > 0 AND session.unrecorded_check_at IS NULL
        AND partitions.is_refused_by_provider_rest(NEW.session_id) THEN
-      PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
+      PERFORM app.refuse('no hold is adopted after a refusal by the provider'); END IF;
     IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
       PERFORM app.refuse('an ordered capture stays ordered'); END IF;
     IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL

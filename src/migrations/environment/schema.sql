@@ -1623,7 +1623,7 @@ BEGIN
     END IF;
     IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED' AND session.authentications > 0 AND session.unrecorded_check_at IS NULL
        AND partitions.is_refused_by_provider_rest(NEW.session_id) THEN
-      PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
+      PERFORM app.refuse('no hold is adopted after a refusal by the provider'); END IF;
     IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
       PERFORM app.refuse('an ordered capture stays ordered'); END IF;
     IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL
@@ -1689,7 +1689,7 @@ BEGIN
   IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = after.session_id AND provider IS NOT NULL
              AND status IN ('FAILED','REJECTED','CANCELLED','ABANDONED'))
      AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
-    PERFORM app.refuse('nothing follows a failed authentication'); END IF;
+    PERFORM app.refuse('no attempt follows a refusal by the provider'); END IF;
   IF after.authentication_id IS NOT NULL AND NOT EXISTS (
        SELECT FROM partitions.authentication_rest WHERE session_id = after.session_id AND id = after.authentication_id
        AND provider IS NOT NULL AND status IN ('AUTHENTICATED','ATTEMPTED') AND proof_sealed IS NOT NULL) THEN

@@ -2,8 +2,15 @@
 import { authenticationRules } from "./authentication.ts";
 import { captureRules } from "./captures.ts";
 import { endRules } from "./ends.ts";
+import { providerRules } from "./provider.ts";
 import type { Rule } from "./rule.ts";
 import { turnRules } from "./turns.ts";
 
 /** All rules, in the order of docs/safety.md. */
-export const rules: readonly Rule[] = [...captureRules, ...turnRules, ...endRules, ...authenticationRules];
+export const rules: readonly Rule[] = [
+  ...captureRules,
+  ...turnRules,
+  ...endRules,
+  ...authenticationRules,
+  ...providerRules,
+];

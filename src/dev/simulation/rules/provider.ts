@@ -1,0 +1,67 @@
+/** Rules A1 to A13 where a provider authenticates the customer. */
+import { files, type Rule, withoutGuard } from "./rule.ts";
+
+const decisions = "src/core/after-provider.ts";
+
+/** These rules, each with its removal. */
+export const providerRules: readonly Rule[] = [
+  {
+    id: "provider-alone",
+    number: "A1",
+    says: "Nothing happens beside a provider's authentication that is open.",
+    code: [{ file: files.nextStep, instead: [""] }],
+    database: [
+      withoutGuard("one thing at a time: no attempt beside an authentication"),
+      withoutGuard("no end while an authentication is open"),
+      withoutGuard("no end while an action is open"),
+      withoutGuard("a session waits exactly while an action is open"),
+    ],
+    harm: "while the customer is asked",
+  },
+  {
+    id: "provider-refusal-ends-payment",
+    number: "A6",
+    says: "Nothing follows a customer whom a provider did not authenticate.",
+    code: [{ file: decisions, instead: ["  return provided !== undefined && refusals.length < 0;"] }],
+    database: [
+      withoutGuard("no attempt follows a refusal by the provider"),
+      withoutGuard("no hold is adopted after a refusal by the provider"),
+    ],
+    harm: "after the customer did not authenticate",
+  },
+  {
+    id: "proof-deleted",
+    number: "A9",
+    says: "A proof is gone when its session ends.",
+    code: [{ file: "src/core/settle.ts", instead: [""] }],
+    database: [
+      withoutGuard("a proof lives no longer than the payment that may use it"),
+      withoutGuard("a proof is of an authenticated customer, and lives no longer than the payment"),
+    ],
+    harm: "data of the customer are kept",
+  },
+  {
+    id: "doubt-ends-provider",
+    number: "A12",
+    says: "After a restore an open authentication is abandoned.",
+    code: [{ file: decisions, instead: [""] }],
+    database: [withoutGuard("nothing is authenticated while the session is in doubt")],
+    harm: "an authentication was requested twice",
+  },
+  {
+    id: "provider-asked-once",
+    number: "A13",
+    says: "A request that another process may have sent is not sent again.",
+    code: [{ file: decisions, instead: ['    return { type: "askProvider", authentication };'] }],
+    database: [],
+    harm: "an authentication was requested twice",
+  },
+  {
+    id: "nothing-after-cancel",
+    number: "A13",
+    says: "After the customer gave up, nothing that the bank says counts.",
+    code: [{ file: "src/core/provider-steps.ts", instead: [""] }],
+    database: [withoutGuard("nothing is authenticated after a customer gave up")],
+    harm: "after the customer did not authenticate",
+  },
+];
