@@ -44,7 +44,6 @@ export function stepOfProvider(
   unsentId: string | undefined,
 ): ProviderStep {
   const { status, deadlineAt } = authentication;
-  // rule:doubt-ends-provider
   if (session.unrecordedCheckAt) return { type: "giveUpProvider", authentication, as: "ABANDONED" };
   if (authentication.cancelAskedAt) return { type: "giveUpProvider", authentication, as: "CANCELLED" };
   if (status === "PREPARING") return { type: "prepareProvider", authentication };

@@ -168,7 +168,7 @@ async function recordAnswer(
   { answer, kept }: { readonly answer: ProviderAnswer | ProviderResult; readonly kept: KeptForProvider },
 ): Promise<Changed> {
   // After the customer gave up, nothing the bank says counts.
-  if (await isGivenUp(tx, authentication)) return {}; // rule:nothing-after-cancel
+  if (await isGivenUp(tx, authentication)) return {};
   if (answer.type === "ended") {
     const { result, proof } = answer;
     const status = endOfProvided(answer);

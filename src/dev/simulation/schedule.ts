@@ -145,7 +145,7 @@ function drawAuthentication(dice: Dice): AuthenticationSchedule | undefined {
 }
 
 function drawProvider(dice: Dice): ProviderBehaviour | undefined {
-  if (!dice.chance(0.7)) return undefined;
+  if (!dice.chance(0.4)) return undefined;
   return {
     rule: dice.pick(["AS_NEEDED", "ALWAYS", "ALWAYS"]),
     answer: dice.weighted<ProviderBehaviour["answer"]>([

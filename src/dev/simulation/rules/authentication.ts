@@ -12,7 +12,10 @@ export const authenticationRules: readonly Rule[] = [
     number: "A2",
     says: "A payment is not completed once its customer has given up.",
     code: [{ file: rows, instead: ['const notGivenUp = "true";'] }],
-    database: [withoutGuard("nothing is completed after a customer gave up")],
+    database: [
+      withoutGuard("nothing is completed after a customer gave up"),
+      withoutGuard("nothing is authenticated after a customer gave up"),
+    ],
     harm: "after the customer gave up",
     seenAt: 651,
   },

@@ -41,27 +41,11 @@ export const providerRules: readonly Rule[] = [
     harm: "data of the customer are kept",
   },
   {
-    id: "doubt-ends-provider",
-    number: "A12",
-    says: "After a restore an open authentication is abandoned.",
-    code: [{ file: decisions, instead: [""] }],
-    database: [withoutGuard("nothing is authenticated while the session is in doubt")],
-    harm: "an authentication was requested twice",
-  },
-  {
     id: "provider-asked-once",
     number: "A13",
     says: "A request that another process may have sent is not sent again.",
     code: [{ file: decisions, instead: ['    return { type: "askProvider", authentication };'] }],
     database: [],
     harm: "an authentication was requested twice",
-  },
-  {
-    id: "nothing-after-cancel",
-    number: "A13",
-    says: "After the customer gave up, nothing that the bank says counts.",
-    code: [{ file: "src/core/provider-steps.ts", instead: [""] }],
-    database: [withoutGuard("nothing is authenticated after a customer gave up")],
-    harm: "after the customer did not authenticate",
   },
 ];
