@@ -98,7 +98,7 @@ function paymentMessage(rows: readonly PaymentCounts[]): MessageInitShape<typeof
   const sum = sumOf(rows);
   const [succeeded, declined, degraded] = [sum("succeeded"), sum("declined"), sum("degraded")];
   const byCurrency = Map.groupBy(rows, ({ currency }) => currency);
-  const money = (of: readonly PaymentCounts[], name: "volumeMinor" | "savedMinor") =>
+  const money = (of: readonly PaymentCounts[], name: "volumeMinor" | "savedMinor" | "issuerMinor") =>
     of.reduce((total, row) => total + row[name], 0n);
   return {
     succeeded: BigInt(succeeded),
@@ -108,7 +108,11 @@ function paymentMessage(rows: readonly PaymentCounts[]): MessageInitShape<typeof
     savedByFailover: BigInt(sum("saved")),
     challenged: BigInt(sum("challenged")),
     ...rate("approvalRate", succeeded, succeeded + declined + degraded),
+    authenticated: BigInt(sum("authenticated")),
+    savedAuthenticated: BigInt(sum("savedAuthenticated")),
+    challengedAgain: BigInt(sum("challengedAgain")),
     ...rate("challengeRate", sum("challenged"), succeeded + declined + degraded),
+    ...rate("authenticatedRate", sum("authenticated"), succeeded + declined + degraded),
     ...percentiles(rows),
     volumes: namesOf([...byCurrency.keys()]).map((currency) => {
       const of = byCurrency.get(currency)!;
@@ -117,6 +121,7 @@ function paymentMessage(rows: readonly PaymentCounts[]): MessageInitShape<typeof
         decimals: isoExponent(currency),
         capturedMinor: money(of, "volumeMinor"),
         savedMinor: money(of, "savedMinor"),
+        issuerLiableMinor: money(of, "issuerMinor"),
         succeeded: BigInt(sumOf(of)("succeeded")),
       };
     }),
@@ -151,13 +156,17 @@ function authenticationMessage(
   rows: readonly AuthenticationCounts[],
 ): MessageInitShape<typeof AuthenticationCountsSchema> {
   const sum = sumOf(rows);
-  const ends = ["passed", "failed", "cancelled", "abandoned", "unavailable"] as const;
+  const ends = ["passed", "exempted", "failed", "cancelled", "abandoned", "unavailable"] as const;
   const counts = Object.fromEntries(ends.map((end) => [end, BigInt(sum(end))]));
+  const all = ends.reduce((total, end) => total + sum(end), 0);
   return {
     gateway,
-    authentications: BigInt(ends.reduce((all, end) => all + sum(end), 0)),
+    authentications: BigInt(all),
     ...counts,
+    frictionless: BigInt(sum("frictionless")),
+    ...rate("frictionlessRate", sum("frictionless"), all),
     neverShown: BigInt(sum("neverShown")),
+    issuerLiable: BigInt(sum("issuerLiable")),
     ...percentiles(rows, timeAtBankUnit),
   };
 }

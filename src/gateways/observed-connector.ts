@@ -1,16 +1,19 @@
 /**
- * A connector whose calls are timed and reported to an observer: the gateway, the operation and the outcome. Nothing
- * about the payment is reported.
+ * Connectors and providers whose calls are timed and reported to an observer: the gateway, the operation and the
+ * outcome. Nothing about the payment is reported.
  */
 import { unreachable } from "../platform/errors.ts";
-import type { AuthorizeAnswer, Connector, Gateway, GatewayOutcome } from "./connector.ts";
+import type { AuthenticationProvider, ProviderName } from "./authentication-provider.ts";
+import type { AuthorizeAnswer, Connector, Gateway, GatewayOutcome, VerifyRow } from "./connector.ts";
 
-/** The operations of a gateway. */
-type GatewayOperation = "authorize" | "capture" | "void" | "look_up" | "complete" | "ask_action" | "verify";
+/** The operations of a gateway and of a provider. */
+type GatewayOperation =
+  | ("authorize" | "capture" | "void" | "look_up" | "complete" | "ask_action" | "verify")
+  | ("prepare" | "authenticate" | "result");
 
 /** One answered call. */
 type SeenCall = {
-  readonly gateway: Gateway;
+  readonly gateway: Gateway | ProviderName;
   readonly operation: GatewayOperation;
   /** The type of the answer, as in the contract of connectors. */
   readonly outcome: string;
@@ -22,10 +25,9 @@ type SeenCall = {
 /** Receives each call when it has its answer. Must not throw. */
 export type GatewayObserver = (seen: SeenCall) => void;
 
-/** Returns the same connector with an observer. */
-export function observeConnector(connector: Connector, observer: GatewayObserver): Connector {
-  const { gateway } = connector;
-  const seen = async <Answer>(
+/** Returns a function that reports a call when it has its answer. */
+function observeCalls(gateway: SeenCall["gateway"], observer: GatewayObserver) {
+  return async <Answer>(
     operation: GatewayOperation,
     call: Promise<Answer>,
     describe: (answer: Answer) => Pick<SeenCall, "outcome" | "reason">,
@@ -35,7 +37,32 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
     observer({ gateway, operation, ...describe(answer), durationMs: performance.now() - begunAt });
     return answer;
   };
-  const byType = ({ type }: { type: string }) => ({ outcome: type, reason: "none" });
+}
+
+const byType = ({ type }: { readonly type: string }) => ({ outcome: type, reason: "none" });
+
+const byRows = (rows: readonly VerifyRow[]) => ({
+  outcome: rows.some(({ state }) => state === "failed") ? "refused" : "done",
+  reason: "none",
+});
+
+/** Returns the same provider with an observer. */
+export function observeProvider(provider: AuthenticationProvider, observer: GatewayObserver): AuthenticationProvider {
+  const { gateway, credentialFields, forwardFeatures } = provider;
+  const seen = observeCalls(gateway, observer);
+  return {
+    ...{ gateway, credentialFields, forwardFeatures },
+    prepare: (...asked) => seen("prepare", provider.prepare(...asked), byType),
+    authenticate: (...asked) => seen("authenticate", provider.authenticate(...asked), byType),
+    result: (...asked) => seen("result", provider.result(...asked), byType),
+    verify: (call) => seen("verify", provider.verify(call), byRows),
+  };
+}
+
+/** Returns the same connector with an observer. */
+export function observeConnector(connector: Connector, observer: GatewayObserver): Connector {
+  const { gateway } = connector;
+  const seen = observeCalls(gateway, observer);
   const { readNotification, authentication } = connector;
   const authorized = ({ outcome }: AuthorizeAnswer) => ({ outcome: outcome.type, reason: becauseOf(outcome) });
   return {
@@ -53,11 +80,7 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
     capture: (call, hold) => seen("capture", connector.capture(call, hold), byType),
     void: (call, attempt) => seen("void", connector.void(call, attempt), byType),
     lookUp: (call, attempt) => seen("look_up", connector.lookUp(call, attempt), byType),
-    verify: (call) =>
-      seen("verify", connector.verify(call), (rows) => ({
-        outcome: rows.some(({ state }) => state === "failed") ? "refused" : "done",
-        reason: "none",
-      })),
+    verify: (call) => seen("verify", connector.verify(call), byRows),
     ...(authentication && {
       authentication: {
         ...authentication,

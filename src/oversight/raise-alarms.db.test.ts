@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { AuthenticationFixture, challengeAt } from "../core/authentication.fixture.ts";
+import { AuthenticationFixture, challengeAt, startProvided } from "../core/authentication.fixture.ts";
 import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
 import type { PaymentSession } from "../core/entities.ts";
 import { itemsOf, recover, withAnswers, withoutConnectors } from "../core/recovery.fixture.ts";
@@ -82,6 +82,23 @@ describe("raiseAlarmsOnce()", () => {
     expect((await asked.story(session)).authentications).toEqual(["ABANDONED"]);
     await raiseAlarmsOnce(fixture.core);
     expect(await itemsOf(fixture, session)).toMatchObject([{ resolvedAt: expect.any(Date), closedAt: null }]);
+  });
+
+  it("opens one without an attempt for a provider's device check, and resolves it likewise", async () => {
+    const flow = await startProvided();
+    const { core } = flow.base;
+    const session = await flow.payWith("4000000000003220");
+    expect((await flow.story(session)).authentications).toEqual(["METHOD"]);
+    await flow.base.setClockAhead(11.1);
+    await raiseAlarmsOnce(core);
+    const detail = expect.stringMatching(/^The customer could act for SANDBOX_3DS until /);
+    expect(await itemsOf(flow.base, session)).toMatchObject([
+      { kind: "ACTION_OVERDUE", attemptId: null, resolvedAt: null, detail },
+    ]);
+    await flow.recover();
+    await raiseAlarmsOnce(core);
+    expect(await itemsOf(flow.base, session)).toMatchObject([{ resolvedAt: expect.any(Date), closedAt: null }]);
+    await flow.close();
   });
 
   it("counts the hour of a void from the time after which the gateway holds nothing more", async () => {

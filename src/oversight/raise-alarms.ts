@@ -23,12 +23,12 @@ const selectUnanswered: Statement = {
       SELECT 'CAPTURE_UNANSWERED', session_id, id, gateway, retries, capture_ordered_at FROM attempt
       WHERE status = 'AUTHORIZED' AND capture_ordered_at <= (SELECT app.clock()) - $2 * interval '1 ms'
       UNION ALL
-      SELECT 'ACTION_OVERDUE', a.session_id, a.id, a.gateway, a.retries, t.deadline_at
-      FROM authentication t JOIN attempt a ON a.session_id = t.session_id AND a.id = t.attempt_id
-      WHERE t.status = 'AWAITING_CUSTOMER' AND t.deadline_at <= (SELECT app.clock()) - $5 * interval '1 ms') late
+      SELECT 'ACTION_OVERDUE', t.session_id, a.id, coalesce(t.provider, a.gateway), 0, t.deadline_at
+      FROM authentication t LEFT JOIN attempt a ON a.session_id = t.session_id AND a.id = t.attempt_id
+      WHERE t.completed_at IS NULL AND (t.provider IS NOT NULL OR t.status = 'AWAITING_CUSTOMER') AND t.deadline_at <= (SELECT app.clock()) - $5 * interval '1 ms') late
     WHERE NOT EXISTS (
       SELECT FROM work_item w
-      WHERE w.session_id = late.session_id AND w.attempt_id = late.id AND w.kind = late.kind AND ${isKnown("$4")})
+      WHERE w.session_id = late.session_id AND w.attempt_id IS NOT DISTINCT FROM late.id AND w.kind = late.kind AND ${isKnown("$4")})
     ORDER BY late.since LIMIT $3`,
 };
 
@@ -59,6 +59,15 @@ const resolveAnswered: Statement = {
                                   ELSE 'AWAITING_CUSTOMER' END`,
 };
 
+// At a provider no attempt is open.
+const resolveAuthenticated: Statement = {
+  name: "resolve_authenticated_work_items",
+  text: `
+    UPDATE work_item w SET resolved_at = app.clock()
+    WHERE w.resolved_at IS NULL AND w.kind = 'ACTION_OVERDUE' AND w.attempt_id IS NULL
+      AND NOT EXISTS (SELECT FROM authentication t WHERE t.session_id = w.session_id AND t.completed_at IS NULL)`,
+};
+
 const resolveReported: Statement = {
   name: "resolve_reported_work_items",
   text: `
@@ -73,7 +82,8 @@ const resolveReported: Statement = {
 type Unanswered = {
   kind: Extract<WorkItemKind, "VOID_UNANSWERED" | "CAPTURE_UNANSWERED" | "CAPTURE_UNCONFIRMED" | "ACTION_OVERDUE">;
   sessionId: string;
-  attemptId: string;
+  /** Null for an authentication at a provider. */
+  attemptId: string | null;
   gateway: string;
   since: Date;
   retries: number;
@@ -96,13 +106,14 @@ export async function raiseAlarmsOnce(core: Core): Promise<boolean> {
     core.log.error({ alarm: "TIMELINE_CHANGED" }, timelineAlarm);
   }
   await database.query(resolveAnswered, []);
+  await database.query(resolveAuthenticated, []);
   await database.query(resolveReported, []);
   const bounds = [voidAlarmMs, captureAlarmMs, batch, workItemQuietMs, actionAlarmMs];
   const unanswered = await database.query<Unanswered>(selectUnanswered, bounds);
   const unconfirmed = await database.query<Unanswered>(selectUnconfirmed, [confirmationAlarmMs, batch]);
   for (const found of [...unanswered, ...unconfirmed]) {
     const { kind, sessionId, attemptId } = found;
-    await openWorkItem(database, core, { kind, sessionId, attemptId, detail: describe(found) });
+    await openWorkItem(database, core, { kind, sessionId, ...(attemptId && { attemptId }), detail: describe(found) });
   }
   return unanswered.length === batch || unconfirmed.length === batch;
 }

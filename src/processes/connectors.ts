@@ -6,7 +6,7 @@ import { AdyenConnector } from "../gateways/adyen/connector.ts";
 import type { AuthenticationProvider, ProviderName } from "../gateways/authentication-provider.ts";
 import type { Connector } from "../gateways/connector.ts";
 import type { EmulatorOrigins } from "../gateways/gateway-origins.ts";
-import { type GatewayObserver, observeConnector } from "../gateways/observed-connector.ts";
+import { type GatewayObserver, observeConnector, observeProvider } from "../gateways/observed-connector.ts";
 import { paypalOrigins } from "../gateways/paypal/api.ts";
 import { PayPalConnector } from "../gateways/paypal/connector.ts";
 import { SandboxAConnector } from "../gateways/sandbox/a/connector.ts";
@@ -43,7 +43,7 @@ const realGateways: Readonly<
 export function buildProviders(
   environment: EnvironmentName,
   { sandboxOrigin, emulatorOrigins }: Pick<ServiceConfig, "sandboxOrigin" | "emulatorOrigins">,
-  ways: { http: GatewayHttp; forwarder: CardForwarder },
+  { observer, ...ways }: { http: GatewayHttp; forwarder: CardForwarder; observer: GatewayObserver },
 ): ReadonlyMap<string, AuthenticationProvider> {
   const emulator = environment === "test" ? emulatorOrigins.THREEDSECUREIO : undefined;
   const origins: readonly (readonly [ProviderName, string | undefined])[] = [
@@ -56,9 +56,11 @@ export function buildProviders(
     ],
   ];
   return new Map(
-    origins.flatMap(([gateway, origin]) =>
-      origin === undefined ? [] : [[gateway, new ThreeDSecureIoProvider({ ...ways, gateway, origin })] as const],
-    ),
+    origins.flatMap(([gateway, origin]) => {
+      if (origin === undefined) return [];
+      const provider = new ThreeDSecureIoProvider({ ...ways, gateway, origin });
+      return [[gateway, observeProvider(provider, observer)] as const];
+    }),
   );
 }
 

@@ -89,7 +89,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
   });
   const connectors = buildConnectors(config.name, shared, { http, forwarder: vault, observer: observer.gateway });
   const connectorOf = (gateway: string) => connectors.get(gateway);
-  const providers = buildProviders(config.name, shared, { http, forwarder: vault });
+  const providers = buildProviders(config.name, shared, { http, forwarder: vault, observer: observer.gateway });
   const providerOf = (name: string) => providers.get(name);
   const egress = new Egress(egressRule(config, shared));
   if (shared.loopbackWebhooks) log.warn("webhooks to loopback addresses are allowed");

@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/analytics.proto.
  */
 export const file_dashboard_v1_analytics: GenFile = /*@__PURE__*/
-  fileDesc("ChxkYXNoYm9hcmQvdjEvYW5hbHl0aWNzLnByb3RvEgxkYXNoYm9hcmQudjEiswIKE0dldEFuYWx5dGljc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGQoJZmlyc3RfZGF5GAMgASgJQga6SAPIAQESGAoIbGFzdF9kYXkYBCABKAlCBrpIA8gBARIdCgl0aW1lX3pvbmUYBSABKAlCCrpIB8gBAXICGEASOQoMcG9pbnRfbGVuZ3RoGAYgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoQgi6SAWCAQIQARIYCgdnYXRld2F5GAcgASgJQge6SARyAhhAEhkKCGN1cnJlbmN5GAggASgJQge6SARyAhgDIuQCChRHZXRBbmFseXRpY3NSZXNwb25zZRIoCgRmcm9tGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoMcG9pbnRfbGVuZ3RoGAMgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoEisKBXRvdGFsGAQgASgLMhwuZGFzaGJvYXJkLnYxLkFuYWx5dGljc1BvaW50EiwKBnBvaW50cxgFIAMoCzIcLmRhc2hib2FyZC52MS5BbmFseXRpY3NQb2ludBIsCghkZWNsaW5lcxgGIAMoCzIaLmRhc2hib2FyZC52MS5EZWNsaW5lQ291bnQSEAoIZ2F0ZXdheXMYByADKAkSEgoKY3VycmVuY2llcxgIIAMoCRIaChJsYXRlbmN5X2Vycm9yX21vc3QYCSABKAEizgIKDkFuYWx5dGljc1BvaW50Ei0KCXN0YXJ0c19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoIcGF5bWVudHMYAiABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudENvdW50cxItCghhdHRlbXB0cxgDIAEoCzIbLmRhc2hib2FyZC52MS5BdHRlbXB0Q291bnRzEi0KCGdhdGV3YXlzGAQgAygLMhsuZGFzaGJvYXJkLnYxLkF0dGVtcHRDb3VudHMSOwoPYXV0aGVudGljYXRpb25zGAUgASgLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzEkMKF2F1dGhlbnRpY2F0aW5nX2dhdGV3YXlzGAYgAygLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzIssCCg1QYXltZW50Q291bnRzEhEKCXN1Y2NlZWRlZBgBIAEoAxIQCghkZWNsaW5lZBgCIAEoAxIQCghkZWdyYWRlZBgDIAEoAxIPCgdleHBpcmVkGAQgASgDEhkKEXNhdmVkX2J5X2ZhaWxvdmVyGAUgASgDEhoKDWFwcHJvdmFsX3JhdGUYBiABKAFIAIgBARITCgZwNTBfbXMYByABKAFIAYgBARITCgZwOTVfbXMYCCABKAFIAogBARIlCgd2b2x1bWVzGAkgAygLMhQuZGFzaGJvYXJkLnYxLlZvbHVtZRISCgpjaGFsbGVuZ2VkGAogASgDEhsKDmNoYWxsZW5nZV9yYXRlGAsgASgBSAOIAQFCEAoOX2FwcHJvdmFsX3JhdGVCCQoHX3A1MF9tc0IJCgdfcDk1X21zQhEKD19jaGFsbGVuZ2VfcmF0ZSJsCgZWb2x1bWUSEAoIY3VycmVuY3kYASABKAkSEAoIZGVjaW1hbHMYAiABKAUSFgoOY2FwdHVyZWRfbWlub3IYAyABKAMSEwoLc2F2ZWRfbWlub3IYBCABKAMSEQoJc3VjY2VlZGVkGAUgASgDIqcDCg1BdHRlbXB0Q291bnRzEg8KB2dhdGV3YXkYASABKAkSEAoIYXR0ZW1wdHMYAiABKAMSEAoIYXBwcm92ZWQYAyABKAMSFQoNaGFyZF9kZWNsaW5lZBgEIAEoAxIVCg1zb2Z0X2RlY2xpbmVkGAUgASgDEhYKDmZyYXVkX2RlY2xpbmVkGAYgASgDEhAKCHRpbWVvdXRzGAcgASgDEhYKDmdhdGV3YXlfZXJyb3JzGAggASgDEg8KB3Vua25vd24YCSABKAMSGgoNYXBwcm92YWxfcmF0ZRgKIAEoAUgAiAEBEiMKFnRlY2huaWNhbF9mYWlsdXJlX3JhdGUYCyABKAFIAYgBARITCgZwNTBfbXMYDCABKAFIAogBARITCgZwOTVfbXMYDSABKAFIA4gBARIfChdhdXRoZW50aWNhdGlvbl9yZXF1aXJlZBgOIAEoAxIRCglyZWNvdmVyZWQYDyABKANCEAoOX2FwcHJvdmFsX3JhdGVCGQoXX3RlY2huaWNhbF9mYWlsdXJlX3JhdGVCCQoHX3A1MF9tc0IJCgdfcDk1X21zIvABChRBdXRoZW50aWNhdGlvbkNvdW50cxIPCgdnYXRld2F5GAEgASgJEhcKD2F1dGhlbnRpY2F0aW9ucxgCIAEoAxIOCgZwYXNzZWQYAyABKAMSDgoGZmFpbGVkGAQgASgDEhEKCWNhbmNlbGxlZBgFIAEoAxIRCglhYmFuZG9uZWQYBiABKAMSEwoLdW5hdmFpbGFibGUYByABKAMSEwoLbmV2ZXJfc2hvd24YCCABKAMSEwoGcDUwX21zGAkgASgBSACIAQESEwoGcDk1X21zGAogASgBSAGIAQFCCQoHX3A1MF9tc0IJCgdfcDk1X21zIkcKDERlY2xpbmVDb3VudBIPCgdnYXRld2F5GAEgASgJEhQKDGRlY2xpbmVfY29kZRgCIAEoCRIQCghhdHRlbXB0cxgDIAEoAypvCgtQb2ludExlbmd0aBIcChhQT0lOVF9MRU5HVEhfVU5TUEVDSUZJRUQQABIVChFQT0lOVF9MRU5HVEhfSE9VUhABEhQKEFBPSU5UX0xFTkdUSF9EQVkQAhIVChFQT0lOVF9MRU5HVEhfV0VFSxADMnIKEEFuYWx5dGljc1NlcnZpY2USXgoMR2V0QW5hbHl0aWNzEiEuZGFzaGJvYXJkLnYxLkdldEFuYWx5dGljc1JlcXVlc3QaIi5kYXNoYm9hcmQudjEuR2V0QW5hbHl0aWNzUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChxkYXNoYm9hcmQvdjEvYW5hbHl0aWNzLnByb3RvEgxkYXNoYm9hcmQudjEiswIKE0dldEFuYWx5dGljc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGQoJZmlyc3RfZGF5GAMgASgJQga6SAPIAQESGAoIbGFzdF9kYXkYBCABKAlCBrpIA8gBARIdCgl0aW1lX3pvbmUYBSABKAlCCrpIB8gBAXICGEASOQoMcG9pbnRfbGVuZ3RoGAYgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoQgi6SAWCAQIQARIYCgdnYXRld2F5GAcgASgJQge6SARyAhhAEhkKCGN1cnJlbmN5GAggASgJQge6SARyAhgDIuQCChRHZXRBbmFseXRpY3NSZXNwb25zZRIoCgRmcm9tGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoMcG9pbnRfbGVuZ3RoGAMgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoEisKBXRvdGFsGAQgASgLMhwuZGFzaGJvYXJkLnYxLkFuYWx5dGljc1BvaW50EiwKBnBvaW50cxgFIAMoCzIcLmRhc2hib2FyZC52MS5BbmFseXRpY3NQb2ludBIsCghkZWNsaW5lcxgGIAMoCzIaLmRhc2hib2FyZC52MS5EZWNsaW5lQ291bnQSEAoIZ2F0ZXdheXMYByADKAkSEgoKY3VycmVuY2llcxgIIAMoCRIaChJsYXRlbmN5X2Vycm9yX21vc3QYCSABKAEizgIKDkFuYWx5dGljc1BvaW50Ei0KCXN0YXJ0c19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoIcGF5bWVudHMYAiABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudENvdW50cxItCghhdHRlbXB0cxgDIAEoCzIbLmRhc2hib2FyZC52MS5BdHRlbXB0Q291bnRzEi0KCGdhdGV3YXlzGAQgAygLMhsuZGFzaGJvYXJkLnYxLkF0dGVtcHRDb3VudHMSOwoPYXV0aGVudGljYXRpb25zGAUgASgLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzEkMKF2F1dGhlbnRpY2F0aW5nX2dhdGV3YXlzGAYgAygLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzItEDCg1QYXltZW50Q291bnRzEhEKCXN1Y2NlZWRlZBgBIAEoAxIQCghkZWNsaW5lZBgCIAEoAxIQCghkZWdyYWRlZBgDIAEoAxIPCgdleHBpcmVkGAQgASgDEhkKEXNhdmVkX2J5X2ZhaWxvdmVyGAUgASgDEhoKDWFwcHJvdmFsX3JhdGUYBiABKAFIAIgBARITCgZwNTBfbXMYByABKAFIAYgBARITCgZwOTVfbXMYCCABKAFIAogBARIlCgd2b2x1bWVzGAkgAygLMhQuZGFzaGJvYXJkLnYxLlZvbHVtZRISCgpjaGFsbGVuZ2VkGAogASgDEhsKDmNoYWxsZW5nZV9yYXRlGAsgASgBSAOIAQESFQoNYXV0aGVudGljYXRlZBgMIAEoAxIfChJhdXRoZW50aWNhdGVkX3JhdGUYDSABKAFIBIgBARIbChNzYXZlZF9hdXRoZW50aWNhdGVkGA4gASgDEhgKEGNoYWxsZW5nZWRfYWdhaW4YDyABKANCEAoOX2FwcHJvdmFsX3JhdGVCCQoHX3A1MF9tc0IJCgdfcDk1X21zQhEKD19jaGFsbGVuZ2VfcmF0ZUIVChNfYXV0aGVudGljYXRlZF9yYXRlIokBCgZWb2x1bWUSEAoIY3VycmVuY3kYASABKAkSEAoIZGVjaW1hbHMYAiABKAUSFgoOY2FwdHVyZWRfbWlub3IYAyABKAMSEwoLc2F2ZWRfbWlub3IYBCABKAMSEQoJc3VjY2VlZGVkGAUgASgDEhsKE2lzc3Vlcl9saWFibGVfbWlub3IYBiABKAMipwMKDUF0dGVtcHRDb3VudHMSDwoHZ2F0ZXdheRgBIAEoCRIQCghhdHRlbXB0cxgCIAEoAxIQCghhcHByb3ZlZBgDIAEoAxIVCg1oYXJkX2RlY2xpbmVkGAQgASgDEhUKDXNvZnRfZGVjbGluZWQYBSABKAMSFgoOZnJhdWRfZGVjbGluZWQYBiABKAMSEAoIdGltZW91dHMYByABKAMSFgoOZ2F0ZXdheV9lcnJvcnMYCCABKAMSDwoHdW5rbm93bhgJIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAogASgBSACIAQESIwoWdGVjaG5pY2FsX2ZhaWx1cmVfcmF0ZRgLIAEoAUgBiAEBEhMKBnA1MF9tcxgMIAEoAUgCiAEBEhMKBnA5NV9tcxgNIAEoAUgDiAEBEh8KF2F1dGhlbnRpY2F0aW9uX3JlcXVpcmVkGA4gASgDEhEKCXJlY292ZXJlZBgPIAEoA0IQCg5fYXBwcm92YWxfcmF0ZUIZChdfdGVjaG5pY2FsX2ZhaWx1cmVfcmF0ZUIJCgdfcDUwX21zQgkKB19wOTVfbXMi5QIKFEF1dGhlbnRpY2F0aW9uQ291bnRzEg8KB2dhdGV3YXkYASABKAkSFwoPYXV0aGVudGljYXRpb25zGAIgASgDEg4KBnBhc3NlZBgDIAEoAxIOCgZmYWlsZWQYBCABKAMSEQoJY2FuY2VsbGVkGAUgASgDEhEKCWFiYW5kb25lZBgGIAEoAxITCgt1bmF2YWlsYWJsZRgHIAEoAxITCgtuZXZlcl9zaG93bhgIIAEoAxITCgZwNTBfbXMYCSABKAFIAIgBARITCgZwOTVfbXMYCiABKAFIAYgBARIQCghleGVtcHRlZBgLIAEoAxIUCgxmcmljdGlvbmxlc3MYDCABKAMSHgoRZnJpY3Rpb25sZXNzX3JhdGUYDSABKAFIAogBARIVCg1pc3N1ZXJfbGlhYmxlGA4gASgDQgkKB19wNTBfbXNCCQoHX3A5NV9tc0IUChJfZnJpY3Rpb25sZXNzX3JhdGUiRwoMRGVjbGluZUNvdW50Eg8KB2dhdGV3YXkYASABKAkSFAoMZGVjbGluZV9jb2RlGAIgASgJEhAKCGF0dGVtcHRzGAMgASgDKm8KC1BvaW50TGVuZ3RoEhwKGFBPSU5UX0xFTkdUSF9VTlNQRUNJRklFRBAAEhUKEVBPSU5UX0xFTkdUSF9IT1VSEAESFAoQUE9JTlRfTEVOR1RIX0RBWRACEhUKEVBPSU5UX0xFTkdUSF9XRUVLEAMycgoQQW5hbHl0aWNzU2VydmljZRJeCgxHZXRBbmFseXRpY3MSIS5kYXNoYm9hcmQudjEuR2V0QW5hbHl0aWNzUmVxdWVzdBoiLmRhc2hib2FyZC52MS5HZXRBbmFseXRpY3NSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.GetAnalyticsRequest
@@ -305,14 +305,14 @@ export type AnalyticsPoint = Message<"dashboard.v1.AnalyticsPoint"> & {
   gateways: AttemptCounts[];
 
   /**
-   * Customer authentications at all gateways that match the filter.
+   * Customer authentications at all gateways and providers that match the filter.
    *
    * @generated from field: dashboard.v1.AuthenticationCounts authentications = 5;
    */
   authentications?: AuthenticationCounts | undefined;
 
   /**
-   * Each gateway with authentications, by name.
+   * Each gateway and provider with authentications, by name.
    *
    * @generated from field: repeated dashboard.v1.AuthenticationCounts authenticating_gateways = 6;
    */
@@ -350,14 +350,14 @@ export type AnalyticsPointJson = {
   gateways?: AttemptCountsJson[];
 
   /**
-   * Customer authentications at all gateways that match the filter.
+   * Customer authentications at all gateways and providers that match the filter.
    *
    * @generated from field: dashboard.v1.AuthenticationCounts authentications = 5;
    */
   authentications?: AuthenticationCountsJson;
 
   /**
-   * Each gateway with authentications, by name.
+   * Each gateway and provider with authentications, by name.
    *
    * @generated from field: repeated dashboard.v1.AuthenticationCounts authenticating_gateways = 6;
    */
@@ -446,6 +446,34 @@ export type PaymentCounts = Message<"dashboard.v1.PaymentCounts"> & {
    * @generated from field: optional double challenge_rate = 11;
    */
   challengeRate?: number | undefined;
+
+  /**
+   * Payments with an authentication that passed.
+   *
+   * @generated from field: int64 authenticated = 12;
+   */
+  authenticated: bigint;
+
+  /**
+   * Those, of all with an outcome that were submitted; absent where there are none.
+   *
+   * @generated from field: optional double authenticated_rate = 13;
+   */
+  authenticatedRate?: number | undefined;
+
+  /**
+   * Authenticated payments that failover saved.
+   *
+   * @generated from field: int64 saved_authenticated = 14;
+   */
+  savedAuthenticated: bigint;
+
+  /**
+   * Payments with more than one challenge.
+   *
+   * @generated from field: int64 challenged_again = 15;
+   */
+  challengedAgain: bigint;
 };
 
 /**
@@ -523,6 +551,34 @@ export type PaymentCountsJson = {
    * @generated from field: optional double challenge_rate = 11;
    */
   challengeRate?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Payments with an authentication that passed.
+   *
+   * @generated from field: int64 authenticated = 12;
+   */
+  authenticated?: string;
+
+  /**
+   * Those, of all with an outcome that were submitted; absent where there are none.
+   *
+   * @generated from field: optional double authenticated_rate = 13;
+   */
+  authenticatedRate?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Authenticated payments that failover saved.
+   *
+   * @generated from field: int64 saved_authenticated = 14;
+   */
+  savedAuthenticated?: string;
+
+  /**
+   * Payments with more than one challenge.
+   *
+   * @generated from field: int64 challenged_again = 15;
+   */
+  challengedAgain?: string;
 };
 
 /**
@@ -566,6 +622,13 @@ export type Volume = Message<"dashboard.v1.Volume"> & {
    * @generated from field: int64 succeeded = 5;
    */
   succeeded: bigint;
+
+  /**
+   * The part of the captured money for which the card's issuer is liable.
+   *
+   * @generated from field: int64 issuer_liable_minor = 6;
+   */
+  issuerLiableMinor: bigint;
 };
 
 /**
@@ -602,6 +665,13 @@ export type VolumeJson = {
    * @generated from field: int64 succeeded = 5;
    */
   succeeded?: string;
+
+  /**
+   * The part of the captured money for which the card's issuer is liable.
+   *
+   * @generated from field: int64 issuer_liable_minor = 6;
+   */
+  issuerLiableMinor?: string;
 };
 
 /**
@@ -819,7 +889,8 @@ export const AttemptCountsSchema: GenMessage<AttemptCounts, {jsonType: AttemptCo
   messageDesc(file_dashboard_v1_analytics, 5);
 
 /**
- * Customer authentications (3-D Secure) of settled payments, at one gateway or at all. Each has one of five ends.
+ * Customer authentications (3-D Secure) of settled payments, at one gateway or provider, or at all. Each has one of six
+ * ends: `passed`, `failed`, `cancelled`, `abandoned`, `unavailable` and `exempted`.
  *
  * @generated from message dashboard.v1.AuthenticationCounts
  */
@@ -842,7 +913,7 @@ export type AuthenticationCounts = Message<"dashboard.v1.AuthenticationCounts"> 
   passed: bigint;
 
   /**
-   * Refused by the bank.
+   * Refused by the bank, or by the customer's wrong answer.
    *
    * @generated from field: int64 failed = 4;
    */
@@ -870,7 +941,7 @@ export type AuthenticationCounts = Message<"dashboard.v1.AuthenticationCounts"> 
   unavailable: bigint;
 
   /**
-   * Those of all that no page has shown.
+   * Those of all with a challenge that no page has shown.
    *
    * @generated from field: int64 never_shown = 8;
    */
@@ -887,10 +958,39 @@ export type AuthenticationCounts = Message<"dashboard.v1.AuthenticationCounts"> 
    * @generated from field: optional double p95_ms = 10;
    */
   p95Ms?: number | undefined;
+
+  /**
+   * The bank accepted that the customer is not authenticated.
+   *
+   * @generated from field: int64 exempted = 11;
+   */
+  exempted: bigint;
+
+  /**
+   * Those of all without a challenge.
+   *
+   * @generated from field: int64 frictionless = 12;
+   */
+  frictionless: bigint;
+
+  /**
+   * Those without a challenge, of all; absent where there are none.
+   *
+   * @generated from field: optional double frictionless_rate = 13;
+   */
+  frictionlessRate?: number | undefined;
+
+  /**
+   * Those of all for which the card's issuer is liable.
+   *
+   * @generated from field: int64 issuer_liable = 14;
+   */
+  issuerLiable: bigint;
 };
 
 /**
- * Customer authentications (3-D Secure) of settled payments, at one gateway or at all. Each has one of five ends.
+ * Customer authentications (3-D Secure) of settled payments, at one gateway or provider, or at all. Each has one of six
+ * ends: `passed`, `failed`, `cancelled`, `abandoned`, `unavailable` and `exempted`.
  *
  * @generated from message dashboard.v1.AuthenticationCounts
  */
@@ -913,7 +1013,7 @@ export type AuthenticationCountsJson = {
   passed?: string;
 
   /**
-   * Refused by the bank.
+   * Refused by the bank, or by the customer's wrong answer.
    *
    * @generated from field: int64 failed = 4;
    */
@@ -941,7 +1041,7 @@ export type AuthenticationCountsJson = {
   unavailable?: string;
 
   /**
-   * Those of all that no page has shown.
+   * Those of all with a challenge that no page has shown.
    *
    * @generated from field: int64 never_shown = 8;
    */
@@ -958,6 +1058,34 @@ export type AuthenticationCountsJson = {
    * @generated from field: optional double p95_ms = 10;
    */
   p95Ms?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * The bank accepted that the customer is not authenticated.
+   *
+   * @generated from field: int64 exempted = 11;
+   */
+  exempted?: string;
+
+  /**
+   * Those of all without a challenge.
+   *
+   * @generated from field: int64 frictionless = 12;
+   */
+  frictionless?: string;
+
+  /**
+   * Those without a challenge, of all; absent where there are none.
+   *
+   * @generated from field: optional double frictionless_rate = 13;
+   */
+  frictionlessRate?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Those of all for which the card's issuer is liable.
+   *
+   * @generated from field: int64 issuer_liable = 14;
+   */
+  issuerLiable?: string;
 };
 
 /**

@@ -31,8 +31,14 @@ CREATE TABLE analytics_payment (
   saved             int NOT NULL,
   -- Those whose customer was asked to authenticate.
   challenged        int NOT NULL,
+  -- Those with an authentication that passed; of them, those saved by failover; and those with more than one challenge.
+  authenticated     int NOT NULL,
+  saved_authenticated int NOT NULL,
+  challenged_again  int NOT NULL,
   volume_minor      bigint NOT NULL,
   saved_minor       bigint NOT NULL,
+  -- The part of the volume for which the card's issuer is liable.
+  issuer_minor      bigint NOT NULL,
   latency           int[] NOT NULL,
   PRIMARY KEY (merchant_id, minutes, starts_at, currency)
 );
@@ -70,15 +76,19 @@ CREATE TABLE analytics_authentication (
   merchant_id       uuid NOT NULL,
   minutes           int NOT NULL CHECK (minutes IN (15, 60, 360, 1440)),
   starts_at         timestamptz NOT NULL,
+  -- The gateway, or the provider outside of the gateways.
   gateway           text NOT NULL,
   currency          text NOT NULL,
   passed            int NOT NULL,
+  exempted          int NOT NULL,
   failed            int NOT NULL,
   cancelled         int NOT NULL,
   abandoned         int NOT NULL,
   unavailable       int NOT NULL,
-  -- Of all the above, those that no page has shown.
+  -- Of all the above: without a challenge, with one that no page has shown, and with the liability of the issuer.
+  frictionless      int NOT NULL,
   never_shown       int NOT NULL,
+  issuer_liable     int NOT NULL,
   -- The time at the bank, in units of 16 ms.
   latency           int[] NOT NULL,
   PRIMARY KEY (merchant_id, minutes, starts_at, gateway, currency)

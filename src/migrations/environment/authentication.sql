@@ -67,5 +67,5 @@ CREATE TABLE authentication (
 CREATE UNIQUE INDEX authentication_one_open ON authentication (session_id) WHERE completed_at IS NULL;
 -- Two challenges at one gateway are never offered.
 CREATE UNIQUE INDEX authentication_one_challenge ON authentication (session_id, connection_id) WHERE flow <> 'FRICTIONLESS';
--- Open actions, for alarms and metrics.
-CREATE INDEX authentication_awaiting ON authentication (deadline_at) WHERE status = 'AWAITING_CUSTOMER';
+-- Open authentications, for alarms and metrics.
+CREATE INDEX authentication_open ON authentication (deadline_at) WHERE completed_at IS NULL;

@@ -34,11 +34,14 @@ CREATE TABLE analytics_authentication (
   gateway text NOT NULL,
   currency text NOT NULL,
   passed integer NOT NULL,
+  exempted integer NOT NULL,
   failed integer NOT NULL,
   cancelled integer NOT NULL,
   abandoned integer NOT NULL,
   unavailable integer NOT NULL,
+  frictionless integer NOT NULL,
   never_shown integer NOT NULL,
+  issuer_liable integer NOT NULL,
   latency integer[] NOT NULL
 );
 
@@ -65,8 +68,12 @@ CREATE TABLE analytics_payment (
   expired integer NOT NULL,
   saved integer NOT NULL,
   challenged integer NOT NULL,
+  authenticated integer NOT NULL,
+  saved_authenticated integer NOT NULL,
+  challenged_again integer NOT NULL,
   volume_minor bigint NOT NULL,
   saved_minor bigint NOT NULL,
+  issuer_minor bigint NOT NULL,
   latency integer[] NOT NULL
 );
 
@@ -927,8 +934,8 @@ CREATE INDEX audit_entry_by_age ON audit_entry USING brin (created_at);
 -- index audit_entry_of_merchant
 CREATE INDEX audit_entry_of_merchant ON audit_entry USING btree (merchant_id, id);
 
--- index authentication_awaiting
-CREATE INDEX authentication_awaiting ON ONLY authentication USING btree (deadline_at) WHERE (status = 'AWAITING_CUSTOMER'::text);
+-- index authentication_open
+CREATE INDEX authentication_open ON ONLY authentication USING btree (deadline_at) WHERE (completed_at IS NULL);
 
 -- index delivery_attempt_of_endpoint
 CREATE INDEX delivery_attempt_of_endpoint ON ONLY delivery_attempt USING btree (endpoint_id, id);

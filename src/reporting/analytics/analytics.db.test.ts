@@ -89,6 +89,33 @@ const oneOfEach: readonly SettledRow[] = [
 const wanting = { kind: "SOFT_DECLINE", code: "authentication_required", stop: "authentication_required" } as const;
 const unfinished = { code: "authentication_failed", stop: "authentication_failed" } as const;
 const passed = (shownMs: number) => ({ status: "AUTHENTICATED", shownMs }) as const;
+/** Payments with a provider: a failover with one proof, a proof that no capture used, an exemption and a refusal. */
+const provided: readonly SettledRow[] = [
+  {
+    ...{ settledAt: at, seconds: 60 },
+    provided: { status: "AUTHENTICATED", flow: "CHALLENGE", shownMs: 40_000, issuerLiable: true },
+    attempts: [
+      { gateway: "A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined", imported: true },
+      { gateway: "B", status: "CAPTURED", imported: true },
+    ],
+  },
+  {
+    settledAt: at,
+    provided: { status: "AUTHENTICATED", flow: "FRICTIONLESS", issuerLiable: true },
+    attempts: [{ gateway: "A", status: "CAPTURED" }],
+  },
+  {
+    settledAt: at,
+    provided: { status: "EXEMPTED", flow: "FRICTIONLESS" },
+    attempts: [{ gateway: "A", status: "CAPTURED", imported: true }],
+  },
+  {
+    ...{ settledAt: at, status: "DECLINED" },
+    provided: { status: "REJECTED", flow: "CHALLENGE", shownMs: 1_000 },
+    attempts: [],
+  },
+];
+
 /** Payments whose customer was asked, one for each end and one that was repeated. */
 const asked: readonly SettledRow[] = [
   {
@@ -148,13 +175,13 @@ describe.each([
     expect(found.payments.map(bare).toSorted((one, other) => (one.currency < other.currency ? -1 : 1))).toEqual([
       {
         ...{ point: 12, currency: "EUR", succeeded: 2, declined: 2, degraded: 1, expired: 1, saved: 1, timed: 5 },
-        ...{ challenged: 0 },
-        ...{ volumeMinor: 3500n, savedMinor: 2500n },
+        ...{ challenged: 0, challengedAgain: 0, authenticated: 0, savedAuthenticated: 0 },
+        ...{ volumeMinor: 3500n, savedMinor: 2500n, issuerMinor: 0n },
       },
       {
         ...{ point: 12, currency: "USD", succeeded: 1, declined: 0, degraded: 0, expired: 0, saved: 1, timed: 1 },
-        ...{ challenged: 0 },
-        ...{ volumeMinor: 700n, savedMinor: 700n },
+        ...{ challenged: 0, challengedAgain: 0, authenticated: 0, savedAuthenticated: 0 },
+        ...{ volumeMinor: 700n, savedMinor: 700n, issuerMinor: 0n },
       },
     ]);
     const attempts = found.attempts.map(({ latency, ...row }) => ({ ...row, timed: sum(latency) }));
@@ -189,11 +216,11 @@ describe.each([
     expect(found.toSorted((one, other) => (one.gateway < other.gateway ? -1 : 1))).toEqual([
       {
         ...{ point: 12, gateway: "A", passed: 2, failed: 1, cancelled: 0, abandoned: 0, unavailable: 0 },
-        ...{ neverShown: 0, timed: 3 },
+        ...{ exempted: 0, frictionless: 0, issuerLiable: 0, neverShown: 0, timed: 3 },
       },
       {
         ...{ point: 12, gateway: "B", passed: 0, failed: 0, cancelled: 1, abandoned: 1, unavailable: 1 },
-        ...{ neverShown: 1, timed: 1 },
+        ...{ exempted: 0, frictionless: 0, issuerLiable: 0, neverShown: 1, timed: 1 },
       },
     ]);
     const ofA = authentications.find(({ gateway }) => gateway === "A")!;
@@ -211,6 +238,26 @@ describe.each([
       ["A", "authentication_required", 3],
       ["B", "authentication_failed", 2],
     ]);
+  });
+
+  it("count authentications at a provider, what they saved and for which money the issuer is liable", async () => {
+    await store(...provided);
+    await prepare();
+    const { payments, authentications } = await counts(utc("2026-03-10"));
+    expect(payments).toMatchObject([
+      {
+        ...{ succeeded: 3, declined: 1, saved: 1, challenged: 2, challengedAgain: 0 },
+        ...{ authenticated: 2, savedAuthenticated: 1, volumeMinor: 300n, issuerMinor: 100n },
+      },
+    ]);
+    // Forty seconds of the slowest are the customer's, and three the provider's.
+    expect(percentileMs(payments[0]!.latency, 1)! / 20_000).toBeCloseTo(1, 0);
+    const [only, ...others] = authentications;
+    expect(others).toEqual([]);
+    expect(only).toMatchObject({
+      ...{ gateway: "SANDBOX_3DS", passed: 2, exempted: 1, failed: 1, frictionless: 2, neverShown: 0, issuerLiable: 2 },
+    });
+    expect((percentileMs(only!.latency, 1)! * timeAtBankUnit) / 40_000).toBeCloseTo(1, 0);
   });
 
   it("fall into the days of Berlin, of which one has 23 hours and one 25", async () => {

@@ -38,19 +38,31 @@ export const fence = "OFFSET 0";
 
 const when = "date_bin(f.minutes * interval '1 minute', s.settled_at, 'epoch') AS starts_at";
 
-// The time that the customer took to act is not the gateways'.
-const customerTime = `CASE WHEN s.authentications = 0 THEN interval '0' ELSE (
-  SELECT coalesce(sum(coalesce(t.answered_at, t.completed_at) - t.started_at), interval '0') FROM authentication t WHERE t.session_id = s.id) END`;
+const isChallenge = "t.flow <> 'FRICTIONLESS'";
+const hasPassed = "t.status IN ('AUTHENTICATED', 'ATTEMPTED')";
 
 /** SQL that says whether a session `s` offered a challenge. */
 export const isChallenged = `(s.authentications > 0 AND EXISTS (
-  SELECT FROM authentication t WHERE t.session_id = s.id AND t.flow = 'REDIRECT'))`;
+  SELECT FROM authentication t WHERE t.session_id = s.id AND ${isChallenge}))`;
+
+// Of a session without an authentication no row is read. The time that the customer took to act is not the gateways'.
+const authenticationsOf = `
+  SELECT count(*) FILTER (WHERE ${isChallenge}) AS challenges, coalesce(bool_or(${hasPassed}), false) AS passed,
+    coalesce(bool_or(t.liability = 'ISSUER' AND (a.id = t.attempt_id OR a.authentication_id = t.id)), false) AS issuer_liable,
+    coalesce(sum(coalesce(t.answered_at, t.completed_at)
+      - CASE WHEN t.provider IS NULL THEN t.started_at ELSE coalesce(t.shown_at, t.started_at) END)
+      FILTER (WHERE ${isChallenge}), interval '0') AS customer_time
+  FROM authentication t LEFT JOIN attempt a ON a.session_id = s.id AND a.id = s.captured_attempt_id
+  WHERE s.authentications > 0 AND t.session_id = s.id`;
 
 /** Counts of payments, which are settled sessions. A session that was not submitted has expired, and has no latency. */
 export const countedPayments: CountedTable = {
   table: "analytics_payment",
   keys: ["currency"],
-  sums: ["succeeded", "declined", "degraded", "expired", "saved", "challenged", "volume_minor", "saved_minor"],
+  sums: [
+    ...["succeeded", "declined", "degraded", "expired", "saved", "challenged", "authenticated"],
+    ...["saved_authenticated", "challenged_again", "volume_minor", "saved_minor", "issuer_minor"],
+  ],
   timed: true,
   facts: (where) => `
     SELECT s.merchant_id, s.minutes, s.starts_at, s.currency,
@@ -59,14 +71,18 @@ export const countedPayments: CountedTable = {
       count(*) FILTER (WHERE s.status = 'DEGRADED') AS degraded,
       count(*) FILTER (WHERE s.status = 'EXPIRED') AS expired,
       count(*) FILTER (WHERE s.failover) AS saved,
-      count(*) FILTER (WHERE s.challenged) AS challenged,
+      count(*) FILTER (WHERE s.challenges > 0) AS challenged,
+      count(*) FILTER (WHERE s.passed) AS authenticated,
+      count(*) FILTER (WHERE s.failover AND s.passed) AS saved_authenticated,
+      count(*) FILTER (WHERE s.challenges > 1) AS challenged_again,
       coalesce(sum(s.amount_minor) FILTER (WHERE s.status = 'SUCCEEDED'), 0) AS volume_minor,
       coalesce(sum(s.amount_minor) FILTER (WHERE s.failover), 0) AS saved_minor,
+      coalesce(sum(s.amount_minor) FILTER (WHERE s.status = 'SUCCEEDED' AND s.issuer_liable), 0) AS issuer_minor,
       ${histogram("s.step")} AS latency
     FROM (
-      SELECT s.merchant_id, f.minutes, ${when}, s.currency, s.status, s.amount_minor, ${isChallenged} AS challenged,
-        s.failover AND s.status = 'SUCCEEDED' AS failover, app.latency_step(s.submitted_at, s.settled_at - ${customerTime}) AS step
-      FROM payment_session s CROSS JOIN f WHERE ${where} ${fence}) s
+      SELECT s.merchant_id, f.minutes, ${when}, s.currency, s.status, s.amount_minor, t.challenges, t.passed, t.issuer_liable,
+        s.failover AND s.status = 'SUCCEEDED' AS failover, app.latency_step(s.submitted_at, s.settled_at - t.customer_time) AS step
+      FROM payment_session s CROSS JOIN LATERAL (${authenticationsOf} ${fence}) t CROSS JOIN f WHERE ${where} ${fence}) s
     GROUP BY 1, 2, 3, 4`,
 };
 
@@ -129,28 +145,34 @@ export const countedDeclines: CountedTable = {
 /** A customer's time at the bank is counted in steps of this many milliseconds: the longest is ten minutes. */
 export const timeAtBankUnit = 16;
 
-/** Counts of the challenges of settled payments. Each has one of the ends. */
+/** Counts of the authentications of settled payments, at a gateway or a provider. Each has one of the ends. */
 export const countedAuthentications: CountedTable = {
   table: "analytics_authentication",
   keys: ["gateway", "currency"],
-  sums: ["passed", "failed", "cancelled", "abandoned", "unavailable", "never_shown"],
+  sums: [
+    ...["passed", "exempted", "failed", "cancelled", "abandoned", "unavailable"],
+    ...["frictionless", "never_shown", "issuer_liable"],
+  ],
   timed: true,
   facts: (where) => `
     SELECT t.merchant_id, t.minutes, t.starts_at, t.gateway, t.currency,
-      count(*) FILTER (WHERE t.status IN ('AUTHENTICATED', 'ATTEMPTED')) AS passed,
-      count(*) FILTER (WHERE t.status = 'FAILED') AS failed,
+      count(*) FILTER (WHERE ${hasPassed}) AS passed,
+      count(*) FILTER (WHERE t.status = 'EXEMPTED') AS exempted,
+      count(*) FILTER (WHERE t.status IN ('FAILED', 'REJECTED')) AS failed,
       count(*) FILTER (WHERE t.status = 'CANCELLED') AS cancelled,
       count(*) FILTER (WHERE t.status = 'ABANDONED') AS abandoned,
       count(*) FILTER (WHERE t.status = 'UNAVAILABLE') AS unavailable,
-      count(*) FILTER (WHERE t.shown_at IS NULL) AS never_shown,
+      count(*) FILTER (WHERE NOT (${isChallenge})) AS frictionless,
+      count(*) FILTER (WHERE ${isChallenge} AND t.shown_at IS NULL) AS never_shown,
+      count(*) FILTER (WHERE t.liability = 'ISSUER') AS issuer_liable,
       ${histogram("t.step")} AS latency
     FROM (
-      SELECT s.merchant_id, f.minutes, ${when}, t.gateway, s.currency, t.status, t.shown_at,
+      SELECT s.merchant_id, f.minutes, ${when}, t.gateway, s.currency, t.status, t.flow, t.shown_at, t.liability,
         app.latency_step(t.shown_at, t.shown_at + (t.answered_at - t.shown_at) / ${timeAtBankUnit}) AS step
       FROM payment_session s CROSS JOIN LATERAL (
-        SELECT t.status, t.shown_at, t.answered_at, a.gateway
-        FROM authentication t JOIN attempt a ON a.session_id = t.session_id AND a.id = t.attempt_id
-        WHERE t.session_id = s.id AND t.flow = 'REDIRECT' ${fence}) t
+        SELECT t.status, t.flow, t.shown_at, t.answered_at, t.liability, coalesce(t.provider, a.gateway) AS gateway
+        FROM authentication t LEFT JOIN attempt a ON a.session_id = t.session_id AND a.id = t.attempt_id
+        WHERE t.session_id = s.id ${fence}) t
       CROSS JOIN f WHERE ${where} AND s.authentications > 0 ${fence}) t
     GROUP BY 1, 2, 3, 4, 5`,
 };

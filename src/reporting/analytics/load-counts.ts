@@ -26,9 +26,16 @@ export type PaymentCounts = {
   readonly saved: number;
   /** Payments whose customer was asked to authenticate. */
   readonly challenged: number;
+  /** Payments with an authentication that passed, and those of them that failover saved. */
+  readonly authenticated: number;
+  readonly savedAuthenticated: number;
+  /** Payments with more than one challenge. */
+  readonly challengedAgain: number;
   /** Exact, because a range may exceed the range of a number. */
   readonly volumeMinor: bigint;
   readonly savedMinor: bigint;
+  /** The part for which the card's issuer is liable. */
+  readonly issuerMinor: bigint;
   /** Latency from submission to outcome. */
   readonly latency: readonly number[];
 };
@@ -54,17 +61,22 @@ export type AttemptCounts = {
 /** Number of declines of a gateway for one reason, in the whole range. */
 type DeclineCounts = { readonly gateway: string; readonly declineCode: string; readonly attempts: number };
 
-/** Authentications of settled payments at one gateway, in one point. */
+/** Authentications of settled payments at one gateway or provider, in one point. */
 export type AuthenticationCounts = {
   readonly point: number;
   readonly gateway: string;
   readonly passed: number;
+  readonly exempted: number;
   readonly failed: number;
   readonly cancelled: number;
   readonly abandoned: number;
   readonly unavailable: number;
-  /** Those of all that no page has shown. */
+  /** Those of all without a challenge. */
+  readonly frictionless: number;
+  /** Those of all with a challenge that no page has shown. */
   readonly neverShown: number;
+  /** Those of all for which the card's issuer is liable. */
+  readonly issuerLiable: number;
   /** Time from the bank's page to the answer, in units of `timeAtBankUnit` milliseconds. */
   readonly latency: readonly number[];
 };
@@ -123,7 +135,7 @@ const settings: Statement = {
   text: "SELECT set_config('jit', 'off', true), set_config('work_mem', '32MB', true)",
 };
 
-type MoneyAsText = { readonly volumeMinor: string; readonly savedMinor: string };
+type MoneyAsText = { readonly volumeMinor: string; readonly savedMinor: string; readonly issuerMinor: string };
 
 /**
  * Loads the counts of a range. Where `currency` is given, attempts, declines and authentications are only of payments
@@ -158,6 +170,7 @@ export async function loadCounts(
       ...row,
       volumeMinor: BigInt(row.volumeMinor),
       savedMinor: BigInt(row.savedMinor),
+      issuerMinor: BigInt(row.issuerMinor),
     })),
     attempts,
     declines,

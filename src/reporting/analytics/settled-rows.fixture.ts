@@ -24,7 +24,18 @@ export type SettledRow = {
     readonly round?: number;
     /** The authentication within the attempt; `shownMs` is how long the customer was at the bank. */
     readonly asked?: { readonly status: AuthenticationStatus; readonly shownMs?: number };
+    /** True if it got the proof of the provider's authentication. */
+    readonly imported?: boolean;
   }[];
+  /** The provider's authentication, before the attempts. */
+  readonly provided?: Provided;
+};
+
+type Provided = {
+  readonly status: AuthenticationStatus;
+  readonly flow: "FRICTIONLESS" | "CHALLENGE";
+  readonly shownMs?: number;
+  readonly issuerLiable?: boolean;
 };
 
 /** A connection of the tables' owner. */
@@ -50,6 +61,18 @@ const insert = `
     CASE WHEN a.status <> 'VOIDING' THEN $7::timestamptz END, coalesce(a.round, 0)
   FROM jsonb_to_recordset($13)
     AS a(id uuid, sequence int, gateway text, status text, kind text, code text, ms int, stop text, round int)`;
+
+// The provider took its last three seconds before the customer was shown anything.
+const insertProvided = `
+  WITH authentication AS (
+    INSERT INTO authentication (session_id, id, sequence, provider, connection_id, credential_version, because, flow, status,
+      holds_only_when_asked, action_life_ms, deadline_at, started_at, shown_at, answered_at, completed_at, liability)
+    SELECT s.id, s.id, 100, 'SANDBOX_3DS', s.id, 1, 'why', $2::text, $3::text, true, 0, s.settled_at,
+      s.settled_at - ($4::int + 3000) * interval '1 ms', CASE WHEN $4::int > 0 THEN s.settled_at - $4::int * interval '1 ms' END,
+      CASE WHEN $4::int > 0 THEN s.settled_at END, s.settled_at, $5::text
+    FROM payment_session s WHERE s.id = $1),
+  counted AS (UPDATE payment_session SET authentications = authentications + 1 WHERE id = $1)
+  UPDATE attempt SET authentication_id = $1 WHERE session_id = $1 AND sequence = ANY ($6::int[])`;
 
 // The customer had a minute in all, and answered at the moment of the end.
 const insertAsked = `
@@ -82,6 +105,11 @@ export async function storeSettled(owner: Owner, merchantId: string, rows: reado
       ...[id, merchantId, amountMinor, currency, status, status === "EXPIRED" ? 0 : 1, settledAt, winner?.id ?? null],
       ...[winner?.gateway ?? null, (winner?.sequence ?? 1) > 1, declineCode[status], seconds, JSON.stringify(attempts)],
     ]);
+    if (row.provided) {
+      const { flow, status: end, shownMs = 0, issuerLiable } = row.provided;
+      const importing = attempts.filter(({ imported }) => imported).map(({ sequence }) => sequence);
+      await owner.query(insertProvided, [id, flow, end, shownMs, issuerLiable ? "ISSUER" : null, importing]);
+    }
     for (const { asked, sequence } of attempts)
       if (asked) await owner.query(insertAsked, [id, sequence, asked.status, asked.shownMs ?? null]);
   }

@@ -1,66 +1,71 @@
-/** Customer authentications of the range: how many customers were asked, and how that ended. */
-import type { AnalyticsPoint } from "../../../../gen/dashboard/v1/analytics_pb.ts";
-import { nameOfGateway } from "../parts/gateway-name.ts";
-import { formatCount, formatMs, formatRate } from "../parts/numbers.ts";
-import { TableScroll } from "../parts/table-scroll.tsx";
+/** Customer authentications of the range: how they ended, who is liable, and what they saved. */
+import type { AnalyticsPoint, AuthenticationCounts } from "../../../../gen/dashboard/v1/analytics_pb.ts";
+import { type CountsColumn, CountsTable } from "../parts/counts-table.tsx";
+import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
 
-const head = [
-  "Gateway",
-  "Asked",
-  "Passed",
-  "Failed",
-  "Cancelled",
-  "Abandoned",
-  "No answer",
-  "Never shown",
-  "Median at the bank",
-  "95th percentile",
+const columns: readonly CountsColumn<AuthenticationCounts>[] = [
+  ["Authentications", (row) => formatCount(row.authentications)],
+  ["Frictionless", (row) => formatRate(row.frictionlessRate)],
+  ["Passed", (row) => formatCount(row.passed)],
+  ["Exempted", (row) => formatCount(row.exempted)],
+  ["Failed", (row) => formatCount(row.failed)],
+  ["Cancelled", (row) => formatCount(row.cancelled)],
+  ["Abandoned", (row) => formatCount(row.abandoned)],
+  ["No answer", (row) => formatCount(row.unavailable)],
+  ["Never shown", (row) => formatCount(row.neverShown)],
+  ["Issuer liable", (row) => formatCount(row.issuerLiable)],
+  ["Median at the bank", (row) => formatMs(row.p50Ms)],
+  ["95th percentile", (row) => formatMs(row.p95Ms)],
 ];
 
-/** Authentications by gateway, as a table; nothing where no gateway asked for a customer. */
+/** Authentications by gateway and provider, as a table; nothing where there was none and no gateway wanted one. */
 export function AuthenticationTable({ total }: { total: AnalyticsPoint }) {
   const { payments, attempts, authentications, authenticatingGateways } = total;
   if (!payments || !attempts || !authentications) return null;
   if (authentications.authentications === 0n && attempts.authenticationRequired === 0n) return null;
+  const liable = payments.volumes.filter(({ issuerLiableMinor }) => issuerLiableMinor > 0n);
   return (
     <section className="card" aria-labelledby="authentications">
       <h2 id="authentications">Customer authentication</h2>
-      <p className="soft small">
-        Customers asked: {formatCount(payments.challenged)}, {formatRate(payments.challengeRate)} of payments. Attempts
-        declined for want of authentication: {formatCount(attempts.authenticationRequired)}, of whose payments{" "}
-        {formatCount(attempts.recovered)} succeeded.
-      </p>
+      <dl className="facts">
+        <dt>Payments authenticated</dt>
+        <dd>
+          {formatCount(payments.authenticated)}, {formatRate(payments.authenticatedRate)} of payments
+        </dd>
+        <dt>Customers asked</dt>
+        <dd>
+          {formatCount(payments.challenged)}, {formatRate(payments.challengeRate)} of payments;{" "}
+          {formatCount(payments.challengedAgain)} more than once
+        </dd>
+        <dt>Saved by failover after authentication</dt>
+        <dd>{formatCount(payments.savedAuthenticated)}</dd>
+        <dt>Declined for want of authentication</dt>
+        <dd>
+          {formatCount(attempts.authenticationRequired)} attempts, of whose payments {formatCount(attempts.recovered)}{" "}
+          succeeded
+        </dd>
+        {liable.length > 0 && (
+          <>
+            <dt>Captured with the issuer liable</dt>
+            <dd>{liable.map(liableShare).join(" · ")}</dd>
+          </>
+        )}
+      </dl>
       {authenticatingGateways.length > 0 && (
-        <TableScroll label="Customer authentication">
-          <table className="counts">
-            <thead>
-              <tr>
-                {head.map((name) => (
-                  <th scope="col" key={name}>
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {authenticatingGateways.map((row) => (
-                <tr key={row.gateway}>
-                  <th scope="row">{nameOfGateway(row.gateway)}</th>
-                  <td>{formatCount(row.authentications)}</td>
-                  <td>{formatCount(row.passed)}</td>
-                  <td>{formatCount(row.failed)}</td>
-                  <td>{formatCount(row.cancelled)}</td>
-                  <td>{formatCount(row.abandoned)}</td>
-                  <td>{formatCount(row.unavailable)}</td>
-                  <td>{formatCount(row.neverShown)}</td>
-                  <td>{formatMs(row.p50Ms)}</td>
-                  <td>{formatMs(row.p95Ms)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </TableScroll>
+        <CountsTable
+          label="Customer authentication"
+          first="Gateway or provider"
+          rows={authenticatingGateways}
+          columns={columns}
+        />
       )}
     </section>
   );
+}
+
+type Liable = NonNullable<AnalyticsPoint["payments"]>["volumes"][number];
+
+function liableShare({ issuerLiableMinor, capturedMinor, ...money }: Liable): string {
+  const share = Number((issuerLiableMinor * 10_000n) / capturedMinor) / 10_000;
+  return `${formatMinor(issuerLiableMinor, money)}, ${formatRate(share)} of ${money.currency}`;
 }

@@ -57,7 +57,13 @@ const orDash = (format: (value: number) => string) => (value: number | undefined
 
 /** Returns every chart of the page, in its order. */
 export function chartsOf(answer: GetAnalyticsResponse): ChartData[] {
-  return [...countCharts(answer), ...rateCharts(answer), ...moneyCharts(answer), ...latencyCharts(answer)];
+  return [
+    ...countCharts(answer),
+    ...rateCharts(answer),
+    ...moneyCharts(answer),
+    ...latencyCharts(answer),
+    ...authenticationCharts(answer),
+  ];
 }
 
 function countCharts({ points }: GetAnalyticsResponse): ChartData[] {
@@ -161,6 +167,49 @@ function latencyCharts({ points, latencyErrorMost }: GetAnalyticsResponse): Char
       ],
       format: formatMs,
       formatAxis: formatMs,
+    },
+  ];
+}
+
+const ends = [
+  ["Passed", "passed"],
+  ["Exempted", "exempted"],
+  ["Failed", "failed"],
+  ["Cancelled", "cancelled"],
+  ["Abandoned", "abandoned"],
+  ["No answer", "unavailable"],
+] as const;
+
+/** Returns no chart where there was no authentication. */
+function authenticationCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
+  const all = total?.authentications;
+  if (all === undefined || all.authentications === 0n) return [];
+  return [
+    {
+      id: "authentications",
+      title: "Authentications by end",
+      caption: "Runs of 3-D Secure at gateways and providers, by their end. Ends that did not occur have no line.",
+      lines: ends
+        .filter(([, end]) => all[end] > 0n)
+        .map(([name, end]) => ({ name, values: points.map((point) => number(point.authentications?.[end])) })),
+      format: orDash(formatCount),
+      formatAxis: (value) => compact.format(value),
+      isWhole: true,
+    },
+    {
+      id: "challenges",
+      title: "Challenge and frictionless rate",
+      caption: "Payments whose customer was asked, and authentications in which the bank did not ask.",
+      lines: [
+        { name: "Payments with a challenge", values: points.map(({ payments }) => payments?.challengeRate) },
+        {
+          name: "Frictionless authentications",
+          values: points.map(({ authentications }) => authentications?.frictionlessRate),
+        },
+      ],
+      format: formatRate,
+      formatAxis: (value) => wholePercent.format(value),
+      max: 1,
     },
   ];
 }

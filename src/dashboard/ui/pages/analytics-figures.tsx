@@ -1,6 +1,7 @@
 /** The totals of the range: its figures, its gateways and the reasons of its declines, each explained. */
-import type { AnalyticsPoint, GetAnalyticsResponse } from "../../../../gen/dashboard/v1/analytics_pb.ts";
+import type { AnalyticsPoint, AttemptCounts, GetAnalyticsResponse } from "../../../../gen/dashboard/v1/analytics_pb.ts";
 import { Button } from "../parts/button.tsx";
+import { type CountsColumn, CountsTable } from "../parts/counts-table.tsx";
 import { csvOf, saveFile } from "../parts/csv.ts";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
@@ -50,51 +51,24 @@ export function Figures({ total: { payments, attempts } }: { total: AnalyticsPoi
   );
 }
 
+const gatewayColumns: readonly CountsColumn<AttemptCounts>[] = [
+  ["Attempts", (row) => formatCount(row.attempts)],
+  ["Approved", (row) => formatRate(row.approvalRate)],
+  ["Declined", (row) => formatCount(row.hardDeclined + row.softDeclined)],
+  ["Fraud", (row) => formatCount(row.fraudDeclined)],
+  ["Timeouts", (row) => formatCount(row.timeouts)],
+  ["Errors", (row) => formatCount(row.gatewayErrors)],
+  ["Unknown outcome", (row) => formatCount(row.unknown)],
+  ["Median", (row) => formatMs(row.p50Ms)],
+  ["95th percentile", (row) => formatMs(row.p95Ms)],
+];
+
 /** Attempts by gateway, as a table. */
 export function GatewayTable({ total }: { total: AnalyticsPoint }) {
-  const head = [
-    "Gateway",
-    "Attempts",
-    "Approved",
-    "Declined",
-    "Fraud",
-    "Timeouts",
-    "Errors",
-    "Unknown outcome",
-    "Median",
-    "95th percentile",
-  ];
   return (
     <section className="card" aria-labelledby="by-gateway">
       <h2 id="by-gateway">Gateways</h2>
-      <TableScroll label="Gateways">
-        <table className="counts">
-          <thead>
-            <tr>
-              {head.map((name) => (
-                <th scope="col" key={name}>
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {total.gateways.map((row) => (
-              <tr key={row.gateway}>
-                <th scope="row">{nameOfGateway(row.gateway)}</th>
-                <td>{formatCount(row.attempts)}</td>
-                <td>{formatRate(row.approvalRate)}</td>
-                <td>{formatCount(row.hardDeclined + row.softDeclined)}</td>
-                {[row.fraudDeclined, row.timeouts, row.gatewayErrors, row.unknown].map((value, index) => (
-                  <td key={head[index + 4]}>{formatCount(value)}</td>
-                ))}
-                <td>{formatMs(row.p50Ms)}</td>
-                <td>{formatMs(row.p95Ms)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </TableScroll>
+      <CountsTable label="Gateways" first="Gateway" rows={total.gateways} columns={gatewayColumns} />
     </section>
   );
 }
@@ -186,8 +160,13 @@ export function Meanings() {
         </dd>
         <dt>Authentication</dt>
         <dd>
-          A customer was asked by the bank to confirm a payment (3-D Secure). The time at the bank lasts from the bank’s
-          page to the answer.
+          One run of 3-D Secure, at a gateway or at a provider. Frictionless: the bank did not ask the customer.
+          Exempted: the bank accepted that it does not ask. The time at the bank lasts from the bank’s page to the
+          answer.
+        </dd>
+        <dt>Issuer liable</dt>
+        <dd>
+          The card’s issuer bears a fraudulent payment, as the gateway or the network’s commerce indicator (ECI) says.
         </dd>
         <dt>Median time to outcome</dt>
         <dd>From the submission to the outcome, without the time that the customer took to authenticate.</dd>

@@ -1,4 +1,4 @@
-/** The display names of gateways. */
+/** The display names of gateways and of providers of authentication. */
 
 const names: Readonly<Record<string, string>> = {
   STRIPE: "Stripe",
@@ -6,6 +6,8 @@ const names: Readonly<Record<string, string>> = {
   PAYPAL: "PayPal",
   SANDBOX_A: "Sandbox A",
   SANDBOX_B: "Sandbox B",
+  SANDBOX_3DS: "Sandbox 3DS",
+  THREEDSECUREIO: "3dsecure.io",
 };
 
 /** Returns the gateway's name, or its identifier if this page does not know it yet. */
