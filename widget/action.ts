@@ -66,9 +66,12 @@ export function createActionView(parts: ActionParts): ActionView {
         container.inert = true;
         container.style.cssText = "height:0;overflow:hidden";
         place.after(container);
-        void calls
-          .open(action.authenticationId)
-          .then((pages) => pages && connectFrame({ ...frameOf(parts, pages), container, onAnswered: parts.wake }));
+        void calls.open(action.authenticationId).then((pages) => {
+          if (pages) return connectFrame({ ...frameOf(parts, pages), container, onAnswered: parts.wake });
+          container.remove();
+          // The session's next status tries again.
+          check = undefined;
+        });
         return;
       }
       check?.remove();

@@ -13,7 +13,7 @@ const challengesMax = 2;
 const completionsMax = 2;
 
 /** Longest time after the deadline in which a look that fails again and again is repeated, in milliseconds. */
-const lookTimeMs = 60_000;
+export const lookTimeMs = 60_000;
 
 /** The ways in which a wait ends without an answer. */
 export type GivenUp = "CANCELLED" | "ABANDONED" | "FAILED";

@@ -4,7 +4,7 @@
  */
 import type { Exemption } from "../gateways/authentication.ts";
 import type { ProviderEnd } from "../gateways/authentication-provider.ts";
-import { hasOfferedAll, mayAsk } from "./after-authentication.ts";
+import { hasOfferedAll, lookTimeMs, mayAsk } from "./after-authentication.ts";
 import type {
   Attempt,
   Authentication,
@@ -46,6 +46,10 @@ export function stepOfProvider(
   const { status, deadlineAt } = authentication;
   if (session.unrecordedCheckAt) return { type: "giveUpProvider", authentication, as: "ABANDONED" };
   if (authentication.cancelAskedAt) return { type: "giveUpProvider", authentication, as: "CANCELLED" };
+  // Whatever fails again and again until then, the payment ends.
+  if (deadlineAt.getTime() + lookTimeMs <= readAt.getTime()) {
+    return { type: "giveUpProvider", authentication, as: "ABANDONED" };
+  }
   if (status === "PREPARING") return { type: "prepareProvider", authentication };
   if (status === "REQUESTING") {
     // rule:provider-asked-once
@@ -68,15 +72,19 @@ type ProvidedEnd = Extract<
 const cancelled = "01";
 const timedOut = ["04", "05", "08"];
 
-/** Returns the status with which the bank's answer ends an authentication. */
-export function endOfProvided({ result, challengeCancel, proof }: ProviderEnd): ProvidedEnd {
+/** Returns the status with which the bank's answer ends an authentication of this status. */
+export function endOfProvided(
+  { result, challengeCancel, proof }: ProviderEnd,
+  { status }: Pick<Authentication, "status">,
+): ProvidedEnd {
   switch (result.transStatus) {
     case "Y":
       return proof ? "AUTHENTICATED" : "UNAVAILABLE";
     case "A":
       return proof ? "ATTEMPTED" : "UNAVAILABLE";
     case "I":
-      return "EXEMPTED";
+      // A bank that asks the customer exempts nothing any more.
+      return status === "REQUESTING" ? "EXEMPTED" : "UNAVAILABLE";
     case "N":
       if (challengeCancel === cancelled) return "CANCELLED";
       return timedOut.includes(challengeCancel ?? "") ? "ABANDONED" : "FAILED";
@@ -134,11 +142,9 @@ export function providerBefore(
   to: PlannedConnection,
 ): PlannedProvider | undefined {
   if (to.exemption !== undefined || providedOf(authentications) !== undefined) return undefined;
-  const [first] = session.plan ?? [];
-  // Whatever the first gateway is, it gets a customer who has authenticated.
-  const step = to.connectionId === first?.connectionId ? session.plan?.find(({ providerFirst }) => providerFirst) : to;
-  if (!step?.providerFirst || hasOfferedAll({ session, authentications }, step)) return undefined;
-  return step.provider;
+  // A gateway that takes no proof authenticates itself: its customer is not asked twice.
+  if (!to.providerFirst || hasOfferedAll({ session, authentications }, to)) return undefined;
+  return to.provider;
 }
 
 /** Returns the exemption that an attempt's gateway is told to ask for. */

@@ -3,6 +3,7 @@
  * flow-steps.ts, each is a gateway call, a transaction, or a call followed by a transaction.
  */
 import type { ActionAnswer, AuthorizeAnswer, Unknown } from "../gateways/connector.ts";
+import { customerTimeMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import { endOf, type GivenUp, mayCompleteAgain } from "./after-authentication.ts";
@@ -39,6 +40,8 @@ import {
 } from "./flow-steps.ts";
 import * as gateway from "./gateway-calls.ts";
 import { lockAndRenew } from "./lease.ts";
+import { endWithoutResult } from "./provided-rows.ts";
+import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
 /** An attempt and its open authentication. */
 type Asked = { readonly attempt: Attempt; readonly authentication: Authentication };
@@ -223,4 +226,26 @@ function recordGivenUp(
   const latest = laterOf(attempt, latestFrom(core, attempt, now, actionLifeMs));
   recordRefused(tx, attempt, holdsOnlyWhenAsked && !isInDoubt ? undefined : latest); // rule:late-hold-voided
   endWait(tx, attempt.sessionId);
+}
+
+/**
+ * Ends what is open of a session in doubt, in the name of a person who has checked its gateways: an attempt that awaits
+ * the customer becomes UNKNOWN. The session must be locked.
+ */
+export function abandonOpen(tx: Tx, { attempts, authentications, readAt }: SessionWithAttempts): void {
+  for (const authentication of authentications.filter(({ completedAt }) => completedAt === null)) {
+    const attempt = attempts.find(({ id }) => id === authentication.attemptId);
+    if (authentication.provider !== null) {
+      endWithoutResult(tx, authentication, "ABANDONED");
+      continue;
+    }
+    if (authentication.status !== "AWAITING_CUSTOMER" || attempt === undefined) {
+      endAuthentication(tx, authentication, "UNAVAILABLE");
+      continue;
+    }
+    endAuthentication(tx, authentication, "ABANDONED");
+    const latest = new Date(readAt.getTime() + authentication.actionLifeMs + customerTimeMs);
+    recordRefused(tx, attempt, laterOf(attempt, latest));
+    endWait(tx, attempt.sessionId);
+  }
 }

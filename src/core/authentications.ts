@@ -9,7 +9,7 @@ import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { type Secret, seal, unseal } from "../platform/secrets.ts";
 import { endOf, mayAsk } from "./after-authentication.ts";
 import { exemptionOf, isLeftToProvider } from "./after-provider.ts";
-import { move, recordRefused } from "./attempts.ts";
+import { move } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, Authentication, PaymentSession } from "./entities.ts";
 import { required } from "./lease.ts";
@@ -333,22 +333,4 @@ export async function loadCompletion(
   const open = (associatedData: string, sealed: string | null | undefined): Secret | undefined =>
     sealed ? unseal(sealing, associatedData, sealed) : undefined;
   return { keep: open(keptOf(id), row?.keepSealed), returned: open(returnedOf(id), row?.returnedSealed) };
-}
-
-/**
- * Ends what is open of a session in doubt, in the name of a person who has checked its gateways: an attempt that awaits
- * the customer becomes UNKNOWN. The session must be locked.
- */
-export function abandonOpen(tx: Tx, { attempts, authentications, readAt }: SessionWithAttempts): void {
-  for (const authentication of authentications.filter(({ completedAt }) => completedAt === null)) {
-    const attempt = attempts.find(({ id }) => id === authentication.attemptId);
-    if (authentication.status !== "AWAITING_CUSTOMER" || attempt === undefined) {
-      endAuthentication(tx, authentication, authentication.provider === null ? "UNAVAILABLE" : "ABANDONED");
-      continue;
-    }
-    endAuthentication(tx, authentication, "ABANDONED");
-    const latest = new Date(readAt.getTime() + authentication.actionLifeMs + customerTimeMs);
-    recordRefused(tx, attempt, laterOf(attempt, latest));
-    endWait(tx, attempt.sessionId);
-  }
 }

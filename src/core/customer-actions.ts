@@ -9,6 +9,7 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import { deriveKey, equalInConstantTime, hmacSha256, seal, sha256, unseal } from "../platform/secrets.ts";
 import { actionOf, returnedOf } from "./authentications.ts";
 import type { Core, Returning } from "./core.ts";
+import type { AuthenticationStatus } from "./entities.ts";
 import { wakeLocked } from "./lease.ts";
 import { startCheckClock, wakeProvided } from "./provided-rows.ts";
 
@@ -66,7 +67,7 @@ const setTicket: Statement = {
   text: `
     UPDATE authentication SET ticket_hash = $3
     WHERE session_id = $1 AND id = $2 AND status IN ('METHOD','AWAITING_CUSTOMER') AND cancel_asked_at IS NULL AND deadline_at > app.clock()
-    RETURNING id`,
+    RETURNING status`,
 };
 const selectSession: Statement = {
   name: "lock_session_of_action",
@@ -94,9 +95,10 @@ export async function openAction(
   const secret = `${random}~${Buffer.from(returnTo).toString("base64url")}`;
   return core.database.transaction(async (tx) => {
     await tx.query(selectSession, [sessionId]);
-    const opened = await tx.query(setTicket, [sessionId, authenticationId, sha256(secret)]);
-    if (opened.length === 0) throw await refusal(tx, { sessionId, authenticationId });
-    await startCheckClock(tx, sessionId, authenticationId);
+    const values = [sessionId, authenticationId, sha256(secret)];
+    const [opened] = await tx.query<{ status: AuthenticationStatus }>(setTicket, values);
+    if (opened === undefined) throw await refusal(tx, { sessionId, authenticationId });
+    if (opened.status === "METHOD") startCheckClock(tx, sessionId, authenticationId);
     return [encodeId("ps", sessionId), encodeId("atn", authenticationId), secret].join(".");
   });
 }
@@ -157,7 +159,7 @@ const setCancelled: Statement = {
   text: `
     UPDATE authentication SET cancel_asked_at = app.clock()
     WHERE session_id = $1 AND id = $2 AND cancel_asked_at IS NULL
-      AND (status = 'AWAITING_CUSTOMER' OR provider IS NOT NULL AND status IN ('METHOD','REQUESTING')) RETURNING id`,
+      AND (status = 'AWAITING_CUSTOMER' OR provider IS NOT NULL AND status IN ('METHOD','REQUESTING')) RETURNING provider`,
 };
 const selectCancelled: Statement = {
   name: "select_cancelled_action",
@@ -173,9 +175,10 @@ export async function cancelAction(core: Core, { sessionId, authenticationId }: 
   const values = [sessionId, authenticationId];
   await core.database.transaction(async (tx) => {
     await tx.query(selectSession, [sessionId]);
-    if ((await tx.query(setCancelled, values)).length > 0) {
-      await wakeLocked(tx, sessionId);
-      await wakeProvided(tx, sessionId, true);
+    const [cancelled] = await tx.query<{ provider: string | null }>(setCancelled, values);
+    if (cancelled !== undefined) {
+      if (cancelled.provider === null) await wakeLocked(tx, sessionId);
+      else await wakeProvided(tx, sessionId, "cancelled");
       return;
     }
     if ((await tx.query(selectCancelled, values)).length > 0) return;
@@ -291,7 +294,7 @@ export async function takeReturn(core: Core, token: string, fields: URLSearchPar
   if (attempt.isProvided) {
     await core.database.transaction(async (tx) => {
       await tx.query(selectSession, [sessionId]);
-      await wakeProvided(tx, sessionId, fields.has("threeDSMethodData"));
+      await wakeProvided(tx, sessionId, fields.has("threeDSMethodData") ? "checked" : "returned");
     });
     return sessionId;
   }

@@ -19,7 +19,8 @@ export type UnderLease<Result> =
   | { readonly type: "kept"; readonly result: Result }
   | { readonly type: "lost"; readonly conflict: string | undefined };
 
-class LeaseLost extends Error {
+/** Ends work whose session another process has, or has moved on. */
+export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
 
@@ -166,6 +167,18 @@ const park: Statement = {
     WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'`,
 };
 
+// A customer of a provider who has returned or cancelled since the session was read.
+const parkProvided: Statement = {
+  name: "park_session_at_provider",
+  partitionKey: 1,
+  text: `
+    UPDATE payment_session
+    SET lease_until = least($3, (
+      SELECT CASE WHEN cancel_asked_at IS NOT NULL THEN app.clock() WHEN next_look_at > $4 THEN next_look_at END
+      FROM authentication WHERE session_id = $1 AND completed_at IS NULL))
+    WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'`,
+};
+
 /**
  * Lets the lease of a locked session lapse at the given time, or as soon as an attempt becomes due. Recovery then
  * resumes the session. The lock ensures that a gateway notification which makes the session due meanwhile is not
@@ -174,9 +187,13 @@ const park: Statement = {
 export async function parkSession(
   tx: Tx,
   lease: Lease,
-  { attempts, readAt }: SessionWithAttempts,
+  { attempts, authentications, readAt }: SessionWithAttempts,
   until: Date,
 ): Promise<void> {
+  if (authentications.some(({ provider, completedAt }) => provider !== null && completedAt === null)) {
+    await tx.query(parkProvided, [lease.sessionId, lease.epoch, until, readAt]);
+    return;
+  }
   const due = attempts.filter(({ nextRetryAt }) => nextRetryAt && nextRetryAt <= readAt).map(({ id }) => id);
   await tx.query(park, [lease.sessionId, lease.epoch, until, due]);
 }

@@ -150,7 +150,7 @@ describe("a payment with a provider, as needed", () => {
 
   it("asks the bank without the device check ten seconds after the page has shown it", async () => {
     const session = await flow.payWith("4000000000007031");
-    await flow.base.setClockAhead(1);
+    await flow.base.setClockAhead(0.9);
     await flow.recover();
     expect((await flow.story(session)).authentications).toEqual(["METHOD"]);
     await flow.base.setClockAhead(0);
@@ -158,12 +158,51 @@ describe("a payment with a provider, as needed", () => {
     await flow.base.setClockAhead(1);
     await flow.recover();
     expect((await flow.story(session)).authentications).toEqual(["AWAITING_CUSTOMER"]);
-    await flow.base.setClockAhead(0);
     await flow.showProvided(session);
+    await flow.base.setClockAhead(0);
     expect(await flow.story(session)).toMatchObject({ end: "SUCCEEDED SANDBOX_A" });
   });
 
-  it("ends by the deadline where nobody answers", async () => {
+  it("asks the bank without the device check a minute after it began, where no page has shown it", async () => {
+    const session = await flow.payWith("4000000000007031");
+    await flow.base.setClockAhead(1.1);
+    await flow.recover();
+    await flow.base.setClockAhead(0);
+    expect((await flow.story(session)).authentications).toEqual(["AWAITING_CUSTOMER"]);
+  });
+
+  it("looks at most twice where the customer returns forty times", async () => {
+    const session = await flow.payWith("4000000000007064");
+    await flow.showProvided(session);
+    expect(await flow.story(session)).toMatchObject({ authentications: ["AWAITING_CUSTOMER"] });
+    const before = (await flow.base.sandbox.requests())["3ds.postauth"] ?? 0;
+    const { authentications } = await flow.base.loadSession(session);
+    const { id } = authentications[0]!;
+    const url = new URL(flow.base.core.returnUrlOf({ sessionId: session.id, id, isProvided: true }));
+    await Promise.all(Array.from({ length: 40 }, () => flow.comeBack(url)));
+    const looks = ((await flow.base.sandbox.requests())["3ds.postauth"] ?? 0) - before;
+    expect(looks).toBeLessThanOrEqual(2);
+    expect(looks).toBeGreaterThan(0);
+  });
+
+  it("ends within a minute after the deadline where every look fails", async () => {
+    const session = await flow.payWith("4000000000007064");
+    await flow.showProvided(session);
+    const broken = { name: "break_keep", text: "UPDATE authentication SET keep_sealed = 'x' WHERE session_id = $1" };
+    await flow.base.asOwner.query(broken, [session.id]);
+    await flow.base.setClockAhead(10.5);
+    await flow.recover();
+    expect(await flow.story(session)).toMatchObject({ end: "CREATED", authentications: ["AWAITING_CUSTOMER"] });
+    await flow.base.setClockAhead(11.5);
+    await flow.recover();
+    await flow.base.setClockAhead(0);
+    expect(await flow.story(session)).toMatchObject({
+      end: "DECLINED authentication_failed",
+      authentications: ["ABANDONED"],
+    });
+  });
+
+  it("ends by the deadline where the customer does not answer", async () => {
     const session = await flow.payWith("4000000000007064");
     await flow.showProvided(session);
     await flow.base.setClockAhead(11);
@@ -188,6 +227,7 @@ describe("a payment with a provider, as needed", () => {
   });
 
   it("never sends a request twice: the result of one that was left behind is asked for once", async () => {
+    const before = await flow.base.sandbox.requests();
     await flow.base.sandbox.hold("3ds.auth");
     const paying = flow.payWith("4000000000003055");
     await flow.base.sandbox.paused({ operation: "3ds.auth" });
@@ -200,8 +240,9 @@ describe("a payment with a provider, as needed", () => {
     await flow.base.sandbox.release();
     const session = await paying;
     expect(await flow.story(session)).toMatchObject({ end: "SUCCEEDED SANDBOX_A", authentications: ["AUTHENTICATED"] });
-    const asked = await flow.base.sandbox.requests();
-    expect(asked["3ds.postauth"]).toBeGreaterThan(0);
+    const after = await flow.base.sandbox.requests();
+    const sent = (operation: string) => (after[operation] ?? 0) - (before[operation] ?? 0);
+    expect([sent("3ds.auth"), sent("3ds.postauth")]).toEqual([1, 1]);
     expect(encodeId("ps", id)).toBe(encodeId("ps", session.id));
   });
 });

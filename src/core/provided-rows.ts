@@ -11,7 +11,7 @@ import { Secret, seal, unseal } from "../platform/secrets.ts";
 import { actionOf, browserOf, endWait, keptOf, liabilityOf, lookAgainMs } from "./authentications.ts";
 import type { Core } from "./core.ts";
 import type { Authentication, AuthenticationStatus, PlannedProvider } from "./entities.ts";
-import { required } from "./lease.ts";
+import { LeaseLost, required } from "./lease.ts";
 
 /** Names the row that a proof belongs to. */
 const proofOf = (id: string) => `proof of ${id}`;
@@ -81,7 +81,7 @@ export async function loadKept(
   { sessionId, id }: Authentication,
 ): Promise<KeptForProvider> {
   const [row] = await core.database.query<{ keepSealed: string | null }>(selectKept, [sessionId, id]);
-  if (!row?.keepSealed) throw new Error("a prepared authentication keeps what its provider said");
+  if (!row?.keepSealed) throw new LeaseLost(movedOn);
   const kept = JSON.parse(unseal(core.sealing, keptOf(id), row.keepSealed).expose()) as { keep: string };
   return { ...(kept as unknown as KeptForProvider), keep: new Secret(kept.keep) };
 }
@@ -96,13 +96,17 @@ const beginMethod: Statement = {
   name: "begin_device_check",
   partitionKey: 1,
   text: required(
-    `UPDATE authentication SET status = 'METHOD', action_sealed = $3, keep_sealed = $4, next_look_at = deadline_at
+    `UPDATE authentication SET status = 'METHOD', action_sealed = $3, keep_sealed = $4,
+      next_look_at = least(deadline_at, app.clock() + $5 * interval '1 ms')
     WHERE session_id = $1 AND id = $2 AND status = 'PREPARING' RETURNING id`,
     movedOn,
   ),
 };
 
-/** Records that the page has to run the bank's device check first. It is waited for until a page shows it. */
+// 3dsecure.io forgets a transaction 80 s after /preauth (docs.3dsecure.io, 2026).
+const methodWaitMs = 60_000;
+
+/** Records that the page has to run the bank's device check first. A page that shows it is waited for, for a minute. */
 export function recordMethod(
   tx: Tx,
   core: Core,
@@ -111,7 +115,7 @@ export function recordMethod(
   kept: KeptForProvider,
 ) {
   const action = seal(core.sealing, actionOf(id), JSON.stringify(method));
-  tx.send(beginMethod, [sessionId, id, action, sealKept(core, id, kept)]);
+  tx.send(beginMethod, [sessionId, id, action, sealKept(core, id, kept), methodWaitMs]);
   tx.send(beginWaitForProvider, [sessionId]);
 }
 
@@ -144,7 +148,7 @@ const beginChallenge: Statement = {
   ),
 };
 
-/** Records that the bank asks the customer. */
+/** Records that the bank asks the customer. The first return makes the session look at once: no look came before it. */
 export function recordChallenge(
   tx: Tx,
   core: Core,
@@ -152,7 +156,7 @@ export function recordChallenge(
   { action, kept }: { readonly action: Action; readonly kept: KeptForProvider },
 ): void {
   const sealed = seal(core.sealing, actionOf(id), JSON.stringify(action));
-  tx.send(beginChallenge, [sessionId, id, sealed, sealKept(core, id, kept), actionLookMs]);
+  tx.send(beginChallenge, [sessionId, id, sealed, sealKept(core, id, kept), actionLookMs - lookAgainMs]);
   tx.send(beginWaitForProvider, [sessionId]);
 }
 
@@ -185,13 +189,25 @@ export function endProvided(
   const { sessionId, id, status } = authentication;
   const { result = {}, proof } = end;
   const { version, transStatus, transStatusReason, eci, dsTransactionId } = result;
-  const liability = end.status === "EXEMPTED" ? "MERCHANT" : liabilityOf(eci);
+  const isProven = end.status === "AUTHENTICATED" || end.status === "ATTEMPTED";
+  const liability = isProven ? liabilityOf(eci) : end.status === "EXEMPTED" ? "MERCHANT" : undefined;
   tx.send(endStatement, [
     ...[sessionId, id, status, end.status, version ?? null, transStatus ?? null, transStatusReason ?? null],
     ...[eci ?? null, dsTransactionId ?? null, liability ?? null],
     proof === undefined ? null : seal(core.sealing, proofOf(id), JSON.stringify(proof)),
   ]);
   if (status === "METHOD" || status === "AWAITING_CUSTOMER") endWait(tx, sessionId);
+}
+
+/** Ends a provider's authentication in the state in which it was read, without a result of the bank. */
+export function endWithoutResult(
+  tx: Tx,
+  authentication: Authentication,
+  status: "UNAVAILABLE" | "CANCELLED" | "ABANDONED",
+): void {
+  const { sessionId, id, status: before } = authentication;
+  tx.send(endStatement, [sessionId, id, before, status, ...Array.from({ length: 7 }, () => null)]);
+  if (before === "METHOD" || before === "AWAITING_CUSTOMER") endWait(tx, sessionId);
 }
 
 const selectProof: Statement = {
@@ -232,6 +248,7 @@ const postponeStatement: Statement = {
   text: `
     UPDATE authentication SET next_look_at = CASE
       WHEN next_look_at > $3 THEN greatest(next_look_at, app.clock() + $4 * interval '1 ms')
+      WHEN deadline_at > app.clock() THEN least(app.clock() + $5 * interval '1 ms', deadline_at)
       ELSE app.clock() + $5 * interval '1 ms' END
     WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER'`,
 };
@@ -241,29 +258,53 @@ export function postponeProviderLook(tx: Tx, { sessionId, id }: Authentication, 
   tx.send(postponeStatement, [sessionId, id, readAt, lookAgainMs, actionLookMs]);
 }
 
-const dueStatement: Statement = {
-  name: "make_provider_look_due",
+const selectWait: Statement = {
+  name: "select_wait_for_provider",
   partitionKey: 1,
   text: `
-    UPDATE authentication SET next_look_at = app.clock(), answered_at = CASE WHEN status = 'METHOD' AND $2 THEN app.clock() ELSE answered_at END
-    WHERE session_id = $1 AND provider IS NOT NULL AND status IN ('METHOD','AWAITING_CUSTOMER') AND (status <> 'METHOD' OR $2)
-    RETURNING id`,
+    SELECT id, status, next_look_at AS "lookAt", app.clock() AS now FROM authentication
+    WHERE session_id = $1 AND provider IS NOT NULL AND status IN ('METHOD','AWAITING_CUSTOMER')`,
+};
+const setLook: Statement = {
+  name: "set_look_at_provider",
+  partitionKey: 1,
+  text: "UPDATE authentication SET next_look_at = $3, answered_at = coalesce($4, answered_at) WHERE session_id = $1 AND id = $2",
 };
 const wakeStatement: Statement = {
   name: "wake_session_of_provider",
   partitionKey: 1,
   text: `
-    UPDATE payment_session SET lease_until = app.clock()
-    WHERE id = $1 AND phase = 'PROCESSING' AND awaiting_since IS NOT NULL AND lease_until > app.clock()`,
+    UPDATE payment_session SET lease_until = least(lease_until, $2)
+    WHERE id = $1 AND phase = 'PROCESSING' AND awaiting_since IS NOT NULL`,
 };
 
+type Wait = { readonly id: string; readonly status: AuthenticationStatus; readonly lookAt: Date; readonly now: Date };
+
 /**
- * Makes a session that waits for a provider's customer look at once. A process that looks at this moment loses its lease,
- * and with it only the answer to a reading. `isChecked`: the bank's device check has reported, which ends it.
+ * Makes a session that waits for a provider's customer look: at once when the bank's device check has reported or the
+ * customer has cancelled; after a return at once or a second after its last look. A process that looks at this moment
+ * keeps its lease, and looks once more. The session must be locked.
  */
-export async function wakeProvided(tx: Tx, sessionId: string, isChecked: boolean): Promise<void> {
-  const due = await tx.query(dueStatement, [sessionId, isChecked]);
-  if (due.length > 0) await tx.query(wakeStatement, [sessionId]);
+export async function wakeProvided(
+  tx: Tx,
+  sessionId: string,
+  because: "checked" | "cancelled" | "returned",
+): Promise<void> {
+  const [wait] = await tx.query<Wait>(selectWait, [sessionId]);
+  if (wait === undefined || (wait.status === "METHOD" && because === "returned")) return;
+  const { id, now } = wait;
+  const isChecked = wait.status === "METHOD" && because === "checked";
+  const lookAt = isChecked || because === "cancelled" ? now : nextLookOf(wait);
+  tx.send(setLook, [sessionId, id, lookAt, isChecked ? now : null]);
+  if (wait.lookAt > now) tx.send(wakeStatement, [sessionId, lookAt]);
+}
+
+// Anyone who knows the address may return a thousand times a second; the merchant's account at the provider is not asked
+// so often.
+function nextLookOf({ lookAt, now }: Wait): Date {
+  const inMs = lookAt.getTime() - now.getTime();
+  if (inMs <= lookAgainMs) return inMs > 0 ? lookAt : now;
+  return new Date(Math.max(now.getTime(), lookAt.getTime() - actionLookMs + lookAgainMs));
 }
 
 const startDeviceCheck: Statement = {
@@ -271,7 +312,7 @@ const startDeviceCheck: Statement = {
   partitionKey: 1,
   text: `
     UPDATE authentication SET next_look_at = least(next_look_at, app.clock() + $3 * interval '1 ms')
-    WHERE session_id = $1 AND id = $2 AND status = 'METHOD' RETURNING id`,
+    WHERE session_id = $1 AND id = $2 AND status = 'METHOD'`,
 };
 const lookBy: Statement = {
   name: "look_at_session_by",
@@ -285,9 +326,9 @@ const lookBy: Statement = {
 const deviceCheckMs = 10_000;
 
 /** Starts the clock of a device check, because a page is there. */
-export async function startCheckClock(tx: Tx, sessionId: string, authenticationId: string): Promise<void> {
-  const started = await tx.query(startDeviceCheck, [sessionId, authenticationId, deviceCheckMs]);
-  if (started.length > 0) await tx.query(lookBy, [sessionId, deviceCheckMs]);
+export function startCheckClock(tx: Tx, sessionId: string, authenticationId: string): void {
+  tx.send(startDeviceCheck, [sessionId, authenticationId, deviceCheckMs]);
+  tx.send(lookBy, [sessionId, deviceCheckMs]);
 }
 
 const selectAcquirer: Statement = {

@@ -7,6 +7,7 @@ import type {
   Prepared,
   ProviderAnswer,
   ProviderResult,
+  Unavailable,
 } from "../gateways/authentication-provider.ts";
 import { followUpTimeoutMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
@@ -15,11 +16,12 @@ import { Secret } from "../platform/secrets.ts";
 import { endOfProvided } from "./after-provider.ts";
 import { findShopper, isGivenUp } from "./authentications.ts";
 import type { Core } from "./core.ts";
-import type { Authentication, PaymentSession } from "./entities.ts";
+import type { Authentication, PaymentSession, PlannedConnection } from "./entities.ts";
 import { type Changed, commitAndReload, type Reloaded, type Work } from "./flow-steps.ts";
 import { lockAndRenew } from "./lease.ts";
 import {
   endProvided,
+  endWithoutResult,
   type KeptForProvider,
   loadAcquirer,
   loadKept,
@@ -29,23 +31,29 @@ import {
   recordRequesting,
 } from "./provided-rows.ts";
 
-const unbound = {
+const unbound: Unavailable = {
   type: "unavailable",
   reason: "this installation has no such provider, or not its credentials",
-} as const;
+};
 
 async function bind(core: Core, { connectionId, provider, credentialVersion }: Authentication) {
   const bound = await core.bindProvider(connectionId, provider ?? "", credentialVersion ?? 0);
   return bound && { ...bound, call: { credentials: bound.credentials, timeoutMs: followUpTimeoutMs } };
 }
 
-/** Records the health of a provider: it is left out while its calls fail. An error that it reports counts as one. */
-function recordHealth(core: Core, authentication: Authentication, answer: Prepared | ProviderAnswer): void {
-  const { connectionId, provider } = authentication;
-  if (answer === unbound) return;
-  // An unknown card is an answer; without the reason, the two cannot be told apart.
-  const health = answer.type === "unavailable" ? "nothing" : "answered";
-  core.circuitBreaker.record(connectionId, health, core.runtime.now(), provider ?? "");
+/** Logs why an answer is unusable. Records the health of a provider that was called: it is left out while its calls fail. */
+function note(
+  core: Core,
+  { sessionId, connectionId, provider }: Authentication,
+  { answer, isSent }: { readonly answer: Prepared | ProviderAnswer | ProviderResult; readonly isSent: boolean },
+): void {
+  const isUnavailable = answer.type === "unavailable";
+  if (isUnavailable) {
+    core.log.info({ sessionId, reason: answer.reason }, "the provider cannot authenticate this card");
+  }
+  // An unknown card is an answer.
+  const health = isUnavailable && answer.isOutage ? "failed" : "answered";
+  if (isSent) core.circuitBreaker.record(connectionId, health, core.runtime.now(), provider ?? "");
 }
 
 function cardOf(session: PaymentSession) {
@@ -63,15 +71,11 @@ export async function prepareProvider(work: Work, authentication: Authentication
   const returnUrl = core.returnUrlOf({ sessionId: lease.sessionId, id: authentication.id, isProvided: true });
   const answer: Prepared =
     bound === undefined ? unbound : await bound.connector.prepare(bound.call, { ...cardOf(loaded.session), returnUrl });
-  recordHealth(core, authentication, answer);
+  note(core, authentication, { answer, isSent: bound !== undefined });
   return commitAndReload(core, lease, async (tx): Promise<Changed> => {
     await lockAndRenew(tx, lease);
     if (answer.type === "unavailable") {
-      core.log.info(
-        { sessionId: lease.sessionId, reason: answer.reason },
-        "the provider cannot authenticate this card",
-      );
-      endProvided(tx, core, authentication, { status: "UNAVAILABLE" });
+      endWithoutResult(tx, authentication, "UNAVAILABLE");
       return {};
     }
     const { keep, network, method } = answer;
@@ -98,40 +102,41 @@ export async function endDeviceCheck({ core, lease }: Work, authentication: Auth
   });
 }
 
-/** Sends the committed request, once. Without an answer the result is asked for once. */
+/** Sends the committed request, once. Without a usable answer the next step asks for the result. */
 export async function askProvider(work: Work, authentication: Authentication): Promise<Reloaded> {
   const { core, lease } = work;
   const kept = await loadKept(core, authentication);
-  const request = await requestOf(work, authentication, kept);
-  const bound = await bind(core, authentication);
-  let answer: ProviderAnswer | ProviderResult = unbound;
-  if (bound !== undefined && request !== undefined) {
-    answer = await bound.connector.authenticate(bound.call, request);
-    recordHealth(core, authentication, answer);
-    if (answer.type === "unavailable") answer = await bound.connector.result(bound.call, kept.keep);
-  }
+  const [bound, request] = await Promise.all([bind(core, authentication), requestOf(work, authentication, kept)]);
+  const isSent = bound !== undefined && request.type === "request";
+  const answer = isSent
+    ? await bound.connector.authenticate(bound.call, request)
+    : request.type === "request"
+      ? unbound
+      : request;
+  note(core, authentication, { answer, isSent });
   return commitAndReload(core, lease, async (tx) => {
     await lockAndRenew(tx, lease);
+    // The bank may have answered all the same. The lease is renewed for the next call.
+    if (isSent && answer.type === "unavailable") return {};
     return recordAnswer(tx, work, authentication, { answer, kept });
   });
 }
 
-/** Returns the request; undefined if the acquirer's data or the browser's are missing. */
+/** Returns the request, or why there is none. */
 async function requestOf(
   { core, lease, loaded, shopper: submitted }: Work,
   authentication: Authentication,
   kept: KeptForProvider,
-): Promise<AuthenticationRequest | undefined> {
+): Promise<(AuthenticationRequest & { readonly type: "request" }) | Unavailable> {
   const { session } = loaded;
-  const first = session.plan?.find(({ provider }) => provider !== undefined);
   const [shopper, acquirer] = await Promise.all([
     findShopper(core, session, submitted),
-    first && loadAcquirer(core.database, first.connectionId),
+    findAcquirer(core, session.plan ?? [], kept.network ?? ""),
   ]);
-  const own = acquirer?.networks[kept.network ?? ""];
-  if (shopper?.browser === undefined || acquirer === undefined || own === undefined) return undefined;
-  const { mcc, country, merchantName } = acquirer;
+  if (shopper?.browser === undefined) return none("the page has sent no data of the browser");
+  if (acquirer === undefined) return none(`no gateway has its acquirer's data for ${kept.network ?? "the card"}`);
   return {
+    type: "request",
     ...cardOf(session),
     amountMinor: session.amountMinor,
     currency: session.currency,
@@ -145,8 +150,33 @@ async function requestOf(
     billingAddress: session.details?.billingAddress,
     shopperIp: shopper.shopperIp,
     shopperUserAgent: shopper.shopperUserAgent,
-    acquirer: { mcc, country, merchantName, ...own },
+    acquirer,
   };
+}
+
+// Not the provider's fault, and so unknown to its health.
+function none(reason: string): Unavailable {
+  return { type: "unavailable", reason };
+}
+
+/**
+ * Returns the data of the first gateway that gets the proof and has them for this network. After an acquirer that
+ * accepts only its own there is no other.
+ */
+async function findAcquirer(
+  { database }: Core,
+  plan: readonly PlannedConnection[],
+  network: string,
+): Promise<AuthenticationRequest["acquirer"] | undefined> {
+  for (const { connectionId } of plan.filter(({ provider }) => provider !== undefined)) {
+    const acquirer = await loadAcquirer(database, connectionId);
+    if (acquirer === undefined) continue;
+    const { mcc, country, merchantName, networks, acceptsOwnOnly } = acquirer;
+    const own = networks[network];
+    if (own !== undefined) return { mcc, country, merchantName, ...own };
+    if (acceptsOwnOnly) return undefined;
+  }
+  return undefined;
 }
 
 /** Asks the provider for the result: of a challenge, or of a request whose answer another process has lost. */
@@ -155,6 +185,7 @@ export async function lookAtProvider(work: Work, authentication: Authentication)
   const kept = await loadKept(core, authentication);
   const bound = await bind(core, authentication);
   const answer = bound === undefined ? unbound : await bound.connector.result(bound.call, kept.keep);
+  note(core, authentication, { answer, isSent: bound !== undefined });
   return commitAndReload(core, lease, async (tx) => {
     await lockAndRenew(tx, lease);
     return recordAnswer(tx, work, authentication, { answer, kept });
@@ -171,7 +202,7 @@ async function recordAnswer(
   if (await isGivenUp(tx, authentication)) return {};
   if (answer.type === "ended") {
     const { result, proof } = answer;
-    const status = endOfProvided(answer);
+    const status = endOfProvided(answer, authentication);
     const isProven = status === "AUTHENTICATED" || status === "ATTEMPTED";
     endProvided(tx, core, authentication, { status, result, proof: isProven ? proof : undefined });
     return {};
@@ -181,7 +212,7 @@ async function recordAnswer(
     return {};
   }
   if (authentication.status === "AWAITING_CUSTOMER") postponeProviderLook(tx, authentication, loaded.readAt);
-  else endProvided(tx, core, authentication, { status: "UNAVAILABLE" });
+  else endWithoutResult(tx, authentication, "UNAVAILABLE");
   return {};
 }
 
@@ -193,7 +224,7 @@ export async function giveUpProvider(
 ): Promise<Reloaded> {
   return commitAndReload(core, lease, async (tx) => {
     await lockAndRenew(tx, lease);
-    endProvided(tx, core, authentication, { status: as });
+    endWithoutResult(tx, authentication, as);
     tx.afterCommit(() => core.observer?.gaveUp(authentication.provider ?? "", as));
     return {};
   });

@@ -35,6 +35,7 @@ import {
   type VerifyContext,
   verifyConnection,
 } from "../gateways/verify-connection.ts";
+import { isCountry } from "../platform/countries.ts";
 import type { Queryable } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
@@ -237,6 +238,9 @@ function providerChecks(given: {
 
 function acquirerOf(message: AcquirerDataMessage): AcquirerData {
   const { mcc, country, merchantName, networks, acceptsOwnOnly, exemptions } = message;
+  if (!isCountry(country)) {
+    throw new DomainError("invalid_field", "There is no country with this code.", { field: "acquirer.country" });
+  }
   return {
     ...{ mcc, country, merchantName },
     networks: Object.fromEntries(

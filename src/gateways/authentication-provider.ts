@@ -41,7 +41,12 @@ export type Prepared =
   | Unavailable;
 
 /** No usable answer: the card is unknown there, or the provider, the directory or the bank cannot be reached. */
-export type Unavailable = { readonly type: "unavailable"; readonly reason: string };
+export type Unavailable = {
+  readonly type: "unavailable";
+  readonly reason: string;
+  /** True if the provider or a directory did not do its part: a connection that fails so again and again is left out. */
+  readonly isOutage?: true | undefined;
+};
 
 /** The device check: done, not done in time, or none. */
 export type MethodIndicator = "Y" | "N" | "U";

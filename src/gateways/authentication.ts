@@ -100,6 +100,7 @@ export type AuthenticationResult = {
 const shapes = {
   version: /^[12]\.\d{1,2}(\.\d{1,2})?$/,
   transStatus: /^[A-Z]$/,
+  transStatusReason: /^\d\d$/,
   eci: /^0\d$/,
   dsTransactionId: /^[\w+/=-]{1,64}$/,
 } as const;

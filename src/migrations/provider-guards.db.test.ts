@@ -275,10 +275,19 @@ describe("a proof", () => {
     await refused(client, run, changed("proof_sealed = 'x'"), /never changes|lives no longer than the payment/);
   });
 
+  it("A7: is named by no repeat at a gateway that gets none", async () => {
+    const run = await asked("AUTHENTICATED", { stop: "'authentication_required'" });
+    await run(repeat("NULL"));
+  });
+
   it("A7: is named by the repeat that follows it, which names no other", async () => {
     const id = v7();
     const stop = "'authentication_required'";
     const run = await asked("AUTHENTICATED", { id, stop });
+    const planned = (step: string) =>
+      `UPDATE payment_session SET plan = jsonb_build_array(${step}) WHERE id = $session`;
+    const own = "'connectionId', (SELECT connection_id FROM attempt WHERE id = $attempt)";
+    await run(planned(`jsonb_build_object(${own}, 'provider', '{}')`));
     await refused(client, run, repeat("NULL"), /a repeat names the authentication that it follows/);
     await refused(client, run, repeat(`'${v7()}'`), /gets the proof of this session/);
     await run(repeat(`'${id}'`));

@@ -1,7 +1,7 @@
 /** Declares that an environment's database was restored from a backup: puts sessions in doubt, and releases them. */
 
 import { attemptIdOf, openAttempt, recordCaptureOrdered, recordHeld, recordUnknown } from "../core/attempts.ts";
-import { abandonOpen } from "../core/authentications.ts";
+import { abandonOpen } from "../core/authentication-steps.ts";
 import { decideAttempt } from "../core/decisions.ts";
 import type { Attempt, PlannedConnection } from "../core/entities.ts";
 import { loadSession } from "../core/session-with-attempts.ts";

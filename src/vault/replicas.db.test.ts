@@ -133,9 +133,11 @@ describe("a card at two copies of the vault", () => {
   const tokenOf = async (session: string) =>
     ((await (await tokenize(0, { session, address: "192.0.2.9" })).json()) as { token: string }).token;
 
-  it("is opened by either, five times in all", async () => {
+  it("is opened by either, as often as it may be in all", async () => {
     const token = await tokenOf("ps_used");
-    const results = await Promise.all(Array.from({ length: 8 }, (_, turn) => forward(turn, "ps_used", token)));
+    const results = await Promise.all(
+      Array.from({ length: usesPerToken + 3 }, (_, turn) => forward(turn, "ps_used", token)),
+    );
     expect(results.filter((result) => result.case === "answer")).toHaveLength(usesPerToken);
     expect(gateway.requests).toHaveLength(usesPerToken);
   });

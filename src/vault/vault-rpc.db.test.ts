@@ -194,9 +194,9 @@ describe("Forward", () => {
     expect(await reasonOf({ token, sessionId: "ps_old" })).toBe(NeverSent_Reason.TOKEN_EXPIRED);
   });
 
-  it("fills in a card five times and no more, also when requested concurrently", async () => {
+  it("fills in a card as often as it may and no more, also when requested concurrently", async () => {
     const token = await tokenFor("ps_used");
-    const calls = Array.from({ length: 8 }, () => forward({ token, sessionId: "ps_used" }));
+    const calls = Array.from({ length: usesPerToken + 3 }, () => forward({ token, sessionId: "ps_used" }));
     const cases = (await Promise.all(calls)).map(({ result }) => result.case);
     expect(cases.filter((name) => name === "answer")).toHaveLength(usesPerToken);
     expect(received).toHaveLength(usesPerToken);

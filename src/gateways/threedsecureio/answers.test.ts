@@ -32,8 +32,8 @@ describe("the answers of Cartes Bancaires", () => {
     });
     const asked = readAres(ares, kept, "01");
     if (asked.type !== "challenge") throw new Error("the bank asks");
-    expect(asked.kept).toEqual({ ...kept, challengeIndicator: "01", cartesBancaires: told });
-    const result = reply({ ...proven, messageExtension: [extension("CB-AVALGO", "A")] });
+    expect(asked.kept).toEqual({ ...kept, challengeIndicator: "01", isChallenged: true, cartesBancaires: told });
+    const result = reply({ messageType: "RReq", ...proven, messageExtension: [extension("CB-AVALGO", "A")] });
     expect(readPostauth(result, asked.kept)).toMatchObject({ proof: { cartesBancaires: { ...told, algorithm: "A" } } });
   });
 

@@ -3,7 +3,7 @@
  * transaction. Pure.
  */
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
-import { type CartesBancaires, pageAddress } from "../authentication.ts";
+import { type CartesBancaires, pageAddress, resultOf } from "../authentication.ts";
 import type { ProviderEnd, Unavailable } from "../authentication-provider.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -12,10 +12,12 @@ type Json = Readonly<Record<string, unknown>>;
 export type Kept = {
   readonly threeDSServerTransID: string;
   readonly messageVersion: string;
-  /** Set once the bank asks for a challenge. */
+  /** The wish about a challenge, once the request is on its way. */
   readonly challengeIndicator?: string;
   /** Of the first answer, where Cartes Bancaires asks for a challenge. */
   readonly cartesBancaires?: CartesBancaires;
+  /** Set once the bank asks for a challenge. */
+  readonly isChallenged?: true;
 };
 
 /** The card's entry in the directory. */
@@ -64,16 +66,21 @@ export function readAres(
     type: "challenge",
     acsUrl,
     acsTransID,
-    kept: { ...kept, challengeIndicator, ...cartesBancairesOf(json, kept) },
+    kept: { ...kept, challengeIndicator, isChallenged: true, ...cartesBancairesOf(json, kept) },
   };
 }
 
 /** Reads the answer to /postauth. Undefined while the server has no result. */
 export function readPostauth(reply: GatewayReply, kept: Kept): ProviderEnd | undefined {
   const json = jsonOf(reply);
-  if ("reason" in json || !isAbout(json, kept) || typeof json.transStatus !== "string") return undefined;
-  return readEnd(json, kept, { directoryStatus: "C", challengeIndicator: kept.challengeIndicator ?? "01" });
+  if ("reason" in json || !isAbout(json, kept) || json.messageType !== "RReq") return undefined;
+  if (!finals.includes(String(json.transStatus))) return undefined;
+  const directoryStatus = kept.isChallenged ? "C" : text(json.transStatus);
+  return readEnd(json, kept, { directoryStatus, challengeIndicator: kept.challengeIndicator ?? "01" });
 }
+
+// EMV 3DS 2.2: the values of transStatus in a results request, and I of a bank that asked nothing.
+const finals = ["Y", "A", "N", "U", "R", "I"];
 
 function readEnd(
   json: Json,
@@ -82,14 +89,14 @@ function readEnd(
 ): ProviderEnd {
   const { messageVersion: version } = kept;
   const transStatus = text(json.transStatus);
-  const eci = text(json.eci);
-  const dsTransactionId = text(json.dsTransID);
+  const result = resultOf({ ...json, version, dsTransactionId: json.dsTransID });
+  const { eci, dsTransactionId } = result ?? {};
   const cryptogram = text(json.authenticationValue);
   const { directoryStatus, challengeIndicator } = asked;
   const isProven = (transStatus === "Y" || transStatus === "A") && eci && dsTransactionId && cryptogram;
   return {
     type: "ended",
-    result: { version, transStatus, transStatusReason: text(json.transStatusReason), eci, dsTransactionId },
+    result: { ...result },
     challengeCancel: text(json.challengeCancel),
     ...(isProven &&
       directoryStatus && {
@@ -129,14 +136,20 @@ function cartesBancairesOf({ messageExtension }: Json, { cartesBancaires }: Pick
 
 /** Returns the answer's object, or why there is none: not sent, not answered, or an error message. */
 function jsonOf(reply: GatewayReply): Json | Unavailable {
-  if (reply.type !== "answer") return unavailable(reply.reason);
+  if (reply.type === "neverSent") return unavailable(reply.reason, reply.cause === "connection_refused");
+  if (reply.type === "noAnswer") return unavailable(reply.reason, !reply.lostAtVault);
   const json = readJsonObject(reply);
   if (reply.status === 401) return unavailable("the key is refused");
-  if (reply.status !== 200 || json === undefined) return unavailable(`the answer is unusable (HTTP ${reply.status})`);
+  if (reply.status !== 200 || json === undefined)
+    return unavailable(`the answer is unusable (HTTP ${reply.status})`, reply.status >= 500);
   // Only the code is repeated: a description may quote the request.
-  if (json.messageType === "Erro") return unavailable(`the server reports the error ${codeOf(json)}`);
+  if (json.messageType === "Erro")
+    return unavailable(`the server reports the error ${codeOf(json)}`, outages.includes(codeOf(json)));
   return json;
 }
+
+// EMV 3DS 2.2, table A.4: a transient failure, a system error and a time-out of the systems behind the server.
+const outages = ["403", "404", "405"];
 
 function codeOf({ errorCode }: Json): string {
   return /^\d{3}$/.test(String(errorCode)) ? String(errorCode) : "unknown";
@@ -147,15 +160,15 @@ function isAbout(json: Json, { threeDSServerTransID }: Kept): boolean {
 }
 
 // Codes and identifiers of the messages have at most 36 characters, a cryptogram 28.
-const textCharactersMax = 64;
+const texts = /^[\x21-\x7e]{1,64}$/;
 
 function text(value: unknown): string | undefined {
-  return typeof value === "string" && value.length > 0 && value.length <= textCharactersMax ? value : undefined;
+  return typeof value === "string" && texts.test(value) ? value : undefined;
 }
 
 /** Returns the answer that says why no authentication took place. */
-function unavailable(reason: string): Unavailable {
-  return { type: "unavailable", reason };
+function unavailable(reason: string, isOutage = false): Unavailable {
+  return { type: "unavailable", reason, ...(isOutage && { isOutage }) };
 }
 
 /** Reads what an earlier call has kept. */

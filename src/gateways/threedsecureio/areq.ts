@@ -33,7 +33,8 @@ export function areqOf(request: AuthenticationRequest, transaction: AReqTransact
     acctNumber: "{{card.number}}",
     cardExpiryDate: "{{card.expYear2}}{{card.expMonth}}",
     cardholderName: holderOf(request),
-    email: request.customerEmail && plain(request.customerEmail, 254),
+    // Without its other letters it would be another person's address.
+    email: isPlain(request.customerEmail) ? request.customerEmail : undefined,
     ...addressOf(request.billingAddress),
     purchaseAmount: String(request.amountMinor),
     purchaseCurrency: currencyNumber(currency),
@@ -73,15 +74,21 @@ function colorDepthOf(depth: number): string {
 function addressOf(address: BillingAddress | undefined): object {
   if (address === undefined) return {};
   const { line1, line2, city, postalCode, region, country } = address;
+  const fields = { billAddrLine1: plain(line1, 50).trim(), billAddrCity: plain(city, 50).trim() };
+  // Nothing is left of an address in another script, and no field may be empty.
+  if (fields.billAddrLine1 === "" || fields.billAddrCity === "") return {};
   return {
-    billAddrLine1: plain(line1, 50),
-    billAddrLine2: line2 && plain(line2, 50),
-    billAddrCity: plain(city, 50),
-    billAddrPostCode: plain(postalCode, 16),
+    ...fields,
+    billAddrLine2: plain(line2 ?? "", 50).trim() || undefined,
+    billAddrPostCode: plain(postalCode, 16).trim() || undefined,
     // The code of ISO 3166-2; any other text is none.
     billAddrState: region && /^[A-Z0-9]{1,3}$/.test(region) ? region : undefined,
     billAddrCountry: countryNumber(country),
   };
+}
+
+function isPlain(email: string | undefined): boolean {
+  return email !== undefined && email.length <= 254 && /^[\x21-\x7e]+$/.test(email) && !email.includes("{{");
 }
 
 /** Returns text in the characters that the messages carry, without a placeholder, at most this long. */

@@ -69,13 +69,14 @@ CREATE FUNCTION app.audit(checked uuid[]) RETURNS TABLE (rule text, session_id u
   GROUP BY e.session_id HAVING min(e.sequence) <> 1 OR max(e.sequence) <> count(*)
   UNION ALL
   SELECT 'card_kept_after_end', s.id, NULL FROM payment_session s
-  WHERE s.id = ANY (checked) AND (s.vault_token IS NOT NULL OR s.browser_sealed IS NOT NULL) AND s.status <> 'CREATED'
+  WHERE s.id = ANY (checked) AND s.status <> 'CREATED' AND (s.vault_token IS NOT NULL OR s.browser_sealed IS NOT NULL
+    OR s.authentications > 0 AND EXISTS (SELECT FROM authentication t WHERE t.session_id = s.id AND t.proof_sealed IS NOT NULL))
   UNION ALL
   SELECT 'authentication_open_after_end', t.session_id, t.attempt_id FROM authentication t JOIN payment_session s ON s.id = t.session_id
   WHERE t.session_id = ANY (checked) AND t.completed_at IS NULL AND s.status <> 'CREATED'
   UNION ALL
   SELECT 'success_after_failed_authentication', t.session_id, t.attempt_id FROM authentication t JOIN payment_session s ON s.id = t.session_id
-  WHERE t.session_id = ANY (checked) AND t.status IN ('FAILED','CANCELLED') AND s.status = 'SUCCEEDED'
+  WHERE t.session_id = ANY (checked) AND t.status IN ('FAILED','REJECTED','CANCELLED') AND s.status = 'SUCCEEDED'
 $$;
 
 -- The same over all sessions: for a person, and for small databases.

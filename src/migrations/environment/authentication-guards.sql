@@ -170,7 +170,9 @@ BEGIN
     PERFORM app.refuse('only a decline that asks for authentication is repeated'); END IF;
   IF after.authentication_id IS NULL AND EXISTS (
        SELECT FROM partitions.authentication_rest WHERE session_id = after.session_id AND proof_sealed IS NOT NULL)
-     AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
+     AND EXISTS (SELECT FROM partitions.payment_session_rest s, jsonb_array_elements(s.plan) step
+                 WHERE s.id = after.session_id AND s.unrecorded_check_at IS NULL
+                   AND step ->> 'connectionId' = after.connection_id::text AND step ? 'provider') THEN
     PERFORM app.refuse('a repeat names the authentication that it follows'); END IF;
 END $$;
 

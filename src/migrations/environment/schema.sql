@@ -1102,13 +1102,14 @@ AS $function$
   GROUP BY e.session_id HAVING min(e.sequence) <> 1 OR max(e.sequence) <> count(*)
   UNION ALL
   SELECT 'card_kept_after_end', s.id, NULL FROM payment_session s
-  WHERE s.id = ANY (checked) AND (s.vault_token IS NOT NULL OR s.browser_sealed IS NOT NULL) AND s.status <> 'CREATED'
+  WHERE s.id = ANY (checked) AND s.status <> 'CREATED' AND (s.vault_token IS NOT NULL OR s.browser_sealed IS NOT NULL
+    OR s.authentications > 0 AND EXISTS (SELECT FROM authentication t WHERE t.session_id = s.id AND t.proof_sealed IS NOT NULL))
   UNION ALL
   SELECT 'authentication_open_after_end', t.session_id, t.attempt_id FROM authentication t JOIN payment_session s ON s.id = t.session_id
   WHERE t.session_id = ANY (checked) AND t.completed_at IS NULL AND s.status <> 'CREATED'
   UNION ALL
   SELECT 'success_after_failed_authentication', t.session_id, t.attempt_id FROM authentication t JOIN payment_session s ON s.id = t.session_id
-  WHERE t.session_id = ANY (checked) AND t.status IN ('FAILED','CANCELLED') AND s.status = 'SUCCEEDED'
+  WHERE t.session_id = ANY (checked) AND t.status IN ('FAILED','REJECTED','CANCELLED') AND s.status = 'SUCCEEDED'
 $function$;
 
 -- function app.check_reference(of_session uuid, of_attempt uuid, connection uuid, reference text)
@@ -1890,7 +1891,9 @@ BEGIN
     PERFORM app.refuse('only a decline that asks for authentication is repeated'); END IF;
   IF after.authentication_id IS NULL AND EXISTS (
        SELECT FROM partitions.authentication_rest WHERE session_id = after.session_id AND proof_sealed IS NOT NULL)
-     AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
+     AND EXISTS (SELECT FROM partitions.payment_session_rest s, jsonb_array_elements(s.plan) step
+                 WHERE s.id = after.session_id AND s.unrecorded_check_at IS NULL
+                   AND step ->> 'connectionId' = after.connection_id::text AND step ? 'provider') THEN
     PERFORM app.refuse('a repeat names the authentication that it follows'); END IF;
 END $function$;
 
