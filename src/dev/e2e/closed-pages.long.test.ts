@@ -10,8 +10,6 @@ import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
 import { PlainShop } from "./plain-shop.ts";
 
 const paymentsInAll = 200;
-// As many pages with four documents each as a small machine loads in seconds.
-const atOnce = 4;
 // A lost return costs one look at the gateway, which comes every 30 s.
 const endsWithinMs = 45_000;
 const cards = { "4000000000007106": "SANDBOX_A", "4000000000007114": "SANDBOX_B" } as const;
@@ -81,8 +79,11 @@ async function endOf({ sessionId }: OpenedSession, since: number) {
   }
 }
 
-/** Lets customers pay, a few at once, until there were 200. */
-async function payAll(payOne: (number: keyof typeof cards) => Promise<void>, numbers: readonly (keyof typeof cards)[]) {
+/** Lets customers pay, `atOnce` at a time, until there were 200. */
+async function payAll(
+  payOne: (number: keyof typeof cards) => Promise<void>,
+  { numbers, atOnce }: { numbers: readonly (keyof typeof cards)[]; atOnce: number },
+) {
   let begun = 0;
   const customers = Array.from({ length: atOnce }, async () => {
     while (begun < paymentsInAll) await payOne(numbers[begun++ % numbers.length]!);
@@ -110,17 +111,21 @@ describe("a page that is closed after the answer", () => {
     const numbers = Object.keys(cards) as (keyof typeof cards)[];
     const wrong: unknown[] = [];
     const times: number[] = [];
-    await payAll(async (number) => {
-      const customer = await goToBank(number);
-      const { session, context } = customer;
-      await answer(customer);
-      const since = performance.now();
-      await context.close();
-      const { tookMs, heldAt: _, ...end } = await endOf(session, since);
-      times.push(tookMs);
-      const right = { status: "SUCCEEDED", capturedVia: cards[number], captures: 1 };
-      if (JSON.stringify(end) !== JSON.stringify(right)) wrong.push({ ...end, number, session: session.sessionId });
-    }, numbers);
+    await payAll(
+      async (number) => {
+        const customer = await goToBank(number);
+        const { session, context } = customer;
+        await answer(customer);
+        const since = performance.now();
+        await context.close();
+        const { tookMs, heldAt: _, ...end } = await endOf(session, since);
+        times.push(tookMs);
+        const right = { status: "SUCCEEDED", capturedVia: cards[number], captures: 1 };
+        if (JSON.stringify(end) !== JSON.stringify(right)) wrong.push({ ...end, number, session: session.sessionId });
+        // As many pages with four documents each as a small machine loads in seconds.
+      },
+      { numbers, atOnce: 4 },
+    );
     const [p50, p95] = percentiles(times);
     const late = times.filter((tookMs) => tookMs > 5_000).length;
     console.info(
@@ -142,14 +147,15 @@ describe("a page that is closed after the answer", () => {
         ends.push(status ?? "");
         times.push(heldAt - answeredAt);
       },
-      ["4000000000007106"],
+      // More pages would wait for one another's browsers.
+      { numbers: ["4000000000007106"], atOnce: 1 },
     );
     const [p50, p95] = percentiles(times);
     console.info(
       `${times.length} completed; from the answer at the bank to the completing request p50 ${p50.toFixed(0)} ms, p95 ${p95.toFixed(0)} ms, longest ${Math.max(...times).toFixed(0)} ms`,
     );
     expect(ends).toEqual(times.map(() => "SUCCEEDED"));
-    expect(p50).toBeLessThan(1_000);
+    expect(p95).toBeLessThan(1_000);
   });
 
   it("ends by itself without an answer, and a hold that comes later is voided", { timeout: 20 * 60_000 }, async () => {
