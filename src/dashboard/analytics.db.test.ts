@@ -67,8 +67,8 @@ describe("GetAnalytics", () => {
 
   it("never sums two currencies, and returns the decimals of each", async () => {
     expect((await ask()).total?.payments?.volumes).toEqual([
-      { currency: "EUR", decimals: 2, capturedMinor: "4900", savedMinor: "0", succeeded: "1" },
-      { currency: "JPY", decimals: 0, capturedMinor: "700", savedMinor: "700", succeeded: "1" },
+      { currency: "EUR", decimals: 2, capturedMinor: "4900", savedMinor: "0", issuerLiableMinor: "0", succeeded: "1" },
+      { currency: "JPY", decimals: 0, capturedMinor: "700", savedMinor: "700", issuerLiableMinor: "0", succeeded: "1" },
     ]);
   });
 
