@@ -54,8 +54,7 @@ function attempt(state: PaymentAttempt): Html {
   const { sequence, gateway, status, because, failureKind, declineCode, gatewayCode, durationMs, next } = state;
   const why = [failureKind, declineCode ?? gatewayCode].filter((one) => one !== undefined);
   const duration = durationMs !== undefined && html`<small>${durationMs}&nbsp;ms</small>`;
-  const nextStep =
-    next && html`<p class="note">${next.action === "failover" ? "Failover" : "Stop"}: ${next.because}</p>`;
+  const nextStep = next && html`<p class="note">${nextNames[next.action]}: ${next.because}</p>`;
   return html`<li>
 <p><strong>${sequence}. ${gateway}</strong> ${badge(status)} ${why.map((one) => html`<code>${one}</code> `)}${duration}</p>
 <p class="note">${because}</p>
@@ -72,6 +71,7 @@ function webhook({ type, webhookId, receivedAt }: Order["webhooks"][number]): Ht
 </li>`;
 }
 
+const nextNames = { failover: "Failover", authenticate: "Authenticate", stop: "Stop" } as const;
 const good = ["SUCCEEDED", "CAPTURED", "AUTHORIZED"];
 const open = ["CREATED", "AUTHORIZING", "AWAITING_CUSTOMER", "VOIDING", "UNKNOWN"];
 // Voided, as intended.
