@@ -55,8 +55,12 @@ export class Browser {
     }
   }
 
-  /** Posts a form. Returns the address of the redirect that answers it; undefined for any other answer. */
-  async submitForm(what: string, url: string, form: Readonly<Record<string, string>>): Promise<string | undefined> {
+  /** Posts a form. Returns the page that answers it, or the address of a redirect; undefined without an answer. */
+  async submitForm(
+    what: string,
+    url: string,
+    form: Readonly<Record<string, string>>,
+  ): Promise<{ readonly location?: string; readonly page: string } | undefined> {
     try {
       const response = await request(url.replace("//localhost:", "//127.0.0.1:"), {
         method: "POST",
@@ -65,10 +69,10 @@ export class Browser {
         signal: AbortSignal.timeout(timeoutMs),
         dispatcher: this.#agents[this.#next++ % addresses]!,
       });
-      await response.body.dump();
+      const page = await response.body.text();
       this.#tally.add(`answer ${what} ${response.statusCode}`);
       const { location } = response.headers;
-      return typeof location === "string" ? location : undefined;
+      return { page, ...(typeof location === "string" && { location }) };
     } catch {
       this.#tally.add(`answer ${what} none`);
       return undefined;

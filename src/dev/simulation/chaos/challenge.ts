@@ -43,7 +43,8 @@ export async function meet(challenge: Challenge, dice: Dice): Promise<boolean> {
   ] as const);
   challenge.browser.note(`customer ${manner}`);
   const page = await show(challenge, dice);
-  if (page === undefined) return true;
+  // The bank's device check returns by itself.
+  if (page === undefined || (await followPosts(challenge, dice, page))) return true;
   const answerAndReturn = async (form: Record<string, string>, returns = 1) => {
     const back = await answer(challenge, page, form);
     const edges = dice.shuffled(challenge.edges).slice(0, returns);
@@ -82,30 +83,67 @@ export async function meet(challenge: Challenge, dice: Dice): Promise<boolean> {
   }
 }
 
-/** Opens the action as a page does. Returns the address of the bank's page; undefined where the action has ended. */
-async function show({ browser, call, edges, authenticationId }: Challenge, dice: Dice): Promise<string | undefined> {
+/** The bank's page: its address for the answer, or its first page, which a provider's action brings. */
+type BankPage = { readonly url: string; readonly page?: string };
+
+/** Where the bank sends the customer, and the fields that it posts there. */
+type Back = { readonly url: URL; readonly fields: Readonly<Record<string, string>> };
+
+/** Opens the action as a page does. Returns the bank's page; undefined where the action has ended. */
+async function show({ browser, call, edges, authenticationId }: Challenge, dice: Dice): Promise<BankPage | undefined> {
   for (let opened = 0; opened < answersMax; opened++) {
     const ticket = (await call("OpenAction", { authenticationId }))?.json.ticket;
     if (ticket === undefined) continue;
     const url = `${dice.pick(edges)}/authentication/test/open`;
     const shown = await browser.post("open action", { url, bearer: "", body: { ticket } });
-    if (shown?.status === 200) return String(shown.json.url);
+    if (shown?.status !== 200) continue;
+    const { fields } = shown.json as { fields?: Record<string, string> };
+    const address = String(shown.json.url);
+    if (fields === undefined || Object.keys(fields).length === 0) return { url: address };
+    const { page } = (await browser.submitForm("bank page", address, fields)) ?? {};
+    if (page === undefined) continue;
+    const action = /<form method="post" action="(\/acs[^"]+)"/.exec(page)?.[1];
+    return { url: new URL(action ?? "/", address).href, page };
   }
   return undefined;
 }
 
-/** Answers at the bank. Returns the address to which the bank returns the customer. */
-async function answer({ browser }: Challenge, page: string, form: Record<string, string>): Promise<URL | undefined> {
+/** Returns where a page of the bank posts by itself; undefined for one that asks, or is blank. */
+function postedBy(page: string): Back | undefined {
+  const address = /<form method="post" action="(https?:[^"]+)"/.exec(page)?.[1];
+  if (address === undefined) return undefined;
+  const inputs = [...page.matchAll(/name="(\w+)" value="([^"]*)"/g)];
+  return {
+    url: new URL(address),
+    fields: Object.fromEntries(inputs.map(([, name = "", value = ""]) => [name, value])),
+  };
+}
+
+/** Lets a page post by itself, as a browser does. Returns false for a page that does not. */
+async function followPosts(challenge: Challenge, dice: Dice, { page = "" }: BankPage): Promise<boolean> {
+  const back = postedBy(page);
+  if (back !== undefined) await comeBack(challenge, dice.pick(challenge.edges), back);
+  return back !== undefined;
+}
+
+/** Answers at the bank. Returns where the bank returns the customer. */
+async function answer(
+  { browser }: Challenge,
+  { url }: BankPage,
+  form: Record<string, string>,
+): Promise<Back | undefined> {
   for (let sent = 0; sent < answersMax; sent++) {
-    const location = await browser.submitForm("bank", page, form);
-    if (location !== undefined) return new URL(location);
+    const answered = await browser.submitForm("bank", url, form);
+    if (answered?.location !== undefined) return { url: new URL(answered.location), fields: {} };
+    const back = answered && postedBy(answered.page);
+    if (back !== undefined) return back;
     await pause(500);
   }
   return undefined;
 }
 
-async function comeBack({ browser }: Challenge, edge: string, { pathname, search }: URL): Promise<void> {
-  await browser.submitForm("return", `${edge}${pathname}${search}`, {});
+async function comeBack({ browser }: Challenge, edge: string, { url, fields }: Back): Promise<void> {
+  await browser.submitForm("return", `${edge}${url.pathname}${url.search}`, fields);
 }
 
 async function cancel({ call, authenticationId }: Challenge): Promise<void> {

@@ -145,9 +145,10 @@ async function untilEnded(shop: Shop, dice: Dice, submission: Submission): Promi
   const met = new Set<string>();
   for (let poll = 0; poll < pollsMax && order.heard.length === 0; poll++) {
     const edge = dice.pick(shop.edges);
-    const { asked: authenticationId } = order;
-    if (authenticationId !== undefined && !met.has(authenticationId)) {
-      met.add(authenticationId);
+    const { asked } = order;
+    if (asked !== undefined && !met.has(asked)) {
+      met.add(asked);
+      const [authenticationId = ""] = asked.split(" ");
       poll = 0;
       const { browser, edges, later } = shop;
       const rpc = (name: string, fields: object) => call(shop, dice.pick(edges), name, session, fields);
@@ -188,10 +189,11 @@ function call(shop: Shop, edge: string, rpc: string, session: Session, fields: o
 
 /** Records a session's status from an answer, to compare it with the end. */
 function hear(order: Order, json: Readonly<Record<string, unknown>> | undefined): void {
-  type Checkout = { status?: string; processing?: boolean; nextAction?: { authenticationId: string } };
+  type Checkout = { status?: string; processing?: boolean; nextAction?: { authenticationId: string; kind: string } };
   const { status, processing, nextAction } = (json?.checkout ?? {}) as Checkout;
   if (processing) order.submitted = true;
-  order.asked = nextAction?.authenticationId;
+  // The device check and the challenge of a provider have one id.
+  order.asked = nextAction && `${nextAction.authenticationId} ${nextAction.kind}`;
   if (status === undefined || status === "CREATED") return;
   order.heard.push(status);
   if (status !== "EXPIRED") order.submitted = true;

@@ -29,7 +29,7 @@ const selectSessions = `
   FROM payment_session s`;
 const selectAuthentications = `
   SELECT session_id AS "sessionId", status, deadline_at AS "deadlineAt", coalesce(answered_at, completed_at) AS "endedAt"
-  FROM authentication WHERE flow = 'REDIRECT'`;
+  FROM authentication WHERE flow <> 'FRICTIONLESS'`;
 const selectAttempts = `
   SELECT session_id AS "sessionId", id, sequence, gateway, status, failure_kind AS "failureKind",
          void_kind AS "voidKind", started_at AS "startedAt", completed_at AS "completedAt", latest_execution_at AS "latestExecutionAt", amount_minor::float8 AS "amountMinor", currency

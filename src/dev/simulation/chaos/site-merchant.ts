@@ -2,12 +2,19 @@
 import { Pool } from "pg";
 import { readConfig } from "../../../config/config.ts";
 import type { Core } from "../../../core/core.ts";
+import type { RoutingRule } from "../../../core/entities.ts";
 import { findRoutingRule, recordRoutingRule } from "../../../core/routing-rules.ts";
 import type { DemoCredentials } from "../../../demo/demo-file.ts";
 import type { DemoAddresses } from "../../../demo/ports.ts";
 import { SandboxAccounts } from "../../../demo/sandbox-accounts.ts";
-import { seedMerchant } from "../../../demo/seed.ts";
-import { listConnections, recordConnection, recordVerified, stageCredentials } from "../../../gateways/connections.ts";
+import { acquirer, seedMerchant } from "../../../demo/seed.ts";
+import {
+  listConnections,
+  recordConnection,
+  recordVerified,
+  setAcquirerData,
+  stageCredentials,
+} from "../../../gateways/connections.ts";
 import { firstCell } from "../../../platform/cells.ts";
 import { Database } from "../../../platform/database.ts";
 import { decodeId } from "../../../platform/ids.ts";
@@ -36,11 +43,16 @@ async function connectRealOnes({ database, sealing }: Core, merchantId: string):
       const credentials = emulatorAccounts[gateway].credentials(account);
       const credentialVersion = await stageCredentials(tx, sealing, { connectionId: id, credentials });
       await recordVerified(tx, { connectionId: id, credentialVersion });
+      if (gateway !== "PAYPAL") await setAcquirerData(tx, id, acquirer);
       real.push(id);
     }
-    const { connectionIds, failoverOn } = sandbox;
-    await recordRoutingRule(tx, { merchantId, connectionIds: [...real, ...connectionIds], failoverOn });
+    await recordRoutingRule(tx, { ...contentOf(sandbox), connectionIds: [...real, ...sandbox.connectionIds] });
   });
+}
+
+/** Returns what a version says, without its author. */
+function contentOf({ merchantId, failoverOn, authentication, providerId, policy }: RoutingRule) {
+  return { merchantId, failoverOn, authentication, providerId, policy };
 }
 
 type Location = {
@@ -96,8 +108,8 @@ export async function seedSite(
         pool.on("error", () => {});
         try {
           await new Database(pool).transaction(async (tx) => {
-            const { connectionIds, failoverOn } = (await findRoutingRule(tx, merchantId))!;
-            await recordRoutingRule(tx, { merchantId, connectionIds: arrange(connectionIds), failoverOn });
+            const rule = (await findRoutingRule(tx, merchantId))!;
+            await recordRoutingRule(tx, { ...contentOf(rule), connectionIds: arrange(rule.connectionIds) });
           });
         } finally {
           await pool.end();
