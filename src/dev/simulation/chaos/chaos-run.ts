@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { authenticationCards } from "../../../gateways/sandbox/authentication-cards.ts";
 import type { CardBehaviour, TestCard } from "../../../gateways/sandbox/card-behaviour.ts";
+import { providerCards } from "../../../gateways/sandbox/provider-cards.ts";
 import { testCards } from "../../../gateways/sandbox/test-cards.ts";
 import { customerTimeMs, reconciliationLagMs, repeatLongestMs } from "../../../limits.ts";
 import type { FaultPlan } from "../../../sandbox/faults.ts";
@@ -319,14 +320,15 @@ async function keepRecords({ stateFolder }: Site, kept: object): Promise<void> {
 
 /**
  * Returns every card once, and the plain ones more often: as often as all others together would be too many. Those whose
- * bank asks the customer do so at the sandbox gateways, and a quarter of the payments are made with them.
+ * bank asks the customer do so at the sandbox gateways and at the provider, and a third of the payments are made with them.
  */
 function cardNumbers({ gateways }: ChaosOptions): string[] {
   const all = gateways === "all" ? cards.filter((card) => !refused(card)) : cards;
   const approved = all.filter(({ group }) => group === "approved");
   const plain = approved.flatMap(({ number }) => Array.from({ length: ofApproved }, () => number));
   const asking = authenticationCards.flatMap(({ number }) => Array.from({ length: ofAsking }, () => number));
-  return [...plain, ...all.map(({ number }) => number), ...asking];
+  const provided = providerCards.map(({ number }) => number);
+  return [...plain, ...all.map(({ number }) => number), ...asking, ...provided];
 }
 
 /** Derives separate dice for each part: the draws of one do not change those of another. */

@@ -27,8 +27,12 @@ import { emulatorAccounts, notificationKey } from "../../testing/emulator-accoun
 export type SiteMerchant = DemoCredentials & {
   /** Sends the notifications of SANDBOX_B and ADYEN to this edge from now on. */
   sendNotificationsTo(apiOrigin: string): Promise<void>;
-  /** Makes new payments use all of its connections, in the order that `arrange` returns. */
-  changeRule(databaseUrl: string, arrange: (connectionIds: readonly string[]) => readonly string[]): Promise<void>;
+  /** Makes new payments use all of its connections, in the order that `arrange` returns, with this authentication. */
+  changeRule(
+    databaseUrl: string,
+    arrange: (connectionIds: readonly string[]) => readonly string[],
+    authentication: "AS_NEEDED" | "ALWAYS",
+  ): Promise<void>;
 };
 
 /** Puts STRIPE, ADYEN and PAYPAL before the sandbox gateways. */
@@ -102,14 +106,15 @@ export async function seedSite(
         };
         await accounts.sendNotificationsTo(adyen.account, to);
       },
-      async changeRule(databaseUrl, arrange) {
+      async changeRule(databaseUrl, arrange, authentication) {
         // Connects for one change: the database may have been restarted since the last one.
         const pool = new Pool({ connectionString: databaseUrl, max: 1 });
         pool.on("error", () => {});
         try {
           await new Database(pool).transaction(async (tx) => {
             const rule = (await findRoutingRule(tx, merchantId))!;
-            await recordRoutingRule(tx, { ...contentOf(rule), connectionIds: arrange(rule.connectionIds) });
+            const changed = { connectionIds: arrange(rule.connectionIds), authentication };
+            await recordRoutingRule(tx, { ...contentOf(rule), ...changed });
           });
         } finally {
           await pool.end();

@@ -110,11 +110,12 @@ export class Site {
     await Promise.all(this.#merchants.map((merchant) => merchant.sendNotificationsTo(origin).catch(() => {})));
   }
 
-  /** Sets a rule with the gateways in another order. A change that the database refuses is skipped. */
+  /** Sets a rule with the gateways in another order, and perhaps with authentication of every payment. A change that the database refuses is skipped. */
   async reorderGateways(dice: Dice): Promise<void> {
     this.#tally.add("rule changed");
     const [merchant] = this.#merchants;
-    await merchant?.changeRule(this.databaseUrls[0]!, (ids) => dice.shuffled(ids)).catch(() => {});
+    const authentication = dice.pick(["AS_NEEDED", "ALWAYS"] as const);
+    await merchant?.changeRule(this.databaseUrls[0]!, (ids) => dice.shuffled(ids), authentication).catch(() => {});
   }
 
   /** Restarts everything, reconnects the acquirers and removes their faults. */
