@@ -32,7 +32,7 @@ import {
   commitAndReload,
   limitsAt,
   lockAndDecide,
-  openNext,
+  openAfter,
   type Reloaded,
   recordAndContinue,
   reportNeverOrdered,
@@ -66,11 +66,10 @@ async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: Author
       return {};
     }
     case "declined": {
-      const changed = await recordAndContinue(tx, work, attempt, outcome, card);
       const isFailed = outcome.stop === "authentication_failed";
-      const end = isFailed ? "FAILED" : (endOf(outcome, authenticated) ?? "AUTHENTICATED");
-      endAuthentication(tx, authentication, end, authenticated);
-      return changed;
+      const status = isFailed ? "FAILED" : (endOf(outcome, authenticated) ?? "AUTHENTICATED");
+      const end = () => endAuthentication(tx, authentication, status, authenticated);
+      return recordAndContinue(tx, work, attempt, outcome, { card, end });
     }
     case "unknown":
     case "notProcessed":
@@ -82,9 +81,8 @@ async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: Author
       }
       const unknown: Unknown =
         outcome.type === "unknown" ? outcome : { type: "unknown", kind: "GATEWAY_ERROR", reason: outcome.type };
-      const changed = await recordAndContinue(tx, work, attempt, unknown, card);
-      endAuthentication(tx, authentication, "UNAVAILABLE");
-      return changed;
+      const end = () => endAuthentication(tx, authentication, "UNAVAILABLE");
+      return recordAndContinue(tx, work, attempt, unknown, { card, end });
     }
     default:
       return unreachable(outcome);
@@ -166,12 +164,11 @@ async function recordDeclinedAction(
   { attempt, authentication }: Asked,
   { declined, now }: { declined: Extract<ActionAnswer, { type: "declined" }>; now: Date },
 ): Promise<Changed> {
-  const { core, loaded } = work;
+  const { core } = work;
   endWait(tx, attempt.sessionId);
   if (authentication.holdsOnlyWhenAsked) {
-    const changed = await recordAndContinue(tx, work, attempt, declined);
-    endAuthentication(tx, authentication, "UNAVAILABLE");
-    return changed;
+    const end = () => endAuthentication(tx, authentication, "UNAVAILABLE");
+    return recordAndContinue(tx, work, attempt, declined, { end });
   }
   const stop = declined.stop === "none" ? undefined : declined.stop;
   const next = await lockAndDecide(tx, work, attempt, { kind: "TIMEOUT", stop });
@@ -188,7 +185,7 @@ async function recordDeclinedAction(
       nextBecause: next.because,
     },
   });
-  return next.action === "stop" ? {} : { openedAttemptId: openNext(tx, core, loaded, next) };
+  return next.action === "stop" ? {} : { openedAttemptId: await openAfter(tx, work, next) };
 }
 
 /**

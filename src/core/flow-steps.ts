@@ -126,30 +126,37 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded
       openAuthentication(tx, core, { attempt, needed: outcome, shopper, now });
       return {};
     }
-    const changed = await recordAndContinue(tx, work, attempt, outcome, card);
-    recordFrictionless(tx, core, attempt, answer);
-    return changed;
+    const end = () => recordFrictionless(tx, core, attempt, answer);
+    return recordAndContinue(tx, work, attempt, outcome, { card, end });
   });
 }
 
-/** Records a failed authorization, and opens the attempt that follows it, if any. */
+/**
+ * Records a failed authorization, and opens what follows it, if anything. `end` records the end of the attempt's
+ * authentication: a session has one that is open.
+ */
 export async function recordAndContinue(
   tx: Tx,
   work: Work,
   attempt: Attempt,
   outcome: Failed,
-  card?: CardSummary,
+  { card, end }: { readonly card?: CardSummary | undefined; readonly end: () => void },
 ): Promise<Changed> {
   const { core } = work;
   const next = await lockAndDecide(tx, work, attempt, failureOf(outcome), card);
   await recordFailure(tx, attempt, outcome, next);
+  end();
   if (next.action === "stop") return {};
   if (next.action === "failover") tx.afterCommit(() => core.observer?.failedOver(attempt.gateway));
   return { openedAttemptId: await openAfter(tx, work, next) };
 }
 
 /** Opens what follows a failed attempt: the next one, or a provider's authentication. */
-async function openAfter(tx: Tx, work: Work, next: Exclude<FailoverDecision, { action: "stop" }>): Promise<string> {
+export async function openAfter(
+  tx: Tx,
+  work: Work,
+  next: Exclude<FailoverDecision, { action: "stop" }>,
+): Promise<string> {
   const { core, loaded } = work;
   const first = next.action === "failover" ? providerBefore(loaded, next.to) : undefined;
   if (first !== undefined) return openProvider(tx, work, first, becauseProviderFirst(loaded.session));
