@@ -5,12 +5,12 @@ export const actionStyle = `
 /* The card form stays in the page: a frame that moves loses what was typed. */
 :host([data-action]) :is(.card, .pay) { display: none; }
 .action { text-align: center; }
-.action h2 { margin: 0 0 .75rem; font-size: 1.125em; }
+.action h2 { margin: 0 0 1rem; font-size: 1.125em; }
 .action p { justify-content: center; margin: 0 0 1rem; }
 .action iframe {
   display: block;
   width: min(100%, 500px);
-  height: max(400px, min(600px, 85vh));
+  height: clamp(400px, 85vh, 600px);
   margin: 0 auto;
   border: 1px solid color-mix(in srgb, var(--text) 25%, transparent);
   border-radius: var(--radius, .5rem);

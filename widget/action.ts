@@ -61,10 +61,9 @@ export function createActionView(parts: ActionParts): ActionView {
       if (action?.isHidden) {
         // Without this check, or without its answer, the bank is asked all the same.
         if (check) return;
-        check = element("div");
-        const container = check;
-        container.inert = true;
-        container.style.cssText = "height:0;overflow:hidden";
+        const container = element("div");
+        check = container;
+        container.hidden = true;
         place.after(container);
         void calls.open(action.authenticationId).then((pages) => {
           if (pages) return connectFrame({ ...frameOf(parts, pages), container, onAnswered: parts.wake });

@@ -47,8 +47,14 @@ const environmentRows: Record<string, [days: number, insert: (since: string) => 
     1_096,
     (since) => `(id, actor, action, subject, created_at) VALUES (${id()}, 'ada', 'X', 'x', ${since})`,
   ],
-  analytics_payment: [1_098, (since) => `VALUES (${id()}, 15, ${since}, 'EUR', 1, 0, 0, 0, 0, 0, 1, 0, '{}')`],
-  analytics_authentication: [1_098, (since) => `VALUES (${id()}, 15, ${since}, 'A', 'EUR', 1, 0, 0, 0, 0, 0, '{}')`],
+  analytics_payment: [
+    1_098,
+    (since) => `VALUES (${id()}, 15, ${since}, 'EUR', 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, '{}')`,
+  ],
+  analytics_authentication: [
+    1_098,
+    (since) => `VALUES (${id()}, 15, ${since}, 'A', 'EUR', 1, 0, 0, 0, 0, 0, 0, 0, 0, '{}')`,
+  ],
 };
 const accountsRows: Record<string, [days: number, insert: (since: string) => string]> = {
   audit_entry: environmentRows.audit_entry!,

@@ -65,7 +65,8 @@ describe("a challenge in the widget's place", () => {
     expect(customer.resultsOf("onAuthentication")).toEqual([{ state: "shown" }, { state: "finished" }]);
     expect(await shop.api.read(session.sessionId)).toMatchObject({
       status: "SUCCEEDED",
-      authentications: [{ status: "AUTHENTICATED", challenge: { endedBy: "BANK" } }],
+      // The provider does not know this card.
+      authentications: [{ status: "UNAVAILABLE" }, { status: "AUTHENTICATED", challenge: { endedBy: "BANK" } }],
     });
     expect(customer.complaints).toEqual([]);
     expect(shop.reports).toEqual([]);
@@ -77,7 +78,7 @@ describe("a challenge in the widget's place", () => {
     await expect.poll(() => customer.resultsOf("onDeclined"), polling).toEqual(refused);
     await customer.page.getByText("did not confirm this payment").waitFor();
     expect(await findViolations(customer.page)).toEqual([]);
-    expect(await shop.api.read(session.sessionId)).toMatchObject({ status: "DECLINED", attempts: [{}] });
+    expect(await shop.api.read(session.sessionId)).toMatchObject({ status: "DECLINED", attempts: [{}, {}] });
   });
 
   it("goes on after a reload, and in a second tab until the customer cancels", async () => {
@@ -96,7 +97,7 @@ describe("a challenge in the widget's place", () => {
     await expect.poll(() => customer.resultsOf("onDeclined"), polling).toEqual(refused);
     expect(await shop.api.read(session.sessionId)).toMatchObject({
       status: "DECLINED",
-      authentications: [{ status: "CANCELLED", challenge: { endedBy: "CUSTOMER" } }],
+      authentications: [{ status: "UNAVAILABLE" }, { status: "CANCELLED", challenge: { endedBy: "CUSTOMER" } }],
     });
   });
 });

@@ -108,8 +108,8 @@ describe("a payment", () => {
     await expect.poll(() => customer.resultsOf("onSuccess"), { timeout: 20_000 }).toHaveLength(1);
     expect(await merchant.read(session.sessionId)).toMatchObject({
       status: "SUCCEEDED",
-      attempts: [{ status: "CAPTURED" }],
-      authentications: [{ status: "AUTHENTICATED" }],
+      attempts: [{ status: "DECLINED" }, { status: "CAPTURED" }],
+      authentications: [{ status: "UNAVAILABLE" }, { status: "AUTHENTICATED" }],
     });
   });
 

@@ -100,9 +100,10 @@ export function RoutingAuthentication({ draft, connections, mayChange }: Authent
         ))}
       </div>
       {providers.length > 0 && (
-        <label>
-          Provider
+        <div className="field">
+          <label htmlFor="provider">Provider</label>
           <select
+            id="provider"
             value={providerId ?? ""}
             disabled={!mayChange}
             onChange={({ target }) => change({ providerId: target.value })}
@@ -117,7 +118,7 @@ export function RoutingAuthentication({ draft, connections, mayChange }: Authent
           <span className="soft small">
             A provider authenticates the customer once, for every gateway that imports its proof.
           </span>
-        </label>
+        </div>
       )}
       <RoutingPolicy draft={draft} mayChange={mayChange} />
       <p className="small">

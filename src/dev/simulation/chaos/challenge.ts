@@ -86,7 +86,7 @@ export async function meet(challenge: Challenge, dice: Dice): Promise<boolean> {
 /** The bank's page: its address for the answer, or its first page, which a provider's action brings. */
 type BankPage = { readonly url: string; readonly page?: string };
 
-/** Where the bank sends the customer, and the fields that it posts there. */
+/** The address to which the bank sends the customer, and the fields that it posts there. */
 type Back = { readonly url: URL; readonly fields: Readonly<Record<string, string>> };
 
 /** Opens the action as a page does. Returns the bank's page; undefined where the action has ended. */

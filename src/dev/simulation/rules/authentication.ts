@@ -83,6 +83,6 @@ export const authenticationRules: readonly Rule[] = [
       },
     ],
     database: [],
-    seenAt: 925,
+    seenAt: 1_104,
   },
 ];

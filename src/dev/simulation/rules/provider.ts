@@ -17,6 +17,7 @@ export const providerRules: readonly Rule[] = [
       withoutGuard("a session waits exactly while an action is open"),
     ],
     harm: "while the customer is asked",
+    seenAt: 14,
   },
   {
     id: "provider-refusal-ends-payment",
@@ -28,6 +29,7 @@ export const providerRules: readonly Rule[] = [
       withoutGuard("no hold is adopted after a refusal by the provider"),
     ],
     harm: "after the customer did not authenticate",
+    seenAt: 193,
   },
   {
     id: "proof-deleted",
@@ -39,6 +41,7 @@ export const providerRules: readonly Rule[] = [
       withoutGuard("a proof is of an authenticated customer, and lives no longer than the payment"),
     ],
     harm: "data of the customer are kept",
+    seenAt: 14,
   },
   {
     id: "provider-asked-once",
@@ -47,5 +50,6 @@ export const providerRules: readonly Rule[] = [
     code: [{ file: decisions, instead: ['    return { type: "askProvider", authentication };'] }],
     database: [],
     harm: "an authentication was requested twice",
+    seenAt: 631,
   },
 ];
