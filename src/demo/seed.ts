@@ -64,7 +64,7 @@ async function seedKeys({ database, name, cell }: Environment, brand: string, me
 }
 
 /** The demo's merchants at both sandbox acquirers. */
-export const acquirer: AcquirerData = {
+const acquirer: AcquirerData = {
   mcc: "5411",
   country: "DE",
   merchantName: "Sandbox merchant",

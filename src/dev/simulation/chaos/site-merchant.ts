@@ -7,7 +7,7 @@ import { findRoutingRule, recordRoutingRule } from "../../../core/routing-rules.
 import type { DemoCredentials } from "../../../demo/demo-file.ts";
 import type { DemoAddresses } from "../../../demo/ports.ts";
 import { SandboxAccounts } from "../../../demo/sandbox-accounts.ts";
-import { acquirer, seedMerchant } from "../../../demo/seed.ts";
+import { seedMerchant } from "../../../demo/seed.ts";
 import {
   listConnections,
   recordConnection,
@@ -39,6 +39,7 @@ export type SiteMerchant = DemoCredentials & {
 async function connectRealOnes({ database, sealing }: Core, merchantId: string): Promise<void> {
   await database.transaction(async (tx) => {
     const sandbox = (await findRoutingRule(tx, merchantId))!;
+    const { acquirer = null } = (await listConnections(tx, merchantId)).find(({ gateway }) => gateway === "SANDBOX_B")!;
     const real: string[] = [];
     for (const gateway of ["STRIPE", "ADYEN", "PAYPAL"] as const) {
       const id = systemRuntime.uuid();
