@@ -60,10 +60,21 @@ const acquirer: AcquirerData = {
   networks: { visa: { acquirerBin: "438309", acquirerMerchantId: "00002000000" } },
 };
 
-/** Starts the same with SANDBOX_3DS, whose proof both gateways import. */
+const credentialsOf = {
+  SANDBOX_3DS: { apiKey: "sandbox_test_one" },
+  ADYEN_3DS: {
+    apiKey: "AQEsandbox/of-the=tests",
+    merchantAccount: "test_one",
+    threeDSRequestorId: "10000001*00002000000",
+    threeDSRequestorName: "Acme",
+  },
+};
+
+/** Starts the same with a provider, SANDBOX_3DS by default, whose proof both gateways import. */
 export async function startProvided(
   rule: {
     authentication?: AuthenticationRule;
+    provider?: "ADYEN_3DS";
     ownOnly?: boolean;
     /** True if the gateways authenticate themselves. */
     withoutProvider?: boolean;
@@ -77,8 +88,8 @@ export async function startProvided(
   const { merchantId } = owner;
   const providerId = core.runtime.uuid();
   await core.database.transaction(async (tx) => {
-    await recordConnection(tx, { id: providerId, merchantId, gateway: "SANDBOX_3DS", account: "one" });
-    const credentials = { apiKey: "sandbox_test_one" };
+    await recordConnection(tx, { id: providerId, merchantId, gateway: rule.provider ?? "SANDBOX_3DS", account: "one" });
+    const credentials = credentialsOf[rule.provider ?? "SANDBOX_3DS"];
     const credentialVersion = await stageCredentials(tx, core.sealing, { connectionId: providerId, credentials });
     await recordVerified(tx, { connectionId: providerId, credentialVersion });
     const { exemptsUpTo: amountMinor } = rule;

@@ -9,6 +9,7 @@ import { type ReceivedRequest, Receiver } from "../dev/testing/receiver.ts";
 import { SandboxControl } from "../dev/testing/sandbox-control.ts";
 import { createStrictLog } from "../dev/testing/strict-log.ts";
 import { describeForEvent } from "../edge/session-messages.ts";
+import { AdyenAuthenticationProvider } from "../gateways/adyen/authentication-provider.ts";
 import { AdyenConnector } from "../gateways/adyen/connector.ts";
 import type { AuthenticationProvider } from "../gateways/authentication-provider.ts";
 import { createBinder, recordConnection, recordVerified, stageCredentials } from "../gateways/connections.ts";
@@ -59,7 +60,7 @@ export async function startCoreFixture(): Promise<CoreFixture> {
   const core = coreOn(
     database,
     [new SandboxAConnector(parts), new SandboxBConnector(parts), new AdyenConnector(parts)],
-    [new ThreeDSecureIoProvider({ ...parts, gateway: "SANDBOX_3DS" })],
+    [new ThreeDSecureIoProvider({ ...parts, gateway: "SANDBOX_3DS" }), new AdyenAuthenticationProvider(parts)],
   );
   const notifications = await receiveNotifications(core);
   const control = new SandboxControl(sandbox.origin);

@@ -236,6 +236,11 @@ export async function isReturnOver(core: Core, token: string): Promise<boolean> 
   return row?.isOver ?? true;
 }
 
+const selectProvider: Statement = {
+  name: "select_provider_of_return",
+  partitionKey: 1,
+  text: "SELECT provider FROM authentication WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER'",
+};
 const selectReturning: Statement = {
   name: "select_returning_customer",
   partitionKey: 1,
@@ -251,6 +256,16 @@ const setReturned: Statement = {
     UPDATE authentication SET returned_sealed = $3
     WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER' AND cancel_asked_at IS NULL`,
 };
+
+/** Keeps what a customer's return brought, unless it is longer than anything that a gateway sends. */
+function keepReturned(
+  tx: Tx,
+  { sealing }: Pick<Core, "sealing">,
+  { sessionId, id, returned }: { readonly sessionId: string; readonly id: string; readonly returned: string },
+): void {
+  if (returned.length > returnedCharactersMax) return;
+  tx.send(setReturned, [sessionId, id, seal(sealing, returnedOf(id), returned)]);
+}
 
 // The gateway is being asked at this moment, and may not know the answer yet.
 const lookAgain: Statement = {
@@ -292,8 +307,11 @@ export async function takeReturn(core: Core, token: string, fields: URLSearchPar
   if (attempt === undefined) return undefined;
   const { sessionId } = attempt;
   if (attempt.isProvided) {
+    const [asked] = await core.database.query<{ provider: string }>(selectProvider, [sessionId, attempt.id]);
+    const returned = core.providerOf(asked?.provider ?? "")?.readReturn?.(fields);
     await core.database.transaction(async (tx) => {
       await tx.query(selectSession, [sessionId]);
+      if (returned !== undefined) keepReturned(tx, core, { sessionId, id: attempt.id, returned });
       await wakeProvided(tx, sessionId, fields.has("threeDSMethodData") ? "checked" : "returned");
     });
     return sessionId;
@@ -310,9 +328,7 @@ export async function takeReturn(core: Core, token: string, fields: URLSearchPar
       await wakeLocked(tx, sessionId);
       return;
     }
-    if (returned !== undefined && returned.length <= returnedCharactersMax) {
-      await tx.query(setReturned, [sessionId, id, seal(core.sealing, returnedOf(id), returned)]);
-    }
+    if (returned !== undefined) keepReturned(tx, core, { sessionId, id, returned });
     await lookAfterReturn(tx, sessionId);
   });
   return sessionId;

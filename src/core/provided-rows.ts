@@ -8,7 +8,7 @@ import type { Shopper } from "../gateways/connector.ts";
 import { actionLookMs, customerTimeMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { Secret, seal, unseal } from "../platform/secrets.ts";
-import { actionOf, browserOf, endWait, keptOf, liabilityOf, lookAgainMs } from "./authentications.ts";
+import { actionOf, browserOf, endWait, keptOf, liabilityOf, lookAgainMs, returnedOf } from "./authentications.ts";
 import type { Core } from "./core.ts";
 import type { Authentication, AuthenticationStatus, PlannedProvider } from "./entities.ts";
 import { LeaseLost, required } from "./lease.ts";
@@ -59,6 +59,8 @@ export type KeptForProvider = {
   readonly keep: Secret;
   readonly network?: string | undefined;
   readonly methodIndicator: MethodIndicator;
+  /** The value that the customer's last return brought, for a provider that needs it. */
+  readonly returned?: Secret | undefined;
 };
 
 function sealKept(
@@ -72,7 +74,9 @@ function sealKept(
 const selectKept: Statement = {
   name: "select_kept_for_provider",
   partitionKey: 1,
-  text: `SELECT keep_sealed AS "keepSealed" FROM authentication WHERE session_id = $1 AND id = $2`,
+  text: `
+    SELECT keep_sealed AS "keepSealed", returned_sealed AS "returnedSealed" FROM authentication
+    WHERE session_id = $1 AND id = $2`,
 };
 
 /** Loads what was kept for a provider's later calls. */
@@ -80,10 +84,12 @@ export async function loadKept(
   core: Pick<Core, "sealing" | "database">,
   { sessionId, id }: Authentication,
 ): Promise<KeptForProvider> {
-  const [row] = await core.database.query<{ keepSealed: string | null }>(selectKept, [sessionId, id]);
+  type Row = { keepSealed: string | null; returnedSealed: string | null };
+  const [row] = await core.database.query<Row>(selectKept, [sessionId, id]);
   if (!row?.keepSealed) throw new LeaseLost(movedOn);
   const kept = JSON.parse(unseal(core.sealing, keptOf(id), row.keepSealed).expose()) as { keep: string };
-  return { ...(kept as unknown as KeptForProvider), keep: new Secret(kept.keep) };
+  const returned = row.returnedSealed ? unseal(core.sealing, returnedOf(id), row.returnedSealed) : undefined;
+  return { ...(kept as unknown as KeptForProvider), keep: new Secret(kept.keep), returned };
 }
 
 const movedOn = "the authentication has moved on";

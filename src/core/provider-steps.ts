@@ -184,7 +184,7 @@ export async function lookAtProvider(work: Work, authentication: Authentication)
   const { core, lease } = work;
   const kept = await loadKept(core, authentication);
   const bound = await bind(core, authentication);
-  const answer = bound === undefined ? unbound : await bound.connector.result(bound.call, kept.keep);
+  const answer = bound === undefined ? unbound : await bound.connector.result(bound.call, kept.keep, kept.returned);
   note(core, authentication, { answer, isSent: bound !== undefined });
   return commitAndReload(core, lease, async (tx) => {
     await lockAndRenew(tx, lease);

@@ -14,8 +14,14 @@ afterAll(() => dashboard?.close());
 describe("ListGateways", () => {
   it("returns each gateway's credential fields, with the patterns that its own connector uses", async () => {
     const { gateways = [], notificationUrlPrefix } = await client.gateways.listGateways(dashboard.scope);
-    expect(gateways.map(({ gateway }) => gateway)).toEqual(["ADYEN", "SANDBOX_A", "SANDBOX_B", "SANDBOX_3DS"]);
-    expect(gateways.map(({ sendsNotifications }) => sendsNotifications)).toEqual([true, false, true, false]);
+    expect(gateways.map(({ gateway }) => gateway)).toEqual([
+      "ADYEN",
+      "SANDBOX_A",
+      "SANDBOX_B",
+      "SANDBOX_3DS",
+      "ADYEN_3DS",
+    ]);
+    expect(gateways.map(({ sendsNotifications }) => sendsNotifications)).toEqual([true, false, true, false, false]);
     expect(notificationUrlPrefix).toBe("https://pay.example.com/gateway-notifications/test/");
     const [apiKey] = gateways[1]!.credentialFields!;
     expect(apiKey).toMatchObject({ name: "apiKey", label: "API key", hint: expect.stringContaining("sandbox_test_") });

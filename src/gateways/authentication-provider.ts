@@ -9,7 +9,7 @@ import type { Action, AuthenticationProof, AuthenticationResult, BrowserData, Ex
 import type { AuthorizeRequest, CardOfRequest, CredentialField, GatewayCall, VerifyRow } from "./connector.ts";
 
 /** Every provider; the same literals are public in `provider`. */
-export const providers = ["SANDBOX_3DS", "THREEDSECUREIO"] as const;
+export const providers = ["SANDBOX_3DS", "THREEDSECUREIO", "ADYEN_3DS"] as const;
 /** A provider of authentication. */
 export type ProviderName = (typeof providers)[number];
 
@@ -97,8 +97,10 @@ export interface AuthenticationProvider {
   prepare(call: GatewayCall, card: CardOfRequest & { readonly returnUrl: string }): Promise<Prepared>;
   /** Requests the authentication. Is never repeated: without an answer, `result` has it. */
   authenticate(call: GatewayCall, request: AuthenticationRequest): Promise<ProviderAnswer>;
-  /** Reads the result from the provider. */
-  result(call: GatewayCall, keep: Secret): Promise<ProviderResult>;
+  /** Returns what leads to the result, where a provider takes it from the customer's return. It proves nothing. */
+  readonly readReturn?: ((fields: URLSearchParams) => string | undefined) | undefined;
+  /** Reads the result from the provider. `returned` is what `readReturn` found last. */
+  result(call: GatewayCall, keep: Secret, returned?: Secret): Promise<ProviderResult>;
   /** Returns every check, also those that could not be tried. */
   verify(call: GatewayCall): Promise<readonly VerifyRow[]>;
 }

@@ -48,10 +48,10 @@ const byRows = (rows: readonly VerifyRow[]) => ({
 
 /** Returns the same provider with an observer. */
 export function observeProvider(provider: AuthenticationProvider, observer: GatewayObserver): AuthenticationProvider {
-  const { gateway, credentialFields, forwardFeatures } = provider;
+  const { gateway, credentialFields, forwardFeatures, readReturn } = provider;
   const seen = observeCalls(gateway, observer);
   return {
-    ...{ gateway, credentialFields, forwardFeatures },
+    ...{ gateway, credentialFields, forwardFeatures, readReturn },
     prepare: (...asked) => seen("prepare", provider.prepare(...asked), byType),
     authenticate: (...asked) => seen("authenticate", provider.authenticate(...asked), byType),
     result: (...asked) => seen("result", provider.result(...asked), byType),

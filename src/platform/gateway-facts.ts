@@ -34,6 +34,7 @@ export function probeCardOf(gateway: string, now: Date): ProbeCard {
   const inTwoYears = { expMonth: 12, expYear: now.getUTCFullYear() + 2, cvc: "123", holder };
   switch (gateway) {
     case "ADYEN":
+    case "ADYEN_3DS":
       // Only with this expiry and security code: https://docs.adyen.com/development-resources/testing/test-card-numbers
       // (2026).
       return { number: "4111111111111111", expMonth: 3, expYear: 2030, cvc: "737", holder };

@@ -2,8 +2,9 @@
 import type { CardForwarder } from "../card-vault/card-forwarder.ts";
 import type { EnvironmentName, ServiceConfig } from "../config/checked-config.ts";
 import { adyenTestOrigin } from "../gateways/adyen/api.ts";
+import { AdyenAuthenticationProvider } from "../gateways/adyen/authentication-provider.ts";
 import { AdyenConnector } from "../gateways/adyen/connector.ts";
-import type { AuthenticationProvider, ProviderName } from "../gateways/authentication-provider.ts";
+import type { AuthenticationProvider } from "../gateways/authentication-provider.ts";
 import type { Connector } from "../gateways/connector.ts";
 import type { EmulatorOrigins } from "../gateways/gateway-origins.ts";
 import { type GatewayObserver, observeConnector, observeProvider } from "../gateways/observed-connector.ts";
@@ -45,23 +46,23 @@ export function buildProviders(
   { sandboxOrigin, emulatorOrigins }: Pick<ServiceConfig, "sandboxOrigin" | "emulatorOrigins">,
   { observer, ...ways }: { http: GatewayHttp; forwarder: CardForwarder; observer: GatewayObserver },
 ): ReadonlyMap<string, AuthenticationProvider> {
-  const emulator = environment === "test" ? emulatorOrigins.THREEDSECUREIO : undefined;
-  const origins: readonly (readonly [ProviderName, string | undefined])[] = [
-    ["SANDBOX_3DS", sandboxOrigin],
-    [
-      "THREEDSECUREIO",
-      environment === "live" && sandboxOrigin !== undefined
-        ? undefined
-        : (emulator ?? threeDSecureIoOrigins[environment]),
-    ],
-  ];
-  return new Map(
-    origins.flatMap(([gateway, origin]) => {
-      if (origin === undefined) return [];
-      const provider = new ThreeDSecureIoProvider({ ...ways, gateway, origin });
-      return [[gateway, observeProvider(provider, observer)] as const];
-    }),
-  );
+  const sandbox =
+    sandboxOrigin === undefined
+      ? []
+      : [new ThreeDSecureIoProvider({ ...ways, gateway: "SANDBOX_3DS", origin: sandboxOrigin })];
+  const emulators = environment === "test" ? emulatorOrigins : {};
+  const real =
+    environment === "live" && sandboxOrigin !== undefined
+      ? []
+      : [
+          new ThreeDSecureIoProvider({
+            ...ways,
+            gateway: "THREEDSECUREIO",
+            origin: emulators.THREEDSECUREIO ?? threeDSecureIoOrigins[environment],
+          }),
+          new AdyenAuthenticationProvider({ ...ways, environment, origin: emulators.ADYEN ?? adyenTestOrigin }),
+        ];
+  return new Map([...sandbox, ...real].map((provider) => [provider.gateway, observeProvider(provider, observer)]));
 }
 
 /**

@@ -58,7 +58,7 @@ export function createAcquirer(delays: Delays): Acquirer {
     ...sandboxBRoutes({ accounts, ledger, issuer, idempotency, notifications, pauses, faults, challenges }),
     ...bankRoutes(challenges),
     ...threeDSecureRoutes({ directory, accounts }),
-    ...adyenRoutes({ accounts, ledger, issuer, challenges, notifications, pauses, faults, clock }),
+    ...adyenRoutes({ accounts, ledger, issuer, challenges, directory, notifications, pauses, faults, clock }),
     ...stripeRoutes({ accounts, ledger, issuer, challenges, pauses, faults, clock, searchLagMs: delays.searchLagMs }),
     ...paypalRoutes({ accounts, ledger, issuer, clock }),
     ...adminRoutes({ accounts, ledger, issuer, directory, pauses, faults, requests, clock }),

@@ -15,7 +15,7 @@ import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
 type Json = Readonly<Record<string, unknown>>;
 
 /** One transaction of the 3DS server. */
-type Transaction = {
+export type Transaction = {
   readonly id: string;
   readonly number: string;
   readonly behaviour: DirectoryBehaviour;
@@ -194,7 +194,7 @@ function postauth(directory: Directory, json: Json, account: string): SandboxAns
 }
 
 /** Returns the members that answers about a transaction share. */
-function resultOf(transaction: Transaction): object {
+export function resultOf(transaction: Transaction): object {
   const { id, dsTransID, transStatus, challengeCancel, areq } = transaction;
   const isProven = transStatus === "Y" || transStatus === "A";
   const [authenticated, attempted] = transaction.number.startsWith("5") ? ["02", "01"] : ["05", "06"];

@@ -62,7 +62,10 @@ describe("the fields of every destination", () => {
     // says so.
     expect(template).toMatch(/^(\{\{card\.\w+\}\}[-/]?)+$/);
     if (template.includes("card.number"))
-      expect([name, template]).toEqual([name === "acctNumber" ? name : "number", "{{card.number}}"]);
+      expect([name, template]).toEqual([
+        ["acctNumber", "cardNumber"].includes(name) ? name : "number",
+        "{{card.number}}",
+      ]);
     else if (template.includes("card.cvc"))
       expect([name, template]).toEqual([name === "security_code" ? name : "cvc", "{{card.cvc}}"]);
     else if (template.includes("card.holder")) expect(name).toMatch(/name|holder/i);

@@ -36,6 +36,16 @@ const adyenCard = {
   "/paymentMethod/holderName": "{{card.holder}}",
 } as const;
 
+/** Adyen's authentication alone, which needs no security code. */
+const adyenAuthentication = {
+  "/paymentMethod/number": "{{card.number}}",
+  "/paymentMethod/expiryMonth": "{{card.expMonth}}",
+  "/paymentMethod/expiryYear": "{{card.expYear}}",
+  "/paymentMethod/holderName": "{{card.holder}}",
+} as const;
+
+const adyenLive = /^[0-9a-f]{16}-[a-z0-9]{1,32}-checkout-live\.adyenpayments\.com$/;
+
 /** An authentication request of EMV 3DS. */
 const areqCard = {
   "/acctNumber": "{{card.number}}",
@@ -121,10 +131,46 @@ export const destinations: readonly Destination[] = [
     connector: "ADYEN",
     operation: "live_payment",
     method: "POST",
-    hosts: { live: /^[0-9a-f]{16}-[a-z0-9]{1,32}-checkout-live\.adyenpayments\.com$/ },
+    hosts: { live: adyenLive },
     path: "/checkout/v72/payments",
     contentType: "application/json",
     fields: adyenCard,
+  },
+  {
+    connector: "ADYEN_3DS",
+    operation: "card_details",
+    method: "POST",
+    hosts: { test: /^checkout-test\.adyen\.com$/ },
+    path: "/v72/cardDetails",
+    contentType: "application/json",
+    fields: { "/cardNumber": "{{card.number}}" },
+  },
+  {
+    connector: "ADYEN_3DS",
+    operation: "live_card_details",
+    method: "POST",
+    hosts: { live: adyenLive },
+    path: "/checkout/v72/cardDetails",
+    contentType: "application/json",
+    fields: { "/cardNumber": "{{card.number}}" },
+  },
+  {
+    connector: "ADYEN_3DS",
+    operation: "payment",
+    method: "POST",
+    hosts: { test: /^checkout-test\.adyen\.com$/ },
+    path: "/v72/payments",
+    contentType: "application/json",
+    fields: adyenAuthentication,
+  },
+  {
+    connector: "ADYEN_3DS",
+    operation: "live_payment",
+    method: "POST",
+    hosts: { live: adyenLive },
+    path: "/checkout/v72/payments",
+    contentType: "application/json",
+    fields: adyenAuthentication,
   },
   {
     connector: "SANDBOX_3DS",

@@ -30,9 +30,19 @@ const adyenCard = {
   "/paymentMethod/holderName": "{{card.holder}}",
 } as const;
 
+/** Adyen's authentication alone, which needs no security code. */
+const adyenAuthentication = {
+  "/paymentMethod/number": "{{card.number}}",
+  "/paymentMethod/expiryMonth": "{{card.expMonth}}",
+  "/paymentMethod/expiryYear": "{{card.expYear}}",
+  "/paymentMethod/holderName": "{{card.holder}}",
+} as const;
+
+const adyenLive = /^[0-9a-f]{16}-[a-z0-9]{1,32}-checkout-live\.adyenpayments\.com$/;
+
 /**
- * The rows of our own vault's table (src/vault/destinations.ts), except those that take more than JSON. A test compares
- * them.
+ * The rows of our own vault's table (src/vault/destinations.ts), except those of gateways that take more than JSON and
+ * whole values. A test compares them.
  */
 export const proxyDestinations: readonly ProxyDestination[] = [
   {
@@ -58,9 +68,37 @@ export const proxyDestinations: readonly ProxyDestination[] = [
   {
     connector: "ADYEN",
     operation: "live_payment",
-    hosts: { live: /^[0-9a-f]{16}-[a-z0-9]{1,32}-checkout-live\.adyenpayments\.com$/ },
+    hosts: { live: adyenLive },
     path: "/checkout/v72/payments",
     fields: adyenCard,
+  },
+  {
+    connector: "ADYEN_3DS",
+    operation: "card_details",
+    hosts: { test: /^checkout-test\.adyen\.com$/ },
+    path: "/v72/cardDetails",
+    fields: { "/cardNumber": "{{card.number}}" },
+  },
+  {
+    connector: "ADYEN_3DS",
+    operation: "live_card_details",
+    hosts: { live: adyenLive },
+    path: "/checkout/v72/cardDetails",
+    fields: { "/cardNumber": "{{card.number}}" },
+  },
+  {
+    connector: "ADYEN_3DS",
+    operation: "payment",
+    hosts: { test: /^checkout-test\.adyen\.com$/ },
+    path: "/v72/payments",
+    fields: adyenAuthentication,
+  },
+  {
+    connector: "ADYEN_3DS",
+    operation: "live_payment",
+    hosts: { live: adyenLive },
+    path: "/checkout/v72/payments",
+    fields: adyenAuthentication,
   },
 ];
 

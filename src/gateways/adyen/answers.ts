@@ -96,7 +96,7 @@ function readResult(json: Json, attempt: AttemptAtGateway): GatewayOutcome {
 }
 
 /** Returns the redirect that an answer asks for; undefined for an action of any other shape. */
-function redirectIn(action: unknown): Action | undefined {
+export function redirectIn(action: unknown): Action | undefined {
   if (!isObject(action) || action.type !== "redirect") return undefined;
   const url = pageAddress(action.url);
   const { method, data = {} } = action;

@@ -2,7 +2,7 @@
  * Calls Adyen's Checkout API over HTTP: addresses, headers, JSON and the time limit of a call. The connector decides
  * what is sent.
  */
-import type { CardForwarder, ForwardReply } from "../../card-vault/card-forwarder.ts";
+import type { CardForwarder, ForwardReply, ForwardRequest } from "../../card-vault/card-forwarder.ts";
 import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
 import type { CardOfRequest, ChangingCall, GatewayCall } from "../connector.ts";
 import { clear } from "./credentials.ts";
@@ -30,6 +30,8 @@ export const adyenTestOrigin = "https://checkout-test.adyen.com";
 export const apiVersion = "v72";
 
 type Call = GatewayCall | ChangingCall;
+
+const payment = { connector: "ADYEN", operation: "payment" } as const;
 
 /** Sends single requests and never repeats one. */
 export class AdyenApi {
@@ -72,16 +74,17 @@ export class AdyenApi {
     });
   }
 
-  /** Sends the only request that carries a card, through the vault, which fixes its path. */
+  /** Sends a request that carries a card, through the vault, whose row fixes its path; a live account has its own. */
   async postCard(
-    call: ChangingCall,
+    call: Call,
     { vaultToken: token, sessionId, customerName: holder }: CardOfRequest,
     body: object,
+    { connector, operation }: Pick<ForwardRequest, "connector" | "operation"> = payment,
   ): Promise<ForwardReply> {
     if (!this.hasAddress(call)) return { reply: nowhere };
     return this.#forwarder.forward({
-      connector: "ADYEN",
-      operation: this.environment === "live" ? "live_payment" : "payment",
+      connector,
+      operation: this.environment === "live" ? `live_${operation}` : operation,
       token,
       sessionId,
       origin: this.#originFor(call),

@@ -54,6 +54,23 @@ export function importFields({ proof }: AuthorizeRequest): object {
   };
 }
 
+/** Returns what risk checks and banks need to know of the customer. */
+export function customerFields({
+  customerEmail,
+  shopperIp,
+}: Pick<AuthorizeRequest, "customerEmail" | "shopperIp">): object {
+  const email = customerEmail === undefined ? undefined : plainAddress(customerEmail);
+  return {
+    ...(email === undefined ? {} : { shopperEmail: email }),
+    ...(shopperIp === undefined ? {} : { shopperIP: shopperIp }),
+  };
+}
+
+/** Returns only a plain address, because an address that a gateway finds malformed may cost the payment. */
+function plainAddress(email: string): string | undefined {
+  return /^[\w.+-]+@([a-z0-9-]+\.)+[a-z]{2,}$/i.test(email) ? email : undefined;
+}
+
 // The depths that Adyen accepts: the text of the OpenAPI file, `BrowserInfo.colorDepth`.
 const colorDepths = [1, 4, 8, 15, 16, 24, 30, 32, 48];
 
@@ -62,7 +79,10 @@ const colorDepths = [1, 4, 8, 15, 16, 24, 30, 32, 48];
  * customer can be asked. Adyen takes the description of a browser whole or not at all. A browser that sends no Accept
  * header accepts everything (RFC 9110, section 12.5.1).
  */
-export function askingFields({ authentication, shopperUserAgent }: AuthorizeRequest): object | undefined {
+export function askingFields({
+  authentication,
+  shopperUserAgent,
+}: Pick<AuthorizeRequest, "authentication" | "shopperUserAgent">) {
   if (authentication === undefined || shopperUserAgent === undefined) return undefined;
   const { wish, browser, returnUrl } = authentication;
   return {

@@ -25,7 +25,7 @@ import { withoutAction } from "../unanswered.ts";
 import { isKeptError, readAuthenticated, readAuthorize, readCapture, readVoid } from "./answers.ts";
 import { AdyenApi, type AdyenParts } from "./api.ts";
 import { billingFields } from "./billing.ts";
-import { askingFields, cardFields, exemptionFields, importFields } from "./card-fields.ts";
+import { askingFields, cardFields, customerFields, exemptionFields, importFields } from "./card-fields.ts";
 import { credentialFields } from "./credentials.ts";
 import { currencies, whyNotPayable } from "./currencies.ts";
 import { readNotification } from "./read-notification.ts";
@@ -165,21 +165,14 @@ function paymentPath(pspReference: string, action: "captures" | "cancels"): stri
 
 /** Returns what disputes, risk checks and the customer's statement need. */
 function aboutPayment(request: AuthorizeRequest): object {
-  const { orderRef, sessionId, customerEmail, shopperIp, statementDescriptor } = request;
-  const email = customerEmail === undefined ? undefined : plainAddress(customerEmail);
+  const { orderRef, sessionId, statementDescriptor } = request;
   const statement = statementDescriptor === undefined ? undefined : plainStatement(statementDescriptor);
   return {
     merchantOrderReference: withoutPlaceholders(orderRef),
     metadata: { session_id: sessionId },
-    ...(email === undefined ? {} : { shopperEmail: email }),
-    ...(shopperIp === undefined ? {} : { shopperIP: shopperIp }),
+    ...customerFields(request),
     ...(statement === undefined ? {} : { shopperStatement: statement }),
   };
-}
-
-/** Returns only a plain address, because an address that a gateway finds malformed may cost the payment. */
-function plainAddress(email: string): string | undefined {
-  return /^[\w.+-]+@([a-z0-9-]+\.)+[a-z]{2,}$/i.test(email) ? email : undefined;
 }
 
 /** Returns at most 22 characters of the allowed set: the text of the OpenAPI file, `shopperStatement`. */

@@ -29,6 +29,26 @@ const common: readonly CredentialField[] = [
   },
 ];
 
+/** Returns the fields of authentication alone, which needs no notifications. */
+export function authenticationCredentialFields(environment: "test" | "live"): readonly CredentialField[] {
+  const shared = credentialFields(environment).filter(({ name }) => name !== "hmacKey");
+  return [...shared, requestorId, requestorName];
+}
+
+// Lengths: EMV 3DS 2.2, table A.1.
+const requestorId: CredentialField = {
+  name: "threeDSRequestorId",
+  label: "Visa requestor ID",
+  shape: /^[\x21-\x7e]{1,35}$/,
+  hint: "The 3D Secure requestor ID from the acquirer that enrolled you at Visa: 1 to 35 characters without a space.",
+};
+const requestorName: CredentialField = {
+  name: "threeDSRequestorName",
+  label: "Visa requestor name",
+  shape: /^[\x20-\x7e]{1,40}$/,
+  hint: "The 3D Secure requestor name with which you are enrolled at Visa: 1 to 40 letters, digits and signs.",
+};
+
 const liveUrlPrefix: CredentialField = {
   name: "liveUrlPrefix",
   label: "Live URL prefix",

@@ -10,15 +10,18 @@ import type { Account, Accounts } from "../accounts.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "../routes.ts";
 import { AdyenKeys, type Answered, type Executed, refusal } from "./emulator-keys.ts";
 import { type Asked, EmulatorPayments, type PaymentParts } from "./emulator-payments.ts";
+import { isStandalone, StandaloneAuthentications, type StandaloneParts } from "./emulator-standalone.ts";
 
 /** The parts that the emulator shares with the sandbox acquirers. */
-export type AdyenEmulatorParts = PaymentParts & { readonly accounts: Accounts; readonly clock: SandboxClock };
+export type AdyenEmulatorParts = PaymentParts &
+  StandaloneParts & { readonly accounts: Accounts; readonly clock: SandboxClock };
 
 const onePayment = "/payments/(?<id>[A-Z0-9]+)";
 
 /** Returns every route of Adyen's that our connector uses. */
 export function adyenRoutes(parts: AdyenEmulatorParts): readonly Route[] {
   const emulator = new EmulatorPayments(parts);
+  const standalone = new StandaloneAuthentications(parts);
   const keys = new AdyenKeys(parts.clock);
   const route = (
     path: string,
@@ -42,8 +45,11 @@ export function adyenRoutes(parts: AdyenEmulatorParts): readonly Route[] {
   });
   return [
     route("/paymentMethods", "methods", () => methods),
-    route("/payments", "authorize", (asked) => emulator.authorize(asked)),
-    detailsRoute(emulator, keys, parts),
+    route("/cardDetails", "card-details", (asked) => standalone.cardDetails(asked)),
+    route("/payments", "authorize", (asked) =>
+      isStandalone(asked.json) ? standalone.authenticate(asked) : emulator.authorize(asked),
+    ),
+    detailsRoute({ emulator, standalone, keys }, parts),
     losingCaptures(
       emulator,
       parts,
@@ -58,20 +64,36 @@ export function adyenRoutes(parts: AdyenEmulatorParts): readonly Route[] {
  * Returns the route that completes a payment. Its request names no merchant account: the customer's return does. The
  * first answer is lost if the card says so, outside of the memory of keys.
  */
-function detailsRoute(emulator: EmulatorPayments, keys: AdyenKeys, { faults, issuer }: AdyenEmulatorParts): Route {
+function detailsRoute(
+  {
+    emulator,
+    standalone,
+    keys,
+  }: {
+    readonly emulator: EmulatorPayments;
+    readonly standalone: StandaloneAuthentications;
+    readonly keys: AdyenKeys;
+  },
+  { faults, issuer }: AdyenEmulatorParts,
+): Route {
   return {
     method: "POST",
     path: new RegExp(`^/${apiVersion}/payments/details$`),
     operation: "adyen.complete",
     async handle(request) {
       if (!isKeyFormed(request)) return refusal(401, "000", "security");
-      const found = emulator.findChallenge(parseJsonObject(Buffer.from(request.body)) ?? {});
+      const json = parseJsonObject(Buffer.from(request.body)) ?? {};
+      const alone = standalone.find(json);
+      const found = alone ?? emulator.findChallenge(json);
       // "Invalid payload provided": https://docs.adyen.com/development-resources/error-codes (2026).
       if (found === undefined) return refusal(422, "14_018");
       const { challenge, account } = found;
       const key = request.headers["idempotency-key"];
       const name = key === undefined ? undefined : `${account.id} ${request.path} ${String(key)}`;
-      const execute = async () => toExecuted(await emulator.details(challenge, { request }));
+      const execute = async () =>
+        toExecuted(
+          await (alone ? standalone.details(alone, { request, json }) : emulator.details(challenge, { request })),
+        );
       const failed = toExecuted(refusal(500, "901", "internal"));
       const answer = () => keys.once(name, () => faults.insideKey("adyen.complete", { execute, failed }));
       return (await issuer.carryCompletion(challenge, answer)) ?? "hang_up";

@@ -8,6 +8,7 @@ const names: Readonly<Record<string, string>> = {
   SANDBOX_B: "Sandbox B",
   SANDBOX_3DS: "Sandbox 3DS",
   THREEDSECUREIO: "3dsecure.io",
+  ADYEN_3DS: "Adyen 3DS",
 };
 
 /** Returns the gateway's name, or its identifier if this page does not know it yet. */
