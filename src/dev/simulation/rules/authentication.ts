@@ -70,7 +70,7 @@ export const authenticationRules: readonly Rule[] = [
       withoutGuard("nothing is completed while the session is in doubt"),
       withoutGuard("an attempt in doubt is not declined by giving up"),
     ],
-    seenAt: 378,
+    seenAt: 2_883,
   },
   {
     id: "doubt-asks-both-rounds",
