@@ -57,7 +57,7 @@ export type AuthenticationRequest = Amount &
   Pick<AuthorizeRequest, "customerEmail" | "billingAddress" | "shopperIp" | "shopperUserAgent"> & {
     readonly keep: Secret;
     readonly methodIndicator: MethodIndicator;
-    /** True if the bank is told that a challenge is mandatory: a gateway has declined without authentication. */
+    /** True if the request makes a challenge mandatory: a gateway has declined without authentication. */
     readonly isMandated: boolean;
     readonly browser: BrowserData;
     readonly returnUrl: string;
