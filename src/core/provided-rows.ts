@@ -8,7 +8,7 @@ import type { Shopper } from "../gateways/connector.ts";
 import { actionLookMs, customerTimeMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { Secret, seal, unseal } from "../platform/secrets.ts";
-import { actionOf, browserOf, endWait, keptOf, liabilityOf, lookAgainMs, returnedOf } from "./authentications.ts";
+import { actionOf, browserOf, endWait, keptOf, liabilityOf, loadCompletion, lookAgainMs } from "./authentications.ts";
 import type { Core } from "./core.ts";
 import type { Authentication, AuthenticationStatus, PlannedProvider } from "./entities.ts";
 import { LeaseLost, required } from "./lease.ts";
@@ -71,24 +71,14 @@ function sealKept(
   return seal(core.sealing, keptOf(id), JSON.stringify({ keep: keep.expose(), network, methodIndicator }));
 }
 
-const selectKept: Statement = {
-  name: "select_kept_for_provider",
-  partitionKey: 1,
-  text: `
-    SELECT keep_sealed AS "keepSealed", returned_sealed AS "returnedSealed" FROM authentication
-    WHERE session_id = $1 AND id = $2`,
-};
-
-/** Loads what was kept for a provider's later calls. */
+/** Loads what was kept for a provider's later calls. Throws `LeaseLost` where the authentication has ended since. */
 export async function loadKept(
   core: Pick<Core, "sealing" | "database">,
-  { sessionId, id }: Authentication,
+  authentication: Authentication,
 ): Promise<KeptForProvider> {
-  type Row = { keepSealed: string | null; returnedSealed: string | null };
-  const [row] = await core.database.query<Row>(selectKept, [sessionId, id]);
-  if (!row?.keepSealed) throw new LeaseLost(movedOn);
-  const kept = JSON.parse(unseal(core.sealing, keptOf(id), row.keepSealed).expose()) as { keep: string };
-  const returned = row.returnedSealed ? unseal(core.sealing, returnedOf(id), row.returnedSealed) : undefined;
+  const { keep, returned } = await loadCompletion(core, core.database, authentication);
+  if (keep === undefined) throw new LeaseLost(movedOn);
+  const kept = JSON.parse(keep.expose()) as { keep: string };
   return { ...(kept as unknown as KeptForProvider), keep: new Secret(kept.keep), returned };
 }
 
