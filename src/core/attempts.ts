@@ -3,8 +3,9 @@
  * order.
  */
 import type { CardSummary } from "../card-vault/card-forwarder.ts";
+import type { CaptureRecord, Held } from "../gateways/connector.ts";
 import type { Declined } from "../gateways/declines.ts";
-import { timingBounds } from "../limits.ts";
+import { gatewayReferenceCharactersMax, timingBounds } from "../limits.ts";
 import { columnName } from "../platform/columns.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { sha256 } from "../platform/secrets.ts";
@@ -142,13 +143,25 @@ export async function isReferenceTaken(tx: Tx, attempt: Attempt, gatewayReferenc
   return (await tx.query(selectTaken, [attempt.connectionId, gatewayReference, attempt.id])).length > 0;
 }
 
+/** The gateway's reference of a hold, and the card network's if the gateway gave one. */
+type HoldNames = Pick<Held, "gatewayReference" | "networkTransactionId">;
+
+// A name that the gateway does not give leaves the statement as it is.
+function columnsOfHold({ gatewayReference, networkTransactionId }: HoldNames): Changes {
+  return { gatewayReference, ...(isShort(networkTransactionId) && { networkTransactionId }) };
+}
+
+function isShort(name: string | undefined): name is string {
+  return name !== undefined && name.length <= gatewayReferenceCharactersMax;
+}
+
 /**
  * Records that the gateway holds the amount. The attempt becomes the session's winner, and every unknown attempt is
  * voided.
  */
-export function recordHeld(tx: Tx, attempt: Attempt, gatewayReference: string): void {
+export function recordHeld(tx: Tx, attempt: Attempt, held: HoldNames): void {
   move(tx, attempt, attempt.status, {
-    set: { status: "AUTHORIZED", gatewayReference, failureKind: null, retries: 0, nextRetryAt: null },
+    set: { status: "AUTHORIZED", ...columnsOfHold(held), failureKind: null, retries: 0, nextRetryAt: null },
     stamp: answered(attempt),
   });
   nameWinner(tx, attempt);
@@ -163,12 +176,12 @@ export function recordHeld(tx: Tx, attempt: Attempt, gatewayReference: string): 
 export function recordHeldAndOrdered(
   tx: Tx,
   lease: Lease,
-  held: { attempt: Attempt; gatewayReference: string; card: CardSummary | undefined; attempts: readonly Attempt[] },
+  held: { attempt: Attempt; hold: HoldNames; card: CardSummary | undefined; attempts: readonly Attempt[] },
 ): void {
-  const { attempt, gatewayReference, attempts } = held;
+  const { attempt, hold, attempts } = held;
   nameWinnerUnderLease(tx, lease, attempt, held.card);
   move(tx, attempt, "AUTHORIZING", {
-    set: { status: "AUTHORIZED", gatewayReference },
+    set: { status: "AUTHORIZED", ...columnsOfHold(hold) },
     stamp: [...answered(attempt), "captureOrderedAt"], // rule:capture-ordered-first
   });
   if (attempts.some(({ status }) => status === "UNKNOWN")) voidUnknown(tx, attempt.sessionId); // rule:winner-voids-unknown
@@ -281,8 +294,13 @@ export function recordCaptureOrdered(tx: Tx, attempt: Attempt): void {
  * Marks an attempt as captured. The session's `captureConfirmed`, which `settleSession` writes, tells a completed capture
  * from an accepted one.
  */
-export function recordCaptured(tx: Tx, attempt: Attempt): void {
-  move(tx, attempt, attempt.status, { set: { status: "CAPTURED" }, stamp: ["completedAt"] });
+export function recordCaptured(tx: Tx, attempt: Attempt, capture: CaptureRecord = {}): void {
+  const { captureReference, networkTransactionId } = capture;
+  const names = {
+    ...(isShort(captureReference) && attempt.captureReference === null && { captureReference }),
+    ...(isShort(networkTransactionId) && { networkTransactionId }),
+  };
+  move(tx, attempt, attempt.status, { set: { status: "CAPTURED", ...names }, stamp: ["completedAt"] });
 }
 
 const clearWinner: Statement = {

@@ -60,8 +60,7 @@ async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: Author
   const { outcome, card, authenticated } = answer;
   switch (outcome.type) {
     case "held": {
-      const { gatewayReference } = outcome;
-      recordHeldAndOrdered(tx, lease, { attempt, gatewayReference, card, attempts: loaded.attempts });
+      recordHeldAndOrdered(tx, lease, { attempt, hold: outcome, card, attempts: loaded.attempts });
       endAuthentication(tx, authentication, endOf(outcome, authenticated) ?? "AUTHENTICATED", authenticated);
       return {};
     }
@@ -128,7 +127,7 @@ async function recordOutcome(tx: Tx, work: Work, asked: Asked, answer: ActionAns
     case "held":
       if (await isReferenceTaken(tx, attempt, answer.gatewayReference)) break;
       endAuthentication(tx, authentication, "AUTHENTICATED");
-      recordHeld(tx, attempt, answer.gatewayReference);
+      recordHeld(tx, attempt, answer);
       endWait(tx, attempt.sessionId);
       return {};
     case "declined":

@@ -116,8 +116,7 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded
   const { outcome, card } = answer;
   return commitAndReload(core, lease, async (tx) => {
     if (outcome.type === "held") {
-      const { gatewayReference } = outcome;
-      recordHeldAndOrdered(tx, lease, { attempt, gatewayReference, card, attempts: loaded.attempts });
+      recordHeldAndOrdered(tx, lease, { attempt, hold: outcome, card, attempts: loaded.attempts });
       recordFrictionless(tx, core, attempt, answer);
       return {};
     }
@@ -320,7 +319,7 @@ async function recordLookUp(tx: Tx, attempt: Attempt, answer: LookUpAnswer): Pro
     case "held":
       // Its gateway reported a fraud decline before.
       if (attempt.stop === "fraud") return recordLookedUp(tx, attempt);
-      return recordHeld(tx, attempt, answer.gatewayReference);
+      return recordHeld(tx, attempt, answer);
     case "declined":
       recordDeclined(tx, attempt, answer);
       return countUnclassified(tx, attempt, answer);
@@ -364,7 +363,7 @@ async function recordCapture(
       if (answer.type === "accepted" && (await readCaptureReports(sent)).voided) {
         return abandonCapture(tx, work, attempt, gateway.holdVoided);
       }
-      recordCaptured(tx, attempt);
+      recordCaptured(tx, attempt, answer);
       const captureConfirmed = answer.type === "done" || (await readCaptureReports(sent)).captured;
       const ending = { status: "SUCCEEDED", winner: attempt, captureConfirmed } as const;
       const settled = await settleSession(tx, core, loaded.session, ending);

@@ -122,13 +122,14 @@ function unrecordedAttempt(core: Core, session: PaymentSession, lost: Lost): gat
   const id = attemptIdOf({ sessionId, connectionId: connection.connectionId, round });
   const nothing = { failureKind: null, stop: null, declineCode: null, gatewayCode: null, gatewayReference: null };
   const undecided = { nextAction: null, nextBecause: null, captureOrderedAt: null, captureRefusalCode: null };
+  const uncaptured = { capturedAmountMinor: null, captureReference: null, networkTransactionId: null };
   const unasked = { decision: null, decisionReference: null, decisionConfirmedAt: null };
   const open = { voidKind: null, lookedUpAt: null, nextRetryAt: null, answeredAt: null, completedAt: null };
   const began = { startedAt, latestExecutionAt, voidAskedAt: never, retries: 0, holds: false, captured: false };
   const plan = { sequence: 0, priority: 0, because: "", round, authenticationId: null };
   return {
     ...{ sessionId, id, amountMinor, currency, status: "UNKNOWN" as const, isUnrecorded: true },
-    ...{ ...connection, ...nothing, ...undecided, ...unasked, ...open, ...began, ...plan },
+    ...{ ...connection, ...nothing, ...undecided, ...unasked, ...open, ...began, ...plan, ...uncaptured },
   };
 }
 
@@ -232,7 +233,7 @@ async function adopt(tx: Tx, core: Core, session: PaymentSession, answers: reado
   for (const { attempt, answer } of answers) {
     if (answer.type !== "captured") continue;
     const known = await knownOrOpened(tx, core, session, attempt);
-    recordHeld(tx, known, answer.gatewayReference);
+    recordHeld(tx, known, answer);
     recordCaptureOrdered(tx, known);
   }
 }

@@ -112,9 +112,11 @@ export type AttemptAtGateway = Amount & {
 /**
  * An attempt that is known to hold money, and a description of its payment, which some gateways take with the capture.
  */
-export type Hold = AttemptAtGateway & { readonly gatewayReference: string } & Readonly<
-    Partial<Pick<AuthorizeRequest, "sessionId" | "orderRef" | "statementDescriptor">>
-  >;
+export type Hold = AttemptAtGateway & {
+  readonly gatewayReference: string;
+  /** The amount to capture in minor units, at most the held one; the rest is released. Absent: the whole amount. */
+  readonly captureMinor?: number | undefined;
+} & Readonly<Partial<Pick<AuthorizeRequest, "sessionId" | "orderRef" | "statementDescriptor">>>;
 
 /**
  * The gateway may or may not have acted. GATEWAY_ERROR is everything but silence: 5xx, a broken connection, an
@@ -152,13 +154,18 @@ export type NotProcessed = {
   readonly reason: string;
 };
 
-/** The answer to an authorize. Only `held` is a success: a hold for exactly the amount, under exactly our reference. */
-export type GatewayOutcome =
-  | { readonly type: "held"; readonly gatewayReference: string }
-  | ActionNeeded
-  | Declined
-  | NotProcessed
-  | Unknown;
+/** A hold for exactly the amount, under exactly our reference. */
+export type Held = {
+  readonly type: "held";
+  readonly gatewayReference: string;
+  /** The card network's name for the payment. */
+  readonly networkTransactionId?: string | undefined;
+  /** When the gateway releases the hold by itself, where it says so. */
+  readonly heldUntil?: Date | undefined;
+};
+
+/** The answer to an authorize. Only `held` is a success. */
+export type GatewayOutcome = Held | ActionNeeded | Declined | NotProcessed | Unknown;
 
 /**
  * An outcome, the card summary if the vault knew the card, and the result of an authentication if there was one: in the
@@ -181,7 +188,19 @@ export type Refused = {
  * `accepted`: a notification reports the result later. `unknown` is repeated with the same key until the answer is
  * another.
  */
-export type CaptureAnswer = { readonly type: "done" } | { readonly type: "accepted" } | Refused | Unknown;
+export type CaptureAnswer =
+  | ({ readonly type: "done" } & CaptureRecord)
+  | ({ readonly type: "accepted" } & CaptureRecord)
+  | Refused
+  | Unknown;
+
+/** The names of a capture, where the gateway gives them. */
+export type CaptureRecord = {
+  /** The capture's own reference, which some gateways need for a refund. */
+  readonly captureReference?: string | undefined;
+  /** The card network's name for the payment. */
+  readonly networkTransactionId?: string | undefined;
+};
 
 /** `absent`: nothing to void *now*; final only after `latestExecutionAt`, or if `refusesVoidedReference`. */
 export type VoidAnswer =
@@ -196,10 +215,15 @@ export type VoidAnswer =
  * The gateway's record. `absent` means that the gateway says there is nothing; anything less certain is `inconclusive`.
  */
 export type LookUpAnswer =
-  | { readonly type: "held"; readonly gatewayReference: string }
+  | Held
   /** A hold under our reference, but of another amount or currency: never treated as ours, and voided. */
   | { readonly type: "heldOther"; readonly gatewayReference: string }
-  | { readonly type: "captured"; readonly gatewayReference: string }
+  | ({
+      readonly type: "captured";
+      readonly gatewayReference: string;
+      /** The captured amount in minor units, where it is known; at most the held one. */
+      readonly capturedMinor?: number | undefined;
+    } & CaptureRecord)
   | { readonly type: "voided" }
   | Declined
   | { readonly type: "absent" }
@@ -213,6 +237,67 @@ export type LookUpAnswer =
  * `failed`: the customer was refused, and nothing is held.
  */
 export type ActionAnswer = { readonly type: "waiting" | "answered" | "failed" } | LookUpAnswer;
+
+/** A captured payment, of which money is refunded. `amountMinor` is what was held. */
+export type CapturedPayment = AttemptAtGateway & {
+  readonly gatewayReference: string;
+  /** The captured amount, in minor units. */
+  readonly capturedMinor: number;
+  /** Absent where the gateway gives none, and for payments older than this field. */
+  readonly captureReference?: string | undefined;
+};
+
+/** The reasons that a merchant can give for a refund. */
+export const refundReasons = ["requested_by_customer", "duplicate", "fraudulent"] as const;
+/** A merchant's reason for a refund. */
+export type RefundReason = (typeof refundReasons)[number];
+
+/** A refund as identified to the gateway; without a `gatewayReference` while its answer has not reached us. */
+export type RefundAtGateway = Amount & {
+  /** Our refund id: the gateway's reference for it. */
+  readonly refundReference: string;
+  readonly gatewayReference?: string | undefined;
+  readonly reason?: RefundReason | undefined;
+};
+
+/**
+ * The answer to a refund. `done`: on its way to the card. `accepted`: a look-up or a notification reports the result
+ * later. `unknown` is repeated with the same key while the gateway remembers it.
+ */
+export type RefundAnswer =
+  | { readonly type: "done"; readonly gatewayReference: string }
+  | { readonly type: "accepted"; readonly gatewayReference: string }
+  | Refused
+  /** `isKept`: the gateway repeats this answer to the key, so only a look-up leads on. */
+  | (Unknown & { readonly isKept?: true });
+
+/** The gateway's record of one refund. `absent` only where the gateway's record is authoritative. */
+export type RefundRecord =
+  | { readonly type: "succeeded"; readonly gatewayReference: string }
+  | { readonly type: "pending"; readonly gatewayReference: string }
+  | { readonly type: "failed"; readonly gatewayReference?: string | undefined; readonly gatewayCode: string }
+  | { readonly type: "absent" }
+  | { readonly type: "cannotTell"; readonly reason: string };
+
+/** A refund that the gateway lists; without `refundReference` if it carries none of ours. */
+export type ListedRefund = Amount & {
+  readonly gatewayReference: string;
+  readonly refundReference?: string | undefined;
+  readonly status: "succeeded" | "pending" | "failed";
+};
+
+/** The part of a connector that refunds captured money. Calls never throw and never repeat themselves. */
+export interface GatewayRefunds {
+  /** Time in which the gateway surely remembers a key: half its stated life. */
+  readonly keyLifeMs: number;
+  /** True if the gateway refunds only what it has reported as captured. */
+  readonly needsConfirmedCapture: boolean;
+  refund(call: ChangingCall, captured: CapturedPayment, refund: RefundAtGateway): Promise<RefundAnswer>;
+  /** Reads the record of a refund. Where the gateway cannot be read, `cannotTell`: its notifications report. */
+  lookUpRefund(call: GatewayCall, captured: CapturedPayment, refund: RefundAtGateway): Promise<RefundRecord>;
+  /** Reads every refund of a payment, also those made by hand; undefined if that fails. Absent where it cannot be read. */
+  listRefunds?(call: GatewayCall, captured: CapturedPayment): Promise<readonly ListedRefund[] | undefined>;
+}
 
 /** The part of a connector whose gateway runs authentication itself. */
 export interface GatewayAuthenticator {
@@ -271,6 +356,8 @@ export type NotificationKind =
   | "already_captured"
   | "void_refused"
   | "absent"
+  | "refunded"
+  | "refund_failed"
   | "test"
   | "other";
 
@@ -279,10 +366,13 @@ export type Notification = {
   /** Unique within this connection; a repeat carries the same one. */
   readonly notificationId: string;
   readonly kind: NotificationKind;
+  /** Empty if a refund's notification does not name the attempt; `gatewayReference` does. */
   readonly attemptReference: string;
-  /** The reference of the authorization, also in notifications about its capture or void. */
+  /** Our refund id, if a refund's notification names it. */
+  readonly refundReference?: string | undefined;
+  /** The reference of the authorization, also in notifications about its capture, void or refund. */
   readonly gatewayReference: string;
-  /** The capture's or void's own reference: two captures of one authorization differ in it. Absent where the gateway gives none. */
+  /** The own reference of the capture, void or refund: two captures of one authorization differ in it. Absent where the gateway gives none. */
   readonly modificationReference?: string | undefined;
   readonly amount?: Amount | undefined;
   /** Only with kind `declined`. */
@@ -330,7 +420,7 @@ export interface Connector {
   /** Returns why this amount cannot be sent to this gateway exactly, or undefined if it can. */
   whyNotPayable(amount: Amount): string | undefined;
   authorize(call: ChangingCall, request: AuthorizeRequest): Promise<AuthorizeAnswer>;
-  /** Captures the whole hold. */
+  /** Captures the hold, or a part of it. */
   capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer>;
   /**
    * Voids a hold, also one whose answer never reached us. A gateway may replay its answer to a known key: use a new one
@@ -347,6 +437,10 @@ export interface Connector {
   readonly importsProof?: boolean | undefined;
   /** Absent where no authentication is run, or none that this connector supports. */
   readonly authentication?: GatewayAuthenticator | undefined;
+  /** Time for which a hold surely lasts at every account; absent where no hold may be captured later. */
+  readonly holdLifeMs?: number | undefined;
+  /** Absent where the connector refunds nothing. */
+  readonly refunds?: GatewayRefunds | undefined;
   /** Checks the signature, then reads; absent if the gateway sends nothing. */
   readNotification?(credentials: Credentials, notification: RawNotification): Promise<NotificationReading>;
 }

@@ -9,6 +9,7 @@ import type { AuthorizeAnswer, Connector, Gateway, GatewayOutcome, VerifyRow } f
 /** The operations of a gateway and of a provider. */
 type GatewayOperation =
   | ("authorize" | "capture" | "void" | "look_up" | "complete" | "ask_action" | "verify")
+  | ("refund" | "look_up_refund" | "list_refunds")
   | ("prepare" | "authenticate" | "result");
 
 /** One answered call. */
@@ -63,7 +64,7 @@ export function observeProvider(provider: AuthenticationProvider, observer: Gate
 export function observeConnector(connector: Connector, observer: GatewayObserver): Connector {
   const { gateway } = connector;
   const seen = observeCalls(gateway, observer);
-  const { readNotification, authentication } = connector;
+  const { readNotification, authentication, refunds } = connector;
   const authorized = ({ outcome }: AuthorizeAnswer) => ({ outcome: outcome.type, reason: becauseOf(outcome) });
   return {
     gateway,
@@ -75,6 +76,7 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
     forwardFeatures: connector.forwardFeatures,
     cardBrands: connector.cardBrands,
     importsProof: connector.importsProof,
+    holdLifeMs: connector.holdLifeMs,
     whyNotPayable: (amount) => connector.whyNotPayable(amount),
     authorize: (call, request) => seen("authorize", connector.authorize(call, request), authorized),
     capture: (call, hold) => seen("capture", connector.capture(call, hold), byType),
@@ -88,6 +90,21 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
         complete: (...asked) => seen("complete", authentication.complete(...asked), authorized),
         ...(authentication.askAction && {
           askAction: (...asked) => seen("ask_action", authentication.askAction!(...asked), byType),
+        }),
+      },
+    }),
+    ...(refunds && {
+      refunds: {
+        keyLifeMs: refunds.keyLifeMs,
+        needsConfirmedCapture: refunds.needsConfirmedCapture,
+        refund: (...asked) => seen("refund", refunds.refund(...asked), byType),
+        lookUpRefund: (...asked) => seen("look_up_refund", refunds.lookUpRefund(...asked), byType),
+        ...(refunds.listRefunds && {
+          listRefunds: (...asked) =>
+            seen("list_refunds", refunds.listRefunds!(...asked), (found) => ({
+              outcome: found ? "done" : "unknown",
+              reason: "none",
+            })),
         }),
       },
     }),

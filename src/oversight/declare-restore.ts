@@ -230,7 +230,7 @@ export async function adoptCaptured(tx: Tx, seen: SeenCapture): Promise<Adoption
   }
   if (attempt.decision) return { type: "refused", reason: waitsForConfirmation };
   const isNew = attempt.status === "AUTHORIZING" || attempt.status === "UNKNOWN";
-  if (isNew) recordHeld(tx, attempt, reference);
+  if (isNew) recordHeld(tx, attempt, { gatewayReference: reference });
   else if (attempt.status !== "AUTHORIZED" && !(attempt.status === "VOIDING" && mayStillTake(attempt))) {
     return { type: "refused", reason: `The attempt is already ${attempt.status} here. Refund it at the gateway.` };
   }

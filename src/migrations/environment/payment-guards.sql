@@ -121,6 +121,10 @@ BEGIN
       PERFORM app.refuse('no hold is adopted after a refusal by the provider'); END IF;
     IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
       PERFORM app.refuse('an ordered capture stays ordered'); END IF;
+    IF OLD.capture_ordered_at IS NOT NULL AND NEW.captured_amount_minor IS DISTINCT FROM OLD.captured_amount_minor THEN
+      PERFORM app.refuse('the amount of an ordered capture never changes'); END IF;
+    IF OLD.capture_reference IS NOT NULL AND NEW.capture_reference IS DISTINCT FROM OLD.capture_reference THEN
+      PERFORM app.refuse('a capture''s reference never changes'); END IF;
     IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL
        AND NOT (NEW.status = 'AUTHORIZED' AND session.winner_attempt_id IS NOT DISTINCT FROM NEW.id AND session.status = 'CREATED') THEN
       PERFORM app.refuse('only the authorized winner is captured'); END IF;
@@ -153,6 +157,10 @@ BEGIN
   IF NEW.status = 'CAPTURED' AND NEW.capture_ordered_at IS NULL THEN PERFORM app.refuse('only an ordered capture is CAPTURED'); END IF;
   IF NEW.capture_ordered_at IS NOT NULL AND NEW.status NOT IN ('AUTHORIZED','CAPTURED','VOIDING','VOIDED') THEN
     PERFORM app.refuse('only a hold has its capture ordered'); END IF;
+  IF NEW.capture_ordered_at IS NOT NULL AND NEW.captured_amount_minor IS NULL THEN NEW.captured_amount_minor := NEW.amount_minor; END IF;
+  IF (NEW.captured_amount_minor IS NULL) <> (NEW.capture_ordered_at IS NULL) OR NEW.captured_amount_minor NOT BETWEEN 1 AND NEW.amount_minor THEN
+    PERFORM app.refuse('an ordered capture has an amount, at most the held one'); END IF;
+  IF NEW.capture_reference IS NOT NULL AND NEW.capture_ordered_at IS NULL THEN PERFORM app.refuse('only an ordered capture has a reference'); END IF;
   IF (NEW.status = 'VOIDED') <> (NEW.void_kind IS NOT NULL) THEN PERFORM app.refuse('VOIDED says how'); END IF;
   IF (NEW.status IN ('CAPTURED','DECLINED','FAILED','VOIDED')) <> (NEW.completed_at IS NOT NULL) THEN
     PERFORM app.refuse('a final attempt has its time'); END IF;

@@ -87,6 +87,11 @@ CREATE TABLE attempt (
   next_because          text,
   -- Committed before the first capture request is sent.
   capture_ordered_at    timestamptz,
+  -- The amount of the ordered capture: the whole one, unless the order says less.
+  captured_amount_minor bigint,
+  -- The capture's own reference at the gateway, and the card network's name for the payment, where the gateway gives them.
+  capture_reference     text,
+  network_transaction_id text,
   -- The gateway's definitive refusal of the capture.
   capture_refusal_code  text,
   void_kind             text,
