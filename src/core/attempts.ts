@@ -139,7 +139,11 @@ const selectTaken: Statement = {
  * Reports whether a gateway's reference belongs to another attempt or to an orphaned authorization, so that it cannot
  * be this attempt's.
  */
-export async function isReferenceTaken(tx: Tx, attempt: Attempt, gatewayReference: string): Promise<boolean> {
+export async function isReferenceTaken(
+  tx: Tx,
+  attempt: Pick<Attempt, "id" | "connectionId">,
+  gatewayReference: string,
+): Promise<boolean> {
   return (await tx.query(selectTaken, [attempt.connectionId, gatewayReference, attempt.id])).length > 0;
 }
 

@@ -2,11 +2,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ActionAnswer } from "../gateways/connector.ts";
 import { declareRestore } from "../oversight/declare-restore.ts";
+import { voidOrphansOnce } from "../oversight/orphaned-authorizations.ts";
 import { type AuthenticationFixture, challengeAt, startAuthentication } from "./authentication.fixture.ts";
 import type { Core } from "./core.ts";
 import { cancelAction } from "./customer-actions.ts";
 import type { PaymentSession } from "./entities.ts";
-import { replaced } from "./recovery.fixture.ts";
+import { itemsOf, recover, replaced, withAnswers } from "./recovery.fixture.ts";
 import { payUnseen, turns } from "./restore.fixture.ts";
 
 let fixture: AuthenticationFixture;
@@ -19,6 +20,11 @@ afterEach(() => fixture.base.setClockAhead(0));
 const approve = { act: "approve" } as const;
 const code = "insufficient_funds";
 const noFunds = { type: "declined", kind: "HARD_DECLINE", stop: "none", declineCode: code, gatewayCode: code } as const;
+
+const selectHeld = {
+  name: "held",
+  text: "SELECT 1 FROM gateway_notification WHERE attempt_reference = $1 AND kind = 'held' AND processed_at IS NOT NULL",
+};
 
 /** A core whose gateways answer a look at an action as given; `before` runs while the gateway is being asked. */
 function looking(answer: ActionAnswer, before: () => Promise<void> = async () => undefined): Core {
@@ -128,6 +134,53 @@ describe("a database that is restored to a time while a customer was asked", () 
     const voided = { end: "DECLINED authentication_failed", atOther: ["voided"] };
     expect(await restored("B", "held")).toMatchObject(voided);
     expect(await restored("A", "held")).toMatchObject(voided);
+  });
+
+  it("voids a hold that the customer brings about long after the restore, at a gateway whose attempt is lost", async () => {
+    const { base } = fixture;
+    const session = await base.newSession();
+    const { reference, url } = await fixture.askUnseen(session);
+    await declareRestore(base.asOwner, { backupTakenAt: undefined });
+    expect(await turns(base, session, 8)).toMatchObject({ status: "DEGRADED" });
+    await fixture.answer(url, "pass");
+    const statuses = async () => {
+      await voidOrphansOnce(base.core);
+      return (await base.sandbox.authorizations(reference)).map(({ status }) => status);
+    };
+    await expect.poll(statuses).toEqual(["voided"]);
+    const items = async () => {
+      await voidOrphansOnce(base.core);
+      return itemsOf(base, session);
+    };
+    await expect.poll(items).toMatchObject([{ kind: "ORPHANED_AUTHORIZATION", resolvedAt: expect.any(Date) }]);
+  });
+
+  it("does not end before it has seen a hold that comes while the gateways answer", async () => {
+    const { base } = fixture;
+    const session = await base.newSession();
+    const { reference, url } = await fixture.askUnseen(session);
+    await declareRestore(base.asOwner, { backupTakenAt: undefined });
+    await turns(base, session, 1);
+    await base.setClockAhead(4);
+    // SANDBOX_A answers last, and the hold of SANDBOX_B is reported before that.
+    const late = withAnswers(base.core, {
+      lookUp: async () => {
+        await fixture.answer(url, "pass");
+        await expect.poll(() => base.core.database.query(selectHeld, [reference])).toHaveLength(1);
+        return { type: "absent" };
+      },
+    });
+    await recover(base, late, session);
+    expect((await base.loadSession(session)).session.status).toBe("CREATED");
+    // A void has a new key each second.
+    let minutes = 4;
+    const later = async () => {
+      await base.setClockAhead(++minutes);
+      await recover(base, base.core, session);
+      return (await base.loadSession(session)).session.status;
+    };
+    await expect.poll(later).toBe("DEGRADED");
+    expect((await base.sandbox.authorizations(reference)).map(({ status }) => status)).toEqual(["voided"]);
   });
 });
 

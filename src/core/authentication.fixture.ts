@@ -4,6 +4,7 @@ import { recordConnection, recordVerified, setAcquirerData, stageCredentials } f
 import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
+import { attemptIdOf } from "./attempts.ts";
 import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
 import { cancelAction, findOpenAction, openAction, takeReturn, useActionTicket } from "./customer-actions.ts";
@@ -146,6 +147,30 @@ export class AuthenticationFixture {
     await submitPayment(this.base.core, { session, vaultToken: new Secret("tok_1"), signal, shopper });
     await this.settled();
     return session;
+  }
+
+  /**
+   * Asks SANDBOX_B for a payment after the backup, so its database has no row of it. Returns our reference and the
+   * address of the bank's page.
+   */
+  async askUnseen(session: PaymentSession): Promise<{ reference: string; url: string }> {
+    const { core, connectionIds, sandbox } = this.base;
+    await sandbox.setCard("B", number, challengeAt.B());
+    this.base.useCard(number);
+    const connectionId = connectionIds[1]!;
+    const { connector, credentials } = (await core.bind(connectionId, "SANDBOX_B", 1))!;
+    const reference = encodeId("att", attemptIdOf({ sessionId: session.id, connectionId }));
+    const { amountMinor, currency, orderRef } = session;
+    const { outcome } = await connector.authorize(
+      { credentials, timeoutMs: 5_000, idempotencyKey: reference },
+      {
+        ...{ amountMinor, currency, orderRef, attemptReference: reference, sessionId: encodeId("ps", session.id) },
+        vaultToken: new Secret("tok_1"),
+        authentication: { wish: "as_needed", browser, returnUrl: "https://shop.example/back" },
+      },
+    );
+    if (outcome.type !== "actionNeeded") throw new Error(`expected an action, got ${outcome.type}`);
+    return { reference, url: outcome.action.url };
   }
 
   /** Waits until this process works on no session any more. */

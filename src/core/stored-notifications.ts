@@ -1,6 +1,6 @@
 /** Reads the stored, signed notifications of a gateway that cannot be read, as the answer to a look-up. */
 import type { LookUpAnswer } from "../gateways/connector.ts";
-import type { Database, Queryable, Statement } from "../platform/database.ts";
+import type { Queryable, Statement } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Attempt } from "./entities.ts";
 
@@ -33,8 +33,8 @@ const byWeight = ["captured", "already_captured", "voided", "held", "absent", "d
  * beside it. `absent` counts once the gateway has accepted a void that was sent after the attempt's latest execution
  * time, and nothing was ever held: an earlier void may have found nothing because the authorization had yet to arrive.
  */
-export async function lookUpInNotifications(database: Database, attempt: Attempt): Promise<LookUpAnswer> {
-  const rows = await database.query<NotificationRow>(selectNotifications, [
+export async function lookUpInNotifications(queryable: Queryable, attempt: Attempt): Promise<LookUpAnswer> {
+  const rows = await queryable.query<NotificationRow>(selectNotifications, [
     attempt.connectionId,
     encodeId("att", attempt.id),
     attempt.amountMinor,

@@ -5,7 +5,7 @@
  */
 import { providers } from "../gateways/authentication-provider.ts";
 import type { LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
-import type { Statement, Tx } from "../platform/database.ts";
+import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import {
   attemptIdOf,
@@ -21,7 +21,7 @@ import { limitsAt, type Work } from "./flow-steps.ts";
 import * as gateway from "./gateway-calls.ts";
 import { lockAndRenew } from "./lease.ts";
 import { loadSession } from "./session-with-attempts.ts";
-import { findVoidRefusal } from "./stored-notifications.ts";
+import { findVoidRefusal, lookUpInNotifications } from "./stored-notifications.ts";
 import { openWorkItem } from "./work-items.ts";
 
 const minute = 60_000;
@@ -55,11 +55,24 @@ export async function findUnrecorded({ core, lease, loaded }: Work): Promise<voi
     // out why.
     const money = answers.filter(({ answer }) => isMoney(answer));
     const isTwice = money.filter(({ answer }) => answer.type === "captured").length > 1;
-    const open = silent.length === 0 && (session.winnerAttemptId || isTwice) ? money : silent;
+    const late = await heldMeanwhile(core, tx, answers);
+    const open =
+      silent.length + late.length === 0 && (session.winnerAttemptId || isTwice) ? money : [...silent, ...late];
     if (open.length > 0) return postpone(tx, core, { session, now, open });
     await adopt(tx, core, session, answers);
     await tx.query(setUnrecordedCheck, [session.id, null]);
   });
+}
+
+/**
+ * Returns the attempts that hold nothing by the answers, but of which a notification has reported a hold since: a
+ * customer can finish an authentication at a gateway that then holds by itself. The session's lock decides between this
+ * and `recordUnrecordedHold`, which sees every later notification.
+ */
+async function heldMeanwhile(core: Core, tx: Tx, answers: readonly AttemptAnswer[]): Promise<AttemptAnswer[]> {
+  const none = answers.filter(({ attempt, answer }) => !isMoney(answer) && !core.connectorOf(attempt.gateway)?.canRead);
+  const known = await Promise.all(none.map(({ attempt }) => lookUpInNotifications(tx, attempt)));
+  return none.filter((_, index) => known[index]?.type === "held").map((one) => ({ ...one, awaited: true }));
 }
 
 const isMoney = ({ type }: LookUpAnswer) => type === "held" || type === "heldOther" || type === "captured";
@@ -110,6 +123,45 @@ function roundsLost(core: Core, connection: ConnectionInUse, attempts: readonly 
   const mayRepeat = runs && known.every(({ round, status }) => round === 0 && status !== "AUTHORIZED");
   const rounds = [...(known.length === 0 ? [0] : []), ...(mayRepeat ? [1] : [])]; // rule:doubt-asks-both-rounds
   return rounds.map((round) => ({ ...connection, round }));
+}
+
+// A session's attempts have ids of the same millisecond.
+const selectSessionsOfMoment: Statement = {
+  name: "select_sessions_of_moment",
+  text: `
+    SELECT s.id FROM payment_session s JOIN connection c ON c.id = $3 AND c.merchant_id = s.merchant_id
+    WHERE s.id BETWEEN $1 AND $2`,
+};
+
+/** Returns the session of an attempt that has no row, by the attempt's id; undefined if there is none. */
+export async function findSessionOfUnrecorded(
+  queryable: Queryable,
+  attempt: { id: string; connectionId: string },
+): Promise<string | undefined> {
+  const moment = attempt.id.slice(0, 13);
+  const range = [`${moment}-0000-0000-000000000000`, `${moment}-ffff-ffff-ffffffffffff`];
+  const sessions = await queryable.query<{ id: string }>(selectSessionsOfMoment, [...range, attempt.connectionId]);
+  return sessions.find(({ id: sessionId }) => roundOf(sessionId, attempt) !== undefined)?.id;
+}
+
+/** Describes an attempt of a session that has no row, by its id; undefined if no connection can have made it. */
+export async function findUnrecordedAttempt(
+  core: Core,
+  queryable: Queryable,
+  session: PaymentSession,
+  id: string,
+): Promise<gateway.AttemptToLookUp | undefined> {
+  const connections = await queryable.query<ConnectionInUse>(selectConnections, [session.merchantId]);
+  const named = connections.map((one) => ({
+    ...one,
+    round: roundOf(session.id, { id, connectionId: one.connectionId }),
+  }));
+  const found = named.find(({ round }) => round !== undefined);
+  return found && unrecordedAttempt(core, session, { ...found, round: found.round ?? 0 });
+}
+
+function roundOf(sessionId: string, { id, connectionId }: { id: string; connectionId: string }): number | undefined {
+  return [0, 1].find((round) => attemptIdOf({ sessionId, connectionId, round }) === id);
 }
 
 /** Describes the attempt that may have been made at any time between the session's creation and its deadline. */

@@ -3,10 +3,13 @@
  * exact reference until the gateway acknowledges.
  */
 
+import { isReferenceTaken } from "../core/attempts.ts";
 import type { Core } from "../core/core.ts";
 import { repeatAt } from "../core/flow-steps.ts";
 import { voidOrphan } from "../core/gateway-calls.ts";
 import { loadSession } from "../core/session-with-attempts.ts";
+import { findEndInNotifications } from "../core/stored-notifications.ts";
+import { findUnrecordedAttempt } from "../core/unrecorded-attempts.ts";
 import { openWorkItem, resolveWorkItem } from "../core/work-items.ts";
 import type { VoidAnswer } from "../gateways/connector.ts";
 import { leaseMs } from "../limits.ts";
@@ -15,6 +18,8 @@ import { unreachable } from "../platform/errors.ts";
 
 /** One authorization at a gateway that belongs to no open or captured attempt. */
 export type Orphan = { readonly sessionId: string; readonly attemptId: string; readonly gatewayReference: string };
+
+type FoundBy = "reconciliation" | "notification";
 
 const selectOwner: Statement = {
   name: "select_owner_of_orphan",
@@ -39,11 +44,7 @@ const insertOrphan: Statement = {
  * left alone. Where the reference is, or may be, another attempt's, a work item asks a person. Returns true when an
  * orphaned authorization was recorded.
  */
-export async function recordOrphan(
-  core: Core,
-  orphan: Orphan,
-  foundBy: "reconciliation" | "notification",
-): Promise<boolean> {
+export async function recordOrphan(core: Core, orphan: Orphan, foundBy: FoundBy): Promise<boolean> {
   const { sessionId, attemptId, gatewayReference } = orphan;
   return core.database.transaction(async (tx) => {
     const key = [sessionId, attemptId, gatewayReference];
@@ -54,10 +55,41 @@ export async function recordOrphan(
       await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, detail });
       return false;
     }
-    if ((await tx.query(insertOrphan, [...key, foundBy])).length === 0) return false;
-    const detail = `The gateway holds ${gatewayReference.slice(0, 100)}, found by ${foundBy}; it is being voided.`;
-    await openWorkItem(tx, core, { kind: "ORPHANED_AUTHORIZATION", sessionId, attemptId, detail });
-    return true;
+    return insertOrphaned(tx, core, orphan, foundBy);
+  });
+}
+
+async function insertOrphaned(tx: Tx, core: Core, orphan: Orphan, foundBy: FoundBy): Promise<boolean> {
+  if ((await tx.query(insertOrphan, [...keyOf(orphan), foundBy])).length === 0) return false;
+  const { sessionId, attemptId, gatewayReference } = orphan;
+  const detail = `The gateway holds ${gatewayReference.slice(0, 100)}, found by ${foundBy}; it is being voided.`;
+  await openWorkItem(tx, core, { kind: "ORPHANED_AUTHORIZATION", sessionId, attemptId, detail });
+  return true;
+}
+
+const lockSession: Statement = {
+  name: "lock_session_of_unrecorded",
+  partitionKey: 1,
+  text: `SELECT status = 'CREATED' AS "isOpen", unrecorded_check_at IS NOT NULL AS "isInDoubt" FROM payment_session WHERE id = $1 FOR UPDATE`,
+};
+
+/**
+ * Records an orphaned authorization when a hold is reported for an attempt whose row a restore has lost: a customer may
+ * finish an authentication long after it. While the session is in doubt, `findUnrecorded` reads the notification. One
+ * that is open and not in doubt may still come to be: returns `later`.
+ */
+export async function recordUnrecordedHold(
+  core: Core,
+  attempt: { sessionId: string; id: string; connectionId: string },
+  gatewayReference: string,
+): Promise<"later" | undefined> {
+  const { sessionId } = attempt;
+  return core.database.transaction(async (tx) => {
+    const [session] = await tx.query<{ isOpen: boolean; isInDoubt: boolean }>(lockSession, [sessionId]);
+    if (session?.isInDoubt || (await findEndInNotifications(tx, attempt, gatewayReference)) !== undefined) return;
+    if (session?.isOpen) return "later";
+    if (await isReferenceTaken(tx, attempt, gatewayReference)) return;
+    await insertOrphaned(tx, core, { sessionId, attemptId: attempt.id, gatewayReference }, "notification");
   });
 }
 
@@ -105,8 +137,10 @@ export async function hurryOrphan(queryable: Queryable, attempt: { sessionId: st
 }
 
 async function voidOne(core: Core, orphan: TakenOrphan): Promise<void> {
-  const { attempts } = await loadSession(core.database, orphan.sessionId);
-  const attempt = attempts.find(({ id }) => id === orphan.attemptId);
+  const { session, attempts } = await loadSession(core.database, orphan.sessionId);
+  const attempt =
+    attempts.find(({ id }) => id === orphan.attemptId) ??
+    (await findUnrecordedAttempt(core, core.database, session, orphan.attemptId));
   if (attempt === undefined) throw new Error("an orphaned authorization has an attempt");
   // The reference is, or may be, another attempt's by now: it is checked again later.
   const inUse = { type: "unknown", kind: "GATEWAY_ERROR", reason: "the reference may be another attempt's" } as const;

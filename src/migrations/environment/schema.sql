@@ -1237,8 +1237,11 @@ CREATE OR REPLACE FUNCTION app.guard_orphaned_authorization()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  IF NOT EXISTS (SELECT FROM attempt WHERE session_id = NEW.session_id AND id = NEW.attempt_id
-                 AND status IN ('VOIDED','DECLINED','FAILED')) THEN
+  -- An attempt whose row a restore has lost, or one that is final without a hold.
+  IF EXISTS (SELECT FROM attempt WHERE session_id = NEW.session_id AND id = NEW.attempt_id
+             AND status NOT IN ('VOIDED','DECLINED','FAILED'))
+     OR NOT EXISTS (SELECT FROM attempt WHERE session_id = NEW.session_id AND id = NEW.attempt_id)
+        AND NOT EXISTS (SELECT FROM payment_session WHERE id = NEW.session_id AND unrecorded_check_at IS NULL) THEN
     PERFORM app.refuse('an orphaned authorization is of an attempt that is final without a hold'); END IF;
   IF app.is_reference_in_use(NEW.session_id, NEW.attempt_id, NEW.gateway_reference) THEN
     PERFORM app.refuse('an orphaned authorization is of no other attempt'); END IF;

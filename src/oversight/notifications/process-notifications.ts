@@ -8,9 +8,10 @@ import type { Attempt } from "../../core/entities.ts";
 import { recordCaptureReport } from "../../core/late-captures.ts";
 import { wakeSession } from "../../core/lease.ts";
 import { findEndInNotifications } from "../../core/stored-notifications.ts";
+import { findSessionOfUnrecorded } from "../../core/unrecorded-attempts.ts";
 import type { Statement } from "../../platform/database.ts";
 import { decodeId } from "../../platform/ids.ts";
-import { hurryOrphan, recordOrphan } from "../orphaned-authorizations.ts";
+import { hurryOrphan, recordOrphan, recordUnrecordedHold } from "../orphaned-authorizations.ts";
 
 const selectWaiting: Statement = {
   name: "select_waiting_notifications",
@@ -54,23 +55,31 @@ const batch = 100;
 export async function processNotificationsOnce(core: Core): Promise<boolean> {
   const notifications = await core.database.query<StoredNotification>(selectWaiting, [batch]);
   const failures: unknown[] = [];
-  for (const notification of notifications)
-    await processNotification(core, notification).then(undefined, (error) => failures.push(error));
+  let processed = 0;
+  for (const notification of notifications) {
+    const processing = processNotification(core, notification);
+    await processing.then(
+      (isProcessed) => (processed += Number(isProcessed)),
+      (error) => failures.push(error),
+    );
+  }
   if (failures.length > 0) throw failures[0];
-  return notifications.length === batch;
+  return notifications.length === batch && processed > 0;
 }
 
-async function processNotification(core: Core, notification: StoredNotification): Promise<void> {
-  await act(core, notification);
+async function processNotification(core: Core, notification: StoredNotification): Promise<boolean> {
+  if ((await act(core, notification)) === "later") return false;
   await core.database.query(markProcessed, [notification.connectionId, notification.notificationId]);
+  return true;
 }
 
-async function act(core: Core, notification: StoredNotification): Promise<void> {
+/** Acts on a notification. `later`: it is processed again in the next turn. */
+async function act(core: Core, notification: StoredNotification): Promise<"later" | undefined> {
   const attemptId = decodeId("att", notification.attemptReference);
   if (attemptId === undefined) return;
   const values = [attemptId, notification.connectionId];
   const [found] = await core.database.query<FoundAttempt>(selectAttemptSession, values);
-  if (found === undefined) return;
+  if (found === undefined) return actOnUnrecorded(core, notification, attemptId);
   // First, because of all rows about the attempt's record this one says most, and only one is open at a time.
   await alarmIfContradicted(core, found, notification.kind);
   if (reportsCapture(notification, found))
@@ -80,6 +89,16 @@ async function act(core: Core, notification: StoredNotification): Promise<void> 
     await hurryOrphan(core.database, found);
   if (changesNothing(notification, found)) return;
   await wakeSession(core.database, found.sessionId);
+}
+
+/** Acts on a notification about an attempt whose row a restore has lost. */
+async function actOnUnrecorded(core: Core, notification: StoredNotification, id: string): Promise<"later" | undefined> {
+  const { kind, connectionId, gatewayReference } = notification;
+  if (kind !== "held" && kind !== "voided" && kind !== "already_captured") return;
+  const sessionId = await findSessionOfUnrecorded(core.database, { id, connectionId });
+  if (sessionId === undefined) return;
+  if (kind === "held") return recordUnrecordedHold(core, { sessionId, id, connectionId }, gatewayReference);
+  await hurryOrphan(core.database, { sessionId, id });
 }
 
 /** Reports whether a notification concerns a capture. A voided hold does where it is captured or about to be. */
