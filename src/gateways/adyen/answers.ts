@@ -150,8 +150,10 @@ export function readCapture(reply: GatewayReply, hold: Hold): CaptureAnswer {
   return refusedOrUnknown(reply, json);
 }
 
+type Named = Pick<AttemptAtGateway, "attemptReference" | "gatewayReference">;
+
 /** Reports whether a void was accepted; a notification reports its result. */
-export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAnswer {
+export function readVoid(reply: GatewayReply, attempt: Named): VoidAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
   if (reply.status === 201 && isReceived(json, attempt)) return { type: "accepted" };
@@ -187,7 +189,7 @@ function errorIn({ status, headers }: Answer, json: Json | undefined) {
 }
 
 /** Reports whether a capture or cancellation of exactly our attempt was accepted. */
-function isReceived(json: Json | undefined, attempt: AttemptAtGateway): json is Json {
+function isReceived(json: Json | undefined, attempt: Named): json is Json {
   if (json?.status !== "received" || json.reference !== attempt.attemptReference) return false;
   return attempt.gatewayReference === undefined
     ? json.paymentReference === attempt.attemptReference

@@ -115,6 +115,11 @@ export function pathIn(environment: "test" | "live", path: string): string {
   return `${environment === "live" ? "/checkout" : ""}/${apiVersion}${path}`;
 }
 
+/** Returns the path of a change to a payment. */
+export function paymentPath(pspReference: string, action: "captures" | "cancels"): string {
+  return `/payments/${encodeURIComponent(pspReference)}/${action}`;
+}
+
 const nowhere = {
   type: "neverSent",
   cause: "request_refused",

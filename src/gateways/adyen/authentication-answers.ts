@@ -57,6 +57,19 @@ export function readDetails(reply: GatewayReply, kept: Kept): ProviderResult {
   return readEnd(json, kept);
 }
 
+/**
+ * Returns Adyen's reference of a payment of ours that it authorized in spite of `authenticationOnly`; undefined where it
+ * authorized nothing. An answer that names no payment is about `unnamed`. A payment with another reference is not ours
+ * to cancel.
+ */
+export function paymentIn(reply: GatewayReply, kept: Kept, unnamed?: string): string | undefined {
+  const read = jsonOf(reply);
+  if (read.type === "unavailable") return undefined;
+  const { resultCode, pspReference } = read.json;
+  const isOurs = (referenceIn(read.json) ?? unnamed) === kept.reference;
+  return isOurs && resultCode === "Authorised" ? text(pspReference) : undefined;
+}
+
 // The result codes that end nothing: https://docs.adyen.com/online-payments/payment-result-codes (2026).
 const open = ["RedirectShopper", "IdentifyShopper", "ChallengeShopper", "Pending", "Received"];
 

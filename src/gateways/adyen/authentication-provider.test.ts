@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { findProxyDestination } from "../../card-vault/external/destinations.ts";
 import { planProxyBody } from "../../card-vault/external/proxy-request.ts";
 import { answerAtBank } from "../../dev/testing/bank-customer.ts";
-import { type GatewayHarness, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
+import { type GatewayHarness, holdPayment, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { AuthenticationRequest } from "../authentication-provider.ts";
 import { findCredentialProblems } from "../check-credentials.ts";
@@ -244,6 +244,42 @@ describe("AdyenAuthenticationProvider", () => {
     });
     expect(await ask({ resultCode: "Cancelled", refusalReasonCode: "16" })).toMatchObject({ challengeCancel: "01" });
     expect(await ask({ resultCode: "Authorised" })).toEqual({ type: "ended", result: {} });
+  });
+
+  it("cancels at once what Adyen authorized in spite of it, and nothing that is another payment's", async () => {
+    const holdFor = async (sessionId: string) => {
+      harness.forwarder.useCard("4242424242424242");
+      const { gatewayReference } = await holdPayment(harness, { ...harness.newPayment(), attemptReference: sessionId });
+      return { resultCode: "Authorised", pspReference: gatewayReference, merchantReference: sessionId };
+    };
+    const statesAt = async (sessionId: string) =>
+      (await harness.sandbox.authorizations(sessionId)).map(({ status }) => status);
+    const { keep, sessionId } = await prepare(challenged);
+    answerWith("/v72/payments", await holdFor(sessionId));
+    expect(await provider.authenticate(call, requestOf(keep))).toEqual({ type: "ended", result: {} });
+    expect(await statesAt(sessionId)).toEqual(["voided"]);
+
+    harness.replaceWith(() => undefined);
+    const asked = await challenge();
+    const held = await holdFor(asked.sessionId);
+    const result = () => provider.result(call, asked.keep, new Secret("r"));
+    const answer = (cancelled: number) =>
+      harness.replaceWith(({ path }) => {
+        if (path === "/v72/payments/details") return { status: 200, body: JSON.stringify(held) };
+        return path.endsWith("/cancels") && cancelled > 0 ? { status: cancelled, body: "{}" } : undefined;
+      });
+    answer(500);
+    const reason = `Adyen authorized ${held.pspReference}, and has not accepted its cancellation`;
+    expect(await result()).toEqual({ type: "unavailable", reason });
+    answer(0);
+    expect(await result()).toEqual({ type: "ended", result: {} });
+    expect(await statesAt(asked.sessionId)).toEqual(["voided"]);
+
+    harness.replaceWith(() => undefined);
+    const others = await holdFor("ps_other");
+    answerWith("/v72/payments/details", others);
+    expect(await result()).toEqual({ type: "waiting" });
+    expect(await statesAt("ps_other")).toEqual(["held"]);
   });
 
   it("takes no other action, and no answer about another payment", async () => {

@@ -11,12 +11,16 @@ import type {
   AuthenticationRequest,
   Prepared,
   ProviderAnswer,
+  ProviderEnd,
   ProviderResult,
+  Unavailable,
 } from "../authentication-provider.ts";
 import type { CardOfRequest, CredentialField, Credentials, GatewayCall, VerifyRow } from "../connector.ts";
-import { AdyenApi, type AdyenParts } from "./api.ts";
+import { readVoid } from "./answers.ts";
+import { AdyenApi, type AdyenParts, paymentPath } from "./api.ts";
 import {
   type Kept,
+  paymentIn,
   readAnswer,
   readCardDetails,
   readDetails,
@@ -29,7 +33,7 @@ import { authenticationCredentialFields, clear } from "./credentials.ts";
 import { currencies } from "./currencies.ts";
 
 const cardDetails = { connector: "ADYEN_3DS", operation: "card_details" } as const;
-const payment = { connector: "ADYEN_3DS", operation: "payment" } as const;
+const payments = { connector: "ADYEN_3DS", operation: "payment" } as const;
 
 /** Adyen as a provider of authentication, which authorizes nothing. */
 export class AdyenAuthenticationProvider implements AuthenticationProvider {
@@ -61,6 +65,7 @@ export class AdyenAuthenticationProvider implements AuthenticationProvider {
     const asking = askingFields({ authentication: { wish: "always", browser, returnUrl }, shopperUserAgent });
     if (asking === undefined) return unavailable("the browser has not said its name");
     const kept = { ...readKept(request.keep), challengeIndicator: request.isMandated ? "04" : "01" };
+    const left = this.#api.sharedDeadline(call);
     const { reply } = await this.#api.postCard(
       call,
       request,
@@ -74,8 +79,10 @@ export class AdyenAuthenticationProvider implements AuthenticationProvider {
         authenticationData: { ...asking.authenticationData, authenticationOnly: true },
         threeDS2RequestData: merchantFields(call.credentials, request, kept),
       },
-      payment,
+      payments,
     );
+    const payment = paymentIn(reply, kept, kept.reference);
+    if (payment !== undefined) return this.#cancel(left(), payment, kept);
     const read = readAnswer(reply, kept);
     return read.type === "challenge" ? { ...read, keep: keepOf({ ...kept, isRedirected: true }) } : read;
   }
@@ -84,6 +91,7 @@ export class AdyenAuthenticationProvider implements AuthenticationProvider {
     // Adyen cannot be asked: only the customer's return leads to the result.
     if (returned === undefined) return { type: "waiting" };
     const redirectResult = returned.expose();
+    const left = this.#api.sharedDeadline(call);
     const changing = { ...call, idempotencyKey: sha256(redirectResult).toString("hex") };
     const reply = await this.#api.post(changing, "/payments/details", {
       // The result names the payment, and so its account.
@@ -92,7 +100,27 @@ export class AdyenAuthenticationProvider implements AuthenticationProvider {
       // It is false by default, and the payment would be authorized: the text of the OpenAPI file.
       authenticationData: { authenticationOnly: true },
     });
-    return readDetails(reply, readKept(keep));
+    const kept = readKept(keep);
+    const payment = paymentIn(reply, kept);
+    return payment === undefined ? readDetails(reply, kept) : this.#cancel(left(), payment, kept);
+  }
+
+  /**
+   * Cancels a payment that Adyen authorized in spite of `authenticationOnly`, and ends without a result. A cancellation
+   * that Adyen has not accepted leaves the authentication unanswered: asked for its result again, it cancels again.
+   */
+  async #cancel(
+    call: GatewayCall,
+    gatewayReference: string,
+    { reference: attemptReference }: Kept,
+  ): Promise<ProviderEnd | Unavailable> {
+    const cancelling = { ...call, idempotencyKey: `${gatewayReference}_cancel` };
+    const path = paymentPath(gatewayReference, "cancels");
+    const reply = await this.#api.post(cancelling, path, { reference: attemptReference });
+    if (readVoid(reply, { gatewayReference, attemptReference }).type === "accepted") {
+      return { type: "ended", result: {} };
+    }
+    return unavailable(`Adyen authorized ${gatewayReference}, and has not accepted its cancellation`);
   }
 
   async verify(call: GatewayCall): Promise<readonly VerifyRow[]> {

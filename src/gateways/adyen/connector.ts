@@ -23,7 +23,7 @@ import type {
 } from "../connector.ts";
 import { withoutAction } from "../unanswered.ts";
 import { isKeptError, readAuthenticated, readAuthorize, readCapture, readVoid } from "./answers.ts";
-import { AdyenApi, type AdyenParts } from "./api.ts";
+import { AdyenApi, type AdyenParts, paymentPath } from "./api.ts";
 import { billingFields } from "./billing.ts";
 import { askingFields, cardFields, customerFields, exemptionFields, importFields } from "./card-fields.ts";
 import { credentialFields } from "./credentials.ts";
@@ -157,10 +157,6 @@ const reportWaitMs = 30_000;
 
 function mayBeReportedYet({ ageMs }: Hold): boolean {
   return ageMs !== undefined && ageMs < reportWaitMs;
-}
-
-function paymentPath(pspReference: string, action: "captures" | "cancels"): string {
-  return `/payments/${encodeURIComponent(pspReference)}/${action}`;
 }
 
 /** Returns what disputes, risk checks and the customer's statement need. */
