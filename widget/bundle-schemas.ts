@@ -7,6 +7,8 @@ import {
   FieldDescriptorProtoSchema,
   type FileDescriptorProto,
   FileDescriptorProtoSchema,
+  file_google_protobuf_any,
+  file_google_protobuf_struct,
 } from "@bufbuild/protobuf/wkt";
 import type { Plugin } from "esbuild";
 import { file_payments_v1_checkout } from "../gen/payments/v1/checkout_pb.ts";
@@ -22,6 +24,13 @@ export const schemasForBrowsers: Plugin = {
     build.onLoad({ filter: /\/checkout_pb\.ts$/ }, async ({ path }) => {
       const schema = `fileDesc(${encoded(readByWidget())}, [file_payments_v1_payment_session])`;
       return { loader: "ts", contents: (await readFile(path, "utf8")).replace(/fileDesc\("[^)]+\)/, schema) };
+    });
+    // Connect's error details need these two; the names of their packages in other languages are half of them.
+    build.onLoad({ filter: /\/google\/protobuf\/(any|struct)_pb\.js$/ }, async ({ path }) => {
+      const schema = path.endsWith("any_pb.js") ? file_google_protobuf_any : file_google_protobuf_struct;
+      const proto = clone(FileDescriptorProtoSchema, schema.proto);
+      clearField(proto, FileDescriptorProtoSchema.field.options);
+      return { contents: (await readFile(path, "utf8")).replace(/(?<=fileDesc\()"[^"]+"/, encoded(proto)) };
     });
     build.onLoad({ filter: /\/payment_session_pb\.ts$/ }, () => ({
       contents: `import { fileDesc } from "@bufbuild/protobuf/codegenv2";

@@ -23,8 +23,8 @@ export type SessionAccess = {
   readonly apiBase: string;
   readonly sessionId: string;
   readonly clientSecret: string;
-  /** The place in which the bank's page would be shown. */
-  readonly place: { readonly clientWidth: number };
+  /** The place in which the bank's page would be shown, in the form. */
+  readonly place: { readonly clientWidth: number; readonly parentNode?: ParentNode | null };
   /** BCP 47; the format of amounts. */
   readonly locale: string;
   /** Aborts requests in flight when the widget releases the session; the payment itself continues. */
@@ -48,13 +48,34 @@ export function connectSession({ apiBase, sessionId, clientSecret, place, locale
     timeoutMs,
     headers: { Authorization: `Bearer ${clientSecret}` },
   });
+  const note = createNote(place, closed);
+  const answerOf = (call: Promise<{ checkout?: Checkout | undefined }>) =>
+    answerTo(call, (checkout) => {
+      note(checkout.bankMessage);
+      return viewOf(checkout, locale);
+    });
   return {
-    getCheckout: () => answerOf(client.getCheckout({ sessionId }, callOptions(readTimeoutMs)), locale),
+    getCheckout: () => answerOf(client.getCheckout({ sessionId }, callOptions(readTimeoutMs))),
     submitPayment: (vaultToken) =>
       answerOf(
         client.submitPayment({ sessionId, vaultToken, browser: describeBrowser(place) }, callOptions(submitTimeoutMs)),
-        locale,
       ),
+  };
+}
+
+/** Returns a function that shows the bank's message to the customer below the form, as text. */
+function createNote({ parentNode }: SessionAccess["place"], closed: AbortSignal): (message: string) => void {
+  if (!parentNode) return () => {};
+  const note = document.createElement("p");
+  note.className = "notice";
+  // The bank's language is unknown.
+  note.dir = "auto";
+  note.setAttribute("role", "status");
+  // In its place before it has words: screen readers announce what changes.
+  parentNode.append(note);
+  closed.addEventListener("abort", () => note.remove());
+  return (message) => {
+    if (note.textContent !== message) note.textContent = message;
   };
 }
 
@@ -76,10 +97,13 @@ function within(min: number, value: number, max: number): number {
   return Math.min(Math.max(value | 0, min), max);
 }
 
-async function answerOf(call: Promise<{ checkout?: Checkout | undefined }>, locale: string): Promise<ApiAnswer> {
+async function answerTo(
+  call: Promise<{ checkout?: Checkout | undefined }>,
+  show: (checkout: Checkout) => CheckoutView,
+): Promise<ApiAnswer> {
   try {
     const { checkout } = await call;
-    return checkout ? { kind: "checkout", checkout: viewOf(checkout, locale) } : { kind: "unreachable" };
+    return checkout ? { kind: "checkout", checkout: show(checkout) } : { kind: "unreachable" };
   } catch (error) {
     const { code, metadata, details } = ConnectError.from(error);
     // A bare 401 or 403 comes from a firewall or a captive portal: it says nothing about a payment that may be

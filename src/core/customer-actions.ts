@@ -9,9 +9,9 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import { deriveKey, equalInConstantTime, hmacSha256, seal, sha256, unseal } from "../platform/secrets.ts";
 import { actionOf, returnedOf } from "./authentications.ts";
 import type { Core, Returning } from "./core.ts";
-import type { AuthenticationStatus } from "./entities.ts";
+import type { AuthenticationStatus, PaymentSession } from "./entities.ts";
 import { wakeLocked } from "./lease.ts";
-import { startCheckClock, wakeProvided } from "./provided-rows.ts";
+import { messageOf, startCheckClock, wakeProvided } from "./provided-rows.ts";
 
 // A redirect that was shown this often only waits for its outcome.
 const shownMax = 3;
@@ -59,6 +59,27 @@ export async function findOpenAction(
     return { ...open, shownCount: open.shownCount + shownMax - 1, framing: "frame" };
   }
   return { ...open, framing: core.connectorOf(gateway)?.authentication?.framing ?? "window" };
+}
+
+const selectMessage: Statement = {
+  name: "select_bank_message",
+  partitionKey: 1,
+  text: `
+    SELECT id, message_sealed AS "messageSealed" FROM authentication
+    WHERE session_id = $1 AND provider IS NOT NULL AND message_sealed IS NOT NULL`,
+};
+
+/**
+ * Finds the bank's message to the customer, with an open action and after the end; undefined without a statement for
+ * any other session, and for a payment without an authentication.
+ */
+export async function findBankMessage(
+  { database, sealing }: Pick<Core, "database" | "sealing">,
+  session: Pick<PaymentSession, "id" | "status" | "awaitingSince" | "authentications">,
+): Promise<string | undefined> {
+  if (session.authentications === 0 || (session.status === "CREATED" && !session.awaitingSince)) return undefined;
+  const [row] = await database.query<{ id: string; messageSealed: string }>(selectMessage, [session.id]);
+  return row && unseal(sealing, messageOf(row.id), row.messageSealed).expose();
 }
 
 const setTicket: Statement = {

@@ -59,7 +59,14 @@ for (const name of ["decision_reason", "decided_by", "decided_at", "decision_tak
 }
 // Sealed values are loaded where they are opened.
 stamped.add("payment_session.browser_sealed");
-for (const name of ["action_sealed", "keep_sealed", "proof_sealed", "returned_sealed", "ticket_hash"]) {
+for (const name of [
+  "action_sealed",
+  "keep_sealed",
+  "message_sealed",
+  "proof_sealed",
+  "returned_sealed",
+  "ticket_hash",
+]) {
   stamped.add(`authentication.${name}`);
 }
 const typeNames: Record<string, string> = {

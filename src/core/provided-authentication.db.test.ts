@@ -1,7 +1,9 @@
 /** Tests the payment flow with a provider of authentication: SANDBOX_3DS, and both sandbox gateways. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodeId } from "../platform/ids.ts";
+import { sweepOldRowsOnce } from "../retention/sweep-old-rows.ts";
 import { type AuthenticationFixture, startProvided } from "./authentication.fixture.ts";
+import { findBankMessage } from "./customer-actions.ts";
 import type { PaymentSession } from "./entities.ts";
 import { recoverSessionsOnce } from "./submit-payment.ts";
 
@@ -212,6 +214,40 @@ describe("a payment with a provider, as needed", () => {
       end: "DECLINED authentication_failed",
       authentications: ["ABANDONED"],
     });
+  });
+
+  it("seals the bank's message, has it for the page with the challenge and after the end, and deletes it a day later", async () => {
+    const { core, asOwner } = flow.base;
+    const message = "Please call us at +44 20 7946 0123.";
+    const saved = async ({ id }: PaymentSession) => {
+      const text = "SELECT message_sealed AS sealed FROM authentication WHERE session_id = $1";
+      return (await asOwner.query<{ sealed: string | null }>({ name: "message", text }, [id]))[0]!.sealed;
+    };
+    const found = async (session: PaymentSession) =>
+      findBankMessage(core, (await flow.base.loadSession(session)).session);
+    await flow.base.sandbox.setDirectory("4000002760003184", { answer: "challenge", message });
+    const challenged = await flow.payWith("4000002760003184");
+    expect(await found(challenged)).toBe(message);
+    await flow.showProvided(challenged, "fail");
+    expect(await found(challenged)).toBe(message);
+    const cancelled = await flow.payWith("4000002760003184");
+    await flow.cancel(cancelled);
+    expect([await found(cancelled), await saved(cancelled)]).toEqual([undefined, null]);
+    await flow.base.sandbox.setDirectory("4000000000003055", { answer: "Y", message });
+    const passed = await flow.payWith("4000000000003055");
+    await flow.base.sandbox.setDirectory("4000000000003055", { answer: "Y" });
+    await flow.base.sandbox.setDirectory("4000002760003184", { answer: "challenge" });
+    expect(await flow.story(passed)).toMatchObject({ end: "SUCCEEDED SANDBOX_A" });
+    expect(await found(passed)).toBe(message);
+    expect(await saved(passed)).not.toContain("call");
+
+    await flow.base.setClockAhead(24 * 60 - 1);
+    await sweepOldRowsOnce(core.database);
+    expect(await found(passed)).toBe(message);
+    await flow.base.setClockAhead(24 * 60 + 1);
+    await sweepOldRowsOnce(core.database);
+    await flow.base.setClockAhead(0);
+    expect([await saved(challenged), await saved(passed), await found(passed)]).toEqual([null, null, undefined]);
   });
 
   it("asks no provider from a page that cannot show the bank's", async () => {

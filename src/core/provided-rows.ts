@@ -13,6 +13,8 @@ import type { Core } from "./core.ts";
 import type { Authentication, AuthenticationStatus, PlannedProvider } from "./entities.ts";
 import { LeaseLost, required } from "./lease.ts";
 
+/** Names the row that a bank's message belongs to. */
+export const messageOf = (id: string) => `message of ${id}`;
 /** Names the row that a proof belongs to. */
 const proofOf = (id: string) => `proof of ${id}`;
 
@@ -138,7 +140,7 @@ const beginChallenge: Statement = {
   partitionKey: 1,
   text: required(
     `UPDATE authentication SET status = 'AWAITING_CUSTOMER', flow = 'CHALLENGE', action_sealed = $3, keep_sealed = $4,
-      next_look_at = app.clock() + $5 * interval '1 ms'
+      next_look_at = app.clock() + $5 * interval '1 ms', message_sealed = $6
     WHERE session_id = $1 AND id = $2 AND status = 'REQUESTING' RETURNING id`,
     movedOn,
   ),
@@ -149,13 +151,23 @@ export function recordChallenge(
   tx: Tx,
   core: Core,
   { sessionId, id }: Authentication,
-  { action, kept }: { readonly action: Action; readonly kept: KeptForProvider },
+  asked: { readonly action: Action; readonly kept: KeptForProvider; readonly message?: string | undefined },
 ): void {
+  const { action, kept, message } = asked;
   const sealed = seal(core.sealing, actionOf(id), JSON.stringify(action));
-  tx.send(beginChallenge, [sessionId, id, sealed, sealKept(core, id, kept), actionLookMs - lookAgainMs]);
+  const lookInMs = actionLookMs - lookAgainMs;
+  tx.send(beginChallenge, [
+    ...[sessionId, id, sealed, sealKept(core, id, kept), lookInMs],
+    sealMessage(core, id, message),
+  ]);
   tx.send(beginWaitForProvider, [sessionId]);
 }
 
+function sealMessage({ sealing }: Pick<Core, "sealing">, id: string, message: string | undefined): string | null {
+  return message === undefined ? null : seal(sealing, messageOf(id), message);
+}
+
+// After the customer gave up, nothing the bank has said counts.
 const endStatement: Statement = {
   name: "end_provided_authentication",
   partitionKey: 1,
@@ -165,7 +177,8 @@ const endStatement: Statement = {
       ticket_hash = NULL, next_look_at = NULL,
       answered_at = CASE WHEN status = 'AWAITING_CUSTOMER' AND $4 NOT IN ('CANCELLED','ABANDONED') THEN app.clock() END,
       version = $5, trans_status = $6, trans_status_reason = $7, eci = $8, ds_transaction_id = $9, liability = $10,
-      proof_sealed = $11
+      proof_sealed = $11,
+      message_sealed = CASE WHEN $4 NOT IN ('CANCELLED','ABANDONED') THEN coalesce($12, message_sealed) END
     WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id`,
     movedOn,
   ),
@@ -180,10 +193,11 @@ export function endProvided(
     readonly status: AuthenticationStatus;
     readonly result?: AuthenticationResult;
     readonly proof?: AuthenticationProof | undefined;
+    readonly message?: string | undefined;
   },
 ): void {
   const { sessionId, id, status } = authentication;
-  const { result = {}, proof } = end;
+  const { result = {}, proof, message } = end;
   const { version, transStatus, transStatusReason, eci, dsTransactionId } = result;
   const isProven = end.status === "AUTHENTICATED" || end.status === "ATTEMPTED";
   const liability = isProven ? liabilityOf(eci) : end.status === "EXEMPTED" ? "MERCHANT" : undefined;
@@ -191,6 +205,7 @@ export function endProvided(
     ...[sessionId, id, status, end.status, version ?? null, transStatus ?? null, transStatusReason ?? null],
     ...[eci ?? null, dsTransactionId ?? null, liability ?? null],
     proof === undefined ? null : seal(core.sealing, proofOf(id), JSON.stringify(proof)),
+    sealMessage(core, id, message),
   ]);
   if (status === "METHOD" || status === "AWAITING_CUSTOMER") endWait(tx, sessionId);
 }
@@ -202,7 +217,7 @@ export function endWithoutResult(
   status: "UNAVAILABLE" | "CANCELLED" | "ABANDONED",
 ): void {
   const { sessionId, id, status: before } = authentication;
-  tx.send(endStatement, [sessionId, id, before, status, ...Array.from({ length: 7 }, () => null)]);
+  tx.send(endStatement, [sessionId, id, before, status, ...Array.from({ length: 8 }, () => null)]);
   if (before === "METHOD" || before === "AWAITING_CUSTOMER") endWait(tx, sessionId);
 }
 

@@ -201,14 +201,15 @@ async function recordAnswer(
   // After the customer gave up, nothing the bank says counts.
   if (await isGivenUp(tx, authentication)) return {};
   if (answer.type === "ended") {
-    const { result, proof } = answer;
+    const { result, proof, message } = answer;
     const status = endOfProvided(answer, authentication);
     const isProven = status === "AUTHENTICATED" || status === "ATTEMPTED";
-    endProvided(tx, core, authentication, { status, result, proof: isProven ? proof : undefined });
+    endProvided(tx, core, authentication, { status, result, proof: isProven ? proof : undefined, message });
     return {};
   }
   if (answer.type === "challenge") {
-    recordChallenge(tx, core, authentication, { action: answer.action, kept: { ...kept, keep: answer.keep } });
+    const { action, keep, message } = answer;
+    recordChallenge(tx, core, authentication, { action, kept: { ...kept, keep }, message });
     return {};
   }
   if (authentication.status === "AWAITING_CUSTOMER") postponeProviderLook(tx, authentication, loaded.readAt);

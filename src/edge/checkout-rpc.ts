@@ -14,7 +14,7 @@ import {
 } from "../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
 import { findMerchant, type Merchant } from "../accounts/merchants.ts";
-import { cancelAction, findOpenAction, openAction } from "../core/customer-actions.ts";
+import { cancelAction, findBankMessage, findOpenAction, openAction } from "../core/customer-actions.ts";
 import type { PaymentSession } from "../core/entities.ts";
 import { loadCardBrands } from "../core/routing-rules.ts";
 import { loadSession } from "../core/session-with-attempts.ts";
@@ -141,7 +141,7 @@ async function toCheckout(
   const outcome = outcomeOf(session);
   const isOpen = session.status === "CREATED" && session.phase !== "PROCESSING";
   const leftMs = session.expiresAt.getTime() - core.runtime.now().getTime();
-  const action = await findOpenAction(core, session);
+  const [action, bankMessage] = await Promise.all([findOpenAction(core, session), findBankMessage(core, session)]);
   return create(CheckoutSchema, {
     sessionId: encodeId("ps", session.id),
     amountMinor: BigInt(session.amountMinor),
@@ -154,6 +154,7 @@ async function toCheckout(
     ...(isOpen && { expiresInSeconds: Math.max(0, Math.ceil(leftMs / 1_000)) }),
     ...(isOpen && { cardBrands: await loadCardBrands(core, session) }),
     ...(outcome && { outcome }),
+    ...(bankMessage && { bankMessage }),
     ...(action && { nextAction: toNextAction(action) }),
   });
 }

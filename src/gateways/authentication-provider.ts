@@ -73,12 +73,16 @@ export type ProviderEnd = {
   readonly challengeCancel?: string | undefined;
   /** Present exactly if the result can be imported. */
   readonly proof?: AuthenticationProof | undefined;
+  readonly message?: BankMessage;
 };
+
+/** The bank's message to the customer, as `bankMessageIn` reads it. */
+type BankMessage = string | undefined;
 
 /** The answer to `authenticate`. */
 export type ProviderAnswer =
   | ProviderEnd
-  | { readonly type: "challenge"; readonly action: Action; readonly keep: Secret }
+  | { readonly type: "challenge"; readonly action: Action; readonly keep: Secret; readonly message?: BankMessage }
   | Unavailable;
 
 /** The answer to `result`: `waiting` while the customer has not answered. */

@@ -118,5 +118,17 @@ export function resultOf(
   return isEmpty ? undefined : { ...Object.fromEntries(texts), ...(liability && { liability }) };
 }
 
+// EMV 3DS 2.2, table A.1, cardholderInfo: a merchant has to show it.
+const messageCharactersMax = 128;
+// Controls, breaks of lines, and the characters that turn the direction of the text after them.
+const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu;
+
+/** Returns the bank's message to the customer as one line of plain text; undefined if there is none. */
+export function bankMessageIn(cardholderInfo: unknown): string | undefined {
+  if (typeof cardholderInfo !== "string") return undefined;
+  const line = cardholderInfo.toWellFormed().replace(unprintable, " ").trim();
+  return [...line].slice(0, messageCharactersMax).join("") || undefined;
+}
+
 /** The data with which a payment is completed: what the connector kept, and what the customer's return brought. */
 export type Completion = { readonly keep?: Secret | undefined; readonly returned?: Secret | undefined };

@@ -303,12 +303,32 @@ describe("a proof", () => {
 describe("a gateway's authentication", () => {
   it.each([
     ["a proof", "proof_sealed", "'x'"],
+    ["a bank's message", "message_sealed", "'x'"],
     ["a provider's look", "next_look_at", "now()"],
     ["a provider's credentials", "credential_version", "1"],
   ])("has not %s", async (_, column, value) => {
     const begun = awaited[0]!.replace("because,", `because, ${column},`).replace("'b',", `'b', ${value},`);
     const run = await submitted(client, "AUTHORIZING");
     await refused(client, run, whole(begun, ...awaited.slice(1)), /a gateway's or a provider's/);
+  });
+});
+
+describe("a bank's message", () => {
+  const written = changed("message_sealed = 'x'");
+
+  it.each(["METHOD", "REQUESTING"] as const)("A9: does not come before the bank's answer: %s", async (state) => {
+    await refused(client, await asked(state), written, /comes with its answer/);
+  });
+
+  it("A9: is gone with a customer who gives up, and never changes after the end, from which it can be deleted", async () => {
+    const run = await asked("AWAITING_CUSTOMER");
+    await run(written);
+    const end = (status: string) => whole(endedAs(status), notWaiting);
+    await refused(client, run, end("ABANDONED"), /comes with its answer/);
+    await run(end("FAILED"));
+    await refused(client, run, changed("message_sealed = 'y'"), /a final authentication never changes/);
+    await run(changed("message_sealed = NULL"));
+    await refused(client, run, written, /a final authentication never changes/);
   });
 });
 

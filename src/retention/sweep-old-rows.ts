@@ -2,7 +2,7 @@
  * Removes an environment's rows after their retention period, where nothing else removes them. Payments and their
  * events are not among them. docs/security.md has the periods of all tables.
  */
-import { auditRetentionMs } from "../limits.ts";
+import { auditRetentionMs, clientSecretReadMs } from "../limits.ts";
 import type { Database, Statement } from "../platform/database.ts";
 
 const day = 24 * 60 * 60_000;
@@ -57,10 +57,21 @@ const sweeps = kept.map(({ table, since, forMs, only = "true" }): { statement: S
   },
 }));
 
+// By their keys, because the table has partitions.
+const deleteMessages: Statement = {
+  name: "delete_bank_messages",
+  text: `
+    UPDATE authentication SET message_sealed = NULL WHERE (session_id, id) IN (
+      SELECT session_id, id FROM authentication
+      WHERE message_sealed IS NOT NULL AND completed_at < (SELECT app.clock()) - $1 * interval '1 ms'
+      LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1 AS removed`,
+};
+
 /** Runs one turn. Returns true when there is more to remove. Durable on return. */
 export async function sweepOldRowsOnce(database: Database): Promise<boolean> {
   let isMore = false;
-  for (const { statement, forMs } of sweeps) {
+  // As long as the customer's page can be read.
+  for (const { statement, forMs } of [...sweeps, { statement: deleteMessages, forMs: clientSecretReadMs }]) {
     const removed = await database.query(statement, [forMs, retentionSweepRows]);
     isMore ||= removed.length === retentionSweepRows;
   }

@@ -179,6 +179,7 @@ function auth(directory: Directory, json: Json, account: string, request: Sandbo
       messageType: "ARes",
       ...resultOf(transaction),
       acsTransID: transaction.acsTransID,
+      ...(behaviour.message && { cardholderInfo: behaviour.message }),
       ...(isAsked && { acsURL: `${originOf(request)}/acs/challenge`, acsChallengeMandated: "Y" }),
     },
     about: id,

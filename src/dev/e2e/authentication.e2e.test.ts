@@ -102,6 +102,23 @@ describe("a challenge in the widget's place", () => {
   });
 });
 
+describe("the bank's message to the customer", () => {
+  it("stands below the decline, also after a reload", async () => {
+    const { session, url } = await shop.sell();
+    const customer = await ChallengeCustomer.enter(context, url);
+    const { page } = customer;
+    await customer.pay("4000000000007007");
+    await expect.poll(() => customer.resultsOf("onDeclined"), polling).toEqual(refused);
+    const message = page.getByText("Please call us at +44 20 7946 0123.");
+    await message.waitFor();
+    expect(await findViolations(page)).toEqual([]);
+    await page.reload();
+    await message.waitFor();
+    expect(JSON.stringify(await shop.api.read(session.sessionId))).not.toContain("7946");
+    expect(shop.reports).toEqual([]);
+  });
+});
+
 describe("a challenge in a window", () => {
   it("opens from a shop that is isolated from other origins", async () => {
     const isolated = { "cross-origin-embedder-policy": "require-corp", "cross-origin-opener-policy": "same-origin" };

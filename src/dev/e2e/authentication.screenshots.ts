@@ -12,20 +12,29 @@ const isolated: ChallengePage = {
   headers: { "cross-origin-embedder-policy": "require-corp", "cross-origin-opener-policy": "same-origin" },
 };
 
-type Way = readonly [name: string, page: ChallengePage, steps: (customer: ChallengeCustomer) => Promise<void>];
+type Way = readonly [
+  name: string,
+  card: string,
+  page: ChallengePage,
+  steps: (customer: ChallengeCustomer) => Promise<void>,
+];
+
+const asked = "4000000000007106";
 
 const ways: readonly Way[] = [
   [
     "challenge",
+    asked,
     {},
     async ({ bank, page }) => {
       await bank.getByLabel("Code").waitFor();
       await page.getByRole("button", { name: "Open in a new window" }).waitFor();
     },
   ],
-  ["window", isolated, ({ page }) => page.getByRole("button", { name: "Continue at your bank" }).waitFor()],
+  ["window", asked, isolated, ({ page }) => page.getByRole("button", { name: "Continue at your bank" }).waitFor()],
   [
     "cancelled",
+    asked,
     {},
     async ({ bank, page }) => {
       await bank.getByLabel("Code").waitFor();
@@ -35,12 +44,14 @@ const ways: readonly Way[] = [
   ],
   [
     "failed",
+    asked,
     {},
     async ({ bank, page }) => {
       await answerBank(bank, "000000");
       await page.getByText("did not confirm").waitFor();
     },
   ],
+  ["message", "4000000000007007", {}, ({ page }) => page.getByText("Please call us").waitFor()],
 ];
 
 let browser: Browser;
@@ -55,7 +66,7 @@ afterAll(async () => {
   shop?.close();
 });
 
-describe.each(ways)("%s", (name, served, steps) => {
+describe.each(ways)("%s", (name, card, served, steps) => {
   it.each([
     ["light", 1440],
     ["dark", 1440],
@@ -65,7 +76,7 @@ describe.each(ways)("%s", (name, served, steps) => {
     const context = await browser.newContext({ colorScheme, viewport: { width, height: 844 } });
     const { url } = await shop.sell(served);
     const customer = await ChallengeCustomer.enter(context, url);
-    await customer.pay("4000000000007106");
+    await customer.pay(card);
     await steps(customer);
     const path = `screenshots/authentication/${name}-${width}-${colorScheme}.png`;
     await customer.page.screenshot({ path, fullPage: true, animations: "disabled" });

@@ -33,7 +33,7 @@ const engines: readonly [string, StartEngine][] = [
   ["WebKit", startWebKit],
   ["Chromium on a phone", startPhone],
 ];
-// The card whose bank's page stays blank has nothing to confirm.
+// The card whose bank's page stays blank has nothing to confirm: it has a test of its own.
 const askedCards = [
   ...authenticationCards,
   ...providerCards.filter(({ onDirectory }) => onDirectory?.answer !== "blank"),
@@ -78,8 +78,12 @@ const confirmAtBank = `((code) => {
   code.form.querySelector("button").click();
 })(document.querySelector("input[name=code]"))`;
 
-const pay = (page: EnginePage) =>
-  page.run('void document.querySelector("#card > div").shadowRoot.querySelector("button").click()');
+const form = 'document.querySelector("#card > div").shadowRoot';
+const readForm = `${form}.textContent`;
+const cancelInWidget = `void [...${form}.querySelectorAll(".action button")]
+  .find(({ textContent }) => textContent === "Cancel payment")?.click()`;
+
+const pay = (page: EnginePage) => page.run(`void ${form}.querySelector("button").click()`);
 
 async function capturesOf(sessionId: string): Promise<number> {
   const { attempts = [] } = await shop.api.read(sessionId);
@@ -107,10 +111,10 @@ describe.each(engines)("the widget in %s", (_name, start) => {
     expect(await capturesOf(session.sessionId)).toBe(1);
   });
 
-  it.each(askedCards.map(({ name, number, outcome }) => [name, number, outcome] as const))(
+  it.each(askedCards.map(({ name, number, ...card }) => [name, number, card] as const))(
     "takes the customer to the bank and back: %s",
     { timeout: 3 * polling.timeout },
-    async (_name, number, { attempts, status, declineCode }) => {
+    async (_name, number, { onDirectory, outcome: { attempts, status, declineCode } }) => {
       const session = await enterCard(page, number);
       await pay(page);
       await expect
@@ -129,8 +133,21 @@ describe.each(engines)("the widget in %s", (_name, start) => {
         isPaid ? { name: "onSuccess", result } : { name: "onDeclined", result: { declineCode } },
       );
       expect(await capturesOf(session.sessionId)).toBe(isPaid ? 1 : 0);
+      expect(await page.run(readForm)).toContain(onDirectory?.message ?? "");
     },
   );
+
+  it("lets the customer cancel where the bank's page stays blank", { timeout: 2 * polling.timeout }, async () => {
+    const session = await enterCard(page, "4000000000007064");
+    await pay(page);
+    await expect
+      .poll(async () => {
+        await page.run(cancelInWidget);
+        return resultsOf(session);
+      }, polling)
+      .toEqual([{ name: "onDeclined", result: { declineCode: "authentication_failed" } }]);
+    expect(await capturesOf(session.sessionId)).toBe(0);
+  });
 
   it("gets its second part at another address when that of its own is lost", async () => {
     const line = await openLosingLine(demo.file.connectOrigin, "/session-api-");

@@ -1,5 +1,6 @@
 /** A challenge in the widget's place, with a service that the test decides: the time that is left, and its announcement. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { emulatorSession } from "../testing/checkout-emulator.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 
 let stage: WidgetStage;
@@ -13,6 +14,29 @@ beforeEach(async () => {
   fixture = await WidgetFixture.open(stage);
 });
 afterEach(() => fixture?.close());
+
+it("shows the bank's message below the challenge and the outcome, as text, until the session is replaced", async () => {
+  const { page, service } = fixture;
+  const words = "<img src=x onerror=alert(1)> Call us";
+  service.onSubmit = () => {
+    service.checkout.bankMessage = words;
+    return service.ask();
+  };
+  await fixture.goToCheckout();
+  await fixture.enterCard();
+  await fixture.payButton.click();
+  await fixture.bank.getByRole("heading").waitFor();
+  const message = page.locator("#card").getByRole("status").filter({ hasText: "Call us" });
+  expect(await message.textContent()).toBe(words);
+  service.decline("authentication_failed");
+  await page.getByText("did not confirm").waitFor();
+  expect(await message.textContent()).toBe(words);
+  expect(await page.locator("#card img").count()).toBe(0);
+  service.reopen();
+  service.checkout.bankMessage = "";
+  await fixture.update(await fixture.sessionOptions(`${emulatorSession}2`));
+  expect(await message.count()).toBe(0);
+});
 
 it("announces once, and politely, that less than two minutes are left", async () => {
   const { page, service } = fixture;

@@ -137,7 +137,7 @@ describe("a session's time", () => {
     await fixture.goToCheckout();
     await payUntilSubmitted();
     await expect.poll(() => fixture.service.looks, { timeout: 20_000 }).toBeGreaterThan(3);
-    expect(await fixture.page.getByRole("status").textContent()).toBe("Processing your payment…");
+    expect(await fixture.page.getByRole("status").first().textContent()).toBe("Processing your payment…");
     fixture.service.succeed();
     await fixture.called("onSuccess");
     expect(fixture.callNames).toEqual(["onReady", "onSuccess"]);

@@ -4,7 +4,7 @@
  */
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type { Secret } from "../../platform/secrets.ts";
-import { type Action, resultOf } from "../authentication.ts";
+import { type Action, bankMessageIn, resultOf } from "../authentication.ts";
 import type { ProviderEnd, ProviderResult, Unavailable } from "../authentication-provider.ts";
 import { redirectIn } from "./answers.ts";
 import type { Json } from "./judge-decline.ts";
@@ -97,6 +97,7 @@ function readEnd(json: Json, kept: Kept): ProviderEnd {
     type: "ended",
     result: { ...result },
     challengeCancel: text(threeDS2Result.challengeCancel),
+    message: messageIn(json),
     ...(isSuccess &&
       isWhole && {
         proof: {
@@ -105,6 +106,14 @@ function readEnd(json: Json, kept: Kept): ProviderEnd {
         },
       }),
   };
+}
+
+/** Returns the bank's message: the text of the OpenAPI file, `ResponseAdditionalData3DSecure` and `ThreeDS2ResponseData`. */
+function messageIn({ additionalData, threeDS2ResponseData }: Json): string | undefined {
+  const [first, second] = [threeDS2ResponseData, additionalData].map((one) =>
+    isObject(one) ? bankMessageIn(one.cardHolderInfo) : undefined,
+  );
+  return first ?? second;
 }
 
 /** Returns the data of Cartes Bancaires. Adyen's exemption indicator is a word, and not the network's bitmap. */

@@ -234,6 +234,9 @@ describe("AdyenAuthenticationProvider", () => {
     ).toHaveProperty("proof");
     expect(await ask({ ...finished, merchantReference: undefined })).toEqual({ type: "waiting" });
     expect(await ask({ resultCode: "Pending" })).toEqual({ type: "waiting" });
+    for (const told of ["additionalData", "threeDS2ResponseData"]) {
+      expect(await ask({ ...finished, [told]: { cardHolderInfo: "Call us" } })).toHaveProperty("message", "Call us");
+    }
     for (const resultCode of ["Authorised", "Refused"]) {
       expect(await ask({ ...finished, resultCode })).not.toHaveProperty("proof");
     }

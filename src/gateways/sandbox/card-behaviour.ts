@@ -54,6 +54,8 @@ export type DirectoryBehaviour = {
   readonly answer: "Y" | "A" | "N" | "R" | "U" | "I" | "challenge" | "app" | "blank" | "down";
   /** True if the customer's return is lost. */
   readonly losesReturn?: boolean;
+  /** The bank's message to the customer, in its first answer. */
+  readonly message?: string;
 };
 
 /** The fate of a hold's capture. */

@@ -111,8 +111,8 @@ export const providerCards: readonly TestCard[] = [
   card(
     "4000000000007007",
     "Refused by the bank",
-    "The bank answers N.",
-    { answer: "N" },
+    "The bank answers N, with a message to the customer.",
+    { answer: "N", message: "Sandbox Bank did not approve this payment. Please call us at +44 20 7946 0123." },
     {
       outcome: declined("authentication_failed"),
     },

@@ -19,6 +19,32 @@ const extension = (name: string, value: unknown) => ({
 const cartesBancaires = [extension("CB-AVALGO", "4"), extension("CB-EXEMPTION", "4AAA"), extension("CB-SCORE", "57")];
 const told = { algorithm: "4", exemption: "4AAA", score: "57" };
 
+describe("the bank's message to the customer", () => {
+  const told = (cardholderInfo: unknown, transStatus = "N") => {
+    const ares = { messageType: "ARes", transStatus, acsURL: "https://bank.example/", acsTransID: "a", cardholderInfo };
+    return readAres(reply(ares), kept, "01");
+  };
+
+  it("comes with every answer, also with a challenge and with the result of one", () => {
+    for (const status of ["Y", "N", "R", "U", "C"])
+      expect(told("Call us", status)).toHaveProperty("message", "Call us");
+    const result = reply({ messageType: "RReq", transStatus: "N", cardholderInfo: "Call us" });
+    expect(readPostauth(result, kept)).toHaveProperty("message", "Call us");
+  });
+
+  it.each([
+    ["has at most 128 characters", "€".repeat(200), "€".repeat(128)],
+    ["is one line", " Call\n\tus\u2028at 1\u0000 ", "Call us at 1"],
+    ["does not turn the direction of the text after it", "Call\u202eus", "Call us"],
+    ["stays as it is, with tags that a page shows as text", "<b>Call</b> us", "<b>Call</b> us"],
+    ["is well-formed", "Call\ud800", "Call\ufffd"],
+    ["is absent where it is empty", "  ", undefined],
+    ["is absent where it is no text", { text: "Call us" }, undefined],
+  ])("%s", (_, sent, message) => {
+    expect(told(sent)).toHaveProperty("message", message);
+  });
+});
+
 describe("the answers of Cartes Bancaires", () => {
   it("are in the proof without a challenge", () => {
     const ares = reply({ messageType: "ARes", ...proven, messageExtension: cartesBancaires });

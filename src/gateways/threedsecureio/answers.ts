@@ -3,7 +3,7 @@
  * transaction. Pure.
  */
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
-import { type CartesBancaires, pageAddress, resultOf } from "../authentication.ts";
+import { bankMessageIn, type CartesBancaires, pageAddress, resultOf } from "../authentication.ts";
 import type { ProviderEnd, Unavailable } from "../authentication-provider.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -52,7 +52,13 @@ export function readAres(
   challengeIndicator: string,
 ):
   | ProviderEnd
-  | { readonly type: "challenge"; readonly acsUrl: string; readonly acsTransID: string; readonly kept: Kept }
+  | {
+      readonly type: "challenge";
+      readonly acsUrl: string;
+      readonly acsTransID: string;
+      readonly kept: Kept;
+      readonly message: string | undefined;
+    }
   | Unavailable {
   const json = jsonOf(reply);
   if ("reason" in json) return json as Unavailable;
@@ -66,6 +72,7 @@ export function readAres(
     type: "challenge",
     acsUrl,
     acsTransID,
+    message: bankMessageIn(json.cardholderInfo),
     kept: { ...kept, challengeIndicator, isChallenged: true, ...cartesBancairesOf(json, kept) },
   };
 }
@@ -98,6 +105,7 @@ function readEnd(
     type: "ended",
     result: { ...result },
     challengeCancel: text(json.challengeCancel),
+    message: bankMessageIn(json.cardholderInfo),
     ...(isProven &&
       directoryStatus && {
         proof: {

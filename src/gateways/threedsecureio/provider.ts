@@ -82,6 +82,7 @@ export class ThreeDSecureIoProvider implements AuthenticationProvider {
       type: "challenge",
       action: { url: read.acsUrl, method: "POST", fields: { creq: encoded(creq) } },
       keep: keepOf(read.kept),
+      message: read.message,
     };
   }
 

@@ -8,7 +8,7 @@ BEGIN
     PERFORM partitions.guard_provided_rest(CASE WHEN TG_OP = 'UPDATE' THEN OLD END, NEW);
     RETURN NEW;
   END IF;
-  IF NEW.attempt_id IS NULL OR num_nonnulls(NEW.proof_sealed, NEW.credential_version, NEW.next_look_at) > 0 THEN
+  IF NEW.attempt_id IS NULL OR num_nonnulls(NEW.proof_sealed, NEW.message_sealed, NEW.credential_version, NEW.next_look_at) > 0 THEN
     PERFORM app.refuse('an authentication is a gateway''s or a provider''s'); END IF;
   SELECT status, phase, authentications, unrecorded_check_at INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
   IF TG_OP = 'INSERT' THEN
@@ -98,9 +98,11 @@ BEGIN
     IF after.status = 'AWAITING_CUSTOMER' AND before.status <> after.status
        AND (SELECT count(*) FROM partitions.authentication_rest WHERE session_id = after.session_id AND flow <> 'FRICTIONLESS') >= 2 THEN
       PERFORM app.refuse('a session offers at most two challenges'); END IF;
-    -- The proof is deleted with the session's end.
-    IF before.completed_at IS NOT NULL AND (to_jsonb(after) - 'proof_sealed' <> to_jsonb(before) - 'proof_sealed'
-       OR after.proof_sealed IS NOT NULL AND after.proof_sealed IS DISTINCT FROM before.proof_sealed) THEN
+    -- The proof is deleted with the session's end, the bank's message a day later.
+    IF before.completed_at IS NOT NULL AND (
+       to_jsonb(after) - '{proof_sealed,message_sealed}'::text[] <> to_jsonb(before) - '{proof_sealed,message_sealed}'::text[]
+       OR after.proof_sealed IS NOT NULL AND after.proof_sealed IS DISTINCT FROM before.proof_sealed
+       OR after.message_sealed IS NOT NULL AND after.message_sealed IS DISTINCT FROM before.message_sealed) THEN
       PERFORM app.refuse('a final authentication never changes'); END IF;
   END IF;
   IF after.status = 'AWAITING_CUSTOMER' AND after.flow <> 'CHALLENGE' THEN PERFORM app.refuse('a challenge is counted'); END IF;
@@ -111,6 +113,8 @@ BEGIN
     PERFORM app.refuse('an action lives no longer than its authentication'); END IF;
   IF after.action_sealed IS NOT NULL AND after.status NOT IN ('METHOD','AWAITING_CUSTOMER') THEN
     PERFORM app.refuse('an action is shown while the customer is asked'); END IF;
+  IF after.message_sealed IS NOT NULL AND after.status IN ('PREPARING','METHOD','REQUESTING','CANCELLED','ABANDONED') THEN
+    PERFORM app.refuse('a bank''s message comes with its answer'); END IF;
   IF after.proof_sealed IS NOT NULL AND (after.status NOT IN ('AUTHENTICATED','ATTEMPTED') OR session.status <> 'CREATED') THEN
     PERFORM app.refuse('a proof is of an authenticated customer, and lives no longer than the payment'); END IF;
 END $$;

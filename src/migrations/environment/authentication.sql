@@ -58,6 +58,9 @@ CREATE TABLE authentication (
   next_look_at          timestamptz,
   -- What gateways import; gone when the session settles.
   proof_sealed          text,
+  -- The bank's message to the customer. The page shows it with the challenge and with the payment's end; a day after the
+  -- authentication's end it is deleted.
+  message_sealed        text,
   started_at            timestamptz NOT NULL DEFAULT app.clock(),
   completed_at          timestamptz,
   PRIMARY KEY (session_id, id),
@@ -67,5 +70,7 @@ CREATE TABLE authentication (
 CREATE UNIQUE INDEX authentication_one_open ON authentication (session_id) WHERE completed_at IS NULL;
 -- Two challenges at one gateway are never offered.
 CREATE UNIQUE INDEX authentication_one_challenge ON authentication (session_id, connection_id) WHERE flow <> 'FRICTIONLESS';
+-- Messages of banks, for their deletion.
+CREATE INDEX authentication_message ON authentication (completed_at) WHERE message_sealed IS NOT NULL;
 -- Open authentications, for alarms and metrics.
 CREATE INDEX authentication_open ON authentication (deadline_at) WHERE completed_at IS NULL;

@@ -211,6 +211,7 @@ CREATE TABLE authentication (
   credential_version integer,
   next_look_at timestamp with time zone,
   proof_sealed text,
+  message_sealed text,
   started_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   completed_at timestamp with time zone
 ) PARTITION BY RANGE (session_id);
@@ -936,6 +937,9 @@ CREATE INDEX audit_entry_by_age ON audit_entry USING brin (created_at);
 
 -- index audit_entry_of_merchant
 CREATE INDEX audit_entry_of_merchant ON audit_entry USING btree (merchant_id, id);
+
+-- index authentication_message
+CREATE INDEX authentication_message ON ONLY authentication USING btree (completed_at) WHERE (message_sealed IS NOT NULL);
 
 -- index authentication_open
 CREATE INDEX authentication_open ON ONLY authentication USING btree (deadline_at) WHERE (completed_at IS NULL);
@@ -1754,7 +1758,7 @@ BEGIN
     PERFORM partitions.guard_provided_rest(CASE WHEN TG_OP = 'UPDATE' THEN OLD END, NEW);
     RETURN NEW;
   END IF;
-  IF NEW.attempt_id IS NULL OR num_nonnulls(NEW.proof_sealed, NEW.credential_version, NEW.next_look_at) > 0 THEN
+  IF NEW.attempt_id IS NULL OR num_nonnulls(NEW.proof_sealed, NEW.message_sealed, NEW.credential_version, NEW.next_look_at) > 0 THEN
     PERFORM app.refuse('an authentication is a gateway''s or a provider''s'); END IF;
   SELECT status, phase, authentications, unrecorded_check_at INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
   IF TG_OP = 'INSERT' THEN
@@ -1873,9 +1877,11 @@ BEGIN
     IF after.status = 'AWAITING_CUSTOMER' AND before.status <> after.status
        AND (SELECT count(*) FROM partitions.authentication_rest WHERE session_id = after.session_id AND flow <> 'FRICTIONLESS') >= 2 THEN
       PERFORM app.refuse('a session offers at most two challenges'); END IF;
-    -- The proof is deleted with the session's end.
-    IF before.completed_at IS NOT NULL AND (to_jsonb(after) - 'proof_sealed' <> to_jsonb(before) - 'proof_sealed'
-       OR after.proof_sealed IS NOT NULL AND after.proof_sealed IS DISTINCT FROM before.proof_sealed) THEN
+    -- The proof is deleted with the session's end, the bank's message a day later.
+    IF before.completed_at IS NOT NULL AND (
+       to_jsonb(after) - '{proof_sealed,message_sealed}'::text[] <> to_jsonb(before) - '{proof_sealed,message_sealed}'::text[]
+       OR after.proof_sealed IS NOT NULL AND after.proof_sealed IS DISTINCT FROM before.proof_sealed
+       OR after.message_sealed IS NOT NULL AND after.message_sealed IS DISTINCT FROM before.message_sealed) THEN
       PERFORM app.refuse('a final authentication never changes'); END IF;
   END IF;
   IF after.status = 'AWAITING_CUSTOMER' AND after.flow <> 'CHALLENGE' THEN PERFORM app.refuse('a challenge is counted'); END IF;
@@ -1886,6 +1892,8 @@ BEGIN
     PERFORM app.refuse('an action lives no longer than its authentication'); END IF;
   IF after.action_sealed IS NOT NULL AND after.status NOT IN ('METHOD','AWAITING_CUSTOMER') THEN
     PERFORM app.refuse('an action is shown while the customer is asked'); END IF;
+  IF after.message_sealed IS NOT NULL AND after.status IN ('PREPARING','METHOD','REQUESTING','CANCELLED','ABANDONED') THEN
+    PERFORM app.refuse('a bank''s message comes with its answer'); END IF;
   IF after.proof_sealed IS NOT NULL AND (after.status NOT IN ('AUTHENTICATED','ATTEMPTED') OR session.status <> 'CREATED') THEN
     PERFORM app.refuse('a proof is of an authenticated customer, and lives no longer than the payment'); END IF;
 END $function$;
