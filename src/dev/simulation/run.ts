@@ -1,6 +1,7 @@
 /**
  * Plays one seed: a session, its customer, two or three processes of the service, its gateways, and all of the faults.
  */
+import type { QueryResult } from "pg";
 import { createSession } from "../../core/create-session.ts";
 import { declareRestore } from "../../oversight/declare-restore.ts";
 import { Database } from "../../platform/database.ts";
@@ -121,7 +122,8 @@ class Run implements GatewayWorld {
   async play(): Promise<RunResult> {
     const { timeline, history, faults } = this.#stage;
     const { server } = this.#database;
-    server.onChange = () => this.#look();
+    server.watching = undefined;
+    server.onChange = (observed) => this.#look(observed);
     for (const line of describeSchedule(this.#schedule, this.#seed, faults)) this.#note(() => line);
     await server.setClock(this.#epochMs);
     await this.#database.begin(this.#schedule);
@@ -202,10 +204,14 @@ class Run implements GatewayWorld {
   async #onRestored(): Promise<void> {
     const { server } = this.#database;
     this.#isRestored = true;
-    this.#observed = observedOf(await server.observe(observedQuery(this.#sessionId)));
+    this.#observed = observedOf(await this.#read());
     await server.setClock(this.#epochMs + this.#stage.timeline.nowMs);
     await declareRestore(this.#direct(), { backupTakenAt: undefined });
-    await this.#look();
+    await this.#look(await this.#read());
+  }
+
+  #read(): Promise<QueryResult> {
+    return this.#database.server.observe(observedQuery(this.#sessionId));
   }
 
   /** Returns a database that bypasses all processes. */
@@ -258,12 +264,13 @@ class Run implements GatewayWorld {
     const order = { ...price, orderRef: `order of seed ${this.#seed}` };
     const { session } = await createSession({ ...this.#members[0]!.core, database: this.#direct() }, owner, order);
     this.#sessionId = session.id;
-    await this.#look();
+    this.#database.server.watching = observedQuery(session.id);
+    await this.#look(await this.#read());
   }
 
-  async #look(): Promise<void> {
+  async #look(read: QueryResult): Promise<void> {
     const before = this.#observed;
-    const now = observedOf(await this.#database.server.observe(observedQuery(this.#sessionId)));
+    const now = observedOf(read);
     this.#observed = now;
     this.#changedAtMs = this.#stage.timeline.nowMs;
     if (!before || describeObserved(now) !== describeObserved(before)) this.#note(() => describeObserved(now));

@@ -30,9 +30,9 @@ export async function startSimulationServer(root: string): Promise<SimulationSer
   };
 }
 
-// A sequence is visible to every transaction at once; no table is.
+// A sequence is visible to every transaction at once; no table is. Unlogged, it gives a transaction that sets it no id.
 const simulatedClock = `
-  CREATE SEQUENCE app.simulated_clock;
+  CREATE UNLOGGED SEQUENCE app.simulated_clock;
   CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE AS
     'SELECT timestamptz ''epoch'' + last_value * interval ''1 ms'' FROM app.simulated_clock'`;
 

@@ -7,7 +7,8 @@ import type { Pool, QueryResult } from "pg";
 import { idempotencyWaitMs, idleInTransactionMs } from "../../limits.ts";
 import { OneSync } from "../../platform/one-sync.ts";
 import type { Acted, SimulatedProcess, Stage } from "./simulated-process.ts";
-import type { Backend, Query, SqlServer } from "./sql-server.ts";
+import { type Backend, type Query, textOf } from "./sql-backend.ts";
+import type { SqlServer } from "./sql-server.ts";
 
 type Parts = {
   readonly process: SimulatedProcess;
@@ -118,8 +119,8 @@ class SimulatedClient extends EventEmitter {
     const { server, stage, epochMs } = this.#parts;
     if (this.#backend === undefined) return lost();
     if (this.#isCut("before")) return this.#lose();
-    if (asksClock.test(textOf(query))) await server.setClock(epochMs + stage.timeline.nowMs);
-    const acted = await server.run(this.#backend, query);
+    const clockMs = asksClock.test(textOf(query)) ? epochMs + stage.timeline.nowMs : undefined;
+    const acted = await server.run(this.#backend, query, clockMs);
     if (acted.type === "waits") return this.#waitForLock(acted);
     return this.#isCut("after") ? this.#lose() : acted;
   }
@@ -174,10 +175,6 @@ class SimulatedClient extends EventEmitter {
 
 // Also a write without it in its text: a default or a trigger may read the clock.
 const asksClock = /^\s*(INSERT|UPDATE|WITH)\b|app\.clock/i;
-
-function textOf(query: Query): string {
-  return typeof query === "string" ? query : query.text;
-}
 
 function lost(): Acted<QueryResult> {
   return { type: "error", error: Object.assign(new Error("the connection is lost"), { code: "ECONNRESET" }) };

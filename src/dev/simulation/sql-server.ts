@@ -2,30 +2,9 @@
  * Real PostgreSQL, one statement at a time: the simulation decides when each is sent, so that a seed repeats. A
  * statement that has to wait for another transaction's lock is set aside until that transaction ends.
  */
-import { Client, type QueryResult } from "pg";
+import type { Client, QueryResult } from "pg";
 import type { Acted } from "./simulated-process.ts";
-
-/** A statement as the driver accepts it. */
-export type Query = string | { readonly text: string; readonly name?: string; readonly values?: unknown[] };
-
-type Answer =
-  | { readonly type: "value"; readonly value: QueryResult }
-  | { readonly type: "error"; readonly error: unknown };
-
-/** One connection of the server, lent to a simulated process for a transaction or a statement. */
-export class Backend {
-  readonly client: Client;
-  readonly processId: number;
-  inTransaction = false;
-  hasWritten = false;
-  /** True after a statement of its transaction failed: the server refuses later ones without waiting. */
-  hasFailed = false;
-
-  constructor(client: Client, processId: number) {
-    this.client = client;
-    this.processId = processId;
-  }
-}
+import { type Answer, Backend, connected, type Query, textOf } from "./sql-backend.ts";
 
 /**
  * A statement that waits for a lock; without an `answer` it was withdrawn, to be sent again behind the one that waits.
@@ -40,12 +19,17 @@ type Waiter = {
 // Three processes, each with a submission, a recovery and a notification in progress, and some to spare.
 const backendsMax = 16;
 
+// A statement that no lock keeps waiting is answered by then, so that nobody has to look for one.
+const soonMs = 2;
+
 const isWrite = /^\s*(INSERT|UPDATE|DELETE|WITH)\b/i;
 
 /** One server with a few connections, which the simulated ones use in turn. */
 export class SqlServer {
-  /** Called after each statement with committed changes. */
-  onChange: () => Promise<void> = async () => {};
+  /** The query that reads the rows after each statement with committed changes, in the same round trip if possible. */
+  watching: Query | undefined;
+  /** Called after each statement with committed changes, with the answer of the watching query. */
+  onChange: (observed: QueryResult) => Promise<void> = async () => {};
   readonly #observer: Client;
   readonly #idle: Backend[] = [];
   readonly #all: Backend[] = [];
@@ -59,13 +43,11 @@ export class SqlServer {
   /** Connects as the owner, to a database whose `app.clock()` reads `app.simulated_clock`. */
   static async connect(url: string): Promise<SqlServer> {
     const server = new SqlServer(await connected(url));
-    for (let count = 0; count < backendsMax; count++) await server.#addBackend(await connected(url));
+    for (let count = 0; count < backendsMax; count++) server.#addBackend(await Backend.connect(url));
     return server;
   }
 
-  async #addBackend(client: Client): Promise<void> {
-    const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
-    const backend = new Backend(client, rows[0].pid);
+  #addBackend(backend: Backend): void {
     this.#all.push(backend);
     this.#idle.push(backend);
   }
@@ -80,13 +62,14 @@ export class SqlServer {
   }
 
   async setClock(epochMs: number): Promise<void> {
-    if (epochMs === this.#clockMs) return;
+    for (const query of this.#clockChange(epochMs)) await this.#observer.query(query);
+  }
+
+  /** Returns the statement that sets the clock, if it shows another time; it has to be sent next. */
+  #clockChange(epochMs: number | undefined): { name: string; text: string; values: unknown[] }[] {
+    if (epochMs === undefined || epochMs === this.#clockMs) return [];
     this.#clockMs = epochMs;
-    await this.#observer.query({
-      name: "set_clock",
-      text: "SELECT setval('app.simulated_clock', $1)",
-      values: [epochMs],
-    });
+    return [{ name: "set_clock", text: "SELECT setval('app.simulated_clock', $1)", values: [epochMs] }];
   }
 
   /** Lends a connection at once: opening one is no await of the code under test. */
@@ -100,9 +83,9 @@ export class SqlServer {
     this.#idle.push(backend);
   }
 
-  /** Sends one statement; its error is part of the answer. */
-  async run(backend: Backend, query: Query): Promise<Acted<QueryResult>> {
-    const sent = await this.#send(backend, query);
+  /** Sends one statement; its error is part of the answer. It is run at `clockMs`, if that is given. */
+  async run(backend: Backend, query: Query, clockMs?: number): Promise<Acted<QueryResult>> {
+    const sent = this.#answerToNothing(backend, query) ?? (await this.#send(backend, query, clockMs));
     if ("type" in sent) {
       await this.#note(backend, query, sent);
       return sent;
@@ -120,21 +103,53 @@ export class SqlServer {
     };
   }
 
+  /** Answers a BEGIN, which is sent with the next statement, and the end of a transaction without statements. */
+  #answerToNothing(backend: Backend, query: Query): Answer | undefined {
+    const command = textOf(query);
+    const isEnd = backend.beginsLater && (command === "COMMIT" || command === "ROLLBACK");
+    if (command !== "BEGIN" && !isEnd) return undefined;
+    backend.beginsLater = command === "BEGIN";
+    return { type: "value", value: { command, rowCount: null, oid: 0, fields: [], rows: [] } };
+  }
+
   /**
    * Of two statements that wait for one row, either may continue first. Therefore only one waits in the server, and the
    * others are withdrawn until it is their turn.
    */
-  async #send(backend: Backend, query: Query): Promise<Answer | { waiting: Promise<Answer> | undefined }> {
+  async #send(
+    backend: Backend,
+    query: Query,
+    clockMs?: number,
+  ): Promise<Answer | { waiting: Promise<Answer> | undefined }> {
     const isAlone = !this.#waiters.some((waiter) => waiter.answer !== undefined && waiter.backend !== backend);
     const mayBeTakenBack = !isAlone && backend.inTransaction && !backend.hasFailed && typeof query !== "string";
-    if (mayBeTakenBack) await backend.client.query("SAVEPOINT before_waiting");
-    const answer = answerOf(backend.client, query);
+    // In a failed transaction nothing is run, not even what sets the clock.
+    if (backend.hasFailed && clockMs !== undefined) await this.setClock(clockMs);
+    const before: Query[] = [...(backend.beginsLater ? ["BEGIN"] : []), ...this.#clockChange(clockMs)];
+    backend.beginsLater = false;
+    if (mayBeTakenBack) await backend.send("SAVEPOINT before_waiting", { before: before.splice(0) });
+    const watching = this.#mayWatch(backend, query) ? this.watching : undefined;
+    const answer = backend.send(query, { before, watching });
     const answered = await this.#answerUnlessBlocked(backend, answer);
     if (answered !== undefined) return answered;
     if (isAlone) return { waiting: answer };
     await this.#cancel(backend, answer);
     if (mayBeTakenBack) await backend.client.query("ROLLBACK TO before_waiting");
     return { waiting: undefined };
+  }
+
+  /**
+   * True if the rows may be read right behind the statement: it may commit changes, and nothing waits that continues
+   * then. A single statement must not wait itself, or the query behind it would be in the way of its cancellation.
+   */
+  #mayWatch(backend: Backend, query: Query): boolean {
+    if (this.#waiters.length > 0) return false;
+    if (backend.inTransaction) return backend.hasWritten && textOf(query) === "COMMIT";
+    return isWrite.test(textOf(query)) && !this.#isOtherInTransaction(backend);
+  }
+
+  #isOtherInTransaction(backend: Backend): boolean {
+    return this.#all.some((other) => other !== backend && other.inTransaction);
   }
 
   async #sendAgain(waiter: Waiter): Promise<Answer | undefined> {
@@ -171,7 +186,7 @@ export class SqlServer {
   }
 
   async #note(backend: Backend, query: Query, answer: Answer): Promise<void> {
-    const text = typeof query === "string" ? query : query.text;
+    const text = textOf(query);
     const wrote = answer.type === "value" && (answer.value.rowCount ?? 0) > 0 && isWrite.test(text);
     if (text === "BEGIN") backend.inTransaction = true;
     else if (text === "COMMIT" || text === "ROLLBACK") {
@@ -181,12 +196,17 @@ export class SqlServer {
       backend.hasFailed = false;
       // Statements that waited continue at once, so the rows are read when that has come to rest.
       const served = await this.#serveWaiters();
-      if (committed) await this.onChange();
+      if (committed) await this.#changed(answer);
       for (const { waiter, answer } of served) await waiter.report(answer);
     } else if (backend.inTransaction) {
       backend.hasWritten ||= wrote;
       backend.hasFailed ||= answer.type === "error";
-    } else if (wrote) await this.onChange();
+    } else if (wrote) await this.#changed(answer);
+  }
+
+  async #changed(answer: Answer): Promise<void> {
+    const observed = answer.type === "value" ? answer.observed : undefined;
+    if (this.watching !== undefined) await this.onChange(observed ?? (await this.observe(this.watching)));
   }
 
   async #serveWaiters(): Promise<{ waiter: Waiter; answer: Answer }[]> {
@@ -207,8 +227,10 @@ export class SqlServer {
    * on time.
    */
   async #answerUnlessBlocked(backend: Backend, answer: Promise<Answer>): Promise<Answer | undefined> {
+    if (!this.#isOtherInTransaction(backend)) return answer;
+    const early = await Promise.race([answer, soon()]);
+    if (early !== undefined) return early;
     for (;;) {
-      if (!this.#all.some((other) => other !== backend && other.inTransaction)) return answer;
       const blockers = this.#blockers(backend);
       const first = await Promise.race([answer, blockers]);
       await blockers;
@@ -239,21 +261,6 @@ export class SqlServer {
   }
 }
 
-async function answerOf(client: Client, query: Query): Promise<Answer> {
-  try {
-    return { type: "value", value: await client.query(query as string) };
-  } catch (error) {
-    // The server reports an error before it releases the statement's locks; once it accepts the next one it has.
-    await client.query("");
-    return { type: "error", error };
-  }
-}
-
-// The simulation itself ends every wait.
-const settings = "-c synchronous_commit=off -c lock_timeout=0 -c statement_timeout=0";
-
-async function connected(connectionString: string): Promise<Client> {
-  const client = new Client({ connectionString, options: settings });
-  await client.connect();
-  return client;
+function soon(): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(resolve, soonMs));
 }

@@ -1,0 +1,89 @@
+/** One connection of the simulation's server, and the statements that share one round trip on it. */
+import type { Duplex } from "node:stream";
+import { Client, type QueryConfig, type QueryResult, type Submittable } from "pg";
+import { OneSync, SyncMember } from "../../platform/one-sync.ts";
+
+/** A statement as the driver accepts it. */
+export type Query = string | { readonly text: string; readonly name?: string; readonly values?: unknown[] };
+
+/** The end of a statement. `observed` is what the watching query, sent with it, read right after it. */
+export type Answer =
+  | { readonly type: "value"; readonly value: QueryResult; readonly observed?: QueryResult | undefined }
+  | { readonly type: "error"; readonly error: unknown };
+
+/** One connection of the server, lent to a simulated process for a transaction or a statement. */
+export class Backend {
+  readonly client: Client;
+  readonly processId: number;
+  inTransaction = false;
+  /**
+   * True after a BEGIN that is sent only with the next statement: at READ COMMITTED a BEGIN alone reads nothing and
+   * locks nothing.
+   */
+  beginsLater = false;
+  hasWritten = false;
+  /** True after a statement of its transaction failed: the server refuses later ones without waiting. */
+  hasFailed = false;
+
+  private constructor(client: Client, processId: number) {
+    this.client = client;
+    this.processId = processId;
+  }
+
+  static async connect(url: string): Promise<Backend> {
+    const client = await connected(url);
+    const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
+    return new Backend(client, rows[0].pid);
+  }
+
+  /**
+   * Sends a statement in one write with those that go `before` it and with the query that reads the rows after it. The
+   * latter is run also if the statement fails, and its answer is then discarded.
+   */
+  async send(query: Query, { before, watching }: { before: readonly Query[]; watching?: Query | undefined }) {
+    // After a COMMIT another transaction begins by itself; a single statement commits at its Sync.
+    const isCommit = textOf(query) === "COMMIT";
+    const { stream } = (this.client as unknown as { connection: { stream: Duplex } }).connection;
+    stream.cork();
+    const members = this.#inOneSync([...before, query, ...(watching && isCommit ? [watching] : [])]);
+    const observed = !watching || isCommit ? members[before.length + 1] : this.#inOneSync([watching])[0];
+    stream.uncork();
+    return this.#answerOf(members[before.length]!.result, observed?.result);
+  }
+
+  async #answerOf(sent: Promise<QueryResult>, observing: Promise<QueryResult> | undefined): Promise<Answer> {
+    try {
+      const value = await sent;
+      return { type: "value", value, observed: await observing };
+    } catch (error) {
+      // The server reports an error before it releases the statement's locks; once it accepts the next one it has.
+      await this.client.query("");
+      return { type: "error", error };
+    }
+  }
+
+  #inOneSync(queries: readonly Query[]): SyncMember[] {
+    const members = queries.map((query) => new SyncMember(configOf(query)));
+    this.client.query(new OneSync(members) as unknown as Submittable);
+    return members;
+  }
+}
+
+/** Returns the text of a statement. */
+export function textOf(query: Query): string {
+  return typeof query === "string" ? query : query.text;
+}
+
+function configOf(query: Query): QueryConfig {
+  return typeof query === "string" ? { name: query, text: query } : (query as QueryConfig);
+}
+
+// The simulation itself ends every wait.
+const settings = "-c synchronous_commit=off -c lock_timeout=0 -c statement_timeout=0";
+
+/** Connects to the simulation's database; statements are sent without waiting for the answers of earlier ones. */
+export async function connected(connectionString: string): Promise<Client> {
+  const client = new Client({ connectionString, options: settings, pipeline: true });
+  await client.connect();
+  return client;
+}
