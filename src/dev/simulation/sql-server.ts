@@ -19,7 +19,8 @@ type Waiter = {
 // Three processes, each with a submission, a recovery and a notification in progress, and some to spare.
 const backendsMax = 16;
 
-// A statement that no lock keeps waiting is answered by then, so that nobody has to look for one.
+// Most statements are answered by then, and need no query for blockers. A blocked one never is, so the choice is the
+// same whatever the time.
 const soonMs = 2;
 
 const isWrite = /^\s*(INSERT|UPDATE|DELETE|WITH)\b/i;
