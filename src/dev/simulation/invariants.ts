@@ -233,7 +233,10 @@ export function holdsToVoid(authorizations: readonly Authorization[]): readonly 
 
 function findForbiddenAttempt({ observed, isRestored }: Moment, before: Observed | undefined): string | undefined {
   const { attempts, session } = observed;
-  const stopped = before?.attempts.find((attempt) => stopsPlan(attempt, attempts));
+  // After a restore, a customer who was asked at the backup counts as gone (A12), whatever gateways did since.
+  const isAbandoned = ({ stop, status }: ObservedAttempt) =>
+    isRestored && stop === "authentication_failed" && status === "UNKNOWN";
+  const stopped = before?.attempts.find((attempt) => stopsPlan(attempt, attempts) && !isAbandoned(attempt));
   if (stopped !== undefined && attempts.length > (before?.attempts.length ?? 0)) {
     return `attempt ${attempts.length} follows attempt ${stopped.sequence}, which said stop (${stopped.stop})`;
   }
