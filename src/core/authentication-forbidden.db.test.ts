@@ -3,7 +3,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ActionAnswer } from "../gateways/connector.ts";
 import { declareRestore } from "../oversight/declare-restore.ts";
 import { voidOrphansOnce } from "../oversight/orphaned-authorizations.ts";
-import { type AuthenticationFixture, challengeAt, startAuthentication } from "./authentication.fixture.ts";
+import {
+  type AuthenticationFixture,
+  challengeAt,
+  startAuthentication,
+  startProvided,
+} from "./authentication.fixture.ts";
 import type { Core } from "./core.ts";
 import { cancelAction } from "./customer-actions.ts";
 import type { PaymentSession } from "./entities.ts";
@@ -181,6 +186,24 @@ describe("a database that is restored to a time while a customer was asked", () 
     };
     await expect.poll(later).toBe("DEGRADED");
     expect((await base.sandbox.authorizations(reference)).map(({ status }) => status)).toEqual(["voided"]);
+  });
+});
+
+describe("a database that is restored to a time while a provider authenticated", () => {
+  it("gets the capture of the next gateway, although the repeat at the first is lost", async () => {
+    const provided = await startProvided();
+    const session = await provided.payWith("4000002760003184");
+    expect(await provided.story(session)).toMatchObject({ attempts: ["SANDBOX_A DECLINED"] });
+    const reference = await payUnseen(provided.base, session, 1, "captured");
+    await declareRestore(provided.base.asOwner, { backupTakenAt: undefined });
+    await turns(provided.base, session, 8);
+    expect(await provided.story(session)).toEqual({
+      end: "SUCCEEDED SANDBOX_B",
+      attempts: ["SANDBOX_A DECLINED", "SANDBOX_B CAPTURED"],
+      authentications: ["ABANDONED"],
+    });
+    expect((await provided.base.sandbox.authorizations(reference)).map(({ status }) => status)).toEqual(["captured"]);
+    await provided.close();
   });
 });
 

@@ -233,10 +233,13 @@ export function holdsToVoid(authorizations: readonly Authorization[]): readonly 
 
 function findForbiddenAttempt({ observed, isRestored }: Moment, before: Observed | undefined): string | undefined {
   const { attempts, session } = observed;
-  // After a restore, a customer who was asked at the backup counts as gone (A12), whatever gateways did since.
-  const isAbandoned = ({ stop, status }: ObservedAttempt) =>
-    isRestored && stop === "authentication_failed" && status === "UNKNOWN";
-  const stopped = before?.attempts.find((attempt) => stopsPlan(attempt, attempts) && !isAbandoned(attempt));
+  // After a restore, a customer who was asked at the backup counts as gone (A12), and the repeat with authentication may
+  // be lost; gateways may have gone on since.
+  const mayBeFollowed = ({ stop, status, round }: ObservedAttempt) =>
+    (stop === "authentication_failed" && status === "UNKNOWN") || (stop === "authentication_required" && round === 0);
+  const stopped = before?.attempts.find(
+    (attempt) => stopsPlan(attempt, attempts) && !(isRestored && mayBeFollowed(attempt)),
+  );
   if (stopped !== undefined && attempts.length > (before?.attempts.length ?? 0)) {
     return `attempt ${attempts.length} follows attempt ${stopped.sequence}, which said stop (${stopped.stop})`;
   }

@@ -43,8 +43,10 @@ CREATE FUNCTION app.audit(checked uuid[]) RETURNS TABLE (rule text, session_id u
   WHERE later.session_id = ANY (checked) AND EXISTS (
     SELECT FROM attempt earlier WHERE earlier.session_id = later.session_id AND earlier.sequence < later.sequence
     AND (earlier.stop IS NOT NULL OR earlier.failure_kind = 'FRAUD') AND earlier.completed_at < later.started_at
-    AND NOT (earlier.stop = 'authentication_required' AND earlier.round = 0 AND EXISTS (
-      SELECT FROM attempt again WHERE again.session_id = later.session_id AND again.connection_id = earlier.connection_id AND again.round = 1)))
+    -- One that begins after the deadline was found after a restore, which may have lost the repeat with authentication.
+    AND NOT (earlier.stop = 'authentication_required' AND earlier.round = 0 AND (EXISTS (
+      SELECT FROM attempt again WHERE again.session_id = later.session_id AND again.connection_id = earlier.connection_id AND again.round = 1)
+      OR EXISTS (SELECT FROM payment_session s WHERE s.id = later.session_id AND s.submit_deadline <= later.started_at))))
   UNION ALL
   SELECT 'hold_after_fraud', a.session_id, a.id FROM attempt a
   WHERE a.session_id = ANY (checked) AND a.status IN ('AUTHORIZED','CAPTURED') AND EXISTS (

@@ -191,7 +191,8 @@ BEGIN
       opened.round = 1 AND opened.connection_id = a.connection_id OR EXISTS (
         SELECT FROM partitions.attempt_rest r
         WHERE r.session_id = opened.session_id AND r.connection_id = a.connection_id AND r.round = 1)))
-      AND NOT (a.stop = 'authentication_failed' AND a.status = 'UNKNOWN' AND EXISTS (
+      -- After a restore: the customer who was asked is given up, and the repeat with authentication may be lost.
+      AND NOT ((a.stop = 'authentication_failed' AND a.status = 'UNKNOWN' OR a.stop = 'authentication_required' AND a.round = 0) AND EXISTS (
         SELECT FROM partitions.payment_session_rest s WHERE s.id = opened.session_id AND s.unrecorded_check_at IS NOT NULL)));
 END $$;
 

@@ -1083,8 +1083,10 @@ AS $function$
   WHERE later.session_id = ANY (checked) AND EXISTS (
     SELECT FROM attempt earlier WHERE earlier.session_id = later.session_id AND earlier.sequence < later.sequence
     AND (earlier.stop IS NOT NULL OR earlier.failure_kind = 'FRAUD') AND earlier.completed_at < later.started_at
-    AND NOT (earlier.stop = 'authentication_required' AND earlier.round = 0 AND EXISTS (
-      SELECT FROM attempt again WHERE again.session_id = later.session_id AND again.connection_id = earlier.connection_id AND again.round = 1)))
+    -- One that begins after the deadline was found after a restore, which may have lost the repeat with authentication.
+    AND NOT (earlier.stop = 'authentication_required' AND earlier.round = 0 AND (EXISTS (
+      SELECT FROM attempt again WHERE again.session_id = later.session_id AND again.connection_id = earlier.connection_id AND again.round = 1)
+      OR EXISTS (SELECT FROM payment_session s WHERE s.id = later.session_id AND s.submit_deadline <= later.started_at))))
   UNION ALL
   SELECT 'hold_after_fraud', a.session_id, a.id FROM attempt a
   WHERE a.session_id = ANY (checked) AND a.status IN ('AUTHORIZED','CAPTURED') AND EXISTS (
@@ -2007,7 +2009,8 @@ BEGIN
       opened.round = 1 AND opened.connection_id = a.connection_id OR EXISTS (
         SELECT FROM partitions.attempt_rest r
         WHERE r.session_id = opened.session_id AND r.connection_id = a.connection_id AND r.round = 1)))
-      AND NOT (a.stop = 'authentication_failed' AND a.status = 'UNKNOWN' AND EXISTS (
+      -- After a restore: the customer who was asked is given up, and the repeat with authentication may be lost.
+      AND NOT ((a.stop = 'authentication_failed' AND a.status = 'UNKNOWN' OR a.stop = 'authentication_required' AND a.round = 0) AND EXISTS (
         SELECT FROM partitions.payment_session_rest s WHERE s.id = opened.session_id AND s.unrecorded_check_at IS NOT NULL)));
 END $function$;
 
