@@ -3,24 +3,16 @@
  */
 import { unreachable } from "../platform/errors.ts";
 import { isoCurrencies } from "../platform/money.ts";
-import type { Account, Accounts } from "./accounts.ts";
+import { authorizationAnswer, notFound, publicView, refusal, type SandboxAParts, stateRefusal } from "./a-objects.ts";
+import { listRefunds, readRefund, refund } from "./a-refunds.ts";
+import type { Account } from "./accounts.ts";
 import { bankPageOf } from "./bank-pages.ts";
-import type { Asking, CardPayment, Challenge, Challenges } from "./challenges.ts";
-import type { IdempotencyStore } from "./idempotency.ts";
-import type { CardResult, Issuer } from "./issuer.ts";
-import type { Authorization, Ledger } from "./ledger.ts";
-import { losingCaptures } from "./losing-captures.ts";
+import type { Asking, CardPayment, Challenge } from "./challenges.ts";
+import type { CardResult } from "./issuer.ts";
+import type { Authorization } from "./ledger.ts";
+import { losingCaptures, losingRefunds } from "./losing-answers.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
 import { frictionlessOf, type SecureResult, secureResult } from "./secure-results.ts";
-
-/** The parts that SANDBOX_A shares with the other acquirer. */
-export type SandboxAParts = {
-  readonly accounts: Accounts;
-  readonly ledger: Ledger;
-  readonly issuer: Issuer;
-  readonly idempotency: IdempotencyStore<SandboxAnswer>;
-  readonly challenges: Challenges;
-};
 
 type Handle = (request: SandboxRequest, account: Account) => Promise<SandboxAnswer>;
 
@@ -48,6 +40,16 @@ export function sandboxARoutes(parts: SandboxAParts): readonly Route[] {
       ),
     ),
     route("POST", `${held}/(?<id>[^/]+)/void`, "a.void", (request, account) => voidById(parts, request, account)),
+    losingRefunds(
+      parts,
+      route("POST", `${held}/(?<id>[^/]+)/refunds`, "a.refund", (request, account) => refund(parts, request, account)),
+    ),
+    route("GET", `${held}/(?<id>[^/]+)/refunds`, "a.list-refunds", (request, account) =>
+      listRefunds(parts, request, account),
+    ),
+    route("GET", "/a/v1/refunds/(?<id>[^/]+)", "a.read-refund", (request, account) =>
+      readRefund(parts, request, account),
+    ),
     route("GET", `${held}/(?<id>[^/]+)`, "a.read", async (request, account) => {
       const id = request.parameters.id ?? "";
       const found = parts.ledger.find("A", account.id, id);
@@ -251,32 +253,3 @@ function voidOne(parts: SandboxAParts, found: Authorization): SandboxAnswer {
   parts.ledger.void(found);
   return authorizationAnswer(200, found);
 }
-
-function authorizationAnswer(status: number, authorization: Authorization): SandboxAnswer {
-  return { status, body: publicView(authorization), about: authorization.reference };
-}
-
-function publicView(authorization: Authorization): object {
-  const { id, reference, value, currency, status, capturedValue, declineCode } = authorization;
-  return {
-    object: "authorization",
-    id,
-    reference,
-    amount: value,
-    amount_captured: capturedValue,
-    currency,
-    status,
-    ...(declineCode === undefined ? {} : { decline_code: declineCode }),
-  };
-}
-
-function stateRefusal(code: string, authorization: Authorization): SandboxAnswer {
-  const error = { type: "state_error", code, authorization: publicView(authorization) };
-  return { status: 409, body: { error }, about: authorization.reference };
-}
-
-function refusal(status: number, type: string, code: string): SandboxAnswer {
-  return { status, body: { error: { type, code } } };
-}
-
-const notFound = refusal(404, "invalid_request_error", "not_found");

@@ -9,7 +9,7 @@ import { isObject, parseJsonObject } from "../platform/outbound-http.ts";
 import type { Account, Accounts } from "./accounts.ts";
 import type { FaultPlan, Faults } from "./faults.ts";
 import type { Issuer } from "./issuer.ts";
-import { type AcquirerName, acquirerNames, type Ledger } from "./ledger.ts";
+import { type AcquirerName, acquirerNames, type Ledger, refundedValue } from "./ledger.ts";
 import type { PauseFilter, Pauses } from "./pauses.ts";
 import type { RequestLog } from "./request-log.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
@@ -35,6 +35,7 @@ export type AdminParts = {
  * POST /admin/release {operation?, reference?}  releases every matching pause
  * PUT  /admin/faults {seed, rates, lateMsMax}  applies these faults from now on (faults.ts); without rates none
  * GET  /admin/faults                       number of times that each has happened
+ * POST /admin/refund {id, value?}          refunds an authorization by hand: what is left, without a value
  * PUT  /admin/clock {aheadMs}              sets the acquirers' clock ahead of the true time
  * PUT  /admin/down {acquirer, down}       hangs up on every request
  * PUT  /admin/cards {acquirer, number, behaviour}  replaces a card's behaviour
@@ -59,6 +60,14 @@ export function adminRoutes(parts: AdminParts): readonly Route[] {
       return { operation };
     }),
     route("POST", "release", ({ body }) => ({ released: pauses.release(filterOf(jsonOf(body))) })),
+    route("POST", "refund", ({ body }) => {
+      const { id, value } = jsonOf(body);
+      const found = ledger.record(String(id));
+      if (found === undefined) return { refused: "not_found" };
+      const left = found.capturedValue - refundedValue(found);
+      const refund = ledger.refundByHand(found, typeof value === "number" ? value : left);
+      return typeof refund === "string" ? { refused: refund } : { refund };
+    }),
     route("PUT", "faults", ({ body }) => {
       const { seed, rates, lateMsMax } = jsonOf(body);
       if (isObject(rates))

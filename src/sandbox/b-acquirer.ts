@@ -5,33 +5,17 @@
 import { unreachable } from "../platform/errors.ts";
 import { isoCurrencies } from "../platform/money.ts";
 import { isObject, parseJsonObject } from "../platform/outbound-http.ts";
-import type { Account, Accounts } from "./accounts.ts";
-import { type NotificationSender, newPspReference } from "./b-notifications.ts";
+import type { Account } from "./accounts.ts";
+import { newPspReference } from "./b-notifications.ts";
+import { type Call, type Json, refusal, type SandboxBParts } from "./b-parts.ts";
+import { refund, reportUnasked } from "./b-refunds.ts";
 import { bankPageOf } from "./bank-pages.ts";
-import { type Asking, asksExemption, type Challenge, type Challenges, proofIn } from "./challenges.ts";
-import type { Faults } from "./faults.ts";
-import type { IdempotencyStore } from "./idempotency.ts";
-import type { CardResult, Issuer } from "./issuer.ts";
-import type { Authorization, Ledger } from "./ledger.ts";
-import { losingCaptures } from "./losing-captures.ts";
-import type { Pauses } from "./pauses.ts";
+import { type Asking, asksExemption, type Challenge, proofIn } from "./challenges.ts";
+import type { CardResult } from "./issuer.ts";
+import type { Authorization } from "./ledger.ts";
+import { losingCaptures, losingRefunds } from "./losing-answers.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
 import { frictionlessOf, type SecureResult, secureResult } from "./secure-results.ts";
-
-/** The parts that SANDBOX_B shares with the other acquirer, and the sender of its notifications. */
-export type SandboxBParts = {
-  readonly accounts: Accounts;
-  readonly ledger: Ledger;
-  readonly issuer: Issuer;
-  readonly idempotency: IdempotencyStore<SandboxAnswer>;
-  readonly notifications: NotificationSender;
-  readonly pauses: Pauses;
-  readonly faults: Faults;
-  readonly challenges: Challenges;
-};
-
-type Json = Readonly<Record<string, unknown>>;
-type Call = { readonly request: SandboxRequest; readonly account: Account; readonly json: Json };
 
 /** Returns every route of SANDBOX_B. */
 export function sandboxBRoutes(parts: SandboxBParts): readonly Route[] {
@@ -46,12 +30,19 @@ export function sandboxBRoutes(parts: SandboxBParts): readonly Route[] {
   parts.challenges.onPassed((challenge) => {
     if (challenge.payment.acquirer === "B") results.set(challenge, holdByItself(parts, challenge));
   });
+  parts.ledger.onUnasked((authorization, change) => {
+    if (authorization.acquirer === "B") void reportUnasked(parts, authorization, change);
+  });
   return [
     route("/payments", "b.authorize", (call) => authorize(parts, call)),
     route("/payments/details", "b.complete", (call) => details(parts, call, results)),
     losingCaptures(
       parts,
       route("/payments/(?<id>[^/]+)/captures", "b.capture", (call) => capture(parts, call)),
+    ),
+    losingRefunds(
+      parts,
+      route("/payments/(?<id>[^/]+)/refunds", "b.refund", (call) => refund(parts, call)),
     ),
     route("/payments/(?<id>[^/]+)/cancels", "b.void", (call) => cancel(parts, call)),
     route("/cancels", "b.void", (call) => cancelByReference(parts, call)),
@@ -276,11 +267,4 @@ async function cancelLater(
     authorization: captured ?? found[0],
     reason,
   });
-}
-
-function refusal(status: number, errorCode: string): SandboxAnswer {
-  return {
-    status,
-    body: { status, errorCode, errorType: status === 401 || status === 403 ? "security" : "validation" },
-  };
 }

@@ -12,12 +12,16 @@ import type { Pauses } from "./pauses.ts";
 
 /** The content of a notification, before it is addressed and signed. */
 export type NotificationContent = {
-  readonly eventCode: "AUTHORISATION" | "CAPTURE" | "CAPTURE_FAILED" | "CANCELLATION" | "TECHNICAL_CANCEL" | "TEST";
+  readonly eventCode:
+    | ("AUTHORISATION" | "CAPTURE" | "CAPTURE_FAILED" | "CANCELLATION" | "TECHNICAL_CANCEL")
+    | ("REFUND" | "REFUND_FAILED" | "REFUNDED_REVERSED" | "TEST");
   readonly success: boolean;
   /** Reference of this event: the authorization's own for AUTHORISATION, that of the capture or cancel otherwise. */
   readonly pspReference: string;
   readonly merchantReference: string;
   readonly authorization?: Authorization | undefined;
+  /** The event's amount, if it is not the authorization's. */
+  readonly value?: number | undefined;
   readonly reason?: string | undefined;
   /** The reference of the authorization, if not its id in the ledger. */
   readonly originalReference?: string | undefined;
@@ -88,7 +92,7 @@ function notificationBody(account: Account, content: NotificationContent, eventD
     originalReference: content.originalReference ?? (isOriginal ? "" : (authorization?.id ?? "")),
     merchantAccountCode: account.id,
     merchantReference: content.merchantReference,
-    value: authorization?.value ?? 0,
+    value: content.value ?? authorization?.value ?? 0,
     currency: authorization?.currency ?? "XXX",
     eventCode: content.eventCode,
     success: String(content.success),

@@ -18,6 +18,8 @@ export type Delays = {
   readonly slowCaptureMs: number;
   /** Duration of an overdue capture; longer than a whole payment may take. */
   readonly overdueCaptureMs: number;
+  /** Duration of a slow refund. */
+  readonly slowRefundMs: number;
   /** Time for which Stripe's search cannot find a new payment. */
   readonly searchLagMs: number;
 };
@@ -108,6 +110,7 @@ export class Issuer {
         id,
         last4: number.slice(-4),
         capture: "at_once",
+        refund: "at_once",
         ...difference,
       });
       onDecision(authorization);
@@ -175,6 +178,25 @@ export class Issuer {
     return undefined;
   }
 
+  /** Waits as long as a refund of this authorization takes. */
+  async refundDelay({ acquirer, reference, refund }: Authorization): Promise<void> {
+    const operation = `${acquirer.toLowerCase()}.slow-refund`;
+    if (refund === "slow") await this.#pauses.wait(operation, reference, this.#delays.slowRefundMs);
+  }
+
+  /** Carries the answer to a request for a refund back. If the card says so, the first one is lost. */
+  async carryRefund<Answer>(
+    authorization: Authorization | undefined,
+    deliver: () => Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    if (authorization?.refund !== "lose_answer" || authorization.refundWasLost) return deliver();
+    authorization.refundWasLost = true;
+    await deliver();
+    const operation = `${authorization.acquirer.toLowerCase()}.lost-refund`;
+    await this.#pauses.wait(operation, authorization.reference, this.#delays.silenceMs);
+    return undefined;
+  }
+
   /** Carries the answer to a completing request back. If the card says so, the first one is lost. */
   async carryCompletion<Answer>(
     challenge: Challenge | undefined,
@@ -201,8 +223,9 @@ export class Issuer {
   }
 }
 
-function approvalOf({ capture = "at_once", frictionless }: Extract<CardBehaviour, { act: "approve" }>) {
-  return { capture, frictionless };
+function approvalOf(behaviour: Extract<CardBehaviour, { act: "approve" }>) {
+  const { capture = "at_once", refund = "at_once", frictionless } = behaviour;
+  return { capture, refund, frictionless };
 }
 
 /** Returns the behaviour where the request does not permit authentication. */

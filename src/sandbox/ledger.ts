@@ -1,6 +1,6 @@
-/** The money of all sandbox acquirers: holds, captures and voids. Knows no HTTP. */
+/** The money of all sandbox acquirers: holds, captures, voids and refunds. Knows no HTTP. */
 import { randomUUID } from "node:crypto";
-import type { CaptureBehaviour, Frictionless } from "../gateways/sandbox/card-behaviour.ts";
+import type { CaptureBehaviour, Frictionless, RefundBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 import type { SandboxClock } from "../gateways/sandbox/clock.ts";
 
 /** SANDBOX_A, SANDBOX_B, and the emulators of real gateways. */
@@ -24,6 +24,8 @@ export type Authorization = {
   readonly currency: string;
   /** The fate of its capture. */
   readonly capture: CaptureBehaviour;
+  /** The fate of its refunds. */
+  readonly refund: RefundBehaviour;
   readonly declineCode?: string;
   /** The result of an authentication without the customer. */
   readonly frictionless?: Frictionless | undefined;
@@ -33,10 +35,38 @@ export type Authorization = {
   capturedValue: number;
   /** True once a request for its capture, or the answer, was lost on the way. */
   captureWasLost?: boolean;
+  /** Every refund of it, oldest first. */
+  readonly refunds: Refund[];
+  /** True once the answer to a request for a refund was lost on the way. */
+  refundWasLost?: boolean;
 };
 
+/** One refund on record. */
+export type Refund = {
+  readonly id: string;
+  /** The merchant side's name for it: our refund id. Empty if it was made by hand. */
+  readonly reference: string;
+  readonly value: number;
+  readonly openedAt: string;
+  status: "pending" | "succeeded" | "failed";
+};
+
+/** A reason not to refund. */
+export type RefundRefusal =
+  | "not_captured"
+  | "already_voided"
+  | "already_declined"
+  | "amount"
+  | "amount_exceeds_captured"
+  | "refund_not_allowed";
+
+/** A change that no request made: by hand at the acquirer, or by the acquirer itself. */
+export type UnaskedChange = { readonly type: "refunded" | "refundFailed"; readonly refund: Refund };
+
+type OnUnasked = (authorization: Authorization, change: UnaskedChange) => void;
+
 /** A merchant's request for a hold. */
-export type NewAuthorization = Omit<Authorization, "id" | "status" | "capturedValue" | "openedAt"> & {
+export type NewAuthorization = Omit<Authorization, "id" | "status" | "capturedValue" | "openedAt" | "refunds"> & {
   /** Given where the customer has authenticated first: the name by which the payment is known already. */
   readonly id?: string | undefined;
 };
@@ -50,24 +80,34 @@ export type Reference = {
 
 // A day of a busy demo; beyond it the oldest are dropped.
 const authorizationsMax = 100_000;
+const byHandAfterMs = 5_000;
+const failsAfterMs = 24 * 60 * 60 * 1_000;
 
-/** All money that the sandbox acquirers hold, have captured or have voided. */
+/** All money that the sandbox acquirers hold, have captured, have voided or have refunded. */
 export class Ledger {
   readonly #authorizations = new Map<string, Authorization>();
+  /** The authorization of each refund, by their ids. */
+  readonly #refunded = new Map<string, string>();
   /** References voided before they were ever authorized: a late authorize of one is refused. */
   readonly #refused = new Set<string>();
 
   readonly #clock: SandboxClock;
+  readonly #onUnasked: OnUnasked[] = [];
 
   constructor(clock: SandboxClock) {
     this.#clock = clock;
+  }
+
+  /** Calls the listener with each change that no request made, once it is made. */
+  onUnasked(listener: OnUnasked): void {
+    this.#onUnasked.push(listener);
   }
 
   open(authorization: NewAuthorization): Authorization {
     const status = authorization.declineCode === undefined ? "held" : "declined";
     const openedAt = new Date(this.#clock.nowMs()).toISOString();
     const id = authorization.id ?? `auth_${randomUUID()}`;
-    const opened = { ...authorization, id, status, capturedValue: 0, openedAt } as const;
+    const opened: Authorization = { ...authorization, id, status, capturedValue: 0, refunds: [], openedAt };
     this.#authorizations.set(opened.id, opened);
     dropOldest(this.#authorizations);
     return opened;
@@ -89,6 +129,16 @@ export class Ledger {
     );
   }
 
+  findRefund(
+    acquirer: AcquirerName,
+    account: string,
+    id: string,
+  ): { readonly authorization: Authorization; readonly refund: Refund } | undefined {
+    const authorization = this.find(acquirer, account, this.#refunded.get(id) ?? "");
+    const refund = authorization?.refunds.find((one) => one.id === id);
+    return authorization && refund && { authorization, refund };
+  }
+
   all(): readonly Authorization[] {
     return [...this.#authorizations.values()];
   }
@@ -98,7 +148,47 @@ export class Ledger {
     if (authorization.status !== "held") return false;
     authorization.status = "captured";
     authorization.capturedValue = authorization.value;
+    if (authorization.refund === "by_hand") {
+      const value = Math.ceil(authorization.capturedValue / 2);
+      this.#clock.at(this.#clock.nowMs() + byHandAfterMs, () => this.refundByHand(authorization, value));
+    }
     return true;
+  }
+
+  /** Takes on a refund of at most what is left of the captured amount, or says why not. */
+  refund(authorization: Authorization, asked: Pick<Refund, "reference" | "value">): Refund | RefundRefusal {
+    const { status, capturedValue, refunds } = authorization;
+    if (status === "held") return "not_captured";
+    if (status !== "captured") return `already_${status}`;
+    if (!Number.isSafeInteger(asked.value) || asked.value < 1) return "amount";
+    if (authorization.refund === "refuse") return "refund_not_allowed";
+    if (asked.value > capturedValue - refundedValue(authorization)) return "amount_exceeds_captured";
+    const openedAt = new Date(this.#clock.nowMs()).toISOString();
+    const refund: Refund = { ...asked, id: `re_${randomUUID()}`, openedAt, status: "pending" };
+    refunds.push(refund);
+    this.#refunded.set(refund.id, authorization.id);
+    dropOldest(this.#refunded);
+    return refund;
+  }
+
+  /** Makes a refund that was taken on. */
+  makeRefund(authorization: Authorization, refund: Refund): void {
+    if (refund.status !== "pending") return;
+    refund.status = "succeeded";
+    if (authorization.refund !== "fail_later") return;
+    this.#clock.at(this.#clock.nowMs() + failsAfterMs, () => {
+      refund.status = "failed";
+      this.#report(authorization, { type: "refundFailed", refund });
+    });
+  }
+
+  /** Refunds as a person does at the acquirer: without a reference of ours. */
+  refundByHand(authorization: Authorization, value: number): Refund | RefundRefusal {
+    const refund = this.refund(authorization, { reference: "", value });
+    if (typeof refund === "string") return refund;
+    this.makeRefund(authorization, refund);
+    this.#report(authorization, { type: "refunded", refund });
+    return refund;
   }
 
   void(authorization: Authorization): void {
@@ -114,6 +204,15 @@ export class Ledger {
   isRefused(reference: Reference): boolean {
     return this.#refused.has(keyOf(reference));
   }
+
+  #report(authorization: Authorization, change: UnaskedChange): void {
+    for (const listener of this.#onUnasked) listener(authorization, change);
+  }
+}
+
+/** Returns what was refunded or is about to be. */
+export function refundedValue({ refunds }: Authorization): number {
+  return refunds.reduce((sum, { status, value }) => (status === "failed" ? sum : sum + value), 0);
 }
 
 function keyOf({ acquirer, account, reference }: Reference): string {

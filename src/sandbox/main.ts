@@ -21,6 +21,7 @@ const defaultDelays: Delays = {
   lateMs: 15_000,
   slowCaptureMs: 15_000,
   overdueCaptureMs: 60_000,
+  slowRefundMs: 5_000,
   searchLagMs: 5_000,
 };
 

@@ -49,6 +49,7 @@ export async function startGatewayHarness({ connect, credentials, ...subject }: 
     silenceMs: 20_000,
     lateMs: 20_000,
     slowCaptureMs: 20_000,
+    slowRefundMs: 20_000,
     searchLagMs: 20_000,
   });
   const middle = await Receiver.start();

@@ -3,7 +3,7 @@
 import type { CardBehaviour, DirectoryBehaviour } from "../../gateways/sandbox/card-behaviour.ts";
 import type { Account } from "../../sandbox/accounts.ts";
 import type { FaultKind, FaultPlan } from "../../sandbox/faults.ts";
-import type { AcquirerName, Authorization } from "../../sandbox/ledger.ts";
+import type { AcquirerName, Authorization, Refund } from "../../sandbox/ledger.ts";
 import type { PauseFilter } from "../../sandbox/pauses.ts";
 
 /** Reads the records of the sandbox gateways, stops and releases their operations, and sets their faults. */
@@ -49,6 +49,13 @@ export class SandboxControl {
   /** Returns the number of times each fault has happened. */
   async faults(): Promise<Readonly<Partial<Record<FaultKind, number>>>> {
     return (await this.#ask<{ counts: Partial<Record<FaultKind, number>> }>("GET", "faults")).counts;
+  }
+
+  /** Refunds a part of an authorization by hand at its acquirer; what is left, without a value. */
+  async refundByHand(id: string, value?: number): Promise<Refund> {
+    const answer = await this.#ask<{ refund?: Refund; refused?: string }>("POST", "refund", { id, value });
+    if (answer.refund === undefined) throw new Error(`the acquirer refuses to refund by hand: ${answer.refused}`);
+    return answer.refund;
   }
 
   /** Sets the acquirers' clock this far ahead of the true time. */

@@ -2,7 +2,12 @@
 
 /** An acquirer's reaction to an authorize with a card. */
 export type CardBehaviour =
-  | { readonly act: "approve"; readonly capture?: CaptureBehaviour; readonly frictionless?: Frictionless | undefined }
+  | {
+      readonly act: "approve";
+      readonly capture?: CaptureBehaviour;
+      readonly refund?: RefundBehaviour;
+      readonly frictionless?: Frictionless | undefined;
+    }
   /** Holds one minor unit too little, and reports it. */
   | { readonly act: "approve_wrong_amount" }
   /** Holds the amount in another currency, and reports it. */
@@ -73,6 +78,20 @@ export type CaptureBehaviour =
   | "refuse"
   /** Accepted, and later reported as failed; the hold no longer exists then. */
   | "fail_later";
+
+/** The fate of refunds of a captured payment. */
+export type RefundBehaviour =
+  | "at_once"
+  /** Taken on, and made only some seconds later. */
+  | "slow"
+  /** Refused definitively. */
+  | "refuse"
+  /** The first request is carried out, and its answer is lost. */
+  | "lose_answer"
+  /** Made, and reported a day later as failed. */
+  | "fail_later"
+  /** Some seconds after the capture, half of it is refunded by hand at the gateway. */
+  | "by_hand";
 
 /** The group of a card in lists. */
 export type CardGroup = "approved" | "failover" | "authentication" | "declined" | "nasty";

@@ -21,6 +21,7 @@ import {
 import { unreachableOrigins } from "../unreachable-origins.ts";
 import { type AuthenticationSubject, describeAuthentication } from "./authentication.conformance.ts";
 import { describeImport, type ImportSubject } from "./import.conformance.ts";
+import { describeRefunds, type RefundSubject } from "./refunds.conformance.ts";
 
 /** The facts about a connector that the suite needs. */
 export type ConformanceSubject = HarnessSubject & {
@@ -28,6 +29,8 @@ export type ConformanceSubject = HarnessSubject & {
   readonly authentication: AuthenticationSubject;
   /** Absent where the connector imports no proof. */
   readonly imports?: ImportSubject;
+  /** Absent where the connector refunds nothing. */
+  readonly refunds?: RefundSubject;
   readonly declines: DeclineTable;
   readonly currencies: CurrencyTable;
   /** The gateway's own error body under a status, with a code that no row of ours names. */
@@ -56,6 +59,8 @@ export function describeConformance(subject: ConformanceSubject): void {
     describeAuthentication(() => harness, subject.authentication);
     if (subject.imports) describeImport(() => harness, subject.imports);
     else it("imports no proof", () => expect(harness.connector.importsProof).toBeUndefined());
+    if (subject.refunds) describeRefunds(() => harness, { ...subject.refunds, refusalOf: subject.refusalOf });
+    else it("refunds nothing", () => expect(harness.connector.refunds).toBeUndefined());
   });
   describeTables(subject);
 }

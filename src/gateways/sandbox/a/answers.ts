@@ -189,6 +189,7 @@ function authorizationCalled(code: string, status: number, json: Json | undefine
   return status === 409 && error?.code === code && isObject(error.authorization) ? error.authorization : undefined;
 }
 
-function errorOf(json: Json | undefined): Json | undefined {
+/** Returns the error in a body, if it has one. */
+export function errorOf(json: Json | undefined): Json | undefined {
   return isObject(json?.error) ? json.error : undefined;
 }

@@ -53,6 +53,11 @@ describeConformance({
       values: { LOW_VALUE: "low_value", RISK_ANALYSIS: "risk_analysis" },
     },
   },
+  refunds: {
+    acquirer: "A",
+    findsByReference: true,
+    finalRefusal: { status: 404, body: '{"error":{"type":"invalid_request_error","code":"not_found"}}' },
+  },
   declines,
   currencies,
   refusalOf: (status) => JSON.stringify({ error: { type: errorTypes[status] ?? "api_error", code: "in_no_row" } }),

@@ -13,6 +13,7 @@ import type {
   CredentialField,
   GatewayAuthenticator,
   GatewayCall,
+  GatewayRefunds,
   Hold,
   LookUpAnswer,
   VerifyRow,
@@ -30,6 +31,7 @@ import {
   readVoid,
 } from "./answers.ts";
 import { currencies } from "./currencies.ts";
+import { readListedRefunds, readRefund, readRefundRecord, readRefundRecords } from "./refund-answers.ts";
 
 /** The connector for a gateway that answers at once and can be read, as Stripe does. */
 export class SandboxAConnector implements Connector {
@@ -63,6 +65,33 @@ export class SandboxAConnector implements Connector {
     },
     askAction: async (call, attempt) =>
       readAction(await this.#get(call, pathOf(attempt.gatewayReference ?? "")), attempt),
+  };
+  readonly refunds: GatewayRefunds = {
+    // Half of the day that SANDBOX_A promises to keep a key for, as Stripe does.
+    keyLifeMs: 12 * 60 * 60 * 1_000,
+    needsConfirmedCapture: false,
+    refund: async (call, captured, refund) => {
+      const { refundReference: reference, currency, reason } = refund;
+      const amount = toGatewayAmount(currencies, refund);
+      if (amount.type === "impossible") return { type: "refused", definitive: true, gatewayCode: "amount" };
+      const fields = { amount: String(amount.value), currency, reference, ...(reason && { reason }) };
+      const reply = await this.#post(call, `${pathOf(captured.gatewayReference)}/refunds`, fields);
+      return readRefund(reply, captured, refund);
+    },
+    lookUpRefund: async (call, captured, refund) => {
+      const { gatewayReference } = refund;
+      if (gatewayReference === undefined) {
+        return readRefundRecords(
+          await this.#get(call, `${pathOf(captured.gatewayReference)}/refunds`),
+          captured,
+          refund,
+        );
+      }
+      const path = `/a/v1/refunds/${encodeURIComponent(gatewayReference)}`;
+      return readRefundRecord(await this.#get(call, path), captured, refund);
+    },
+    listRefunds: async (call, captured) =>
+      readListedRefunds(await this.#get(call, `${pathOf(captured.gatewayReference)}/refunds`), captured),
   };
   readonly #http: GatewayHttp;
   readonly #forwarder: CardForwarder;

@@ -1,15 +1,18 @@
 /** Interprets SANDBOX_B's answers. An answer counts only when it is documented and about this exact payment. */
 
 import { type GatewayReply, isObject, readJsonObject } from "../../../platform/outbound-http.ts";
-import { isSameAmount } from "../../amounts.ts";
+import { type Amount, isSameAmount } from "../../amounts.ts";
 import { type AuthenticationResult, pageAddress, resultOf } from "../../authentication.ts";
 import type {
   AttemptAtGateway,
   CaptureAnswer,
+  CapturedPayment,
   Credentials,
   GatewayOutcome,
   Hold,
   NotProcessedCause,
+  RefundAnswer,
+  RefundAtGateway,
   Refused,
   Unknown,
   VerifyRow,
@@ -34,6 +37,17 @@ const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
 
 /** Refusals after which repeating a capture or void is pointless; the cause of any other may go away. */
 const definitive = new Set(["payment_not_found", "amount", "capture_not_allowed"]);
+
+/** Refusals after which repeating a refund is pointless. A key keeps its refusal, so all of its own are. */
+const definitiveOfRefund = new Set([
+  "payment_not_found",
+  "not_captured",
+  "already_voided",
+  "already_declined",
+  "amount",
+  "amount_exceeds_captured",
+  "refund_not_allowed",
+]);
 
 /** Returns the outcome of an authorize. An answer that is undocumented or not about this attempt is unknown. */
 export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome {
@@ -83,6 +97,20 @@ export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAn
   return refusedOrUnknown(reply.status, json);
 }
 
+/** Reports whether a refund was accepted; a notification reports its result. */
+export function readRefund(reply: GatewayReply, captured: CapturedPayment, refund: RefundAtGateway): RefundAnswer {
+  if (reply.type !== "answer") return unansweredChange(reply);
+  const json = readJsonObject(reply);
+  const isReceived =
+    json?.status === "received" &&
+    json.paymentPspReference === captured.gatewayReference &&
+    json.reference === refund.refundReference;
+  if (reply.status === 201 && isReceived && isAmountOf(json, refund) && typeof json.pspReference === "string") {
+    return { type: "accepted", gatewayReference: json.pspReference };
+  }
+  return refusedOrUnknown(reply.status, json, definitiveOfRefund);
+}
+
 /** Returns the account that the credentials open and its rights, or why it could not be read. */
 export function readAccount(reply: GatewayReply): AccountReading {
   if (reply.type !== "answer") return { type: "unreadable", reason: `The gateway did not answer: ${reply.reason}.` };
@@ -121,10 +149,10 @@ export function notificationChecks(credentials: Credentials, reply: GatewayReply
   ];
 }
 
-function refusedOrUnknown(status: number, json: Json | undefined): Refused | Unknown {
+function refusedOrUnknown(status: number, json: Json | undefined, finals = definitive): Refused | Unknown {
   const gatewayCode = errorCodeOf(status, json);
   if (gatewayCode === undefined) return untrusted(status);
-  return { type: "refused", definitive: definitive.has(gatewayCode), gatewayCode };
+  return { type: "refused", definitive: finals.has(gatewayCode), gatewayCode };
 }
 
 /**
@@ -144,6 +172,6 @@ function isReceived(json: Json | undefined, attempt: AttemptAtGateway): json is 
     : json.paymentPspReference === attempt.gatewayReference && json.reference === attempt.attemptReference;
 }
 
-function isAmountOf(json: Json, attempt: AttemptAtGateway): boolean {
-  return isObject(json.amount) && isSameAmount(currencies, attempt, json.amount.value, json.amount.currency);
+function isAmountOf(json: Json, amount: Amount): boolean {
+  return isObject(json.amount) && isSameAmount(currencies, amount, json.amount.value, json.amount.currency);
 }

@@ -49,6 +49,12 @@ describeConformance({
       values: { LOW_VALUE: "lowValue", RISK_ANALYSIS: "transactionRiskAnalysis" },
     },
   },
+  refunds: {
+    acquirer: "B",
+    hmacKey,
+    findsByReference: false,
+    finalRefusal: { status: 422, body: '{"status":422,"errorCode":"payment_not_found","errorType":"validation"}' },
+  },
   declines,
   currencies,
   refusalOf: (status) => JSON.stringify({ status, errorCode: "in_no_row", errorType: "validation" }),

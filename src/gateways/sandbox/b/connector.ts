@@ -18,6 +18,7 @@ import type {
   Credentials,
   GatewayAuthenticator,
   GatewayCall,
+  GatewayRefunds,
   Hold,
   LookUpAnswer,
   NotificationReading,
@@ -27,7 +28,15 @@ import type {
 } from "../../connector.ts";
 import { withoutAction } from "../../unanswered.ts";
 import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs } from "../connector-parts.ts";
-import { notificationChecks, readAccount, readAuthenticated, readAuthorize, readCapture, readVoid } from "./answers.ts";
+import {
+  notificationChecks,
+  readAccount,
+  readAuthenticated,
+  readAuthorize,
+  readCapture,
+  readRefund,
+  readVoid,
+} from "./answers.ts";
 import { currencies } from "./currencies.ts";
 import { readNotification } from "./read-notification.ts";
 
@@ -73,6 +82,24 @@ export class SandboxBConnector implements Connector {
       const reply = await this.#post(call, "/b/payments/details", { details: { redirectResult } });
       return { outcome: withoutAction(readAuthorize(reply, attempt)), authenticated: readAuthenticated(reply) };
     },
+  };
+  readonly refunds: GatewayRefunds = {
+    // Half of the week that SANDBOX_B promises to keep a key for, as Adyen does.
+    keyLifeMs: 3.5 * 24 * 60 * 60 * 1_000,
+    needsConfirmedCapture: true,
+    refund: async (call, captured, refund) => {
+      const amount = toGatewayAmount(currencies, refund);
+      if (amount.type === "impossible") return { type: "refused", definitive: true, gatewayCode: "amount" };
+      const reply = await this.#post(call, `${pathOf(captured.gatewayReference)}/refunds`, {
+        reference: refund.refundReference,
+        amount: { value: amount.value, currency: refund.currency },
+      });
+      return readRefund(reply, captured, refund);
+    },
+    lookUpRefund: async () => ({
+      type: "cannotTell",
+      reason: "SANDBOX_B cannot be read; its notifications report the result",
+    }),
   };
   readonly #http: GatewayHttp;
   readonly #forwarder: CardForwarder;

@@ -57,7 +57,9 @@ function notificationOf(fields: SignedFields, item: Json): Notification {
   return {
     notificationId: `${eventCode}:${pspReference}:${success}`,
     kind,
-    attemptReference: merchantReference,
+    ...(isRefund(eventCode) && merchantReference.startsWith("ref_")
+      ? { attemptReference: "", refundReference: merchantReference }
+      : { attemptReference: merchantReference }),
     ...(eventCode === "AUTHORISATION"
       ? { gatewayReference: pspReference }
       : { gatewayReference: originalReference, modificationReference: pspReference }),
@@ -79,11 +81,20 @@ function kindOf({ eventCode, success, originalReference }: SignedFields, item: J
       // A cancel that found nothing has no original; this is signed, the reason is not.
       if (originalReference === "") return "absent";
       return item.reason === "already_captured" ? "already_captured" : "void_refused";
+    case "REFUND":
+      return succeeded ? "refunded" : "refund_failed";
+    case "REFUND_FAILED":
+      return "refund_failed";
     case "TEST":
       return "test";
     default:
       return "other";
   }
+}
+
+/** Reports whether the event may name one of our refunds in place of the attempt. */
+function isRefund(eventCode: string): boolean {
+  return eventCode === "REFUND" || eventCode === "REFUND_FAILED";
 }
 
 function signedFieldsOf(item: Json): SignedFields | undefined {

@@ -1,0 +1,50 @@
+/** What the requests of SANDBOX_A share: its parts, and its objects and errors as answers show them. */
+import type { Accounts } from "./accounts.ts";
+import type { Challenges } from "./challenges.ts";
+import type { IdempotencyStore } from "./idempotency.ts";
+import type { Issuer } from "./issuer.ts";
+import type { Authorization, Ledger } from "./ledger.ts";
+import type { SandboxAnswer } from "./routes.ts";
+
+/** The parts that SANDBOX_A shares with the other acquirer. */
+export type SandboxAParts = {
+  readonly accounts: Accounts;
+  readonly ledger: Ledger;
+  readonly issuer: Issuer;
+  readonly idempotency: IdempotencyStore<SandboxAnswer>;
+  readonly challenges: Challenges;
+};
+
+/** Answers with an authorization. */
+export function authorizationAnswer(status: number, authorization: Authorization): SandboxAnswer {
+  return { status, body: publicView(authorization), about: authorization.reference };
+}
+
+/** Returns an authorization as SANDBOX_A shows it. */
+export function publicView(authorization: Authorization): object {
+  const { id, reference, value, currency, status, capturedValue, declineCode } = authorization;
+  return {
+    object: "authorization",
+    id,
+    reference,
+    amount: value,
+    amount_captured: capturedValue,
+    currency,
+    status,
+    ...(declineCode === undefined ? {} : { decline_code: declineCode }),
+  };
+}
+
+/** Refuses because of an authorization's state, and shows it. */
+export function stateRefusal(code: string, authorization: Authorization): SandboxAnswer {
+  const error = { type: "state_error", code, authorization: publicView(authorization) };
+  return { status: 409, body: { error }, about: authorization.reference };
+}
+
+/** Refuses a request. */
+export function refusal(status: number, type: string, code: string): SandboxAnswer {
+  return { status, body: { error: { type, code } } };
+}
+
+/** Refuses what does not exist. */
+export const notFound = refusal(404, "invalid_request_error", "not_found");

@@ -1,0 +1,36 @@
+/** What the requests of SANDBOX_B share: its parts, a call, and a refusal. */
+import type { Account, Accounts } from "./accounts.ts";
+import type { NotificationSender } from "./b-notifications.ts";
+import type { Challenges } from "./challenges.ts";
+import type { Faults } from "./faults.ts";
+import type { IdempotencyStore } from "./idempotency.ts";
+import type { Issuer } from "./issuer.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Pauses } from "./pauses.ts";
+import type { SandboxAnswer, SandboxRequest } from "./routes.ts";
+
+/** The parts that SANDBOX_B shares with the other acquirer, and the sender of its notifications. */
+export type SandboxBParts = {
+  readonly accounts: Accounts;
+  readonly ledger: Ledger;
+  readonly issuer: Issuer;
+  readonly idempotency: IdempotencyStore<SandboxAnswer>;
+  readonly notifications: NotificationSender;
+  readonly pauses: Pauses;
+  readonly faults: Faults;
+  readonly challenges: Challenges;
+};
+
+/** A request's body. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** A request of an authenticated account. */
+export type Call = { readonly request: SandboxRequest; readonly account: Account; readonly json: Json };
+
+/** Refuses a request. */
+export function refusal(status: number, errorCode: string): SandboxAnswer {
+  return {
+    status,
+    body: { status, errorCode, errorType: status === 401 || status === 403 ? "security" : "validation" },
+  };
+}

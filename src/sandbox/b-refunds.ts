@@ -1,0 +1,52 @@
+/** Refunds at SANDBOX_B: received at first, and reported by notifications. */
+import { isObject } from "../platform/outbound-http.ts";
+import { type Call, refusal, type SandboxBParts } from "./b-parts.ts";
+import type { Authorization, Refund, UnaskedChange } from "./ledger.ts";
+import type { SandboxAnswer } from "./routes.ts";
+
+/** Takes on a refund of a captured payment. */
+export async function refund(parts: SandboxBParts, { request, account, json }: Call): Promise<SandboxAnswer> {
+  const authorization = parts.ledger.find("B", account.id, request.parameters.id ?? "");
+  if (authorization === undefined) return refusal(422, "payment_not_found");
+  const { amount, reference } = json;
+  if (!isObject(amount) || amount.currency !== authorization.currency) return refusal(422, "amount");
+  const taken = parts.ledger.refund(authorization, { reference: String(reference ?? ""), value: Number(amount.value) });
+  if (typeof taken === "string") return refusal(422, taken);
+  void refundLater(parts, authorization, taken);
+  const body = { pspReference: taken.id, paymentPspReference: authorization.id, reference, status: "received", amount };
+  return { status: 201, body, about: authorization.reference };
+}
+
+async function refundLater(parts: SandboxBParts, authorization: Authorization, taken: Refund): Promise<void> {
+  await parts.issuer.refundDelay(authorization);
+  await parts.pauses.gate("b.result", authorization.reference);
+  await parts.faults.beforeResult();
+  parts.ledger.makeRefund(authorization, taken);
+  await report(parts, authorization, "REFUND", taken);
+}
+
+/** Reports a change that no request made. */
+export function reportUnasked(
+  parts: SandboxBParts,
+  authorization: Authorization,
+  { type, refund: made }: UnaskedChange,
+): Promise<void> {
+  return report(parts, authorization, type === "refunded" ? "REFUND" : "REFUND_FAILED", made);
+}
+
+function report(
+  { accounts, notifications }: SandboxBParts,
+  authorization: Authorization,
+  eventCode: "REFUND" | "REFUND_FAILED",
+  { id, reference, value }: Refund,
+): Promise<void> {
+  return notifications.send(accounts.find(authorization.account), {
+    eventCode,
+    success: true,
+    pspReference: id,
+    // A refund by hand bears the payment's reference.
+    merchantReference: reference === "" ? authorization.reference : reference,
+    authorization,
+    value,
+  });
+}
