@@ -84,6 +84,54 @@ describe("startSandbox()", () => {
     expect(await control.authorizations(reference)).toMatchObject([{ status: "captured", capturedValue: 4900 }]);
   });
 
+  const captured = async (reference: string, number: string) => {
+    const { id } = (await (await authorize({ reference, "card[number]": number }, reference)).json()) as { id: string };
+    await fetch(`${sandbox.origin}/a/v1/authorizations/${id}/capture`, {
+      method: "POST",
+      headers: { authorization: "Bearer sandbox_test_acme", "idempotency-key": `${reference}_cap` },
+    });
+    return id;
+  };
+  const refund = (id: string, amount: number, key: string) =>
+    fetch(`${sandbox.origin}/a/v1/authorizations/${id}/refunds`, {
+      method: "POST",
+      headers: { authorization: "Bearer sandbox_test_acme", "idempotency-key": key },
+      body: new URLSearchParams({ amount: String(amount), currency: "EUR", reference: key }),
+    });
+
+  it("loses the answer to the first refund of a card, and makes it once", async () => {
+    const id = await captured("lost-refund", "4000000000007205");
+    const lost = refund(id, 4900, "ref_lost").then(
+      () => "answered",
+      () => "no answer",
+    );
+    await control.paused({ operation: "a.lost-refund", reference: "lost-refund" });
+    await control.release({ operation: "a.lost-refund", reference: "lost-refund" });
+    expect(await lost).toBe("no answer");
+    expect((await refund(id, 4900, "ref_lost")).status).toBe(200);
+    const [payment] = await control.authorizations("lost-refund");
+    expect(payment!.refunds).toMatchObject([{ reference: "ref_lost", value: 4900, status: "succeeded" }]);
+  });
+
+  it("refunds half of a card's payment by hand, seconds after its capture", async () => {
+    const id = await captured("by-hand", "4000000000007221");
+    expect((await control.authorizations("by-hand"))[0]!.refunds).toEqual([]);
+    await control.setClockAhead(6_000);
+    await control.setClockAhead(0);
+    expect((await control.authorizations("by-hand"))[0]!.refunds).toMatchObject([{ reference: "", value: 2450 }]);
+    expect((await refund(id, 2451, "ref_more")).status).toBe(409);
+    expect((await refund(id, 2450, "ref_rest")).status).toBe(200);
+  });
+
+  it("refunds nothing that is not captured, and nothing of another account", async () => {
+    const { id } = (await (await authorize({ reference: "r-held" }, "r-held")).json()) as { id: string };
+    expect(await (await refund(id, 4900, "ref_held")).json()).toMatchObject({ error: { code: "not_captured" } });
+    const other = await fetch(`${sandbox.origin}/a/v1/authorizations/${id}/refunds`, {
+      headers: { authorization: "Bearer sandbox_test_other" },
+    });
+    expect(other.status).toBe(404);
+  });
+
   it("keeps one account's payments from another", async () => {
     const { id } = (await (await authorize({ reference: "r7" }, "k8")).json()) as { id: string };
     const read = (key: string) =>

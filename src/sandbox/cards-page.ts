@@ -26,6 +26,8 @@ const groupNotes: Readonly<Record<CardGroup, string>> = {
   declined: "Nothing is held or captured. The `declineCode` is the one your backend reads.",
   nasty:
     "Answers that are lost, late or wrong, and captures that fail. None of them makes more than one capture or leaves a hold.",
+  refunds:
+    "Each payment is captured; the card decides what a refund of it meets. A refund of any other card is made at once at `SANDBOX_A`, and received and then reported at `SANDBOX_B`.",
 };
 
 /** Returns the page as Markdown. */

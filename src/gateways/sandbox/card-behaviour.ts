@@ -94,7 +94,7 @@ export type RefundBehaviour =
   | "by_hand";
 
 /** The group of a card in lists. */
-export type CardGroup = "approved" | "failover" | "authentication" | "declined" | "nasty";
+export type CardGroup = "approved" | "failover" | "authentication" | "declined" | "nasty" | "refunds";
 
 /** The end of an attempt: the first is SANDBOX_A's, the second SANDBOX_B's unless it names another. */
 export type AttemptOutcome = {

@@ -9,6 +9,7 @@ export const groupTitles: Readonly<Record<CardGroup, string>> = {
   authentication: "3-D Secure",
   declined: "Declined",
   nasty: "Nasty",
+  refunds: "Refunds",
 };
 
 /**

@@ -78,6 +78,35 @@ describe("readNotification()", () => {
     },
   );
 
+  it.each([
+    ["REFUND", "true", "refunded"],
+    ["REFUND", "false", "refund_failed"],
+    ["REFUND_FAILED", "true", "refund_failed"],
+  ])("reads %s with success %s as %s of exactly our refund", (eventCode, success, kind) => {
+    const refund = { eventCode, success, originalReference: "psp_payment", merchantReference: "ref_01" };
+    expect(read(bodyOf({ ...sample, ...refund }))).toEqual({
+      type: "authentic",
+      notifications: [
+        {
+          notificationId: `${eventCode}:${sample.pspReference}:${success}`,
+          kind,
+          attemptReference: "",
+          refundReference: "ref_01",
+          gatewayReference: "psp_payment",
+          modificationReference: sample.pspReference,
+          amount: { amountMinor: 1130, currency: "EUR" },
+        },
+      ],
+    });
+  });
+
+  it("reads a refund by hand under the payment's own reference", () => {
+    const byHand = { eventCode: "REFUND", originalReference: "psp_payment", merchantReference: "att_01" };
+    const reading = read(bodyOf({ ...sample, ...byHand }));
+    expect(reading).toMatchObject({ notifications: [{ kind: "refunded", attemptReference: "att_01" }] });
+    expect(reading.type === "authentic" && reading.notifications[0]).not.toHaveProperty("refundReference");
+  });
+
   it("gives an unknown event the kind other", () => {
     expect(read(bodyOf({ ...sample, eventCode: "REPORT_AVAILABLE" }))).toMatchObject({
       notifications: [{ kind: "other" }],
