@@ -47,7 +47,7 @@ export class Progress {
   /** Prints the addresses, test cards to try, and what a stop does with the data. */
   summary(file: DemoFile, path: string, isTemporary = false): void {
     if (this.#quiet) return;
-    const onPageOnly = [groupTitles.nasty, groupTitles.refunds];
+    const onPageOnly = [groupTitles.nasty, groupTitles.refunds, groupTitles.later];
     const shown = file.testCards.filter((card) => !onPageOnly.includes(card.group));
     const width = Math.max(...shown.map((card) => card.name.length));
     const cards = shown.map((card) => `    ${card.number.padEnd(16)}  ${card.name.padEnd(width)}  ${card.behaviour}`);
@@ -58,7 +58,7 @@ Switchyard is running. Pay in the demo shop:
 
   Test cards (any expiry in the future, any security code):
 ${cards.join("\n")}
-    The checkout page has ${file.testCards.length - shown.length} more: lost, late or wrong answers, failing captures, and refunds.
+    The checkout page has ${file.testCards.length - shown.length} more: lost, late or wrong answers, failing captures, refunds, and holds that end.
 
   Dashboard   ${file.dashboardOrigin}
               ${file.member.email}  ${file.member.password}

@@ -7,6 +7,12 @@ import { isCurrency, isoExponent } from "../platform/money.ts";
 /** An amount as used throughout the service: an integer of ISO 4217 minor units. */
 export type Amount = { readonly amountMinor: number; readonly currency: string };
 
+/** Returns the amount of a hold's capture: the ordered part, or the whole. */
+export function capturedAmountOf(hold: Amount & { readonly captureMinor?: number | undefined }): Amount {
+  const { amountMinor, currency, captureMinor = amountMinor } = hold;
+  return { amountMinor: captureMinor, currency };
+}
+
 /**
  * Number of decimals that a gateway gives to each currency it accepts. A currency without a row cannot be sent there.
  */

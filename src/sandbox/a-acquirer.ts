@@ -9,7 +9,7 @@ import type { Account } from "./accounts.ts";
 import { bankPageOf } from "./bank-pages.ts";
 import type { Asking, CardPayment, Challenge } from "./challenges.ts";
 import type { CardResult } from "./issuer.ts";
-import type { Authorization } from "./ledger.ts";
+import { type Authorization, isPart } from "./ledger.ts";
 import { losingCaptures, losingRefunds } from "./losing-answers.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
 import { frictionlessOf, type SecureResult, secureResult } from "./secure-results.ts";
@@ -214,10 +214,13 @@ async function capture(parts: SandboxAParts, request: SandboxRequest, account: A
   if (found === undefined) return notFound;
   if (found.status === "held") {
     if (found.capture === "refuse" || found.capture === "fail_later") return stateRefusal("capture_not_allowed", found);
+    const form = new URLSearchParams(request.body);
+    const value = Number(form.get("amount_to_capture") ?? found.value);
+    if (!isPart(value, found.value)) return stateRefusal("amount", found);
     await parts.issuer.captureDelay(found);
+    if (parts.ledger.capture(found, value)) return authorizationAnswer(200, found);
   }
-  const captured = parts.ledger.capture(found);
-  return captured ? authorizationAnswer(200, found) : stateRefusal(`already_${found.status}`, found);
+  return stateRefusal(`already_${found.status}`, found);
 }
 
 async function voidById(parts: SandboxAParts, request: SandboxRequest, account: Account): Promise<SandboxAnswer> {

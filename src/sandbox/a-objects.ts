@@ -22,7 +22,7 @@ export function authorizationAnswer(status: number, authorization: Authorization
 
 /** Returns an authorization as SANDBOX_A shows it. */
 export function publicView(authorization: Authorization): object {
-  const { id, reference, value, currency, status, capturedValue, declineCode } = authorization;
+  const { id, reference, value, currency, status, capturedValue, declineCode, captureId, holdEndsAt } = authorization;
   return {
     object: "authorization",
     id,
@@ -31,7 +31,11 @@ export function publicView(authorization: Authorization): object {
     amount_captured: capturedValue,
     currency,
     status,
-    ...(declineCode === undefined ? {} : { decline_code: declineCode }),
+    ...(status === "held" && { capture_before: holdEndsAt }),
+    ...(captureId !== undefined && { capture: captureId }),
+    ...(declineCode === undefined
+      ? { network_transaction_id: id.replace("auth_", "nti_") }
+      : { decline_code: declineCode }),
   };
 }
 

@@ -36,6 +36,8 @@ export type AdminParts = {
  * PUT  /admin/faults {seed, rates, lateMsMax}  applies these faults from now on (faults.ts); without rates none
  * GET  /admin/faults                       number of times that each has happened
  * POST /admin/refund {id, value?}          refunds an authorization by hand: what is left, without a value
+ * POST /admin/capture {id, value?}         captures a hold, or a part of it, by hand
+ * POST /admin/void {id}                    voids a hold by hand
  * PUT  /admin/clock {aheadMs}              sets the acquirers' clock ahead of the true time
  * PUT  /admin/down {acquirer, down}       hangs up on every request
  * PUT  /admin/cards {acquirer, number, behaviour}  replaces a card's behaviour
@@ -60,6 +62,17 @@ export function adminRoutes(parts: AdminParts): readonly Route[] {
       return { operation };
     }),
     route("POST", "release", ({ body }) => ({ released: pauses.release(filterOf(jsonOf(body))) })),
+    route("POST", "capture", ({ body }) => {
+      const { id, value } = jsonOf(body);
+      const found = ledger.record(String(id));
+      return {
+        done: found !== undefined && ledger.captureByHand(found, typeof value === "number" ? value : undefined),
+      };
+    }),
+    route("POST", "void", ({ body }) => {
+      const found = ledger.record(String(jsonOf(body).id));
+      return { done: found !== undefined && ledger.voidByHand(found) };
+    }),
     route("POST", "refund", ({ body }) => {
       const { id, value } = jsonOf(body);
       const found = ledger.record(String(id));

@@ -8,11 +8,12 @@ import { isObject, parseJsonObject } from "../platform/outbound-http.ts";
 import type { Account } from "./accounts.ts";
 import { newPspReference } from "./b-notifications.ts";
 import { type Call, type Json, refusal, type SandboxBParts } from "./b-parts.ts";
-import { refund, reportUnasked } from "./b-refunds.ts";
+import { refund } from "./b-refunds.ts";
+import { reportUnasked } from "./b-unasked.ts";
 import { bankPageOf } from "./bank-pages.ts";
 import { type Asking, asksExemption, type Challenge, proofIn } from "./challenges.ts";
 import type { CardResult } from "./issuer.ts";
-import type { Authorization } from "./ledger.ts";
+import { type Authorization, isPart } from "./ledger.ts";
 import { losingCaptures, losingRefunds } from "./losing-answers.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
 import { frictionlessOf, type SecureResult, secureResult } from "./secure-results.ts";
@@ -167,7 +168,7 @@ function authorizeAnswer(result: CardResult, challenged?: SecureResult): Sandbox
       const secure = challenged ?? frictionlessOf(result.authorization);
       const verdict =
         result.type === "held"
-          ? { resultCode: "Authorised" }
+          ? { resultCode: "Authorised", networkTxReference: id.replace("auth_", "nti_") }
           : { resultCode: "Refused", refusalReasonCode: result.code };
       const named = { pspReference: id, merchantReference: reference, amount: { value, currency } };
       const body = { ...named, ...verdict, ...(secure && { threeDSecure: secureView(secure) }) };
@@ -192,13 +193,13 @@ async function capture(parts: SandboxBParts, { request, account, json }: Call): 
   const authorization = parts.ledger.find("B", account.id, request.parameters.id ?? "");
   if (authorization === undefined) return refusal(422, "payment_not_found");
   const { amount } = json;
-  if (!isObject(amount) || amount.value !== authorization.value || amount.currency !== authorization.currency) {
-    return refusal(422, "amount");
-  }
+  if (!isObject(amount) || amount.currency !== authorization.currency) return refusal(422, "amount");
+  const value = Number(amount.value);
+  if (!isPart(value, authorization.value)) return refusal(422, "amount");
   if (authorization.capture === "refuse") return refusal(422, "capture_not_allowed");
   const pspReference = newPspReference();
-  void captureLater(parts, account, authorization, pspReference);
-  const { value, currency, reference } = authorization;
+  void captureLater(parts, account, { authorization, value, pspReference });
+  const { currency, reference } = authorization;
   const body = { pspReference, paymentPspReference: authorization.id, status: "received", amount: { value, currency } };
   return { status: 201, body: { ...body, reference }, about: reference };
 }
@@ -206,8 +207,7 @@ async function capture(parts: SandboxBParts, { request, account, json }: Call): 
 async function captureLater(
   parts: SandboxBParts,
   account: Account,
-  authorization: Authorization,
-  pspReference: string,
+  { authorization, value, pspReference }: { authorization: Authorization; value: number; pspReference: string },
 ): Promise<void> {
   await parts.issuer.captureDelay(authorization);
   await parts.pauses.gate("b.result", authorization.reference);
@@ -215,13 +215,14 @@ async function captureLater(
   const fails = authorization.capture === "fail_later";
   if (fails) parts.ledger.void(authorization);
   const before = authorization.status;
-  const captured = parts.ledger.capture(authorization);
+  const captured = parts.ledger.capture(authorization, value);
   await parts.notifications.send(account, {
     eventCode: "CAPTURE",
     success: captured,
     pspReference,
     merchantReference: authorization.reference,
     authorization,
+    value,
     reason: captured ? undefined : fails ? "capture_failed" : `already_${before}`,
   });
 }

@@ -14,7 +14,7 @@ import type { Pauses } from "./pauses.ts";
 export type NotificationContent = {
   readonly eventCode:
     | ("AUTHORISATION" | "CAPTURE" | "CAPTURE_FAILED" | "CANCELLATION" | "TECHNICAL_CANCEL")
-    | ("REFUND" | "REFUND_FAILED" | "REFUNDED_REVERSED" | "TEST");
+    | ("REFUND" | "REFUND_FAILED" | "REFUNDED_REVERSED" | "EXPIRE" | "TEST");
   readonly success: boolean;
   /** Reference of this event: the authorization's own for AUTHORISATION, that of the capture or cancel otherwise. */
   readonly pspReference: string;

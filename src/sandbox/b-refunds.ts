@@ -1,7 +1,7 @@
 /** Refunds at SANDBOX_B: received at first, and reported by notifications. */
 import { isObject } from "../platform/outbound-http.ts";
 import { type Call, refusal, type SandboxBParts } from "./b-parts.ts";
-import type { Authorization, Refund, UnaskedChange } from "./ledger.ts";
+import type { Authorization, Refund } from "./ledger.ts";
 import type { SandboxAnswer } from "./routes.ts";
 
 /** Takes on a refund of a captured payment. */
@@ -22,19 +22,11 @@ async function refundLater(parts: SandboxBParts, authorization: Authorization, t
   await parts.pauses.gate("b.result", authorization.reference);
   await parts.faults.beforeResult();
   parts.ledger.makeRefund(authorization, taken);
-  await report(parts, authorization, "REFUND", taken);
+  await reportRefund(parts, authorization, "REFUND", taken);
 }
 
-/** Reports a change that no request made. */
-export function reportUnasked(
-  parts: SandboxBParts,
-  authorization: Authorization,
-  { type, refund: made }: UnaskedChange,
-): Promise<void> {
-  return report(parts, authorization, type === "refunded" ? "REFUND" : "REFUND_FAILED", made);
-}
-
-function report(
+/** Reports a refund under its own reference. */
+export function reportRefund(
   { accounts, notifications }: SandboxBParts,
   authorization: Authorization,
   eventCode: "REFUND" | "REFUND_FAILED",

@@ -109,6 +109,7 @@ export class Issuer {
         ...rest,
         id,
         last4: number.slice(-4),
+        hold: "lasts",
         capture: "at_once",
         refund: "at_once",
         ...difference,
@@ -224,8 +225,8 @@ export class Issuer {
 }
 
 function approvalOf(behaviour: Extract<CardBehaviour, { act: "approve" }>) {
-  const { capture = "at_once", refund = "at_once", frictionless } = behaviour;
-  return { capture, refund, frictionless };
+  const { hold = "lasts", capture = "at_once", refund = "at_once", frictionless } = behaviour;
+  return { hold, capture, refund, frictionless };
 }
 
 /** Returns the behaviour where the request does not permit authentication. */

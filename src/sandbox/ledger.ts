@@ -1,7 +1,13 @@
 /** The money of all sandbox acquirers: holds, captures, voids and refunds. Knows no HTTP. */
 import { randomUUID } from "node:crypto";
-import type { CaptureBehaviour, Frictionless, RefundBehaviour } from "../gateways/sandbox/card-behaviour.ts";
+import type {
+  CaptureBehaviour,
+  Frictionless,
+  HoldBehaviour,
+  RefundBehaviour,
+} from "../gateways/sandbox/card-behaviour.ts";
 import type { SandboxClock } from "../gateways/sandbox/clock.ts";
+import { unreachable } from "../platform/errors.ts";
 
 /** SANDBOX_A, SANDBOX_B, and the emulators of real gateways. */
 export const acquirerNames = ["A", "B", "STRIPE", "ADYEN", "PAYPAL"] as const;
@@ -22,6 +28,8 @@ export type Authorization = {
   readonly last4: string;
   readonly value: number;
   readonly currency: string;
+  /** The fate of its hold until then. */
+  readonly hold: HoldBehaviour;
   /** The fate of its capture. */
   readonly capture: CaptureBehaviour;
   /** The fate of its refunds. */
@@ -31,8 +39,12 @@ export type Authorization = {
   readonly frictionless?: Frictionless | undefined;
   /** RFC 3339: the time of the decision, which may be long after the request. */
   readonly openedAt: string;
+  /** RFC 3339: when the acquirer ends the hold by itself; absent where it never does. */
+  readonly holdEndsAt?: string | undefined;
   status: "held" | "captured" | "voided" | "declined";
   capturedValue: number;
+  /** The acquirer's name for the capture. */
+  captureId?: string;
   /** True once a request for its capture, or the answer, was lost on the way. */
   captureWasLost?: boolean;
   /** Every refund of it, oldest first. */
@@ -61,12 +73,17 @@ export type RefundRefusal =
   | "refund_not_allowed";
 
 /** A change that no request made: by hand at the acquirer, or by the acquirer itself. */
-export type UnaskedChange = { readonly type: "refunded" | "refundFailed"; readonly refund: Refund };
+export type UnaskedChange =
+  | { readonly type: "captured" | "voided" | "expired" }
+  | { readonly type: "refunded" | "refundFailed"; readonly refund: Refund };
 
 type OnUnasked = (authorization: Authorization, change: UnaskedChange) => void;
 
 /** A merchant's request for a hold. */
-export type NewAuthorization = Omit<Authorization, "id" | "status" | "capturedValue" | "openedAt" | "refunds"> & {
+export type NewAuthorization = Omit<
+  Authorization,
+  "id" | "status" | "capturedValue" | "openedAt" | "refunds" | "holdEndsAt"
+> & {
   /** Given where the customer has authenticated first: the name by which the payment is known already. */
   readonly id?: string | undefined;
 };
@@ -80,8 +97,13 @@ export type Reference = {
 
 // A day of a busy demo; beyond it the oldest are dropped.
 const authorizationsMax = 100_000;
+const dayMs = 24 * 60 * 60 * 1_000;
 const byHandAfterMs = 5_000;
-const failsAfterMs = 24 * 60 * 60 * 1_000;
+const endsEarlyAfterMs = 5_000;
+const failsAfterMs = dayMs;
+
+/** The life of a hold, where the acquirer ends it by itself. */
+const holdLifeMs: Readonly<Partial<Record<AcquirerName, number>>> = { A: 7 * dayMs, B: 5 * dayMs };
 
 /** All money that the sandbox acquirers hold, have captured, have voided or have refunded. */
 export class Ledger {
@@ -91,6 +113,8 @@ export class Ledger {
   /** References voided before they were ever authorized: a late authorize of one is refused. */
   readonly #refused = new Set<string>();
 
+  /** Cancels what ends a hold by itself. */
+  readonly #holdEnds = new WeakMap<Authorization, () => void>();
   readonly #clock: SandboxClock;
   readonly #onUnasked: OnUnasked[] = [];
 
@@ -105,11 +129,15 @@ export class Ledger {
 
   open(authorization: NewAuthorization): Authorization {
     const status = authorization.declineCode === undefined ? "held" : "declined";
-    const openedAt = new Date(this.#clock.nowMs()).toISOString();
+    const nowMs = this.#clock.nowMs();
+    const openedAt = new Date(nowMs).toISOString();
+    const lifeMs = holdLifeMs[authorization.acquirer];
+    const holdEndsAt = lifeMs === undefined ? undefined : new Date(nowMs + lifeMs).toISOString();
     const id = authorization.id ?? `auth_${randomUUID()}`;
-    const opened: Authorization = { ...authorization, id, status, capturedValue: 0, refunds: [], openedAt };
+    const opened: Authorization = { ...authorization, id, status, capturedValue: 0, refunds: [], openedAt, holdEndsAt };
     this.#authorizations.set(opened.id, opened);
     dropOldest(this.#authorizations);
+    if (status === "held") this.#scheduleEnd(opened, lifeMs);
     return opened;
   }
 
@@ -143,11 +171,13 @@ export class Ledger {
     return [...this.#authorizations.values()];
   }
 
-  /** Captures the whole hold; returns false if there is none any more. */
-  capture(authorization: Authorization): boolean {
-    if (authorization.status !== "held") return false;
+  /** Captures the hold, or the part that is given, and releases the rest; returns false if there is none any more. */
+  capture(authorization: Authorization, value = authorization.value): boolean {
+    if (authorization.status !== "held" || !isPart(value, authorization.value)) return false;
+    this.#cancelEnd(authorization);
     authorization.status = "captured";
-    authorization.capturedValue = authorization.value;
+    authorization.capturedValue = value;
+    authorization.captureId = `cap_${randomUUID()}`;
     if (authorization.refund === "by_hand") {
       const value = Math.ceil(authorization.capturedValue / 2);
       this.#clock.at(this.#clock.nowMs() + byHandAfterMs, () => this.refundByHand(authorization, value));
@@ -160,7 +190,7 @@ export class Ledger {
     const { status, capturedValue, refunds } = authorization;
     if (status === "held") return "not_captured";
     if (status !== "captured") return `already_${status}`;
-    if (!Number.isSafeInteger(asked.value) || asked.value < 1) return "amount";
+    if (!isPart(asked.value, Number.MAX_SAFE_INTEGER)) return "amount";
     if (authorization.refund === "refuse") return "refund_not_allowed";
     if (asked.value > capturedValue - refundedValue(authorization)) return "amount_exceeds_captured";
     const openedAt = new Date(this.#clock.nowMs()).toISOString();
@@ -191,8 +221,25 @@ export class Ledger {
     return refund;
   }
 
-  void(authorization: Authorization): void {
-    if (authorization.status === "held") authorization.status = "voided";
+  /** Captures as a person does at the acquirer. */
+  captureByHand(authorization: Authorization, value?: number): boolean {
+    const isCaptured = this.capture(authorization, value);
+    if (isCaptured) this.#report(authorization, { type: "captured" });
+    return isCaptured;
+  }
+
+  void(authorization: Authorization): boolean {
+    if (authorization.status !== "held") return false;
+    this.#cancelEnd(authorization);
+    authorization.status = "voided";
+    return true;
+  }
+
+  /** Voids as a person does at the acquirer. */
+  voidByHand(authorization: Authorization): boolean {
+    const isVoided = this.void(authorization);
+    if (isVoided) this.#report(authorization, { type: "voided" });
+    return isVoided;
   }
 
   /** Refuses every authorize under this reference from now on. */
@@ -205,9 +252,41 @@ export class Ledger {
     return this.#refused.has(keyOf(reference));
   }
 
+  #scheduleEnd(authorization: Authorization, lifeMs: number | undefined): void {
+    const inMs = (afterMs: number, act: () => void) => {
+      this.#holdEnds.set(authorization, this.#clock.at(this.#clock.nowMs() + afterMs, act));
+    };
+    const expire = () => {
+      if (this.void(authorization)) this.#report(authorization, { type: "expired" });
+    };
+    switch (authorization.hold) {
+      case "lasts":
+        if (lifeMs !== undefined) inMs(lifeMs, expire);
+        break;
+      case "ends_early":
+        inMs(endsEarlyAfterMs, expire);
+        break;
+      case "captured_by_hand":
+        inMs(byHandAfterMs, () => this.captureByHand(authorization, Math.ceil(authorization.value / 2)));
+        break;
+      default:
+        unreachable(authorization.hold);
+    }
+  }
+
+  #cancelEnd(authorization: Authorization): void {
+    this.#holdEnds.get(authorization)?.();
+    this.#holdEnds.delete(authorization);
+  }
+
   #report(authorization: Authorization, change: UnaskedChange): void {
     for (const listener of this.#onUnasked) listener(authorization, change);
   }
+}
+
+/** Reports whether this is an amount of at least one unit, and at most the whole. */
+export function isPart(value: number, whole: number): boolean {
+  return Number.isSafeInteger(value) && value >= 1 && value <= whole;
 }
 
 /** Returns what was refunded or is about to be. */

@@ -1,5 +1,12 @@
 /** One connector with the real sandbox gateways, and a proxy between them that can spoil every answer. */
-import type { AuthorizeRequest, ChangingCall, Connector, Credentials, Hold } from "../../gateways/connector.ts";
+import type {
+  AuthorizeRequest,
+  ChangingCall,
+  Connector,
+  Credentials,
+  Hold,
+  Notification,
+} from "../../gateways/connector.ts";
 import type { ConnectorParts } from "../../gateways/sandbox/connector-parts.ts";
 import { GatewayHttp } from "../../platform/outbound-http.ts";
 import { Secret } from "../../platform/secrets.ts";
@@ -149,6 +156,25 @@ function titleOf({ method, path }: { readonly method: string; readonly path: str
 function endToEnd(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
   const kept = Object.entries(headers).filter(([name, value]) => value && !hopByHop.test(name));
   return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
+}
+
+/** Returns the first notification of the gateway's that fits, past or future, as the connector reads it. */
+export async function awaitNotification(
+  { connector, middle, call }: GatewayHarness,
+  fits: (notification: Notification) => boolean,
+): Promise<Notification> {
+  const { credentials } = call("");
+  for (let count = 1; ; count++) {
+    const arrived = await middle.waitForCount(count, ({ path }) => path === notificationPath);
+    const reading = await connector.readNotification!(credentials, { headers: {}, body: arrived[count - 1]!.body });
+    const found = reading.type === "authentic" ? reading.notifications.find(fits) : undefined;
+    if (found !== undefined) return found;
+  }
+}
+
+/** Has the sandbox report to the proxy, signed with this key. */
+export function receiveNotifications({ sandbox, middle }: GatewayHarness, hmacKey: string): Promise<void> {
+  return sandbox.setAccount("test_conformance", { notificationUrl: middle.url + notificationPath, hmacKey });
 }
 
 /** A payment that the gateway now holds. */

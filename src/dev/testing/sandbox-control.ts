@@ -58,6 +58,18 @@ export class SandboxControl {
     return answer.refund;
   }
 
+  /** Captures a hold, or a part of it, by hand at its acquirer. */
+  async captureByHand(id: string, value?: number): Promise<void> {
+    const { done } = await this.#ask<{ done: boolean }>("POST", "capture", { id, value });
+    if (!done) throw new Error("the acquirer has no such hold to capture by hand");
+  }
+
+  /** Voids a hold by hand at its acquirer. */
+  async voidByHand(id: string): Promise<void> {
+    const { done } = await this.#ask<{ done: boolean }>("POST", "void", { id });
+    if (!done) throw new Error("the acquirer has no such hold to void by hand");
+  }
+
   /** Sets the acquirers' clock this far ahead of the true time. */
   async setClockAhead(aheadMs: number): Promise<void> {
     await this.#ask("PUT", "clock", { aheadMs });

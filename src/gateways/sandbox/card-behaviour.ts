@@ -4,6 +4,7 @@
 export type CardBehaviour =
   | {
       readonly act: "approve";
+      readonly hold?: HoldBehaviour;
       readonly capture?: CaptureBehaviour;
       readonly refund?: RefundBehaviour;
       readonly frictionless?: Frictionless | undefined;
@@ -63,6 +64,15 @@ export type DirectoryBehaviour = {
   readonly message?: string;
 };
 
+/** The fate of a hold that nothing captures or voids. */
+export type HoldBehaviour =
+  /** Ends when the acquirer says. */
+  | "lasts"
+  /** Ends some seconds after the authorization. */
+  | "ends_early"
+  /** Some seconds after the authorization, half of it is captured by hand at the gateway. */
+  | "captured_by_hand";
+
 /** The fate of a hold's capture. */
 export type CaptureBehaviour =
   | "at_once"
@@ -94,7 +104,7 @@ export type RefundBehaviour =
   | "by_hand";
 
 /** The group of a card in lists. */
-export type CardGroup = "approved" | "failover" | "authentication" | "declined" | "nasty" | "refunds";
+export type CardGroup = "approved" | "failover" | "authentication" | "declined" | "nasty" | "refunds" | "later";
 
 /** The end of an attempt: the first is SANDBOX_A's, the second SANDBOX_B's unless it names another. */
 export type AttemptOutcome = {

@@ -20,6 +20,7 @@ import {
 } from "../gateway-harness.ts";
 import { unreachableOrigins } from "../unreachable-origins.ts";
 import { type AuthenticationSubject, describeAuthentication } from "./authentication.conformance.ts";
+import { describeHolds, type HoldSubject } from "./holds.conformance.ts";
 import { describeImport, type ImportSubject } from "./import.conformance.ts";
 import { describeRefunds, type RefundSubject } from "./refunds.conformance.ts";
 
@@ -29,6 +30,8 @@ export type ConformanceSubject = HarnessSubject & {
   readonly authentication: AuthenticationSubject;
   /** Absent where the connector imports no proof. */
   readonly imports?: ImportSubject;
+  /** Absent where no hold may be captured later. */
+  readonly holds?: HoldSubject;
   /** Absent where the connector refunds nothing. */
   readonly refunds?: RefundSubject;
   readonly declines: DeclineTable;
@@ -59,6 +62,8 @@ export function describeConformance(subject: ConformanceSubject): void {
     describeAuthentication(() => harness, subject.authentication);
     if (subject.imports) describeImport(() => harness, subject.imports);
     else it("imports no proof", () => expect(harness.connector.importsProof).toBeUndefined());
+    if (subject.holds) describeHolds(() => harness, subject.holds);
+    else it("captures no hold later", () => expect(harness.connector.holdLifeMs).toBeUndefined());
     if (subject.refunds) describeRefunds(() => harness, { ...subject.refunds, refusalOf: subject.refusalOf });
     else it("refunds nothing", () => expect(harness.connector.refunds).toBeUndefined());
   });

@@ -15,7 +15,14 @@ import type {
 import type { RefundBehaviour } from "../../../gateways/sandbox/card-behaviour.ts";
 import type { AcquirerName, Refund } from "../../../sandbox/ledger.ts";
 import { brokenAnswers, otherMoney, silences } from "../broken-answers.ts";
-import { approvedCard, type GatewayHarness, holdPayment, notificationPath, type Spoil } from "../gateway-harness.ts";
+import {
+  approvedCard,
+  awaitNotification,
+  type GatewayHarness,
+  holdPayment,
+  receiveNotifications,
+  type Spoil,
+} from "../gateway-harness.ts";
 import { unreachableOrigins } from "../unreachable-origins.ts";
 
 /** The facts about a connector's refunds that the suite needs. */
@@ -75,9 +82,7 @@ class RefundDesk {
 
   async open(): Promise<void> {
     const { hmacKey } = this.#subject;
-    if (hmacKey === undefined) return;
-    const notificationUrl = this.harness.middle.url + notificationPath;
-    await this.harness.sandbox.setAccount("test_conformance", { notificationUrl, hmacKey });
+    if (hmacKey !== undefined) await receiveNotifications(this.harness, hmacKey);
   }
 
   async reset(): Promise<void> {
@@ -159,16 +164,8 @@ class RefundDesk {
   }
 
   /** Returns the first notification that fits, past or future. */
-  async notification(fits: (notification: Notification) => boolean): Promise<Notification> {
-    const { connector, middle } = this.harness;
-    const { credentials } = this.harness.call("");
-    for (let count = 1; ; count++) {
-      const arrived = await middle.waitForCount(count, ({ path }) => path === notificationPath);
-      const notification = { headers: {}, body: arrived[count - 1]!.body };
-      const reading = await connector.readNotification!(credentials, notification);
-      const found = reading.type === "authentic" ? reading.notifications.find(fits) : undefined;
-      if (found !== undefined) return found;
-    }
+  notification(fits: (notification: Notification) => boolean): Promise<Notification> {
+    return awaitNotification(this.harness, fits);
   }
 
   /** Returns the refunds of a payment that the gateway has on its books, without those that failed. */

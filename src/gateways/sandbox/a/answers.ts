@@ -1,13 +1,16 @@
 /** Interprets SANDBOX_A's answers. An answer counts only when it is documented and about this exact payment. */
 
 import { type GatewayReply, isObject, readJsonObject } from "../../../platform/outbound-http.ts";
-import { isSameAmount } from "../../amounts.ts";
+import { capturedAmountOf, fromGatewayAmount, isSameAmount, toGatewayAmount } from "../../amounts.ts";
 import { type AuthenticationResult, pageAddress, resultOf } from "../../authentication.ts";
 import type {
   ActionAnswer,
   AttemptAtGateway,
   CaptureAnswer,
+  CaptureRecord,
   GatewayOutcome,
+  Held,
+  Hold,
   LookUpAnswer,
   NotProcessedCause,
   Refused,
@@ -21,6 +24,7 @@ import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
 
 type Json = Readonly<Record<string, unknown>>;
+type OurAuthorization = Json & { readonly id: string };
 
 /** Refusals that SANDBOX_A documents as "nothing was done", by status and error type. */
 const notProcessed: Readonly<Record<string, NotProcessedCause>> = {
@@ -32,15 +36,13 @@ const notProcessed: Readonly<Record<string, NotProcessedCause>> = {
 };
 
 /** Refusals after which repeating a capture or void is pointless; the cause of any other may go away. */
-const definitive = new Set(["not_found", "already_voided", "already_declined", "capture_not_allowed"]);
+const definitive = new Set(["not_found", "already_voided", "already_declined", "capture_not_allowed", "amount"]);
 
 /** Returns the outcome of an authorize. An answer that is undocumented or not about this attempt is unknown. */
 export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome {
   if (reply.type !== "answer") return unansweredAuthorize(reply);
   const json = readJsonObject(reply);
-  if (reply.status === 200 && isAbout(json, attempt) && json.status === "held") {
-    return { type: "held", gatewayReference: json.id };
-  }
+  if (reply.status === 200 && isAbout(json, attempt) && json.status === "held") return heldIn(json);
   if (reply.status === 200 && isAbout(json, attempt) && json.status === "requires_action") {
     const url = urlOf(json.next_action);
     if (url !== undefined) {
@@ -89,15 +91,17 @@ export function readAction(reply: GatewayReply, attempt: AttemptAtGateway): Acti
   }
 }
 
-/** Returns the result of a capture; unknown unless the answer is about this attempt. */
-export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): CaptureAnswer {
+/** Returns the result of a capture; unknown unless the answer is about this hold and the amount that was ordered. */
+export function readCapture(reply: GatewayReply, hold: Hold): CaptureAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
   const authorization = reply.status === 200 ? json : authorizationCalled("already_captured", reply.status, json);
-  if (isAbout(authorization, attempt) && authorization.status === "captured" && isWholeCapture(authorization)) {
-    return { type: "done" };
+  const ordered = toGatewayAmount(currencies, capturedAmountOf(hold));
+  const isCaptured = isAbout(authorization, hold) && authorization.status === "captured";
+  if (isCaptured && ordered.type === "exact" && authorization.amount_captured === ordered.value) {
+    return { type: "done", ...captureRecordIn(authorization) };
   }
-  return refusedOrUnknown(reply.status, json, attempt);
+  return refusedOrUnknown(reply.status, json, hold);
 }
 
 /** Returns the result of a void; unknown unless the answer is about this attempt. */
@@ -140,9 +144,9 @@ function readRecords(records: readonly unknown[], attempt: AttemptAtGateway): Lo
   const ours = records.filter((record) => isAbout(record, attempt));
   const inState = (status: string) => ours.find((record) => record.status === status);
   const captured = inState("captured");
-  if (captured !== undefined) return { type: "captured", gatewayReference: captured.id };
+  if (captured !== undefined) return capturedIn(captured);
   const held = inState("held");
-  if (held !== undefined) return { type: "held", gatewayReference: held.id };
+  if (held !== undefined) return heldIn(held);
   if (records.some((record) => isOurs(record, "voided"))) return { type: "voided" };
   const declined = inState("declined");
   if (typeof declined?.decline_code === "string") return classifyDecline(declines, declined.decline_code);
@@ -170,7 +174,7 @@ function refusedOrUnknown(status: number, json: Json | undefined, attempt: Attem
 }
 
 /** Reports whether this is an authorization of exactly our attempt: its reference, its amount, its currency. */
-function isAbout(record: unknown, attempt: AttemptAtGateway): record is Json & { readonly id: string } {
+function isAbout(record: unknown, attempt: AttemptAtGateway): record is OurAuthorization {
   return (
     isObject(record) &&
     typeof record.id === "string" &&
@@ -180,8 +184,27 @@ function isAbout(record: unknown, attempt: AttemptAtGateway): record is Json & {
   );
 }
 
-function isWholeCapture(authorization: Json): boolean {
-  return authorization.amount_captured === authorization.amount;
+function heldIn({ id: gatewayReference, capture_before: end, ...record }: OurAuthorization): Held {
+  const heldUntil = typeof end === "string" && Number.isFinite(Date.parse(end)) && { heldUntil: new Date(end) };
+  return { type: "held", gatewayReference, ...transactionIn(record), ...heldUntil };
+}
+
+function capturedIn(record: OurAuthorization): LookUpAnswer {
+  const captured = fromGatewayAmount(currencies, record.amount_captured, record.currency);
+  if (captured === undefined || captured.amountMinor < 1 || Number(record.amount_captured) > Number(record.amount)) {
+    return { type: "inconclusive", reason: "the gateway's record of the capture has no valid amount" };
+  }
+  const { amountMinor: capturedMinor } = captured;
+  return { type: "captured", gatewayReference: record.id, capturedMinor, ...captureRecordIn(record) };
+}
+
+function captureRecordIn(record: Json): CaptureRecord {
+  const { capture } = record;
+  return { ...(typeof capture === "string" && { captureReference: capture }), ...transactionIn(record) };
+}
+
+function transactionIn({ network_transaction_id: id }: Json): Pick<CaptureRecord, "networkTransactionId"> {
+  return typeof id === "string" ? { networkTransactionId: id } : {};
 }
 
 function authorizationCalled(code: string, status: number, json: Json | undefined): Json | undefined {

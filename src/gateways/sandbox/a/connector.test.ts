@@ -53,6 +53,7 @@ describeConformance({
       values: { LOW_VALUE: "low_value", RISK_ANALYSIS: "risk_analysis" },
     },
   },
+  holds: { saysEnd: true },
   refunds: {
     acquirer: "A",
     findsByReference: true,
@@ -97,8 +98,14 @@ describe("SandboxAConnector", () => {
     return answer;
   };
 
+  const done = {
+    type: "done",
+    captureReference: expect.stringMatching(/^cap_/),
+    networkTransactionId: expect.stringMatching(/^nti_/),
+  };
+
   it.each([
-    ["4242424242424242", { type: "held" }],
+    ["4242424242424242", { type: "held", networkTransactionId: expect.stringMatching(/^nti_/) }],
     ["4000000000000002", { type: "declined", kind: "HARD_DECLINE", stop: "none", declineCode: "card_declined" }],
     ["4100000000000019", { type: "declined", kind: "FRAUD", stop: "fraud", declineCode: "fraud_suspected" }],
     ["4000000000009995", { type: "declined", kind: "SOFT_DECLINE", stop: "none", gatewayCode: "insufficient_funds" }],
@@ -166,14 +173,14 @@ describe("SandboxAConnector", () => {
     expect(await giveUpWaiting(paused, capture)).toMatchObject({ type: "unknown" });
     const repeated = capture();
     await harness.sandbox.release(paused);
-    expect(await repeated).toEqual({ type: "done" });
+    expect(await repeated).toEqual(done);
     expect(await harness.connector.lookUp(harness.call(""), hold)).toMatchObject({ type: "captured" });
   });
 
   it("treats a capture made under another key as done", async () => {
     const hold = await holdPayment(harness, harness.newPayment());
     await harness.connector.capture(harness.call("first_cap"), hold);
-    expect(await harness.connector.capture(harness.call("second_cap"), hold)).toEqual({ type: "done" });
+    expect(await harness.connector.capture(harness.call("second_cap"), hold)).toEqual(done);
   });
 
   it("definitively refuses to capture a voided payment", async () => {

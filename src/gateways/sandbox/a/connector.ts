@@ -2,7 +2,7 @@
 
 import { type CardForwarder, withoutPlaceholders } from "../../../card-vault/card-forwarder.ts";
 import type { GatewayHttp, GatewayReply } from "../../../platform/outbound-http.ts";
-import { type Amount, toGatewayAmount } from "../../amounts.ts";
+import { type Amount, capturedAmountOf, toGatewayAmount } from "../../amounts.ts";
 import type {
   AttemptAtGateway,
   AuthorizeAnswer,
@@ -44,6 +44,8 @@ export class SandboxAConnector implements Connector {
   readonly asksExemptions = true;
   readonly forwardFeatures = ["form_body"] as const;
   readonly cardBrands = cardBrands;
+  // SANDBOX_A ends a hold after seven days.
+  readonly holdLifeMs = 7 * 24 * 60 * 60 * 1_000;
   readonly credentialFields: readonly CredentialField[] = [
     {
       name: "apiKey",
@@ -137,9 +139,13 @@ export class SandboxAConnector implements Connector {
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
-    const { statementDescriptor } = hold;
-    const fields: Record<string, string> =
-      statementDescriptor === undefined ? {} : { statement_descriptor: statementDescriptor };
+    const { statementDescriptor, captureMinor } = hold;
+    const part = captureMinor === undefined ? undefined : toGatewayAmount(currencies, capturedAmountOf(hold));
+    if (part?.type === "impossible") return { type: "refused", definitive: true, gatewayCode: "amount" };
+    const fields = {
+      ...(part && { amount_to_capture: String(part.value) }),
+      ...(statementDescriptor !== undefined && { statement_descriptor: statementDescriptor }),
+    };
     return readCapture(await this.#post(call, `${pathOf(hold.gatewayReference)}/capture`, fields), hold);
   }
 

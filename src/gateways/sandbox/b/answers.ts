@@ -1,7 +1,7 @@
 /** Interprets SANDBOX_B's answers. An answer counts only when it is documented and about this exact payment. */
 
 import { type GatewayReply, isObject, readJsonObject } from "../../../platform/outbound-http.ts";
-import { type Amount, isSameAmount } from "../../amounts.ts";
+import { type Amount, capturedAmountOf, isSameAmount } from "../../amounts.ts";
 import { type AuthenticationResult, pageAddress, resultOf } from "../../authentication.ts";
 import type {
   AttemptAtGateway,
@@ -54,9 +54,13 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
   if (reply.type !== "answer") return unansweredAuthorize(reply);
   const json = readJsonObject(reply);
   if (reply.status === 200 && json?.merchantReference === attempt.attemptReference && isAmountOf(json, attempt)) {
-    const { resultCode, pspReference, refusalReasonCode } = json;
+    const { resultCode, pspReference, refusalReasonCode, networkTxReference: id } = json;
     if (resultCode === "Authorised" && typeof pspReference === "string") {
-      return { type: "held", gatewayReference: pspReference };
+      return {
+        type: "held",
+        gatewayReference: pspReference,
+        ...(typeof id === "string" && { networkTransactionId: id }),
+      };
     }
     if (resultCode === "RedirectShopper") {
       const url = pageAddress(isObject(json.action) ? json.action.url : undefined);
@@ -84,7 +88,10 @@ export function readAuthenticated(reply: GatewayReply): AuthenticationResult | u
 export function readCapture(reply: GatewayReply, hold: Hold): CaptureAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
-  if (reply.status === 201 && isReceived(json, hold) && isAmountOf(json, hold)) return { type: "accepted" };
+  if (reply.status === 201 && isReceived(json, hold) && isAmountOf(json, capturedAmountOf(hold))) {
+    const { pspReference } = json;
+    return { type: "accepted", ...(typeof pspReference === "string" && { captureReference: pspReference }) };
+  }
   return refusedOrUnknown(reply.status, json);
 }
 

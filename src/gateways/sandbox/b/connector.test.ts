@@ -49,6 +49,7 @@ describeConformance({
       values: { LOW_VALUE: "lowValue", RISK_ANALYSIS: "transactionRiskAnalysis" },
     },
   },
+  holds: { hmacKey, saysEnd: false },
   refunds: {
     acquirer: "B",
     hmacKey,
@@ -91,6 +92,7 @@ describe("SandboxBConnector", () => {
     if (reading.type === "refused") throw new Error(reading.reason);
     return reading.notifications[0]!;
   };
+  const accepted = { type: "accepted", captureReference: expect.stringMatching(/^psp_/) };
   const hold = () => holdPayment(harness, harness.newPayment());
 
   it("reports a hold with our reference, its own, and the amount", async () => {
@@ -129,7 +131,7 @@ describe("SandboxBConnector", () => {
 
   it("reports a capture under the authorization's reference", async () => {
     const held = await hold();
-    expect(await harness.connector.capture(harness.call("c1"), held)).toEqual({ type: "accepted" });
+    expect(await harness.connector.capture(harness.call("c1"), held)).toEqual(accepted);
     const { gatewayReference } = held;
     const amount = { amountMinor: 4900, currency: "EUR" };
     const notification = await notificationOf("CAPTURE", held.attemptReference);
@@ -140,7 +142,7 @@ describe("SandboxBConnector", () => {
     const held = await hold();
     await harness.sandbox.hold("b.result");
     await harness.connector.void(harness.call("v1"), held);
-    expect(await harness.connector.capture(harness.call("c2"), held)).toEqual({ type: "accepted" });
+    expect(await harness.connector.capture(harness.call("c2"), held)).toEqual(accepted);
     await harness.sandbox.release({ operation: "b.result" });
     expect(await notificationOf("CANCELLATION", held.attemptReference)).toMatchObject({ kind: "voided" });
     expect(await notificationOf("CAPTURE", held.attemptReference)).toMatchObject({ kind: "capture_failed" });
@@ -163,7 +165,7 @@ describe("SandboxBConnector", () => {
   it("reports a slow capture once it is made", async () => {
     harness.forwarder.useCard("4000000000001026");
     const held = await hold();
-    expect(await harness.connector.capture(harness.call("c4"), held)).toEqual({ type: "accepted" });
+    expect(await harness.connector.capture(harness.call("c4"), held)).toEqual(accepted);
     await harness.sandbox.paused({ operation: "b.slow-capture", reference: held.attemptReference });
     expect(await harness.sandbox.authorizations(held.attemptReference)).toMatchObject([{ status: "held" }]);
     await harness.sandbox.release({ operation: "b.slow-capture" });

@@ -5,7 +5,7 @@
 
 import { type CardForwarder, withoutPlaceholders } from "../../../card-vault/card-forwarder.ts";
 import type { GatewayHttp, GatewayReply } from "../../../platform/outbound-http.ts";
-import { type Amount, toGatewayAmount } from "../../amounts.ts";
+import { type Amount, capturedAmountOf, toGatewayAmount } from "../../amounts.ts";
 import type {
   AttemptAtGateway,
   AuthorizeAnswer,
@@ -51,6 +51,8 @@ export class SandboxBConnector implements Connector {
   readonly asksExemptions = true;
   readonly forwardFeatures = [];
   readonly cardBrands = cardBrands;
+  // SANDBOX_B ends a hold after five days.
+  readonly holdLifeMs = 5 * 24 * 60 * 60 * 1_000;
   readonly credentialFields: readonly CredentialField[] = [
     {
       name: "apiKey",
@@ -145,7 +147,7 @@ export class SandboxBConnector implements Connector {
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
-    const amount = toGatewayAmount(currencies, hold);
+    const amount = toGatewayAmount(currencies, capturedAmountOf(hold));
     if (amount.type === "impossible") return { type: "refused", definitive: true, gatewayCode: "amount" };
     const reply = await this.#post(call, `${pathOf(hold.gatewayReference)}/captures`, {
       reference: hold.attemptReference,

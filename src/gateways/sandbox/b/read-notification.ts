@@ -85,6 +85,9 @@ function kindOf({ eventCode, success, originalReference }: SignedFields, item: J
       return succeeded ? "refunded" : "refund_failed";
     case "REFUND_FAILED":
       return "refund_failed";
+    // A hold that SANDBOX_B ended by itself.
+    case "EXPIRE":
+      return "voided";
     case "TEST":
       return "test";
     default:

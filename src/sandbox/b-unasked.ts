@@ -1,0 +1,37 @@
+/** Reports SANDBOX_B's changes that no request made: by hand, or by the acquirer itself. */
+import { unreachable } from "../platform/errors.ts";
+import { newPspReference } from "./b-notifications.ts";
+import type { SandboxBParts } from "./b-parts.ts";
+import { reportRefund } from "./b-refunds.ts";
+import type { Authorization, UnaskedChange } from "./ledger.ts";
+
+/** Sends the notification of a change. */
+export function reportUnasked(
+  parts: SandboxBParts,
+  authorization: Authorization,
+  change: UnaskedChange,
+): Promise<void> {
+  const report = (eventCode: "CAPTURE" | "CANCELLATION" | "EXPIRE", value = authorization.value) =>
+    parts.notifications.send(parts.accounts.find(authorization.account), {
+      eventCode,
+      success: true,
+      pspReference: newPspReference(),
+      merchantReference: authorization.reference,
+      authorization,
+      value,
+    });
+  switch (change.type) {
+    case "captured":
+      return report("CAPTURE", authorization.capturedValue);
+    case "voided":
+      return report("CANCELLATION");
+    case "expired":
+      return report("EXPIRE");
+    case "refunded":
+      return reportRefund(parts, authorization, "REFUND", change.refund);
+    case "refundFailed":
+      return reportRefund(parts, authorization, "REFUND_FAILED", change.refund);
+    default:
+      return unreachable(change);
+  }
+}
