@@ -1,4 +1,4 @@
-/** What the requests of SANDBOX_A share: its parts, and its objects and errors as answers show them. */
+/** Describes SANDBOX_A's objects and refusals in its own form. */
 import type { Accounts } from "./accounts.ts";
 import type { Challenges } from "./challenges.ts";
 import type { IdempotencyStore } from "./idempotency.ts";

@@ -1,4 +1,4 @@
-/** What the requests of SANDBOX_B share: its parts, a call, and a refusal. */
+/** Names the parts that SANDBOX_B's routes share, and the form of its refusals. */
 import type { Account, Accounts } from "./accounts.ts";
 import type { NotificationSender } from "./b-notifications.ts";
 import type { Challenges } from "./challenges.ts";

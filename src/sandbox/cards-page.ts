@@ -29,7 +29,7 @@ const groupNotes: Readonly<Record<CardGroup, string>> = {
   refunds:
     "Each payment is captured; the card decides what a refund of it meets. A refund of any other card is made at once at `SANDBOX_A`, and received and then reported at `SANDBOX_B`.",
   later:
-    "Captured at once, these cards are approved. A hold of any other card ends by itself after seven days at `SANDBOX_A`, which says so with the hold, and after five days at `SANDBOX_B`, which reports it.",
+    "The outcome is that of a payment captured at once. A hold of any other card ends by itself after seven days at `SANDBOX_A`, which says so with the hold, and after five days at `SANDBOX_B`, which reports it.",
 };
 
 /** Returns the page as Markdown. */

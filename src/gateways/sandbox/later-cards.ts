@@ -1,24 +1,49 @@
-/** The test cards whose holds differ when they are captured later. Captured at once, they are approved. */
-import type { HoldBehaviour, TestCard } from "./card-behaviour.ts";
-import { approvedByA } from "./outcomes.ts";
+/** The test cards whose holds or captures differ when a hold is captured later. */
+import type { CardBehaviour, CardOutcome, TestCard } from "./card-behaviour.ts";
+import { approvedByA, captureRefused, degraded } from "./outcomes.ts";
 
-const laterCard = (number: string, name: string, hold: HoldBehaviour, behaviour: string): TestCard => ({
+type Approval = Omit<Extract<CardBehaviour, { act: "approve" }>, "act">;
+
+/** A card with one approval at both acquirers; `outcome` is that of a payment that is captured at once. */
+const laterCard = (
+  [number, name, behaviour]: readonly [string, string, string],
+  approval: Approval,
+  outcome: CardOutcome = approvedByA(),
+): TestCard => ({
   number,
   name,
   group: "later",
   behaviour,
-  onA: { act: "approve", hold },
-  onB: { act: "approve", hold },
-  outcome: approvedByA(),
+  onA: { act: "approve", ...approval },
+  onB: { act: "approve", ...approval },
+  outcome,
 });
 
 /** Every test card of holds that are captured later. */
 export const laterCards: readonly TestCard[] = [
-  laterCard("4000000000007239", "Hold ends early", "ends_early", "Not captured within five seconds, the hold is void."),
+  laterCard(["4000000000007239", "Hold ends early", "Not captured within five seconds, the hold is void."], {
+    hold: "ends_early",
+  }),
   laterCard(
-    "4000000000007262",
-    "Captured by hand",
-    "captured_by_hand",
-    "Not captured within five seconds, half of the hold is captured by hand at the gateway.",
+    ["4000000000007247", "Late capture refused", "Each gateway holds the money and permanently refuses to capture it."],
+    { capture: "refuse" },
+    degraded([captureRefused, captureRefused]),
+  ),
+  laterCard(
+    [
+      "4000000000007254",
+      "Late capture answer lost",
+      "The first capture is made, but its answer is lost; it is sent again with the same key, and nothing is captured twice.",
+    ],
+    { capture: "lose_answer" },
+    approvedByA({ settledAfterS: 11 }),
+  ),
+  laterCard(
+    [
+      "4000000000007262",
+      "Captured by hand",
+      "Not captured within five seconds, half of the hold is captured by hand at the gateway.",
+    ],
+    { hold: "captured_by_hand" },
   ),
 ];

@@ -1,12 +1,11 @@
 /** The test cards of failures: answers that are lost, late, wrong or missing, and captures that go wrong. */
 import type { CardBehaviour, TestCard } from "./card-behaviour.ts";
-import { approvedByA, approvedByBAfter, degraded } from "./outcomes.ts";
+import { approvedByA, approvedByBAfter, captureRefused, degraded } from "./outcomes.ts";
 
 const approve: CardBehaviour = { act: "approve" };
 // A decline after which the rule fails over.
 const declineAtA: CardBehaviour = { act: "decline", code: "transaction_not_allowed" };
 const declineAtB: CardBehaviour = { act: "decline", code: "23" };
-const captureRefused = { status: "VOIDED", captureRefused: "capture_not_allowed" } as const;
 const declinedHard = { status: "DECLINED", failureKind: "HARD_DECLINE" } as const;
 
 const lostAnswers: readonly TestCard[] = [

@@ -6,6 +6,9 @@ type Waits = Pick<CardOutcome, "settledAfterS" | "closedAfterS">;
 
 const captured: AttemptOutcome = { status: "CAPTURED" };
 
+/** Held, permanently refused to a capture, and voided. */
+export const captureRefused = { status: "VOIDED", captureRefused: "capture_not_allowed" } as const;
+
 /** Captured by the first gateway, with no other called; `waits` says what takes time. */
 export function approvedByA(waits: Waits = {}): CardOutcome {
   return { status: "SUCCEEDED", attempts: [captured], events: ["payment_session.succeeded"], ...waits };

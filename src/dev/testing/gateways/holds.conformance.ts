@@ -1,6 +1,9 @@
 /**
  * The promises of every connector whose holds may be captured later: exactly the ordered part is captured, and a hold
  * that ended or was captured by hand is reported as what it is. Part of the suite of connectors.
+ *
+ * It needs of an emulator: holds in the sandbox's ledger, which ends them by the sandbox's clock (PUT /admin/clock), and
+ * POST /admin/capture and /admin/void by hand. A gateway that cannot be read reports each by a signed notification.
  */
 
 import { afterEach, beforeAll, describe, expect, it } from "vitest";

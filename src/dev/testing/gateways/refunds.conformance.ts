@@ -2,6 +2,12 @@
  * The promises of every connector that refunds: at most once for each key, never more than was captured, and no answer
  * believed that is not about exactly this refund. Part of the suite of connectors; a connector's own test adds its own
  * checks.
+ *
+ * It needs of an emulator: holds and refunds in the sandbox's ledger, so that GET /admin/authorizations lists them with
+ * their refunds; RefundBehaviour `refuse`, `slow` and `fail_later` for a card set by PUT /admin/cards, with the delay of
+ * `slow` as a pause that names the attempt's reference, and `fail_later` by the sandbox's clock (PUT /admin/clock); POST
+ * /admin/refund for refunds by hand; the first answer repeated to an idempotency key. A gateway that only receives
+ * refunds sends its signed notifications to the account's notificationUrl (`hmacKey`).
  */
 
 import { afterEach, beforeAll, describe, expect, it } from "vitest";

@@ -185,8 +185,8 @@ function isAbout(record: unknown, attempt: AttemptAtGateway): record is OurAutho
 }
 
 function heldIn({ id: gatewayReference, capture_before: end, ...record }: OurAuthorization): Held {
-  const heldUntil = typeof end === "string" && Number.isFinite(Date.parse(end)) && { heldUntil: new Date(end) };
-  return { type: "held", gatewayReference, ...transactionIn(record), ...heldUntil };
+  const saysEnd = typeof end === "string" && Number.isFinite(Date.parse(end));
+  return { type: "held", gatewayReference, ...transactionIn(record), ...(saysEnd && { heldUntil: new Date(end) }) };
 }
 
 function capturedIn(record: OurAuthorization): LookUpAnswer {
