@@ -22,7 +22,12 @@ import type { NextStatus } from "./transitions.ts";
  */
 export function attemptIdOf(named: { sessionId: string; connectionId: string; round?: number }): string {
   const { sessionId, connectionId, round = 0 } = named;
-  const hash = sha256(`${sessionId} at ${connectionId}${round === 0 ? "" : ` round ${round}`}`).toString("hex");
+  return deriveId(sessionId, `at ${connectionId}${round === 0 ? "" : ` round ${round}`}`);
+}
+
+/** Returns a UUIDv7 with the session's timestamp; the same values always have the same one. */
+export function deriveId(sessionId: string, name: string): string {
+  const hash = sha256(`${sessionId} ${name}`).toString("hex");
   // RFC 9562, 5.7: 48 bits of time, version 7, 12 bits, variant 10, 62 bits.
   const variant = ((Number.parseInt(hash.slice(3, 4), 16) & 3) | 8).toString(16);
   const groups = [`7${hash.slice(0, 3)}`, `${variant}${hash.slice(4, 7)}`, hash.slice(7, 19)];

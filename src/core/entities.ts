@@ -4,12 +4,13 @@
  */
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { AuthenticationWish, Exemption } from "../gateways/authentication.ts";
-import type { BillingAddress } from "../gateways/connector.ts";
+import type { BillingAddress, RefundReason } from "../gateways/connector.ts";
 import {
   attemptTransitions,
   type authenticationTransitions,
   type phaseTransitions,
   type providedTransitions,
+  type refundTransitions,
   type StateOf,
   sessionTransitions,
 } from "./transitions.ts";
@@ -142,6 +143,7 @@ export const PaymentSessionEntity = defineEntity({
     unrecordedCheckAt: p.datetime().nullable(),
     awaitingSince: p.datetime().nullable(),
     authentications: p.smallint(),
+    refunds: p.smallint(),
   },
 });
 
@@ -189,6 +191,7 @@ export const AttemptEntity = defineEntity({
     captured: p.boolean().persist(false),
     round: p.smallint(),
     authenticationId: p.uuid().nullable(),
+    captureFailedAt: p.datetime().nullable(),
   },
 });
 
@@ -233,6 +236,46 @@ export const AuthenticationEntity = defineEntity({
   },
 });
 
+/** State of one refund. */
+export type RefundStatus = StateOf<typeof refundTransitions>;
+
+/** The columns of `refund`. */
+export const RefundEntity = defineEntity({
+  name: "Refund",
+  tableName: "refund",
+  properties: {
+    sessionId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    attemptId: p.uuid(),
+    connectionId: p.uuid(),
+    gateway: p.text(),
+    amountMinor: p.bigint("number"),
+    currency: p.text(),
+    status: p.text().$type<RefundStatus>(),
+    origin: p.text().$type<"MERCHANT" | "GATEWAY">(),
+    reason: p.text().$type<RefundReason>().nullable(),
+    refundRef: p.text().nullable(),
+    madeBy: p.text().nullable(),
+    gatewayReference: p.text().nullable(),
+    failureCode: p.text().nullable(),
+    sends: p.integer(),
+    keys: p.smallint(),
+    keyUntil: p.datetime().nullable(),
+    firstSentAt: p.datetime().nullable(),
+    sentAt: p.datetime().nullable(),
+    lookUpFirst: p.boolean(),
+    absentAt: p.datetime().nullable(),
+    retries: p.integer(),
+    nextTryAt: p.datetime().nullable(),
+    pendingEventAt: p.datetime().nullable(),
+    clearedAt: p.datetime().nullable(),
+    decidedBy: p.text().nullable(),
+    decisionReason: p.text().nullable(),
+    createdAt: p.datetime(),
+    completedAt: p.datetime().nullable(),
+  },
+});
+
 /** The columns of `routing_rule`. */
 export const RoutingRuleEntity = defineEntity({
   name: "RoutingRule",
@@ -259,3 +302,5 @@ export type Attempt = InferEntity<typeof AttemptEntity>;
 export type Authentication = InferEntity<typeof AuthenticationEntity>;
 /** One version of a merchant's rule: the order of its gateways, and the failures after which the next one is tried. */
 export type RoutingRule = InferEntity<typeof RoutingRuleEntity>;
+/** One refund of a captured payment. */
+export type Refund = InferEntity<typeof RefundEntity>;

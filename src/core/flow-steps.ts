@@ -417,7 +417,7 @@ async function recordVoidAnswer(
     const voidKind = answer.type === "done" ? "VOIDED" : "NEVER_EXISTED";
     recordVoided(tx, attempt, { voidKind, askedAt });
     const hasEnded = loaded.session.status !== "CREATED";
-    if (hasEnded) await emitEvent(tx, core, loaded.session, "payment_attempt.voided", attempt.id);
+    if (hasEnded) await emitEvent(tx, core, loaded.session, "payment_attempt.voided", { attemptId: attempt.id });
     return;
   }
   // rule:landed-capture-adopted

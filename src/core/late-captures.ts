@@ -172,6 +172,12 @@ export async function recordCaptureReport(core: Core, attempt: AttemptKey): Prom
   });
 }
 
+const setCaptureFailed: Statement = {
+  name: "set_capture_failed",
+  partitionKey: 1,
+  text: `UPDATE attempt SET capture_failed_at = app.clock() WHERE session_id = $1 AND id = $2 AND capture_failed_at IS NULL`,
+};
+
 /** Opens rows of the work queue and emits the merchant's event for reports about the session's own capture. */
 export async function actOnReports(
   tx: Tx,
@@ -185,7 +191,8 @@ export async function actOnReports(
   if (!reports.failed) return;
   const detail = "The gateway reports that the capture has failed: the merchant may not get the money.";
   await openWorkItem(tx, core, { kind: "CAPTURE_FAILED", ...about, detail });
-  await emitEvent(tx, core, session, "payment_attempt.capture_failed", attemptId);
+  await tx.query(setCaptureFailed, [session.id, attemptId]);
+  await emitEvent(tx, core, session, "payment_attempt.capture_failed", { attemptId });
 }
 
 /**

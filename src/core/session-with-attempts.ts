@@ -8,13 +8,16 @@ import {
   AuthenticationEntity,
   type PaymentSession,
   PaymentSessionEntity,
+  type Refund,
+  RefundEntity,
 } from "./entities.ts";
 
-/** A session, its attempts and its authentications, oldest first, as of one moment of the database's clock. */
+/** A session, its attempts, authentications and refunds, oldest first, as of one moment of the database's clock. */
 export type SessionWithAttempts = {
   readonly session: PaymentSession;
   readonly attempts: readonly Attempt[];
   readonly authentications: readonly Authentication[];
+  readonly refunds: readonly Refund[];
   readonly readAt: Date;
 };
 
@@ -43,30 +46,36 @@ export async function loadSession(queryable: Queryable, sessionId: string): Prom
   return wholeSession(queryable, row);
 }
 
-// The plan of a statement that names the table of authentications looks at each of its partitions, so the few sessions
-// that have any are read again.
-const selectAuthentications: Statement = {
-  name: "select_session_with_authentications",
+// The plan of a statement that names a table looks at each of its partitions, so the few sessions that have rows in
+// these tables are read again.
+const selectWhole: Statement = {
+  name: "select_whole_session",
   partitionKey: 1,
   text: selectSessionWithAttempts.text.replace(
     "AS attempts",
     `AS attempts,
       coalesce((SELECT json_agg(t ORDER BY t.sequence)
-                FROM (SELECT ${columnsOf(AuthenticationEntity, "c")} FROM authentication c WHERE c.session_id = s.id) t), '[]') AS asked`,
+                FROM (SELECT ${columnsOf(AuthenticationEntity, "c")} FROM authentication c WHERE c.session_id = s.id) t), '[]') AS asked,
+      coalesce((SELECT json_agg(t ORDER BY t."createdAt", t.id)
+                FROM (SELECT ${columnsOf(RefundEntity, "r")} FROM refund r WHERE r.session_id = s.id) t), '[]') AS refunded`,
   ),
 };
 
 /**
- * Returns a session that was read, with its authentications. One that has any is read again, so that they belong to the
- * same moment as its attempts.
+ * Returns a session that was read, with its authentications and refunds. One that has any is read again, so that they
+ * belong to the same moment as its attempts.
  */
 export async function wholeSession(queryable: Queryable, row: SessionRow): Promise<SessionWithAttempts> {
-  if (row.authentications === 0) return sessionOfRow(row);
-  type WholeRow = SessionRow & { asked: Record<string, unknown>[] };
-  const [whole] = await queryable.query<WholeRow>(selectAuthentications, [row.id, null]);
+  if (row.authentications === 0 && row.refunds === 0) return sessionOfRow(row);
+  type WholeRow = SessionRow & { asked: Record<string, unknown>[]; refunded: Record<string, unknown>[] };
+  const [whole] = await queryable.query<WholeRow>(selectWhole, [row.id, null]);
   if (whole === undefined) throw new Error("the session no longer exists");
-  const { asked, ...read } = whole;
-  return { ...sessionOfRow(read), authentications: asked.map((json) => withDates(json, authenticationMoments)) };
+  const { asked, refunded, ...read } = whole;
+  return {
+    ...sessionOfRow(read),
+    authentications: asked.map((json) => withDates(json, authenticationMoments)),
+    refunds: refunded.map((json) => withDates(json, refundMoments)),
+  };
 }
 
 /** Reads a session as the last statement of a transaction, so its row arrives with the commit. */
@@ -76,7 +85,13 @@ export function querySessionWithAttempts(tx: Tx, sessionId: string): Sent<Sessio
 
 /** Converts a row of `selectSessionWithAttempts` to the domain's form. */
 function sessionOfRow({ attempts, readAt, overdue: _, ...session }: SessionRow): SessionWithAttempts {
-  return { session, attempts: attempts.map((json) => withDates(json, moments)), authentications: [], readAt };
+  return {
+    session,
+    attempts: attempts.map((json) => withDates(json, moments)),
+    authentications: [],
+    refunds: [],
+    readAt,
+  };
 }
 
 const authenticationMoments = [
@@ -88,7 +103,19 @@ const authenticationMoments = [
   "startedAt",
   "completedAt",
 ];
+const refundMoments = [
+  "keyUntil",
+  "firstSentAt",
+  "sentAt",
+  "absentAt",
+  "nextTryAt",
+  "pendingEventAt",
+  "clearedAt",
+  "createdAt",
+  "completedAt",
+];
 const moments = [
+  "captureFailedAt",
   "captureOrderedAt",
   "lookedUpAt",
   "voidAskedAt",

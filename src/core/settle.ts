@@ -62,24 +62,28 @@ const eventOf: Record<Ending["status"], EventType> = {
 };
 
 /**
- * Emits an event about a locked session, or one of its attempts, as it stands in this transaction. Returns the session
- * that it describes.
+ * Emits an event about a locked session, or one of its attempts or refunds, as it stands in this transaction. Returns
+ * the session that it describes.
  */
 export async function emitEvent(
   tx: Tx,
   core: Core,
   session: Pick<PaymentSession, "id" | "merchantId">,
   type: EventType,
-  attemptId?: string,
+  about: { readonly attemptId?: string; readonly refundId?: string } = {},
 ): Promise<SessionWithAttempts> {
   const reading = loadSession(tx, session.id);
-  const attempt = attemptId !== undefined && { attemptId: encodeId("att", attemptId) };
+  const { attemptId, refundId } = about;
+  const subject = {
+    ...(attemptId !== undefined && { attemptId: encodeId("att", attemptId) }),
+    ...(refundId !== undefined && { refundId: encodeId("ref", refundId) }),
+  };
   const recording = recordEvent(tx, core.outbox, {
     sessionId: session.id,
     merchantId: session.merchantId,
     type,
     async body(envelope, sequence) {
-      return writeEventBody(envelope, { sequence, ...attempt, ...core.describeSession(await reading) });
+      return writeEventBody(envelope, { sequence, ...subject, ...core.describeSession(await reading) });
     },
   });
   const [described] = await Promise.all([reading, recording]);

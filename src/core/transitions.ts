@@ -128,6 +128,18 @@ export const providedTransitions = {
   ABANDONED: {},
 } as const;
 
+/** From each status of a refund to those that may follow. A bank may return refunded money days later. */
+export const refundTransitions = {
+  REQUESTED: {
+    PENDING: "the gateway has accepted it",
+    SUCCEEDED: "on its way to the card",
+    FAILED: "refused by the gateway",
+  },
+  PENDING: { SUCCEEDED: "on its way to the card", FAILED: "reported as failed" },
+  SUCCEEDED: { FAILED: "returned by the bank" },
+  FAILED: {},
+} as const;
+
 /** The names that a table of transitions has. */
 export type StateOf<Transitions> = keyof Transitions & string;
 

@@ -174,7 +174,12 @@ function unrecordedAttempt(core: Core, session: PaymentSession, lost: Lost): gat
   const id = attemptIdOf({ sessionId, connectionId: connection.connectionId, round });
   const nothing = { failureKind: null, stop: null, declineCode: null, gatewayCode: null, gatewayReference: null };
   const undecided = { nextAction: null, nextBecause: null, captureOrderedAt: null, captureRefusalCode: null };
-  const uncaptured = { capturedAmountMinor: null, captureReference: null, networkTransactionId: null };
+  const uncaptured = {
+    capturedAmountMinor: null,
+    captureReference: null,
+    networkTransactionId: null,
+    captureFailedAt: null,
+  };
   const unasked = { decision: null, decisionReference: null, decisionConfirmedAt: null };
   const open = { voidKind: null, lookedUpAt: null, nextRetryAt: null, answeredAt: null, completedAt: null };
   const began = { startedAt, latestExecutionAt, voidAskedAt: never, retries: 0, holds: false, captured: false };

@@ -16,6 +16,7 @@ export const workItemKinds = [
   "ORPHANED_AUTHORIZATION",
   "RECORD_MISMATCH",
   "CAPTURE_FAILED",
+  "REFUND_UNANSWERED",
   "INVARIANT_VIOLATED",
 ] as const;
 /** The kind of one row of the work queue. */
@@ -29,7 +30,7 @@ export type WorkItem = {
   readonly sessionId: string;
   /** Null where the row is about the session as a whole. */
   readonly attemptId: string | null;
-  /** The violated invariant; null where the row is not about one. */
+  /** The violated invariant, or the public id of the refund; null where the row is not about one. */
   readonly rule: string | null;
   readonly detail: string;
   readonly openedAt: Date;
@@ -100,6 +101,8 @@ function alarmOf(kind: WorkItemKind): string {
       return "alarm: a gateway's record differs from ours";
     case "CAPTURE_FAILED":
       return "alarm: a gateway reports that a capture has failed";
+    case "REFUND_UNANSWERED":
+      return "alarm: a refund has stayed without an end";
     case "INVARIANT_VIOLATED":
       return "alarm: the database violates an invariant";
     default:
@@ -111,15 +114,15 @@ const resolveItem: Statement = {
   name: "resolve_work_item",
   text: `
     UPDATE work_item SET resolved_at = app.clock()
-    WHERE session_id = $1 AND attempt_id = $2 AND kind = $3 AND resolved_at IS NULL`,
+    WHERE session_id = $1 AND attempt_id = $2 AND kind = $3 AND rule IS NOT DISTINCT FROM $4 AND resolved_at IS NULL`,
 };
 
 /** Records that the matter has resolved itself. The row stays open for a person. */
 export async function resolveWorkItem(
   queryable: Queryable,
-  item: { kind: WorkItemKind; sessionId: string; attemptId: string },
+  item: { kind: WorkItemKind; sessionId: string; attemptId: string; rule?: string },
 ): Promise<void> {
-  await queryable.query(resolveItem, [item.sessionId, item.attemptId, item.kind]);
+  await queryable.query(resolveItem, [item.sessionId, item.attemptId, item.kind, item.rule ?? null]);
 }
 
 /** SQL: the columns of a work item. */

@@ -23,6 +23,9 @@ export const eventTypes = [
   "payment_session.pending",
   "payment_attempt.voided",
   "payment_attempt.capture_failed",
+  "refund.succeeded",
+  "refund.failed",
+  "refund.pending",
 ] as const;
 /** The type of an event, as a webhook's body names it. */
 export type EventType = (typeof eventTypes)[number];

@@ -24,11 +24,12 @@ function baseline(kind: DatabaseKind, subjects: readonly string[]): SqlFile {
 export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
   environment: [
     baseline("environment", [
-      ...["base", "payment", "authentication", "configuration", "notifications", "events", "endpoints", "deliveries"],
+      ...["base", "payment", "authentication", "refund", "configuration", "notifications", "events", "endpoints", "deliveries"],
       ...["oversight", "request-limits", "analytics", "restore"],
       ...[
         "payment-guards",
         "authentication-guards",
+        "refund-guards",
         "decision-guards",
         "oversight-guards",
         "restore-guards",

@@ -67,8 +67,14 @@ export async function declareRestore(
   }
   // Last, because until then no session that is not yet in doubt goes on.
   await confirmTimeline(asOwner);
+  await asOwner.query(setRestored, []);
   return sessions;
 }
+
+const setRestored: Statement = {
+  name: "set_restored_at",
+  text: "UPDATE replica_mark SET restored_at = app.clock()",
+};
 
 const setTimeline: Statement = {
   name: "confirm_timeline",

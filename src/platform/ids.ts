@@ -5,6 +5,7 @@ export type IdPrefix =
   | "ps"
   | "atn"
   | "att"
+  | "ref"
   | "evt"
   | "we"
   | "gc"

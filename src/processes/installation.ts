@@ -50,6 +50,7 @@ import { systemRuntime } from "../platform/runtime.ts";
 import { logMissingLimits } from "../platform/session-limits.ts";
 import { type Tracing, untraced } from "../platform/telemetry.ts";
 import { TlsFiles } from "../platform/tls-files.ts";
+import { refundOnce } from "../refunds/refund-once.ts";
 import { countSettledOnce } from "../reporting/analytics/count-settled.ts";
 import { expireIdempotencyOnce } from "../retention/expire-idempotency-keys.ts";
 import { keepPartitionsOnce } from "../retention/keep-partitions.ts";
@@ -316,6 +317,7 @@ async function startLoops(
     loop("retention", retentionSweepEveryMs, () => sweepOldRowsOnce(database)),
     loop("notifications", everySecondMs, () => processNotificationsOnce(core)),
     loop("orphans", everySecondMs, (closing) => voidOrphansOnce(core, closing)),
+    loop("refunds", everySecondMs, (closing) => refundOnce(core, closing)),
     loop("alarms", everyTenSecondsMs, () => raiseAlarmsOnce(core)),
     loop("endpoint-warnings", everyMinuteMs, () => raiseWarningsOnce(endpoints)),
     loop("reconcile", everyMinuteMs, (closing) => reconcileOnce(core, closing)),

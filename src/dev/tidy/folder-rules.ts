@@ -4,7 +4,7 @@ import type { ImportFact, SourceFacts } from "./source-facts.ts";
 const foundation = ["limits", "platform"];
 const capabilities = [...foundation, "card-vault", "gateways", "events", "accounts"];
 const flow = [...capabilities, "core"];
-const payment = [...flow, "oversight", "reporting", "retention"];
+const payment = [...flow, "refunds", "oversight", "reporting", "retention"];
 const surfaces = [...payment, "config", "version", "edge", "dashboard", "metrics", "transcoder"];
 const product = [
   ...surfaces,
@@ -34,8 +34,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   events: foundation,
   core: capabilities,
   retention: flow,
-  oversight: [...flow, "retention"],
-  reporting: flow,
+  refunds: flow,
+  oversight: [...flow, "refunds", "retention"],
+  reporting: [...flow, "refunds"],
   metrics: payment,
   edge: [...payment, "transcoder"],
   dashboard: [...payment, "transcoder"],

@@ -13,6 +13,8 @@ CREATE TABLE gateway_notification (
   -- The capture or void that it is about: of two captures of one authorization one may fail, and the other stand. Null of a
   -- message about the authorization itself.
   modification_reference text,
+  -- Our refund id, if a refund's notification names it.
+  refund_reference  text,
   -- The credentials that it was signed with, so that a test message verifies those and no others.
   credential_version int,
   received_at       timestamptz NOT NULL DEFAULT app.clock(),

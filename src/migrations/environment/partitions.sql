@@ -1,7 +1,7 @@
 -- Sessions, attempts, events, deliveries and the delivery log, with a partition of each for a month: no index grows forever,
 -- and old rows are removed by dropping tables.
 --
--- All that belongs to a session lies in one set: the six tables of one range of session ids, whose first 48 bits are a time
+-- All that belongs to a session lies in one set: the seven tables of one range of session ids, whose first 48 bits are a time
 -- (RFC 9562, 5.7). Foreign keys between them are made within each set, because one over the whole tables would keep any
 -- partition from being dropped. Every set has what the set `rest` has, so that a wall is written down once.
 --
@@ -24,7 +24,7 @@ CREATE TABLE app.partitioned (
 INSERT INTO app.partitioned VALUES
   ('payment_session', 'id', 'payments', 1), ('attempt', 'session_id', 'payments', 2),
   ('outbox_event', 'session_id', 'payments', 3), ('delivery', 'session_id', 'payments', 4),
-  ('delivery_attempt', 'event_id', 'delivery_log', 5), ('authentication', 'session_id', 'payments', 6);
+  ('delivery_attempt', 'event_id', 'delivery_log', 5), ('authentication', 'session_id', 'payments', 6), ('refund', 'session_id', 'payments', 7);
 CREATE TABLE app.retention (
   kind text PRIMARY KEY,
   -- Minimum time for which rows are kept; null: forever. A dispute may come up to 540 days after the payment.
@@ -106,6 +106,10 @@ END $$;
 CREATE UNIQUE INDEX attempt_gateway_reference_rest ON partitions.attempt_rest (connection_id, gateway_reference)
   WHERE gateway_reference IS NOT NULL;
 
+-- Two refunds of one reference would be the same money.
+CREATE UNIQUE INDEX refund_gateway_reference_rest ON partitions.refund_rest (connection_id, gateway_reference)
+  WHERE gateway_reference IS NOT NULL;
+
 -- An attempt is over exactly its session's amount.
 ALTER TABLE partitions.attempt_rest ADD CONSTRAINT attempt_session_id_amount_minor_currency_fkey
   FOREIGN KEY (session_id, amount_minor, currency) REFERENCES partitions.payment_session_rest (id, amount_minor, currency);
@@ -118,18 +122,22 @@ ALTER TABLE partitions.payment_session_rest
     REFERENCES partitions.attempt_rest (session_id, id, captured);
 ALTER TABLE partitions.authentication_rest ADD CONSTRAINT authentication_session_id_attempt_id_fkey
   FOREIGN KEY (session_id, attempt_id) REFERENCES partitions.attempt_rest (session_id, id);
+-- A refund is of an attempt that is captured, and stays so.
+ALTER TABLE partitions.refund_rest ADD CONSTRAINT refund_session_id_attempt_id_captured_fkey
+  FOREIGN KEY (session_id, attempt_id, captured) REFERENCES partitions.attempt_rest (session_id, id, captured);
 ALTER TABLE partitions.outbox_event_rest ADD CONSTRAINT outbox_event_session_id_fkey
   FOREIGN KEY (session_id) REFERENCES partitions.payment_session_rest (id);
 ALTER TABLE partitions.delivery_rest ADD CONSTRAINT delivery_session_id_event_id_fkey
   FOREIGN KEY (session_id, event_id) REFERENCES partitions.outbox_event_rest (session_id, id);
 
--- payment-guards.sql and authentication-guards.sql
+-- payment-guards.sql, authentication-guards.sql and refund-guards.sql
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.payment_session_rest FOR EACH ROW
   EXECUTE FUNCTION partitions.guard_session_rest();
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.attempt_rest FOR EACH ROW
   EXECUTE FUNCTION partitions.guard_attempt_rest();
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.authentication_rest FOR EACH ROW
   EXECUTE FUNCTION partitions.guard_authentication_rest();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.refund_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_refund_rest();
 CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON partitions.payment_session_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
   EXECUTE FUNCTION partitions.check_whole_session_rest();
 CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON partitions.attempt_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
@@ -143,6 +151,7 @@ ALTER TABLE outbox_event ATTACH PARTITION partitions.outbox_event_rest DEFAULT;
 ALTER TABLE delivery ATTACH PARTITION partitions.delivery_rest DEFAULT;
 ALTER TABLE delivery_attempt ATTACH PARTITION partitions.delivery_attempt_rest DEFAULT;
 ALTER TABLE authentication ATTACH PARTITION partitions.authentication_rest DEFAULT;
+ALTER TABLE refund ATTACH PARTITION partitions.refund_rest DEFAULT;
 
 -- The monthly sets that there are, by their first moments.
 CREATE VIEW app.partition_sets AS
@@ -163,6 +172,7 @@ BEGIN
     OR EXISTS (SELECT FROM partitions.outbox_event_X WHERE published_at IS NULL)
     OR EXISTS (SELECT FROM partitions.outbox_event_X WHERE fanned_out_at IS NULL)
     OR EXISTS (SELECT FROM partitions.delivery_X WHERE status = 'PENDING')
+    OR EXISTS (SELECT FROM partitions.refund_X WHERE status IN ('REQUESTED','PENDING') OR created_at > app.clock() - interval '30 days')
     OR EXISTS (SELECT FROM partitions.payment_session_X s JOIN work_item w ON w.session_id = s.id AND w.closed_at IS NULL)
     OR EXISTS (SELECT FROM partitions.payment_session_X s JOIN orphaned_authorization h ON h.session_id = s.id AND h.ended_at IS NULL))$check$,
     '_X', suffix) INTO is_done;

@@ -160,6 +160,7 @@ BEGIN
   IF NEW.capture_ordered_at IS NOT NULL AND NEW.captured_amount_minor IS NULL THEN NEW.captured_amount_minor := NEW.amount_minor; END IF;
   IF (NEW.captured_amount_minor IS NULL) <> (NEW.capture_ordered_at IS NULL) OR NEW.captured_amount_minor NOT BETWEEN 1 AND NEW.amount_minor THEN
     PERFORM app.refuse('an ordered capture has an amount, at most the held one'); END IF;
+  IF NEW.capture_failed_at IS NOT NULL AND NEW.status <> 'CAPTURED' THEN PERFORM app.refuse('only a recorded capture fails afterwards'); END IF;
   IF NEW.capture_reference IS NOT NULL AND NEW.capture_ordered_at IS NULL THEN PERFORM app.refuse('only an ordered capture has a reference'); END IF;
   IF (NEW.status = 'VOIDED') <> (NEW.void_kind IS NOT NULL) THEN PERFORM app.refuse('VOIDED says how'); END IF;
   IF (NEW.status IN ('CAPTURED','DECLINED','FAILED','VOIDED')) <> (NEW.completed_at IS NOT NULL) THEN

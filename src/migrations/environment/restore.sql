@@ -21,7 +21,9 @@ CREATE TABLE replica_mark (
   marked_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- The timeline and the cluster that were confirmed.
   timeline          text NOT NULL,
-  system_identifier text
+  system_identifier text,
+  -- When the last restore was declared: refunds that were made before may be missing.
+  restored_at       timestamptz
 ) WITH (fillfactor = 10);
 INSERT INTO replica_mark (timeline, system_identifier) VALUES (app.timeline(), app.system_identifier());
 

@@ -156,7 +156,8 @@ CREATE TABLE attempt (
   decision_confirmed_by text,
   decision_confirmed_at timestamp with time zone,
   round smallint DEFAULT 0 NOT NULL,
-  authentication_id uuid
+  authentication_id uuid,
+  capture_failed_at timestamp with time zone
 ) PARTITION BY RANGE (session_id);
 
 -- table audit_entry
@@ -312,6 +313,7 @@ CREATE TABLE gateway_notification (
   currency text,
   declined jsonb,
   modification_reference text,
+  refund_reference text,
   credential_version integer,
   received_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   processed_at timestamp with time zone
@@ -412,7 +414,8 @@ END) STORED,
   settled_at timestamp with time zone,
   awaiting_since timestamp with time zone,
   authentications smallint DEFAULT 0 NOT NULL,
-  browser_sealed text
+  browser_sealed text,
+  refunds smallint DEFAULT 0 NOT NULL
 ) PARTITION BY RANGE (id);
 
 -- table reconciliation_run
@@ -445,12 +448,48 @@ CREATE TABLE reconciliation_slice (
   lease_until timestamp with time zone NOT NULL
 );
 
+-- table refund
+CREATE TABLE refund (
+  session_id uuid NOT NULL,
+  id uuid NOT NULL,
+  attempt_id uuid NOT NULL,
+  captured boolean DEFAULT true NOT NULL,
+  connection_id uuid NOT NULL,
+  gateway text NOT NULL,
+  amount_minor bigint NOT NULL,
+  currency text NOT NULL,
+  status text DEFAULT 'REQUESTED'::text NOT NULL,
+  origin text DEFAULT 'MERCHANT'::text NOT NULL,
+  reason text,
+  refund_ref text,
+  made_by text,
+  request_hash bytea,
+  gateway_reference text,
+  failure_code text,
+  sends integer DEFAULT 0 NOT NULL,
+  keys smallint DEFAULT 0 NOT NULL,
+  key_until timestamp with time zone,
+  first_sent_at timestamp with time zone,
+  sent_at timestamp with time zone,
+  look_up_first boolean DEFAULT false NOT NULL,
+  absent_at timestamp with time zone,
+  retries integer DEFAULT 0 NOT NULL,
+  next_try_at timestamp with time zone,
+  pending_event_at timestamp with time zone,
+  cleared_at timestamp with time zone,
+  decided_by text,
+  decision_reason text,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  completed_at timestamp with time zone
+) PARTITION BY RANGE (session_id);
+
 -- table replica_mark
 CREATE TABLE replica_mark (
   only_one boolean DEFAULT true NOT NULL,
   marked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   timeline text NOT NULL,
-  system_identifier text
+  system_identifier text,
+  restored_at timestamp with time zone
 ) WITH (fillfactor=10);
 
 -- table request_bucket
@@ -815,6 +854,12 @@ ALTER TABLE reconciliation_slice ADD CONSTRAINT reconciliation_slice_pkey PRIMAR
 -- constraint reconciliation_slice.reconciliation_slice_run_id_fkey
 ALTER TABLE reconciliation_slice ADD CONSTRAINT reconciliation_slice_run_id_fkey FOREIGN KEY (run_id) REFERENCES reconciliation_run(id);
 
+-- constraint refund.refund_pkey
+ALTER TABLE refund ADD CONSTRAINT refund_pkey PRIMARY KEY (session_id, id);
+
+-- constraint refund.refund_session_id_attempt_id_captured_fkey
+ALTER TABLE partitions.refund_rest ADD CONSTRAINT refund_session_id_attempt_id_captured_fkey FOREIGN KEY (session_id, attempt_id, captured) REFERENCES partitions.attempt_rest(session_id, id, captured);
+
 -- constraint replica_mark.replica_mark_only_one_check
 ALTER TABLE replica_mark ADD CONSTRAINT replica_mark_only_one_check CHECK (only_one);
 
@@ -858,7 +903,7 @@ ALTER TABLE vault_session ADD CONSTRAINT vault_session_pkey PRIMARY KEY (session
 ALTER TABLE vault_session ADD CONSTRAINT vault_session_vault_session_check CHECK (((char_length(vault_session) >= 1) AND (char_length(vault_session) <= 128)));
 
 -- constraint work_item.work_item_check
-ALTER TABLE work_item ADD CONSTRAINT work_item_check CHECK (((kind = 'INVARIANT_VIOLATED'::text) = (rule IS NOT NULL)));
+ALTER TABLE work_item ADD CONSTRAINT work_item_check CHECK (((kind = ANY (ARRAY['INVARIANT_VIOLATED'::text, 'REFUND_UNANSWERED'::text])) = (rule IS NOT NULL)));
 
 -- constraint work_item.work_item_check1
 ALTER TABLE work_item ADD CONSTRAINT work_item_check1 CHECK (((closed_at IS NULL) = (closed_by IS NULL)));
@@ -876,7 +921,7 @@ ALTER TABLE work_item ADD CONSTRAINT work_item_closed_by_check CHECK ((char_leng
 ALTER TABLE work_item ADD CONSTRAINT work_item_detail_check CHECK (((char_length(detail) >= 1) AND (char_length(detail) <= 500)));
 
 -- constraint work_item.work_item_kind_check
-ALTER TABLE work_item ADD CONSTRAINT work_item_kind_check CHECK ((kind = ANY (ARRAY['VOID_UNANSWERED'::text, 'CAPTURE_UNANSWERED'::text, 'CAPTURE_UNCONFIRMED'::text, 'ACTION_OVERDUE'::text, 'ORPHANED_AUTHORIZATION'::text, 'RECORD_MISMATCH'::text, 'CAPTURE_FAILED'::text, 'INVARIANT_VIOLATED'::text])));
+ALTER TABLE work_item ADD CONSTRAINT work_item_kind_check CHECK ((kind = ANY (ARRAY['VOID_UNANSWERED'::text, 'CAPTURE_UNANSWERED'::text, 'CAPTURE_UNCONFIRMED'::text, 'ACTION_OVERDUE'::text, 'ORPHANED_AUTHORIZATION'::text, 'RECORD_MISMATCH'::text, 'CAPTURE_FAILED'::text, 'REFUND_UNANSWERED'::text, 'INVARIANT_VIOLATED'::text])));
 
 -- constraint work_item.work_item_pkey
 ALTER TABLE work_item ADD CONSTRAINT work_item_pkey PRIMARY KEY (id);
@@ -901,6 +946,9 @@ CREATE UNIQUE INDEX authentication_one_open ON ONLY authentication USING btree (
 
 -- unique index reconciliation_run_one_at_a_time
 CREATE UNIQUE INDEX reconciliation_run_one_at_a_time ON reconciliation_run USING btree ((true)) WHERE (finished_at IS NULL);
+
+-- unique index refund_gateway_reference
+CREATE UNIQUE INDEX refund_gateway_reference_rest ON partitions.refund_rest USING btree (connection_id, gateway_reference) WHERE (gateway_reference IS NOT NULL);
 
 -- unique index work_item_one_open
 CREATE UNIQUE INDEX work_item_one_open ON work_item USING btree (session_id, attempt_id, kind, rule) NULLS NOT DISTINCT WHERE (closed_at IS NULL);
@@ -1024,6 +1072,12 @@ CREATE INDEX payment_session_unconfirmed ON ONLY payment_session USING btree (se
 
 -- index reconciliation_run_by_start
 CREATE INDEX reconciliation_run_by_start ON reconciliation_run USING btree (started_at);
+
+-- index refund_by_id
+CREATE INDEX refund_by_id ON ONLY refund USING btree (id);
+
+-- index refund_due
+CREATE INDEX refund_due ON ONLY refund USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
 
 -- index vault_session_to_expire
 CREATE INDEX vault_session_to_expire ON vault_session USING btree (expires_at);
@@ -1337,6 +1391,7 @@ BEGIN
     OR EXISTS (SELECT FROM partitions.outbox_event_X WHERE published_at IS NULL)
     OR EXISTS (SELECT FROM partitions.outbox_event_X WHERE fanned_out_at IS NULL)
     OR EXISTS (SELECT FROM partitions.delivery_X WHERE status = 'PENDING')
+    OR EXISTS (SELECT FROM partitions.refund_X WHERE status IN ('REQUESTED','PENDING') OR created_at > app.clock() - interval '30 days')
     OR EXISTS (SELECT FROM partitions.payment_session_X s JOIN work_item w ON w.session_id = s.id AND w.closed_at IS NULL)
     OR EXISTS (SELECT FROM partitions.payment_session_X s JOIN orphaned_authorization h ON h.session_id = s.id AND h.ended_at IS NULL))$check$,
     '_X', suffix) INTO is_done;
@@ -1685,6 +1740,7 @@ BEGIN
   IF NEW.capture_ordered_at IS NOT NULL AND NEW.captured_amount_minor IS NULL THEN NEW.captured_amount_minor := NEW.amount_minor; END IF;
   IF (NEW.captured_amount_minor IS NULL) <> (NEW.capture_ordered_at IS NULL) OR NEW.captured_amount_minor NOT BETWEEN 1 AND NEW.amount_minor THEN
     PERFORM app.refuse('an ordered capture has an amount, at most the held one'); END IF;
+  IF NEW.capture_failed_at IS NOT NULL AND NEW.status <> 'CAPTURED' THEN PERFORM app.refuse('only a recorded capture fails afterwards'); END IF;
   IF NEW.capture_reference IS NOT NULL AND NEW.capture_ordered_at IS NULL THEN PERFORM app.refuse('only an ordered capture has a reference'); END IF;
   IF (NEW.status = 'VOIDED') <> (NEW.void_kind IS NOT NULL) THEN PERFORM app.refuse('VOIDED says how'); END IF;
   IF (NEW.status IN ('CAPTURED','DECLINED','FAILED','VOIDED')) <> (NEW.completed_at IS NOT NULL) THEN
@@ -1900,6 +1956,71 @@ BEGIN
     PERFORM app.refuse('a proof is of an authenticated customer, and lives no longer than the payment'); END IF;
 END $function$;
 
+-- function partitions.guard_refund()
+CREATE OR REPLACE FUNCTION partitions.guard_refund_rest()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  session record;
+  paid record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    -- The sum is counted under the session's lock. An update never raises it.
+    SELECT status, captured_attempt_id INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
+    IF session.status IS DISTINCT FROM 'SUCCEEDED' OR session.captured_attempt_id IS DISTINCT FROM NEW.attempt_id THEN
+      PERFORM app.refuse('a refund is of a captured payment'); END IF;
+    SELECT connection_id, gateway, currency, captured_amount_minor, capture_failed_at,
+      captured_amount_minor - coalesce((SELECT sum(r.amount_minor) FROM partitions.refund_rest r
+        WHERE r.session_id = NEW.session_id AND r.status <> 'FAILED'), 0) AS refundable INTO paid
+    FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND id = NEW.attempt_id;
+    IF (paid.connection_id, paid.gateway, paid.currency) IS DISTINCT FROM (NEW.connection_id, NEW.gateway, NEW.currency) THEN
+      PERFORM app.refuse('a refund goes where the money was captured'); END IF;
+    IF NEW.origin = 'MERCHANT' THEN
+      IF NEW.status <> 'REQUESTED' OR NEW.sends > 0 OR num_nonnulls(NEW.gateway_reference, NEW.failure_code, NEW.key_until, NEW.absent_at) > 0 THEN
+        PERFORM app.refuse('a refund is committed before a byte leaves'); END IF;
+      IF paid.capture_failed_at IS NOT NULL THEN PERFORM app.refuse('nothing is refunded of a capture that failed'); END IF;
+      IF NEW.amount_minor > paid.refundable THEN PERFORM app.refuse('no more is refunded than was captured'); END IF;
+    END IF;
+  ELSE
+    IF (OLD.session_id, OLD.id, OLD.attempt_id, OLD.connection_id, OLD.gateway, OLD.amount_minor, OLD.currency, OLD.origin, OLD.reason, OLD.refund_ref,
+        OLD.request_hash, OLD.created_at, OLD.made_by)
+       IS DISTINCT FROM (NEW.session_id, NEW.id, NEW.attempt_id, NEW.connection_id, NEW.gateway, NEW.amount_minor, NEW.currency, NEW.origin, NEW.reason, NEW.refund_ref,
+        NEW.request_hash, NEW.created_at, NEW.made_by) THEN
+      PERFORM app.refuse('what a refund asked for never changes'); END IF;
+    IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
+         ('REQUESTED','PENDING'), ('REQUESTED','SUCCEEDED'), ('REQUESTED','FAILED'),
+         ('PENDING','SUCCEEDED'), ('PENDING','FAILED'), ('SUCCEEDED','FAILED')) THEN
+      PERFORM app.refuse('illegal refund transition ' || OLD.status || ' to ' || NEW.status); END IF;
+    IF OLD.gateway_reference IS NOT NULL AND NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference THEN
+      PERFORM app.refuse('a refund''s reference never changes'); END IF;
+    IF NEW.sends < OLD.sends OR NEW.keys < OLD.keys OR NEW.sends > OLD.sends AND (NEW.status <> 'REQUESTED' OR OLD.status <> 'REQUESTED') THEN
+      PERFORM app.refuse('only a refund that is requested is sent'); END IF;
+    IF NEW.sends > OLD.sends AND OLD.sends > 0 AND NEW.keys = OLD.keys AND (OLD.look_up_first OR app.clock() >= OLD.key_until) THEN
+      PERFORM app.refuse('a refund is repeated only while the gateway remembers its key'); END IF;
+    IF NEW.keys > OLD.keys AND OLD.keys > 0 AND OLD.absent_at IS NULL THEN
+      PERFORM app.refuse('a second key follows a look-up that found nothing'); END IF;
+    IF NEW.keys > OLD.keys AND NEW.keys <> OLD.keys + 1 THEN PERFORM app.refuse('keys are used one after the other'); END IF;
+  END IF;
+  IF NEW.amount_minor NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
+  IF NEW.status NOT IN ('REQUESTED','PENDING','SUCCEEDED','FAILED') THEN PERFORM app.refuse('no refund has such a status'); END IF;
+  IF NEW.origin NOT IN ('MERCHANT','GATEWAY') THEN PERFORM app.refuse('no refund has such an origin'); END IF;
+  IF NEW.reason NOT IN ('requested_by_customer','duplicate','fraudulent') THEN PERFORM app.refuse('no refund has such a reason'); END IF;
+  IF char_length(NEW.refund_ref) NOT BETWEEN 1 AND 80 THEN PERFORM app.refuse('a refund reference has 1 to 80 characters'); END IF;
+  IF NEW.keys > 2 THEN PERFORM app.refuse('a refund has at most two keys'); END IF;
+  IF (NEW.keys > 0) <> (NEW.sends > 0) OR (NEW.sends > 0) <> (NEW.key_until IS NOT NULL AND NEW.first_sent_at IS NOT NULL) THEN
+    PERFORM app.refuse('a request has its key'); END IF;
+  IF NOT NEW.captured THEN PERFORM app.refuse('a refund is of a captured attempt'); END IF;
+  IF NEW.status IN ('PENDING','SUCCEEDED') AND NEW.gateway_reference IS NULL THEN PERFORM app.refuse('a refund that was taken on has the gateway''s reference'); END IF;
+  IF NEW.origin = 'GATEWAY' AND (NEW.gateway_reference IS NULL OR NEW.sends > 0 OR NEW.status = 'REQUESTED') THEN
+    PERFORM app.refuse('a refund made at the gateway has its reference, and is never sent'); END IF;
+  IF (NEW.origin = 'MERCHANT') <> (NEW.request_hash IS NOT NULL) THEN PERFORM app.refuse('a refund that was asked for knows its fields'); END IF;
+  IF (NEW.status = 'FAILED') <> (NEW.failure_code IS NOT NULL) THEN PERFORM app.refuse('a failed refund says why'); END IF;
+  IF (NEW.status IN ('SUCCEEDED','FAILED')) <> (NEW.completed_at IS NOT NULL) THEN PERFORM app.refuse('a completed refund has its time'); END IF;
+  IF (NEW.decided_by IS NULL) <> (NEW.decision_reason IS NULL) THEN PERFORM app.refuse('a decision has its reason'); END IF;
+  RETURN NEW;
+END $function$;
+
 -- function partitions.guard_repeat(after record)
 CREATE OR REPLACE FUNCTION partitions.guard_repeat_rest(after record)
  RETURNS void
@@ -2059,6 +2180,9 @@ CREATE TRIGGER require_timeline BEFORE UPDATE OF lease_epoch, phase ON payment_s
 -- trigger payment_session.whole
 CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON partitions.payment_session_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION partitions.check_whole_session_rest();
 
+-- trigger refund.guard
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.refund_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_refund_rest();
+
 -- trigger replica_mark.guard_system_identifier
 CREATE TRIGGER guard_system_identifier BEFORE UPDATE ON replica_mark FOR EACH ROW WHEN ((new.system_identifier IS DISTINCT FROM old.system_identifier)) EXECUTE FUNCTION app.guard_timeline();
 
@@ -2102,6 +2226,9 @@ CREATE TABLE partitions.outbox_event_rest PARTITION OF outbox_event DEFAULT;
 
 -- partition partitions.payment_session_rest
 CREATE TABLE partitions.payment_session_rest PARTITION OF payment_session DEFAULT;
+
+-- partition partitions.refund_rest
+CREATE TABLE partitions.refund_rest PARTITION OF refund DEFAULT;
 
 -- privileges analytics_attempt to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_attempt TO the runtime role;
@@ -2189,6 +2316,9 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON reconciliation_run TO the runtime role;
 
 -- privileges reconciliation_slice to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON reconciliation_slice TO the runtime role;
+
+-- privileges refund to the runtime role
+GRANT INSERT, SELECT, UPDATE ON refund TO the runtime role;
 
 -- privileges replica_mark to the runtime role
 GRANT INSERT, SELECT, UPDATE ON replica_mark TO the runtime role;

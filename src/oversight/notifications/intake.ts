@@ -24,8 +24,8 @@ const insertNotification: Statement = {
   text: `
     INSERT INTO gateway_notification
       (connection_id, notification_id, kind, attempt_reference, gateway_reference, amount_minor, currency, declined,
-       credential_version, modification_reference)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+       credential_version, modification_reference, refund_reference)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
     ON CONFLICT (connection_id, notification_id) DO NOTHING`,
 };
 
@@ -94,8 +94,8 @@ async function versionsToTry(database: Database, connectionId: string): Promise<
 
 // The holder of a connection's secret can sign anything, and a notification that cannot be processed blocks all after
 // it.
-function isActionable({ gatewayReference }: Notification): boolean {
-  return gatewayReference.length <= gatewayReferenceCharactersMax;
+function isActionable({ gatewayReference, modificationReference = "" }: Notification): boolean {
+  return Math.max(gatewayReference.length, modificationReference.length) <= gatewayReferenceCharactersMax;
 }
 
 async function storeNotifications(
@@ -115,6 +115,7 @@ async function storeNotifications(
         notification.declined ? JSON.stringify(notification.declined) : null,
         credentialVersion,
         notification.modificationReference ?? null,
+        notification.refundReference ?? null,
       ]);
     }
   });

@@ -11,6 +11,7 @@ import { findEndInNotifications } from "../../core/stored-notifications.ts";
 import { findSessionOfUnrecorded } from "../../core/unrecorded-attempts.ts";
 import type { Statement } from "../../platform/database.ts";
 import { decodeId } from "../../platform/ids.ts";
+import { recordRefundReport } from "../../refunds/refund-reports.ts";
 import { hurryOrphan, recordOrphan, recordUnrecordedHold } from "../orphaned-authorizations.ts";
 
 const selectWaiting: Statement = {
@@ -75,6 +76,8 @@ async function processNotification(core: Core, notification: StoredNotification)
 
 /** Acts on a notification. `later`: it is processed again in the next turn. */
 async function act(core: Core, notification: StoredNotification): Promise<"later" | undefined> {
+  if (notification.kind === "refunded" || notification.kind === "refund_failed")
+    return void (await recordRefundReport(core, notification));
   const attemptId = decodeId("att", notification.attemptReference);
   if (attemptId === undefined) return;
   const values = [attemptId, notification.connectionId];

@@ -1,0 +1,62 @@
+-- The rules of refunds that no index and no foreign key holds. docs/refunds.md has them as R1 to R8.
+
+CREATE FUNCTION partitions.guard_refund_rest() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  session record;
+  paid record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    -- The sum is counted under the session's lock. An update never raises it.
+    SELECT status, captured_attempt_id INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
+    IF session.status IS DISTINCT FROM 'SUCCEEDED' OR session.captured_attempt_id IS DISTINCT FROM NEW.attempt_id THEN
+      PERFORM app.refuse('a refund is of a captured payment'); END IF;
+    SELECT connection_id, gateway, currency, captured_amount_minor, capture_failed_at,
+      captured_amount_minor - coalesce((SELECT sum(r.amount_minor) FROM partitions.refund_rest r
+        WHERE r.session_id = NEW.session_id AND r.status <> 'FAILED'), 0) AS refundable INTO paid
+    FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND id = NEW.attempt_id;
+    IF (paid.connection_id, paid.gateway, paid.currency) IS DISTINCT FROM (NEW.connection_id, NEW.gateway, NEW.currency) THEN
+      PERFORM app.refuse('a refund goes where the money was captured'); END IF;
+    IF NEW.origin = 'MERCHANT' THEN
+      IF NEW.status <> 'REQUESTED' OR NEW.sends > 0 OR num_nonnulls(NEW.gateway_reference, NEW.failure_code, NEW.key_until, NEW.absent_at) > 0 THEN
+        PERFORM app.refuse('a refund is committed before a byte leaves'); END IF;
+      IF paid.capture_failed_at IS NOT NULL THEN PERFORM app.refuse('nothing is refunded of a capture that failed'); END IF;
+      IF NEW.amount_minor > paid.refundable THEN PERFORM app.refuse('no more is refunded than was captured'); END IF;
+    END IF;
+  ELSE
+    IF (OLD.session_id, OLD.id, OLD.attempt_id, OLD.connection_id, OLD.gateway, OLD.amount_minor, OLD.currency, OLD.origin, OLD.reason, OLD.refund_ref,
+        OLD.request_hash, OLD.created_at, OLD.made_by)
+       IS DISTINCT FROM (NEW.session_id, NEW.id, NEW.attempt_id, NEW.connection_id, NEW.gateway, NEW.amount_minor, NEW.currency, NEW.origin, NEW.reason, NEW.refund_ref,
+        NEW.request_hash, NEW.created_at, NEW.made_by) THEN
+      PERFORM app.refuse('what a refund asked for never changes'); END IF;
+    IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
+         ('REQUESTED','PENDING'), ('REQUESTED','SUCCEEDED'), ('REQUESTED','FAILED'),
+         ('PENDING','SUCCEEDED'), ('PENDING','FAILED'), ('SUCCEEDED','FAILED')) THEN
+      PERFORM app.refuse('illegal refund transition ' || OLD.status || ' to ' || NEW.status); END IF;
+    IF OLD.gateway_reference IS NOT NULL AND NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference THEN
+      PERFORM app.refuse('a refund''s reference never changes'); END IF;
+    IF NEW.sends < OLD.sends OR NEW.keys < OLD.keys OR NEW.sends > OLD.sends AND (NEW.status <> 'REQUESTED' OR OLD.status <> 'REQUESTED') THEN
+      PERFORM app.refuse('only a refund that is requested is sent'); END IF;
+    IF NEW.sends > OLD.sends AND OLD.sends > 0 AND NEW.keys = OLD.keys AND (OLD.look_up_first OR app.clock() >= OLD.key_until) THEN
+      PERFORM app.refuse('a refund is repeated only while the gateway remembers its key'); END IF;
+    IF NEW.keys > OLD.keys AND OLD.keys > 0 AND OLD.absent_at IS NULL THEN
+      PERFORM app.refuse('a second key follows a look-up that found nothing'); END IF;
+    IF NEW.keys > OLD.keys AND NEW.keys <> OLD.keys + 1 THEN PERFORM app.refuse('keys are used one after the other'); END IF;
+  END IF;
+  IF NEW.amount_minor NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
+  IF NEW.status NOT IN ('REQUESTED','PENDING','SUCCEEDED','FAILED') THEN PERFORM app.refuse('no refund has such a status'); END IF;
+  IF NEW.origin NOT IN ('MERCHANT','GATEWAY') THEN PERFORM app.refuse('no refund has such an origin'); END IF;
+  IF NEW.reason NOT IN ('requested_by_customer','duplicate','fraudulent') THEN PERFORM app.refuse('no refund has such a reason'); END IF;
+  IF char_length(NEW.refund_ref) NOT BETWEEN 1 AND 80 THEN PERFORM app.refuse('a refund reference has 1 to 80 characters'); END IF;
+  IF NEW.keys > 2 THEN PERFORM app.refuse('a refund has at most two keys'); END IF;
+  IF (NEW.keys > 0) <> (NEW.sends > 0) OR (NEW.sends > 0) <> (NEW.key_until IS NOT NULL AND NEW.first_sent_at IS NOT NULL) THEN
+    PERFORM app.refuse('a request has its key'); END IF;
+  IF NOT NEW.captured THEN PERFORM app.refuse('a refund is of a captured attempt'); END IF;
+  IF NEW.status IN ('PENDING','SUCCEEDED') AND NEW.gateway_reference IS NULL THEN PERFORM app.refuse('a refund that was taken on has the gateway''s reference'); END IF;
+  IF NEW.origin = 'GATEWAY' AND (NEW.gateway_reference IS NULL OR NEW.sends > 0 OR NEW.status = 'REQUESTED') THEN
+    PERFORM app.refuse('a refund made at the gateway has its reference, and is never sent'); END IF;
+  IF (NEW.origin = 'MERCHANT') <> (NEW.request_hash IS NOT NULL) THEN PERFORM app.refuse('a refund that was asked for knows its fields'); END IF;
+  IF (NEW.status = 'FAILED') <> (NEW.failure_code IS NOT NULL) THEN PERFORM app.refuse('a failed refund says why'); END IF;
+  IF (NEW.status IN ('SUCCEEDED','FAILED')) <> (NEW.completed_at IS NOT NULL) THEN PERFORM app.refuse('a completed refund has its time'); END IF;
+  IF (NEW.decided_by IS NULL) <> (NEW.decision_reason IS NULL) THEN PERFORM app.refuse('a decision has its reason'); END IF;
+  RETURN NEW;
+END $$;

@@ -1,0 +1,173 @@
+/** Decides from rows alone what a refund needs next, and when it is taken up again. PURE. */
+import type { Attempt, Refund } from "../core/entities.ts";
+import type { SessionWithAttempts } from "../core/session-with-attempts.ts";
+import { unreachable } from "../platform/errors.ts";
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+// A request that the gateway has kept as an error may still be executed; a look-up before that proves nothing.
+const quietMs = minute;
+// Gateways report a capture within a day; Adyen repeats its notifications for longer.
+const captureConfirmedMs = 3 * day;
+// Card networks pay refunds out within five to ten days.
+const overdueMs = 7 * day;
+// Banks return refunded money within weeks: after that, nothing more is read.
+const returnedMs = 30 * day;
+/** Time without an answer after which a person and the merchant are notified. */
+export const unansweredMs = hour;
+
+/** What a connector says about refunds at its gateway. */
+export type RefundTraits = {
+  readonly needsConfirmedCapture: boolean;
+  /** True if every refund of a payment can be read, also those made by hand. */
+  readonly canList: boolean;
+  /** True if the record of one refund can be read. */
+  readonly canRead: boolean;
+};
+
+/** One step of a refund: a call, a change of the row, or a wait. */
+export type RefundStep =
+  | { readonly type: "send"; readonly key: 1 | 2 }
+  | { readonly type: "lookUp" }
+  | {
+      readonly type: "fail";
+      readonly failureCode: "capture_failed" | "capture_unconfirmed" | "amount_exceeds_refundable";
+    }
+  /** Only a person can go on; `reason` is for them. */
+  | { readonly type: "askPerson"; readonly reason: string; readonly repeatMs: number }
+  | { readonly type: "wait"; readonly ms: number }
+  | { readonly type: "rest" };
+
+/** The rows that a refund's next step depends on, read at one moment. */
+export type RefundWork = {
+  readonly refund: Refund;
+  readonly loaded: SessionWithAttempts;
+  readonly captured: Attempt;
+  readonly traits: RefundTraits;
+  /** When the last restore of this database was declared. */
+  readonly restoredAt: Date | undefined;
+};
+
+/** Returns the next step. */
+export function nextRefundStep(work: RefundWork): RefundStep {
+  const { refund } = work;
+  switch (refund.status) {
+    case "REQUESTED":
+      return refund.sends === 0 ? stepBeforeSending(work) : stepWithoutAnswer(work);
+    case "PENDING":
+      return stepOfPending(work);
+    case "SUCCEEDED":
+      return stepOfSucceeded(work);
+    case "FAILED":
+      return { type: "rest" };
+    default:
+      return unreachable(refund.status);
+  }
+}
+
+function stepBeforeSending(work: RefundWork): RefundStep {
+  const { refund, loaded, captured, traits, restoredAt } = work;
+  const now = loaded.readAt.getTime();
+  if (captured.captureFailedAt) return { type: "fail", failureCode: "capture_failed" };
+  // Refunds made by hand meanwhile leave less than this one needs.
+  if (refundedMinor(loaded) > (captured.capturedAmountMinor ?? 0))
+    return { type: "fail", failureCode: "amount_exceeds_refundable" };
+  if (traits.needsConfirmedCapture && !loaded.session.captureConfirmed) {
+    const isOver = now - refund.createdAt.getTime() > captureConfirmedMs;
+    return isOver ? { type: "fail", failureCode: "capture_unconfirmed" } : { type: "wait", ms: pauseMs(refund) };
+  }
+  const settledAt = loaded.session.settledAt ?? refund.createdAt;
+  // rule:refund-restore
+  if (restoredAt && settledAt < restoredAt && restoredAt < refund.createdAt && !traits.canList && !refund.clearedAt) {
+    const reason = `After a restore, refunds of this payment at ${refund.gateway} may be missing here.`;
+    return { type: "askPerson", reason: `${reason} Check there, then let this one be sent or end it.`, repeatMs: day };
+  }
+  return { type: "send", key: 1 };
+}
+
+/** Decides about a refund that was sent and has no answer: the same request again, or a look-up first. */
+function stepWithoutAnswer({ refund, loaded }: RefundWork): RefundStep {
+  const { keys, keyUntil, lookUpFirst, absentAt } = refund;
+  const now = loaded.readAt;
+  // rule:refund-look-up-first
+  if (!lookUpFirst && keyUntil && now < keyUntil) return { type: "send", key: keys === 2 ? 2 : 1 };
+  if (keys === 1 && absentAt) return { type: "send", key: 2 }; // rule:refund-second-key
+  if (keys === 2 && absentAt) {
+    const reason = `${refund.gateway} has no record of this refund, and gave no answer to two requests.`;
+    return { type: "askPerson", reason: `${reason} Check there, then record its end.`, repeatMs: day };
+  }
+  return { type: "lookUp" };
+}
+
+function stepOfPending({ refund, loaded, traits }: RefundWork): RefundStep {
+  if (traits.canRead) return { type: "lookUp" };
+  const ageMs = loaded.readAt.getTime() - refund.createdAt.getTime();
+  if (ageMs < overdueMs) return { type: "wait", ms: overdueMs - ageMs };
+  return { type: "askPerson", reason: overdueReason(refund), repeatMs: day };
+}
+
+/** Returns what a person has to know about a refund that the gateway accepted a week ago. */
+export function overdueReason({ gateway }: Pick<Refund, "gateway">): string {
+  return `${gateway} accepted this refund a week ago and has not reported its end. Check there, then record its end.`;
+}
+
+/** Reports whether a refund that the gateway accepted has been without an end for too long. */
+export function isOverdue({ createdAt }: Pick<Refund, "createdAt">, now: Date): boolean {
+  return now.getTime() - createdAt.getTime() >= overdueMs;
+}
+
+function stepOfSucceeded({ refund, loaded, traits }: RefundWork): RefundStep {
+  const ageMs = loaded.readAt.getTime() - (refund.completedAt ?? refund.createdAt).getTime();
+  return traits.canRead && ageMs < returnedMs ? { type: "lookUp" } : { type: "rest" };
+}
+
+/** Returns the pause until a refund with this status, read at `now`, is looked at again; undefined for never. */
+export function pauseAfterLookUp(
+  refund: Pick<Refund, "status" | "createdAt" | "completedAt">,
+  traits: RefundTraits,
+  now: Date,
+): number | undefined {
+  if (refund.status === "FAILED") return undefined;
+  if (refund.status === "SUCCEEDED") {
+    const ageMs = now.getTime() - (refund.completedAt ?? now).getTime();
+    return traits.canRead && ageMs < returnedMs ? day : undefined;
+  }
+  const ageMs = now.getTime() - refund.createdAt.getTime();
+  if (!traits.canRead) return Math.max(overdueMs - ageMs, minute);
+  if (ageMs < day) return hour;
+  return ageMs < overdueMs ? day : overdueMs;
+}
+
+/** Returns the pause before the same request is sent again, or a look-up is repeated: 1 s, 2 s, 4 s … at most 5 min. */
+export function pauseMs({ retries }: Pick<Refund, "retries">): number {
+  return Math.min(second * 2 ** Math.min(retries, 20), 5 * minute);
+}
+
+/** Reports whether a look-up that finds nothing proves that nothing follows. */
+export function isAbsenceCertain(sentAt: Date, now: Date): boolean {
+  return now.getTime() - sentAt.getTime() >= quietMs;
+}
+
+/** Returns the sum of the refunds that have not failed, in minor units. */
+export function refundedMinor({ refunds }: Pick<SessionWithAttempts, "refunds">): number {
+  return refunds.filter(({ status }) => status !== "FAILED").reduce((sum, { amountMinor }) => sum + amountMinor, 0);
+}
+
+/** Returns what can still be refunded, in minor units: 0 unless the session has SUCCEEDED. */
+export function refundableMinor(loaded: Pick<SessionWithAttempts, "session" | "attempts" | "refunds">): number {
+  const captured = capturedOf(loaded);
+  if (captured === undefined || captured.captureFailedAt) return 0;
+  return Math.max(0, (captured.capturedAmountMinor ?? 0) - refundedMinor(loaded));
+}
+
+/** Returns the captured attempt of a session that has SUCCEEDED. */
+export function capturedOf({
+  session,
+  attempts,
+}: Pick<SessionWithAttempts, "session" | "attempts">): Attempt | undefined {
+  if (session.status !== "SUCCEEDED") return undefined;
+  return attempts.find(({ id }) => id === session.winnerAttemptId);
+}

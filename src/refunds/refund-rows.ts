@@ -1,0 +1,164 @@
+/** A refund's rows: its creation, its transitions, and the lock under which all of them happen. */
+import { deriveId } from "../core/attempts.ts";
+import type { Core } from "../core/core.ts";
+import type { Refund, RefundStatus } from "../core/entities.ts";
+import { loadSession, type SessionWithAttempts } from "../core/session-with-attempts.ts";
+import { emitEvent } from "../core/settle.ts";
+import type { refundTransitions } from "../core/transitions.ts";
+import { resolveWorkItem } from "../core/work-items.ts";
+import type { EventType } from "../events/outbox.ts";
+import { columnName } from "../platform/columns.ts";
+import type { Statement, Tx } from "../platform/database.ts";
+import { encodeId } from "../platform/ids.ts";
+import { sha256 } from "../platform/secrets.ts";
+
+/** A refund by its session and its own id. */
+export type RefundName = Pick<Refund, "sessionId" | "id">;
+
+/** Returns the id of a merchant's refund: the same key names the same refund for ever. */
+export function refundIdOf(sessionId: string, key: string): string {
+  return deriveId(sessionId, `refund ${key}`);
+}
+
+/** Returns the id of a refund that was made by hand at the gateway. */
+export function listedRefundIdOf(sessionId: string, gatewayReference: string): string {
+  return deriveId(sessionId, `refund at the gateway ${gatewayReference}`);
+}
+
+const lockStatement: Statement = {
+  name: "lock_session_of_refund",
+  partitionKey: 1,
+  text: "SELECT id FROM payment_session WHERE id = $1 FOR UPDATE",
+};
+
+/** Locks the session, and returns it as it stands then. Every change of a refund begins with this. */
+export async function lockSession(tx: Tx, sessionId: string): Promise<SessionWithAttempts> {
+  await tx.query(lockStatement, [sessionId]);
+  return loadSession(tx, sessionId);
+}
+
+const insertStatement: Statement = {
+  name: "insert_refund",
+  partitionKey: 1,
+  text: `
+    INSERT INTO refund (session_id, id, attempt_id, connection_id, gateway, amount_minor, currency, status, origin, reason,
+                        refund_ref, made_by, request_hash, gateway_reference, failure_code, next_try_at, completed_at)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+      CASE WHEN $9 = 'MERCHANT' THEN app.clock() ELSE app.clock() + $16 * interval '1 ms' END,
+      CASE WHEN $8 IN ('SUCCEEDED','FAILED') THEN app.clock() END`,
+};
+const countRefund: Statement = {
+  name: "count_refund",
+  partitionKey: 1,
+  text: "UPDATE payment_session SET refunds = refunds + 1 WHERE id = $1",
+};
+
+/** A refund to record. */
+export type NewRefund = Pick<Refund, "sessionId" | "id" | "attemptId" | "connectionId" | "gateway"> &
+  Pick<Refund, "amountMinor" | "currency"> &
+  Partial<
+    Pick<Refund, "status" | "origin" | "reason" | "refundRef" | "madeBy" | "gatewayReference" | "failureCode">
+  > & {
+    readonly requestHash?: Buffer | undefined;
+    /** Of a refund made at the gateway: the time until it is looked at; undefined for never. */
+    readonly lookAfterMs?: number | undefined;
+  };
+
+/** Records a refund of a locked session. One that we make is committed before a byte leaves. */
+export function insertRefund(tx: Tx, refund: NewRefund): void {
+  tx.send(insertStatement, [
+    refund.sessionId,
+    refund.id,
+    refund.attemptId,
+    refund.connectionId,
+    refund.gateway,
+    refund.amountMinor,
+    refund.currency,
+    refund.status ?? "REQUESTED",
+    refund.origin ?? "MERCHANT",
+    refund.reason ?? null,
+    refund.refundRef ?? null,
+    refund.madeBy ?? null,
+    refund.requestHash ?? null,
+    refund.gatewayReference ?? null,
+    refund.failureCode ?? null,
+    refund.lookAfterMs ?? null,
+  ]);
+  tx.send(countRefund, [refund.sessionId]);
+}
+
+type NextRefundStatus<From extends RefundStatus> = From extends unknown
+  ? keyof (typeof refundTransitions)[From]
+  : never;
+type Changes = Partial<Omit<Refund, "sessionId" | "id" | "status">>;
+
+/** Moves a refund of a locked session from exactly this status, or changes it within the status. */
+export async function moveRefund<From extends RefundStatus>(
+  tx: Tx,
+  refund: RefundName,
+  from: From,
+  change: {
+    set: Changes & { status?: NextRefundStatus<From> };
+    stamp?: readonly ("completedAt" | "absentAt")[];
+    dueInMs?: number | null;
+  },
+): Promise<void> {
+  const names = Object.keys(change.set);
+  const sets = names.map((name, index) => `${columnName(name)} = $${index + 4}`);
+  const stamps = (change.stamp ?? []).map((name) => `${columnName(name)} = app.clock()`);
+  const values: unknown[] = [refund.sessionId, refund.id, from, ...Object.values(change.set)];
+  const due: string[] = [];
+  if (change.dueInMs !== undefined) {
+    values.push(change.dueInMs);
+    due.push(`next_try_at = app.clock() + $${values.length}::float8 * interval '1 ms'`);
+  }
+  const text = `UPDATE refund SET ${[...sets, ...stamps, ...due].join(", ")}
+    WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id`;
+  // The calls make a small, fixed set of texts; each is prepared once, named by its hash.
+  const name = `move_refund_${sha256(text).toString("hex").slice(0, 16)}`;
+  const rows = await tx.query({ name, text, partitionKey: 1 }, values);
+  if (rows.length !== 1) throw new Error("a refund changes under the lock of its session");
+}
+
+/** The end or the acceptance of a refund, as its gateway or a person reports it. */
+export type RefundEnd =
+  | { readonly status: "PENDING" | "SUCCEEDED"; readonly gatewayReference: string | undefined }
+  | { readonly status: "FAILED"; readonly failureCode: string; readonly gatewayReference?: string | undefined };
+
+// The gateway chose the text.
+const failureCodeCharactersMax = 100;
+
+const eventOf: Record<"SUCCEEDED" | "FAILED", EventType> = { SUCCEEDED: "refund.succeeded", FAILED: "refund.failed" };
+
+/**
+ * Records what a refund has come to, with its event, under the session's lock. A report that tells nothing new changes
+ * nothing. Returns true if the refund moved.
+ */
+export async function recordEnd(
+  tx: Tx,
+  core: Core,
+  given: { loaded: SessionWithAttempts; refund: Refund; end: RefundEnd; dueInMs: number | undefined },
+): Promise<boolean> {
+  const { loaded, refund, end, dueInMs } = given;
+  const order = ["REQUESTED", "PENDING", "SUCCEEDED", "FAILED"];
+  if (order.indexOf(end.status) <= order.indexOf(refund.status)) return false;
+  const reference = refund.gatewayReference === null && end.gatewayReference !== undefined;
+  const set = {
+    status: end.status as NextRefundStatus<typeof refund.status>,
+    ...(reference && { gatewayReference: end.gatewayReference }),
+    ...(end.status === "FAILED" && { failureCode: end.failureCode.slice(0, failureCodeCharactersMax) }),
+    retries: 0,
+  };
+  const stamp = end.status === "PENDING" ? [] : (["completedAt"] as const);
+  await moveRefund(tx, refund, refund.status, { set, stamp, dueInMs: dueInMs ?? null });
+  if (end.status === "PENDING") return true;
+  await resolveWorkItem(tx, itemOf(refund));
+  await emitEvent(tx, core, loaded.session, eventOf[end.status], { refundId: refund.id });
+  return true;
+}
+
+/** Returns the item of the work queue about a refund. */
+export function itemOf(refund: Pick<Refund, "sessionId" | "attemptId" | "id">) {
+  const { sessionId, attemptId, id } = refund;
+  return { kind: "REFUND_UNANSWERED", sessionId, attemptId, rule: encodeId("ref", id) } as const;
+}

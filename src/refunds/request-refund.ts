@@ -1,0 +1,137 @@
+/** Takes a merchant's refund: one row for each Idempotency-Key, committed before a byte leaves for the gateway. */
+import type { Core } from "../core/core.ts";
+import type { Refund } from "../core/entities.ts";
+import { loadSession, type SessionWithAttempts } from "../core/session-with-attempts.ts";
+import type { RefundReason } from "../gateways/connector.ts";
+import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import { DomainError } from "../platform/errors.ts";
+import { sha256 } from "../platform/secrets.ts";
+import { capturedOf, refundableMinor } from "./next-refund-step.ts";
+import { processRefund } from "./refund-once.ts";
+import { insertRefund, refundIdOf } from "./refund-rows.ts";
+
+/** A merchant's request. Without an amount it is for everything that is left. */
+export type RefundRequest = {
+  readonly merchantId: string;
+  readonly sessionId: string;
+  /** The Idempotency-Key: the same one names the same refund for ever. */
+  readonly key: string;
+  readonly amountMinor?: number | undefined;
+  readonly reason?: RefundReason | undefined;
+  readonly refundRef?: string | undefined;
+  /** The member who makes it, as the audit trail names them; absent for the API. */
+  readonly madeBy?: string | undefined;
+  /** Called in the transaction that records it, and only then. */
+  readonly onRecorded?: ((tx: Tx, refund: { id: string; amountMinor: number }) => Promise<void> | void) | undefined;
+};
+
+/** A refund with its session. `replayed`: the key had made it before. */
+export type RequestedRefund = {
+  readonly loaded: SessionWithAttempts;
+  readonly refund: Refund;
+  readonly replayed: boolean;
+};
+
+/**
+ * Records a refund and sends it to the gateway that captured. Durable on return. It waits for the gateway's first answer,
+ * at most 20 s. A repeat with the same key returns the refund as it stands. Throws `not_found`, `not_refundable`,
+ * `amount_exceeds_refundable`, `invalid_field` for an amount that the gateway cannot express, and
+ * `idempotency_key_reused` for a key that was used with other fields.
+ */
+export async function requestRefund(core: Core, request: RefundRequest): Promise<RequestedRefund> {
+  const id = refundIdOf(request.sessionId, request.key);
+  const replayed = await core.database.transaction((tx) => recordRequest(tx, core, request, id));
+  if (!replayed) {
+    const processing = processRefund(core, { sessionId: request.sessionId, id });
+    core.inFlight.add(processing);
+    await processing.finally(() => core.inFlight.delete(processing));
+  }
+  return { ...(await loadRefund(core.database, { sessionId: request.sessionId, id })), replayed };
+}
+
+const lockOwned: Statement = {
+  name: "lock_session_to_refund",
+  partitionKey: 1,
+  text: "SELECT id FROM payment_session WHERE id = $1 AND merchant_id = $2 FOR UPDATE",
+};
+const selectHash: Statement = {
+  name: "select_refund_hash",
+  partitionKey: 1,
+  text: `SELECT request_hash AS "requestHash" FROM refund WHERE session_id = $1 AND id = $2`,
+};
+
+/** Records the request, or returns true if its key has recorded it before. */
+async function recordRequest(tx: Tx, core: Core, request: RefundRequest, id: string): Promise<boolean> {
+  const { sessionId, merchantId } = request;
+  const owned = await tx.query(lockOwned, [sessionId, merchantId]);
+  if (owned.length === 0) throw new DomainError("not_found", "There is no payment session with this id.");
+  const requestHash = fingerprintOf(request);
+  const [known] = await tx.query<{ requestHash: Buffer | null }>(selectHash, [sessionId, id]);
+  if (known !== undefined) {
+    // A restore has lost the fields of one that was found at the gateway.
+    if (known.requestHash === null || known.requestHash.equals(requestHash)) return true;
+    const message = "This Idempotency-Key was used for a refund with other fields; use a new key for another refund.";
+    throw new DomainError("idempotency_key_reused", message);
+  }
+  const loaded = await loadSession(tx, sessionId);
+  const captured = requireRefundable(core, loaded);
+  const amountMinor = amountOf(loaded, request.amountMinor);
+  requirePayable(core, loaded, amountMinor);
+  const { connectionId, gateway } = captured;
+  const { reason, refundRef, madeBy } = request;
+  const { currency } = loaded.session;
+  insertRefund(tx, {
+    ...{ sessionId, id, attemptId: captured.id, connectionId, gateway, amountMinor, currency },
+    ...{ reason: reason ?? null, refundRef: refundRef ?? null, madeBy: madeBy ?? null, requestHash },
+  });
+  await request.onRecorded?.(tx, { id, amountMinor });
+  return false;
+}
+
+function fingerprintOf({ amountMinor, reason, refundRef }: RefundRequest): Buffer {
+  return sha256(JSON.stringify([amountMinor ?? null, reason ?? null, refundRef ?? null]));
+}
+
+function requireRefundable(core: Core, loaded: SessionWithAttempts) {
+  const captured = capturedOf(loaded);
+  const refuse = (message: string) => new DomainError("not_refundable", message);
+  if (captured === undefined) throw refuse("Only a payment that has SUCCEEDED can be refunded.");
+  if (captured.captureFailedAt)
+    throw refuse("The gateway reported that the capture failed, so there is nothing to refund.");
+  if (core.connectorOf(captured.gateway)?.refunds === undefined)
+    throw refuse("This installation cannot refund at the gateway that captured the payment.");
+  return captured;
+}
+
+function amountOf(loaded: SessionWithAttempts, wanted: number | undefined): number {
+  const left = refundableMinor(loaded);
+  const amountMinor = wanted ?? left;
+  if (amountMinor >= 1 && amountMinor <= left) return amountMinor;
+  const message =
+    left === 0
+      ? "Nothing is left to refund: the refunds of this payment add up to what was captured."
+      : "The amount is more than amountRefundableMinor of the session.";
+  throw new DomainError("amount_exceeds_refundable", message, { field: "amountMinor" });
+}
+
+function requirePayable(core: Core, { session, attempts }: SessionWithAttempts, amountMinor: number): void {
+  const gateway = attempts.find(({ id }) => id === session.winnerAttemptId)?.gateway ?? "";
+  const whyNot = core.connectorOf(gateway)?.whyNotPayable({ amountMinor, currency: session.currency });
+  if (whyNot === undefined) return;
+  const problem = { param: "amountMinor", pointer: "/amountMinor", code: "invalid_field", detail: whyNot } as const;
+  throw new DomainError("invalid_field", "The gateway cannot refund exactly this amount.", {
+    field: "amountMinor",
+    problems: [problem],
+  });
+}
+
+/** Loads a refund with its session. Both must exist. */
+export async function loadRefund(
+  queryable: Queryable,
+  { sessionId, id }: { sessionId: string; id: string },
+): Promise<{ loaded: SessionWithAttempts; refund: Refund }> {
+  const loaded = await loadSession(queryable, sessionId);
+  const refund = loaded.refunds.find((one) => one.id === id);
+  if (refund === undefined) throw new Error("the refund no longer exists");
+  return { loaded, refund };
+}
