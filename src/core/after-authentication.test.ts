@@ -27,6 +27,7 @@ const loaded = (
   session: { unrecordedCheckAt: null, ...fields.session } as PaymentSession,
   attempts: fields.attempts ?? [attempt()],
   authentications: fields.authentications ?? [authentication()],
+  refunds: [],
   readAt,
 });
 

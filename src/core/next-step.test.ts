@@ -39,6 +39,7 @@ function work(attempts: readonly Fields[], session: Partial<PaymentSession> = {}
     session: fields as PaymentSession,
     attempts: attempts.map((attempt, index) => ({ id: `a${index + 1}`, round: 0, ...attempt }) as Attempt),
     authentications: [],
+    refunds: [],
     readAt,
   };
 }

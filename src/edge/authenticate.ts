@@ -2,6 +2,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
+import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
 import { parseKey } from "../accounts/api-keys.ts";
 import { KeyHolders } from "../accounts/key-holders.ts";
 import { letterOf, verifyClientSecret } from "../core/client-secret.ts";
@@ -24,6 +25,11 @@ export type Authenticate = (
   address?: string,
 ) => Promise<Caller>;
 
+/** Reports whether a merchant's backend calls this service, with its secret key. */
+export function isMerchantService(typeName: string): boolean {
+  return typeName === PaymentSessionService.typeName || typeName === RefundService.typeName;
+}
+
 /** Creates the authentication of one installation. A method that requires no credential gets an anonymous caller. */
 export function createAuthenticate(environments: EdgeEnvironments, brand: string): Authenticate {
   const holdersOf = new Map(
@@ -33,7 +39,7 @@ export function createAuthenticate(environments: EdgeEnvironments, brand: string
   );
   return async (method, authorization, setLimitHeaders, address) => {
     const service = method.parent.typeName;
-    if (service === PaymentSessionService.typeName) {
+    if (isMerchantService(service)) {
       return authenticateMerchant(environments, { brand, holdersOf, authorization, setLimitHeaders });
     }
     if (service === CheckoutService.typeName) {

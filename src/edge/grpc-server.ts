@@ -14,6 +14,7 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts"
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
+import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
 import { internalConnections, internalHttp2 } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { refuseRepeats } from "../platform/http-head.ts";
@@ -24,6 +25,7 @@ import { createHealthService } from "./health-rpc.ts";
 import { meterRequest } from "./meter-request.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
 import { createReflection } from "./reflection.ts";
+import { refundService } from "./refunds-rpc.ts";
 import { beginRequest } from "./request-id.ts";
 import { createRpcAdapter, type RpcAdapter } from "./rpc-adapter.ts";
 import { sendRefusal } from "./rpc-form.ts";
@@ -47,7 +49,7 @@ export type GrpcServer = {
   close(): Promise<void>;
 };
 
-const always = [PaymentSessionService, CheckoutService, MetaService, Health];
+const always = [PaymentSessionService, RefundService, CheckoutService, MetaService, Health];
 
 /** Creates the internal server; the caller listens and closes. */
 export function createGrpcServer(parts: EdgeParts, options: GrpcOptions): GrpcServer {
@@ -77,6 +79,7 @@ export function createGrpcServer(parts: EdgeParts, options: GrpcOptions): GrpcSe
 function route(parts: EdgeParts, { reflection }: GrpcOptions, router: ConnectRouter): void {
   const served = [...always, ...parts.guestServices.services];
   router.service(PaymentSessionService, paymentSessionService);
+  router.service(RefundService, refundService);
   router.service(MetaService, createMetaService(parts.meta));
   parts.routeCheckout(router);
   parts.guestServices.route(router);

@@ -4,6 +4,7 @@ import { createServiceImplSpec } from "@connectrpc/connect";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
+import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
 import { bodyBytesMax, requestTimeoutMs } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { requireSoundHead } from "../platform/http-head.ts";
@@ -23,6 +24,7 @@ import { orderRules } from "./order-rules.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
 import { answerProbes } from "./probes.ts";
 import { serveReference } from "./reference/serve-reference.ts";
+import { refundService } from "./refunds-rpc.ts";
 import { type AnyRequest, beginRequest, requestIdOf, setAnswerHeaders } from "./request-id.ts";
 import type { LimitFields } from "./request-limits/limit-fields.ts";
 import { createRpcAdapter } from "./rpc-adapter.ts";
@@ -91,6 +93,7 @@ function createRest(parts: EdgeParts): Transcoder {
   return createTranscoder({
     services: [
       createServiceImplSpec<typeof PaymentSessionService>(PaymentSessionService, paymentSessionService),
+      createServiceImplSpec<typeof RefundService>(RefundService, refundService),
       createServiceImplSpec<typeof MetaService>(MetaService, createMetaService(parts.meta)),
     ],
     limits: { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs },

@@ -1,7 +1,6 @@
 /**
  * Admits internal services on the gRPC port: their token replaces the merchant's secret key, and grants nothing more.
  */
-import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { findSettings } from "../accounts/merchant-settings.ts";
 import { findMerchant } from "../accounts/merchants.ts";
 import { firstCell, requireCell } from "../platform/cells.ts";
@@ -10,7 +9,7 @@ import { DomainError } from "../platform/errors.ts";
 import { decodeId } from "../platform/ids.ts";
 import { verifyInternalServiceToken } from "../platform/internal-service-token.ts";
 import type { VerificationKey } from "../platform/service-token.ts";
-import type { Authenticate } from "./authenticate.ts";
+import { type Authenticate, isMerchantService } from "./authenticate.ts";
 import { type Caller, type EdgeEnvironments, invalidKeyDetail } from "./caller.ts";
 
 type ServedMerchants = { readonly environments: EdgeEnvironments; readonly accounts: Queryable };
@@ -24,7 +23,7 @@ export function createServiceAuthenticate(
   return async (method, authorization, setLimitHeaders, address) => {
     // Our API keys have no dots.
     const token = /^bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization ?? "")?.[1];
-    if (token === undefined || method.parent.typeName !== PaymentSessionService.typeName) {
+    if (token === undefined || !isMerchantService(method.parent.typeName)) {
       return others(method, authorization, setLimitHeaders, address);
     }
     const caller = await callerOf({ environments, accounts }, keys, token);

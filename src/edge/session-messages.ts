@@ -11,20 +11,49 @@ import {
   type PaymentSessionSummary,
   PaymentSessionSummarySchema,
   PlannedConnection_Authentication,
+  Refund_Status,
+  type Refund as RefundMessage,
+  RefundSchema,
 } from "../../gen/payments/v1/payment_session_pb.ts";
-import type { Attempt, Authentication, PaymentSession } from "../core/entities.ts";
+import type { Attempt, Authentication, PaymentSession, Refund } from "../core/entities.ts";
 import type { SessionWithAttempts } from "../core/session-with-attempts.ts";
 import { encodeId } from "../platform/ids.ts";
+import { refundableMinor, refundedMinor } from "../refunds/next-refund-step.ts";
 import { publicJson } from "../transcoder/public-json.ts";
 import { describeAuthentications } from "./authentication-messages.ts";
 
 /** Returns a session with its attempts, as GET shows it. */
 export function toSessionMessage(loaded: SessionWithAttempts): PaymentSessionMessage {
-  const { session, attempts, authentications } = loaded;
+  const { session, attempts, authentications, refunds } = loaded;
   return create(PaymentSessionSchema, {
     ...fieldsOf(session),
     attempts: attempts.map((attempt) => toAttempt(attempt, authentications)),
     ...(authentications.length > 0 && describeAuthentications(loaded)),
+    ...(session.status === "SUCCEEDED" && {
+      refunds: refunds.map((refund) => toRefundMessage(session, refund)),
+      amountRefundedMinor: BigInt(refundedMinor(loaded)),
+      amountRefundableMinor: BigInt(refundableMinor(loaded)),
+    }),
+  });
+}
+
+/** Returns a refund as GET shows it. */
+export function toRefundMessage(session: PaymentSession, refund: Refund): RefundMessage {
+  return create(RefundSchema, {
+    refundId: encodeId("ref", refund.id),
+    sessionId: encodeId("ps", session.id),
+    orderRef: session.orderRef,
+    amountMinor: BigInt(refund.amountMinor),
+    currency: refund.currency,
+    status: Refund_Status[refund.status === "REQUESTED" ? "PENDING" : refund.status],
+    ...present("reason", refund.reason),
+    ...present("refundRef", refund.refundRef),
+    gateway: refund.gateway,
+    ...present("gatewayReference", refund.gatewayReference),
+    ...present("failureCode", refund.failureCode),
+    createdAt: timestampFromDate(refund.createdAt),
+    ...moment("completedAt", refund.completedAt),
+    ...(refund.origin === "GATEWAY" && { madeAtGateway: true }),
   });
 }
 

@@ -150,7 +150,7 @@ async function inTransaction(
 }
 
 /** Sets the time of the next step; null for none. A refund that waits too long for an answer raises its alarm. */
-async function postpone(tx: Tx, core: Core, refund: Refund, ms: number | null): Promise<void> {
+async function postpone(tx: Tx, _core: Core, refund: Refund, ms: number | null): Promise<void> {
   await moveRefund(tx, refund, refund.status, { set: {}, dueInMs: ms });
 }
 

@@ -14,7 +14,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file payments/v1/payment_session.proto.
  */
 export const file_payments_v1_payment_session: GenFile = /*@__PURE__*/
-  fileDesc("CiFwYXltZW50cy92MS9wYXltZW50X3Nlc3Npb24ucHJvdG8SC3BheW1lbnRzLnYxIqMLChtDcmVhdGVQYXltZW50U2Vzc2lvblJlcXVlc3QSJwoMYW1vdW50X21pbm9yGAEgASgDQhG6SA7IAQEiCRj/n5SljR0oARJ4CghjdXJyZW5jeRgCIAEoCUJmukhjugFdCg1jdXJyZW5jeS5mb3JtEi9tdXN0IGJlIGFuIHVwcGVyLWNhc2UgSVNPIDQyMTcgY29kZSBzdWNoIGFzIEVVUhobdGhpcy5tYXRjaGVzKHInXltBLVpdezN9JCcpyAEBEnoKCW9yZGVyX3JlZhgDIAEoCUJnukhkugFXChRvcmRlcl9yZWYuY2hhcmFjdGVycxIjbXVzdCBub3QgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaGnRoaXMubWF0Y2hlcyhyJ15cUHtDY30qJCcpyAEBcgUQARj/ARKEAQoOY3VzdG9tZXJfZW1haWwYBCABKAlCZ7pIZLoBXAoTY3VzdG9tZXJfZW1haWwuZm9ybRIZbXVzdCBiZSBhbiBlLW1haWwgYWRkcmVzcxoqdGhpcy5tYXRjaGVzKHInXlteQFxwe0NjfV0rQFteQFxwe0NjfV0rJCcpcgMY/gFIAIgBARKlAQoNY3VzdG9tZXJfbmFtZRgFIAEoCUKIAbpIhAG6AX0KGGN1c3RvbWVyX25hbWUuY2hhcmFjdGVycxIvbXVzdCBub3QgYmUgYmxhbmsgb3IgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaMHRoaXMubWF0Y2hlcyhyJ15ccHtac30qW15ccHtDY31ccHtac31dXFB7Q2N9KiQnKXICGGRIAYgBARI0Cg9iaWxsaW5nX2FkZHJlc3MYBiABKAsyGy5wYXltZW50cy52MS5CaWxsaW5nQWRkcmVzcxLfAgoIbWV0YWRhdGEYByADKAsyNi5wYXltZW50cy52MS5DcmVhdGVQYXltZW50U2Vzc2lvblJlcXVlc3QuTWV0YWRhdGFFbnRyeUKUArpIkAKaAYwCEBQirAG6AagBCgxtZXRhZGF0YS5rZXkSY211c3QgYmUgMSB0byA0MCBsZXR0ZXJzLCBkaWdpdHMsIHVuZGVyc2NvcmVzLCBoeXBoZW5zLCBkb3RzIGFuZCBjb2xvbnMsIHRoZSBmaXJzdCBhIGxldHRlciBvciBkaWdpdBozdGhpcy5tYXRjaGVzKHInXltBLVphLXowLTldW0EtWmEtejAtOV8uOi1dezAsMzl9JCcpKlm6AVEKDm1ldGFkYXRhLnZhbHVlEiNtdXN0IG5vdCBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxoadGhpcy5tYXRjaGVzKHInXlxQe0NjfSokJylyAxj0AxKuAgoUc3RhdGVtZW50X2Rlc2NyaXB0b3IYCCABKAlCigK6SIYCugGlAQofc3RhdGVtZW50X2Rlc2NyaXB0b3IuY2hhcmFjdGVycxJNbXVzdCBjb25zaXN0IG9mIGxldHRlcnMsIGRpZ2l0cywgZG90cywgaHlwaGVucyBhbmQgc2luZ2xlIHNwYWNlcyBiZXR3ZWVuIHRoZW0aM3RoaXMubWF0Y2hlcyhyJ15bQS1aYS16MC05Li1dKyggW0EtWmEtejAtOS4tXSspKiQnKboBVAobc3RhdGVtZW50X2Rlc2NyaXB0b3IubGV0dGVyEhVtdXN0IGNvbnRhaW4gYSBsZXR0ZXIaHiF0aGlzLm1hdGNoZXMocideW15BLVphLXpdKiQnKXIEEAUYFkgCiAEBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIRCg9fY3VzdG9tZXJfZW1haWxCEAoOX2N1c3RvbWVyX25hbWVCFwoVX3N0YXRlbWVudF9kZXNjcmlwdG9yIpsHCg5CaWxsaW5nQWRkcmVzcxKUAQoFbGluZTEYASABKAlChAG6SIABugF1ChBsaW5lMS5jaGFyYWN0ZXJzEi9tdXN0IG5vdCBiZSBibGFuayBvciBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxowdGhpcy5tYXRjaGVzKHInXlxwe1pzfSpbXlxwe0NjfVxwe1pzfV1cUHtDY30qJCcpyAEBcgMYyAESlQEKBWxpbmUyGAIgASgJQoABukh9ugF1ChBsaW5lMi5jaGFyYWN0ZXJzEi9tdXN0IG5vdCBiZSBibGFuayBvciBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxowdGhpcy5tYXRjaGVzKHInXlxwe1pzfSpbXlxwe0NjfVxwe1pzfV1cUHtDY30qJCcpcgMYyAFIAIgBARKQAQoEY2l0eRgDIAEoCUKBAbpIfroBdAoPY2l0eS5jaGFyYWN0ZXJzEi9tdXN0IG5vdCBiZSBibGFuayBvciBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxowdGhpcy5tYXRjaGVzKHInXlxwe1pzfSpbXlxwe0NjfVxwe1pzfV1cUHtDY30qJCcpyAEBcgIYZBKfAQoLcG9zdGFsX2NvZGUYBCABKAlCiQG6SIUBugF7ChZwb3N0YWxfY29kZS5jaGFyYWN0ZXJzEi9tdXN0IG5vdCBiZSBibGFuayBvciBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxowdGhpcy5tYXRjaGVzKHInXlxwe1pzfSpbXlxwe0NjfVxwe1pzfV1cUHtDY30qJCcpyAEBcgIYEBKWAQoGcmVnaW9uGAUgASgJQoABukh9ugF2ChFyZWdpb24uY2hhcmFjdGVycxIvbXVzdCBub3QgYmUgYmxhbmsgb3IgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaMHRoaXMubWF0Y2hlcyhyJ15ccHtac30qW15ccHtDY31ccHtac31dXFB7Q2N9KiQnKXICGGRIAYgBARJ3Cgdjb3VudHJ5GAYgASgJQma6SGO6AV0KDGNvdW50cnkuZm9ybRIwbXVzdCBiZSBhbiB1cHBlci1jYXNlIElTTyAzMTY2LTEgY29kZSBzdWNoIGFzIERFGht0aGlzLm1hdGNoZXMocideW0EtWl17Mn0kJynIAQFCCAoGX2xpbmUyQgkKB19yZWdpb24ioAIKHENyZWF0ZVBheW1lbnRTZXNzaW9uUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCRIVCg1jbGllbnRfc2VjcmV0GAIgASgJEjIKBnN0YXR1cxgDIAEoDjIiLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLlN0YXR1cxI2CgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEi4KBXZhdWx0GAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGukgDyAEBEhEKCW9yZGVyX3JlZhgGIAEoCRIUCgxhbW91bnRfbWlub3IYByABKAMSEAoIY3VycmVuY3kYCCABKAkiLgoYR2V0UGF5bWVudFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiUQoZR2V0UGF5bWVudFNlc3Npb25SZXNwb25zZRI0Cg9wYXltZW50X3Nlc3Npb24YASABKAsyGy5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbiLqAwoaTGlzdFBheW1lbnRTZXNzaW9uc1JlcXVlc3QSfAoJb3JkZXJfcmVmGAEgASgJQmS6SGG6AVcKFG9yZGVyX3JlZi5jaGFyYWN0ZXJzEiNtdXN0IG5vdCBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxoadGhpcy5tYXRjaGVzKHInXlxQe0NjfSokJylyBRABGP8BSACIAQESQwoGc3RhdHVzGAIgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzQgq6SAeCAQQQASAASAGIAQESFwoKcHJvY2Vzc2luZxgDIAEoCEgCiAEBEjEKDWNyZWF0ZWRfYWZ0ZXIYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKDmNyZWF0ZWRfYmVmb3JlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIhCglwYWdlX3NpemUYBiABKAVCCbpIBhoEGGQoAUgDiAEBEiEKCnBhZ2VfdG9rZW4YByABKAlCCLpIBXIDGIAISASIAQFCDAoKX29yZGVyX3JlZkIJCgdfc3RhdHVzQg0KC19wcm9jZXNzaW5nQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4ijQEKG0xpc3RQYXltZW50U2Vzc2lvbnNSZXNwb25zZRI8ChBwYXltZW50X3Nlc3Npb25zGAEgAygLMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb25TdW1tYXJ5EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4i2AkKDlBheW1lbnRTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSEQoJb3JkZXJfcmVmGAIgASgJEhQKDGFtb3VudF9taW5vchgDIAEoAxIQCghjdXJyZW5jeRgEIAEoCRIbCg5jdXN0b21lcl9lbWFpbBgFIAEoCUgAiAEBEjIKBnN0YXR1cxgGIAEoDjIiLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLlN0YXR1cxIQCghmYWlsb3ZlchgHIAEoCBIZCgxjYXB0dXJlZF92aWEYCCABKAlIAYgBARIeChFjYXB0dXJlX2NvbmZpcm1lZBgJIAEoCEgCiAEBEhkKDGRlY2xpbmVfY29kZRgKIAEoCUgDiAEBEhIKCnByb2Nlc3NpbmcYCyABKAgSJAoEY2FyZBgMIAEoCzIRLnBheW1lbnRzLnYxLkNhcmRIBIgBARI2CgpjcmVhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjYKCmV4cGlyZXNfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESMAoMc3VibWl0dGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzZXR0bGVkX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgdyb3V0aW5nGBEgASgLMhQucGF5bWVudHMudjEuUm91dGluZ0gFiAEBEiYKCGF0dGVtcHRzGBIgAygLMhQucGF5bWVudHMudjEuQXR0ZW1wdBI9ChFhd2FpdGluZ19jdXN0b21lchgTIAEoCzIdLnBheW1lbnRzLnYxLkF3YWl0aW5nQ3VzdG9tZXJIBogBARI0Cg9hdXRoZW50aWNhdGlvbnMYFCADKAsyGy5wYXltZW50cy52MS5BdXRoZW50aWNhdGlvbhIaCg1jdXN0b21lcl9uYW1lGBUgASgJSAeIAQESNAoPYmlsbGluZ19hZGRyZXNzGBYgASgLMhsucGF5bWVudHMudjEuQmlsbGluZ0FkZHJlc3MSOwoIbWV0YWRhdGEYFyADKAsyKS5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5NZXRhZGF0YUVudHJ5EiEKFHN0YXRlbWVudF9kZXNjcmlwdG9yGBggASgJSAiIAQEaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBImUKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABILCgdDUkVBVEVEEAESDQoJU1VDQ0VFREVEEAISDAoIREVDTElORUQQAxIMCghERUdSQURFRBAEEgsKB0VYUElSRUQQBUIRCg9fY3VzdG9tZXJfZW1haWxCDwoNX2NhcHR1cmVkX3ZpYUIUChJfY2FwdHVyZV9jb25maXJtZWRCDwoNX2RlY2xpbmVfY29kZUIHCgVfY2FyZEIKCghfcm91dGluZ0IUChJfYXdhaXRpbmdfY3VzdG9tZXJCEAoOX2N1c3RvbWVyX25hbWVCFwoVX3N0YXRlbWVudF9kZXNjcmlwdG9yIngKEEF3YWl0aW5nQ3VzdG9tZXISMQoFc2luY2UYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESMQoFdW50aWwYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQEi7wkKDkF1dGhlbnRpY2F0aW9uEhkKEWF1dGhlbnRpY2F0aW9uX2lkGAEgASgJEhAKCHNlcXVlbmNlGAIgASgFEioKAmJ5GAMgASgOMh4ucGF5bWVudHMudjEuQXV0aGVudGljYXRpb24uQnkSFAoHZ2F0ZXdheRgEIAEoCUgAiAEBEhUKDWNvbm5lY3Rpb25faWQYBSABKAkSFwoKYXR0ZW1wdF9pZBgGIAEoCUgBiAEBEg8KB2JlY2F1c2UYByABKAkSMgoGc3RhdHVzGAggASgOMiIucGF5bWVudHMudjEuQXV0aGVudGljYXRpb24uU3RhdHVzEi4KBGZsb3cYCSABKA4yIC5wYXltZW50cy52MS5BdXRoZW50aWNhdGlvbi5GbG93EhQKB3ZlcnNpb24YCiABKAlIAogBARIZCgx0cmFuc19zdGF0dXMYCyABKAlIA4gBARIQCgNlY2kYDCABKAlIBIgBARIeChFkc190cmFuc2FjdGlvbl9pZBgNIAEoCUgFiAEBEj0KCWxpYWJpbGl0eRgOIAEoDjIlLnBheW1lbnRzLnYxLkF1dGhlbnRpY2F0aW9uLkxpYWJpbGl0eUgGiAEBEi4KCWNoYWxsZW5nZRgPIAEoCzIWLnBheW1lbnRzLnYxLkNoYWxsZW5nZUgHiAEBEjYKCnN0YXJ0ZWRfYXQYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESMAoMY29tcGxldGVkX2F0GBEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCghwcm92aWRlchgSIAEoCUgIiAEBEiAKE3RyYW5zX3N0YXR1c19yZWFzb24YEyABKAlICYgBASLrAQoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEhUKEUFXQUlUSU5HX0NVU1RPTUVSEAESDgoKQ09ORklSTUlORxACEhEKDUFVVEhFTlRJQ0FURUQQAxINCglBVFRFTVBURUQQBBIPCgtVTkFWQUlMQUJMRRAFEgoKBkZBSUxFRBAGEg0KCUNBTkNFTExFRBAHEg0KCUFCQU5ET05FRBAIEg0KCVBSRVBBUklORxAJEgoKBk1FVEhPRBAKEg4KClJFUVVFU1RJTkcQCxIMCghFWEVNUFRFRBAMEgwKCFJFSkVDVEVEEA0iMwoCQnkSEgoOQllfVU5TUEVDSUZJRUQQABILCgdHQVRFV0FZEAESDAoIUFJPVklERVIQAiJLCgRGbG93EhQKEEZMT1dfVU5TUEVDSUZJRUQQABIMCghSRURJUkVDVBABEhAKDEZSSUNUSU9OTEVTUxACEg0KCUNIQUxMRU5HRRADIk0KCUxpYWJpbGl0eRIZChVMSUFCSUxJVFlfVU5TUEVDSUZJRUQQABIKCgZJU1NVRVIQARIMCghNRVJDSEFOVBACEgsKB1VOS05PV04QA0IKCghfZ2F0ZXdheUINCgtfYXR0ZW1wdF9pZEIKCghfdmVyc2lvbkIPCg1fdHJhbnNfc3RhdHVzQgYKBF9lY2lCFAoSX2RzX3RyYW5zYWN0aW9uX2lkQgwKCl9saWFiaWxpdHlCDAoKX2NoYWxsZW5nZUILCglfcHJvdmlkZXJCFgoUX3RyYW5zX3N0YXR1c19yZWFzb24iowIKCUNoYWxsZW5nZRIsCghzaG93bl9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLYW5zd2VyZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjUKCGVuZGVkX2J5GAMgASgOMh4ucGF5bWVudHMudjEuQ2hhbGxlbmdlLkVuZGVkQnlIAIgBARIYCgtkdXJhdGlvbl9tcxgEIAEoA0gBiAEBIkkKB0VuZGVkQnkSGAoURU5ERURfQllfVU5TUEVDSUZJRUQQABIMCghDVVNUT01FUhABEggKBEJBTksQAhIMCghERUFETElORRADQgsKCV9lbmRlZF9ieUIOCgxfZHVyYXRpb25fbXMizAcKFVBheW1lbnRTZXNzaW9uU3VtbWFyeRISCgpzZXNzaW9uX2lkGAEgASgJEhEKCW9yZGVyX3JlZhgCIAEoCRIUCgxhbW91bnRfbWlub3IYAyABKAMSEAoIY3VycmVuY3kYBCABKAkSGwoOY3VzdG9tZXJfZW1haWwYBSABKAlIAIgBARIyCgZzdGF0dXMYBiABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXMSEAoIZmFpbG92ZXIYByABKAgSGQoMY2FwdHVyZWRfdmlhGAggASgJSAGIAQESHgoRY2FwdHVyZV9jb25maXJtZWQYCSABKAhIAogBARIZCgxkZWNsaW5lX2NvZGUYCiABKAlIA4gBARISCgpwcm9jZXNzaW5nGAsgASgIEiQKBGNhcmQYDCABKAsyES5wYXltZW50cy52MS5DYXJkSASIAQESNgoKY3JlYXRlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARI2CgpleHBpcmVzX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjAKDHN1Ym1pdHRlZF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc2V0dGxlZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoHcm91dGluZxgRIAEoCzIULnBheW1lbnRzLnYxLlJvdXRpbmdIBYgBARIaCg1jdXN0b21lcl9uYW1lGBUgASgJSAaIAQESNAoPYmlsbGluZ19hZGRyZXNzGBYgASgLMhsucGF5bWVudHMudjEuQmlsbGluZ0FkZHJlc3MSQgoIbWV0YWRhdGEYFyADKAsyMC5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvblN1bW1hcnkuTWV0YWRhdGFFbnRyeRIhChRzdGF0ZW1lbnRfZGVzY3JpcHRvchgYIAEoCUgHiAEBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIRCg9fY3VzdG9tZXJfZW1haWxCDwoNX2NhcHR1cmVkX3ZpYUIUChJfY2FwdHVyZV9jb25maXJtZWRCDwoNX2RlY2xpbmVfY29kZUIHCgVfY2FyZEIKCghfcm91dGluZ0IQCg5fY3VzdG9tZXJfbmFtZUIXChVfc3RhdGVtZW50X2Rlc2NyaXB0b3IiJAoEQ2FyZBINCgVicmFuZBgBIAEoCRINCgVsYXN0NBgCIAEoCSJ+CgdSb3V0aW5nEhQKDHJ1bGVfdmVyc2lvbhgBIAEoBRIsCgRwbGFuGAIgAygLMh4ucGF5bWVudHMudjEuUGxhbm5lZENvbm5lY3Rpb24SLwoHc2tpcHBlZBgDIAMoCzIeLnBheW1lbnRzLnYxLlNraXBwZWRDb25uZWN0aW9uIuYBChFQbGFubmVkQ29ubmVjdGlvbhIQCghwcmlvcml0eRgBIAEoBRIPCgdnYXRld2F5GAIgASgJEhUKDWNvbm5lY3Rpb25faWQYAyABKAkSRQoOYXV0aGVudGljYXRpb24YBCABKA4yLS5wYXltZW50cy52MS5QbGFubmVkQ29ubmVjdGlvbi5BdXRoZW50aWNhdGlvbiJQCg5BdXRoZW50aWNhdGlvbhIeChpBVVRIRU5USUNBVElPTl9VTlNQRUNJRklFRBAAEgcKA09XThABEggKBE5PTkUQAhILCgdJTVBPUlRTEAMiTAoRU2tpcHBlZENvbm5lY3Rpb24SDwoHZ2F0ZXdheRgBIAEoCRIVCg1jb25uZWN0aW9uX2lkGAIgASgJEg8KB2JlY2F1c2UYAyABKAkiwwcKB0F0dGVtcHQSEgoKYXR0ZW1wdF9pZBgBIAEoCRIQCghzZXF1ZW5jZRgCIAEoBRIPCgdnYXRld2F5GAMgASgJEhUKDWNvbm5lY3Rpb25faWQYBCABKAkSEAoIcHJpb3JpdHkYBSABKAUSDwoHYmVjYXVzZRgGIAEoCRIrCgZzdGF0dXMYByABKA4yGy5wYXltZW50cy52MS5BdHRlbXB0LlN0YXR1cxI7CgxmYWlsdXJlX2tpbmQYCCABKA4yIC5wYXltZW50cy52MS5BdHRlbXB0LkZhaWx1cmVLaW5kSACIAQESGQoMZGVjbGluZV9jb2RlGAkgASgJSAGIAQESGQoMZ2F0ZXdheV9jb2RlGAogASgJSAKIAQESHgoRZ2F0ZXdheV9yZWZlcmVuY2UYCyABKAlIA4gBARI2CgpzdGFydGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjAKDGNvbXBsZXRlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLZHVyYXRpb25fbXMYDiABKANIBIgBARIoCgRuZXh0GA8gASgLMhUucGF5bWVudHMudjEuTmV4dFN0ZXBIBYgBARISCgVyb3VuZBgQIAEoBUgGiAEBEh4KEWF1dGhlbnRpY2F0aW9uX2lkGBEgASgJSAeIAQEipgEKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABIPCgtBVVRIT1JJWklORxABEg4KCkFVVEhPUklaRUQQAhIMCghDQVBUVVJFRBADEgwKCERFQ0xJTkVEEAQSCgoGRkFJTEVEEAUSCwoHVU5LTk9XThAGEgsKB1ZPSURJTkcQBxIKCgZWT0lERUQQCBIVChFBV0FJVElOR19DVVNUT01FUhAJInoKC0ZhaWx1cmVLaW5kEhwKGEZBSUxVUkVfS0lORF9VTlNQRUNJRklFRBAAEhAKDEhBUkRfREVDTElORRABEhAKDFNPRlRfREVDTElORRACEgkKBUZSQVVEEAMSCwoHVElNRU9VVBAEEhEKDUdBVEVXQVlfRVJST1IQBUIPCg1fZmFpbHVyZV9raW5kQg8KDV9kZWNsaW5lX2NvZGVCDwoNX2dhdGV3YXlfY29kZUIUChJfZ2F0ZXdheV9yZWZlcmVuY2VCDgoMX2R1cmF0aW9uX21zQgcKBV9uZXh0QggKBl9yb3VuZEIUChJfYXV0aGVudGljYXRpb25faWQiKwoITmV4dFN0ZXASDgoGYWN0aW9uGAEgASgJEg8KB2JlY2F1c2UYAiABKAky4gMKFVBheW1lbnRTZXNzaW9uU2VydmljZRKQAQoUQ3JlYXRlUGF5bWVudFNlc3Npb24SKC5wYXltZW50cy52MS5DcmVhdGVQYXltZW50U2Vzc2lvblJlcXVlc3QaKS5wYXltZW50cy52MS5DcmVhdGVQYXltZW50U2Vzc2lvblJlc3BvbnNlIiOC0+STAh06ASoiGC9hcGkvdjEvcGF5bWVudC1zZXNzaW9ucxKlAQoRR2V0UGF5bWVudFNlc3Npb24SJS5wYXltZW50cy52MS5HZXRQYXltZW50U2Vzc2lvblJlcXVlc3QaJi5wYXltZW50cy52MS5HZXRQYXltZW50U2Vzc2lvblJlc3BvbnNlIkGQAgGC0+STAjhiD3BheW1lbnRfc2Vzc2lvbhIlL2FwaS92MS9wYXltZW50LXNlc3Npb25zL3tzZXNzaW9uX2lkfRKNAQoTTGlzdFBheW1lbnRTZXNzaW9ucxInLnBheW1lbnRzLnYxLkxpc3RQYXltZW50U2Vzc2lvbnNSZXF1ZXN0GigucGF5bWVudHMudjEuTGlzdFBheW1lbnRTZXNzaW9uc1Jlc3BvbnNlIiOQAgGC0+STAhoSGC9hcGkvdjEvcGF5bWVudC1zZXNzaW9uc2IGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("CiFwYXltZW50cy92MS9wYXltZW50X3Nlc3Npb24ucHJvdG8SC3BheW1lbnRzLnYxIqMLChtDcmVhdGVQYXltZW50U2Vzc2lvblJlcXVlc3QSJwoMYW1vdW50X21pbm9yGAEgASgDQhG6SA7IAQEiCRj/n5SljR0oARJ4CghjdXJyZW5jeRgCIAEoCUJmukhjugFdCg1jdXJyZW5jeS5mb3JtEi9tdXN0IGJlIGFuIHVwcGVyLWNhc2UgSVNPIDQyMTcgY29kZSBzdWNoIGFzIEVVUhobdGhpcy5tYXRjaGVzKHInXltBLVpdezN9JCcpyAEBEnoKCW9yZGVyX3JlZhgDIAEoCUJnukhkugFXChRvcmRlcl9yZWYuY2hhcmFjdGVycxIjbXVzdCBub3QgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaGnRoaXMubWF0Y2hlcyhyJ15cUHtDY30qJCcpyAEBcgUQARj/ARKEAQoOY3VzdG9tZXJfZW1haWwYBCABKAlCZ7pIZLoBXAoTY3VzdG9tZXJfZW1haWwuZm9ybRIZbXVzdCBiZSBhbiBlLW1haWwgYWRkcmVzcxoqdGhpcy5tYXRjaGVzKHInXlteQFxwe0NjfV0rQFteQFxwe0NjfV0rJCcpcgMY/gFIAIgBARKlAQoNY3VzdG9tZXJfbmFtZRgFIAEoCUKIAbpIhAG6AX0KGGN1c3RvbWVyX25hbWUuY2hhcmFjdGVycxIvbXVzdCBub3QgYmUgYmxhbmsgb3IgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaMHRoaXMubWF0Y2hlcyhyJ15ccHtac30qW15ccHtDY31ccHtac31dXFB7Q2N9KiQnKXICGGRIAYgBARI0Cg9iaWxsaW5nX2FkZHJlc3MYBiABKAsyGy5wYXltZW50cy52MS5CaWxsaW5nQWRkcmVzcxLfAgoIbWV0YWRhdGEYByADKAsyNi5wYXltZW50cy52MS5DcmVhdGVQYXltZW50U2Vzc2lvblJlcXVlc3QuTWV0YWRhdGFFbnRyeUKUArpIkAKaAYwCEBQirAG6AagBCgxtZXRhZGF0YS5rZXkSY211c3QgYmUgMSB0byA0MCBsZXR0ZXJzLCBkaWdpdHMsIHVuZGVyc2NvcmVzLCBoeXBoZW5zLCBkb3RzIGFuZCBjb2xvbnMsIHRoZSBmaXJzdCBhIGxldHRlciBvciBkaWdpdBozdGhpcy5tYXRjaGVzKHInXltBLVphLXowLTldW0EtWmEtejAtOV8uOi1dezAsMzl9JCcpKlm6AVEKDm1ldGFkYXRhLnZhbHVlEiNtdXN0IG5vdCBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxoadGhpcy5tYXRjaGVzKHInXlxQe0NjfSokJylyAxj0AxKuAgoUc3RhdGVtZW50X2Rlc2NyaXB0b3IYCCABKAlCigK6SIYCugGlAQofc3RhdGVtZW50X2Rlc2NyaXB0b3IuY2hhcmFjdGVycxJNbXVzdCBjb25zaXN0IG9mIGxldHRlcnMsIGRpZ2l0cywgZG90cywgaHlwaGVucyBhbmQgc2luZ2xlIHNwYWNlcyBiZXR3ZWVuIHRoZW0aM3RoaXMubWF0Y2hlcyhyJ15bQS1aYS16MC05Li1dKyggW0EtWmEtejAtOS4tXSspKiQnKboBVAobc3RhdGVtZW50X2Rlc2NyaXB0b3IubGV0dGVyEhVtdXN0IGNvbnRhaW4gYSBsZXR0ZXIaHiF0aGlzLm1hdGNoZXMocideW15BLVphLXpdKiQnKXIEEAUYFkgCiAEBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIRCg9fY3VzdG9tZXJfZW1haWxCEAoOX2N1c3RvbWVyX25hbWVCFwoVX3N0YXRlbWVudF9kZXNjcmlwdG9yIpsHCg5CaWxsaW5nQWRkcmVzcxKUAQoFbGluZTEYASABKAlChAG6SIABugF1ChBsaW5lMS5jaGFyYWN0ZXJzEi9tdXN0IG5vdCBiZSBibGFuayBvciBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxowdGhpcy5tYXRjaGVzKHInXlxwe1pzfSpbXlxwe0NjfVxwe1pzfV1cUHtDY30qJCcpyAEBcgMYyAESlQEKBWxpbmUyGAIgASgJQoABukh9ugF1ChBsaW5lMi5jaGFyYWN0ZXJzEi9tdXN0IG5vdCBiZSBibGFuayBvciBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxowdGhpcy5tYXRjaGVzKHInXlxwe1pzfSpbXlxwe0NjfVxwe1pzfV1cUHtDY30qJCcpcgMYyAFIAIgBARKQAQoEY2l0eRgDIAEoCUKBAbpIfroBdAoPY2l0eS5jaGFyYWN0ZXJzEi9tdXN0IG5vdCBiZSBibGFuayBvciBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxowdGhpcy5tYXRjaGVzKHInXlxwe1pzfSpbXlxwe0NjfVxwe1pzfV1cUHtDY30qJCcpyAEBcgIYZBKfAQoLcG9zdGFsX2NvZGUYBCABKAlCiQG6SIUBugF7ChZwb3N0YWxfY29kZS5jaGFyYWN0ZXJzEi9tdXN0IG5vdCBiZSBibGFuayBvciBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxowdGhpcy5tYXRjaGVzKHInXlxwe1pzfSpbXlxwe0NjfVxwe1pzfV1cUHtDY30qJCcpyAEBcgIYEBKWAQoGcmVnaW9uGAUgASgJQoABukh9ugF2ChFyZWdpb24uY2hhcmFjdGVycxIvbXVzdCBub3QgYmUgYmxhbmsgb3IgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaMHRoaXMubWF0Y2hlcyhyJ15ccHtac30qW15ccHtDY31ccHtac31dXFB7Q2N9KiQnKXICGGRIAYgBARJ3Cgdjb3VudHJ5GAYgASgJQma6SGO6AV0KDGNvdW50cnkuZm9ybRIwbXVzdCBiZSBhbiB1cHBlci1jYXNlIElTTyAzMTY2LTEgY29kZSBzdWNoIGFzIERFGht0aGlzLm1hdGNoZXMocideW0EtWl17Mn0kJynIAQFCCAoGX2xpbmUyQgkKB19yZWdpb24ioAIKHENyZWF0ZVBheW1lbnRTZXNzaW9uUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCRIVCg1jbGllbnRfc2VjcmV0GAIgASgJEjIKBnN0YXR1cxgDIAEoDjIiLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLlN0YXR1cxI2CgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEi4KBXZhdWx0GAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGukgDyAEBEhEKCW9yZGVyX3JlZhgGIAEoCRIUCgxhbW91bnRfbWlub3IYByABKAMSEAoIY3VycmVuY3kYCCABKAkiLgoYR2V0UGF5bWVudFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiUQoZR2V0UGF5bWVudFNlc3Npb25SZXNwb25zZRI0Cg9wYXltZW50X3Nlc3Npb24YASABKAsyGy5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbiLqAwoaTGlzdFBheW1lbnRTZXNzaW9uc1JlcXVlc3QSfAoJb3JkZXJfcmVmGAEgASgJQmS6SGG6AVcKFG9yZGVyX3JlZi5jaGFyYWN0ZXJzEiNtdXN0IG5vdCBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxoadGhpcy5tYXRjaGVzKHInXlxQe0NjfSokJylyBRABGP8BSACIAQESQwoGc3RhdHVzGAIgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzQgq6SAeCAQQQASAASAGIAQESFwoKcHJvY2Vzc2luZxgDIAEoCEgCiAEBEjEKDWNyZWF0ZWRfYWZ0ZXIYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKDmNyZWF0ZWRfYmVmb3JlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIhCglwYWdlX3NpemUYBiABKAVCCbpIBhoEGGQoAUgDiAEBEiEKCnBhZ2VfdG9rZW4YByABKAlCCLpIBXIDGIAISASIAQFCDAoKX29yZGVyX3JlZkIJCgdfc3RhdHVzQg0KC19wcm9jZXNzaW5nQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4ijQEKG0xpc3RQYXltZW50U2Vzc2lvbnNSZXNwb25zZRI8ChBwYXltZW50X3Nlc3Npb25zGAEgAygLMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb25TdW1tYXJ5EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4i/goKDlBheW1lbnRTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSEQoJb3JkZXJfcmVmGAIgASgJEhQKDGFtb3VudF9taW5vchgDIAEoAxIQCghjdXJyZW5jeRgEIAEoCRIbCg5jdXN0b21lcl9lbWFpbBgFIAEoCUgAiAEBEjIKBnN0YXR1cxgGIAEoDjIiLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLlN0YXR1cxIQCghmYWlsb3ZlchgHIAEoCBIZCgxjYXB0dXJlZF92aWEYCCABKAlIAYgBARIeChFjYXB0dXJlX2NvbmZpcm1lZBgJIAEoCEgCiAEBEhkKDGRlY2xpbmVfY29kZRgKIAEoCUgDiAEBEhIKCnByb2Nlc3NpbmcYCyABKAgSJAoEY2FyZBgMIAEoCzIRLnBheW1lbnRzLnYxLkNhcmRIBIgBARI2CgpjcmVhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjYKCmV4cGlyZXNfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESMAoMc3VibWl0dGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzZXR0bGVkX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgdyb3V0aW5nGBEgASgLMhQucGF5bWVudHMudjEuUm91dGluZ0gFiAEBEiYKCGF0dGVtcHRzGBIgAygLMhQucGF5bWVudHMudjEuQXR0ZW1wdBI9ChFhd2FpdGluZ19jdXN0b21lchgTIAEoCzIdLnBheW1lbnRzLnYxLkF3YWl0aW5nQ3VzdG9tZXJIBogBARI0Cg9hdXRoZW50aWNhdGlvbnMYFCADKAsyGy5wYXltZW50cy52MS5BdXRoZW50aWNhdGlvbhIaCg1jdXN0b21lcl9uYW1lGBUgASgJSAeIAQESNAoPYmlsbGluZ19hZGRyZXNzGBYgASgLMhsucGF5bWVudHMudjEuQmlsbGluZ0FkZHJlc3MSOwoIbWV0YWRhdGEYFyADKAsyKS5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5NZXRhZGF0YUVudHJ5EiEKFHN0YXRlbWVudF9kZXNjcmlwdG9yGBggASgJSAiIAQESJAoHcmVmdW5kcxgdIAMoCzITLnBheW1lbnRzLnYxLlJlZnVuZBIiChVhbW91bnRfcmVmdW5kZWRfbWlub3IYHiABKANICYgBARIkChdhbW91bnRfcmVmdW5kYWJsZV9taW5vchgfIAEoA0gKiAEBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJlCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASCwoHQ1JFQVRFRBABEg0KCVNVQ0NFRURFRBACEgwKCERFQ0xJTkVEEAMSDAoIREVHUkFERUQQBBILCgdFWFBJUkVEEAVCEQoPX2N1c3RvbWVyX2VtYWlsQg8KDV9jYXB0dXJlZF92aWFCFAoSX2NhcHR1cmVfY29uZmlybWVkQg8KDV9kZWNsaW5lX2NvZGVCBwoFX2NhcmRCCgoIX3JvdXRpbmdCFAoSX2F3YWl0aW5nX2N1c3RvbWVyQhAKDl9jdXN0b21lcl9uYW1lQhcKFV9zdGF0ZW1lbnRfZGVzY3JpcHRvckIYChZfYW1vdW50X3JlZnVuZGVkX21pbm9yQhoKGF9hbW91bnRfcmVmdW5kYWJsZV9taW5vciK3BAoGUmVmdW5kEhEKCXJlZnVuZF9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEhEKCW9yZGVyX3JlZhgDIAEoCRIUCgxhbW91bnRfbWlub3IYBCABKAMSEAoIY3VycmVuY3kYBSABKAkSKgoGc3RhdHVzGAYgASgOMhoucGF5bWVudHMudjEuUmVmdW5kLlN0YXR1cxITCgZyZWFzb24YByABKAlIAIgBARIXCgpyZWZ1bmRfcmVmGAggASgJSAGIAQESDwoHZ2F0ZXdheRgJIAEoCRIeChFnYXRld2F5X3JlZmVyZW5jZRgKIAEoCUgCiAEBEhkKDGZhaWx1cmVfY29kZRgLIAEoCUgDiAEBEjYKCmNyZWF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESMAoMY29tcGxldGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcCg9tYWRlX2F0X2dhdGV3YXkYDiABKAhIBIgBASJICgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASCwoHUEVORElORxABEg0KCVNVQ0NFRURFRBACEgoKBkZBSUxFRBADQgkKB19yZWFzb25CDQoLX3JlZnVuZF9yZWZCFAoSX2dhdGV3YXlfcmVmZXJlbmNlQg8KDV9mYWlsdXJlX2NvZGVCEgoQX21hZGVfYXRfZ2F0ZXdheSJ4ChBBd2FpdGluZ0N1c3RvbWVyEjEKBXNpbmNlGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjEKBXVudGlsGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBIu8JCg5BdXRoZW50aWNhdGlvbhIZChFhdXRoZW50aWNhdGlvbl9pZBgBIAEoCRIQCghzZXF1ZW5jZRgCIAEoBRIqCgJieRgDIAEoDjIeLnBheW1lbnRzLnYxLkF1dGhlbnRpY2F0aW9uLkJ5EhQKB2dhdGV3YXkYBCABKAlIAIgBARIVCg1jb25uZWN0aW9uX2lkGAUgASgJEhcKCmF0dGVtcHRfaWQYBiABKAlIAYgBARIPCgdiZWNhdXNlGAcgASgJEjIKBnN0YXR1cxgIIAEoDjIiLnBheW1lbnRzLnYxLkF1dGhlbnRpY2F0aW9uLlN0YXR1cxIuCgRmbG93GAkgASgOMiAucGF5bWVudHMudjEuQXV0aGVudGljYXRpb24uRmxvdxIUCgd2ZXJzaW9uGAogASgJSAKIAQESGQoMdHJhbnNfc3RhdHVzGAsgASgJSAOIAQESEAoDZWNpGAwgASgJSASIAQESHgoRZHNfdHJhbnNhY3Rpb25faWQYDSABKAlIBYgBARI9CglsaWFiaWxpdHkYDiABKA4yJS5wYXltZW50cy52MS5BdXRoZW50aWNhdGlvbi5MaWFiaWxpdHlIBogBARIuCgljaGFsbGVuZ2UYDyABKAsyFi5wYXltZW50cy52MS5DaGFsbGVuZ2VIB4gBARI2CgpzdGFydGVkX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjAKDGNvbXBsZXRlZF9hdBgRIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoIcHJvdmlkZXIYEiABKAlICIgBARIgChN0cmFuc19zdGF0dXNfcmVhc29uGBMgASgJSAmIAQEi6wEKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABIVChFBV0FJVElOR19DVVNUT01FUhABEg4KCkNPTkZJUk1JTkcQAhIRCg1BVVRIRU5USUNBVEVEEAMSDQoJQVRURU1QVEVEEAQSDwoLVU5BVkFJTEFCTEUQBRIKCgZGQUlMRUQQBhINCglDQU5DRUxMRUQQBxINCglBQkFORE9ORUQQCBINCglQUkVQQVJJTkcQCRIKCgZNRVRIT0QQChIOCgpSRVFVRVNUSU5HEAsSDAoIRVhFTVBURUQQDBIMCghSRUpFQ1RFRBANIjMKAkJ5EhIKDkJZX1VOU1BFQ0lGSUVEEAASCwoHR0FURVdBWRABEgwKCFBST1ZJREVSEAIiSwoERmxvdxIUChBGTE9XX1VOU1BFQ0lGSUVEEAASDAoIUkVESVJFQ1QQARIQCgxGUklDVElPTkxFU1MQAhINCglDSEFMTEVOR0UQAyJNCglMaWFiaWxpdHkSGQoVTElBQklMSVRZX1VOU1BFQ0lGSUVEEAASCgoGSVNTVUVSEAESDAoITUVSQ0hBTlQQAhILCgdVTktOT1dOEANCCgoIX2dhdGV3YXlCDQoLX2F0dGVtcHRfaWRCCgoIX3ZlcnNpb25CDwoNX3RyYW5zX3N0YXR1c0IGCgRfZWNpQhQKEl9kc190cmFuc2FjdGlvbl9pZEIMCgpfbGlhYmlsaXR5QgwKCl9jaGFsbGVuZ2VCCwoJX3Byb3ZpZGVyQhYKFF90cmFuc19zdGF0dXNfcmVhc29uIqMCCglDaGFsbGVuZ2USLAoIc2hvd25fYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2Fuc3dlcmVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1CghlbmRlZF9ieRgDIAEoDjIeLnBheW1lbnRzLnYxLkNoYWxsZW5nZS5FbmRlZEJ5SACIAQESGAoLZHVyYXRpb25fbXMYBCABKANIAYgBASJJCgdFbmRlZEJ5EhgKFEVOREVEX0JZX1VOU1BFQ0lGSUVEEAASDAoIQ1VTVE9NRVIQARIICgRCQU5LEAISDAoIREVBRExJTkUQA0ILCglfZW5kZWRfYnlCDgoMX2R1cmF0aW9uX21zIswHChVQYXltZW50U2Vzc2lvblN1bW1hcnkSEgoKc2Vzc2lvbl9pZBgBIAEoCRIRCglvcmRlcl9yZWYYAiABKAkSFAoMYW1vdW50X21pbm9yGAMgASgDEhAKCGN1cnJlbmN5GAQgASgJEhsKDmN1c3RvbWVyX2VtYWlsGAUgASgJSACIAQESMgoGc3RhdHVzGAYgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzEhAKCGZhaWxvdmVyGAcgASgIEhkKDGNhcHR1cmVkX3ZpYRgIIAEoCUgBiAEBEh4KEWNhcHR1cmVfY29uZmlybWVkGAkgASgISAKIAQESGQoMZGVjbGluZV9jb2RlGAogASgJSAOIAQESEgoKcHJvY2Vzc2luZxgLIAEoCBIkCgRjYXJkGAwgASgLMhEucGF5bWVudHMudjEuQ2FyZEgEiAEBEjYKCmNyZWF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESNgoKZXhwaXJlc19hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIwCgxzdWJtaXR0ZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnNldHRsZWRfYXQYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKB3JvdXRpbmcYESABKAsyFC5wYXltZW50cy52MS5Sb3V0aW5nSAWIAQESGgoNY3VzdG9tZXJfbmFtZRgVIAEoCUgGiAEBEjQKD2JpbGxpbmdfYWRkcmVzcxgWIAEoCzIbLnBheW1lbnRzLnYxLkJpbGxpbmdBZGRyZXNzEkIKCG1ldGFkYXRhGBcgAygLMjAucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb25TdW1tYXJ5Lk1ldGFkYXRhRW50cnkSIQoUc3RhdGVtZW50X2Rlc2NyaXB0b3IYGCABKAlIB4gBARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCEQoPX2N1c3RvbWVyX2VtYWlsQg8KDV9jYXB0dXJlZF92aWFCFAoSX2NhcHR1cmVfY29uZmlybWVkQg8KDV9kZWNsaW5lX2NvZGVCBwoFX2NhcmRCCgoIX3JvdXRpbmdCEAoOX2N1c3RvbWVyX25hbWVCFwoVX3N0YXRlbWVudF9kZXNjcmlwdG9yIiQKBENhcmQSDQoFYnJhbmQYASABKAkSDQoFbGFzdDQYAiABKAkifgoHUm91dGluZxIUCgxydWxlX3ZlcnNpb24YASABKAUSLAoEcGxhbhgCIAMoCzIeLnBheW1lbnRzLnYxLlBsYW5uZWRDb25uZWN0aW9uEi8KB3NraXBwZWQYAyADKAsyHi5wYXltZW50cy52MS5Ta2lwcGVkQ29ubmVjdGlvbiLmAQoRUGxhbm5lZENvbm5lY3Rpb24SEAoIcHJpb3JpdHkYASABKAUSDwoHZ2F0ZXdheRgCIAEoCRIVCg1jb25uZWN0aW9uX2lkGAMgASgJEkUKDmF1dGhlbnRpY2F0aW9uGAQgASgOMi0ucGF5bWVudHMudjEuUGxhbm5lZENvbm5lY3Rpb24uQXV0aGVudGljYXRpb24iUAoOQXV0aGVudGljYXRpb24SHgoaQVVUSEVOVElDQVRJT05fVU5TUEVDSUZJRUQQABIHCgNPV04QARIICgROT05FEAISCwoHSU1QT1JUUxADIkwKEVNraXBwZWRDb25uZWN0aW9uEg8KB2dhdGV3YXkYASABKAkSFQoNY29ubmVjdGlvbl9pZBgCIAEoCRIPCgdiZWNhdXNlGAMgASgJIsMHCgdBdHRlbXB0EhIKCmF0dGVtcHRfaWQYASABKAkSEAoIc2VxdWVuY2UYAiABKAUSDwoHZ2F0ZXdheRgDIAEoCRIVCg1jb25uZWN0aW9uX2lkGAQgASgJEhAKCHByaW9yaXR5GAUgASgFEg8KB2JlY2F1c2UYBiABKAkSKwoGc3RhdHVzGAcgASgOMhsucGF5bWVudHMudjEuQXR0ZW1wdC5TdGF0dXMSOwoMZmFpbHVyZV9raW5kGAggASgOMiAucGF5bWVudHMudjEuQXR0ZW1wdC5GYWlsdXJlS2luZEgAiAEBEhkKDGRlY2xpbmVfY29kZRgJIAEoCUgBiAEBEhkKDGdhdGV3YXlfY29kZRgKIAEoCUgCiAEBEh4KEWdhdGV3YXlfcmVmZXJlbmNlGAsgASgJSAOIAQESNgoKc3RhcnRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIwCgxjb21wbGV0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2R1cmF0aW9uX21zGA4gASgDSASIAQESKAoEbmV4dBgPIAEoCzIVLnBheW1lbnRzLnYxLk5leHRTdGVwSAWIAQESEgoFcm91bmQYECABKAVIBogBARIeChFhdXRoZW50aWNhdGlvbl9pZBgRIAEoCUgHiAEBIqYBCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASDwoLQVVUSE9SSVpJTkcQARIOCgpBVVRIT1JJWkVEEAISDAoIQ0FQVFVSRUQQAxIMCghERUNMSU5FRBAEEgoKBkZBSUxFRBAFEgsKB1VOS05PV04QBhILCgdWT0lESU5HEAcSCgoGVk9JREVEEAgSFQoRQVdBSVRJTkdfQ1VTVE9NRVIQCSJ6CgtGYWlsdXJlS2luZBIcChhGQUlMVVJFX0tJTkRfVU5TUEVDSUZJRUQQABIQCgxIQVJEX0RFQ0xJTkUQARIQCgxTT0ZUX0RFQ0xJTkUQAhIJCgVGUkFVRBADEgsKB1RJTUVPVVQQBBIRCg1HQVRFV0FZX0VSUk9SEAVCDwoNX2ZhaWx1cmVfa2luZEIPCg1fZGVjbGluZV9jb2RlQg8KDV9nYXRld2F5X2NvZGVCFAoSX2dhdGV3YXlfcmVmZXJlbmNlQg4KDF9kdXJhdGlvbl9tc0IHCgVfbmV4dEIICgZfcm91bmRCFAoSX2F1dGhlbnRpY2F0aW9uX2lkIisKCE5leHRTdGVwEg4KBmFjdGlvbhgBIAEoCRIPCgdiZWNhdXNlGAIgASgJMuIDChVQYXltZW50U2Vzc2lvblNlcnZpY2USkAEKFENyZWF0ZVBheW1lbnRTZXNzaW9uEigucGF5bWVudHMudjEuQ3JlYXRlUGF5bWVudFNlc3Npb25SZXF1ZXN0GikucGF5bWVudHMudjEuQ3JlYXRlUGF5bWVudFNlc3Npb25SZXNwb25zZSIjgtPkkwIdOgEqIhgvYXBpL3YxL3BheW1lbnQtc2Vzc2lvbnMSpQEKEUdldFBheW1lbnRTZXNzaW9uEiUucGF5bWVudHMudjEuR2V0UGF5bWVudFNlc3Npb25SZXF1ZXN0GiYucGF5bWVudHMudjEuR2V0UGF5bWVudFNlc3Npb25SZXNwb25zZSJBkAIBgtPkkwI4Yg9wYXltZW50X3Nlc3Npb24SJS9hcGkvdjEvcGF5bWVudC1zZXNzaW9ucy97c2Vzc2lvbl9pZH0SjQEKE0xpc3RQYXltZW50U2Vzc2lvbnMSJy5wYXltZW50cy52MS5MaXN0UGF5bWVudFNlc3Npb25zUmVxdWVzdBooLnBheW1lbnRzLnYxLkxpc3RQYXltZW50U2Vzc2lvbnNSZXNwb25zZSIjkAIBgtPkkwIaEhgvYXBpL3YxL3BheW1lbnQtc2Vzc2lvbnNiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message payments.v1.CreatePaymentSessionRequest
@@ -712,6 +712,27 @@ export type PaymentSession = Message<"payments.v1.PaymentSession"> & {
    * @generated from field: optional string statement_descriptor = 24;
    */
   statementDescriptor?: string | undefined;
+
+  /**
+   * Oldest first; empty if nothing was refunded.
+   *
+   * @generated from field: repeated payments.v1.Refund refunds = 29;
+   */
+  refunds: Refund[];
+
+  /**
+   * The refunds that have not failed. Absent before the payment has SUCCEEDED.
+   *
+   * @generated from field: optional int64 amount_refunded_minor = 30;
+   */
+  amountRefundedMinor?: bigint | undefined;
+
+  /**
+   * What can still be refunded. Absent before the payment has SUCCEEDED.
+   *
+   * @generated from field: optional int64 amount_refundable_minor = 31;
+   */
+  amountRefundableMinor?: bigint | undefined;
 };
 
 /**
@@ -859,6 +880,27 @@ export type PaymentSessionJson = {
    * @generated from field: optional string statement_descriptor = 24;
    */
   statementDescriptor?: string;
+
+  /**
+   * Oldest first; empty if nothing was refunded.
+   *
+   * @generated from field: repeated payments.v1.Refund refunds = 29;
+   */
+  refunds?: RefundJson[];
+
+  /**
+   * The refunds that have not failed. Absent before the payment has SUCCEEDED.
+   *
+   * @generated from field: optional int64 amount_refunded_minor = 30;
+   */
+  amountRefundedMinor?: string;
+
+  /**
+   * What can still be refunded. Absent before the payment has SUCCEEDED.
+   *
+   * @generated from field: optional int64 amount_refundable_minor = 31;
+   */
+  amountRefundableMinor?: string;
 };
 
 /**
@@ -920,6 +962,234 @@ export const PaymentSession_StatusSchema: GenEnum<PaymentSession_Status, Payment
   enumDesc(file_payments_v1_payment_session, 7, 0);
 
 /**
+ * A refund of a captured payment, whole or in part.
+ *
+ * @generated from message payments.v1.Refund
+ */
+export type Refund = Message<"payments.v1.Refund"> & {
+  /**
+   * @generated from field: string refund_id = 1;
+   */
+  refundId: string;
+
+  /**
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * The order reference of the session.
+   *
+   * @generated from field: string order_ref = 3;
+   */
+  orderRef: string;
+
+  /**
+   * @generated from field: int64 amount_minor = 4;
+   */
+  amountMinor: bigint;
+
+  /**
+   * @generated from field: string currency = 5;
+   */
+  currency: string;
+
+  /**
+   * @generated from field: payments.v1.Refund.Status status = 6;
+   */
+  status: Refund_Status;
+
+  /**
+   * @generated from field: optional string reason = 7;
+   */
+  reason?: string | undefined;
+
+  /**
+   * As given at creation.
+   *
+   * @generated from field: optional string refund_ref = 8;
+   */
+  refundRef?: string | undefined;
+
+  /**
+   * The gateway that captured.
+   *
+   * @generated from field: string gateway = 9;
+   */
+  gateway: string;
+
+  /**
+   * @generated from field: optional string gateway_reference = 10;
+   */
+  gatewayReference?: string | undefined;
+
+  /**
+   * The gateway's code, or ours: capture_failed, capture_unconfirmed, amount_exceeds_refundable or never_made.
+   *
+   * @generated from field: optional string failure_code = 11;
+   */
+  failureCode?: string | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 12;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp completed_at = 13;
+   */
+  completedAt?: Timestamp | undefined;
+
+  /**
+   * True if the refund was made at the gateway, not by this service.
+   *
+   * @generated from field: optional bool made_at_gateway = 14;
+   */
+  madeAtGateway?: boolean | undefined;
+};
+
+/**
+ * A refund of a captured payment, whole or in part.
+ *
+ * @generated from message payments.v1.Refund
+ */
+export type RefundJson = {
+  /**
+   * @generated from field: string refund_id = 1;
+   */
+  refundId?: string;
+
+  /**
+   * @generated from field: string session_id = 2;
+   */
+  sessionId?: string;
+
+  /**
+   * The order reference of the session.
+   *
+   * @generated from field: string order_ref = 3;
+   */
+  orderRef?: string;
+
+  /**
+   * @generated from field: int64 amount_minor = 4;
+   */
+  amountMinor?: string;
+
+  /**
+   * @generated from field: string currency = 5;
+   */
+  currency?: string;
+
+  /**
+   * @generated from field: payments.v1.Refund.Status status = 6;
+   */
+  status?: Refund_StatusJson;
+
+  /**
+   * @generated from field: optional string reason = 7;
+   */
+  reason?: string;
+
+  /**
+   * As given at creation.
+   *
+   * @generated from field: optional string refund_ref = 8;
+   */
+  refundRef?: string;
+
+  /**
+   * The gateway that captured.
+   *
+   * @generated from field: string gateway = 9;
+   */
+  gateway?: string;
+
+  /**
+   * @generated from field: optional string gateway_reference = 10;
+   */
+  gatewayReference?: string;
+
+  /**
+   * The gateway's code, or ours: capture_failed, capture_unconfirmed, amount_exceeds_refundable or never_made.
+   *
+   * @generated from field: optional string failure_code = 11;
+   */
+  failureCode?: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 12;
+   */
+  createdAt?: TimestampJson;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp completed_at = 13;
+   */
+  completedAt?: TimestampJson;
+
+  /**
+   * True if the refund was made at the gateway, not by this service.
+   *
+   * @generated from field: optional bool made_at_gateway = 14;
+   */
+  madeAtGateway?: boolean;
+};
+
+/**
+ * Describes the message payments.v1.Refund.
+ * Use `create(RefundSchema)` to create a new message.
+ */
+export const RefundSchema: GenMessage<Refund, {jsonType: RefundJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_payment_session, 8);
+
+/**
+ * @generated from enum payments.v1.Refund.Status
+ */
+export const Refund_Status = {
+  /**
+   * @generated from enum value: STATUS_UNSPECIFIED = 0;
+   */
+  STATUS_UNSPECIFIED: 0,
+
+  /**
+   * Recorded, and not known to be on its way yet.
+   *
+   * @generated from enum value: PENDING = 1;
+   */
+  PENDING: 1,
+
+  /**
+   * On its way to the card.
+   *
+   * @generated from enum value: SUCCEEDED = 2;
+   */
+  SUCCEEDED: 2,
+
+  /**
+   * Refused by the gateway, or returned by the bank later. The amount can be refunded again.
+   *
+   * @generated from enum value: FAILED = 3;
+   */
+  FAILED: 3,
+} as const;
+
+/**
+ * @generated from enum payments.v1.Refund.Status
+ */
+export type Refund_Status = (typeof Refund_Status)[keyof typeof Refund_Status] | UnknownEnum;
+
+/**
+ * @generated from enum payments.v1.Refund.Status
+ */
+export type Refund_StatusJson = "STATUS_UNSPECIFIED" | "PENDING" | "SUCCEEDED" | "FAILED";
+
+/**
+ * Describes the enum payments.v1.Refund.Status.
+ */
+export const Refund_StatusSchema: GenEnum<Refund_Status, Refund_StatusJson> = /*@__PURE__*/
+  enumDesc(file_payments_v1_payment_session, 8, 0);
+
+/**
  * The customer's time to act.
  *
  * @generated from message payments.v1.AwaitingCustomer
@@ -962,7 +1232,7 @@ export type AwaitingCustomerJson = {
  * Use `create(AwaitingCustomerSchema)` to create a new message.
  */
 export const AwaitingCustomerSchema: GenMessage<AwaitingCustomer, {jsonType: AwaitingCustomerJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 8);
+  messageDesc(file_payments_v1_payment_session, 9);
 
 /**
  * One customer authentication (3-D Secure): a gateway ran it within an attempt, or a provider for all gateways that
@@ -1219,7 +1489,7 @@ export type AuthenticationJson = {
  * Use `create(AuthenticationSchema)` to create a new message.
  */
 export const AuthenticationSchema: GenMessage<Authentication, {jsonType: AuthenticationJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 9);
+  messageDesc(file_payments_v1_payment_session, 10);
 
 /**
  * @generated from enum payments.v1.Authentication.Status
@@ -1334,7 +1604,7 @@ export type Authentication_StatusJson = "STATUS_UNSPECIFIED" | "AWAITING_CUSTOME
  * Describes the enum payments.v1.Authentication.Status.
  */
 export const Authentication_StatusSchema: GenEnum<Authentication_Status, Authentication_StatusJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 9, 0);
+  enumDesc(file_payments_v1_payment_session, 10, 0);
 
 /**
  * @generated from enum payments.v1.Authentication.By
@@ -1370,7 +1640,7 @@ export type Authentication_ByJson = "BY_UNSPECIFIED" | "GATEWAY" | "PROVIDER";
  * Describes the enum payments.v1.Authentication.By.
  */
 export const Authentication_BySchema: GenEnum<Authentication_By, Authentication_ByJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 9, 1);
+  enumDesc(file_payments_v1_payment_session, 10, 1);
 
 /**
  * @generated from enum payments.v1.Authentication.Flow
@@ -1417,7 +1687,7 @@ export type Authentication_FlowJson = "FLOW_UNSPECIFIED" | "REDIRECT" | "FRICTIO
  * Describes the enum payments.v1.Authentication.Flow.
  */
 export const Authentication_FlowSchema: GenEnum<Authentication_Flow, Authentication_FlowJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 9, 2);
+  enumDesc(file_payments_v1_payment_session, 10, 2);
 
 /**
  * @generated from enum payments.v1.Authentication.Liability
@@ -1458,7 +1728,7 @@ export type Authentication_LiabilityJson = "LIABILITY_UNSPECIFIED" | "ISSUER" | 
  * Describes the enum payments.v1.Authentication.Liability.
  */
 export const Authentication_LiabilitySchema: GenEnum<Authentication_Liability, Authentication_LiabilityJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 9, 3);
+  enumDesc(file_payments_v1_payment_session, 10, 3);
 
 /**
  * The part of an authentication that the customer sees.
@@ -1519,7 +1789,7 @@ export type ChallengeJson = {
  * Use `create(ChallengeSchema)` to create a new message.
  */
 export const ChallengeSchema: GenMessage<Challenge, {jsonType: ChallengeJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 10);
+  messageDesc(file_payments_v1_payment_session, 11);
 
 /**
  * @generated from enum payments.v1.Challenge.EndedBy
@@ -1560,7 +1830,7 @@ export type Challenge_EndedByJson = "ENDED_BY_UNSPECIFIED" | "CUSTOMER" | "BANK"
  * Describes the enum payments.v1.Challenge.EndedBy.
  */
 export const Challenge_EndedBySchema: GenEnum<Challenge_EndedBy, Challenge_EndedByJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 10, 0);
+  enumDesc(file_payments_v1_payment_session, 11, 0);
 
 /**
  * A payment session without its attempts; the other fields are those of PaymentSession, with the same numbers.
@@ -1791,7 +2061,7 @@ export type PaymentSessionSummaryJson = {
  * Use `create(PaymentSessionSummarySchema)` to create a new message.
  */
 export const PaymentSessionSummarySchema: GenMessage<PaymentSessionSummary, {jsonType: PaymentSessionSummaryJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 11);
+  messageDesc(file_payments_v1_payment_session, 12);
 
 /**
  * The parts of the card that may be shown.
@@ -1832,7 +2102,7 @@ export type CardJson = {
  * Use `create(CardSchema)` to create a new message.
  */
 export const CardSchema: GenMessage<Card, {jsonType: CardJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 12);
+  messageDesc(file_payments_v1_payment_session, 13);
 
 /**
  * The plan that a submission followed, and the connections that it skipped.
@@ -1883,7 +2153,7 @@ export type RoutingJson = {
  * Use `create(RoutingSchema)` to create a new message.
  */
 export const RoutingSchema: GenMessage<Routing, {jsonType: RoutingJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 13);
+  messageDesc(file_payments_v1_payment_session, 14);
 
 /**
  * @generated from message payments.v1.PlannedConnection
@@ -1944,7 +2214,7 @@ export type PlannedConnectionJson = {
  * Use `create(PlannedConnectionSchema)` to create a new message.
  */
 export const PlannedConnectionSchema: GenMessage<PlannedConnection, {jsonType: PlannedConnectionJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 14);
+  messageDesc(file_payments_v1_payment_session, 15);
 
 /**
  * @generated from enum payments.v1.PlannedConnection.Authentication
@@ -1991,7 +2261,7 @@ export type PlannedConnection_AuthenticationJson = "AUTHENTICATION_UNSPECIFIED" 
  * Describes the enum payments.v1.PlannedConnection.Authentication.
  */
 export const PlannedConnection_AuthenticationSchema: GenEnum<PlannedConnection_Authentication, PlannedConnection_AuthenticationJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 14, 0);
+  enumDesc(file_payments_v1_payment_session, 15, 0);
 
 /**
  * @generated from message payments.v1.SkippedConnection
@@ -2038,7 +2308,7 @@ export type SkippedConnectionJson = {
  * Use `create(SkippedConnectionSchema)` to create a new message.
  */
 export const SkippedConnectionSchema: GenMessage<SkippedConnection, {jsonType: SkippedConnectionJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 15);
+  messageDesc(file_payments_v1_payment_session, 16);
 
 /**
  * One attempt at one gateway.
@@ -2253,7 +2523,7 @@ export type AttemptJson = {
  * Use `create(AttemptSchema)` to create a new message.
  */
 export const AttemptSchema: GenMessage<Attempt, {jsonType: AttemptJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 16);
+  messageDesc(file_payments_v1_payment_session, 17);
 
 /**
  * @generated from enum payments.v1.Attempt.Status
@@ -2336,7 +2606,7 @@ export type Attempt_StatusJson = "STATUS_UNSPECIFIED" | "AUTHORIZING" | "AUTHORI
  * Describes the enum payments.v1.Attempt.Status.
  */
 export const Attempt_StatusSchema: GenEnum<Attempt_Status, Attempt_StatusJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 16, 0);
+  enumDesc(file_payments_v1_payment_session, 17, 0);
 
 /**
  * @generated from enum payments.v1.Attempt.FailureKind
@@ -2387,7 +2657,7 @@ export type Attempt_FailureKindJson = "FAILURE_KIND_UNSPECIFIED" | "HARD_DECLINE
  * Describes the enum payments.v1.Attempt.FailureKind.
  */
 export const Attempt_FailureKindSchema: GenEnum<Attempt_FailureKind, Attempt_FailureKindJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_payment_session, 16, 1);
+  enumDesc(file_payments_v1_payment_session, 17, 1);
 
 /**
  * The step after an attempt that did not capture.
@@ -2436,7 +2706,7 @@ export type NextStepJson = {
  * Use `create(NextStepSchema)` to create a new message.
  */
 export const NextStepSchema: GenMessage<NextStep, {jsonType: NextStepJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_payment_session, 17);
+  messageDesc(file_payments_v1_payment_session, 18);
 
 /**
  * The rpcs that a merchant's backend calls, with its secret key.

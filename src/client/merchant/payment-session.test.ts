@@ -85,6 +85,9 @@ describe("the client's types", () => {
     expectTypeOf<OptionalKeys<ours.PaymentAuthentication>>().toEqualTypeOf<
       Exclude<OptionalIn<Authentication>, "startedAt">
     >();
+    expectTypeOf<OptionalKeys<ours.Refund>>().toEqualTypeOf<
+      Exclude<OptionalIn<typeof schema.RefundSchema>, "createdAt">
+    >();
     expectTypeOf<OptionalKeys<ours.Routing>>().toEqualTypeOf<OptionalIn<typeof schema.RoutingSchema>>();
   });
 });

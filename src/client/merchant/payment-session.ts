@@ -86,6 +86,45 @@ export type PaymentSession = PaymentSessionSummary & {
   readonly awaitingCustomer?: { readonly since: string; readonly until: string };
   /** Oldest first; empty if the customer was never asked. */
   readonly authentications: readonly PaymentAuthentication[];
+  /** Oldest first; empty if nothing was refunded. */
+  readonly refunds: readonly Refund[];
+  /** The refunds that have not failed. Absent before the payment has SUCCEEDED. */
+  readonly amountRefundedMinor?: number;
+  /** What can still be refunded. Absent before the payment has SUCCEEDED. */
+  readonly amountRefundableMinor?: number;
+};
+
+/** A merchant's reason for a refund, which some gateways take. */
+export type RefundReason = "requested_by_customer" | "duplicate" | "fraudulent";
+
+/** The fields of a new refund. Without an amount it is for everything that is left. */
+export type NewRefund = {
+  readonly amountMinor?: number | undefined;
+  readonly reason?: RefundReason | undefined;
+  /** Your own reference, at most 80 characters. */
+  readonly refundRef?: string | undefined;
+};
+
+/** A refund of a captured payment, whole or in part. */
+export type Refund = {
+  readonly refundId: string;
+  readonly sessionId: string;
+  readonly orderRef: string;
+  readonly amountMinor: number;
+  readonly currency: string;
+  /** SUCCEEDED: on its way to the card. FAILED: the amount can be refunded again. */
+  readonly status: "PENDING" | "SUCCEEDED" | "FAILED";
+  readonly reason?: RefundReason;
+  readonly refundRef?: string;
+  /** The gateway that captured. */
+  readonly gateway: string;
+  readonly gatewayReference?: string;
+  /** The gateway's code, or ours: capture_failed, capture_unconfirmed, amount_exceeds_refundable or never_made. */
+  readonly failureCode?: string;
+  readonly createdAt: string;
+  readonly completedAt?: string;
+  /** True if the refund was made at the gateway, not by this service. */
+  readonly madeAtGateway?: boolean;
 };
 
 /** The plan that a submission followed, and the connections that it skipped. */

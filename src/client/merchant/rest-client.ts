@@ -5,8 +5,10 @@ import { exchange, type HttpRequest } from "./http-exchange.ts";
 import type {
   CreatedPaymentSession,
   NewPaymentSession,
+  NewRefund,
   PaymentSession,
   PaymentSessionSummary,
+  Refund,
   SessionFilters,
   SessionPage,
 } from "./payment-session.ts";
@@ -74,6 +76,27 @@ export class RestClient {
   getSession(sessionId: string, options: CallOptions = {}): Promise<PaymentSession> {
     const path = `/payment-sessions/${encodeURIComponent(sessionId)}`;
     return this.#call<PaymentSession>({ method: "GET", path }, "sessionId", options);
+  }
+
+  /**
+   * Refunds a captured payment, whole or in part. The same `idempotencyKey` names the same refund for ever, so a repeat
+   * refunds nothing twice: choose the id of the return in your system.
+   */
+  async createRefund(
+    sessionId: string,
+    refund: NewRefund,
+    options: CallOptions & { readonly idempotencyKey: string },
+  ): Promise<Refund> {
+    const idempotencyKey = checkHeaderText("idempotencyKey", options.idempotencyKey);
+    const headers = { "content-type": "application/json", "idempotency-key": idempotencyKey };
+    const path = `/payment-sessions/${encodeURIComponent(sessionId)}/refunds`;
+    return this.#call<Refund>({ method: "POST", path, headers, body: JSON.stringify(refund) }, "refundId", options);
+  }
+
+  /** Returns a refund. */
+  getRefund(sessionId: string, refundId: string, options: CallOptions = {}): Promise<Refund> {
+    const path = `/payment-sessions/${encodeURIComponent(sessionId)}/refunds/${encodeURIComponent(refundId)}`;
+    return this.#call<Refund>({ method: "GET", path }, "refundId", options);
   }
 
   /** Returns one page of sessions, newest first. `pageToken` continues after a page with the same filters. */

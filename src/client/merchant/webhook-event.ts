@@ -9,7 +9,10 @@ export type SessionEventType =
   | "payment_session.expired"
   | "payment_session.pending"
   | "payment_attempt.voided"
-  | "payment_attempt.capture_failed";
+  | "payment_attempt.capture_failed"
+  | "refund.succeeded"
+  | "refund.failed"
+  | "refund.pending";
 
 type Envelope = {
   /** evt_…, the same for every delivery attempt: process each id once. */
@@ -30,7 +33,17 @@ export type AttemptEventData = SessionEventData & {
   readonly attemptId: string;
 };
 
-type DataOf<Type> = Type extends `payment_attempt.${string}` ? AttemptEventData : SessionEventData;
+/** The data of an event about one of the session's refunds. */
+export type RefundEventData = SessionEventData & {
+  /** One of `refunds`. */
+  readonly refundId: string;
+};
+
+type DataOf<Type> = Type extends `payment_attempt.${string}`
+  ? AttemptEventData
+  : Type extends `refund.${string}`
+    ? RefundEventData
+    : SessionEventData;
 
 /** A union with one member for each type, so that a check of `type` narrows the event. */
 export type SessionEvent = {
@@ -62,6 +75,9 @@ const knownTypes: Readonly<Record<(SessionEvent | EndpointTestEvent)["type"], tr
   "payment_session.pending": true,
   "payment_attempt.voided": true,
   "payment_attempt.capture_failed": true,
+  "refund.succeeded": true,
+  "refund.failed": true,
+  "refund.pending": true,
   "webhook_endpoint.test": true,
 };
 

@@ -104,6 +104,28 @@ export const sessionResponse = {
     },
   ],
   authentications: [],
+  refunds: [],
+  amountRefundedMinor: 0,
+  amountRefundableMinor: 4900,
+};
+
+/** The body of a refund of a part. */
+export const createRefundRequest = { amountMinor: 900, reason: "requested_by_customer", refundRef: "return-77" };
+
+/** That refund, on its way to the card. */
+export const refundResponse = {
+  refundId: "ref_01m7zd2q5c9e3h7k1n5r8t2w4y",
+  sessionId: summary.sessionId,
+  orderRef: summary.orderRef,
+  amountMinor: 900,
+  currency: "EUR",
+  status: "SUCCEEDED",
+  reason: "requested_by_customer",
+  refundRef: "return-77",
+  gateway: "SANDBOX_B",
+  gatewayReference: "B-R-4471",
+  createdAt: "2026-03-04T09:12:44.120Z",
+  completedAt: "2026-03-04T09:12:44.655Z",
 };
 
 /** A page of sessions, and the token of the next. */

@@ -49,6 +49,9 @@ export const explanations = {
   invalid_idempotency_key: headers(
     "`Idempotency-Key` is empty, longer than 255 characters, or has characters other than printable ASCII. Use a UUID, for example.",
   ),
+  missing_idempotency_key: headers(
+    "A refund needs an `Idempotency-Key`: the same key names the same refund for ever, so a repeat refunds nothing twice. Use the id of the return in your system, for example.",
+  ),
   duplicate_header: headers(
     "`Host`, `Authorization`, `Content-Type`, `Content-Encoding` or `Idempotency-Key` comes twice, on any path. Send it once. A proxy may have added the second.",
   ),
@@ -124,8 +127,14 @@ export const explanations = {
   state_conflict: state(
     "From the dashboard's calls and the command line: the resource is in a state that does not allow this, or it was changed since you read it. `detail` says which. Read the resource again.",
   ),
+  not_refundable: state(
+    "The payment has not SUCCEEDED, its capture failed afterwards, or this installation cannot refund at its gateway. `detail` says which. Read the session.",
+  ),
+  amount_exceeds_refundable: meaning(
+    "The refunds of a payment never add up to more than was captured. Read `amountRefundableMinor` of the session, and send at most that, or no amount for all of it.",
+  ),
   idempotency_key_reused: meaning(
-    "This `Idempotency-Key` came with another body within the last 24 hours. Use a new key for a new session; a repeat needs exactly the same fields.",
+    "This `Idempotency-Key` came with another body: within the last 24 hours for a session, at any time for a refund. Use a new key for a new session or refund; a repeat needs exactly the same fields.",
   ),
   endpoint_not_allowed: meaning(
     "The webhook address cannot be used, for one of these reasons:\n\n- it is not HTTPS in live;\n- it is not a public address;\n- its port is not 443 or 8443 in live;\n- the merchant has 16 endpoints already.",

@@ -5,16 +5,25 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { MetaService } from "../../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_pb.ts";
+import { RefundService } from "../../../gen/payments/v1/refund_pb.ts";
 import type { CommentOf } from "../../transcoder/openapi/component-schemas.ts";
 import { describeApi } from "../../transcoder/openapi/describe-api.ts";
 import type { OperationDetails } from "../../transcoder/openapi/describe-operation.ts";
 import type { Schema } from "../../transcoder/openapi/value-schema.ts";
-import { createRequest, createResponse, listResponse, metaResponse, sessionResponse } from "./api-examples.ts";
+import {
+  createRefundRequest,
+  createRequest,
+  createResponse,
+  listResponse,
+  metaResponse,
+  refundResponse,
+  sessionResponse,
+} from "./api-examples.ts";
 import { errorExamples, errorResponses, errorSchema, fieldErrorSchema, limitHeaders } from "./error-responses.ts";
 import { describeWebhooks, webhookParameters, webhookSchemas, webhookTag } from "./webhook-operations.ts";
 
 /** The services that the REST API serves, in the order of the reference. */
-export const restServices = [PaymentSessionService, MetaService] as const;
+export const restServices = [PaymentSessionService, RefundService, MetaService] as const;
 
 const description = `Create a payment session on your backend, mount the widget with it, and verify the webhook.
 
@@ -72,6 +81,28 @@ const details: Readonly<Record<string, OperationDetails>> = {
     responseExamples: example("A page that is not the last", listResponse),
     errors: errorResponses(["any", "secretKey"]),
   },
+  createRefund: {
+    successStatus: 201,
+    successDescription: "The refund. A repeat with the same key returns it as it stands.",
+    parameters: [{ $ref: "#/components/parameters/RefundIdempotencyKey" }],
+    successHeaders: {
+      "Request-Id": header("Request-Id"),
+      Location: header("RefundLocation"),
+      "Idempotent-Replayed": header("Idempotent-Replayed"),
+      ...limitHeaders,
+    },
+    security: [withSecretKey],
+    requestExamples: example("9.00 EUR of 49.00 EUR", createRefundRequest),
+    responseExamples: example("A refund that is on its way", refundResponse),
+    errors: errorResponses(["any", "secretKey", "body", "lookup", "refund"]),
+  },
+  getRefund: {
+    successDescription: "The refund.",
+    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
+    security: [withSecretKey],
+    responseExamples: example("A refund that is on its way", refundResponse),
+    errors: errorResponses(["any", "secretKey", "lookup"]),
+  },
   getMeta: {
     successDescription: "The service is there.",
     successHeaders: { "Request-Id": header("Request-Id") },
@@ -99,12 +130,27 @@ const components: Readonly<Record<string, Schema>> = {
       schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]([ -~]*[!-~])?$" },
       example: "order-1042-1",
     },
+    RefundIdempotencyKey: {
+      name: "Idempotency-Key",
+      in: "header",
+      required: true,
+      description:
+        "Names the refund: the same key for the same session is the same refund, for ever. Use one for each refund that you want to make, such as the id of the return in your system.",
+      schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]([ -~]*[!-~])?$" },
+      example: "return-77",
+    },
     ...webhookParameters,
   },
   headers: {
     "Request-Id": always(describeHeader("Names this request in our log.", "^req_[0-7][0-9a-hjkmnp-tv-z]{25}$")),
     Location: always(
       describeHeader("The path of the session.", "^/api/v1/payment-sessions/ps_[0-7][0-9a-hjkmnp-tv-z]{25}$"),
+    ),
+    RefundLocation: always(
+      describeHeader(
+        "The path of the refund.",
+        "^/api/v1/payment-sessions/ps_[0-7][0-9a-hjkmnp-tv-z]{25}/refunds/ref_[0-7][0-9a-hjkmnp-tv-z]{25}$",
+      ),
     ),
     "Idempotent-Replayed": describeHeader("`true` when this is the answer of an earlier request.", "^true$"),
     "Retry-After": always(describeHeader("Seconds after which a repeat is welcome.", "^[0-9]+$")),
@@ -133,6 +179,7 @@ function always(described: Schema): Schema {
 
 const groups: Readonly<Record<string, string>> = {
   [PaymentSessionService.typeName]: "Payment sessions",
+  [RefundService.typeName]: "Refunds",
   [MetaService.typeName]: "Service",
 };
 

@@ -34,6 +34,15 @@ const occasions: Readonly<Record<WebhookType, { readonly summary: string; readon
     summary: "Accepted capture failed",
     todo: "Stop the shipment; `attemptId` names the attempt.",
   },
+  "refund.succeeded": { summary: "Money refunded", todo: "On its way to the card; `refundId` names the refund." },
+  "refund.failed": {
+    summary: "Refund failed",
+    todo: "Read `failureCode`; the amount can be refunded again. `refundId` names the refund.",
+  },
+  "refund.pending": {
+    summary: "Refund without an answer for an hour",
+    todo: "Wait, and do not refund again; `refundId` names the refund.",
+  },
   "webhook_endpoint.test": { summary: "Test of your endpoint", todo: "Answer with a 2xx status, which verifies it." },
 };
 
@@ -51,12 +60,18 @@ export function webhookSchemas(session: Schema): Record<string, Schema> {
     required: ["sequence", ...required],
   };
   const attemptId = text("The attempt that the event is about, one of `attempts`.");
+  const refundId = text("The refund that the event is about, one of `refunds`.");
   return {
     SessionEventData: ofSession,
     AttemptEventData: {
       ...ofSession,
       properties: { sequence, attemptId, ...properties },
       required: ["sequence", "attemptId", ...required],
+    },
+    RefundEventData: {
+      ...ofSession,
+      properties: { sequence, refundId, ...properties },
+      required: ["sequence", "refundId", ...required],
     },
     EndpointTestData: {
       type: "object",
@@ -117,11 +132,6 @@ function describeWebhook(type: WebhookType): Schema {
 }
 
 function bodyOf(type: WebhookType): Schema {
-  const data = type.startsWith("payment_attempt.")
-    ? "AttemptEventData"
-    : type === "webhook_endpoint.test"
-      ? "EndpointTestData"
-      : "SessionEventData";
   return {
     type: "object",
     properties: {
@@ -129,10 +139,16 @@ function bodyOf(type: WebhookType): Schema {
       type: text("What has happened.", { const: type }),
       timestamp: text("When it happened.", { format: "date-time", pattern: "\\.[0-9]{3}Z$" }),
       environment: text("Where it happened.", { enum: ["test", "live"] }),
-      data: { $ref: `#/components/schemas/${data}` },
+      data: { $ref: `#/components/schemas/${dataOf(type)}` },
     },
     required: ["id", "type", "timestamp", "environment", "data"],
   };
+}
+
+function dataOf(type: WebhookType): string {
+  if (type === "webhook_endpoint.test") return "EndpointTestData";
+  if (type.startsWith("refund.")) return "RefundEventData";
+  return type.startsWith("payment_attempt.") ? "AttemptEventData" : "SessionEventData";
 }
 
 function exampleOf(type: WebhookType): object {
