@@ -247,10 +247,8 @@ export type CapturedPayment = AttemptAtGateway & {
   readonly captureReference?: string | undefined;
 };
 
-/** The reasons that a merchant can give for a refund. */
-export const refundReasons = ["requested_by_customer", "duplicate", "fraudulent"] as const;
-/** A merchant's reason for a refund. */
-export type RefundReason = (typeof refundReasons)[number];
+/** A merchant's reason for a refund, which some gateways take. */
+export type RefundReason = "requested_by_customer" | "duplicate" | "fraudulent";
 
 /** A refund as identified to the gateway; without a `gatewayReference` while its answer has not reached us. */
 export type RefundAtGateway = Amount & {
@@ -296,7 +294,9 @@ export interface GatewayRefunds {
   /** Reads the record of a refund. Where the gateway cannot be read, `cannotTell`: its notifications report. */
   lookUpRefund(call: GatewayCall, captured: CapturedPayment, refund: RefundAtGateway): Promise<RefundRecord>;
   /** Reads every refund of a payment, also those made by hand; undefined if that fails. Absent where it cannot be read. */
-  listRefunds?(call: GatewayCall, captured: CapturedPayment): Promise<readonly ListedRefund[] | undefined>;
+  readonly listRefunds?:
+    | ((call: GatewayCall, captured: CapturedPayment) => Promise<readonly ListedRefund[] | undefined>)
+    | undefined;
 }
 
 /** The part of a connector whose gateway runs authentication itself. */

@@ -4,7 +4,6 @@ import { resolveWorkItem } from "../core/work-items.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { itemOf, lockSession, moveRefund, recordEnd } from "./refund-rows.ts";
-import { loadRefund } from "./request-refund.ts";
 
 /** A person's word: the refund was made, was never made, or may be sent after a restore. */
 export type RefundDecision = {
@@ -40,6 +39,5 @@ export async function decideRefund(tx: Tx, core: Core, decision: RefundDecision)
     decision.type === "succeeded"
       ? ({ status: "SUCCEEDED", gatewayReference: decision.gatewayReference } as const)
       : ({ status: "FAILED", failureCode: "never_made" } as const);
-  const { loaded } = await loadRefund(tx, { sessionId: decision.sessionId, id: decision.id }).then((now) => now);
-  await recordEnd(tx, core, { loaded, refund, end, dueInMs: undefined });
+  await recordEnd(tx, core, { loaded: locked, refund, end, dueInMs: undefined });
 }

@@ -19,7 +19,7 @@ const returnedMs = 30 * day;
 /** Time without an answer after which a person and the merchant are notified. */
 export const unansweredMs = hour;
 
-/** What a connector says about refunds at its gateway. */
+/** Properties of refunds at a gateway, by its connector. */
 export type RefundTraits = {
   readonly needsConfirmedCapture: boolean;
   /** True if every refund of a payment can be read, also those made by hand. */

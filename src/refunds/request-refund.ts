@@ -126,7 +126,7 @@ function requirePayable(core: Core, { session, attempts }: SessionWithAttempts, 
 }
 
 /** Loads a refund with its session. Both must exist. */
-export async function loadRefund(
+async function loadRefund(
   queryable: Queryable,
   { sessionId, id }: { sessionId: string; id: string },
 ): Promise<{ loaded: SessionWithAttempts; refund: Refund }> {

@@ -90,7 +90,7 @@ export type PaymentSession = PaymentSessionSummary & {
   readonly refunds: readonly Refund[];
   /** The refunds that have not failed. Absent before the payment has SUCCEEDED. */
   readonly amountRefundedMinor?: number;
-  /** What can still be refunded. Absent before the payment has SUCCEEDED. */
+  /** The rest that can be refunded. Absent before the payment has SUCCEEDED. */
   readonly amountRefundableMinor?: number;
 };
 

@@ -21,7 +21,12 @@ describe("restApiDocument()", () => {
 
   it("names its groups in words, creates before it lists, and has a webhook for each type of event", () => {
     const { tags, paths, webhooks } = JSON.parse(text);
-    expect(tags.map(({ name }: { name: string }) => name)).toEqual(["Payment sessions", "Service", "Webhooks"]);
+    expect(tags.map(({ name }: { name: string }) => name)).toEqual([
+      "Payment sessions",
+      "Refunds",
+      "Service",
+      "Webhooks",
+    ]);
     expect(Object.keys(paths["/api/v1/payment-sessions"])).toEqual(["post", "get"]);
     expect(Object.keys(webhooks).toSorted()).toEqual([...eventTypes, "webhook_endpoint.test"].toSorted());
   });

@@ -10,6 +10,9 @@ export const eventNames = [
   ["payment_session.pending", "The payment is taking longer than its time budget."],
   ["payment_attempt.voided", "A hold was voided after the payment ended."],
   ["payment_attempt.capture_failed", "A capture that the gateway had accepted failed later."],
+  ["refund.succeeded", "A refund is on its way to the card."],
+  ["refund.failed", "A refund failed, and its amount can be refunded again."],
+  ["refund.pending", "A refund has had no answer for an hour."],
 ] as const;
 
 /** Form fields. An empty list means every type. */
