@@ -24,7 +24,17 @@ function baseline(kind: DatabaseKind, subjects: readonly string[]): SqlFile {
 export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
   environment: [
     baseline("environment", [
-      ...["base", "payment", "authentication", "refund", "configuration", "notifications", "events", "endpoints", "deliveries"],
+      ...[
+        "base",
+        "payment",
+        "authentication",
+        "refund",
+        "configuration",
+        "notifications",
+        "events",
+        "endpoints",
+        "deliveries",
+      ],
       ...["oversight", "request-limits", "analytics", "restore"],
       ...[
         "payment-guards",

@@ -1,0 +1,183 @@
+/** Tests what the database refuses of refunds. The titles name the rules of docs/refunds.md. */
+import { v7 } from "uuid";
+import { describe, expect, it } from "vitest";
+import { captured, connectToPaymentDatabase, refused, submitted, succeeded } from "./payment-rows.fixture.ts";
+
+const client = await connectToPaymentDatabase();
+
+/** A payment of 49.00 EUR that has SUCCEEDED. */
+async function paid(amountMinor = 4900, session: string = v7()) {
+  const run = await submitted(client, "AUTHORIZED", session);
+  await run(
+    `UPDATE attempt SET capture_ordered_at = now(), captured_amount_minor = ${amountMinor} WHERE id = $attempt`,
+  );
+  await run(`BEGIN; ${captured}; ${succeeded}; COMMIT`);
+  return run;
+}
+
+const requested = (columns = "", values = "", amountMinor = 4900, id: string = v7()) =>
+  `INSERT INTO refund (session_id, id, attempt_id, connection_id, gateway, amount_minor, currency, request_hash, next_try_at${columns})
+   SELECT session_id, '${id}', id, connection_id, gateway, ${amountMinor}, currency, '\\x00', now()${values} FROM attempt WHERE id = $attempt`;
+const own = "WHERE session_id = $session";
+const sent = `UPDATE refund SET sends = 1, keys = 1, key_until = now() + interval '12 h', first_sent_at = now(), sent_at = now() ${own}`;
+const accepted = `UPDATE refund SET status = 'PENDING', gateway_reference = id::text ${own}`;
+const made = `UPDATE refund SET status = 'SUCCEEDED', gateway_reference = id::text, completed_at = now() ${own}`;
+const failed = `UPDATE refund SET status = 'FAILED', failure_code = 'no', completed_at = now() ${own}`;
+
+/** A refund to which these statements have happened. */
+async function refunded(...statements: string[]) {
+  const run = await paid();
+  for (const statement of [requested(), ...statements]) await run(statement);
+  return run;
+}
+
+describe("a refund", () => {
+  it("is taken on, made, and may fail later", async () => {
+    await refunded(sent, accepted, made, failed);
+    await refunded(sent, failed);
+    const run = await refunded(sent, failed);
+    await run(requested());
+  });
+
+  it.each([
+    ["R2: for more than was captured", requested("", "", 4901), /no more is refunded than was captured/],
+    ["R1: that was sent before", requested(", sends, keys", ", 1, 1"), /committed before a byte leaves/],
+    ["R1: that is made already", requested(", status", ", 'SUCCEEDED'"), /committed before a byte leaves/],
+    [
+      "R3: at another gateway",
+      requested().replace("gateway, 4900", "'SANDBOX_B', 4900"),
+      /goes where the money was captured/,
+    ],
+    ["R3: in another currency", requested().replace("currency, '", "'USD', '"), /goes where the money was captured/],
+    ["of no amount", requested("", "", 0), /an amount is between/],
+    ["for an unknown reason", requested(", reason", ", 'mood'"), /no refund has such a reason/],
+    ["that no request asked for", requested().replace("'\\x00'", "NULL"), /knows its fields/],
+    [
+      "by hand without a reference",
+      requested(", origin, status", ", 'GATEWAY', 'PENDING'").replace("'\\x00'", "NULL"),
+      /was taken on has/,
+    ],
+  ])("does not begin %s", async (_, statement, wall) => {
+    await refused(client, await paid(), statement, wall);
+  });
+
+  it("R2: counts what was captured, not what was held", async () => {
+    await refused(client, await paid(900), requested("", "", 901), /no more is refunded than was captured/);
+    await (await paid(900))(requested("", "", 900));
+  });
+
+  it("R2: counts every refund that has not failed", async () => {
+    const run = await paid();
+    await run(requested("", "", 3000));
+    await refused(client, run, requested("", "", 1901), /no more is refunded than was captured/);
+    await run(requested("", "", 1900));
+  });
+
+  it("R3: is of a payment that has succeeded", async () => {
+    await refused(client, await submitted(client, "CAPTURING"), requested(), /of a captured payment/);
+  });
+
+  it("R7: is of no capture that failed", async () => {
+    const run = await paid();
+    await run("UPDATE attempt SET capture_failed_at = now() WHERE id = $attempt");
+    await refused(client, run, requested(), /nothing is refunded of a capture that failed/);
+  });
+
+  it.each([
+    ["R1: without a reference", [sent], `UPDATE refund SET status = 'PENDING' ${own}`, /has the gateway's reference/],
+    [
+      "R4: once its key may be forgotten",
+      [sent.replace("+ interval '12 h'", "- interval '1 s'")],
+      `UPDATE refund SET sends = 2 ${own}`,
+      /remembers its key/,
+    ],
+    [
+      "R5: before a look-up, after an error that is kept",
+      [sent, `UPDATE refund SET look_up_first = true ${own}`],
+      `UPDATE refund SET sends = 2 ${own}`,
+      /remembers its key/,
+    ],
+    [
+      "R5: under a second key, before it was found absent",
+      [sent],
+      `UPDATE refund SET sends = 2, keys = 2 ${own}`,
+      /a second key follows/,
+    ],
+    [
+      "R5: under a third key",
+      [sent, `UPDATE refund SET absent_at = now() ${own}`],
+      `UPDATE refund SET sends = 3, keys = 3 ${own}`,
+      /one after the other/,
+    ],
+    ["without a key", [], `UPDATE refund SET sends = 1 ${own}`, /a request has its key/],
+    ["once it is made", [sent, made], `UPDATE refund SET sends = 2 ${own}`, /only a refund that is requested/],
+    [
+      "once it has failed",
+      [sent, failed],
+      `UPDATE refund SET status = 'SUCCEEDED', gateway_reference = 'r' ${own}`,
+      /illegal refund transition/,
+    ],
+    ["over another amount", [], `UPDATE refund SET amount_minor = 1 ${own}`, /asked for never changes/],
+    [
+      "under another reference",
+      [sent, accepted],
+      `UPDATE refund SET gateway_reference = 'other' ${own}`,
+      /reference never changes/,
+    ],
+    [
+      "with an end but no time",
+      [sent],
+      `UPDATE refund SET status = 'FAILED', failure_code = 'no' ${own}`,
+      /has its time/,
+    ],
+    ["failed without a reason", [sent], `UPDATE refund SET status = 'FAILED', completed_at = now() ${own}`, /says why/],
+  ])("is not changed %s", async (_, before, statement, wall) => {
+    await refused(client, await refunded(...before), statement, wall);
+  });
+
+  it("R6: has a reference of its own", async () => {
+    const run = await paid();
+    const byHand = requested(
+      ", origin, status, completed_at, gateway_reference",
+      ", 'GATEWAY', 'SUCCEEDED', now(), 're_1'",
+      10,
+    );
+    await run(byHand.replace("'\\x00'", "NULL"));
+    await refused(
+      client,
+      run,
+      byHand.replace("'\\x00'", "NULL").replace(/'[0-9a-f-]{36}'/, `'${v7()}'`),
+      /gateway_reference/,
+    );
+  });
+
+  it("R2: is recorded where it was made by hand, however much it is", async () => {
+    const run = await refunded();
+    const more = requested(
+      ", origin, status, completed_at, gateway_reference",
+      ", 'GATEWAY', 'SUCCEEDED', now(), 're_2'",
+      4000,
+    );
+    await run(more.replace("'\\x00'", "NULL"));
+    const { rows } = await run(`SELECT sum(amount_minor)::int AS sum FROM refund ${own}`);
+    expect(rows).toEqual([{ sum: 8900 }]);
+  });
+
+  it("R8: keeps its month while it is open or young", async () => {
+    const months =
+      "SELECT suffix, from_at AS at FROM app.partition_sets WHERE kind = 'payments' ORDER BY from_at DESC LIMIT 1";
+    const [{ suffix, at }] = (await client.query(months)).rows;
+    const run = await paid(4900, v7({ msecs: at.getTime() + 1 }));
+    const isDone = async () =>
+      (await client.query("SELECT app.is_set_done('payments', $1) AS done", [suffix])).rows[0].done;
+    expect(await isDone()).toBe(true);
+    const monthOld = requested(", created_at", ", now() - interval '31 days'");
+    await run(monthOld);
+    expect(await isDone()).toBe(false);
+    await run(failed);
+    expect(await isDone()).toBe(true);
+    await run(requested());
+    await run(`${failed} AND status = 'REQUESTED'`);
+    expect(await isDone()).toBe(false);
+  });
+});
