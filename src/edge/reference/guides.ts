@@ -21,6 +21,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
     readers: "Take payments",
     guides: [
       guide("integration.md", "Integration guide", "Create a session, mount the widget, verify the webhook."),
+      guide("refunds.md", "Refunds", "Refund a captured payment, whole or in part, and never twice."),
       guide("webhooks.md", "Webhooks", "Receive and verify events in Node, Python, PHP, Go or by hand."),
       guide("errors.md", "Errors", "Look up an error code, and what to do about it."),
       guide("test-cards.md", "Test cards", "Try every outcome, the rare ones too."),
