@@ -67,6 +67,27 @@ export class ApiCheckout {
     return ((await expectOk(response)) as { checkout: CheckoutState }).checkout;
   }
 
+  /** Pays a session with this card, and returns it as its merchant reads it. */
+  async pay(number: string, fields: object = {}): Promise<PaymentSessionJson> {
+    const session = await this.open(fields);
+    await this.submit(session, await this.tokenize(session, number));
+    return this.read(session.sessionId);
+  }
+
+  /** Sends a refund request and returns the raw answer, which is as documented. */
+  async refund(sessionId: string, key: string | undefined, fields: object = {}): Promise<Response> {
+    const response = await fetch(`${this.#file.restBase}/payment-sessions/${sessionId}/refunds`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${this.#secretKey}`,
+        "content-type": "application/json",
+        ...(key !== undefined && { "idempotency-key": key }),
+      },
+      body: JSON.stringify(fields),
+    });
+    return asDocumented("POST", response);
+  }
+
   /** Returns the session with its attempt trail, as its merchant reads it. */
   async read(sessionId: string): Promise<PaymentSessionJson> {
     const response = await fetch(`${this.#file.restBase}/payment-sessions/${sessionId}`, {

@@ -16,7 +16,7 @@ export type ReceivedAnswer = {
 
 type Header = { readonly required?: boolean; readonly schema: object };
 type Response = {
-  readonly headers?: Readonly<Record<string, object>>;
+  readonly headers?: Readonly<Record<string, { readonly $ref: string }>>;
   readonly content: { readonly "application/json": { readonly schema: object } };
 };
 type Webhook = { readonly post: { readonly requestBody: Response } };
@@ -74,7 +74,9 @@ function findUndocumented(answer: ReceivedAnswer): string[] {
   const response = operation.responses[answer.status];
   if (response === undefined) return [`${answer.status} is not among ${Object.keys(operation.responses).join(", ")}`];
   return [
-    ...Object.keys(response.headers ?? {}).flatMap((name) => findWrongHeader(answer, name)),
+    ...Object.entries(response.headers ?? {}).flatMap(([name, { $ref }]) =>
+      findWrongHeader(answer, name, $ref.split("/").at(-1)),
+    ),
     ...findWrongBody(answer, response.content["application/json"].schema),
   ];
 }
@@ -85,8 +87,9 @@ function findWrongError(answer: ReceivedAnswer, expected: number): string[] {
   return [...findWrongHeader(answer, "Request-Id"), ...findWrongBody(answer, components.schemas.Error!)];
 }
 
-function findWrongHeader({ headers }: ReceivedAnswer, name: string): string[] {
-  const { required, schema } = components.headers[name]!;
+/** `component` is the header's description in the document. */
+function findWrongHeader({ headers }: ReceivedAnswer, name: string, component = name): string[] {
+  const { required, schema } = components.headers[component]!;
   const value = headers.get(name);
   if (value === null) return required ? [`${name} is missing`] : [];
   return findProblems(schema, value, name);

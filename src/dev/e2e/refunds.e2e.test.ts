@@ -1,0 +1,107 @@
+/** Refunds over REST in a whole demo, with the sandbox's test cards: from the merchant's call to the gateway's books. */
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { RefundJson } from "../../../gen/payments/v1/payment_session_pb.ts";
+import { RestClient } from "../../client/merchant/rest-client.ts";
+import { runCommand } from "../testing/run-command.ts";
+import { ApiCheckout } from "./api-checkout.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+
+let demo: SharedDemo;
+let checkout: ApiCheckout;
+let client: RestClient;
+
+beforeAll(async () => {
+  demo = await joinTestDemo();
+  checkout = new ApiCheckout(demo.file);
+  client = new RestClient({ restBase: demo.file.restBase, secretKey: demo.file.merchants[0]!.test.secretKey });
+});
+
+const cards = {
+  approved: "4242424242424242",
+  failover: "4000000000000002",
+  slow: "4000000000007189",
+  refused: "4000000000007197",
+  answerLost: "4000000000007205",
+};
+
+async function refundOf(sessionId: string, fields: object = {}, key: string = randomUUID()): Promise<RefundJson> {
+  const answer = await checkout.refund(sessionId, key, fields);
+  expect(answer.status).toBe(201);
+  return (await answer.json()) as RefundJson;
+}
+
+describe("a refund over REST", () => {
+  it("returns a part and then the rest, each once, however often it is repeated", async () => {
+    const { sessionId } = await checkout.pay(cards.approved);
+    const key = randomUUID();
+    const part = await refundOf(sessionId!, { amountMinor: 900, reason: "duplicate", refundRef: "return-1" }, key);
+    expect(part).toMatchObject({ status: "SUCCEEDED", amountMinor: 900, gateway: "SANDBOX_A", refundRef: "return-1" });
+    const again = await checkout.refund(sessionId!, key, {
+      amountMinor: 900,
+      reason: "duplicate",
+      refundRef: "return-1",
+    });
+    expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
+    expect(await again.json()).toEqual(part);
+    expect(await client.getRefund(sessionId!, part.refundId!)).toEqual(part);
+    const rest = await client.createRefund(sessionId!, {}, { idempotencyKey: randomUUID() });
+    expect(rest).toMatchObject({ status: "SUCCEEDED", amountMinor: 4000 });
+    expect(await checkout.read(sessionId!)).toMatchObject({
+      status: "SUCCEEDED",
+      amountRefundedMinor: 4900,
+      amountRefundableMinor: 0,
+      refunds: [{ refundId: part.refundId }, { refundId: rest.refundId }],
+    });
+  });
+
+  it("goes to the gateway that captured, and ends by its notification where it only accepts", async () => {
+    const { sessionId } = await checkout.pay(cards.failover);
+    const { refundId } = await refundOf(sessionId!);
+    const read = async () => (await client.getRefund(sessionId!, refundId!)).status;
+    await expect.poll(read, { timeout: 30_000 }).toBe("SUCCEEDED");
+    expect(await client.getRefund(sessionId!, refundId!)).toMatchObject({ gateway: "SANDBOX_B", amountMinor: 4900 });
+  });
+
+  it("is sent again when its answer is lost, and made once", async () => {
+    const { sessionId } = await checkout.pay(cards.answerLost);
+    const { refundId } = await refundOf(sessionId!, { amountMinor: 100 });
+    const read = async () => (await client.getRefund(sessionId!, refundId!)).status;
+    await expect.poll(read, { timeout: 30_000 }).toBe("SUCCEEDED");
+    expect((await checkout.read(sessionId!)).refunds).toHaveLength(1);
+  });
+
+  it("fails when the gateway refuses for good", async () => {
+    const { sessionId } = await checkout.pay(cards.refused);
+    expect(await refundOf(sessionId!)).toMatchObject({ status: "FAILED", failureCode: expect.any(String) });
+    expect(await checkout.read(sessionId!)).toMatchObject({ amountRefundableMinor: 4900 });
+  });
+
+  it("is refused without a key, over the limit, and before the payment has succeeded", async () => {
+    const { sessionId } = await checkout.pay(cards.approved);
+    const codeOf = async (answer: Promise<Response>) => {
+      const { status } = await answer;
+      return [status, ((await (await answer).json()) as { code: string }).code];
+    };
+    expect(await codeOf(checkout.refund(sessionId!, undefined))).toEqual([400, "missing_idempotency_key"]);
+    expect(await codeOf(checkout.refund(sessionId!, randomUUID(), { amountMinor: 4901 }))).toEqual([
+      422,
+      "amount_exceeds_refundable",
+    ]);
+    expect(await codeOf(checkout.refund(sessionId!, randomUUID(), { amountMinor: 0 }))).toEqual([400, "invalid_field"]);
+    const open = await checkout.open();
+    expect(await codeOf(checkout.refund(open.sessionId, randomUUID()))).toEqual([409, "not_refundable"]);
+  });
+
+  it("sends refund.succeeded with the refund's id", async () => {
+    const { sessionId } = await checkout.pay(cards.approved);
+    const { refundId } = await refundOf(sessionId!);
+    const list = ["delivery", "list", "--session", sessionId!, ...demo.commandOptions, "--json"];
+    const sent = async () => (await runCommand(list)).out;
+    await expect.poll(sent, { timeout: 30_000 }).toContain("refund.succeeded");
+    const { deliveries } = JSON.parse(await sent());
+    const { deliveryId } = deliveries.find((one: { eventType: string }) => one.eventType === "refund.succeeded");
+    const shown = await runCommand(["delivery", "show", deliveryId, ...demo.commandOptions, "--json"]);
+    expect(shown.out).toContain(refundId);
+  });
+});
