@@ -100,8 +100,8 @@ describe("a refund over REST", () => {
     const sent = async () => (await runCommand(list)).out;
     await expect.poll(sent, { timeout: 30_000 }).toContain("refund.succeeded");
     const { deliveries } = JSON.parse(await sent());
-    const { deliveryId } = deliveries.find((one: { eventType: string }) => one.eventType === "refund.succeeded");
-    const shown = await runCommand(["delivery", "show", deliveryId, ...demo.commandOptions, "--json"]);
+    const { eventId, endpointId } = deliveries.find(({ type }: { type: string }) => type === "refund.succeeded");
+    const shown = await runCommand(["delivery", "show", eventId, endpointId, ...demo.commandOptions, "--json"]);
     expect(shown.out).toContain(refundId);
   });
 });
