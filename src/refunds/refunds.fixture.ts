@@ -1,4 +1,5 @@
 /** Refunds at a gateway whose books a test can read, and whose answers it can lose, keep or forget. */
+import { expect } from "vitest";
 import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
 import type { Core } from "../core/core.ts";
 import type { PaymentSession, Refund } from "../core/entities.ts";
@@ -143,6 +144,9 @@ export class RefundFixture {
     const session = await this.base.newSession();
     await this.base.submit(session, cards.approved);
     await Promise.all(this.base.core.inFlight);
+    // SANDBOX_B confirms its capture by notification.
+    const isConfirmed = async () => (await this.base.loadSession(session)).session.captureConfirmed;
+    await expect.poll(isConfirmed).toBe(true);
     return (await this.base.loadSession(session)).session;
   }
 
