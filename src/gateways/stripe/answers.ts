@@ -17,7 +17,7 @@ import { classifyDecline } from "../declines.ts";
 import { unansweredAuthorize, unansweredChange, undecided, untrusted } from "../unanswered.ts";
 import { declines } from "./declines.ts";
 import { codeOf, contradictsDecline, isJudged, type Json, judgeDecline } from "./judge-decline.ts";
-import { isFor, isSameMoney, type PaymentIntent, pageOf } from "./payment-intent.ts";
+import { chargeOf, isFor, isSameMoney, type PaymentIntent, pageOf } from "./payment-intent.ts";
 
 /** Answers documented as "refused before any processing", by status: https://docs.stripe.com/api/errors (2026). */
 const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
@@ -116,7 +116,9 @@ export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): Cap
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
   const intent = intentIn(reply.status, json);
-  if (isFor(intent, attempt) && isSameMoney(intent, attempt) && isCapturedWhole(intent)) return { type: "done" };
+  if (isFor(intent, attempt) && isSameMoney(intent, attempt) && isCapturedWhole(intent)) {
+    return { type: "done", ...chargeOf(intent) };
+  }
   return refusedOrUnknown(reply.status, json, attempt);
 }
 

@@ -58,6 +58,14 @@ describeConformance({
       }),
     }),
   },
+  refunds: {
+    acquirer: "STRIPE",
+    findsByReference: true,
+    finalRefusal: {
+      status: 400,
+      body: '{"error":{"type":"invalid_request_error","code":"charge_already_refunded"}}',
+    },
+  },
   declines,
   currencies,
   refusalOf: (status) =>
@@ -74,6 +82,8 @@ describeConformance({
     429: "rate_limited",
   },
 });
+
+const capturedOnce = { type: "done", captureReference: expect.stringMatching(/^ch_/) };
 
 describe("StripeConnector", () => {
   let harness: GatewayHarness;
@@ -299,7 +309,7 @@ describe("StripeConnector", () => {
     expect(await capture()).toMatchObject({ type: "unknown" });
     let errors = 1;
     harness.spoilWith((honest) => (errors-- > 0 ? keptError : honest));
-    expect(await capture()).toEqual({ type: "done" });
+    expect(await capture()).toEqual(capturedOnce);
     harness.spoilWith((honest) => honest);
     expect(await harness.sandbox.requests(hold.attemptReference)).toMatchObject({
       "stripe.capture": 2,
@@ -316,7 +326,7 @@ describe("StripeConnector", () => {
     });
     const answer = await harness.connector.capture(harness.call(`${hold.attemptReference}_cap`), hold);
     harness.replaceWith(() => undefined);
-    expect(answer).toEqual({ type: "done" });
+    expect(answer).toEqual(capturedOnce);
     expect(keys).toEqual([
       `${hold.attemptReference}_cap`,
       expect.stringMatching(new RegExp(`^${hold.attemptReference}_cap_.`)),
@@ -327,7 +337,7 @@ describe("StripeConnector", () => {
   it("treats a capture made under another key as done, and definitively refuses a voided payment", async () => {
     const hold = await holdPayment(harness, harness.newPayment());
     await harness.connector.capture(harness.call("first_cap"), hold);
-    expect(await harness.connector.capture(harness.call("second_cap"), hold)).toEqual({ type: "done" });
+    expect(await harness.connector.capture(harness.call("second_cap"), hold)).toEqual(capturedOnce);
     expect(await harness.connector.void(harness.call("v2"), hold)).toEqual({ type: "alreadyCaptured" });
     const other = await holdPayment(harness, harness.newPayment());
     await harness.connector.void(harness.call("v1"), other);

@@ -19,6 +19,7 @@ import type {
   GatewayAuthenticator,
   GatewayCall,
   GatewayOutcome,
+  GatewayRefunds,
   Hold,
   LookUpAnswer,
   VerifyRow,
@@ -47,6 +48,7 @@ import { askingForm, captureForm, cardForm, creationForm, creationKey, everyCrea
 import { judgeDecline } from "./judge-decline.ts";
 import { mayBeForgotten } from "./key-life.ts";
 import { foundIntents, isFor, readRecord, readSearch } from "./payment-intent.ts";
+import { StripeRefunds } from "./refunds.ts";
 import { secretKeyField, verifyAccount } from "./verify.ts";
 
 /** The connector for Stripe's payment intents, with cards that the vault fills in. */
@@ -74,10 +76,12 @@ export class StripeConnector implements Connector {
     complete: (call, attempt) => this.#complete(call, attempt),
     askAction: async (call, attempt) => readAction(await this.#read(call, attempt.gatewayReference ?? ""), attempt),
   };
+  readonly refunds: GatewayRefunds;
   readonly #api: StripeApi;
 
   constructor(parts: StripeParts) {
     this.#api = new StripeApi(parts);
+    this.refunds = new StripeRefunds(this.#api);
     this.credentialFields = [secretKeyField(parts.environment)];
   }
 
@@ -128,7 +132,10 @@ export class StripeConnector implements Connector {
     // Stripe would return this error to every repeat of this key. Another key captures an untouched hold, and cannot
     // capture twice: a captured payment intent refuses (https://docs.stripe.com/api/payment_intents/capture, 2026).
     const record = await this.lookUp(left(), hold);
-    if (record.type === "captured") return { type: "done" };
+    if (record.type === "captured") {
+      const { captureReference } = record;
+      return { type: "done", ...(captureReference && { captureReference }) };
+    }
     if (record.type === "voided") return { type: "refused", definitive: true, gatewayCode: "canceled" };
     if (record.type !== "held") return answer;
     return readCapture(await this.#capture(left(), hold, `${call.idempotencyKey}_${randomUUID()}`), hold);

@@ -33,3 +33,8 @@ export function whyNotPayable(amount: Amount): string | undefined {
   }
   return undefined;
 }
+
+/** Returns the code of a currency, which Stripe writes in lower case; undefined for any other writing. */
+export function upperCase(currency: unknown): string | undefined {
+  return typeof currency === "string" && currency === currency.toLowerCase() ? currency.toUpperCase() : undefined;
+}

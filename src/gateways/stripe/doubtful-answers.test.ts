@@ -50,11 +50,13 @@ function replaceOnce(action: RegExp, answer: { status: number; headers: Record<s
 const captureOf = (hold: Awaited<ReturnType<typeof holdPayment>>) =>
   harness.connector.capture(harness.call(`${hold.attemptReference}_cap`), hold);
 
+const capturedOnce = { type: "done", captureReference: expect.stringMatching(/^ch_/) };
+
 describe("StripeConnector.capture()", () => {
   it.each(Object.entries(keptErrors))("captures an untouched hold under another key after %s", async (_, answer) => {
     const hold = await holdPayment(harness, harness.newPayment());
     replaceOnce(/capture$/, answer);
-    expect(await captureOf(hold)).toEqual({ type: "done" });
+    expect(await captureOf(hold)).toEqual(capturedOnce);
     expect(await harness.sandbox.authorizations(hold.attemptReference)).toMatchObject([{ status: "captured" }]);
   });
 
@@ -73,7 +75,7 @@ describe("StripeConnector.capture()", () => {
       });
       const sent = harness.middle.requests.slice(sentBefore).map(({ method, path }) => `${method} ${path}`);
       expect(sent).toEqual([`POST /v1/payment_intents/${hold.gatewayReference}/capture`]);
-      expect(await captureOf(hold)).toEqual({ type: "done" });
+      expect(await captureOf(hold)).toEqual(capturedOnce);
     },
   );
 
@@ -81,7 +83,7 @@ describe("StripeConnector.capture()", () => {
     const captured = await holdPayment(harness, harness.newPayment());
     await captureOf(captured);
     replaceOnce(/capture$/, keptErrors["a refusal that is kept for the key"]);
-    expect(await captureOf(captured)).toEqual({ type: "done" });
+    expect(await captureOf(captured)).toEqual(capturedOnce);
     const voided = await holdPayment(harness, harness.newPayment());
     await harness.connector.void(harness.call("gone_void"), voided);
     replaceOnce(/capture$/, keptErrors["a refusal that is kept for the key"]);

@@ -3,9 +3,9 @@
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import { isSameAmount } from "../amounts.ts";
 import { pageAddress } from "../authentication.ts";
-import type { AttemptAtGateway, LookUpAnswer } from "../connector.ts";
+import type { AttemptAtGateway, CaptureRecord, LookUpAnswer } from "../connector.ts";
 import { untrusted } from "../unanswered.ts";
-import { currencies } from "./currencies.ts";
+import { currencies, upperCase } from "./currencies.ts";
 import { contradictsDecline, type Json, judgeDecline } from "./judge-decline.ts";
 
 /** An object of Stripe's with an id; its `object` gives its type. */
@@ -23,9 +23,13 @@ export function isFor(value: unknown, attempt: AttemptAtGateway): value is Payme
 /** Reports whether a payment intent has exactly our amount. Stripe writes currencies in lower case. */
 export function isSameMoney(intent: PaymentIntent, attempt: AttemptAtGateway): boolean {
   const { object, amount, currency } = intent;
-  const upper =
-    typeof currency === "string" && currency === currency.toLowerCase() ? currency.toUpperCase() : undefined;
-  return object === "payment_intent" && isSameAmount(currencies, attempt, amount, upper);
+  return object === "payment_intent" && isSameAmount(currencies, attempt, amount, upperCase(currency));
+}
+
+/** Returns the charge of a captured payment intent, as an id or as a whole object, as the name of its capture. */
+export function chargeOf({ latest_charge: charge }: PaymentIntent): CaptureRecord {
+  const id = isObject(charge) ? charge.id : charge;
+  return typeof id === "string" ? { captureReference: id } : {};
 }
 
 /** Returns the page that the customer has to see; undefined for an action of any other shape. */
@@ -79,7 +83,7 @@ function stateOf(intent: Json, attempt: AttemptAtGateway): LookUpAnswer {
         : { type: "heldOther", gatewayReference };
     case "succeeded":
       return isExact && intent.amount_received === amount
-        ? { type: "captured", gatewayReference }
+        ? { type: "captured", gatewayReference, ...chargeOf(intent) }
         : { type: "inconclusive", reason: "the gateway has captured another amount or currency" };
     case "canceled":
       return { type: "voided" };

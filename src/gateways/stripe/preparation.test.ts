@@ -207,7 +207,10 @@ describe("a restricted key", () => {
     expect(decodeURIComponent(read!.path)).toContain("expand[0]=latest_charge");
     const { attemptReference, ...payment } = harness.newPayment();
     const hold = await holdPayment(harness, { attemptReference, ...payment });
-    expect(await harness.connector.capture(harness.call("rk_cap"), hold)).toEqual({ type: "done" });
+    expect(await harness.connector.capture(harness.call("rk_cap"), hold)).toEqual({
+      type: "done",
+      captureReference: expect.stringMatching(/^ch_/),
+    });
   });
 
   it("fails without the right to read charges, by which declines are judged", async () => {

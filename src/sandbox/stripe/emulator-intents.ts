@@ -6,7 +6,7 @@ import type { Account } from "../accounts.ts";
 import { bankPageOf } from "../bank-pages.ts";
 import type { Asking, CardPayment, Challenge, Challenges } from "../challenges.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
-import type { Ledger } from "../ledger.ts";
+import type { Authorization, Ledger } from "../ledger.ts";
 import type { Pauses } from "../pauses.ts";
 import type { SandboxAnswer, SandboxRequest } from "../routes.ts";
 import { isCardNumber } from "./emulator-cards.ts";
@@ -47,6 +47,7 @@ export class EmulatorIntents {
   readonly #intents = new Map<string, Intent>();
   readonly #methods = new Map<string, PaymentMethod>();
   readonly #asked = new WeakMap<Challenge, Intent>();
+  readonly #byAuthorization = new WeakMap<Authorization, Intent>();
 
   constructor(parts: IntentParts) {
     this.#parts = parts;
@@ -60,6 +61,11 @@ export class EmulatorIntents {
 
   find(id: string | undefined): Intent | undefined {
     return this.#intents.get(id ?? "");
+  }
+
+  /** Finds the payment intent of an authorization of the ledger's. */
+  findByAuthorization(authorization: Authorization): Intent | undefined {
+    return this.#byAuthorization.get(authorization);
   }
 
   createMethod({ account, form }: Asked): Answered {
@@ -157,7 +163,7 @@ export class EmulatorIntents {
         paymentOf(intent, method, proofOf(asked)),
         askingOf(asked),
         (decided) => {
-          intent.authorization = decided;
+          this.#keep(intent, decided);
           intent.chargeId = chargeId;
         },
       );
@@ -175,9 +181,12 @@ export class EmulatorIntents {
   /** Decides a payment whose customer has passed. */
   #decide(intent: Intent, challenge: Challenge): Promise<CardResult> {
     intent.chargeId = newId("ch");
-    return this.#parts.issuer.settle(challenge, (authorization) => {
-      intent.authorization = authorization;
-    });
+    return this.#parts.issuer.settle(challenge, (authorization) => this.#keep(intent, authorization));
+  }
+
+  #keep(intent: Intent, authorization: Authorization): void {
+    intent.authorization = authorization;
+    this.#byAuthorization.set(authorization, intent);
   }
 
   capture(asked: Asked): Promise<Answered | Executed> {

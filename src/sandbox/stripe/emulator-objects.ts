@@ -1,7 +1,7 @@
 /** Stripe's objects as its emulator stores them, and as Stripe writes them (API version 2023-08-16). */
 import { randomUUID } from "node:crypto";
 import type { Challenge } from "../challenges.ts";
-import type { Authorization } from "../ledger.ts";
+import { type Authorization, type Refund, refundedValue } from "../ledger.ts";
 import type { SandboxAnswer } from "../routes.ts";
 import { frictionlessOf, secureResult } from "../secure-results.ts";
 import { chargeOutcome } from "./emulator-cards.ts";
@@ -135,7 +135,7 @@ function chargeView(intent: Intent, id: string): Fields {
     object: "charge",
     amount: intent.value,
     amount_captured: authorization?.capturedValue ?? 0,
-    amount_refunded: 0,
+    amount_refunded: authorization === undefined ? 0 : refundedValue(authorization),
     billing_details: billingView(paymentMethod),
     captured: authorization?.status === "captured",
     created: intent.created,
@@ -164,8 +164,29 @@ function chargeView(intent: Intent, id: string): Fields {
       },
       type: "card",
     },
-    refunded: false,
+    refunded: authorization?.status === "captured" && refundedValue(authorization) === authorization.capturedValue,
     status: isDeclined ? "failed" : "succeeded",
+  };
+}
+
+/**
+ * Returns a refund: https://docs.stripe.com/api/refunds/object (2026). One made by hand carries no metadata, as one from
+ * Stripe's dashboard.
+ */
+export function refundView(intent: Intent, { id, reference, value, openedAt, status }: Refund): Fields {
+  return {
+    id,
+    object: "refund",
+    amount: value,
+    charge: intent.chargeId ?? null,
+    created: Math.floor(Date.parse(openedAt) / 1_000),
+    currency: intent.currency.toLowerCase(),
+    metadata: reference === "" ? {} : { refund_id: reference },
+    payment_intent: intent.id,
+    reason: null,
+    receipt_number: null,
+    status,
+    ...(status === "failed" && { failure_reason: "expired_or_canceled_card" }),
   };
 }
 

@@ -10,6 +10,7 @@ import type { Route, SandboxRequest } from "../routes.ts";
 import { type Answered, type Asked, EmulatorIntents, type IntentParts } from "./emulator-intents.ts";
 import { type Executed, StripeKeys } from "./emulator-keys.ts";
 import { refusal } from "./emulator-objects.ts";
+import { EmulatorRefunds, losingRefunds } from "./emulator-refunds.ts";
 
 /** The parts that the emulator shares with the sandbox acquirers. */
 export type StripeEmulatorParts = IntentParts & {
@@ -24,6 +25,7 @@ const oneIntent = `${intents}/(?<id>pi_[^/]+)`;
 /** Returns every route of Stripe's that our connector uses. */
 export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
   const emulator = new EmulatorIntents(parts);
+  const refunds = new EmulatorRefunds(parts, emulator);
   const keys = new StripeKeys(parts.clock);
   const route = (
     method: "GET" | "POST",
@@ -70,6 +72,13 @@ export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
       route("POST", `${oneIntent}/capture`, "capture", (asked) => emulator.capture(asked)),
     ),
     route("POST", `${oneIntent}/cancel`, "cancel", (asked) => emulator.cancel(asked)),
+    losingRefunds(
+      emulator,
+      parts,
+      route("POST", "/v1/refunds", "refund", (asked) => refunds.create(asked)),
+    ),
+    route("GET", "/v1/refunds", "list_refunds", (asked) => refunds.list(asked)),
+    route("GET", "/v1/refunds/(?<id>[^/]+)", "read_refund", (asked) => refunds.read(asked)),
     route("GET", "/v1/charges/[^/]+", "charge", () => refusal(404, "resource_missing", { param: "id" })),
   ];
 }
@@ -120,5 +129,6 @@ function showsCharges({ request, form }: Asked): boolean {
   const expanded = [...request.query, ...form].some(
     ([name, value]) => /^expand/.test(name) && /latest_charge$/.test(value),
   );
-  return expanded || request.path.startsWith("/v1/charges");
+  // Stripe gives the rights to both as one: "Charges and Refunds" of https://docs.stripe.com/keys/restricted-api-keys (2026).
+  return expanded || /^\/v1\/(charges|refunds)/.test(request.path);
 }
