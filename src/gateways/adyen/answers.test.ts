@@ -200,7 +200,7 @@ withShared<{ components: { examples: Record<string, { value: Json }> } }>("adyen
     it("are an accepted capture of exactly our payment and amount", () => {
       const captured = example("post-payments-paymentPspReference-captures-capture-201", { reference });
       const read = (change: object, status = 201) => readCapture(reply({ ...captured, ...change }, status), named);
-      expect(read({})).toEqual({ type: "accepted" });
+      expect(read({})).toEqual({ type: "accepted", captureReference: captured.pspReference });
       for (const change of [
         { reference: "att_2" },
         { paymentPspReference: "other" },

@@ -36,7 +36,7 @@ const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
 };
 
 /** "Request already processed or in progress": https://docs.adyen.com/development-resources/api-idempotency (2026). */
-const inProgress = "704";
+export const inProgress = "704";
 
 /** "Original pspReference required for this operation": there is no such payment (https://docs.adyen.com/development-resources/error-codes, 2026). */
 const noSuchPayment = "167";
@@ -146,7 +146,10 @@ function refusalIn(json: Json, resultCode: string): Refusal {
 export function readCapture(reply: GatewayReply, hold: Hold): CaptureAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
-  if (reply.status === 201 && isReceived(json, hold) && isAmountOf(json.amount, hold)) return { type: "accepted" };
+  if (reply.status === 201 && isReceived(json, hold) && isAmountOf(json.amount, hold)) {
+    const { pspReference } = json;
+    return { type: "accepted", ...(typeof pspReference === "string" && { captureReference: pspReference }) };
+  }
   return refusedOrUnknown(reply, json);
 }
 
@@ -181,7 +184,7 @@ function refusedOrUnknown(reply: Answer, json: Json | undefined): Refused | Unkn
 }
 
 /** Returns Adyen's own error, which repeats the HTTP status; undefined for anything else. */
-function errorIn({ status, headers }: Answer, json: Json | undefined) {
+export function errorIn({ status, headers }: Answer, json: Json | undefined) {
   if (status < 400 || json?.status !== status) return undefined;
   const { errorCode: code, errorType: type } = json;
   if (typeof code !== "string" || typeof type !== "string") return undefined;

@@ -116,7 +116,7 @@ export function pathIn(environment: "test" | "live", path: string): string {
 }
 
 /** Returns the path of a change to a payment. */
-export function paymentPath(pspReference: string, action: "captures" | "cancels"): string {
+export function paymentPath(pspReference: string, action: "captures" | "cancels" | "refunds"): string {
   return `/payments/${encodeURIComponent(pspReference)}/${action}`;
 }
 

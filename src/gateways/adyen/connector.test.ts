@@ -38,6 +38,16 @@ describeConformance({
       values: { LOW_VALUE: "lowValue", RISK_ANALYSIS: "transactionRiskAnalysis" },
     },
   },
+  refunds: {
+    acquirer: "ADYEN",
+    hmacKey: subject.credentials.hmacKey.expose(),
+    findsByReference: false,
+    finalRefusal: {
+      status: 422,
+      body: '{"status":422,"errorCode":"167","errorType":"validation","message":"Original pspReference required"}',
+    },
+    finalStatuses: [422],
+  },
   declines,
   currencies,
   refusalOf: (status) => JSON.stringify({ status, errorCode: "in_no_row", errorType: "validation", message: "" }),

@@ -14,6 +14,7 @@ import type {
   Credentials,
   GatewayAuthenticator,
   GatewayCall,
+  GatewayRefunds,
   Hold,
   LookUpAnswer,
   NotificationReading,
@@ -29,6 +30,7 @@ import { askingFields, cardFields, customerFields, exemptionFields, importFields
 import { credentialFields } from "./credentials.ts";
 import { currencies, whyNotPayable } from "./currencies.ts";
 import { readNotification } from "./read-notification.ts";
+import { AdyenRefunds } from "./refunds.ts";
 import { verifyAccount } from "./verify.ts";
 
 const hourMs = 3_600_000;
@@ -66,10 +68,12 @@ export class AdyenConnector implements Connector {
       return { outcome: withoutAction(readAuthorize(reply, attempt)), authenticated: readAuthenticated(reply) };
     },
   };
+  readonly refunds: GatewayRefunds;
   readonly #api: AdyenApi;
 
   constructor(parts: AdyenParts) {
     this.#api = new AdyenApi(parts);
+    this.refunds = new AdyenRefunds(this.#api);
     this.credentialFields = credentialFields(parts.environment);
   }
 

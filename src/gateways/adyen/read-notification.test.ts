@@ -127,9 +127,16 @@ describe("readNotification()", () => {
     ["TECHNICAL_CANCEL", "false", "void_refused", change, {}],
     ["TECHNICAL_CANCEL", "false", "absent", { pspReference: "8515208516304269" }, {}],
     ["CANCEL_OR_REFUND", "true", "voided", change, { additionalData: { "modification.action": "cancel" } }],
-    ["CANCEL_OR_REFUND", "true", "other", change, { additionalData: { "modification.action": "refund" } }],
+    ["CANCEL_OR_REFUND", "true", "refunded", change, { additionalData: { "modification.action": "refund" } }],
+    ["CANCEL_OR_REFUND", "false", "other", change, { additionalData: { "modification.action": "refund" } }],
     ["CANCEL_OR_REFUND", "true", "other", change, {}],
     ["CANCEL_OR_REFUND", "false", "other", change, { additionalData: { "modification.action": "cancel" } }],
+    ["REFUND", "true", "refunded", change, {}],
+    ["REFUND", "false", "refund_failed", change, { reason: "Insufficient balance on payment" }],
+    ["REFUND_FAILED", "true", "refund_failed", change, { reason: "Refund Failed" }],
+    ["REFUNDED_REVERSED", "true", "refund_failed", change, {}],
+    ["POSTPONED_REFUND", "true", "other", change, {}],
+    ["REFUND_WITH_DATA", "true", "other", change, {}],
     ["REPORT_AVAILABLE", "true", "other", {}, {}],
     ["AUTHORISATION", "true", "test", { merchantReference: "verify_1" }, {}],
     ["AUTHORISATION", "true", "test", { pspReference: "test_AUTHORISATION_1" }, {}],
@@ -139,6 +146,29 @@ describe("readNotification()", () => {
     const [notification] = notificationsIn(bodyOf(itemOf(signed, rest)));
     expect(notification).toMatchObject({ kind, notificationId: `${eventCode}:${signed.pspReference}:${success}` });
     if (fields === change) expect(notification).toMatchObject({ gatewayReference: original });
+  });
+
+  it.each(["REFUND", "REFUND_FAILED", "REFUNDED_REVERSED"])("reads the refund that %s names", (eventCode) => {
+    const ours = { ...sample, eventCode, ...change, merchantReference: "ref_1" };
+    expect(notificationsIn(bodyOf(itemOf(ours)))).toEqual([
+      {
+        notificationId: `${eventCode}:${change.pspReference}:true`,
+        kind: eventCode === "REFUND" ? "refunded" : "refund_failed",
+        attemptReference: "",
+        refundReference: "ref_1",
+        gatewayReference: original,
+        modificationReference: change.pspReference,
+        amount: { amountMinor: 1130, currency: "EUR" },
+      },
+    ]);
+    const [byHand] = notificationsIn(bodyOf(itemOf({ ...ours, merchantReference: "att_1" })));
+    expect(byHand).toMatchObject({ attemptReference: "att_1", gatewayReference: original });
+    expect(byHand).not.toHaveProperty("refundReference");
+  });
+
+  it("takes no other event for one about a refund, whatever its reference", () => {
+    const capture = { ...sample, eventCode: "CAPTURE", ...change, merchantReference: "ref_1" };
+    expect(notificationsIn(bodyOf(itemOf(capture)))[0]).toMatchObject({ attemptReference: "ref_1" });
   });
 
   it.each([

@@ -63,7 +63,10 @@ function notificationOf(fields: SignedFields, item: Json): Notification {
   return {
     notificationId: `${eventCode}:${pspReference}:${success}`,
     kind,
-    attemptReference: merchantReference,
+    // A refund carries the reference that it was requested with; one made by hand carries the payment's, or any other.
+    ...(isAboutRefund(kind) && merchantReference.startsWith(refundPrefix)
+      ? { attemptReference: "", refundReference: merchantReference }
+      : { attemptReference: merchantReference }),
     ...(eventCode === "AUTHORISATION"
       ? { gatewayReference: pspReference }
       : { gatewayReference: originalReference, modificationReference: pspReference }),
@@ -94,12 +97,29 @@ function kindOf(fields: SignedFields, item: Json): NotificationKind {
       // A cancellation by our reference that found a payment names it.
       if (succeeded) return "voided";
       return fields.originalReference === "" ? "absent" : "void_refused";
+    case "REFUND":
+      return succeeded ? "refunded" : "refund_failed";
+    // "success" means that the refund did fail, or that its money came back:
+    // https://docs.adyen.com/online-payments/refund#refund-failed (2026).
+    case "REFUND_FAILED":
+    case "REFUNDED_REVERSED":
+      return "refund_failed";
     // Requested by a person in Adyen's Customer Area: it cancels a hold, and refunds a captured payment.
-    case "CANCEL_OR_REFUND":
-      return succeeded && additionalDataOf(item)["modification.action"] === "cancel" ? "voided" : "other";
+    case "CANCEL_OR_REFUND": {
+      if (!succeeded) return "other";
+      const { "modification.action": action } = additionalDataOf(item);
+      return action === "cancel" ? "voided" : action === "refund" ? "refunded" : "other";
+    }
     default:
       return "other";
   }
+}
+
+// Begins every refund id of ours.
+const refundPrefix = "ref_";
+
+function isAboutRefund(kind: NotificationKind): boolean {
+  return kind === "refunded" || kind === "refund_failed";
 }
 
 function refusalIn(item: Json) {

@@ -18,10 +18,12 @@ const nameless = ({ attemptReference, amountMinor, currency }: ReturnType<Gatewa
   currency,
 });
 
+const acceptedOnce = { type: "accepted", captureReference: expect.stringMatching(/^[A-Z0-9]{16}$/) };
+
 describe("AdyenConnector.capture()", () => {
   it("is reported under the authorization's reference", async () => {
     const held = await adyen.hold();
-    expect(await harness.connector.capture(harness.call("c1"), held)).toEqual({ type: "accepted" });
+    expect(await harness.connector.capture(harness.call("c1"), held)).toEqual(acceptedOnce);
     expect(await adyen.notificationOf("CAPTURE", held.attemptReference)).toMatchObject({
       kind: "captured",
       gatewayReference: held.gatewayReference,
@@ -46,7 +48,7 @@ describe("AdyenConnector.capture()", () => {
     const held = await adyen.hold();
     await harness.sandbox.hold("adyen.result");
     await harness.connector.void(harness.call("v1"), held);
-    expect(await harness.connector.capture(harness.call("c3"), held)).toEqual({ type: "accepted" });
+    expect(await harness.connector.capture(harness.call("c3"), held)).toEqual(acceptedOnce);
     await harness.sandbox.release({ operation: "adyen.result" });
     expect(await adyen.notificationOf("CANCELLATION", held.attemptReference)).toMatchObject({ kind: "voided" });
     expect(await adyen.notificationOf("CAPTURE", held.attemptReference)).toMatchObject({ kind: "capture_failed" });
@@ -63,10 +65,10 @@ describe("AdyenConnector.capture()", () => {
       body: JSON.stringify({ status, errorCode, errorType: "internal", message: "" }),
     });
     harness.replaceWith((request) => (isFirst(request as never) ? error(500, "901") : undefined));
-    expect(await harness.connector.capture(harness.call("kept_cap"), held)).toEqual({ type: "accepted" });
+    expect(await harness.connector.capture(harness.call("kept_cap"), held)).toEqual(acceptedOnce);
     expect(keys).toEqual(["kept_cap", expect.stringMatching(/^kept_cap_\d+$/)]);
     const [, second] = keys.splice(0);
-    expect(await harness.connector.capture(harness.call("kept_cap"), held)).toEqual({ type: "accepted" });
+    expect(await harness.connector.capture(harness.call("kept_cap"), held)).toEqual(acceptedOnce);
     expect(keys, "the hour's second key stays the same").toEqual(["kept_cap", second]);
     expect(await harness.sandbox.authorizations(held.attemptReference)).toMatchObject([{ status: "captured" }]);
     for (const passing of [error(500, "901", { "transient-error": "true" }), error(422, "704"), "reset" as const]) {

@@ -8,12 +8,12 @@ import { reasonNames } from "../../gateways/adyen/declines.ts";
 import type { Json } from "../../gateways/adyen/judge-decline.ts";
 import { unreachable } from "../../platform/errors.ts";
 import { isObject } from "../../platform/outbound-http.ts";
-import type { Account } from "../accounts.ts";
+import type { Account, Accounts } from "../accounts.ts";
 import type { NotificationContent, NotificationSender } from "../b-notifications.ts";
 import { asksExemption, type Challenge, type Challenges, proofIn } from "../challenges.ts";
 import type { Faults } from "../faults.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
-import type { Authorization, Ledger } from "../ledger.ts";
+import type { Authorization, Ledger, Refund, RefundRefusal, UnaskedChange } from "../ledger.ts";
 import type { Pauses } from "../pauses.ts";
 import type { SandboxRequest } from "../routes.ts";
 import { frictionlessOf, type SecureResult, secureResult } from "../secure-results.ts";
@@ -36,6 +36,7 @@ export type PaymentParts = {
   readonly notifications: NotificationSender;
   readonly pauses: Pauses;
   readonly faults: Faults;
+  readonly accounts: Accounts;
 };
 
 /** A request of an authenticated account. */
@@ -47,6 +48,11 @@ type Cancellation = {
   readonly merchantReference: string;
 };
 
+const refundFailures: Readonly<Partial<Record<RefundRefusal, string>>> = {
+  not_captured: "Transaction hasn't been captured, refund not possible",
+  amount_exceeds_captured: "Insufficient balance on payment",
+};
+
 // A day of a busy demo; beyond it the oldest are dropped.
 const paymentsMax = 100_000;
 
@@ -55,6 +61,7 @@ export class EmulatorPayments {
   readonly #parts: PaymentParts;
   readonly #payments = new Map<string, Authorization>();
   readonly #references = new Map<string, string>();
+  readonly #refunds = new WeakMap<Refund, string>();
   readonly #accounts = new WeakMap<Challenge, Account>();
   readonly #results = new WeakMap<Challenge, Promise<CardResult>>();
 
@@ -65,6 +72,9 @@ export class EmulatorPayments {
     parts.challenges.onPassed((challenge) => {
       const waits = adyenTestNumbers.includes(challenge.payment.number);
       if (this.#accounts.has(challenge) && !waits) void this.#settle(challenge);
+    });
+    parts.ledger.onUnasked((payment, change) => {
+      if (payment.acquirer === "ADYEN") this.#reportUnasked(parts.accounts.find(payment.account), payment, change);
     });
   }
 
@@ -147,6 +157,30 @@ export class EmulatorPayments {
     void this.#captureLater(account, payment, { pspReference, merchantReference: String(reference) });
     const body = { paymentPspReference: request.parameters.id, pspReference, reference, amount, status: "received" };
     return { status: 201, body: { ...body, merchantAccount: account.id }, about: payment.reference };
+  }
+
+  /** Takes on a refund; whether it can be made, only its notification says. */
+  async refund({ request, account, json }: Asked): Promise<Answered> {
+    const payment = this.find(request.parameters.id);
+    const { amount, reference } = json;
+    if (payment?.account !== account.id) return refusal(422, "167");
+    if (!isObject(amount) || !Number.isSafeInteger(amount.value) || Number(amount.value) < 1)
+      return refusal(422, "137");
+    if (amount.currency !== payment.currency) return refusal(422, "138");
+    const pspReference = newPspReference();
+    const { merchantRefundReason } = json;
+    const wanted = { pspReference, merchantReference: String(reference ?? payment.reference) };
+    void this.#refundLater(account, payment, { ...wanted, value: Number(amount.value) });
+    const body = { paymentPspReference: request.parameters.id, pspReference, reference, amount, status: "received" };
+    return {
+      status: 201,
+      body: {
+        ...body,
+        merchantAccount: account.id,
+        ...(merchantRefundReason !== undefined && { merchantRefundReason }),
+      },
+      about: payment.reference,
+    };
   }
 
   async cancel({ request, account, json }: Asked): Promise<Answered> {
@@ -244,6 +278,53 @@ export class EmulatorPayments {
       success: true,
       reason: "Capture Failed",
     });
+  }
+
+  async #refundLater(
+    account: Account,
+    payment: Authorization,
+    wanted: { readonly pspReference: string; readonly merchantReference: string; readonly value: number },
+  ): Promise<void> {
+    const { issuer, ledger, faults, pauses } = this.#parts;
+    const { pspReference, merchantReference, value } = wanted;
+    const refund = ledger.refund(payment, { reference: merchantReference, value });
+    if (typeof refund !== "string") this.#refunds.set(refund, pspReference);
+    await issuer.refundDelay(payment);
+    await pauses.gate("adyen.result", payment.reference);
+    await faults.beforeResult();
+    const success = typeof refund !== "string";
+    if (success) ledger.makeRefund(payment, refund);
+    // The sample of adyen-webhooks.json, REFUND.
+    const reason = success ? "" : (refundFailures[refund] ?? "Refund not possible");
+    this.#reportChange(account, payment, { eventCode: "REFUND", success, reason, ...wanted });
+  }
+
+  /** Reports a change that no request made: by hand, under the payment's reference, or by Adyen itself. */
+  #reportUnasked(account: Account, payment: Authorization, change: UnaskedChange): void {
+    this.#reportChange(account, payment, { success: true, reason: "", ...this.#contentOf(payment, change) });
+  }
+
+  #contentOf(payment: Authorization, change: UnaskedChange): Omit<NotificationContent, "success" | "authorization"> {
+    const named = { pspReference: newPspReference(), merchantReference: payment.reference };
+    switch (change.type) {
+      case "captured":
+        return { ...named, eventCode: "CAPTURE", value: payment.capturedValue };
+      case "voided":
+        return { ...named, eventCode: "CANCELLATION" };
+      case "expired":
+        return { ...named, eventCode: "EXPIRE" };
+      case "refunded":
+        return { ...named, eventCode: "REFUND", value: change.refund.value };
+      case "refundFailed": {
+        const { refund } = change;
+        const pspReference = this.#refunds.get(refund) ?? named.pspReference;
+        const merchantReference = refund.reference === "" ? payment.reference : refund.reference;
+        const content = { pspReference, merchantReference, value: refund.value };
+        return { ...content, eventCode: "REFUND_FAILED", reason: "Refund Failed" };
+      }
+      default:
+        return unreachable(change);
+    }
   }
 
   async #cancelLater(

@@ -55,6 +55,11 @@ export function adyenRoutes(parts: AdyenEmulatorParts): readonly Route[] {
       parts,
       route(`${onePayment}/captures`, "capture", (asked) => emulator.capture(asked)),
     ),
+    losingRefunds(
+      emulator,
+      parts,
+      route(`${onePayment}/refunds`, "refund", (asked) => emulator.refund(asked)),
+    ),
     route(`${onePayment}/cancels`, "void", (asked) => emulator.cancel(asked)),
     route("/cancels", "void", (asked) => emulator.cancelByReference(asked)),
   ];
@@ -125,6 +130,17 @@ function losingCaptures(emulator: EmulatorPayments, { issuer }: AdyenEmulatorPar
     async handle(request): Promise<SandboxAnswer> {
       const payment = emulator.find(request.parameters.id);
       return (await issuer.carryCapture(payment, () => route.handle(request))) ?? "hang_up";
+    },
+  };
+}
+
+/** Wraps a route so that the first answer to a refund is lost if the card says so; outside the memory of keys. */
+function losingRefunds(emulator: EmulatorPayments, { issuer }: AdyenEmulatorParts, route: Route): Route {
+  return {
+    ...route,
+    async handle(request): Promise<SandboxAnswer> {
+      const payment = emulator.find(request.parameters.id);
+      return (await issuer.carryRefund(payment, () => route.handle(request))) ?? "hang_up";
     },
   };
 }

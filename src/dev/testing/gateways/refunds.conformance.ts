@@ -41,6 +41,8 @@ export type RefundSubject = {
   readonly findsByReference: boolean;
   /** A refusal of the gateway's own that is final. */
   readonly finalRefusal: { readonly status: number; readonly body: string };
+  /** Statuses under which every error of its own is final. */
+  readonly finalStatuses?: readonly number[];
 };
 
 const behavedCard = "4242424242424242";
@@ -369,13 +371,17 @@ function describeDistrust(desk: RefundDesk, subject: RefundSubject & { refusalOf
     }
   });
 
-  it.each(statuses)("repeats a refund that its own error under status %d leaves open", async (status) => {
-    const captured = await desk.capture();
-    const body = subject.refusalOf(status);
-    desk.harness.spoilWith(() => ({ status, headers: { "content-type": "application/json" }, body }));
-    const answer = await desk.refund(captured, desk.newRefund(4900));
-    expect(answer).toMatchObject(status < 500 ? { type: "refused", definitive: false } : unknownAnswer);
-  });
+  it.each(statuses)(
+    "takes its own error to a refund under status %d for what it is documented to mean",
+    async (status) => {
+      const captured = await desk.capture();
+      const body = subject.refusalOf(status);
+      desk.harness.spoilWith(() => ({ status, headers: { "content-type": "application/json" }, body }));
+      const answer = await desk.refund(captured, desk.newRefund(4900));
+      const definitive = subject.finalStatuses?.includes(status) === true;
+      expect(answer).toMatchObject(status < 500 ? { type: "refused", definitive } : unknownAnswer);
+    },
+  );
 
   it("takes a refusal of the gateway's as final", async () => {
     const captured = await desk.capture();
