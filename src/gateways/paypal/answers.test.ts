@@ -171,8 +171,14 @@ describe("readCapture()", () => {
   const answerTo = (body: object, status = 201) => readCapture(reply(body, status), attempt);
 
   it("is done when the whole amount of our payment was captured", () => {
-    expect(answerTo(captured)).toEqual({ type: "done" });
-    expect(answerTo({ ...captured, status: "PENDING" })).toEqual({ type: "accepted" });
+    const captureReference = captured.id;
+    expect(answerTo(captured)).toEqual({ type: "done", captureReference });
+    expect(answerTo({ ...captured, status: "PENDING" })).toEqual({ type: "accepted", captureReference });
+    expect(answerTo({ ...captured, network_transaction_reference: { id: "123456789" } })).toEqual({
+      type: "done",
+      captureReference,
+      networkTransactionId: "123456789",
+    });
     for (const change of [
       { amount: { ...money, value: "1.00" } },
       { invoice_id: "att_2" },

@@ -4,13 +4,20 @@
  */
 
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
-import type { AttemptAtGateway, CaptureAnswer, GatewayOutcome, LookUpAnswer, VoidAnswer } from "../connector.ts";
+import type {
+  AttemptAtGateway,
+  CaptureAnswer,
+  CaptureRecord,
+  GatewayOutcome,
+  LookUpAnswer,
+  VoidAnswer,
+} from "../connector.ts";
 import { classifyDecline } from "../declines.ts";
 import { unansweredAuthorize, unansweredChange, undecided, untrusted } from "../unanswered.ts";
 import { pageOf } from "./authentication.ts";
 import { isSameMoney } from "./currencies.ts";
 import { declines } from "./declines.ts";
-import { isFor, nameOfOrder, readOrder, stateOfOrder } from "./order.ts";
+import { isFor, nameOfOrder, readOrder, type StoredPayment, stateOfOrder } from "./order.ts";
 import { issueOf, type Json, refusedOrUnknown, refusedOrUntrusted } from "./refusals.ts";
 
 /** An order that can be authorized, or why there will be no authorization. */
@@ -106,10 +113,10 @@ export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): Cap
   if (!isFor(json, attempt) || !isSameMoney(json.amount, attempt)) return { type: "undecided" };
   switch (json.status) {
     case "COMPLETED":
-      return { type: "done" };
+      return { type: "done", ...recordOfCapture(json) };
     case "PENDING":
       // Accepted and under review; no notification reports its end, so it stays unconfirmed (docs/gateways.md).
-      return { type: "accepted" };
+      return { type: "accepted", ...recordOfCapture(json) };
     case "DECLINED":
     case "FAILED":
       // Final states in which no money was captured; the same key would return nothing else.
@@ -121,6 +128,15 @@ export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): Cap
     default:
       return untrusted(reply.status);
   }
+}
+
+/** Returns PayPal's name for a capture, by which it is refunded, and the network's name for the payment. */
+function recordOfCapture({
+  id: captureReference,
+  network_transaction_reference: network,
+}: StoredPayment): CaptureRecord {
+  const networkTransactionId = isObject(network) ? network.id : undefined;
+  return { captureReference, ...(typeof networkTransactionId === "string" && { networkTransactionId }) };
 }
 
 /** Returns the record's result of a capture whose own answer did not decide. */

@@ -42,6 +42,15 @@ describeConformance({
     requests: 2,
     otherShape: (body) => body.replace('"payer-action"', '"other-action"'),
   },
+  refunds: {
+    acquirer: "PAYPAL",
+    findsByReference: true,
+    provesAbsence: false,
+    finalRefusal: {
+      status: 422,
+      body: '{"name":"UNPROCESSABLE_ENTITY","details":[{"issue":"CAPTURE_FULLY_REFUNDED"}],"debug_id":"1"}',
+    },
+  },
   declines,
   currencies,
   refusalOf: (status) =>
@@ -110,9 +119,7 @@ describe("PayPalConnector", () => {
     const call = harness.call(`${payment.attemptReference}_cap`);
     expect(
       await harness.connector.capture(call, { ...hold, statementDescriptor: "Tea™ & Cake of a far too long name" }),
-    ).toEqual({
-      type: "done",
-    });
+    ).toEqual({ type: "done", captureReference: expect.stringMatching(/^[A-Z0-9]{17}$/) });
     const asked = harness.middle.requests.slice(-3);
     expect(asked.map(({ headers }) => headers["paypal-request-id"])).toEqual([
       `${payment.attemptReference}_new`,
@@ -279,7 +286,7 @@ describe("PayPalConnector", () => {
       });
     refuse(refusal("PAYEE_ACCOUNT_RESTRICTED"));
     const capture = () => harness.connector.capture(harness.call("kept_cap"), hold);
-    expect(await capture()).toEqual({ type: "done" });
+    expect(await capture()).toEqual({ type: "done", captureReference: expect.stringMatching(/^[A-Z0-9]{17}$/) });
     expect(keys).toEqual(["kept_cap", expect.stringMatching(/^kept_cap_.{36}$/)]);
     keys.splice(0);
     expect(await capture()).toEqual({ type: "done" });

@@ -17,6 +17,7 @@ import type {
   Connector,
   GatewayAuthenticator,
   GatewayCall,
+  GatewayRefunds,
   Hold,
   LookUpAnswer,
   VerifyRow,
@@ -39,6 +40,7 @@ import { billingFields } from "./billing.ts";
 import { toMoney, whyNotPayable } from "./currencies.ts";
 import { mayBeForgotten } from "./key-life.ts";
 import { isFor, nameOfOrder, parseName, readAuthorizationRecord, readOrder, readOrderRecord } from "./order.ts";
+import { PayPalRefunds } from "./refunds.ts";
 import { issueOf, refusedOrUnknown } from "./refusals.ts";
 import { credentialFields, verifyAccount } from "./verify.ts";
 
@@ -68,10 +70,12 @@ export class PayPalConnector implements Connector {
       return readAction(await this.#api.get(call, `${orderPath(id)}?fields=payment_source`), attempt, id);
     },
   };
+  readonly refunds: GatewayRefunds;
   readonly #api: PayPalApi;
 
   constructor(parts: PayPalParts) {
     this.#api = new PayPalApi(parts);
+    this.refunds = new PayPalRefunds(this.#api);
   }
 
   whyNotPayable(amount: Amount): string | undefined {

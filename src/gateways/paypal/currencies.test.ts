@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isSameMoney, toMoney, whyNotPayable } from "./currencies.ts";
+import { fromMoney, isSameMoney, toMoney, whyNotPayable } from "./currencies.ts";
 
 describe("toMoney()", () => {
   it.each([
@@ -39,5 +39,26 @@ describe("whyNotPayable()", () => {
     expect(whyNotPayable({ amountMinor: 4950, currency: "HUF" })).toContain("exactly");
     expect(whyNotPayable({ amountMinor: 4950, currency: "TWD" })).toContain("exactly");
     expect(whyNotPayable({ amountMinor: 100, currency: "INR" })).toContain("does not accept");
+  });
+});
+
+describe("fromMoney()", () => {
+  it("reads PayPal's notation, and nothing that only looks like it", () => {
+    expect(fromMoney({ currency_code: "EUR", value: "12.50" })).toEqual({ amountMinor: 1250, currency: "EUR" });
+    expect(fromMoney({ currency_code: "EUR", value: "0.05" })).toEqual({ amountMinor: 5, currency: "EUR" });
+    expect(fromMoney({ currency_code: "JPY", value: "1250" })).toEqual({ amountMinor: 1250, currency: "JPY" });
+    expect(fromMoney({ currency_code: "HUF", value: "12" })).toEqual({ amountMinor: 1200, currency: "HUF" });
+    for (const money of [
+      { currency_code: "EUR", value: "12.5" },
+      { currency_code: "EUR", value: "1250" },
+      { currency_code: "EUR", value: 12.5 },
+      { currency_code: "EUR", value: "-12.50" },
+      { currency_code: "JPY", value: "12.50" },
+      { currency_code: "INR", value: "12.50" },
+      { value: "12.50" },
+      null,
+    ]) {
+      expect(fromMoney(money), JSON.stringify(money)).toBeUndefined();
+    }
   });
 });

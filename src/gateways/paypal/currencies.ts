@@ -1,5 +1,5 @@
 /** PayPal's currencies, the decimals of each, and its notation of amounts. */
-import { type Amount, type CurrencyTable, toGatewayAmount } from "../amounts.ts";
+import { type Amount, type CurrencyTable, fromGatewayAmount, toGatewayAmount } from "../amounts.ts";
 
 // https://developer.paypal.com/api/rest/reference/currency-codes/ (2026): "does not support decimals" for HUF, JPY and
 // TWD. Only accounts of the same country accept BRL, CNY and MYR; PayPal itself refuses others.
@@ -43,4 +43,13 @@ export function isSameMoney(money: unknown, amount: Amount): boolean {
   const expected = toMoney(amount);
   const { currency_code: currency, value } = money as Readonly<Record<string, unknown>>;
   return currency === expected.currency_code && value === expected.value;
+}
+
+/** Returns PayPal's amount as ours; undefined if it is not one in its exact notation. */
+export function fromMoney(money: unknown): Amount | undefined {
+  if (typeof money !== "object" || money === null) return undefined;
+  const { currency_code: currency, value } = money as Readonly<Record<string, unknown>>;
+  if (typeof value !== "string" || !/^\d{1,15}(\.\d+)?$/.test(value)) return undefined;
+  const amount = fromGatewayAmount(currencies, Number(value.replace(".", "")), currency);
+  return amount !== undefined && isSameMoney(money, amount) ? amount : undefined;
 }

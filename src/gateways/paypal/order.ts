@@ -13,10 +13,16 @@ export type Order = {
   readonly status: unknown;
   readonly amount: unknown;
   readonly authorizations: readonly Authorization[];
+  readonly captures: readonly StoredPayment[];
+  /** Every refund, also those made by hand, which carry no reference of ours. */
+  readonly refunds: readonly unknown[];
 };
 
+/** An authorization or a capture of ours, by PayPal's name for it. */
+export type StoredPayment = Json & { readonly id: string };
+
 /** An authorization of ours; its status says what it holds. */
-export type Authorization = Json & { readonly id: string };
+export type Authorization = StoredPayment;
 
 /** PayPal's name for an attempt: its order until an authorization is known, and then the authorization. */
 export type Name = { readonly order: string } | { readonly authorization: string };
@@ -44,13 +50,28 @@ export function readOrder(json: Json | undefined, attempt: AttemptAtGateway): Or
   const [unit] = units;
   if (units.length !== 1 || !isObject(unit) || unit.reference_id !== attempt.attemptReference) return undefined;
   const payments = isObject(unit.payments) ? unit.payments : {};
-  const authorizations: readonly unknown[] = Array.isArray(payments.authorizations) ? payments.authorizations : [];
-  if (!authorizations.every((one) => isFor(one, attempt))) return undefined;
-  return { id: json.id, status: json.status, amount: unit.amount, authorizations };
+  const [authorizations, captures] = [listIn(payments.authorizations), listIn(payments.captures)];
+  const isOurs = (one: unknown): one is StoredPayment => isFor(one, attempt);
+  if (!authorizations.every(isOurs) || !captures.every(isOurs)) return undefined;
+  const refunds = listIn(payments.refunds);
+  return { id: json.id, status: json.status, amount: unit.amount, authorizations, captures, refunds };
 }
 
-/** Reports whether an authorization carries our attempt's reference. */
-export function isFor(value: unknown, attempt: AttemptAtGateway): value is Authorization {
+function listIn(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Returns the order that an authorization of ours names; undefined for anything else. */
+export function orderNamedBy(reply: GatewayReply, attempt: AttemptAtGateway): string | undefined {
+  const json = reply.type === "answer" && reply.status === 200 ? readJsonObject(reply) : undefined;
+  if (!isFor(json, attempt) || json.id !== attempt.gatewayReference) return undefined;
+  const { supplementary_data: data } = json;
+  const id = isObject(data) && isObject(data.related_ids) ? data.related_ids.order_id : undefined;
+  return typeof id === "string" && idShape.test(id) ? id : undefined;
+}
+
+/** Reports whether an authorization or a capture carries our attempt's reference. */
+export function isFor(value: unknown, attempt: AttemptAtGateway): value is StoredPayment {
   if (!isObject(value) || typeof value.id !== "string" || !idShape.test(value.id)) return false;
   return value.invoice_id === attempt.attemptReference;
 }

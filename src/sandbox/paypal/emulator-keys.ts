@@ -10,10 +10,12 @@ type Answered = Exclude<SandboxAnswer, string>;
  */
 export type Executed = { readonly answer: SandboxAnswer; readonly again?: (() => Answered) | undefined };
 
-type Kept = { readonly sinceMs: number; again?: () => Answered };
+type Kept = { readonly untilMs: number; again?: () => Answered };
 
 // "The server stores keys for 6 hours": https://developer.paypal.com/docs/api/orders/v2/#orders_create (2026).
-const lifeMs = 6 * 60 * 60 * 1_000;
+const orderKeyLifeMs = 6 * 60 * 60 * 1_000;
+/** "The server stores keys for 45 days": https://developer.paypal.com/docs/api/payments/v2/#captures_refund (2026). */
+export const refundKeyLifeMs = 45 * 24 * 60 * 60 * 1_000;
 // One for each stored payment, and a few for each of its changes.
 const keysMax = 400_000;
 
@@ -27,12 +29,12 @@ export class PayPalKeys {
   }
 
   /** Runs `act` once for a key; a repeat while the first one runs is refused. */
-  async once(key: string | undefined, act: () => Promise<Executed>): Promise<SandboxAnswer> {
+  async once(key: string | undefined, act: () => Promise<Executed>, lifeMs = orderKeyLifeMs): Promise<SandboxAnswer> {
     if (key === undefined) return (await act()).answer;
     const known = this.#kept.get(key);
-    if (known !== undefined && this.#clock.nowMs() < known.sinceMs + lifeMs)
+    if (known !== undefined && this.#clock.nowMs() < known.untilMs)
       return known.again?.() ?? refusal(409, "PREVIOUS_REQUEST_IN_PROGRESS");
-    const entry: Kept = { sinceMs: this.#clock.nowMs() };
+    const entry: Kept = { untilMs: this.#clock.nowMs() + lifeMs };
     this.#kept.set(key, entry);
     const oldest = this.#kept.keys().next().value;
     if (this.#kept.size > keysMax && oldest !== undefined) this.#kept.delete(oldest);

@@ -4,7 +4,7 @@ import { currencies } from "../../gateways/paypal/currencies.ts";
 import type { Frictionless } from "../../gateways/sandbox/card-behaviour.ts";
 import type { Account } from "../accounts.ts";
 import type { Challenge } from "../challenges.ts";
-import type { Authorization } from "../ledger.ts";
+import { type Authorization, type Refund, refundedValue } from "../ledger.ts";
 import type { SandboxAnswer } from "../routes.ts";
 import { paypalSecureNumbers } from "./emulator-cards.ts";
 
@@ -64,11 +64,50 @@ export function orderView(order: Order, isWhole: boolean, seenAs = order.authori
         payee: { merchant_id: "ABCDEFGH23456" },
         ...(customId !== undefined && { custom_id: customId }),
         invoice_id: order.invoiceId,
-        ...(authorization && { payments: { authorizations: [authorizationView(order, authorization, seenAs)] } }),
+        ...(authorization && { payments: paymentsView(order, authorization, seenAs) }),
       },
     ],
     create_time: order.createdAt,
     update_time: order.createdAt,
+  };
+}
+
+/** Returns the payments of an order: its authorization, capture and refunds, as `payment_collection` of the OpenAPI file. */
+function paymentsView(order: Order, held: Held, seenAs: Authorization | undefined): Fields {
+  const { refunds } = held.record;
+  return {
+    authorizations: [authorizationView(order, held, seenAs)],
+    ...(held.captureId !== undefined && { captures: [captureView(order, held, true)] }),
+    ...(refunds.length > 0 && { refunds: refunds.map((refund) => refundView(order, refund)) }),
+  };
+}
+
+/** Returns an id like PayPal's for a refund of the ledger's; it is always the same. */
+export function refundIdOf({ id }: Refund): string {
+  return id
+    .replace(/[^a-z0-9]/g, "")
+    .slice(-17)
+    .toUpperCase();
+}
+
+const refundStatuses = { pending: "PENDING", succeeded: "COMPLETED", failed: "FAILED" } as const;
+
+/** Returns a refund; one made by hand carries the payment's own invoice, as on PayPal's pages. */
+export function refundView(order: Order, refund: Refund): Fields {
+  const { reference, value, status, openedAt } = refund;
+  const id = refundIdOf(refund);
+  return {
+    id,
+    status: refundStatuses[status],
+    amount: money({ value, currency: order.currency }),
+    invoice_id: reference === "" ? order.invoiceId : reference,
+    ...(reference !== "" && { custom_id: reference }),
+    links: [
+      link(order, "self", `/v2/payments/refunds/${id}`, "GET"),
+      link(order, "up", `/v2/payments/captures/${order.authorization?.captureId}`, "GET"),
+    ],
+    create_time: openedAt,
+    update_time: openedAt,
   };
 }
 
@@ -158,7 +197,7 @@ function statusOfAuthorization({ record, isWithdrawn }: Held): string {
 export function captureView(order: Order, { captureId, record }: Held, isWhole: boolean): Fields {
   const brief = {
     id: captureId,
-    status: "COMPLETED",
+    status: statusOfCapture(record),
     links: [link(order, "self", `/v2/payments/captures/${captureId}`, "GET")],
   };
   if (!isWhole) return brief;
@@ -172,6 +211,11 @@ export function captureView(order: Order, { captureId, record }: Held, isWhole: 
     create_time: order.createdAt,
     update_time: order.createdAt,
   };
+}
+
+function statusOfCapture(record: Authorization): string {
+  const refunded = refundedValue(record);
+  return refunded === 0 ? "COMPLETED" : refunded < record.capturedValue ? "PARTIALLY_REFUNDED" : "REFUNDED";
 }
 
 const errors: Readonly<Record<number, readonly [name: string, message: string]>> = {

@@ -41,6 +41,7 @@ export class EmulatorOrders {
   readonly #parts: OrderParts;
   readonly #orders = new Map<string, Order>();
   readonly #orderOfAuthorization = new Map<string, Order>();
+  readonly #orderOfCapture = new Map<string, Order>();
 
   constructor(parts: OrderParts) {
     this.#parts = parts;
@@ -54,6 +55,11 @@ export class EmulatorOrders {
   /** Returns the order of an authorization. */
   orderOf(authorizationId: string | undefined): Order | undefined {
     return this.#orderOfAuthorization.get(authorizationId ?? "");
+  }
+
+  /** Returns the order of a capture. */
+  orderOfCapture(captureId: string | undefined): Order | undefined {
+    return this.#orderOfCapture.get(captureId ?? "");
   }
 
   create(asked: Asked): Executed {
@@ -154,6 +160,7 @@ export class EmulatorOrders {
         await this.#parts.issuer.captureDelay(record);
         this.#parts.ledger.capture(record);
         held.captureId = newId();
+        remember(this.#orderOfCapture, held.captureId, order);
         const { answer } = shown(201, order, () => captureView(order, held, isWhole(asked)));
         return { answer, again: () => answer };
       });
@@ -184,7 +191,7 @@ export class EmulatorOrders {
 }
 
 /** Serializes changes of one payment; a second one meanwhile is refused. */
-async function locked(order: Order, act: () => Promise<Executed>): Promise<Executed> {
+export async function locked(order: Order, act: () => Promise<Executed>): Promise<Executed> {
   if (order.isLocked) return { answer: refusal(409, "PREVIOUS_REQUEST_IN_PROGRESS") };
   order.isLocked = true;
   try {
@@ -239,7 +246,7 @@ function askingOf(body: Json): Asking | undefined {
 }
 
 /** Returns the result of a change, and for a repeat the state since. */
-function shown(status: number, { reference: about }: Order, view: () => object) {
+export function shown(status: number, { reference: about }: Order, view: () => object) {
   const answer = (code: number): Answered => ({ status: code, body: view(), about });
   return { answer: answer(status), again: () => answer(200) };
 }
@@ -254,12 +261,12 @@ function isWhole({ request }: Asked): boolean {
   return request.headers.prefer === "return=representation";
 }
 
-function bodyOf({ request }: Asked): Json {
+export function bodyOf({ request }: Asked): Json {
   return parseJsonObject(Buffer.from(request.body)) ?? {};
 }
 
 /** Reads an amount in PayPal's own smallest unit, or returns the issue with it. */
-function readMoney(money: unknown): { value: number; currency: string } | string {
+export function readMoney(money: unknown): { value: number; currency: string } | string {
   if (!isObject(money) || typeof money.value !== "string") return "CANNOT_BE_ZERO_OR_NEGATIVE";
   const currency = String(money.currency_code);
   const decimals = Object.hasOwn(currencies, currency) ? currencies[currency] : undefined;
@@ -282,7 +289,7 @@ function cardIn({ payment_source: source }: Json): Json {
   return isObject(source) && isObject(source.card) ? source.card : {};
 }
 
-function remember<Kept>(kept: Map<string, Kept>, id: string, one: Kept): void {
+export function remember<Kept>(kept: Map<string, Kept>, id: string, one: Kept): void {
   kept.set(id, one);
   const oldest = kept.keys().next().value;
   if (kept.size > ordersMax && oldest !== undefined) kept.delete(oldest);

@@ -6,9 +6,10 @@ import { randomBytes } from "node:crypto";
 import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
 import type { Account, Accounts } from "../accounts.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "../routes.ts";
-import { type Executed, PayPalKeys } from "./emulator-keys.ts";
+import { type Executed, PayPalKeys, refundKeyLifeMs } from "./emulator-keys.ts";
 import { refusal } from "./emulator-objects.ts";
 import { type Asked, EmulatorOrders, type OrderParts } from "./emulator-orders.ts";
+import { EmulatorRefunds, losingRefunds } from "./emulator-refunds.ts";
 
 /** The parts that the emulator shares with the sandbox acquirers. */
 export type PayPalEmulatorParts = OrderParts & { readonly accounts: Accounts; readonly clock: SandboxClock };
@@ -25,6 +26,7 @@ const tokensMax = 10_000;
 /** Returns every route of PayPal's that our connector uses. */
 export function paypalRoutes(parts: PayPalEmulatorParts): readonly Route[] {
   const emulator = new EmulatorOrders(parts);
+  const refunds = new EmulatorRefunds(parts, emulator);
   const keys = new PayPalKeys(parts.clock);
   const tokens = new Map<string, Account>();
   const route = (
@@ -43,7 +45,8 @@ export function paypalRoutes(parts: PayPalEmulatorParts): readonly Route[] {
       const key = request.headers["paypal-request-id"];
       // PayPal documents no key for a void.
       const isKeyed = method === "POST" && key !== undefined && operation !== "void";
-      return keys.once(isKeyed ? `${account.id} ${operation} ${key}` : undefined, execute);
+      const lifeMs = operation === "refund" ? refundKeyLifeMs : undefined;
+      return keys.once(isKeyed ? `${account.id} ${operation} ${key}` : undefined, execute, lifeMs);
     },
   });
   return [
@@ -67,6 +70,12 @@ export function paypalRoutes(parts: PayPalEmulatorParts): readonly Route[] {
       route("POST", `${oneAuthorization}/capture`, "capture", (asked) => emulator.capture(asked)),
     ),
     route("POST", `${oneAuthorization}/void`, "void", (asked) => emulator.void(asked)),
+    losingRefunds(
+      emulator,
+      parts,
+      route("POST", "/v2/payments/captures/(?<id>[^/]+)/refund", "refund", (asked) => refunds.create(asked)),
+    ),
+    route("GET", "/v2/payments/refunds/(?<id>[^/]+)", "read_refund", (asked) => refunds.read(asked)),
   ];
 }
 

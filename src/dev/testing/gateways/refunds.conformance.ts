@@ -37,8 +37,10 @@ export type RefundSubject = {
   readonly acquirer: AcquirerName;
   /** The key with which the gateway signs its notifications, where they alone report a refund's result. */
   readonly hmacKey?: string;
-  /** A look-up by our own reference finds a refund, or proves that there is none, whatever else was refunded. */
+  /** A look-up by our own reference finds a refund. */
   readonly findsByReference: boolean;
+  /** False if a refund that is not found is absent only while nothing else was refunded. */
+  readonly provesAbsence?: boolean;
   /** A refusal of the gateway's own that is final. */
   readonly finalRefusal: { readonly status: number; readonly body: string };
   /** Statuses under which every error of its own is final. */
@@ -261,7 +263,8 @@ function describeRepeats(desk: RefundDesk): void {
   });
 }
 
-function describeLookUps(desk: RefundDesk, { findsByReference }: RefundSubject): void {
+function describeLookUps(desk: RefundDesk, subject: RefundSubject): void {
+  const { findsByReference, provesAbsence = findsByReference } = subject;
   it("looks up a refund by the gateway's reference, or cannot tell", async () => {
     const captured = await desk.capture();
     const refund = await desk.refunded(captured, 2000);
@@ -277,7 +280,7 @@ function describeLookUps(desk: RefundDesk, { findsByReference }: RefundSubject):
     if (findsByReference) expect(record).toEqual({ type: "succeeded", gatewayReference });
     else expect(record.type).toBe("cannotTell");
     const other = await desk.lookUp(captured, desk.newRefund(2000));
-    expect(other.type).toBe(findsByReference ? "absent" : "cannotTell");
+    expect(other.type).toBe(provesAbsence ? "absent" : "cannotTell");
   });
 
   it("reports a refund that was never sent as absent only where it can be read, and makes none", async () => {
