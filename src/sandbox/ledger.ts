@@ -39,8 +39,8 @@ export type Authorization = {
   readonly frictionless?: Frictionless | undefined;
   /** RFC 3339: the time of the decision, which may be long after the request. */
   readonly openedAt: string;
-  /** RFC 3339: when the acquirer ends the hold by itself; absent where it never does. */
-  readonly holdEndsAt?: string | undefined;
+  /** RFC 3339: when the acquirer ends the hold by itself. */
+  readonly holdEndsAt: string;
   status: "held" | "captured" | "voided" | "declined";
   capturedValue: number;
   /** The acquirer's name for the capture. */
@@ -102,8 +102,19 @@ const byHandAfterMs = 5_000;
 const endsEarlyAfterMs = 5_000;
 const failsAfterMs = dayMs;
 
-/** The life of a hold, where the acquirer ends it by itself. */
-const holdLifeMs: Readonly<Partial<Record<AcquirerName, number>>> = { A: 7 * dayMs, B: 5 * dayMs };
+/**
+ * The life of a hold. Of the real gateways it is the shortest of any card: 7 days at Stripe
+ * (https://docs.stripe.com/payments/place-a-hold-on-a-payment-method, 2026), 5 at Adyen
+ * (https://docs.adyen.com/online-payments/classic-integrations/modify-payments/capture, 2026), and 29 at PayPal
+ * (https://developer.paypal.com/docs/api/payments/v2/, 2026).
+ */
+const holdLifeMs: Readonly<Record<AcquirerName, number>> = {
+  A: 7 * dayMs,
+  B: 5 * dayMs,
+  STRIPE: 7 * dayMs,
+  ADYEN: 5 * dayMs,
+  PAYPAL: 29 * dayMs,
+};
 
 /** All money that the sandbox acquirers hold, have captured, have voided or have refunded. */
 export class Ledger {
@@ -132,7 +143,7 @@ export class Ledger {
     const nowMs = this.#clock.nowMs();
     const openedAt = new Date(nowMs).toISOString();
     const lifeMs = holdLifeMs[authorization.acquirer];
-    const holdEndsAt = lifeMs === undefined ? undefined : new Date(nowMs + lifeMs).toISOString();
+    const holdEndsAt = new Date(nowMs + lifeMs).toISOString();
     const id = authorization.id ?? `auth_${randomUUID()}`;
     const opened: Authorization = { ...authorization, id, status, capturedValue: 0, refunds: [], openedAt, holdEndsAt };
     this.#authorizations.set(opened.id, opened);
@@ -252,7 +263,7 @@ export class Ledger {
     return this.#refused.has(keyOf(reference));
   }
 
-  #scheduleEnd(authorization: Authorization, lifeMs: number | undefined): void {
+  #scheduleEnd(authorization: Authorization, lifeMs: number): void {
     const inMs = (afterMs: number, act: () => void) => {
       this.#holdEnds.set(authorization, this.#clock.at(this.#clock.nowMs() + afterMs, act));
     };
@@ -261,7 +272,7 @@ export class Ledger {
     };
     switch (authorization.hold) {
       case "lasts":
-        if (lifeMs !== undefined) inMs(lifeMs, expire);
+        inMs(lifeMs, expire);
         break;
       case "ends_early":
         inMs(endsEarlyAfterMs, expire);

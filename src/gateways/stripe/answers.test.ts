@@ -199,6 +199,9 @@ function describeSettling({ intent, held, captured }: Samples): void {
     expect(readCapture(reply(captured), attempt)).toEqual({ type: "done" });
     expect(readCapture(inState(captured), attempt)).toEqual({ type: "done" });
     expect(readCapture(reply({ ...captured, amount_received: 1 }), attempt)).toMatchObject({ type: "unknown" });
+    const part = { ...attempt, captureMinor: 1 };
+    expect(readCapture(reply({ ...captured, amount_received: 1 }), part)).toEqual({ type: "done" });
+    expect(readCapture(reply(captured), part)).toMatchObject({ type: "unknown" });
     expect(readCapture(inState(intent({ status: "canceled" })), attempt)).toMatchObject({ definitive: true });
     const expired = { type: "invalid_request_error", code: "charge_expired_for_capture", payment_intent: held };
     expect(readCapture(refused(expired, 400), attempt)).toMatchObject({ type: "refused", definitive: true });
@@ -224,7 +227,11 @@ function describeLookUp({ resources, charge, intent, held, captured, failed }: S
     const recordOf = (body: object) => readRecord(reply(body), attempt);
     expect(recordOf(held)).toEqual({ type: "held", gatewayReference });
     expect(recordOf({ ...held, amount: 1098 })).toEqual({ type: "heldOther", gatewayReference });
-    expect(recordOf(captured)).toEqual({ type: "captured", gatewayReference });
+    expect(recordOf(captured)).toEqual({ type: "captured", gatewayReference, capturedMinor: 1099 });
+    expect(recordOf({ ...captured, amount_received: 1 })).toMatchObject({ type: "captured", capturedMinor: 1 });
+    for (const amount_received of [0, 1100, "1099", undefined]) {
+      expect(recordOf({ ...captured, amount_received })).toMatchObject({ type: "inconclusive" });
+    }
     expect(recordOf(intent({ status: "canceled" }))).toEqual({ type: "voided" });
     expect(recordOf({ ...failed, latest_charge: charge })).toMatchObject({ type: "declined", stop: "none" });
     for (const change of contradictions) {

@@ -4,10 +4,12 @@
  */
 
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
+import { capturedAmountOf, toGatewayAmount } from "../amounts.ts";
 import type {
   AttemptAtGateway,
   CaptureAnswer,
   GatewayOutcome,
+  Hold,
   NotProcessedCause,
   Refused,
   Unknown,
@@ -15,9 +17,10 @@ import type {
 } from "../connector.ts";
 import { classifyDecline } from "../declines.ts";
 import { unansweredAuthorize, unansweredChange, undecided, untrusted } from "../unanswered.ts";
+import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
 import { codeOf, contradictsDecline, isJudged, type Json, judgeDecline } from "./judge-decline.ts";
-import { chargeOf, isFor, isSameMoney, type PaymentIntent, pageOf } from "./payment-intent.ts";
+import { chargeOf, heldIn, isFor, isSameMoney, type PaymentIntent, pageOf } from "./payment-intent.ts";
 
 /** Answers documented as "refused before any processing", by status: https://docs.stripe.com/api/errors (2026). */
 const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
@@ -28,7 +31,11 @@ const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
 };
 
 /** Errors that definitively end a capture: https://docs.stripe.com/error-codes (2026). */
-const tooLateToCapture = new Set(["capture_charge_authorization_expired", "charge_expired_for_capture"]);
+const neverCapturable = new Set([
+  "amount_too_large",
+  "capture_charge_authorization_expired",
+  "charge_expired_for_capture",
+]);
 
 /** The result of one of the two requests before the confirmation: its object, or why there will be no confirmation. */
 export type Prepared = { readonly type: "ready"; readonly id: string } | Exclude<GatewayOutcome, { type: "held" }>;
@@ -106,20 +113,22 @@ function readIntentAfterConfirm(json: Json | undefined, attempt: AttemptAtGatewa
   const isOurs = isFor(json, attempt) && isSameMoney(json, attempt);
   if (isOurs && json.status === "requires_action") return { type: "actionNeeded", url: pageOf(json) };
   if (isOurs && json.status === "requires_capture" && json.amount_capturable === json.amount) {
-    return { type: "outcome", outcome: { type: "held", gatewayReference: json.id } };
+    return { type: "outcome", outcome: heldIn(json) };
   }
   return { type: "outcome", outcome: isOurs && json.status === "processing" ? undecided(200) : untrusted(200) };
 }
 
-/** Returns the result of a capture; unknown unless the answer is about this attempt. */
-export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): CaptureAnswer {
+/** Returns the result of a capture; unknown unless the answer is about this hold and the amount that was ordered. */
+export function readCapture(reply: GatewayReply, hold: AttemptAtGateway & Pick<Hold, "captureMinor">): CaptureAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
   const intent = intentIn(reply.status, json);
-  if (isFor(intent, attempt) && isSameMoney(intent, attempt) && isCapturedWhole(intent)) {
-    return { type: "done", ...chargeOf(intent) };
+  const ordered = toGatewayAmount(currencies, capturedAmountOf(hold));
+  if (isFor(intent, hold) && isSameMoney(intent, hold) && intent.status === "succeeded") {
+    const isOrdered = ordered.type === "exact" && intent.amount_received === ordered.value;
+    if (isOrdered) return { type: "done", ...chargeOf(intent) };
   }
-  return refusedOrUnknown(reply.status, json, attempt);
+  return refusedOrUnknown(reply.status, json, hold);
 }
 
 /**
@@ -194,7 +203,7 @@ function refusedOrUnknown(status: number, json: Json | undefined, attempt: Attem
   if (intent !== undefined && !isFor(intent, attempt)) return untrusted(status);
   const gatewayCode = codeOf(error);
   const isOver = isFor(intent, attempt) && intent.status === "canceled" && status === 400;
-  return { type: "refused", definitive: isOver || tooLateToCapture.has(gatewayCode), gatewayCode };
+  return { type: "refused", definitive: isOver || neverCapturable.has(gatewayCode), gatewayCode };
 }
 
 /** Returns the error object of an answer. */

@@ -7,7 +7,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
-import type { Amount } from "../amounts.ts";
+import { type Amount, capturedAmountOf } from "../amounts.ts";
 import type {
   AttemptAtGateway,
   AuthorizeAnswer,
@@ -65,6 +65,8 @@ export class StripeConnector implements Connector {
   readonly failsOnRequest = false;
   readonly importsProof = true;
   readonly forwardFeatures = ["form_body"] as const;
+  /** A customer's payment is held for 7 days: https://docs.stripe.com/payments/place-a-hold-on-a-payment-method (2026). */
+  readonly holdLifeMs = 7 * 24 * 60 * 60 * 1_000;
   readonly credentialFields: readonly CredentialField[];
   readonly authentication: GatewayAuthenticator = {
     // By manual confirmation: see creation.ts.
@@ -124,6 +126,9 @@ export class StripeConnector implements Connector {
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
+    if (whyNotPayable(capturedAmountOf(hold)) !== undefined) {
+      return { type: "refused", definitive: true, gatewayCode: "amount" };
+    }
     const left = this.#api.sharedDeadline(call);
     const reply = await this.#capture(call, hold, call.idempotencyKey);
     const answer = readCapture(reply, hold);
@@ -133,8 +138,8 @@ export class StripeConnector implements Connector {
     // capture twice: a captured payment intent refuses (https://docs.stripe.com/api/payment_intents/capture, 2026).
     const record = await this.lookUp(left(), hold);
     if (record.type === "captured") {
-      const { captureReference } = record;
-      return { type: "done", ...(captureReference && { captureReference }) };
+      const { type: _, gatewayReference: __, capturedMinor, ...names } = record;
+      return capturedMinor === capturedAmountOf(hold).amountMinor ? { type: "done", ...names } : answer;
     }
     if (record.type === "voided") return { type: "refused", definitive: true, gatewayCode: "canceled" };
     if (record.type !== "held") return answer;

@@ -1,6 +1,6 @@
 /** The forms that are sent to Stripe. */
 import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
-import { toGatewayAmount } from "../amounts.ts";
+import { capturedAmountOf, toGatewayAmount } from "../amounts.ts";
 import type { AuthenticationProof, AuthenticationWish, CartesBancaires } from "../authentication.ts";
 import type { AttemptAtGateway, AuthorizeRequest, Hold } from "../connector.ts";
 import type { Form } from "./api.ts";
@@ -106,9 +106,16 @@ function plainAddress(email: string): string | undefined {
   return /^[\w.+-]+@([a-z0-9-]+\.)+[a-z]{2,}$/i.test(email) ? email : undefined;
 }
 
-/** Returns the fields for answering disputes and for the customer's statement. */
-export function captureForm({ sessionId, orderRef, statementDescriptor }: Hold): Form {
+/**
+ * Returns the fields of a capture: the amount if it is a part of the hold, of which Stripe releases the rest, and those
+ * for answering disputes and for the customer's statement.
+ */
+export function captureForm(hold: Hold): Form {
+  const { sessionId, orderRef, statementDescriptor, captureMinor } = hold;
+  const part = captureMinor === undefined ? undefined : toGatewayAmount(currencies, capturedAmountOf(hold));
+  if (part?.type === "impossible") throw new Error("a capture is ordered only for an amount that can be paid");
   return {
+    amount_to_capture: part && String(part.value),
     "metadata[session_id]": sessionId,
     "metadata[order_ref]": orderRef,
     statement_descriptor_suffix: statementDescriptor === undefined ? undefined : plainDescriptor(statementDescriptor),

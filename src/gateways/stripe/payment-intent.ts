@@ -1,9 +1,9 @@
 /** Stripe's payment intents: whose they are, their amounts, and their states. */
 
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
-import { isSameAmount } from "../amounts.ts";
+import { fromGatewayAmount, isSameAmount } from "../amounts.ts";
 import { pageAddress } from "../authentication.ts";
-import type { AttemptAtGateway, CaptureRecord, LookUpAnswer } from "../connector.ts";
+import type { AttemptAtGateway, CaptureRecord, Held, LookUpAnswer } from "../connector.ts";
 import { untrusted } from "../unanswered.ts";
 import { currencies, upperCase } from "./currencies.ts";
 import { contradictsDecline, type Json, judgeDecline } from "./judge-decline.ts";
@@ -29,7 +29,31 @@ export function isSameMoney(intent: PaymentIntent, attempt: AttemptAtGateway): b
 /** Returns the charge of a captured payment intent, as an id or as a whole object, as the name of its capture. */
 export function chargeOf({ latest_charge: charge }: PaymentIntent): CaptureRecord {
   const id = isObject(charge) ? charge.id : charge;
-  return typeof id === "string" ? { captureReference: id } : {};
+  return { ...(typeof id === "string" && { captureReference: id }), ...transactionIn(cardIn(charge)) };
+}
+
+/**
+ * Returns the hold of a payment intent, and when Stripe will release it, if its charge was expanded:
+ * https://docs.stripe.com/api/charges/object (2026), `payment_method_details.card`.
+ */
+export function heldIn({ id: gatewayReference, latest_charge: charge }: PaymentIntent): Held {
+  const card = cardIn(charge);
+  const { capture_before: end } = card;
+  const saysEnd = typeof end === "number" && Number.isSafeInteger(end) && end > 0;
+  return {
+    ...{ type: "held", gatewayReference },
+    ...transactionIn(card),
+    ...(saysEnd && { heldUntil: new Date(end * 1_000) }),
+  };
+}
+
+function cardIn(charge: unknown): Json {
+  const details = isObject(charge) && isObject(charge.payment_method_details) ? charge.payment_method_details : {};
+  return isObject(details.card) ? details.card : {};
+}
+
+function transactionIn({ network_transaction_id: id }: Json): Pick<CaptureRecord, "networkTransactionId"> {
+  return typeof id === "string" ? { networkTransactionId: id } : {};
 }
 
 /** Returns the page that the customer has to see; undefined for an action of any other shape. */
@@ -78,13 +102,9 @@ function stateOf(intent: Json, attempt: AttemptAtGateway): LookUpAnswer {
   const isExact = isSameMoney(intent, attempt);
   switch (status) {
     case "requires_capture":
-      return isExact && intent.amount_capturable === amount
-        ? { type: "held", gatewayReference }
-        : { type: "heldOther", gatewayReference };
+      return isExact && intent.amount_capturable === amount ? heldIn(intent) : { type: "heldOther", gatewayReference };
     case "succeeded":
-      return isExact && intent.amount_received === amount
-        ? { type: "captured", gatewayReference, ...chargeOf(intent) }
-        : { type: "inconclusive", reason: "the gateway has captured another amount or currency" };
+      return isExact ? capturedIn(intent, attempt) : otherCaptured;
     case "canceled":
       return { type: "voided" };
     case "requires_action":
@@ -94,6 +114,19 @@ function stateOf(intent: Json, attempt: AttemptAtGateway): LookUpAnswer {
     default:
       return stateOfUnconfirmed(intent);
   }
+}
+
+const otherCaptured = {
+  type: "inconclusive",
+  reason: "the gateway has captured another amount or currency",
+} as const;
+
+/** Returns a capture of the held amount or a part of it. */
+function capturedIn(intent: PaymentIntent, { amountMinor, currency }: AttemptAtGateway): LookUpAnswer {
+  const captured = fromGatewayAmount(currencies, intent.amount_received, currency);
+  if (captured === undefined || captured.amountMinor < 1 || captured.amountMinor > amountMinor) return otherCaptured;
+  const { amountMinor: capturedMinor } = captured;
+  return { type: "captured", gatewayReference: intent.id, capturedMinor, ...chargeOf(intent) };
 }
 
 /**

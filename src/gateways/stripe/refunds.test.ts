@@ -173,4 +173,18 @@ describe("StripeRefunds", () => {
     harness.spoilWith((honest) => honest);
     expect(record).toEqual({ type: "succeeded", gatewayReference: first.gatewayReference });
   });
+
+  it("leaves out the released rest of a hold of which a part was captured, and nothing else", async () => {
+    const hold = await holdPayment(harness, harness.newPayment());
+    await harness.connector.capture(harness.call(`${hold.attemptReference}_cap`), { ...hold, captureMinor: 3000 });
+    const payment = { ...hold, capturedMinor: 3000 };
+    const list = () => refundsOf().listRefunds!(harness.call(""), payment);
+    expect(await list()).toEqual([]);
+    const [authorization] = await harness.sandbox.authorizations(hold.attemptReference);
+    await harness.sandbox.refundByHand(authorization!.id, 1900);
+    expect(await list()).toMatchObject([{ amountMinor: 1900 }]);
+    const ours = { refundReference: "ref_rest", amountMinor: 1100, currency: "EUR" };
+    expect(await refundsOf().refund(harness.call("ref_rest"), payment, ours)).toMatchObject({ type: "done" });
+    expect(await list()).toMatchObject([{ refundReference: "ref_rest" }, { amountMinor: 1900 }]);
+  });
 });

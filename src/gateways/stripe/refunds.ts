@@ -77,7 +77,7 @@ export class StripeRefunds implements GatewayRefunds {
 
   async listRefunds(call: GatewayCall, captured: CapturedPayment): Promise<readonly ListedRefund[] | undefined> {
     const listed = (await this.#list(call, captured))?.map((record) => listedOf(record, captured));
-    return listed?.every((one) => one !== undefined) ? listed : undefined;
+    return listed?.every((one) => one !== undefined) ? withoutRelease(listed, captured) : undefined;
   }
 
   /** Reads every refund of a payment; undefined unless the whole list could be read. */
@@ -187,6 +187,19 @@ function recordOf(refund: StripeRefund): RefundRecord {
     default:
       return { type: "cannotTell", reason: "the gateway's record is in an undocumented state" };
   }
+}
+
+/**
+ * Leaves out the rest of a hold of which a part was captured: Stripe lists its release as a refund
+ * (https://github.com/solidusio/solidus_stripe/pull/268, 2023), but it was never taken.
+ */
+function withoutRelease(
+  listed: readonly ListedRefund[],
+  { amountMinor, capturedMinor }: CapturedPayment,
+): readonly ListedRefund[] {
+  const restMinor = amountMinor - capturedMinor;
+  const release = listed.findLastIndex((one) => one.refundReference === undefined && one.amountMinor === restMinor);
+  return listed.filter((_, index) => index !== release);
 }
 
 function listedOf(record: Json, captured: CapturedPayment): ListedRefund | undefined {

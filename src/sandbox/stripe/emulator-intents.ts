@@ -6,7 +6,7 @@ import type { Account } from "../accounts.ts";
 import { bankPageOf } from "../bank-pages.ts";
 import type { Asking, CardPayment, Challenge, Challenges } from "../challenges.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
-import type { Authorization, Ledger } from "../ledger.ts";
+import { type Authorization, isPart, type Ledger } from "../ledger.ts";
 import type { Pauses } from "../pauses.ts";
 import type { SandboxAnswer, SandboxRequest } from "../routes.ts";
 import { isCardNumber } from "./emulator-cards.ts";
@@ -196,8 +196,13 @@ export class EmulatorIntents {
       if (authorization.capture === "refuse" || authorization.capture === "fail_later") {
         return refusal(400, "capture_charge_authorization_expired", { payment_intent: intentView(intent) });
       }
+      const value = Number(asked.form.get("amount_to_capture") ?? authorization.value);
+      if (!isPart(value, authorization.value)) {
+        const details = { param: "amount_to_capture", payment_intent: intentView(intent) };
+        return refusal(400, "amount_too_large", details);
+      }
       await this.#parts.issuer.captureDelay(authorization);
-      this.#parts.ledger.capture(authorization);
+      if (!this.#parts.ledger.capture(authorization, value)) return unexpectedState(intent);
       intent.metadata = { ...intent.metadata, ...metadataIn(asked.form) };
       return shown(intent);
     });

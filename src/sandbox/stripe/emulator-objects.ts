@@ -135,7 +135,7 @@ function chargeView(intent: Intent, id: string): Fields {
     object: "charge",
     amount: intent.value,
     amount_captured: authorization?.capturedValue ?? 0,
-    amount_refunded: authorization === undefined ? 0 : refundedValue(authorization),
+    amount_refunded: authorization === undefined ? 0 : releasedValue(authorization) + refundedValue(authorization),
     billing_details: billingView(paymentMethod),
     captured: authorization?.status === "captured",
     created: intent.created,
@@ -159,6 +159,7 @@ function chargeView(intent: Intent, id: string): Fields {
     payment_method_details: paymentMethod && {
       card: {
         ...cardView(paymentMethod),
+        ...holdView(authorization),
         network: brandOf(paymentMethod.number),
         three_d_secure: threeDSecureView(intent),
       },
@@ -190,6 +191,11 @@ export function refundView(intent: Intent, { id, reference, value, openedAt, sta
   };
 }
 
+/** Returns the rest of a hold of which a part was captured. */
+export function releasedValue({ status, value, capturedValue }: Authorization): number {
+  return status === "captured" ? value - capturedValue : 0;
+}
+
 /** Returns a payment method; of its number only the last four digits are ever written. */
 export function paymentMethodView(method: PaymentMethod, created: number): Fields {
   return {
@@ -202,6 +208,16 @@ export function paymentMethodView(method: PaymentMethod, created: number): Field
     livemode: method.livemode,
     metadata: method.metadata,
     type: "card",
+  };
+}
+
+/** Returns when a hold ends, and the network's name for it: https://docs.stripe.com/api/charges/object (2026). */
+function holdView(authorization: Authorization | undefined): Fields {
+  if (authorization === undefined || authorization.declineCode !== undefined) return {};
+  const { holdEndsAt, status, id } = authorization;
+  return {
+    network_transaction_id: id.replace("auth_", "").replaceAll("-", "").slice(0, 15),
+    ...(status === "held" && holdEndsAt && { capture_before: Math.ceil(Date.parse(holdEndsAt) / 1_000) }),
   };
 }
 

@@ -1,10 +1,10 @@
 /** Refunds at Stripe's emulator: made at once, and readable one by one or as the list of a payment. */
 
 import type { Issuer } from "../issuer.ts";
-import type { Ledger, RefundRefusal } from "../ledger.ts";
+import type { Ledger, Refund, RefundRefusal } from "../ledger.ts";
 import type { Route } from "../routes.ts";
 import type { Answered, Asked, EmulatorIntents } from "./emulator-intents.ts";
-import { type Intent, refundView, refusal } from "./emulator-objects.ts";
+import { type Intent, refundView, refusal, releasedValue } from "./emulator-objects.ts";
 
 /** The dependencies of the emulator's refunds. */
 export type RefundParts = { readonly ledger: Ledger; readonly issuer: Issuer };
@@ -50,7 +50,7 @@ export class EmulatorRefunds {
     if (intent?.account !== account.id) return refusal(404, "resource_missing", { param: "payment_intent" });
     const limit = Number(request.query.get("limit") ?? "10");
     if (!(limit >= 1 && limit <= 100)) return refusal(400, "parameter_invalid_integer", { param: "limit" });
-    const newest = (intent.authorization?.refunds ?? []).toReversed();
+    const newest = refundsOf(intent).toReversed();
     const after = request.query.get("starting_after");
     const from = after === null ? 0 : newest.findIndex(({ id }) => id === after) + 1;
     const data = newest.slice(from, from + limit).map((refund) => refundView(intent, refund));
@@ -74,6 +74,18 @@ export function losingRefunds(intents: EmulatorIntents, { issuer }: RefundParts,
       return (await issuer.carryRefund(intent?.authorization, () => route.handle(request))) ?? "hang_up";
     },
   };
+}
+
+/**
+ * Returns every refund of a payment. The release of what a partial capture left of the hold is the first of them:
+ * https://github.com/solidusio/solidus_stripe/pull/268 (2023).
+ */
+function refundsOf({ id, authorization }: Intent): readonly Refund[] {
+  if (authorization === undefined) return [];
+  const { refunds, openedAt } = authorization;
+  const value = releasedValue(authorization);
+  const release: Refund = { id: id.replace("pi_", "re_"), reference: "", value, openedAt, status: "succeeded" };
+  return value > 0 ? [release, ...refunds] : refunds;
 }
 
 const uncaptured = refusal(400, "payment_intent_unexpected_state", { param: "payment_intent" });

@@ -66,6 +66,20 @@ const supplements: Readonly<Record<string, readonly Supplement[]>> = {
       source:
         "https://docs.stripe.com/api/charges/object#charge_object-payment_method_details-card-three_d_secure-transaction_id (2026)",
     },
+    {
+      within: ["components", "schemas", "payment_method_details_card"],
+      property: "capture_before",
+      is: { type: "integer", format: "unix-time" },
+      source:
+        "https://docs.stripe.com/api/charges/object#charge_object-payment_method_details-card-capture_before (2026)",
+    },
+    {
+      within: ["components", "schemas", "payment_method_details_card"],
+      property: "network_transaction_id",
+      is: { type: "string", nullable: true, maxLength: 5000 },
+      source:
+        "https://docs.stripe.com/api/charges/object#charge_object-payment_method_details-card-network_transaction_id (2026)",
+    },
   ],
   "paypal-orders": [
     {
