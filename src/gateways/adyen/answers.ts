@@ -4,7 +4,7 @@
  */
 
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
-import { isSameAmount } from "../amounts.ts";
+import { type Amount, capturedAmountOf, isSameAmount } from "../amounts.ts";
 import { type Action, type AuthenticationResult, pageAddress, resultOf } from "../authentication.ts";
 import type {
   AttemptAtGateway,
@@ -70,7 +70,9 @@ function readResult(json: Json, attempt: AttemptAtGateway): GatewayOutcome {
   const gatewayReference = isNamed && typeof pspReference === "string" ? pspReference : undefined;
   switch (resultCode) {
     case "Authorised":
-      return gatewayReference === undefined ? untrusted(200) : { type: "held", gatewayReference };
+      return gatewayReference === undefined
+        ? untrusted(200)
+        : { type: "held", gatewayReference, ...transactionIn(json) };
     case "Refused":
     case "Error":
     case "Cancelled":
@@ -93,6 +95,12 @@ function readResult(json: Json, attempt: AttemptAtGateway): GatewayOutcome {
     default:
       return { ...untrusted(200), gatewayReference };
   }
+}
+
+/** Returns the network's name for a payment, as far as the account asks for it. */
+function transactionIn({ additionalData }: Json): { readonly networkTransactionId?: string } {
+  const id = isObject(additionalData) ? additionalData.networkTxReference : undefined;
+  return typeof id === "string" && id !== "" ? { networkTransactionId: id } : {};
 }
 
 /** Returns the redirect that an answer asks for; undefined for an action of any other shape. */
@@ -146,7 +154,7 @@ function refusalIn(json: Json, resultCode: string): Refusal {
 export function readCapture(reply: GatewayReply, hold: Hold): CaptureAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
-  if (reply.status === 201 && isReceived(json, hold) && isAmountOf(json.amount, hold)) {
+  if (reply.status === 201 && isReceived(json, hold) && isAmountOf(json.amount, capturedAmountOf(hold))) {
     const { pspReference } = json;
     return { type: "accepted", ...(typeof pspReference === "string" && { captureReference: pspReference }) };
   }
@@ -199,6 +207,6 @@ function isReceived(json: Json | undefined, attempt: Named): json is Json {
     : json.paymentPspReference === attempt.gatewayReference;
 }
 
-function isAmountOf(amount: unknown, attempt: AttemptAtGateway): boolean {
-  return isObject(amount) && isSameAmount(currencies, attempt, amount.value, amount.currency);
+function isAmountOf(amount: unknown, expected: Amount): boolean {
+  return isObject(amount) && isSameAmount(currencies, expected, amount.value, amount.currency);
 }

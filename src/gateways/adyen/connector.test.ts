@@ -38,6 +38,7 @@ describeConformance({
       values: { LOW_VALUE: "lowValue", RISK_ANALYSIS: "transactionRiskAnalysis" },
     },
   },
+  holds: { hmacKey: subject.credentials.hmacKey.expose(), saysEnd: false },
   refunds: {
     acquirer: "ADYEN",
     hmacKey: subject.credentials.hmacKey.expose(),

@@ -2,7 +2,7 @@
 
 import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
-import { type Amount, toGatewayAmount } from "../amounts.ts";
+import { type Amount, capturedAmountOf, toGatewayAmount } from "../amounts.ts";
 import type {
   AttemptAtGateway,
   AuthorizeAnswer,
@@ -52,6 +52,11 @@ export class AdyenConnector implements Connector {
   readonly importsProof = true;
   readonly asksExemptions = true;
   readonly forwardFeatures = [];
+  /**
+   * The shortest life of any card's hold; most last longer, by card scheme:
+   * https://docs.adyen.com/online-payments/adjust-authorisation (2026).
+   */
+  readonly holdLifeMs = 5 * 24 * hourMs;
   readonly credentialFields: readonly CredentialField[];
   readonly authentication: GatewayAuthenticator = {
     // Adyen does not document that a card is authorized only by /payments/details.
@@ -106,6 +111,9 @@ export class AdyenConnector implements Connector {
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
+    if (whyNotPayable(capturedAmountOf(hold)) !== undefined) {
+      return { type: "refused", definitive: true, gatewayCode: "amount" };
+    }
     const left = this.#api.sharedDeadline(call);
     const reply = await this.#capture(call, hold);
     const answer = readCapture(reply, hold);
@@ -146,8 +154,8 @@ export class AdyenConnector implements Connector {
 
   /** Sends a capture named after the attempt, so that notifications about the capture are found by it. */
   #capture(call: ChangingCall, hold: Hold): Promise<GatewayReply> {
-    const amount = toGatewayAmount(currencies, hold);
-    if (amount.type === "impossible") throw new Error("a hold is only made for an amount that can be paid");
+    const amount = toGatewayAmount(currencies, capturedAmountOf(hold));
+    if (amount.type === "impossible") throw new Error("a capture is ordered only for an amount that can be paid");
     return this.#api.post(call, paymentPath(hold.gatewayReference, "captures"), {
       reference: hold.attemptReference,
       amount: { value: amount.value, currency: hold.currency },

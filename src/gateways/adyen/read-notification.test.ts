@@ -131,6 +131,8 @@ describe("readNotification()", () => {
     ["CANCEL_OR_REFUND", "false", "other", change, { additionalData: { "modification.action": "refund" } }],
     ["CANCEL_OR_REFUND", "true", "other", change, {}],
     ["CANCEL_OR_REFUND", "false", "other", change, { additionalData: { "modification.action": "cancel" } }],
+    ["EXPIRE", "true", "voided", change, {}],
+    ["EXPIRE", "false", "other", change, {}],
     ["REFUND", "true", "refunded", change, {}],
     ["REFUND", "false", "refund_failed", change, { reason: "Insufficient balance on payment" }],
     ["REFUND_FAILED", "true", "refund_failed", change, { reason: "Refund Failed" }],
@@ -164,6 +166,18 @@ describe("readNotification()", () => {
     const [byHand] = notificationsIn(bodyOf(itemOf({ ...ours, merchantReference: "att_1" })));
     expect(byHand).toMatchObject({ attemptReference: "att_1", gatewayReference: original });
     expect(byHand).not.toHaveProperty("refundReference");
+  });
+
+  it("reads an EXPIRE that names the payment alone, as Adyen's sample does", () => {
+    expect(notificationsIn(bodyOf(itemOf({ ...sample, eventCode: "EXPIRE" })))).toEqual([
+      {
+        notificationId: `EXPIRE:${sample.pspReference}:true`,
+        kind: "voided",
+        attemptReference: sample.merchantReference,
+        gatewayReference: sample.pspReference,
+        amount: { amountMinor: 1130, currency: "EUR" },
+      },
+    ]);
   });
 
   it("takes no other event for one about a refund, whatever its reference", () => {

@@ -67,7 +67,8 @@ function notificationOf(fields: SignedFields, item: Json): Notification {
     ...(isAboutRefund(kind) && merchantReference.startsWith(refundPrefix)
       ? { attemptReference: "", refundReference: merchantReference }
       : { attemptReference: merchantReference }),
-    ...(eventCode === "AUTHORISATION"
+    // EXPIRE names the payment alone: the sample of Adyen's OpenAPI file of webhooks (2026).
+    ...(eventCode === "AUTHORISATION" || (eventCode === "EXPIRE" && originalReference === "")
       ? { gatewayReference: pspReference }
       : { gatewayReference: originalReference, modificationReference: pspReference }),
     ...(amount === undefined ? {} : { amount }),
@@ -93,6 +94,9 @@ function kindOf(fields: SignedFields, item: Json): NotificationKind {
       return "capture_failed";
     case "CANCELLATION":
       return succeeded ? "voided" : "void_refused";
+    // "The remaining uncaptured amount expired": the OpenAPI file of webhooks (2026).
+    case "EXPIRE":
+      return succeeded ? "voided" : "other";
     case "TECHNICAL_CANCEL":
       // A cancellation by our reference that found a payment names it.
       if (succeeded) return "voided";

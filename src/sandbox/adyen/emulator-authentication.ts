@@ -21,7 +21,10 @@ export function askingOf({ authenticationData, browserInfo, returnUrl }: Json): 
 }
 
 /** Returns the fields that an account can ask for: the text of the OpenAPI file, `ResponseAdditionalDataCommon`. */
-export function authenticatedFields(result: SecureResult | undefined, offered: "C" | "Y"): object {
+export function authenticatedFields(
+  result: SecureResult | undefined,
+  offered: "C" | "Y",
+): { readonly additionalData?: Readonly<Record<string, string | undefined>> } {
   if (result === undefined) return {};
   const { transStatus, eci, dsTransactionId, version, isShifted } = result;
   return {

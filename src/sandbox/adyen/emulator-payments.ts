@@ -13,7 +13,7 @@ import type { NotificationContent, NotificationSender } from "../b-notifications
 import { asksExemption, type Challenge, type Challenges, proofIn } from "../challenges.ts";
 import type { Faults } from "../faults.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
-import type { Authorization, Ledger, Refund, RefundRefusal, UnaskedChange } from "../ledger.ts";
+import { type Authorization, isPart, type Ledger, type Refund, type RefundRefusal, type UnaskedChange } from "../ledger.ts";
 import type { Pauses } from "../pauses.ts";
 import type { SandboxRequest } from "../routes.ts";
 import { frictionlessOf, type SecureResult, secureResult } from "../secure-results.ts";
@@ -151,10 +151,11 @@ export class EmulatorPayments {
     const payment = this.find(request.parameters.id);
     const { amount, reference } = json;
     if (payment?.account !== account.id) return refusal(422, "167");
-    if (!isObject(amount) || amount.value !== payment.value) return refusal(422, "137");
+    const value = isObject(amount) ? Number(amount.value) : 0;
+    if (!isObject(amount) || !isPart(value, payment.value)) return refusal(422, "137");
     if (amount.currency !== payment.currency) return refusal(422, "138");
     const pspReference = newPspReference();
-    void this.#captureLater(account, payment, { pspReference, merchantReference: String(reference) });
+    void this.#captureLater(account, payment, { pspReference, merchantReference: String(reference), value });
     const body = { paymentPspReference: request.parameters.id, pspReference, reference, amount, status: "received" };
     return { status: 201, body: { ...body, merchantAccount: account.id }, about: payment.reference };
   }
@@ -164,13 +165,13 @@ export class EmulatorPayments {
     const payment = this.find(request.parameters.id);
     const { amount, reference } = json;
     if (payment?.account !== account.id) return refusal(422, "167");
-    if (!isObject(amount) || !Number.isSafeInteger(amount.value) || Number(amount.value) < 1)
-      return refusal(422, "137");
+    const value = isObject(amount) ? Number(amount.value) : 0;
+    if (!isObject(amount) || !isPart(value, Number.MAX_SAFE_INTEGER)) return refusal(422, "137");
     if (amount.currency !== payment.currency) return refusal(422, "138");
     const pspReference = newPspReference();
     const { merchantRefundReason } = json;
-    const wanted = { pspReference, merchantReference: String(reference ?? payment.reference) };
-    void this.#refundLater(account, payment, { ...wanted, value: Number(amount.value) });
+    const wanted = { pspReference, merchantReference: String(reference ?? payment.reference), value };
+    void this.#refundLater(account, payment, wanted);
     const body = { paymentPspReference: request.parameters.id, pspReference, reference, amount, status: "received" };
     return {
       status: 201,
@@ -214,7 +215,11 @@ export class EmulatorPayments {
     switch (result.type) {
       case "held": {
         const resultCode = isPending ? "Received" : "Authorised";
-        return this.#resultOf(result.authorization, { resultCode, ...secureFields(result, challenged) });
+        const { additionalData, ...secure } = secureFields(result, challenged);
+        // Text of the OpenAPI file, `ResponseAdditionalDataCommon`.
+        const networkTxReference = result.authorization.id.replace(/auth_|-/g, "").slice(0, 15);
+        const known = { ...additionalData, networkTxReference };
+        return this.#resultOf(result.authorization, { resultCode, ...secure, additionalData: known });
       }
       case "declined": {
         const { code } = result;
@@ -258,14 +263,14 @@ export class EmulatorPayments {
   async #captureLater(
     account: Account,
     payment: Authorization,
-    event: { pspReference: string; merchantReference: string },
+    event: { pspReference: string; merchantReference: string; value: number },
   ): Promise<void> {
     const { issuer, ledger, faults, pauses } = this.#parts;
     await issuer.captureDelay(payment);
     await pauses.gate("adyen.result", payment.reference);
     await faults.beforeResult();
     if (payment.capture === "refuse") ledger.void(payment);
-    const captured = ledger.capture(payment);
+    const captured = ledger.capture(payment, event.value);
     const reason = captured ? "" : "Insufficient balance on payment";
     this.#reportChange(account, payment, { ...event, eventCode: "CAPTURE", success: captured, reason });
     if (!captured || payment.capture !== "fail_later") return;
@@ -312,7 +317,8 @@ export class EmulatorPayments {
       case "voided":
         return { ...named, eventCode: "CANCELLATION" };
       case "expired":
-        return { ...named, eventCode: "EXPIRE" };
+        // The sample of adyen-webhooks.json names the payment alone.
+        return { ...named, eventCode: "EXPIRE", pspReference: this.#references.get(payment.id) ?? "" };
       case "refunded":
         return { ...named, eventCode: "REFUND", value: change.refund.value };
       case "refundFailed": {
@@ -349,7 +355,8 @@ export class EmulatorPayments {
     payment: Authorization | undefined,
     content: Omit<NotificationContent, "authorization">,
   ): void {
-    const originalReference = payment === undefined ? "" : this.#references.get(payment.id);
+    const isNamed = payment !== undefined && content.eventCode !== "EXPIRE";
+    const originalReference = isNamed ? this.#references.get(payment.id) : "";
     this.#report(account, { ...content, authorization: payment, originalReference });
   }
 
