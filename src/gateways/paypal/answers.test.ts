@@ -205,15 +205,24 @@ describe("readCapture()", () => {
   });
 
   it("consults the record about a payment that had ended before, and only the record ends it", () => {
+    for (const issue of ["MAX_CAPTURE_AMOUNT_EXCEEDED", "AUTH_CAPTURE_CURRENCY_MISMATCH"]) {
+      const final = { type: "refused", definitive: true, gatewayCode: issue };
+      expect(readCapture(refusal(issue), attempt)).toEqual(final);
+    }
     for (const issue of ["AUTHORIZATION_ALREADY_CAPTURED", "AUTHORIZATION_VOIDED", "AUTHORIZATION_EXPIRED"]) {
       expect(readCapture(refusal(issue), attempt)).toEqual({ type: "undecided" });
     }
     expect(readCapture(refusal("PAYEE_ACCOUNT_RESTRICTED"), attempt)).toMatchObject({ definitive: false });
     const record = (status: string) => readAuthorizationRecord(reply({ ...authorization, status }), attempt);
-    expect(captureByRecord(record("CAPTURED"), "CAPTURED")).toEqual({ type: "done" });
-    expect(captureByRecord(record("EXPIRED"), "EXPIRED")).toMatchObject({ definitive: true, gatewayCode: "EXPIRED" });
+    expect(captureByRecord(record("CAPTURED"), "CAPTURED", attempt)).toEqual({ type: "done" });
+    const part = { ...attempt, amountMinor: 1 };
+    expect(captureByRecord(record("CAPTURED"), "CAPTURED", part)).toMatchObject({ type: "refused", definitive: false });
+    expect(captureByRecord(record("EXPIRED"), "EXPIRED", attempt)).toMatchObject({
+      definitive: true,
+      gatewayCode: "EXPIRED",
+    });
     for (const status of ["CREATED", "PENDING", "PARTIALLY_CAPTURED"]) {
-      expect(captureByRecord(record(status), status)).toMatchObject({ type: "unknown" });
+      expect(captureByRecord(record(status), status, attempt)).toMatchObject({ type: "unknown" });
     }
   });
 });

@@ -4,11 +4,13 @@
  */
 
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
+import { type Amount, capturedAmountOf } from "../amounts.ts";
 import type {
   AttemptAtGateway,
   CaptureAnswer,
   CaptureRecord,
   GatewayOutcome,
+  Hold,
   LookUpAnswer,
   VoidAnswer,
 } from "../connector.ts";
@@ -105,12 +107,19 @@ function readRefusal(reply: GatewayReply & { type: "answer" }): GatewayOutcome {
  */
 export type Undecided = { readonly type: "undecided" };
 
-/** Returns the result of a capture; unknown unless the answer is about this attempt. */
-export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): CaptureAnswer | Undecided {
+/** Returns the result of a capture; unknown unless the answer is about this hold and the amount that was ordered. */
+export function readCapture(
+  reply: GatewayReply,
+  hold: AttemptAtGateway & Pick<Hold, "captureMinor">,
+): CaptureAnswer | Undecided {
   if (reply.type !== "answer") return unansweredChange(reply);
-  if (!isDone(reply)) return overBefore.has(issueOf(reply) ?? "") ? { type: "undecided" } : refusedOrUnknown(reply);
+  if (!isDone(reply)) {
+    const issue = issueOf(reply) ?? "";
+    if (neverCapturable.has(issue)) return { type: "refused", definitive: true, gatewayCode: issue };
+    return overBefore.has(issue) ? { type: "undecided" } : refusedOrUnknown(reply);
+  }
   const json = readJsonObject(reply);
-  if (!isFor(json, attempt) || !isSameMoney(json.amount, attempt)) return { type: "undecided" };
+  if (!isFor(json, hold) || !isSameMoney(json.amount, capturedAmountOf(hold))) return { type: "undecided" };
   switch (json.status) {
     case "COMPLETED":
       return { type: "done", ...recordOfCapture(json) };
@@ -140,8 +149,17 @@ function recordOfCapture({
 }
 
 /** Returns the record's result of a capture whose own answer did not decide. */
-export function captureByRecord(record: LookUpAnswer, authorizationStatus: unknown): CaptureAnswer {
-  if (record.type === "captured") return { type: "done" };
+export function captureByRecord(
+  record: LookUpAnswer,
+  authorizationStatus: unknown,
+  { amountMinor }: Amount,
+): CaptureAnswer {
+  if (record.type === "captured") {
+    const { captureReference, capturedMinor } = record;
+    if (capturedMinor === amountMinor) return { type: "done", ...(captureReference && { captureReference }) };
+    // A person has captured another amount at PayPal.
+    return { type: "refused", definitive: false, gatewayCode: String(authorizationStatus) };
+  }
   const isOver = record.type === "voided" || record.type === "declined";
   if (isOver) return { type: "refused", definitive: true, gatewayCode: String(authorizationStatus) };
   return {
@@ -177,6 +195,9 @@ export function voidByRecord(authorizationStatus: unknown): VoidAnswer {
       return { type: "refused", definitive: false, gatewayCode: String(authorizationStatus) };
   }
 }
+
+// Issues of status 422 after which the same capture can never succeed; more than is held is not captured.
+const neverCapturable = new Set(["AUTH_CAPTURE_CURRENCY_MISMATCH", "MAX_CAPTURE_AMOUNT_EXCEEDED"]);
 
 // https://developer.paypal.com/docs/api/payments/v2/ (2026), issues of status 422 of capture and void.
 const overBefore = new Set([

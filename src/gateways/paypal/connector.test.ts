@@ -42,6 +42,7 @@ describeConformance({
     requests: 2,
     otherShape: (body) => body.replace('"payer-action"', '"other-action"'),
   },
+  holds: { saysEnd: false },
   refunds: {
     acquirer: "PAYPAL",
     findsByReference: true,
@@ -62,6 +63,12 @@ describeConformance({
     429: "rate_limited",
   },
 });
+
+const capturedOnce = {
+  type: "done",
+  captureReference: expect.stringMatching(/^[A-Z0-9]{17}$/),
+  networkTransactionId: expect.stringMatching(/./),
+};
 
 describe("PayPalConnector", () => {
   let harness: GatewayHarness;
@@ -119,7 +126,7 @@ describe("PayPalConnector", () => {
     const call = harness.call(`${payment.attemptReference}_cap`);
     expect(
       await harness.connector.capture(call, { ...hold, statementDescriptor: "Tea™ & Cake of a far too long name" }),
-    ).toEqual({ type: "done", captureReference: expect.stringMatching(/^[A-Z0-9]{17}$/) });
+    ).toEqual(capturedOnce);
     const asked = harness.middle.requests.slice(-3);
     expect(asked.map(({ headers }) => headers["paypal-request-id"])).toEqual([
       `${payment.attemptReference}_new`,
@@ -286,13 +293,30 @@ describe("PayPalConnector", () => {
       });
     refuse(refusal("PAYEE_ACCOUNT_RESTRICTED"));
     const capture = () => harness.connector.capture(harness.call("kept_cap"), hold);
-    expect(await capture()).toEqual({ type: "done", captureReference: expect.stringMatching(/^[A-Z0-9]{17}$/) });
+    expect(await capture()).toEqual(capturedOnce);
     expect(keys).toEqual(["kept_cap", expect.stringMatching(/^kept_cap_.{36}$/)]);
     keys.splice(0);
     expect(await capture()).toEqual({ type: "done" });
     expect(keys).toEqual(["kept_cap"]);
     harness.replaceWith(() => undefined);
     expect(await harness.sandbox.authorizations(hold.attemptReference)).toMatchObject([{ status: "captured" }]);
+  });
+
+  it("cannot tell how much was captured if the order cannot be read, and takes no two captures for one", async () => {
+    const hold = await holdPayment(harness, harness.newPayment());
+    await harness.connector.capture(harness.call(`${hold.attemptReference}_cap`), { ...hold, captureMinor: 1000 });
+    const lookUp = () => harness.connector.lookUp(harness.call(""), hold);
+    harness.replaceWith(({ path }) => (path.startsWith("/v2/checkout/orders/") ? { status: 404 } : undefined));
+    expect(await lookUp()).toMatchObject({ type: "inconclusive" });
+    harness.replaceWith(() => undefined);
+    harness.spoilWith(({ status, headers, body }) => ({
+      ...{ status, headers },
+      body: body.replace(/"captures":\[(\{.*?\})\](?=[,}])/, '"captures":[$1,$1]'),
+    }));
+    expect(await lookUp()).toMatchObject({ type: "inconclusive" });
+    harness.spoilWith((honest) => honest);
+    const captureReference = expect.stringMatching(/^[A-Z0-9]{17}$/);
+    expect(await lookUp()).toMatchObject({ type: "captured", capturedMinor: 1000, captureReference });
   });
 
   it("reads the record if PayPal omits its answer", async () => {

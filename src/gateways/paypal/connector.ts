@@ -7,7 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
 import { type GatewayReply, readJsonObject } from "../../platform/outbound-http.ts";
-import type { Amount } from "../amounts.ts";
+import { type Amount, capturedAmountOf } from "../amounts.ts";
 import type {
   AttemptAtGateway,
   AuthorizeAnswer,
@@ -39,7 +39,17 @@ import { askingFields, isCancelled, readAction, readAuthenticated } from "./auth
 import { billingFields } from "./billing.ts";
 import { toMoney, whyNotPayable } from "./currencies.ts";
 import { mayBeForgotten } from "./key-life.ts";
-import { isFor, nameOfOrder, parseName, readAuthorizationRecord, readOrder, readOrderRecord } from "./order.ts";
+import {
+  captureIn,
+  isFor,
+  nameOfOrder,
+  orderNamedBy,
+  parseName,
+  partlyCaptured,
+  readAuthorizationRecord,
+  readOrder,
+  readOrderRecord,
+} from "./order.ts";
 import { PayPalRefunds } from "./refunds.ts";
 import { issueOf, refusedOrUnknown } from "./refusals.ts";
 import { credentialFields, verifyAccount } from "./verify.ts";
@@ -53,6 +63,11 @@ export class PayPalConnector implements Connector {
   /** PayPal documents no limit. Card networks let a bank take about half a minute; this is three times that. */
   readonly executionLimitMs = 90_000;
   readonly failsOnRequest = false;
+  /**
+   * PayPal honours a hold for three days, and keeps it for 29: https://developer.paypal.com/docs/api/payments/v2/ (2026).
+   * It is never authorized anew.
+   */
+  readonly holdLifeMs = 3 * 24 * 60 * 60 * 1_000;
   readonly credentialFields = credentialFields;
   /** The expiry is one value, `2031-04`. */
   readonly forwardFeatures = ["composed_value"] as const;
@@ -104,14 +119,16 @@ export class PayPalConnector implements Connector {
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
+    const ordered = capturedAmountOf(hold);
+    if (whyNotPayable(ordered) !== undefined) return { type: "refused", definitive: true, gatewayCode: "amount" };
     const left = this.#api.sharedDeadline(call);
     const reply = await this.#capture(call, hold, call.idempotencyKey);
     const answer = readCapture(reply, hold);
-    const isKept = answer.type === "refused" && issueOf(reply) !== undefined;
+    const isKept = answer.type === "refused" && !answer.definitive && issueOf(reply) !== undefined;
     if (answer.type !== "undecided" && !isKept) return answer;
     const record = await this.#api.get(left(), authorizationPath(hold.gatewayReference));
-    const state = readAuthorizationRecord(record, hold);
-    const judged = captureByRecord(state, statusIn(record));
+    const state = await this.#stateOf(left, record, hold);
+    const judged = captureByRecord(state, statusIn(record), ordered);
     if (judged.type !== "unknown" || answer.type === "undecided") return judged;
     if (state.type !== "held") return answer;
     // PayPal may return this refusal to every repeat of the key. Another key captures an untouched hold, and cannot
@@ -135,9 +152,20 @@ export class PayPalConnector implements Connector {
     const { gatewayReference } = attempt;
     if (gatewayReference === undefined) return unfindable;
     const name = parseName(gatewayReference);
-    return "order" in name
-      ? readOrderRecord(await this.#api.get(call, orderPath(name.order)), attempt)
-      : readAuthorizationRecord(await this.#api.get(call, authorizationPath(name.authorization)), attempt);
+    if ("order" in name) return readOrderRecord(await this.#api.get(call, orderPath(name.order)), attempt);
+    const left = this.#api.sharedDeadline(call);
+    return this.#stateOf(left, await this.#api.get(left(), authorizationPath(name.authorization)), attempt);
+  }
+
+  /** Returns the state of an authorization that was read. Of a part that was captured, its order shows how much. */
+  async #stateOf(left: () => GatewayCall, record: GatewayReply, attempt: AttemptAtGateway): Promise<LookUpAnswer> {
+    const state = readAuthorizationRecord(record, attempt);
+    const orderId = state === partlyCaptured ? orderNamedBy(record, attempt) : undefined;
+    if (orderId === undefined) return state;
+    const reply = await this.#api.get(left(), orderPath(orderId));
+    const isRead = reply.type === "answer" && reply.status === 200;
+    const order = isRead ? readOrder(readJsonObject(reply), attempt) : undefined;
+    return captureIn(order?.id === orderId ? order : undefined, attempt);
   }
 
   verify(call: GatewayCall): Promise<readonly VerifyRow[]> {
@@ -178,7 +206,7 @@ export class PayPalConnector implements Connector {
   }
 
   #capture(call: GatewayCall, hold: Hold, key: string): Promise<GatewayReply> {
-    const body = { amount: toMoney(hold), final_capture: true, soft_descriptor: descriptorOf(hold) };
+    const body = { amount: toMoney(capturedAmountOf(hold)), final_capture: true, soft_descriptor: descriptorOf(hold) };
     return this.#api.post(call, authorizationPath(hold.gatewayReference, "capture"), { key, body });
   }
 

@@ -3,7 +3,7 @@
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type { AttemptAtGateway, LookUpAnswer } from "../connector.ts";
 import { untrusted } from "../unanswered.ts";
-import { isSameMoney } from "./currencies.ts";
+import { fromMoney, isSameMoney } from "./currencies.ts";
 import { judgeDecline } from "./judge-decline.ts";
 import type { Json } from "./refusals.ts";
 
@@ -123,9 +123,10 @@ function stateOfAuthorization(authorization: Authorization, attempt: AttemptAtGa
   switch (status) {
     case "CREATED":
       return isExact ? { type: "held", gatewayReference } : { type: "heldOther", gatewayReference };
+    // "The sum of these captured payments is greater than the amount": the whole was captured.
     case "CAPTURED":
       return isExact
-        ? { type: "captured", gatewayReference }
+        ? { type: "captured", gatewayReference, capturedMinor: attempt.amountMinor }
         : { type: "inconclusive", reason: "the gateway has captured another amount or currency" };
     case "DENIED":
       return isExact ? judgeDecline(authorization.processor_response) : anothers;
@@ -135,10 +136,32 @@ function stateOfAuthorization(authorization: Authorization, attempt: AttemptAtGa
     case "PENDING":
       return { type: "inconclusive", reason: "the gateway is still reviewing the payment" };
     case "PARTIALLY_CAPTURED":
-      return { type: "inconclusive", reason: "the gateway has captured a part of the amount" };
+      return partlyCaptured;
     default:
       return { type: "inconclusive", reason: "the gateway's record is in an undocumented state" };
   }
+}
+
+/** A part of the amount is captured; only the order says how much. */
+export const partlyCaptured = {
+  type: "inconclusive",
+  reason: "the gateway has captured a part of the amount",
+} as const;
+
+/**
+ * Returns the capture of a part of the held amount, which an order of ours shows. With several captures, a person has to
+ * decide.
+ */
+export function captureIn(order: Order | undefined, attempt: AttemptAtGateway): LookUpAnswer {
+  const captures = (order?.captures ?? []).filter(({ status }) => status !== "DECLINED" && status !== "FAILED");
+  const [capture, ...others] = captures;
+  const { gatewayReference } = attempt;
+  if (capture === undefined || others.length > 0 || gatewayReference === undefined) return partlyCaptured;
+  const captured = fromMoney(capture.amount);
+  const isPart = captured?.currency === attempt.currency && captured.amountMinor <= attempt.amountMinor;
+  if (!isPart || captured.amountMinor < 1) return partlyCaptured;
+  const { amountMinor: capturedMinor } = captured;
+  return { type: "captured", gatewayReference, capturedMinor, captureReference: capture.id };
 }
 
 const anothers = { type: "inconclusive", reason: "the gateway's record is another payment's" } as const;

@@ -13,7 +13,14 @@ import type { NotificationContent, NotificationSender } from "../b-notifications
 import { asksExemption, type Challenge, type Challenges, proofIn } from "../challenges.ts";
 import type { Faults } from "../faults.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
-import { type Authorization, isPart, type Ledger, type Refund, type RefundRefusal, type UnaskedChange } from "../ledger.ts";
+import {
+  type Authorization,
+  isPart,
+  type Ledger,
+  type Refund,
+  type RefundRefusal,
+  type UnaskedChange,
+} from "../ledger.ts";
 import type { Pauses } from "../pauses.ts";
 import type { SandboxRequest } from "../routes.ts";
 import { frictionlessOf, type SecureResult, secureResult } from "../secure-results.ts";

@@ -190,10 +190,11 @@ export function loneAuthorizationView(order: Order, held: Held): Fields {
 
 function statusOfAuthorization({ record, isWithdrawn }: Held): string {
   if (isWithdrawn) return "DENIED";
+  if (record.status === "captured" && record.capturedValue < record.value) return "PARTIALLY_CAPTURED";
   return { held: "CREATED", captured: "CAPTURED", voided: "VOIDED", declined: "DENIED" }[record.status];
 }
 
-/** Returns a capture of the whole authorization. */
+/** Returns the capture of an authorization, or of a part of it. */
 export function captureView(order: Order, { captureId, record }: Held, isWhole: boolean): Fields {
   const brief = {
     id: captureId,
@@ -203,9 +204,10 @@ export function captureView(order: Order, { captureId, record }: Held, isWhole: 
   if (!isWhole) return brief;
   return {
     ...brief,
-    amount: money(record),
+    amount: money({ value: record.capturedValue, currency: record.currency }),
     invoice_id: order.invoiceId,
     ...(order.customId !== undefined && { custom_id: order.customId }),
+    network_transaction_reference: { id: record.id.replace(/auth_|-/g, "").slice(0, 15) },
     final_capture: true,
     seller_protection: { status: "NOT_ELIGIBLE" },
     create_time: order.createdAt,

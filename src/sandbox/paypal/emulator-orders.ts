@@ -42,9 +42,15 @@ export class EmulatorOrders {
   readonly #orders = new Map<string, Order>();
   readonly #orderOfAuthorization = new Map<string, Order>();
   readonly #orderOfCapture = new Map<string, Order>();
+  readonly #orderOfRecord = new WeakMap<Authorization, Order>();
 
   constructor(parts: OrderParts) {
     this.#parts = parts;
+    // A capture by hand has a name of PayPal's too.
+    parts.ledger.onUnasked((record, { type }) => {
+      const order = this.#orderOfRecord.get(record);
+      if (type === "captured" && order?.authorization !== undefined) this.#nameCapture(order, order.authorization);
+    });
   }
 
   /** Returns an order by its id. */
@@ -136,6 +142,7 @@ export class EmulatorOrders {
     if (order.needsPayer) return;
     order.authorization = { id: newId(), record, isWithdrawn: false };
     remember(this.#orderOfAuthorization, order.authorization.id, order);
+    this.#orderOfRecord.set(record, order);
   }
 
   readAuthorization(asked: Asked): Executed {
@@ -150,7 +157,7 @@ export class EmulatorOrders {
       const money = readMoney(bodyOf(asked).amount);
       if (typeof money === "string") return { answer: refusal(422, money) };
       if (money.currency !== record.currency) return { answer: refusal(422, "AUTH_CAPTURE_CURRENCY_MISMATCH") };
-      if (money.value !== record.value) return { answer: refusal(422, "MAX_CAPTURE_AMOUNT_EXCEEDED") };
+      if (money.value > record.value) return { answer: refusal(422, "MAX_CAPTURE_AMOUNT_EXCEEDED") };
       return locked(order, async () => {
         if (record.capture === "refuse" || record.capture === "fail_later") {
           this.#parts.ledger.void(record);
@@ -158,13 +165,17 @@ export class EmulatorOrders {
           return { answer: refusal(422, "AUTHORIZATION_DENIED") };
         }
         await this.#parts.issuer.captureDelay(record);
-        this.#parts.ledger.capture(record);
-        held.captureId = newId();
-        remember(this.#orderOfCapture, held.captureId, order);
+        if (!this.#parts.ledger.capture(record, money.value)) return { answer: refusal(422, "AUTHORIZATION_VOIDED") };
+        this.#nameCapture(order, held);
         const { answer } = shown(201, order, () => captureView(order, held, isWhole(asked)));
         return { answer, again: () => answer };
       });
     });
+  }
+
+  #nameCapture(order: Order, held: Held): void {
+    held.captureId = newId();
+    remember(this.#orderOfCapture, held.captureId, order);
   }
 
   void(asked: Asked): Executed | Promise<Executed> {
