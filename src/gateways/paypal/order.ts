@@ -22,7 +22,7 @@ export type Order = {
 export type StoredPayment = Json & { readonly id: string };
 
 /** An authorization of ours; its status says what it holds. */
-export type Authorization = StoredPayment;
+type Authorization = StoredPayment;
 
 /** PayPal's name for an attempt: its order until an authorization is known, and then the authorization. */
 export type Name = { readonly order: string } | { readonly authorization: string };

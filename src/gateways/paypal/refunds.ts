@@ -2,6 +2,7 @@
  * PayPal's refunds: their requests, and what its answers say about each. A refund belongs to a capture, and a payment's
  * refunds are listed by its order.
  */
+import { unreachable } from "../../platform/errors.ts";
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type {
   CapturedPayment,
@@ -142,9 +143,12 @@ function answerBy(record: RefundRecord): RefundAnswer {
       return { type: "accepted", gatewayReference: record.gatewayReference };
     case "failed":
       return { type: "refused", definitive: true, gatewayCode: record.gatewayCode };
-    default:
+    case "absent":
+    case "cannotTell":
       // The key returns nothing else, so only a look-up leads on.
       return { ...untrusted(422), isKept: true };
+    default:
+      return unreachable(record);
   }
 }
 

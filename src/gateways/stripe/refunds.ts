@@ -1,4 +1,5 @@
 /** Stripe's refunds: their requests, and what its answers say about each. */
+import { unreachable } from "../../platform/errors.ts";
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import { fromGatewayAmount, isSameAmount, toGatewayAmount } from "../amounts.ts";
 import type {
@@ -123,8 +124,11 @@ function answerOf(refund: StripeRefund): RefundAnswer {
       return { type: "accepted", gatewayReference: refund.id };
     case "failed":
       return { type: "refused", definitive: true, gatewayCode: record.gatewayCode };
-    default:
+    case "absent":
+    case "cannotTell":
       return untrusted(200);
+    default:
+      return unreachable(record);
   }
 }
 

@@ -272,6 +272,7 @@ function isWhole({ request }: Asked): boolean {
   return request.headers.prefer === "return=representation";
 }
 
+/** Returns the body of a request; empty if it is not an object. */
 export function bodyOf({ request }: Asked): Json {
   return parseJsonObject(Buffer.from(request.body)) ?? {};
 }
@@ -300,6 +301,7 @@ function cardIn({ payment_source: source }: Json): Json {
   return isObject(source) && isObject(source.card) ? source.card : {};
 }
 
+/** Keeps one more object, and drops the oldest beyond the bound. */
 export function remember<Kept>(kept: Map<string, Kept>, id: string, one: Kept): void {
   kept.set(id, one);
   const oldest = kept.keys().next().value;

@@ -1,5 +1,6 @@
 /** Refunds at PayPal's emulator: of a capture, once for each invoice number, readable one by one or by their order. */
 
+import { unreachable } from "../../platform/errors.ts";
 import type { Issuer } from "../issuer.ts";
 import { type Ledger, type Refund, type RefundRefusal, refundedValue } from "../ledger.ts";
 import type { Route } from "../routes.ts";
@@ -69,8 +70,13 @@ function issueOf(reason: RefundRefusal, left: number): string {
       return "CANNOT_BE_ZERO_OR_NEGATIVE";
     case "amount_exceeds_captured":
       return left === 0 ? "CAPTURE_FULLY_REFUNDED" : "REFUND_AMOUNT_EXCEEDED";
-    default:
+    case "not_captured":
+    case "already_voided":
+    case "already_declined":
+    case "refund_not_allowed":
       return "REFUND_NOT_ALLOWED";
+    default:
+      return unreachable(reason);
   }
 }
 

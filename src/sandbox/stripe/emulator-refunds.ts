@@ -1,5 +1,6 @@
 /** Refunds at Stripe's emulator: made at once, and readable one by one or as the list of a payment. */
 
+import { unreachable } from "../../platform/errors.ts";
 import type { Issuer } from "../issuer.ts";
 import type { Ledger, Refund, RefundRefusal } from "../ledger.ts";
 import type { Route } from "../routes.ts";
@@ -103,7 +104,11 @@ function refusalOf(reason: RefundRefusal): Answered {
       return refusal(400, undefined, { param: "amount", message: "Refund amount is greater than unrefunded amount." });
     case "refund_not_allowed":
       return refusal(400, "charge_disputed");
-    default:
+    case "not_captured":
+    case "already_voided":
+    case "already_declined":
       return uncaptured;
+    default:
+      return unreachable(reason);
   }
 }
