@@ -105,9 +105,17 @@ describe("a payment with ADYEN at priority 1", () => {
     expect(session.attempts).toMatchObject([{ gateway: "ADYEN", status: "DECLINED", ...attempt }]);
   });
 
+  it("is refunded at ADYEN, which reports the end by its notification", async () => {
+    const { sessionId } = await pay("4111111111111111", "737");
+    const refund = await checkout.refund(sessionId!, "part", { amountMinor: 900 });
+    expect(refund.status).toBe(201);
+    const read = async () => (await checkout.read(sessionId!)).refunds;
+    await expect.poll(read, { timeout: 30_000 }).toMatchObject([{ status: "SUCCEEDED", gateway: "ADYEN" }]);
+  });
+
   it("is counted beside the names of its account", async () => {
     const { out } = await runCommand(["gateway", "health", "--demo", demo.stateFolder]);
     expect(out).toMatch(/^CONNECTION +GATEWAY +ACCOUNT +ATTEMPTS .*\n/);
-    expect(out).toMatch(new RegExp(`^${adyen} +ADYEN +shop +3 +1 +2 `, "m"));
+    expect(out).toMatch(new RegExp(`^${adyen} +ADYEN +shop +4 +2 +2 `, "m"));
   });
 });

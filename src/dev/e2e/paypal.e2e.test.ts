@@ -51,6 +51,13 @@ describe("a payment with PAYPAL at priority 1", () => {
     expect(authorizations).toMatchObject([{ acquirer: "PAYPAL", status: "captured", orderRef: session.orderRef }]);
   });
 
+  it("is refunded at PAYPAL, by the capture's own id", async () => {
+    const { sessionId } = await pay("4012888888881881");
+    const refund = await checkout.refund(sessionId!, "part", { amountMinor: 900 });
+    expect(await refund.json()).toMatchObject({ status: "SUCCEEDED", gateway: "PAYPAL", amountMinor: 900 });
+    expect(await checkout.read(sessionId!)).toMatchObject({ amountRefundableMinor: 4000 });
+  });
+
   it("fails over after a decline, and stops after fraud or if the customer would have to act", async () => {
     expect(await pay("4000000000000002")).toMatchObject({
       status: "SUCCEEDED",

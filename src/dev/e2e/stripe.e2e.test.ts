@@ -98,6 +98,18 @@ describe("a payment with STRIPE at priority 1", () => {
     expect(authorizations).toMatchObject([{ acquirer: "STRIPE", status: "captured", orderRef: session.orderRef }]);
   });
 
+  it("is refunded at STRIPE, a part and then the rest", async () => {
+    const { sessionId } = await pay("4242424242424242");
+    const part = await checkout.refund(sessionId!, "part", { amountMinor: 900, reason: "duplicate" });
+    expect(await part.json()).toMatchObject({
+      status: "SUCCEEDED",
+      gateway: "STRIPE",
+      gatewayReference: expect.stringMatching(/^re_/),
+    });
+    expect((await checkout.refund(sessionId!, "rest")).status).toBe(201);
+    expect(await checkout.read(sessionId!)).toMatchObject({ amountRefundedMinor: 4900, amountRefundableMinor: 0 });
+  });
+
   it("fails over after a decline, and captures once", async () => {
     const session = await pay("4000000000000002");
     expect(session).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B", failover: true });
