@@ -3,18 +3,21 @@
 import { type Plugin, transform } from "esbuild";
 import { actionStyle } from "./action-style.ts";
 import { formStyle } from "./form-style.ts";
+import { outcomeStyle } from "./outcome-style.ts";
 
 // The oldest supported browsers (bundle.ts), by esbuild's names.
 const target = ["chrome94", "firefox93", "safari15.4"];
 
-const sheets = { formStyle, actionStyle };
+const sheets = { formStyle, actionStyle, outcomeStyle };
+
+type Sheet = keyof typeof sheets;
 
 /** Strips spaces and comments of the style sheets. */
 export const minifiedStyle: Plugin = {
   name: "minified-style",
   setup(build) {
-    build.onLoad({ filter: /\/(form|action)-style\.ts$/ }, async ({ path }) => {
-      const name = path.endsWith("/form-style.ts") ? "formStyle" : "actionStyle";
+    build.onLoad({ filter: /\/(form|action|outcome)-style\.ts$/ }, async ({ path }) => {
+      const name = `${/(\w+)-style\.ts$/.exec(path)![1]}Style` as Sheet;
       const { code } = await transform(sheets[name], { loader: "css", minify: true, charset: "utf8", target });
       return { contents: `export const ${name} = ${JSON.stringify(code.trim())};` };
     });

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { measureOurs } from "../src/dev/bench/widget-sizes.ts";
 import { CheckoutEmulator, emulatorClientSecret, emulatorSession } from "../src/dev/testing/checkout-emulator.ts";
 import { bundleWidget, type WidgetFile } from "./bundle.ts";
-import { translations } from "./locale.ts";
 import { publishWidget } from "./publish.ts";
+import { translations } from "./translations.ts";
 
 let files: Map<string, WidgetFile>;
 let folder: string;
@@ -35,6 +35,7 @@ describe("bundleWidget()", () => {
     expect(gzipBytes("widget.js")).toBeLessThanOrEqual(8_600);
     expect(gzipBytes("widget.mjs")).toBeLessThanOrEqual(8_600);
     expect(gzipBytes("session-api-")).toBeLessThanOrEqual(37_000);
+    expect(gzipBytes("payment-part-")).toBeLessThanOrEqual(3_000);
     expect(gzipBytes("action-")).toBeLessThanOrEqual(3_000);
   });
 
@@ -66,9 +67,15 @@ describe("bundleWidget()", () => {
     expect(stdout).toBe(new TextDecoder().decode(here?.bytes));
   });
 
-  it("names all its chunks to the script tag", () => {
-    const script = new TextDecoder().decode(files.get("widget.js")?.bytes);
-    for (const start of ["session-api", "action", ...translations]) expect(script).toContain(find(`${start}-`)[0]);
+  it("names its parts to the script tag, and the languages to the part that loads them", () => {
+    const textOf = (file: WidgetFile | undefined) => new TextDecoder().decode(file?.bytes);
+    const script = textOf(files.get("widget.js"));
+    const parts = ["session-api", "payment-part", "action", "translations"];
+    for (const start of parts) expect(script).toContain(find(`${start}-`)[0]);
+    const part = textOf(find("translations-")[1]);
+    for (const locale of translations) expect(part).toContain(find(`${locale}-`)[0]);
+    // A module that two parts share would be one more file to load.
+    expect(find("chunk-")[0]).toBe("");
   });
 
   it("produces an ES module that does nothing on import, even without a page", async () => {

@@ -30,6 +30,9 @@ export const browserSettings = {
   metafile: true,
 } satisfies BuildOptions;
 
+// The others are loaded by these.
+const scriptParts = ["session-api.ts", "payment-part.ts", "action.ts", "translations.ts"];
+
 /**
  * Builds the files of `/widget/v1/`, by their path below it: `widget.js` for the script tag, `widget.mjs` as an ES
  * module, and the chunks that both load later, whose names change with their content.
@@ -45,7 +48,7 @@ export async function bundleWidget(): Promise<Map<string, WidgetFile>> {
   });
   const chunks = Object.fromEntries(
     Object.entries(module.metafile.outputs)
-      .filter(([, { entryPoint }]) => entryPoint !== undefined && entryPoint !== "es-module.ts")
+      .filter(([, { entryPoint = "" }]) => scriptParts.includes(entryPoint))
       .map(([file, { entryPoint }]) => [basename(entryPoint!, ".ts"), basename(file)])
       // They are listed in the order in which they were ready.
       .sort(),

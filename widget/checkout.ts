@@ -65,8 +65,8 @@ function pauseMs(answer: ApiAnswer, tries: number, random: () => number): number
   return answer.kind === "later" ? answer.waitMs + Math.round(pollFirstMs * random()) : pollDelayMs(tries, random);
 }
 
-/** The error if no usable answer arrived within the time that a customer waits. */
-export const unreachable: WidgetError = { code: "unreachable", message: "The payment service cannot be reached." };
+// No usable answer arrived within the time that a customer waits.
+const unreachable: WidgetError = { code: "unreachable", message: "The payment service cannot be reached." };
 const vaultOriginMismatch: WidgetError = {
   code: "vault_origin_mismatch",
   message: "vault.sdkUrl is not on the origin that this session's card may be sent to.",
@@ -298,6 +298,6 @@ export class Checkout {
 }
 
 /** PURE. Reports whether the customer can no longer start another payment in this session. */
-export function isTakenUp(view: CheckoutView): boolean {
+function isTakenUp(view: CheckoutView): boolean {
   return view.processing || view.outcome !== undefined;
 }

@@ -55,11 +55,38 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 .merchant { color: var(--muted); }
 .amount { font-size: 1.25em; }
 /* The frame keeps 4 px around its fields for their focus rings: the fields stand in line with the button. */
-.card { margin-inline: -4px; }
+.card { position: relative; margin-inline: -4px; }
 .card[inert] { visibility: hidden; }
 /* The height that the card frame begins with: nothing below it moves when it comes. */
-.card:empty { min-height: 262px; }
+.card:empty { min-height: calc(var(--rows) * 90px - 8px); }
+/* The card form's labels and fields until it is there; what the form has no row for is cut off. */
+.card[inert]::before {
+  --bone: linear-gradient(var(--muted) 0 0);
+  visibility: visible;
+  position: absolute;
+  inset: 4px 4px auto;
+  height: calc(100% - 8px);
+  background:
+    var(--bone) 0 4px/30% 12px, var(--bone) 0 26px/100% 48px,
+    var(--bone) 0 94px/25% 12px, var(--bone) 0 116px/calc(50% - 6px) 48px,
+    var(--bone) 100% 116px/calc(50% - 6px) 48px,
+    var(--bone) 0 184px/30% 12px, var(--bone) 0 206px/100% 48px,
+    var(--bone) 0 274px/30% 12px, var(--bone) 0 296px/100% 48px;
+  background-repeat: no-repeat;
+}
+.pay[data-waiting]::before {
+  visibility: visible;
+  position: absolute;
+  inset: 0;
+  border-radius: inherit;
+  background: var(--muted);
+}
+.summary > :empty { width: 6em; height: 1em; background: var(--muted); }
+.card[inert]::before, .pay[data-waiting]::before { content: ""; }
+.card[inert]::before, .pay[data-waiting]::before, .summary > :empty { opacity: .2; animation: wait 2s infinite; }
+@keyframes wait { 50% { opacity: .1; } }
 .pay, .again {
+  position: relative;
   width: 100%;
   min-height: 3rem;
   margin-top: 1rem;
@@ -75,10 +102,10 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 .pay[data-waiting] { visibility: hidden; }
 :is(.pay, .again):hover { filter: brightness(1.08); }
 :is(.pay, .again):focus-visible { outline: 2px solid var(--primary); outline-offset: 2px; }
-.pay:disabled, .pay[aria-busy="true"] { filter: none; cursor: default; }
-.pay:disabled { opacity: .5; }
-/* A paid session leaves nothing to enter, and one without a card form nothing to press. */
-:host([data-paid]) :is(.card, .pay), .card:empty:has(~ .error:not(:empty)), .card:empty:has(~ .error:not(:empty)) ~ .pay { display: none; }
+.pay:disabled, .pay[aria-disabled="true"] { filter: none; cursor: default; }
+.pay:disabled, .pay[aria-describedby="wait"][aria-busy="false"] { opacity: .5; }
+/* Where the card form is missing there is nothing to enter or to press. */
+:host([data-formless]) :is(.card, .pay) { display: none; }
 .spinner {
   display: none;
   width: 1.1em;
@@ -102,15 +129,6 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
   border-radius: var(--radius, .5rem);
   background: color-mix(in srgb, var(--tone) 8%, transparent);
 }
-.notice { --tone: var(--primary); }
-.good { --tone: var(--good); }
-.good {
-  flex-direction: column;
-  align-items: center;
-  padding: 1.5rem;
-  font-weight: 600;
-  text-align: center;
-}
 .error::before, .notice::before, .good::before {
   flex: none;
   align-self: start;
@@ -125,8 +143,6 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
   line-height: 1.5em;
   text-align: center;
 }
-.notice::before { content: "i" / ""; }
-.good::before { align-self: center; content: "✓" / ""; font-size: 2em; }
 :empty::before { content: none; }
 @keyframes turn { to { transform: rotate(1turn); } }
 @keyframes fade { 50% { opacity: .35; } }

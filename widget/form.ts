@@ -10,6 +10,8 @@ export type FormOptions = {
   readonly locale: string;
   readonly appearance: Appearance;
   readonly submitButton: boolean;
+  /** The rows of fields that the card form will have. */
+  readonly rows: number;
   readonly onPay: () => void;
   /** Called when the customer retries a form that did not load. */
   readonly onRetry: () => void;
@@ -33,12 +35,17 @@ export type Form = {
   readonly actionPlace: HTMLElement;
   /** The requested appearance, with a theme that fits the page. */
   readonly appearance: Appearance;
+  /** Sets the explanation of a pay button that cannot be pressed yet. */
+  explainWait(text: string): void;
   /** Offers a retry with this label. */
   offerRetry(label: string): void;
-  /** Withdraws the offer and its message. */
-  withdrawRetry(): void;
-  /** Shows the card frame, which is hidden and inert before. */
+  /**
+   * Shows the card frame, in whose place a skeleton stands before; from now on the customer can pay. Withdraws the offer
+   * of a retry, and its message.
+   */
   showCard(): void;
+  /** Adds a style sheet of a part that has loaded; the same one only once. */
+  addStyle(style: string): void;
   /** Sets the merchant's name and the amount, as the service gives them. */
   setSummary(summary: { merchantName: string; amount: string; pay: string }): void;
   setBusy(busy: boolean): void;
@@ -52,16 +59,29 @@ export type Form = {
 };
 
 /** Builds the form in a shadow tree, so that neither page nor widget restyles the other. */
-export function createForm({ container, locale, submitButton, onPay, onRetry, ...asked }: FormOptions): Form {
+export function createForm({ container, locale, submitButton, rows, onPay, onRetry, ...asked }: FormOptions): Form {
   const appearance = { ...asked.appearance, theme: themeFor(container, asked.appearance.theme) };
   const host = createHost(locale, appearance);
+  host.style.setProperty("--rows", String(rows));
   const summary = element("p", "summary");
   const merchant = element("bdi", "merchant");
   const amount = element("strong", "amount");
   summary.append(merchant, amount);
   const cardContainer = element("div", "card");
   const actionPlace = element("div", "action");
-  const button = pressable("pay", onPay);
+  // Not disabled: a disabled button would lose the keyboard's focus, and explain nothing when it is pressed.
+  let isReady = false;
+  let isBusy = false;
+  const wait = element("span", "");
+  wait.id = "wait";
+  wait.hidden = true;
+  const button = pressable("pay", () => (isReady ? onPay() : say({ kind: "status", text: wait.textContent })));
+  const dressButton = () => {
+    button.setAttribute("aria-disabled", String(isBusy || !isReady));
+    button.setAttribute("aria-busy", String(isBusy));
+    button.setAttribute("aria-describedby", isReady ? "" : "wait");
+  };
+  dressButton();
   button.hidden = !submitButton;
   // Until the amount is known the button only reserves its space.
   button.dataset.waiting = "";
@@ -72,14 +92,21 @@ export function createForm({ container, locale, submitButton, onPay, onRetry, ..
   const error = element("p", "error");
   error.setAttribute("role", "alert");
   const again = createAgain(onRetry);
-  const hideCard = (hidden: boolean) => cardContainer.toggleAttribute("inert", hidden);
+  const hideCard = (hidden: boolean) => {
+    cardContainer.inert = hidden;
+    isReady = !hidden;
+    host.removeAttribute("data-formless");
+    dressButton();
+  };
   hideCard(true);
-  host.shadowRoot!.append(summary, cardContainer, actionPlace, button, status, error, again.button);
+  host.shadowRoot!.append(summary, cardContainer, actionPlace, button, wait, status, error, again.button);
   container.append(host);
 
   const say = (message: Message | undefined) => {
     status.className = message?.tone ?? "busy";
     host.toggleAttribute("data-paid", message?.tone === "good");
+    // A part is missing: without it there is nothing to enter or to press.
+    host.toggleAttribute("data-formless", message?.kind === "error" && (!isReady || !cardContainer.firstChild));
     setText(status, message?.kind === "status" ? message.text : "");
     setText(error, message?.kind === "error" ? message.text : "");
   };
@@ -87,12 +114,14 @@ export function createForm({ container, locale, submitButton, onPay, onRetry, ..
     cardContainer,
     actionPlace,
     appearance,
+    explainWait: (text) => setText(wait, text),
     offerRetry: again.offer,
-    withdrawRetry() {
-      if (!again.button.hidden) say(undefined);
+    showCard() {
+      hideCard(false);
+      if (!again.button.hidden || status.textContent === wait.textContent) say(undefined);
       again.button.hidden = true;
     },
-    showCard: () => void hideCard(false),
+    addStyle: (style) => addSheet(host.shadowRoot!, style),
     setSummary(shown) {
       setText(merchant, shown.merchantName);
       setText(amount, shown.amount);
@@ -100,9 +129,8 @@ export function createForm({ container, locale, submitButton, onPay, onRetry, ..
       delete button.dataset.waiting;
     },
     setBusy(busy) {
-      // aria-disabled and not disabled: a disabled button would lose the keyboard's focus.
-      button.setAttribute("aria-disabled", String(busy));
-      button.setAttribute("aria-busy", String(busy));
+      isBusy = busy;
+      dressButton();
     },
     setFinished(finished) {
       button.disabled = finished;
@@ -127,11 +155,18 @@ function createHost(locale: string, appearance: Appearance): HTMLElement {
   host.lang = locale;
   host.dir = isRightToLeft(locale) ? "rtl" : "ltr";
   applyAppearance(host, appearance);
-  // An adopted sheet needs no 'unsafe-inline' in the page's content security policy.
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(formStyle);
-  host.attachShadow({ mode: "open" }).adoptedStyleSheets = [sheet];
+  addSheet(host.attachShadow({ mode: "open" }), formStyle);
   return host;
+}
+
+const sheets = new Map<string, CSSStyleSheet>();
+
+/** Adopts a style sheet: that needs no 'unsafe-inline' in the page's content security policy. */
+function addSheet(root: ShadowRoot, style: string): void {
+  const sheet = sheets.get(style) ?? new CSSStyleSheet();
+  if (!sheets.has(style)) sheet.replaceSync(style);
+  sheets.set(style, sheet);
+  if (!root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
 }
 
 /** Creates the retry button, hidden until it is offered. */

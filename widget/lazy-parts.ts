@@ -3,17 +3,16 @@
  * different ways.
  */
 
-import type { ApiAnswer, SessionApi } from "./answers.ts";
-import type { Translation } from "./locale.ts";
 import { texts as english } from "./locales/en.ts";
-import type { SessionAccess } from "./session-api.ts";
-import type { Texts } from "./texts.ts";
 
-/** The part that calls the service. */
-export type SessionPart = typeof import("./session-api.ts");
+/** The part that pays: calls of the service, and what follows from them. */
+export type SessionPart = typeof import("./session-api.ts") & typeof import("./payment-part.ts");
 
 /** The part that shows an action. */
 export type ActionPart = typeof import("./action.ts");
+
+/** The part that knows the translations. */
+export type TranslationsPart = typeof import("./translations.ts");
 
 /** The loaders of the later parts. */
 export type LazyParts = {
@@ -23,7 +22,7 @@ export type LazyParts = {
    */
   loadSessionApi(failures: number): Promise<SessionPart>;
   loadAction(failures: number): Promise<ActionPart>;
-  loadTranslation(translation: Translation): Promise<{ texts: Texts }>;
+  loadTranslations(): Promise<TranslationsPart>;
 };
 
 // A slow mobile line loads the largest part in two seconds, the slowest loads all parts in ten; a part that takes
@@ -53,45 +52,23 @@ export async function loadActionPart(parts: LazyParts): Promise<ActionPart | und
   }
 }
 
-/**
- * Loads the session's RPCs once the form has painted, and passes them to `onLoad`. A load that failed or timed out is
- * retried by the next call.
- */
-export function lateSessionApi(
-  parts: LazyParts,
-  access: SessionAccess,
-  onLoad: (part: SessionPart) => void,
-): SessionApi {
-  const painted = nextPaint();
-  let loading: Promise<SessionApi | undefined> | undefined;
-  const load = () => {
-    loading ??= painted
-      .then(() => inTime(parts.loadSessionApi(failures)))
-      .then(
-        (part) => {
-          Object.assign(english, part.englishOutcomes);
-          onLoad(part);
-          return part.connectSession(access);
-        },
-        () => {
-          failures += 1;
-          loading = undefined;
-          return undefined;
-        },
-      );
-    return loading;
-  };
-  const unreachable: ApiAnswer = { kind: "unreachable" };
-  return {
-    getCheckout: async () => (await load())?.getCheckout() ?? unreachable,
-    submitPayment: async (vaultToken) => (await load())?.submitPayment(vaultToken) ?? unreachable,
-  };
+/** Loads the part that pays once the form has painted; undefined if that failed, until the next call. */
+export async function loadSessionPart(parts: LazyParts): Promise<SessionPart | undefined> {
+  try {
+    const part = await inTime(parts.loadSessionApi(failures));
+    Object.assign(english, part.englishOutcomes);
+    return part;
+  } catch {
+    failures += 1;
+    return undefined;
+  }
 }
 
 // The timer is for a hidden tab, which paints nothing and must follow its payment all the same.
 const hiddenTabWaitMs = 500;
 
-function nextPaint(): Promise<void> {
+/** Resolves when the page has painted. */
+export function nextPaint(): Promise<void> {
   return new Promise((resolve) => {
     requestAnimationFrame(() => setTimeout(resolve));
     setTimeout(resolve, hiddenTabWaitMs);

@@ -1,16 +1,4 @@
-/** PURE. Selects the language for a customer, and its writing direction. */
-
-/** Languages with a file in locales/, besides English. */
-export const translations = ["de", "fr", "es", "it", "pt", "ja", "ar", "he"] as const;
-
-/** A language of the widget besides English. */
-export type Translation = (typeof translations)[number];
-
-/** Returns the file for a BCP 47 tag: `pt-BR` is `pt`; undefined for English and languages without a translation. */
-export function translationFor(locale: string): Translation | undefined {
-  const language = locale.toLowerCase().split("-")[0];
-  return translations.find((translation) => translation === language);
-}
+/** PURE. The writing direction of a language, and the language of a page. */
 
 /** True if the language is written from right to left. */
 export function isRightToLeft(locale: string): boolean {

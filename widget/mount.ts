@@ -1,9 +1,10 @@
 /** Switchyard.mount: puts the widget into a page and returns its controls. */
 
+import type { WidgetError } from "./answers.ts";
 import type { CheckoutResult } from "./checkout.ts";
 import { createForm } from "./form.ts";
 import { inTime, type LazyParts } from "./lazy-parts.ts";
-import { translationFor, usableLocale } from "./locale.ts";
+import { usableLocale } from "./locale.ts";
 import { texts as english } from "./locales/en.ts";
 import {
   type CheckedSession,
@@ -57,21 +58,60 @@ export function createMount(lazyParts: LazyParts): Mount {
       locale,
       appearance,
       submitButton: options.submitButton ?? true,
-      onPay: () => void payment.submit(),
+      rows: 3 + Number(options.fields?.postalCode === true) - Number(options.fields?.holderName === false),
+      onPay: () => void pay(),
       onRetry() {
-        open(session);
+        reopen();
         payment.focus();
       },
     });
-    const shared = { apiBase, locale, options, form, texts: loadTexts(lazyParts, locale), lazyParts };
+    let mounted = true;
+    let renewing: Promise<CheckoutResult> | undefined;
+    /** Pays, after a decline in a fresh session. */
+    const pay = () => {
+      if (!payment.needsFresh) return payment.submit();
+      renewing ??= renew().finally(() => {
+        renewing = undefined;
+      });
+      return renewing;
+    };
+    /** Starts over: with a fresh session where this one is of no use any more. */
+    const reopen = () => {
+      if (!payment.needsFresh) return open(session);
+      form.reset();
+      void pay();
+    };
+    const shared = {
+      ...{ apiBase, locale, options, form, lazyParts, onReopen: reopen, onPay: () => void pay() },
+      texts: loadTexts(lazyParts, locale),
+    };
     let session = first;
     let payment = new Payment({ ...shared, session });
-    let mounted = true;
     const open = (next: CheckedSession) => {
       session = next;
       payment.close();
       form.reset();
       payment = new Payment({ ...shared, session });
+    };
+    const renew = async (): Promise<CheckoutResult> => {
+      const over = payment;
+      over.showRenewal();
+      const fresh = await getFresh(options, session);
+      if (!mounted) return { kind: "unmounted" };
+      if ("code" in fresh) {
+        over.showRenewal(fresh);
+        return { kind: "failed", error: fresh };
+      }
+      form.setBusy(false);
+      const frame = fresh.vault.sdkUrl.href === session.vault.sdkUrl.href ? over.release() : undefined;
+      if (frame) {
+        session = fresh;
+        payment = new Payment({ ...shared, session, frame });
+        return payment.submit();
+      }
+      // The card has to be entered again.
+      open(fresh);
+      return { kind: "failed", error: { code: "invalid_card", message: "The card form is new." } };
     };
 
     return {
@@ -79,13 +119,14 @@ export function createMount(lazyParts: LazyParts): Mount {
         return payment.ready;
       },
       get running() {
-        return payment.running;
+        return renewing !== undefined || payment.running;
       },
-      submit: () => payment.submit(),
+      submit: pay,
       update(fresh) {
         const next = checkSession(fresh);
         if (!mounted) throw new Error("Switchyard: update() comes after unmount().");
-        if (payment.running) throw new Error("Switchyard: update() has to wait until the running payment has ended.");
+        if (renewing || payment.running)
+          throw new Error("Switchyard: update() has to wait until the running payment has ended.");
         // An outcome is reported once.
         if (payment.ended && next.sessionId === session.sessionId) {
           throw new WrongOptionError("sessionId", "is of the session that has ended; create a fresh one.");
@@ -106,12 +147,25 @@ export function createMount(lazyParts: LazyParts): Mount {
   };
 }
 
+/** Returns the page's fresh session; an error if it has none, returns the one that has ended, or takes too long. */
+async function getFresh(options: MountOptions, { sessionId }: CheckedSession): Promise<CheckedSession | WidgetError> {
+  let message = "getSession() provided no session.";
+  try {
+    const fresh = checkSession(await inTime(Promise.resolve(options.getSession!())));
+    if (fresh.sessionId !== sessionId) return fresh;
+    message = "getSession() returned the session that has ended.";
+  } catch (error) {
+    if (error instanceof WrongOptionError) message = error.message;
+  }
+  return { code: "session_unavailable", message };
+}
+
 /** Loads the customer's language; English if there is no translation or it cannot be loaded. */
 async function loadTexts(lazyParts: LazyParts, locale: string): Promise<Texts> {
-  const translation = translationFor(locale);
-  if (!translation) return english;
+  if (/^en\b/i.test(locale)) return english;
   try {
-    return (await inTime(lazyParts.loadTranslation(translation))).texts;
+    const load = lazyParts.loadTranslations().then((part) => part.loadTranslation(locale));
+    return (await inTime(load)) ?? english;
   } catch {
     return english;
   }

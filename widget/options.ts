@@ -55,6 +55,11 @@ export type MountOptions = SessionOptions & {
    * any case.
    */
   readonly onPending?: () => void;
+  /**
+   * Returns a fresh session for the same order, from the page's backend. With it the customer tries again in the same
+   * form after a decline, or after the session's time: the next press of the pay button calls it.
+   */
+  readonly getSession?: () => SessionOptions | Promise<SessionOptions>;
   /** Called when the bank's page is shown for the customer to confirm the payment, and when that has ended. */
   readonly onAuthentication?: (step: { state: "shown" | "finished" }) => void;
   /**
@@ -114,6 +119,7 @@ const callbacks = [
   "onExpired",
   "onPending",
   "onAuthentication",
+  "getSession",
 ] as const;
 const plainOptions = [
   "container",

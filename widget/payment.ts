@@ -2,12 +2,13 @@
 
 import type { ActionView } from "./action.ts";
 import type { CardAnswer, CheckoutView, NextAction, WidgetError } from "./answers.ts";
-import { emit, emitResult, messageFor } from "./callbacks.ts";
-import { Checkout, type CheckoutResult, type CheckoutState, isTakenUp, unreachable } from "./checkout.ts";
+import { emit } from "./callbacks.ts";
+import type { Checkout, CheckoutResult, CheckoutState } from "./checkout.ts";
 import { browserClock } from "./clock.ts";
 import type { ExpiryWatch } from "./expiry-watch.ts";
 import type { Form, Message } from "./form.ts";
-import { type LazyParts, lateSessionApi, loadActionPart, type SessionPart } from "./lazy-parts.ts";
+import { LateCheckout, serviceUnreachable } from "./late-checkout.ts";
+import { type LazyParts, loadActionPart, type SessionPart } from "./lazy-parts.ts";
 import type { CheckedSession, MountOptions } from "./options.ts";
 import type { Texts } from "./texts.ts";
 import { loadVaultSdk } from "./vault-loader.ts";
@@ -23,6 +24,12 @@ export type PaymentParts = {
   /** Never rejects. */
   readonly texts: Promise<Texts>;
   readonly lazyParts: LazyParts;
+  /** The card frame of the session before, with what the customer has entered; it came from the same address. */
+  readonly frame?: CardFrame | undefined;
+  /** Pays, as the pay button does. */
+  readonly onPay: () => void;
+  /** Starts over with the same session. */
+  readonly onReopen: () => void;
 };
 
 // A customer who switches between tabs sees a status at most half a minute old.
@@ -40,8 +47,8 @@ const cardFormUnavailable: WidgetError = { code: "card_form_unavailable", messag
 export class Payment {
   readonly #parts: PaymentParts;
   readonly #closing = new AbortController();
-  readonly #checkout: Checkout;
-  /** Set as soon as its code has loaded, which is before the session's expiry is known. */
+  readonly #checkout: LateCheckout;
+  #part: SessionPart | undefined;
   #expiry: ExpiryWatch | undefined;
   /** Undefined if the card form cannot be loaded. */
   readonly #frame: Promise<CardFrame | undefined>;
@@ -49,6 +56,10 @@ export class Payment {
   #mountedFrame: CardFrame | undefined;
   /** True if the service accepts no card here. */
   #refused = false;
+  /** True if the card form could not be loaded. */
+  #isFrameLost = false;
+  /** True once the session takes no card any more and was not paid. */
+  #isOver = false;
   /** The last submit; the customer can press Pay before the form is ready. */
   #submitted: Promise<CheckoutResult> | undefined;
   /** True once the customer sees that the payment runs. */
@@ -63,35 +74,17 @@ export class Payment {
 
   constructor(parts: PaymentParts) {
     this.#parts = parts;
-    this.#checkout = new Checkout({
-      api: lateSessionApi(
-        parts.lazyParts,
-        {
-          ...parts.session,
-          apiBase: parts.apiBase,
-          place: parts.form.actionPlace,
-          locale: parts.locale,
-          closed: this.#closing.signal,
-        },
-        (part) => this.#watchTime(part),
-      ),
-      tokenize: () => this.#tokenize(),
-      vaultOrigin: parts.session.vault.sdkUrl.origin,
-      clock: browserClock,
-      random: Math.random,
+    this.#checkout = new LateCheckout({
+      lazyParts: parts.lazyParts,
       closed: this.#closing.signal,
+      create: (part) => this.#createCheckout(part),
       onState: (state) => this.#show(state),
-      onView: (view) => this.#view(view),
-      onAction: (action) => void this.#act(action),
-      onPending: () => {
-        if (this.#closing.signal.aborted) return;
-        this.#say((texts) => ({ kind: "status", tone: "notice", text: texts.pending }));
-        emit(parts.options.onPending);
-      },
       onResult: (result) => this.#emit(result),
     });
+    this.#withTexts(({ loading }) => parts.form.explainWait(loading));
     this.#followVisibility();
-    this.#frame = this.#openFrame();
+    this.#mountedFrame = parts.frame;
+    this.#frame = parts.frame ? Promise.resolve(parts.frame) : this.#openFrame();
     this.ready = this.#open();
     // A page that does not await `ready` learns of a failure by onError.
     this.ready.catch(() => undefined);
@@ -105,6 +98,11 @@ export class Payment {
   /** True once its outcome has been reported. */
   get ended(): boolean {
     return this.#checkout.state === "done";
+  }
+
+  /** True if only a fresh session, from the page's getSession, can be paid. */
+  get needsFresh(): boolean {
+    return this.#parts.options.getSession !== undefined && (this.#isOver || this.#refused);
   }
 
   submit(): Promise<CheckoutResult> {
@@ -121,6 +119,18 @@ export class Payment {
       .then((frame) => cardContainer.inert || frame?.focus());
   }
 
+  /** Shows that a fresh session is on its way, or in vain: then what was entered stays, for another press. */
+  showRenewal(error?: WidgetError): void {
+    const { form } = this.#parts;
+    form.setBusy(!error);
+    void this.#frame.then((frame) => frame?.setDisabled(!error));
+    if (!error) this.#say((texts) => ({ kind: "status", text: texts.processing }));
+    else {
+      if (!this.#usableFrame) this.#offerRetry();
+      this.#emit({ kind: "failed", error });
+    }
+  }
+
   /** Releases the session without a further callback; a submitted payment continues at the service. */
   close(): void {
     this.#closing.abort();
@@ -128,21 +138,43 @@ export class Payment {
     void this.#act(undefined);
   }
 
+  /** Releases the session as close() does, and returns its card frame, which stays in the page, if it can be used. */
+  release(): CardFrame | undefined {
+    const frame = this.#usableFrame;
+    if (frame) this.#mountedFrame = undefined;
+    this.close();
+    return frame;
+  }
+
+  /** The card frame once the customer can use it. */
+  get #usableFrame(): CardFrame | undefined {
+    return this.#refused || this.#parts.form.cardContainer.inert ? undefined : this.#mountedFrame;
+  }
+
   async #open(): Promise<void> {
     const looked = await this.#checkout.resume();
     if (looked.kind === "refused") this.#refuse();
     const frame = await this.#frame;
-    const isUsable = looked.kind === "checkout" && (frame || isTakenUp(looked.checkout));
+    const isUsable = looked.kind === "checkout" && (frame || looked.checkout.processing || looked.checkout.outcome);
     // An earlier submit fails for the same reason and reports it; or it finds the outcome of another window.
     const submitted = isUsable ? undefined : await this.#submitted;
     if (this.#closing.signal.aborted) return;
+    const { frame: taken, options } = this.#parts;
     // A later status may have found and reported the outcome.
-    if (this.ended || isUsable || submitted?.kind === "pending") return emit(this.#parts.options.onReady);
-    const error = looked.kind === "refused" ? looked.error : frame ? unreachable : cardFormUnavailable;
+    if (this.ended || isUsable || submitted?.kind === "pending") {
+      // The form was ready all the time if it stayed in the page.
+      return taken ? undefined : emit(options.onReady);
+    }
+    const error = looked.kind === "refused" ? looked.error : frame ? serviceUnreachable : cardFormUnavailable;
     if (submitted?.kind !== "failed") this.#emit({ kind: "failed", error });
-    // The service would refuse a second request again.
-    if (looked.kind !== "refused") this.#withTexts(({ tryAgain }) => this.#parts.form.offerRetry(tryAgain));
+    // The service would refuse a second request again. A form that is there has the pay button.
+    const canRetry = looked.kind !== "refused" || options.getSession;
+    if (canRetry && !this.#usableFrame) this.#offerRetry();
     throw Object.assign(new Error(error.message), { code: error.code });
+  }
+
+  #offerRetry(): void {
+    this.#withTexts(({ tryAgain }) => this.#parts.form.offerRetry(tryAgain));
   }
 
   /** Removes the card form where no card is accepted. */
@@ -163,7 +195,9 @@ export class Payment {
         return await this.#tryFrame();
       } catch {
         this.#mountedFrame?.destroy();
-        if (this.#isFrameless || tries === frameTriesMax || browserClock.now() > giveUpAt) return undefined;
+        if (this.#isFrameless) return undefined;
+        this.#isFrameLost = tries === frameTriesMax || browserClock.now() > giveUpAt;
+        if (this.#isFrameLost) return undefined;
       }
       await browserClock.wait(tries * frameRetryAfterMs, this.#closing.signal);
     }
@@ -183,7 +217,7 @@ export class Payment {
       appearance: form.appearance,
       fields: options.fields,
       onChange: (change) => emit(options.onChange, change),
-      onSubmitRequest: () => void this.submit(),
+      onSubmitRequest: this.#parts.onPay,
     });
     this.#mountedFrame = frame;
     await frame.ready;
@@ -203,25 +237,49 @@ export class Payment {
     }
   }
 
-  #watchTime({ ExpiryWatch }: SessionPart): void {
-    this.#expiry = new ExpiryWatch({
+  /** Starts the state machine as soon as its part is there, which is before the session's expiry is known. */
+  #createCheckout(part: SessionPart): Checkout {
+    const { apiBase, form, locale, options, session } = this.#parts;
+    const closed = this.#closing.signal;
+    this.#part = part;
+    form.addStyle(part.outcomeStyle);
+    this.#expiry = new part.ExpiryWatch({
       clock: browserClock,
-      closed: this.#closing.signal,
+      closed,
       onSoon: () => this.#say((texts) => ({ kind: "status", tone: "notice", text: texts.expiresSoon })),
       onOver: () => this.#checkout.refresh(),
     });
     if (!this.running) this.#expiry.watch();
+    return new part.Checkout({
+      api: part.connectSession({ ...session, apiBase, place: form.actionPlace, locale, closed }),
+      tokenize: () => this.#tokenize(),
+      vaultOrigin: session.vault.sdkUrl.origin,
+      clock: browserClock,
+      random: Math.random,
+      closed,
+      onState: (state) => this.#show(state),
+      onView: (view) => this.#view(view),
+      onAction: (action) => void this.#act(action),
+      onPending: () => {
+        if (closed.aborted) return;
+        this.#say((texts) => ({ kind: "status", tone: "notice", text: texts.pending }));
+        emit(options.onPending);
+      },
+      onResult: (result) => this.#emit(result),
+    });
   }
 
   /**
    * Loads the status when the page becomes visible: the session may have ended meanwhile, by time or in another tab.
    */
   #followVisibility(): void {
+    const { onReopen } = this.#parts;
     const look = () => {
       const isStale = browserClock.now() - this.#viewedAt > freshForMs;
       if (document.visibilityState !== "visible") return;
       // The bank's app hands back to a page that has waited.
       this.#checkout.wake();
+      if (this.#isFrameLost && !this.running && !this.ended) return onReopen();
       if (isStale) void this.#checkout.refresh();
     };
     document.addEventListener("visibilitychange", look, { signal: this.#closing.signal });
@@ -272,14 +330,14 @@ export class Payment {
   #view(view: CheckoutView): void {
     if (this.#closing.signal.aborted) return;
     // The frame of another vault than the session's stays hidden: it would have the card before the customer pays.
-    if (view.vaultOrigin === this.#parts.session.vault.sdkUrl.origin) this.#parts.form.showCard();
-    else this.#refuse();
+    if (view.vaultOrigin !== this.#parts.session.vault.sdkUrl.origin) this.#refuse();
     this.#viewedAt = browserClock.now();
     this.#expiry?.set(view.leftMs);
     const { form } = this.#parts;
     void this.#frame.then((frame) => {
-      if (frame) form.withdrawRetry();
-      if (view.cardBrands.length > 0) frame?.accept(view.cardBrands);
+      if (!frame || this.#isFrameless) return;
+      form.showCard();
+      if (view.cardBrands.length > 0) frame.accept(view.cardBrands);
     });
     const { merchantName, amount } = view;
     this.#withTexts(({ pay }) => form.setSummary({ merchantName, amount, pay: pay.replace("{amount}", () => amount) }));
@@ -287,8 +345,30 @@ export class Payment {
 
   #emit(result: CheckoutResult): void {
     if (this.#closing.signal.aborted) return;
-    this.#say((texts) => messageFor(result, texts));
-    emitResult(result, this.#parts.options);
+    const { options } = this.#parts;
+    const part = this.#part;
+    this.#isOver ||= result.kind === "declined" || result.kind === "expired";
+    const canRenew = this.needsFresh;
+    this.#say((texts) => {
+      if (part) return part.messageFor(result, texts, canRenew);
+      const isCardForm = result.kind === "failed" && result.error === cardFormUnavailable;
+      return { kind: "error", text: isCardForm ? texts.formUnavailable : texts.unreachable };
+    });
+    if (canRenew && result.kind !== "failed") this.#reopenForm();
+    if (part) part.emitResult(result, options, emit);
+    else if (result.kind === "failed") emit(options.onError, result.error);
+  }
+
+  /** Lets the customer correct the card, or enter another one, for a fresh session. */
+  #reopenForm(): void {
+    this.#parts.form.setFinished(false);
+    void this.#frame.then((frame) => {
+      if (this.#closing.signal.aborted) return;
+      if (!frame || this.#refused) return this.#offerRetry();
+      frame.setDisabled(false);
+      // An external vault's form need not have it.
+      frame.clearCode?.();
+    });
   }
 
   /** Shows a message once the texts are loaded, unless a later one or the end of this session has overtaken it. */

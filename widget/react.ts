@@ -85,6 +85,8 @@ function optionsOf(
       latest.current.onSuccess(result);
     },
     onDeclined: (result) => latest.current.onDeclined(result),
+    // The widget offers another try only to a page that can provide a session for it.
+    ...(options.getSession && { getSession: () => latest.current.getSession!() }),
     onReady: () => latest.current.onReady?.(),
     onChange: (change) => latest.current.onChange?.(change),
     onError: (error) => latest.current.onError?.(error),

@@ -22,8 +22,11 @@ const load = (part: string, failures = 0) => {
 
 globalThis.Switchyard = {
   mount: createMount({
-    loadSessionApi: (failures) => load("session-api", failures),
+    loadSessionApi: (failures) =>
+      Promise.all([load("session-api", failures), load("payment-part", failures)]).then((parts) =>
+        Object.assign({}, ...parts),
+      ),
     loadAction: (failures) => load("action", failures),
-    loadTranslation: (translation) => load(translation),
+    loadTranslations: () => load("translations"),
   }),
 };

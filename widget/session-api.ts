@@ -9,12 +9,6 @@ import { type Checkout, CheckoutService, type NextAction_Framing } from "../gen/
 import { PaymentSession_Status } from "../gen/payments/v1/payment_session_pb.ts";
 import { amountText } from "./amount-text.ts";
 import type { ApiAnswer, CheckoutView, Outcome, SessionApi, WidgetError } from "./answers.ts";
-import { outcomes } from "./locales/en-outcomes.ts";
-import type { OutcomeTexts } from "./texts.ts";
-
-export { ExpiryWatch } from "./expiry-watch.ts";
-/** The English texts that follow an answer of the service. */
-export const englishOutcomes: OutcomeTexts = outcomes;
 
 const tokenRefused: WidgetError = { code: "token_refused", message: "The card's token cannot be used any more." };
 

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { declineCodes } from "../src/gateways/declines.ts";
-import { messageFor } from "./callbacks.ts";
-import { isRightToLeft, translationFor, translations } from "./locale.ts";
+import { isRightToLeft } from "./locale.ts";
 import { texts as firstEnglish } from "./locales/en.ts";
 import { action } from "./locales/en-action.ts";
 import { outcomes } from "./locales/en-outcomes.ts";
+import { messageFor } from "./results.ts";
 import { declineText, type Texts } from "./texts.ts";
+import { translationFor, translations } from "./translations.ts";
 
 // The texts after the first answer of the service, and with the first action.
 const english: Texts = { ...firstEnglish, ...outcomes, action };

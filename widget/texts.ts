@@ -4,10 +4,14 @@
 export type Texts = {
   /** The pay button; `{amount}` is replaced by the amount with its currency. */
   readonly pay: string;
+  /** Explains a pay button that cannot be pressed yet. */
+  readonly loading: string;
   readonly processing: string;
   readonly succeeded: string;
   readonly pending: string;
   readonly expired: string;
+  /** Shown in place of expired where the pay button gets a fresh session. */
+  readonly expiredRetry: string;
   /** Shown about two minutes before the end. */
   readonly expiresSoon: string;
   readonly unreachable: string;
@@ -42,7 +46,10 @@ export type ActionTexts = {
 };
 
 /** The texts that follow an answer of the service. */
-export type OutcomeTexts = Pick<Texts, "succeeded" | "pending" | "expired" | "expiresSoon" | "declines">;
+export type OutcomeTexts = Pick<
+  Texts,
+  "succeeded" | "pending" | "expired" | "expiredRetry" | "expiresSoon" | "declines"
+>;
 
 /** PURE. Returns the text of a decline. */
 export function declineText(texts: Texts, declineCode: string): string {

@@ -18,7 +18,7 @@ if (!API_ORIGIN || !SECRET_KEY || !SIGNING_SECRET) {
 const webhook = new Webhook(SIGNING_SECRET.slice(SIGNING_SECRET.indexOf("whsec_")));
 // Your backend sets the price, never the browser. Keep all three in a database.
 const price = { amountMinor: 4900, currency: "EUR" };
-/** @type {Map<string, string>} the session of each order */
+/** @type {Map<string, any[]>} the sessions of each order, the latest last */
 const sessions = new Map();
 const paidOrders = new Set();
 const seenWebhooks = new Set();
@@ -37,20 +37,38 @@ async function callApi(path, options = {}) {
   return answer;
 }
 
-async function openOrder() {
+function openOrder() {
   const orderRef = `order-${randomUUID()}`;
+  sessions.set(orderRef, []);
+  return openSession(orderRef);
+}
+
+/** The session to pay an order with: the latest, or another one once that has ended unpaid. @param {string} orderRef */
+async function openSession(orderRef) {
+  const known = sessions.get(orderRef);
+  if (known === undefined) return undefined;
+  const latest = known.at(-1);
+  // A second session beside one that may still be paid could charge the customer twice.
+  if (latest && !(await hasEndedUnpaid(latest.sessionId))) return latest;
   const session = await callApi("/payment-sessions", {
     method: "POST",
-    headers: { "Content-Type": "application/json", "Idempotency-Key": `${orderRef}-1` },
+    headers: { "Content-Type": "application/json", "Idempotency-Key": `${orderRef}-${known.length + 1}` },
     body: JSON.stringify({ ...price, orderRef }),
   });
-  sessions.set(orderRef, session.sessionId);
+  // Two calls at once get the same session.
+  if (!known.some(({ sessionId }) => sessionId === session.sessionId)) known.push(session);
   return session;
+}
+
+/** @param {string} sessionId */
+async function hasEndedUnpaid(sessionId) {
+  const { status } = await callApi(`/payment-sessions/${sessionId}`);
+  return ["DECLINED", "DEGRADED", "EXPIRED"].includes(status);
 }
 
 /** The order with every attempt at a gateway, and why the next one was made. @param {string} orderRef */
 async function readOrder(orderRef) {
-  const sessionId = sessions.get(orderRef);
+  const sessionId = sessions.get(orderRef)?.at(-1).sessionId;
   if (sessionId === undefined) return undefined;
   const { status, attempts } = await callApi(`/payment-sessions/${sessionId}`);
   const trail = attempts.map((/** @type {any} */ attempt) => ({
@@ -77,6 +95,12 @@ function checkoutPage({ sessionId, clientSecret, vault, orderRef }) {
   const show = (text) => { document.getElementById("outcome").textContent = text; };
   Switchyard.mount({
     ...${json},
+    // After a decline the customer pays again in the same form, in a fresh session.
+    getSession: async () => {
+      const answer = await fetch("/orders/${orderRef}/sessions", { method: "POST" });
+      if (!answer.ok) throw new Error("The shop has no session.");
+      return answer.json();
+    },
     onSuccess: () => show("Paid. Thank you."),
     onDeclined: ({ declineCode }) => show("Declined: " + declineCode),
   });
@@ -102,6 +126,11 @@ function receiveWebhook(headers, rawBody) {
 async function answer(request) {
   const { method, url = "" } = request;
   if (method === "GET" && url === "/") return { status: 200, page: checkoutPage(await openOrder()) };
+  const [, retried] = /^\/orders\/([\w-]+)\/sessions$/.exec(url) ?? [];
+  if (method === "POST" && retried) {
+    const session = await openSession(retried);
+    return session ? { status: 200, body: session } : { status: 404 };
+  }
   if (method === "GET" && url.startsWith("/orders/")) {
     const order = await readOrder(decodeURIComponent(url.slice("/orders/".length)));
     return order ? { status: 200, body: order } : { status: 404 };

@@ -24,7 +24,6 @@ export function checkoutPage(
 <p class="summary">${product.name}</p>
 <div id="card"></div>
 <div id="declined" hidden>
-<button type="button" id="again" class="button quiet">Try another card</button>
 <p class="note"><a href="/orders/${order.orderRef}">What happened at the gateways</a></p>
 </div>
 </section>

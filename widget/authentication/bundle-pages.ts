@@ -7,7 +7,8 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { build, transform } from "esbuild";
 import { browserSettings, type WidgetFile } from "../bundle.ts";
-import { isRightToLeft, translationFor } from "../locale.ts";
+import { isRightToLeft } from "../locale.ts";
+import { translationFor } from "../translations.ts";
 import { pageTexts } from "./page-texts.ts";
 
 type PageName = "frame" | "window" | "return";

@@ -1,6 +1,6 @@
 /** The texts of the window and of the page to which the bank returns, in every language of the widget. */
 
-import type { Translation } from "../locale.ts";
+import type { Translation } from "../translations.ts";
 
 /** The texts of both pages in one language. */
 type PageTexts = {

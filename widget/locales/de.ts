@@ -4,10 +4,12 @@ import type { Texts } from "../texts.ts";
 
 export const texts: Texts = {
   pay: "{amount} bezahlen",
+  loading: "Das Kartenformular wird noch geladen.",
   processing: "Ihre Zahlung wird verarbeitet…",
   succeeded: "Zahlung abgeschlossen.",
   pending: "Ihre Zahlung dauert länger als üblich. Sie wird noch verarbeitet: Bitte zahlen Sie nicht noch einmal.",
   expired: "Diese Zahlungsseite ist abgelaufen. Bitte beginnen Sie von vorn.",
+  expiredRetry: "Die Zeit für diese Zahlung ist abgelaufen. Es wurde nichts abgebucht. Bitte versuchen Sie es erneut.",
   expiresSoon: "Diese Zahlungsseite läuft bald ab. Bitte schließen Sie die Zahlung jetzt ab.",
   unreachable: "Der Zahlungsdienst ist nicht erreichbar. Prüfen Sie Ihre Verbindung und versuchen Sie es erneut.",
   formUnavailable:

@@ -6,6 +6,7 @@ export const outcomes: OutcomeTexts = {
   succeeded: "Payment complete.",
   pending: "Your payment is taking longer than usual. It is still being processed: do not pay again.",
   expired: "This payment page has expired. Please start again.",
+  expiredRetry: "The time for this payment is over. You have not been charged. Please try again.",
   expiresSoon: "This payment page will expire soon. Please complete your payment now.",
   declines: {
     card_declined: "Your card was declined. Please use another card.",

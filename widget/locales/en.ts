@@ -5,6 +5,7 @@ import type { OutcomeTexts, Texts } from "../texts.ts";
 /** The texts of the first load. */
 const firstTexts: Omit<Texts, keyof OutcomeTexts | "action"> = {
   pay: "Pay {amount}",
+  loading: "The card form is still loading.",
   processing: "Processing your payment…",
   unreachable: "We cannot reach the payment service. Check your connection and try again.",
   formUnavailable: "The card form cannot be loaded. Check your connection and try again.",

@@ -4,10 +4,12 @@ import type { Texts } from "../texts.ts";
 
 export const texts: Texts = {
   pay: "Pagar {amount}",
+  loading: "El formulario de tarjeta aún se está cargando.",
   processing: "Procesando el pago…",
   succeeded: "Pago completado.",
   pending: "Su pago tarda más de lo habitual. Todavía se está procesando: no vuelva a pagar.",
   expired: "Esta página de pago ha caducado. Empiece de nuevo.",
+  expiredRetry: "El tiempo para este pago ha terminado. No se le ha cobrado nada. Inténtelo de nuevo.",
   expiresSoon: "Esta página de pago caducará pronto. Complete el pago ahora.",
   unreachable: "No se puede conectar con el servicio de pago. Compruebe su conexión e inténtelo de nuevo.",
   formUnavailable: "No se puede cargar el formulario de la tarjeta. Compruebe su conexión e inténtelo de nuevo.",

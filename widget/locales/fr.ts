@@ -4,11 +4,13 @@ import type { Texts } from "../texts.ts";
 
 export const texts: Texts = {
   pay: "Payer {amount}",
+  loading: "Le formulaire de carte est en cours de chargement.",
   processing: "Paiement en cours…",
   succeeded: "Paiement effectué.",
   pending:
     "Votre paiement prend plus de temps que d’habitude. Il est toujours en cours : ne payez pas une seconde fois.",
   expired: "Cette page de paiement a expiré. Veuillez recommencer.",
+  expiredRetry: "Le délai de ce paiement est dépassé. Vous n’avez pas été débité. Veuillez réessayer.",
   expiresSoon: "Cette page de paiement expire bientôt. Veuillez terminer votre paiement maintenant.",
   unreachable: "Le service de paiement est injoignable. Vérifiez votre connexion et réessayez.",
   formUnavailable: "Le formulaire de carte ne peut pas être chargé. Vérifiez votre connexion et réessayez.",

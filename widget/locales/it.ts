@@ -4,10 +4,12 @@ import type { Texts } from "../texts.ts";
 
 export const texts: Texts = {
   pay: "Paga {amount}",
+  loading: "Il modulo della carta è ancora in caricamento.",
   processing: "Pagamento in corso…",
   succeeded: "Pagamento completato.",
   pending: "Il pagamento richiede più tempo del solito. È ancora in corso: non pagare di nuovo.",
   expired: "Questa pagina di pagamento è scaduta. Ricomincia da capo.",
+  expiredRetry: "Il tempo per questo pagamento è scaduto. Non ti è stato addebitato nulla. Riprova.",
   expiresSoon: "Questa pagina di pagamento sta per scadere. Completa subito il pagamento.",
   unreachable: "Il servizio di pagamento non è raggiungibile. Controlla la connessione e riprova.",
   formUnavailable: "Impossibile caricare il modulo della carta. Controlla la connessione e riprova.",

@@ -4,10 +4,12 @@ import type { Texts } from "../texts.ts";
 
 export const texts: Texts = {
   pay: "Pagar {amount}",
+  loading: "O formulário do cartão ainda está a carregar.",
   processing: "A processar o pagamento…",
   succeeded: "Pagamento concluído.",
   pending: "O pagamento está a demorar mais do que o habitual. Ainda está a ser processado: não pague outra vez.",
   expired: "Esta página de pagamento expirou. Comece de novo.",
+  expiredRetry: "O tempo para este pagamento terminou. Nada foi cobrado. Tente novamente.",
   expiresSoon: "Esta página de pagamento expira em breve. Conclua o pagamento agora.",
   unreachable: "Não é possível contactar o serviço de pagamento. Verifique a ligação e tente novamente.",
   formUnavailable: "Não é possível carregar o formulário do cartão. Verifique a ligação e tente novamente.",

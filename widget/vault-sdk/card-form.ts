@@ -117,6 +117,13 @@ export class CardForm {
     }
   }
 
+  /** Empties the security code, which a second payment with the card needs again. */
+  clearCode(): void {
+    inputOf("cvc").value = "";
+    this.#say("cvc");
+    this.#emit();
+  }
+
   #handleInput(name: FieldName, event?: InputEvent): void {
     if (event?.isComposing) return;
     const input = inputOf(name);

@@ -58,6 +58,8 @@ function serve(port: MessagePort, init: InitMessage, page: string): void {
         return say({ ...notGranted, request: message.request });
       case "focus":
         return form.focus();
+      case "clearCode":
+        return form.clearCode();
       case "setDisabled":
         return form.setDisabled(message.disabled);
       case "accept":

@@ -17,6 +17,7 @@ export type InitMessage = Required<Appearance> & {
 export type ToFrame =
   | { readonly type: "tokenize"; readonly request: number; readonly sdkAuthorization: string }
   | { readonly type: "focus" }
+  | { readonly type: "clearCode" }
   | { readonly type: "setDisabled"; readonly disabled: boolean }
   /** Names of the accepted brands, separated by spaces. */
   | { readonly type: "accept"; readonly brands: string };
@@ -51,6 +52,7 @@ type Shapes<Message extends { type: string }> = {
 const toFrameShapes: Shapes<ToFrame> = {
   tokenize: { request: "number", sdkAuthorization: "string" },
   focus: {},
+  clearCode: {},
   setDisabled: { disabled: "boolean" },
   accept: { brands: "string" },
 };

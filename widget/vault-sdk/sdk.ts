@@ -48,6 +48,8 @@ export type CardFrame = {
   /** Focuses the first field that needs input. */
   focus(): void;
   setDisabled(disabled: boolean): void;
+  /** Empties the security code, for another payment with what else was entered. An external vault's form may lack it. */
+  clearCode?(): void;
   /** Shows the marks of these brands, and refuses cards of others. */
   accept(brands: readonly string[]): void;
   /** Removes the frame; an open `tokenize` rejects with `destroyed`. */
@@ -144,6 +146,7 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
     tokenize: (sdkAuthorization) => calls.start(sdkAuthorization),
     focus,
     setDisabled: (disabled) => line.keep({ type: "setDisabled", disabled }),
+    clearCode: () => line.say({ type: "clearCode" }),
     accept: (brands) => line.keep({ type: "accept", brands: brands.join(" ") }),
     destroy() {
       const destroyed = new CardFrameError("destroyed", "The card frame was removed.");

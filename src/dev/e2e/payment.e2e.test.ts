@@ -94,8 +94,8 @@ describe("paying in the demo shop", () => {
     const declined = await customer.goToCheckout();
     await customer.enterCard(cards.fraud);
     await customer.pay();
-    await customer.page.getByRole("button", { name: "Try another card" }).click();
-    // The finished form's button is disabled; this is the fresh one's.
+    // While the payment runs the button is disabled.
+    await expect.poll(() => customer.valuesOf("onDeclined")).toHaveLength(1);
     await customer.page.getByRole("button", { name: "Pay €49.00", disabled: false }).waitFor();
     await customer.enterCard(cards.approved);
     await customer.pay();

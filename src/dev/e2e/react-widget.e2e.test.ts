@@ -91,7 +91,6 @@ describe("the React example", () => {
 
     fixture.service.reopen();
     fixture.service.onSubmit = () => fixture.service.succeed();
-    await fixture.page.getByRole("button", { name: "Try another card" }).click();
     await pay();
     await outcomeIs("Paid via SANDBOX_B");
     expect(await frames()).toBe(1);

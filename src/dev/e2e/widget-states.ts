@@ -63,6 +63,34 @@ const ways = {
     await fixture.called("onDeclined");
   },
 
+  async skeleton(fixture) {
+    await fixture.page.route("**/GetCheckout", () => {});
+    await fixture.page.goto(fixture.merchantOrigin);
+    await fixture.frame.locator("#number").waitFor({ state: "attached" });
+  },
+
+  async waiting(fixture) {
+    // Never continued: to the browser, the vault is silent.
+    await fixture.page.route("**/sdk.js", () => {});
+    await fixture.page.goto(fixture.merchantOrigin, { waitUntil: "commit" });
+    await fixture.page.locator("#card .pay:not([data-waiting])").waitFor();
+    await fixture.page.locator("#card .pay").click({ force: true });
+  },
+
+  async retry(fixture) {
+    const { body } = await fixture.fileOf("/mount.js");
+    const script = `${body}`.replace("container:", "getSession: () => Promise.reject(), container:");
+    fixture.merchantFiles.set("/mount.js", { contentType: "text/javascript", body: script });
+    await ways.declined(fixture);
+    await fixture.frame.locator("#number:not([readonly])").waitFor();
+  },
+
+  async noFreshSession(fixture) {
+    await ways.retry(fixture);
+    await pay(fixture);
+    await fixture.called("onError");
+  },
+
   async success(fixture) {
     fixture.service.onSubmit = () => fixture.service.succeed();
     await ways.filled(fixture);

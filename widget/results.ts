@@ -1,0 +1,70 @@
+/** Maps a result of the state machine to the page's callbacks and the customer's message. */
+
+import type { Emit } from "./callbacks.ts";
+import { type CheckoutResult, fieldProblems } from "./checkout.ts";
+import type { Message } from "./form.ts";
+import type { MountOptions } from "./options.ts";
+import { declineText, type Texts } from "./texts.ts";
+
+/** Calls the callback of a result; `pending` was called already while the payment was processing. */
+export function emitResult(result: CheckoutResult, options: MountOptions, emit: Emit): void {
+  switch (result.kind) {
+    case "succeeded":
+      emit(options.onSuccess, { capturedVia: result.capturedVia, failoverUsed: result.failoverUsed });
+      break;
+    case "declined":
+      emit(options.onDeclined, { declineCode: result.declineCode });
+      break;
+    case "expired":
+      if (options.onExpired) emit(options.onExpired);
+      else emit(options.onDeclined, { declineCode: "session_expired" });
+      break;
+    case "failed":
+      emit(options.onError, result.error);
+      break;
+    case "pending":
+    case "unmounted":
+      break;
+    default:
+      closed(result);
+  }
+}
+
+/**
+ * PURE. Returns the customer's message after a result; undefined where the card form itself shows it at the field.
+ * `canRenew`: the pay button gets a fresh session.
+ */
+export function messageFor(result: CheckoutResult, texts: Texts, canRenew = false): Message | undefined {
+  switch (result.kind) {
+    case "succeeded":
+      return { kind: "status", tone: "good", text: texts.succeeded };
+    case "declined":
+      return { kind: "error", text: declineText(texts, result.declineCode) };
+    case "expired":
+      return { kind: "error", text: canRenew ? texts.expiredRetry : texts.expired };
+    case "pending":
+      return { kind: "status", tone: "notice", text: texts.pending };
+    case "unmounted":
+      return undefined;
+    case "failed":
+      return failureMessage(result.error.code, texts);
+    default:
+      return closed(result);
+  }
+}
+
+// A refused token is no outcome, yet certain: the service has answered, and nothing was charged. Nor was anything where
+// the page had no fresh session.
+function failureMessage(code: string, texts: Texts): Message | undefined {
+  if (fieldProblems.includes(code)) return undefined;
+  if (code === "card_form_unavailable") return { kind: "error", text: texts.formUnavailable };
+  if (["token_refused", "session_unavailable"].includes(code))
+    return { kind: "error", text: declineText(texts, "processing_unavailable") };
+  const text = ["unreachable", "vault_unavailable"].includes(code) ? texts.unreachable : texts.notAccepted;
+  return { kind: "error", text };
+}
+
+/** Closes a switch over a union, as unreachable.ts does, which belongs to the first load. */
+function closed(value: never): never {
+  return value;
+}
