@@ -74,6 +74,7 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
     var(--bone) 0 274px/30% 12px, var(--bone) 0 296px/100% 48px;
   background-repeat: no-repeat;
 }
+:host([dir="rtl"]) .card::before { transform: scaleX(-1); }
 .pay[data-waiting]::before {
   visibility: visible;
   position: absolute;

@@ -13,6 +13,6 @@ export const outcomeStyle = `
   font-weight: 600;
   text-align: center;
 }
-.notice::before { content: "i" / ""; }
-.good::before { align-self: center; content: "✓" / ""; font-size: 2em; }
+.notice:not(:empty)::before { content: "i" / ""; }
+.good:not(:empty)::before { align-self: center; content: "✓" / ""; font-size: 2em; }
 `;

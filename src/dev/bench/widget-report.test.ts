@@ -9,6 +9,7 @@ const good: WidgetFigures = {
     cardFrame: 10_000,
     vaultScript: 1_400,
     rpcPart: 35_000,
+    paymentPart: 2_700,
     actionPart: 2_900,
     relay: 900,
     actionFrame: 2_000,

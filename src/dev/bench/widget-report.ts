@@ -108,6 +108,7 @@ function sizeRows({ sizes, rivals }: WidgetFigures): WidgetRow[] {
     size("widget.mjs, first load", sizes.module, 8.6),
     size("card frame, HTML + CSS + JS", sizes.cardFrame, 14),
     size("RPC part, after the form is visible", sizes.rpcPart, 37),
+    size("part that pays, beside the RPC part", sizes.paymentPart, 3),
     size("part that shows an action, with the first one", sizes.actionPart, 3),
     size("page around the bank's, at the vault", sizes.relay, 1),
     size("frame with the bank's page", sizes.actionFrame, 4),

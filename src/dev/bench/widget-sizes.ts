@@ -20,6 +20,8 @@ export type OurSizes = {
   readonly cardFrame: number;
   readonly vaultScript: number;
   readonly rpcPart: number;
+  /** What the form needs once the service has answered. */
+  readonly paymentPart: number;
   readonly actionPart: number;
   /** The page around the bank's, on the vault's origin. */
   readonly relay: number;
@@ -52,6 +54,7 @@ export async function measureOurs(): Promise<OurSizes> {
     cardFrame: sum(frame),
     vaultScript: vault.sdk.gzipped.length,
     rpcPart: largest(/^session-api-/),
+    paymentPart: largest(/^payment-part-/),
     actionPart: largest(/^action-/),
     relay: sum(relay),
     actionFrame: actionFrame.reduce((total, part) => total + gzipSync(part).length, 0),

@@ -18,7 +18,6 @@ const samples: readonly [WidgetState, Look][] = [
   ["filled", { locale: "ar", colorScheme: "light", window: "desktop" }],
   ["declined", { locale: "he", colorScheme: "light", window: "zoomed" }],
   ["skeleton", { locale: "en", colorScheme: "light", window: "narrow" }],
-  ["waiting", { locale: "he", colorScheme: "dark", window: "desktop" }],
   ["retry", { locale: "ar", colorScheme: "dark", window: "phone" }],
   ["noFreshSession", { locale: "de", colorScheme: "light", window: "narrow" }],
   ["success", { locale: "de", colorScheme: "dark", window: "phone" }],

@@ -71,7 +71,8 @@ const ways = {
 
   async waiting(fixture) {
     // Never continued: to the browser, the vault is silent.
-    await fixture.page.route("**/assets/card-frame-*", () => {});
+    // Never continued: to the browser, the vault is silent.
+    await fixture.page.route("**/sdk.js", () => {});
     await fixture.page.goto(fixture.merchantOrigin, { waitUntil: "commit" });
     await fixture.page.locator("#card .pay:not([data-waiting])").waitFor();
     await fixture.page.locator("#card .pay").click({ force: true });

@@ -1,7 +1,9 @@
 /** The widget while its parts load: a skeleton, a pay button that explains itself, and no press that leads nowhere. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { texts as english } from "../../../widget/locales/en.ts";
+import { findViolations } from "./accessibility.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
+import { openInState } from "./widget-states.ts";
 
 let stage: WidgetStage;
 let fixture: WidgetFixture;
@@ -29,7 +31,7 @@ const pay = () => fixture.page.locator("#card .pay");
 const tryAgain = () => fixture.page.getByRole("button", { name: english.tryAgain });
 /** Presses a button that Playwright takes for disabled, as a customer may. */
 const press = () => pay().click({ force: true });
-const status = () => fixture.page.getByRole("status").textContent();
+const status = () => fixture.page.getByRole("status").first().textContent();
 const skeleton = () =>
   fixture.page.locator("#card .card").evaluate((card) => {
     const { content, visibility, height } = getComputedStyle(card, "::before");
@@ -94,6 +96,27 @@ describe("a form that loads", () => {
     release();
     expect(await result).toMatchObject({ kind: "failed", error: { code: "invalid_card" } });
     expect(await fixture.page.evaluate("widget.running")).toBe(false);
+  });
+});
+
+describe("a form that is ready", () => {
+  it("takes no room for messages that it does not have", async () => {
+    await fixture.goToCheckout();
+    const heights = (elements: Element[]) => elements.map((element) => element.getBoundingClientRect().height);
+    // The form's own, and the bank's.
+    expect(await fixture.page.getByRole("status").evaluateAll(heights)).toEqual([0, 0]);
+    expect(await fixture.page.getByRole("alert").evaluateAll(heights)).toEqual([0]);
+  });
+});
+
+describe("a form that waits for its vault", () => {
+  it.each([
+    ["he", "dark"],
+    ["de", "light"],
+  ] as const)("breaks no rule of WCAG 2.2 AA in %s, %s", async (locale, colorScheme) => {
+    const waiting = await openInState(stage, "waiting", { locale, colorScheme, window: "narrow" });
+    expect(await findViolations(waiting.page)).toEqual([]);
+    await waiting.close();
   });
 });
 
