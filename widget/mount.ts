@@ -70,9 +70,7 @@ export function createMount(lazyParts: LazyParts): Mount {
     /** Pays, after a decline in a fresh session. */
     const pay = () => {
       if (!payment.needsFresh) return payment.submit();
-      renewing ??= renew().finally(() => {
-        renewing = undefined;
-      });
+      renewing ??= renew().finally(() => (renewing = undefined));
       return renewing;
     };
     /** Starts over: with a fresh session where this one is of no use any more. */

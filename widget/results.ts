@@ -26,7 +26,7 @@ export function emitResult(result: CheckoutResult, options: MountOptions, emit: 
     case "unmounted":
       break;
     default:
-      closed(result);
+      unreachable(result);
   }
 }
 
@@ -49,7 +49,7 @@ export function messageFor(result: CheckoutResult, texts: Texts, canRenew = fals
     case "failed":
       return failureMessage(result.error.code, texts);
     default:
-      return closed(result);
+      return unreachable(result);
   }
 }
 
@@ -64,7 +64,7 @@ function failureMessage(code: string, texts: Texts): Message | undefined {
   return { kind: "error", text };
 }
 
-/** Closes a switch over a union, as unreachable.ts does, which belongs to the first load. */
-function closed(value: never): never {
+/** Closes a switch over a union, as that of unreachable.ts does, which belongs to the first load. */
+function unreachable(value: never): never {
   return value;
 }

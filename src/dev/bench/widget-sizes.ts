@@ -20,7 +20,7 @@ export type OurSizes = {
   readonly cardFrame: number;
   readonly vaultScript: number;
   readonly rpcPart: number;
-  /** What the form needs once the service has answered. */
+  /** The part that the form needs once the service has answered. */
   readonly paymentPart: number;
   readonly actionPart: number;
   /** The page around the bank's, on the vault's origin. */

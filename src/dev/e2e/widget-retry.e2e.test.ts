@@ -7,7 +7,7 @@ import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 
 let stage: WidgetStage;
 let fixture: WidgetFixture;
-/** What the page's getSession answers; each call asks the page's backend for the next session. */
+/** Answers the page's getSession; each call asks the page's backend for the next session. */
 let backend: () => Promise<unknown>;
 let sessions: number;
 /** The session that the page begins with. One session has ten tokens, and there are more tests than that. */
