@@ -51,6 +51,9 @@ async function recordKnown(tx: Tx, core: Core, listing: Listing, refund: Refund,
   if (refund.amountMinor !== one.amountMinor || refund.currency !== one.currency)
     return reportOther(tx, core, listing, one);
   const end = endOf(one);
+  // A person has ended it as never made, and it was made all the same.
+  if (refund.status === "FAILED" && refund.decidedBy && end.status !== "FAILED")
+    return reportOther(tx, core, listing, one);
   const completedAt = end.status === "PENDING" ? null : loaded.readAt;
   const dueInMs = pauseAfterLookUp({ ...refund, status: end.status, completedAt }, traits, loaded.readAt);
   await recordEnd(tx, core, { loaded, refund, end, dueInMs });

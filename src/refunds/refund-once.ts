@@ -194,6 +194,8 @@ async function recordSent(
       sentAt: now,
       ...(isNewKey && { keyUntil: new Date(now.getTime() + keyLifeMs), lookUpFirst: false, absentAt: null }),
     },
+    // The list may have taken half of the lease.
+    dueInMs: leaseMs,
   });
 }
 

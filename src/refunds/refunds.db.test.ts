@@ -149,6 +149,17 @@ describe("a refund whose answer is lost", () => {
     expect(await refundEvents(session)).toEqual(["refund.succeeded"]);
   });
 
+  it("is a matter for a person where it was made after all, although a person had ended it", async () => {
+    const session = await fixture.pay();
+    fixture.books.SANDBOX_A.faults.push("loseAnswer");
+    const { id } = await fixture.refund(session, { amountMinor: 100 });
+    const decision = { sessionId: session.id, id, by: "ada", reason: "not in the list", type: "failed" } as const;
+    await fixture.core.database.transaction((tx) => decideRefund(tx, fixture.core, decision));
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "FAILED", failureCode: "never_made" }]);
+    await fixture.refund(session, { amountMinor: 200 });
+    expect(await itemsOf(fixture.base, session)).toMatchObject([{ kind: "RECORD_MISMATCH" }]);
+  });
+
   it("raises an alarm and one event after an hour", async () => {
     const session = await fixture.pay();
     fixture.books.SANDBOX_A.faults.push("loseRequest", "loseRequest", "loseRequest");
