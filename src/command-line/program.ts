@@ -22,6 +22,7 @@ import { operatorsCommand } from "./operator.ts";
 import { originsCommand } from "./origins.ts";
 import { paymentCommand } from "./payment.ts";
 import { reconciliationCommand } from "./reconciliation.ts";
+import { refundCommand } from "./refund.ts";
 import { restoreCommand } from "./restore.ts";
 import { retentionCommand } from "./retention.ts";
 import { routingCommand } from "./routing.ts";
@@ -68,6 +69,7 @@ export function createProgram(): Command {
     reconciliationCommand(),
     sessionCommand(),
     paymentCommand(),
+    refundCommand(),
   ];
   for (const command of commands) program.addCommand(command);
   return program;

@@ -269,6 +269,8 @@ export const RefundEntity = defineEntity({
     nextTryAt: p.datetime().nullable(),
     pendingEventAt: p.datetime().nullable(),
     clearedAt: p.datetime().nullable(),
+    decision: p.text().$type<"SUCCEEDED" | "FAILED">().nullable(),
+    decisionReference: p.text().nullable(),
     decidedBy: p.text().nullable(),
     decisionReason: p.text().nullable(),
     createdAt: p.datetime(),

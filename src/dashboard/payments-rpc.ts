@@ -25,6 +25,7 @@ import { createDecisionMethods } from "./attempt-decisions-rpc.ts";
 import { csvLine } from "./csv.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { filterOf, paymentMessage, summaryMessage } from "./payment-messages.ts";
+import { createRefundMethods } from "./refunds-rpc.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
 import { requireId } from "./webhook-messages.ts";
 
@@ -83,6 +84,7 @@ export function createPaymentService({ runtime }: DashboardParts): ServiceImpl<t
       return create(GetPaymentResponseSchema, { payment: paymentMessage(payment) });
     },
 
+    ...createRefundMethods(),
     ...createDecisionMethods(),
 
     listCurrencies() {

@@ -19,7 +19,7 @@ export function requireEventId(publicId: string): string {
 }
 
 /** Returns the internal id of a public one. Throws `not_found` if it is none of this kind. */
-export function requireId(prefix: "we" | "evt" | "ps" | "att", publicId: string, what: string): string {
+export function requireId(prefix: "we" | "evt" | "ps" | "att" | "ref", publicId: string, what: string): string {
   const id = decodeId(prefix, publicId);
   if (id === undefined) throw new DomainError("not_found", `There is no such ${what}.`);
   return id;

@@ -1,12 +1,13 @@
-/** Records what a person has found out about a refund whose end no gateway tells. */
-import type { Core } from "../core/core.ts";
+/** Records what a person has found out about a refund whose end no gateway reports. A worker applies it. */
+import type { Refund } from "../core/entities.ts";
 import { resolveWorkItem } from "../core/work-items.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { itemOf, lockSession, moveRefund, recordEnd } from "./refund-rows.ts";
+import { itemOf, lockSession, moveRefund } from "./refund-rows.ts";
 
-/** A person's word: the refund was made, was never made, or may be sent after a restore. */
+/** A person's word: the refund was made, was never made, or may be sent although a restore may have lost others. */
 export type RefundDecision = {
+  readonly merchantId: string;
   readonly sessionId: string;
   readonly id: string;
   readonly by: string;
@@ -18,26 +19,32 @@ export type RefundDecision = {
 );
 
 /**
- * Records a decision in a person's name. Throws `state_conflict` for a refund that has ended, and for one that the gateway
- * is still asked about by itself.
+ * Records a decision in a person's name, and returns the refund as it was before. Throws `not_found` for another
+ * merchant's, and `state_conflict` for a refund that has ended, was decided before, or has been sent.
  */
-export async function decideRefund(tx: Tx, core: Core, decision: RefundDecision): Promise<void> {
+export async function decideRefund(tx: Tx, decision: RefundDecision): Promise<Refund> {
   const locked = await lockSession(tx, decision.sessionId);
-  const refund = locked.refunds.find(({ id }) => id === decision.id);
-  if (refund === undefined) throw new DomainError("not_found", "There is no refund with this id.");
+  const refund = locked?.refunds.find(({ id }) => id === decision.id);
+  if (locked?.session.merchantId !== decision.merchantId || refund === undefined)
+    throw new DomainError("not_found", "There is no refund with this id.");
   const { by: decidedBy, reason: decisionReason } = decision;
   const isOpen = refund.status === "REQUESTED" || refund.status === "PENDING";
   if (!isOpen) throw new DomainError("state_conflict", "The refund has ended.");
-  if (decision.type === "send") {
-    if (refund.sends > 0) throw new DomainError("state_conflict", "The refund was sent before.");
-    await resolveWorkItem(tx, itemOf(refund));
-    const set = { clearedAt: locked.readAt, decidedBy, decisionReason };
-    return moveRefund(tx, refund, refund.status, { set, dueInMs: 0 });
+  if (refund.decision) throw new DomainError("state_conflict", "A decision about this refund was recorded before.");
+  if (decision.type !== "send") {
+    const made = decision.type === "succeeded";
+    await moveRefund(tx, refund, refund.status, {
+      set: {
+        ...{ decision: made ? "SUCCEEDED" : "FAILED", decidedBy, decisionReason },
+        decisionReference: made ? decision.gatewayReference : null,
+      },
+      dueInMs: 0,
+    });
+    return refund;
   }
-  await moveRefund(tx, refund, refund.status, { set: { decidedBy, decisionReason } });
-  const end =
-    decision.type === "succeeded"
-      ? ({ status: "SUCCEEDED", gatewayReference: decision.gatewayReference } as const)
-      : ({ status: "FAILED", failureCode: "never_made" } as const);
-  await recordEnd(tx, core, { loaded: locked, refund, end, dueInMs: undefined });
+  if (refund.sends > 0) throw new DomainError("state_conflict", "The refund was sent before.");
+  await resolveWorkItem(tx, itemOf(refund));
+  const set = { clearedAt: locked.readAt, decidedBy, decisionReason };
+  await moveRefund(tx, refund, refund.status, { set, dueInMs: 0 });
+  return refund;
 }

@@ -36,6 +36,7 @@ export type RefundStep =
       readonly type: "fail";
       readonly failureCode: "capture_failed" | "capture_unconfirmed" | "amount_exceeds_refundable";
     }
+  | { readonly type: "endDecided" }
   /** Only a person can go on; `reason` is for them. */
   | { readonly type: "askPerson"; readonly reason: string; readonly repeatMs: number }
   | { readonly type: "wait"; readonly ms: number }
@@ -54,6 +55,7 @@ export type RefundWork = {
 /** Returns the next step. */
 export function nextRefundStep(work: RefundWork): RefundStep {
   const { refund } = work;
+  if (refund.decision && (refund.status === "REQUESTED" || refund.status === "PENDING")) return { type: "endDecided" };
   switch (refund.status) {
     case "REQUESTED":
       return refund.sends === 0 ? stepBeforeSending(work) : stepWithoutAnswer(work);

@@ -92,6 +92,15 @@ async function runStep(core: Core, name: RefundName): Promise<void> {
         const end = { status: "FAILED", failureCode: step.failureCode } as const;
         await recordEnd(tx, core, { loaded, refund, end, dueInMs: undefined });
       });
+    case "endDecided":
+      return inTransaction(core, name, async (tx, { loaded, refund }) => {
+        const gatewayReference = refund.decisionReference ?? undefined;
+        const end =
+          refund.decision === "SUCCEEDED"
+            ? ({ status: "SUCCEEDED", gatewayReference } as const)
+            : ({ status: "FAILED", failureCode: "never_made" } as const);
+        await recordEnd(tx, core, { loaded, refund, end, dueInMs: undefined });
+      });
     case "askPerson":
       return inTransaction(core, name, async (tx, { refund }) => {
         await openWorkItem(tx, core, { ...itemOf(refund), detail: step.reason });
@@ -144,8 +153,8 @@ async function inTransaction(
 ): Promise<void> {
   await core.database.transaction(async (tx) => {
     const loaded = await lockSession(tx, sessionId);
-    const refund = loaded.refunds.find((one) => one.id === id);
-    if (refund !== undefined) await change(tx, { loaded, refund });
+    const refund = loaded?.refunds.find((one) => one.id === id);
+    if (loaded && refund) await change(tx, { loaded, refund });
   });
 }
 
@@ -167,7 +176,7 @@ async function send(core: Core, work: Bound, key: 1 | 2): Promise<void> {
   let isSent = false;
   await inTransaction(core, refund, async (tx, current) => {
     await recordListed(tx, core, { ...current, captured: work.captured, traits: work.traits, listed });
-    const now = await lockSession(tx, refund.sessionId);
+    const now = await loadSession(tx, refund.sessionId);
     const fresh = now.refunds.find(({ id }) => id === refund.id)!;
     const step = nextRefundStep({ ...work, loaded: now, refund: fresh });
     if (step.type !== "send" || step.key !== key || isCarried(refund, listed)) return postpone(tx, core, fresh, 0);

@@ -57,7 +57,7 @@ export async function recordRefundReport(core: Core, report: RefundReport): Prom
   };
   await core.database.transaction(async (tx) => {
     const loaded = await lockSession(tx, found.sessionId);
-    await record(tx, core, { loaded, connectionId, listed });
+    if (loaded) await record(tx, core, { loaded, connectionId, listed });
   });
 }
 

@@ -31,10 +31,13 @@ const lockStatement: Statement = {
   text: "SELECT id FROM payment_session WHERE id = $1 FOR UPDATE",
 };
 
-/** Locks the session, and returns it as it stands then. Every change of a refund begins with this. */
-export async function lockSession(tx: Tx, sessionId: string): Promise<SessionWithAttempts> {
-  await tx.query(lockStatement, [sessionId]);
-  return loadSession(tx, sessionId);
+/**
+ * Locks the session, and returns it as it stands then; undefined if there is none. Every change of a refund begins with
+ * this.
+ */
+export async function lockSession(tx: Tx, sessionId: string): Promise<SessionWithAttempts | undefined> {
+  const rows = await tx.query(lockStatement, [sessionId]);
+  return rows.length === 0 ? undefined : loadSession(tx, sessionId);
 }
 
 const insertStatement: Statement = {

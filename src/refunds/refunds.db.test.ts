@@ -4,7 +4,7 @@ import type { PaymentSession } from "../core/entities.ts";
 import { itemsOf } from "../core/recovery.fixture.ts";
 import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
 import { encodeId } from "../platform/ids.ts";
-import { decideRefund } from "./decide-refund.ts";
+import { decideRefund, type RefundDecision } from "./decide-refund.ts";
 import { refundableMinor } from "./next-refund-step.ts";
 import { type RefundFixture, startRefundFixture } from "./refunds.fixture.ts";
 
@@ -22,6 +22,16 @@ const atGateway = async (session: PaymentSession) => {
   return books.of(reference);
 };
 const execute = (text: string, values: unknown[]) => fixture.base.asOwner.pool.query(text, values);
+
+/** Records a person's decision, which a worker applies. */
+async function decide(session: PaymentSession, decision: Pick<RefundDecision, "id"> & DecisionType): Promise<void> {
+  const { id: sessionId, merchantId } = session;
+  await fixture.core.database.transaction((tx) =>
+    decideRefund(tx, { sessionId, merchantId, by: "ada", reason: "seen at the gateway", ...decision }),
+  );
+  await fixture.work();
+}
+type DecisionType = { type: "succeeded"; gatewayReference: string } | { type: "failed" } | { type: "send" };
 
 describe("requestRefund()", () => {
   it("refunds everything that is left, once, with an event", async () => {
@@ -140,10 +150,7 @@ describe("a refund whose answer is lost", () => {
     expect(await fixture.refundsOf(session)).toMatchObject([{ status: "REQUESTED", sends: 1 }]);
     const rule = encodeId("ref", id);
     expect(await itemsOf(fixture.base, session)).toMatchObject([{ kind: "REFUND_UNANSWERED", rule, resolvedAt: null }]);
-    const decision = { sessionId: session.id, id, by: "ada", reason: "seen in the gateway's list" };
-    await fixture.core.database.transaction((tx) =>
-      decideRefund(tx, fixture.core, { ...decision, type: "succeeded", gatewayReference: "seen-1" }),
-    );
+    await decide(session, { id, type: "succeeded", gatewayReference: "seen-1" });
     expect(await fixture.refundsOf(session)).toMatchObject([{ status: "SUCCEEDED", decidedBy: "ada" }]);
     expect(await itemsOf(fixture.base, session)).toMatchObject([{ resolvedAt: expect.any(Date) }]);
     expect(await refundEvents(session)).toEqual(["refund.succeeded"]);
@@ -153,8 +160,7 @@ describe("a refund whose answer is lost", () => {
     const session = await fixture.pay();
     fixture.books.SANDBOX_A.faults.push("loseAnswer");
     const { id } = await fixture.refund(session, { amountMinor: 100 });
-    const decision = { sessionId: session.id, id, by: "ada", reason: "not in the list", type: "failed" } as const;
-    await fixture.core.database.transaction((tx) => decideRefund(tx, fixture.core, decision));
+    await decide(session, { id, type: "failed" });
     expect(await fixture.refundsOf(session)).toMatchObject([{ status: "FAILED", failureCode: "never_made" }]);
     await fixture.refund(session, { amountMinor: 200 });
     expect(await itemsOf(fixture.base, session)).toMatchObject([{ kind: "RECORD_MISMATCH" }]);
@@ -338,9 +344,7 @@ describe("a database that was restored", () => {
     const { id } = await fixture.refund(session);
     expect(await fixture.refundsOf(session)).toMatchObject([{ status: "REQUESTED", sends: 0 }]);
     expect(await itemsOf(fixture.base, session)).toMatchObject([{ kind: "REFUND_UNANSWERED" }]);
-    const decision = { sessionId: session.id, id, by: "ada", reason: "none there", type: "send" } as const;
-    await fixture.core.database.transaction((tx) => decideRefund(tx, fixture.core, decision));
-    await fixture.work();
+    await decide(session, { id, type: "send" });
     expect(await fixture.refundsOf(session)).toMatchObject([{ status: "SUCCEEDED" }]);
     const later = await fixture.pay("SANDBOX_B");
     expect(await fixture.refund(later)).toMatchObject({ status: "SUCCEEDED" });

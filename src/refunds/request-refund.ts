@@ -21,9 +21,10 @@ export type RefundRequest = {
   readonly refundRef?: string | undefined;
   /** The member who makes it, as the audit trail names them; absent for the API. */
   readonly madeBy?: string | undefined;
-  /** Called in the transaction that records it, and only then. */
-  readonly onRecorded?: ((tx: Tx, refund: { id: string; amountMinor: number }) => Promise<void> | void) | undefined;
 };
+
+/** The connectors that this installation has. */
+type Connectors = Pick<Core, "connectorOf">;
 
 /** A refund with its session. `replayed`: the key had made it before. */
 export type RequestedRefund = {
@@ -60,8 +61,11 @@ const selectHash: Statement = {
   text: `SELECT request_hash AS "requestHash" FROM refund WHERE session_id = $1 AND id = $2`,
 };
 
-/** Records the request, or returns true if its key has recorded it before. */
-async function recordRequest(tx: Tx, core: Core, request: RefundRequest, id: string): Promise<boolean> {
+/**
+ * Records a refund for a worker to send, or returns true if its key has recorded it before. Throws as `requestRefund`
+ * does.
+ */
+export async function recordRequest(tx: Tx, core: Connectors, request: RefundRequest, id: string): Promise<boolean> {
   const { sessionId, merchantId } = request;
   const owned = await tx.query(lockOwned, [sessionId, merchantId]);
   if (owned.length === 0) throw new DomainError("not_found", "There is no payment session with this id.");
@@ -84,7 +88,6 @@ async function recordRequest(tx: Tx, core: Core, request: RefundRequest, id: str
     ...{ sessionId, id, attemptId: captured.id, connectionId, gateway, amountMinor, currency },
     ...{ reason: reason ?? null, refundRef: refundRef ?? null, madeBy: madeBy ?? null, requestHash },
   });
-  await request.onRecorded?.(tx, { id, amountMinor });
   return false;
 }
 
@@ -92,7 +95,7 @@ function fingerprintOf({ amountMinor, reason, refundRef }: RefundRequest): Buffe
   return sha256(JSON.stringify([amountMinor ?? null, reason ?? null, refundRef ?? null]));
 }
 
-function requireRefundable(core: Core, loaded: SessionWithAttempts) {
+function requireRefundable(core: Connectors, loaded: SessionWithAttempts) {
   const captured = capturedOf(loaded);
   const refuse = (message: string) => new DomainError("not_refundable", message);
   if (captured === undefined) throw refuse("Only a payment that has SUCCEEDED can be refunded.");
@@ -114,7 +117,7 @@ function amountOf(loaded: SessionWithAttempts, wanted: number | undefined): numb
   throw new DomainError("amount_exceeds_refundable", message, { field: "amountMinor" });
 }
 
-function requirePayable(core: Core, { session, attempts }: SessionWithAttempts, amountMinor: number): void {
+function requirePayable(core: Connectors, { session, attempts }: SessionWithAttempts, amountMinor: number): void {
   const gateway = attempts.find(({ id }) => id === session.winnerAttemptId)?.gateway ?? "";
   const whyNot = core.connectorOf(gateway)?.whyNotPayable({ amountMinor, currency: session.currency });
   if (whyNot === undefined) return;

@@ -93,6 +93,29 @@ describe("a refund over REST", () => {
     expect(await codeOf(checkout.refund(open.sessionId, randomUUID()))).toEqual([409, "not_refundable"]);
   });
 
+  it("is made by command too, once for each key, and audited", async () => {
+    const { sessionId } = await checkout.pay(cards.approved);
+    const make = ["refund", "make", sessionId!, "--key", "by-command", "--amount", "700", ...demo.commandOptions];
+    const first = await runCommand(make);
+    expect(first.out).toMatch(/^ref_\S+ {2}700 EUR \(minor units\) at SANDBOX_A\n/);
+    expect((await runCommand(make)).out).toContain("nothing was refunded again");
+    const read = async () => (await checkout.read(sessionId!)).refunds;
+    await expect.poll(read, { timeout: 30_000 }).toMatchObject([{ status: "SUCCEEDED", amountMinor: "700" }]);
+    const { out } = await runCommand(["audit", "list", ...demo.commandOptions, "--json"]);
+    expect(out).toContain(first.out.split(" ")[0]);
+    const refused = await runCommand([
+      "refund",
+      "make",
+      sessionId!,
+      "--key",
+      "more",
+      "--amount",
+      "4201",
+      ...demo.commandOptions,
+    ]);
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("amountRefundableMinor")]);
+  });
+
   it("sends refund.succeeded with the refund's id", async () => {
     const { sessionId } = await checkout.pay(cards.approved);
     const { refundId } = await refundOf(sessionId!);

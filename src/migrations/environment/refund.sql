@@ -47,7 +47,9 @@ CREATE TABLE refund (
   pending_event_at  timestamptz,
   -- A person has checked that the gateway has no refund that a restore has lost, so this one may be sent.
   cleared_at        timestamptz,
-  -- A person's word about one whose end no gateway tells.
+  -- A person's word about one whose end no gateway reports: it was made, under this reference, or never made.
+  decision           text,
+  decision_reference text,
   decided_by        text,
   decision_reason   text,
   created_at        timestamptz NOT NULL DEFAULT app.clock(),

@@ -477,6 +477,8 @@ CREATE TABLE refund (
   next_try_at timestamp with time zone,
   pending_event_at timestamp with time zone,
   cleared_at timestamp with time zone,
+  decision text,
+  decision_reference text,
   decided_by text,
   decision_reason text,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
@@ -2017,6 +2019,11 @@ BEGIN
   IF (NEW.origin = 'MERCHANT') <> (NEW.request_hash IS NOT NULL) THEN PERFORM app.refuse('a refund that was asked for knows its fields'); END IF;
   IF (NEW.status = 'FAILED') <> (NEW.failure_code IS NOT NULL) THEN PERFORM app.refuse('a failed refund says why'); END IF;
   IF (NEW.status IN ('SUCCEEDED','FAILED')) <> (NEW.completed_at IS NOT NULL) THEN PERFORM app.refuse('a completed refund has its time'); END IF;
+  IF NEW.decision NOT IN ('SUCCEEDED','FAILED') OR (NEW.decision = 'SUCCEEDED') <> (NEW.decision_reference IS NOT NULL) OR NEW.decision IS NOT NULL AND NEW.decided_by IS NULL THEN
+    PERFORM app.refuse('a person records that a refund was made, with its reference, or never made'); END IF;
+  IF TG_OP = 'UPDATE' AND OLD.decision IS NOT NULL AND (NEW.decision, NEW.decision_reference, NEW.decided_by, NEW.decision_reason)
+     IS DISTINCT FROM (OLD.decision, OLD.decision_reference, OLD.decided_by, OLD.decision_reason) THEN
+    PERFORM app.refuse('a decision about a refund is made once'); END IF;
   IF (NEW.decided_by IS NULL) <> (NEW.decision_reason IS NULL) THEN PERFORM app.refuse('a decision has its reason'); END IF;
   RETURN NEW;
 END $function$;

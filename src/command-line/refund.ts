@@ -1,0 +1,103 @@
+/** `switchyard refund`: refunds a payment, and records the end of a refund that no gateway reports. */
+import { Command, InvalidArgumentError, Option } from "commander";
+import {
+  type AttachOptions,
+  administer,
+  merchantCommand,
+  type ScopeOptions,
+  scopeOf,
+  UsageError,
+} from "./attachment.ts";
+
+type RefundOptions = AttachOptions & ScopeOptions;
+
+/** Makes refunds, and decides about them. Reading a payment shows its refunds. */
+export function refundCommand(): Command {
+  return new Command("refund")
+    .description("refunds of captured payments: make one, or record the end of one that no gateway reports")
+    .addCommand(makeCommand())
+    .addCommand(decideCommand());
+}
+
+type MakeOptions = RefundOptions & {
+  readonly key: string;
+  readonly amount?: bigint;
+  readonly reason?: string;
+  readonly ref?: string;
+};
+
+function makeCommand(): Command {
+  return merchantCommand("make", {
+    description: "refund a captured payment, whole or in part, at the gateway that captured it",
+    example: "switchyard refund make ps_01h455vb4pex5vsknk084sn02q --key return-77 --amount 900",
+  })
+    .argument("<session>", "id of the session")
+    .requiredOption("--key <key>", "names the refund: a repeat with the same key refunds nothing twice")
+    .option("--amount <minor>", "amount in minor units; without it, everything that is left", parseMinor)
+    .addOption(
+      new Option("--reason <reason>", "reason, which some gateways take").choices([
+        "requested_by_customer",
+        "duplicate",
+        "fraudulent",
+      ]),
+    )
+    .option("--ref <text>", "your own reference of the refund, at most 80 characters")
+    .action(async (sessionId: string, options: MakeOptions) => {
+      const { key: idempotencyKey, amount: amountMinor, reason, ref: refundRef } = options;
+      const asked = {
+        ...(amountMinor !== undefined && { amountMinor: String(amountMinor) }),
+        ...(reason !== undefined && { reason }),
+        ...(refundRef !== undefined && { refundRef }),
+      };
+      await administer(
+        options,
+        ({ payments }) => payments.refundPayment({ ...scopeOf(options), sessionId, idempotencyKey, ...asked }),
+        ({ refundId, amountMinor: minor, currency, gateway, replayed }) => [
+          `${refundId}  ${minor} ${currency} (minor units) at ${gateway}`,
+          replayed ? "This key had made it before; nothing was refunded again." : "A worker sends it within a second.",
+        ],
+      );
+    });
+}
+
+function parseMinor(text: string): bigint {
+  if (/^[1-9][0-9]{0,11}$/.test(text)) return BigInt(text);
+  throw new InvalidArgumentError("Give a whole number of minor units, such as 900 for 9.00 EUR.");
+}
+
+type DecideOptions = RefundOptions & {
+  readonly made?: string;
+  readonly neverMade?: boolean;
+  readonly send?: boolean;
+  readonly reason: string;
+};
+
+function decideCommand(): Command {
+  return merchantCommand("decide", {
+    description: "record what you found out at the gateway about a refund whose end it does not report",
+    example:
+      'switchyard refund decide ps_… ref_… --made 8535296650153317 --reason "Seen in the gateway\'s list of refunds."',
+  })
+    .argument("<session>", "id of the session")
+    .argument("<refund>", "id of the refund")
+    .option("--made <reference>", "it was made; the gateway's reference of the refund")
+    .option("--never-made", "the gateway has no such refund: the amount can be refunded again")
+    .option("--send", "after a restore: send it, because the payment has no refund that is missing here")
+    .requiredOption("--reason <text>", "what you saw, and where; written to the audit trail")
+    .action(async (sessionId: string, refundId: string, options: DecideOptions) => {
+      const decided = decisionOf(options);
+      await administer(
+        options,
+        ({ payments }) =>
+          payments.decideRefund({ ...scopeOf(options), sessionId, refundId, reason: options.reason, ...decided }),
+        () => [`Decision recorded. A worker applies it to ${refundId} within seconds.`],
+      );
+    });
+}
+
+function decisionOf({ made, neverMade = false, send = false }: DecideOptions) {
+  if (Number(made !== undefined) + Number(neverMade) + Number(send) !== 1)
+    throw new UsageError("Give one of --made <reference>, --never-made and --send.");
+  if (made !== undefined) return { decision: "MADE", gatewayReference: made } as const;
+  return { decision: send ? "SEND" : "NEVER_MADE" } as const;
+}
