@@ -11,7 +11,7 @@ import { Secret } from "../../platform/secrets.ts";
 import type { CapturedPayment, RefundAtGateway } from "../connector.ts";
 import type { PayPalParts } from "./api.ts";
 import { PayPalConnector } from "./connector.ts";
-import { readRefund, readRefundRecord } from "./refunds.ts";
+import { readRefund, readRefundRecord } from "./refund-answers.ts";
 
 const refund: RefundAtGateway = { refundReference: "ref_1", amountMinor: 1250, currency: "EUR" };
 const reply = (body: object, status = 201): GatewayReply => ({

@@ -6,7 +6,7 @@ import { Secret } from "../../platform/secrets.ts";
 import type { CapturedPayment, RefundAtGateway } from "../connector.ts";
 import type { StripeParts } from "./api.ts";
 import { StripeConnector } from "./connector.ts";
-import { readRefund, readRefundRecord } from "./refunds.ts";
+import { readRefund, readRefundRecord } from "./refund-answers.ts";
 
 const captured: CapturedPayment = {
   attemptReference: "att_1",
