@@ -1,6 +1,7 @@
 /** Authenticates the Authorization header: a key's prefix names the environment, a client secret names its session. */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
+import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
 import { parseKey } from "../accounts/api-keys.ts";
@@ -25,9 +26,13 @@ export type Authenticate = (
   address?: string,
 ) => Promise<Caller>;
 
+const merchantServices: ReadonlySet<string> = new Set(
+  [PaymentSessionService, RefundService, LedgerService].map(({ typeName }) => typeName),
+);
+
 /** Reports whether a merchant's backend calls this service, with its secret key. */
 export function isMerchantService(typeName: string): boolean {
-  return typeName === PaymentSessionService.typeName || typeName === RefundService.typeName;
+  return merchantServices.has(typeName);
 }
 
 /** Creates the authentication of one installation. A method that requires no credential gets an anonymous caller. */

@@ -12,6 +12,7 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
+import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
@@ -22,6 +23,7 @@ import { type ConnectionBounds, Http2Sessions, stopSendingWhenAnswered } from ".
 import type { TlsFiles } from "../platform/tls-files.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { createHealthService } from "./health-rpc.ts";
+import { ledgerService } from "./ledger-rpc.ts";
 import { meterRequest } from "./meter-request.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
 import { createReflection } from "./reflection.ts";
@@ -49,7 +51,7 @@ export type GrpcServer = {
   close(): Promise<void>;
 };
 
-const always = [PaymentSessionService, RefundService, CheckoutService, MetaService, Health];
+const always = [PaymentSessionService, RefundService, LedgerService, CheckoutService, MetaService, Health];
 
 /** Creates the internal server; the caller listens and closes. */
 export function createGrpcServer(parts: EdgeParts, options: GrpcOptions): GrpcServer {
@@ -80,6 +82,7 @@ function route(parts: EdgeParts, { reflection }: GrpcOptions, router: ConnectRou
   const served = [...always, ...parts.guestServices.services];
   router.service(PaymentSessionService, paymentSessionService);
   router.service(RefundService, refundService);
+  router.service(LedgerService, ledgerService);
   router.service(MetaService, createMetaService(parts.meta));
   parts.routeCheckout(router);
   parts.guestServices.route(router);

@@ -5,13 +5,22 @@ import { Code } from "@connectrpc/connect";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
+import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
 import { meterResponse, type RequestEnd, type RequestMeter, requestEndOf } from "../platform/request-meter.ts";
 import type { AnyRequest, AnyResponse } from "./request-id.ts";
 
-const services = [PaymentSessionService, RefundService, CheckoutService, MetaService, Health, ServerReflection];
+const services = [
+  PaymentSessionService,
+  RefundService,
+  LedgerService,
+  CheckoutService,
+  MetaService,
+  Health,
+  ServerReflection,
+];
 
 // Requests that are no rpc are classified by the beginning of their path.
 const pages: readonly (readonly [string, string])[] = [

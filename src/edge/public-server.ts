@@ -2,6 +2,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServiceImplSpec } from "@connectrpc/connect";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
+import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
@@ -19,6 +20,7 @@ import { answerCors } from "./cors.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { renderError, toDomainError } from "./error-mapping.ts";
 import { createNotificationIntake } from "./gateway-notifications.ts";
+import { ledgerService } from "./ledger-rpc.ts";
 import { meterRequest, noteMethod } from "./meter-request.ts";
 import { orderRules } from "./order-rules.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
@@ -94,6 +96,7 @@ function createRest(parts: EdgeParts): Transcoder {
     services: [
       createServiceImplSpec<typeof PaymentSessionService>(PaymentSessionService, paymentSessionService),
       createServiceImplSpec<typeof RefundService>(RefundService, refundService),
+      createServiceImplSpec<typeof LedgerService>(LedgerService, ledgerService),
       createServiceImplSpec<typeof MetaService>(MetaService, createMetaService(parts.meta)),
     ],
     limits: { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs },

@@ -128,6 +128,35 @@ export const refundResponse = {
   completedAt: "2026-03-04T09:12:44.655Z",
 };
 
+/** The last page of a day's ledger. */
+export const ledgerResponse = {
+  entries: [
+    {
+      type: "CAPTURED",
+      recordedAt: "2026-03-04T08:15:32.204Z",
+      sessionId: summary.sessionId,
+      attemptId: sessionResponse.attempts.at(-1)?.attemptId,
+      orderRef: summary.orderRef,
+      amountMinor: 4900,
+      currency: "EUR",
+      gateway: "SANDBOX_B",
+      gatewayReference: "B-P-8120",
+    },
+    {
+      type: "REFUNDED",
+      recordedAt: refundResponse.completedAt,
+      sessionId: summary.sessionId,
+      attemptId: sessionResponse.attempts.at(-1)?.attemptId,
+      refundId: refundResponse.refundId,
+      orderRef: summary.orderRef,
+      amountMinor: 900,
+      currency: "EUR",
+      gateway: "SANDBOX_B",
+      gatewayReference: refundResponse.gatewayReference,
+    },
+  ],
+};
+
 /** A page of sessions, and the token of the next. */
 export const listResponse = {
   paymentSessions: [summary],

@@ -24,6 +24,7 @@ describe("restApiDocument()", () => {
     expect(tags.map(({ name }: { name: string }) => name)).toEqual([
       "Payment sessions",
       "Refunds",
+      "Ledger",
       "Service",
       "Webhooks",
     ]);

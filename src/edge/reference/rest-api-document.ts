@@ -3,6 +3,7 @@
  * express.
  */
 import type { DescService } from "@bufbuild/protobuf";
+import { LedgerService } from "../../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../../gen/payments/v1/refund_pb.ts";
@@ -14,6 +15,7 @@ import {
   createRefundRequest,
   createRequest,
   createResponse,
+  ledgerResponse,
   listResponse,
   metaResponse,
   refundResponse,
@@ -23,7 +25,7 @@ import { errorExamples, errorResponses, errorSchema, fieldErrorSchema, limitHead
 import { describeWebhooks, webhookParameters, webhookSchemas, webhookTag } from "./webhook-operations.ts";
 
 /** The services that the REST API serves, in the order of the reference. */
-export const restServices = [PaymentSessionService, RefundService, MetaService] as const;
+export const restServices = [PaymentSessionService, RefundService, LedgerService, MetaService] as const;
 
 const description = `Create a payment session on your backend, mount the widget with it, and verify the webhook.
 
@@ -103,6 +105,20 @@ const details: Readonly<Record<string, OperationDetails>> = {
     responseExamples: example("A refund that is on its way", refundResponse),
     errors: errorResponses(["any", "secretKey", "lookup"]),
   },
+  listLedgerEntries: {
+    successDescription: "One page of the day's entries.",
+    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
+    links: {
+      nextPage: {
+        operationId: "listLedgerEntries",
+        parameters: { pageToken: "$response.body#/nextPageToken" },
+        description: "The next page of the same day.",
+      },
+    },
+    security: [withSecretKey],
+    responseExamples: example("A capture, and a refund of a part", ledgerResponse),
+    errors: errorResponses(["any", "secretKey"]),
+  },
   getMeta: {
     successDescription: "The service is there.",
     successHeaders: { "Request-Id": header("Request-Id") },
@@ -180,6 +196,7 @@ function always(described: Schema): Schema {
 const groups: Readonly<Record<string, string>> = {
   [PaymentSessionService.typeName]: "Payment sessions",
   [RefundService.typeName]: "Refunds",
+  [LedgerService.typeName]: "Ledger",
   [MetaService.typeName]: "Service",
 };
 

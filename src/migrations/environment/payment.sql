@@ -139,6 +139,8 @@ CREATE INDEX attempt_void_due ON attempt (next_retry_at) WHERE status = 'VOIDING
 -- Both hold the few rows that wait for a gateway, however many attempts there are.
 CREATE INDEX attempt_being_voided ON attempt (voiding_at) WHERE status = 'VOIDING';
 CREATE INDEX attempt_being_captured ON attempt (capture_ordered_at) WHERE status = 'AUTHORIZED';
+-- The voided holds of a day, for the ledger. An attempt comes into it when it is voided, and never changes there.
+CREATE INDEX attempt_voided ON attempt (completed_at) WHERE void_kind = 'VOIDED';
 
 CREATE TABLE idempotency (
   merchant_id   uuid NOT NULL,

@@ -42,6 +42,12 @@ BEGIN
       PERFORM app.refuse('a second key follows a look-up that found nothing'); END IF;
     IF NEW.keys > OLD.keys AND NEW.keys <> OLD.keys + 1 THEN PERFORM app.refuse('keys are used one after the other'); END IF;
   END IF;
+  -- The ledger of a past day never changes, so neither do its times.
+  IF NEW.status = 'SUCCEEDED' AND (TG_OP = 'INSERT' OR OLD.status <> 'SUCCEEDED') THEN NEW.succeeded_at := NEW.completed_at;
+  ELSIF NEW.succeeded_at IS DISTINCT FROM (CASE TG_OP WHEN 'UPDATE' THEN OLD.succeeded_at END) THEN
+    PERFORM app.refuse('when a refund succeeded never changes'); END IF;
+  IF TG_OP = 'UPDATE' AND OLD.status = 'FAILED' AND NEW.completed_at IS DISTINCT FROM OLD.completed_at THEN
+    PERFORM app.refuse('when a refund failed never changes'); END IF;
   IF NEW.amount_minor NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
   IF NEW.status NOT IN ('REQUESTED','PENDING','SUCCEEDED','FAILED') THEN PERFORM app.refuse('no refund has such a status'); END IF;
   IF NEW.origin NOT IN ('MERCHANT','GATEWAY') THEN PERFORM app.refuse('no refund has such an origin'); END IF;

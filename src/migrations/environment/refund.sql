@@ -55,8 +55,14 @@ CREATE TABLE refund (
   created_at        timestamptz NOT NULL DEFAULT app.clock(),
   -- When it became SUCCEEDED or FAILED.
   completed_at      timestamptz,
+  -- When it became SUCCEEDED, even if it failed afterwards: the ledger has both.
+  succeeded_at      timestamptz,
   PRIMARY KEY (session_id, id)
 ) PARTITION BY RANGE (session_id);
 -- A notification names the refund and knows no session.
 CREATE INDEX refund_by_id ON refund (id);
 CREATE INDEX refund_due ON refund (next_try_at) WHERE next_try_at IS NOT NULL;
+-- What the ledger of a day reads.
+CREATE INDEX refund_succeeded ON refund (succeeded_at) WHERE succeeded_at IS NOT NULL;
+CREATE INDEX refund_returned ON refund (completed_at) WHERE status = 'FAILED' AND succeeded_at IS NOT NULL;
+CREATE INDEX attempt_capture_failed ON attempt (capture_failed_at) WHERE capture_failed_at IS NOT NULL;

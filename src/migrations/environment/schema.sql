@@ -482,7 +482,8 @@ CREATE TABLE refund (
   decided_by text,
   decision_reason text,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
-  completed_at timestamp with time zone
+  completed_at timestamp with time zone,
+  succeeded_at timestamp with time zone
 ) PARTITION BY RANGE (session_id);
 
 -- table replica_mark
@@ -976,11 +977,17 @@ CREATE INDEX attempt_being_voided ON ONLY attempt USING btree (voiding_at) WHERE
 -- index attempt_by_id
 CREATE INDEX attempt_by_id ON ONLY attempt USING btree (id);
 
+-- index attempt_capture_failed
+CREATE INDEX attempt_capture_failed ON ONLY attempt USING btree (capture_failed_at) WHERE (capture_failed_at IS NOT NULL);
+
 -- index attempt_changed
 CREATE INDEX attempt_changed ON ONLY attempt USING btree (changed_at, id);
 
 -- index attempt_void_due
 CREATE INDEX attempt_void_due ON ONLY attempt USING btree (next_retry_at) WHERE (status = 'VOIDING'::text);
+
+-- index attempt_voided
+CREATE INDEX attempt_voided ON ONLY attempt USING btree (completed_at) WHERE (void_kind = 'VOIDED'::text);
 
 -- index audit_entry_by_age
 CREATE INDEX audit_entry_by_age ON audit_entry USING brin (created_at);
@@ -1080,6 +1087,12 @@ CREATE INDEX refund_by_id ON ONLY refund USING btree (id);
 
 -- index refund_due
 CREATE INDEX refund_due ON ONLY refund USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
+
+-- index refund_returned
+CREATE INDEX refund_returned ON ONLY refund USING btree (completed_at) WHERE ((status = 'FAILED'::text) AND (succeeded_at IS NOT NULL));
+
+-- index refund_succeeded
+CREATE INDEX refund_succeeded ON ONLY refund USING btree (succeeded_at) WHERE (succeeded_at IS NOT NULL);
 
 -- index vault_session_to_expire
 CREATE INDEX vault_session_to_expire ON vault_session USING btree (expires_at);
@@ -2004,6 +2017,12 @@ BEGIN
       PERFORM app.refuse('a second key follows a look-up that found nothing'); END IF;
     IF NEW.keys > OLD.keys AND NEW.keys <> OLD.keys + 1 THEN PERFORM app.refuse('keys are used one after the other'); END IF;
   END IF;
+  -- The ledger of a past day never changes, so neither do its times.
+  IF NEW.status = 'SUCCEEDED' AND (TG_OP = 'INSERT' OR OLD.status <> 'SUCCEEDED') THEN NEW.succeeded_at := NEW.completed_at;
+  ELSIF NEW.succeeded_at IS DISTINCT FROM (CASE TG_OP WHEN 'UPDATE' THEN OLD.succeeded_at END) THEN
+    PERFORM app.refuse('when a refund succeeded never changes'); END IF;
+  IF TG_OP = 'UPDATE' AND OLD.status = 'FAILED' AND NEW.completed_at IS DISTINCT FROM OLD.completed_at THEN
+    PERFORM app.refuse('when a refund failed never changes'); END IF;
   IF NEW.amount_minor NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
   IF NEW.status NOT IN ('REQUESTED','PENDING','SUCCEEDED','FAILED') THEN PERFORM app.refuse('no refund has such a status'); END IF;
   IF NEW.origin NOT IN ('MERCHANT','GATEWAY') THEN PERFORM app.refuse('no refund has such an origin'); END IF;

@@ -1,0 +1,46 @@
+/** The ledger rpc of merchants' backends: proto ↔ reporting. */
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  LedgerEntry_Type,
+  type LedgerService,
+  ListLedgerEntriesResponseSchema,
+} from "../../gen/payments/v1/ledger_pb.ts";
+import { requireCell } from "../platform/cells.ts";
+import { encodeId } from "../platform/ids.ts";
+import { type LedgerEntry, readLedger } from "../reporting/ledger.ts";
+import { callerKey, requireMerchant } from "./caller.ts";
+
+const entriesDefault = 100;
+
+/** The ledger rpc; it sees its own merchant and environment only. */
+export const ledgerService: ServiceImpl<typeof LedgerService> = {
+  async listLedgerEntries({ day, pageSize, pageToken }, context) {
+    const { environment, holder } = requireMerchant(context.values.get(callerKey));
+    const former = holder.formerCells.map((cell) => requireCell(environment, cell));
+    // Never a replica, which may lag behind what is known to be closed.
+    const databases = [environment, ...former].map(({ core }) => core.database);
+    const { entries, nextPageToken } = await readLedger(databases, {
+      ...{ merchantId: holder.merchantId, day, pageToken, keys: environment.core.pageTokenKey },
+      count: pageSize ?? entriesDefault,
+    });
+    return create(ListLedgerEntriesResponseSchema, {
+      entries: entries.map(entryMessage),
+      ...(nextPageToken !== undefined && { nextPageToken }),
+    });
+  },
+};
+
+function entryMessage({ refundId, gatewayReference, ...entry }: LedgerEntry) {
+  return {
+    ...entry,
+    type: LedgerEntry_Type[entry.type],
+    recordedAt: timestampFromDate(new Date(entry.recordedAt)),
+    sessionId: encodeId("ps", entry.sessionId),
+    attemptId: encodeId("att", entry.attemptId),
+    amountMinor: BigInt(entry.amountMinor),
+    ...(refundId !== null && { refundId: encodeId("ref", refundId) }),
+    ...(gatewayReference !== null && { gatewayReference }),
+  };
+}

@@ -1,0 +1,69 @@
+/** Tests GET /api/v1/ledger: the entries as merchants read them, in pages of the same bytes. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { cards } from "../core/core.fixture.ts";
+import { encodeId } from "../platform/ids.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+
+const dayMs = 24 * 60 * 60_000;
+// The next noon, so that no midnight passes while the test pays.
+const noon = Math.ceil(Date.now() / dayMs) * dayMs + dayMs / 2;
+const day = new Date(noon).toISOString().slice(0, 10);
+
+let edge: EdgeFixture;
+const paid: string[] = [];
+beforeAll(async () => {
+  edge = await startEdgeFixture();
+  await edge.core.setRule([]);
+  await setClock(0);
+  for (const key of ["order-1", "order-2"]) {
+    const session = await edge.core.newSession();
+    await edge.core.submit(session, cards.approved);
+    await Promise.all(edge.core.core.inFlight);
+    paid.push(encodeId("ps", session.id));
+    const headers = { "idempotency-key": key };
+    const body = JSON.stringify({ amountMinor: 900 });
+    expect((await edge.call("POST", `/payment-sessions/${paid.at(-1)}/refunds`, { body, headers })).status).toBe(201);
+  }
+});
+afterAll(async () => {
+  expect(edge.bugs).toEqual([]);
+  await edge.close();
+});
+
+const setClock = (days: number) => edge.core.setClockAhead(Math.round((noon + days * dayMs - Date.now()) / 60_000));
+const read = (query: string) => edge.call("GET", `/ledger?${query}`);
+
+it("refuses a day that is not over, that no calendar has, or that is missing", async () => {
+  for (const query of [`day=${day}`, "day=2026-02-30", "day=2026-2-3", "", "day=2026-03-04&pageSize=1001"]) {
+    const { status, json } = await read(query);
+    expect([status, json.code, json.param], query).toEqual([
+      ...[400, "invalid_parameter", query.includes("pageSize") ? "pageSize" : "day"],
+    ]);
+  }
+});
+
+it("returns the day's entries, which are the same bytes each time", async () => {
+  await setClock(2);
+  const { json } = await read(`day=${day}`);
+  expect(json.entries).toHaveLength(4);
+  expect(json.entries.filter(({ sessionId }: { sessionId: string }) => sessionId === paid[0])).toEqual([
+    {
+      type: "CAPTURED",
+      recordedAt: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
+      sessionId: paid[0],
+      attemptId: expect.stringMatching(/^att_/),
+      orderRef: expect.stringMatching(/^order-/),
+      amountMinor: 4900,
+      currency: "EUR",
+      gateway: "SANDBOX_A",
+      gatewayReference: expect.any(String),
+    },
+    expect.objectContaining({ type: "REFUNDED", amountMinor: 900, refundId: expect.stringMatching(/^ref_/) }),
+  ]);
+  const first = await read(`day=${day}&pageSize=3`);
+  const second = await read(`day=${day}&pageSize=3&pageToken=${first.json.nextPageToken}`);
+  expect([...first.json.entries, ...second.json.entries]).toEqual(json.entries);
+  expect(second.json).not.toHaveProperty("nextPageToken");
+  await setClock(30);
+  expect((await read(`day=${day}&pageSize=3`)).text).toBe(first.text);
+});

@@ -1,0 +1,164 @@
+/** Tests the ledger of a day against the books of the sandbox acquirers: every movement once, in pages that never change. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
+import type { PaymentSession } from "../core/entities.ts";
+import { encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
+import { refundOnce } from "../refunds/refund-once.ts";
+import { requestRefund } from "../refunds/request-refund.ts";
+import { type LedgerEntry, readLedger } from "./ledger.ts";
+
+const dayMs = 24 * 60 * 60_000;
+const minutesOfDay = 24 * 60;
+// Refused at SANDBOX_A, which voids its hold; SANDBOX_B captures.
+const captureRefused = "4000000000004095";
+
+let fixture: CoreFixture;
+let today: string;
+let sessions: PaymentSession[];
+
+beforeAll(async () => {
+  fixture = await startCoreFixture();
+  await fixture.setRule(["HARD_DECLINE", "GATEWAY_ERROR"]);
+  // From noon on, so that midnight comes only when a test wants it.
+  const noon = Math.ceil(Date.now() / dayMs) * dayMs + dayMs / 2;
+  today = new Date(noon).toISOString().slice(0, 10);
+  await fixture.setClockAhead(Math.round((noon - Date.now()) / 60_000));
+  sessions = [];
+  for (const card of [cards.approved, captureRefused, cards.approved, cards.fraud]) sessions.push(await pay(card));
+  await refund(sessions[0]!, "return-1", 900);
+  await refund(sessions[0]!, "return-2", 1000);
+  await refund(sessions[2]!, "return-3", undefined);
+});
+afterAll(() => fixture.close());
+
+async function pay(card: string): Promise<PaymentSession> {
+  const session = await fixture.newSession();
+  await fixture.submit(session, card);
+  await Promise.all(fixture.core.inFlight);
+  return session;
+}
+
+async function refund({ id: sessionId, merchantId }: PaymentSession, key: string, amountMinor: number | undefined) {
+  await requestRefund(fixture.core, {
+    sessionId,
+    merchantId,
+    key,
+    amountMinor,
+    refundRef: undefined,
+    reason: undefined,
+  });
+  while (await refundOnce(fixture.core));
+}
+
+const read = (day: string, options: { count?: number; pageToken?: string; merchantId?: string } = {}) =>
+  readLedger([fixture.core.database], {
+    ...{ merchantId: fixture.owner.merchantId, count: 100, pageToken: undefined, keys: [new Secret("page")] },
+    ...{ day, ...options },
+  });
+// The noon after the next: the clock moves by whole minutes.
+const endDay = () => fixture.setClockAhead(Math.round((Date.parse(today) + 2.5 * dayMs - Date.now()) / 60_000));
+
+/** Returns what the acquirers' books hold, as the ledger names it. */
+async function atAcquirers(): Promise<string[]> {
+  const found = await fixture.sandbox.authorizations();
+  return found
+    .flatMap(({ acquirer, id, status, value, capturedValue, refunds, reference }) => [
+      ...(status === "captured" ? [["CAPTURED", acquirer, id, capturedValue, reference]] : []),
+      ...(status === "voided" ? [["VOIDED", acquirer, id, value, reference]] : []),
+      ...refunds.map((one) => ["REFUNDED", acquirer, one.id, one.value, one.reference]),
+    ])
+    .map((one) => one.join(" "))
+    .toSorted();
+}
+
+const asAcquirers = (entries: readonly LedgerEntry[]) =>
+  entries
+    .map(({ type, gateway, gatewayReference, amountMinor, refundId, attemptId }) => {
+      const reference = refundId === null ? encodeId("att", attemptId) : encodeId("ref", refundId);
+      return [type, gateway.slice(-1), gatewayReference, amountMinor, reference].join(" ");
+    })
+    .toSorted();
+
+it("refuses a day that is not over, and one that no calendar has", async () => {
+  await expect(read(today)).rejects.toMatchObject({ code: "invalid_parameter", field: "day" });
+  for (const day of ["2026-02-30", "2026-13-01", "today"])
+    await expect(read(day)).rejects.toMatchObject({ code: "invalid_parameter", field: "day" });
+});
+
+it("has every capture, refund and void of the acquirers' books once, and nothing else", async () => {
+  await endDay();
+  const { entries, nextPageToken } = await read(today);
+  expect(nextPageToken).toBeUndefined();
+  expect(asAcquirers(entries)).toEqual(await atAcquirers());
+  expect(entries.map(({ type }) => type).toSorted()).toEqual([
+    ...["CAPTURED", "CAPTURED", "CAPTURED", "REFUNDED", "REFUNDED", "REFUNDED", "VOIDED"],
+  ]);
+  expect(entries.map(({ recordedAt }) => recordedAt)).toEqual(entries.map(({ recordedAt }) => recordedAt).toSorted());
+  expect(entries[0]).toMatchObject({ sessionId: sessions[0]!.id, orderRef: sessions[0]!.orderRef, currency: "EUR" });
+});
+
+it("gives the same pages again, which together are the whole day", async () => {
+  await endDay();
+  const walk = async () => {
+    const pages = [await read(today, { count: 2 })];
+    for (let last = pages.at(-1)!; last.nextPageToken !== undefined; last = pages.at(-1)!)
+      pages.push(await read(today, { count: 2, pageToken: last.nextPageToken }));
+    return pages;
+  };
+  const pages = await walk();
+  expect(pages.map(({ entries }) => entries.length)).toEqual([2, 2, 2, 1]);
+  expect(pages.flatMap(({ entries }) => entries)).toEqual((await read(today)).entries);
+  await fixture.setClockAhead(10 * minutesOfDay);
+  expect(await walk()).toEqual(pages);
+});
+
+it("takes a page token for its own day and merchant only", async () => {
+  await endDay();
+  const { nextPageToken: pageToken } = await read(today, { count: 1 });
+  const yesterday = new Date(Date.parse(today) - dayMs).toISOString().slice(0, 10);
+  for (const other of [
+    read(yesterday, { pageToken: pageToken! }),
+    read(today, { pageToken: pageToken!, merchantId: sessions[0]!.id }),
+  ])
+    await expect(other).rejects.toMatchObject({ code: "invalid_parameter", field: "pageToken" });
+  expect((await read(today, { merchantId: sessions[0]!.id })).entries).toEqual([]);
+});
+
+it("has a refund that failed on a later day on both days", async () => {
+  await endDay();
+  const before = (await read(today)).entries;
+  const { id } = (await fixture.loadSession(sessions[0]!)).refunds[0]!;
+  const text =
+    "UPDATE refund SET status = 'FAILED', failure_code = 'returned', completed_at = app.clock() WHERE id = $1";
+  await fixture.asOwner.pool.query(text, [id]);
+  await fixture.setClockAhead(10 * minutesOfDay);
+  expect((await read(today)).entries).toEqual(before);
+  const later = new Date(Date.parse(today) + 2 * dayMs).toISOString().slice(0, 10);
+  expect((await read(later)).entries).toMatchObject([{ type: "REFUND_FAILED", refundId: id }]);
+});
+
+it("does not end the day while a transaction that began on it is open", async () => {
+  const open = await fixture.core.database.pool.connect();
+  try {
+    await open.query("BEGIN");
+    const { rows } = await open.query<{ at: Date }>("SELECT now() AS at");
+    // Midnight is two milliseconds after the beginning of the transaction.
+    await fixture.setClockAhead((Date.parse(today) + dayMs - rows[0]!.at.getTime() - 2) / 60_000);
+    await expect(read(today)).rejects.toMatchObject({ code: "invalid_parameter" });
+  } finally {
+    await open.query("ROLLBACK");
+    open.release();
+  }
+  expect((await read(today)).entries).toHaveLength(7);
+});
+
+it("refuses a change of the times that it is read by", async () => {
+  const { id } = (await fixture.loadSession(sessions[2]!)).refunds[0]!;
+  const change = (set: string, of: string) =>
+    fixture.asOwner.pool.query(`UPDATE refund SET ${set} WHERE id = $1`, [of]);
+  await expect(change("succeeded_at = app.clock()", id)).rejects.toThrow("when a refund succeeded never changes");
+  await expect(change("succeeded_at = NULL", id)).rejects.toThrow("when a refund succeeded never changes");
+  const { id: failed } = (await fixture.loadSession(sessions[0]!)).refunds.find(({ status }) => status === "FAILED")!;
+  await expect(change("completed_at = app.clock()", failed)).rejects.toThrow("when a refund failed never changes");
+});

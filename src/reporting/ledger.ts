@@ -1,0 +1,131 @@
+/** Reads the ledger: every capture, refund and void of a merchant in one past day, in an order that never changes. */
+import { type PageTokenKeys, signPageToken, verifyPageToken } from "../core/page-token.ts";
+import type { Queryable, Statement } from "../platform/database.ts";
+import { DomainError } from "../platform/errors.ts";
+
+/** One movement of money, as it was recorded. */
+export type LedgerEntry = {
+  readonly type: "CAPTURED" | "CAPTURE_FAILED" | "VOIDED" | "REFUNDED" | "REFUND_FAILED";
+  /** When it was recorded, in UTC with microseconds: they give the order. */
+  readonly recordedAt: string;
+  readonly sessionId: string;
+  readonly attemptId: string;
+  readonly refundId: string | null;
+  readonly orderRef: string;
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly gateway: string;
+  /** Null for the void of a hold whose answer was lost. */
+  readonly gatewayReference: string | null;
+};
+
+/** A day's page. */
+export type LedgerPage = { readonly entries: readonly LedgerEntry[]; readonly nextPageToken: string | undefined };
+
+// A statement of its own, before the entries are read: what this finds closed is in the snapshot of the next statement.
+const selectIsClosed: Statement = {
+  name: "select_ledger_is_closed",
+  text: `SELECT app.settled_before() >= $1::timestamptz + interval '1 day' AS "isClosed"`,
+};
+
+type Source = { readonly type: LedgerEntry["type"]; readonly from: string; readonly at: string; readonly of: string };
+
+const attempts = "attempt m JOIN payment_session s ON s.id = m.session_id";
+const refunds = "refund m JOIN payment_session s ON s.id = m.session_id";
+
+const sources: readonly Source[] = [
+  {
+    type: "CAPTURED",
+    from: "payment_session s JOIN attempt m ON m.session_id = s.id AND m.id = s.captured_attempt_id",
+    at: "s.settled_at",
+    of: "s.settled_at IS NOT NULL",
+  },
+  { type: "CAPTURE_FAILED", from: attempts, at: "m.capture_failed_at", of: "m.capture_failed_at IS NOT NULL" },
+  { type: "VOIDED", from: attempts, at: "m.completed_at", of: "m.void_kind = 'VOIDED'" },
+  { type: "REFUNDED", from: refunds, at: "m.succeeded_at", of: "m.succeeded_at IS NOT NULL" },
+  {
+    type: "REFUND_FAILED",
+    from: refunds,
+    at: "m.completed_at",
+    of: "m.status = 'FAILED' AND m.succeeded_at IS NOT NULL",
+  },
+];
+
+// Each source walks an index over its time from the last entry on, so that a page costs what it shows.
+function selectSource({ type, from, at, of }: Source): string {
+  const isRefund = from === refunds;
+  const amount = type === "VOIDED" || isRefund ? "m.amount_minor" : "m.captured_amount_minor";
+  return `(
+    SELECT '${type}' AS type, ${at} AS at, m.id, m.session_id, ${isRefund ? "m.attempt_id" : "m.id"} AS attempt_id,
+      ${isRefund ? "m.id" : "NULL::uuid"} AS refund_id, s.order_ref, ${amount} AS amount_minor, m.currency, m.gateway, m.gateway_reference
+    FROM ${from}
+    WHERE ${of} AND s.merchant_id = $1 AND ${at} >= greatest($2::timestamptz, $3::timestamptz)
+      AND ${at} < $2::timestamptz + interval '1 day'
+      AND ($3::timestamptz IS NULL OR (${at}, '${type}', m.id) > ($3::timestamptz, $4::text COLLATE "C", $5::uuid))
+    ORDER BY ${at}, m.id LIMIT $6)`;
+}
+
+const selectEntries: Statement = {
+  name: "select_ledger_entries",
+  text: `
+    SELECT type, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "recordedAt", session_id AS "sessionId",
+      attempt_id AS "attemptId", refund_id AS "refundId", order_ref AS "orderRef", amount_minor::float8 AS "amountMinor",
+      currency, gateway, gateway_reference AS "gatewayReference"
+    FROM (${sources.map(selectSource).join(" UNION ALL ")}) entry
+    ORDER BY at, type COLLATE "C", id LIMIT $6`,
+};
+
+/**
+ * Returns one page of a day, over all databases that have payments of the merchant. Throws `invalid_parameter` for a day
+ * that does not exist or is not over, and for a page token of another ledger.
+ */
+export async function readLedger(
+  databases: readonly Queryable[],
+  wanted: {
+    readonly merchantId: string;
+    readonly day: string;
+    readonly count: number;
+    readonly pageToken: string | undefined;
+    readonly keys: PageTokenKeys;
+  },
+): Promise<LedgerPage> {
+  const { merchantId, day, count, keys } = wanted;
+  const start = startOf(day);
+  const scope = JSON.stringify(["ledger", merchantId, day]);
+  // A token of the day's own time expires for no reader, and is the same bytes each time.
+  const token = { scope, now: start };
+  const position = wanted.pageToken ? verifyPageToken(keys, { ...token, token: wanted.pageToken }) : undefined;
+  const after = position?.split("|") ?? [null, null, null];
+  for (const database of databases) await requireClosed(database, day, start);
+  const values = [merchantId, start, ...after, count + 1];
+  const found = await Promise.all(databases.map((database) => database.query<LedgerEntry>(selectEntries, [...values])));
+  const rows = found.length === 1 ? found[0]! : found.flat().toSorted(byPosition);
+  const entries = rows.slice(0, count);
+  const last = entries.at(-1);
+  if (rows.length <= count || last === undefined) return { entries, nextPageToken: undefined };
+  return { entries, nextPageToken: signPageToken(keys, { ...token, lastId: positionOf(last) }) };
+}
+
+function startOf(day: string): Date {
+  const start = new Date(`${day}T00:00:00.000Z`);
+  if (!Number.isNaN(start.getTime()) && start.toISOString().startsWith(day)) return start;
+  throw new DomainError("invalid_parameter", "day must be a day of the calendar, such as 2026-03-04.", {
+    field: "day",
+  });
+}
+
+async function requireClosed(database: Queryable, day: string, start: Date): Promise<void> {
+  const [row] = await database.query<{ isClosed: boolean }>(selectIsClosed, [start]);
+  if (row?.isClosed) return;
+  const message = `day must be over: the ledger of ${day} is complete shortly after midnight UTC. Ask again then.`;
+  throw new DomainError("invalid_parameter", message, { field: "day" });
+}
+
+function positionOf({ recordedAt, type, refundId, attemptId }: LedgerEntry): string {
+  return [recordedAt, type, refundId ?? attemptId].join("|");
+}
+
+// Times of one length, names in capitals and ids in lower case: as PostgreSQL orders them.
+function byPosition(one: LedgerEntry, other: LedgerEntry): number {
+  return positionOf(one) < positionOf(other) ? -1 : 1;
+}
