@@ -17,6 +17,7 @@ import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { GatewayService } from "../../gen/dashboard/v1/gateways_pb.ts";
 import { HomeService } from "../../gen/dashboard/v1/home_pb.ts";
+import { LedgerService } from "../../gen/dashboard/v1/ledger_pb.ts";
 import { MemberService } from "../../gen/dashboard/v1/members_pb.ts";
 import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { PaymentService, type PaymentSummaryJson } from "../../gen/dashboard/v1/payments_pb.ts";
@@ -110,6 +111,7 @@ export function createDashboardClient(address: string, operatorToken: Secret, ce
     settings: clientOf(SettingsService),
     audit: clientOf(AuditService),
     payments: clientOf(PaymentService),
+    ledger: clientOf(LedgerService),
     home: clientOf(HomeService),
     workQueue: clientOf(WorkQueueService),
     reconciliation: clientOf(ReconciliationService),

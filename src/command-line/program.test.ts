@@ -58,6 +58,7 @@ const known = [
   "gateway list",
   "keys list",
   "keys regenerate",
+  "ledger export",
   "listen",
   "member create",
   "member invite",

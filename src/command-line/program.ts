@@ -14,6 +14,7 @@ import { doctorCommand } from "./doctor.ts";
 import { endpointCommand } from "./endpoint.ts";
 import { gatewayCommand } from "./gateway.ts";
 import { keysCommand } from "./keys.ts";
+import { ledgerCommand } from "./ledger.ts";
 import { listenCommand } from "./listen.ts";
 import { membersCommand } from "./member.ts";
 import { merchantsCommand } from "./merchant.ts";
@@ -70,6 +71,7 @@ export function createProgram(): Command {
     sessionCommand(),
     paymentCommand(),
     refundCommand(),
+    ledgerCommand(),
   ];
   for (const command of commands) program.addCommand(command);
   return program;

@@ -89,6 +89,7 @@ export const countedAs: Readonly<Record<string, MemberAction | "uncounted">> = {
   ProveSignIn: "password",
   ConfirmTotp: "password",
   ExportPayments: "scan",
+  ExportLedger: "scan",
   WhatIf: "scan",
   // Calls that lock out a thief.
   SignOut: "uncounted",

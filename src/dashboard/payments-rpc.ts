@@ -156,7 +156,7 @@ function csvOf(payment: ListedPayment): string {
 }
 
 /** Returns minor units as a decimal: 4900 with two decimals is 49.00. Moves digits, never rounds. */
-function decimalOf(amountMinor: number, exponent: number): string {
+export function decimalOf(amountMinor: number, exponent: number): string {
   if (exponent === 0) return String(amountMinor);
   const digits = String(amountMinor).padStart(exponent + 1, "0");
   return `${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;

@@ -7,6 +7,7 @@ import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { GatewayService } from "../../gen/dashboard/v1/gateways_pb.ts";
 import { HomeService } from "../../gen/dashboard/v1/home_pb.ts";
+import { LedgerService } from "../../gen/dashboard/v1/ledger_pb.ts";
 import { MemberService } from "../../gen/dashboard/v1/members_pb.ts";
 import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { PasskeyService } from "../../gen/dashboard/v1/passkeys_pb.ts";
@@ -27,6 +28,7 @@ import { createGatewayConnectionService } from "./gateway-connections-rpc.ts";
 import { createGatewayService } from "./gateways-rpc.ts";
 import { createGuard } from "./guard.ts";
 import { createHomeService } from "./home-rpc.ts";
+import { ledgerService } from "./ledger-rpc.ts";
 import { createMemberService } from "./members-rpc.ts";
 import { createMerchantService } from "./merchants-rpc.ts";
 import { createPasskeyService } from "./passkeys-rpc.ts";
@@ -54,6 +56,7 @@ export const dashboardServices: readonly DescService[] = [
   SettingsService,
   AuditService,
   PaymentService,
+  LedgerService,
   HomeService,
   WorkQueueService,
   ReconciliationService,
@@ -79,6 +82,7 @@ export function createDashboardRoutes(parts: ServedParts): (router: ConnectRoute
     router.service(SettingsService, createSettingsService(), guarded);
     router.service(AuditService, createAuditService(parts), guarded);
     router.service(PaymentService, createPaymentService(parts), guarded);
+    router.service(LedgerService, ledgerService, guarded);
     router.service(HomeService, createHomeService(parts), guarded);
     router.service(WorkQueueService, createWorkQueueService(parts), guarded);
     router.service(ReconciliationService, createReconciliationService(parts), guarded);

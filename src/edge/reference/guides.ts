@@ -21,6 +21,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
     readers: "Take payments",
     guides: [
       guide("integration.md", "Integration guide", "Create a session, mount the widget, verify the webhook."),
+      guide("ledger.md", "Ledger", "Every capture, refund and void of a past day, to compare with statements."),
       guide("refunds.md", "Refunds", "Refund a captured payment, whole or in part, and never twice."),
       guide("webhooks.md", "Webhooks", "Receive and verify events in Node, Python, PHP, Go or by hand."),
       guide("errors.md", "Errors", "Look up an error code, and what to do about it."),

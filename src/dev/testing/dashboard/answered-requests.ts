@@ -157,6 +157,7 @@ async function paymentRequests({ dashboard, scope }: RequestParts): Promise<Answ
     SearchPayments: () => ({ ...scope, text: sessionId }),
     GetPayment: () => ({ ...scope, sessionId }),
     ExportPayments: () => scope,
+    ExportLedger: () => ({ ...scope, day: "2026-03-04" }),
     ListCurrencies: () => scope,
     GetHome: () => scope,
     DecideAttempt: () => ({ ...scope, ...decided, kind: "GIVEN_UP", reason: "looked at", noMoneyKept: true }),

@@ -24,6 +24,7 @@ export function restOf(method: DescMethod): Record<string, JsonValue> {
     password: "x",
     signInId: "sgn_01h455vb4pex5vsknk084sn02q",
     eventId: "evt_01h455vb4pex5vsknk084sn02q",
+    day: "2026-01-01",
     firstDay: "2026-01-01",
     lastDay: "2026-01-02",
     timeZone: "UTC",

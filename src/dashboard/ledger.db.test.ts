@@ -1,0 +1,73 @@
+/** Tests `switchyard ledger export`: a past day as one CSV file, with one audit row, for its own merchant. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
+import { runCommand } from "../dev/testing/run-command.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+
+const noon = new Date("2026-03-04T12:00:00Z");
+
+let dashboard: DashboardFixture;
+let folder: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "ledger-"));
+  dashboard = await startDashboardFixture();
+  await openTables(dashboard);
+  const voided = [{ gateway: "SANDBOX_A", became: "VOIDED", gatewayReference: "a-1" }] as const;
+  const captured = [{ gateway: "SANDBOX_B", became: "CAPTURED", gatewayReference: "b-1" }] as const;
+  await makePayment(dashboard, { orderRef: "=1+1", status: "DEGRADED", createdAt: noon, attempts: voided });
+  const later = new Date(noon.getTime() + 60_000);
+  const paid = { status: "SUCCEEDED", amountMinor: 120, currency: "JPY", attempts: captured } as const;
+  await makePayment(dashboard, { ...paid, orderRef: "4242424242424242", createdAt: later });
+  await makePayment(dashboard, { ...paid, createdAt: later, merchantUuid: systemRuntime.uuid() });
+  await makePayment(dashboard, { ...paid, createdAt: new Date(noon.getTime() + 86_400_000) });
+  // The guards that set it are off.
+  await dashboard.rows("UPDATE attempt SET captured_amount_minor = amount_minor WHERE capture_ordered_at IS NOT NULL");
+});
+afterAll(async () => {
+  await dashboard?.close();
+  rmSync(folder, { recursive: true });
+});
+
+const exportTo = async (file: string, day = "2026-03-04") => {
+  const args = ["--day", day, "--output", join(folder, file), "--grpc-address", dashboard.address];
+  return runCommand(["ledger", "export", ...args, "--merchant", dashboard.merchantId], {
+    env: { SWITCHYARD_OPERATOR_TOKEN: (await dashboard.hireOperator("ada")).expose() },
+  });
+};
+
+it("writes the day's entries as CSV, the same each time, with an audit row for each export", async () => {
+  const done = await exportTo("one.csv");
+  expect(done).toMatchObject({ code: 0, out: expect.stringMatching(/^Exported 2 entries of 2026-03-04 to /) });
+  const csv = readFileSync(join(folder, "one.csv"), "utf8");
+  expect(csv.split("\r\n")).toEqual([
+    "type,recorded_at,session_id,attempt_id,refund_id,order_ref,amount,amount_minor,currency,gateway,gateway_reference",
+    expect.stringMatching(
+      /^VOIDED,2026-03-04T12:00:\d\d\.\d{3}Z,ps_\w{26},att_\w{26},,"'=1\+1",49\.00,4900,EUR,SANDBOX_A,a-1$/,
+    ),
+    expect.stringMatching(
+      /^CAPTURED,2026-03-04T12:01:\d\d\.\d{3}Z,ps_\w{26},att_\w{26},,\*{12}4242,120,120,JPY,SANDBOX_B,b-1$/,
+    ),
+    "",
+  ]);
+  await exportTo("two.csv");
+  expect(readFileSync(join(folder, "two.csv"), "utf8")).toBe(csv);
+  const rows = await dashboard.rows("SELECT actor FROM audit_entry WHERE action = 'ExportLedger'");
+  expect(rows).toMatchObject([{ actor: expect.stringMatching(/^ada/) }, { actor: expect.stringMatching(/^ada/) }]);
+});
+
+it("overwrites no file, and names the rule for a day that is not over", async () => {
+  expect(await exportTo("one.csv")).toMatchObject({ code: 1, err: expect.stringContaining("exists already") });
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+  expect(await exportTo("three.csv", tomorrow)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("day must be over"),
+  });
+  expect(await exportTo("four.csv", "yesterday")).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("2026-03-04"),
+  });
+});
