@@ -79,6 +79,8 @@ const known = [
   "payment search",
   "payment withdraw-end",
   "reconciliation list",
+  "refund decide",
+  "refund make",
   "restore adopt",
   "restore confirm",
   "restore declare",

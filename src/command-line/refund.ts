@@ -11,7 +11,7 @@ import {
 
 type RefundOptions = AttachOptions & ScopeOptions;
 
-/** Makes refunds, and decides about them. Reading a payment shows its refunds. */
+/** Makes refunds, and records their end. */
 export function refundCommand(): Command {
   return new Command("refund")
     .description("refunds of captured payments: make one, or record the end of one that no gateway reports")

@@ -2,8 +2,9 @@
  * A request that each rpc of the dashboard answers, in an order in which each finds its data; a group for each page.
  */
 
+import { v7 } from "uuid";
 import type { DashboardFixture } from "../../../dashboard/dashboard.fixture.ts";
-import { decodeId } from "../../../platform/ids.ts";
+import { decodeId, encodeId } from "../../../platform/ids.ts";
 import { makePayment, openTables } from "./payment-rows.ts";
 
 /** The ids in earlier answers. */
@@ -151,12 +152,18 @@ async function watchRequests({ dashboard, scope }: RequestParts): Promise<Answer
 
 async function paymentRequests({ dashboard, scope }: RequestParts): Promise<AnsweredRequests> {
   const { sessionId } = await dashboard.emitEvent();
+  const refundable = await makeRefundable(dashboard);
   const [decided, confirmed, withdrawn] = await Promise.all([1, 2, 3].map(() => makeVoiding(dashboard)));
   return {
     ListPayments: () => scope,
     SearchPayments: () => ({ ...scope, text: sessionId }),
     GetPayment: () => ({ ...scope, sessionId }),
     ExportPayments: () => scope,
+    RefundPayment: () => {
+      const { sessionId: refunded } = refundable;
+      return { ...scope, sessionId: refunded, idempotencyKey: "return-1", amountMinor: "100" };
+    },
+    DecideRefund: () => ({ ...scope, ...refundable, decision: "NEVER_MADE", reason: "looked at" }),
     ExportLedger: () => ({ ...scope, day: "2026-03-04" }),
     ListCurrencies: () => scope,
     GetHome: () => scope,
@@ -195,6 +202,22 @@ async function makeVoiding(dashboard: DashboardFixture): Promise<Named> {
   const attempts = [{ gateway: "SANDBOX_A", became: "VOIDING" }] as const;
   const { sessionId, attemptIds } = await makePayment(dashboard, { status: "DEGRADED", processing: true, attempts });
   return { sessionId, attemptId: attemptIds[0]! };
+}
+
+/** Makes a payment of which another refund waits for a person. */
+async function makeRefundable(dashboard: DashboardFixture): Promise<{ sessionId: string; refundId: string }> {
+  await openTables(dashboard);
+  const { sessionId, attemptIds } = await makePayment(dashboard, {});
+  const refundId = v7();
+  const named = [decodeId("att", attemptIds[0]!), refundId];
+  await dashboard.rows("UPDATE attempt SET captured_amount_minor = amount_minor WHERE id = $1", named.slice(0, 1));
+  await dashboard.rows(
+    `INSERT INTO refund (session_id, id, attempt_id, connection_id, gateway, amount_minor, currency, request_hash)
+     SELECT session_id, $2, id, connection_id, gateway, 100, currency, '\\x00' FROM attempt WHERE id = $1`,
+    named,
+  );
+  await dashboard.rows("UPDATE payment_session SET refunds = 1 WHERE id = $1", [decodeId("ps", sessionId)]);
+  return { sessionId, refundId: encodeId("ref", refundId) };
 }
 
 /** Makes another person's decision, which is not confirmed. */
