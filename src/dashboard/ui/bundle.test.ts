@@ -4,6 +4,8 @@ import { bundlePage } from "./bundle.ts";
 
 // The budget for the first load of any page, scripts and style together, as transferred.
 const budgetBytes = 260 * 1_024;
+// The typeface comes beside it, once a year, while the page is shown in the system's own.
+const fontBytesMax = 48 * 1_024;
 
 let files: Awaited<ReturnType<typeof bundlePage>>;
 beforeAll(async () => {
@@ -25,6 +27,15 @@ const sizeOf = (paths: Iterable<string>) =>
   [...paths].reduce((sum, path) => sum + gzipSync(files.get(path)!.bytes).length, 0);
 
 describe("bundlePage()", () => {
+  it("serves its own typeface, loaded with the style and named by it", () => {
+    const [font] = [...files.keys()].filter((path) => path.endsWith(".woff2"));
+    const [style] = named(textOf("/"), /\/assets\/(style-\w+\.css)/g);
+    expect(files.get(font!)?.headers["content-type"]).toBe("font/woff2");
+    expect(files.get(font!)!.bytes.length).toBeLessThanOrEqual(fontBytesMax);
+    expect(textOf("/")).toContain(`<link rel="preload" href="${font}" as="font" type="font/woff2" crossorigin>`);
+    expect(textOf(style!)).toContain(`url(".${font!.slice("/assets".length)}")`);
+  });
+
   it("transfers less than the budget for any one page", () => {
     const [main] = named(textOf("/"), /\/assets\/(main-\w+\.js)/g);
     const [style] = named(textOf("/"), /\/assets\/(style-\w+\.css)/g);

@@ -15,6 +15,7 @@ export type PageFile = {
 const types: Readonly<Record<string, string>> = {
   js: "text/javascript; charset=utf-8",
   css: "text/css; charset=utf-8",
+  woff2: "font/woff2",
 };
 
 /** Builds the files by path: `/` is the page, everything under `/assets/` has its content's hash in its name. */
@@ -26,6 +27,8 @@ export async function bundlePage(): Promise<Map<string, PageFile>> {
     outdir: "/assets",
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
+    assetNames: "[name]-[hash]",
+    loader: { ".woff2": "file" },
     bundle: true,
     splitting: true,
     format: "esm",
@@ -50,7 +53,11 @@ export async function bundlePage(): Promise<Map<string, PageFile>> {
     },
   ]);
   const named = (pattern: RegExp) => assets.map(([path]) => path).find((path) => pattern.test(path))!;
-  const page = html(named(/\/main-\w+\.js$/), named(/\/style-\w+\.css$/));
+  const page = html({
+    script: named(/\/main-\w+\.js$/),
+    style: named(/\/style-\w+\.css$/),
+    font: named(/\.woff2$/),
+  });
   return new Map([...assets, ["/", { bytes: Buffer.from(page), headers: pageHeaders }]]);
 }
 
@@ -83,7 +90,7 @@ const withoutRules: Plugin = {
 
 const pageHeaders = { "content-type": "text/html; charset=utf-8", "cache-control": "no-cache" };
 
-function html(script: string, style: string): string {
+function html({ script, style, font }: { script: string; style: string; font: string }): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -92,6 +99,7 @@ function html(script: string, style: string): string {
 <meta name="color-scheme" content="light dark">
 <title>Switchyard</title>
 <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath d='M2 12h4l4-8h4M2 4h4l4 8h4' fill='none' stroke='%234f46e5' stroke-width='2'/%3E%3C/svg%3E">
+<link rel="preload" href="${font}" as="font" type="font/woff2" crossorigin>
 <link rel="stylesheet" href="${style}">
 </head>
 <body>

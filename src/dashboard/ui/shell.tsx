@@ -2,6 +2,7 @@
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import { Mark } from "./parts/mark.tsx";
+import { PageIcon } from "./parts/page-icon.tsx";
 import { Shortcuts } from "./parts/shortcuts.tsx";
 import { Missing } from "./parts/states.tsx";
 import { chosenCell } from "./rpc.ts";
@@ -9,16 +10,16 @@ import { useScope } from "./scope.ts";
 import { useSignIn } from "./signed-in.tsx";
 
 const pages = [
-  ["/$environment/$merchantId/home", "Home"],
-  ["/$environment/$merchantId/payments", "Payments"],
-  ["/$environment/$merchantId/analytics", "Analytics"],
-  ["/$environment/$merchantId/routing", "Routing"],
-  ["/$environment/$merchantId/gateways", "Gateways"],
-  ["/$environment/$merchantId/webhooks", "Webhooks"],
-  ["/$environment/$merchantId/keys", "API keys"],
-  ["/$environment/$merchantId/team", "Team"],
-  ["/$environment/$merchantId/audit", "Audit trail"],
-  ["/$environment/$merchantId/settings", "Settings"],
+  ["/$environment/$merchantId/home", "home", "Home"],
+  ["/$environment/$merchantId/payments", "payments", "Payments"],
+  ["/$environment/$merchantId/analytics", "analytics", "Analytics"],
+  ["/$environment/$merchantId/routing", "routing", "Routing"],
+  ["/$environment/$merchantId/gateways", "gateways", "Gateways"],
+  ["/$environment/$merchantId/webhooks", "webhooks", "Webhooks"],
+  ["/$environment/$merchantId/keys", "keys", "API keys"],
+  ["/$environment/$merchantId/team", "team", "Team"],
+  ["/$environment/$merchantId/audit", "audit", "Audit trail"],
+  ["/$environment/$merchantId/settings", "settings", "Settings"],
 ] as const;
 
 /** Navigation, environment switch and the page itself. */
@@ -53,9 +54,10 @@ export function Shell() {
       </header>
       <nav className="nav" aria-label="Pages" ref={nav}>
         <ul>
-          {pages.map(([to, name]) => (
+          {pages.map(([to, page, name]) => (
             <li key={to}>
               <Link to={to} params={{ environment: environmentName, merchantId }}>
+                <PageIcon page={page} />
                 {name}
               </Link>
             </li>

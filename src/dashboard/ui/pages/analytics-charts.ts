@@ -6,10 +6,8 @@ import {
   PointLength,
 } from "../../../../gen/dashboard/v1/analytics_pb.ts";
 import { nameOfGateway } from "../parts/gateway-name.ts";
+import { type ChartLine as Line, meaningLooks } from "../parts/line-look.ts";
 import { decimalOf, formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
-
-/** A line of a chart, with a value or none for each point. */
-type Line = { readonly name: string; readonly values: readonly (number | undefined)[] };
 
 /** A chart and its table. */
 export type ChartData = {
@@ -28,7 +26,10 @@ export type ChartData = {
 };
 
 /** Returns the points' names in charts and tables, in the range's own zone. */
-export function pointNames({ points, pointLength }: GetAnalyticsResponse, timeZone: string): string[] {
+export function pointNames(
+  { points, pointLength }: GetAnalyticsResponse,
+  { timeZone, isLastPartial }: { timeZone: string; isLastPartial: boolean },
+): string[] {
   const day = { day: "numeric", month: "short", timeZone } as const;
   const hour = { ...day, hour: "2-digit", minute: "2-digit", timeZoneName: "short" } as const;
   const format = new Intl.DateTimeFormat(
@@ -36,8 +37,23 @@ export function pointNames({ points, pointLength }: GetAnalyticsResponse, timeZo
     pointLength === PointLength.HOUR ? hour : { ...day, year: "numeric" },
   );
   const begin = pointLength === PointLength.WEEK ? "Week from " : "";
-  return points.map(({ startsAt }) => begin + format.format(timestampDate(startsAt!)));
+  const names = points.map(({ startsAt }) => begin + format.format(timestampDate(startsAt!)));
+  return isLastPartial ? names.with(-1, `${names.at(-1)}, so far`) : names;
 }
+
+/** Tells whether the last point is not over at `now`: an hour, day or week that is still running. */
+export function isLastRunning({ points, pointLength }: GetAnalyticsResponse, now: Date): boolean {
+  const last = points.at(-1);
+  // A day of a change of clocks has an hour more or less, which is no matter by its end.
+  return last !== undefined && now.getTime() < timestampDate(last.startsAt!).getTime() + (lengthsMs[pointLength] ?? 0);
+}
+
+const hourMs = 3_600_000;
+const lengthsMs: Readonly<Record<number, number>> = {
+  [PointLength.HOUR]: hourMs,
+  [PointLength.DAY]: 24 * hourMs,
+  [PointLength.WEEK]: 7 * 24 * hourMs,
+};
 
 /** Returns shorter names for an axis: with hours, only a day's first one shows the day. */
 export function shortNames({ points, pointLength }: GetAnalyticsResponse, timeZone: string): string[] {
@@ -67,8 +83,12 @@ export function chartsOf(answer: GetAnalyticsResponse): ChartData[] {
 }
 
 function countCharts({ points }: GetAnalyticsResponse): ChartData[] {
-  const payment = (name: string, of: (point: NonNullable<AnalyticsPoint["payments"]>) => bigint): Line => ({
-    name,
+  const payment = (
+    name: string,
+    look: keyof typeof meaningLooks,
+    of: (point: NonNullable<AnalyticsPoint["payments"]>) => bigint,
+  ): Line => ({
+    ...{ name, look: meaningLooks[look] },
     values: points.map(({ payments }) => number(payments && of(payments))),
   });
   return [
@@ -77,9 +97,9 @@ function countCharts({ points }: GetAnalyticsResponse): ChartData[] {
       title: "Payments by outcome",
       caption: "Ended payments by outcome. Each counts once, however many attempts it took.",
       lines: [
-        payment("Succeeded", ({ succeeded }) => succeeded),
-        payment("Declined", ({ declined }) => declined),
-        payment("Degraded", ({ degraded }) => degraded),
+        payment("Succeeded", "succeeded", ({ succeeded }) => succeeded),
+        payment("Declined", "declined", ({ declined }) => declined),
+        payment("Degraded", "degraded", ({ degraded }) => degraded),
       ],
       format: orDash(formatCount),
       formatAxis: (value) => compact.format(value),
@@ -89,7 +109,7 @@ function countCharts({ points }: GetAnalyticsResponse): ChartData[] {
       id: "saved",
       title: "Saved by failover",
       caption: "Payments that failed at the first gateway and succeeded at another.",
-      lines: [payment("Saved", ({ savedByFailover }) => savedByFailover)],
+      lines: [payment("Saved", "saved", ({ savedByFailover }) => savedByFailover)],
       format: orDash(formatCount),
       formatAxis: (value) => compact.format(value),
       isWhole: true,
@@ -100,7 +120,7 @@ function countCharts({ points }: GetAnalyticsResponse): ChartData[] {
 function rateCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
   const gateways = (total?.gateways ?? []).map(({ gateway }) => gateway);
   const ofGateway = (gateway: string, name: "approvalRate" | "technicalFailureRate"): Line => ({
-    name: nameOfGateway(gateway),
+    ...{ name: nameOfGateway(gateway), look: meaningLooks.gateways + gateways.indexOf(gateway) },
     values: points.map((point) => point.gateways.find((each) => each.gateway === gateway)?.[name]),
   });
   return [
@@ -109,7 +129,11 @@ function rateCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
       title: "Approval rate",
       caption: "Payments that succeeded, and attempts that each gateway approved.",
       lines: [
-        { name: "Payments", values: points.map(({ payments }) => payments?.approvalRate) },
+        {
+          name: "Payments",
+          look: meaningLooks.succeeded,
+          values: points.map(({ payments }) => payments?.approvalRate),
+        },
         ...gateways.map((gateway) => ofGateway(gateway, "approvalRate")),
       ],
       format: formatRate,
@@ -131,8 +155,8 @@ function rateCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
 /** Returns a chart for each currency, because two currencies share no axis. */
 function moneyCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
   return (total?.payments?.volumes ?? []).map(({ currency, decimals }) => {
-    const line = (name: string, column: "capturedMinor" | "savedMinor"): Line => ({
-      name,
+    const line = (name: string, look: number, column: "capturedMinor" | "savedMinor"): Line => ({
+      ...{ name, look },
       values: points.map(({ payments }) =>
         Number(decimalOf(payments?.volumes.find((each) => each.currency === currency)?.[column] ?? 0n, decimals)),
       ),
@@ -141,7 +165,10 @@ function moneyCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
       id: `volume-${currency}`,
       title: `Captured in ${currency}`,
       caption: "Money of payments that succeeded, and the part of it that failover saved.",
-      lines: [line("Captured", "capturedMinor"), line("Saved by failover", "savedMinor")],
+      lines: [
+        line("Captured", meaningLooks.succeeded, "capturedMinor"),
+        line("Saved by failover", meaningLooks.saved, "savedMinor"),
+      ],
       format: orDash((value) => formatMinor(BigInt(Math.round(value * 10 ** decimals)), { currency, decimals })),
       formatAxis: (value) =>
         new Intl.NumberFormat(undefined, { style: "currency", currency, notation: "compact" }).format(value),

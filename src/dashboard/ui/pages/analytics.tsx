@@ -10,7 +10,7 @@ import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { ownZone } from "../parts/time-zones.ts";
 import { useScope } from "../scope.ts";
 import { AuthenticationTable } from "./analytics-authentications.tsx";
-import { chartsOf, pointNames, shortNames } from "./analytics-charts.ts";
+import { chartsOf, isLastRunning, pointNames, shortNames } from "./analytics-charts.ts";
 import { DeclineTable, Figures, GatewayTable, Meanings } from "./analytics-figures.tsx";
 import { AnalyticsFilters, daysOf } from "./analytics-filters.tsx";
 
@@ -58,10 +58,11 @@ export function AnalyticsPage() {
 }
 
 function Results({ answer, zone, gateway }: { answer: GetAnalyticsResponse; zone: string; gateway: string }) {
-  const { names, short, charts } = useMemo(
-    () => ({ names: pointNames(answer, zone), short: shortNames(answer, zone), charts: chartsOf(answer) }),
-    [answer, zone],
-  );
+  const { names, short, charts, isLastPartial } = useMemo(() => {
+    const isLastPartial = isLastRunning(answer, new Date());
+    const names = pointNames(answer, { timeZone: zone, isLastPartial });
+    return { names, short: shortNames(answer, zone), charts: chartsOf(answer), isLastPartial };
+  }, [answer, zone]);
   const { total, declines } = answer;
   const isEmpty =
     total?.payments === undefined || (total.payments.volumes.length === 0 && total.attempts?.attempts === 0n);
@@ -77,7 +78,7 @@ function Results({ answer, zone, gateway }: { answer: GetAnalyticsResponse; zone
       )}
       <div className="charts">
         {charts.map((chart) => (
-          <ChartCard key={chart.id} {...chart} names={names} shortNames={short} />
+          <ChartCard key={chart.id} {...chart} names={names} shortNames={short} isLastPartial={isLastPartial} />
         ))}
       </div>
       <GatewayTable total={total} />

@@ -3,9 +3,8 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { PaymentSummary } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Amount } from "../parts/amount.tsx";
-import { nameOfBrand } from "../parts/card-brand.ts";
+import { CardFace, Gateway } from "../parts/brand.tsx";
 import { visible } from "../parts/copied-text.tsx";
-import { nameOfGateway } from "../parts/gateway-name.ts";
 import { PaymentState } from "../parts/payment-state.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
@@ -79,13 +78,7 @@ function Row({ payment, note }: PaymentRow) {
       </td>
       <td role="cell">{gateways.length === 0 ? <span className="soft">–</span> : <Way gateways={gateways} />}</td>
       <td role="cell">
-        {cardLast4 ? (
-          <span className="card-face">
-            {nameOfBrand(cardBrand)} <span className="soft">·· {cardLast4}</span>
-          </span>
-        ) : (
-          <span className="soft">–</span>
-        )}
+        {cardLast4 ? <CardFace brand={cardBrand} last4={cardLast4} /> : <span className="soft">–</span>}
       </td>
       <td role="cell" className="when">
         <Moment at={createdAt} />
@@ -104,7 +97,7 @@ function Way({ gateways }: { gateways: readonly string[] }) {
         // biome-ignore lint/suspicious/noArrayIndexKey: a gateway may be tried twice, and the order never changes
         <span key={index}>
           {index > 0 && <span className="visually-hidden">, then </span>}
-          {nameOfGateway(gateway)}
+          <Gateway gateway={gateway} />
         </span>
       ))}
     </span>

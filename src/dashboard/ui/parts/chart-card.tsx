@@ -3,7 +3,7 @@ import { lazy, Suspense, useState } from "react";
 import { ToggleButton } from "react-aria-components";
 import { Button } from "./button.tsx";
 import { csvOf, saveFile } from "./csv.ts";
-import { lookOf } from "./line-look.ts";
+import { type ChartLine, lookOf } from "./line-look.ts";
 import { TableScroll } from "./table-scroll.tsx";
 
 const LineChart = lazy(() => import("./line-chart.tsx"));
@@ -14,19 +14,21 @@ export type ChartCardProps = {
   readonly title: string;
   readonly caption: string;
   readonly names: readonly string[];
-  readonly lines: readonly { readonly name: string; readonly values: readonly (number | undefined)[] }[];
+  readonly lines: readonly ChartLine[];
   /** The names of points, short enough for an axis. */
   readonly shortNames: readonly string[];
   readonly format: (value: number | undefined) => string;
   readonly formatAxis: (value: number) => string;
   readonly isWhole?: boolean | undefined;
   readonly max?: number | undefined;
+  /** True if the last point's time is not over. */
+  readonly isLastPartial?: boolean | undefined;
 };
 
 /** The card. */
 export function ChartCard(props: ChartCardProps) {
   const { id, title, caption, names, lines, format } = props;
-  const { shortNames, formatAxis, isWhole, max } = props;
+  const { shortNames, formatAxis, isWhole, max, isLastPartial } = props;
   const [isTable, setTable] = useState(false);
   const [point, setPoint] = useState<number>();
   const save = () => {
@@ -61,7 +63,7 @@ export function ChartCard(props: ChartCardProps) {
           <Legend {...{ names, lines, format, point }} />
           <Suspense fallback={<div className="plot" />}>
             <LineChart
-              {...{ names: shortNames, lines, formatAxis, isWhole, max }}
+              {...{ names: shortNames, lines, formatAxis, isWhole, max, isLastPartial }}
               label={`${title}. ${caption} The table has every value.`}
               onPoint={setPoint}
             />
@@ -78,9 +80,9 @@ function Legend({ names, lines, format, point }: Values & { point: number | unde
   return (
     <figcaption className="legend">
       <ul>
-        {lines.map(({ name, values }, index) => (
+        {lines.map(({ name, values, look }, index) => (
           <li key={name}>
-            <Sample index={index} />
+            <Sample index={look ?? index} />
             {name}
             <strong>{point === undefined ? "" : format(values[point])}</strong>
           </li>

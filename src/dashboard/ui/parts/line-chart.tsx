@@ -1,16 +1,18 @@
 /** Lines over points, drawn on a canvas. The table beside it has the same data for people who cannot see it. */
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
-import { type LineLook, lookOf } from "./line-look.ts";
+import { type ChartLine, type LineLook, lookOf } from "./line-look.ts";
 
 /** The content of the chart. */
 export type LineChartProps = {
   readonly label: string;
   readonly names: readonly string[];
-  readonly lines: readonly { readonly name: string; readonly values: readonly (number | undefined)[] }[];
+  readonly lines: readonly ChartLine[];
   readonly formatAxis: (value: number) => string;
   readonly isWhole?: boolean | undefined;
   readonly max?: number | undefined;
+  /** True if the last point's time is not over: its ground is shaded. */
+  readonly isLastPartial?: boolean | undefined;
   /** The point under the pointer, or none. */
   readonly onPoint: (point: number | undefined) => void;
 };
@@ -28,14 +30,14 @@ const rateSteps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
 /** The chart. It follows its container's width, and the page's colours when they change. */
 export default function LineChart(props: LineChartProps) {
   const container = useRef<HTMLDivElement>(null);
-  const { names, lines, max, onPoint, formatAxis, isWhole, label } = props;
+  const { names, lines, max, onPoint, formatAxis, isWhole, isLastPartial, label } = props;
   useEffect(() => {
     const element = container.current!;
     let plot: uPlot | undefined;
     const draw = () => {
       plot?.destroy();
       plot = new uPlot(
-        optionsOf(element, { names, lines, max, onPoint, formatAxis, isWhole }),
+        optionsOf(element, { names, lines, max, onPoint, formatAxis, isWhole, isLastPartial }),
         dataOf(names, lines),
         element,
       );
@@ -50,7 +52,7 @@ export default function LineChart(props: LineChartProps) {
       observer.disconnect();
       plot?.destroy();
     };
-  }, [names, lines, max, onPoint, formatAxis, isWhole]);
+  }, [names, lines, max, onPoint, formatAxis, isWhole, isLastPartial]);
   return <div className="plot" role="img" aria-label={label} ref={container} />;
 }
 
@@ -60,9 +62,10 @@ function dataOf(names: Drawn["names"], lines: Drawn["lines"]): uPlot.AlignedData
   return [names.map((_, index) => index), ...lines.map(({ values }) => values.map((value) => value ?? null))];
 }
 
-function optionsOf(element: HTMLElement, { names, lines, max, onPoint, formatAxis, isWhole }: Drawn): uPlot.Options {
+function optionsOf(element: HTMLElement, drawn: Drawn): uPlot.Options {
+  const { names, lines, max, onPoint, formatAxis, isWhole, isLastPartial } = drawn;
   const [ink, edge] = [colorOf(element, "--ink-soft"), colorOf(element, "--edge")];
-  const font = "12px system-ui, sans-serif";
+  const font = "12px Inter, system-ui, sans-serif";
   const axis = { stroke: ink, font, ticks: { stroke: edge, size: 4 }, grid: { stroke: edge, width: 1 } };
   return {
     width: element.clientWidth,
@@ -85,9 +88,19 @@ function optionsOf(element: HTMLElement, { names, lines, max, onPoint, formatAxi
         ...(max === 1 && { incrs: rateSteps }),
       },
     ],
-    series: [{}, ...lines.map(({ name }, index) => seriesOf(element, name, lookOf(index), names.length))],
-    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },
+    series: [{}, ...lines.map(({ name, look }, index) => seriesOf(element, name, lookOf(look ?? index), names.length))],
+    hooks: {
+      setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)],
+      drawClear: isLastPartial ? [(plot) => shadeLast(plot, colorOf(element, "--sunken"))] : [],
+    },
   };
+}
+
+/** Shades the ground from the last full point to the end: what is drawn there still changes. */
+function shadeLast({ ctx, bbox, data: [points], valToPos }: uPlot, color: string): void {
+  const begin = Math.max(bbox.left, valToPos(Math.max(0, points.length - 2), "x", true));
+  ctx.fillStyle = color;
+  ctx.fillRect(begin, bbox.top, bbox.left + bbox.width - begin, bbox.height);
 }
 
 function rangeEnd(highest: number | null, max: number | undefined): number {

@@ -7,6 +7,14 @@ export type LineLook = {
   readonly mark: "dot" | "ring";
 };
 
+/** A line with a value or none for each point. */
+export type ChartLine = {
+  readonly name: string;
+  readonly values: readonly (number | undefined)[];
+  /** The number of its look, where it is not the line's place. */
+  readonly look?: number | undefined;
+};
+
 /** The number of colours, and of kinds of dashes: `--line-1` to `--line-8` in the page's style. */
 export const lineColors = 8;
 
@@ -21,6 +29,9 @@ const dashes: readonly (readonly number[])[] = [
   [6, 3, 2, 3, 2, 3],
   [2, 7],
 ];
+
+/** Lines that mean the same as a badge have its colour; those of gateways begin after them, the same in each chart. */
+export const meaningLooks = { saved: 0, degraded: 1, succeeded: 2, declined: 3, gateways: 4 } as const;
 
 /**
  * Returns the look of a chart's nth line. From the ninth on a colour is reused with other dashes, so that 64 lines

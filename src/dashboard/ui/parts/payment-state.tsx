@@ -23,7 +23,11 @@ export function PaymentState({ payment }: { payment: Shown }) {
         {name}
       </span>
       {payment.awaitingCustomer && <span className="badge">Awaiting customer</span>}
-      {payment.failover && <span className="badge">Saved by failover</span>}
+      {payment.failover && (
+        <span className="badge" data-tone="saved">
+          Saved by failover
+        </span>
+      )}
     </span>
   );
 }
