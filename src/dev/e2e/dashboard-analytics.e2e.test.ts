@@ -136,3 +136,29 @@ describe("the analytics page", { timeout: 60_000 }, () => {
     await page.close();
   });
 });
+
+describe("the home page", () => {
+  it("shows the last seven whole days beside the seven before, with links to both", async () => {
+    const page = await openPage();
+    // Yesterday is March 17: the week has the payment of the 11th, the one before has the two of the 10th.
+    await page.clock.setFixedTime("2026-03-18T09:00:00Z");
+    await page.getByRole("link", { name: "Home", exact: true }).click();
+    const week = page.getByRole("region", { name: "Last seven days" });
+    await week.waitFor();
+    const cells = week.locator("dl > div");
+    const tiles = await cells.evaluateAll((all) =>
+      all.map((tile) => [...tile.children].map((part) => part.textContent)),
+    );
+    const plain = tiles.map((lines) => lines.map((line) => line?.replaceAll("\u00a0", " ")));
+    expect(plain).toEqual([
+      ["Captured in EUR", "25,00 €", "83 % less than before"],
+      ["Payments approved", "100,0 %", "as before"],
+      ["Saved by failover", "1", "none before"],
+    ]);
+    expect(await findViolations(page)).toEqual([]);
+    await week.getByRole("link", { name: "See the analytics" }).click();
+    await page.getByRole("heading", { name: "Definitions" }).waitFor();
+    expect(new URL(page.url()).search).toBe("?first=2026-03-11&last=2026-03-17");
+    await page.close();
+  });
+});

@@ -17,6 +17,7 @@ import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { dayBegin, dayOf } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
+import { Recent, Week } from "./home-week.tsx";
 
 // Alerts appear while the page stays open.
 const everyMs = 30_000;
@@ -43,10 +44,16 @@ export function HomePage() {
       </header>
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="Home" />}
+      {data && data.alerts.length === 0 && data.missing.length === 0 && (
+        <p className="banner" data-tone="good">
+          Nothing needs attention.
+        </p>
+      )}
       {data && <Alerts items={data.alerts} isCut={data.alertsCut} />}
-      {data?.today && data.today.created > 0 && <Day today={data.today} />}
       {data && data.missing.length > 0 && <SetUp missing={data.missing} />}
-      {data && data.alerts.length === 0 && data.missing.length === 0 && data.today?.created === 0 && <Quiet />}
+      {data?.today && data.today.created > 0 && <Day today={data.today} />}
+      {data && <Week />}
+      {data && <Recent everyMs={everyMs} />}
     </>
   );
 }
@@ -165,13 +172,12 @@ function Day({ today }: { today: Today }) {
     <section className="stack" aria-labelledby="today">
       <h2 id="today">Today</h2>
       <div className="day-figures">
-        {today.volume.length > 0 && (
-          <Figure name="Captured" value={formatAmount(today.volume[0]!)}>
-            {today.volume.slice(1).map((amount) => (
-              <div key={amount.currency}>and {formatAmount(amount)}</div>
-            ))}
-          </Figure>
-        )}
+        {/* By code, an order that stays however the day goes. */}
+        {today.volume
+          .toSorted((left, right) => (left.currency < right.currency ? -1 : 1))
+          .map((amount) => (
+            <Figure key={amount.currency} name={`Captured in ${amount.currency}`} value={formatAmount(amount)} />
+          ))}
         <Figure name="Payments" value={number.format(today.created)}>
           {number.format(today.succeeded)} succeeded
           {today.newestOnly && <div>Only the newest payments are counted.</div>}
@@ -191,21 +197,12 @@ function Day({ today }: { today: Today }) {
   );
 }
 
-function Figure({ name, value, children }: { name: string; value: string; children: ReactNode }) {
+function Figure({ name, value, children }: { name: string; value: string; children?: ReactNode }) {
   return (
     <div className="card day-figure">
       <h3>{name}</h3>
       <p className="day-value">{value}</p>
       <div className="soft small">{children}</div>
-    </div>
-  );
-}
-
-function Quiet() {
-  return (
-    <div className="card empty">
-      <h2>Nothing needs attention</h2>
-      <p>Today's payments and alerts appear here.</p>
     </div>
   );
 }
@@ -216,6 +213,7 @@ function SetUp({ missing }: { missing: readonly SetUpStep[] }) {
   return (
     <section className="card alerts" aria-labelledby="set-up">
       <h2 id="set-up">Set up {environmentName}</h2>
+      {environmentName === "live" && <p>Live is not ready: it cannot yet accept payments and report them.</p>}
       <ul>
         {missing.map((step) => (
           <li key={step}>

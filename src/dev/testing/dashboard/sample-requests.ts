@@ -35,7 +35,11 @@ export function restOf(method: DescMethod): Record<string, JsonValue> {
     since: "2026-01-01T00:00:00Z",
     sessionId: "ps_01h455vb4pex5vsknk084sn02q",
     attemptId: "att_01h455vb4pex5vsknk084sn02q",
-    reason: "looked at",
+    // The reason of a refund is one of a list.
+    reason: method.name === "RefundPayment" ? "duplicate" : "looked at",
+    idempotencyKey: "return-1",
+    refundId: "ref_01h455vb4pex5vsknk084sn02q",
+    decision: "NEVER_MADE",
     text: "order-1042",
     version: 1,
     amountMinor: 4900,
