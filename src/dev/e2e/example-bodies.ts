@@ -5,11 +5,13 @@ type Session = {
   status?: string;
   settledAt?: string;
   attempts?: { sequence: number; status: string }[];
+  refunds?: object[];
 };
 type Body = { type: string; data: Session };
 
 const createdAt = Date.parse("2026-03-02T10:15:00.000Z");
 const second = 1_000;
+const day = 86_400 * second;
 const submittedAfterMs = 21.4 * second;
 const expiredAfterMs = 1_800 * second;
 const settledAfterMs = { paid: submittedAfterMs + 1.6 * second, expired: expiredAfterMs + 0.4 * second };
@@ -18,7 +20,8 @@ const settledAfterMs = { paid: submittedAfterMs + 1.6 * second, expired: expired
 export function exampleBody(body: Uint8Array): string {
   const parsed = JSON.parse(Buffer.from(body).toString()) as Body;
   const settledMs = parsed.data.status === "EXPIRED" ? settledAfterMs.expired : settledAfterMs.paid;
-  const { attempts, ...session } = parsed.data;
+  const { attempts, refunds, ...session } = parsed.data;
+  const refunded = { createdAt: at(settledMs + day), completedAt: at(settledMs + day + 0.4 * second) };
   const timed = {
     ...parsed,
     timestamp: at(emittedAfterMs(parsed.type, settledMs)),
@@ -30,6 +33,7 @@ export function exampleBody(body: Uint8Array): string {
         settledAt: at(settledMs),
       }),
       ...(attempts && { attempts: attempts.map((attempt) => replaced(attempt, timesOf(attempt, settledMs))) }),
+      ...(refunds && { refunds: refunds.map((refund) => replaced(refund, refunded)) }),
     },
   };
   return withExampleIds(JSON.stringify(timed, null, 2));
@@ -47,6 +51,11 @@ function emittedAfterMs(type: string, settledMs: number): number {
       return settledMs + 3.2 * second;
     case "payment_attempt.capture_failed":
       return settledMs + 7_200 * second;
+    case "refund.succeeded":
+    case "refund.failed":
+      return settledMs + day + 0.4 * second;
+    case "refund.pending":
+      return settledMs + day + 3_600 * second;
     case "webhook_endpoint.test":
       return 0;
     default:
@@ -76,10 +85,10 @@ function withExampleIds(text: string): string {
     return known.get(real)!;
   };
   return text
-    .replaceAll(/\b(evt|ps|att|gc|we)_[0-7][0-9a-z]{25}\b/g, (real, prefix: IdPrefix) =>
+    .replaceAll(/\b(evt|ps|att|ref|gc|we)_[0-7][0-9a-z]{25}\b/g, (real, prefix: IdPrefix) =>
       example(real, (number) => encodeId(prefix, `019caddc-36c0-7a5e-9c1d-53b0f2d6e4${number}`)),
     )
-    .replaceAll(/\bauth_[0-9a-f-]{36}\b/g, (real) =>
-      example(real, (number) => `auth_6f1d0c52-8a43-4b7e-9d25-71c0e8b3f6${number}`),
+    .replaceAll(/\b(auth|re|cap)_[0-9a-f-]{36}\b/g, (real, prefix: string) =>
+      example(real, (number) => `${prefix}_6f1d0c52-8a43-4b7e-9d25-71c0e8b3f6${number}`),
     );
 }

@@ -100,7 +100,7 @@ describe("a refund over REST", () => {
     expect(first.out).toMatch(/^ref_\S+ {2}700 EUR \(minor units\) at SANDBOX_A\n/);
     expect((await runCommand(make)).out).toContain("nothing was refunded again");
     const read = async () => (await checkout.read(sessionId!)).refunds;
-    await expect.poll(read, { timeout: 30_000 }).toMatchObject([{ status: "SUCCEEDED", amountMinor: "700" }]);
+    await expect.poll(read, { timeout: 30_000 }).toMatchObject([{ status: "SUCCEEDED", amountMinor: 700 }]);
     const { out } = await runCommand(["audit", "list", ...demo.commandOptions, "--json"]);
     expect(out).toContain(first.out.split(" ")[0]);
     const refused = await runCommand([

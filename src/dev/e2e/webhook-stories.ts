@@ -1,12 +1,17 @@
 /** Payments with every outcome that a webhook can report, made by the real flow with the real sandbox gateways. */
+
 import type { CoreFixture } from "../../core/core.fixture.ts";
 import { cards } from "../../core/core.fixture.ts";
+import type { Core } from "../../core/core.ts";
 import { createSession } from "../../core/create-session.ts";
 import type { PaymentSession } from "../../core/entities.ts";
 import { expireOnce } from "../../core/expire-sessions.ts";
+import { replaced } from "../../core/recovery.fixture.ts";
 import { recoverSessionsOnce } from "../../core/submit-payment.ts";
 import type { EventType } from "../../events/outbox.ts";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
+import { refundOnce } from "../../refunds/refund-once.ts";
+import { requestRefund } from "../../refunds/request-refund.ts";
 
 /** A sequence of operations, with its events in order. */
 export type Story = {
@@ -28,6 +33,21 @@ async function withLateReports(fixture: CoreFixture, play: () => Promise<unknown
 async function settle(fixture: CoreFixture): Promise<void> {
   await recoverSessionsOnce(fixture.core);
   await Promise.all(fixture.core.inFlight);
+}
+
+const refundOf = ({ id: sessionId, merchantId }: PaymentSession) => ({ sessionId, merchantId, key: "return-1" });
+
+/** The same core, whose refunds never reach their gateway. */
+function losingRefunds(core: Core): Core {
+  return {
+    ...core,
+    bind: async (...attempt) => {
+      const bound = await core.bind(...attempt);
+      const refund = async () => ({ type: "unknown", kind: "TIMEOUT", reason: "no answer" }) as const;
+      const refunds = bound && { ...bound.connector.refunds!, refund };
+      return bound && { ...bound, connector: replaced(bound.connector, { refunds }) };
+    },
+  };
 }
 
 /** Every type of event in at least one of them. */
@@ -82,6 +102,30 @@ export const stories: readonly Story[] = [
     name: "all gateways down",
     events: ["payment_session.degraded", "payment_attempt.voided"],
     play: async (fixture, session) => void (await fixture.submit(session, cards.allDown)),
+  },
+  {
+    name: "refund refused",
+    events: ["payment_session.succeeded", "refund.failed"],
+    async play(fixture, session) {
+      await fixture.submit(session, cardNamed("Refund refused"));
+      await Promise.all(fixture.core.inFlight);
+      await requestRefund(fixture.core, refundOf(session));
+    },
+  },
+  {
+    name: "refund without an answer",
+    events: ["payment_session.succeeded", "refund.pending", "refund.succeeded"],
+    async play(fixture, session) {
+      await fixture.submit(session, cards.approved);
+      await Promise.all(fixture.core.inFlight);
+      const silent = losingRefunds(fixture.core);
+      await requestRefund(silent, refundOf(session));
+      await fixture.setClockAhead(61);
+      await refundOnce(silent);
+      await fixture.setClockAhead(67);
+      await refundOnce(fixture.core);
+      await fixture.setClockAhead(0);
+    },
   },
   {
     name: "no payment",
