@@ -151,12 +151,12 @@ describe("the payments pages", () => {
     const page = await open(pathOf("home"));
     await page.getByRole("heading", { name: "Home" }).waitFor();
     await page.keyboard.type("gp");
-    await page.getByRole("heading", { name: "Payments" }).waitFor();
+    await page.getByRole("heading", { name: "Payments", exact: true }).waitFor();
     await page.getByLabel("Find a payment").focus();
     await page.keyboard.type("gh?");
     expect(await page.getByLabel("Find a payment").inputValue()).toBe("gh?");
     await page
-      .getByRole("heading", { name: "Payments" })
+      .getByRole("heading", { name: "Payments", exact: true })
       .focus()
       .catch(() => {});
     await page.evaluate(() => (document.activeElement as HTMLElement).blur());
