@@ -139,6 +139,21 @@ export const timingBounds = {
 } as const;
 /** Time that a customer has to act, over all challenges of a session: the longest that banks give. */
 export const customerTimeMs = 10 * minute;
+/** Time before a gateway's end of a hold at which ours ends: a capture and its repeats have it. */
+export const holdMarginMs = 6 * hour;
+/**
+ * Bounds of `captureBy` after the end of the submission: a minute, for clocks differ; and the longest hold of a gateway,
+ * 7 days at Stripe, less the margin.
+ */
+export const captureByAfterMs = { min: minute, max: 7 * day - holdMarginMs } as const;
+/** Time before the end of a hold at which its merchant is reminded; shorter holds have no reminder. */
+export const captureDueMs = day;
+/** Interval at which a gateway is asked about a hold: it may end early, or be captured there by a person. */
+export const holdLookMs = day;
+/** The same after an answer that left it open. */
+export const holdLookAgainMs = hour;
+/** Time for which a hold may wait past its end before an alarm: a worker ends it within seconds. */
+export const holdAlarmMs = hour;
 /** Interval at which a gateway is asked about an open action: a customer's return makes it due at once. */
 export const actionLookMs = 30 * second;
 /**

@@ -153,7 +153,7 @@ export async function isReferenceTaken(
 }
 
 /** The gateway's reference of a hold, and the card network's if the gateway gave one. */
-type HoldNames = Pick<Held, "gatewayReference" | "networkTransactionId">;
+export type HoldNames = Pick<Held, "gatewayReference" | "networkTransactionId" | "heldUntil">;
 
 // A name that the gateway does not give leaves the statement as it is.
 function columnsOfHold({ gatewayReference, networkTransactionId }: HoldNames): Changes {
@@ -166,7 +166,7 @@ function isShort(name: string | undefined): name is string {
 
 /**
  * Records that the gateway holds the amount. The attempt becomes the session's winner, and every unknown attempt is
- * voided.
+ * voided. `recordWinner` (held-payments.ts) also records what follows for a payment that is captured later.
  */
 export function recordHeld(tx: Tx, attempt: Attempt, held: HoldNames): void {
   move(tx, attempt, attempt.status, {
@@ -292,11 +292,12 @@ export function recordLookedUp(tx: Tx, attempt: Attempt): void {
 }
 
 /**
- * Records that the capture is ordered. From here on it may reach the gateway, so it is never given up before the
- * gateway has answered it.
+ * Records that the capture is ordered: of the whole amount, unless a part is named. From here on it may reach the
+ * gateway, so it is never given up before the gateway has answered it.
  */
-export function recordCaptureOrdered(tx: Tx, attempt: Attempt): void {
-  move(tx, attempt, "AUTHORIZED", { set: {}, stamp: ["captureOrderedAt"] });
+export function recordCaptureOrdered(tx: Tx, attempt: Attempt, capturedAmountMinor?: number): void {
+  const set = capturedAmountMinor === undefined ? {} : { capturedAmountMinor, retries: 0, nextRetryAt: null };
+  move(tx, attempt, "AUTHORIZED", { set, stamp: ["captureOrderedAt"] });
 }
 
 /**
@@ -336,6 +337,18 @@ export function recordVoided(
     set: { status: "VOIDED", voidKind: options.voidKind, voidAskedAt: options.askedAt },
     stamp: ["completedAt"],
   });
+}
+
+/** Clears the winner of a hold whose capture was never ordered; its hold is voided. */
+export function recordHoldGivenUp(tx: Tx, attempt: Attempt, because: string): void {
+  tx.send(clearWinner, [attempt.sessionId]);
+  const set = {
+    status: "VOIDING",
+    retries: 0,
+    nextRetryAt: null,
+    ...nextColumns({ action: "stop", because }),
+  } as const;
+  move(tx, attempt, "AUTHORIZED", { set });
 }
 
 /**

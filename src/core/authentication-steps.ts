@@ -7,14 +7,7 @@ import { customerTimeMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import { endOf, type GivenUp, mayCompleteAgain } from "./after-authentication.ts";
-import {
-  isReferenceTaken,
-  latestExecutionMsOf,
-  move,
-  recordHeld,
-  recordHeldAndOrdered,
-  recordRefused,
-} from "./attempts.ts";
+import { isReferenceTaken, latestExecutionMsOf, move, recordRefused } from "./attempts.ts";
 import {
   endAuthentication,
   endWait,
@@ -39,6 +32,7 @@ import {
   type Work,
 } from "./flow-steps.ts";
 import * as gateway from "./gateway-calls.ts";
+import { recordAuthorized, recordWinner } from "./held-payments.ts";
 import { lockAndRenew } from "./lease.ts";
 import { endWithoutResult } from "./provided-rows.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
@@ -60,8 +54,9 @@ async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: Author
   const { outcome, card, authenticated } = answer;
   switch (outcome.type) {
     case "held": {
-      recordHeldAndOrdered(tx, lease, { attempt, hold: outcome, card, attempts: loaded.attempts });
-      endAuthentication(tx, authentication, endOf(outcome, authenticated) ?? "AUTHENTICATED", authenticated);
+      const status = endOf(outcome, authenticated) ?? "AUTHENTICATED";
+      const end = () => endAuthentication(tx, authentication, status, authenticated);
+      await recordAuthorized(tx, core, lease, { loaded, attempt, hold: outcome, card, end });
       return {};
     }
     case "declined": {
@@ -113,7 +108,7 @@ export async function askOutcome(work: Work, asked: Asked): Promise<Reloaded> {
 async function recordOutcome(tx: Tx, work: Work, asked: Asked, answer: ActionAnswer): Promise<Changed> {
   const { core, lease, loaded } = work;
   const { attempt, authentication } = asked;
-  const { now } = await lockAndRenew(tx, lease);
+  const { session, now } = await lockAndRenew(tx, lease);
   // The customer gave up while the gateway was being asked: nothing may follow, and a hold is voided with the end.
   if (answer.type !== "captured" && (await isGivenUp(tx, authentication))) return {};
   switch (answer.type) {
@@ -127,8 +122,8 @@ async function recordOutcome(tx: Tx, work: Work, asked: Asked, answer: ActionAns
     case "held":
       if (await isReferenceTaken(tx, attempt, answer.gatewayReference)) break;
       endAuthentication(tx, authentication, "AUTHENTICATED");
-      recordHeld(tx, attempt, answer);
       endWait(tx, attempt.sessionId);
+      await recordWinner(tx, core, session, { attempt, hold: answer });
       return {};
     case "declined":
       if (answer.stop === "authentication_failed") {

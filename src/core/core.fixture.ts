@@ -29,7 +29,7 @@ import { untraced } from "../platform/telemetry.ts";
 import { startSandbox } from "../sandbox/main.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { type Core, defaultTiming } from "./core.ts";
-import { createSession, type SessionOwner } from "./create-session.ts";
+import { createSession, type NewSession, type SessionOwner } from "./create-session.ts";
 import { returnTokenOf } from "./customer-actions.ts";
 import type { FailoverSwitch, PaymentSession } from "./entities.ts";
 import { recordRoutingRule } from "./routing-rules.ts";
@@ -120,8 +120,8 @@ export class CoreFixture {
     return this.core.database.transaction((tx) => recordRoutingRule(tx, { merchantId, connectionIds, failoverOn }));
   }
 
-  async newSession(): Promise<PaymentSession> {
-    const order = { amountMinor: 4900, currency: "EUR", orderRef: `order-${systemRuntime.uuid()}` };
+  async newSession(fields: Partial<NewSession> = {}): Promise<PaymentSession> {
+    const order = { amountMinor: 4900, currency: "EUR", orderRef: `order-${systemRuntime.uuid()}`, ...fields };
     const { session } = await createSession(this.core, this.owner, order);
     return (await this.loadSession(session)).session;
   }

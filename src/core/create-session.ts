@@ -1,5 +1,5 @@
 /** Creates payment sessions, one for each Idempotency-Key. */
-import { idempotencyLifetimeMs, idempotencyWaitMs } from "../limits.ts";
+import { captureByAfterMs, idempotencyLifetimeMs, idempotencyWaitMs } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
 import { isCountry } from "../platform/countries.ts";
 import type { Statement } from "../platform/database.ts";
@@ -28,6 +28,10 @@ export type NewSession = GivenDetails & {
   readonly currency: string;
   readonly orderRef: string;
   readonly customerEmail?: string | undefined;
+  /** Automatic if absent. */
+  readonly capture?: string | undefined;
+  /** With a manual capture only, after the end of the submission. */
+  readonly captureBy?: Date | undefined;
   /** Id of the API request, for support; not part of the order. */
   readonly requestId?: string | undefined;
 };
@@ -64,7 +68,7 @@ const insertWithKey: Statement = {
   text: `
     WITH claimed AS (
       INSERT INTO idempotency AS i (merchant_id, key, request_hash, session_id, answer_sealed, expires_at)
-      SELECT $2, $11, $12::bytea, $1, $13, app.clock() + $14 * interval '1 ms'
+      SELECT $2, $13, $14::bytea, $1, $15, app.clock() + $16 * interval '1 ms'
       WHERE NOT EXISTS (SELECT FROM merchant_settings m WHERE m.merchant_id = $2 AND m.moved_to IS NOT NULL)
       ON CONFLICT (merchant_id, key) DO UPDATE
         SET request_hash = EXCLUDED.request_hash, session_id = EXCLUDED.session_id,
@@ -74,8 +78,8 @@ const insertWithKey: Statement = {
     )
     INSERT INTO payment_session AS s
       (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at,
-       create_request_id, details)
-    SELECT $1, $2, $3, $4, $5, $6, $7, app.clock() + $8 * interval '1 ms', $9::uuid, $10 FROM claimed
+       create_request_id, details, manual_capture, capture_by)
+    SELECT $1, $2, $3, $4, $5, $6, $7, app.clock() + $8 * interval '1 ms', $9::uuid, $10, $11, $12 FROM claimed
     RETURNING ${sessionColumns}`,
 };
 
@@ -85,8 +89,8 @@ const insertWithoutKey: Statement = {
   text: `
     INSERT INTO payment_session AS s
       (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at,
-       create_request_id, details)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, app.clock() + $8 * interval '1 ms', $9, $10)
+       create_request_id, details, manual_capture, capture_by)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, app.clock() + $8 * interval '1 ms', $9, $10, $11, $12)
     RETURNING ${sessionColumns}`,
 };
 
@@ -109,7 +113,7 @@ export async function createSession(
   order: NewSession,
   idempotencyKey?: string,
 ): Promise<CreatedSession> {
-  requirePayable(order);
+  requirePayable(core, owner, order);
   if (idempotencyKey === undefined) {
     const { values, vault } = await describeNew(core, owner, order);
     const [session] = await core.database.query<NewlyCreated>(insertWithoutKey, values);
@@ -160,6 +164,8 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession) {
     owner.sessionLifetimeMs,
     order.requestId ?? null,
     describeOrder(order, owner.statementDescriptor ?? undefined),
+    order.capture === "manual",
+    order.captureBy ?? null,
   ];
   return { id, values, vault };
 }
@@ -286,7 +292,8 @@ function created(core: Core, session: NewlyCreated, vault: JsonObject, replayed:
 function fingerprintOf(order: NewSession): Buffer {
   const details = detailsOf(order);
   const fields = [order.amountMinor, order.currency, order.orderRef, order.customerEmail ?? null];
-  return sha256(JSON.stringify(details === undefined ? fields : [...fields, details]));
+  const later = order.capture === "manual" ? [{ captureBy: order.captureBy?.toISOString() ?? null }] : [];
+  return sha256(JSON.stringify([...fields, ...(details === undefined ? [] : [details]), ...later]));
 }
 
 /** Returns the associated data under which the first answer of a session is sealed. */
@@ -315,8 +322,23 @@ export function findUnpayable(
   return problems;
 }
 
-function requirePayable(order: NewSession): void {
-  const problems = findUnpayable(order);
+/** Returns the problems of an order's capture. */
+function findUncapturable({ runtime }: Core, owner: SessionOwner, order: NewSession): FieldProblem[] {
+  const { capture, captureBy } = order;
+  if (captureBy === undefined) return [];
+  const refuse = (detail: string): FieldProblem[] => [
+    { param: "captureBy", pointer: "/captureBy", code: "invalid_field", detail },
+  ];
+  if (capture !== "manual") return refuse("needs the capture to be manual");
+  const afterMs = captureBy.getTime() - runtime.now().getTime() - owner.sessionLifetimeMs;
+  if (afterMs < captureByAfterMs.min) return refuse("must be at least a minute after expiresAt of the new session");
+  if (afterMs > captureByAfterMs.max)
+    return refuse("must be at most 162 hours after expiresAt of the new session: no gateway holds longer");
+  return [];
+}
+
+function requirePayable(core: Core, owner: SessionOwner, order: NewSession): void {
+  const problems = [...findUnpayable(order), ...findUncapturable(core, owner, order)];
   if (problems.length > 0) {
     throw new DomainError("invalid_field", "One or more fields are invalid.", { problems });
   }

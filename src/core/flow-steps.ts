@@ -27,8 +27,6 @@ import {
   recordCaptureRefused,
   recordDeclined,
   recordFailed,
-  recordHeld,
-  recordHeldAndOrdered,
   recordLookedUp,
   recordRepeat,
   recordUnknown,
@@ -45,6 +43,7 @@ import {
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession, PlannedConnection, PlannedProvider } from "./entities.ts";
 import * as gateway from "./gateway-calls.ts";
+import { recordAuthorized, recordWinner } from "./held-payments.ts";
 import { actOnReports, queryCaptureReports, readCaptureReports } from "./late-captures.ts";
 import { type Lease, lockAndRenew, lockOnly, nameWinner, renewLease, wakeSession } from "./lease.ts";
 import {
@@ -116,8 +115,8 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded
   const { outcome, card } = answer;
   return commitAndReload(core, lease, async (tx) => {
     if (outcome.type === "held") {
-      recordHeldAndOrdered(tx, lease, { attempt, hold: outcome, card, attempts: loaded.attempts });
-      recordFrictionless(tx, core, attempt, answer);
+      const end = () => recordFrictionless(tx, core, attempt, answer);
+      await recordAuthorized(tx, core, lease, { loaded, attempt, hold: outcome, card, end });
       return {};
     }
     if (outcome.type === "actionNeeded") {
@@ -296,13 +295,14 @@ export async function markUnknown(work: Work, attempt: Attempt): Promise<void> {
 export async function adoptIfHeld({ core, lease }: Work, attempt: Attempt): Promise<void> {
   const answer = await gateway.lookUp(core, attempt);
   await core.database.transaction(async (tx) => {
-    await lockAndRenew(tx, lease);
+    const { session } = await lockAndRenew(tx, lease);
     if (answer.type === "captured") await reportNeverOrdered(tx, core, attempt);
     // An answer that names another attempt's hold says nothing about this attempt.
     const isTaken = answer.type === "held" && (await isReferenceTaken(tx, attempt, answer.gatewayReference));
     await recordLookUp(
       tx,
-      attempt,
+      core,
+      { session, attempt },
       isTaken ? { type: "inconclusive", reason: "another attempt has this reference" } : answer,
     );
   });
@@ -314,12 +314,17 @@ export async function reportNeverOrdered(tx: Tx, core: Core, { sessionId, id, ga
   await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId: id, detail });
 }
 
-async function recordLookUp(tx: Tx, attempt: Attempt, answer: LookUpAnswer): Promise<void> {
+async function recordLookUp(
+  tx: Tx,
+  core: Core,
+  { session, attempt }: { session: PaymentSession; attempt: Attempt },
+  answer: LookUpAnswer,
+): Promise<void> {
   switch (answer.type) {
     case "held":
       // Its gateway reported a fraud decline before.
       if (attempt.stop === "fraud") return recordLookedUp(tx, attempt);
-      return recordHeld(tx, attempt, answer);
+      return recordWinner(tx, core, session, { attempt, hold: answer });
     case "declined":
       recordDeclined(tx, attempt, answer);
       return countUnclassified(tx, attempt, answer);

@@ -162,11 +162,19 @@ export async function capture(
       ...atGateway(attempt),
       ageMs: ageOf(attempt, readAt),
       gatewayReference: attempt.gatewayReference ?? "",
+      ...partOf(attempt),
       sessionId: encodeId("ps", session.id),
       orderRef: session.orderRef,
       statementDescriptor: session.details?.statementDescriptor,
     },
   );
+}
+
+/** Returns the amount of a capture that was ordered in part. */
+function partOf({ amountMinor, capturedAmountMinor }: Attempt) {
+  return capturedAmountMinor === null || capturedAmountMinor === amountMinor
+    ? {}
+    : { captureMinor: capturedAmountMinor };
 }
 
 /** The answer for a voided hold: it was not captured and no longer can be. */

@@ -19,7 +19,7 @@ const selectReports: Statement = {
   text: `
     SELECT n.kind, n.gateway_reference AS "gatewayReference", n.modification_reference AS "modificationReference",
       n.gateway_reference IS NOT DISTINCT FROM a.gateway_reference AS "isOurHold",
-      (n.amount_minor, n.currency) IS NOT DISTINCT FROM (a.amount_minor, a.currency) AS "isOurAmount",
+      (n.amount_minor, n.currency) IS NOT DISTINCT FROM (coalesce(a.captured_amount_minor, a.amount_minor), a.currency) AS "isOurAmount",
       a.status AS "ourStatus", a.gateway_reference AS "ourReference", a.capture_ordered_at AS "ourCaptureStartedAt"
     FROM attempt a
     JOIN gateway_notification n ON n.connection_id = a.connection_id AND n.attempt_reference = $3

@@ -3,7 +3,7 @@
  * follows a failed attempt. A process that takes over therefore continues where the last one stopped. PURE.
  */
 import { type Exemption, exemptions } from "../gateways/authentication.ts";
-import { attemptsMax, breakerCalls, breakerOpenMs, breakerWindowMs, openingMarginMs } from "../limits.ts";
+import { attemptsMax, breakerCalls, breakerOpenMs, breakerWindowMs, openingMarginMs, submitWaitMs } from "../limits.ts";
 import {
   type AuthenticationStep,
   isRefused,
@@ -32,6 +32,7 @@ import type {
   SkippedConnection,
   Stop,
 } from "./entities.ts";
+import { isHeld } from "./held-state.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
 /** One step of the flow. Each is a transaction, or a gateway call between two. */
@@ -45,6 +46,8 @@ export type Step =
   | { readonly type: "openProvider"; readonly provider: PlannedProvider; readonly because: string }
   | { readonly type: "lookUp"; readonly attempt: Attempt }
   | { readonly type: "orderCapture"; readonly attempt: Attempt }
+  | { readonly type: "lookAtHold"; readonly attempt: Attempt }
+  | { readonly type: "emitCaptureDue" }
   | { readonly type: "capture"; readonly attempt: Attempt }
   | { readonly type: "void"; readonly attempt: Attempt }
   | { readonly type: "endDecided"; readonly attempt: Attempt }
@@ -83,19 +86,22 @@ export function nextStep(loaded: SessionWithAttempts, unsentAttemptId?: string):
   if (provided && provided.completedAt === null) return stepOfProvider(loaded, provided, moment.unsentAttemptId);
 
   const unanswered = attempts.filter((attempt) => attempt.captureOrderedAt && !attempt.completedAt);
-  if (unanswered.length > 0 && isOver(session, moment) && !session.pendingEventAt) return { type: "emitPending" };
+  const pendingAt = pendingFrom(session, unanswered);
+  if (pendingAt && pendingAt <= moment.now && !session.pendingEventAt) return { type: "emitPending" };
 
   const winner = attempts.find((attempt) => attempt.status === "AUTHORIZED");
   const inDoubt = winner && findUnrecordedFirst(session, moment);
   if (inDoubt) return inDoubt;
+  // rule:manual-capture
+  if (winner && isHeld(session)) return stepOfHold(session, winner, voiding, moment);
   // rule:capture-ordered-first
   if (winner && !winner.captureOrderedAt) return { type: "orderCapture", attempt: winner };
-  if (winner) return noLaterThanPending(session, firstDue([winner], moment, captureOf));
+  if (winner) return noLaterThan(pendingAt, session, firstDue([winner], moment, captureOf));
 
   // A former winner may still turn out to be captured, so nothing else happens before it is voided.
   const formerWinner = voiding.filter((attempt) => attempt.captureOrderedAt);
   // rule:former-winner-waits
-  if (formerWinner.length > 0) return noLaterThanPending(session, firstDue(formerWinner, moment, voidOf));
+  if (formerWinner.length > 0) return noLaterThan(pendingAt, session, firstDue(formerWinner, moment, voidOf));
   return stepOfPlan(loaded, moment);
 }
 
@@ -155,6 +161,8 @@ function findUnrecordedFirst({ unrecordedCheckAt }: PaymentSession, { now }: Mom
 
 /** Returns the connections of the plan at which an attempt may still be made. */
 function planLeft({ session, attempts, authentications }: SessionWithAttempts): readonly PlannedConnection[] {
+  // The card is forgotten, and the customer is gone.
+  if (session.heldAt) return [];
   const left = (session.plan ?? []).slice(attempts.filter(({ round }) => round === 0).length);
   return left.filter((to) => !isStoppedUnavailable(authentications, to));
 }
@@ -172,6 +180,12 @@ export function becauseFirst(session: Pick<PaymentSession, "ruleVersion">): stri
 /** Decides what follows the failure of the session's last attempt. */
 export function decideAfterFailure(work: SessionWithAttempts, failure: Failure, rule: FailoverRule): FailoverDecision {
   const withinBudget = mayStillOpen(work.session, { now: work.readAt });
+  if (work.session.heldAt) {
+    return {
+      action: "stop",
+      because: `${failure.gateway} refused the capture for good, and the card was forgotten with the hold.`,
+    };
+  }
   return decideNext(failure, rule, { plan: planLeft(work), withinBudget });
 }
 
@@ -187,10 +201,43 @@ function mayStillOpen(session: PaymentSession, { now }: Moment): boolean {
   return !isOver(session, { now: new Date(now.getTime() + openingMarginMs) }); // rule:deadline
 }
 
-/** Limits the wait for an unanswered capture to the time budget, at whose end the pending event is emitted. */
-function noLaterThanPending({ submitDeadline, pendingEventAt }: PaymentSession, step: Step): Step {
-  if (step.type !== "wait" || pendingEventAt || !submitDeadline || step.until <= submitDeadline) return step;
-  return { type: "wait", until: submitDeadline };
+/**
+ * Returns the step of a payment that its merchant captures later: its reminder, a look at the hold or its end, and the
+ * voids of other holds, which do not wait for the merchant.
+ */
+function stepOfHold(session: PaymentSession, winner: Attempt, voiding: readonly Attempt[], moment: Moment): Step {
+  const { now } = moment;
+  const { captureDueAt } = session;
+  const lookAt = earlier(session.heldUntil, winner.nextRetryAt) ?? now;
+  if (lookAt <= now) return { type: "lookAtHold", attempt: winner };
+  if (captureDueAt && captureDueAt <= now) return { type: "emitCaptureDue" };
+  const other = voiding.length > 0 ? firstDue(voiding, moment, voidOf) : undefined;
+  if (other && other.type !== "wait") return other;
+  return { type: "wait", until: earlier(earlier(lookAt, captureDueAt), other?.until) ?? lookAt };
+}
+
+function earlier(one: Date | null | undefined, other: Date | null | undefined): Date | undefined {
+  if (!one || !other) return one ?? other ?? undefined;
+  return one < other ? one : other;
+}
+
+/**
+ * Returns the time from which an unanswered capture is pending: the end of the time budget, or of the merchant's call that
+ * ordered it.
+ */
+function pendingFrom(
+  { manualCapture, submitDeadline }: PaymentSession,
+  [unanswered]: readonly Attempt[],
+): Date | undefined {
+  if (!unanswered?.captureOrderedAt) return undefined;
+  if (!manualCapture) return submitDeadline ?? undefined;
+  return new Date(unanswered.captureOrderedAt.getTime() + submitWaitMs);
+}
+
+/** Limits the wait for an unanswered capture to the time at which the pending event is emitted. */
+function noLaterThan(pendingAt: Date | undefined, { pendingEventAt }: PaymentSession, step: Step): Step {
+  if (step.type !== "wait" || pendingEventAt || !pendingAt || step.until <= pendingAt) return step;
+  return { type: "wait", until: pendingAt };
 }
 
 function captureOf(attempt: Attempt): Step {

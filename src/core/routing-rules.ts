@@ -6,6 +6,8 @@ import { whyNotForwardable } from "../card-vault/card-vault.ts";
 import type { Amount } from "../gateways/amounts.ts";
 import type { Exemption } from "../gateways/authentication.ts";
 import type { Connection } from "../gateways/connections.ts";
+import type { Connector } from "../gateways/connector.ts";
+import { holdMarginMs } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { Core } from "./core.ts";
@@ -13,6 +15,7 @@ import {
   type AuthenticationPolicy,
   type AuthenticationRule,
   type FailoverSwitch,
+  type PaymentSession,
   type RoutingRule,
   RoutingRuleEntity,
 } from "./entities.ts";
@@ -73,21 +76,28 @@ export function providerOfRule(
  */
 export async function loadRoute(
   core: Core,
-  payment: { merchantId: string; amountMinor: number; currency: string },
+  payment: { merchantId: string } & Amount & Partial<Pick<PaymentSession, "manualCapture" | "captureBy">>,
 ): Promise<Route> {
   const rows = await core.database.query<RouteRow>(selectRoute, [payment.merchantId]);
   const [first] = rows;
   if (first === undefined) return { version: 0, failoverOn: [], candidates: [] };
   const isFailing = (connectionId: string) => core.circuitBreaker.isFailing(connectionId, core.runtime.now());
+  const heldForMs = payment.manualCapture
+    ? (payment.captureBy?.getTime() ?? 0) - core.runtime.now().getTime()
+    : undefined;
+  const routed = { ...payment, heldForMs };
   const candidates = rows.map(({ connectionId, gateway, credentialVersion, paused, acquirer }): Candidate => {
     const failing = isFailing(connectionId);
-    const candidate = candidateOf(core, { id: connectionId, gateway, credentialVersion, paused, acquirer }, payment);
+    const candidate = candidateOf(core, { id: connectionId, gateway, credentialVersion, paused, acquirer }, routed);
     return { ...candidate, failing };
   });
   const { version, failoverOn, authentication, policy } = first;
   const provider = first.provider ? providerOfRule(core, first.provider, isFailing(first.provider.id)) : undefined;
   return { version, failoverOn, authentication, policy, candidates, provider };
 }
+
+/** An amount, and the time for which a gateway has to hold it for a later capture; absent if it is captured at once. */
+export type RoutedPayment = Amount & { readonly heldForMs?: number | undefined };
 
 /** The parts of the core that decide whether a gateway can take a payment. */
 export type RouteParts = Pick<Core, "connectorOf" | "providerOf"> & {
@@ -98,7 +108,7 @@ export type RouteParts = Pick<Core, "connectorOf" | "providerOf"> & {
 export function candidateOf(
   { connectorOf, vault }: RouteParts,
   connection: Pick<Connection, "id" | "gateway" | "credentialVersion" | "paused" | "acquirer">,
-  payment: Amount,
+  payment: RoutedPayment,
 ): Candidate {
   const { id, gateway, credentialVersion, paused, acquirer } = connection;
   const connector = connectorOf(gateway);
@@ -113,9 +123,19 @@ export function candidateOf(
     ...(acquirer && { accepts: acquirer.acceptsOwnOnly ? "own" : "any" }),
     exemptions: connector?.asksExemptions ? exemptionsFor(acquirer, payment) : [],
     notPayable: connector
-      ? (whyNotForwardable(vault.forwarding, connector) ?? connector.whyNotPayable(payment))
+      ? (whyNotForwardable(vault.forwarding, connector) ??
+        connector.whyNotPayable(payment) ??
+        whyNotHeld(connector, payment))
       : `This installation has no connector for ${gateway}.`,
   };
+}
+
+/** Returns why a gateway cannot hold the amount until its merchant captures it. */
+function whyNotHeld({ holdLifeMs }: Connector, { heldForMs }: RoutedPayment): string | undefined {
+  if (heldForMs === undefined) return undefined;
+  if (holdLifeMs === undefined) return "It holds no amount for a later capture.";
+  if (heldForMs <= holdLifeMs - holdMarginMs) return undefined;
+  return `It holds for ${Math.floor(holdLifeMs / 86_400_000)} days, which is not until captureBy.`;
 }
 
 function exemptionsFor(acquirer: Connection["acquirer"], { amountMinor, currency }: Amount): readonly Exemption[] {

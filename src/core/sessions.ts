@@ -5,6 +5,7 @@ import { type Queryable, type Statement, unnamed } from "../platform/database.ts
 import type { Core } from "./core.ts";
 import { type PaymentSession, PaymentSessionEntity, type SessionStatus } from "./entities.ts";
 import { expireSession } from "./expire-sessions.ts";
+import { processingInSql } from "./held-state.ts";
 import { signPageToken, verifyPageToken } from "./page-token.ts";
 import {
   loadSession,
@@ -97,7 +98,7 @@ const selectPage: Statement = {
     WHERE s.merchant_id = $1
       AND ($2::text IS NULL OR s.order_ref = $2)
       AND ($3::text IS NULL OR s.status = $3)
-      AND ($4::boolean IS NULL OR (s.phase = 'PROCESSING' AND s.status = 'CREATED') = $4)
+      AND ($4::boolean IS NULL OR (${processingInSql}) = $4)
       AND ($5::timestamptz IS NULL OR s.created_at >= $5)
       AND ($6::timestamptz IS NULL OR s.created_at < $6)
       AND ($7::uuid IS NULL OR s.id < $7)

@@ -51,7 +51,7 @@ export async function settleSession(
 }
 
 /** Reports whether another gateway came before the winner's; its own attempt without authentication is none. */
-function isFailover({ sequence, round }: Attempt): boolean {
+export function isFailover({ sequence, round }: Attempt): boolean {
   return sequence > 1 + round;
 }
 

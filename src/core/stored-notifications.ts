@@ -8,7 +8,10 @@ const selectNotifications: Statement = {
   name: "select_notifications_of_attempt",
   text: `
     SELECT kind, gateway_reference AS "gatewayReference", declined,
-      (amount_minor, currency) IS NOT DISTINCT FROM ($3::bigint, $4::text) AS "isOurAmount"
+      amount_minor AS "amountMinor", kind IN ('captured','already_captured') AND $7::bigint IS NULL
+        AND currency = $4 AND amount_minor BETWEEN 1 AND $3 AS "isPart",
+      (amount_minor, currency) IS NOT DISTINCT FROM (
+        CASE WHEN kind IN ('captured','already_captured') THEN coalesce($7, $3) ELSE $3 END::bigint, $4::text) AS "isOurAmount"
     FROM gateway_notification
     WHERE connection_id = $1 AND attempt_reference = $2 AND (kind <> 'absent' OR received_at >= $5)
       AND (kind <> 'voided' OR $6::text IS NULL OR gateway_reference = $6)
@@ -19,7 +22,10 @@ type NotificationRow = {
   kind: string;
   gatewayReference: string;
   declined: Extract<LookUpAnswer, { type: "declined" }> | null;
+  amountMinor: string | null;
   isOurAmount: boolean;
+  /** A capture that was not ordered, of at most the held amount. */
+  isPart: boolean;
 };
 
 // The furthest state that any notification reports counts; the order of arrival means nothing.
@@ -41,16 +47,22 @@ export async function lookUpInNotifications(queryable: Queryable, attempt: Attem
     attempt.currency,
     attempt.voidAskedAt ?? null,
     attempt.gatewayReference,
+    attempt.capturedAmountMinor,
   ]);
   const notification = byWeight.map((kind) => rows.find((row) => row.kind === kind)).find((row) => row !== undefined);
-  if (notification && isMoney.has(notification.kind) && !notification.isOurAmount) {
+  const { isPart, amountMinor } = notification ?? {};
+  if (notification && isMoney.has(notification.kind) && !notification.isOurAmount && !isPart) {
     if (notification.kind === "held") return { type: "heldOther", gatewayReference: notification.gatewayReference };
     return { type: "inconclusive", reason: "the notification is about another amount" };
   }
   switch (notification?.kind) {
     case "captured":
     case "already_captured":
-      return { type: "captured", gatewayReference: notification.gatewayReference };
+      return {
+        type: "captured",
+        gatewayReference: notification.gatewayReference,
+        ...(isPart && { capturedMinor: Number(amountMinor) }),
+      };
     case "voided":
       return { type: "voided" };
     case "absent":

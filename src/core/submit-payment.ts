@@ -25,6 +25,7 @@ import {
   voidHold,
   type Work,
 } from "./flow-steps.ts";
+import { emitCaptureDue, lookAtHold } from "./held-payments.ts";
 import {
   claimSession,
   type Lease,
@@ -48,7 +49,10 @@ import { findUnrecorded } from "./unrecorded-attempts.ts";
  * A customer's card token for a session that was just read. `signal` fires when the customer's page no longer waits.
  */
 export type Submission = {
-  readonly session: Pick<PaymentSession, "id" | "merchantId" | "phase" | "amountMinor" | "currency">;
+  readonly session: Pick<
+    PaymentSession,
+    "id" | "merchantId" | "phase" | "amountMinor" | "currency" | "manualCapture" | "captureBy"
+  >;
   readonly vaultToken: Secret;
   readonly signal: AbortSignal;
   /** Id of the API request, for support. */
@@ -71,7 +75,10 @@ export async function submitPayment(core: Core, submission: Submission): Promise
   const { session: submitted } =
     claimed.type === "kept" ? claimed.result.reloaded.loaded : await loadSession(core.database, session.id);
   requireSameToken(submitted, vaultToken);
-  return waitForEnd(core, submitted, signal, run);
+  // A hold ends the customer's part.
+  const isOver = ({ status, heldAt, awaitingSince }: PaymentSession) =>
+    status !== "CREATED" || heldAt != null || awaitingSince != null;
+  return followSession(core, { session: submitted, signal, run, isOver });
 }
 
 /** A claimed session, with its first attempt open if its plan has any. */
@@ -144,15 +151,20 @@ function requireSameToken(session: PaymentSession, vaultToken: Secret): void {
   throw new DomainError("session_ended", "The session has ended; create a new one to pay with another card.");
 }
 
-async function waitForEnd(
+/** Waits until a session is over in the caller's sense, for at most 20 s. Returns it as it stands then. */
+export async function followSession(
   core: Core,
-  submitted: PaymentSession,
-  signal: AbortSignal,
-  run?: Promise<PaymentSession | undefined>,
+  followed: {
+    readonly session: PaymentSession;
+    readonly signal: AbortSignal;
+    readonly run: Promise<PaymentSession | undefined> | undefined;
+    readonly isOver: (session: PaymentSession) => boolean;
+  },
 ): Promise<PaymentSession> {
-  let session = submitted;
-  for (let waitedMs = 0; session.status === "CREATED" && waitedMs < submitWaitMs; waitedMs += submitPollMs) {
-    if (signal.aborted || session.awaitingSince) break;
+  const { signal, run, isOver } = followed;
+  let { session } = followed;
+  for (let waitedMs = 0; !isOver(session) && waitedMs < submitWaitMs; waitedMs += submitPollMs) {
+    if (signal.aborted) break;
     const ownRun = run && core.inFlight.has(run) ? [run] : [];
     const ended = await Promise.race([core.sleep(submitPollMs, signal), ...ownRun]);
     session = ended ?? (await loadSession(core.database, session.id)).session;
@@ -165,7 +177,7 @@ async function waitForEnd(
  * when it waits, another process has it, or a conflict or an error stopped it: recovery resumes it once its lease has
  * lapsed.
  */
-function startProcessing(
+export function startProcessing(
   core: Core,
   { lease, reloaded }: { lease: Lease; reloaded?: Reloaded },
   shopper?: Shopper,
@@ -289,6 +301,12 @@ async function processSession(
         break;
       case "orderCapture":
         await inTransaction(work, async (tx) => recordCaptureOrdered(tx, step.attempt));
+        break;
+      case "lookAtHold":
+        await lookAtHold(core, lease, step.attempt);
+        break;
+      case "emitCaptureDue":
+        await inTransaction(work, (tx, session) => emitCaptureDue(tx, core, session));
         break;
       case "capture":
         reloaded = await captureWinner(work, step.attempt);

@@ -7,18 +7,13 @@ import { providers } from "../gateways/authentication-provider.ts";
 import type { LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
-import {
-  attemptIdOf,
-  latestExecutionMsOf,
-  openAttempt,
-  recordCaptureOrdered,
-  recordHeld,
-  recordUnknown,
-} from "./attempts.ts";
+import { attemptIdOf, latestExecutionMsOf, openAttempt, recordUnknown } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
 import { limitsAt, type Work } from "./flow-steps.ts";
 import * as gateway from "./gateway-calls.ts";
+import { lookAtHoldAfter, recordOrder, recordWinner } from "./held-payments.ts";
+import { isHeld } from "./held-state.ts";
 import { lockAndRenew } from "./lease.ts";
 import { loadSession } from "./session-with-attempts.ts";
 import { findVoidRefusal, lookUpInNotifications } from "./stored-notifications.ts";
@@ -47,21 +42,35 @@ type AttemptAnswer = {
  */
 export async function findUnrecorded({ core, lease, loaded }: Work): Promise<void> {
   const toLookUp = await attemptsToLookUp(core, loaded);
-  const answers = await Promise.all(toLookUp.map((attempt) => askGateway(core, loaded, attempt)));
+  const [answers, winner] = await Promise.all([
+    Promise.all(toLookUp.map((attempt) => askGateway(core, loaded, attempt))),
+    readHeldWinner(core, loaded),
+  ]);
   await core.database.transaction(async (tx) => {
     const { session, now } = await lockAndRenew(tx, lease);
+    if (winner?.answer.type === "captured") await adopt(tx, core, session, [winner]);
+    if (winner?.answer.type === "voided") lookAtHoldAfter(tx, winner.attempt, 0);
     const silent = answers.filter(({ answer }) => answer.type === "inconclusive");
     // Beside a winner, no other capture can belong to the session, and neither can two captures: a person has to find
     // out why.
     const money = answers.filter(({ answer }) => isMoney(answer));
     const isTwice = money.filter(({ answer }) => answer.type === "captured").length > 1;
     const late = await heldMeanwhile(core, tx, answers);
+    const unread =
+      winner?.answer.type === "inconclusive" && core.connectorOf(winner.attempt.gateway)?.canRead ? [winner] : [];
+    silent.push(...unread);
     const open =
       silent.length + late.length === 0 && (session.winnerAttemptId || isTwice) ? money : [...silent, ...late];
     if (open.length > 0) return postpone(tx, core, { session, now, open });
     await adopt(tx, core, session, answers);
     await tx.query(setUnrecordedCheck, [session.id, null]);
   });
+}
+
+/** Reads the hold of a payment that is captured later: a restore may have lost the order of its capture. */
+async function readHeldWinner(core: Core, { session, attempts }: Work["loaded"]): Promise<AttemptAnswer | undefined> {
+  const winner = isHeld(session) ? attempts.find(({ id }) => id === session.winnerAttemptId) : undefined;
+  return winner && { attempt: winner, answer: await gateway.lookUp(core, winner) };
 }
 
 /**
@@ -290,8 +299,8 @@ async function adopt(tx: Tx, core: Core, session: PaymentSession, answers: reado
   for (const { attempt, answer } of answers) {
     if (answer.type !== "captured") continue;
     const known = await knownOrOpened(tx, core, session, attempt);
-    recordHeld(tx, known, answer);
-    recordCaptureOrdered(tx, known);
+    if (known.status !== "AUTHORIZED") await recordWinner(tx, core, session, { attempt: known, hold: answer });
+    recordOrder(tx, session, known, answer.capturedMinor);
   }
 }
 

@@ -24,6 +24,7 @@ import {
 import { challengeOf } from "../core/after-authentication.ts";
 import { decisionsOpen, type RecordedDecision } from "../core/decisions.ts";
 import { type Attempt, type Authentication, sessionStatuses } from "../core/entities.ts";
+import { isProcessing } from "../core/held-state.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isoExponent } from "../platform/money.ts";
@@ -50,7 +51,7 @@ export function summaryMessage(payment: ListedPayment): MessageInitShape<typeof 
     orderRef: shownOrderRef(payment.orderRef),
     amount: amountMessage(payment.amountMinor, payment.currency),
     status: PaymentSession_Status[payment.status],
-    processing: payment.phase === "PROCESSING" && payment.status === "CREATED",
+    processing: isProcessing(payment),
     gateways: [...payment.gateways],
     capturedVia: payment.capturedVia ?? "",
     failover: payment.failover,

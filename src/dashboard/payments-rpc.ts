@@ -11,6 +11,7 @@ import {
   type PaymentService,
   SearchPaymentsResponseSchema,
 } from "../../gen/dashboard/v1/payments_pb.ts";
+import { isProcessing } from "../core/held-state.ts";
 import { signPageToken, verifyPageToken } from "../core/page-token.ts";
 import { pageSizeDefault } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -134,7 +135,7 @@ const columns = [
 ];
 
 function csvOf(payment: ListedPayment): string {
-  const { amountMinor, currency, status, phase } = payment;
+  const { amountMinor, currency, status } = payment;
   const exponent = isoExponent(currency);
   return csvLine([
     encodeId("ps", payment.id),
@@ -143,7 +144,7 @@ function csvOf(payment: ListedPayment): string {
     amountMinor,
     currency,
     status,
-    String(phase === "PROCESSING" && status === "CREATED"),
+    String(isProcessing(payment)),
     payment.gateways.join(" "),
     payment.capturedVia ?? "",
     String(payment.failover),

@@ -1,10 +1,12 @@
 /** The caller of a request, as handlers find it in the context values. */
-import { createContextKey } from "@connectrpc/connect";
+import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { KeyHolder } from "../accounts/api-keys.ts";
 import type { Core } from "../core/core.ts";
 import type { RawNotification, Shopper } from "../gateways/connector.ts";
+import { cellOf, findCell } from "../platform/cells.ts";
 import type { Database, Reads } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import { decodeId } from "../platform/ids.ts";
 import type { RequestLimits } from "./request-limits/request-limits.ts";
 
 /**
@@ -55,3 +57,13 @@ export function requireMerchant(caller: Caller): Extract<Caller, { type: "mercha
 /** One text for every invalid key, so that callers cannot learn which keys exist. */
 export const invalidKeyDetail =
   "Send the secret key of the environment as `Authorization: Bearer <key>`; regenerating keys revokes the old ones.";
+
+/** Returns the id of a merchant's session and the core of its cell. Throws `not_found` for an id of no cell here. */
+export function requireSession(publicId: string, context: HandlerContext) {
+  const { environment, holder } = requireMerchant(context.values.get(callerKey));
+  const sessionId = decodeId("ps", publicId);
+  const cell = sessionId === undefined ? undefined : findCell(environment, cellOf(sessionId));
+  if (sessionId === undefined || cell === undefined)
+    throw new DomainError("not_found", "There is no payment session with this id.");
+  return { sessionId, merchantId: holder.merchantId, core: cell.core };
+}

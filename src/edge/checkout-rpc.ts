@@ -14,11 +14,14 @@ import {
 } from "../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
 import { findMerchant, type Merchant } from "../accounts/merchants.ts";
+import type { Core } from "../core/core.ts";
 import { cancelAction, findBankMessage, findOpenAction, openAction } from "../core/customer-actions.ts";
 import type { PaymentSession } from "../core/entities.ts";
+import { isProcessing } from "../core/held-state.ts";
 import { loadCardBrands } from "../core/routing-rules.ts";
 import { loadSession } from "../core/session-with-attempts.ts";
 import { findCheckout } from "../core/sessions.ts";
+import { isFailover } from "../core/settle.ts";
 import { resumeSession, submitPayment } from "../core/submit-payment.ts";
 import type { Shopper } from "../gateways/connector.ts";
 import { clientSecretReadMs } from "../limits.ts";
@@ -138,7 +141,8 @@ async function toCheckout(
   { core }: EdgeEnvironment,
   session: PaymentSession,
 ): Promise<Checkout> {
-  const outcome = outcomeOf(session);
+  const outcome =
+    session.status === "CREATED" && session.heldAt ? await heldOutcome(core, session) : outcomeOf(session);
   const isOpen = session.status === "CREATED" && session.phase !== "PROCESSING";
   const leftMs = session.expiresAt.getTime() - core.runtime.now().getTime();
   const [action, bankMessage] = await Promise.all([findOpenAction(core, session), findBankMessage(core, session)]);
@@ -148,7 +152,7 @@ async function toCheckout(
     currency: session.currency,
     merchantName: merchant?.name ?? "",
     status: PaymentSession_Status[session.status],
-    processing: session.phase === "PROCESSING" && session.status === "CREATED",
+    processing: isProcessing(session) && !session.heldAt,
     expiresAt: timestampFromDate(session.expiresAt),
     vaultOrigin: core.vault.origin,
     ...(isOpen && { expiresInSeconds: Math.max(0, Math.ceil(leftMs / 1_000)) }),
@@ -180,6 +184,13 @@ export function outcomeOf(session: PaymentSession) {
     default:
       return unreachable(session.status);
   }
+}
+
+/** Returns the outcome of a payment that is captured later: the customer's part ends with the hold, whatever follows. */
+async function heldOutcome(core: Core, { id }: PaymentSession) {
+  const { attempts } = await loadSession(core.database, id);
+  const held = attempts.findLast(({ gatewayReference, status }) => gatewayReference !== null && status !== "DECLINED");
+  return success(held?.gateway ?? "", held !== undefined && isFailover(held));
 }
 
 function success(capturedVia: string, failoverUsed: boolean) {

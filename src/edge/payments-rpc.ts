@@ -4,12 +4,15 @@ import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/prot
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { GetMetaResponseSchema, type MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import {
+  CancelPaymentSessionResponseSchema,
+  CapturePaymentSessionResponseSchema,
   CreatePaymentSessionResponseSchema,
   GetPaymentSessionResponseSchema,
   ListPaymentSessionsResponseSchema,
   PaymentSession_Status,
   type PaymentSessionService,
 } from "../../gen/payments/v1/payment_session_pb.ts";
+import { cancelHeld, captureHeld } from "../core/capture-later.ts";
 import { type CreatedSession, createSession, findCreatedSession, type NewSession } from "../core/create-session.ts";
 import { type SessionStatus, sessionStatuses } from "../core/entities.ts";
 import { findSession, listSessions } from "../core/sessions.ts";
@@ -17,7 +20,7 @@ import { cellOf, findCell, requireCell } from "../platform/cells.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { statusOverrideKey } from "../transcoder/transcoder.ts";
-import { callerKey, type EdgeEnvironment, requestIdKey, requireMerchant } from "./caller.ts";
+import { callerKey, type EdgeEnvironment, requestIdKey, requireMerchant, requireSession } from "./caller.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { toSessionMessage, toSummaryMessage } from "./session-messages.ts";
 import { traceCreation } from "./trace-requests.ts";
@@ -32,6 +35,7 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
     const order = {
       ...request,
       amountMinor: Number(request.amountMinor),
+      captureBy: momentOf("captureBy", request.captureBy),
       requestId: decodeId("req", context.values.get(requestIdKey)),
     };
     const created =
@@ -59,6 +63,19 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
     const found = sessionId && cell && (await findSession(cell.core, { sessionId, merchantId: holder.merchantId }));
     if (!found) throw new DomainError("not_found", "There is no payment session with this id.");
     return create(GetPaymentSessionResponseSchema, { paymentSession: toSessionMessage(found) });
+  },
+
+  async capturePaymentSession(request, context) {
+    const { core, ...held } = requireSession(request.sessionId, context);
+    const amountMinor = request.amountMinor === undefined ? undefined : Number(request.amountMinor);
+    const captured = await captureHeld(core, { ...held, amountMinor, signal: context.signal });
+    return create(CapturePaymentSessionResponseSchema, { paymentSession: toSessionMessage(captured) });
+  },
+
+  async cancelPaymentSession(request, context) {
+    const { core, ...held } = requireSession(request.sessionId, context);
+    const cancelled = await cancelHeld(core, held);
+    return create(CancelPaymentSessionResponseSchema, { paymentSession: toSessionMessage(cancelled) });
   },
 
   async listPaymentSessions(request, context) {

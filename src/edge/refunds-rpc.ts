@@ -1,6 +1,6 @@
 /** The refund rpcs of merchants' backends: proto ↔ refunds. */
 import { create } from "@bufbuild/protobuf";
-import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { ServiceImpl } from "@connectrpc/connect";
 import {
   CreateRefundResponseSchema,
   GetRefundResponseSchema,
@@ -8,12 +8,11 @@ import {
 } from "../../gen/payments/v1/refund_pb.ts";
 import { findSession } from "../core/sessions.ts";
 import type { RefundReason } from "../gateways/connector.ts";
-import { cellOf, findCell } from "../platform/cells.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { requestRefund } from "../refunds/request-refund.ts";
 import { statusOverrideKey } from "../transcoder/transcoder.ts";
-import { callerKey, requireMerchant } from "./caller.ts";
+import { requireSession } from "./caller.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { toRefundMessage } from "./session-messages.ts";
 
@@ -47,13 +46,3 @@ export const refundService: ServiceImpl<typeof RefundService> = {
     return create(GetRefundResponseSchema, { refund: toRefundMessage(found.session, refund) });
   },
 };
-
-/** Returns the session's id and the core of its cell. Throws `not_found` for an id of no cell here. */
-function requireSession(publicId: string, context: HandlerContext) {
-  const { environment, holder } = requireMerchant(context.values.get(callerKey));
-  const sessionId = decodeId("ps", publicId);
-  const cell = sessionId === undefined ? undefined : findCell(environment, cellOf(sessionId));
-  if (sessionId === undefined || cell === undefined)
-    throw new DomainError("not_found", "There is no payment session with this id.");
-  return { sessionId, merchantId: holder.merchantId, core: cell.core };
-}

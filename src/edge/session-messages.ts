@@ -16,6 +16,7 @@ import {
   RefundSchema,
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import type { Attempt, Authentication, PaymentSession, Refund } from "../core/entities.ts";
+import { isHeld, isProcessing } from "../core/held-state.ts";
 import type { SessionWithAttempts } from "../core/session-with-attempts.ts";
 import { encodeId } from "../platform/ids.ts";
 import { refundableMinor, refundedMinor } from "../refunds/next-refund-step.ts";
@@ -30,11 +31,17 @@ export function toSessionMessage(loaded: SessionWithAttempts): PaymentSessionMes
     attempts: attempts.map((attempt) => toAttempt(attempt, authentications)),
     ...(authentications.length > 0 && describeAuthentications(loaded)),
     ...(session.status === "SUCCEEDED" && {
+      amountCapturedMinor: BigInt(capturedMinor(loaded)),
       refunds: refunds.map((refund) => toRefundMessage(session, refund)),
       amountRefundedMinor: BigInt(refundedMinor(loaded)),
       amountRefundableMinor: BigInt(refundableMinor(loaded)),
     }),
   });
+}
+
+function capturedMinor({ session, attempts }: SessionWithAttempts): number {
+  const captured = attempts.find(({ id }) => id === session.winnerAttemptId);
+  return captured?.capturedAmountMinor ?? session.amountMinor;
 }
 
 /** Returns a refund as GET shows it. */
@@ -85,7 +92,12 @@ function fieldsOf(session: PaymentSession) {
     ...present("capturedVia", session.capturedVia),
     ...present("captureConfirmed", session.captureConfirmed),
     ...present("declineCode", session.declineCode),
-    processing: session.phase === "PROCESSING" && session.status === "CREATED",
+    processing: isProcessing(session),
+    capture: session.manualCapture ? "manual" : "automatic",
+    ...moment("captureBy", session.captureBy),
+    ...(isHeld(session) && {
+      held: { since: timestampFromDate(session.heldAt!), until: timestampFromDate(session.heldUntil!) },
+    }),
     ...(session.cardBrand && session.cardLast4 && { card: { brand: session.cardBrand, last4: session.cardLast4 } }),
     createdAt: timestampFromDate(session.createdAt),
     expiresAt: timestampFromDate(session.expiresAt),

@@ -21,6 +21,8 @@ export const eventTypes = [
   "payment_session.degraded",
   "payment_session.expired",
   "payment_session.pending",
+  "payment_session.held",
+  "payment_session.capture_due",
   "payment_attempt.voided",
   "payment_attempt.capture_failed",
   "refund.succeeded",

@@ -26,14 +26,15 @@ export async function connectWithOwner(): Promise<{ client: Client; owner: Clien
 /** Stores a session in PROCESSING with one attempt, and returns a way to change both. */
 export async function submitted(
   client: Client,
-  attempt: "AUTHORIZING" | "UNKNOWN" | "AUTHORIZED" | "CAPTURING" | "DECLINED" | "FRAUD",
+  attempt: "AUTHORIZING" | "UNKNOWN" | "AUTHORIZED" | "CAPTURING" | "DECLINED" | "FRAUD" | "HELD",
   session: string = v7(),
+  { isManual = attempt === "HELD" } = {},
 ) {
   const first = v7();
   const run = (sql: string) =>
     client.query(sql.replaceAll("$session", `'${session}'`).replaceAll("$attempt", `'${first}'`));
-  await run(`INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
-    VALUES ($session, '${merchant}', 4900, 'EUR', 'o', 1, now() + interval '1 h')`);
+  await run(`INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at, manual_capture)
+    VALUES ($session, '${merchant}', 4900, 'EUR', 'o', 1, now() + interval '1 h', ${isManual})`);
   await run(`UPDATE payment_session SET phase = 'PROCESSING', lease_epoch = 1, lease_until = now(), vault_token = 't',
     submit_deadline = now() + interval '45 s', submitted_at = now() WHERE id = $session`);
   await run(opening("$attempt", 1));
@@ -48,9 +49,18 @@ export async function submitted(
     await run(`BEGIN; UPDATE attempt SET status = 'AUTHORIZED', gateway_reference = '${first}' WHERE id = $attempt;
       UPDATE payment_session SET winner_attempt_id = $attempt WHERE id = $session; COMMIT`);
   }
+  if (attempt === "HELD") {
+    await run(`BEGIN; UPDATE attempt SET status = 'AUTHORIZED', gateway_reference = '${first}' WHERE id = $attempt;
+      UPDATE payment_session SET winner_attempt_id = $attempt WHERE id = $session;
+      ${heldNow}; COMMIT`);
+  }
   if (attempt === "CAPTURING") await run(`UPDATE attempt SET capture_ordered_at = now() WHERE id = $attempt`);
   return run;
 }
+
+/** The winner is held for a later capture. */
+export const heldNow = `UPDATE payment_session SET held_at = now(), held_until = now() + interval '5 days', vault_token = NULL,
+  capture_due_at = now() + interval '4 days' WHERE id = $session`;
 
 /** Opens an attempt with this id, a literal, at this place of the plan; `change` is its amount. */
 export function opening(id: string, sequence: number, change = "4900", connection: string = v7()): string {

@@ -7,10 +7,11 @@ const client = await connectToPaymentDatabase();
 
 /** A payment of 49.00 EUR that has SUCCEEDED. */
 async function paid(amountMinor = 4900, session: string = v7()) {
-  const run = await submitted(client, "AUTHORIZED", session);
-  await run(
-    `UPDATE attempt SET capture_ordered_at = now(), captured_amount_minor = ${amountMinor} WHERE id = $attempt`,
-  );
+  const isPart = amountMinor < 4900;
+  const run = await submitted(client, isPart ? "HELD" : "AUTHORIZED", session);
+  const asked = isPart ? "UPDATE payment_session SET capture_asked_at = now() WHERE id = $session;" : "";
+  await run(`BEGIN; ${asked}
+    UPDATE attempt SET capture_ordered_at = now(), captured_amount_minor = ${amountMinor} WHERE id = $attempt; COMMIT`);
   await run(`BEGIN; ${captured}; ${succeeded}; COMMIT`);
   return run;
 }

@@ -40,6 +40,7 @@ export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
         "payment-guards",
         "authentication-guards",
         "refund-guards",
+        "hold-guards",
         "decision-guards",
         "oversight-guards",
         "restore-guards",

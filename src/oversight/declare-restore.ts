@@ -1,9 +1,10 @@
 /** Declares that an environment's database was restored from a backup: puts sessions in doubt, and releases them. */
 
-import { attemptIdOf, openAttempt, recordCaptureOrdered, recordHeld, recordUnknown } from "../core/attempts.ts";
+import { attemptIdOf, openAttempt, recordHeld, recordUnknown } from "../core/attempts.ts";
 import { abandonOpen } from "../core/authentication-steps.ts";
 import { decideAttempt } from "../core/decisions.ts";
 import type { Attempt, PlannedConnection } from "../core/entities.ts";
+import { recordHold, recordOrder } from "../core/held-payments.ts";
 import { loadSession } from "../core/session-with-attempts.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 
@@ -236,11 +237,13 @@ export async function adoptCaptured(tx: Tx, seen: SeenCapture): Promise<Adoption
   }
   if (attempt.decision) return { type: "refused", reason: waitsForConfirmation };
   const isNew = attempt.status === "AUTHORIZING" || attempt.status === "UNKNOWN";
-  if (isNew) recordHeld(tx, attempt, { gatewayReference: reference });
-  else if (attempt.status !== "AUTHORIZED" && !(attempt.status === "VOIDING" && mayStillTake(attempt))) {
+  const hold = { gatewayReference: reference };
+  if (isNew) recordHeld(tx, attempt, hold);
+  if (isNew && session.manualCapture) recordHold(tx, { attempt, hold }, 0);
+  if (!isNew && attempt.status !== "AUTHORIZED" && !(attempt.status === "VOIDING" && mayStillTake(attempt))) {
     return { type: "refused", reason: `The attempt is already ${attempt.status} here. Refund it at the gateway.` };
   }
-  if (!attempt.captureOrderedAt) recordCaptureOrdered(tx, attempt);
+  if (!attempt.captureOrderedAt) recordOrder(tx, session, attempt);
   const wanted = { decision: "CAPTURED" as const, reference, reason, by, takesTwo: false };
   await decideAttempt(tx, { merchantId: row.merchantId, sessionId, attemptId }, wanted, { isAdopted: true });
   await tx.query(wake, [sessionId]);

@@ -4,6 +4,7 @@
  */
 
 import type { SessionStatus } from "../core/entities.ts";
+import { processingInSql } from "../core/held-state.ts";
 import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 
 /** The filters of a list; each is undefined for any. */
@@ -45,7 +46,7 @@ export function indexedCondition(filter: PaymentFilter, parameters: Parameters):
   const { orderRef, failover, processing, status } = filter;
   if (orderRef && !orderRef.isPrefix) return `AND s.order_ref = ${parameters.add(orderRef.text)}`;
   if (failover === true) return "AND s.failover";
-  if (processing === true) return "AND s.phase = 'PROCESSING' AND s.status = 'CREATED'";
+  if (processing === true) return `AND ${processingInSql}`;
   if (status !== undefined && status !== "CREATED") {
     return `AND s.status <> 'CREATED' AND s.status = ${parameters.add(status)}`;
   }
@@ -60,7 +61,7 @@ export function rowConditions(filter: PaymentFilter, parameters: Parameters): st
     if (value !== undefined) conditions.push(condition(parameters.add(value)));
   };
   ask(status, (wanted) => `s.status = ${wanted}`);
-  ask(processing, (wanted) => `(s.phase = 'PROCESSING' AND s.status = 'CREATED') = ${wanted}::boolean`);
+  ask(processing, (wanted) => `(${processingInSql}) = ${wanted}::boolean`);
   // A scalar subquery, which the planner cannot turn into a join over all attempts.
   ask(
     gateway,

@@ -15,6 +15,10 @@ export type NewPaymentSession = {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** The text for the customer's card statement: 5 to 22 characters. The default is the merchant's setting. */
   readonly statementDescriptor?: string | undefined;
+  /** `manual`: the amount is held, and captured when you order it. The default is `automatic`. */
+  readonly capture?: "automatic" | "manual" | undefined;
+  /** With `manual`: until when it has to be held at least. RFC 3339, from a minute to 162 hours after `expiresAt`. */
+  readonly captureBy?: string | undefined;
 };
 
 /** The address to which a card is billed. */
@@ -76,6 +80,12 @@ export type PaymentSessionSummary = {
   /** As given at creation; empty if nothing was. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly statementDescriptor?: string;
+  /** `manual`: captured when you order it. */
+  readonly capture: "automatic" | "manual";
+  /** Until when it has to be held at least, as given at creation. */
+  readonly captureBy?: string;
+  /** Set while the amount is held and its capture has not been ordered. `until`: when that ends by itself. */
+  readonly held?: { readonly since: string; readonly until: string };
 };
 
 /** A session with its attempt trail. */
@@ -86,6 +96,8 @@ export type PaymentSession = PaymentSessionSummary & {
   readonly awaitingCustomer?: { readonly since: string; readonly until: string };
   /** Oldest first; empty if the customer was never asked. */
   readonly authentications: readonly PaymentAuthentication[];
+  /** What was captured: less than `amountMinor` if it was captured in part. Absent before the payment has SUCCEEDED. */
+  readonly amountCapturedMinor?: number;
   /** Oldest first; empty if nothing was refunded. */
   readonly refunds: readonly Refund[];
   /** The refunds that have not failed. Absent before the payment has SUCCEEDED. */

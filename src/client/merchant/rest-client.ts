@@ -79,6 +79,30 @@ export class RestClient {
   }
 
   /**
+   * Captures a held payment, whole or in part, and waits for the gateway. A repeat with the same amount captures nothing
+   * twice and returns the session as it stands.
+   */
+  captureSession(
+    sessionId: string,
+    capture: { readonly amountMinor?: number | undefined } = {},
+    options: CallOptions = {},
+  ): Promise<PaymentSession> {
+    const headers = { "content-type": "application/json" };
+    const path = `/payment-sessions/${encodeURIComponent(sessionId)}/capture`;
+    return this.#call<PaymentSession>(
+      { method: "POST", path, headers, body: JSON.stringify(capture) },
+      "sessionId",
+      options,
+    );
+  }
+
+  /** Cancels a held payment: nothing is captured. A repeat returns the session as it stands. */
+  cancelSession(sessionId: string, options: CallOptions = {}): Promise<PaymentSession> {
+    const path = `/payment-sessions/${encodeURIComponent(sessionId)}/cancel`;
+    return this.#call<PaymentSession>({ method: "POST", path }, "sessionId", options);
+  }
+
+  /**
    * Refunds a captured payment, whole or in part. The same `idempotencyKey` names the same refund for ever, so a repeat
    * refunds nothing twice: choose the id of the return in your system.
    */

@@ -8,6 +8,8 @@ export type SessionEventType =
   | "payment_session.degraded"
   | "payment_session.expired"
   | "payment_session.pending"
+  | "payment_session.held"
+  | "payment_session.capture_due"
   | "payment_attempt.voided"
   | "payment_attempt.capture_failed"
   | "refund.succeeded"
@@ -73,6 +75,8 @@ const knownTypes: Readonly<Record<(SessionEvent | EndpointTestEvent)["type"], tr
   "payment_session.degraded": true,
   "payment_session.expired": true,
   "payment_session.pending": true,
+  "payment_session.held": true,
+  "payment_session.capture_due": true,
   "payment_attempt.voided": true,
   "payment_attempt.capture_failed": true,
   "refund.succeeded": true,

@@ -54,7 +54,14 @@ export class Callers {
     timeline.after(submission.patienceMs, () => gone.abort());
     process.note(() => `receives the submission of ${submission.token}`);
     const vaultToken = new Secret(submission.token);
-    const session = { id: begun.session.id, merchantId, phase: "IDLE" as const, ...price };
+    const session = {
+      id: begun.session.id,
+      merchantId,
+      phase: "IDLE" as const,
+      ...price,
+      manualCapture: false,
+      captureBy: null,
+    };
     const shopper = this.#parts.canShow ? { shopper: { browser } } : {};
     submitPayment(core, { session, vaultToken, signal: gone.signal, ...shopper }).then(
       (submitted) => {

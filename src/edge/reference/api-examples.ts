@@ -50,6 +50,7 @@ const summary = {
   capturedVia: "SANDBOX_B",
   captureConfirmed: true,
   processing: false,
+  capture: "automatic",
   card: { brand: "visa", last4: "0002" },
   createdAt: "2026-03-02T10:00:00.000Z",
   expiresAt: "2026-03-02T10:30:00.000Z",
@@ -104,9 +105,45 @@ export const sessionResponse = {
     },
   ],
   authentications: [],
+  amountCapturedMinor: 4900,
   refunds: [],
   amountRefundedMinor: 0,
   amountRefundableMinor: 4900,
+};
+
+/** The body of a capture of a part. */
+export const captureRequest = { amountMinor: 900 };
+
+const manual = { capture: "manual", captureBy: "2026-03-05T10:00:00.000Z" };
+
+/** That payment, captured in part. */
+export const capturedResponse = {
+  ...sessionResponse,
+  ...manual,
+  amountCapturedMinor: captureRequest.amountMinor,
+  amountRefundableMinor: captureRequest.amountMinor,
+};
+
+const { capturedVia: _, captureConfirmed: __, ...uncaptured } = summary;
+
+/** A held payment that was cancelled. */
+export const cancelledResponse = {
+  ...uncaptured,
+  ...manual,
+  status: "DECLINED",
+  failover: false,
+  declineCode: "capture_cancelled",
+  attempts: sessionResponse.attempts.map((attempt) =>
+    attempt.status === "CAPTURED"
+      ? {
+          ...attempt,
+          status: "VOIDED",
+          next: { action: "stop", because: "The merchant cancelled the payment, so its hold is voided." },
+        }
+      : attempt,
+  ),
+  authentications: [],
+  refunds: [],
 };
 
 /** The body of a refund of a part. */

@@ -127,6 +127,15 @@ export const explanations = {
   state_conflict: state(
     "From the dashboard's calls and the command line: the resource is in a state that does not allow this, or it was changed since you read it. `detail` says which. Read the resource again.",
   ),
+  not_held: state(
+    "Only a payment with `capture: manual` that a gateway holds can be captured or cancelled. `detail` says what it is instead. Wait for `payment_session.held`, or for a session that was restored a minute.",
+  ),
+  capture_already_ordered: state(
+    "The first capture fixes the amount, and a payment whose capture was ordered cannot be cancelled. Read the session; refund it once it has SUCCEEDED.",
+  ),
+  amount_exceeds_held: meaning(
+    "A capture is of at most `amountMinor` of the session. Send less, or no amount for the whole of it.",
+  ),
   not_refundable: state(
     "The payment has not SUCCEEDED, its capture failed afterwards, or this installation cannot refund at its gateway. `detail` says which. Read the session.",
   ),

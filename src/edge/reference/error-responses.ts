@@ -4,7 +4,7 @@ import type { Schema } from "../../transcoder/openapi/value-schema.ts";
 import { appearances, renderError } from "../error-mapping.ts";
 
 /** A property of an operation that can cause a refusal. */
-export type Trait = "any" | "secretKey" | "body" | "idempotency" | "lookup" | "refund";
+export type Trait = "any" | "secretKey" | "body" | "idempotency" | "lookup" | "held" | "refund";
 
 // The operations of the REST API that can answer each code. Codes of the widget, the vault, gRPC and the dashboard have
 // none.
@@ -42,6 +42,9 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   token_used: [],
   no_action: [],
   action_expired: [],
+  not_held: ["held"],
+  capture_already_ordered: ["held"],
+  amount_exceeds_held: ["held"],
   not_refundable: ["refund"],
   amount_exceeds_refundable: ["refund"],
   missing_idempotency_key: ["refund"],

@@ -12,6 +12,9 @@ import { describeApi } from "../../transcoder/openapi/describe-api.ts";
 import type { OperationDetails } from "../../transcoder/openapi/describe-operation.ts";
 import type { Schema } from "../../transcoder/openapi/value-schema.ts";
 import {
+  cancelledResponse,
+  capturedResponse,
+  captureRequest,
   createRefundRequest,
   createRequest,
   createResponse,
@@ -82,6 +85,21 @@ const details: Readonly<Record<string, OperationDetails>> = {
     security: [withSecretKey],
     responseExamples: example("A page that is not the last", listResponse),
     errors: errorResponses(["any", "secretKey"]),
+  },
+  capturePaymentSession: {
+    successDescription: "The session: SUCCEEDED, or `processing` while the gateway has not answered.",
+    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
+    security: [withSecretKey],
+    requestExamples: example("9.00 EUR of 49.00 EUR", captureRequest),
+    responseExamples: example("Captured in part", capturedResponse),
+    errors: errorResponses(["any", "secretKey", "body", "lookup", "held"]),
+  },
+  cancelPaymentSession: {
+    successDescription: "The session: DECLINED with `capture_cancelled`.",
+    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
+    security: [withSecretKey],
+    responseExamples: example("Cancelled", cancelledResponse),
+    errors: errorResponses(["any", "secretKey", "lookup", "held"]),
   },
   createRefund: {
     successStatus: 201,

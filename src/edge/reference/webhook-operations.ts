@@ -26,6 +26,14 @@ const occasions: Readonly<Record<WebhookType, { readonly summary: string; readon
     summary: "Outcome not known yet",
     todo: "Wait for a final event, and do not charge the customer again.",
   },
+  "payment_session.held": {
+    summary: "Amount held for a later capture",
+    todo: "The customer is done. Capture the payment before `held.until`, or cancel it.",
+  },
+  "payment_session.capture_due": {
+    summary: "Hold ends within a day",
+    todo: "Capture the payment before `held.until`, or cancel it; then it ends by itself.",
+  },
   "payment_attempt.voided": {
     summary: "Hold released after the end",
     todo: "Nothing to do; `attemptId` names the attempt.",

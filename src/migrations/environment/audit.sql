@@ -70,8 +70,11 @@ CREATE FUNCTION app.audit(checked uuid[]) RETURNS TABLE (rule text, session_id u
   WHERE e.session_id = ANY (checked)
   GROUP BY e.session_id HAVING min(e.sequence) <> 1 OR max(e.sequence) <> count(*)
   UNION ALL
+  SELECT 'captured_without_order', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
+  WHERE a.session_id = ANY (checked) AND s.manual_capture AND a.capture_ordered_at IS NOT NULL AND s.capture_asked_at IS NULL
+  UNION ALL
   SELECT 'card_kept_after_end', s.id, NULL FROM payment_session s
-  WHERE s.id = ANY (checked) AND s.status <> 'CREATED' AND (s.vault_token IS NOT NULL OR s.browser_sealed IS NOT NULL
+  WHERE s.id = ANY (checked) AND (s.status <> 'CREATED' OR s.held_at IS NOT NULL) AND (s.vault_token IS NOT NULL OR s.browser_sealed IS NOT NULL
     OR s.authentications > 0 AND EXISTS (SELECT FROM authentication t WHERE t.session_id = s.id AND t.proof_sealed IS NOT NULL))
   UNION ALL
   SELECT 'authentication_open_after_end', t.session_id, t.attempt_id FROM authentication t JOIN payment_session s ON s.id = t.session_id

@@ -49,11 +49,21 @@ CREATE TABLE payment_session (
   expires_at          timestamptz NOT NULL,
   submitted_at        timestamptz,
   settled_at          timestamptz,
+  -- A payment that its merchant captures later: since when and until when the amount is held, when the merchant is reminded, and
+  -- when the capture was asked for (hold-guards.sql).
+  manual_capture      boolean NOT NULL DEFAULT false,
+  capture_by          timestamptz,
+  held_at             timestamptz,
+  held_until          timestamptz,
+  capture_due_at      timestamptz,
+  capture_asked_at    timestamptz,
   UNIQUE (id, amount_minor, currency)
 ) PARTITION BY RANGE (id);
 CREATE INDEX payment_session_to_recover ON payment_session (lease_until) WHERE phase = 'PROCESSING';
 CREATE INDEX payment_session_to_expire ON payment_session (expires_at) WHERE phase = 'IDLE';
 CREATE INDEX payment_session_settled ON payment_session (settled_at) WHERE settled_at IS NOT NULL;
+-- The holds that wait for their merchants.
+CREATE INDEX payment_session_held ON payment_session (merchant_id, held_until) WHERE held_at IS NOT NULL AND status = 'CREATED';
 -- Captures that are not confirmed yet, and the few whose confirmation never came.
 CREATE INDEX payment_session_unconfirmed ON payment_session (settled_at) WHERE NOT capture_confirmed;
 

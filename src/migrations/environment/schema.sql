@@ -412,6 +412,12 @@ END) STORED,
   expires_at timestamp with time zone NOT NULL,
   submitted_at timestamp with time zone,
   settled_at timestamp with time zone,
+  manual_capture boolean DEFAULT false NOT NULL,
+  capture_by timestamp with time zone,
+  held_at timestamp with time zone,
+  held_until timestamp with time zone,
+  capture_due_at timestamp with time zone,
+  capture_asked_at timestamp with time zone,
   awaiting_since timestamp with time zone,
   authentications smallint DEFAULT 0 NOT NULL,
   browser_sealed text,
@@ -1058,6 +1064,9 @@ CREATE INDEX outbox_event_to_publish ON ONLY outbox_event USING btree (publish_a
 -- index payment_session_failed_over
 CREATE INDEX payment_session_failed_over ON ONLY payment_session USING btree (merchant_id, id) WHERE failover;
 
+-- index payment_session_held
+CREATE INDEX payment_session_held ON ONLY payment_session USING btree (merchant_id, held_until) WHERE ((held_at IS NOT NULL) AND (status = 'CREATED'::text));
+
 -- index payment_session_of_merchant
 CREATE INDEX payment_session_of_merchant ON ONLY payment_session USING btree (merchant_id, id);
 
@@ -1179,8 +1188,11 @@ AS $function$
   WHERE e.session_id = ANY (checked)
   GROUP BY e.session_id HAVING min(e.sequence) <> 1 OR max(e.sequence) <> count(*)
   UNION ALL
+  SELECT 'captured_without_order', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
+  WHERE a.session_id = ANY (checked) AND s.manual_capture AND a.capture_ordered_at IS NOT NULL AND s.capture_asked_at IS NULL
+  UNION ALL
   SELECT 'card_kept_after_end', s.id, NULL FROM payment_session s
-  WHERE s.id = ANY (checked) AND s.status <> 'CREATED' AND (s.vault_token IS NOT NULL OR s.browser_sealed IS NOT NULL
+  WHERE s.id = ANY (checked) AND (s.status <> 'CREATED' OR s.held_at IS NOT NULL) AND (s.vault_token IS NOT NULL OR s.browser_sealed IS NOT NULL
     OR s.authentications > 0 AND EXISTS (SELECT FROM authentication t WHERE t.session_id = s.id AND t.proof_sealed IS NOT NULL))
   UNION ALL
   SELECT 'authentication_open_after_end', t.session_id, t.attempt_id FROM authentication t JOIN payment_session s ON s.id = t.session_id
@@ -1622,15 +1634,22 @@ DECLARE one record;
 BEGIN
   SELECT s.status, s.phase, s.winner_attempt_id, bool_or(a.holds AND a.id IS DISTINCT FROM s.winner_attempt_id) AS has_other_hold,
     bool_or(a.captured) AS has_capture, bool_or(a.status = 'UNKNOWN') AS has_unknown, bool_or(a.status IN ('AUTHORIZING','AWAITING_CUSTOMER')) AS has_authorizing,
-    bool_or(a.completed_at IS NULL) AS has_open INTO one
+    bool_or(a.completed_at IS NULL) AS has_open, s.manual_capture, s.held_at, s.capture_asked_at,
+    bool_or(a.capture_ordered_at IS NOT NULL) AS has_order INTO one
   FROM partitions.payment_session_rest s JOIN partitions.attempt_rest a ON a.session_id = s.id WHERE s.id = checked AND a.session_id = checked
-  GROUP BY s.id, s.status, s.phase, s.winner_attempt_id;
+  GROUP BY s.id, s.status, s.phase, s.winner_attempt_id, s.manual_capture, s.held_at, s.capture_asked_at;
   IF one.has_other_hold THEN PERFORM app.refuse('an authorized attempt is the winner'); END IF;
   IF one.has_capture AND one.status <> 'SUCCEEDED' THEN PERFORM app.refuse('a captured attempt means SUCCEEDED'); END IF;
   IF one.has_unknown AND (one.winner_attempt_id IS NOT NULL OR one.status <> 'CREATED') THEN
     PERFORM app.refuse('unknown attempts go to VOIDING with the winner or the end'); END IF;
   IF one.has_authorizing AND one.status <> 'CREATED' THEN PERFORM app.refuse('no end while an attempt is AUTHORIZING'); END IF;
   IF one.has_open AND one.phase = 'DONE' THEN PERFORM app.refuse('DONE means that every attempt is final'); END IF;
+  IF one.manual_capture THEN
+    IF one.winner_attempt_id IS NOT NULL AND one.held_at IS NULL THEN PERFORM app.refuse('a winner that is captured later is held'); END IF;
+    IF one.held_at IS NOT NULL AND one.capture_asked_at IS NULL AND one.winner_attempt_id IS NULL AND one.status = 'CREATED' THEN
+      PERFORM app.refuse('a hold without an order ends with its session'); END IF;
+    IF (one.capture_asked_at IS NOT NULL) <> one.has_order THEN PERFORM app.refuse('a capture is asked for and ordered together'); END IF;
+  END IF;
 END $function$;
 
 -- function partitions.check_whole_attempt()
@@ -1652,7 +1671,8 @@ CREATE OR REPLACE FUNCTION partitions.check_whole_session_rest()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  IF (OLD.status, OLD.phase, OLD.winner_attempt_id) IS DISTINCT FROM (NEW.status, NEW.phase, NEW.winner_attempt_id) THEN
+  IF (OLD.status, OLD.phase, OLD.winner_attempt_id, OLD.capture_asked_at)
+     IS DISTINCT FROM (NEW.status, NEW.phase, NEW.winner_attempt_id, NEW.capture_asked_at) THEN
     PERFORM partitions.check_whole_rest(NEW.id); END IF;
   IF NEW.awaiting_since IS DISTINCT FROM OLD.awaiting_since THEN PERFORM partitions.check_awaiting_rest(NEW.id); END IF;
   RETURN NULL;
@@ -1667,11 +1687,13 @@ DECLARE
   session record;
   earlier record;
 BEGIN
-  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at, authentications INTO session
+  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at, authentications,
+    held_at, manual_capture AND capture_asked_at IS NULL AS is_unasked INTO session
   FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
   IF TG_OP = 'INSERT' THEN
     IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN PERFORM app.refuse('an attempt needs a session in processing'); END IF;
     IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
+    IF session.held_at IS NOT NULL THEN PERFORM app.refuse('no attempt follows a hold that is captured later'); END IF;
     IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
     IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
     IF session.authentications > 0 OR NEW.authentication_id IS NOT NULL THEN PERFORM partitions.guard_authenticated_attempt_rest(NEW); END IF;
@@ -1723,6 +1745,11 @@ BEGIN
     IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL
        AND NOT (NEW.status = 'AUTHORIZED' AND session.winner_attempt_id IS NOT DISTINCT FROM NEW.id AND session.status = 'CREATED') THEN
       PERFORM app.refuse('only the authorized winner is captured'); END IF;
+    IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL AND session.is_unasked THEN
+      PERFORM app.refuse('a payment that is captured later is captured only when it is asked for'); END IF;
+    IF NEW.capture_ordered_at IS NOT NULL AND NEW.captured_amount_minor < NEW.amount_minor AND OLD.capture_ordered_at IS NULL
+       AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = NEW.session_id AND manual_capture) THEN
+      PERFORM app.refuse('only a payment that is captured later is captured in part'); END IF;
     IF NEW.status = 'CAPTURED' AND OLD.status <> 'CAPTURED' AND session.status <> 'CREATED' THEN
       PERFORM app.refuse('no capture is kept once the session has ended'); END IF;
     IF OLD.status = 'AUTHORIZED' AND NEW.status = 'VOIDING' AND OLD.capture_ordered_at IS NOT NULL AND NEW.capture_refusal_code IS NULL
@@ -1904,6 +1931,29 @@ BEGIN
   IF before.status = 'AWAITING_CUSTOMER' AND after.status IN ('UNKNOWN','AUTHORIZING')
      AND after.latest_execution_at < app.clock() + (own.action_life_ms - 1000) * interval '1 ms' THEN
     PERFORM app.refuse('a customer may finish for as long as the action lives'); END IF;
+END $function$;
+
+-- function partitions.guard_manual_session(before record, after record)
+CREATE OR REPLACE FUNCTION partitions.guard_manual_session_rest(before record, after record)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF before.held_at IS NOT NULL AND (after.held_at, after.held_until) IS DISTINCT FROM (before.held_at, before.held_until) THEN
+    PERFORM app.refuse('a hold begins once, and its end never moves'); END IF;
+  IF before.held_at IS NULL AND after.held_at IS NOT NULL
+     AND (after.status <> 'CREATED' OR after.phase <> 'PROCESSING' OR after.winner_attempt_id IS NULL) THEN
+    PERFORM app.refuse('only a winner is held'); END IF;
+  IF before.held_at IS NOT NULL AND after.winner_attempt_id IS NOT NULL AND before.winner_attempt_id IS NULL AND after.status <> 'SUCCEEDED'
+     AND after.capture_asked_at IS NULL THEN
+    PERFORM app.refuse('a payment is held once'); END IF;
+  IF before.capture_asked_at IS NOT NULL AND after.capture_asked_at IS DISTINCT FROM before.capture_asked_at THEN
+    PERFORM app.refuse('a capture that was asked for stays so'); END IF;
+  IF before.capture_asked_at IS NULL AND after.capture_asked_at IS NOT NULL
+     AND (before.held_at IS NULL OR after.winner_attempt_id IS NULL OR after.status <> 'CREATED') THEN
+    PERFORM app.refuse('only a hold is asked to be captured'); END IF;
+  IF after.capture_due_at IS NOT NULL AND before.held_at IS NOT NULL AND after.capture_due_at IS DISTINCT FROM before.capture_due_at THEN
+    PERFORM app.refuse('a merchant is reminded once'); END IF;
 END $function$;
 
 -- function partitions.guard_provided(before record, after record)
@@ -2093,6 +2143,9 @@ BEGIN
       PERFORM app.refuse('what was submitted never changes'); END IF;
     IF NEW.authentications > 0 OR OLD.authentications > 0 OR NEW.awaiting_since IS NOT NULL OR NEW.browser_sealed IS NOT NULL THEN
       PERFORM partitions.guard_authenticated_session_rest(OLD, NEW); END IF;
+    IF NEW.manual_capture IS DISTINCT FROM OLD.manual_capture OR NEW.capture_by IS DISTINCT FROM OLD.capture_by THEN
+      PERFORM app.refuse('what was ordered never changes'); END IF;
+    IF NEW.manual_capture THEN PERFORM partitions.guard_manual_session_rest(OLD, NEW); END IF;
     IF NEW.submit_deadline > OLD.submit_deadline AND OLD.awaiting_since IS NULL THEN PERFORM app.refuse('a deadline never moves away'); END IF;
     IF NEW.status IN ('DECLINED','DEGRADED') AND OLD.status = 'CREATED' AND EXISTS (
          SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.id
@@ -2104,6 +2157,16 @@ BEGIN
       PERFORM app.refuse('the money was captured at the winner''s gateway'); END IF;
   END IF;
 
+  IF NOT NEW.manual_capture AND num_nonnulls(NEW.capture_by, NEW.held_at, NEW.capture_asked_at) > 0 THEN
+    PERFORM app.refuse('only a payment that is captured later is held'); END IF;
+  IF (NEW.held_at IS NULL) <> (NEW.held_until IS NULL) OR NEW.held_at IS NULL AND num_nonnulls(NEW.capture_asked_at, NEW.capture_due_at) > 0
+     OR NEW.held_until < NEW.held_at OR NEW.capture_due_at > NEW.held_until THEN
+    PERFORM app.refuse('a hold has its beginning and its end, and is asked for between them'); END IF;
+  IF NEW.capture_by <= NEW.expires_at THEN PERFORM app.refuse('a capture comes after the submission'); END IF;
+  IF NEW.held_at IS NOT NULL AND (NEW.vault_token IS NOT NULL OR NEW.browser_sealed IS NOT NULL) THEN
+    PERFORM app.refuse('a held payment needs neither card nor browser any more'); END IF;
+  IF NEW.decline_code IN ('capture_cancelled','capture_expired') AND (NEW.status <> 'DECLINED' OR NEW.held_at IS NULL OR NEW.capture_asked_at IS NOT NULL) THEN
+    PERFORM app.refuse('only a hold without an order is cancelled or lapses'); END IF;
   IF NEW.amount_minor NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
   IF NEW.currency !~ '^[A-Z]{3}$' THEN PERFORM app.refuse('a currency is three capital letters'); END IF;
   IF char_length(NEW.order_ref) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('an order reference has 1 to 255 characters'); END IF;

@@ -8,6 +8,8 @@ export const eventNames = [
   ["payment_session.degraded", "No gateway could process the payment."],
   ["payment_session.expired", "The session expired without a payment."],
   ["payment_session.pending", "The payment is taking longer than its time budget."],
+  ["payment_session.held", "The amount is held and waits for your capture."],
+  ["payment_session.capture_due", "A hold that was not captured ends within a day."],
   ["payment_attempt.voided", "A hold was voided after the payment ended."],
   ["payment_attempt.capture_failed", "A capture that the gateway had accepted failed later."],
   ["refund.succeeded", "A refund is on its way to the card."],

@@ -1,0 +1,170 @@
+/** A merchant's orders about a held payment: capture it, whole or in part, or cancel it. One of them wins, once. */
+import { leaseMs } from "../limits.ts";
+import type { Statement, Tx } from "../platform/database.ts";
+import { DomainError } from "../platform/errors.ts";
+import { recordCaptureOrdered } from "./attempts.ts";
+import type { Core } from "./core.ts";
+import type { Attempt, PaymentSession } from "./entities.ts";
+import { endHold } from "./held-payments.ts";
+import type { Lease } from "./lease.ts";
+import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
+import { followSession, startProcessing } from "./submit-payment.ts";
+
+/** A held payment of the merchant that gives the order. */
+export type HeldPayment = { readonly merchantId: string; readonly sessionId: string };
+
+// One conditional update decides between a capture, a cancellation and the end of the hold. It takes the lease, so a
+// process that was looking at the hold gets no row any more.
+const take = (wanted: string, also: string) => `
+    UPDATE payment_session s
+    SET ${wanted}lease_epoch = lease_epoch + 1, lease_until = app.clock() + $3 * interval '1 ms'
+    WHERE id = $1 AND merchant_id = $2 AND phase = 'PROCESSING' AND status = 'CREATED' AND held_at IS NOT NULL
+      AND capture_asked_at IS NULL AND unrecorded_check_at IS NULL${also}
+    RETURNING s.lease_epoch AS epoch`; // rule:hold-taken-once
+
+const takeToCapture: Statement = {
+  name: "take_hold_to_capture",
+  partitionKey: 1,
+  text: take(
+    "capture_asked_at = app.clock(), capture_due_at = NULL, ",
+    " AND held_until > app.clock() AND amount_minor >= coalesce($4, amount_minor)",
+  ),
+};
+const takeToCancel: Statement = { name: "take_hold_to_cancel", partitionKey: 1, text: take("", "") };
+
+/**
+ * Orders the capture of a held payment: of `amountMinor`, or the whole amount. Durable on return, which waits up to 20 s for
+ * the gateway's answer. A repeat with the same amount returns the payment as it stands. Throws `not_found`, `not_held`,
+ * `capture_already_ordered` for another amount, `session_ended`, `amount_exceeds_held`, and `invalid_field` for an amount
+ * that the gateway cannot express.
+ */
+export async function captureHeld(
+  core: Core,
+  held: HeldPayment & { readonly amountMinor?: number | undefined; readonly signal: AbortSignal },
+): Promise<SessionWithAttempts> {
+  const { sessionId, amountMinor, signal } = held;
+  const lease = await core.database.transaction(async (tx) => {
+    const taken = await takeHold(tx, takeToCapture, held, [amountMinor ?? null]);
+    if (taken === undefined) return requireOrdered(await loadOwn(tx, held), amountMinor);
+    const { session, attempt } = taken;
+    const orderedMinor = amountMinor ?? session.amountMinor;
+    requirePayable(core, attempt, orderedMinor);
+    recordCaptureOrdered(tx, attempt, orderedMinor); // rule:capture-amount-once
+    return taken.lease;
+  });
+  const run = lease && startProcessing(core, { lease });
+  const { session } = await loadSession(core.database, sessionId);
+  await followSession(core, { session, signal, run, isOver: ({ status }) => status !== "CREATED" });
+  return loadSession(core.database, sessionId);
+}
+
+/**
+ * Cancels a held payment: the session ends as DECLINED, and its hold is voided. Durable on return. A repeat returns the
+ * payment as it stands. Throws `not_found`, `not_held`, `capture_already_ordered` and `session_ended`.
+ */
+export async function cancelHeld(core: Core, held: HeldPayment): Promise<SessionWithAttempts> {
+  const lease = await core.database.transaction(async (tx) => {
+    const taken = await takeHold(tx, takeToCancel, held, []);
+    if (taken === undefined) return requireCancelled(await loadOwn(tx, held));
+    await endHold(tx, core, taken, "capture_cancelled");
+    return taken.lease;
+  });
+  if (lease) void startProcessing(core, { lease });
+  return loadSession(core.database, held.sessionId);
+}
+
+type TakenHold = { readonly lease: Lease; readonly session: PaymentSession; readonly attempt: Attempt };
+
+/** Takes a hold for one order. Returns undefined where another one was first, or the payment is not held. */
+async function takeHold(
+  tx: Tx,
+  statement: Statement,
+  { sessionId, merchantId }: HeldPayment,
+  more: readonly unknown[],
+): Promise<TakenHold | undefined> {
+  const [row] = await tx.query<{ epoch: number }>(statement, [sessionId, merchantId, leaseMs, ...more]);
+  if (row === undefined) return undefined;
+  const { session, attempts } = await loadSession(tx, sessionId);
+  const attempt = attempts.find(({ id }) => id === session.winnerAttemptId);
+  if (attempt === undefined) throw new Error("a held payment has a winner");
+  return { lease: { sessionId, epoch: row.epoch }, session, attempt };
+}
+
+async function loadOwn(tx: Tx, { sessionId, merchantId }: HeldPayment): Promise<SessionWithAttempts> {
+  const [own] = await tx.query(selectOwn, [sessionId, merchantId]);
+  if (own === undefined) throw new DomainError("not_found", "There is no payment session with this id.");
+  return loadSession(tx, sessionId);
+}
+
+const selectOwn: Statement = {
+  name: "select_own_session",
+  partitionKey: 1,
+  text: "SELECT id FROM payment_session WHERE id = $1 AND merchant_id = $2",
+};
+
+/** Returns nothing if this capture was ordered before; throws why it cannot be ordered. */
+function requireOrdered(
+  { session, attempts, readAt }: SessionWithAttempts,
+  amountMinor: number | undefined,
+): undefined {
+  requireManual(session);
+  if (session.captureAskedAt) {
+    const ordered = attempts.find(({ captureOrderedAt }) => captureOrderedAt !== null);
+    if (ordered?.capturedAmountMinor === (amountMinor ?? session.amountMinor)) return undefined;
+    throw alreadyOrdered("The capture was ordered with another amount, which cannot be changed.");
+  }
+  requireHeld({ session, readAt });
+  if (amountMinor !== undefined && amountMinor > session.amountMinor) {
+    throw new DomainError("amount_exceeds_held", "The amount is more than the amount that is held.", {
+      field: "amountMinor",
+    });
+  }
+  throw notHeld(inDoubt);
+}
+
+const inDoubt = "The gateways are being asked what a restore has lost; repeat the request in a minute.";
+
+/** Returns nothing if the payment was cancelled before; throws why it cannot be cancelled. */
+function requireCancelled({ session }: SessionWithAttempts): undefined {
+  requireManual(session);
+  if (session.declineCode === "capture_cancelled") return undefined;
+  if (session.captureAskedAt) {
+    throw alreadyOrdered(
+      "The capture was ordered, so the payment cannot be cancelled; refund it once it has SUCCEEDED.",
+    );
+  }
+  // Past its end it is still held until a worker ends it.
+  requireHeld({ session, readAt: new Date(0) });
+  throw notHeld(inDoubt);
+}
+
+function requireManual(session: PaymentSession): void {
+  if (!session.manualCapture)
+    throw notHeld("The session was created without capture: manual, so it captures by itself.");
+}
+
+function requireHeld({ session, readAt }: Pick<SessionWithAttempts, "session" | "readAt">): void {
+  const isOver = session.heldUntil != null && session.heldUntil <= readAt;
+  if (session.status !== "CREATED" || isOver) {
+    throw new DomainError("session_ended", "The session has ended without a capture, or the time of its hold is over.");
+  }
+  if (!session.heldAt) throw notHeld("No gateway holds the amount yet; wait for payment_session.held.");
+}
+
+function notHeld(message: string): DomainError {
+  return new DomainError("not_held", message);
+}
+
+function alreadyOrdered(message: string): DomainError {
+  return new DomainError("capture_already_ordered", message);
+}
+
+function requirePayable(core: Core, { gateway, currency }: Attempt, amountMinor: number): void {
+  const whyNot = core.connectorOf(gateway)?.whyNotPayable({ amountMinor, currency });
+  if (whyNot === undefined) return;
+  const problem = { param: "amountMinor", pointer: "/amountMinor", code: "invalid_field", detail: whyNot } as const;
+  throw new DomainError("invalid_field", "The gateway cannot capture exactly this amount.", {
+    field: "amountMinor",
+    problems: [problem],
+  });
+}

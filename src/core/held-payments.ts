@@ -1,0 +1,188 @@
+/**
+ * Payments that their merchants capture later: the hold, the looks at it, and its end without a capture. The merchant's
+ * orders are in capture-later.ts; docs/capture-later.md has the rules C1 to C7.
+ */
+
+import type { CardSummary } from "../card-vault/card-forwarder.ts";
+import type { LookUpAnswer } from "../gateways/connector.ts";
+import { captureDueMs, holdLookAgainMs, holdLookMs, holdMarginMs } from "../limits.ts";
+import type { Statement, Tx } from "../platform/database.ts";
+import {
+  type HoldNames,
+  recordCaptured,
+  recordCaptureOrdered,
+  recordHeld,
+  recordHeldAndOrdered,
+  recordHoldGivenUp,
+} from "./attempts.ts";
+import type { Core } from "./core.ts";
+import type { Attempt, PaymentSession } from "./entities.ts";
+import { lookUp } from "./gateway-calls.ts";
+import { type Lease, lockAndRenew, renewLease, required } from "./lease.ts";
+import { dropProof } from "./provided-rows.ts";
+import type { SessionWithAttempts } from "./session-with-attempts.ts";
+import { emitEvent, settleSession } from "./settle.ts";
+import { openWorkItem } from "./work-items.ts";
+
+// A hold ends at the merchant's time, or with a margin before the gateway's; half of what is left of a short one.
+const beginHold: Statement = {
+  name: "begin_hold",
+  partitionKey: 1,
+  text: required(
+    `UPDATE payment_session s
+    SET held_at = h.now, held_until = h.until, vault_token = NULL, browser_sealed = NULL,
+        capture_due_at = CASE WHEN h.until > h.now + $5 * interval '1 ms' THEN h.until - $5 * interval '1 ms' END
+    FROM (
+      SELECT o.id, n.now,
+        greatest(n.now, least(o.capture_by, g.gone - least($4 * interval '1 ms', (g.gone - n.now) / 2))) AS until
+      FROM payment_session o, LATERAL (SELECT app.clock() AS now) n,
+        LATERAL (SELECT coalesce($2::timestamptz, n.now + $3 * interval '1 ms') AS gone) g
+      WHERE o.id = $1) h
+    WHERE s.id = $1 AND h.id = s.id AND s.held_at IS NULL RETURNING s.id`,
+    "the payment is held already",
+  ),
+};
+
+const lookLater: Statement = {
+  name: "look_at_hold_later",
+  partitionKey: 1,
+  text: `
+    UPDATE attempt SET next_retry_at = app.clock() + $3 * interval '1 ms' WHERE session_id = $1 AND id = $2 AND status = 'AUTHORIZED'`,
+};
+
+/**
+ * Records a hold as `recordHeld` does. Of a payment that is captured later, card, proof and browser data are forgotten,
+ * and the merchant gets the event.
+ */
+export async function recordWinner(
+  tx: Tx,
+  core: Core,
+  session: PaymentSession,
+  { attempt, hold }: { readonly attempt: Attempt; readonly hold: HoldNames },
+): Promise<void> {
+  recordHeld(tx, attempt, hold);
+  if (!session.manualCapture) return;
+  const { holdLifeMs = 0 } = core.connectorOf(attempt.gateway) ?? {};
+  recordHold(tx, { attempt, hold }, holdLifeMs);
+  await emitEvent(tx, core, session, "payment_session.held"); // rule:held-with-event
+  tx.afterCommit(() => core.vault.forget(session.id));
+}
+
+/** Sets the time at which a gateway is asked about a hold next. */
+export function lookAtHoldAfter(tx: Tx, { sessionId, id }: Pick<Attempt, "sessionId" | "id">, afterMs: number): void {
+  tx.send(lookLater, [sessionId, id, afterMs]);
+}
+
+/** Records that the winner is held from now on; a gateway that does not say until when holds for `lifeMs`. */
+export function recordHold(
+  tx: Tx,
+  { attempt, hold }: { readonly attempt: Attempt; readonly hold: HoldNames },
+  lifeMs: number,
+): void {
+  const { sessionId } = attempt;
+  tx.send(beginHold, [sessionId, hold.heldUntil ?? null, lifeMs, holdMarginMs, captureDueMs]);
+  lookAtHoldAfter(tx, attempt, holdLookMs);
+  dropProof(tx, sessionId); // rule:proof-deleted
+}
+
+/**
+ * Records the hold that an authorization has answered with, and orders its capture unless the merchant does so later. `end` records
+ * the end of an authentication, if there was one.
+ */
+export async function recordAuthorized(
+  tx: Tx,
+  core: Core,
+  lease: Lease,
+  held: {
+    readonly loaded: SessionWithAttempts;
+    readonly attempt: Attempt;
+    readonly hold: HoldNames;
+    readonly card: CardSummary | undefined;
+    readonly end: () => void;
+  },
+): Promise<void> {
+  const { attempt, hold, card, end } = held;
+  const { session, attempts } = held.loaded;
+  // rule:manual-capture
+  if (!session.manualCapture) {
+    recordHeldAndOrdered(tx, lease, { attempt, hold, card, attempts });
+    return end();
+  }
+  renewLease(tx, lease, card);
+  end();
+  await recordWinner(tx, core, session, { attempt, hold });
+}
+
+const askCapture: Statement = {
+  name: "ask_for_capture",
+  partitionKey: 1,
+  text: `
+    UPDATE payment_session SET capture_asked_at = app.clock(), capture_due_at = NULL
+    WHERE id = $1 AND capture_asked_at IS NULL`,
+};
+
+/** Records that the capture of a winner is ordered, of this amount where the payment is captured later. */
+export function recordOrder(tx: Tx, session: PaymentSession, attempt: Attempt, amountMinor?: number): void {
+  if (session.manualCapture) tx.send(askCapture, [session.id]);
+  recordCaptureOrdered(tx, attempt, session.manualCapture ? (amountMinor ?? attempt.amountMinor) : undefined);
+}
+
+const because = {
+  capture_cancelled: "The merchant cancelled the payment, so its hold is voided.",
+  capture_expired: "The time for a capture is over, so the hold is voided.",
+} as const;
+
+/** Ends a held payment without a capture: the winner is cleared, its hold is voided, and the session is DECLINED. */
+export async function endHold(
+  tx: Tx,
+  core: Core,
+  { session, attempt }: { readonly session: PaymentSession; readonly attempt: Attempt },
+  declineCode: keyof typeof because,
+): Promise<void> {
+  recordHoldGivenUp(tx, attempt, because[declineCode]);
+  await settleSession(tx, core, session, { status: "DECLINED", declineCode });
+}
+
+/**
+ * Asks the gateway about a hold, and ends it once its time is over or the gateway has voided it. A capture that was made at
+ * the gateway is an order of its amount, which a person has to know.
+ */
+export async function lookAtHold(core: Core, lease: Lease, attempt: Attempt): Promise<void> {
+  const answer = await lookUp(core, attempt);
+  await core.database.transaction(async (tx) => {
+    const { session, now } = await lockAndRenew(tx, lease);
+    const held = { session, attempt };
+    if (answer.type === "captured") return adoptCapture(tx, core, held, answer);
+    const isOver = answer.type === "voided" || (session.heldUntil != null && session.heldUntil <= now);
+    if (isOver) return endHold(tx, core, held, "capture_expired");
+    lookAtHoldAfter(tx, attempt, answer.type === "held" ? holdLookMs : holdLookAgainMs);
+  });
+}
+
+type Captured = Extract<LookUpAnswer, { type: "captured" }>;
+
+async function adoptCapture(
+  tx: Tx,
+  core: Core,
+  { session, attempt }: { readonly session: PaymentSession; readonly attempt: Attempt },
+  answer: Captured,
+): Promise<void> {
+  const capturedMinor = answer.capturedMinor ?? attempt.amountMinor;
+  recordOrder(tx, session, attempt, capturedMinor);
+  recordCaptured(tx, attempt, answer);
+  await settleSession(tx, core, session, { status: "SUCCEEDED", winner: attempt, captureConfirmed: true });
+  const detail = `${attempt.gateway} has captured ${capturedMinor} ${attempt.currency} in minor units, which was not ordered here. It counts as the order.`;
+  await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId: session.id, attemptId: attempt.id, detail });
+}
+
+const recordDue: Statement = {
+  name: "record_capture_due",
+  partitionKey: 1,
+  text: "UPDATE payment_session SET capture_due_at = NULL WHERE id = $1 AND capture_due_at IS NOT NULL RETURNING id",
+};
+
+/** Reminds the merchant once of a hold that ends within a day. */
+export async function emitCaptureDue(tx: Tx, core: Core, session: PaymentSession): Promise<void> {
+  const rows = await tx.query(recordDue, [session.id]);
+  if (rows.length > 0) await emitEvent(tx, core, session, "payment_session.capture_due");
+}

@@ -1,0 +1,123 @@
+/** Tests what the database refuses of payments that are captured later. The titles name the rules of docs/capture-later.md. */
+import { v7 } from "uuid";
+import { describe, it } from "vitest";
+import {
+  captured,
+  connectToPaymentDatabase,
+  ended,
+  heldNow,
+  opening,
+  refused,
+  submitted,
+  succeeded,
+} from "./payment-rows.fixture.ts";
+
+const client = await connectToPaymentDatabase();
+
+const set = (columns: string) => `UPDATE payment_session SET ${columns} WHERE id = $session`;
+const asked = set("capture_asked_at = now()");
+const orderOf = (amountMinor: number | "NULL") =>
+  `UPDATE attempt SET capture_ordered_at = now(), captured_amount_minor = ${amountMinor} WHERE id = $attempt`;
+const voiding = "UPDATE attempt SET status = 'VOIDING' WHERE id = $attempt";
+const authorized = `UPDATE attempt SET status = 'AUTHORIZED', gateway_reference = id::text WHERE id = $attempt;
+  UPDATE payment_session SET winner_attempt_id = $attempt WHERE id = $session`;
+const lapsed = ended("DECLINED").replace("card_declined", "capture_expired");
+
+describe("a payment that is captured later", () => {
+  it("is held, captured in part, or ended without a capture", async () => {
+    const run = await submitted(client, "HELD");
+    await run(`BEGIN; ${asked}; ${orderOf(900)}; COMMIT`);
+    await run(`BEGIN; ${captured}; ${succeeded}; COMMIT`);
+    const other = await submitted(client, "HELD");
+    await other(`BEGIN; ${set("winner_attempt_id = NULL")}; ${voiding}; ${lapsed}; COMMIT`);
+  });
+
+  it.each([
+    ["C1: without being asked for", orderOf("NULL"), /captured only when it is asked for/],
+    ["C1: asked for, and not ordered", asked, /asked for and ordered together/],
+    ["C4: of more than is held", `${asked}; ${orderOf(4901)}`, /has an amount, at most the held one/],
+    ["C4: of nothing", `${asked}; ${orderOf(0)}`, /has an amount, at most the held one/],
+  ])("is not captured %s", async (_, statements, wall) => {
+    await refused(client, await submitted(client, "HELD"), statements, wall);
+  });
+
+  it.each([
+    [
+      "C4: its amount",
+      "UPDATE attempt SET captured_amount_minor = 901 WHERE id = $attempt",
+      /amount of an ordered capture/,
+    ],
+    ["C3: its time", set("capture_asked_at = now() + interval '1 s'"), /was asked for stays so/],
+    ["C3: back to held", set("capture_asked_at = NULL"), /was asked for stays so/],
+    [
+      "C5: to an end",
+      `${set("winner_attempt_id = NULL")}; ${voiding}; ${lapsed}`,
+      /never given up|cancelled or lapses/,
+    ],
+  ])("does not change once its capture is ordered: %s", async (_, statements, wall) => {
+    const run = await submitted(client, "HELD");
+    await run(`BEGIN; ${asked}; ${orderOf(900)}; COMMIT`);
+    await refused(client, run, statements, wall);
+  });
+
+  it.each([
+    ["C2: without the hold's times", authorized, /a winner that is captured later is held/],
+    [
+      "C2: with its card",
+      `${authorized}; ${heldNow.replace("vault_token = NULL,", "")}`,
+      /needs neither card nor browser/,
+    ],
+    [
+      "C2: that ends before it begins",
+      `${authorized}; ${heldNow.replaceAll("+ interval", "- interval")}`,
+      /has its beginning and its end/,
+    ],
+    ["C2: before there is a winner", heldNow, /only a winner is held/],
+    [
+      "C1: that is asked for at once",
+      `${authorized}; ${set("capture_asked_at = now()")}`,
+      /only a hold is asked to be captured/,
+    ],
+  ])("has no hold %s", async (_, statements, wall) => {
+    await refused(client, await submitted(client, "AUTHORIZING", v7(), { isManual: true }), statements, wall);
+  });
+
+  it.each([
+    ["C2: its beginning", set("held_at = now() - interval '1 s'"), /a hold begins once/],
+    ["C7: its end", set("held_until = now() + interval '6 days'"), /its end never moves/],
+    ["its reminder", set("capture_due_at = now() + interval '2 days'"), /reminded once/],
+    ["its capture by hand", set("manual_capture = false"), /what was ordered never changes/],
+    ["its captureBy", set("capture_by = now() + interval '4 days'"), /what was ordered never changes/],
+    ["C5: its winner without an end", `${set("winner_attempt_id = NULL")}; ${voiding}`, /ends with its session/],
+    [
+      "C5: another attempt",
+      `${set("winner_attempt_id = NULL")}; ${voiding}; ${opening(`'${v7()}'`, 2)}`,
+      /no attempt follows a hold/,
+    ],
+    ["its card", set("vault_token = 't'"), /needs neither card nor browser/],
+    ["its browser", set("browser_sealed = 'b'"), /needs neither card nor browser/],
+  ])("does not change while it is held: %s", async (_, statements, wall) => {
+    await refused(client, await submitted(client, "HELD"), statements, wall);
+  });
+
+  it("has a captureBy after the submission", async () => {
+    const insert = `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at,
+      manual_capture, capture_by) VALUES ('${v7()}', '${v7()}', 1, 'EUR', 'o', 1, now() + interval '1 h', true, now() + interval '1 h')`;
+    await refused(client, (sql) => client.query(sql), insert, /a capture comes after the submission/);
+  });
+});
+
+describe("a payment that is captured at once", () => {
+  it.each([
+    ["no hold", heldNow, /only a payment that is captured later is held/],
+    ["no captureBy", set("capture_by = now() + interval '2 h'"), /what was ordered never changes/],
+    ["no order of a part", orderOf(900), /captured in part/],
+    [
+      "no end by the merchant",
+      `${set("winner_attempt_id = NULL")}; ${voiding}; ${lapsed}`,
+      /only a hold without an order is cancelled or lapses/,
+    ],
+  ])("has %s", async (_, statements, wall) => {
+    await refused(client, await submitted(client, "AUTHORIZED"), statements, wall);
+  });
+});
