@@ -13,6 +13,7 @@ export const workItemKinds = [
   "CAPTURE_UNANSWERED",
   "CAPTURE_UNCONFIRMED",
   "ACTION_OVERDUE",
+  "HOLD_OVERDUE",
   "ORPHANED_AUTHORIZATION",
   "RECORD_MISMATCH",
   "CAPTURE_FAILED",
@@ -95,6 +96,8 @@ function alarmOf(kind: WorkItemKind): string {
       return "alarm: an accepted capture has stayed without a report";
     case "ACTION_OVERDUE":
       return "alarm: a customer is asked past the deadline";
+    case "HOLD_OVERDUE":
+      return "alarm: a hold was not ended in time";
     case "ORPHANED_AUTHORIZATION":
       return "alarm: a gateway holds money for an attempt that is over";
     case "RECORD_MISMATCH":

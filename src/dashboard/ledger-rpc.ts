@@ -3,11 +3,10 @@ import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { ExportLedgerResponseSchema, type LedgerService } from "../../gen/dashboard/v1/ledger_pb.ts";
 import { encodeId } from "../platform/ids.ts";
-import { isoExponent } from "../platform/money.ts";
+import { decimalOf, isoExponent } from "../platform/money.ts";
 import { type LedgerEntry, readLedger } from "../reporting/ledger.ts";
 import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import { csvLine } from "./csv.ts";
-import { decimalOf } from "./payments-rpc.ts";
 import { scopedContextOf } from "./rpc-context.ts";
 
 // Rows of one call of an export: a quarter of a megabyte.

@@ -16,7 +16,7 @@ import { signPageToken, verifyPageToken } from "../core/page-token.ts";
 import { pageSizeDefault } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
-import { isoCurrencies, isoExponent } from "../platform/money.ts";
+import { decimalOf, isoCurrencies, isoExponent } from "../platform/money.ts";
 import { loadPayment } from "../reporting/payment-details.ts";
 import type { PaymentFilter } from "../reporting/payment-filter.ts";
 import { type ListedPayment, listPayments, type PaymentPage } from "../reporting/payment-list.ts";
@@ -154,11 +154,4 @@ function csvOf(payment: ListedPayment): string {
     payment.createdAt.toISOString(),
     payment.settledAt?.toISOString() ?? "",
   ]);
-}
-
-/** Returns minor units as a decimal: 4900 with two decimals is 49.00. Moves digits, never rounds. */
-export function decimalOf(amountMinor: number, exponent: number): string {
-  if (exponent === 0) return String(amountMinor);
-  const digits = String(amountMinor).padStart(exponent + 1, "0");
-  return `${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
 }

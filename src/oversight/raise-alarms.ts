@@ -5,7 +5,14 @@
 
 import type { Core } from "../core/core.ts";
 import { isKnown, openWorkItem, type WorkItemKind } from "../core/work-items.ts";
-import { actionAlarmMs, captureAlarmMs, confirmationAlarmMs, voidAlarmMs, workItemQuietMs } from "../limits.ts";
+import {
+  actionAlarmMs,
+  captureAlarmMs,
+  confirmationAlarmMs,
+  holdAlarmMs,
+  voidAlarmMs,
+  workItemQuietMs,
+} from "../limits.ts";
 import type { Statement } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import { findUnconfirmedTimeline } from "./declare-restore.ts";
@@ -25,7 +32,12 @@ const selectUnanswered: Statement = {
       UNION ALL
       SELECT 'ACTION_OVERDUE', t.session_id, a.id, coalesce(t.provider, a.gateway), 0, t.deadline_at
       FROM authentication t LEFT JOIN attempt a ON a.session_id = t.session_id AND a.id = t.attempt_id
-      WHERE t.completed_at IS NULL AND (t.provider IS NOT NULL OR t.status = 'AWAITING_CUSTOMER') AND t.deadline_at <= (SELECT app.clock()) - $5 * interval '1 ms') late
+      WHERE t.completed_at IS NULL AND (t.provider IS NOT NULL OR t.status = 'AWAITING_CUSTOMER') AND t.deadline_at <= (SELECT app.clock()) - $5 * interval '1 ms'
+      UNION ALL
+      SELECT 'HOLD_OVERDUE', s.id, a.id, a.gateway, a.retries, s.held_until
+      FROM payment_session s JOIN attempt a ON a.session_id = s.id AND a.id = s.winner_attempt_id
+      WHERE s.held_at IS NOT NULL AND s.status = 'CREATED' AND s.capture_asked_at IS NULL
+        AND s.held_until <= (SELECT app.clock()) - $6 * interval '1 ms') late
     WHERE NOT EXISTS (
       SELECT FROM work_item w
       WHERE w.session_id = late.session_id AND w.attempt_id IS NOT DISTINCT FROM late.id AND w.kind = late.kind AND ${isKnown("$4")})
@@ -53,10 +65,10 @@ const resolveAnswered: Statement = {
   text: `
     UPDATE work_item w SET resolved_at = app.clock()
     FROM attempt a
-    WHERE w.resolved_at IS NULL AND w.kind IN ('VOID_UNANSWERED','CAPTURE_UNANSWERED','ACTION_OVERDUE')
+    WHERE w.resolved_at IS NULL AND w.kind IN ('VOID_UNANSWERED','CAPTURE_UNANSWERED','ACTION_OVERDUE','HOLD_OVERDUE')
       AND a.session_id = w.session_id AND a.id = w.attempt_id
       AND a.status <> CASE w.kind WHEN 'VOID_UNANSWERED' THEN 'VOIDING' WHEN 'CAPTURE_UNANSWERED' THEN 'AUTHORIZED'
-                                  ELSE 'AWAITING_CUSTOMER' END`,
+                                  WHEN 'HOLD_OVERDUE' THEN 'AUTHORIZED' ELSE 'AWAITING_CUSTOMER' END`,
 };
 
 // At a provider no attempt is open.
@@ -80,7 +92,10 @@ const resolveReported: Statement = {
 };
 
 type Unanswered = {
-  kind: Extract<WorkItemKind, "VOID_UNANSWERED" | "CAPTURE_UNANSWERED" | "CAPTURE_UNCONFIRMED" | "ACTION_OVERDUE">;
+  kind: Extract<
+    WorkItemKind,
+    "VOID_UNANSWERED" | "CAPTURE_UNANSWERED" | "CAPTURE_UNCONFIRMED" | "ACTION_OVERDUE" | "HOLD_OVERDUE"
+  >;
   sessionId: string;
   /** Null for an authentication at a provider. */
   attemptId: string | null;
@@ -97,7 +112,7 @@ const timelineAlarm =
   "`switchyard restore confirm` or `switchyard restore declare`";
 
 /**
- * Raises an alarm for each void, capture and customer's action that has waited too long, and resolves those that were
+ * Raises an alarm for each void, capture, hold and customer's action that has waited too long, and resolves those that were
  * answered, reported or given up after all. Also raises one for a promotion while it is not confirmed. Returns true when there may be more.
  */
 export async function raiseAlarmsOnce(core: Core): Promise<boolean> {
@@ -108,7 +123,7 @@ export async function raiseAlarmsOnce(core: Core): Promise<boolean> {
   await database.query(resolveAnswered, []);
   await database.query(resolveAuthenticated, []);
   await database.query(resolveReported, []);
-  const bounds = [voidAlarmMs, captureAlarmMs, batch, workItemQuietMs, actionAlarmMs];
+  const bounds = [voidAlarmMs, captureAlarmMs, batch, workItemQuietMs, actionAlarmMs, holdAlarmMs];
   const unanswered = await database.query<Unanswered>(selectUnanswered, bounds);
   const unconfirmed = await database.query<Unanswered>(selectUnconfirmed, [confirmationAlarmMs, batch]);
   for (const found of [...unanswered, ...unconfirmed]) {
@@ -127,6 +142,8 @@ function describe({ kind, gateway, since, retries }: Unanswered): string {
       return `${gateway} has not confirmed a capture that was first requested at ${at}. Requests so far: ${retries}.`;
     case "ACTION_OVERDUE":
       return `The customer could act for ${gateway} until ${at}, and no worker has given that up since.`;
+    case "HOLD_OVERDUE":
+      return `The hold at ${gateway} could be captured until ${at}, and no worker has ended it since.`;
     case "CAPTURE_UNCONFIRMED":
       return `${gateway} accepted the capture at ${at} and has reported neither its success nor its failure.`;
     default:

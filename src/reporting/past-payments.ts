@@ -3,7 +3,7 @@
 import type { FailureKind, PlannedConnection, SessionStatus, Stop } from "../core/entities.ts";
 import { noCardBeginnings } from "../core/next-step.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
-import { isChallenged } from "./analytics/counted-facts.ts";
+import { isChallenged, takenMinor } from "./analytics/counted-facts.ts";
 import type { PastAnswer, PastAttempt } from "./what-if.ts";
 
 /** Largest difference between the clock of ids and the clock of rows. */
@@ -39,7 +39,7 @@ type PastRow = Omit<PastSession, "attempts"> & { plan: readonly PlannedConnectio
 const selectPast: Statement = {
   name: "select_past_sessions",
   text: `
-    SELECT s.id, s.amount_minor AS "amountMinor", s.currency, s.status, s.submitted_at IS NOT NULL AS submitted,
+    SELECT s.id, (${takenMinor}) AS "amountMinor", s.currency, s.status, s.submitted_at IS NOT NULL AS submitted,
       s.created_at AS "createdAt", ${isChallenged} AS "customerAsked", s.plan, coalesce(t.attempts, '[]') AS attempts
     FROM (
       SELECT * FROM payment_session

@@ -6,6 +6,7 @@ import type { Attempt, Authentication, AuthenticationStatus, Liability, PaymentS
 import type { WorkItem } from "../core/work-items.ts";
 import type { SessionDelivery } from "../events/delivery-log.ts";
 import { unreachable } from "../platform/errors.ts";
+import { decimalOf, isoExponent } from "../platform/money.ts";
 import { nameOfBrand } from "./card-brand-name.ts";
 import type { OrphanedAuthorization, PaymentDetails } from "./payment-details.ts";
 
@@ -33,6 +34,7 @@ export function writeTimeline(details: PaymentDetails): TimelineStep[] {
     details;
   const moments: Moment[] = [
     ...beginning(session),
+    ...laterSteps(details),
     ...attempts.flatMap((attempt) => {
       const authentication = authentications.find(({ attemptId }) => attemptId === attempt.id);
       return attemptSteps(attempt, session, authentication);
@@ -73,6 +75,28 @@ function beginning(session: PaymentSession): Moment[] {
       why: `Rule version ${ruleVersion} plans ${planned || "no gateway"}.${left}`,
       requestId: session.submitRequestId ?? undefined,
     },
+  ];
+}
+
+/** Returns the steps of a payment that its merchant captures later. */
+function laterSteps({ session, attempts }: PaymentDetails): Moment[] {
+  const { heldAt, heldUntil, captureAskedAt, settledAt, declineCode, currency } = session;
+  if (!heldAt) return [];
+  const ordered = attempts.find(({ captureOrderedAt }) => captureOrderedAt);
+  const amount = decimalOf(ordered?.capturedAmountMinor ?? session.amountMinor, isoExponent(currency));
+  const until = heldUntil?.toISOString().replace("T", " ").slice(0, 16);
+  const ends = {
+    capture_cancelled: { actor: "Merchant", step: "Cancelled the payment" },
+    capture_expired: {
+      actor: us,
+      step: "Ended the hold",
+      why: "It was not captured in time, or its gateway voided it.",
+    },
+  };
+  return [
+    { at: heldAt, actor: us, step: "Holds the amount", why: `The merchant captures or cancels it until ${until} UTC.` },
+    { at: captureAskedAt, actor: "Merchant", step: `Asked for the capture of ${amount} ${currency}` },
+    ...Object.entries(ends).flatMap(([code, end]) => (code === declineCode ? [{ at: settledAt, ...end }] : [])),
   ];
 }
 

@@ -2,6 +2,8 @@
 import { encodeId, type IdPrefix } from "../../platform/ids.ts";
 
 type Session = {
+  held?: object;
+  captureBy?: string;
   status?: string;
   settledAt?: string;
   attempts?: { sequence: number; status: string }[];
@@ -14,13 +16,14 @@ const second = 1_000;
 const day = 86_400 * second;
 const submittedAfterMs = 21.4 * second;
 const expiredAfterMs = 1_800 * second;
+const heldMs = submittedAfterMs + 0.6 * second;
 const settledAfterMs = { paid: submittedAfterMs + 1.6 * second, expired: expiredAfterMs + 0.4 * second };
 
 /** A real body with the example's ids, times and durations, printed to be read. Every other value is as it was sent. */
 export function exampleBody(body: Uint8Array): string {
   const parsed = JSON.parse(Buffer.from(body).toString()) as Body;
   const settledMs = parsed.data.status === "EXPIRED" ? settledAfterMs.expired : settledAfterMs.paid;
-  const { attempts, refunds, ...session } = parsed.data;
+  const { attempts, refunds, held, ...session } = parsed.data;
   const refunded = { createdAt: at(settledMs + day), completedAt: at(settledMs + day + 0.4 * second) };
   const timed = {
     ...parsed,
@@ -32,6 +35,7 @@ export function exampleBody(body: Uint8Array): string {
         expiresAt: at(expiredAfterMs),
         settledAt: at(settledMs),
       }),
+      ...(held && { held: { since: at(heldMs), until: at(heldMs + 162 * 3_600 * second) } }),
       ...(attempts && { attempts: attempts.map((attempt) => replaced(attempt, timesOf(attempt, settledMs))) }),
       ...(refunds && { refunds: refunds.map((refund) => replaced(refund, refunded)) }),
     },
@@ -47,6 +51,10 @@ function emittedAfterMs(type: string, settledMs: number): number {
   switch (type) {
     case "payment_session.pending":
       return submittedAfterMs + 45 * second;
+    case "payment_session.held":
+      return heldMs;
+    case "payment_session.capture_due":
+      return heldMs + 138 * 3_600 * second;
     case "payment_attempt.voided":
       return settledMs + 3.2 * second;
     case "payment_attempt.capture_failed":

@@ -3,7 +3,7 @@
 import type { CoreFixture } from "../../core/core.fixture.ts";
 import { cards } from "../../core/core.fixture.ts";
 import type { Core } from "../../core/core.ts";
-import { createSession } from "../../core/create-session.ts";
+import { createSession, type NewSession } from "../../core/create-session.ts";
 import type { PaymentSession } from "../../core/entities.ts";
 import { expireOnce } from "../../core/expire-sessions.ts";
 import { replaced } from "../../core/recovery.fixture.ts";
@@ -17,6 +17,7 @@ import { requestRefund } from "../../refunds/request-refund.ts";
 export type Story = {
   readonly name: string;
   readonly events: readonly EventType[];
+  readonly order?: Partial<NewSession>;
   play(fixture: CoreFixture, session: PaymentSession): Promise<void>;
 };
 
@@ -99,6 +100,25 @@ export const stories: readonly Story[] = [
     },
   },
   {
+    name: "not captured in time",
+    events: [
+      "payment_session.held",
+      "payment_session.capture_due",
+      "payment_session.declined",
+      "payment_attempt.voided",
+    ],
+    order: { capture: "manual" },
+    async play(fixture, session) {
+      await fixture.submit(session, cards.approved);
+      await settle(fixture);
+      for (const days of [5.8, 6.8]) {
+        await fixture.setClockAhead(days * 24 * 60);
+        await settle(fixture);
+      }
+      await fixture.setClockAhead(0);
+    },
+  },
+  {
     name: "all gateways down",
     events: ["payment_session.degraded", "payment_attempt.voided"],
     play: async (fixture, session) => void (await fixture.submit(session, cards.allDown)),
@@ -141,7 +161,7 @@ export const stories: readonly Story[] = [
 /** Plays a story to its last event. Returns its session. */
 export async function playStory(fixture: CoreFixture, story: Story): Promise<PaymentSession> {
   const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1001", customerEmail: "ada@example.com" };
-  const created = await createSession(fixture.core, fixture.owner, order);
+  const created = await createSession(fixture.core, fixture.owner, { ...order, ...story.order });
   const { session } = await fixture.loadSession(created.session);
   await story.play(fixture, session);
   return session;

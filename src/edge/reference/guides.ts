@@ -23,6 +23,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
       guide("integration.md", "Integration guide", "Create a session, mount the widget, verify the webhook."),
       guide("ledger.md", "Ledger", "Every capture, refund and void of a past day, to compare with statements."),
       guide("refunds.md", "Refunds", "Refund a captured payment, whole or in part, and never twice."),
+      guide("capture-later.md", "Capture later", "Hold the amount now, capture it when you ship, or cancel it."),
       guide("webhooks.md", "Webhooks", "Receive and verify events in Node, Python, PHP, Go or by hand."),
       guide("errors.md", "Errors", "Look up an error code, and what to do about it."),
       guide("test-cards.md", "Test cards", "Try every outcome, the rare ones too."),

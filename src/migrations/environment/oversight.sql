@@ -3,7 +3,7 @@
 -- Matters that a person has to handle. No foreign key: writing a row must not wait for a payment, and no session is ever deleted.
 CREATE TABLE work_item (
   id          uuid PRIMARY KEY,
-  kind        text NOT NULL CHECK (kind IN ('VOID_UNANSWERED','CAPTURE_UNANSWERED','CAPTURE_UNCONFIRMED','ACTION_OVERDUE','ORPHANED_AUTHORIZATION',
+  kind        text NOT NULL CHECK (kind IN ('VOID_UNANSWERED','CAPTURE_UNANSWERED','CAPTURE_UNCONFIRMED','ACTION_OVERDUE','HOLD_OVERDUE','ORPHANED_AUTHORIZATION',
                                             'RECORD_MISMATCH','CAPTURE_FAILED','REFUND_UNANSWERED','INVARIANT_VIOLATED')),
   merchant_id uuid NOT NULL,
   session_id  uuid NOT NULL,

@@ -930,7 +930,7 @@ ALTER TABLE work_item ADD CONSTRAINT work_item_closed_by_check CHECK ((char_leng
 ALTER TABLE work_item ADD CONSTRAINT work_item_detail_check CHECK (((char_length(detail) >= 1) AND (char_length(detail) <= 500)));
 
 -- constraint work_item.work_item_kind_check
-ALTER TABLE work_item ADD CONSTRAINT work_item_kind_check CHECK ((kind = ANY (ARRAY['VOID_UNANSWERED'::text, 'CAPTURE_UNANSWERED'::text, 'CAPTURE_UNCONFIRMED'::text, 'ACTION_OVERDUE'::text, 'ORPHANED_AUTHORIZATION'::text, 'RECORD_MISMATCH'::text, 'CAPTURE_FAILED'::text, 'REFUND_UNANSWERED'::text, 'INVARIANT_VIOLATED'::text])));
+ALTER TABLE work_item ADD CONSTRAINT work_item_kind_check CHECK ((kind = ANY (ARRAY['VOID_UNANSWERED'::text, 'CAPTURE_UNANSWERED'::text, 'CAPTURE_UNCONFIRMED'::text, 'ACTION_OVERDUE'::text, 'HOLD_OVERDUE'::text, 'ORPHANED_AUTHORIZATION'::text, 'RECORD_MISMATCH'::text, 'CAPTURE_FAILED'::text, 'REFUND_UNANSWERED'::text, 'INVARIANT_VIOLATED'::text])));
 
 -- constraint work_item.work_item_pkey
 ALTER TABLE work_item ADD CONSTRAINT work_item_pkey PRIMARY KEY (id);

@@ -55,6 +55,10 @@ const authenticationsOf = `
   FROM authentication t LEFT JOIN attempt a ON a.session_id = s.id AND a.id = s.captured_attempt_id
   WHERE s.authentications > 0 AND t.session_id = s.id`;
 
+/** SQL of the captured amount of a session `s`: only a payment that is captured later can be captured in part. */
+export const takenMinor = `CASE WHEN s.manual_capture AND s.status = 'SUCCEEDED'
+  THEN (SELECT a.captured_amount_minor FROM attempt a WHERE a.session_id = s.id AND a.id = s.captured_attempt_id) ELSE s.amount_minor END`;
+
 /** Counts of payments, which are settled sessions. A session that was not submitted has expired, and has no latency. */
 export const countedPayments: CountedTable = {
   table: "analytics_payment",
@@ -80,8 +84,8 @@ export const countedPayments: CountedTable = {
       coalesce(sum(s.amount_minor) FILTER (WHERE s.status = 'SUCCEEDED' AND s.issuer_liable), 0) AS issuer_minor,
       ${histogram("s.step")} AS latency
     FROM (
-      SELECT s.merchant_id, f.minutes, ${when}, s.currency, s.status, s.amount_minor, t.challenges, t.passed, t.issuer_liable,
-        s.failover AND s.status = 'SUCCEEDED' AS failover, app.latency_step(s.submitted_at, s.settled_at - t.customer_time) AS step
+      SELECT s.merchant_id, f.minutes, ${when}, s.currency, s.status, ${takenMinor} AS amount_minor, t.challenges, t.passed, t.issuer_liable,
+        s.failover AND s.status = 'SUCCEEDED' AS failover, app.latency_step(s.submitted_at, coalesce(s.held_at, s.settled_at) - t.customer_time) AS step
       FROM payment_session s CROSS JOIN LATERAL (${authenticationsOf} ${fence}) t CROSS JOIN f WHERE ${where} ${fence}) s
     GROUP BY 1, 2, 3, 4`,
 };
