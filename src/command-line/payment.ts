@@ -11,6 +11,7 @@ import {
   UsageError,
 } from "./attachment.ts";
 import { endAttemptCommand, withdrawEndCommand } from "./end-attempt.ts";
+import { cancelCommand, captureCommand } from "./held-payment.ts";
 import { table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 import { parseTime } from "./times.ts";
@@ -21,11 +22,15 @@ type Filter = NonNullable<Parameters<DashboardClient["payments"]["listPayments"]
 /** Lists, finds, shows and exports payments. */
 export function paymentCommand(): Command {
   return new Command("payment")
-    .description("a merchant's payments: list, search, show, export as CSV, and end attempts")
+    .description(
+      "a merchant's payments: list, search, show, export as CSV, capture or cancel held ones, and end attempts",
+    )
     .addCommand(listCommand())
     .addCommand(searchCommand())
     .addCommand(getCommand())
     .addCommand(exportCommand())
+    .addCommand(captureCommand())
+    .addCommand(cancelCommand())
     .addCommand(endAttemptCommand())
     .addCommand(withdrawEndCommand());
 }

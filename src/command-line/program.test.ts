@@ -72,6 +72,8 @@ const known = [
   "operator revoke",
   "origins set",
   "origins show",
+  "payment cancel",
+  "payment capture",
   "payment end-attempt",
   "payment export",
   "payment get",

@@ -60,7 +60,8 @@ function makeCommand(): Command {
     });
 }
 
-function parseMinor(text: string): bigint {
+/** Reads an amount in minor units. */
+export function parseMinor(text: string): bigint {
   if (/^[1-9][0-9]{0,11}$/.test(text)) return BigInt(text);
   throw new InvalidArgumentError("Give a whole number of minor units, such as 900 for 9.00 EUR.");
 }

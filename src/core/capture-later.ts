@@ -8,6 +8,7 @@ import type { Attempt, PaymentSession } from "./entities.ts";
 import { endHold } from "./held-payments.ts";
 import type { Lease } from "./lease.ts";
 import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
+import type { EndParts } from "./settle.ts";
 import { followSession, startProcessing } from "./submit-payment.ts";
 
 /** A held payment of the merchant that gives the order. */
@@ -42,16 +43,9 @@ export async function captureHeld(
   core: Core,
   held: HeldPayment & { readonly amountMinor?: number | undefined; readonly signal: AbortSignal },
 ): Promise<SessionWithAttempts> {
-  const { sessionId, amountMinor, signal } = held;
-  const lease = await core.database.transaction(async (tx) => {
-    const taken = await takeHold(tx, takeToCapture, held, [amountMinor ?? null]);
-    if (taken === undefined) return requireOrdered(await loadOwn(tx, held), amountMinor);
-    const { session, attempt } = taken;
-    const orderedMinor = amountMinor ?? session.amountMinor;
-    requirePayable(core, attempt, orderedMinor);
-    recordCaptureOrdered(tx, attempt, orderedMinor); // rule:capture-amount-once
-    return taken.lease;
-  });
+  const { sessionId, signal } = held;
+  const taken = await core.database.transaction((tx) => orderCapture(tx, core, { ...held, workMs: leaseMs }));
+  const lease = taken?.lease;
   const run = lease && startProcessing(core, { lease });
   const { session } = await loadSession(core.database, sessionId);
   await followSession(core, { session, signal, run, isOver: ({ status }) => status !== "CREATED" });
@@ -63,14 +57,42 @@ export async function captureHeld(
  * payment as it stands. Throws `not_found`, `not_held`, `capture_already_ordered` and `session_ended`.
  */
 export async function cancelHeld(core: Core, held: HeldPayment): Promise<SessionWithAttempts> {
-  const lease = await core.database.transaction(async (tx) => {
-    const taken = await takeHold(tx, takeToCancel, held, []);
-    if (taken === undefined) return requireCancelled(await loadOwn(tx, held));
-    await endHold(tx, core, taken, "capture_cancelled");
-    return taken.lease;
-  });
-  if (lease) void startProcessing(core, { lease });
+  const taken = await core.database.transaction((tx) => orderCancel(tx, core, { ...held, workMs: leaseMs }));
+  if (taken) void startProcessing(core, { lease: taken.lease });
   return loadSession(core.database, held.sessionId);
+}
+
+/** An order, and the time for which the process that gives it works on the session; 0 leaves the work to a worker. */
+type Order = HeldPayment & { readonly workMs: number };
+
+/**
+ * Records the order of a capture. Returns the hold that it took, or undefined if the same order was given before. Throws as
+ * `captureHeld` does.
+ */
+export async function orderCapture(
+  tx: Tx,
+  core: Pick<Core, "connectorOf">,
+  order: Order & { readonly amountMinor?: number | undefined },
+): Promise<TakenHold | undefined> {
+  const { amountMinor } = order;
+  const taken = await takeHold(tx, takeToCapture, order, [amountMinor ?? null]);
+  if (taken === undefined) return requireOrdered(await loadOwn(tx, order), amountMinor);
+  const { session, attempt } = taken;
+  const orderedMinor = amountMinor ?? session.amountMinor;
+  requirePayable(core, attempt, orderedMinor);
+  recordCaptureOrdered(tx, attempt, orderedMinor); // rule:capture-amount-once
+  return taken;
+}
+
+/**
+ * Records a cancellation and the end of the session. Returns the hold that it took, or undefined if it was cancelled before.
+ * Throws as `cancelHeld` does.
+ */
+export async function orderCancel(tx: Tx, core: EndParts, order: Order): Promise<TakenHold | undefined> {
+  const taken = await takeHold(tx, takeToCancel, order, []);
+  if (taken === undefined) return requireCancelled(await loadOwn(tx, order));
+  await endHold(tx, core, taken, "capture_cancelled");
+  return taken;
 }
 
 type TakenHold = { readonly lease: Lease; readonly session: PaymentSession; readonly attempt: Attempt };
@@ -79,10 +101,10 @@ type TakenHold = { readonly lease: Lease; readonly session: PaymentSession; read
 async function takeHold(
   tx: Tx,
   statement: Statement,
-  { sessionId, merchantId }: HeldPayment,
+  { sessionId, merchantId, workMs }: Order,
   more: readonly unknown[],
 ): Promise<TakenHold | undefined> {
-  const [row] = await tx.query<{ epoch: number }>(statement, [sessionId, merchantId, leaseMs, ...more]);
+  const [row] = await tx.query<{ epoch: number }>(statement, [sessionId, merchantId, workMs, ...more]);
   if (row === undefined) return undefined;
   const { session, attempts } = await loadSession(tx, sessionId);
   const attempt = attempts.find(({ id }) => id === session.winnerAttemptId);
@@ -159,7 +181,7 @@ function alreadyOrdered(message: string): DomainError {
   return new DomainError("capture_already_ordered", message);
 }
 
-function requirePayable(core: Core, { gateway, currency }: Attempt, amountMinor: number): void {
+function requirePayable(core: Pick<Core, "connectorOf">, { gateway, currency }: Attempt, amountMinor: number): void {
   const whyNot = core.connectorOf(gateway)?.whyNotPayable({ amountMinor, currency });
   if (whyNot === undefined) return;
   const problem = { param: "amountMinor", pointer: "/amountMinor", code: "invalid_field", detail: whyNot } as const;

@@ -21,7 +21,7 @@ import { lookUp } from "./gateway-calls.ts";
 import { type Lease, lockAndRenew, renewLease, required } from "./lease.ts";
 import { dropProof } from "./provided-rows.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
-import { emitEvent, settleSession } from "./settle.ts";
+import { type EndParts, emitEvent, settleSession } from "./settle.ts";
 import { openWorkItem } from "./work-items.ts";
 
 // A hold ends at the merchant's time, or with a margin before the gateway's; half of what is left of a short one.
@@ -135,7 +135,7 @@ const because = {
 /** Ends a held payment without a capture: the winner is cleared, its hold is voided, and the session is DECLINED. */
 export async function endHold(
   tx: Tx,
-  core: Core,
+  core: EndParts,
   { session, attempt }: { readonly session: PaymentSession; readonly attempt: Attempt },
   declineCode: keyof typeof because,
 ): Promise<void> {

@@ -25,13 +25,18 @@ export type Ending =
   | { readonly status: "SUCCEEDED"; readonly winner: Attempt; readonly captureConfirmed: boolean }
   | { readonly status: "DECLINED" | "DEGRADED"; readonly declineCode: string };
 
+/** The parts of the core that end a session. */
+export type EndParts = Pick<Core, "outbox" | "describeSession" | "observer"> & {
+  readonly vault: Pick<Core["vault"], "forget">;
+};
+
 /**
  * Settles a locked session. No attempt may be UNKNOWN: `recordHeld` or the step `end` has moved them to VOIDING. The
  * vault erases the card once the end is durable. Returns the session as it has ended.
  */
 export async function settleSession(
   tx: Tx,
-  core: Core,
+  core: EndParts,
   session: PaymentSession,
   ending: Ending,
 ): Promise<SessionWithAttempts> {
@@ -67,7 +72,7 @@ const eventOf: Record<Ending["status"], EventType> = {
  */
 export async function emitEvent(
   tx: Tx,
-  core: Core,
+  core: Pick<Core, "outbox" | "describeSession">,
   session: Pick<PaymentSession, "id" | "merchantId">,
   type: EventType,
   about: { readonly attemptId?: string; readonly refundId?: string } = {},

@@ -13,8 +13,19 @@ export type DashboardEnvironment = {
   readonly cell: number;
   /** Every cell of the environment, this one included; undefined if there is only one. */
   readonly cells?: ReadonlyMap<number, DashboardEnvironment> | undefined;
-  readonly core: Pick<Core, "sealing" | "connectorOf" | "providerOf" | "pageTokenKey" | "timing" | "runtime"> & {
-    readonly vault: Pick<Core["vault"], "forwarding">;
+  readonly core: Pick<
+    Core,
+    | "sealing"
+    | "connectorOf"
+    | "providerOf"
+    | "pageTokenKey"
+    | "timing"
+    | "runtime"
+    | "outbox"
+    | "describeSession"
+    | "observer"
+  > & {
+    readonly vault: Pick<Core["vault"], "forwarding" | "forget">;
   };
   /** Read-only use; every change goes through the call's `RpcContext`, which checks the caller's right again. */
   readonly database: Queryable;

@@ -22,6 +22,7 @@ import { Mailbox } from "../dev/testing/mailbox.ts";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { requestIdKey } from "../edge/caller.ts";
 import { toConnectError, toDomainError } from "../edge/error-mapping.ts";
+import { describeForEvent } from "../edge/session-messages.ts";
 import { fanOut } from "../events/webhook-worker.ts";
 import { SandboxAConnector } from "../gateways/sandbox/a/connector.ts";
 import { Database } from "../platform/database.ts";
@@ -62,7 +63,9 @@ export async function startDashboardFixture(options: { members?: boolean; mail?:
     pageTokenKey: [new Secret("page")] as const,
     timing: defaultTiming,
     runtime: systemRuntime,
-    vault: { forwarding: selfHostedForwarding },
+    vault: { forwarding: selfHostedForwarding, forget: () => {} },
+    outbox: { ...harness.context, hintRelay: () => {} },
+    describeSession: describeForEvent,
   };
   const mailbox = await Mailbox.start();
   const mailServer = { host: "127.0.0.1", port: mailbox.port, tls: "if_offered", login: undefined } as const;

@@ -25,6 +25,7 @@ import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import { createDecisionMethods } from "./attempt-decisions-rpc.ts";
 import { csvLine } from "./csv.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
+import { createHoldMethods } from "./holds-rpc.ts";
 import { filterOf, paymentMessage, summaryMessage } from "./payment-messages.ts";
 import { createRefundMethods } from "./refunds-rpc.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
@@ -86,6 +87,7 @@ export function createPaymentService({ runtime }: DashboardParts): ServiceImpl<t
     },
 
     ...createRefundMethods(),
+    ...createHoldMethods(),
     ...createDecisionMethods(),
 
     listCurrencies() {

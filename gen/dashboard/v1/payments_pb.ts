@@ -22,7 +22,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/payments.proto.
  */
 export const file_dashboard_v1_payments: GenFile = /*@__PURE__*/
-  fileDesc("ChtkYXNoYm9hcmQvdjEvcGF5bWVudHMucHJvdG8SDGRhc2hib2FyZC52MSLxAwoNUGF5bWVudEZpbHRlchI8CgZzdGF0dXMYASABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXNCCLpIBYIBAhABEhcKCnByb2Nlc3NpbmcYAiABKAhIAIgBARIuCgdnYXRld2F5GAMgASgJQh26SBpyGBgyMhReKFtBLVpdW0EtWjAtOV9dKik/JBIbCglvcmRlcl9yZWYYBCABKAlCCLpIBXIDGP8BEhgKEG9yZGVyX3JlZl9wcmVmaXgYBSABKAgSIQoLYW1vdW50X2Zyb20YBiABKANCB7pIBCICKABIAYgBARIfCglhbW91bnRfdG8YByABKANCB7pIBCICKABIAogBARImCghjdXJyZW5jeRgIIAEoCUIUukgRcg8yDV4oW0EtWl17M30pPyQSMQoNY3JlYXRlZF9hZnRlchgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOY3JlYXRlZF9iZWZvcmUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKCGZhaWxvdmVyGAsgASgISAOIAQFCDQoLX3Byb2Nlc3NpbmdCDgoMX2Ftb3VudF9mcm9tQgwKCl9hbW91bnRfdG9CCwoJX2ZhaWxvdmVyIuEBChNMaXN0UGF5bWVudHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKBmZpbHRlchgDIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50RmlsdGVyEiEKCXBhZ2Vfc2l6ZRgEIAEoBUIJukgGGgQYZCgBSACIAQESEgoKcGFnZV90b2tlbhgFIAEoCUIMCgpfcGFnZV9zaXplIpUBChRMaXN0UGF5bWVudHNSZXNwb25zZRIuCghwYXltZW50cxgBIAMoCzIcLmRhc2hib2FyZC52MS5QYXltZW50U3VtbWFyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSNAoQc2VhcmNoZWRfYmFja190bxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijgEKFVNlYXJjaFBheW1lbnRzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgR0ZXh0GAMgASgJQg26SArIAQFyBRABGP8BIkUKFlNlYXJjaFBheW1lbnRzUmVzcG9uc2USKwoHbWF0Y2hlcxgBIAMoCzIaLmRhc2hib2FyZC52MS5QYXltZW50TWF0Y2gi/QEKDFBheW1lbnRNYXRjaBItCgdwYXltZW50GAEgASgLMhwuZGFzaGJvYXJkLnYxLlBheW1lbnRTdW1tYXJ5EikKAmJ5GAIgASgOMh0uZGFzaGJvYXJkLnYxLlBheW1lbnRNYXRjaC5CeSKSAQoCQnkSEgoOQllfVU5TUEVDSUZJRUQQABIOCgpTRVNTSU9OX0lEEAESDgoKQVRURU1QVF9JRBACEgwKCEVWRU5UX0lEEAMSDgoKUkVRVUVTVF9JRBAEEhUKEUdBVEVXQVlfUkVGRVJFTkNFEAUSDQoJT1JERVJfUkVGEAYSFAoQT1JERVJfUkVGX1BSRUZJWBAHIokBChFHZXRQYXltZW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIaCgpzZXNzaW9uX2lkGAMgASgJQga6SAPIAQEiPAoSR2V0UGF5bWVudFJlc3BvbnNlEiYKB3BheW1lbnQYASABKAsyFS5kYXNoYm9hcmQudjEuUGF5bWVudCLPAgoURGVjaWRlQXR0ZW1wdFJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGgoKc2Vzc2lvbl9pZBgDIAEoCUIGukgDyAEBEhoKCmF0dGVtcHRfaWQYBCABKAlCBrpIA8gBARI9CgRraW5kGAUgASgOMiIuZGFzaGJvYXJkLnYxLkF0dGVtcHREZWNpc2lvbi5LaW5kQgu6SAjIAQGCAQIQARIwChFnYXRld2F5X3JlZmVyZW5jZRgGIAEoCUIVukgSchAyDl5bIS1+XXswLDI1NX0kEh0KBnJlYXNvbhgHIAEoCUINukgKyAEBcgUQARjoBxIVCg1ub19tb25leV9rZXB0GAggASgIIkgKFURlY2lkZUF0dGVtcHRSZXNwb25zZRIvCghkZWNpc2lvbhgBIAEoCzIdLmRhc2hib2FyZC52MS5BdHRlbXB0RGVjaXNpb24ikAMKFFJlZnVuZFBheW1lbnRSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhoKCnNlc3Npb25faWQYAyABKAlCBrpIA8gBARI+Cg9pZGVtcG90ZW5jeV9rZXkYBCABKAlCJbpIIsgBAXIdMhteWyEtfl0oWyAtfl17MCwyNTN9WyEtfl0pPyQSKQoMYW1vdW50X21pbm9yGAUgASgDQg66SAsiCRj/n5SljR0oAUgAiAEBEkgKBnJlYXNvbhgGIAEoCUIzukgwci5SFXJlcXVlc3RlZF9ieV9jdXN0b21lclIJZHVwbGljYXRlUgpmcmF1ZHVsZW50SAGIAQESIgoKcmVmdW5kX3JlZhgHIAEoCUIJukgGcgQQARhQSAKIAQFCDwoNX2Ftb3VudF9taW5vckIJCgdfcmVhc29uQg0KC19yZWZ1bmRfcmVmInUKFVJlZnVuZFBheW1lbnRSZXNwb25zZRIRCglyZWZ1bmRfaWQYASABKAkSFAoMYW1vdW50X21pbm9yGAIgASgDEhAKCGN1cnJlbmN5GAMgASgJEg8KB2dhdGV3YXkYBCABKAkSEAoIcmVwbGF5ZWQYBSABKAgijAMKE0RlY2lkZVJlZnVuZFJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGgoKc2Vzc2lvbl9pZBgDIAEoCUIGukgDyAEBEhkKCXJlZnVuZF9pZBgEIAEoCUIGukgDyAEBEkkKCGRlY2lzaW9uGAUgASgOMiouZGFzaGJvYXJkLnYxLkRlY2lkZVJlZnVuZFJlcXVlc3QuRGVjaXNpb25CC7pICMgBAYIBAhABEjAKEWdhdGV3YXlfcmVmZXJlbmNlGAYgASgJQhW6SBJyEDIOXlshLX5dezAsMjU1fSQSHQoGcmVhc29uGAcgASgJQg26SArIAQFyBRABGOgHIkgKCERlY2lzaW9uEhgKFERFQ0lTSU9OX1VOU1BFQ0lGSUVEEAASCAoETUFERRABEg4KCk5FVkVSX01BREUQAhIICgRTRU5EEAMiFgoURGVjaWRlUmVmdW5kUmVzcG9uc2UiogIKHUNvbmZpcm1BdHRlbXB0RGVjaXNpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhoKCnNlc3Npb25faWQYAyABKAlCBrpIA8gBARIaCgphdHRlbXB0X2lkGAQgASgJQga6SAPIAQESPQoEa2luZBgFIAEoDjIiLmRhc2hib2FyZC52MS5BdHRlbXB0RGVjaXNpb24uS2luZEILukgIyAEBggECEAESMAoRZ2F0ZXdheV9yZWZlcmVuY2UYBiABKAlCFbpIEnIQMg5eWyEtfl17MCwyNTV9JCJRCh5Db25maXJtQXR0ZW1wdERlY2lzaW9uUmVzcG9uc2USLwoIZGVjaXNpb24YASABKAsyHS5kYXNoYm9hcmQudjEuQXR0ZW1wdERlY2lzaW9uIrIBCh5XaXRoZHJhd0F0dGVtcHREZWNpc2lvblJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGgoKc2Vzc2lvbl9pZBgDIAEoCUIGukgDyAEBEhoKCmF0dGVtcHRfaWQYBCABKAlCBrpIA8gBASIhCh9XaXRoZHJhd0F0dGVtcHREZWNpc2lvblJlc3BvbnNlIrIBChVFeHBvcnRQYXltZW50c1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESKwoGZmlsdGVyGAMgASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRGaWx0ZXISEgoKcGFnZV90b2tlbhgEIAEoCSJQChZFeHBvcnRQYXltZW50c1Jlc3BvbnNlEgsKA2NzdhgBIAEoCRIQCghwYXltZW50cxgCIAEoBRIXCg9uZXh0X3BhZ2VfdG9rZW4YAyABKAkicQoVTGlzdEN1cnJlbmNpZXNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABIkQKFkxpc3RDdXJyZW5jaWVzUmVzcG9uc2USKgoKY3VycmVuY2llcxgBIAMoCzIWLmRhc2hib2FyZC52MS5DdXJyZW5jeSIqCghDdXJyZW5jeRIMCgRjb2RlGAEgASgJEhAKCGV4cG9uZW50GAIgASgFIp8DCg5QYXltZW50U3VtbWFyeRISCgpzZXNzaW9uX2lkGAEgASgJEhEKCW9yZGVyX3JlZhgCIAEoCRIrCgZhbW91bnQYAyABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudEFtb3VudBIyCgZzdGF0dXMYBCABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXMSEgoKcHJvY2Vzc2luZxgFIAEoCBIQCghnYXRld2F5cxgGIAMoCRIUCgxjYXB0dXJlZF92aWEYByABKAkSEAoIZmFpbG92ZXIYCCABKAgSFAoMZGVjbGluZV9jb2RlGAkgASgJEhIKCmNhcmRfYnJhbmQYCiABKAkSEgoKY2FyZF9sYXN0NBgLIAEoCRIuCgpjcmVhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzZXR0bGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZChFhd2FpdGluZ19jdXN0b21lchgOIAEoCCLaBQoHUGF5bWVudBItCgdzdW1tYXJ5GAEgASgLMhwuZGFzaGJvYXJkLnYxLlBheW1lbnRTdW1tYXJ5EhYKDmN1c3RvbWVyX2VtYWlsGAIgASgJEh4KEWNhcHR1cmVfY29uZmlybWVkGAMgASgISACIAQESLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMc3VibWl0dGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZCgxydWxlX3ZlcnNpb24YBiABKAVIAYgBARIZChFjcmVhdGVfcmVxdWVzdF9pZBgHIAEoCRIZChFzdWJtaXRfcmVxdWVzdF9pZBgIIAEoCRIuCghhdHRlbXB0cxgJIAMoCzIcLmRhc2hib2FyZC52MS5QYXltZW50QXR0ZW1wdBIqCgZldmVudHMYCiADKAsyGi5kYXNoYm9hcmQudjEuUGF5bWVudEV2ZW50EjEKCmRlbGl2ZXJpZXMYCyADKAsyHS5kYXNoYm9hcmQudjEuUGF5bWVudERlbGl2ZXJ5EiwKCHRpbWVsaW5lGAwgAygLMhouZGFzaGJvYXJkLnYxLlRpbWVsaW5lU3RlcBIVCg1jdXN0b21lcl9uYW1lGA0gASgJEjQKD2JpbGxpbmdfYWRkcmVzcxgOIAEoCzIbLnBheW1lbnRzLnYxLkJpbGxpbmdBZGRyZXNzEjUKCG1ldGFkYXRhGA8gAygLMiMuZGFzaGJvYXJkLnYxLlBheW1lbnQuTWV0YWRhdGFFbnRyeRIcChRzdGF0ZW1lbnRfZGVzY3JpcHRvchgQIAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCFAoSX2NhcHR1cmVfY29uZmlybWVkQg8KDV9ydWxlX3ZlcnNpb24igAUKDlBheW1lbnRBdHRlbXB0EhIKCmF0dGVtcHRfaWQYASABKAkSEAoIc2VxdWVuY2UYAiABKAUSDwoHZ2F0ZXdheRgDIAEoCRIVCg1jb25uZWN0aW9uX2lkGAQgASgJEisKBnN0YXR1cxgFIAEoDjIbLnBheW1lbnRzLnYxLkF0dGVtcHQuU3RhdHVzEjYKDGZhaWx1cmVfa2luZBgGIAEoDjIgLnBheW1lbnRzLnYxLkF0dGVtcHQuRmFpbHVyZUtpbmQSFAoMZGVjbGluZV9jb2RlGAcgASgJEhQKDGdhdGV3YXlfY29kZRgIIAEoCRIZChFnYXRld2F5X3JlZmVyZW5jZRgJIAEoCRIPCgdiZWNhdXNlGAogASgJEhQKDG5leHRfYmVjYXVzZRgLIAEoCRIuCgpzdGFydGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgthbnN3ZXJlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMY29tcGxldGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCghkZWNpc2lvbhgPIAEoCzIdLmRhc2hib2FyZC52MS5BdHRlbXB0RGVjaXNpb24SOgoOb3Blbl9kZWNpc2lvbnMYECADKA4yIi5kYXNoYm9hcmQudjEuQXR0ZW1wdERlY2lzaW9uLktpbmQSEAoIZ2l2ZW5fdXAYESABKAgSOwoOYXV0aGVudGljYXRpb24YEiABKAsyIy5kYXNoYm9hcmQudjEuQXR0ZW1wdEF1dGhlbnRpY2F0aW9uIrEEChVBdHRlbXB0QXV0aGVudGljYXRpb24SMgoGc3RhdHVzGAEgASgOMiIucGF5bWVudHMudjEuQXV0aGVudGljYXRpb24uU3RhdHVzEi4KCnN0YXJ0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBXVudGlsGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghzaG93bl9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLYW5zd2VyZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGNvbXBsZXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoIZW5kZWRfYnkYByABKA4yHi5wYXltZW50cy52MS5DaGFsbGVuZ2UuRW5kZWRCeRIYCgtkdXJhdGlvbl9tcxgIIAEoA0gAiAEBEjgKCWxpYWJpbGl0eRgJIAEoDjIlLnBheW1lbnRzLnYxLkF1dGhlbnRpY2F0aW9uLkxpYWJpbGl0eRIPCgd2ZXJzaW9uGAogASgJEgsKA2VjaRgLIAEoCRIUCgx0cmFuc19zdGF0dXMYDCABKAkSLgoEZmxvdxgNIAEoDjIgLnBheW1lbnRzLnYxLkF1dGhlbnRpY2F0aW9uLkZsb3dCDgoMX2R1cmF0aW9uX21zIscCCg9BdHRlbXB0RGVjaXNpb24SMAoEa2luZBgBIAEoDjIiLmRhc2hib2FyZC52MS5BdHRlbXB0RGVjaXNpb24uS2luZBIZChFnYXRld2F5X3JlZmVyZW5jZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSEgoKZGVjaWRlZF9ieRgEIAEoCRIuCgpkZWNpZGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgl0YWtlc190d28YBiABKAgSFAoMY29uZmlybWVkX2J5GAcgASgJEjAKDGNvbmZpcm1lZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiOAoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASDAoIR0lWRU5fVVAQARIMCghDQVBUVVJFRBACInAKDFBheW1lbnRFdmVudBIQCghldmVudF9pZBgBIAEoCRIMCgR0eXBlGAIgASgJEhAKCHNlcXVlbmNlGAMgASgFEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlgKD1BheW1lbnREZWxpdmVyeRIvCghkZWxpdmVyeRgBIAEoCzIdLmRhc2hib2FyZC52MS5XZWJob29rRGVsaXZlcnkSFAoMZW5kcG9pbnRfdXJsGAIgASgJIpkCCgxUaW1lbGluZVN0ZXASJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWFjdG9yGAIgASgJEgwKBHN0ZXAYAyABKAkSCwoDd2h5GAQgASgJEi0KBHRvbmUYBSABKA4yHy5kYXNoYm9hcmQudjEuVGltZWxpbmVTdGVwLlRvbmUSEgoKYXR0ZW1wdF9pZBgGIAEoCRIQCghldmVudF9pZBgHIAEoCRITCgtlbmRwb2ludF9pZBgIIAEoCRISCgpyZXF1ZXN0X2lkGAkgASgJIjkKBFRvbmUSFAoQVE9ORV9VTlNQRUNJRklFRBAAEggKBEdPT0QQARIICgRXQVJOEAISBwoDQkFEEAMynwgKDlBheW1lbnRTZXJ2aWNlEl4KDExpc3RQYXltZW50cxIhLmRhc2hib2FyZC52MS5MaXN0UGF5bWVudHNSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkxpc3RQYXltZW50c1Jlc3BvbnNlIgeQAgGouxgBEmQKDlNlYXJjaFBheW1lbnRzEiMuZGFzaGJvYXJkLnYxLlNlYXJjaFBheW1lbnRzUmVxdWVzdBokLmRhc2hib2FyZC52MS5TZWFyY2hQYXltZW50c1Jlc3BvbnNlIgeQAgGouxgBElgKCkdldFBheW1lbnQSHy5kYXNoYm9hcmQudjEuR2V0UGF5bWVudFJlcXVlc3QaIC5kYXNoYm9hcmQudjEuR2V0UGF5bWVudFJlc3BvbnNlIgeQAgGouxgBEmIKDURlY2lkZUF0dGVtcHQSIi5kYXNoYm9hcmQudjEuRGVjaWRlQXR0ZW1wdFJlcXVlc3QaIy5kYXNoYm9hcmQudjEuRGVjaWRlQXR0ZW1wdFJlc3BvbnNlIgiouxgCuLsYARJiCg1SZWZ1bmRQYXltZW50EiIuZGFzaGJvYXJkLnYxLlJlZnVuZFBheW1lbnRSZXF1ZXN0GiMuZGFzaGJvYXJkLnYxLlJlZnVuZFBheW1lbnRSZXNwb25zZSIIqLsYAri7GAESXwoMRGVjaWRlUmVmdW5kEiEuZGFzaGJvYXJkLnYxLkRlY2lkZVJlZnVuZFJlcXVlc3QaIi5kYXNoYm9hcmQudjEuRGVjaWRlUmVmdW5kUmVzcG9uc2UiCKi7GAO4uxgBEn0KFkNvbmZpcm1BdHRlbXB0RGVjaXNpb24SKy5kYXNoYm9hcmQudjEuQ29uZmlybUF0dGVtcHREZWNpc2lvblJlcXVlc3QaLC5kYXNoYm9hcmQudjEuQ29uZmlybUF0dGVtcHREZWNpc2lvblJlc3BvbnNlIgiouxgCuLsYARJ8ChdXaXRoZHJhd0F0dGVtcHREZWNpc2lvbhIsLmRhc2hib2FyZC52MS5XaXRoZHJhd0F0dGVtcHREZWNpc2lvblJlcXVlc3QaLS5kYXNoYm9hcmQudjEuV2l0aGRyYXdBdHRlbXB0RGVjaXNpb25SZXNwb25zZSIEqLsYAhJhCg5FeHBvcnRQYXltZW50cxIjLmRhc2hib2FyZC52MS5FeHBvcnRQYXltZW50c1JlcXVlc3QaJC5kYXNoYm9hcmQudjEuRXhwb3J0UGF5bWVudHNSZXNwb25zZSIEqLsYARJkCg5MaXN0Q3VycmVuY2llcxIjLmRhc2hib2FyZC52MS5MaXN0Q3VycmVuY2llc1JlcXVlc3QaJC5kYXNoYm9hcmQudjEuTGlzdEN1cnJlbmNpZXNSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role, file_dashboard_v1_webhook_deliveries, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
+  fileDesc("ChtkYXNoYm9hcmQvdjEvcGF5bWVudHMucHJvdG8SDGRhc2hib2FyZC52MSLxAwoNUGF5bWVudEZpbHRlchI8CgZzdGF0dXMYASABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXNCCLpIBYIBAhABEhcKCnByb2Nlc3NpbmcYAiABKAhIAIgBARIuCgdnYXRld2F5GAMgASgJQh26SBpyGBgyMhReKFtBLVpdW0EtWjAtOV9dKik/JBIbCglvcmRlcl9yZWYYBCABKAlCCLpIBXIDGP8BEhgKEG9yZGVyX3JlZl9wcmVmaXgYBSABKAgSIQoLYW1vdW50X2Zyb20YBiABKANCB7pIBCICKABIAYgBARIfCglhbW91bnRfdG8YByABKANCB7pIBCICKABIAogBARImCghjdXJyZW5jeRgIIAEoCUIUukgRcg8yDV4oW0EtWl17M30pPyQSMQoNY3JlYXRlZF9hZnRlchgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOY3JlYXRlZF9iZWZvcmUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKCGZhaWxvdmVyGAsgASgISAOIAQFCDQoLX3Byb2Nlc3NpbmdCDgoMX2Ftb3VudF9mcm9tQgwKCl9hbW91bnRfdG9CCwoJX2ZhaWxvdmVyIuEBChNMaXN0UGF5bWVudHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKBmZpbHRlchgDIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50RmlsdGVyEiEKCXBhZ2Vfc2l6ZRgEIAEoBUIJukgGGgQYZCgBSACIAQESEgoKcGFnZV90b2tlbhgFIAEoCUIMCgpfcGFnZV9zaXplIpUBChRMaXN0UGF5bWVudHNSZXNwb25zZRIuCghwYXltZW50cxgBIAMoCzIcLmRhc2hib2FyZC52MS5QYXltZW50U3VtbWFyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSNAoQc2VhcmNoZWRfYmFja190bxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijgEKFVNlYXJjaFBheW1lbnRzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgR0ZXh0GAMgASgJQg26SArIAQFyBRABGP8BIkUKFlNlYXJjaFBheW1lbnRzUmVzcG9uc2USKwoHbWF0Y2hlcxgBIAMoCzIaLmRhc2hib2FyZC52MS5QYXltZW50TWF0Y2gi/QEKDFBheW1lbnRNYXRjaBItCgdwYXltZW50GAEgASgLMhwuZGFzaGJvYXJkLnYxLlBheW1lbnRTdW1tYXJ5EikKAmJ5GAIgASgOMh0uZGFzaGJvYXJkLnYxLlBheW1lbnRNYXRjaC5CeSKSAQoCQnkSEgoOQllfVU5TUEVDSUZJRUQQABIOCgpTRVNTSU9OX0lEEAESDgoKQVRURU1QVF9JRBACEgwKCEVWRU5UX0lEEAMSDgoKUkVRVUVTVF9JRBAEEhUKEUdBVEVXQVlfUkVGRVJFTkNFEAUSDQoJT1JERVJfUkVGEAYSFAoQT1JERVJfUkVGX1BSRUZJWBAHIokBChFHZXRQYXltZW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIaCgpzZXNzaW9uX2lkGAMgASgJQga6SAPIAQEiPAoSR2V0UGF5bWVudFJlc3BvbnNlEiYKB3BheW1lbnQYASABKAsyFS5kYXNoYm9hcmQudjEuUGF5bWVudCLPAgoURGVjaWRlQXR0ZW1wdFJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGgoKc2Vzc2lvbl9pZBgDIAEoCUIGukgDyAEBEhoKCmF0dGVtcHRfaWQYBCABKAlCBrpIA8gBARI9CgRraW5kGAUgASgOMiIuZGFzaGJvYXJkLnYxLkF0dGVtcHREZWNpc2lvbi5LaW5kQgu6SAjIAQGCAQIQARIwChFnYXRld2F5X3JlZmVyZW5jZRgGIAEoCUIVukgSchAyDl5bIS1+XXswLDI1NX0kEh0KBnJlYXNvbhgHIAEoCUINukgKyAEBcgUQARjoBxIVCg1ub19tb25leV9rZXB0GAggASgIIkgKFURlY2lkZUF0dGVtcHRSZXNwb25zZRIvCghkZWNpc2lvbhgBIAEoCzIdLmRhc2hib2FyZC52MS5BdHRlbXB0RGVjaXNpb24i6AEKFUNhcHR1cmVQYXltZW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIaCgpzZXNzaW9uX2lkGAMgASgJQga6SAPIAQESHQoGcmVhc29uGAQgASgJQg26SArIAQFyBRABGOgHEikKDGFtb3VudF9taW5vchgFIAEoA0IOukgLIgkY/5+UpY0dKAFIAIgBAUIPCg1fYW1vdW50X21pbm9yImMKFkNhcHR1cmVQYXltZW50UmVzcG9uc2USFAoMYW1vdW50X21pbm9yGAEgASgDEhAKCGN1cnJlbmN5GAIgASgJEg8KB2dhdGV3YXkYAyABKAkSEAoIcmVwbGF5ZWQYBCABKAgiqwEKFENhbmNlbFBheW1lbnRSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhoKCnNlc3Npb25faWQYAyABKAlCBrpIA8gBARIdCgZyZWFzb24YBCABKAlCDbpICsgBAXIFEAEY6AciYgoVQ2FuY2VsUGF5bWVudFJlc3BvbnNlEhQKDGFtb3VudF9taW5vchgBIAEoAxIQCghjdXJyZW5jeRgCIAEoCRIPCgdnYXRld2F5GAMgASgJEhAKCHJlcGxheWVkGAQgASgIIpADChRSZWZ1bmRQYXltZW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIaCgpzZXNzaW9uX2lkGAMgASgJQga6SAPIAQESPgoPaWRlbXBvdGVuY3lfa2V5GAQgASgJQiW6SCLIAQFyHTIbXlshLX5dKFsgLX5dezAsMjUzfVshLX5dKT8kEikKDGFtb3VudF9taW5vchgFIAEoA0IOukgLIgkY/5+UpY0dKAFIAIgBARJICgZyZWFzb24YBiABKAlCM7pIMHIuUhVyZXF1ZXN0ZWRfYnlfY3VzdG9tZXJSCWR1cGxpY2F0ZVIKZnJhdWR1bGVudEgBiAEBEiIKCnJlZnVuZF9yZWYYByABKAlCCbpIBnIEEAEYUEgCiAEBQg8KDV9hbW91bnRfbWlub3JCCQoHX3JlYXNvbkINCgtfcmVmdW5kX3JlZiJ1ChVSZWZ1bmRQYXltZW50UmVzcG9uc2USEQoJcmVmdW5kX2lkGAEgASgJEhQKDGFtb3VudF9taW5vchgCIAEoAxIQCghjdXJyZW5jeRgDIAEoCRIPCgdnYXRld2F5GAQgASgJEhAKCHJlcGxheWVkGAUgASgIIowDChNEZWNpZGVSZWZ1bmRSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhoKCnNlc3Npb25faWQYAyABKAlCBrpIA8gBARIZCglyZWZ1bmRfaWQYBCABKAlCBrpIA8gBARJJCghkZWNpc2lvbhgFIAEoDjIqLmRhc2hib2FyZC52MS5EZWNpZGVSZWZ1bmRSZXF1ZXN0LkRlY2lzaW9uQgu6SAjIAQGCAQIQARIwChFnYXRld2F5X3JlZmVyZW5jZRgGIAEoCUIVukgSchAyDl5bIS1+XXswLDI1NX0kEh0KBnJlYXNvbhgHIAEoCUINukgKyAEBcgUQARjoByJICghEZWNpc2lvbhIYChRERUNJU0lPTl9VTlNQRUNJRklFRBAAEggKBE1BREUQARIOCgpORVZFUl9NQURFEAISCAoEU0VORBADIhYKFERlY2lkZVJlZnVuZFJlc3BvbnNlIqICCh1Db25maXJtQXR0ZW1wdERlY2lzaW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIaCgpzZXNzaW9uX2lkGAMgASgJQga6SAPIAQESGgoKYXR0ZW1wdF9pZBgEIAEoCUIGukgDyAEBEj0KBGtpbmQYBSABKA4yIi5kYXNoYm9hcmQudjEuQXR0ZW1wdERlY2lzaW9uLktpbmRCC7pICMgBAYIBAhABEjAKEWdhdGV3YXlfcmVmZXJlbmNlGAYgASgJQhW6SBJyEDIOXlshLX5dezAsMjU1fSQiUQoeQ29uZmlybUF0dGVtcHREZWNpc2lvblJlc3BvbnNlEi8KCGRlY2lzaW9uGAEgASgLMh0uZGFzaGJvYXJkLnYxLkF0dGVtcHREZWNpc2lvbiKyAQoeV2l0aGRyYXdBdHRlbXB0RGVjaXNpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhoKCnNlc3Npb25faWQYAyABKAlCBrpIA8gBARIaCgphdHRlbXB0X2lkGAQgASgJQga6SAPIAQEiIQofV2l0aGRyYXdBdHRlbXB0RGVjaXNpb25SZXNwb25zZSKyAQoVRXhwb3J0UGF5bWVudHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKBmZpbHRlchgDIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50RmlsdGVyEhIKCnBhZ2VfdG9rZW4YBCABKAkiUAoWRXhwb3J0UGF5bWVudHNSZXNwb25zZRILCgNjc3YYASABKAkSEAoIcGF5bWVudHMYAiABKAUSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJInEKFUxpc3RDdXJyZW5jaWVzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJEChZMaXN0Q3VycmVuY2llc1Jlc3BvbnNlEioKCmN1cnJlbmNpZXMYASADKAsyFi5kYXNoYm9hcmQudjEuQ3VycmVuY3kiKgoIQ3VycmVuY3kSDAoEY29kZRgBIAEoCRIQCghleHBvbmVudBgCIAEoBSKfAwoOUGF5bWVudFN1bW1hcnkSEgoKc2Vzc2lvbl9pZBgBIAEoCRIRCglvcmRlcl9yZWYYAiABKAkSKwoGYW1vdW50GAMgASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRBbW91bnQSMgoGc3RhdHVzGAQgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzEhIKCnByb2Nlc3NpbmcYBSABKAgSEAoIZ2F0ZXdheXMYBiADKAkSFAoMY2FwdHVyZWRfdmlhGAcgASgJEhAKCGZhaWxvdmVyGAggASgIEhQKDGRlY2xpbmVfY29kZRgJIAEoCRISCgpjYXJkX2JyYW5kGAogASgJEhIKCmNhcmRfbGFzdDQYCyABKAkSLgoKY3JlYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc2V0dGxlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoRYXdhaXRpbmdfY3VzdG9tZXIYDiABKAgi2gUKB1BheW1lbnQSLQoHc3VtbWFyeRgBIAEoCzIcLmRhc2hib2FyZC52MS5QYXltZW50U3VtbWFyeRIWCg5jdXN0b21lcl9lbWFpbBgCIAEoCRIeChFjYXB0dXJlX2NvbmZpcm1lZBgDIAEoCEgAiAEBEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDHN1Ym1pdHRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoMcnVsZV92ZXJzaW9uGAYgASgFSAGIAQESGQoRY3JlYXRlX3JlcXVlc3RfaWQYByABKAkSGQoRc3VibWl0X3JlcXVlc3RfaWQYCCABKAkSLgoIYXR0ZW1wdHMYCSADKAsyHC5kYXNoYm9hcmQudjEuUGF5bWVudEF0dGVtcHQSKgoGZXZlbnRzGAogAygLMhouZGFzaGJvYXJkLnYxLlBheW1lbnRFdmVudBIxCgpkZWxpdmVyaWVzGAsgAygLMh0uZGFzaGJvYXJkLnYxLlBheW1lbnREZWxpdmVyeRIsCgh0aW1lbGluZRgMIAMoCzIaLmRhc2hib2FyZC52MS5UaW1lbGluZVN0ZXASFQoNY3VzdG9tZXJfbmFtZRgNIAEoCRI0Cg9iaWxsaW5nX2FkZHJlc3MYDiABKAsyGy5wYXltZW50cy52MS5CaWxsaW5nQWRkcmVzcxI1CghtZXRhZGF0YRgPIAMoCzIjLmRhc2hib2FyZC52MS5QYXltZW50Lk1ldGFkYXRhRW50cnkSHAoUc3RhdGVtZW50X2Rlc2NyaXB0b3IYECABKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhQKEl9jYXB0dXJlX2NvbmZpcm1lZEIPCg1fcnVsZV92ZXJzaW9uIoAFCg5QYXltZW50QXR0ZW1wdBISCgphdHRlbXB0X2lkGAEgASgJEhAKCHNlcXVlbmNlGAIgASgFEg8KB2dhdGV3YXkYAyABKAkSFQoNY29ubmVjdGlvbl9pZBgEIAEoCRIrCgZzdGF0dXMYBSABKA4yGy5wYXltZW50cy52MS5BdHRlbXB0LlN0YXR1cxI2CgxmYWlsdXJlX2tpbmQYBiABKA4yIC5wYXltZW50cy52MS5BdHRlbXB0LkZhaWx1cmVLaW5kEhQKDGRlY2xpbmVfY29kZRgHIAEoCRIUCgxnYXRld2F5X2NvZGUYCCABKAkSGQoRZ2F0ZXdheV9yZWZlcmVuY2UYCSABKAkSDwoHYmVjYXVzZRgKIAEoCRIUCgxuZXh0X2JlY2F1c2UYCyABKAkSLgoKc3RhcnRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLYW5zd2VyZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGNvbXBsZXRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoIZGVjaXNpb24YDyABKAsyHS5kYXNoYm9hcmQudjEuQXR0ZW1wdERlY2lzaW9uEjoKDm9wZW5fZGVjaXNpb25zGBAgAygOMiIuZGFzaGJvYXJkLnYxLkF0dGVtcHREZWNpc2lvbi5LaW5kEhAKCGdpdmVuX3VwGBEgASgIEjsKDmF1dGhlbnRpY2F0aW9uGBIgASgLMiMuZGFzaGJvYXJkLnYxLkF0dGVtcHRBdXRoZW50aWNhdGlvbiKxBAoVQXR0ZW1wdEF1dGhlbnRpY2F0aW9uEjIKBnN0YXR1cxgBIAEoDjIiLnBheW1lbnRzLnYxLkF1dGhlbnRpY2F0aW9uLlN0YXR1cxIuCgpzdGFydGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgV1bnRpbBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIc2hvd25fYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2Fuc3dlcmVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxjb21wbGV0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKCGVuZGVkX2J5GAcgASgOMh4ucGF5bWVudHMudjEuQ2hhbGxlbmdlLkVuZGVkQnkSGAoLZHVyYXRpb25fbXMYCCABKANIAIgBARI4CglsaWFiaWxpdHkYCSABKA4yJS5wYXltZW50cy52MS5BdXRoZW50aWNhdGlvbi5MaWFiaWxpdHkSDwoHdmVyc2lvbhgKIAEoCRILCgNlY2kYCyABKAkSFAoMdHJhbnNfc3RhdHVzGAwgASgJEi4KBGZsb3cYDSABKA4yIC5wYXltZW50cy52MS5BdXRoZW50aWNhdGlvbi5GbG93Qg4KDF9kdXJhdGlvbl9tcyLHAgoPQXR0ZW1wdERlY2lzaW9uEjAKBGtpbmQYASABKA4yIi5kYXNoYm9hcmQudjEuQXR0ZW1wdERlY2lzaW9uLktpbmQSGQoRZ2F0ZXdheV9yZWZlcmVuY2UYAiABKAkSDgoGcmVhc29uGAMgASgJEhIKCmRlY2lkZWRfYnkYBCABKAkSLgoKZGVjaWRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJdGFrZXNfdHdvGAYgASgIEhQKDGNvbmZpcm1lZF9ieRgHIAEoCRIwCgxjb25maXJtZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjgKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEgwKCEdJVkVOX1VQEAESDAoIQ0FQVFVSRUQQAiJwCgxQYXltZW50RXZlbnQSEAoIZXZlbnRfaWQYASABKAkSDAoEdHlwZRgCIAEoCRIQCghzZXF1ZW5jZRgDIAEoBRIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJYCg9QYXltZW50RGVsaXZlcnkSLwoIZGVsaXZlcnkYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0RlbGl2ZXJ5EhQKDGVuZHBvaW50X3VybBgCIAEoCSKZAgoMVGltZWxpbmVTdGVwEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgCIAEoCRIMCgRzdGVwGAMgASgJEgsKA3doeRgEIAEoCRItCgR0b25lGAUgASgOMh8uZGFzaGJvYXJkLnYxLlRpbWVsaW5lU3RlcC5Ub25lEhIKCmF0dGVtcHRfaWQYBiABKAkSEAoIZXZlbnRfaWQYByABKAkSEwoLZW5kcG9pbnRfaWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCSI5CgRUb25lEhQKEFRPTkVfVU5TUEVDSUZJRUQQABIICgRHT09EEAESCAoEV0FSThACEgcKA0JBRBADMuoJCg5QYXltZW50U2VydmljZRJeCgxMaXN0UGF5bWVudHMSIS5kYXNoYm9hcmQudjEuTGlzdFBheW1lbnRzUmVxdWVzdBoiLmRhc2hib2FyZC52MS5MaXN0UGF5bWVudHNSZXNwb25zZSIHkAIBqLsYARJkCg5TZWFyY2hQYXltZW50cxIjLmRhc2hib2FyZC52MS5TZWFyY2hQYXltZW50c1JlcXVlc3QaJC5kYXNoYm9hcmQudjEuU2VhcmNoUGF5bWVudHNSZXNwb25zZSIHkAIBqLsYARJYCgpHZXRQYXltZW50Eh8uZGFzaGJvYXJkLnYxLkdldFBheW1lbnRSZXF1ZXN0GiAuZGFzaGJvYXJkLnYxLkdldFBheW1lbnRSZXNwb25zZSIHkAIBqLsYARJiCg1EZWNpZGVBdHRlbXB0EiIuZGFzaGJvYXJkLnYxLkRlY2lkZUF0dGVtcHRSZXF1ZXN0GiMuZGFzaGJvYXJkLnYxLkRlY2lkZUF0dGVtcHRSZXNwb25zZSIIqLsYAri7GAESYgoNUmVmdW5kUGF5bWVudBIiLmRhc2hib2FyZC52MS5SZWZ1bmRQYXltZW50UmVxdWVzdBojLmRhc2hib2FyZC52MS5SZWZ1bmRQYXltZW50UmVzcG9uc2UiCKi7GAK4uxgBEmUKDkNhcHR1cmVQYXltZW50EiMuZGFzaGJvYXJkLnYxLkNhcHR1cmVQYXltZW50UmVxdWVzdBokLmRhc2hib2FyZC52MS5DYXB0dXJlUGF5bWVudFJlc3BvbnNlIgiouxgCuLsYARJiCg1DYW5jZWxQYXltZW50EiIuZGFzaGJvYXJkLnYxLkNhbmNlbFBheW1lbnRSZXF1ZXN0GiMuZGFzaGJvYXJkLnYxLkNhbmNlbFBheW1lbnRSZXNwb25zZSIIqLsYAri7GAESXwoMRGVjaWRlUmVmdW5kEiEuZGFzaGJvYXJkLnYxLkRlY2lkZVJlZnVuZFJlcXVlc3QaIi5kYXNoYm9hcmQudjEuRGVjaWRlUmVmdW5kUmVzcG9uc2UiCKi7GAO4uxgBEn0KFkNvbmZpcm1BdHRlbXB0RGVjaXNpb24SKy5kYXNoYm9hcmQudjEuQ29uZmlybUF0dGVtcHREZWNpc2lvblJlcXVlc3QaLC5kYXNoYm9hcmQudjEuQ29uZmlybUF0dGVtcHREZWNpc2lvblJlc3BvbnNlIgiouxgCuLsYARJ8ChdXaXRoZHJhd0F0dGVtcHREZWNpc2lvbhIsLmRhc2hib2FyZC52MS5XaXRoZHJhd0F0dGVtcHREZWNpc2lvblJlcXVlc3QaLS5kYXNoYm9hcmQudjEuV2l0aGRyYXdBdHRlbXB0RGVjaXNpb25SZXNwb25zZSIEqLsYAhJhCg5FeHBvcnRQYXltZW50cxIjLmRhc2hib2FyZC52MS5FeHBvcnRQYXltZW50c1JlcXVlc3QaJC5kYXNoYm9hcmQudjEuRXhwb3J0UGF5bWVudHNSZXNwb25zZSIEqLsYARJkCg5MaXN0Q3VycmVuY2llcxIjLmRhc2hib2FyZC52MS5MaXN0Q3VycmVuY2llc1JlcXVlc3QaJC5kYXNoYm9hcmQudjEuTGlzdEN1cnJlbmNpZXNSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role, file_dashboard_v1_webhook_deliveries, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
 
 /**
  * The filter of a list. An absent field matches every payment.
@@ -704,6 +704,264 @@ export const DecideAttemptResponseSchema: GenMessage<DecideAttemptResponse, {jso
   messageDesc(file_dashboard_v1_payments, 9);
 
 /**
+ * @generated from message dashboard.v1.CapturePaymentRequest
+ */
+export type CapturePaymentRequest = Message<"dashboard.v1.CapturePaymentRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string session_id = 3;
+   */
+  sessionId: string;
+
+  /**
+   * The reason, for the audit trail.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * In minor units; without it, the whole amount. The rest is released.
+   *
+   * @generated from field: optional int64 amount_minor = 5;
+   */
+  amountMinor?: bigint | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.CapturePaymentRequest
+ */
+export type CapturePaymentRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string session_id = 3;
+   */
+  sessionId?: string;
+
+  /**
+   * The reason, for the audit trail.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason?: string;
+
+  /**
+   * In minor units; without it, the whole amount. The rest is released.
+   *
+   * @generated from field: optional int64 amount_minor = 5;
+   */
+  amountMinor?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.CapturePaymentRequest.
+ * Use `create(CapturePaymentRequestSchema)` to create a new message.
+ */
+export const CapturePaymentRequestSchema: GenMessage<CapturePaymentRequest, {jsonType: CapturePaymentRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_payments, 10);
+
+/**
+ * @generated from message dashboard.v1.CapturePaymentResponse
+ */
+export type CapturePaymentResponse = Message<"dashboard.v1.CapturePaymentResponse"> & {
+  /**
+   * @generated from field: int64 amount_minor = 1;
+   */
+  amountMinor: bigint;
+
+  /**
+   * @generated from field: string currency = 2;
+   */
+  currency: string;
+
+  /**
+   * @generated from field: string gateway = 3;
+   */
+  gateway: string;
+
+  /**
+   * True if the same had been ordered before.
+   *
+   * @generated from field: bool replayed = 4;
+   */
+  replayed: boolean;
+};
+
+/**
+ * @generated from message dashboard.v1.CapturePaymentResponse
+ */
+export type CapturePaymentResponseJson = {
+  /**
+   * @generated from field: int64 amount_minor = 1;
+   */
+  amountMinor?: string;
+
+  /**
+   * @generated from field: string currency = 2;
+   */
+  currency?: string;
+
+  /**
+   * @generated from field: string gateway = 3;
+   */
+  gateway?: string;
+
+  /**
+   * True if the same had been ordered before.
+   *
+   * @generated from field: bool replayed = 4;
+   */
+  replayed?: boolean;
+};
+
+/**
+ * Describes the message dashboard.v1.CapturePaymentResponse.
+ * Use `create(CapturePaymentResponseSchema)` to create a new message.
+ */
+export const CapturePaymentResponseSchema: GenMessage<CapturePaymentResponse, {jsonType: CapturePaymentResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_payments, 11);
+
+/**
+ * @generated from message dashboard.v1.CancelPaymentRequest
+ */
+export type CancelPaymentRequest = Message<"dashboard.v1.CancelPaymentRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string session_id = 3;
+   */
+  sessionId: string;
+
+  /**
+   * The reason, for the audit trail.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+};
+
+/**
+ * @generated from message dashboard.v1.CancelPaymentRequest
+ */
+export type CancelPaymentRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string session_id = 3;
+   */
+  sessionId?: string;
+
+  /**
+   * The reason, for the audit trail.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.CancelPaymentRequest.
+ * Use `create(CancelPaymentRequestSchema)` to create a new message.
+ */
+export const CancelPaymentRequestSchema: GenMessage<CancelPaymentRequest, {jsonType: CancelPaymentRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_payments, 12);
+
+/**
+ * @generated from message dashboard.v1.CancelPaymentResponse
+ */
+export type CancelPaymentResponse = Message<"dashboard.v1.CancelPaymentResponse"> & {
+  /**
+   * @generated from field: int64 amount_minor = 1;
+   */
+  amountMinor: bigint;
+
+  /**
+   * @generated from field: string currency = 2;
+   */
+  currency: string;
+
+  /**
+   * @generated from field: string gateway = 3;
+   */
+  gateway: string;
+
+  /**
+   * True if the same had been ordered before.
+   *
+   * @generated from field: bool replayed = 4;
+   */
+  replayed: boolean;
+};
+
+/**
+ * @generated from message dashboard.v1.CancelPaymentResponse
+ */
+export type CancelPaymentResponseJson = {
+  /**
+   * @generated from field: int64 amount_minor = 1;
+   */
+  amountMinor?: string;
+
+  /**
+   * @generated from field: string currency = 2;
+   */
+  currency?: string;
+
+  /**
+   * @generated from field: string gateway = 3;
+   */
+  gateway?: string;
+
+  /**
+   * True if the same had been ordered before.
+   *
+   * @generated from field: bool replayed = 4;
+   */
+  replayed?: boolean;
+};
+
+/**
+ * Describes the message dashboard.v1.CancelPaymentResponse.
+ * Use `create(CancelPaymentResponseSchema)` to create a new message.
+ */
+export const CancelPaymentResponseSchema: GenMessage<CancelPaymentResponse, {jsonType: CancelPaymentResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_payments, 13);
+
+/**
  * @generated from message dashboard.v1.RefundPaymentRequest
  */
 export type RefundPaymentRequest = Message<"dashboard.v1.RefundPaymentRequest"> & {
@@ -800,7 +1058,7 @@ export type RefundPaymentRequestJson = {
  * Use `create(RefundPaymentRequestSchema)` to create a new message.
  */
 export const RefundPaymentRequestSchema: GenMessage<RefundPaymentRequest, {jsonType: RefundPaymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 10);
+  messageDesc(file_dashboard_v1_payments, 14);
 
 /**
  * @generated from message dashboard.v1.RefundPaymentResponse
@@ -871,7 +1129,7 @@ export type RefundPaymentResponseJson = {
  * Use `create(RefundPaymentResponseSchema)` to create a new message.
  */
 export const RefundPaymentResponseSchema: GenMessage<RefundPaymentResponse, {jsonType: RefundPaymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 11);
+  messageDesc(file_dashboard_v1_payments, 15);
 
 /**
  * @generated from message dashboard.v1.DecideRefundRequest
@@ -966,7 +1224,7 @@ export type DecideRefundRequestJson = {
  * Use `create(DecideRefundRequestSchema)` to create a new message.
  */
 export const DecideRefundRequestSchema: GenMessage<DecideRefundRequest, {jsonType: DecideRefundRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 12);
+  messageDesc(file_dashboard_v1_payments, 16);
 
 /**
  * @generated from enum dashboard.v1.DecideRefundRequest.Decision
@@ -1013,7 +1271,7 @@ export type DecideRefundRequest_DecisionJson = "DECISION_UNSPECIFIED" | "MADE" |
  * Describes the enum dashboard.v1.DecideRefundRequest.Decision.
  */
 export const DecideRefundRequest_DecisionSchema: GenEnum<DecideRefundRequest_Decision, DecideRefundRequest_DecisionJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_payments, 12, 0);
+  enumDesc(file_dashboard_v1_payments, 16, 0);
 
 /**
  * @generated from message dashboard.v1.DecideRefundResponse
@@ -1032,7 +1290,7 @@ export type DecideRefundResponseJson = {
  * Use `create(DecideRefundResponseSchema)` to create a new message.
  */
 export const DecideRefundResponseSchema: GenMessage<DecideRefundResponse, {jsonType: DecideRefundResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 13);
+  messageDesc(file_dashboard_v1_payments, 17);
 
 /**
  * @generated from message dashboard.v1.ConfirmAttemptDecisionRequest
@@ -1113,7 +1371,7 @@ export type ConfirmAttemptDecisionRequestJson = {
  * Use `create(ConfirmAttemptDecisionRequestSchema)` to create a new message.
  */
 export const ConfirmAttemptDecisionRequestSchema: GenMessage<ConfirmAttemptDecisionRequest, {jsonType: ConfirmAttemptDecisionRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 14);
+  messageDesc(file_dashboard_v1_payments, 18);
 
 /**
  * @generated from message dashboard.v1.ConfirmAttemptDecisionResponse
@@ -1140,7 +1398,7 @@ export type ConfirmAttemptDecisionResponseJson = {
  * Use `create(ConfirmAttemptDecisionResponseSchema)` to create a new message.
  */
 export const ConfirmAttemptDecisionResponseSchema: GenMessage<ConfirmAttemptDecisionResponse, {jsonType: ConfirmAttemptDecisionResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 15);
+  messageDesc(file_dashboard_v1_payments, 19);
 
 /**
  * @generated from message dashboard.v1.WithdrawAttemptDecisionRequest
@@ -1197,7 +1455,7 @@ export type WithdrawAttemptDecisionRequestJson = {
  * Use `create(WithdrawAttemptDecisionRequestSchema)` to create a new message.
  */
 export const WithdrawAttemptDecisionRequestSchema: GenMessage<WithdrawAttemptDecisionRequest, {jsonType: WithdrawAttemptDecisionRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 16);
+  messageDesc(file_dashboard_v1_payments, 20);
 
 /**
  * @generated from message dashboard.v1.WithdrawAttemptDecisionResponse
@@ -1216,7 +1474,7 @@ export type WithdrawAttemptDecisionResponseJson = {
  * Use `create(WithdrawAttemptDecisionResponseSchema)` to create a new message.
  */
 export const WithdrawAttemptDecisionResponseSchema: GenMessage<WithdrawAttemptDecisionResponse, {jsonType: WithdrawAttemptDecisionResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 17);
+  messageDesc(file_dashboard_v1_payments, 21);
 
 /**
  * @generated from message dashboard.v1.ExportPaymentsRequest
@@ -1277,7 +1535,7 @@ export type ExportPaymentsRequestJson = {
  * Use `create(ExportPaymentsRequestSchema)` to create a new message.
  */
 export const ExportPaymentsRequestSchema: GenMessage<ExportPaymentsRequest, {jsonType: ExportPaymentsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 18);
+  messageDesc(file_dashboard_v1_payments, 22);
 
 /**
  * @generated from message dashboard.v1.ExportPaymentsResponse
@@ -1336,7 +1594,7 @@ export type ExportPaymentsResponseJson = {
  * Use `create(ExportPaymentsResponseSchema)` to create a new message.
  */
 export const ExportPaymentsResponseSchema: GenMessage<ExportPaymentsResponse, {jsonType: ExportPaymentsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 19);
+  messageDesc(file_dashboard_v1_payments, 23);
 
 /**
  * @generated from message dashboard.v1.ListCurrenciesRequest
@@ -1373,7 +1631,7 @@ export type ListCurrenciesRequestJson = {
  * Use `create(ListCurrenciesRequestSchema)` to create a new message.
  */
 export const ListCurrenciesRequestSchema: GenMessage<ListCurrenciesRequest, {jsonType: ListCurrenciesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 20);
+  messageDesc(file_dashboard_v1_payments, 24);
 
 /**
  * @generated from message dashboard.v1.ListCurrenciesResponse
@@ -1400,7 +1658,7 @@ export type ListCurrenciesResponseJson = {
  * Use `create(ListCurrenciesResponseSchema)` to create a new message.
  */
 export const ListCurrenciesResponseSchema: GenMessage<ListCurrenciesResponse, {jsonType: ListCurrenciesResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 21);
+  messageDesc(file_dashboard_v1_payments, 25);
 
 /**
  * @generated from message dashboard.v1.Currency
@@ -1441,7 +1699,7 @@ export type CurrencyJson = {
  * Use `create(CurrencySchema)` to create a new message.
  */
 export const CurrencySchema: GenMessage<Currency, {jsonType: CurrencyJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 22);
+  messageDesc(file_dashboard_v1_payments, 26);
 
 /**
  * @generated from message dashboard.v1.PaymentSummary
@@ -1606,7 +1864,7 @@ export type PaymentSummaryJson = {
  * Use `create(PaymentSummarySchema)` to create a new message.
  */
 export const PaymentSummarySchema: GenMessage<PaymentSummary, {jsonType: PaymentSummaryJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 23);
+  messageDesc(file_dashboard_v1_payments, 27);
 
 /**
  * @generated from message dashboard.v1.Payment
@@ -1803,7 +2061,7 @@ export type PaymentJson = {
  * Use `create(PaymentSchema)` to create a new message.
  */
 export const PaymentSchema: GenMessage<Payment, {jsonType: PaymentJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 24);
+  messageDesc(file_dashboard_v1_payments, 28);
 
 /**
  * @generated from message dashboard.v1.PaymentAttempt
@@ -2032,7 +2290,7 @@ export type PaymentAttemptJson = {
  * Use `create(PaymentAttemptSchema)` to create a new message.
  */
 export const PaymentAttemptSchema: GenMessage<PaymentAttempt, {jsonType: PaymentAttemptJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 25);
+  messageDesc(file_dashboard_v1_payments, 29);
 
 /**
  * The customer authentication (3-D Secure) that a gateway ran within an attempt.
@@ -2207,7 +2465,7 @@ export type AttemptAuthenticationJson = {
  * Use `create(AttemptAuthenticationSchema)` to create a new message.
  */
 export const AttemptAuthenticationSchema: GenMessage<AttemptAuthentication, {jsonType: AttemptAuthenticationJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 26);
+  messageDesc(file_dashboard_v1_payments, 30);
 
 /**
  * A person's decision about an attempt that its gateway never resolves.
@@ -2316,7 +2574,7 @@ export type AttemptDecisionJson = {
  * Use `create(AttemptDecisionSchema)` to create a new message.
  */
 export const AttemptDecisionSchema: GenMessage<AttemptDecision, {jsonType: AttemptDecisionJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 27);
+  messageDesc(file_dashboard_v1_payments, 31);
 
 /**
  * @generated from enum dashboard.v1.AttemptDecision.Kind
@@ -2356,7 +2614,7 @@ export type AttemptDecision_KindJson = "KIND_UNSPECIFIED" | "GIVEN_UP" | "CAPTUR
  * Describes the enum dashboard.v1.AttemptDecision.Kind.
  */
 export const AttemptDecision_KindSchema: GenEnum<AttemptDecision_Kind, AttemptDecision_KindJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_payments, 27, 0);
+  enumDesc(file_dashboard_v1_payments, 31, 0);
 
 /**
  * @generated from message dashboard.v1.PaymentEvent
@@ -2413,7 +2671,7 @@ export type PaymentEventJson = {
  * Use `create(PaymentEventSchema)` to create a new message.
  */
 export const PaymentEventSchema: GenMessage<PaymentEvent, {jsonType: PaymentEventJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 28);
+  messageDesc(file_dashboard_v1_payments, 32);
 
 /**
  * @generated from message dashboard.v1.PaymentDelivery
@@ -2450,7 +2708,7 @@ export type PaymentDeliveryJson = {
  * Use `create(PaymentDeliverySchema)` to create a new message.
  */
 export const PaymentDeliverySchema: GenMessage<PaymentDelivery, {jsonType: PaymentDeliveryJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 29);
+  messageDesc(file_dashboard_v1_payments, 33);
 
 /**
  * One step: its time, actor, action and reason.
@@ -2565,7 +2823,7 @@ export type TimelineStepJson = {
  * Use `create(TimelineStepSchema)` to create a new message.
  */
 export const TimelineStepSchema: GenMessage<TimelineStep, {jsonType: TimelineStepJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 30);
+  messageDesc(file_dashboard_v1_payments, 34);
 
 /**
  * @generated from enum dashboard.v1.TimelineStep.Tone
@@ -2606,7 +2864,7 @@ export type TimelineStep_ToneJson = "TONE_UNSPECIFIED" | "GOOD" | "WARN" | "BAD"
  * Describes the enum dashboard.v1.TimelineStep.Tone.
  */
 export const TimelineStep_ToneSchema: GenEnum<TimelineStep_Tone, TimelineStep_ToneJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_payments, 30, 0);
+  enumDesc(file_dashboard_v1_payments, 34, 0);
 
 /**
  * A merchant's payments, for the people who answer questions about them and end attempts that no gateway resolves.
@@ -2667,6 +2925,26 @@ export const PaymentService: GenService<{
     methodKind: "unary";
     input: typeof RefundPaymentRequestSchema;
     output: typeof RefundPaymentResponseSchema;
+  },
+  /**
+   * Orders the capture of a held payment, whole or in part. A worker sends it to the gateway that holds.
+   *
+   * @generated from rpc dashboard.v1.PaymentService.CapturePayment
+   */
+  capturePayment: {
+    methodKind: "unary";
+    input: typeof CapturePaymentRequestSchema;
+    output: typeof CapturePaymentResponseSchema;
+  },
+  /**
+   * Cancels a held payment: it ends as DECLINED, and a worker voids the hold.
+   *
+   * @generated from rpc dashboard.v1.PaymentService.CancelPayment
+   */
+  cancelPayment: {
+    methodKind: "unary";
+    input: typeof CancelPaymentRequestSchema;
+    output: typeof CancelPaymentResponseSchema;
   },
   /**
    * Records what a person has found out about a refund whose end no gateway reports. A worker applies it.

@@ -153,6 +153,7 @@ async function watchRequests({ dashboard, scope }: RequestParts): Promise<Answer
 async function paymentRequests({ dashboard, scope }: RequestParts): Promise<AnsweredRequests> {
   const { sessionId } = await dashboard.emitEvent();
   const refundable = await makeRefundable(dashboard);
+  const held = await Promise.all([1, 2].map(() => makeHeld(dashboard)));
   const [decided, confirmed, withdrawn] = await Promise.all([1, 2, 3].map(() => makeVoiding(dashboard)));
   return {
     ListPayments: () => scope,
@@ -163,6 +164,8 @@ async function paymentRequests({ dashboard, scope }: RequestParts): Promise<Answ
       const { sessionId: refunded } = refundable;
       return { ...scope, sessionId: refunded, idempotencyKey: "return-1", amountMinor: "100" };
     },
+    CapturePayment: () => ({ ...scope, sessionId: held[0], reason: "shipped", amountMinor: "100" }),
+    CancelPayment: () => ({ ...scope, sessionId: held[1], reason: "out of stock" }),
     DecideRefund: () => ({ ...scope, ...refundable, decision: "NEVER_MADE", reason: "looked at" }),
     ExportLedger: () => ({ ...scope, day: "2026-03-04" }),
     ListCurrencies: () => scope,
@@ -218,6 +221,21 @@ async function makeRefundable(dashboard: DashboardFixture): Promise<{ sessionId:
   );
   await dashboard.rows("UPDATE payment_session SET refunds = 1 WHERE id = $1", [decodeId("ps", sessionId)]);
   return { sessionId, refundId: encodeId("ref", refundId) };
+}
+
+/** Makes a payment that is held for a later capture. Returns its session's id. */
+async function makeHeld(dashboard: DashboardFixture): Promise<string> {
+  await openTables(dashboard);
+  const attempts = [{ gateway: "SANDBOX_A", became: "CAPTURING" }] as const;
+  const { sessionId } = await makePayment(dashboard, { status: "CREATED", processing: true, attempts });
+  const session = [decodeId("ps", sessionId)];
+  await dashboard.rows("UPDATE attempt SET capture_ordered_at = NULL WHERE session_id = $1", session);
+  await dashboard.rows(
+    `UPDATE payment_session SET captured_via = NULL, capture_confirmed = NULL, manual_capture = true, held_at = now(), held_until = now() + interval '5 days',
+       winner_attempt_id = (SELECT id FROM attempt WHERE session_id = payment_session.id) WHERE id = $1`,
+    session,
+  );
+  return sessionId;
 }
 
 /** Makes another person's decision, which is not confirmed. */

@@ -1,0 +1,55 @@
+/** Orders about held payments by members and operators: proto ↔ core. */
+import { create } from "@bufbuild/protobuf";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import {
+  CancelPaymentResponseSchema,
+  CapturePaymentResponseSchema,
+  type PaymentService,
+} from "../../gen/dashboard/v1/payments_pb.ts";
+import { orderCancel, orderCapture } from "../core/capture-later.ts";
+import { loadSession } from "../core/session-with-attempts.ts";
+import type { Tx } from "../platform/database.ts";
+import { scopedContextOf } from "./rpc-context.ts";
+import { requireId } from "./webhook-messages.ts";
+
+/** The rpcs that capture and cancel held payments. Each writes an audit row; a worker calls the gateway. */
+export function createHoldMethods(): Pick<ServiceImpl<typeof PaymentService>, "capturePayment" | "cancelPayment"> {
+  return {
+    async capturePayment(request, context) {
+      const amountMinor = request.amountMinor === undefined ? undefined : Number(request.amountMinor);
+      const { environment } = scopedContextOf(context);
+      const done = await giveOrder(context, request, (tx, held) =>
+        orderCapture(tx, environment.core, { ...held, amountMinor }),
+      );
+      return create(CapturePaymentResponseSchema, done);
+    },
+
+    async cancelPayment(request, context) {
+      const { environment } = scopedContextOf(context);
+      const done = await giveOrder(context, request, (tx, held) => orderCancel(tx, environment.core, held));
+      return create(CancelPaymentResponseSchema, done);
+    },
+  };
+}
+
+type Held = { readonly merchantId: string; readonly sessionId: string; readonly workMs: number };
+
+/** Gives an order about a held payment and audits it, unless it was given before. */
+async function giveOrder(
+  context: HandlerContext,
+  request: { readonly sessionId: string; readonly reason: string },
+  order: (tx: Tx, held: Held) => Promise<object | undefined>,
+) {
+  const { merchantId, rpcContext, change } = scopedContextOf(context);
+  const sessionId = requireId("ps", request.sessionId, "payment");
+  return change(async (tx) => {
+    const taken = await order(tx, { merchantId, sessionId, workMs: 0 });
+    const { session, attempts } = await loadSession(tx, sessionId);
+    const { gateway = "", capturedAmountMinor = null } = attempts.findLast((one) => one.gatewayReference) ?? {};
+    const amountMinor = capturedAmountMinor ?? session.amountMinor;
+    const { currency } = session;
+    const after = { amountMinor, currency, gateway, reason: request.reason };
+    if (taken !== undefined) await rpcContext.audit(tx, { subject: request.sessionId, after });
+    return { amountMinor: BigInt(amountMinor), currency, gateway, replayed: taken === undefined };
+  });
+}
