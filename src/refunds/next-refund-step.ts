@@ -174,10 +174,10 @@ export function pauseMs({ retries }: Pick<Refund, "retries">): number {
   return Math.min(second * 2 ** Math.min(retries, 20), 5 * minute);
 }
 
-/** Reports whether a look-up that began at this time and finds nothing proves that nothing follows. */
-export function isAbsenceCertain({ sentAt, lookUpFirst }: Pick<Refund, "sentAt" | "lookUpFirst">, at: Date): boolean {
-  if (!sentAt) return false;
-  return at.getTime() - sentAt.getTime() >= (lookUpFirst ? quietMs : longQuietMs);
+/** Returns the time after which a look-up that finds nothing proves that nothing follows; 0 if it does at this time. */
+export function absenceCertainInMs({ sentAt, lookUpFirst }: Pick<Refund, "sentAt" | "lookUpFirst">, at: Date): number {
+  const sinceMs = at.getTime() - (sentAt ?? at).getTime();
+  return Math.max(0, (lookUpFirst ? quietMs : longQuietMs) - sinceMs);
 }
 
 /** Returns the sum of the refunds that have not failed, in minor units. */

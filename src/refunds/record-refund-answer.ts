@@ -11,7 +11,7 @@ import { unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { recordListed } from "./listed-refunds.ts";
 import {
-  isAbsenceCertain,
+  absenceCertainInMs,
   isOverdue,
   overdueReason,
   pauseAfterLookUp,
@@ -21,7 +21,6 @@ import {
 } from "./next-refund-step.ts";
 import { itemOf, moveRefund, recordEnd } from "./refund-rows.ts";
 
-const quietMs = 60_000;
 /** Pause in which only a person can go on. */
 export const daily = 24 * 60 * 60_000;
 
@@ -87,7 +86,8 @@ async function repeatLater(tx: Tx, core: Core, current: Current, isKept: boolean
   const { refund } = current;
   if (refund.status !== "REQUESTED") return;
   const set = isKept ? { lookUpFirst: true } : {};
-  await moveRefund(tx, refund, "REQUESTED", { set, dueInMs: isKept ? quietMs : pauseMs(refund) });
+  const dueInMs = isKept ? absenceCertainInMs({ ...refund, lookUpFirst: true }, current.loaded.readAt) : pauseMs(refund);
+  await moveRefund(tx, refund, "REQUESTED", { set, dueInMs });
   await reportUnanswered(tx, core, current);
 }
 
@@ -177,7 +177,8 @@ async function recordAbsent(tx: Tx, core: Core, current: Answered<RefundRecord>)
     return postpone(tx, refund, daily);
   }
   // The look-up began when the work was loaded; another process may have sent the refund since. rule:refund-quiet-time
-  if (!isAbsenceCertain(refund, work.loaded.readAt)) return repeatIn(tx, core, current, quietMs);
+  const certainInMs = absenceCertainInMs(refund, work.loaded.readAt);
+  if (certainInMs > 0) return repeatIn(tx, core, current, certainInMs);
   await moveRefund(tx, refund, "REQUESTED", { set: {}, stamp: ["absentAt"], dueInMs: 0 });
   await reportUnanswered(tx, core, current);
 }
