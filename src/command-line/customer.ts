@@ -35,7 +35,7 @@ function eraseCommand(): Command {
           ...(orderReferences === 0
             ? []
             : [
-                `The order reference or metadata of ${orderReferences} sessions contain the address. They belong to the shop and were not changed.`,
+                `The order reference, metadata or refund references of ${orderReferences} sessions contain the address. They belong to the shop and were not changed.`,
               ]),
           "Backups and gateways may still have the data: see docs/security.md.",
         ],

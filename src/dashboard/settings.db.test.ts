@@ -100,15 +100,21 @@ describe("the settings of a merchant", () => {
     await insert("carla@shop.example", merchantId, "carla@shop.example/2");
     await insert("other@shop.example", merchantId, "three");
     await insert("carla@shop.example", systemRuntime.uuid(), "of another merchant");
+    // Its refund's reference is the merchant's own, as its order reference is. No capture is needed to be erased.
+    await dashboard.rows(`SET session_replication_role = replica;
+      UPDATE payment_session SET refunds = 1 WHERE id = '${ids[2]}';
+      INSERT INTO refund (session_id, id, attempt_id, connection_id, gateway, amount_minor, currency, refund_ref)
+      VALUES ('${ids[2]}', '${ids[2]}', '${ids[2]}', '${ids[2]}', 'SANDBOX_A', 1, 'EUR', 'return of Carla@shop.example');
+      SET session_replication_role = origin`);
     const erased = await pages.settings(owner).eraseCustomer({ ...scope(), email: "CARLA@shop.example" });
-    expect(erased).toMatchObject({ sessions: 2, orderReferences: 1, nextAfter: "" });
+    expect(erased).toMatchObject({ sessions: 2, orderReferences: 2, nextAfter: "" });
     const left = await dashboard.rows<{ email: string | null }>(
       `SELECT customer_email AS email FROM payment_session WHERE id IN ('${ids.join("','")}') ORDER BY id`,
     );
     expect(left.map(({ email }) => email)).toEqual([...[null, null, "other@shop.example", "carla@shop.example"]]);
     const customer = hashOfErased(dashboard.sealing, "carla@shop.example");
     const rows = await dashboard.rows("SELECT after, subject FROM audit_entry WHERE action = 'EraseCustomer'");
-    expect(rows).toMatchObject([{ after: { customer, sessions: 2, orderReferences: 1 } }]);
+    expect(rows).toMatchObject([{ after: { customer, sessions: 2, orderReferences: 2 } }]);
     expect(JSON.stringify(rows).toLowerCase()).not.toContain("carla");
     const back = "UPDATE payment_session SET customer_email = 'x@y.example' WHERE customer_email IS NULL";
     await expect(dashboard.rows(back)).rejects.toThrow(/erased, never changed/);

@@ -1,7 +1,7 @@
 /** Records what a person has found out about a refund whose end no gateway reports. A worker applies it. */
 import type { Refund } from "../core/entities.ts";
 import { resolveWorkItem } from "../core/work-items.ts";
-import type { Tx } from "../platform/database.ts";
+import type { Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { itemOf, lockSession, moveRefund } from "./refund-rows.ts";
 
@@ -18,9 +18,15 @@ export type RefundDecision = {
   | { readonly type: "send" }
 );
 
+const selectNamesake: Statement = {
+  name: "select_refund_by_reference",
+  text: "SELECT id FROM refund WHERE connection_id = $1 AND gateway_reference = $2 AND id <> $3",
+};
+
 /**
  * Records a decision in a person's name, and returns the refund as it was before. Throws `not_found` for another
- * merchant's, and `state_conflict` for a refund that has ended, was decided before, or has been sent.
+ * merchant's, and `state_conflict` for a refund that has ended, was decided before, or has been sent, and for the
+ * reference of another refund.
  */
 export async function decideRefund(tx: Tx, decision: RefundDecision): Promise<Refund> {
   const locked = await lockSession(tx, decision.sessionId);
@@ -31,6 +37,7 @@ export async function decideRefund(tx: Tx, decision: RefundDecision): Promise<Re
   const isOpen = refund.status === "REQUESTED" || refund.status === "PENDING";
   if (!isOpen) throw new DomainError("state_conflict", "The refund has ended.");
   if (refund.decision) throw new DomainError("state_conflict", "A decision about this refund was recorded before.");
+  if (decision.type === "succeeded") await requireOwn(tx, refund, decision.gatewayReference);
   if (decision.type !== "send") {
     const made = decision.type === "succeeded";
     await moveRefund(tx, refund, refund.status, {
@@ -47,4 +54,14 @@ export async function decideRefund(tx: Tx, decision: RefundDecision): Promise<Re
   const set = { clearedAt: locked.readAt, decidedBy, decisionReason };
   await moveRefund(tx, refund, refund.status, { set, dueInMs: 0 });
   return refund;
+}
+
+async function requireOwn(tx: Tx, { id, connectionId, gatewayReference }: Refund, reference: string): Promise<void> {
+  if (gatewayReference && gatewayReference !== reference)
+    throw new DomainError("state_conflict", `The gateway calls this refund ${gatewayReference}.`);
+  const others = await tx.query(selectNamesake, [connectionId, reference, id]);
+  if (others.length === 0) return;
+  const message =
+    "Another refund is recorded under this reference. If the gateway has only that one, this one was never made.";
+  throw new DomainError("state_conflict", message);
 }

@@ -1,7 +1,7 @@
 /** Records refunds that the gateway has and this database does not: those made by hand, and those that a restore has lost. */
 import type { Core } from "../core/core.ts";
 import type { Attempt, Refund } from "../core/entities.ts";
-import type { SessionWithAttempts } from "../core/session-with-attempts.ts";
+import { loadSession, type SessionWithAttempts } from "../core/session-with-attempts.ts";
 import { emitEvent } from "../core/settle.ts";
 import { openWorkItem } from "../core/work-items.ts";
 import type { ListedRefund } from "../gateways/connector.ts";
@@ -24,39 +24,56 @@ export type Listing = {
 };
 
 /**
- * Records every listed refund that has no row, and the state of those that have one. A refund in another currency is a
- * matter for a person.
+ * Records every listed refund that has no row, and the state of those that have one. Money that no row explains is a
+ * matter for a person, and counts as refunded all the same. Returns true if a row was added or moved.
  */
-export async function recordListed(tx: Tx, core: Core, listing: Listing): Promise<void> {
+export async function recordListed(tx: Tx, core: Core, listing: Listing): Promise<boolean> {
+  let { loaded } = listing;
+  let isNews = false;
   for (const one of listing.listed) {
-    const known = findListed(listing.loaded.refunds, one);
-    if (known !== undefined) await recordKnown(tx, core, listing, known, one);
-    else await recordNew(tx, core, listing, one);
+    const isMoved = await recordOne(tx, core, { ...listing, loaded }, one);
+    // Two of them may carry the same reference.
+    if (isMoved) loaded = await loadSession(tx, loaded.session.id);
+    isNews ||= isMoved;
   }
+  return isNews;
 }
 
-/** Returns the refund that a report is about, by our reference first and the gateway's second. */
-export function findListed(
+async function recordOne(tx: Tx, core: Core, listing: Listing, one: ListedRefund): Promise<boolean> {
+  const known = findListed(listing.loaded.refunds, one);
+  if (known === undefined) return recordNew(tx, core, listing, one);
+  return isSame(known, one, listing.traits)
+    ? recordKnown(tx, core, listing, known, one)
+    : recordOther(tx, core, listing, known, one);
+}
+
+/** Returns the refund that a report is about, by the gateway's reference first and ours second. */
+function findListed(
   refunds: readonly Refund[],
   { refundReference, gatewayReference }: Pick<ListedRefund, "refundReference" | "gatewayReference">,
 ): Refund | undefined {
   const id = refundReference === undefined ? undefined : decodeId("ref", refundReference);
   return (
-    refunds.find((refund) => refund.id === id) ?? refunds.find((refund) => refund.gatewayReference === gatewayReference)
+    refunds.find((refund) => refund.gatewayReference === gatewayReference) ?? refunds.find((refund) => refund.id === id)
   );
 }
 
-async function recordKnown(tx: Tx, core: Core, listing: Listing, refund: Refund, one: ListedRefund): Promise<void> {
+/** Reports whether a refund of the gateway can be the money of this row. */
+function isSame(refund: Refund, one: ListedRefund, { canRead }: RefundTraits): boolean {
+  if (refund.amountMinor !== one.amountMinor || refund.currency !== one.currency) return false;
+  const isNamed = refund.gatewayReference === one.gatewayReference;
+  if (one.status === "failed") return isNamed || refund.gatewayReference === null || !canRead;
+  // A notification about this very refund that arrives after the one about its failure is older.
+  if (refund.status === "FAILED") return isNamed && refund.decidedBy === null && !canRead;
+  return isNamed || refund.gatewayReference === null;
+}
+
+async function recordKnown(tx: Tx, core: Core, listing: Listing, refund: Refund, one: ListedRefund): Promise<boolean> {
   const { loaded, traits } = listing;
-  if (refund.amountMinor !== one.amountMinor || refund.currency !== one.currency)
-    return reportOther(tx, core, listing, one);
   const end = endOf(one);
-  // A person has ended it as never made, and it was made all the same.
-  if (refund.status === "FAILED" && refund.decidedBy && end.status !== "FAILED")
-    return reportOther(tx, core, listing, one);
   const completedAt = end.status === "PENDING" ? null : loaded.readAt;
   const dueInMs = pauseAfterLookUp({ ...refund, status: end.status, completedAt }, traits, loaded.readAt);
-  await recordEnd(tx, core, { loaded, refund, end, dueInMs });
+  return recordEnd(tx, core, { loaded, refund, end, dueInMs });
 }
 
 function endOf({ status, gatewayReference }: ListedRefund): RefundEnd {
@@ -64,10 +81,21 @@ function endOf({ status, gatewayReference }: ListedRefund): RefundEnd {
   return { status: status === "succeeded" ? "SUCCEEDED" : "PENDING", gatewayReference };
 }
 
-async function recordNew(tx: Tx, core: Core, listing: Listing, one: ListedRefund): Promise<void> {
+/** Records money that is not that of the row with its reference: a second refund, or one of a row that has failed. */
+async function recordOther(tx: Tx, core: Core, listing: Listing, known: Refund, one: ListedRefund): Promise<boolean> {
+  if (one.status === "failed") return false;
+  await reportOther(tx, core, listing, one);
+  const isCounted = known.gatewayReference === one.gatewayReference || one.currency !== listing.captured.currency;
+  return isCounted ? false : recordNew(tx, core, listing, { ...one, refundReference: undefined });
+}
+
+async function recordNew(tx: Tx, core: Core, listing: Listing, one: ListedRefund): Promise<boolean> {
   const { loaded, captured, traits } = listing;
-  if (one.currency !== captured.currency) return reportOther(tx, core, listing, one);
   const { session } = loaded;
+  if (one.currency !== captured.currency) {
+    await reportOther(tx, core, listing, one);
+    return false;
+  }
   const ours = one.refundReference === undefined ? undefined : decodeId("ref", one.refundReference);
   const id = ours ?? listedRefundIdOf(session.id, one.gatewayReference);
   const end = endOf(one);
@@ -88,6 +116,7 @@ async function recordNew(tx: Tx, core: Core, listing: Listing, one: ListedRefund
     lookAfterMs: pauseAfterLookUp({ status: end.status, createdAt: loaded.readAt, completedAt }, traits, loaded.readAt),
   });
   if (end.status === "SUCCEEDED") await emitEvent(tx, core, session, "refund.succeeded", { refundId: id });
+  return true;
 }
 
 async function reportOther(tx: Tx, core: Core, { loaded, captured }: Listing, one: ListedRefund): Promise<void> {

@@ -10,6 +10,9 @@ const day = 24 * hour;
 
 // A request that the gateway has kept as an error may still be executed; a look-up before that proves nothing.
 const quietMs = minute;
+// A request without any answer may have been held up on its way, in a process that was stopped. The gateway would
+// execute it as a new one once it has forgotten the key.
+const longQuietMs = hour;
 // Gateways report a capture within a day; Adyen repeats its notifications for longer.
 const captureConfirmedMs = 3 * day;
 // Card networks pay refunds out within five to ten days.
@@ -22,6 +25,8 @@ export const unansweredMs = hour;
 /** Properties of refunds at a gateway, by its connector. */
 export type RefundTraits = {
   readonly needsConfirmedCapture: boolean;
+  /** Time in which the gateway surely remembers a key. */
+  readonly keyLifeMs: number;
   /** True if every refund of a payment can be read, also those made by hand. */
   readonly canList: boolean;
   /** True if the record of one refund can be read. */
@@ -34,13 +39,16 @@ export type RefundStep =
   | { readonly type: "lookUp" }
   | {
       readonly type: "fail";
-      readonly failureCode: "capture_failed" | "capture_unconfirmed" | "amount_exceeds_refundable";
+      readonly failureCode: NeverMade | "capture_unconfirmed";
     }
   | { readonly type: "endDecided" }
   /** Only a person can go on; `reason` is for them. */
   | { readonly type: "askPerson"; readonly reason: string; readonly repeatMs: number }
   | { readonly type: "wait"; readonly ms: number }
   | { readonly type: "rest" };
+
+/** Why a refund of which the gateway has nothing is not sent. */
+type NeverMade = "capture_failed" | "amount_exceeds_refundable";
 
 /** The rows that a refund's next step depends on, read at one moment. */
 export type RefundWork = {
@@ -71,32 +79,50 @@ export function nextRefundStep(work: RefundWork): RefundStep {
 }
 
 function stepBeforeSending(work: RefundWork): RefundStep {
-  const { refund, loaded, captured, traits, restoredAt } = work;
+  const { refund, loaded, traits } = work;
   const now = loaded.readAt.getTime();
-  if (captured.captureFailedAt) return { type: "fail", failureCode: "capture_failed" };
-  // Refunds made by hand meanwhile leave less than this one needs.
-  if (refundedMinor(loaded) > (captured.capturedAmountMinor ?? 0))
-    return { type: "fail", failureCode: "amount_exceeds_refundable" };
+  const failureCode = whyNeverMade(work);
+  if (failureCode) return { type: "fail", failureCode };
   if (traits.needsConfirmedCapture && !loaded.session.captureConfirmed) {
     const isOver = now - refund.createdAt.getTime() > captureConfirmedMs;
     return isOver ? { type: "fail", failureCode: "capture_unconfirmed" } : { type: "wait", ms: pauseMs(refund) };
   }
-  const settledAt = loaded.session.settledAt ?? refund.createdAt;
-  // rule:refund-restore
-  if (restoredAt && settledAt < restoredAt && restoredAt < refund.createdAt && !traits.canList && !refund.clearedAt) {
+  if (mayBeMissing(work)) {
     const reason = `After a restore, refunds of this payment at ${refund.gateway} may be missing here.`;
     return { type: "askPerson", reason: `${reason} Check there, then let this one be sent or end it.`, repeatMs: day };
   }
   return { type: "send", key: 1 };
 }
 
+function whyNeverMade({ loaded, captured }: RefundWork): NeverMade | undefined {
+  if (captured.captureFailedAt) return "capture_failed";
+  // Refunds made by hand meanwhile leave less than this one needs.
+  return refundedMinor(loaded) > (captured.capturedAmountMinor ?? 0) ? "amount_exceeds_refundable" : undefined;
+}
+
+/**
+ * Reports whether a restore may have lost that this refund was sent, or other refunds of its payment, where the gateway
+ * cannot be asked. A row that was there at the backup keeps its key, so it is sent again while the gateway remembers it.
+ */
+function mayBeMissing({ refund, loaded, traits, restoredAt }: RefundWork): boolean {
+  // rule:refund-restore
+  if (restoredAt === undefined || traits.canList || loaded.session.createdAt >= restoredAt) return false;
+  if (refund.clearedAt && refund.clearedAt > restoredAt) return false;
+  const isLater = refund.createdAt > restoredAt;
+  return isLater || loaded.readAt.getTime() - refund.createdAt.getTime() >= traits.keyLifeMs;
+}
+
 /** Decides about a refund that was sent and has no answer: the same request again, or a look-up first. */
-function stepWithoutAnswer({ refund, loaded }: RefundWork): RefundStep {
+function stepWithoutAnswer(work: RefundWork): RefundStep {
+  const { refund, loaded } = work;
   const { keys, keyUntil, lookUpFirst, absentAt } = refund;
   const now = loaded.readAt;
   // rule:refund-look-up-first
   if (!lookUpFirst && keyUntil && now < keyUntil) return { type: "send", key: keys === 2 ? 2 : 1 };
-  if (keys === 1 && absentAt) return { type: "send", key: 2 }; // rule:refund-second-key
+  if (keys === 1 && absentAt) {
+    const failureCode = whyNeverMade(work);
+    return failureCode ? { type: "fail", failureCode } : { type: "send", key: 2 }; // rule:refund-second-key
+  }
   if (keys === 2 && absentAt) {
     const reason = `${refund.gateway} has no record of this refund, and gave no answer to two requests.`;
     return { type: "askPerson", reason: `${reason} Check there, then record its end.`, repeatMs: day };
@@ -148,9 +174,10 @@ export function pauseMs({ retries }: Pick<Refund, "retries">): number {
   return Math.min(second * 2 ** Math.min(retries, 20), 5 * minute);
 }
 
-/** Reports whether a look-up that finds nothing proves that nothing follows. */
-export function isAbsenceCertain(sentAt: Date, now: Date): boolean {
-  return now.getTime() - sentAt.getTime() >= quietMs;
+/** Returns the time after which a look-up that finds nothing proves that nothing follows; 0 if it does at this time. */
+export function absenceCertainInMs({ sentAt, lookUpFirst }: Pick<Refund, "sentAt" | "lookUpFirst">, at: Date): number {
+  const sinceMs = at.getTime() - (sentAt ?? at).getTime();
+  return Math.max(0, (lookUpFirst ? quietMs : longQuietMs) - sinceMs);
 }
 
 /** Returns the sum of the refunds that have not failed, in minor units. */

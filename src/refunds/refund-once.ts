@@ -4,34 +4,27 @@
  */
 import type { BoundConnector, Core } from "../core/core.ts";
 import type { Attempt, Refund } from "../core/entities.ts";
-import { loadSession, type SessionWithAttempts } from "../core/session-with-attempts.ts";
-import { emitEvent } from "../core/settle.ts";
+import { loadSession } from "../core/session-with-attempts.ts";
 import { openWorkItem } from "../core/work-items.ts";
-import type {
-  CapturedPayment,
-  GatewayCall,
-  GatewayRefunds,
-  RefundAnswer,
-  RefundAtGateway,
-  RefundRecord,
-} from "../gateways/connector.ts";
-import { followUpTimeoutMs, gatewayReferenceCharactersMax, leaseMs } from "../limits.ts";
+import type { CapturedPayment, GatewayCall, GatewayRefunds } from "../gateways/connector.ts";
+import { followUpTimeoutMs, leaseMs } from "../limits.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isCarried, recordListed } from "./listed-refunds.ts";
+import { capturedOf, nextRefundStep, pauseMs, type RefundTraits, type RefundWork } from "./next-refund-step.ts";
 import {
-  capturedOf,
-  isAbsenceCertain,
-  isOverdue,
-  nextRefundStep,
-  overdueReason,
-  pauseAfterLookUp,
-  pauseMs,
-  type RefundTraits,
-  type RefundWork,
-  unansweredMs,
-} from "./next-refund-step.ts";
+  atGateway,
+  type Current,
+  daily,
+  emitPending,
+  postpone,
+  recordAnswer,
+  recordList,
+  recordLookUp,
+  repeatIn,
+  untold,
+} from "./record-refund-answer.ts";
 import { itemOf, lockSession, moveRefund, type RefundName, recordEnd } from "./refund-rows.ts";
 
 // A subselect bounds the index; the volatile function itself would be evaluated for each row.
@@ -56,17 +49,21 @@ const takeThis: Statement = {
 const batch = 10;
 // While a payment's gateway is not connected, or its refunds cannot be read.
 const unboundMs = 5 * 60_000;
-const daily = 24 * 60 * 60_000;
-const quietMs = 60_000;
 
-/** Takes due refunds one step further, one after another until `closing`. Returns true when there may be more. */
+/**
+ * Takes due refunds one step further, one after another until `closing`. Returns true when there may be more. A failing
+ * one does not hold up the others: it is taken up again, and the first failure is thrown at the end of the turn.
+ */
 export async function refundOnce(core: Core, closing?: AbortSignal): Promise<boolean> {
-  for (let taken = 0; taken < batch && !closing?.aborted; taken++) {
+  const failures: unknown[] = [];
+  let isMore = true;
+  for (let taken = 0; isMore && taken < batch && !closing?.aborted; taken++) {
     const [name] = await core.database.query<RefundName>(takeDue, [leaseMs]);
-    if (name === undefined) return false;
-    await runStep(core, name);
+    if (name === undefined) isMore = false;
+    else await runStep(core, name).catch((error) => failures.push(error));
   }
-  return true;
+  if (failures.length > 0) throw failures[0];
+  return isMore;
 }
 
 /** Takes one refund a step further, if it is due and no other process has taken it. */
@@ -79,8 +76,30 @@ export async function processRefund(core: Core, { sessionId, id }: RefundName): 
 type Bound = RefundWork & { readonly refunds: GatewayRefunds; readonly credentials: BoundConnector["credentials"] };
 
 async function runStep(core: Core, name: RefundName): Promise<void> {
-  const work = await loadWork(core, name);
-  if (work === undefined) return inTransaction(core, name, (tx, { refund }) => postpone(tx, core, refund, unboundMs));
+  try {
+    const work = await loadWork(core, name);
+    if (work === undefined)
+      return await inTransaction(core, name, (tx, current) => repeatIn(tx, core, current, unboundMs));
+    await takeStep(core, name, work);
+  } catch (error) {
+    await reportStuck(core, name, error);
+    throw error;
+  }
+}
+
+/** Alarms a person when PostgreSQL refuses to record what a refund has come to, which a repeat does not change. */
+async function reportStuck(core: Core, name: RefundName, error: unknown): Promise<void> {
+  const { code } = error as { code?: unknown };
+  // Classes of SQLSTATE: data, integrity, access. Any other passes with the cause.
+  if (typeof code === "string" && !/^(22|23|42)/.test(code)) return;
+  await inTransaction(core, name, async (tx, { refund }) => {
+    const detail = `What ${refund.gateway} has done with this refund cannot be recorded; the log says why. It is repeated.`;
+    await openWorkItem(tx, core, { ...itemOf(refund), detail });
+    await postpone(tx, refund, unboundMs);
+  });
+}
+
+async function takeStep(core: Core, name: RefundName, work: Bound): Promise<void> {
   const step = nextRefundStep(work);
   switch (step.type) {
     case "send":
@@ -102,14 +121,15 @@ async function runStep(core: Core, name: RefundName): Promise<void> {
         await recordEnd(tx, core, { loaded, refund, end, dueInMs: undefined });
       });
     case "askPerson":
-      return inTransaction(core, name, async (tx, { refund }) => {
-        await openWorkItem(tx, core, { ...itemOf(refund), detail: step.reason });
-        await postpone(tx, core, refund, step.repeatMs);
+      return inTransaction(core, name, async (tx, current) => {
+        await openWorkItem(tx, core, { ...itemOf(current.refund), detail: step.reason });
+        await emitPending(tx, core, current);
+        await postpone(tx, current.refund, step.repeatMs);
       });
     case "wait":
-      return inTransaction(core, name, (tx, { refund }) => postpone(tx, core, refund, step.ms));
+      return inTransaction(core, name, (tx, { refund }) => postpone(tx, refund, step.ms));
     case "rest":
-      return inTransaction(core, name, (tx, { refund }) => postpone(tx, core, refund, null));
+      return inTransaction(core, name, (tx, { refund }) => postpone(tx, refund, null));
     default:
       return unreachable(step);
   }
@@ -136,14 +156,13 @@ async function loadWork(core: Core, { sessionId, id }: RefundName): Promise<Boun
   const { refunds } = connector;
   const traits: RefundTraits = {
     needsConfirmedCapture: refunds!.needsConfirmedCapture,
+    keyLifeMs: refunds!.keyLifeMs,
     canList: refunds!.listRefunds !== undefined,
     canRead: connector.canRead,
   };
   const restoredAt = connected.restoredAt ?? undefined;
   return { refund, loaded, captured, traits, restoredAt, refunds: refunds!, credentials };
 }
-
-type Current = { readonly loaded: SessionWithAttempts; readonly refund: Refund };
 
 /** Runs a change under the session's lock, on the rows as they stand then. */
 async function inTransaction(
@@ -158,35 +177,44 @@ async function inTransaction(
   });
 }
 
-/** Sets the time of the next step; null for none. A refund that waits too long for an answer raises its alarm. */
-async function postpone(tx: Tx, _core: Core, refund: Refund, ms: number | null): Promise<void> {
-  await moveRefund(tx, refund, refund.status, { set: {}, dueInMs: ms });
-}
-
 /** Sends a refund, after its payment's refunds were read where the gateway lets them be read. */
 async function send(core: Core, work: Bound, key: 1 | 2): Promise<void> {
   const { refund, refunds } = work;
   const call = callOf(work);
-  const isFirst = refund.sends === 0;
+  const isNew = key > refund.keys;
   // rule:refund-list-first
-  const listed = isFirst && refunds.listRefunds ? await refunds.listRefunds(call, capturedAtGateway(work)) : [];
+  const listed = isNew && refunds.listRefunds ? await refunds.listRefunds(call, capturedAtGateway(work)) : [];
   if (listed === undefined) {
-    return inTransaction(core, refund, (tx, current) => postpone(tx, core, current.refund, pauseMs(current.refund)));
+    return inTransaction(core, refund, (tx, current) => repeatIn(tx, core, current, pauseMs(current.refund)));
   }
   let isSent = false;
+  const begunAt = core.runtime.now();
   await inTransaction(core, refund, async (tx, current) => {
     await recordListed(tx, core, { ...current, captured: work.captured, traits: work.traits, listed });
-    const now = await loadSession(tx, refund.sessionId);
-    const fresh = now.refunds.find(({ id }) => id === refund.id)!;
-    const step = nextRefundStep({ ...work, loaded: now, refund: fresh });
-    if (step.type !== "send" || step.key !== key || isCarried(refund, listed)) return postpone(tx, core, fresh, 0);
-    await recordSent(tx, { refund: fresh, key, keyLifeMs: refunds.keyLifeMs, now: now.readAt });
+    const loaded = await loadSession(tx, refund.sessionId);
+    const fresh = loaded.refunds.find(({ id }) => id === refund.id)!;
+    const step = nextRefundStep({ ...work, loaded, refund: fresh, captured: capturedOf(loaded) ?? work.captured });
+    if (step.type !== "send" || step.key !== key) return postpone(tx, fresh, 0);
+    if (isCarried(fresh, listed)) return recordOtherContent(tx, core, { loaded, refund: fresh });
+    await recordSent(tx, { refund: fresh, key, keyLifeMs: refunds.keyLifeMs, now: loaded.readAt });
     isSent = true;
   });
-  if (!isSent) return;
+  // A process that was stopped meanwhile leaves the request to the one that has taken the refund over.
+  if (!isSent || core.runtime.now().getTime() - begunAt.getTime() > leaseMs) return;
   const idempotencyKey = key === 1 ? encodeId("ref", refund.id) : `${encodeId("ref", refund.id)}_2`;
   const answer = await refunds.refund({ ...call, idempotencyKey }, capturedAtGateway(work), atGateway(refund));
   await inTransaction(core, refund, (tx, current) => recordAnswer(tx, core, { ...current, work, answer }));
+}
+
+/** Ends a refund that its gateway has over another amount: a restore has lost what its key stood for. */
+async function recordOtherContent(tx: Tx, core: Core, { loaded, refund }: Current): Promise<void> {
+  if (refund.sends === 0) {
+    const end = { status: "FAILED", failureCode: "idempotency_key_reused" } as const;
+    await recordEnd(tx, core, { loaded, refund, end, dueInMs: undefined });
+    return;
+  }
+  await openWorkItem(tx, core, { ...itemOf(refund), detail: untold(refund) });
+  await postpone(tx, refund, daily);
 }
 
 /** Records that a request is about to be sent, and under which key. Committed before it is. */
@@ -208,112 +236,15 @@ async function recordSent(
   });
 }
 
-type Answered<Answer> = Current & { readonly work: Bound; readonly answer: Answer };
-
-async function recordAnswer(tx: Tx, core: Core, answered: Answered<RefundAnswer>): Promise<void> {
-  const { loaded, refund, work, answer } = answered;
-  switch (answer.type) {
-    case "done":
-    case "accepted": {
-      const { gatewayReference } = answer;
-      if (gatewayReference.length > gatewayReferenceCharactersMax) return repeatLater(tx, core, answered, false);
-      const status = answer.type === "done" ? "SUCCEEDED" : "PENDING";
-      const completedAt = status === "SUCCEEDED" ? loaded.readAt : null;
-      const dueInMs = pauseAfterLookUp({ ...refund, status, completedAt }, work.traits, loaded.readAt);
-      await recordEnd(tx, core, { loaded, refund, end: { status, gatewayReference }, dueInMs });
-      return;
-    }
-    case "refused":
-      if (!answer.definitive) return repeatLater(tx, core, answered, false);
-      await recordEnd(tx, core, {
-        ...{ loaded, refund, dueInMs: undefined },
-        end: { status: "FAILED", failureCode: answer.gatewayCode },
-      });
-      return;
-    case "unknown":
-      return repeatLater(tx, core, answered, answer.isKept === true);
-    default:
-      return unreachable(answer);
-  }
-}
-
-/** Lets a refund without an answer wait for its next request. One that a notification has ended meanwhile is left. */
-async function repeatLater(tx: Tx, core: Core, current: Current, isKept: boolean): Promise<void> {
-  const { refund } = current;
-  if (refund.status !== "REQUESTED") return;
-  const set = isKept ? { lookUpFirst: true } : {};
-  await moveRefund(tx, refund, "REQUESTED", { set, dueInMs: isKept ? quietMs : pauseMs(refund) });
-  await reportUnanswered(tx, core, current);
-}
-
-/** Alarms a person and the merchant when a refund has had no answer for an hour. */
-async function reportUnanswered(tx: Tx, core: Core, { loaded, refund }: Current): Promise<void> {
-  const { firstSentAt, pendingEventAt, gateway, sends } = refund;
-  if (!firstSentAt || loaded.readAt.getTime() - firstSentAt.getTime() < unansweredMs) return;
-  const since = `${firstSentAt.toISOString().slice(0, 16)}Z`;
-  const detail = `${gateway} has not answered ${encodeId("ref", refund.id)} since ${since}, in ${sends} requests.`;
-  // The number of requests would make it another matter each time.
-  await openWorkItem(tx, core, { ...itemOf(refund), detail: detail.replace(/, in \d+ requests/, "") });
-  if (pendingEventAt) return;
-  await moveRefund(tx, refund, "REQUESTED", { set: { pendingEventAt: loaded.readAt } });
-  await emitEvent(tx, core, loaded.session, "refund.pending", { refundId: refund.id });
-}
-
 async function lookUp(core: Core, work: Bound): Promise<void> {
   const { refund, refunds } = work;
+  // One made by hand does not carry the reference by which a look-up knows ours.
+  if (refund.origin === "GATEWAY" && refunds.listRefunds) {
+    const listed = await refunds.listRefunds(callOf(work), capturedAtGateway(work));
+    return inTransaction(core, refund, (tx, current) => recordList(tx, core, { ...current, work, listed }));
+  }
   const answer = await refunds.lookUpRefund(callOf(work), capturedAtGateway(work), atGateway(refund));
   await inTransaction(core, refund, (tx, current) => recordLookUp(tx, core, { ...current, work, answer }));
-}
-
-async function recordLookUp(tx: Tx, core: Core, answered: Answered<RefundRecord>): Promise<void> {
-  const { loaded, refund, work, answer } = answered;
-  const { traits } = work;
-  switch (answer.type) {
-    case "succeeded":
-    case "pending": {
-      const status = answer.type === "succeeded" ? "SUCCEEDED" : "PENDING";
-      const { gatewayReference } = answer;
-      const completedAt = refund.completedAt ?? (status === "SUCCEEDED" ? loaded.readAt : null);
-      const dueInMs = pauseAfterLookUp({ ...refund, status, completedAt }, traits, loaded.readAt);
-      if (await recordEnd(tx, core, { loaded, refund, end: { status, gatewayReference }, dueInMs })) return;
-      if (status === "PENDING" && refund.status === "PENDING" && isOverdue(refund, loaded.readAt))
-        await openWorkItem(tx, core, { ...itemOf(refund), detail: overdueReason(refund) });
-      return postpone(tx, core, refund, pauseAfterLookUp(refund, traits, loaded.readAt) ?? null);
-    }
-    case "failed": {
-      const { gatewayCode: failureCode, gatewayReference } = answer;
-      const end = { status: "FAILED", failureCode, gatewayReference } as const;
-      await recordEnd(tx, core, { loaded, refund, end, dueInMs: undefined });
-      return;
-    }
-    case "absent":
-      return recordAbsent(tx, core, answered);
-    case "cannotTell":
-      if (refund.status !== "REQUESTED")
-        return postpone(tx, core, refund, pauseAfterLookUp(refund, traits, loaded.readAt) ?? null);
-      if (traits.canRead) return repeatLater(tx, core, answered, false);
-      await openWorkItem(tx, core, { ...itemOf(refund), detail: untold(refund) });
-      return postpone(tx, core, refund, daily);
-    default:
-      return unreachable(answer);
-  }
-}
-
-function untold({ gateway }: Refund): string {
-  return `${gateway} cannot be asked whether it has this refund, and its key has lapsed. Check there, then record its end.`;
-}
-
-async function recordAbsent(tx: Tx, core: Core, current: Current): Promise<void> {
-  const { loaded, refund } = current;
-  if (refund.status !== "REQUESTED") {
-    const detail = `${refund.gateway} has no record of this refund any more. Check there, then record its end.`;
-    await openWorkItem(tx, core, { ...itemOf(refund), detail });
-    return postpone(tx, core, refund, daily);
-  }
-  // rule:refund-quiet-time
-  if (!isAbsenceCertain(refund.sentAt ?? loaded.readAt, loaded.readAt)) return postpone(tx, core, refund, quietMs);
-  await moveRefund(tx, refund, "REQUESTED", { set: {}, stamp: ["absentAt"], dueInMs: 0 });
-  await reportUnanswered(tx, core, current);
 }
 
 function callOf({ credentials }: Bound): GatewayCall {
@@ -328,15 +259,5 @@ function capturedAtGateway({ captured }: { captured: Attempt }): CapturedPayment
     currency: captured.currency,
     capturedMinor: captured.capturedAmountMinor ?? captured.amountMinor,
     captureReference: captured.captureReference ?? undefined,
-  };
-}
-
-function atGateway(refund: Refund): RefundAtGateway {
-  return {
-    refundReference: encodeId("ref", refund.id),
-    gatewayReference: refund.gatewayReference ?? undefined,
-    amountMinor: refund.amountMinor,
-    currency: refund.currency,
-    reason: refund.reason ?? undefined,
   };
 }

@@ -1,9 +1,11 @@
 /** Acts on gateways' notifications about refunds. */
 import type { Core } from "../core/core.ts";
 import type { SessionWithAttempts } from "../core/session-with-attempts.ts";
+import { openWorkItem } from "../core/work-items.ts";
+import type { ListedRefund } from "../gateways/connector.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { decodeId } from "../platform/ids.ts";
-import { findListed, recordListed } from "./listed-refunds.ts";
+import { recordListed } from "./listed-refunds.ts";
 import { capturedOf } from "./next-refund-step.ts";
 import { lockSession } from "./refund-rows.ts";
 
@@ -25,8 +27,7 @@ const selectReport: Statement = {
 const selectSession: Statement = {
   name: "select_session_of_refund_report",
   text: `
-    SELECT session_id AS "sessionId" FROM refund WHERE id = $1 AND connection_id = $2
-    UNION SELECT session_id FROM attempt WHERE connection_id = $2 AND gateway_reference = $3 LIMIT 1`,
+    SELECT session_id AS "sessionId", id AS "attemptId" FROM attempt WHERE connection_id = $1 AND gateway_reference = $2`,
 };
 
 type ReportRow = {
@@ -38,15 +39,16 @@ type ReportRow = {
 
 /**
  * Records what a signed notification says about a refund: the end of one of ours, or one that was made by hand at the
- * gateway. One without its own reference, amount or currency proves nothing and changes nothing.
+ * gateway. One without its own reference, amount or currency, or about no payment of ours, proves nothing and changes
+ * nothing. `later`: the payment's capture was sent, and its answer is not known yet.
  */
-export async function recordRefundReport(core: Core, report: RefundReport): Promise<void> {
+export async function recordRefundReport(core: Core, report: RefundReport): Promise<"later" | undefined> {
   const { connectionId, notificationId, gatewayReference } = report;
   const [row] = await core.database.query<ReportRow>(selectReport, [connectionId, notificationId]);
   if (!row?.modificationReference || row.amountMinor === null || row.currency === null) return;
   const id = row.refundReference === null ? undefined : decodeId("ref", row.refundReference);
-  const values = [id ?? null, connectionId, gatewayReference];
-  const [found] = await core.database.query<{ sessionId: string }>(selectSession, values);
+  type Found = { sessionId: string; attemptId: string };
+  const [found] = await core.database.query<Found>(selectSession, [connectionId, gatewayReference]);
   if (found === undefined) return;
   const listed = {
     amountMinor: Number(row.amountMinor),
@@ -55,26 +57,37 @@ export async function recordRefundReport(core: Core, report: RefundReport): Prom
     refundReference: id === undefined ? undefined : (row.refundReference ?? undefined),
     status: report.kind === "refund_failed" ? ("failed" as const) : ("succeeded" as const),
   };
-  await core.database.transaction(async (tx) => {
+  return core.database.transaction(async (tx) => {
     const loaded = await lockSession(tx, found.sessionId);
-    if (loaded) await record(tx, core, { loaded, connectionId, listed });
+    return loaded && record(tx, core, { loaded, attemptId: found.attemptId, listed });
   });
 }
 
 async function record(
   tx: Tx,
   core: Core,
-  given: {
-    loaded: SessionWithAttempts;
-    connectionId: string;
-    listed: Parameters<typeof recordListed>[2]["listed"][number];
-  },
-): Promise<void> {
-  const { loaded, connectionId, listed } = given;
+  given: { loaded: SessionWithAttempts; attemptId: string; listed: ListedRefund },
+): Promise<"later" | undefined> {
+  const { loaded, attemptId, listed } = given;
   const captured = capturedOf(loaded);
-  if (captured === undefined || captured.connectionId !== connectionId) return;
-  // A refund that failed and was never known here took no money.
-  if (listed.status === "failed" && findListed(loaded.refunds, listed) === undefined) return;
-  const traits = { needsConfirmedCapture: false, canList: false, canRead: false };
+  if (captured?.id !== attemptId) return recordUncaptured(tx, core, given);
+  const traits = { needsConfirmedCapture: false, keyLifeMs: 0, canList: false, canRead: false };
   await recordListed(tx, core, { loaded, captured, traits, listed: [listed] });
+  return undefined;
+}
+
+/** Alarms a person about a refund of a payment that is not captured here, once that is certain. */
+async function recordUncaptured(
+  tx: Tx,
+  core: Core,
+  { loaded, attemptId, listed }: { loaded: SessionWithAttempts; attemptId: string; listed: ListedRefund },
+): Promise<"later" | undefined> {
+  const { session, attempts } = loaded;
+  const attempt = attempts.find(({ id }) => id === attemptId);
+  if (session.status === "CREATED" && attempt?.captureOrderedAt) return "later";
+  if (listed.status === "failed") return undefined;
+  const { gatewayReference, amountMinor, currency } = listed;
+  const detail = `The gateway reports the refund ${gatewayReference.slice(0, 100)} of ${amountMinor} ${currency}, and this attempt is not the captured one.`;
+  await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId: session.id, attemptId, detail });
+  return undefined;
 }

@@ -20,9 +20,9 @@ export function refundIdOf(sessionId: string, key: string): string {
   return deriveId(sessionId, `refund ${key}`);
 }
 
-/** Returns the id of a refund that was made by hand at the gateway. */
+/** Returns the id of a refund that was made by hand at the gateway: no key of a merchant's has it. */
 export function listedRefundIdOf(sessionId: string, gatewayReference: string): string {
-  return deriveId(sessionId, `refund at the gateway ${gatewayReference}`);
+  return deriveId(sessionId, `gateway's refund ${gatewayReference}`);
 }
 
 const lockStatement: Statement = {
@@ -154,8 +154,8 @@ export async function recordEnd(
   };
   const stamp = end.status === "PENDING" ? [] : (["completedAt"] as const);
   await moveRefund(tx, refund, refund.status, { set, stamp, dueInMs: dueInMs ?? null });
-  if (end.status === "PENDING") return true;
   await resolveWorkItem(tx, itemOf(refund));
+  if (end.status === "PENDING") return true;
   await emitEvent(tx, core, loaded.session, eventOf[end.status], { refundId: refund.id });
   return true;
 }

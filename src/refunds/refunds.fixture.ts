@@ -29,6 +29,12 @@ export class RefundBooks implements GatewayRefunds {
   /** The next requests that do not go well, in order. */
   readonly faults: Fault[] = [];
   readonly entries: Entry[] = [];
+  /** Neither the list nor the record of a refund can be read. */
+  isDown = false;
+  /** Runs when the list is read, once. */
+  onList: (() => Promise<unknown>) | undefined;
+  /** Delays the next answer to a refund until it resolves. */
+  answering: Promise<unknown> | undefined;
   /** The keys of all requests that arrived. */
   readonly keys: string[] = [];
   #remembered = new Map<string, RefundAnswer>();
@@ -37,12 +43,20 @@ export class RefundBooks implements GatewayRefunds {
 
   /** `isReadable`: refunds can be listed and looked up. */
   constructor(isReadable: boolean) {
-    this.listRefunds = isReadable ? async (_call, captured) => this.of(captured.attemptReference) : undefined;
+    this.listRefunds = isReadable ? (_call, captured) => this.#list(captured.attemptReference) : undefined;
   }
 
   /** Returns the refunds of a payment. */
   of(payment: string): ListedRefund[] {
     return this.entries.filter((entry) => entry.payment === payment);
+  }
+
+  async #list(payment: string): Promise<ListedRefund[] | undefined> {
+    const listed = this.isDown ? undefined : this.of(payment);
+    const { onList } = this;
+    this.onList = undefined;
+    await onList?.();
+    return listed;
   }
 
   /** Makes a refund as a person does at the gateway. Returns its reference. */
@@ -79,6 +93,9 @@ export class RefundBooks implements GatewayRefunds {
     const known = this.#remembered.get(idempotencyKey);
     const answer = known ?? this.#execute(captured, refund, fault);
     this.#remembered.set(idempotencyKey, answer);
+    const { answering } = this;
+    this.answering = undefined;
+    await answering;
     return fault === "loseAnswer" ? lost : answer;
   }
 
@@ -97,13 +114,16 @@ export class RefundBooks implements GatewayRefunds {
   }
 
   async lookUpRefund(_call: unknown, captured: CapturedPayment, refund: RefundAtGateway): Promise<RefundRecord> {
-    if (this.listRefunds === undefined) return { type: "cannotTell", reason: "this gateway cannot be read" };
+    if (this.listRefunds === undefined || this.isDown)
+      return { type: "cannotTell", reason: "this gateway cannot be read" };
     const found = this.of(captured.attemptReference).find((one) =>
       refund.gatewayReference
         ? one.gatewayReference === refund.gatewayReference
         : one.refundReference === refund.refundReference,
     );
     if (found === undefined) return { type: "absent" };
+    // As the connectors do: a record counts only under our reference.
+    if (found.refundReference !== refund.refundReference) return { type: "cannotTell", reason: "another refund" };
     const { gatewayReference, status } = found;
     return status === "failed"
       ? { type: "failed", gatewayReference, gatewayCode: "returned" }

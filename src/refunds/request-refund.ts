@@ -23,6 +23,9 @@ export type RefundRequest = {
   readonly madeBy?: string | undefined;
 };
 
+// All of them are in every answer and event about the payment: 100 take about 40 KB.
+const refundsMax = 100;
+
 /** The connectors that this installation has. */
 type Connectors = Pick<Core, "connectorOf">;
 
@@ -101,6 +104,8 @@ function requireRefundable(core: Connectors, loaded: SessionWithAttempts) {
   if (captured === undefined) throw refuse("Only a payment that has SUCCEEDED can be refunded.");
   if (captured.captureFailedAt)
     throw refuse("The gateway reported that the capture failed, so there is nothing to refund.");
+  if (loaded.session.refunds >= refundsMax)
+    throw refuse(`A payment has at most ${refundsMax} refunds, whatever became of them.`);
   if (core.connectorOf(captured.gateway)?.refunds === undefined)
     throw refuse("This installation cannot refund at the gateway that captured the payment.");
   return captured;

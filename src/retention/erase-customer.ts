@@ -13,7 +13,7 @@ const erasureSlicesMax = 20;
 /** The result of a call, with the last session that it checked where there are more. */
 export type Erased = {
   readonly sessions: number;
-  /** Sessions whose order reference or metadata contain the address, which stays. */
+  /** Sessions whose order reference, metadata or refund references contain the address, which stays. */
   readonly orderReferences: number;
   readonly nextAfter: string | undefined;
 };
@@ -25,7 +25,9 @@ const eraseSlice: Statement = {
   name: "erase_customer_email",
   text: `
     WITH slice AS (
-      SELECT id, customer_email, order_ref || ' ' || coalesce(details ->> 'metadata', '') AS kept FROM payment_session
+      SELECT id, customer_email, concat_ws(' ', order_ref, details ->> 'metadata', CASE WHEN refunds > 0 THEN (
+          SELECT string_agg(refund_ref, ' ') FROM refund WHERE session_id = payment_session.id) END) AS kept
+      FROM payment_session
       WHERE merchant_id = $1 AND id > $2 ORDER BY id LIMIT $4),
     erased AS (
       UPDATE payment_session SET customer_email = NULL, details = nullif(details - ${personal}, '{}')

@@ -1,12 +1,9 @@
 /** The promises of docs/safety.md as a program checks them, after every step of a run and at its end. PURE. */
 import type { Observed, ObservedAttempt, ObservedSession, Shown } from "./observed.ts";
-import type { Authorization } from "./simulated-gateway.ts";
+import { findRefundViolation, findUnfinishedRefund, type RefundMoment } from "./refund-invariants.ts";
 
 /** The whole state at one moment: our rows, and the gateways' own records by attempt id. */
-export type Moment = {
-  readonly observed: Observed;
-  /** The authorizations of every attempt, by the attempt's public id. */
-  readonly authorizations: readonly Authorization[];
+export type Moment = RefundMoment & {
   /** Captures that were sent and may still be executed, by the attempt's public id. */
   readonly capturesOnTheirWay: ReadonlyMap<string, number>;
   readonly referenceOf: (attemptId: string) => string;
@@ -17,8 +14,6 @@ export type Moment = {
   readonly isReportedCaptured: (attempt: ObservedAttempt) => boolean;
   /** Time of the last void of this attempt; undefined when none was sent. */
   readonly voidSentAt: (attempt: ObservedAttempt) => Date | undefined;
-  /** True if the database was restored to an earlier moment, which lost what gateways and customers had been sent. */
-  readonly isRestored: boolean;
 };
 
 const finalEventOf: Readonly<Record<string, string>> = {
@@ -39,7 +34,8 @@ export function findViolation(now: Moment, before: Observed | undefined): string
     findChangedEnd(now.observed, before) ??
     findForbiddenAttempt(now, before) ??
     findWrongAuthentication(now) ??
-    findBelievedTooEarly(now)
+    findBelievedTooEarly(now) ??
+    findRefundViolation(now)
   );
 }
 
@@ -225,7 +221,7 @@ export function findFalseRefusal(code: unknown, { session }: Observed): string |
  * Returns the holds that will have to be voided. A hold beside the captured authorization of the same attempt is
  * excluded: a look-up reports only the capture (docs/safety.md, "Known and not handled").
  */
-export function holdsToVoid(authorizations: readonly Authorization[]): readonly Authorization[] {
+export function holdsToVoid(authorizations: Moment["authorizations"]): Moment["authorizations"] {
   const isCaptured = (reference: string) =>
     authorizations.some(({ attemptReference, state }) => attemptReference === reference && state === "captured");
   return authorizations.filter(({ state, attemptReference }) => state === "held" && !isCaptured(attemptReference));
@@ -326,6 +322,8 @@ export function findUnfinished(moment: Moment): string | undefined {
   const [held] = holdsToVoid(moment.authorizations);
   if (held !== undefined) return `a hold is left at a gateway: ${held.attemptReference}`;
   if (events.some(({ sequence }, index) => sequence !== index + 1)) return "the events' sequence has a gap";
+  const unfinished = findUnfinishedRefund(moment);
+  if (unfinished !== undefined) return unfinished;
   // Reports that the lost database received are not repeated.
   if (moment.isRestored) return undefined;
   const emitted = events.filter(({ type }) => type === "payment_attempt.capture_failed").length;

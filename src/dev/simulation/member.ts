@@ -9,6 +9,7 @@ import { reconciliationEveryMs } from "../../limits.ts";
 import { processNotificationsOnce } from "../../oversight/notifications/process-notifications.ts";
 import { voidOrphansOnce } from "../../oversight/orphaned-authorizations.ts";
 import { reconcileOnce } from "../../oversight/reconcile.ts";
+import { refundOnce } from "../../refunds/refund-once.ts";
 import type { Observed } from "./observed.ts";
 import type { SimulatedPool } from "./simulated-pool.ts";
 import { SimulatedProcess, type Stage } from "./simulated-process.ts";
@@ -34,6 +35,7 @@ export class Member {
   readonly #pool: SimulatedPool;
   #core: Core;
   #recoversAtMs = Number.POSITIVE_INFINITY;
+  #refundsAtMs = Number.POSITIVE_INFINITY;
   #isVoidingOrphans = false;
 
   constructor(name: string, parts: MemberParts) {
@@ -46,6 +48,7 @@ export class Member {
     this.process.onStart = () => {
       this.#core = parts.createCore(this.process, this.#pool);
       this.#recoversAtMs = Number.POSITIVE_INFINITY;
+      this.#refundsAtMs = Number.POSITIVE_INFINITY;
       this.#isVoidingOrphans = false;
       this.start();
     };
@@ -67,6 +70,7 @@ export class Member {
   onChange(): void {
     this.#recoverWhenDue();
     this.#voidOrphansWhenDue();
+    this.#refundWhenDue();
   }
 
   /** Releases its connections to the database. */
@@ -102,6 +106,23 @@ export class Member {
       if (leaseUntil != null && this.#parts.sinceStart(leaseUntil) >= timeline.nowMs) return this.#recoverWhenDue();
       const again = () => this.process.later(turnMs, () => this.#recoverWhenDue());
       void recoverSessionsOnce(this.#core).then(again, again);
+    });
+  }
+
+  #refundWhenDue(): void {
+    const { timeline, dice } = this.#parts.stage;
+    const dueAt = this.#parts.observed()?.refundDueAt;
+    if (dueAt == null) return;
+    const atMs = timeline.nowMs + this.#delayUntil(dueAt) + dice.between(1, turnMs);
+    if (this.#refundsAtMs <= atMs) return;
+    this.#refundsAtMs = atMs;
+    this.process.later(atMs - timeline.nowMs, () => {
+      if (this.#refundsAtMs !== atMs) return;
+      this.#refundsAtMs = Number.POSITIVE_INFINITY;
+      const nowDueAt = this.#parts.observed()?.refundDueAt;
+      if (nowDueAt != null && this.#parts.sinceStart(nowDueAt) >= timeline.nowMs) return this.#refundWhenDue();
+      const again = () => this.process.later(turnMs, () => this.#refundWhenDue());
+      void refundOnce(this.#core).then(again, again);
     });
   }
 

@@ -52,7 +52,8 @@ export class NotificationCarrier {
 
   send(connectionId: string, notification: Omit<Notification, "notificationId">): void {
     const { timeline, dice, faults } = this.#stage;
-    const notificationId = `notification-${++this.#sent}-of-${notification.attemptReference}`;
+    const about = notification.attemptReference || notification.gatewayReference;
+    const notificationId = `notification-${++this.#sent}-of-${about}`;
     const body = Buffer.from(JSON.stringify({ notificationId, ...notification }));
     const strikes = (kind: "delayNotification" | "repeatNotification") => faults.strikes(kind, timeline.nowMs);
     const copies = strikes("repeatNotification") ? 2 : 1;

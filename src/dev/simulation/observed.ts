@@ -39,6 +39,19 @@ export type ObservedAuthentication = {
   readonly returned_sealed: string | null;
 };
 
+/** The columns of a refund that the checks use. */
+export type ObservedRefund = {
+  readonly id: string;
+  readonly status: string;
+  readonly origin: string;
+  readonly amount_minor: number;
+  readonly gateway_reference: string | null;
+  readonly failure_code: string | null;
+  readonly sends: number;
+  readonly keys: number;
+  readonly succeeded_at: string | null;
+};
+
 /** The columns of a session that the checks use. */
 export type ObservedSession = {
   readonly id: string;
@@ -82,6 +95,11 @@ export type Observed = {
   readonly attempts: readonly ObservedAttempt[];
   readonly authentications: readonly ObservedAuthentication[];
   readonly events: readonly ObservedEvent[];
+  readonly refunds: readonly ObservedRefund[];
+  /** The references of refunds about which a person is alarmed. */
+  readonly alarms: readonly string[];
+  /** When a refund is taken up next; null if none is. */
+  readonly refundDueAt: string | null;
   /** The time of the next void of an orphaned authorization; null if there is none. */
   readonly orphanDueAt: string | null;
 };
@@ -97,6 +115,10 @@ export function observedQuery(sessionId: string) {
         coalesce((SELECT json_agg(json_build_object('type', e.type, 'sequence', e.sequence,
                     'shown', convert_from(e.body, 'UTF8')::json -> 'data') ORDER BY e.sequence)
                   FROM outbox_event e WHERE e.session_id = s.id), '[]') AS events,
+        CASE WHEN s.refunds = 0 THEN '[]' ELSE (SELECT coalesce(json_agg(r ORDER BY r.created_at, r.id), '[]') FROM refund r WHERE r.session_id = s.id) END AS refunds,
+        CASE WHEN s.refunds = 0 THEN '[]' ELSE (SELECT coalesce(json_agg(w.rule), '[]') FROM work_item w
+          WHERE w.session_id = s.id AND w.kind = 'REFUND_UNANSWERED' AND w.resolved_at IS NULL) END AS alarms,
+        CASE WHEN s.refunds > 0 THEN (SELECT to_json(min(r.next_try_at)) FROM refund r WHERE r.session_id = s.id) END AS "refundDueAt",
         (SELECT to_json(min(h.next_retry_at)) FROM orphaned_authorization h WHERE h.session_id = s.id AND h.ended_at IS NULL) AS "orphanDueAt"
       FROM payment_session s WHERE s.id = $1`,
     values: [sessionId],
@@ -109,7 +131,7 @@ export function observedOf({ rows }: QueryResult): Observed {
 }
 
 /** Formats one line for the history. */
-export function describeObserved({ session, attempts, authentications, events }: Observed): string {
+export function describeObserved({ session, attempts, authentications, events, refunds }: Observed): string {
   const steps = attempts.map((attempt) => {
     const ordered = attempt.capture_ordered_at === null ? "" : " capture ordered";
     const asked = authentications.find(({ attempt_id }) => attempt_id === attempt.id);
@@ -119,6 +141,8 @@ export function describeObserved({ session, attempts, authentications, events }:
   });
   const provided = authentications.find(({ provider }) => provider !== null);
   if (provided) steps.push(`provider ${provided.status}${provided.cancel_asked_at === null ? "" : ", cancelled"}`);
+  for (const { status, amount_minor, sends, keys, origin } of refunds)
+    steps.push(`refund ${amount_minor} ${origin} ${status} ${sends}/${keys}`);
   const emitted = events.length > 0 ? `; emitted: ${events.map(({ type }) => type).join(", ")}` : "";
   return `= ${session.status} ${session.phase}, epoch ${session.lease_epoch} [${steps.join(", ")}]${emitted}`;
 }

@@ -12,6 +12,7 @@ export class RequestsSeen {
   readonly voidsSentAt = new Map<string, Date>();
   readonly #authorized = new Set<string>();
   readonly #completions = new Map<string, number>();
+  readonly #refunds = new Map<string, number>();
   #toRepeat = 0;
 
   /** True while a request is still to be executed again. */
@@ -46,11 +47,23 @@ export class RequestsSeen {
     return asked.cancel_asked_at === null ? undefined : "a payment was completed after the customer gave up";
   }
 
+  /** A refund is sent only as often as is committed, and under no other key. */
+  #addRefund(refundReference: string, key: string, observed: Observed | undefined): string | undefined {
+    const refund = observed?.refunds.find(({ id }) => encodeId("ref", id) === refundReference);
+    const sent = (this.#refunds.get(refundReference) ?? 0) + 1;
+    this.#refunds.set(refundReference, sent);
+    if (refund === undefined) return "a refund was sent before it was committed";
+    const keys = [refundReference, `${refundReference}_2`].slice(0, refund.keys);
+    return keys.includes(key) ? undefined : "a refund was sent before its key was committed";
+  }
+
   /** Records a request that is sent now, and returns its violation. */
   add(
-    { type, attemptReference }: Sent,
+    sent: Sent,
     { observed, isRestored, now }: { observed: Observed | undefined; isRestored: boolean; now: Date },
   ): string | undefined {
+    const { type, attemptReference } = sent;
+    if (sent.type === "refund") return this.#addRefund(sent.refundReference, sent.key, observed);
     if (type === "void") this.voidsSentAt.set(attemptReference, now);
     if (type === "authorize" && this.#authorized.has(attemptReference)) return "one attempt requested money twice";
     if (type === "authorize") this.#authorized.add(attemptReference);

@@ -14,13 +14,17 @@ import { Faults } from "./faults.ts";
 import { History } from "./history.ts";
 import { findUnfinished, findViolation, holdsToVoid, type Moment } from "./invariants.ts";
 import { Member } from "./member.ts";
+import { Merchant } from "./merchant.ts";
 import { isReportedCaptured, NotificationCarrier } from "./notifications.ts";
 import { describeObserved, type Observed, observedOf, observedQuery } from "./observed.ts";
+import { isRefundOpen } from "./refund-invariants.ts";
+import type { RefundBehaviour } from "./refund-plan.ts";
 import { RequestsSeen } from "./requests-seen.ts";
 import {
   accounts,
   describeSchedule,
   drawSchedule,
+  price,
   type Schedule,
   type SimulatedGatewayName,
   shapes,
@@ -59,7 +63,9 @@ const noProvider: ProviderBehaviour = {
   policy: null,
   grantsExemptions: false,
 };
-const price = { amountMinor: 4_900, currency: "EUR" };
+// The merchant of a run without refunds asks for none.
+const noRefunds: RefundBehaviour = { onRefund: "refuse", takesMs: 0, returnsAfterMs: 0, allowsMore: false };
+const referenceOf = (refundId: string) => encodeId("ref", refundId);
 
 /** Plays a seed from its beginning; the same seed gives the same run. */
 export async function playSeed(
@@ -81,11 +87,13 @@ class Run implements GatewayWorld {
   readonly #notifications: NotificationCarrier;
   readonly #requests = new RequestsSeen();
   readonly #customer: Customer;
+  readonly #merchant: Merchant;
   readonly #provider: ProviderWorld;
   readonly #refusals: string[] = [];
   /** The time at which the faults are over, including those that take hours. */
   readonly #calmAtMs: number;
   unheardCapturesUntilMs = 0;
+  unheardRefundsUntilMs = 0;
   #sessionId = "";
   #observed: Observed | undefined;
   #isRestored = false;
@@ -116,6 +124,14 @@ class Run implements GatewayWorld {
       gatewayOf: (connectionId) => this.gatewayOf(connectionId),
       provider: this.#provider,
       plans: this.#schedule.authentication?.customers ?? [],
+    });
+    this.#merchant = new Merchant({
+      stage: this.#stage,
+      members: this.#members,
+      merchantId: database.merchantId,
+      plan: this.#schedule.refunds,
+      gatewayOf: (connectionId) => this.gatewayOf(connectionId),
+      onByHand: () => this.onExecuted(),
     });
   }
 
@@ -151,6 +167,8 @@ class Run implements GatewayWorld {
     }
     this.#violation ??= findUnfinished(this.#moment()) ?? (await this.#audited());
     for (const member of this.#members) await member.abandon();
+    if (this.#schedule.refunds)
+      await server.observe("UPDATE refund SET next_try_at = NULL WHERE next_try_at IS NOT NULL");
     return {
       seed: this.#seed,
       violation: this.#violation,
@@ -182,11 +200,17 @@ class Run implements GatewayWorld {
       this.#notifications.isCarrying ||
       this.#requests.isRepeating ||
       this.#customer.isActing ||
+      this.#isRefunding() ||
       timeline.nowMs < this.#changedAtMs + stragglersMs
     ) {
       return false;
     }
     return holdsToVoid(this.#authorizations()).length === 0;
+  }
+
+  #isRefunding(): boolean {
+    if (this.#merchant.isActing || this.#gateways.some(({ refunds }) => refunds.isChanging)) return true;
+    return isRefundOpen(this.#observed!, referenceOf);
   }
 
   #createCallers(): Callers {
@@ -253,6 +277,10 @@ class Run implements GatewayWorld {
       nowMs: () => this.#stage.timeline.nowMs,
       asks: this.#schedule.authentication?.asks[index] ?? "never",
       report: (...notification) => this.#notifications.report(connectionId, ...notification),
+      refunds: this.#schedule.refunds?.behaviours[index] ?? noRefunds,
+      after: (ms, run) => this.#stage.timeline.after(ms, run),
+      reportRefund: (notification) => this.#notifications.send(connectionId, notification),
+      onRefundChanged: () => this.onExecuted(),
     });
   }
 
@@ -277,12 +305,15 @@ class Run implements GatewayWorld {
     this.#violate(findViolation(this.#moment(), before));
     for (const member of this.#members) member.onChange();
     this.#customer.onChange(now);
+    this.#merchant.onChange(now);
   }
 
   #moment(): Moment {
     return {
       observed: this.#observed!,
       authorizations: this.#authorizations(),
+      refundsMade: this.#gateways.flatMap(({ refunds }) => refunds.made),
+      refundReferenceOf: referenceOf,
       capturesOnTheirWay: this.#requests.capturesOnTheirWay,
       referenceOf: (attemptId) => encodeId("att", attemptId),
       isReportedCaptured: (attempt) =>
@@ -304,6 +335,10 @@ class Run implements GatewayWorld {
     const { unheardCapturesMs } = this.#schedule.longWaits;
     if (sent.type === "capture" && this.unheardCapturesUntilMs === 0 && unheardCapturesMs > 0) {
       this.unheardCapturesUntilMs = this.#stage.timeline.nowMs + unheardCapturesMs;
+    }
+    const { unheardMs = 0 } = this.#schedule.refunds ?? {};
+    if (sent.type === "refund" && this.unheardRefundsUntilMs === 0) {
+      this.unheardRefundsUntilMs = this.#stage.timeline.nowMs + unheardMs;
     }
     const observed = this.#observed;
     this.#violate(this.#requests.add(sent, { observed, isRestored: this.#isRestored, now: this.#runtime.now() }));

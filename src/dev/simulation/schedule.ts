@@ -5,6 +5,7 @@ import type { Declined } from "../../gateways/declines.ts";
 import { type CustomerPlan, drawCustomer } from "./customer-plan.ts";
 import { Dice } from "./dice.ts";
 import type { Faults } from "./faults.ts";
+import { drawRefunds, type RefundSchedule } from "./refund-plan.ts";
 import type { GatewayAsks, GatewayBehaviour, GatewayShape } from "./simulated-gateway.ts";
 import type { ProviderBehaviour } from "./simulated-provider.ts";
 
@@ -80,7 +81,12 @@ export type Schedule = {
   readonly restore: { readonly backupAtMs: number; readonly atMs: number } | undefined;
   /** Set in runs whose page can show actions, and whose gateways may ask for the customer. */
   readonly authentication: AuthenticationSchedule | undefined;
+  /** Set in runs whose merchant refunds, once the payment has succeeded. */
+  readonly refunds: RefundSchedule | undefined;
 };
+
+/** The price of every payment. */
+export const price = { amountMinor: 4_900, currency: "EUR" };
 
 /** The gateways that ask, and the customer at each challenge. */
 type AuthenticationSchedule = {
@@ -107,6 +113,7 @@ type LongWaits = {
 /** Draws the plan; the same seed and dice draw the same plan. */
 export function drawSchedule(dice: Dice, seed: number): Schedule {
   const authentication = drawAuthentication(new Dice((seed + authenticationSeeds) % 2 ** 31));
+  const refunds = drawRefunds(new Dice((seed + refundSeeds) % 2 ** 31), accounts.length, price.amountMinor);
   const longWaits = drawLongWaits(dice);
   const expiresSoon = dice.chance(0.1);
   const sessionLifetimeMs = expiresSoon ? 3_000 : 1_800_000;
@@ -121,13 +128,18 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
     looksAtMs: [dice.between(1_000, 10_000), dice.between(10_000, 120_000)],
     longWaits,
     // A gateway's late execution, by hours, for an attempt whose row is lost is on no record.
-    restore: longWaits.authorizeAgainMs > 0 ? undefined : drawRestore(dice, authentication ? 0.12 : 0.04),
+    restore:
+      longWaits.authorizeAgainMs > 0
+        ? undefined
+        : (drawRestore(dice, authentication ? 0.12 : 0.04) ?? refunds?.restore),
     authentication,
+    refunds,
   };
 }
 
-// Dice of its own, so that a run without it is played as ever.
+// Dice of their own, so that a run without them is played as ever.
 const authenticationSeeds = 1_000_000_007;
+const refundSeeds = 1_500_000_001;
 
 function drawAuthentication(dice: Dice): AuthenticationSchedule | undefined {
   if (!dice.chance(0.35)) return undefined;
@@ -252,7 +264,7 @@ function drawSubmissions(dice: Dice, expiresAfterMs: number | undefined): Submis
 
 /** Describes the plan, for the history. */
 export function describeSchedule(
-  { plan, behaviours, failoverOn, longWaits, authentication }: Schedule,
+  { plan, behaviours, failoverOn, longWaits, authentication, refunds }: Schedule,
   seed: number,
   faults: Pick<Faults, "endMs" | "rates">,
 ): readonly string[] {
@@ -260,6 +272,7 @@ export function describeSchedule(
     `seed ${seed}; faults until ${faults.endMs / 1000} s: ${JSON.stringify(faults.rates)}`,
     ...plan.map((index) => `plan: ${accounts[index]?.gateway} ${JSON.stringify(behaviours[index])}`),
     `fails over on ${failoverOn.join(", ") || "nothing"}; ${JSON.stringify(longWaits)}`,
+    ...(refunds ? [`refunds: ${JSON.stringify(refunds)}`] : []),
     ...(authentication ? [`asks for the customer: ${JSON.stringify(authentication)}`] : []),
   ];
 }

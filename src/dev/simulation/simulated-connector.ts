@@ -6,16 +6,21 @@ import type {
   AuthorizeAnswer,
   AuthorizeRequest,
   CaptureAnswer,
+  CapturedPayment,
   ChangingCall,
   Connector,
   Gateway,
   GatewayAuthenticator,
   GatewayCall,
+  GatewayRefunds,
   Hold,
+  ListedRefund,
   LookUpAnswer,
   Notification,
   NotificationReading,
   RawNotification,
+  RefundAnswer,
+  RefundAtGateway,
   Unknown,
   VerifyRow,
   VoidAnswer,
@@ -24,14 +29,22 @@ import { unreachable } from "../../platform/errors.ts";
 import { decodeId } from "../../platform/ids.ts";
 import { sha256 } from "../../platform/secrets.ts";
 import { soonMs } from "./notifications.ts";
+import { refundKeyLifeMs } from "./refund-plan.ts";
 import type { Authorization, AuthorizeReply, GatewayShape, SimulatedGateway } from "./simulated-gateway.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
+import type { RefundReply } from "./simulated-refunds.ts";
 
 /** The simulation's record of each request as it is sent. */
 export type Sent =
   | { readonly type: "authorize" | "complete" | "ask"; readonly attemptReference: string }
   | { readonly type: "capture"; readonly attemptReference: string }
-  | { readonly type: "void" | "lookUp"; readonly attemptReference: string };
+  | { readonly type: "void" | "lookUp" | "readRefunds"; readonly attemptReference: string }
+  | {
+      readonly type: "refund";
+      readonly attemptReference: string;
+      readonly refundReference: string;
+      readonly key: string;
+    };
 
 /** The gateways and the network behind the connectors of one run. */
 export type GatewayWorld = {
@@ -40,6 +53,8 @@ export type GatewayWorld = {
   onSent(sent: Sent): void;
   /** Time until which the answers to captures are lost. */
   readonly unheardCapturesUntilMs: number;
+  /** Time until which the answers to refunds are lost. */
+  readonly unheardRefundsUntilMs: number;
   /** Executes an authorize again hours later, in runs that do. */
   authorizeAgain(execute: () => void): void;
   /** Counts captures that were sent and not yet executed or lost. */
@@ -78,6 +93,7 @@ export class SimulatedConnector implements Connector {
   readonly forwardFeatures = [];
   readonly credentialFields = [];
   readonly authentication: GatewayAuthenticator | undefined;
+  readonly refunds: GatewayRefunds;
   readonly #process: SimulatedProcess;
   readonly #stage: Stage;
   readonly #world: GatewayWorld;
@@ -88,6 +104,7 @@ export class SimulatedConnector implements Connector {
     parts: { process: SimulatedProcess; stage: Stage; world: GatewayWorld; asks: boolean },
   ) {
     this.authentication = parts.asks ? this.#authenticator(shape) : undefined;
+    this.refunds = this.#refunder(shape);
     this.gateway = gateway;
     this.canRead = shape.canRead;
     this.importsProof = shape.importsProof;
@@ -196,6 +213,71 @@ export class SimulatedConnector implements Connector {
     return found === undefined ? { type: "absent" } : recordOf(found, attempt);
   }
 
+  #refunder({ canRead }: GatewayShape): GatewayRefunds {
+    return {
+      keyLifeMs: refundKeyLifeMs / 2,
+      needsConfirmedCapture: !canRead,
+      refund: (call, captured, refund) => this.#refund(call, captured, refund),
+      lookUpRefund: async (call, captured, refund) => {
+        if (!canRead) return { type: "cannotTell", reason: "only notifications report" };
+        const found = (await this.#readRefunds(call, captured))?.filter((one) =>
+          refund.gatewayReference === undefined
+            ? one.refundReference === refund.refundReference
+            : one.gatewayReference === refund.gatewayReference,
+        );
+        if (found === undefined) return { type: "cannotTell", reason: "no answer" };
+        const [one] = [...found.filter(({ status }) => status !== "failed"), ...found];
+        if (one === undefined) return { type: "absent" };
+        const { gatewayReference, status } = one;
+        return status === "failed"
+          ? { type: "failed", gatewayReference, gatewayCode: "returned" }
+          : { type: status, gatewayReference };
+      },
+      ...(canRead && { listRefunds: (call, captured) => this.#readRefunds(call, captured) }),
+    };
+  }
+
+  async #refund(call: ChangingCall, captured: CapturedPayment, refund: RefundAtGateway): Promise<RefundAnswer> {
+    const { attemptReference, gatewayReference } = captured;
+    const { refundReference, amountMinor, currency } = refund;
+    const reached = await this.#exchange<RefundReply>({
+      sent: { type: "refund", attemptReference, refundReference, key: call.idempotencyKey },
+      timeoutMs: call.timeoutMs,
+      lateMs: settlingLateMs,
+      execute: () =>
+        this.#at(call).refunds.refund(call.idempotencyKey, gatewayReference, {
+          refundReference,
+          amountMinor,
+          currency,
+        }),
+    });
+    if (reached.type === "unknown") return reached;
+    if (reached.type === "refused") return { ...broken, reason: "connection refused" };
+    const { reply } = reached;
+    switch (reply.type) {
+      case "refused":
+        return { type: "refused", definitive: true, gatewayCode: "refused" };
+      case "error":
+        return { ...broken, isKept: true };
+      default:
+        return reply;
+    }
+  }
+
+  async #readRefunds(call: GatewayCall, captured: CapturedPayment): Promise<readonly ListedRefund[] | undefined> {
+    const reached = await this.#exchange({
+      sent: { type: "readRefunds", attemptReference: captured.attemptReference },
+      timeoutMs: call.timeoutMs,
+      lateMs: 0,
+      execute: () => ({
+        made: this.#at(call)
+          .refunds.of(captured.gatewayReference)
+          .map((one) => ({ ...one })),
+      }),
+    });
+    return reached.type === "reply" ? reached.reply.made : undefined;
+  }
+
   async verify(): Promise<readonly VerifyRow[]> {
     return [];
   }
@@ -259,7 +341,9 @@ export class SimulatedConnector implements Connector {
         return timeline.after(dice.between(1, 200), () => arrive(broken));
       }
       const reply = this.#execute(exchange);
-      const isUnheard = isCapture && timeline.nowMs < this.#world.unheardCapturesUntilMs;
+      const isUnheard =
+        (isCapture && timeline.nowMs < this.#world.unheardCapturesUntilMs) ||
+        (sent.type === "refund" && timeline.nowMs < this.#world.unheardRefundsUntilMs);
       if (isUnheard || strikes("loseAnswer") || isSilence(reply)) return;
       timeline.after(soonMs(dice), () => arrive({ type: "reply", reply }));
     });

@@ -28,7 +28,7 @@ const onlyRest: Queryable = {
       suffix: "_rest",
       fromMs: 0,
       untilMs: 2 ** 48,
-      tables: ["payment_session", "attempt", "outbox_event", "delivery"],
+      tables: ["payment_session", "attempt", "outbox_event", "delivery", "refund"],
     } as never,
   ],
 };

@@ -5,6 +5,8 @@
 
 import type { NotificationKind } from "../../gateways/connector.ts";
 import type { Declined } from "../../gateways/declines.ts";
+import type { RefundBehaviour } from "./refund-plan.ts";
+import { type RefundParts, SimulatedRefunds } from "./simulated-refunds.ts";
 
 /** Says when a gateway asks for the customer: `if_asked` only when the request tells it to. */
 export type GatewayAsks = "as_needed" | "if_asked" | "never";
@@ -101,10 +103,18 @@ export type Report = (
   declined?: Declined,
 ) => void;
 
+/** What a gateway's refunds need of the run. */
+type GatewayRefundParts = Pick<RefundParts, "after"> & {
+  readonly refunds: RefundBehaviour;
+  readonly reportRefund: RefundParts["report"];
+  readonly onRefundChanged: RefundParts["onChanged"];
+};
+
 /** One gateway of a run, with its records and its behaviour. */
 export class SimulatedGateway {
   readonly shape: GatewayShape;
   readonly authorizations: Authorization[] = [];
+  readonly refunds: SimulatedRefunds;
   readonly #behaviour: GatewayBehaviour;
   readonly #report: Report;
   readonly #replies = new Map<string, { readonly reply: object; readonly atMs: number }>();
@@ -119,8 +129,13 @@ export class SimulatedGateway {
   constructor(
     shape: GatewayShape,
     behaviour: GatewayBehaviour,
-    parts: { report: Report; nowMs: () => number; asks: GatewayAsks },
+    parts: { report: Report; nowMs: () => number; asks: GatewayAsks } & GatewayRefundParts,
   ) {
+    const { canRead } = shape;
+    this.refunds = new SimulatedRefunds(parts.refunds, {
+      ...{ canRead, authorizations: this.authorizations, nowMs: parts.nowMs, report: parts.reportRefund },
+      ...{ after: parts.after, onChanged: parts.onRefundChanged },
+    });
     this.shape = shape;
     this.#asks = parts.asks;
     this.#behaviour = behaviour;

@@ -137,7 +137,7 @@ export const explanations = {
     "A capture is of at most `amountMinor` of the session. Send less, or no amount for the whole of it.",
   ),
   not_refundable: state(
-    "The payment has not SUCCEEDED, its capture failed afterwards, or this installation cannot refund at its gateway. `detail` says which. Read the session.",
+    "The payment has not SUCCEEDED, its capture failed afterwards, it has a hundred refunds already, or this installation cannot refund at its gateway. `detail` says which. Read the session.",
   ),
   amount_exceeds_refundable: meaning(
     "The refunds of a payment never add up to more than was captured. Read `amountRefundableMinor` of the session, and send at most that, or no amount for all of it.",

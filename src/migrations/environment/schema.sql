@@ -2030,6 +2030,10 @@ DECLARE
   session record;
   paid record;
 BEGIN
+  -- As for payments: until a person has confirmed it, the database may have lost refunds. app.require_timeline() says why.
+  IF NEW.origin = 'MERCHANT' AND (TG_OP = 'INSERT' OR NEW.sends > OLD.sends) AND app.is_timeline_confirmed() IS NOT TRUE THEN
+    RAISE EXCEPTION 'the server was promoted, or is another cluster: nothing is refunded until "switchyard restore confirm" or "restore declare"'
+      USING ERRCODE = '57P03'; END IF;
   IF TG_OP = 'INSERT' THEN
     -- The sum is counted under the session's lock. An update never raises it.
     SELECT status, captured_attempt_id INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;

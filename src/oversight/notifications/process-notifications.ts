@@ -77,7 +77,7 @@ async function processNotification(core: Core, notification: StoredNotification)
 /** Acts on a notification. `later`: it is processed again in the next turn. */
 async function act(core: Core, notification: StoredNotification): Promise<"later" | undefined> {
   if (notification.kind === "refunded" || notification.kind === "refund_failed")
-    return void (await recordRefundReport(core, notification));
+    return recordRefundReport(core, notification);
   const attemptId = decodeId("att", notification.attemptReference);
   if (attemptId === undefined) return;
   const values = [attemptId, notification.connectionId];
