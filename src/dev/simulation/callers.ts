@@ -18,6 +18,8 @@ export type RpcContextParts = {
   readonly price: { readonly amountMinor: number; readonly currency: string };
   /** True if the customer's page can show actions. */
   readonly canShow: boolean;
+  /** True if the payment is captured later. */
+  readonly manualCapture: boolean;
   readonly moment: () => Moment;
   readonly violate: (violation: string | undefined) => void;
 };
@@ -59,7 +61,7 @@ export class Callers {
       merchantId,
       phase: "IDLE" as const,
       ...price,
-      manualCapture: false,
+      manualCapture: this.#parts.manualCapture,
       captureBy: null,
     };
     const shopper = this.#parts.canShow ? { shopper: { browser } } : {};

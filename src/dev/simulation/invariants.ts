@@ -1,9 +1,10 @@
 /** The promises of docs/safety.md as a program checks them, after every step of a run and at its end. PURE. */
+import { findHoldViolation, type HoldMoment } from "./hold-invariants.ts";
 import type { Observed, ObservedAttempt, ObservedSession, Shown } from "./observed.ts";
-import { findRefundViolation, findUnfinishedRefund, type RefundMoment } from "./refund-invariants.ts";
+import { findRefundViolation, findUnfinishedRefund } from "./refund-invariants.ts";
 
 /** The whole state at one moment: our rows, and the gateways' own records by attempt id. */
-export type Moment = RefundMoment & {
+export type Moment = HoldMoment & {
   /** Captures that were sent and may still be executed, by the attempt's public id. */
   readonly capturesOnTheirWay: ReadonlyMap<string, number>;
   readonly referenceOf: (attemptId: string) => string;
@@ -35,12 +36,15 @@ export function findViolation(now: Moment, before: Observed | undefined): string
     findForbiddenAttempt(now, before) ??
     findWrongAuthentication(now) ??
     findBelievedTooEarly(now) ??
-    findRefundViolation(now)
+    findRefundViolation(now) ??
+    findHoldViolation(now, before)
   );
 }
 
+/** Counts captures. What a person captured at the gateway beside an end of ours is a matter for a person. */
 function capturesOf(moment: Moment): number {
-  return moment.authorizations.reduce((sum, { captures }) => sum + captures, 0);
+  const isEnd = moment.observed.session.status !== "SUCCEEDED";
+  return moment.authorizations.reduce((sum, { captures, isByHand }) => sum + (isByHand && isEnd ? 0 : captures), 0);
 }
 
 function findDoubleCapture(moment: Moment): string | undefined {
@@ -72,6 +76,8 @@ function findWrongSuccess(moment: Moment, attempts: readonly ObservedAttempt[]):
       attemptReference === reference && (captures > 0 || captureFailed),
   );
   if (atGateway === undefined) return "SUCCEEDED, and nothing was captured";
+  if ((atGateway.capturedMinor ?? atGateway.amountMinor) !== winner!.captured_amount_minor)
+    return "SUCCEEDED with another amount";
   if (atGateway.amountMinor !== session.amount_minor) return "SUCCEEDED with another amount";
   const others = moment.authorizations.filter(
     (authorization) => authorization !== atGateway && authorization.captures > 0,
@@ -192,6 +198,7 @@ function outcomeFor({ session, attempts, authentications }: Observed): unknown {
       return { outcome: { case: "success", value } };
     }
     case "DECLINED": {
+      if (session.decline_code?.startsWith("capture_")) return decline(session.decline_code);
       if (
         attempts.some(({ stop }) => stop === "authentication_failed") ||
         authentications.some(({ provider, status }) => provider !== null && refusals.includes(status))
@@ -315,7 +322,8 @@ function isLeftToPerson({ isRestored, observed, authorizations, referenceOf }: M
  */
 export function findUnfinished(moment: Moment): string | undefined {
   const { session, attempts, events } = moment.observed;
-  if (session.phase !== "DONE" && isLeftToPerson(moment)) return undefined;
+  const isTakenByHand = moment.authorizations.some(({ isByHand }) => isByHand) && session.status !== "SUCCEEDED";
+  if (session.phase !== "DONE" && (isLeftToPerson(moment) || isTakenByHand)) return undefined;
   if (session.phase !== "DONE") return `the session did not end: ${session.status} ${session.phase}`;
   const open = attempts.find(({ completed_at }) => completed_at === null);
   if (open !== undefined) return `attempt ${open.sequence} did not end: ${open.status}`;

@@ -11,6 +11,7 @@ export type ObservedAttempt = {
   readonly stop: string | null;
   readonly amount_minor: number;
   readonly capture_ordered_at: string | null;
+  readonly captured_amount_minor: number | null;
   readonly started_at: string;
   readonly completed_at: string | null;
   readonly void_kind: string | null;
@@ -69,6 +70,10 @@ export type ObservedSession = {
   readonly submit_deadline: string | null;
   readonly submitted_at: string | null;
   readonly browser_sealed: string | null;
+  readonly vault_token: string | null;
+  readonly manual_capture: boolean;
+  readonly held_at: string | null;
+  readonly capture_asked_at: string | null;
 };
 
 /** A merchant's view of a session, from a read or from the body of an event. */

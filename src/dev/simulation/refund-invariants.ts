@@ -24,7 +24,8 @@ export function findRefundViolation(moment: RefundMoment): string | undefined {
   if (refundsMade.length === 0 && moment.observed.refunds.length === 0) return undefined;
   const ours = refundsMade.filter((one) => isStanding(one) && one.refundReference !== undefined);
   for (const payment of new Set(ours.map((one) => one.payment))) {
-    const captured = authorizations.find(({ gatewayReference }) => gatewayReference === payment)?.amountMinor ?? 0;
+    const paid = authorizations.find(({ gatewayReference }) => gatewayReference === payment);
+    const captured = paid?.capturedMinor ?? paid?.amountMinor ?? 0;
     const refunded = sumOf(ours.filter((one) => one.payment === payment));
     if (refunded > captured) return `${refunded} of ${captured} captured were refunded`;
   }

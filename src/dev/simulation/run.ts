@@ -13,6 +13,7 @@ import { Dice } from "./dice.ts";
 import { Faults } from "./faults.ts";
 import { History } from "./history.ts";
 import { findUnfinished, findViolation, holdsToVoid, type Moment } from "./invariants.ts";
+import { LaterMerchant } from "./later-merchant.ts";
 import { Member } from "./member.ts";
 import { Merchant } from "./merchant.ts";
 import { isReportedCaptured, NotificationCarrier } from "./notifications.ts";
@@ -88,6 +89,7 @@ class Run implements GatewayWorld {
   readonly #requests = new RequestsSeen();
   readonly #customer: Customer;
   readonly #merchant: Merchant;
+  readonly #later: LaterMerchant;
   readonly #provider: ProviderWorld;
   readonly #refusals: string[] = [];
   /** The time at which the faults are over, including those that take hours. */
@@ -124,6 +126,17 @@ class Run implements GatewayWorld {
       gatewayOf: (connectionId) => this.gatewayOf(connectionId),
       provider: this.#provider,
       plans: this.#schedule.authentication?.customers ?? [],
+    });
+    this.#later = new LaterMerchant({
+      stage: this.#stage,
+      members: this.#members,
+      merchantId: database.merchantId,
+      plan: this.#schedule.later,
+      gatewayOf: (connectionId) => this.gatewayOf(connectionId),
+      observed: () => this.#observed!,
+      isRestored: () => this.#isRestored,
+      violate: (violation) => this.#violate(violation),
+      onByHand: () => this.onExecuted(),
     });
     this.#merchant = new Merchant({
       stage: this.#stage,
@@ -201,6 +214,7 @@ class Run implements GatewayWorld {
       this.#requests.isRepeating ||
       this.#customer.isActing ||
       this.#isRefunding() ||
+      this.#later.isActing ||
       timeline.nowMs < this.#changedAtMs + stragglersMs
     ) {
       return false;
@@ -220,6 +234,7 @@ class Run implements GatewayWorld {
       merchantId: this.#database.merchantId,
       price,
       canShow: this.#schedule.authentication !== undefined,
+      manualCapture: this.#schedule.later !== undefined,
       moment: () => this.#moment(),
       violate: (violation) => this.#violate(violation),
     });
@@ -267,7 +282,9 @@ class Run implements GatewayWorld {
   }
 
   #connectorsOf(process: SimulatedProcess): Map<string, SimulatedConnector> {
-    const parts = { process, stage: this.#stage, world: this, asks: this.#schedule.authentication !== undefined };
+    const { authentication, later } = this.#schedule;
+    const asks = authentication !== undefined;
+    const parts = { process, stage: this.#stage, world: this, asks, holdLifeMs: later?.holdLifeMs };
     return new Map(accounts.map(({ gateway }) => [gateway, new SimulatedConnector(gateway, shapes[gateway], parts)]));
   }
 
@@ -289,7 +306,8 @@ class Run implements GatewayWorld {
     const { sessionLifetimeMs } = this.#schedule;
     const settings = { sessionLifetimeMs, checkoutOrigins: [], statementDescriptor: null };
     const owner = { merchantId, publishableKey: "switchyard_test_pk_1", ...settings };
-    const order = { ...price, orderRef: `order of seed ${this.#seed}` };
+    const capture = this.#schedule.later ? { capture: "manual" } : {};
+    const order = { ...price, orderRef: `order of seed ${this.#seed}`, ...capture };
     const { session } = await createSession({ ...this.#members[0]!.core, database: this.#direct() }, owner, order);
     this.#sessionId = session.id;
     this.#database.server.watching = observedQuery(session.id);
@@ -306,6 +324,7 @@ class Run implements GatewayWorld {
     for (const member of this.#members) member.onChange();
     this.#customer.onChange(now);
     this.#merchant.onChange(now);
+    this.#later.onChange(now);
   }
 
   #moment(): Moment {
@@ -314,6 +333,7 @@ class Run implements GatewayWorld {
       authorizations: this.#authorizations(),
       refundsMade: this.#gateways.flatMap(({ refunds }) => refunds.made),
       refundReferenceOf: referenceOf,
+      askedMinor: this.#later.askedMinor,
       capturesOnTheirWay: this.#requests.capturesOnTheirWay,
       referenceOf: (attemptId) => encodeId("att", attemptId),
       isReportedCaptured: (attempt) =>

@@ -5,6 +5,7 @@ import type { Declined } from "../../gateways/declines.ts";
 import { type CustomerPlan, drawCustomer } from "./customer-plan.ts";
 import { Dice } from "./dice.ts";
 import type { Faults } from "./faults.ts";
+import { drawLater, type LaterSchedule } from "./later-plan.ts";
 import { drawRefunds, type RefundSchedule } from "./refund-plan.ts";
 import type { GatewayAsks, GatewayBehaviour, GatewayShape } from "./simulated-gateway.ts";
 import type { ProviderBehaviour } from "./simulated-provider.ts";
@@ -83,6 +84,8 @@ export type Schedule = {
   readonly authentication: AuthenticationSchedule | undefined;
   /** Set in runs whose merchant refunds, once the payment has succeeded. */
   readonly refunds: RefundSchedule | undefined;
+  /** Set in runs whose merchant captures later. */
+  readonly later: LaterSchedule | undefined;
 };
 
 /** The price of every payment. */
@@ -114,6 +117,7 @@ type LongWaits = {
 export function drawSchedule(dice: Dice, seed: number): Schedule {
   const authentication = drawAuthentication(new Dice((seed + authenticationSeeds) % 2 ** 31));
   const refunds = drawRefunds(new Dice((seed + refundSeeds) % 2 ** 31), accounts.length, price.amountMinor);
+  const later = drawLater(new Dice((seed + laterSeeds) % 2 ** 31), price.amountMinor);
   const longWaits = drawLongWaits(dice);
   const expiresSoon = dice.chance(0.1);
   const sessionLifetimeMs = expiresSoon ? 3_000 : 1_800_000;
@@ -134,12 +138,14 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
         : (drawRestore(dice, authentication ? 0.12 : 0.04) ?? refunds?.restore),
     authentication,
     refunds,
+    later,
   };
 }
 
 // Dice of their own, so that a run without them is played as ever.
 const authenticationSeeds = 1_000_000_007;
 const refundSeeds = 1_500_000_001;
+const laterSeeds = 1_800_000_011;
 
 function drawAuthentication(dice: Dice): AuthenticationSchedule | undefined {
   if (!dice.chance(0.35)) return undefined;
@@ -264,7 +270,7 @@ function drawSubmissions(dice: Dice, expiresAfterMs: number | undefined): Submis
 
 /** Describes the plan, for the history. */
 export function describeSchedule(
-  { plan, behaviours, failoverOn, longWaits, authentication, refunds }: Schedule,
+  { plan, behaviours, failoverOn, longWaits, authentication, refunds, later }: Schedule,
   seed: number,
   faults: Pick<Faults, "endMs" | "rates">,
 ): readonly string[] {
@@ -272,6 +278,7 @@ export function describeSchedule(
     `seed ${seed}; faults until ${faults.endMs / 1000} s: ${JSON.stringify(faults.rates)}`,
     ...plan.map((index) => `plan: ${accounts[index]?.gateway} ${JSON.stringify(behaviours[index])}`),
     `fails over on ${failoverOn.join(", ") || "nothing"}; ${JSON.stringify(longWaits)}`,
+    ...(later ? [`captures later: ${JSON.stringify(later)}`] : []),
     ...(refunds ? [`refunds: ${JSON.stringify(refunds)}`] : []),
     ...(authentication ? [`asks for the customer: ${JSON.stringify(authentication)}`] : []),
   ];

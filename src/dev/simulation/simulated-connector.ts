@@ -93,6 +93,7 @@ export class SimulatedConnector implements Connector {
   readonly forwardFeatures = [];
   readonly credentialFields = [];
   readonly authentication: GatewayAuthenticator | undefined;
+  readonly holdLifeMs: number | undefined;
   readonly refunds: GatewayRefunds;
   readonly #process: SimulatedProcess;
   readonly #stage: Stage;
@@ -101,11 +102,18 @@ export class SimulatedConnector implements Connector {
   constructor(
     gateway: Gateway,
     shape: GatewayShape,
-    parts: { process: SimulatedProcess; stage: Stage; world: GatewayWorld; asks: boolean },
+    parts: {
+      process: SimulatedProcess;
+      stage: Stage;
+      world: GatewayWorld;
+      asks: boolean;
+      holdLifeMs: number | undefined;
+    },
   ) {
     this.authentication = parts.asks ? this.#authenticator(shape) : undefined;
     this.refunds = this.#refunder(shape);
     this.gateway = gateway;
+    this.holdLifeMs = parts.holdLifeMs;
     this.canRead = shape.canRead;
     this.importsProof = shape.importsProof;
     if (shape.importsProof) this.asksExemptions = true;
@@ -177,7 +185,7 @@ export class SimulatedConnector implements Connector {
       sent: { type: "capture", attemptReference },
       timeoutMs: call.timeoutMs,
       lateMs: settlingLateMs,
-      execute: () => this.#at(call).capture(call.idempotencyKey, hold.gatewayReference),
+      execute: () => this.#at(call).capture(call.idempotencyKey, hold.gatewayReference, hold.captureMinor),
     });
     if (reached.type === "unknown") return reached;
     if (reached.type === "refused") return { ...broken, reason: "connection refused" };
@@ -364,8 +372,9 @@ function recordOf(found: Authorization, { amountMinor }: AttemptAtGateway): Look
   if (found.amountMinor !== amountMinor && found.state === "held") return { type: "heldOther", gatewayReference };
   switch (found.state) {
     case "held":
+      return { type: "held", gatewayReference };
     case "captured":
-      return { type: found.state, gatewayReference };
+      return { type: "captured", gatewayReference, capturedMinor: found.capturedMinor ?? found.amountMinor };
     case "voided":
       return { type: "voided" };
     case "declined":

@@ -63,6 +63,10 @@ export type Authorization = Payment & {
   hasRefused?: boolean;
   /** The key under which its money was captured. */
   capturedUnder?: string;
+  /** The amount that was captured, where it is not the whole one. */
+  capturedMinor?: number;
+  /** True if a person has captured it. */
+  isByHand?: boolean;
 };
 
 /** A gateway's reply to an authorize. */
@@ -205,7 +209,7 @@ export class SimulatedGateway {
     return { type: "held", authorization };
   }
 
-  capture(key: string, gatewayReference: string): CaptureReply {
+  capture(key: string, gatewayReference: string, captureMinor?: number): CaptureReply {
     if (this.#isBusy()) return { type: "busy" };
     return this.#once(key, () => {
       const authorization = this.#find({ gatewayReference });
@@ -216,13 +220,13 @@ export class SimulatedGateway {
         return { type: this.shape.canRead ? "done" : "accepted" };
       }
       const canCapture = authorization.state === "held" && !authorization.captureRefused;
-      const reply: CaptureReply = canCapture ? this.#capture(authorization, key) : { type: "refused" };
+      const reply: CaptureReply = canCapture ? this.#capture(authorization, key, captureMinor) : { type: "refused" };
       if (reply.type === "refused") authorization.hasRefused = true;
       return reply;
     });
   }
 
-  #capture(authorization: Authorization, key: string): CaptureReply {
+  #capture(authorization: Authorization, key: string, captureMinor?: number): CaptureReply {
     const { onCapture } = this.#behaviour;
     if (onCapture === "refuse") {
       authorization.captureRefused = true;
@@ -233,6 +237,7 @@ export class SimulatedGateway {
     authorization.captures += fails ? 0 : 1;
     authorization.captureFailed = fails;
     authorization.capturedUnder = key;
+    if (captureMinor !== undefined) authorization.capturedMinor = captureMinor;
     if (onCapture !== "fail") this.#notify("captured", authorization);
     if (fails) this.#notify("capture_failed", authorization);
     if (onCapture === "refuseLanded") return { type: "refused" };
@@ -270,6 +275,16 @@ export class SimulatedGateway {
       this.#notify("voided", found);
     }
     return { type: "accepted" };
+  }
+
+  /** Captures or voids a hold as a person does at the gateway. Returns false if nothing is held. */
+  actByHand(attemptReference: string, act: "capture" | "void", amountMinor: number): boolean {
+    const held = this.authorizations.find((one) => one.attemptReference === attemptReference && one.state === "held");
+    if (held === undefined) return false;
+    if (act === "capture") Object.assign(held, { captures: 1, capturedMinor: amountMinor, isByHand: true });
+    held.state = act === "capture" ? "captured" : "voided";
+    this.#notify(act === "capture" ? "captured" : "voided", held);
+    return true;
   }
 
   /** Reads a record without changing it. */
@@ -328,6 +343,9 @@ export class SimulatedGateway {
   }
 
   #notify(kind: NotificationKind, authorization: Authorization, declined?: Declined): void {
-    if (!this.shape.canRead) this.#report(kind, authorization, declined);
+    if (this.shape.canRead) return;
+    const isOfCapture = kind === "captured" || kind === "already_captured" || kind === "capture_failed";
+    const { amountMinor, capturedMinor = amountMinor } = authorization;
+    this.#report(kind, isOfCapture ? { ...authorization, amountMinor: capturedMinor } : authorization, declined);
   }
 }

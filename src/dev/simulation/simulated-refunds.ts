@@ -28,6 +28,7 @@ type Asked = { readonly refundReference: string; readonly amountMinor: number; r
 /** A payment on the gateway's record. */
 type Paid = Pick<MadeRefund, "attemptReference" | "gatewayReference" | "amountMinor" | "currency"> & {
   readonly state: string;
+  readonly capturedMinor?: number;
 };
 
 /** What a gateway's refunds need of it and of the run. */
@@ -155,8 +156,8 @@ export class SimulatedRefunds {
     });
   }
 
-  #leftOf({ amountMinor, gatewayReference }: Paid): number {
+  #leftOf({ amountMinor, capturedMinor = amountMinor, gatewayReference }: Paid): number {
     const standing = this.of(gatewayReference).filter(({ status }) => status !== "failed");
-    return amountMinor - standing.reduce((sum, one) => sum + one.amountMinor, 0);
+    return capturedMinor - standing.reduce((sum, one) => sum + one.amountMinor, 0);
   }
 }
