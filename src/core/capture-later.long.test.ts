@@ -74,8 +74,7 @@ describe("captures later in numbers", () => {
     }
     await fixture.setClockAhead(2);
     while ((await recoverSessionsOnce(fixture.core)) > 0) await settled();
-    for (const [turn, session] of sessions.entries())
-      expect(await endOf(session)).toBe(`SUCCEEDED ${900 + turn}`);
+    for (const [turn, session] of sessions.entries()) expect(await endOf(session)).toBe(`SUCCEEDED ${900 + turn}`);
   }, 600_000);
 
   it("voids 1,000 holds within a minute of their end", async () => {

@@ -16,12 +16,13 @@ export type HeldPayment = { readonly merchantId: string; readonly sessionId: str
 
 // One conditional update decides between a capture, a cancellation and the end of the hold. It takes the lease, so a
 // process that was looking at the hold gets no row any more.
+const once = " AND capture_asked_at IS NULL"; // rule:hold-taken-once
 const take = (wanted: string, also: string) => `
     UPDATE payment_session s
     SET ${wanted}lease_epoch = lease_epoch + 1, lease_until = app.clock() + $3 * interval '1 ms'
     WHERE id = $1 AND merchant_id = $2 AND phase = 'PROCESSING' AND status = 'CREATED' AND held_at IS NOT NULL
-      AND capture_asked_at IS NULL AND unrecorded_check_at IS NULL${also}
-    RETURNING s.lease_epoch AS epoch`; // rule:hold-taken-once
+      AND unrecorded_check_at IS NULL${once}${also}
+    RETURNING s.lease_epoch AS epoch`;
 
 const takeToCapture: Statement = {
   name: "take_hold_to_capture",
@@ -80,7 +81,7 @@ export async function orderCapture(
   const { session, attempt } = taken;
   const orderedMinor = amountMinor ?? session.amountMinor;
   requirePayable(core, attempt, orderedMinor);
-  recordCaptureOrdered(tx, attempt, orderedMinor); // rule:capture-amount-once
+  recordCaptureOrdered(tx, attempt, orderedMinor);
   return taken;
 }
 

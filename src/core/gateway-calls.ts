@@ -10,6 +10,7 @@ import type {
   CaptureAnswer,
   Connector,
   GatewayOutcome,
+  Hold,
   LookUpAnswer,
   Refused,
   Shopper,
@@ -171,10 +172,9 @@ export async function capture(
 }
 
 /** Returns the amount of a capture that was ordered in part. */
-function partOf({ amountMinor, capturedAmountMinor }: Attempt) {
-  return capturedAmountMinor === null || capturedAmountMinor === amountMinor
-    ? {}
-    : { captureMinor: capturedAmountMinor };
+function partOf({ amountMinor, capturedAmountMinor }: Attempt): Pick<Hold, "captureMinor"> {
+  const part = capturedAmountMinor === amountMinor ? null : capturedAmountMinor; // rule:capture-amount-once
+  return part === null ? {} : { captureMinor: part };
 }
 
 /** The answer for a voided hold: it was not captured and no longer can be. */

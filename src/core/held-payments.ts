@@ -64,7 +64,7 @@ export async function recordWinner(
   if (!session.manualCapture) return;
   const { holdLifeMs = 0 } = core.connectorOf(attempt.gateway) ?? {};
   recordHold(tx, { attempt, hold }, holdLifeMs);
-  await emitEvent(tx, core, session, "payment_session.held"); // rule:held-with-event
+  await emitEvent(tx, core, session, "payment_session.held");
   tx.afterCommit(() => core.vault.forget(session.id));
 }
 
@@ -82,7 +82,7 @@ export function recordHold(
   const { sessionId } = attempt;
   tx.send(beginHold, [sessionId, hold.heldUntil ?? null, lifeMs, holdMarginMs, captureDueMs]);
   lookAtHoldAfter(tx, attempt, holdLookMs);
-  dropProof(tx, sessionId); // rule:proof-deleted
+  dropProof(tx, sessionId);
 }
 
 /**

@@ -98,6 +98,7 @@ export function isReportedCaptured(
   const isReported = arrived.some((one) => isIts(one) && (one.kind === "captured" || one.kind === "already_captured"));
   return gateways.some(
     ({ shape, authorizations }) =>
-      (shape.canRead || isReported) && authorizations.some((one) => isIts(one) && one.capturedUnder !== undefined),
+      (shape.canRead || isReported) &&
+      authorizations.some((one) => isIts(one) && (one.capturedUnder !== undefined || one.isByHand)),
   );
 }

@@ -15,7 +15,7 @@ export type Removal = { readonly file: string; readonly instead: readonly string
 export type Rule = {
   readonly id: string;
   /** The number of the rule in docs/safety.md. */
-  readonly number: number | `A${number}`;
+  readonly number: number | `A${number}` | `C${number}`;
   readonly says: string;
   /** The lines by which the flow keeps it. */
   readonly code: readonly Removal[];
@@ -37,6 +37,8 @@ export type Rule = {
 export const files = {
   attempts: "src/core/attempts.ts",
   flowSteps: "src/core/flow-steps.ts",
+  captureLater: "src/core/capture-later.ts",
+  heldPayments: "src/core/held-payments.ts",
   gatewayCalls: "src/core/gateway-calls.ts",
   lease: "src/core/lease.ts",
   nextStep: "src/core/next-step.ts",

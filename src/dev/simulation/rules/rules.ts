@@ -2,6 +2,7 @@
 import { authenticationRules } from "./authentication.ts";
 import { captureRules } from "./captures.ts";
 import { endRules } from "./ends.ts";
+import { holdRules } from "./holds.ts";
 import { providerRules } from "./provider.ts";
 import type { Rule } from "./rule.ts";
 import { turnRules } from "./turns.ts";
@@ -13,4 +14,5 @@ export const rules: readonly Rule[] = [
   ...endRules,
   ...authenticationRules,
   ...providerRules,
+  ...holdRules,
 ];

@@ -1,0 +1,45 @@
+/** Rules C1, C3 and C4 of docs/capture-later.md: when, by which order, and how much of a hold is captured. */
+import { files, type Rule, withoutGuard } from "./rule.ts";
+
+/** The rules of payments that are captured later, each with its removal. */
+export const holdRules: readonly Rule[] = [
+  {
+    id: "manual-capture",
+    number: "C1",
+    says: "A payment that is captured later is not captured before it is asked for.",
+    code: [
+      { file: files.heldPayments, instead: ["  if (true) {"] },
+      { file: files.nextStep, instead: [""] },
+    ],
+    database: [
+      withoutGuard("a payment that is captured later is captured only when it is asked for"),
+      withoutGuard("a winner that is captured later is held"),
+      withoutGuard("a capture is asked for and ordered together"),
+    ],
+  },
+  {
+    id: "hold-taken-once",
+    number: "C3",
+    says: "One of a capture, a cancellation and the end of the time takes the hold.",
+    code: [
+      {
+        file: files.captureLater,
+        instead: ['const once = "";'],
+      },
+    ],
+    database: [
+      withoutGuard("a capture that was asked for stays so"),
+      withoutGuard("the amount of an ordered capture never changes"),
+      withoutGuard("an ordered capture stays ordered"),
+      withoutGuard("an unanswered capture is never given up"),
+      withoutGuard("only a hold without an order is cancelled or lapses"),
+    ],
+  },
+  {
+    id: "capture-amount-once",
+    number: "C4",
+    says: "The first order fixes the amount, and the gateway captures exactly that.",
+    code: [{ file: files.gatewayCalls, instead: ["  const part = null as number | null;"] }],
+    database: [],
+  },
+];
