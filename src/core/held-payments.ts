@@ -136,7 +136,7 @@ const because = {
 export async function endHold(
   tx: Tx,
   core: EndParts,
-  { session, attempt }: { readonly session: PaymentSession; readonly attempt: Attempt },
+  { session, attempt }: HeldAttempt,
   declineCode: keyof typeof because,
 ): Promise<void> {
   recordHoldGivenUp(tx, attempt, because[declineCode]);
@@ -160,19 +160,29 @@ export async function lookAtHold(core: Core, lease: Lease, attempt: Attempt): Pr
 }
 
 type Captured = Extract<LookUpAnswer, { type: "captured" }>;
+type HeldAttempt = { readonly session: PaymentSession; readonly attempt: Attempt };
 
-async function adoptCapture(
+/**
+ * Records a capture that was found at the gateway as ordered and made, and settles the session. Nothing is sent: a gateway
+ * may capture a hold again under another key than the one that captured it.
+ */
+export async function recordFoundCapture(
   tx: Tx,
   core: Core,
-  { session, attempt }: { readonly session: PaymentSession; readonly attempt: Attempt },
+  { session, attempt }: HeldAttempt,
   answer: Captured,
 ): Promise<void> {
-  const capturedMinor = answer.capturedMinor ?? attempt.amountMinor;
-  recordOrder(tx, session, attempt, capturedMinor);
-  recordCaptured(tx, attempt, answer);
+  recordOrder(tx, session, attempt, answer.capturedMinor);
+  recordCaptured(tx, { ...attempt, status: "AUTHORIZED" }, answer);
   await settleSession(tx, core, session, { status: "SUCCEEDED", winner: attempt, captureConfirmed: true });
-  const detail = `${attempt.gateway} has captured ${capturedMinor} ${attempt.currency} in minor units, which was not ordered here. It counts as the order.`;
-  await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId: session.id, attemptId: attempt.id, detail });
+}
+
+async function adoptCapture(tx: Tx, core: Core, held: HeldAttempt, answer: Captured): Promise<void> {
+  await recordFoundCapture(tx, core, held, answer);
+  const { sessionId, id: attemptId, gateway, currency, amountMinor } = held.attempt;
+  const captured = `${answer.capturedMinor ?? amountMinor} ${currency} in minor units`;
+  const detail = `${gateway} has captured ${captured}, which was not ordered here. It counts as the order.`;
+  await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, detail });
 }
 
 const recordDue: Statement = {

@@ -7,12 +7,12 @@ import { providers } from "../gateways/authentication-provider.ts";
 import type { LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
-import { attemptIdOf, latestExecutionMsOf, openAttempt, recordUnknown } from "./attempts.ts";
+import { attemptIdOf, latestExecutionMsOf, openAttempt, recordCaptureOrdered, recordUnknown } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
 import { limitsAt, type Work } from "./flow-steps.ts";
 import * as gateway from "./gateway-calls.ts";
-import { lookAtHoldAfter, recordOrder, recordWinner } from "./held-payments.ts";
+import { lookAtHoldAfter, recordFoundCapture, recordWinner } from "./held-payments.ts";
 import { isHeld } from "./held-state.ts";
 import { lockAndRenew } from "./lease.ts";
 import { loadSession } from "./session-with-attempts.ts";
@@ -48,13 +48,13 @@ export async function findUnrecorded({ core, lease, loaded }: Work): Promise<voi
   ]);
   await core.database.transaction(async (tx) => {
     const { session, now } = await lockAndRenew(tx, lease);
-    if (winner?.answer.type === "captured") await adopt(tx, core, session, [winner]);
     if (winner?.answer.type === "voided") lookAtHoldAfter(tx, winner.attempt, 0);
     const silent = answers.filter(({ answer }) => answer.type === "inconclusive");
     // Beside a winner, no other capture can belong to the session, and neither can two captures: a person has to find
     // out why.
     const money = answers.filter(({ answer }) => isMoney(answer));
-    const isTwice = money.filter(({ answer }) => answer.type === "captured").length > 1;
+    const captures = money.filter(({ answer }) => answer.type === "captured");
+    const isTwice = captures.length > 1 || (!session.manualCapture && captures.some(isPart));
     const late = await heldMeanwhile(core, tx, answers);
     const unread =
       winner?.answer.type === "inconclusive" && core.connectorOf(winner.attempt.gateway)?.canRead ? [winner] : [];
@@ -63,6 +63,8 @@ export async function findUnrecorded({ core, lease, loaded }: Work): Promise<voi
       silent.length + late.length === 0 && (session.winnerAttemptId || isTwice) ? money : [...silent, ...late];
     if (open.length > 0) return postpone(tx, core, { session, now, open });
     await adopt(tx, core, session, answers);
+    if (winner?.answer.type === "captured")
+      await recordFoundCapture(tx, core, { session, attempt: winner.attempt }, winner.answer);
     await tx.query(setUnrecordedCheck, [session.id, null]);
   });
 }
@@ -83,6 +85,10 @@ async function heldMeanwhile(core: Core, tx: Tx, answers: readonly AttemptAnswer
   const known = await Promise.all(none.map(({ attempt }) => lookUpInNotifications(tx, attempt)));
   return none.filter((_, index) => known[index]?.type === "held").map((one) => ({ ...one, awaited: true }));
 }
+
+// Only a payment that is captured later can have been captured in part.
+const isPart = ({ attempt, answer }: AttemptAnswer) =>
+  answer.type === "captured" && (answer.capturedMinor ?? attempt.amountMinor) !== attempt.amountMinor;
 
 const isMoney = ({ type }: LookUpAnswer) => type === "held" || type === "heldOther" || type === "captured";
 
@@ -299,8 +305,9 @@ async function adopt(tx: Tx, core: Core, session: PaymentSession, answers: reado
   for (const { attempt, answer } of answers) {
     if (answer.type !== "captured") continue;
     const known = await knownOrOpened(tx, core, session, attempt);
-    if (known.status !== "AUTHORIZED") await recordWinner(tx, core, session, { attempt: known, hold: answer });
-    recordOrder(tx, session, known, answer.capturedMinor);
+    await recordWinner(tx, core, session, { attempt: known, hold: answer });
+    if (session.manualCapture) await recordFoundCapture(tx, core, { session, attempt: known }, answer);
+    else recordCaptureOrdered(tx, known);
   }
 }
 
