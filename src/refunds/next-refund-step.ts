@@ -97,6 +97,7 @@ function stepBeforeSending(work: RefundWork): RefundStep {
 function whyNeverMade({ loaded, captured }: RefundWork): NeverMade | undefined {
   if (captured.captureFailedAt) return "capture_failed";
   // Refunds made by hand meanwhile leave less than this one needs.
+  // rule:refund-sum
   return refundedMinor(loaded) > (captured.capturedAmountMinor ?? 0) ? "amount_exceeds_refundable" : undefined;
 }
 
@@ -117,11 +118,12 @@ function stepWithoutAnswer(work: RefundWork): RefundStep {
   const { refund, loaded } = work;
   const { keys, keyUntil, lookUpFirst, absentAt } = refund;
   const now = loaded.readAt;
-  // rule:refund-look-up-first
+  // rule:refund-key-life
   if (!lookUpFirst && keyUntil && now < keyUntil) return { type: "send", key: keys === 2 ? 2 : 1 };
+  // rule:refund-second-key
   if (keys === 1 && absentAt) {
     const failureCode = whyNeverMade(work);
-    return failureCode ? { type: "fail", failureCode } : { type: "send", key: 2 }; // rule:refund-second-key
+    return failureCode ? { type: "fail", failureCode } : { type: "send", key: 2 };
   }
   if (keys === 2 && absentAt) {
     const reason = `${refund.gateway} has no record of this refund, and gave no answer to two requests.`;

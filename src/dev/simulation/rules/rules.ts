@@ -3,6 +3,7 @@ import { authenticationRules } from "./authentication.ts";
 import { captureRules } from "./captures.ts";
 import { endRules } from "./ends.ts";
 import { providerRules } from "./provider.ts";
+import { refundRules } from "./refunds.ts";
 import type { Rule } from "./rule.ts";
 import { turnRules } from "./turns.ts";
 
@@ -13,4 +14,5 @@ export const rules: readonly Rule[] = [
   ...endRules,
   ...authenticationRules,
   ...providerRules,
+  ...refundRules,
 ];
