@@ -19,6 +19,8 @@ const captureConfirmedMs = 3 * day;
 const overdueMs = 7 * day;
 // Banks return refunded money within weeks: after that, nothing more is read.
 const returnedMs = 30 * day;
+// A request that was sent just before the database was lost is listed by then, or never made.
+const restoredQuietMs = 5 * minute;
 /** Time without an answer after which a person and the merchant are notified. */
 export const unansweredMs = hour;
 
@@ -91,7 +93,15 @@ function stepBeforeSending(work: RefundWork): RefundStep {
     const reason = `After a restore, refunds of this payment at ${refund.gateway} may be missing here.`;
     return { type: "askPerson", reason: `${reason} Check there, then let this one be sent or end it.`, repeatMs: day };
   }
-  return { type: "send", key: 1 };
+  const waitMs = restoredWaitMs(work);
+  return waitMs > 0 ? { type: "wait", ms: waitMs } : { type: "send", key: 1 };
+}
+
+/** Returns how long requests that were sent before a restore, and are not known here, may still be executed. */
+function restoredWaitMs({ refund, loaded, restoredAt }: RefundWork): number {
+  if (restoredAt === undefined || loaded.session.createdAt >= restoredAt || refund.createdAt <= restoredAt) return 0;
+  if (refund.clearedAt && refund.clearedAt > restoredAt) return 0;
+  return Math.max(0, restoredAt.getTime() + restoredQuietMs - loaded.readAt.getTime());
 }
 
 function whyNeverMade({ loaded, captured }: RefundWork): NeverMade | undefined {
