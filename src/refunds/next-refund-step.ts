@@ -19,6 +19,8 @@ const captureConfirmedMs = 3 * day;
 const overdueMs = 7 * day;
 // Banks return refunded money within weeks: after that, nothing more is read.
 const returnedMs = 30 * day;
+// A request that was sent just before the database was lost is listed by then, or never made.
+const restoredQuietMs = 5 * minute;
 /** Time without an answer after which a person and the merchant are notified. */
 export const unansweredMs = hour;
 
@@ -91,12 +93,21 @@ function stepBeforeSending(work: RefundWork): RefundStep {
     const reason = `After a restore, refunds of this payment at ${refund.gateway} may be missing here.`;
     return { type: "askPerson", reason: `${reason} Check there, then let this one be sent or end it.`, repeatMs: day };
   }
-  return { type: "send", key: 1 };
+  const waitMs = restoredWaitMs(work);
+  return waitMs > 0 ? { type: "wait", ms: waitMs } : { type: "send", key: 1 };
+}
+
+/** Returns how long requests that were sent before a restore, and are not known here, may still be executed. */
+function restoredWaitMs({ refund, loaded, restoredAt }: RefundWork): number {
+  if (restoredAt === undefined || loaded.session.createdAt >= restoredAt || refund.createdAt <= restoredAt) return 0;
+  if (refund.clearedAt && refund.clearedAt > restoredAt) return 0;
+  return Math.max(0, restoredAt.getTime() + restoredQuietMs - loaded.readAt.getTime());
 }
 
 function whyNeverMade({ loaded, captured }: RefundWork): NeverMade | undefined {
   if (captured.captureFailedAt) return "capture_failed";
   // Refunds made by hand meanwhile leave less than this one needs.
+  // rule:refund-sum
   return refundedMinor(loaded) > (captured.capturedAmountMinor ?? 0) ? "amount_exceeds_refundable" : undefined;
 }
 
@@ -117,11 +128,12 @@ function stepWithoutAnswer(work: RefundWork): RefundStep {
   const { refund, loaded } = work;
   const { keys, keyUntil, lookUpFirst, absentAt } = refund;
   const now = loaded.readAt;
-  // rule:refund-look-up-first
+  // rule:refund-key-life
   if (!lookUpFirst && keyUntil && now < keyUntil) return { type: "send", key: keys === 2 ? 2 : 1 };
+  // rule:refund-second-key
   if (keys === 1 && absentAt) {
     const failureCode = whyNeverMade(work);
-    return failureCode ? { type: "fail", failureCode } : { type: "send", key: 2 }; // rule:refund-second-key
+    return failureCode ? { type: "fail", failureCode } : { type: "send", key: 2 };
   }
   if (keys === 2 && absentAt) {
     const reason = `${refund.gateway} has no record of this refund, and gave no answer to two requests.`;

@@ -86,7 +86,9 @@ async function repeatLater(tx: Tx, core: Core, current: Current, isKept: boolean
   const { refund } = current;
   if (refund.status !== "REQUESTED") return;
   const set = isKept ? { lookUpFirst: true } : {};
-  const dueInMs = isKept ? absenceCertainInMs({ ...refund, lookUpFirst: true }, current.loaded.readAt) : pauseMs(refund);
+  const dueInMs = isKept
+    ? absenceCertainInMs({ ...refund, lookUpFirst: true }, current.loaded.readAt)
+    : pauseMs(refund);
   await moveRefund(tx, refund, "REQUESTED", { set, dueInMs });
   await reportUnanswered(tx, core, current);
 }

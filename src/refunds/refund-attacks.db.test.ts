@@ -251,6 +251,17 @@ describe("a restore", () => {
     expect(await kindsOf(session)).toEqual(["REFUND_UNANSWERED"]);
   });
 
+  it("may be followed by a request that was sent before it, so new ones wait for five minutes", async () => {
+    const session = await fixture.pay();
+    await execute("UPDATE replica_mark SET restored_at = app.clock()");
+    expect(await fixture.refund(session)).toMatchObject({ status: "REQUESTED", sends: 0 });
+    await fixture.workAfter(4);
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "REQUESTED", sends: 0 }]);
+    await fixture.workAfter(6);
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "SUCCEEDED" }]);
+    expect(await kindsOf(session)).toEqual([]);
+  });
+
   it.each([
     ["is sent again while the gateway remembers its key", 10, { status: "SUCCEEDED" }, []],
     ["waits for a person after that", 13 * 60, { status: "REQUESTED", sends: 0 }, ["REFUND_UNANSWERED"]],

@@ -114,7 +114,7 @@ function requireRefundable(core: Connectors, loaded: SessionWithAttempts) {
 function amountOf(loaded: SessionWithAttempts, wanted: number | undefined): number {
   const left = refundableMinor(loaded);
   const amountMinor = wanted ?? left;
-  if (amountMinor >= 1 && amountMinor <= left) return amountMinor;
+  if (amountMinor >= 1 && amountMinor <= left) return amountMinor; // rule:refund-sum
   const message =
     left === 0
       ? "Nothing is left to refund: the refunds of this payment add up to what was captured."

@@ -23,15 +23,15 @@ export function findRefundViolation(moment: RefundMoment): string | undefined {
   const { refundsMade, authorizations } = moment;
   if (refundsMade.length === 0 && moment.observed.refunds.length === 0) return undefined;
   const ours = refundsMade.filter((one) => isStanding(one) && one.refundReference !== undefined);
+  const references = ours.map(({ refundReference }) => refundReference);
+  const twice = references.find((reference, index) => references.indexOf(reference) !== index);
+  if (twice !== undefined) return `the refund ${twice} was made twice`;
   for (const payment of new Set(ours.map((one) => one.payment))) {
     const paid = authorizations.find(({ gatewayReference }) => gatewayReference === payment);
     const captured = paid?.capturedMinor ?? paid?.amountMinor ?? 0;
     const refunded = sumOf(ours.filter((one) => one.payment === payment));
     if (refunded > captured) return `${refunded} of ${captured} captured were refunded`;
   }
-  const references = ours.map(({ refundReference }) => refundReference);
-  const twice = references.find((reference, index) => references.indexOf(reference) !== index);
-  if (twice !== undefined) return `the refund ${twice} was made twice`;
   for (const refund of moment.observed.refunds) {
     const violation = findWrongRow(moment, refund);
     if (violation !== undefined) return violation;

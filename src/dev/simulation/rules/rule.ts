@@ -14,8 +14,8 @@ export type Removal = { readonly file: string; readonly instead: readonly string
 /** One rule, with its removals from the code and from the schema. */
 export type Rule = {
   readonly id: string;
-  /** The number of the rule in docs/safety.md. */
-  readonly number: number | `A${number}` | `C${number}`;
+  /** The number of the rule in docs/safety.md, docs/capture-later.md (C) or docs/refunds.md (R). */
+  readonly number: number | `A${number}` | `C${number}` | `R${number}`;
   readonly says: string;
   /** The lines by which the flow keeps it. */
   readonly code: readonly Removal[];

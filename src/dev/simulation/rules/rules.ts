@@ -4,6 +4,7 @@ import { captureRules } from "./captures.ts";
 import { endRules } from "./ends.ts";
 import { holdRules } from "./holds.ts";
 import { providerRules } from "./provider.ts";
+import { refundRules } from "./refunds.ts";
 import type { Rule } from "./rule.ts";
 import { turnRules } from "./turns.ts";
 
@@ -15,4 +16,5 @@ export const rules: readonly Rule[] = [
   ...authenticationRules,
   ...providerRules,
   ...holdRules,
+  ...refundRules,
 ];
