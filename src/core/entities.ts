@@ -246,6 +246,7 @@ export const RefundEntity = defineEntity({
   properties: {
     sessionId: p.uuid().primary(),
     id: p.uuid().primary(),
+    merchantId: p.uuid(),
     attemptId: p.uuid(),
     connectionId: p.uuid(),
     gateway: p.text(),
@@ -275,6 +276,7 @@ export const RefundEntity = defineEntity({
     decisionReason: p.text().nullable(),
     createdAt: p.datetime(),
     completedAt: p.datetime().nullable(),
+    succeededAt: p.datetime().nullable(),
   },
 });
 

@@ -1,5 +1,5 @@
 /** A merchant's payments for its people: proto ↔ core. */
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -8,6 +8,7 @@ import {
   ListCurrenciesResponseSchema,
   ListPaymentsResponseSchema,
   PaymentMatch_By,
+  type PaymentSchema,
   type PaymentService,
   SearchPaymentsResponseSchema,
 } from "../../gen/dashboard/v1/payments_pb.ts";
@@ -15,7 +16,8 @@ import { signPageToken, verifyPageToken } from "../core/page-token.ts";
 import { pageSizeDefault } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
-import { isoCurrencies, isoExponent } from "../platform/money.ts";
+import { decimalOf, isoCurrencies, isoExponent } from "../platform/money.ts";
+import { whyNotRefundable } from "../refunds/request-refund.ts";
 import { loadPayment } from "../reporting/payment-details.ts";
 import type { PaymentFilter } from "../reporting/payment-filter.ts";
 import { type ListedPayment, listPayments, type PaymentPage } from "../reporting/payment-list.ts";
@@ -25,6 +27,7 @@ import { createDecisionMethods } from "./attempt-decisions-rpc.ts";
 import { csvLine } from "./csv.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { filterOf, paymentMessage, summaryMessage } from "./payment-messages.ts";
+import { refundFields } from "./refund-messages.ts";
 import { createRefundMethods } from "./refunds-rpc.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
 import { requireId } from "./webhook-messages.ts";
@@ -81,7 +84,9 @@ export function createPaymentService({ runtime }: DashboardParts): ServiceImpl<t
       const sessionId = requireId("ps", request.sessionId, "payment");
       const payment = await loadPayment(environment.database, { merchantId, sessionId });
       if (payment === undefined) throw new DomainError("not_found", "This payment does not exist.");
-      return create(GetPaymentResponseSchema, { payment: paymentMessage(payment) });
+      const refunded = refundFields(payment, whyNotRefundable(environment.core, payment));
+      const message: MessageInitShape<typeof PaymentSchema> = paymentMessage(payment);
+      return create(GetPaymentResponseSchema, { payment: Object.assign(message, refunded) });
     },
 
     ...createRefundMethods(),
@@ -153,11 +158,4 @@ function csvOf(payment: ListedPayment): string {
     payment.createdAt.toISOString(),
     payment.settledAt?.toISOString() ?? "",
   ]);
-}
-
-/** Returns minor units as a decimal: 4900 with two decimals is 49.00. Moves digits, never rounds. */
-export function decimalOf(amountMinor: number, exponent: number): string {
-  if (exponent === 0) return String(amountMinor);
-  const digits = String(amountMinor).padStart(exponent + 1, "0");
-  return `${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
 }

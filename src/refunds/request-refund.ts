@@ -1,6 +1,6 @@
 /** Takes a merchant's refund: one row for each Idempotency-Key, committed before a byte leaves for the gateway. */
 import type { Core } from "../core/core.ts";
-import type { Refund } from "../core/entities.ts";
+import type { Attempt, Refund } from "../core/entities.ts";
 import { loadSession, type SessionWithAttempts } from "../core/session-with-attempts.ts";
 import type { RefundReason } from "../gateways/connector.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
@@ -97,23 +97,32 @@ function fingerprintOf({ amountMinor, reason, refundRef }: RefundRequest): Buffe
 
 function requireRefundable(core: Connectors, loaded: SessionWithAttempts) {
   const captured = capturedOf(loaded);
-  const refuse = (message: string) => new DomainError("not_refundable", message);
-  if (captured === undefined) throw refuse("Only a payment that has SUCCEEDED can be refunded.");
-  if (captured.captureFailedAt)
-    throw refuse("The gateway reported that the capture failed, so there is nothing to refund.");
-  if (core.connectorOf(captured.gateway)?.refunds === undefined)
-    throw refuse("This installation cannot refund at the gateway that captured the payment.");
+  const problem = problemOfCapture(core, captured);
+  if (captured === undefined || problem !== undefined) throw new DomainError("not_refundable", problem ?? "");
   return captured;
 }
+
+function problemOfCapture(core: Connectors, captured: Attempt | undefined): string | undefined {
+  if (captured === undefined) return "Only a payment that has succeeded can be refunded.";
+  if (captured.captureFailedAt) return "The gateway reported that the capture failed, so there is nothing to refund.";
+  if (core.connectorOf(captured.gateway)?.refunds === undefined)
+    return "This installation cannot refund at the gateway that captured the payment.";
+  return undefined;
+}
+
+/** Returns the reason that nothing of a payment can be refunded now; undefined if something can. */
+export function whyNotRefundable(core: Connectors, loaded: SessionWithAttempts): string | undefined {
+  const problem = problemOfCapture(core, capturedOf(loaded));
+  return problem ?? (refundableMinor(loaded) === 0 ? nothingLeft : undefined);
+}
+
+const nothingLeft = "Nothing is left to refund: the refunds of this payment add up to what was captured.";
 
 function amountOf(loaded: SessionWithAttempts, wanted: number | undefined): number {
   const left = refundableMinor(loaded);
   const amountMinor = wanted ?? left;
   if (amountMinor >= 1 && amountMinor <= left) return amountMinor;
-  const message =
-    left === 0
-      ? "Nothing is left to refund: the refunds of this payment add up to what was captured."
-      : "The amount is more than amountRefundableMinor of the session.";
+  const message = left === 0 ? nothingLeft : "The amount is more than amountRefundableMinor of the session.";
   throw new DomainError("amount_exceeds_refundable", message, { field: "amountMinor" });
 }
 
