@@ -58,7 +58,7 @@ export type PaymentView = PaymentSummaryJson;
 /** A refund as the rpcs return it. */
 export type RefundView = RefundJson;
 
-/** How much the members of a role may refund per day, as the rpcs return it. */
+/** The daily refund limits of a role, as the rpcs return them. */
 export type RefundLimitsView = RefundLimitsJson;
 
 /** An event as the rpcs return it. */

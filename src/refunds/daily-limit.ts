@@ -1,4 +1,4 @@
-/** How much a member may refund per day (UTC): the limits of each role, and the check within a refund's transaction. */
+/** The daily limits (UTC) of refunds by members: each role's, and the check within a refund's transaction. */
 import type { MemberRole } from "../accounts/members.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
