@@ -22,6 +22,7 @@ import { MemberService } from "../../gen/dashboard/v1/members_pb.ts";
 import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { PaymentService, type PaymentSummaryJson } from "../../gen/dashboard/v1/payments_pb.ts";
 import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.ts";
+import { type RefundJson, type RefundLimitsJson, RefundService } from "../../gen/dashboard/v1/refunds_pb.ts";
 import { type RoutingRuleJson, RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { type SettingsJson, SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
 import { type WebhookAlertJson, WebhookAlertService } from "../../gen/dashboard/v1/webhook_alerts_pb.ts";
@@ -53,6 +54,12 @@ export type AlertView = WebhookAlertJson;
 
 /** A payment as lists show it. */
 export type PaymentView = PaymentSummaryJson;
+
+/** A refund as the rpcs return it. */
+export type RefundView = RefundJson;
+
+/** The daily refund limits of a role, as the rpcs return them. */
+export type RefundLimitsView = RefundLimitsJson;
 
 /** An event as the rpcs return it. */
 export type EventView = WebhookEventJson;
@@ -111,6 +118,7 @@ export function createDashboardClient(address: string, operatorToken: Secret, ce
     settings: clientOf(SettingsService),
     audit: clientOf(AuditService),
     payments: clientOf(PaymentService),
+    refunds: clientOf(RefundService),
     ledger: clientOf(LedgerService),
     home: clientOf(HomeService),
     workQueue: clientOf(WorkQueueService),

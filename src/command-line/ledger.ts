@@ -1,15 +1,7 @@
 /** `switchyard ledger`: every capture, refund and void of a past day, as a file. */
-import { existsSync, writeFileSync } from "node:fs";
 import { Command, InvalidArgumentError } from "commander";
-import type { DashboardClient } from "../client/dashboard-client.ts";
-import {
-  type AttachOptions,
-  administer,
-  merchantCommand,
-  type ScopeOptions,
-  scopeOf,
-  UsageError,
-} from "./attachment.ts";
+import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { exportPages } from "./export-pages.ts";
 
 /** Exports the ledger of a day. */
 export function ledgerCommand(): Command {
@@ -30,28 +22,14 @@ function exportCommand(): Command {
     .action(async (options: Options) => {
       await administer(
         options,
-        ({ ledger }) => exportAll(ledger, { ...scopeOf(options), day: options.day }, options.output),
-        ({ entries }) => [`Exported ${entries} entries of ${options.day} to ${options.output}.`],
+        ({ ledger }) =>
+          exportPages(options.output, async (pageToken) => {
+            const page = await ledger.exportLedger({ ...scopeOf(options), day: options.day, pageToken });
+            return { ...page, rows: page.entries };
+          }),
+        ({ rows }) => [`Exported ${rows} entries of ${options.day} to ${options.output}.`],
       );
     });
-}
-
-/** Exports page by page and prints progress. */
-async function exportAll(
-  ledger: DashboardClient["ledger"],
-  request: ReturnType<typeof scopeOf> & { day: string },
-  file: string,
-): Promise<{ entries: number }> {
-  if (existsSync(file)) throw new UsageError(`${file} exists already: name another file.`);
-  let count = 0;
-  for (let pageToken = ""; ; ) {
-    const page = await ledger.exportLedger({ ...request, pageToken });
-    writeFileSync(file, page.csv ?? "", { flag: pageToken === "" ? "wx" : "a" });
-    count += page.entries ?? 0;
-    pageToken = page.nextPageToken ?? "";
-    if (pageToken === "") return { entries: count };
-    console.error(`${count} so far …`);
-  }
 }
 
 function parseDay(text: string): string {

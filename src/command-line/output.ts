@@ -42,3 +42,16 @@ export function describeRefusal(error: unknown, options: OutputOptions): string 
   const more = problems.length > 1 ? problems.map(({ param, detail }) => `- ${param}: ${detail}`) : [];
   return [`${message} (${code}${requestId ? `, ${requestId}` : ""})`, ...more].join("\n");
 }
+
+/** Formats an amount as the rpcs return it: 49.00 EUR. */
+export function amountOf({ amountMinor = "", currency = "", exponent = 0 }: AmountView = {}): string {
+  const digits = amountMinor.padStart(exponent + 1, "0");
+  const cut = digits.length - exponent;
+  return `${digits.slice(0, cut)}${exponent > 0 ? `.${digits.slice(cut)}` : ""} ${currency}`;
+}
+type AmountView = { readonly amountMinor?: string; readonly currency?: string; readonly exponent?: number };
+
+/** Replaces control characters, which a terminal would obey, in text of other parties. */
+export function shown(text = ""): string {
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (unseen) => `\\u{${unseen.codePointAt(0)?.toString(16)}}`);
+}

@@ -1,18 +1,11 @@
 /** `switchyard payment`: a merchant's payments, as the dashboard shows them. */
-import { existsSync, writeFileSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { DashboardClient, PaymentView } from "../client/dashboard-client.ts";
-import {
-  type AttachOptions,
-  administer,
-  merchantCommand,
-  type ScopeOptions,
-  scopeOf,
-  UsageError,
-} from "./attachment.ts";
+import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { endAttemptCommand, withdrawEndCommand } from "./end-attempt.ts";
+import { exportPages } from "./export-pages.ts";
 import { cancelCommand, captureCommand } from "./held-payment.ts";
-import { table } from "./output.ts";
+import { amountOf, shown, table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 import { parseTime } from "./times.ts";
 
@@ -140,7 +133,7 @@ function getCommand(): Command {
         options,
         ({ payments }) => payments.getPayment({ ...scopeOf(options), sessionId }),
         ({ payment: { summary = {}, timeline = [] } = {} }) => [
-          `${summary.sessionId}  ${shown(summary.orderRef)}  ${amountOf(summary)}  ${stateOf(summary)}`,
+          `${summary.sessionId}  ${shown(summary.orderRef)}  ${amountOf(summary.amount)}  ${stateOf(summary)}`,
           ...timeline.map(({ at, actor, step, why }) =>
             [`  ${at}  ${shown(actor)}: ${shown(step)}`, ...(why ? [`    ${shown(why)}`] : [])].join("\n"),
           ),
@@ -159,28 +152,14 @@ function exportCommand(): Command {
     .action(async (options: PaymentOptions & FilterOptions & { output: string }) => {
       await administer(
         options,
-        ({ payments }) => exportAll(payments, { ...scopeOf(options), filter: filterOf(options) }, options.output),
-        ({ payments }) => [`Exported ${payments} payments to ${options.output}.`],
+        ({ payments }) =>
+          exportPages(options.output, async (pageToken) => {
+            const page = await payments.exportPayments({ ...scopeOf(options), filter: filterOf(options), pageToken });
+            return { ...page, rows: page.payments };
+          }),
+        ({ rows }) => [`Exported ${rows} payments to ${options.output}.`],
       );
     });
-}
-
-/** Exports page by page and prints progress. */
-async function exportAll(
-  payments: DashboardClient["payments"],
-  request: ReturnType<typeof scopeOf> & { filter: Filter },
-  file: string,
-): Promise<{ payments: number }> {
-  if (existsSync(file)) throw new UsageError(`${file} exists already: name another file.`);
-  let count = 0;
-  for (let pageToken = ""; ; ) {
-    const page = await payments.exportPayments({ ...request, pageToken });
-    writeFileSync(file, page.csv ?? "", { flag: pageToken === "" ? "wx" : "a" });
-    count += page.payments ?? 0;
-    pageToken = page.nextPageToken ?? "";
-    if (pageToken === "") return { payments: count };
-    console.error(`${count} so far …`);
-  }
 }
 
 function paymentTable(payments: readonly PaymentView[], whenEmpty: string): readonly string[] {
@@ -189,7 +168,7 @@ function paymentTable(payments: readonly PaymentView[], whenEmpty: string): read
     payments.map((payment) => [
       payment.sessionId ?? "",
       shown(payment.orderRef),
-      amountOf(payment),
+      amountOf(payment.amount),
       stateOf(payment),
       (payment.gateways ?? []).join(" > "),
       payment.createdAt ?? "",
@@ -200,17 +179,6 @@ function paymentTable(payments: readonly PaymentView[], whenEmpty: string): read
 
 function stateOf({ status, processing, declineCode }: PaymentView): string {
   return processing ? "processing" : [status, declineCode].filter(Boolean).join(" ");
-}
-
-function amountOf({ amount: { amountMinor = "", currency = "", exponent = 0 } = {} }: PaymentView): string {
-  const digits = amountMinor.padStart(exponent + 1, "0");
-  const cut = digits.length - exponent;
-  return `${digits.slice(0, cut)}${exponent > 0 ? `.${digits.slice(cut)}` : ""} ${currency}`;
-}
-
-/** Removes control characters, which a terminal would obey, from text of other parties. */
-function shown(text = ""): string {
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (unseen) => `\\u{${unseen.codePointAt(0)?.toString(16)}}`);
 }
 
 function parseMinor(text: string): string {

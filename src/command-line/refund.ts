@@ -1,5 +1,6 @@
-/** `switchyard refund`: refunds a payment, and records the end of a refund that no gateway reports. */
+/** `switchyard refund`: makes, lists and shows refunds, and records the end of one that no gateway reports. */
 import { Command, InvalidArgumentError, Option } from "commander";
+import { nameOfGateway } from "../dashboard/ui/parts/gateway-name.ts";
 import {
   type AttachOptions,
   administer,
@@ -8,14 +9,21 @@ import {
   scopeOf,
   UsageError,
 } from "./attachment.ts";
+import { amountOf } from "./output.ts";
+import { limitsCommand } from "./refund-limits.ts";
+import { exportRefundsCommand, listRefundsCommand, showRefundCommand } from "./refund-list.ts";
 
 type RefundOptions = AttachOptions & ScopeOptions;
 
-/** Makes refunds, and records their end. */
+/** Makes and shows refunds, and records their end. */
 export function refundCommand(): Command {
   return new Command("refund")
-    .description("refunds of captured payments: make one, or record the end of one that no gateway reports")
+    .description("refunds of captured payments: make, list, show, export as CSV, and record the end of one")
     .addCommand(makeCommand())
+    .addCommand(listRefundsCommand())
+    .addCommand(showRefundCommand())
+    .addCommand(exportRefundsCommand())
+    .addCommand(limitsCommand())
     .addCommand(decideCommand());
 }
 
@@ -52,8 +60,8 @@ function makeCommand(): Command {
       await administer(
         options,
         ({ payments }) => payments.refundPayment({ ...scopeOf(options), sessionId, idempotencyKey, ...asked }),
-        ({ refundId, amountMinor: minor, currency, gateway, replayed }) => [
-          `${refundId}  ${minor} ${currency} (minor units) at ${gateway}`,
+        ({ refund: { refundId, amount, gateway = "" } = {}, replayed }) => [
+          `${refundId}  ${amountOf(amount)} at ${nameOfGateway(gateway)}`,
           replayed ? "This key had made it before; nothing was refunded again." : "A worker sends it within a second.",
         ],
       );

@@ -252,6 +252,7 @@ export const RefundEntity = defineEntity({
   properties: {
     sessionId: p.uuid().primary(),
     id: p.uuid().primary(),
+    merchantId: p.uuid(),
     attemptId: p.uuid(),
     connectionId: p.uuid(),
     gateway: p.text(),
@@ -281,6 +282,7 @@ export const RefundEntity = defineEntity({
     decisionReason: p.text().nullable(),
     createdAt: p.datetime(),
     completedAt: p.datetime().nullable(),
+    succeededAt: p.datetime().nullable(),
   },
 });
 

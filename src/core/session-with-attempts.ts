@@ -113,6 +113,7 @@ const refundMoments = [
   "clearedAt",
   "createdAt",
   "completedAt",
+  "succeededAt",
 ];
 const moments = [
   "captureFailedAt",

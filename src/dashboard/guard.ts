@@ -89,7 +89,9 @@ export const countedAs: Readonly<Record<string, MemberAction | "uncounted">> = {
   ProveSignIn: "password",
   ConfirmTotp: "password",
   ExportPayments: "scan",
+  ExportRefunds: "scan",
   ExportLedger: "scan",
+  GetLedgerTotals: "scan",
   WhatIf: "scan",
   // Calls that lock out a thief.
   SignOut: "uncounted",

@@ -69,6 +69,7 @@ function itemsOf({ alarms, paidTwice, cardNumbers, unhealthy, endpoints, degrade
       text: "More than one payment was captured for this order reference.",
       since: timestampFromDate(lastAt),
       orderRef: shownOrderRef(orderRef),
+      refundSessionId: encodeId("ps", lastId),
       // A masked reference finds nothing.
       ...(shownOrderRef(orderRef) !== orderRef && { sessionId: encodeId("ps", lastId) }),
     })),

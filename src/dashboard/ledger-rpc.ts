@@ -1,19 +1,33 @@
 /** The ledger of a past day as CSV: proto ↔ reporting. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { ExportLedgerResponseSchema, type LedgerService } from "../../gen/dashboard/v1/ledger_pb.ts";
+import {
+  ExportLedgerResponseSchema,
+  GetLedgerTotalsResponseSchema,
+  type LedgerService,
+} from "../../gen/dashboard/v1/ledger_pb.ts";
 import { encodeId } from "../platform/ids.ts";
 import { decimalOf, isoExponent } from "../platform/money.ts";
-import { type LedgerEntry, readLedger } from "../reporting/ledger.ts";
+import { type LedgerEntry, type LedgerTotal, readLedger, totalLedger } from "../reporting/ledger.ts";
 import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import { csvLine } from "./csv.ts";
+import { amountMessage } from "./payment-messages.ts";
 import { scopedContextOf } from "./rpc-context.ts";
 
 // Rows of one call of an export: a quarter of a megabyte.
 const exportRows = 1_000;
 
-/** The rpc that exports the ledger of a day. */
+/** The rpcs that show the totals of a day's ledger and export it. */
 export const ledgerService: ServiceImpl<typeof LedgerService> = {
+  async getLedgerTotals({ day }, context) {
+    const { merchantId, environment } = scopedContextOf(context);
+    // Never a replica, for the same reason as below.
+    const totals = await totalLedger(environment.database, { merchantId, day });
+    const places = Map.groupBy(totals, ({ gateway, currency }) => `${gateway} ${currency}`);
+    const sorted = [...places].toSorted(([one], [other]) => (one < other ? -1 : 1));
+    return create(GetLedgerTotalsResponseSchema, { totals: sorted.map(([, place]) => totalMessage(place)) });
+  },
+
   async exportLedger({ day, pageToken }, context) {
     const { rpcContext, merchantId, environment } = scopedContextOf(context);
     // Never a replica, which may lag behind what is known to be closed.
@@ -27,6 +41,28 @@ export const ledgerService: ServiceImpl<typeof LedgerService> = {
     return create(ExportLedgerResponseSchema, { csv, entries: entries.length, nextPageToken });
   },
 };
+
+// How an entry changes the merchant's balance at the gateway.
+const signs = { CAPTURED: 1, CAPTURE_FAILED: -1, VOIDED: 0, REFUNDED: -1, REFUND_FAILED: 1 } as const;
+
+function totalMessage(place: readonly LedgerTotal[]) {
+  const { gateway, currency } = place[0]!;
+  const sumOf = (type: LedgerTotal["type"]) => {
+    const total = place.find((one) => one.type === type);
+    return total && { entries: total.entries, amount: amountMessage(total.amountMinor, currency) };
+  };
+  const [captured, captureFailed, voided] = [sumOf("CAPTURED"), sumOf("CAPTURE_FAILED"), sumOf("VOIDED")];
+  const [refunded, refundFailed] = [sumOf("REFUNDED"), sumOf("REFUND_FAILED")];
+  const net = place.reduce((sum, { type, amountMinor }) => sum + signs[type] * amountMinor, 0);
+  return {
+    ...{ gateway, currency, net: amountMessage(net, currency) },
+    ...(captured && { captured }),
+    ...(captureFailed && { captureFailed }),
+    ...(refunded && { refunded }),
+    ...(refundFailed && { refundFailed }),
+    ...(voided && { voided }),
+  };
+}
 
 const columns = [
   ...["type", "recorded_at", "session_id", "attempt_id", "refund_id", "order_ref"],

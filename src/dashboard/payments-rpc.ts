@@ -1,5 +1,5 @@
 /** A merchant's payments for its people: proto ↔ core. */
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -8,6 +8,7 @@ import {
   ListCurrenciesResponseSchema,
   ListPaymentsResponseSchema,
   PaymentMatch_By,
+  type PaymentSchema,
   type PaymentService,
   SearchPaymentsResponseSchema,
 } from "../../gen/dashboard/v1/payments_pb.ts";
@@ -17,6 +18,7 @@ import { pageSizeDefault } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { decimalOf, isoCurrencies, isoExponent } from "../platform/money.ts";
+import { whyNotRefundable } from "../refunds/request-refund.ts";
 import { loadPayment } from "../reporting/payment-details.ts";
 import type { PaymentFilter } from "../reporting/payment-filter.ts";
 import { type ListedPayment, listPayments, type PaymentPage } from "../reporting/payment-list.ts";
@@ -27,6 +29,7 @@ import { csvLine } from "./csv.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { createHoldMethods } from "./holds-rpc.ts";
 import { filterOf, paymentMessage, summaryMessage } from "./payment-messages.ts";
+import { refundFields } from "./refund-messages.ts";
 import { createRefundMethods } from "./refunds-rpc.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
 import { requireId } from "./webhook-messages.ts";
@@ -83,7 +86,9 @@ export function createPaymentService({ runtime }: DashboardParts): ServiceImpl<t
       const sessionId = requireId("ps", request.sessionId, "payment");
       const payment = await loadPayment(environment.database, { merchantId, sessionId });
       if (payment === undefined) throw new DomainError("not_found", "This payment does not exist.");
-      return create(GetPaymentResponseSchema, { payment: paymentMessage(payment) });
+      const refunded = refundFields(payment, whyNotRefundable(environment.core, payment));
+      const message: MessageInitShape<typeof PaymentSchema> = paymentMessage(payment);
+      return create(GetPaymentResponseSchema, { payment: Object.assign(message, refunded) });
     },
 
     ...createRefundMethods(),

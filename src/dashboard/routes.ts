@@ -13,6 +13,7 @@ import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { PasskeyService } from "../../gen/dashboard/v1/passkeys_pb.ts";
 import { PaymentService } from "../../gen/dashboard/v1/payments_pb.ts";
 import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.ts";
+import { RefundService } from "../../gen/dashboard/v1/refunds_pb.ts";
 import { RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
 import { SignInService } from "../../gen/dashboard/v1/sign_in_pb.ts";
@@ -34,6 +35,7 @@ import { createMerchantService } from "./merchants-rpc.ts";
 import { createPasskeyService } from "./passkeys-rpc.ts";
 import { createPaymentService } from "./payments-rpc.ts";
 import { createReconciliationService } from "./reconciliation-rpc.ts";
+import { createRefundService } from "./refunds-rpc.ts";
 import { createRoutingRuleService } from "./routing-rules-rpc.ts";
 import { createSettingsService } from "./settings-rpc.ts";
 import { createSignInService } from "./sign-in-rpc.ts";
@@ -56,6 +58,7 @@ export const dashboardServices: readonly DescService[] = [
   SettingsService,
   AuditService,
   PaymentService,
+  RefundService,
   LedgerService,
   HomeService,
   WorkQueueService,
@@ -82,6 +85,7 @@ export function createDashboardRoutes(parts: ServedParts): (router: ConnectRoute
     router.service(SettingsService, createSettingsService(), guarded);
     router.service(AuditService, createAuditService(parts), guarded);
     router.service(PaymentService, createPaymentService(parts), guarded);
+    router.service(RefundService, createRefundService(parts), guarded);
     router.service(LedgerService, ledgerService, guarded);
     router.service(HomeService, createHomeService(parts), guarded);
     router.service(WorkQueueService, createWorkQueueService(parts), guarded);

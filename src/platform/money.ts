@@ -39,6 +39,11 @@ export function isoExponent(currency: string): number {
 /** Returns minor units as a decimal: 4900 with two decimals is 49.00. Moves digits, never rounds. */
 export function decimalOf(amountMinor: number, exponent: number): string {
   if (exponent === 0) return String(amountMinor);
-  const digits = String(amountMinor).padStart(exponent + 1, "0");
-  return `${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
+  const digits = String(Math.abs(amountMinor)).padStart(exponent + 1, "0");
+  return `${amountMinor < 0 ? "-" : ""}${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
+}
+
+/** Returns an amount for a sentence: 49.00 EUR. */
+export function amountInWords(amountMinor: number, currency: string): string {
+  return `${decimalOf(amountMinor, isoExponent(currency))} ${currency}`;
 }

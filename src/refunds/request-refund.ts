@@ -100,25 +100,34 @@ function fingerprintOf({ amountMinor, reason, refundRef }: RefundRequest): Buffe
 
 function requireRefundable(core: Connectors, loaded: SessionWithAttempts) {
   const captured = capturedOf(loaded);
-  const refuse = (message: string) => new DomainError("not_refundable", message);
-  if (captured === undefined) throw refuse("Only a payment that has SUCCEEDED can be refunded.");
-  if (captured.captureFailedAt)
-    throw refuse("The gateway reported that the capture failed, so there is nothing to refund.");
-  if (loaded.session.refunds >= refundsMax)
-    throw refuse(`A payment has at most ${refundsMax} refunds, whatever became of them.`);
-  if (core.connectorOf(captured.gateway)?.refunds === undefined)
-    throw refuse("This installation cannot refund at the gateway that captured the payment.");
+  const problem = problemOf(core, loaded);
+  if (captured === undefined || problem !== undefined) throw new DomainError("not_refundable", problem ?? "");
   return captured;
 }
+
+function problemOf(core: Connectors, loaded: SessionWithAttempts): string | undefined {
+  const captured = capturedOf(loaded);
+  if (captured === undefined) return "Only a payment that has succeeded can be refunded.";
+  if (captured.captureFailedAt) return "The gateway reported that the capture failed, so there is nothing to refund.";
+  if (loaded.session.refunds >= refundsMax) return `A payment has at most ${refundsMax} refunds, failed ones included.`;
+  if (core.connectorOf(captured.gateway)?.refunds === undefined)
+    return "This installation cannot refund at the gateway that captured the payment.";
+  return undefined;
+}
+
+/** Returns the reason that nothing of a payment can be refunded now; undefined if something can. */
+export function whyNotRefundable(core: Connectors, loaded: SessionWithAttempts): string | undefined {
+  const problem = problemOf(core, loaded);
+  return problem ?? (refundableMinor(loaded) === 0 ? nothingLeft : undefined);
+}
+
+const nothingLeft = "Nothing is left to refund: the refunds of this payment add up to what was captured.";
 
 function amountOf(loaded: SessionWithAttempts, wanted: number | undefined): number {
   const left = refundableMinor(loaded);
   const amountMinor = wanted ?? left;
   if (amountMinor >= 1 && amountMinor <= left) return amountMinor; // rule:refund-sum
-  const message =
-    left === 0
-      ? "Nothing is left to refund: the refunds of this payment add up to what was captured."
-      : "The amount is more than amountRefundableMinor of the session.";
+  const message = left === 0 ? nothingLeft : "The amount is more than amountRefundableMinor of the session.";
   throw new DomainError("amount_exceeds_refundable", message, { field: "amountMinor" });
 }
 

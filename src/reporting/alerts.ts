@@ -68,6 +68,11 @@ const selectAlarms: Statement = {
          WHERE merchant_id = $1 AND closed_at IS NULL AND resolved_at IS NULL ORDER BY session_id DESC, id DESC LIMIT $2`,
 };
 
+// SQL: true unless the refunds of a success add up to what was captured. Most payments have none.
+const keepsMoney = (session: string) => `(${session}.refunds = 0
+  OR (SELECT sum(a.captured_amount_minor) FROM attempt a WHERE a.session_id = ${session}.id AND a.status = 'CAPTURED')
+     > coalesce((SELECT sum(r.amount_minor) FROM refund r WHERE r.session_id = ${session}.id AND r.status <> 'FAILED'), 0))`;
+
 // Walks successes newest first, and looks each up in the index of order references. The look-up is a scalar, so no plan
 // reads all successes for it.
 const selectPaidTwice: Statement = {
@@ -75,9 +80,11 @@ const selectPaidTwice: Statement = {
   text: `
     SELECT s.order_ref AS "orderRef", max(s.settled_at) AS "lastAt", (array_agg(s.id ORDER BY s.id DESC))[1] AS "lastId"
     FROM (SELECT id, order_ref, settled_at FROM payment_session
-          WHERE merchant_id = $1 AND status = 'SUCCEEDED' AND id >= $2 ORDER BY id DESC LIMIT $3) s
+          WHERE merchant_id = $1 AND status = 'SUCCEEDED' AND id >= $2 AND ${keepsMoney("payment_session")}
+          ORDER BY id DESC LIMIT $3) s
     WHERE (SELECT true FROM payment_session o
-           WHERE o.merchant_id = $1 AND o.order_ref = s.order_ref AND o.id <> s.id AND o.status = 'SUCCEEDED' LIMIT 1)
+           WHERE o.merchant_id = $1 AND o.order_ref = s.order_ref AND o.id <> s.id AND o.status = 'SUCCEEDED'
+             AND ${keepsMoney("o")} LIMIT 1)
     GROUP BY s.order_ref ORDER BY 2 DESC LIMIT $4`,
 };
 

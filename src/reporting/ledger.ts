@@ -28,6 +28,11 @@ const selectIsClosed: Statement = {
   text: `SELECT app.settled_before() >= $1::timestamptz + interval '1 day' AS "isClosed"`,
 };
 
+/** The entries of one type of a day, at one gateway in one currency. */
+export type LedgerTotal = Pick<LedgerEntry, "type" | "gateway" | "currency" | "amountMinor"> & {
+  readonly entries: number;
+};
+
 type Source = { readonly type: LedgerEntry["type"]; readonly from: string; readonly at: string; readonly of: string };
 
 const attempts = "attempt m JOIN payment_session s ON s.id = m.session_id";
@@ -51,10 +56,15 @@ const sources: readonly Source[] = [
   },
 ];
 
+function amountIn({ type, from }: Source): string {
+  return type === "VOIDED" || from === refunds ? "m.amount_minor" : "m.captured_amount_minor";
+}
+
 // Each source walks an index over its time from the last entry on, so that a page costs what it shows.
-function selectSource({ type, from, at, of }: Source): string {
+function selectSource(source: Source): string {
+  const { type, from, at, of } = source;
   const isRefund = from === refunds;
-  const amount = type === "VOIDED" || isRefund ? "m.amount_minor" : "m.captured_amount_minor";
+  const amount = amountIn(source);
   return `(
     SELECT '${type}' AS type, ${at} AS at, m.id, m.session_id, ${isRefund ? "m.attempt_id" : "m.id"} AS attempt_id,
       ${isRefund ? "m.id" : "NULL::uuid"} AS refund_id, s.order_ref, ${amount} AS amount_minor, m.currency, m.gateway, m.gateway_reference
@@ -74,6 +84,29 @@ const selectEntries: Statement = {
     FROM (${sources.map(selectSource).join(" UNION ALL ")}) entry
     ORDER BY at, type COLLATE "C", id LIMIT $6`,
 };
+
+const selectTotals: Statement = {
+  name: "select_ledger_totals",
+  text: sources
+    .map(
+      (source) => `
+    SELECT '${source.type}' AS type, m.gateway, m.currency, sum(${amountIn(source)})::float8 AS "amountMinor", count(*)::int AS entries
+    FROM ${source.from}
+    WHERE ${source.of} AND s.merchant_id = $1 AND ${source.at} >= $2::timestamptz AND ${source.at} < $2::timestamptz + interval '1 day'
+    GROUP BY m.gateway, m.currency`,
+    )
+    .join(" UNION ALL "),
+};
+
+/** Returns the totals of a day. Throws `invalid_parameter` for a day that does not exist or is not over. */
+export async function totalLedger(
+  database: Queryable,
+  { merchantId, day }: { merchantId: string; day: string },
+): Promise<readonly LedgerTotal[]> {
+  const start = startOf(day);
+  await requireClosed(database, day, start);
+  return database.query<LedgerTotal>(selectTotals, [merchantId, start]);
+}
 
 /**
  * Returns one page of a day, over all databases that have payments of the merchant. Throws `invalid_parameter` for a day

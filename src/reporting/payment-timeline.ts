@@ -9,6 +9,7 @@ import { unreachable } from "../platform/errors.ts";
 import { decimalOf, isoExponent } from "../platform/money.ts";
 import { nameOfBrand } from "./card-brand-name.ts";
 import type { OrphanedAuthorization, PaymentDetails } from "./payment-details.ts";
+import { refundSteps } from "./refund-timeline.ts";
 
 /** One step of a payment. */
 export type TimelineStep = {
@@ -30,8 +31,8 @@ const us = "Switchyard";
 
 /** Builds the timeline from every recorded step, oldest first. */
 export function writeTimeline(details: PaymentDetails): TimelineStep[] {
-  const { session, attempts, authentications, events, deliveries, workItems, orphanedAuthorizations, decisions } =
-    details;
+  const { session, attempts, authentications, refunds, events, deliveries, workItems } = details;
+  const { orphanedAuthorizations, decisions } = details;
   const moments: Moment[] = [
     ...beginning(session),
     ...laterSteps(details),
@@ -41,6 +42,7 @@ export function writeTimeline(details: PaymentDetails): TimelineStep[] {
     }),
     ...authentications.filter(({ provider }) => provider).flatMap(providedSteps),
     ...ending(session),
+    ...refunds.flatMap(refundSteps),
     ...events.map(({ id, type, createdAt }) => ({
       at: createdAt,
       actor: us,

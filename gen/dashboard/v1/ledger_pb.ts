@@ -7,6 +7,8 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Environment, EnvironmentJson } from "./environment_pb.ts";
 import { file_dashboard_v1_environment } from "./environment_pb.ts";
+import type { PaymentAmount, PaymentAmountJson } from "./payment_amount_pb.ts";
+import { file_dashboard_v1_payment_amount } from "./payment_amount_pb.ts";
 import { file_dashboard_v1_role } from "./role_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -14,7 +16,231 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/ledger.proto.
  */
 export const file_dashboard_v1_ledger: GenFile = /*@__PURE__*/
-  fileDesc("ChlkYXNoYm9hcmQvdjEvbGVkZ2VyLnByb3RvEgxkYXNoYm9hcmQudjEitQEKE0V4cG9ydExlZGdlclJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESMAoDZGF5GAMgASgJQiO6SCByHjIcXlswLTldezR9LVswLTldezJ9LVswLTldezJ9JBISCgpwYWdlX3Rva2VuGAQgASgJIk0KFEV4cG9ydExlZGdlclJlc3BvbnNlEgsKA2NzdhgBIAEoCRIPCgdlbnRyaWVzGAIgASgFEhcKD25leHRfcGFnZV90b2tlbhgDIAEoCTJsCg1MZWRnZXJTZXJ2aWNlElsKDEV4cG9ydExlZGdlchIhLmRhc2hib2FyZC52MS5FeHBvcnRMZWRnZXJSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkV4cG9ydExlZGdlclJlc3BvbnNlIgSouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role]);
+  fileDesc("ChlkYXNoYm9hcmQvdjEvbGVkZ2VyLnByb3RvEgxkYXNoYm9hcmQudjEipAEKFkdldExlZGdlclRvdGFsc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESMAoDZGF5GAMgASgJQiO6SCByHjIcXlswLTldezR9LVswLTldezJ9LVswLTldezJ9JCJEChdHZXRMZWRnZXJUb3RhbHNSZXNwb25zZRIpCgZ0b3RhbHMYASADKAsyGS5kYXNoYm9hcmQudjEuTGVkZ2VyVG90YWwiugIKC0xlZGdlclRvdGFsEg8KB2dhdGV3YXkYASABKAkSEAoIY3VycmVuY3kYAiABKAkSKQoIY2FwdHVyZWQYAyABKAsyFy5kYXNoYm9hcmQudjEuTGVkZ2VyU3VtEi8KDmNhcHR1cmVfZmFpbGVkGAQgASgLMhcuZGFzaGJvYXJkLnYxLkxlZGdlclN1bRIpCghyZWZ1bmRlZBgFIAEoCzIXLmRhc2hib2FyZC52MS5MZWRnZXJTdW0SLgoNcmVmdW5kX2ZhaWxlZBgGIAEoCzIXLmRhc2hib2FyZC52MS5MZWRnZXJTdW0SJwoGdm9pZGVkGAcgASgLMhcuZGFzaGJvYXJkLnYxLkxlZGdlclN1bRIoCgNuZXQYCCABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudEFtb3VudCJJCglMZWRnZXJTdW0SDwoHZW50cmllcxgBIAEoBRIrCgZhbW91bnQYAiABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudEFtb3VudCK1AQoTRXhwb3J0TGVkZ2VyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIwCgNkYXkYAyABKAlCI7pIIHIeMhxeWzAtOV17NH0tWzAtOV17Mn0tWzAtOV17Mn0kEhIKCnBhZ2VfdG9rZW4YBCABKAkiTQoURXhwb3J0TGVkZ2VyUmVzcG9uc2USCwoDY3N2GAEgASgJEg8KB2VudHJpZXMYAiABKAUSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJMtUBCg1MZWRnZXJTZXJ2aWNlEmcKD0dldExlZGdlclRvdGFscxIkLmRhc2hib2FyZC52MS5HZXRMZWRnZXJUb3RhbHNSZXF1ZXN0GiUuZGFzaGJvYXJkLnYxLkdldExlZGdlclRvdGFsc1Jlc3BvbnNlIgeQAgGouxgBElsKDEV4cG9ydExlZGdlchIhLmRhc2hib2FyZC52MS5FeHBvcnRMZWRnZXJSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkV4cG9ydExlZGdlclJlc3BvbnNlIgSouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role]);
+
+/**
+ * @generated from message dashboard.v1.GetLedgerTotalsRequest
+ */
+export type GetLedgerTotalsRequest = Message<"dashboard.v1.GetLedgerTotalsRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * A past day in UTC, such as 2026-03-04.
+   *
+   * @generated from field: string day = 3;
+   */
+  day: string;
+};
+
+/**
+ * @generated from message dashboard.v1.GetLedgerTotalsRequest
+ */
+export type GetLedgerTotalsRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * A past day in UTC, such as 2026-03-04.
+   *
+   * @generated from field: string day = 3;
+   */
+  day?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.GetLedgerTotalsRequest.
+ * Use `create(GetLedgerTotalsRequestSchema)` to create a new message.
+ */
+export const GetLedgerTotalsRequestSchema: GenMessage<GetLedgerTotalsRequest, {jsonType: GetLedgerTotalsRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_ledger, 0);
+
+/**
+ * @generated from message dashboard.v1.GetLedgerTotalsResponse
+ */
+export type GetLedgerTotalsResponse = Message<"dashboard.v1.GetLedgerTotalsResponse"> & {
+  /**
+   * By gateway, then currency.
+   *
+   * @generated from field: repeated dashboard.v1.LedgerTotal totals = 1;
+   */
+  totals: LedgerTotal[];
+};
+
+/**
+ * @generated from message dashboard.v1.GetLedgerTotalsResponse
+ */
+export type GetLedgerTotalsResponseJson = {
+  /**
+   * By gateway, then currency.
+   *
+   * @generated from field: repeated dashboard.v1.LedgerTotal totals = 1;
+   */
+  totals?: LedgerTotalJson[];
+};
+
+/**
+ * Describes the message dashboard.v1.GetLedgerTotalsResponse.
+ * Use `create(GetLedgerTotalsResponseSchema)` to create a new message.
+ */
+export const GetLedgerTotalsResponseSchema: GenMessage<GetLedgerTotalsResponse, {jsonType: GetLedgerTotalsResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_ledger, 1);
+
+/**
+ * The entries of one gateway in one currency. An absent amount means that there is no such entry.
+ *
+ * @generated from message dashboard.v1.LedgerTotal
+ */
+export type LedgerTotal = Message<"dashboard.v1.LedgerTotal"> & {
+  /**
+   * @generated from field: string gateway = 1;
+   */
+  gateway: string;
+
+  /**
+   * @generated from field: string currency = 2;
+   */
+  currency: string;
+
+  /**
+   * @generated from field: dashboard.v1.LedgerSum captured = 3;
+   */
+  captured?: LedgerSum | undefined;
+
+  /**
+   * @generated from field: dashboard.v1.LedgerSum capture_failed = 4;
+   */
+  captureFailed?: LedgerSum | undefined;
+
+  /**
+   * @generated from field: dashboard.v1.LedgerSum refunded = 5;
+   */
+  refunded?: LedgerSum | undefined;
+
+  /**
+   * @generated from field: dashboard.v1.LedgerSum refund_failed = 6;
+   */
+  refundFailed?: LedgerSum | undefined;
+
+  /**
+   * @generated from field: dashboard.v1.LedgerSum voided = 7;
+   */
+  voided?: LedgerSum | undefined;
+
+  /**
+   * Captured less failed captures and refunds, plus failed refunds: the day's change at the gateway before fees.
+   *
+   * @generated from field: dashboard.v1.PaymentAmount net = 8;
+   */
+  net?: PaymentAmount | undefined;
+};
+
+/**
+ * The entries of one gateway in one currency. An absent amount means that there is no such entry.
+ *
+ * @generated from message dashboard.v1.LedgerTotal
+ */
+export type LedgerTotalJson = {
+  /**
+   * @generated from field: string gateway = 1;
+   */
+  gateway?: string;
+
+  /**
+   * @generated from field: string currency = 2;
+   */
+  currency?: string;
+
+  /**
+   * @generated from field: dashboard.v1.LedgerSum captured = 3;
+   */
+  captured?: LedgerSumJson;
+
+  /**
+   * @generated from field: dashboard.v1.LedgerSum capture_failed = 4;
+   */
+  captureFailed?: LedgerSumJson;
+
+  /**
+   * @generated from field: dashboard.v1.LedgerSum refunded = 5;
+   */
+  refunded?: LedgerSumJson;
+
+  /**
+   * @generated from field: dashboard.v1.LedgerSum refund_failed = 6;
+   */
+  refundFailed?: LedgerSumJson;
+
+  /**
+   * @generated from field: dashboard.v1.LedgerSum voided = 7;
+   */
+  voided?: LedgerSumJson;
+
+  /**
+   * Captured less failed captures and refunds, plus failed refunds: the day's change at the gateway before fees.
+   *
+   * @generated from field: dashboard.v1.PaymentAmount net = 8;
+   */
+  net?: PaymentAmountJson;
+};
+
+/**
+ * Describes the message dashboard.v1.LedgerTotal.
+ * Use `create(LedgerTotalSchema)` to create a new message.
+ */
+export const LedgerTotalSchema: GenMessage<LedgerTotal, {jsonType: LedgerTotalJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_ledger, 2);
+
+/**
+ * @generated from message dashboard.v1.LedgerSum
+ */
+export type LedgerSum = Message<"dashboard.v1.LedgerSum"> & {
+  /**
+   * @generated from field: int32 entries = 1;
+   */
+  entries: number;
+
+  /**
+   * @generated from field: dashboard.v1.PaymentAmount amount = 2;
+   */
+  amount?: PaymentAmount | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.LedgerSum
+ */
+export type LedgerSumJson = {
+  /**
+   * @generated from field: int32 entries = 1;
+   */
+  entries?: number;
+
+  /**
+   * @generated from field: dashboard.v1.PaymentAmount amount = 2;
+   */
+  amount?: PaymentAmountJson;
+};
+
+/**
+ * Describes the message dashboard.v1.LedgerSum.
+ * Use `create(LedgerSumSchema)` to create a new message.
+ */
+export const LedgerSumSchema: GenMessage<LedgerSum, {jsonType: LedgerSumJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_ledger, 3);
 
 /**
  * @generated from message dashboard.v1.ExportLedgerRequest
@@ -79,7 +305,7 @@ export type ExportLedgerRequestJson = {
  * Use `create(ExportLedgerRequestSchema)` to create a new message.
  */
 export const ExportLedgerRequestSchema: GenMessage<ExportLedgerRequest, {jsonType: ExportLedgerRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_ledger, 0);
+  messageDesc(file_dashboard_v1_ledger, 4);
 
 /**
  * @generated from message dashboard.v1.ExportLedgerResponse
@@ -138,14 +364,24 @@ export type ExportLedgerResponseJson = {
  * Use `create(ExportLedgerResponseSchema)` to create a new message.
  */
 export const ExportLedgerResponseSchema: GenMessage<ExportLedgerResponse, {jsonType: ExportLedgerResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_ledger, 1);
+  messageDesc(file_dashboard_v1_ledger, 5);
 
 /**
- * The ledger of a past day, as a file.
+ * The ledger of a past day, as totals and as a file.
  *
  * @generated from service dashboard.v1.LedgerService
  */
 export const LedgerService: GenService<{
+  /**
+   * Returns the totals of a day by gateway and currency. Only a day that is over has a ledger.
+   *
+   * @generated from rpc dashboard.v1.LedgerService.GetLedgerTotals
+   */
+  getLedgerTotals: {
+    methodKind: "unary";
+    input: typeof GetLedgerTotalsRequestSchema;
+    output: typeof GetLedgerTotalsResponseSchema;
+  },
   /**
    * Returns a day's captures, refunds and voids as CSV, oldest first, 1000 per call; continue with the token. Only a day
    * that is over has a ledger. The first call of an export is recorded in the audit trail.

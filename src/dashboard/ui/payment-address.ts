@@ -34,16 +34,21 @@ const shapes: Readonly<Record<Exclude<keyof PaymentSearch, "failover" | "status"
   before: /^(19[7-9]\d|[2-9]\d{3})-\d{2}-\d{2}$/,
 };
 
-/** Reads the filters of an address, or of a form. */
-export function readPaymentSearch(given: Readonly<Record<string, unknown>>): PaymentSearch {
-  const texts = Object.entries(shapes).flatMap(([name, shape]) => {
+/** Returns the texts and amounts of an address that have their shape. */
+function readShapes(wanted: Readonly<Record<string, RegExp>>, given: Readonly<Record<string, unknown>>) {
+  const texts = Object.entries(wanted).flatMap(([name, shape]) => {
     const text = ["string", "number"].includes(typeof given[name]) ? String(given[name]).trim() : "";
     const isAmount = name === "from" || name === "to";
     return shape.test(text) ? [[name, isAmount ? Number(text) : text]] : [];
   });
+  return Object.fromEntries(texts);
+}
+
+/** Reads the filters of an address, or of a form. */
+export function readPaymentSearch(given: Readonly<Record<string, unknown>>): PaymentSearch {
   const status = paymentStates.find((state) => state === given.status);
   return {
-    ...Object.fromEntries(texts),
+    ...readShapes(shapes, given),
     ...(status && { status }),
     ...((given.failover === true || given.failover === "true") && { failover: true }),
   };
@@ -56,6 +61,43 @@ export type Outcome = Pick<PaymentSearch, "status" | "failover">;
 export function withOutcome(search: PaymentSearch, { status, failover }: Outcome): PaymentSearch {
   const { status: _, failover: __, ...rest } = search;
   return { ...rest, ...(status && { status }), ...(failover && { failover }) };
+}
+
+/** The filters of the list of refunds. */
+export type RefundSearch = Pick<PaymentSearch, "gateway" | "currency" | "from" | "to" | "after" | "before"> & {
+  readonly status?: RefundState;
+  /** A whole id, a reference of the refund, or an order reference. */
+  readonly reference?: string;
+};
+
+/** The states of refunds. */
+export const refundStates = ["pending", "succeeded", "failed"] as const;
+/** One of them. */
+type RefundState = (typeof refundStates)[number];
+
+/** Reads the filters of an address of refunds, or of a form. */
+export function readRefundSearch(given: Readonly<Record<string, unknown>>): RefundSearch {
+  const { gateway, currency, from, to, after, before, order } = shapes;
+  const status = refundStates.find((state) => state === given.status);
+  return {
+    ...readShapes({ gateway, currency, from, to, after, before, reference: order }, given),
+    ...(status && { status }),
+  };
+}
+
+/** Returns the decimals of a currency: two until one is chosen, as most have. */
+export function exponentOf(
+  currency: string | undefined,
+  currencies: readonly { readonly code: string; readonly exponent: number }[],
+): number {
+  return currencies.find(({ code }) => code === currency)?.exponent ?? 2;
+}
+
+/**
+ * Returns the first amount of a filter that has more decimals than the currency; undefined if each can be searched.
+ */
+export function unreadAmount({ from, to }: Pick<PaymentSearch, "from" | "to">, exponent: number): number | undefined {
+  return [from, to].find((amount) => amount !== undefined && minorOf(amount, exponent) === undefined);
 }
 
 /**

@@ -9,7 +9,7 @@ import {
 } from "@tanstack/react-router";
 import { readAnalyticsSearch } from "./pages/analytics-search.ts";
 import { Failure, Missing } from "./parts/states.tsx";
-import { readPaymentSearch } from "./payment-address.ts";
+import { readPaymentSearch, readRefundSearch } from "./payment-address.ts";
 import { readDeliverySearch } from "./webhook-address.ts";
 
 const root = createRootRoute({
@@ -91,7 +91,25 @@ const payments = createRoute({
 const payment = createRoute({
   getParentRoute: () => scope,
   path: "/payments/$sessionId",
+  // Opens the form of a refund.
+  validateSearch: (search: Record<string, unknown>): { refund?: "duplicate" } =>
+    search.refund === "duplicate" ? { refund: "duplicate" } : {},
   component: lazyRouteComponent(() => import("./pages/payment.tsx"), "PaymentPage"),
+});
+
+const refunds = createRoute({
+  getParentRoute: () => scope,
+  path: "/refunds",
+  validateSearch: readRefundSearch,
+  component: lazyRouteComponent(() => import("./pages/refunds.tsx"), "RefundsPage"),
+});
+
+const ledger = createRoute({
+  getParentRoute: () => scope,
+  path: "/ledger",
+  validateSearch: (search: Record<string, unknown>): { day?: string } =>
+    typeof search.day === "string" && /^\d{4}-\d{2}-\d{2}$/.test(search.day) ? { day: search.day } : {},
+  component: lazyRouteComponent(() => import("./pages/ledger.tsx"), "LedgerPage"),
 });
 
 const analytics = createRoute({
@@ -178,6 +196,8 @@ export const router = createRouter({
         home,
         payments,
         payment,
+        refunds,
+        ledger,
         analytics,
         routing,
         gateways,

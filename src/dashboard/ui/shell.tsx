@@ -12,7 +12,9 @@ import { useSignIn } from "./signed-in.tsx";
 const pages = [
   ["/$environment/$merchantId/home", "home", "Home"],
   ["/$environment/$merchantId/payments", "payments", "Payments"],
+  ["/$environment/$merchantId/refunds", "refunds", "Refunds"],
   ["/$environment/$merchantId/analytics", "analytics", "Analytics"],
+  ["/$environment/$merchantId/ledger", "ledger", "Ledger"],
   ["/$environment/$merchantId/routing", "routing", "Routing"],
   ["/$environment/$merchantId/gateways", "gateways", "Gateways"],
   ["/$environment/$merchantId/webhooks", "webhooks", "Webhooks"],

@@ -97,7 +97,7 @@ describe("a refund over REST", () => {
     const { sessionId } = await checkout.pay(cards.approved);
     const make = ["refund", "make", sessionId!, "--key", "by-command", "--amount", "700", ...demo.commandOptions];
     const first = await runCommand(make);
-    expect(first.out).toMatch(/^ref_\S+ {2}700 EUR \(minor units\) at SANDBOX_A\n/);
+    expect(first.out).toMatch(/^ref_\S+ {2}7\.00 EUR at Sandbox A\n/);
     expect((await runCommand(make)).out).toContain("nothing was refunded again");
     const read = async () => (await checkout.read(sessionId!)).refunds;
     await expect.poll(read, { timeout: 30_000 }).toMatchObject([{ status: "SUCCEEDED", amountMinor: 700 }]);

@@ -61,7 +61,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   // Composes each process: the only part that starts a vault, and that builds the pages which the edge serves.
   processes: [...surfaces, "client", "card-vault/own", "migrations", "sandbox", "vault", "widget", "dashboard/ui"],
   demo: [...product, "shop"],
-  "command-line": [...product, "shop", "demo"],
+  // It names gateways as the pages do.
+  "command-line": [...product, "shop", "demo", "dashboard/ui"],
   main: ["command-line"],
 };
 

@@ -23,6 +23,8 @@ CREATE TABLE merchant_settings (
   statement_descriptor text CHECK (char_length(statement_descriptor) BETWEEN 5 AND 22),
   -- Addresses that are notified of problems with the merchant's endpoints.
   alert_addresses    text[] NOT NULL DEFAULT '{}' CHECK (cardinality(alert_addresses) <= 10),
+  -- How much each member of a role may refund per day (UTC), in minor units by role and currency. What is absent has no limit.
+  refund_limits      jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(refund_limits) = 'object'),
   -- The cell in which the merchant's new sessions are made, once it has left this one. It never comes back.
   moved_to           smallint CHECK (moved_to BETWEEN 1 AND 61),
   -- The cells that it has left, which keep its earlier sessions, and when it came here.

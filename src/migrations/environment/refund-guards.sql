@@ -11,9 +11,10 @@ BEGIN
       USING ERRCODE = '57P03'; END IF;
   IF TG_OP = 'INSERT' THEN
     -- The sum is counted under the session's lock. An update never raises it.
-    SELECT status, captured_attempt_id INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
+    SELECT status, captured_attempt_id, merchant_id INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
     IF session.status IS DISTINCT FROM 'SUCCEEDED' OR session.captured_attempt_id IS DISTINCT FROM NEW.attempt_id THEN
       PERFORM app.refuse('a refund is of a captured payment'); END IF;
+    NEW.merchant_id := session.merchant_id;
     SELECT connection_id, gateway, currency, captured_amount_minor, capture_failed_at,
       captured_amount_minor - coalesce((SELECT sum(r.amount_minor) FROM partitions.refund_rest r
         WHERE r.session_id = NEW.session_id AND r.status <> 'FAILED'), 0) AS refundable INTO paid
@@ -27,9 +28,9 @@ BEGIN
       IF NEW.amount_minor > paid.refundable THEN PERFORM app.refuse('no more is refunded than was captured'); END IF;
     END IF;
   ELSE
-    IF (OLD.session_id, OLD.id, OLD.attempt_id, OLD.connection_id, OLD.gateway, OLD.amount_minor, OLD.currency, OLD.origin, OLD.reason, OLD.refund_ref,
+    IF (OLD.session_id, OLD.id, OLD.merchant_id, OLD.attempt_id, OLD.connection_id, OLD.gateway, OLD.amount_minor, OLD.currency, OLD.origin, OLD.reason, OLD.refund_ref,
         OLD.request_hash, OLD.created_at, OLD.made_by)
-       IS DISTINCT FROM (NEW.session_id, NEW.id, NEW.attempt_id, NEW.connection_id, NEW.gateway, NEW.amount_minor, NEW.currency, NEW.origin, NEW.reason, NEW.refund_ref,
+       IS DISTINCT FROM (NEW.session_id, NEW.id, NEW.merchant_id, NEW.attempt_id, NEW.connection_id, NEW.gateway, NEW.amount_minor, NEW.currency, NEW.origin, NEW.reason, NEW.refund_ref,
         NEW.request_hash, NEW.created_at, NEW.made_by) THEN
       PERFORM app.refuse('what a refund asked for never changes'); END IF;
     IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (

@@ -12,6 +12,8 @@ CREATE TABLE refund (
   session_id        uuid NOT NULL,
   -- Derived from the session and the Idempotency-Key, so the row is the key's memory. The gateway's reference, and its key.
   id                uuid NOT NULL,
+  -- The session's, set by the guard: for the list of a merchant's refunds.
+  merchant_id       uuid NOT NULL,
   -- The captured attempt; `captured` lets a foreign key demand that it stays captured.
   attempt_id        uuid NOT NULL,
   captured          boolean NOT NULL DEFAULT true,
@@ -61,6 +63,8 @@ CREATE TABLE refund (
 ) PARTITION BY RANGE (session_id);
 -- A notification names the refund and knows no session.
 CREATE INDEX refund_by_id ON refund (id);
+-- The list of a merchant's refunds, and what a member has refunded in a day.
+CREATE INDEX refund_of_merchant ON refund (merchant_id, created_at, id);
 CREATE INDEX refund_due ON refund (next_try_at) WHERE next_try_at IS NOT NULL;
 -- What the ledger of a day reads.
 CREATE INDEX refund_succeeded ON refund (succeeded_at) WHERE succeeded_at IS NOT NULL;

@@ -337,6 +337,7 @@ CREATE TABLE merchant_settings (
   publishable_key text NOT NULL,
   statement_descriptor text,
   alert_addresses text[] DEFAULT '{}'::text[] NOT NULL,
+  refund_limits jsonb DEFAULT '{}'::jsonb NOT NULL,
   moved_to smallint,
   former_cells smallint[] DEFAULT '{}'::smallint[] NOT NULL,
   moved_here_at timestamp with time zone
@@ -458,6 +459,7 @@ CREATE TABLE reconciliation_slice (
 CREATE TABLE refund (
   session_id uuid NOT NULL,
   id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
   attempt_id uuid NOT NULL,
   captured boolean DEFAULT true NOT NULL,
   connection_id uuid NOT NULL,
@@ -791,6 +793,9 @@ ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_moved_to_check CH
 -- constraint merchant_settings.merchant_settings_pkey
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_pkey PRIMARY KEY (merchant_id);
 
+-- constraint merchant_settings.merchant_settings_refund_limits_check
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_refund_limits_check CHECK ((jsonb_typeof(refund_limits) = 'object'::text));
+
 -- constraint merchant_settings.merchant_settings_session_lifetime_ms_check
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_session_lifetime_ms_check CHECK (((session_lifetime_ms >= 300000) AND (session_lifetime_ms <= 86400000)));
 
@@ -1096,6 +1101,9 @@ CREATE INDEX refund_by_id ON ONLY refund USING btree (id);
 
 -- index refund_due
 CREATE INDEX refund_due ON ONLY refund USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
+
+-- index refund_of_merchant
+CREATE INDEX refund_of_merchant ON ONLY refund USING btree (merchant_id, created_at, id);
 
 -- index refund_returned
 CREATE INDEX refund_returned ON ONLY refund USING btree (completed_at) WHERE ((status = 'FAILED'::text) AND (succeeded_at IS NOT NULL));
@@ -2036,9 +2044,10 @@ BEGIN
       USING ERRCODE = '57P03'; END IF;
   IF TG_OP = 'INSERT' THEN
     -- The sum is counted under the session's lock. An update never raises it.
-    SELECT status, captured_attempt_id INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
+    SELECT status, captured_attempt_id, merchant_id INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
     IF session.status IS DISTINCT FROM 'SUCCEEDED' OR session.captured_attempt_id IS DISTINCT FROM NEW.attempt_id THEN
       PERFORM app.refuse('a refund is of a captured payment'); END IF;
+    NEW.merchant_id := session.merchant_id;
     SELECT connection_id, gateway, currency, captured_amount_minor, capture_failed_at,
       captured_amount_minor - coalesce((SELECT sum(r.amount_minor) FROM partitions.refund_rest r
         WHERE r.session_id = NEW.session_id AND r.status <> 'FAILED'), 0) AS refundable INTO paid
@@ -2052,9 +2061,9 @@ BEGIN
       IF NEW.amount_minor > paid.refundable THEN PERFORM app.refuse('no more is refunded than was captured'); END IF;
     END IF;
   ELSE
-    IF (OLD.session_id, OLD.id, OLD.attempt_id, OLD.connection_id, OLD.gateway, OLD.amount_minor, OLD.currency, OLD.origin, OLD.reason, OLD.refund_ref,
+    IF (OLD.session_id, OLD.id, OLD.merchant_id, OLD.attempt_id, OLD.connection_id, OLD.gateway, OLD.amount_minor, OLD.currency, OLD.origin, OLD.reason, OLD.refund_ref,
         OLD.request_hash, OLD.created_at, OLD.made_by)
-       IS DISTINCT FROM (NEW.session_id, NEW.id, NEW.attempt_id, NEW.connection_id, NEW.gateway, NEW.amount_minor, NEW.currency, NEW.origin, NEW.reason, NEW.refund_ref,
+       IS DISTINCT FROM (NEW.session_id, NEW.id, NEW.merchant_id, NEW.attempt_id, NEW.connection_id, NEW.gateway, NEW.amount_minor, NEW.currency, NEW.origin, NEW.reason, NEW.refund_ref,
         NEW.request_hash, NEW.created_at, NEW.made_by) THEN
       PERFORM app.refuse('what a refund asked for never changes'); END IF;
     IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (

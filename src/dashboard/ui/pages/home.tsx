@@ -10,6 +10,7 @@ import {
   SetUpStep,
   type Today,
 } from "../../../../gen/dashboard/v1/home_pb.ts";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
@@ -118,15 +119,29 @@ function Item({ item }: { item: AlertItem }) {
 
 /** A link to the page where the alert can be handled. */
 function ItemLink({ item }: { item: AlertItem }) {
-  const { environmentName: environment, merchantId } = useScope();
+  const { environmentName: environment, merchantId, role } = useScope();
   const scope = { environment, merchantId };
   switch (item.kind) {
     case AlertItem_Kind.PAID_TWICE:
-      if (item.sessionId !== "") return <PaymentLink item={item} />;
       return (
-        <Link to="/$environment/$merchantId/payments" params={scope} search={{ q: item.orderRef }}>
-          See the payments
-        </Link>
+        <div className="row">
+          {item.sessionId !== "" ? (
+            <PaymentLink item={item} />
+          ) : (
+            <Link to="/$environment/$merchantId/payments" params={scope} search={{ q: item.orderRef }}>
+              See the payments
+            </Link>
+          )}
+          {role >= Role.DEVELOPER && item.refundSessionId !== "" && (
+            <Link
+              to="/$environment/$merchantId/payments/$sessionId"
+              params={{ ...scope, sessionId: item.refundSessionId }}
+              search={{ refund: "duplicate" }}
+            >
+              Refund the newest one
+            </Link>
+          )}
+        </div>
       );
     case AlertItem_Kind.PAYMENT_ALARM:
     case AlertItem_Kind.ORDER_REF_LIKE_CARD:

@@ -1,6 +1,7 @@
 /** One payment with its full history: everything that support staff need. */
+import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
-import { Link, useParams } from "@tanstack/react-router";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import type { BillingAddress } from "../../../../gen/payments/v1/payment_session_pb.ts";
@@ -13,16 +14,28 @@ import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { codeOf } from "../rpc.ts";
 import { useScope } from "../scope.ts";
+import { PaymentActions } from "./payment-actions.tsx";
 import { PaymentAttempts } from "./payment-attempts.tsx";
+import { PaymentRefunds } from "./payment-refunds.tsx";
 import { PaymentTimeline } from "./payment-timeline.tsx";
 
 // A processing payment, or one with pending webhooks, is polled until it has ended.
 const underWayEveryMs = 3_000;
 
-/** Reports whether the payment has not ended, or a worker has yet to apply a decision about an attempt. */
+// Some gateways report the end of a refund days later: a pending one is polled as often for a while only.
+const pendingRefundMs = 5 * 60_000;
+
+/**
+ * Reports whether the payment or a new refund of it has not ended, or a worker has yet to apply a decision about an
+ * attempt.
+ */
 function isUnderWay(payment: Payment | undefined): boolean {
   const isDecided = payment?.attempts.some(({ decision, completedAt }) => decision?.confirmedAt && !completedAt);
-  return payment?.summary?.processing === true || isDecided === true;
+  const isRefunding = payment?.refunds.some(
+    ({ createdAt, completedAt }) =>
+      createdAt && !completedAt && Date.now() - timestampDate(createdAt).getTime() < pendingRefundMs,
+  );
+  return payment?.summary?.processing === true || isDecided === true || isRefunding === true;
 }
 
 /** The page. */
@@ -59,7 +72,14 @@ export function PaymentPage() {
 
 function Details({ payment, onChange }: { payment: Payment; onChange: () => unknown }) {
   const { summary, attempts, timeline } = payment;
+  const { refund } = useSearch({ from: "/signed-in/$environment/$merchantId/payments/$sessionId" });
+  const navigate = useNavigate();
   if (!summary) return null;
+  const onRefund = async () => {
+    // A page that is loaded again opens no form.
+    if (refund) await navigate({ to: ".", search: {}, replace: true });
+    await onChange();
+  };
   return (
     <>
       <header className="page-head">
@@ -73,10 +93,12 @@ function Details({ payment, onChange }: { payment: Payment; onChange: () => unkn
             {summary.declineCode && ` · ${summary.declineCode.replaceAll("_", " ")}`}
           </p>
         </div>
+        <PaymentActions payment={payment} refundReason={refund} onChange={onRefund} />
       </header>
       {summary.awaitingCustomer && <Awaiting attempts={attempts} />}
       <Facts payment={payment} />
       {attempts.length > 0 && <PaymentAttempts attempts={attempts} sessionId={summary.sessionId} onChange={onChange} />}
+      <PaymentRefunds payment={payment} onChange={onChange} />
       <PaymentTimeline steps={timeline} />
     </>
   );

@@ -5,6 +5,7 @@ import { useId } from "react";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import type { Currency } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Button } from "../parts/button.tsx";
+import { AmountRange, Choice, CurrencyChoice, FilterForm, TextBox } from "../parts/filter-form.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import {
   dayOf,
@@ -122,43 +123,20 @@ export function SearchBox({ search }: { search: PaymentSearch }) {
 
 /** The other filters, collapsed by default. */
 export function Filters({ search, currencies }: { search: PaymentSearch; currencies: readonly Currency[] }) {
+  const { merchantId, environment } = useScope();
   const scope = useParamsOfScope();
   const navigate = useNavigate();
-  const { q: _, ...filters } = search;
-  const used = Object.keys(filters).length;
+  const { data } = useQuery(GatewayConnectionService.method.listGatewayConnections, { merchantId, environment });
+  const gateways = [...new Set((data?.connections ?? []).map(({ gateway }) => gateway))];
+  const { q: _, ...used } = search;
   const go = (wanted: PaymentSearch) =>
     navigate({ to: "/$environment/$merchantId/payments", params: scope, search: wanted });
   return (
-    <details className="card payment-filters" open={used > 1 || undefined}>
-      <summary>{used === 0 ? "Filters" : used === 1 ? "1 filter" : `${used} filters`}</summary>
-      <form
-        key={JSON.stringify(filters)}
-        onSubmit={(event) => {
-          event.preventDefault();
-          const fields = Object.fromEntries(new FormData(event.currentTarget));
-          void go(readPaymentSearch({ ...fields, failover: fields.failover === "on" }));
-        }}
-      >
-        <Fields search={search} currencies={currencies} />
-        <div className="row">
-          <Button kind="main" type="submit">
-            Apply
-          </Button>
-          <Button kind="plain" onPress={() => void go({})}>
-            Clear all
-          </Button>
-        </div>
-      </form>
-    </details>
-  );
-}
-
-function Fields({ search, currencies }: { search: PaymentSearch; currencies: readonly Currency[] }) {
-  const { merchantId, environment } = useScope();
-  const { data } = useQuery(GatewayConnectionService.method.listGatewayConnections, { merchantId, environment });
-  const gateways = [...new Set((data?.connections ?? []).map(({ gateway }) => gateway))];
-  return (
-    <>
+    <FilterForm
+      used={used}
+      onApply={(fields) => go(readPaymentSearch({ ...fields, failover: fields.failover === "on" }))}
+      onClear={() => go({})}
+    >
       <Choice
         label="State"
         name="status"
@@ -172,26 +150,8 @@ function Fields({ search, currencies }: { search: PaymentSearch; currencies: rea
         values={gateways.map((gateway) => [gateway, nameOfGateway(gateway)])}
       />
       <TextBox label="Order begins with" name="order" value={search.order} />
-      <Choice
-        label="Currency"
-        name="currency"
-        value={search.currency}
-        values={currencies.map(({ code }) => [code, `${code} – ${nameOfCurrency(code)}`])}
-      />
-      <TextBox
-        label="Amount from"
-        name="from"
-        value={search.from?.toString()}
-        inputMode="decimal"
-        pattern="\d{1,12}(\.\d{1,3})?"
-      />
-      <TextBox
-        label="Amount to"
-        name="to"
-        value={search.to?.toString()}
-        inputMode="decimal"
-        pattern="\d{1,12}(\.\d{1,3})?"
-      />
+      <CurrencyChoice value={search.currency} currencies={currencies} />
+      <AmountRange from={search.from} to={search.to} />
       <TextBox label="Created on or after" name="after" value={search.after} type="date" max={dayOf(new Date())} />
       <TextBox label="Created on or before" name="before" value={search.before} type="date" />
       <label className="tick">
@@ -200,58 +160,13 @@ function Fields({ search, currencies }: { search: PaymentSearch; currencies: rea
       <p className="row soft small">
         Amounts are in the chosen currency. Without a currency, enter amounts with two decimals.
       </p>
-    </>
-  );
-}
-
-function Choice(props: {
-  label: string;
-  name: string;
-  value: string | undefined;
-  values: readonly (readonly [string, string])[];
-}) {
-  const id = useId();
-  const { value: chosen, values } = props;
-  // The chosen value is listed at once, even before its name is loaded.
-  const isKnown = chosen === undefined || values.some(([value]) => value === chosen);
-  return (
-    <div className="field">
-      <label htmlFor={id}>{props.label}</label>
-      <select id={id} name={props.name} defaultValue={chosen ?? ""}>
-        <option value="">Any</option>
-        {(isKnown ? values : [[chosen, chosen] as const, ...values]).map(([value, name]) => (
-          <option key={value} value={value}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </div>
-  );
-}
-
-function TextBox({
-  label,
-  value,
-  ...input
-}: { label: string; value: string | undefined } & React.InputHTMLAttributes<HTMLInputElement>) {
-  const id = useId();
-  return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <input id={id} defaultValue={value ?? ""} autoComplete="off" {...input} />
-    </div>
+    </FilterForm>
   );
 }
 
 function useParamsOfScope() {
   const { environmentName: environment, merchantId } = useScope();
   return { environment, merchantId };
-}
-
-const currencyNames = new Intl.DisplayNames(undefined, { type: "currency" });
-
-function nameOfCurrency(code: string): string {
-  return currencyNames.of(code) ?? code;
 }
 
 function capitalized(text: string): string {

@@ -1,10 +1,11 @@
 /** A merchant's payments: filters in the address, search, paging on demand and CSV export. */
 
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
-import { type InfiniteData, keepPreviousData, type UseInfiniteQueryResult } from "@tanstack/react-query";
+import { createClient } from "@connectrpc/connect";
+import { useInfiniteQuery, useQuery, useTransport } from "@connectrpc/connect-query";
+import { keepPreviousData } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { Switch } from "react-aria-components";
 import {
   type Currency,
@@ -13,24 +14,17 @@ import {
   PaymentService,
 } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
-import { Button } from "../parts/button.tsx";
-import { Refusal } from "../parts/refusal.tsx";
+import { CsvExport } from "../parts/csv-export.tsx";
+import { ShowMore } from "../parts/show-more.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
-import { Moment } from "../parts/time.tsx";
-import { dayBegin, minorOf, type PaymentSearch } from "../payment-address.ts";
+import { dayBegin, exponentOf, minorOf, type PaymentSearch, unreadAmount } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
-import { PaymentsExport } from "./payments-export.tsx";
 import { Filters, Presets, SearchBox } from "./payments-filters.tsx";
 import { PaymentsTable } from "./payments-table.tsx";
 
 // Fast enough to see a payment arrive, slow enough to put no load on the service.
 const liveEveryMs = 5_000;
 const rowsAtOnce = 50;
-
-type PaymentList = Pick<
-  UseInfiniteQueryResult<InfiniteData<ListPaymentsResponse>>,
-  "data" | "fetchNextPage" | "hasNextPage" | "isFetchingNextPage" | "error"
->;
 
 /** The page. */
 export function PaymentsPage() {
@@ -60,6 +54,7 @@ export function PaymentsPage() {
 
 function List({ search, currencies }: { search: PaymentSearch; currencies: readonly Currency[] }) {
   const { merchantId, environment, environmentName } = useScope();
+  const client = createClient(PaymentService, useTransport());
   const [isLive, setLive] = useState(false);
   const filter = filterOf(search, currencies);
   const list = useInfiniteQuery(
@@ -73,9 +68,7 @@ function List({ search, currencies }: { search: PaymentSearch; currencies: reado
     },
   );
   const { data, error, refetch, hasNextPage, isPlaceholderData } = list;
-  const unread = [search.from, search.to].find(
-    (amount) => amount !== undefined && minorOf(amount, exponentOf(search, currencies)) === undefined,
-  );
+  const unread = unreadAmount(search, exponentOf(search.currency, currencies));
   if (unread !== undefined)
     return (
       <Empty title={`${search.currency ?? "Money"} has fewer decimals than ${unread}`}>
@@ -92,52 +85,30 @@ function List({ search, currencies }: { search: PaymentSearch; currencies: reado
         <Switch className="toggle" isSelected={isLive} onChange={setLive}>
           <span className="toggle-track" /> Keep up to date
         </Switch>
-        {payments.length > 0 && <PaymentsExport filter={filter} />}
+        {payments.length > 0 && (
+          <CsvExport
+            file={`payments-${environmentName}.csv`}
+            what="payments"
+            loadPage={async (pageToken, options) => {
+              const page = await client.exportPayments({ merchantId, environment, filter, pageToken }, options);
+              return { ...page, rows: page.payments };
+            }}
+          />
+        )}
       </div>
       {payments.length > 0 && <PaymentsTable label="Payments" rows={payments.map((payment) => ({ payment }))} />}
       {payments.length === 0 && !hasNextPage && (
         <NoPayments isFiltered={isFiltered} environmentName={environmentName} />
       )}
-      {hasNextPage && <Further list={list} />}
+      {hasNextPage && (
+        <ShowMore
+          {...list}
+          pages={data.pages.length}
+          hasRows={(data.pages.at(-1)?.payments.length ?? 0) > 0}
+          searchedBackTo={data.pages.at(-1)?.searchedBackTo}
+        />
+      )}
     </section>
-  );
-}
-
-/** Loads another page; if a scan returned nothing, continues until it finds a payment or the person stops it. */
-function Further({ list }: { list: PaymentList }) {
-  const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage } = list;
-  // The number of pages when more were requested.
-  const [pagesBefore, setPagesBefore] = useState<number>();
-  const pages = data?.pages.length ?? 0;
-  const { payments = [], searchedBackTo } = data?.pages.at(-1) ?? {};
-  const isOver = !hasNextPage || payments.length > 0 || searchedBackTo === undefined;
-  useEffect(() => {
-    if (pagesBefore === undefined || isFetchingNextPage) return;
-    if (error || (pages > pagesBefore && isOver)) setPagesBefore(undefined);
-    else void fetchNextPage();
-  }, [pagesBefore, pages, error, isFetchingNextPage, isOver, fetchNextPage]);
-  const loadMore = () => {
-    setPagesBefore(pages);
-    void fetchNextPage();
-  };
-  const isLooking = pagesBefore !== undefined && searchedBackTo !== undefined;
-  return (
-    <div className="row">
-      {isLooking ? (
-        <Button onPress={() => setPagesBefore(undefined)}>Stop looking</Button>
-      ) : (
-        <Button onPress={loadMore} isPending={isFetchingNextPage}>
-          {searchedBackTo ? "Look further back" : "Show more"}
-        </Button>
-      )}
-      {searchedBackTo && (
-        <span className="soft" role="status">
-          Nothing more since <Moment at={searchedBackTo} />
-          {isLooking && "; looking further back…"}
-        </span>
-      )}
-      <Refusal error={error} />
-    </div>
   );
 }
 
@@ -195,14 +166,10 @@ const statuses: Readonly<Record<string, PaymentSession_Status>> = {
   created: PaymentSession_Status.CREATED,
 };
 
-function exponentOf({ currency }: PaymentSearch, currencies: readonly Currency[]): number {
-  return currencies.find(({ code }) => code === currency)?.exponent ?? 2;
-}
-
 /** Returns the filter of an address. Amounts have two decimals until a currency is chosen, as most currencies do. */
 function filterOf(search: PaymentSearch, currencies: readonly Currency[]) {
   const { status, gateway, order, currency, from, to, after, before, failover } = search;
-  const exponent = exponentOf(search, currencies);
+  const exponent = exponentOf(currency, currencies);
   const [amountFrom, amountTo] = [minorOf(from, exponent), minorOf(to, exponent)];
   const [createdAfter, createdBefore] = [dayBegin(after), dayBegin(before, 1)];
   return {

@@ -1,5 +1,7 @@
 /** The text form of settings and its validation. PURE. */
 
+import { minorOfText } from "../parts/minor-units.ts";
+
 /** Returns the values of a list, one a line. */
 export function linesOf(text: string): string[] {
   return text
@@ -54,4 +56,30 @@ export function findAddressProblem(text: string): string | undefined {
 function repeatedIn(lines: readonly string[]): string | undefined {
   const repeated = lines.find((line, index) => lines.indexOf(line) < index);
   return repeated === undefined ? undefined : `${repeated} is listed twice.`;
+}
+
+type Currencies = readonly { readonly code: string; readonly exponent: number }[];
+
+const limitRows = (text: string) => text.split("\n").filter((line) => line.trim() !== "");
+
+function readLimit(line: string, currencies: Currencies) {
+  const [, currency, text = ""] = /^\s*([A-Za-z]{3})\s+(\S+)\s*$/.exec(line) ?? [];
+  const known = currencies.find(({ code }) => code === currency?.toUpperCase());
+  const amountMinor = known && minorOfText(text, known.exponent);
+  return known && amountMinor !== undefined ? { currency: known.code, amountMinor } : undefined;
+}
+
+/** Returns the limits of a text with one currency and amount per line; undefined if a line is invalid. */
+export function readLimits(text: string, currencies: Currencies) {
+  const limits = limitRows(text).map((line) => readLimit(line, currencies));
+  return limits.every((limit) => limit !== undefined) ? limits : undefined;
+}
+
+/** Returns the error of a list of limits, naming the first invalid line. */
+export function findLimitProblem(text: string, currencies: Currencies): string | undefined {
+  const lines = limitRows(text);
+  const wrong = lines.find((line) => readLimit(line, currencies) === undefined);
+  if (wrong !== undefined)
+    return `${wrong.trim()} is not a limit: enter a currency and an amount with its decimals, such as EUR 500.00.`;
+  return repeatedIn(lines.map((line) => readLimit(line, currencies)?.currency ?? ""));
 }

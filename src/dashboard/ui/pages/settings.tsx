@@ -10,6 +10,7 @@ import { LeaveQuestion } from "../parts/leave-question.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { chooseCell } from "../rpc.ts";
 import { useScope } from "../scope.ts";
+import { RefundLimitForms } from "./refund-limits.tsx";
 import { SettingForm } from "./setting-form.tsx";
 import {
   findAddressProblem,
@@ -146,6 +147,7 @@ function Forms({ settings, addresses, onChange }: FormsProps) {
           createClient(WebhookAlertService, transport).setAlertAddresses({ ...scope, addresses: linesOf(text) })
         }
       />
+      <RefundLimitForms onUnsaved={onUnsaved} />
       <Budgets settings={settings} />
       <LeaveQuestion isChanged={unsaved.length > 0} lost={`Your changes are lost: ${unsaved.join(", ")}.`} />
     </>

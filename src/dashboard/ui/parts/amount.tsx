@@ -1,17 +1,16 @@
 /** Money for people, with the currency's decimals by ISO 4217: browsers differ for some currencies. */
 import type { PaymentAmount } from "../../../../gen/dashboard/v1/payment_amount_pb.ts";
+import { decimalOf } from "./minor-units.ts";
 
 /** Formats 4900 EUR as €49.00 in the person's locale; exact, whatever its size. */
-export function formatAmount({ amountMinor, currency, exponent }: PaymentAmount): string {
-  const digits = amountMinor.toString().padStart(exponent + 1, "0");
-  const cut = digits.length - exponent;
-  const decimal = exponent === 0 ? digits : `${digits.slice(0, cut)}.${digits.slice(cut)}`;
+export function formatAmount(amount: PaymentAmount): string {
+  const { currency, exponent } = amount;
   return new Intl.NumberFormat(undefined, {
     style: "currency",
     currency,
     minimumFractionDigits: exponent,
     maximumFractionDigits: exponent,
-  }).format(decimal as `${number}`);
+  }).format(decimalOf(amount) as `${number}`);
 }
 
 /** An amount, or nothing if there is none. */

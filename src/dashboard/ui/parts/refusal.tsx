@@ -1,5 +1,5 @@
 /** The error of an action, beside the action. */
-import { messageOf } from "../rpc.ts";
+import { codeOf, messageOf } from "../rpc.ts";
 import { PasskeyFailure } from "./ask-passkey.ts";
 
 /** The person closed the identity prompt: nothing was done, and there is nothing to report. */
@@ -7,12 +7,12 @@ export class ProofDeclined extends Error {
   override readonly name = "ProofDeclined";
 }
 
-/** The error; empty while there is none. */
-export function Refusal({ error }: { error: unknown }) {
+/** The error; empty while there is none. `texts`: by the service's code, where a page can say more. */
+export function Refusal({ error, texts = {} }: { error: unknown; texts?: Readonly<Record<string, string>> }) {
   if (!error || error instanceof ProofDeclined) return null;
   return (
     <p className="banner" data-tone="bad" role="alert">
-      {error instanceof PasskeyFailure ? error.message : messageOf(error)}
+      {error instanceof PasskeyFailure ? error.message : (texts[codeOf(error)] ?? messageOf(error))}
     </p>
   );
 }

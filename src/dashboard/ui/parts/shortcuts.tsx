@@ -9,7 +9,9 @@ import { Button } from "./button.tsx";
 const pages = {
   h: ["Home", "home"],
   p: ["Payments", "payments"],
+  f: ["Refunds", "refunds"],
   a: ["Analytics", "analytics"],
+  l: ["Ledger", "ledger"],
   r: ["Routing", "routing"],
   g: ["Gateways", "gateways"],
   w: ["Webhooks", "webhooks"],

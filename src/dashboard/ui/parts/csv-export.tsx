@@ -1,17 +1,20 @@
-/** Writes the payments of a list to a CSV file in the browser, however many there are. */
-import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
+/** Writes the rows of a list to a CSV file in the browser, however many there are. */
 import { useMutation } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { type PaymentFilter, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
-import { Button } from "../parts/button.tsx";
-import { Refusal } from "../parts/refusal.tsx";
-import { useScope } from "../scope.ts";
+import { Button } from "./button.tsx";
+import { Refusal } from "./refusal.tsx";
 
-/** A button that shows its progress and can be stopped. */
-export function PaymentsExport({ filter }: { filter: Partial<Omit<PaymentFilter, "$typeName" | "$unknown">> }) {
-  const { merchantId, environment, environmentName } = useScope();
-  const client = createClient(PaymentService, useTransport());
+/** The rows of one call. */
+export type CsvPage = { readonly csv: string; readonly rows: number; readonly nextPageToken: string };
+
+/** A button that shows its progress and can be stopped. `what` names the rows, such as payments. */
+export function CsvExport(props: {
+  file: string;
+  what: string;
+  action?: string;
+  loadPage: (pageToken: string, options: { signal: AbortSignal }) => Promise<CsvPage>;
+}) {
+  const { file, what, action = "Export CSV", loadPage } = props;
   const [count, setCount] = useState(0);
   const stop = useRef<AbortController>(undefined);
   const write = useMutation({
@@ -21,11 +24,11 @@ export function PaymentsExport({ filter }: { filter: Partial<Omit<PaymentFilter,
       setCount(0);
       const parts: string[] = [];
       for (let pageToken = ""; ; ) {
-        const page = await client.exportPayments({ merchantId, environment, filter, pageToken }, { signal });
+        const page = await loadPage(pageToken, { signal });
         parts.push(page.csv);
-        setCount((before) => before + page.payments);
+        setCount((before) => before + page.rows);
         pageToken = page.nextPageToken;
-        if (pageToken === "") return save(parts, `payments-${environmentName}.csv`);
+        if (pageToken === "") return save(parts, file);
       }
     },
   });
@@ -33,7 +36,7 @@ export function PaymentsExport({ filter }: { filter: Partial<Omit<PaymentFilter,
   return (
     <div className="row">
       <Button onPress={() => write.mutate()} isPending={write.isPending}>
-        {write.isPending ? `${count.toLocaleString()} written…` : "Export CSV"}
+        {write.isPending ? `${count.toLocaleString()} written…` : action}
       </Button>
       {write.isPending && (
         <Button kind="plain" onPress={() => stop.current?.abort()}>
@@ -41,7 +44,7 @@ export function PaymentsExport({ filter }: { filter: Partial<Omit<PaymentFilter,
         </Button>
       )}
       <span className="visually-hidden" role="status">
-        {write.isSuccess ? `${count} payments are in the file.` : ""}
+        {write.isSuccess ? `${count} ${what} are in the file.` : ""}
       </span>
       {!isStopped && <Refusal error={write.error} />}
     </div>

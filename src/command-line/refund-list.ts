@@ -1,0 +1,152 @@
+/** `switchyard refund list`, `show` and `export`: a merchant's refunds, as the dashboard shows them. */
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { DashboardClient, RefundView } from "../client/dashboard-client.ts";
+import { nameGatewaysIn, nameOfGateway } from "../dashboard/ui/parts/gateway-name.ts";
+import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { exportPages } from "./export-pages.ts";
+import { amountOf, shown, table } from "./output.ts";
+import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
+import { parseTime } from "./times.ts";
+
+type RefundOptions = AttachOptions & ScopeOptions;
+type Filter = NonNullable<Parameters<DashboardClient["refunds"]["listRefunds"]>[0]["filter"]>;
+
+type FilterOptions = {
+  readonly status?: "pending" | "succeeded" | "failed";
+  readonly gateway?: string;
+  readonly amountFrom?: string;
+  readonly amountTo?: string;
+  readonly currency?: string;
+  readonly after?: string;
+  readonly before?: string;
+  readonly reference?: string;
+};
+
+function addFilter(command: Command): Command {
+  return command
+    .addOption(
+      new Option("--status <status>", "only refunds with this status").choices(["pending", "succeeded", "failed"]),
+    )
+    .option("--gateway <gateway>", "only refunds at this gateway, such as STRIPE")
+    .option("--amount-from <minor>", "minimum amount, in minor units", parseMinor)
+    .option("--amount-to <minor>", "maximum amount, in minor units", parseMinor)
+    .option("--currency <code>", "only refunds in this currency, such as EUR")
+    .option("--after <time>", "only refunds requested at or after this time, such as 2026-11-01T08:00:00Z", parseTime)
+    .option("--before <time>", "only refunds requested before this time", parseTime)
+    .option("--reference <text>", "whole id, reference of the refund or order reference");
+}
+
+function filterOf({ status, gateway = "", currency = "", reference = "", ...options }: FilterOptions): Filter {
+  const { amountFrom, amountTo, after, before } = options;
+  return {
+    ...(status && { status: status.toUpperCase() as "PENDING" }),
+    ...{ gateway, currency, reference },
+    ...(amountFrom !== undefined && { amountFrom }),
+    ...(amountTo !== undefined && { amountTo }),
+    ...(after !== undefined && { createdAfter: after }),
+    ...(before !== undefined && { createdBefore: before }),
+  };
+}
+
+/** Lists refunds. */
+export function listRefundsCommand(): Command {
+  const command = merchantCommand("list", {
+    description: "list refunds, newest first",
+    example: "switchyard refund list --status failed --after 2026-11-01T00:00:00Z",
+  });
+  return addPaging(addFilter(command)).action(async (options: RefundOptions & PagingOptions & FilterOptions) => {
+    const filter = filterOf(options);
+    const isFiltered = Object.values(filter).some((value) => value !== "");
+    await administer(
+      options,
+      ({ refunds }) => refunds.listRefunds({ ...scopeOf(options), filter, ...pageOf(options) }),
+      ({ refunds = [], nextPageToken, searchedBackTo }) => [
+        ...withNextPage(
+          refundTable(refunds, isFiltered ? "No refund matches the filters." : "There are no refunds yet."),
+          nextPageToken,
+        ),
+        ...(searchedBackTo ? [`Searched refunds back to ${searchedBackTo} so far.`] : []),
+      ],
+    );
+  });
+}
+
+/** Shows one refund. */
+export function showRefundCommand(): Command {
+  return merchantCommand("show", {
+    description: "show a refund, and what is not known about it yet",
+    example: "switchyard refund show ref_01h455vb4pex5vsknk084sn02q",
+  })
+    .argument("<refund>", "id of the refund")
+    .action(async (refundId: string, options: RefundOptions) => {
+      await administer(
+        options,
+        ({ refunds }) => refunds.getRefund({ ...scopeOf(options), refundId }),
+        ({ refund = {} }) => linesOf(refund),
+      );
+    });
+}
+
+function linesOf(refund: RefundView): readonly string[] {
+  const { amount, gateway = "", failureCode, gatewayReference, reason, refundRef, doubt, decidedBy } = refund;
+  const facts: readonly (readonly [string, string | undefined])[] = [
+    ["Payment", `${refund.sessionId}, order ${shown(refund.orderRef)}`],
+    ["Requested", `${refund.createdAt} by ${maker(refund)}`],
+    ["Ended", refund.completedAt],
+    ["Failure code", failureCode],
+    ["Gateway's reference", gatewayReference && shown(gatewayReference)],
+    ["Reason", reason?.replaceAll("_", " ")],
+    ["Own reference", refundRef && shown(refundRef)],
+    ["End recorded by", decidedBy && `${shown(decidedBy)}: ${shown(refund.decisionReason)}`],
+    ["Not known yet", doubt && nameGatewaysIn(shown(doubt))],
+  ];
+  const title = `${refund.refundId}  ${amountOf(amount)}  ${refund.status} at ${nameOfGateway(gateway)}`;
+  return [title, ...facts.flatMap(([name, value]) => (value ? [`  ${name}: ${value}`] : []))];
+}
+
+function maker({ madeBy, madeAtGateway }: RefundView): string {
+  if (madeAtGateway) return "a person at the gateway";
+  return madeBy ? shown(madeBy) : "the API";
+}
+
+/** Exports refunds. */
+export function exportRefundsCommand(): Command {
+  const command = merchantCommand("export", {
+    description: "export refunds as CSV, newest first, with the gateways' references",
+    example: "switchyard refund export --after 2026-11-01T00:00:00Z --output refunds.csv",
+  });
+  return addFilter(command)
+    .requiredOption("--output <file>", "file to create; it must not exist yet")
+    .action(async (options: RefundOptions & FilterOptions & { output: string }) => {
+      await administer(
+        options,
+        ({ refunds }) =>
+          exportPages(options.output, async (pageToken) => {
+            const page = await refunds.exportRefunds({ ...scopeOf(options), filter: filterOf(options), pageToken });
+            return { ...page, rows: page.refunds };
+          }),
+        ({ rows }) => [`Exported ${rows} refunds to ${options.output}.`],
+      );
+    });
+}
+
+function refundTable(refunds: readonly RefundView[], whenEmpty: string): readonly string[] {
+  return table(
+    ["REFUND", "ORDER", "AMOUNT", "STATE", "GATEWAY", "REFERENCE", "REQUESTED"],
+    refunds.map((refund) => [
+      refund.refundId ?? "",
+      shown(refund.orderRef),
+      amountOf(refund.amount),
+      [refund.status, refund.failureCode].filter(Boolean).join(" "),
+      nameOfGateway(refund.gateway ?? ""),
+      shown(refund.gatewayReference),
+      refund.createdAt ?? "",
+    ]),
+    whenEmpty,
+  );
+}
+
+function parseMinor(text: string): string {
+  if (/^\d{1,12}$/.test(text)) return text;
+  throw new InvalidArgumentError("It must be a whole number of minor units, such as 4900.");
+}

@@ -1,0 +1,233 @@
+/** The actions about a payment as a whole: a refund. Each is disabled with its reason. */
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useMutation } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { Dialog, Form, Heading, Modal, ModalOverlay } from "react-aria-components";
+import type { PaymentAmount } from "../../../../gen/dashboard/v1/payment_amount_pb.ts";
+import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import { formatAmount } from "../parts/amount.tsx";
+import { Button } from "../parts/button.tsx";
+import { nameOfBrand } from "../parts/card-brand.ts";
+import { Field } from "../parts/field.tsx";
+import { nameOfGateway } from "../parts/gateway-name.ts";
+import { decimalOf, minorOfText } from "../parts/minor-units.ts";
+import { useProof } from "../parts/prove.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { useScope } from "../scope.ts";
+
+type ActionProps = {
+  payment: Payment;
+  /** Opens the form of a refund at once, with this reason. */
+  refundReason: string | undefined;
+  /** Called when the form was closed, and the payment may have changed. */
+  onChange: () => unknown;
+};
+
+/** The actions in a row, and below it why some are disabled. */
+export function PaymentActions({ payment, refundReason, onChange }: ActionProps) {
+  const { role } = useScope();
+  const isAllowed = role >= Role.DEVELOPER;
+  const whyNot = isAllowed ? payment.notRefundableBecause : "Developers and owners can refund.";
+  const [isOpen, setOpen] = useState(refundReason !== undefined && whyNot === "");
+  const [refunded, setRefunded] = useState<PaymentAmount>();
+  const reasonId = useId();
+  if (payment.summary?.status !== PaymentSession_Status.SUCCEEDED) return null;
+  const close = (made?: PaymentAmount) => {
+    setOpen(false);
+    if (made) setRefunded(made);
+    onChange();
+  };
+  return (
+    <div className="payment-actions">
+      <div className="row">
+        <Button
+          kind="main"
+          isDisabled={whyNot !== ""}
+          onPress={() => setOpen(true)}
+          {...(whyNot && { "aria-describedby": reasonId })}
+        >
+          Refund
+        </Button>
+      </div>
+      {whyNot && (
+        <p className="small" id={reasonId}>
+          {whyNot}
+        </p>
+      )}
+      <p role="status" className={refunded ? "small" : "visually-hidden"}>
+        {refunded && `The refund of ${formatAmount(refunded)} is recorded. Its state is below.`}
+      </p>
+      <ActionDialog isOpen={isOpen} onClose={close}>
+        <RefundForm payment={payment} reason={refundReason} onEnd={close} />
+      </ActionDialog>
+    </div>
+  );
+}
+
+/** A dialog whose content begins anew each time that it opens. */
+function ActionDialog(props: { isOpen: boolean; onClose: () => void; children: ReactNode }) {
+  return (
+    <ModalOverlay className="overlay" isOpen={props.isOpen} onOpenChange={(open) => open || props.onClose()}>
+      <Modal className="dialog">
+        <Dialog>{props.children}</Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}
+
+type Draft = { readonly amount: string; readonly reason: string; readonly refundRef: string };
+
+// What the service says about these is for programs.
+const refusals = {
+  idempotency_key_reused:
+    "An earlier request of this form has arrived: its refund is recorded with the fields that you entered then. Close the form to see it.",
+  amount_exceeds_refundable:
+    "That is more than can still be refunded. Another refund was recorded meanwhile: close the form to see what is left.",
+  offline:
+    "No answer arrived, so the refund may be recorded. Check your connection, then try again: this form never refunds twice.",
+};
+
+/** The form, then the question. The key is made when it opens, so however often it is sent, it is one refund. */
+function RefundForm(props: { payment: Payment; reason: string | undefined; onEnd: (made?: PaymentAmount) => void }) {
+  const { payment, onEnd } = props;
+  const { merchantId, environment } = useScope();
+  const { summary, amountRefundable: left } = payment;
+  const client = createClient(PaymentService, useTransport());
+  const { run, dialog } = useProof();
+  const [idempotencyKey] = useState(() => crypto.randomUUID());
+  const [draft, setDraft] = useState<Draft>({
+    amount: left ? decimalOf(left) : "",
+    reason: props.reason ?? "",
+    refundRef: "",
+  });
+  const [isAsking, setAsking] = useState(false);
+  const amountMinor = left && minorOfText(draft.amount, left.exponent);
+  const refund = useMutation({
+    mutationFn: () => {
+      const { reason, refundRef } = draft;
+      const request = { merchantId, environment, sessionId: summary?.sessionId ?? "", idempotencyKey };
+      const fields = { ...(reason && { reason }), ...(refundRef && { refundRef }) };
+      return run(() => client.refundPayment({ ...request, ...fields, ...(amountMinor && { amountMinor }) }));
+    },
+    onSuccess: ({ refund }) => onEnd(refund?.amount),
+  });
+  if (!summary || !left) return null;
+  const gateway = nameOfGateway(summary.capturedVia);
+  const card = `${nameOfBrand(summary.cardBrand)} ending in ${summary.cardLast4}`;
+  if (!isAsking || amountMinor === undefined)
+    return (
+      <DraftForm {...{ left, draft, setDraft }} onNext={() => setAsking(true)} onCancel={() => onEnd()}>
+        Up to {formatAmount(left)} can be refunded at {gateway}, to the {card}.
+      </DraftForm>
+    );
+  const amount = formatAmount({ ...left, amountMinor });
+  return (
+    <>
+      <Heading slot="title">
+        Refund {amount} at {gateway}?
+      </Heading>
+      <p className="soft">
+        {gateway} pays {amount} back to the {card}. A refund cannot be stopped.
+      </p>
+      <Refusal error={refund.error} texts={refusals} />
+      <div className="row">
+        <Button kind="danger" onPress={() => refund.isPending || refund.mutate()}>
+          {refund.isPending ? "Refunding…" : `Refund ${amount}`}
+        </Button>
+        <FocusedButton onPress={() => refund.isPending || setAsking(false)}>Back</FocusedButton>
+        <Button onPress={() => onEnd()}>Close</Button>
+      </div>
+      {dialog}
+    </>
+  );
+}
+
+/** A button with the focus, so that a second Enter confirms nothing. */
+function FocusedButton(props: { onPress: () => unknown; children: ReactNode }) {
+  const ref = useRef<HTMLButtonElement>(null);
+  // The dialog moves the focus of the field that has left, in the same frame.
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => ref.current?.focus());
+    return () => cancelAnimationFrame(frame);
+  }, []);
+  return <Button {...props} ref={ref} />;
+}
+
+const reasons = [
+  ["", "No reason"],
+  ["requested_by_customer", "Requested by the customer"],
+  ["duplicate", "Duplicate payment"],
+  ["fraudulent", "Fraudulent"],
+] as const;
+
+function DraftForm(props: {
+  left: PaymentAmount;
+  draft: Draft;
+  setDraft: (draft: Draft) => void;
+  onNext: () => void;
+  onCancel: () => void;
+  children: ReactNode;
+}) {
+  const { left, draft, setDraft, onNext, onCancel, children } = props;
+  const [wasSubmitted, setSubmitted] = useState(false);
+  const reasonId = useId();
+  const amountMinor = minorOfText(draft.amount, left.exponent);
+  const isRight = amountMinor !== undefined && amountMinor > 0n && amountMinor <= left.amountMinor;
+  const problem = `Enter an amount up to ${decimalOf(left)}, such as ${decimalOf({ ...left, amountMinor: (left.amountMinor + 1n) / 2n })}.`;
+  return (
+    <>
+      <Heading slot="title">Refund</Heading>
+      <p className="soft">{children}</p>
+      <Form
+        className="form"
+        validationBehavior="aria"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setSubmitted(true);
+          if (isRight) onNext();
+        }}
+      >
+        <Field
+          label={`Amount in ${left.currency}`}
+          value={draft.amount}
+          onChange={(amount) => setDraft({ ...draft, amount })}
+          problem={wasSubmitted && !isRight ? problem : undefined}
+          inputMode="decimal"
+          autoComplete="off"
+          autoFocus
+        />
+        <div className="field">
+          <label htmlFor={reasonId}>Reason</label>
+          <select
+            id={reasonId}
+            value={draft.reason}
+            onChange={({ target }) => setDraft({ ...draft, reason: target.value })}
+          >
+            {reasons.map(([value, name]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </div>
+        <Field
+          label="Your reference"
+          hint="Optional, such as the number of the return. At most 80 characters."
+          value={draft.refundRef}
+          onChange={(refundRef) => setDraft({ ...draft, refundRef })}
+          maxLength={80}
+          autoComplete="off"
+        />
+        <div className="row">
+          <Button kind="main" type="submit">
+            Continue
+          </Button>
+          <Button onPress={onCancel}>Cancel</Button>
+        </div>
+      </Form>
+    </>
+  );
+}

@@ -1,0 +1,199 @@
+/** The refunds of a payment, what is not known about them, and the form in which an owner records the end of one. */
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useMutation } from "@tanstack/react-query";
+import { useId, useState } from "react";
+import { Form } from "react-aria-components";
+import {
+  DecideRefundRequest_Decision as Decision,
+  type Payment,
+  PaymentService,
+} from "../../../../gen/dashboard/v1/payments_pb.ts";
+import type { Refund } from "../../../../gen/dashboard/v1/refunds_pb.ts";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { Amount, formatAmount } from "../parts/amount.tsx";
+import { Button } from "../parts/button.tsx";
+import { CopiedText, visible } from "../parts/copied-text.tsx";
+import { Field } from "../parts/field.tsx";
+import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
+import { useProof } from "../parts/prove.tsx";
+import { inWords, makerOf, RefundState } from "../parts/refund-state.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { Moment } from "../parts/time.tsx";
+import { useScope } from "../scope.ts";
+
+/** A card for each refund, and the sums. Nothing without a refund. */
+export function PaymentRefunds({ payment, onChange }: { payment: Payment; onChange: () => unknown }) {
+  const { refunds, amountRefunded, amountRefundable } = payment;
+  if (refunds.length === 0) return null;
+  return (
+    <section className="stack" aria-labelledby="refunds">
+      <div>
+        <h2 id="refunds">Refunds</h2>
+        <p className="soft">
+          {amountRefunded ? `${formatAmount(amountRefunded)} refunded` : "Nothing is refunded"}
+          {amountRefundable && `, ${formatAmount(amountRefundable)} can still be refunded`}.
+        </p>
+      </div>
+      <ol className="attempts">
+        {refunds.map((refund) => (
+          <li className="card" key={refund.refundId}>
+            <RefundCard refund={refund} />
+            {refund.needsDecision && <DecisionPart refund={refund} onChange={onChange} />}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function RefundCard({ refund }: { refund: Refund }) {
+  const { amount, status, gateway, doubt, failureCode, decidedBy, decisionReason } = refund;
+  return (
+    <>
+      <h3>
+        <Amount amount={amount} /> at {nameOfGateway(gateway)} <RefundState status={status} />
+      </h3>
+      {doubt && <p className="banner">{nameGatewaysIn(doubt)}</p>}
+      {failureCode && <p>Failed: {inWords(failureCode)}</p>}
+      <RefundFacts refund={refund} />
+      {decidedBy && (
+        <p className="small">
+          End recorded by <bdi>{visible(decidedBy)}</bdi>: <bdi>{visible(decisionReason)}</bdi>
+        </p>
+      )}
+    </>
+  );
+}
+
+function RefundFacts({ refund }: { refund: Refund }) {
+  const { gatewayReference, reason, refundRef, createdAt, completedAt } = refund;
+  return (
+    <dl className="facts">
+      {gatewayReference && (
+        <div>
+          <dt>The gateway’s reference</dt>
+          <dd>
+            <CopiedText label="the gateway’s reference of the refund" text={gatewayReference} />
+          </dd>
+        </div>
+      )}
+      {reason && (
+        <div>
+          <dt>Reason</dt>
+          <dd>{reason.replaceAll("_", " ")}</dd>
+        </div>
+      )}
+      {refundRef && (
+        <div>
+          <dt>Your reference</dt>
+          <dd>
+            <bdi>{visible(refundRef)}</bdi>
+          </dd>
+        </div>
+      )}
+      <div>
+        <dt>Requested by</dt>
+        <dd>
+          <bdi>{makerOf(refund)}</bdi>, <Moment at={createdAt} />
+        </dd>
+      </div>
+      {completedAt && (
+        <div>
+          <dt>Ended</dt>
+          <dd>
+            <Moment at={completedAt} />
+          </dd>
+        </div>
+      )}
+      <div>
+        <dt>Refund</dt>
+        <dd>
+          <CopiedText label="the refund’s id" text={refund.refundId} />
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+function DecisionPart({ refund, onChange }: { refund: Refund; onChange: () => unknown }) {
+  const [isOpen, setOpen] = useState(false);
+  const { role } = useScope();
+  if (role < Role.OWNER) return <p className="small">An owner must record what the gateway did.</p>;
+  if (isOpen) return <DecisionForm refund={refund} onChange={onChange} onEnd={() => setOpen(false)} />;
+  return (
+    <div>
+      <Button onPress={() => setOpen(true)}>Record its end</Button>
+    </div>
+  );
+}
+
+const actions: Readonly<Record<number, string>> = {
+  [Decision.MADE]: "Record as made",
+  [Decision.NEVER_MADE]: "Record as never made",
+  [Decision.SEND]: "Let it be sent",
+};
+
+function DecisionForm(props: { refund: Refund; onChange: () => unknown; onEnd: () => void }) {
+  const { refund, onChange, onEnd } = props;
+  const { merchantId, environment } = useScope();
+  const client = createClient(PaymentService, useTransport());
+  const { run, dialog } = useProof();
+  const [decision, setDecision] = useState<Decision>(Decision.MADE);
+  const { sessionId, refundId, mayBeSent } = refund;
+  const [kindId, reasonId] = [useId(), useId()];
+  const decide = useMutation({
+    mutationFn: (form: FormData) => {
+      const text = (name: string) => String(form.get(name) ?? "").trim();
+      const of = { merchantId, environment, sessionId, refundId, decision };
+      return run(() => client.decideRefund({ ...of, gatewayReference: text("reference"), reason: text("reason") }));
+    },
+    onSuccess: () => {
+      onEnd();
+      onChange();
+    },
+  });
+  return (
+    <Form
+      className="form"
+      aria-label="Record the end of the refund"
+      onSubmit={(event) => {
+        event.preventDefault();
+        decide.mutate(new FormData(event.currentTarget));
+      }}
+    >
+      <p className="soft">
+        Look at the payment in {nameOfGateway(refund.gateway)}’s own dashboard first. It counts for good.
+      </p>
+      <div className="field">
+        <label htmlFor={kindId}>What you found there</label>
+        <select id={kindId} value={decision} onChange={({ target }) => setDecision(Number(target.value) as Decision)}>
+          <option value={Decision.MADE}>The refund was made</option>
+          <option value={Decision.NEVER_MADE}>The refund was never made</option>
+          {mayBeSent && <option value={Decision.SEND}>No other refund of the payment: send this one</option>}
+        </select>
+      </div>
+      {decision === Decision.MADE && (
+        <Field
+          label="The gateway’s reference of the refund"
+          name="reference"
+          pattern="[!-~]{1,255}"
+          isRequired
+          autoComplete="off"
+        />
+      )}
+      <div className="field">
+        <label htmlFor={reasonId}>What you have seen, and where</label>
+        <textarea id={reasonId} name="reason" rows={3} maxLength={1000} required />
+      </div>
+      <Refusal error={decide.error} />
+      <div className="row">
+        <Button kind="danger" type="submit" isPending={decide.isPending}>
+          {actions[decision]}
+        </Button>
+        <Button onPress={onEnd}>Cancel</Button>
+      </div>
+      {dialog}
+    </Form>
+  );
+}

@@ -1,0 +1,50 @@
+/** The settings of how much members may refund per day, one for each role that may. */
+import { createClient } from "@connectrpc/connect";
+import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
+import { type RefundLimits, RefundService } from "../../../../gen/dashboard/v1/refunds_pb.ts";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { decimalOf } from "../parts/minor-units.ts";
+import { Failure, Loading } from "../parts/states.tsx";
+import { useScope } from "../scope.ts";
+import { SettingForm } from "./setting-form.tsx";
+import { findLimitProblem, readLimits } from "./setting-rules.ts";
+
+const names: Readonly<Record<number, string>> = { [Role.DEVELOPER]: "developers", [Role.OWNER]: "owners" };
+
+/** A form for each role. */
+export function RefundLimitForms({ onUnsaved }: { onUnsaved: (title: string, isUnsaved: boolean) => void }) {
+  const { merchantId, environment, role } = useScope();
+  const scope = { merchantId, environment };
+  const limits = useQuery(RefundService.method.getRefundLimits, scope);
+  const known = useQuery(PaymentService.method.listCurrencies, scope, { staleTime: Number.POSITIVE_INFINITY });
+  const service = createClient(RefundService, useTransport());
+  const error = limits.error ?? known.error;
+  const refetch = () => Promise.all([limits.refetch(), known.refetch()]);
+  if (error && !(limits.data && known.data)) return <Failure error={error} onRetry={refetch} />;
+  if (!limits.data || !known.data) return <Loading what="The refund limits" />;
+  const { currencies } = known.data;
+  return limits.data.limits.map((limit) => (
+    <SettingForm
+      key={limit.role}
+      mayChange={role >= Role.OWNER}
+      onChange={refetch}
+      onUnsaved={onUnsaved}
+      revision=""
+      title={`Refunds by ${names[limit.role]}`}
+      explanation="How much each of them may refund per day (UTC) in the dashboard. Refunds by your backend have no limit. Owners can change it."
+      label="Limits"
+      hint="One currency per line, such as EUR 500.00. A currency without a line has no limit; 0 allows no refund."
+      kept={textOf(limit)}
+      isList
+      findProblem={(text) => findLimitProblem(text, currencies)}
+      save={(text) =>
+        service.setRefundLimits({ ...scope, role: limit.role, limits: readLimits(text, currencies) ?? [] })
+      }
+    />
+  ));
+}
+
+function textOf({ amounts }: RefundLimits): string {
+  return amounts.map((amount) => `${amount.currency} ${decimalOf(amount)}`).join("\n");
+}
