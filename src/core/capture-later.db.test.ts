@@ -278,6 +278,31 @@ describe("a payment that is captured later, after a restore", () => {
     expect(ended).toMatchObject({ status: "DECLINED", declineCode: "capture_expired", phase: "DONE" });
   });
 
+  it("does not end before a void has shown that a gateway which cannot be read has captured nothing", async () => {
+    // The order and the notification of the capture are lost.
+    const lost = await hold({ at: 1 });
+    await settled();
+    const { attempts } = await fixture.loadSession(lost);
+    await fixture.sandbox.captureByHand(attempts[0]!.gatewayReference!, 1_900);
+    const reports = "DELETE FROM gateway_notification WHERE attempt_reference = $1 AND kind = 'captured' RETURNING 1";
+    const deleted = () => fixture.asOwner.pool.query(reports, [encodeId("att", attempts[0]!.id)]);
+    await expect.poll(async () => (await deleted()).rowCount).toBe(1);
+    await declare();
+    await fixture.asOwner.pool.query("UPDATE replica_mark SET restored_at = app.clock()");
+    await turns(fixture, lost);
+    await expect(cancel(lost)).rejects.toMatchObject({ code: "not_held" });
+    await fixture.setClockAhead(5 * 24 * 60);
+    await expect
+      .poll(async () => {
+        await recover(fixture, fixture.core, lost);
+        return (await fixture.loadSession(lost)).session.status;
+      })
+      .toBe("SUCCEEDED");
+    // The gateway's refusal of the void names no amount, so a person checks it.
+    expect((await itemsOf(fixture, lost)).map(({ kind }) => kind)).toContain("RECORD_MISMATCH");
+    await fixture.asOwner.pool.query("UPDATE replica_mark SET restored_at = NULL");
+  });
+
   it("stays held at a gateway that cannot be read and has reported nothing", async () => {
     const session = await hold({ at: 1 });
     await settled();

@@ -5,7 +5,7 @@ import { DomainError } from "../platform/errors.ts";
 import { recordCaptureOrdered } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
-import { endHold } from "./held-payments.ts";
+import { endHold, mayHaveLostOrder } from "./held-payments.ts";
 import type { Lease } from "./lease.ts";
 import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
 import type { EndParts } from "./settle.ts";
@@ -89,9 +89,14 @@ export async function orderCapture(
  * Records a cancellation and the end of the session. Returns the hold that it took, or undefined if it was cancelled before.
  * Throws as `cancelHeld` does.
  */
-export async function orderCancel(tx: Tx, core: EndParts, order: Order): Promise<TakenHold | undefined> {
+export async function orderCancel(
+  tx: Tx,
+  core: EndParts & Pick<Core, "connectorOf">,
+  order: Order,
+): Promise<TakenHold | undefined> {
   const taken = await takeHold(tx, takeToCancel, order, []);
   if (taken === undefined) return requireCancelled(await loadOwn(tx, order));
+  if (await mayHaveLostOrder(core, tx, taken.session, taken.attempt)) throw notHeld(orderMayBeLost);
   await endHold(tx, core, taken, "capture_cancelled");
   return taken;
 }
@@ -145,6 +150,8 @@ function requireOrdered(
   throw notHeld(inDoubt);
 }
 
+const orderMayBeLost =
+  "A restore may have lost the order of its capture, and its gateway cannot be read. The payment ends at held.until, or capture it.";
 const inDoubt = "The gateways are being asked what a restore has lost; repeat the request in a minute.";
 
 /** Returns nothing if the payment was cancelled before; throws why it cannot be cancelled. */

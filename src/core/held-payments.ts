@@ -6,7 +6,7 @@
 import type { CardSummary } from "../card-vault/card-forwarder.ts";
 import type { LookUpAnswer } from "../gateways/connector.ts";
 import { captureDueMs, holdLookAgainMs, holdLookMs, holdMarginMs } from "../limits.ts";
-import type { Statement, Tx } from "../platform/database.ts";
+import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import {
   type HoldNames,
   recordCaptured,
@@ -17,7 +17,7 @@ import {
 } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
-import { lookUp } from "./gateway-calls.ts";
+import { lookUp, voidHold } from "./gateway-calls.ts";
 import { type Lease, lockAndRenew, renewLease, required } from "./lease.ts";
 import { dropProof } from "./provided-rows.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
@@ -147,16 +147,55 @@ export async function endHold(
  * Asks the gateway about a hold, and ends it once its time is over or the gateway has voided it. A capture that was made at
  * the gateway is an order of its amount, which a person has to know.
  */
-export async function lookAtHold(core: Core, lease: Lease, attempt: Attempt): Promise<void> {
-  const answer = await lookUp(core, attempt);
+export async function lookAtHold({ core, lease, loaded }: HoldWork, attempt: Attempt): Promise<void> {
+  const isTimeOver = loaded.session.heldUntil != null && loaded.session.heldUntil <= loaded.readAt;
+  let answer = await lookUp(core, attempt);
+  const isOpen = answer.type !== "captured" && answer.type !== "voided";
+  const mayBeTaken = isTimeOver && isOpen && (await mayHaveLostOrder(core, core.database, loaded.session, attempt));
+  if (mayBeTaken) answer = await voidFirst(core, loaded, attempt);
   await core.database.transaction(async (tx) => {
     const { session, now } = await lockAndRenew(tx, lease);
     const held = { session, attempt };
     if (answer.type === "captured") return adoptCapture(tx, core, held, answer);
-    const isOver = answer.type === "voided" || (session.heldUntil != null && session.heldUntil <= now);
+    const isOver = answer.type === "voided" || (!mayBeTaken && session.heldUntil != null && session.heldUntil <= now);
+    if (mayBeTaken && !isOver) return lookAtHoldAfter(tx, attempt, voidedAgainMs);
     if (isOver) return endHold(tx, core, held, "capture_expired");
     lookAtHoldAfter(tx, attempt, answer.type === "held" ? holdLookMs : holdLookAgainMs);
   });
+}
+
+/** A held session that one process works on. */
+type HoldWork = { readonly core: Core; readonly lease: Lease; readonly loaded: SessionWithAttempts };
+
+// A notification about the void makes the session due at once.
+const voidedAgainMs = 60_000;
+
+const selectRestored: Statement = {
+  name: "select_restored_after",
+  text: "SELECT restored_at >= $1 AS lost FROM replica_mark",
+};
+
+/**
+ * Reports whether a restore may have lost the order of a hold's capture, and its gateway cannot be read. Then only a void
+ * shows whether the hold was captured.
+ */
+export async function mayHaveLostOrder(
+  core: Pick<Core, "connectorOf">,
+  queryable: Queryable,
+  { heldAt }: PaymentSession,
+  { gateway }: Attempt,
+): Promise<boolean> {
+  if (core.connectorOf(gateway)?.canRead) return false;
+  const [mark] = await queryable.query<{ lost: boolean | null }>(selectRestored, [heldAt]);
+  return mark?.lost === true;
+}
+
+/** Voids a hold whose capture may have been ordered and lost, before its session ends. Each void has a key of its own. */
+async function voidFirst(core: Core, loaded: SessionWithAttempts, attempt: Attempt): Promise<LookUpAnswer> {
+  const retries = Math.floor(core.runtime.now().getTime() / 1_000);
+  const answer = await voidHold(core, loaded, { ...attempt, retries });
+  if (answer.type === "done") return { type: "voided" };
+  return { type: "inconclusive", reason: "a void was sent" };
 }
 
 type Captured = Extract<LookUpAnswer, { type: "captured" }>;
@@ -181,7 +220,7 @@ async function adoptCapture(tx: Tx, core: Core, held: HeldAttempt, answer: Captu
   await recordFoundCapture(tx, core, held, answer);
   const { sessionId, id: attemptId, gateway, currency, amountMinor } = held.attempt;
   const captured = `${answer.capturedMinor ?? amountMinor} ${currency} in minor units`;
-  const detail = `${gateway} has captured ${captured}, which was not ordered here. It counts as the order.`;
+  const detail = `${gateway} has captured ${captured}, which was not ordered here. It counts as the order. Compare the amount with the gateway.`;
   await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, detail });
 }
 

@@ -303,7 +303,7 @@ async function processSession(
         await inTransaction(work, async (tx) => recordCaptureOrdered(tx, step.attempt));
         break;
       case "lookAtHold":
-        await lookAtHold(core, lease, step.attempt);
+        await lookAtHold(work, step.attempt);
         break;
       case "emitCaptureDue":
         await inTransaction(work, (tx, session) => emitCaptureDue(tx, core, session));

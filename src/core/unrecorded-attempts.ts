@@ -7,12 +7,19 @@ import { providers } from "../gateways/authentication-provider.ts";
 import type { LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
-import { attemptIdOf, latestExecutionMsOf, openAttempt, recordCaptureOrdered, recordUnknown } from "./attempts.ts";
+import {
+  attemptIdOf,
+  latestExecutionMsOf,
+  openAttempt,
+  recordCaptureOrdered,
+  recordHeld,
+  recordUnknown,
+} from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
 import { limitsAt, type Work } from "./flow-steps.ts";
 import * as gateway from "./gateway-calls.ts";
-import { lookAtHoldAfter, recordFoundCapture, recordWinner } from "./held-payments.ts";
+import { lookAtHoldAfter, recordFoundCapture, recordHold } from "./held-payments.ts";
 import { isHeld } from "./held-state.ts";
 import { lockAndRenew } from "./lease.ts";
 import { loadSession } from "./session-with-attempts.ts";
@@ -305,9 +312,13 @@ async function adopt(tx: Tx, core: Core, session: PaymentSession, answers: reado
   for (const { attempt, answer } of answers) {
     if (answer.type !== "captured") continue;
     const known = await knownOrOpened(tx, core, session, attempt);
-    await recordWinner(tx, core, session, { attempt: known, hold: answer });
-    if (session.manualCapture) await recordFoundCapture(tx, core, { session, attempt: known }, answer);
-    else recordCaptureOrdered(tx, known);
+    recordHeld(tx, known, answer);
+    if (!session.manualCapture) {
+      recordCaptureOrdered(tx, known);
+      continue;
+    }
+    recordHold(tx, { attempt: known, hold: answer }, 0);
+    await recordFoundCapture(tx, core, { session, attempt: known }, answer);
   }
 }
 
