@@ -29,7 +29,7 @@ export function paymentCommand(): Command {
 }
 
 type FilterOptions = {
-  readonly status?: "created" | "succeeded" | "declined" | "degraded" | "expired" | "processing";
+  readonly status?: "created" | "succeeded" | "declined" | "degraded" | "expired" | "processing" | "held";
   readonly gateway?: string;
   readonly order?: string;
   readonly orderPrefix?: string;
@@ -45,7 +45,7 @@ type FilterOptions = {
 
 const noMatch = "No payment matches the filters.";
 const noneYet = "There are no payments yet.";
-const statuses = ["created", "processing", "succeeded", "declined", "degraded", "expired"];
+const statuses = ["created", "held", "processing", "succeeded", "declined", "degraded", "expired"];
 
 function addFilter(command: Command): Command {
   return command
@@ -67,9 +67,11 @@ function filterOf(options: FilterOptions): Filter {
   const { status, order, orderPrefix, currency, after, before, failover } = options;
   const { amountFrom = options.from, amountTo = options.to } = options;
   const isProcessing = status === "processing";
+  const isHeld = status === "held";
   return {
     ...(isProcessing && { processing: true }),
-    ...(status && !isProcessing && { status: status.toUpperCase() as "SUCCEEDED" }),
+    ...(isHeld && { held: true }),
+    ...(status && !isProcessing && !isHeld && { status: status.toUpperCase() as "SUCCEEDED" }),
     gateway: options.gateway ?? "",
     orderRef: order ?? orderPrefix ?? "",
     orderRefPrefix: order === undefined && orderPrefix !== undefined,
@@ -177,7 +179,8 @@ function paymentTable(payments: readonly PaymentView[], whenEmpty: string): read
   );
 }
 
-function stateOf({ status, processing, declineCode }: PaymentView): string {
+function stateOf({ status, processing, heldUntil, declineCode }: PaymentView): string {
+  if (heldUntil) return `held until ${heldUntil}`;
   return processing ? "processing" : [status, declineCode].filter(Boolean).join(" ");
 }
 

@@ -24,7 +24,7 @@ import {
 import { challengeOf } from "../core/after-authentication.ts";
 import { decisionsOpen, type RecordedDecision } from "../core/decisions.ts";
 import { type Attempt, type Authentication, sessionStatuses } from "../core/entities.ts";
-import { isProcessing } from "../core/held-state.ts";
+import { isHeld, isProcessing } from "../core/held-state.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isoExponent } from "../platform/money.ts";
@@ -61,6 +61,7 @@ export function summaryMessage(payment: ListedPayment): MessageInitShape<typeof 
     createdAt: timestampFromDate(createdAt),
     ...(settledAt && { settledAt: timestampFromDate(settledAt) }),
     awaitingCustomer: payment.awaitingSince instanceof Date,
+    ...(isHeld(payment) && payment.heldUntil && { heldUntil: timestampFromDate(payment.heldUntil) }),
   };
 }
 
@@ -188,6 +189,7 @@ export function filterOf(message: PaymentFilterMessage | undefined): PaymentFilt
   return {
     status: sessionStatuses.find((name) => PaymentSession_Status[name] === message.status),
     processing: message.processing,
+    held: message.held,
     gateway: message.gateway === "" ? undefined : message.gateway,
     orderRef: message.orderRef === "" ? undefined : { text: message.orderRef, isPrefix: message.orderRefPrefix },
     amountFrom: amountFrom === undefined ? undefined : Number(amountFrom),

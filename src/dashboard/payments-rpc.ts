@@ -12,7 +12,7 @@ import {
   type PaymentService,
   SearchPaymentsResponseSchema,
 } from "../../gen/dashboard/v1/payments_pb.ts";
-import { isProcessing } from "../core/held-state.ts";
+import { isHeld, isProcessing } from "../core/held-state.ts";
 import { signPageToken, verifyPageToken } from "../core/page-token.ts";
 import { pageSizeDefault } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -139,6 +139,8 @@ const columns = [
   "card_last4",
   "created_at",
   "settled_at",
+  "held_until",
+  "gateway_reference",
 ];
 
 function csvOf(payment: ListedPayment): string {
@@ -160,5 +162,7 @@ function csvOf(payment: ListedPayment): string {
     payment.cardLast4 ?? "",
     payment.createdAt.toISOString(),
     payment.settledAt?.toISOString() ?? "",
+    (isHeld(payment) && payment.heldUntil?.toISOString()) || "",
+    payment.gatewayReference ?? "",
   ]);
 }

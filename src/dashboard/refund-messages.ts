@@ -8,7 +8,7 @@ import {
 } from "../../gen/dashboard/v1/refunds_pb.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
-import { refundableMinor, refundedMinor } from "../refunds/next-refund-step.ts";
+import { capturedOf, refundableMinor, refundedMinor } from "../refunds/next-refund-step.ts";
 import type { PaymentDetails } from "../reporting/payment-details.ts";
 import type { ListedRefund, RefundFilter } from "../reporting/refund-list.ts";
 import { doubtOf } from "../reporting/refund-timeline.ts";
@@ -63,6 +63,7 @@ export function refundFields(details: PaymentDetails, notRefundable: string | un
     ...(refunded > 0 && { amountRefunded: amountMessage(refunded, session.currency) }),
     ...(session.status === "SUCCEEDED" && {
       amountRefundable: amountMessage(refundableMinor(details), session.currency),
+      amountCaptured: amountMessage(capturedOf(details)?.capturedAmountMinor ?? session.amountMinor, session.currency),
     }),
     notRefundableBecause: notRefundable ?? "",
   };

@@ -4,7 +4,7 @@
  */
 
 import type { SessionStatus } from "../core/entities.ts";
-import { processingInSql } from "../core/held-state.ts";
+import { heldInSql, processingInSql } from "../core/held-state.ts";
 import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 
 /** The filters of a list; each is undefined for any. */
@@ -12,6 +12,8 @@ export type PaymentFilter = {
   readonly status?: SessionStatus | undefined;
   /** Submitted and not settled. */
   readonly processing?: boolean | undefined;
+  /** Held, and waiting for its merchant. */
+  readonly held?: boolean | undefined;
   /** A gateway that was tried for this payment, whatever the result. */
   readonly gateway?: string | undefined;
   readonly orderRef?: { readonly text: string; readonly isPrefix: boolean } | undefined;
@@ -43,9 +45,10 @@ export class Parameters {
  * would be checked on row after row of the index, without a bound.
  */
 export function indexedCondition(filter: PaymentFilter, parameters: Parameters): string {
-  const { orderRef, failover, processing, status } = filter;
+  const { orderRef, failover, processing, held, status } = filter;
   if (orderRef && !orderRef.isPrefix) return `AND s.order_ref = ${parameters.add(orderRef.text)}`;
   if (failover === true) return "AND s.failover";
+  if (held === true) return `AND ${heldInSql}`;
   if (processing === true) return `AND ${processingInSql}`;
   if (status !== undefined && status !== "CREATED") {
     return `AND s.status <> 'CREATED' AND s.status = ${parameters.add(status)}`;
@@ -61,6 +64,7 @@ export function rowConditions(filter: PaymentFilter, parameters: Parameters): st
     if (value !== undefined) conditions.push(condition(parameters.add(value)));
   };
   ask(status, (wanted) => `s.status = ${wanted}`);
+  ask(filter.held, (wanted) => `(${heldInSql}) = ${wanted}::boolean`);
   ask(processing, (wanted) => `(${processingInSql}) = ${wanted}::boolean`);
   // A scalar subquery, which the planner cannot turn into a join over all attempts.
   ask(

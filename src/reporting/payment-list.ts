@@ -39,12 +39,15 @@ const shown = [
 
 /** A payment as lists show it. */
 export type ListedPayment = Pick<PaymentSession, (typeof shown)[number]> & {
+  /** The gateway's reference of what is held or captured; null if nothing is. */
+  readonly gatewayReference?: string | null;
   /** The gateways that were tried, in this order. */
   readonly gateways: readonly string[];
 };
 
 /** SQL: the columns of a listed payment, of the row `s` of payment_session. */
 export const listedColumns = `${columnsOf(PaymentSessionEntity, "s", shown)},
+  (SELECT a.gateway_reference FROM attempt a WHERE a.session_id = s.id AND a.id = s.winner_attempt_id) AS "gatewayReference",
   ARRAY(SELECT a.gateway FROM attempt a WHERE a.session_id = s.id ORDER BY a.sequence) AS gateways`;
 
 /** A page of a list. It may hold fewer rows than requested although the list goes on. */

@@ -17,8 +17,11 @@ export type PaymentSearch = {
   readonly failover?: boolean;
 };
 
-/** The states to filter by: those of a session, and `processing` between its submission and its end. */
-export const paymentStates = ["succeeded", "declined", "degraded", "processing", "created", "expired"] as const;
+/**
+ * The states to filter by: those of a session, and between its submission and its end `processing`, or `held` while it waits
+ * for its merchant.
+ */
+export const paymentStates = ["succeeded", "declined", "degraded", "processing", "held", "created", "expired"] as const;
 /** One of them. */
 type PaymentState = (typeof paymentStates)[number];
 

@@ -1,13 +1,14 @@
-/** The actions about a payment as a whole: a refund. Each is disabled with its reason. */
+/** The actions about a payment as a whole: capture or cancel one that is held, refund one that is captured. */
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { Dialog, Form, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { type ReactNode, useId, useState } from "react";
+import { Form, Heading } from "react-aria-components";
 import type { PaymentAmount } from "../../../../gen/dashboard/v1/payment_amount_pb.ts";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import { ActionDialog, FocusedButton } from "../parts/action-dialog.tsx";
 import { formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
@@ -17,6 +18,7 @@ import { decimalOf, minorOfText } from "../parts/minor-units.ts";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useScope } from "../scope.ts";
+import { HoldActions } from "./payment-hold.tsx";
 
 type ActionProps = {
   payment: Payment;
@@ -34,6 +36,7 @@ export function PaymentActions({ payment, refundReason, onChange }: ActionProps)
   const [isOpen, setOpen] = useState(refundReason !== undefined && whyNot === "");
   const [refunded, setRefunded] = useState<PaymentAmount>();
   const reasonId = useId();
+  if (payment.summary?.heldUntil) return <HoldActions payment={payment} onChange={onChange} />;
   if (payment.summary?.status !== PaymentSession_Status.SUCCEEDED) return null;
   const close = (made?: PaymentAmount) => {
     setOpen(false);
@@ -64,17 +67,6 @@ export function PaymentActions({ payment, refundReason, onChange }: ActionProps)
         <RefundForm payment={payment} reason={refundReason} onEnd={close} />
       </ActionDialog>
     </div>
-  );
-}
-
-/** A dialog whose content begins anew each time that it opens. */
-function ActionDialog(props: { isOpen: boolean; onClose: () => void; children: ReactNode }) {
-  return (
-    <ModalOverlay className="overlay" isOpen={props.isOpen} onOpenChange={(open) => open || props.onClose()}>
-      <Modal className="dialog">
-        <Dialog>{props.children}</Dialog>
-      </Modal>
-    </ModalOverlay>
   );
 }
 
@@ -143,17 +135,6 @@ function RefundForm(props: { payment: Payment; reason: string | undefined; onEnd
       {dialog}
     </>
   );
-}
-
-/** A button with the focus, so that a second Enter confirms nothing. */
-function FocusedButton(props: { onPress: () => unknown; children: ReactNode }) {
-  const ref = useRef<HTMLButtonElement>(null);
-  // The dialog moves the focus of the field that has left, in the same frame.
-  useEffect(() => {
-    const frame = requestAnimationFrame(() => ref.current?.focus());
-    return () => cancelAnimationFrame(frame);
-  }, []);
-  return <Button {...props} ref={ref} />;
 }
 
 const reasons = [

@@ -165,6 +165,9 @@ function Facts({ payment }: { payment: Payment }) {
             <Moment at={summary.settledAt} />
           </Fact>
         )}
+        {payment.amountCaptured && payment.amountCaptured.amountMinor !== summary?.amount?.amountMinor && (
+          <Fact name="Captured">{formatAmount(payment.amountCaptured)}</Fact>
+        )}
         {captureConfirmed === false && <Fact name="Capture">accepted by the gateway, not confirmed yet</Fact>}
         {ruleVersion !== undefined && <Fact name="Routing rule">version {ruleVersion}</Fact>}
         {payment.createRequestId && (

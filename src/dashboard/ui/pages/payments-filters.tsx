@@ -23,6 +23,7 @@ const presets: readonly [string, Outcome][] = [
   ["Declined", { status: "declined" }],
   ["Degraded", { status: "degraded" }],
   ["Processing", { status: "processing" }],
+  ["Held", { status: "held" }],
   ["Saved by failover", { failover: true }],
 ];
 

@@ -174,7 +174,8 @@ function filterOf(search: PaymentSearch, currencies: readonly Currency[]) {
   const [createdAfter, createdBefore] = [dayBegin(after), dayBegin(before, 1)];
   return {
     ...(status === "processing" && { processing: true }),
-    ...(status === "created" && { processing: false }),
+    ...(status === "held" && { held: true }),
+    ...(status === "created" && { processing: false, held: false }),
     ...(status && statuses[status] && { status: statuses[status] }),
     ...(gateway && { gateway }),
     ...(order && { orderRef: order, orderRefPrefix: true }),

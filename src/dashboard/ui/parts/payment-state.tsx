@@ -10,13 +10,15 @@ const faces: Readonly<Record<number, { name: string; tone?: "good" | "warn" | "b
   [PaymentSession_Status.EXPIRED]: { name: "Expired" },
 };
 
-type Shown = Pick<PaymentSummary, "status" | "processing" | "failover" | "awaitingCustomer">;
+type Shown = Pick<PaymentSummary, "status" | "processing" | "failover" | "awaitingCustomer" | "heldUntil">;
 
 /** The badge, and beside it a short detail. */
 export function PaymentState({ payment }: { payment: Shown }) {
   const { name, tone } = payment.processing
     ? { name: "Processing", tone: "warn" }
-    : (faces[payment.status] ?? { name: "–" });
+    : payment.heldUntil
+      ? { name: "Held", tone: "warn" }
+      : (faces[payment.status] ?? { name: "–" });
   return (
     <span className="states">
       <span className="badge" data-tone={tone}>

@@ -1,0 +1,184 @@
+/** The actions about a held payment: capture it, whole or in part, or cancel it. */
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useMutation } from "@tanstack/react-query";
+import { useId, useState } from "react";
+import { Form, Heading } from "react-aria-components";
+import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { ActionDialog, FocusedButton } from "../parts/action-dialog.tsx";
+import { formatAmount } from "../parts/amount.tsx";
+import { Button } from "../parts/button.tsx";
+import { Field } from "../parts/field.tsx";
+import { nameOfGateway } from "../parts/gateway-name.ts";
+import { decimalOf, minorOfText } from "../parts/minor-units.ts";
+import { useProof } from "../parts/prove.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { Moment } from "../parts/time.tsx";
+import { useScope } from "../scope.ts";
+
+type Order = "capture" | "cancel";
+
+/** Both actions in a row, and until when there is time. */
+export function HoldActions({ payment, onChange }: { payment: Payment; onChange: () => unknown }) {
+  const { role } = useScope();
+  const [order, setOrder] = useState<Order>();
+  const reasonId = useId();
+  const isAllowed = role >= Role.DEVELOPER;
+  const why = isAllowed ? {} : { "aria-describedby": reasonId };
+  const close = () => {
+    setOrder(undefined);
+    onChange();
+  };
+  return (
+    <div className="payment-actions">
+      <div className="row">
+        <Button kind="main" isDisabled={!isAllowed} onPress={() => setOrder("capture")} {...why}>
+          Capture
+        </Button>
+        <Button isDisabled={!isAllowed} onPress={() => setOrder("cancel")} {...why}>
+          Cancel payment
+        </Button>
+      </div>
+      <p className="small">
+        Held until <Moment at={payment.summary?.heldUntil} />. Without a capture the payment ends as declined then.
+      </p>
+      {!isAllowed && (
+        <p className="small" id={reasonId}>
+          Developers and owners can capture and cancel.
+        </p>
+      )}
+      <ActionDialog isOpen={order !== undefined} onClose={close}>
+        {order && <OrderForm payment={payment} order={order} onEnd={close} />}
+      </ActionDialog>
+    </div>
+  );
+}
+
+const refusals = {
+  capture_already_ordered: "The capture was ordered meanwhile. Close the form to see it.",
+  session_ended: "The payment has ended meanwhile. Close the form to see it.",
+  offline:
+    "No answer arrived, so the order may be recorded. Check your connection, then try again: nothing is captured twice.",
+};
+
+/** The form, then the question. */
+function OrderForm({ payment, order, onEnd }: { payment: Payment; order: Order; onEnd: () => void }) {
+  const { merchantId, environment } = useScope();
+  const { summary } = payment;
+  const held = summary?.amount;
+  const client = createClient(PaymentService, useTransport());
+  const { run, dialog } = useProof();
+  const [amount, setAmount] = useState(held ? decimalOf(held) : "");
+  const [reason, setReason] = useState("");
+  const [isAsking, setAsking] = useState(false);
+  const amountMinor = held && minorOfText(amount, held.exponent);
+  const isCapture = order === "capture";
+  const give = useMutation({
+    mutationFn: async () => {
+      const request = { merchantId, environment, sessionId: summary?.sessionId ?? "", reason };
+      await run(async () => {
+        if (isCapture) await client.capturePayment({ ...request, ...(amountMinor && { amountMinor }) });
+        else await client.cancelPayment(request);
+      });
+    },
+    onSuccess: onEnd,
+  });
+  if (!summary || !held) return null;
+  const gateway = nameOfGateway(summary.gateways.at(-1) ?? "");
+  const whole = formatAmount(held);
+  if (!isAsking || amountMinor === undefined)
+    return (
+      <>
+        <Heading slot="title">{isCapture ? "Capture" : "Cancel the payment"}</Heading>
+        <p className="soft">
+          {isCapture
+            ? `${gateway} holds ${whole}. It is captured once: what you leave out is released.`
+            : `${gateway} holds ${whole}. Nothing is captured, and the hold is released.`}
+        </p>
+        <DraftForm
+          {...{ held, amount, setAmount, reason, setReason, isCapture }}
+          onNext={() => setAsking(true)}
+          onClose={onEnd}
+        />
+      </>
+    );
+  const what = isCapture ? `Capture ${formatAmount({ ...held, amountMinor })}` : `Cancel ${whole}`;
+  return (
+    <>
+      <Heading slot="title">
+        {what} at {gateway}?
+      </Heading>
+      <p className="soft">
+        {isCapture
+          ? "The amount cannot be changed afterwards."
+          : "The payment ends as declined. This cannot be undone."}
+      </p>
+      <Refusal error={give.error} texts={refusals} />
+      <div className="row">
+        <Button kind="danger" onPress={() => give.isPending || give.mutate()}>
+          {give.isPending ? "Ordering…" : what}
+        </Button>
+        <FocusedButton onPress={() => give.isPending || setAsking(false)}>Back</FocusedButton>
+        <Button onPress={onEnd}>Close</Button>
+      </div>
+      {dialog}
+    </>
+  );
+}
+
+function DraftForm(props: {
+  held: NonNullable<NonNullable<Payment["summary"]>["amount"]>;
+  amount: string;
+  setAmount: (amount: string) => void;
+  reason: string;
+  setReason: (reason: string) => void;
+  isCapture: boolean;
+  onNext: () => void;
+  onClose: () => void;
+}) {
+  const { held, amount, reason, isCapture, onNext, onClose } = props;
+  const [wasSubmitted, setSubmitted] = useState(false);
+  const amountMinor = minorOfText(amount, held.exponent);
+  const isRight = amountMinor !== undefined && amountMinor > 0n && amountMinor <= held.amountMinor;
+  const hasReason = reason.trim() !== "";
+  return (
+    <Form
+      className="form"
+      validationBehavior="aria"
+      onSubmit={(event) => {
+        event.preventDefault();
+        setSubmitted(true);
+        if (isRight && hasReason) onNext();
+      }}
+    >
+      {isCapture && (
+        <Field
+          label={`Amount in ${held.currency}`}
+          value={amount}
+          onChange={props.setAmount}
+          problem={wasSubmitted && !isRight ? `Enter an amount up to ${decimalOf(held)}.` : undefined}
+          inputMode="decimal"
+          autoComplete="off"
+          autoFocus
+        />
+      )}
+      <Field
+        label="Reason"
+        hint="For the audit trail, such as “shipped” or “out of stock”."
+        value={reason}
+        onChange={props.setReason}
+        problem={wasSubmitted && !hasReason ? "Enter a reason." : undefined}
+        maxLength={1000}
+        autoComplete="off"
+        autoFocus={!isCapture}
+      />
+      <div className="row">
+        <Button kind="main" type="submit">
+          Continue
+        </Button>
+        <Button onPress={onClose}>Close</Button>
+      </div>
+    </Form>
+  );
+}

@@ -1,0 +1,105 @@
+/** Payments that are captured later over REST in a whole demo: from the hold to the gateway's books. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { RestClient } from "../../client/merchant/rest-client.ts";
+import { runCommand } from "../testing/run-command.ts";
+import { ApiCheckout } from "./api-checkout.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+
+let demo: SharedDemo;
+let checkout: ApiCheckout;
+let client: RestClient;
+
+beforeAll(async () => {
+  demo = await joinTestDemo();
+  checkout = new ApiCheckout(demo.file);
+  client = new RestClient({ restBase: demo.file.restBase, secretKey: demo.file.merchants[0]!.test.secretKey });
+});
+
+const cards = {
+  approved: "4242424242424242",
+  failover: "4000000000000002",
+  refused: "4000000000007247",
+  answerLost: "4000000000007254",
+};
+const manual = { capture: "manual" };
+
+async function hold(card: string, fields: object = manual) {
+  const opened = await checkout.open(fields);
+  const shown = await checkout.submit(opened, await checkout.tokenize(opened, card));
+  const { sessionId } = opened;
+  return { shown, sessionId, ended: () => client.getSession(sessionId) };
+}
+
+describe("a payment that is captured later", () => {
+  it("ends for the customer with the hold, and is captured in part", async () => {
+    const { shown, sessionId } = await hold(cards.approved);
+    expect(shown.outcome).toEqual({ success: { capturedVia: "SANDBOX_A", failoverUsed: false } });
+    const held = await checkout.read(sessionId);
+    expect(held).toMatchObject({ status: "CREATED", processing: false, capture: "manual", held: {} });
+    const captured = await client.captureSession(sessionId, { amountMinor: 900 });
+    expect(captured).toMatchObject({ status: "SUCCEEDED", amountCapturedMinor: 900, amountRefundableMinor: 900 });
+    expect(captured.held).toBeUndefined();
+    expect(await client.captureSession(sessionId, { amountMinor: 900 })).toMatchObject({ status: "SUCCEEDED" });
+    await expect(client.captureSession(sessionId)).rejects.toMatchObject({
+      status: 409,
+      code: "capture_already_ordered",
+    });
+    await expect(client.cancelSession(sessionId)).rejects.toMatchObject({ code: "capture_already_ordered" });
+    const more = client.createRefund(sessionId, { amountMinor: 901 }, { idempotencyKey: "more" });
+    await expect(more).rejects.toMatchObject({ code: "amount_exceeds_refundable" });
+  });
+
+  it("is captured at the gateway that it failed over to", async () => {
+    const { shown, sessionId, ended } = await hold(cards.failover);
+    expect(shown.outcome).toEqual({ success: { capturedVia: "SANDBOX_B", failoverUsed: true } });
+    expect(await client.captureSession(sessionId)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B" });
+    await expect.poll(async () => (await ended()).captureConfirmed, { timeout: 30_000 }).toBe(true);
+  });
+
+  it("is cancelled, and its hold is voided", async () => {
+    const { sessionId, ended } = await hold(cards.approved);
+    const cancelled = { status: "DECLINED", declineCode: "capture_cancelled" };
+    expect(await client.cancelSession(sessionId)).toMatchObject(cancelled);
+    expect(await client.cancelSession(sessionId)).toMatchObject(cancelled);
+    await expect.poll(async () => (await ended()).attempts[0]?.status, { timeout: 30_000 }).toBe("VOIDED");
+  });
+
+  it("is captured once when the answer to the capture is lost", async () => {
+    const { sessionId, ended } = await hold(cards.answerLost);
+    await client.captureSession(sessionId, { amountMinor: 1_000 });
+    await expect.poll(async () => (await ended()).status, { timeout: 60_000 }).toBe("SUCCEEDED");
+    expect(await ended()).toMatchObject({ amountCapturedMinor: 1_000 });
+  });
+
+  it("ends DEGRADED when the capture is refused for good", async () => {
+    const { sessionId, ended } = await hold(cards.refused);
+    await client.captureSession(sessionId);
+    await expect.poll(async () => (await ended()).status, { timeout: 60_000 }).toBe("DEGRADED");
+  });
+
+  it("is refused where there is nothing to capture, and with fields that do not fit", async () => {
+    const { sessionId } = await checkout.pay(cards.approved);
+    await expect(client.captureSession(sessionId!)).rejects.toMatchObject({ status: 409, code: "not_held" });
+    const held = await hold(cards.approved);
+    const tooMuch = client.captureSession(held.sessionId, { amountMinor: 4901 });
+    await expect(tooMuch).rejects.toMatchObject({ status: 422, code: "amount_exceeds_held" });
+    const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
+    for (const fields of [{ captureBy: inAnHour }, { capture: "later" }]) {
+      expect((await checkout.create(fields)).status).toBe(400);
+    }
+    expect((await checkout.create({ ...manual, captureBy: inAnHour })).status).toBe(201);
+  });
+
+  it("sends payment_session.held, and is captured and cancelled by command too", async () => {
+    const [first, second] = [await hold(cards.approved), await hold(cards.approved)];
+    const list = ["delivery", "list", "--session", first.sessionId, ...demo.commandOptions, "--json"];
+    await expect.poll(async () => (await runCommand(list)).out, { timeout: 30_000 }).toContain("payment_session.held");
+    const because = ["--reason", "shipped", ...demo.commandOptions];
+    const captured = await runCommand(["payment", "capture", first.sessionId, "--amount", "700", ...because]);
+    expect(captured.out).toContain("Capture of 7.00 EUR");
+    await expect.poll(async () => (await first.ended()).amountCapturedMinor, { timeout: 30_000 }).toBe(700);
+    const cancelled = await runCommand(["payment", "cancel", second.sessionId, ...because]);
+    expect(cancelled.out).toContain("cancelled");
+    expect(await second.ended()).toMatchObject({ status: "DECLINED", declineCode: "capture_cancelled" });
+  });
+});
