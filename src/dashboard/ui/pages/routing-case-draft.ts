@@ -121,8 +121,8 @@ export function wordsOf(conditions: Conditions): string {
     pairs.filter(([value]) => values.includes(value)).map(([, name]) => name);
   return [
     ...anyOf(conditions.currencies),
-    ...(from === undefined ? [] : [`from ${from}`]),
-    ...(to === undefined ? [] : [`up to ${to}`]),
+    ...(from === undefined ? [] : [`amount from ${from}`]),
+    ...(to === undefined ? [] : [`amount up to ${to}`]),
     ...anyOf(conditions.cardBrands.map(nameOfBrand)),
     ...anyOf(namesIn<CardType>(cardTypes, conditions.cardTypes).map((name) => name.toLowerCase())),
     ...anyOf(conditions.issuingCountries, "issued in "),

@@ -69,7 +69,6 @@ export function RoutingCases({ draft, connections, mayChange }: CasesProps) {
         />
       )}
       <CardRanges
-        key={draft.isChanged ? "edited" : draft.base}
         ranges={draft.cases?.cardRanges ?? []}
         mayChange={mayChange}
         onChange={(cardRanges) => change({ cardRanges })}
@@ -190,6 +189,10 @@ type RangesProps = {
 };
 
 function CardRanges({ ranges, mayChange, onChange }: RangesProps) {
+  const [typed, setTyped] = useState("");
+  const text = textOfRanges(ranges);
+  // What was typed, as it was typed, until the ranges change otherwise.
+  const shown = textOfRanges(rangesIn(typed)) === text ? typed : text;
   return (
     <details className="ranges">
       <summary>Card ranges: {ranges.length === 0 ? "none" : ranges.length}</summary>
@@ -198,11 +201,14 @@ function CardRanges({ ranges, mayChange, onChange }: RangesProps) {
         <textarea
           id="ranges"
           rows={5}
-          defaultValue={textOfRanges(ranges)}
+          value={shown}
           placeholder={"457164 DK debit"}
           readOnly={!mayChange}
           aria-describedby="ranges-hint"
-          onChange={({ target }) => onChange(rangesIn(target.value))}
+          onChange={({ target }) => {
+            setTyped(target.value);
+            onChange(rangesIn(target.value));
+          }}
         />
         <span id="ranges-hint" className="hint">
           They tell the type and the issuing country of a card by its first 6 to 8 digits; the longest range decides.

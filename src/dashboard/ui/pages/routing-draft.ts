@@ -48,13 +48,14 @@ export type RuleDraft = RuleContent & {
 /** Returns the rule in use until something is changed. */
 export function useRuleDraft(rule: RoutingRule | undefined): RuleDraft {
   const [changed, setChanged] = useState<RuleContent & { base: number }>();
+  const [discards, setDiscards] = useState(0);
   const saved = {
     connectionIds: rule?.connectionIds ?? [],
     failoverOn: rule?.failoverOn ?? [],
     authentication: rule?.authentication ?? RoutingRule_Authentication.AS_NEEDED,
     providerId: rule?.providerId ?? "",
     policy: rule?.policy,
-    cases: keyed(rule),
+    cases: keyed(rule, discards),
     base: rule?.version ?? 0,
   };
   const current = changed ?? saved;
@@ -62,15 +63,18 @@ export function useRuleDraft(rule: RoutingRule | undefined): RuleDraft {
     ...current,
     isChanged: changed !== undefined && !saysSame(changed, saved),
     change: (content) => setChanged({ ...current, ...content }),
-    discard: () => setChanged(undefined),
+    discard: () => {
+      setChanged(undefined);
+      setDiscards(discards + 1);
+    },
     rebase: (base) => setChanged({ ...current, base }),
   };
 }
 
-/** Returns the cases of a rule, each with a key that no other version's case has. */
-function keyed(rule: RoutingRule | undefined): CasesContent {
+/** Returns the cases of a rule, each with a key that is new in each version and after each discard: its form closes then. */
+function keyed(rule: RoutingRule | undefined, discards: number): CasesContent {
   const { list, cardRanges } = rule?.cases ?? noCases;
-  return { list: list.map((one, index) => ({ ...one, key: `${rule?.version}-${index}` })), cardRanges };
+  return { list: list.map((one, index) => ({ ...one, key: `${rule?.version}-${discards}-${index}` })), cardRanges };
 }
 
 /** Returns what has to be done before the rule can be saved, one sentence each. */
