@@ -85,7 +85,9 @@ describe("the cases on the routing page", () => {
       await expectFocus(/^Sandbox B/);
       await tabTo(/^Move Sandbox B .* up$/);
       await page.keyboard.press("Enter");
-      await unsaved().getByText(/^The case “American credit” is added at place 1: card type credit/).waitFor();
+      await unsaved()
+        .getByText(/^The case “American credit” is added at place 1: card type credit/)
+        .waitFor();
       await unsaved().getByRole("button", { name: "Save as version 2" }).focus();
       await page.keyboard.press("Enter");
       await page.getByText("Version 2 in use", { exact: true }).waitFor();
@@ -97,7 +99,9 @@ describe("the cases on the routing page", () => {
         capturedVia: "SANDBOX_B",
         routing: { case: { name: "American credit", unknown: [] } },
       });
-      expect(american.attempts?.[0]?.because).toBe("First of the plan of the case “American credit” by rule version 2.");
+      expect(american.attempts?.[0]?.because).toBe(
+        "First of the plan of the case “American credit” by rule version 2.",
+      );
       const other = await pay("4000000000000002");
       expect(other.attempts?.[0]?.gateway).toBe("SANDBOX_A");
       expect(other.routing?.case).toEqual({

@@ -236,7 +236,10 @@ export function holdsToVoid(authorizations: Moment["authorizations"]): Moment["a
   return authorizations.filter(({ state, attemptReference }) => state === "held" && !isCaptured(attemptReference));
 }
 
-function findForbiddenAttempt({ observed, isRestored, isPlanned }: Moment, before: Observed | undefined): string | undefined {
+function findForbiddenAttempt(
+  { observed, isRestored, isPlanned }: Moment,
+  before: Observed | undefined,
+): string | undefined {
   const { attempts, session } = observed;
   // After a restore, a customer who was asked at the backup counts as gone (A12), and the repeat with authentication may
   // be lost; gateways may have gone on since.

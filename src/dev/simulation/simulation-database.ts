@@ -89,7 +89,10 @@ export async function createSimulationDatabase(
 /** Returns a case that never applies, for no vault of a simulation knows a card's type, and one that always does. */
 function casesWith(plan: readonly string[], other: readonly string[]): RoutingCases {
   const unknown = { name: "unknown", conditions: { cardTypes: ["DEBIT" as const] }, connectionIds: other };
-  return { list: [unknown, { name: "known", conditions: { currencies: ["EUR"] }, connectionIds: plan }], cardRanges: [] };
+  return {
+    list: [unknown, { name: "known", conditions: { currencies: ["EUR"] }, connectionIds: plan }],
+    cardRanges: [],
+  };
 }
 
 /** The merchant at each acquirer. */
