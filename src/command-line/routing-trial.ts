@@ -76,7 +76,7 @@ async function draftOf(rules: Rules, options: RoutingOptions & NamedRule) {
   return { connectionIds, failoverOn, ...(authentication && { authentication }), ...(cases && { cases }) };
 }
 
-/** What is known of the payment to test. */
+/** Facts about the payment to test. */
 type FactOptions = {
   readonly cardBrand?: string;
   readonly cardType?: "credit" | "debit" | "prepaid";

@@ -96,7 +96,7 @@ export type SkippedConnection = { readonly gateway: string; readonly connectionI
 /** The type of a card's account. */
 export type CardType = "CREDIT" | "DEBIT" | "PREPAID";
 
-/** What is known of a card beside its last digits. An absent part is unknown. */
+/** Facts about a card beside its last digits. An absent one is unknown. */
 export type CardFacts = {
   /** The network, such as `visa`. */
   readonly brand?: string | undefined;
@@ -154,7 +154,7 @@ export type RoutingCase = {
 /** The cases of a rule, in the order in which they are checked, and the card ranges that the merchant has entered. */
 export type RoutingCases = { readonly list: readonly RoutingCase[]; readonly cardRanges: readonly CardRange[] };
 
-/** What decided on the plan of a payment by a rule with cases. */
+/** The case and the facts by which a rule with cases planned a payment. */
 export type RoutedBy = {
   /** The name of the case; absent for the default plan. */
   readonly case?: string | undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { CardRange, RouteConditions, RoutingCase } from "./entities.ts";
-import { cardFactsOf, chooseCase, type PaymentFacts } from "./routing-cases.ts";
+import type { CardRange, RouteConditions, RoutedBy, RoutingCase } from "./entities.ts";
+import { cardFactsOf, followCases, type PaymentFacts } from "./routing-cases.ts";
 
 // Wednesday, 23:30 in Berlin and 21:30 in UTC.
 const facts: PaymentFacts = {
@@ -12,8 +12,13 @@ const facts: PaymentFacts = {
   card: { brand: "visa", type: "DEBIT", country: "FR" },
 };
 const one = (conditions: RouteConditions, name = "one"): RoutingCase => ({ name, conditions, connectionIds: ["a"] });
+/** Returns what decides among these cases. */
+function chooseAmong(list: readonly RoutingCase[], about: PaymentFacts): RoutedBy | undefined {
+  const cases = { list, cardRanges: [], candidates: [] };
+  return followCases({ version: 1, failoverOn: [], candidates: [], cases }, about).routedBy;
+}
 const applies = (conditions: RouteConditions, changed: Partial<PaymentFacts> = {}) =>
-  chooseCase([one(conditions)], { ...facts, ...changed }).chosen !== undefined;
+  chooseAmong([one(conditions)], { ...facts, ...changed })?.case !== undefined;
 const berlin = { timeZone: "Europe/Berlin" };
 
 describe("a case", () => {
@@ -60,7 +65,7 @@ describe("a case", () => {
 
   it("is chosen before the ones below it", () => {
     const cases = [one({ currencies: ["USD"] }, "dollars"), one({}, "first"), one({ currencies: ["EUR"] }, "second")];
-    expect(chooseCase(cases, facts).chosen?.name).toBe("first");
+    expect(chooseAmong(cases, facts)?.case).toBe("first");
   });
 
   it.each<[RouteConditions, Partial<PaymentFacts>, string]>([
@@ -70,15 +75,15 @@ describe("a case", () => {
     [{ billingCountries: ["DE"] }, { billingCountry: undefined }, "Unknown: the billing country."],
   ])("never applies by an unknown fact, which is reported: %o", (conditions, unknownFact, because) => {
     const cases = [one(conditions, "unsure"), one({}, "rest")];
-    expect(chooseCase(cases, { ...facts, ...unknownFact })).toMatchObject({
-      chosen: { name: "rest" },
+    expect(chooseAmong(cases, { ...facts, ...unknownFact })).toMatchObject({
+      case: "rest",
       unknown: [{ case: "unsure", because }],
     });
   });
 
   it("that does not apply by a known fact is not reported as unknown", () => {
     const conditions = { cardTypes: ["DEBIT" as const], currencies: ["USD"] };
-    expect(chooseCase([one(conditions)], { ...facts, card: {} })).toEqual({ chosen: undefined, unknown: [] });
+    expect(chooseAmong([one(conditions)], { ...facts, card: {} })).toEqual({});
   });
 });
 

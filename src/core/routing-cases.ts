@@ -17,7 +17,7 @@ import type {
 } from "./entities.ts";
 import type { Candidate, Route } from "./next-step.ts";
 
-/** What the conditions of a case are checked against. A fact that is absent is unknown. */
+/** Facts about a payment, for the conditions of cases. One that is absent is unknown. */
 export type PaymentFacts = {
   readonly amountMinor: number;
   readonly currency: string;
@@ -69,7 +69,7 @@ export function cardFactsOf(digits: CardDigits | undefined, own: readonly CardRa
 }
 
 /** The case that applies to a payment, and the cases that could not be checked. */
-export type ChosenCase = {
+type ChosenCase = {
   /** Undefined if none applies: the payment follows the default plan. */
   readonly chosen: RoutingCase | undefined;
   /** The cases above the chosen one that did not apply only because a fact is unknown, with the reason. */
@@ -77,7 +77,7 @@ export type ChosenCase = {
 };
 
 /** Returns the first case whose conditions all hold. A condition on an unknown fact never holds. */
-export function chooseCase(cases: readonly RoutingCase[], facts: PaymentFacts): ChosenCase {
+function chooseCase(cases: readonly RoutingCase[], facts: PaymentFacts): ChosenCase {
   const unknown: { case: string; because: string }[] = [];
   for (const one of cases) {
     const verdicts = conditionNames.map((name) => check(name, one.conditions, facts));
@@ -113,7 +113,7 @@ function routeOf(route: CasedRoute, candidates: readonly Candidate[], { connecti
   return { ...route, candidates: candidatesIn(candidates, connectionIds) };
 }
 
-/** Returns the route that a payment follows, and what decided on it; a rule without cases leaves nothing to record. */
+/** Returns the route that a payment follows, and what decided on it. A rule without cases leaves nothing to record. */
 export function followCases(
   route: CasedRoute,
   facts: PaymentFacts,

@@ -20,7 +20,7 @@ export type PastSession = {
   readonly createdAt: Date;
   readonly customerAsked: boolean;
   readonly attempts: readonly PastAttempt[];
-  /** What is recorded for the conditions of cases. */
+  /** The recorded facts, for the conditions of cases. */
   readonly facts: PaymentFacts;
 };
 

@@ -150,7 +150,7 @@ export type Routing = {
     readonly authentication: "OWN" | "IMPORTS" | "NONE";
   }[];
   readonly skipped: readonly { readonly gateway: string; readonly connectionId: string; readonly because: string }[];
-  /** How the plan was chosen, if the rule has cases. */
+  /** The choice of the plan, if the rule has cases. */
   readonly case?: {
     /** The case whose plan was followed; absent for the default plan. */
     readonly name?: string;

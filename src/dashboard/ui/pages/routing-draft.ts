@@ -121,7 +121,7 @@ export function whoSet({ setBy }: RoutingRule): string {
 /** A payment to test a rule on. Facts that are empty are unknown. */
 export type Trial = { readonly amountMinor: bigint; readonly currency: string; readonly facts?: TrialFacts };
 
-/** What is known of the payment beside its amount. */
+/** Facts about the payment beside its amount. */
 export type TrialFacts = {
   readonly cardBrand: string;
   readonly cardType: CardRange_Type;

@@ -93,7 +93,7 @@ const noFacts: TrialFacts = {
   ...{ cardBrand: "", cardType: CardRange_Type.TYPE_UNSPECIFIED, issuingCountry: "", billingCountry: "", metadata: {} },
 };
 
-/** What is known of the payment, for the conditions of cases. */
+/** Fields for facts about the payment, for the conditions of cases. */
 function TrialFactFields({ facts, onChange }: { facts: TrialFacts; onChange: (facts: TrialFacts) => void }) {
   const id = useId();
   const set = (changed: Partial<TrialFacts>) => onChange({ ...facts, ...changed });
