@@ -1,5 +1,5 @@
 /** Payments by a rule with cases, from the submission to the attempt trail. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { CardDigits } from "../card-vault/card-vault.ts";
 import { toSessionMessage } from "../edge/session-messages.ts";
 import { Secret } from "../platform/secrets.ts";
@@ -130,6 +130,23 @@ describe("a payment by a rule with cases", () => {
     expect(toSessionMessage(loaded).routing?.case).toBeUndefined();
     expect(attempts[0]?.because).toBe(`First of the plan by rule version ${version}.`);
   });
+});
+
+it("asks the database as often with cases as without", async () => {
+  const { database } = fixture.core;
+  const countOf = async () => {
+    const spies = [vi.spyOn(database, "query"), vi.spyOn(database, "transaction")];
+    await pay(visa);
+    await Promise.all(fixture.core.inFlight);
+    const counts = spies.map((spy) => spy.mock.calls.length);
+    for (const spy of spies) spy.mockRestore();
+    return counts;
+  };
+  await setCases({ list: [{ name: "rest", conditions: {}, connectionIds: [a] }], cardRanges: [] });
+  const withCases = await countOf();
+  await setCases(null);
+  expect(await countOf()).toEqual(withCases);
+  expect(withCases[1]).toBe(3);
 });
 
 it("offers the card networks of every plan before the card is known", async () => {
