@@ -19,10 +19,10 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-/** Sets a rule whose default plan is A, then B. Returns its version. */
-function setCases(cases: RoutingCases | null): Promise<number> {
+/** Sets a rule whose default plan is A, then B, or another. Returns its version. */
+function setCases(cases: RoutingCases | null, connectionIds = [a, b]): Promise<number> {
   const { merchantId } = fixture.owner;
-  const rule = { merchantId, connectionIds: [a, b], failoverOn: ["HARD_DECLINE"] as const, cases };
+  const rule = { merchantId, connectionIds, failoverOn: ["HARD_DECLINE"] as const, cases };
   return fixture.core.database.transaction((tx) => recordRoutingRule(tx, rule));
 }
 
@@ -150,7 +150,7 @@ it("asks the database as often with cases as without", async () => {
 });
 
 it("offers the card networks of every plan before the card is known", async () => {
-  await setCases({ list: [{ name: "rest", conditions: {}, connectionIds: [b] }], cardRanges: [] });
+  await setCases({ list: [{ name: "rest", conditions: {}, connectionIds: [b] }], cardRanges: [] }, [a]);
   const brandsOf = (gateway: string) => (gateway === "SANDBOX_A" ? ["visa"] : ["jcb"]);
   const connectorOf: Core["connectorOf"] = (gateway) => {
     const connector = fixture.core.connectorOf(gateway);
