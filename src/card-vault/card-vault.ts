@@ -40,8 +40,21 @@ export type NewVaultSession = {
 /** The vault object of a session. Its members depend on the mode, and only the widget and the vault read them. */
 export type VaultObject = { mode: "self_hosted" | "saas"; [member: string]: string };
 
-/** The state of a token before it is paid with; `unknown` if the vault cannot be reached. */
-export type TokenCheck = "unused" | "not_found" | "expired" | "used" | "unknown";
+/** The network of a card, and the first digits of its number, which are never stored. */
+export type CardDigits = {
+  /** `unknown` for a network that the vault does not know. */
+  readonly brand: string;
+  /** Eight digits of a number of sixteen or more, six of a shorter one. */
+  readonly firstDigits: string;
+};
+
+/** The state of a token before it is paid with. */
+export type TokenCheck = {
+  /** `unknown` if the vault cannot be reached. */
+  readonly state: "unused" | "not_found" | "expired" | "used" | "unknown";
+  /** Its card, if it is unused and the vault reports it. */
+  readonly card?: CardDigits | undefined;
+};
 
 /** One environment's vault: lets a page tokenize for a session, sends cards to gateways, and forgets them. */
 export interface CardVault extends CardForwarder {

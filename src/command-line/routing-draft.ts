@@ -1,7 +1,11 @@
 /** Parses a routing rule as commands accept it. */
+import { readFileSync } from "node:fs";
 import { InvalidArgumentError } from "commander";
 import type { DashboardClient, RoutingRuleView } from "../client/dashboard-client.ts";
+import type { RouteConditions } from "../core/entities.ts";
+import { describeConditions } from "../reporting/case-changes.ts";
 import { UsageError } from "./attachment.ts";
+import type { ConnectionNames } from "./connection-names.ts";
 
 const switches = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
 
@@ -53,6 +57,38 @@ export function describePolicy({ policy = {} }: RoutingRuleView): string[] {
   ];
 }
 
+/** The help text of --cases. */
+export const casesHelp =
+  "JSON file with the cases and card ranges of docs/routing.md, or - for standard input; or none (default: as in the newest version)";
+
+/** The cases of a rule, and its card ranges. */
+type Cases = NonNullable<RoutingRuleView["cases"]>;
+
+/** Reads the file that --cases names. Throws UsageError if it is not one JSON object. */
+function readCases(file: string): Cases {
+  if (file === "none") return {};
+  const text = readFileSync(file === "-" ? process.stdin.fd : file, "utf8");
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed as Cases;
+  } catch {
+    // Below.
+  }
+  throw new UsageError("The cases must be one JSON object with `list`, and `cardRanges` if you have any.");
+}
+
+/** Returns the cases and card ranges of a rule as lines for people. */
+export function describeCases({ cases = {} }: RoutingRuleView, nameOf: ConnectionNames): string[] {
+  const { list = [], cardRanges = [] } = cases;
+  const lines = list.map(({ name, conditions = {}, connectionIds = [] }, index) => {
+    const { amountFromMinor: from, amountToMinor: to, ...rest } = conditions;
+    const amounts = { ...(from && { amountFromMinor: Number(from) }), ...(to && { amountToMinor: Number(to) }) };
+    const gateways = connectionIds.map((id) => nameOf(id)?.gateway ?? id).join(", then ");
+    return `  case ${index + 1}  ${name}: ${describeConditions({ ...(rest as RouteConditions), ...amounts })} → ${gateways}`;
+  });
+  return [...lines, ...(cardRanges.length > 0 ? [`  card ranges ${cardRanges.length}`] : [])];
+}
+
 /** Parses the value of --authentication. */
 export function parseAuthentication(text: string): Authentication {
   const named = Object.entries(authentications).find(([name]) => name === text);
@@ -87,6 +123,7 @@ export type NamedRule = {
   readonly exemptions?: Exemption[];
   readonly onUnavailable?: "proceed" | "stop";
   readonly secondChallenge?: "allow" | "forbid";
+  readonly cases?: string;
 };
 
 /** Returns the named parts of the policy over those of the newest version; undefined if none is named. */
@@ -106,6 +143,7 @@ type RuleToSend = {
   readonly authentication?: Authentication;
   readonly providerId?: string;
   readonly policy?: Policy;
+  readonly cases?: Cases;
   readonly expectedVersion?: number;
 };
 
@@ -124,6 +162,7 @@ export async function readRule(
   const content = {
     ...(authentication && { authentication }),
     ...(provider !== undefined && { providerId: provider === "none" ? "" : provider }),
+    ...(named.cases !== undefined && { cases: readCases(named.cases) }),
   };
   const isPolicyNamed = policyOf(named) !== undefined;
   if (connectionIds !== undefined && failoverOn !== undefined && !isPolicyNamed)

@@ -1,9 +1,16 @@
 /** `switchyard routing test` and `what-if`: simulates a rule on one payment, and on past payments. */
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { DashboardClient } from "../client/dashboard-client.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
-import { authenticationHelp, type NamedRule, parseAuthentication, readRule, switchesHelp } from "./routing-draft.ts";
+import {
+  authenticationHelp,
+  casesHelp,
+  type NamedRule,
+  parseAuthentication,
+  readRule,
+  switchesHelp,
+} from "./routing-draft.ts";
 
 type RoutingOptions = AttachOptions & ScopeOptions;
 type Rules = DashboardClient["routingRules"];
@@ -22,10 +29,19 @@ export function routeTestCommand(): Command {
     .option("--connections <ids>", "connection ids by priority, comma-separated (default: as in the newest version)")
     .option("--failover-on <kinds>", switchesHelp)
     .option("--authentication <when>", authenticationHelp, parseAuthentication)
-    .action(async (options: RoutingOptions & NamedRule & { amountMinor: string; currency: string }) => {
-      const { amountMinor, currency, connections, failoverOn, authentication } = options;
-      const request = { ...scopeOf(options), amountMinor, currency };
-      const isDraft = connections !== undefined || failoverOn !== undefined || authentication !== undefined;
+    .option("--cases <file>", casesHelp)
+    .option("--card-brand <name>", "network of the card, such as visa (default: unknown)")
+    .addOption(
+      new Option("--card-type <type>", "type of the card (default: unknown)").choices(["credit", "debit", "prepaid"]),
+    )
+    .option("--issuing-country <code>", "country whose bank issued the card, such as DE (default: unknown)")
+    .option("--billing-country <code>", "country of the billing address (default: unknown)")
+    .option("--metadata <key=value>", "metadata of the session", addMetadata)
+    .option("--at <time>", "time of the submission, such as 2026-07-01T22:30:00Z (default: now)", parseTime)
+    .action(async (options: RoutingOptions & NamedRule & FactOptions & { amountMinor: string; currency: string }) => {
+      const { amountMinor, currency, connections, failoverOn, authentication, cases } = options;
+      const request = { ...scopeOf(options), amountMinor, currency, facts: factsOf(options) };
+      const isDraft = [connections, failoverOn, authentication, cases].some((named) => named !== undefined);
       const test = async ({ routingRules }: DashboardClient) => {
         const draft = isDraft ? { draft: await draftOf(routingRules, options) } : {};
         return routingRules.testRoute({ ...request, ...draft });
@@ -44,6 +60,7 @@ export function whatIfCommand(): Command {
     .option("--connections <ids>", "connection ids by priority, comma-separated (default: as in the newest version)")
     .option("--failover-on <kinds>", switchesHelp)
     .option("--authentication <when>", authenticationHelp, parseAuthentication)
+    .option("--cases <file>", casesHelp)
     .option("--days <days>", "days to look back, 1 to 31; at most the newest 10 000 sessions", parseDays, 7)
     .action(async (options: RoutingOptions & NamedRule & { days: number }) => {
       const follow = async ({ routingRules }: DashboardClient) => {
@@ -55,8 +72,44 @@ export function whatIfCommand(): Command {
 }
 
 async function draftOf(rules: Rules, options: RoutingOptions & NamedRule) {
-  const { connectionIds, failoverOn, authentication } = await readRule(rules, scopeOf(options), options);
-  return { connectionIds, failoverOn, ...(authentication && { authentication }) };
+  const { connectionIds, failoverOn, authentication, cases } = await readRule(rules, scopeOf(options), options);
+  return { connectionIds, failoverOn, ...(authentication && { authentication }), ...(cases && { cases }) };
+}
+
+/** Facts about the payment to test. */
+type FactOptions = {
+  readonly cardBrand?: string;
+  readonly cardType?: "credit" | "debit" | "prepaid";
+  readonly issuingCountry?: string;
+  readonly billingCountry?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly at?: string;
+};
+
+const cardTypes = { credit: "CREDIT", debit: "DEBIT", prepaid: "PREPAID" } as const;
+
+function factsOf({ cardBrand, cardType, issuingCountry, billingCountry, metadata, at }: FactOptions) {
+  return {
+    ...(cardBrand && { cardBrand }),
+    ...(cardType && { cardType: cardTypes[cardType] }),
+    ...(issuingCountry && { issuingCountry }),
+    ...(billingCountry && { billingCountry }),
+    ...(metadata && { metadata }),
+    ...(at && { at }),
+  };
+}
+
+function addMetadata(text: string, others: Record<string, string> = {}): Record<string, string> {
+  const [, key, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (key === undefined || value === undefined)
+    throw new InvalidArgumentError("It must be key=value, such as tier=gold.");
+  return { ...others, [key]: value };
+}
+
+function parseTime(text: string): string {
+  const time = new Date(text);
+  if (!Number.isNaN(time.getTime())) return time.toISOString();
+  throw new InvalidArgumentError("It must be a time such as 2026-07-01T22:30:00Z.");
 }
 
 /** Merges all slices into one answer. */
@@ -100,9 +153,12 @@ function describeWhatIf({ counts, examples }: Awaited<ReturnType<typeof wholeWha
   ];
 }
 
-function describeTest({ version, plan = [], skipped = [], cases = [], changes = [], authentication = [] }: Tested) {
+function describeTest(tested: Tested) {
+  const { version, plan = [], skipped = [], cases = [], changes = [], authentication = [], unknownCases = [] } = tested;
   return [
     `By version ${version}${changes.length > 0 ? `, which would change: ${changes.join(" ")}` : ""}`,
+    ...(tested.case === undefined ? [] : [`By the case “${tested.case}”`]),
+    ...unknownCases,
     ...plan.map(({ priority, gateway, connectionId }) => `  priority ${priority}  ${gateway}  ${connectionId}`),
     ...skipped.map(({ gateway, connectionId, because }) => `  skipped     ${gateway}  ${connectionId}: ${because}`),
     "Customer authentication:",

@@ -16,6 +16,8 @@ import { type ConnectionNames, readConnectionNames } from "./connection-names.ts
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 import {
   authenticationHelp,
+  casesHelp,
+  describeCases,
   describePolicy,
   exemptionsHelp,
   type NamedRule,
@@ -76,11 +78,13 @@ function setCommand(): Command {
         "allow",
         "forbid",
       ]),
-    );
+    )
+    .option("--cases <file>", casesHelp);
   return addExpectedVersion(command).action(async (options: ExpectingOptions & NamedRule) => {
     const { expectedVersion } = options;
     const { connections, failoverOn, authentication, provider, exemptions, onUnavailable, secondChallenge } = options;
-    const ofRule = [connections, failoverOn, authentication, provider, exemptions, onUnavailable, secondChallenge];
+    const ofAuthentication = [authentication, provider, exemptions, onUnavailable, secondChallenge];
+    const ofRule = [connections, failoverOn, options.cases, ...ofAuthentication];
     if (ofRule.every((named) => named === undefined))
       throw new UsageError("Give a part of the rule, such as --connections or --authentication; see --help.");
     await administerRule(options, async ({ routingRules }) => {
@@ -169,6 +173,7 @@ function describeRule(rule: RoutingRuleView | undefined, nameOf: ConnectionNames
       const { gateway = "", account = "" } = nameOf(connectionId) ?? {};
       return `  priority ${index + 1}  ${connectionId}  ${gateway.padEnd(gatewayWidth)}  ${account}`.trimEnd();
     }),
+    ...describeCases(rule, nameOf),
     `  failover on ${failoverOn.join(", ") || "nothing"} (never on fraud)`,
     `  customer authentication ${nameOfAuthentication(rule)}`,
     ...describePolicy(rule).map((line) => `  ${line}`),

@@ -195,7 +195,7 @@ export function coreOn(
       forwarding: selfHostedForwarding,
       opensSessionByCall: false,
       openSession: async ({ sessionId }) => ({ mode: "self_hosted", sdkAuthorization: `grant for ${sessionId}` }),
-      checkToken: async () => "unused",
+      checkToken: async () => ({ state: "unused" }),
       forget: () => {},
     },
     connectorOf,

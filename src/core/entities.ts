@@ -93,6 +93,76 @@ export type PlannedConnection = {
 /** A connection that the plan left out, with the reason. */
 export type SkippedConnection = { readonly gateway: string; readonly connectionId: string; readonly because: string };
 
+/** The type of a card's account. */
+export type CardType = "CREDIT" | "DEBIT" | "PREPAID";
+
+/** Facts about a card beside its last digits. An absent one is unknown. */
+export type CardFacts = {
+  /** The network, such as `visa`. */
+  readonly brand?: string | undefined;
+  readonly type?: CardType | undefined;
+  /** ISO 3166-1 alpha-2 code of the country whose bank issued the card. */
+  readonly country?: string | undefined;
+};
+
+/** The cards whose number begins with these digits. */
+export type CardRange = {
+  /** Six to eight digits. */
+  readonly digits: string;
+  readonly country?: string | undefined;
+  readonly type?: CardType | undefined;
+};
+
+/** A day of the week. */
+export type Weekday = "MONDAY" | "TUESDAY" | "WEDNESDAY" | "THURSDAY" | "FRIDAY" | "SATURDAY" | "SUNDAY";
+
+/** A time of the week: its days, and hours from `from` to before `until`, such as `22:00`; past midnight if later. */
+export type TimeCondition = {
+  /** Name in the IANA database, such as `Europe/Berlin`. */
+  readonly timeZone: string;
+  /** Absent: every day. */
+  readonly days?: readonly Weekday[] | undefined;
+  /** Both or neither; neither means the whole day. */
+  readonly from?: string | undefined;
+  readonly until?: string | undefined;
+};
+
+/** The conditions of a case. All that are present must hold; a list holds if one of its values does. */
+export type RouteConditions = {
+  readonly currencies?: readonly string[] | undefined;
+  /** Inclusive. A range of amounts needs `currencies`, all with as many decimals. */
+  readonly amountFromMinor?: number | undefined;
+  readonly amountToMinor?: number | undefined;
+  readonly cardBrands?: readonly string[] | undefined;
+  readonly cardTypes?: readonly CardType[] | undefined;
+  readonly issuingCountries?: readonly string[] | undefined;
+  readonly billingCountries?: readonly string[] | undefined;
+  /** All must hold: the session has the key with one of the values. */
+  readonly metadata?: readonly { readonly key: string; readonly values: readonly string[] }[] | undefined;
+  readonly time?: TimeCondition | undefined;
+};
+
+/** A case of a rule: payments on which its conditions hold are planned over its own connections. */
+export type RoutingCase = {
+  /** Unique in its rule. */
+  readonly name: string;
+  readonly conditions: RouteConditions;
+  /** By priority, highest first. */
+  readonly connectionIds: readonly string[];
+};
+
+/** The cases of a rule, in the order in which they are checked, and the card ranges that the merchant has entered. */
+export type RoutingCases = { readonly list: readonly RoutingCase[]; readonly cardRanges: readonly CardRange[] };
+
+/** The case and the facts by which a rule with cases planned a payment. */
+export type RoutedBy = {
+  /** The name of the case; absent for the default plan. */
+  readonly case?: string | undefined;
+  /** The cases above it that did not apply because a fact was unknown. */
+  readonly unknown?: readonly { readonly case: string; readonly because: string }[] | undefined;
+  readonly card?: CardFacts | undefined;
+};
+
 /** The optional description of an order. Erasing a customer's data takes the first two away. */
 export type OrderDetails = {
   readonly customerName?: string;
@@ -126,6 +196,7 @@ export const PaymentSessionEntity = defineEntity({
     ruleVersion: p.integer().nullable(),
     plan: p.json<PlannedConnection[]>().nullable(),
     skipped: p.json<SkippedConnection[]>().nullable(),
+    routedBy: p.json<RoutedBy>().nullable(),
     winnerAttemptId: p.uuid().nullable(),
     capturedAttemptId: p.uuid().nullable().persist(false),
     pinned: p.boolean(),
@@ -298,6 +369,7 @@ export const RoutingRuleEntity = defineEntity({
     authentication: p.text().$type<AuthenticationRule>(),
     providerId: p.uuid().nullable(),
     policy: p.json<AuthenticationPolicy>().nullable(),
+    cases: p.json<RoutingCases>().nullable(),
     createdAt: p.datetime(),
     setBy: p.text().nullable(),
     restoredFrom: p.integer().nullable(),

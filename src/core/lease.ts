@@ -4,7 +4,7 @@ import { leaseMs, leaseUsedMs } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
 import type { Database, Statement, Tx } from "../platform/database.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
-import { type PaymentSession, PaymentSessionEntity } from "./entities.ts";
+import { type PaymentSession, PaymentSessionEntity, type RoutedBy } from "./entities.ts";
 import type { Plan } from "./next-step.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
@@ -70,7 +70,8 @@ const claim: Statement = {
     `UPDATE payment_session s
     SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = app.clock() + $2 * interval '1 ms',
         submit_deadline = app.clock() + $3 * interval '1 ms', submitted_at = app.clock(),
-        vault_token = $4, token_hash = $5, rule_version = $6, plan = $7, skipped = $8, submit_request_id = $9
+        vault_token = $4, token_hash = $5, rule_version = $6, plan = $7, skipped = $8, submit_request_id = $9,
+        routed_by = $10
     WHERE id = $1 AND phase = 'IDLE' AND expires_at > app.clock()
     RETURNING s.id`,
     notClaimable,
@@ -88,11 +89,12 @@ export function claimSession(
     vaultToken: Secret;
     ruleVersion: number;
     plan: Plan;
+    routedBy?: RoutedBy | undefined;
     submissionBudgetMs: number;
     requestId?: string | undefined;
   },
 ): void {
-  const { sessionId, vaultToken, ruleVersion, plan, submissionBudgetMs } = submission;
+  const { sessionId, vaultToken, ruleVersion, plan, routedBy, submissionBudgetMs } = submission;
   tx.send(claim, [
     sessionId,
     leaseMs,
@@ -103,6 +105,7 @@ export function claimSession(
     JSON.stringify(plan.plan),
     JSON.stringify(plan.skipped),
     submission.requestId ?? null,
+    routedBy ? JSON.stringify(routedBy) : null,
   ]);
 }
 

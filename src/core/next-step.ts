@@ -173,8 +173,9 @@ export function becauseProviderFirst({ ruleVersion }: Pick<PaymentSession, "rule
 }
 
 /** Returns the reason for the attempt at a plan's first gateway. */
-export function becauseFirst(session: Pick<PaymentSession, "ruleVersion">): string {
-  return `First of the plan by rule version ${session.ruleVersion}.`;
+export function becauseFirst({ ruleVersion, routedBy }: Pick<PaymentSession, "ruleVersion" | "routedBy">): string {
+  const byCase = routedBy?.case === undefined ? "default plan" : `plan of the case “${routedBy.case}”`;
+  return `First of the ${routedBy ? byCase : "plan"} by rule version ${ruleVersion}.`;
 }
 
 /** Decides what follows the failure of the session's last attempt. */

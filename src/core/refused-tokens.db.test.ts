@@ -17,9 +17,9 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 /** Returns a core whose vault answers this for a token. */
-function saying(answer: (token: string) => TokenCheck): Core {
+function saying(answer: (token: string) => TokenCheck["state"]): Core {
   const { core } = fixture;
-  return { ...core, vault: { ...core.vault, checkToken: async ({ token }) => answer(token.expose()) } };
+  return { ...core, vault: { ...core.vault, checkToken: async ({ token }) => ({ state: answer(token.expose()) }) } };
 }
 
 describe("submitPayment() with a token that cannot pay", () => {

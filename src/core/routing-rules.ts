@@ -16,24 +16,27 @@ import {
   type AuthenticationRule,
   type FailoverSwitch,
   type PaymentSession,
+  type RoutingCases,
   type RoutingRule,
   RoutingRuleEntity,
 } from "./entities.ts";
-import type { FailoverRule } from "./next-step.ts";
-import { type Candidate, planRoute, type Route } from "./next-step.ts";
+import { type Candidate, type FailoverRule, planRoute } from "./next-step.ts";
+import { type CasedRoute, candidatesIn, routesOf } from "./routing-cases.ts";
 
 const selectRoute: Statement = {
   name: "select_route",
   text: `
-    SELECT r.version, r.failover_on AS "failoverOn", r.authentication, r.policy, c.id AS "connectionId", c.gateway,
-      c.credential_version AS "credentialVersion", c.paused,
+    SELECT r.version, r.failover_on AS "failoverOn", r.authentication, r.policy,
+      r.connection_ids AS "connectionIds", r.cases, c.id AS "connectionId", c.gateway, c.credential_version AS "credentialVersion", c.paused,
       c.acquirer,
       (SELECT to_json(p) FROM (SELECT id, gateway, credential_version AS "credentialVersion", paused
          FROM connection WHERE id = r.provider_id AND merchant_id = $1) p) AS provider
     FROM (SELECT * FROM routing_rule WHERE merchant_id = $1 ORDER BY version DESC LIMIT 1) r
-    CROSS JOIN LATERAL unnest(r.connection_ids) WITH ORDINALITY AS planned (connection_id, priority)
-    JOIN connection c ON c.id = planned.connection_id AND c.merchant_id = $1
-    ORDER BY planned.priority`,
+    CROSS JOIN LATERAL (
+      SELECT unnest(r.connection_ids) AS connection_id
+      UNION
+      SELECT jsonb_array_elements_text(jsonb_path_query_array(r.cases, '$.list[*].connectionIds[*]'))::uuid) planned
+    JOIN connection c ON c.id = planned.connection_id AND c.merchant_id = $1`,
 };
 
 type RouteRow = {
@@ -41,6 +44,8 @@ type RouteRow = {
   failoverOn: FailoverSwitch[];
   authentication: AuthenticationRule;
   policy: AuthenticationPolicy | null;
+  connectionIds: readonly string[];
+  cases: RoutingCases | null;
   connectionId: string;
   gateway: string;
   credentialVersion: number | null;
@@ -72,12 +77,13 @@ export function providerOfRule(
 }
 
 /**
- * Loads the merchant's newest rule. Without a rule it returns version 0 with no candidates, which can route nothing.
+ * Loads the merchant's newest rule, in one statement whether it has cases or not. Without a rule it returns version 0
+ * with no candidates, which can route nothing.
  */
 export async function loadRoute(
   core: Core,
   payment: { merchantId: string } & Amount & Partial<Pick<PaymentSession, "manualCapture" | "captureBy">>,
-): Promise<Route> {
+): Promise<CasedRoute> {
   const rows = await core.database.query<RouteRow>(selectRoute, [payment.merchantId]);
   const [first] = rows;
   if (first === undefined) return { version: 0, failoverOn: [], candidates: [] };
@@ -86,14 +92,16 @@ export async function loadRoute(
     ? (payment.captureBy?.getTime() ?? 0) - core.runtime.now().getTime()
     : undefined;
   const routed = { ...payment, heldForMs };
-  const candidates = rows.map(({ connectionId, gateway, credentialVersion, paused, acquirer }): Candidate => {
+  const all = rows.map(({ connectionId, gateway, credentialVersion, paused, acquirer }): Candidate => {
     const failing = isFailing(connectionId);
     const candidate = candidateOf(core, { id: connectionId, gateway, credentialVersion, paused, acquirer }, routed);
     return { ...candidate, failing };
   });
-  const { version, failoverOn, authentication, policy } = first;
+  const { version, failoverOn, authentication, policy, connectionIds } = first;
   const provider = first.provider ? providerOfRule(core, first.provider, isFailing(first.provider.id)) : undefined;
-  return { version, failoverOn, authentication, policy, candidates, provider };
+  const candidates = candidatesIn(all, connectionIds);
+  const cases = first.cases ? { ...first.cases, candidates: all } : undefined;
+  return { version, failoverOn, authentication, policy, candidates, provider, cases };
 }
 
 /** An amount, and the time for which a gateway has to hold it for a later capture; absent if it is captured at once. */
@@ -166,9 +174,10 @@ export async function loadCardBrands(
   core: Core,
   payment: { merchantId: string; amountMinor: number; currency: string },
 ): Promise<string[]> {
-  const { plan } = planRoute(await loadRoute(core, payment));
+  // The card is not known yet, so each case may apply.
+  const plans = routesOf(await loadRoute(core, payment)).map((route) => planRoute(route).plan);
   const taken = new Set<string>();
-  for (const { gateway } of plan) {
+  for (const { gateway } of plans.flat()) {
     const brands = core.connectorOf(gateway)?.cardBrands;
     if (brands === undefined) return [];
     for (const brand of brands) taken.add(brand);
@@ -185,13 +194,14 @@ export type RuleContent = {
   /** The connection of the provider that authenticates for gateways that import its proof. */
   readonly providerId?: string | null | undefined;
   readonly policy?: AuthenticationPolicy | null | undefined;
+  readonly cases?: RoutingCases | null | undefined;
 };
 
 const insertRule: Statement = {
   name: "insert_routing_rule",
   text: `
-    INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, set_by, restored_from, authentication, provider_id, policy)
-    SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8 FROM routing_rule WHERE merchant_id = $1
+    INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, set_by, restored_from, authentication, provider_id, policy, cases)
+    SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9 FROM routing_rule WHERE merchant_id = $1
     RETURNING version`,
 };
 
@@ -216,9 +226,15 @@ export async function recordRoutingRule(
     rule.authentication ?? "AS_NEEDED",
     rule.providerId ?? null,
     rule.policy ? JSON.stringify(rule.policy) : null,
+    hasCases(rule.cases) ? JSON.stringify(rule.cases) : null,
   ];
   const [row] = await tx.query<{ version: number }>(insertRule, values);
   return row!.version;
+}
+
+/** Reports whether a rule has anything beside its default plan to store: cases, or card ranges for later ones. */
+function hasCases(cases: RoutingCases | null | undefined): boolean {
+  return cases != null && (cases.list.length > 0 || cases.cardRanges.length > 0);
 }
 
 const ruleColumns = columnsOf(RoutingRuleEntity, "r");

@@ -40,6 +40,7 @@ import {
 import { becauseFirst, becauseProviderFirst, nextStep, planRoute } from "./next-step.ts";
 import { openProvided } from "./provided-rows.ts";
 import { askProvider, endDeviceCheck, giveUpProvider, lookAtProvider, prepareProvider } from "./provider-steps.ts";
+import { cardFactsOf, followCases } from "./routing-cases.ts";
 import { loadRoute } from "./routing-rules.ts";
 import { loadSession } from "./session-with-attempts.ts";
 import { closeSession, emitPending, settleSession } from "./settle.ts";
@@ -51,7 +52,7 @@ import { findUnrecorded } from "./unrecorded-attempts.ts";
 export type Submission = {
   readonly session: Pick<
     PaymentSession,
-    "id" | "merchantId" | "phase" | "amountMinor" | "currency" | "manualCapture" | "captureBy"
+    "id" | "merchantId" | "phase" | "amountMinor" | "currency" | "details" | "manualCapture" | "captureBy"
   >;
   readonly vaultToken: Secret;
   readonly signal: AbortSignal;
@@ -94,14 +95,27 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const { session, vaultToken, requestId, shopper } = submission;
   const sessionId = session.id;
   const asked = { sessionId: encodeId("ps", sessionId), token: vaultToken };
-  const [route, token] = await Promise.all([loadRoute(core, session), core.vault.checkToken(asked)]);
-  if (token !== "unused" && token !== "unknown") return refuseToken(core, sessionId, token);
+  const [loaded, { state, card }] = await Promise.all([loadRoute(core, session), core.vault.checkToken(asked)]);
+  if (state !== "unused" && state !== "unknown") return refuseToken(core, sessionId, state);
+  const { route, routedBy } = followCases(loaded, {
+    ...{ amountMinor: session.amountMinor, currency: session.currency, at: core.runtime.now() },
+    ...{ billingCountry: session.details?.billingAddress?.country, metadata: session.details?.metadata },
+    card: cardFactsOf(card, loaded.cases?.cardRanges),
+  });
   const plan = planRoute(route, { canAsk: shopper?.browser !== undefined });
   const { submissionBudgetMs } = core.timing;
   const claiming = commitAndReload(core, { sessionId }, (tx) => {
-    claimSession(tx, { sessionId, vaultToken, ruleVersion: route.version, plan, submissionBudgetMs, requestId });
+    claimSession(tx, {
+      sessionId,
+      vaultToken,
+      ruleVersion: route.version,
+      plan,
+      routedBy,
+      submissionBudgetMs,
+      requestId,
+    });
     const [to] = plan.plan;
-    const ruled = { ruleVersion: route.version };
+    const ruled = { ruleVersion: route.version, routedBy: routedBy ?? null };
     const because = becauseFirst(ruled);
     const provider = to && providerBefore({ session: { plan: [...plan.plan] }, authentications: [] }, to);
     if (provider) {

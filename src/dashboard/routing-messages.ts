@@ -11,6 +11,7 @@ import { type Exemption, exemptions } from "../gateways/authentication.ts";
 import type { Connection } from "../gateways/connections.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
+import { casesMessage, showCases } from "./routing-case-messages.ts";
 
 const switches: readonly FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"];
 
@@ -46,11 +47,13 @@ export function policyOf(
 }
 
 /** Returns a rule's content with public ids. */
-export function showRule({ version, connectionIds, failoverOn, authentication, providerId, policy }: RoutingRule) {
+export function showRule(rule: RoutingRule) {
+  const { version, connectionIds, failoverOn, authentication, providerId, policy, cases } = rule;
   return {
     ...{ version, connectionIds: connectionIds.map((id) => encodeId("gc", id)), failoverOn, authentication },
     ...(providerId && { providerId: encodeId("gc", providerId) }),
     ...(policy && { policy }),
+    ...(cases && { cases: showCases(cases) }),
   };
 }
 
@@ -60,6 +63,7 @@ export function ruleMessage(rule: RoutingRule) {
   return {
     ...showRule(rule),
     policy: { ...rule.policy, exemptions: (rule.policy?.exemptions ?? []).map((name) => ExemptionMessage[name]) },
+    cases: casesMessage(rule.cases ?? { list: [], cardRanges: [] }),
     failoverOn: rule.failoverOn.map((name) => FailoverMessage[name]),
     authentication: AuthenticationMessage[rule.authentication],
     createdAt: timestampFromDate(rule.createdAt),
@@ -69,10 +73,14 @@ export function ruleMessage(rule: RoutingRule) {
 }
 
 /** Returns the merchant's connection with this public id. Throws `invalid_field`. */
-export function connectionOf(connections: readonly Connection[], publicId: string): Connection {
+export function connectionOf(
+  connections: readonly Connection[],
+  publicId: string,
+  field = "connectionIds",
+): Connection {
   const connection = connections.find(({ id }) => id === decodeId("gc", publicId));
   if (connection !== undefined) return connection;
-  throw new DomainError("invalid_field", "One of the gateway connections does not exist.", { field: "connectionIds" });
+  throw new DomainError("invalid_field", "One of the gateway connections does not exist.", { field });
 }
 
 /** Returns a function from a connection's id to its display name. */

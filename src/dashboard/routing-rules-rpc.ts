@@ -8,7 +8,7 @@ import {
   type RoutingRuleService,
   SetRoutingRuleResponseSchema,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
-import type { RoutingRule } from "../core/entities.ts";
+import type { RoutingCase, RoutingRule } from "../core/entities.ts";
 import { findRoutingRule, listRoutingRules, type RuleContent, recordRoutingRule } from "../core/routing-rules.ts";
 import { listConnections } from "../gateways/connections.ts";
 import type { Tx } from "../platform/database.ts";
@@ -17,6 +17,7 @@ import { encodeId } from "../platform/ids.ts";
 import { describeRuleChanges } from "../reporting/rule-changes.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
 import { loadPage } from "./paging.ts";
+import { casesOf } from "./routing-case-messages.ts";
 import {
   authenticationOf,
   connectionOf,
@@ -41,6 +42,7 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
         authentication: authenticationOf(request.authentication, before),
         providerId: request.providerId ?? (before?.providerId ? encodeId("gc", before.providerId) : ""),
         policy: policyOf(request.policy, before),
+        cases: casesOf(request.cases, before),
       }));
       return create(SetRoutingRuleResponseSchema, { routingRule });
     },
@@ -102,7 +104,14 @@ async function setRule(
     const before = await findRoutingRule(tx, merchantId);
     requireVersion(before, expected);
     const { restoredFrom, ...content } = await wanted({ tx, merchantId, before });
-    const connectionIds = await requireVerified(tx, { core, merchantId, connectionIds: content.connectionIds });
+    const requireAll = (named: readonly string[], field: string) =>
+      requireVerified(tx, { core, merchantId, connectionIds: named, field });
+    const connectionIds = await requireAll(content.connectionIds, "connectionIds");
+    const list: RoutingCase[] = [];
+    for (const [index, one] of (content.cases?.list ?? []).entries()) {
+      const verified = await requireAll(one.connectionIds, `cases.list[${index}].connectionIds`);
+      list.push({ ...one, connectionIds: verified });
+    }
     const providerId = content.providerId
       ? await requireProvider(tx, { core, merchantId, id: content.providerId })
       : null;
@@ -111,6 +120,7 @@ async function setRule(
       ...content,
       merchantId,
       connectionIds,
+      cases: content.cases && { ...content.cases, list },
       providerId,
       setBy: rpcContext.actor,
       ...origin,
@@ -153,19 +163,17 @@ async function requireProvider(
 
 async function requireVerified(
   tx: Tx,
-  { core, merchantId, connectionIds }: { core: Providers; merchantId: string; connectionIds: readonly string[] },
+  asked: { core: Providers; merchantId: string; connectionIds: readonly string[]; field: string },
 ): Promise<string[]> {
+  const { core, merchantId, connectionIds, field } = asked;
   const connections = await listConnections(tx, merchantId);
   return connectionIds.map((publicId) => {
-    const { id, credentialVersion, gateway, account } = connectionOf(connections, publicId);
+    const { id, credentialVersion, gateway, account } = connectionOf(connections, publicId, field);
     if (core.providerOf(gateway) !== undefined) {
-      throw new DomainError("invalid_field", `No payment is routed to ${gateway}: it only authenticates customers.`, {
-        field: "connectionIds",
-      });
+      const detail = `No payment is routed to ${gateway}: it only authenticates customers.`;
+      throw new DomainError("invalid_field", detail, { field });
     }
     if (credentialVersion !== null) return id;
-    throw new DomainError("invalid_field", `The connection to ${gateway} (${account}) is not verified yet.`, {
-      field: "connectionIds",
-    });
+    throw new DomainError("invalid_field", `The connection to ${gateway} (${account}) is not verified yet.`, { field });
   });
 }

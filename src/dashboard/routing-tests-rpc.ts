@@ -1,16 +1,20 @@
 /** Simulates a routing rule on one payment or on past payments: proto ↔ core. */
 import { create } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   RouteCase_Answer as AnswerMessage,
+  CardRange_Type,
   ReplayedPayment_End as EndMessage,
   type RoutingRuleDraft,
   type RoutingRuleService,
+  type TestFacts,
   TestRouteResponseSchema,
   WhatIfResponseSchema,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
+import type { RoutingCases, RoutingRule } from "../core/entities.ts";
 import { signPageToken, verifyPageToken } from "../core/page-token.ts";
+import { cardTypes, type PaymentFacts } from "../core/routing-cases.ts";
 import { findRoutingRule } from "../core/routing-rules.ts";
 import { type Connection, listConnections } from "../gateways/connections.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -23,6 +27,7 @@ import { describeRuleChanges } from "../reporting/rule-changes.ts";
 import { addCounts, compareReplay, type Replay, type ReplayEnd, replayPayment } from "../reporting/what-if.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { amountMessage } from "./payment-messages.ts";
+import { casesOf } from "./routing-case-messages.ts";
 import { authenticationOf, connectionOf, failoverOf, nameIn, policyOf } from "./routing-messages.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
 
@@ -42,15 +47,15 @@ export function createRouteTests({
   runtime,
 }: Pick<DashboardParts, "runtime">): Pick<ServiceImpl<typeof RoutingRuleService>, "testRoute" | "whatIf"> {
   return {
-    async testRoute({ draft, amountMinor, currency }, context) {
+    async testRoute({ draft, amountMinor, currency, facts }, context) {
       const scope = scopedContextOf(context);
       const { core } = scope.environment;
       if (!isCurrency(currency)) {
         throw new DomainError("invalid_field", "This is not a currency in circulation.", { field: "currency" });
       }
       const { connections, newest, content, version } = await loadRule(scope, draft);
-      const payment = { amountMinor: Number(amountMinor), currency };
-      const { plan, skipped } = planDraft(core, { ...content, version, connections }, payment);
+      const payment = { amountMinor: Number(amountMinor), currency, ...factsOf(facts, runtime.now()) };
+      const { plan, skipped, routedBy } = planDraft(core, { ...content, version, connections }, payment);
       return create(TestRouteResponseSchema, {
         version,
         amount: amountMessage(payment.amountMinor, currency),
@@ -61,6 +66,8 @@ export function createRouteTests({
         skipped: skipped.map(publicConnection),
         cases: routeCases(plan, { ...content, version }).map(caseMessage),
         authentication: describeAuthentication(plan, content.authentication),
+        ...(routedBy?.case !== undefined && { case: routedBy.case }),
+        unknownCases: (routedBy?.unknown ?? []).map((one) => `The case “${one.case}” is skipped. ${one.because}`),
         changes: draft === undefined ? [] : describeRuleChanges(newest, content, nameIn(connections)),
       });
     },
@@ -81,7 +88,7 @@ export function createRouteTests({
       const options = { merchantId, since, before: position?.before, count };
       const sessions = await listPastSessions(environment.reads, options);
       const replayed = sessions.filter(isPayment).map((session) => {
-        const plan = planDraft(environment.core, { ...content, version, connections }, session);
+        const plan = planDraft(environment.core, { ...content, version, connections }, session.facts);
         const { attempts, customerAsked } = session;
         const payment = { succeeded: session.status === "SUCCEEDED", attempts, customerAsked };
         const replay = replayPayment(payment, plan, { ...content, version });
@@ -117,6 +124,7 @@ async function loadRule({ merchantId, environment: { database } }: Scope, draft:
     authentication: authenticationOf(draft?.authentication, newest),
     providerId: draft?.providerId === undefined ? newest?.providerId : decodeId("gc", draft.providerId),
     policy: policyOf(draft?.policy, newest),
+    cases: draftCases(draft, newest, connections),
   };
   return { connections, newest, content, version: (newest?.version ?? 0) + (draft === undefined ? 0 : 1) };
 }
@@ -125,6 +133,35 @@ function draftContent({ connectionIds, failoverOn }: RoutingRuleDraft, connectio
   return {
     connectionIds: connectionIds.map((publicId) => connectionOf(connections, publicId).id),
     failoverOn: failoverOf(failoverOn),
+  };
+}
+
+function draftCases(
+  draft: RoutingRuleDraft | undefined,
+  newest: RoutingRule | undefined,
+  connections: readonly Connection[],
+): RoutingCases | null {
+  const named = casesOf(draft?.cases, newest);
+  if (named === null) return null;
+  const list = named.list.map((one, index) => {
+    const idOf = (publicId: string) => connectionOf(connections, publicId, `cases.list[${index}].connectionIds`).id;
+    return { ...one, connectionIds: one.connectionIds.map(idOf) };
+  });
+  return { ...named, list };
+}
+
+/** Returns the facts of a payment to test; those that are not given are unknown. */
+function factsOf(message: TestFacts | undefined, now: Date): Omit<PaymentFacts, "amountMinor" | "currency"> {
+  const { cardBrand = "", cardType, issuingCountry = "", billingCountry = "", metadata, at } = message ?? {};
+  const type = cardTypes.find((name) => CardRange_Type[name] === cardType);
+  return {
+    ...{ metadata, at: at === undefined ? now : timestampDate(at) },
+    ...(billingCountry !== "" && { billingCountry }),
+    card: {
+      ...(cardBrand !== "" && { brand: cardBrand }),
+      ...(issuingCountry !== "" && { country: issuingCountry }),
+      ...(type && { type }),
+    },
   };
 }
 

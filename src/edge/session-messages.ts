@@ -108,8 +108,10 @@ function fieldsOf(session: PaymentSession) {
 }
 
 function toRouting(session: PaymentSession, ruleVersion: number) {
+  const { routedBy } = session;
   return {
     ruleVersion,
+    ...(routedBy && { case: { name: routedBy.case, unknown: [...(routedBy.unknown ?? [])] } }),
     plan: (session.plan ?? []).map((step) => ({
       priority: step.priority,
       gateway: step.gateway,

@@ -1,9 +1,12 @@
 /** Plans a draft rule over a merchant's current connections. */
 
 import { type Plan, planRoute } from "../core/next-step.ts";
+import { type CasedRoute, candidatesIn, followCases, type PaymentFacts } from "../core/routing-cases.ts";
 import { candidateOf, providerOfRule, type RouteParts, type RuleContent } from "../core/routing-rules.ts";
-import type { Amount } from "../gateways/amounts.ts";
 import type { Connection } from "../gateways/connections.ts";
+
+/** A plan, and how it was chosen; `routedBy` is absent for a rule without cases. */
+export type DraftPlan = Plan & Pick<ReturnType<typeof followCases>, "routedBy">;
 
 /**
  * Returns the plan that a payment would get. Circuit breakers are ignored: each serving process has its own, and their
@@ -12,12 +15,13 @@ import type { Connection } from "../gateways/connections.ts";
 export function planDraft(
   parts: RouteParts,
   draft: RuleContent & { readonly version: number; readonly connections: readonly Connection[] },
-  payment: Amount,
-): Plan {
-  const candidates = draft.connectionIds.flatMap((id) => {
-    const connection = draft.connections.find((each) => each.id === id);
-    return connection === undefined ? [] : [candidateOf(parts, connection, payment)];
-  });
+  payment: PaymentFacts,
+): DraftPlan {
+  const all = draft.connections.map((connection) => candidateOf(parts, connection, payment));
+  const candidates = candidatesIn(all, draft.connectionIds);
   const provider = draft.connections.find(({ id }) => id === draft.providerId);
-  return planRoute({ ...draft, candidates, provider: provider && providerOfRule(parts, provider) });
+  const cases = draft.cases ? { ...draft.cases, candidates: all } : undefined;
+  const cased: CasedRoute = { ...draft, candidates, cases, provider: provider && providerOfRule(parts, provider) };
+  const { route, routedBy } = followCases(cased, payment);
+  return { ...planRoute(route), ...(routedBy && { routedBy }) };
 }

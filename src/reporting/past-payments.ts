@@ -1,7 +1,8 @@
 /** Reads the outcomes of a merchant's past payments, newest first, without customer data. */
 
-import type { FailureKind, PlannedConnection, SessionStatus, Stop } from "../core/entities.ts";
+import type { CardFacts, FailureKind, PlannedConnection, SessionStatus, Stop } from "../core/entities.ts";
 import { noCardBeginnings } from "../core/next-step.ts";
+import type { PaymentFacts } from "../core/routing-cases.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { isChallenged, takenMinor } from "./analytics/counted-facts.ts";
 import type { PastAnswer, PastAttempt } from "./what-if.ts";
@@ -19,6 +20,8 @@ export type PastSession = {
   readonly createdAt: Date;
   readonly customerAsked: boolean;
   readonly attempts: readonly PastAttempt[];
+  /** The recorded facts, for the conditions of cases. */
+  readonly facts: PaymentFacts;
 };
 
 type AttemptRow = {
@@ -32,15 +35,27 @@ type AttemptRow = {
   round: number;
 };
 
-type PastRow = Omit<PastSession, "attempts"> & { plan: readonly PlannedConnection[] | null; attempts: AttemptRow[] };
+type PastRow = Omit<PastSession, "attempts" | "facts"> & {
+  plan: readonly PlannedConnection[] | null;
+  attempts: AttemptRow[];
+  orderedMinor: number;
+  submittedAt: Date | null;
+  cardBrand: string | null;
+  country: string | null;
+  metadata: Readonly<Record<string, string>> | null;
+  card: CardFacts | null;
+};
 
 // By the merchant's index from the newest id down; each session's attempts by their key. The work depends on the
 // request, not on the number of sessions.
 const selectPast: Statement = {
   name: "select_past_sessions",
   text: `
-    SELECT s.id, (${takenMinor}) AS "amountMinor", s.currency, s.status, s.submitted_at IS NOT NULL AS submitted,
-      s.created_at AS "createdAt", ${isChallenged} AS "customerAsked", s.plan, coalesce(t.attempts, '[]') AS attempts
+    SELECT s.id, (${takenMinor}) AS "amountMinor", s.amount_minor AS "orderedMinor", s.currency, s.status,
+      s.submitted_at IS NOT NULL AS submitted, s.created_at AS "createdAt", ${isChallenged} AS "customerAsked", s.plan,
+      s.submitted_at AS "submittedAt", s.card_brand AS "cardBrand", s.routed_by->'card' AS card,
+      s.details->'billingAddress'->>'country' AS country, s.details->'metadata' AS metadata,
+      coalesce(t.attempts, '[]') AS attempts
     FROM (
       SELECT * FROM payment_session
       WHERE merchant_id = $1 AND id >= $2 AND id < coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') ORDER BY id DESC LIMIT $4) s
@@ -59,8 +74,13 @@ export async function listPastSessions(
 ): Promise<PastSession[]> {
   const values = [options.merchantId, firstIdAt(options.since), options.before ?? null, options.count];
   const rows = await queryable.query<PastRow>(selectPast, values);
-  return rows.map(({ plan, customerAsked, ...row }) => ({
+  return rows.map(({ plan, customerAsked, orderedMinor, submittedAt, cardBrand, country, metadata, card, ...row }) => ({
     ...row,
+    facts: {
+      ...{ amountMinor: orderedMinor, currency: row.currency, at: submittedAt ?? row.createdAt },
+      ...{ billingCountry: country ?? undefined, metadata: metadata ?? undefined },
+      card: { ...(cardBrand && cardBrand !== "unknown" && { brand: cardBrand }), ...card },
+    },
     // A repeat with authentication asked the customer, even if the customer was not needed.
     customerAsked: customerAsked || row.attempts.some(({ round }) => round > 0),
     attempts: row.attempts.map((attempt) => ({

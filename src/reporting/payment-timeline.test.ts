@@ -78,3 +78,22 @@ describe("an attempt whose customer was asked", () => {
     expect(steps.some((step) => step.startsWith("Authorized"))).toBe(false);
   });
 });
+
+it("names the case of the rule that planned a payment, and those that could not be checked", () => {
+  const routedBy = {
+    case: "Debit",
+    unknown: [{ case: "Danish", because: "Unknown: the card’s issuing country." }],
+  };
+  const session = {
+    status: "CREATED",
+    submittedAt: startedAt,
+    ruleVersion: 3,
+    plan: [{ gateway: "STRIPE" }],
+    routedBy,
+  };
+  const nothing = { attempts: [], authentications: [], events: [], deliveries: [], workItems: [], decisions: [] };
+  const details = { ...nothing, session, orphanedAuthorizations: [] } as unknown as PaymentDetails;
+  expect(writeTimeline(details).map(({ why }) => why)).toContain(
+    "Rule version 3 plans STRIPE by its case “Debit”. The case “Danish” could not be checked. Unknown: the card’s issuing country.",
+  );
+});

@@ -59,9 +59,13 @@ export function writeTimeline(details: PaymentDetails): TimelineStep[] {
 }
 
 function beginning(session: PaymentSession): Moment[] {
-  const { cardBrand, cardLast4, plan, skipped, ruleVersion } = session;
+  const { cardBrand, cardLast4, plan, skipped, ruleVersion, routedBy } = session;
   const card = cardBrand && cardLast4 ? ` (${nameOfBrand(cardBrand)} ending in ${cardLast4})` : "";
   const planned = (plan ?? []).map(({ gateway }) => gateway).join(", then ");
+  const byCase = routedBy?.case === undefined ? "" : ` by its case “${routedBy.case}”`;
+  const unknown = (routedBy?.unknown ?? []).map(
+    (one) => ` The case “${one.case}” could not be checked. ${one.because}`,
+  );
   const left = (skipped ?? []).map(({ gateway, because }) => ` ${gateway} is left out: ${because}`).join("");
   return [
     {
@@ -74,7 +78,7 @@ function beginning(session: PaymentSession): Moment[] {
       at: session.submittedAt,
       actor: "Customer",
       step: `Submitted a card${card}`,
-      why: `Rule version ${ruleVersion} plans ${planned || "no gateway"}.${left}`,
+      why: `Rule version ${ruleVersion} plans ${planned || "no gateway"}${byCase}.${unknown.join("")}${left}`,
       requestId: session.submitRequestId ?? undefined,
     },
   ];

@@ -1,8 +1,8 @@
 /** Replays a past payment under another rule, with the answers that its gateways gave then. PURE. */
 
 import type { PlannedConnection } from "../core/entities.ts";
-import type { Plan } from "../core/next-step.ts";
 import { decideNext, type FailoverRule, type Failure } from "../core/next-step.ts";
+import type { DraftPlan } from "./draft-route.ts";
 
 /** A gateway's answer; undefined where the attempt does not show how the gateway answers. */
 export type PastAnswer =
@@ -39,9 +39,19 @@ export type Replay = {
 
 /**
  * Replays a payment. Each gateway is assumed to answer as it did then, whatever its new position. The first gateway
- * that was not tried then ends the known path. Time is assumed to suffice.
+ * that was not tried then ends the known path, and so does a case whose facts about the payment were not recorded. Time
+ * is assumed to suffice.
  */
-export function replayPayment(payment: PastPayment, { plan }: Pick<Plan, "plan">, rule: FailoverRule): Replay {
+export function replayPayment(
+  payment: PastPayment,
+  { plan, routedBy }: Pick<DraftPlan, "plan" | "routedBy">,
+  rule: FailoverRule,
+): Replay {
+  const [unknown] = routedBy?.unknown ?? [];
+  if (unknown !== undefined) {
+    const because = `Whether the case “${unknown.case}” would apply cannot be known. ${unknown.because}`;
+    return { asked: [], end: "cannotKnow", because };
+  }
   const asked: Replay["asked"][number][] = [];
   for (const [index, planned] of plan.entries()) {
     const { connectionId, gateway } = planned;
@@ -119,7 +129,7 @@ export function compareReplay({ attempts, succeeded }: PastPayment, { asked, end
     succeededThen: count(succeeded),
     succeeds: count(end === "succeeds"),
     lost: count(succeeded && end === "fails"),
-    notRoutable: count(asked.length === 0),
+    notRoutable: count(isKnown && asked.length === 0),
   };
 }
 

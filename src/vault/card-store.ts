@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Database, Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { deriveKey, hasKeyFor, type KeyRing, Secret, seal, sha256, unseal } from "../platform/secrets.ts";
-import type { Card } from "./card.ts";
+import { beginningOf, type Card } from "./card.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 import {
   cardLifetimeMs,
@@ -112,8 +112,7 @@ export async function takeCard(
   if (taken !== undefined) {
     // Sealed by a key that has been dropped: it cannot be opened any more, and nothing was sent.
     if (!hasKeyFor(ring, taken.sealed)) return { type: "not_found" };
-    const opened = unseal(ringOfToken(ring, token), placeOf(environment, sessionId), taken.sealed);
-    return { type: "card", card: JSON.parse(opened.expose()) as Card };
+    return { type: "card", card: openCard(ring, taken.sealed, token, placeOf(environment, sessionId)) };
   }
   const [left] = await database.query<ReadCard>(readStatement, [...key, usesPerToken]);
   if (left === undefined) return { type: "not_found" };
@@ -124,20 +123,25 @@ export async function takeCard(
 export type TokenState = "unused" | "not_found" | "expired" | "used";
 
 /**
- * Returns the state of a token in a session; uses nothing up. A foreign session's token is `not_found`, like one that
- * was never made.
+ * Returns the state of a token in a session, with the beginning of an unused one's card; uses nothing up. A foreign
+ * session's token is `not_found`, like one that was never made.
  */
 export async function checkToken(
   database: Database,
   { environment, ring }: VaultEnvironment,
   sessionId: string,
   token: string,
-): Promise<TokenState> {
+): Promise<{ readonly state: TokenState; readonly card?: ReturnType<typeof beginningOf> }> {
   const key = [sha256(token), environment, sessionId, usesPerToken];
   const [card] = await database.query<ReadCard>(readStatement, key);
-  if (card === undefined || !hasKeyFor(ring, card.sealed)) return "not_found";
-  if (card.used) return "used";
-  return card.expired ? "expired" : "unused";
+  if (card === undefined || !hasKeyFor(ring, card.sealed)) return { state: "not_found" };
+  if (card.used) return { state: "used" };
+  if (card.expired) return { state: "expired" };
+  return { state: "unused", card: beginningOf(openCard(ring, card.sealed, token, placeOf(environment, sessionId))) };
+}
+
+function openCard(ring: KeyRing, sealed: string, token: string, associatedData: string): Card {
+  return JSON.parse(unseal(ringOfToken(ring, token), associatedData, sealed).expose()) as Card;
 }
 
 /**

@@ -64,6 +64,14 @@ export function shownOf(card: Card): CardSummary {
   return { brand: brandOf(card.number), last4: card.number.slice(-4) };
 }
 
+/**
+ * Returns the network of this card and the first digits of its number: eight of sixteen or more, six of fewer, so that
+ * at least four digits stay hidden beside the last four (PCI SSC FAQ 1091, 2022).
+ */
+export function beginningOf({ number }: Card): { readonly brand: string; readonly firstDigits: string } {
+  return { brand: brandOf(number), firstDigits: number.slice(0, number.length >= 16 ? 8 : 6) };
+}
+
 /** Reports whether digits are in a known network's range, of its length, and have the right check digit. */
 export function isNetworkNumber(digits: string): boolean {
   const rule = ruleOf(digits);

@@ -48,7 +48,18 @@ function pay(session: string, token: Secret) {
   });
 }
 
-const stateOf = (sessionId: string, token: Secret) => client.checkToken({ sessionId, token });
+const stateOf = async (sessionId: string, token: Secret) => (await client.checkToken({ sessionId, token })).state;
+
+it("reports the network and the first eight digits of an unused token's card, and of no other", async () => {
+  const token = await tokenFor("ps_begins");
+  expect(await client.checkToken({ sessionId: "ps_begins", token })).toEqual({
+    state: "unused",
+    card: { brand: "visa", firstDigits: "42424242" },
+  });
+  expect(await client.checkToken({ sessionId: "ps_other", token })).toEqual({ state: "not_found", card: undefined });
+  await pay("ps_begins", token);
+  expect(await client.checkToken({ sessionId: "ps_begins", token })).toEqual({ state: "used", card: undefined });
+});
 
 it("recognizes a session's own token, and uses nothing up", async () => {
   const token = await tokenFor("ps_own");
@@ -73,7 +84,7 @@ it("distinguishes a used token and an expired one", async () => {
 
 it("is unknown if no vault answers", async () => {
   const nowhere = clientOf("127.0.0.1:1");
-  expect(await nowhere.checkToken({ sessionId: "ps_own", token: new Secret("tok_1") })).toBe("unknown");
+  expect(await nowhere.checkToken({ sessionId: "ps_own", token: new Secret("tok_1") })).toEqual({ state: "unknown" });
   nowhere.close();
 });
 
@@ -95,7 +106,7 @@ it("uses one time limit for the connection and the call together", async () => {
     other.close();
     slow.close();
   });
-  expect(await other.checkToken({ sessionId: "ps_own", token: new Secret("tok_slow") })).toBe("unknown");
+  expect(await other.checkToken({ sessionId: "ps_own", token: new Secret("tok_slow") })).toEqual({ state: "unknown" });
   const [, milliseconds] = /^([0-9]+)m$/.exec(await asked.promise) ?? [];
   expect(Number(milliseconds)).toBeLessThanOrEqual(250);
 });

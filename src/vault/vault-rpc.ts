@@ -125,8 +125,8 @@ function rpcsOf(vault: VaultRpc): [path: string, Rpc][] {
       return toResponse(await observed(vault, environment, traced));
     }),
     rpc(VaultService.method.checkToken, async (environment, { sessionId, token }) => {
-      const state = await checkToken(vault.database, environment, sessionId, token);
-      return create(CheckTokenResponseSchema, { state: tokenStates[state] });
+      const { state, card } = await checkToken(vault.database, environment, sessionId, token);
+      return create(CheckTokenResponseSchema, { state: tokenStates[state], ...card });
     }),
     rpc(VaultService.method.forget, async (environment, { sessionId }) => {
       await forgetSession(vault.database, environment, sessionId);

@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/routing_rules.proto.
  */
 export const file_dashboard_v1_routing_rules: GenFile = /*@__PURE__*/
-  fileDesc("CiBkYXNoYm9hcmQvdjEvcm91dGluZ19ydWxlcy5wcm90bxIMZGFzaGJvYXJkLnYxIoYEChVTZXRSb3V0aW5nUnVsZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESJAoOY29ubmVjdGlvbl9pZHMYAyADKAlCDLpICZIBBggBEBQYARJQCgtmYWlsb3Zlcl9vbhgEIAMoDjIoLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZS5GYWlsb3ZlclN3aXRjaEIRukgOkgELGAEiB4IBBBABIAASJgoQZXhwZWN0ZWRfdmVyc2lvbhgFIAEoBUIHukgEGgIoAEgAiAEBElEKDmF1dGhlbnRpY2F0aW9uGAYgASgOMiguZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uQgq6SAeCAQQQASAASAGIAQESGAoLcHJvdmlkZXJfaWQYByABKAlIAogBARJDCgZwb2xpY3kYCCABKAsyLi5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuQXV0aGVudGljYXRpb25Qb2xpY3lIA4gBAUITChFfZXhwZWN0ZWRfdmVyc2lvbkIRCg9fYXV0aGVudGljYXRpb25CDgoMX3Byb3ZpZGVyX2lkQgkKB19wb2xpY3kiSQoWU2V0Um91dGluZ1J1bGVSZXNwb25zZRIvCgxyb3V0aW5nX3J1bGUYASABKAsyGS5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUicQoVR2V0Um91dGluZ1J1bGVSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABIl8KFkdldFJvdXRpbmdSdWxlUmVzcG9uc2USNAoMcm91dGluZ19ydWxlGAEgASgLMhkuZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlSACIAQFCDwoNX3JvdXRpbmdfcnVsZSKCBgoLUm91dGluZ1J1bGUSDwoHdmVyc2lvbhgBIAEoBRIWCg5jb25uZWN0aW9uX2lkcxgCIAMoCRI9CgtmYWlsb3Zlcl9vbhgDIAMoDjIoLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZS5GYWlsb3ZlclN3aXRjaBIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgZzZXRfYnkYBSABKAlIAIgBARIaCg1yZXN0b3JlZF9mcm9tGAYgASgFSAGIAQESQAoOYXV0aGVudGljYXRpb24YByABKA4yKC5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuQXV0aGVudGljYXRpb24SGAoLcHJvdmlkZXJfaWQYCCABKAlIAogBARI+CgZwb2xpY3kYCSABKAsyLi5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuQXV0aGVudGljYXRpb25Qb2xpY3kaowEKFEF1dGhlbnRpY2F0aW9uUG9saWN5EksKCmV4ZW1wdGlvbnMYASADKA4yJC5kYXNoYm9hcmQudjEuQWNxdWlyZXJFeGVtcHRpb24uS2luZEIRukgOkgELGAEiB4IBBBABIAASHAoUc3RvcHNfaWZfdW5hdmFpbGFibGUYAiABKAgSIAoYZm9yYmlkc19zZWNvbmRfY2hhbGxlbmdlGAMgASgIImMKDkZhaWxvdmVyU3dpdGNoEh8KG0ZBSUxPVkVSX1NXSVRDSF9VTlNQRUNJRklFRBAAEhAKDEhBUkRfREVDTElORRABEgsKB1RJTUVPVVQQAhIRCg1HQVRFV0FZX0VSUk9SEAMiVgoOQXV0aGVudGljYXRpb24SHgoaQVVUSEVOVElDQVRJT05fVU5TUEVDSUZJRUQQABINCglBU19ORUVERUQQARIKCgZBTFdBWVMQAhIJCgVORVZFUhADQgkKB19zZXRfYnlCEAoOX3Jlc3RvcmVkX2Zyb21CDgoMX3Byb3ZpZGVyX2lkIuoCChBSb3V0aW5nUnVsZURyYWZ0EiQKDmNvbm5lY3Rpb25faWRzGAEgAygJQgy6SAmSAQYIARAUGAESUAoLZmFpbG92ZXJfb24YAiADKA4yKC5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuRmFpbG92ZXJTd2l0Y2hCEbpIDpIBCxgBIgeCAQQQASAAElEKDmF1dGhlbnRpY2F0aW9uGAMgASgOMiguZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uQgq6SAeCAQQQASAASACIAQESGAoLcHJvdmlkZXJfaWQYBCABKAlIAYgBARJDCgZwb2xpY3kYBSABKAsyLi5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuQXV0aGVudGljYXRpb25Qb2xpY3lIAogBAUIRCg9fYXV0aGVudGljYXRpb25CDgoMX3Byb3ZpZGVyX2lkQgkKB19wb2xpY3kiVgoSUm91dGluZ1J1bGVWZXJzaW9uEi8KDHJvdXRpbmdfcnVsZRgBIAEoCzIZLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZRIPCgdjaGFuZ2VzGAIgAygJIr8BCh5MaXN0Um91dGluZ1J1bGVWZXJzaW9uc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESIQoJcGFnZV9zaXplGAMgASgFQgm6SAYaBBhkKAFIAIgBARISCgpwYWdlX3Rva2VuGAQgASgJQgwKCl9wYWdlX3NpemUibgofTGlzdFJvdXRpbmdSdWxlVmVyc2lvbnNSZXNwb25zZRIyCgh2ZXJzaW9ucxgBIAMoCzIgLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZVZlcnNpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIs8BChlSZXN0b3JlUm91dGluZ1J1bGVSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhsKB3ZlcnNpb24YAyABKAVCCrpIB8gBARoCKAESJgoQZXhwZWN0ZWRfdmVyc2lvbhgEIAEoBUIHukgEGgIoAEgAiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uIk0KGlJlc3RvcmVSb3V0aW5nUnVsZVJlc3BvbnNlEi8KDHJvdXRpbmdfcnVsZRgBIAEoCzIZLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZSLNAgoQVGVzdFJvdXRlUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIyCgVkcmFmdBgDIAEoCzIeLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZURyYWZ0SACIAQESJwoMYW1vdW50X21pbm9yGAQgASgDQhG6SA7IAQEiCRj/n5SljR0oARJ4CghjdXJyZW5jeRgFIAEoCUJmukhjugFdCg1jdXJyZW5jeS5mb3JtEi9tdXN0IGJlIGFuIHVwcGVyLWNhc2UgSVNPIDQyMTcgY29kZSBzdWNoIGFzIEVVUhobdGhpcy5tYXRjaGVzKHInXltBLVpdezN9JCcpyAEBQggKBl9kcmFmdCL9AQoRVGVzdFJvdXRlUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoBRIqCgRwbGFuGAIgAygLMhwuZGFzaGJvYXJkLnYxLlBsYW5uZWRHYXRld2F5Ei0KB3NraXBwZWQYAyADKAsyHC5kYXNoYm9hcmQudjEuU2tpcHBlZEdhdGV3YXkSJgoFY2FzZXMYBCADKAsyFy5kYXNoYm9hcmQudjEuUm91dGVDYXNlEg8KB2NoYW5nZXMYBSADKAkSKwoGYW1vdW50GAYgASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRBbW91bnQSFgoOYXV0aGVudGljYXRpb24YByADKAkiYQoOUGxhbm5lZEdhdGV3YXkSEAoIcHJpb3JpdHkYASABKAUSDwoHZ2F0ZXdheRgCIAEoCRIVCg1jb25uZWN0aW9uX2lkGAMgASgJEhUKDWF1dGhlbnRpY2F0ZXMYBCABKAgiSQoOU2tpcHBlZEdhdGV3YXkSDwoHZ2F0ZXdheRgBIAEoCRIVCg1jb25uZWN0aW9uX2lkGAIgASgJEg8KB2JlY2F1c2UYAyABKAki9AIKCVJvdXRlQ2FzZRIuCgZhbnN3ZXIYASABKA4yHi5kYXNoYm9hcmQudjEuUm91dGVDYXNlLkFuc3dlchImCgVzdGVwcxgCIAMoCzIXLmRhc2hib2FyZC52MS5Sb3V0ZVN0ZXASDgoGc3RhdHVzGAMgASgJIv4BCgZBbnN3ZXISFgoSQU5TV0VSX1VOU1BFQ0lGSUVEEAASDAoIQVBQUk9WRUQQARIQCgxIQVJEX0RFQ0xJTkUQAhIQCgxTT0ZUX0RFQ0xJTkUQAxIJCgVGUkFVRBAEEg8KC1NDSEVNRV9SVUxFEAUSEwoPU0FNRV9DQVJEX0ZBSUxTEAYSGwoXQVVUSEVOVElDQVRJT05fUkVRVUlSRUQQBxIQCgxVTkNMQVNTSUZJRUQQCBILCgdUSU1FT1VUEAkSEQoNR0FURVdBWV9FUlJPUhAKEhMKD0NBUFRVUkVfUkVGVVNFRBALEhUKEVZBVUxUX1VOQVZBSUxBQkxFEAwiVAoJUm91dGVTdGVwEg8KB2dhdGV3YXkYASABKAkSFQoNY29ubmVjdGlvbl9pZBgCIAEoCRIOCgZhY3Rpb24YAyABKAkSDwoHYmVjYXVzZRgEIAEoCSLbAQoNV2hhdElmUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARI1CgVkcmFmdBgDIAEoCzIeLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZURyYWZ0Qga6SAPIAQESHAoEZGF5cxgEIAEoBUIJukgGGgQYHygBSACIAQESEgoKcGFnZV90b2tlbhgFIAEoCUIHCgVfZGF5cyLMAQoOV2hhdElmUmVzcG9uc2USKgoGY291bnRzGAEgASgLMhouZGFzaGJvYXJkLnYxLldoYXRJZkNvdW50cxIvCghleGFtcGxlcxgCIAMoCzIdLmRhc2hib2FyZC52MS5SZXBsYXllZFBheW1lbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJEhcKD3Nlc3Npb25zX3NvX2ZhchgEIAEoBRIrCgdyZWFjaGVkGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLVAQoMV2hhdElmQ291bnRzEhAKCHBheW1lbnRzGAEgASgFEgwKBHNhbWUYAiABKAUSEwoLb3RoZXJfZmlyc3QYAyABKAUSFgoOZmV3ZXJfYXR0ZW1wdHMYBCABKAUSFQoNbW9yZV9hdHRlbXB0cxgFIAEoBRITCgtjYW5ub3Rfa25vdxgGIAEoBRIWCg5zdWNjZWVkZWRfdGhlbhgHIAEoBRIQCghzdWNjZWVkcxgIIAEoBRIMCgRsb3N0GAkgASgFEhQKDG5vdF9yb3V0YWJsZRgKIAEoBSKcAgoPUmVwbGF5ZWRQYXltZW50EhIKCnNlc3Npb25faWQYASABKAkSLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc3RhdHVzX3RoZW4YAyABKAkSEgoKYXNrZWRfdGhlbhgEIAMoCRIVCg1hc2tlZF9pbnN0ZWFkGAUgAygJEi4KA2VuZBgGIAEoDjIhLmRhc2hib2FyZC52MS5SZXBsYXllZFBheW1lbnQuRW5kEg8KB2JlY2F1c2UYByABKAkiRAoDRW5kEhMKD0VORF9VTlNQRUNJRklFRBAAEgwKCFNVQ0NFRURTEAESCQoFRkFJTFMQAhIPCgtDQU5OT1RfS05PVxADMvIEChJSb3V0aW5nUnVsZVNlcnZpY2USYQoOU2V0Um91dGluZ1J1bGUSIy5kYXNoYm9hcmQudjEuU2V0Um91dGluZ1J1bGVSZXF1ZXN0GiQuZGFzaGJvYXJkLnYxLlNldFJvdXRpbmdSdWxlUmVzcG9uc2UiBKi7GAISZAoOR2V0Um91dGluZ1J1bGUSIy5kYXNoYm9hcmQudjEuR2V0Um91dGluZ1J1bGVSZXF1ZXN0GiQuZGFzaGJvYXJkLnYxLkdldFJvdXRpbmdSdWxlUmVzcG9uc2UiB5ACAai7GAESfwoXTGlzdFJvdXRpbmdSdWxlVmVyc2lvbnMSLC5kYXNoYm9hcmQudjEuTGlzdFJvdXRpbmdSdWxlVmVyc2lvbnNSZXF1ZXN0Gi0uZGFzaGJvYXJkLnYxLkxpc3RSb3V0aW5nUnVsZVZlcnNpb25zUmVzcG9uc2UiB5ACAai7GAESbQoSUmVzdG9yZVJvdXRpbmdSdWxlEicuZGFzaGJvYXJkLnYxLlJlc3RvcmVSb3V0aW5nUnVsZVJlcXVlc3QaKC5kYXNoYm9hcmQudjEuUmVzdG9yZVJvdXRpbmdSdWxlUmVzcG9uc2UiBKi7GAISVQoJVGVzdFJvdXRlEh4uZGFzaGJvYXJkLnYxLlRlc3RSb3V0ZVJlcXVlc3QaHy5kYXNoYm9hcmQudjEuVGVzdFJvdXRlUmVzcG9uc2UiB5ACAai7GAESTAoGV2hhdElmEhsuZGFzaGJvYXJkLnYxLldoYXRJZlJlcXVlc3QaHC5kYXNoYm9hcmQudjEuV2hhdElmUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_dashboard_v1_gateway_connections, file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("CiBkYXNoYm9hcmQvdjEvcm91dGluZ19ydWxlcy5wcm90bxIMZGFzaGJvYXJkLnYxIsAEChVTZXRSb3V0aW5nUnVsZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESJAoOY29ubmVjdGlvbl9pZHMYAyADKAlCDLpICZIBBggBEBQYARJQCgtmYWlsb3Zlcl9vbhgEIAMoDjIoLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZS5GYWlsb3ZlclN3aXRjaEIRukgOkgELGAEiB4IBBBABIAASJgoQZXhwZWN0ZWRfdmVyc2lvbhgFIAEoBUIHukgEGgIoAEgAiAEBElEKDmF1dGhlbnRpY2F0aW9uGAYgASgOMiguZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uQgq6SAeCAQQQASAASAGIAQESGAoLcHJvdmlkZXJfaWQYByABKAlIAogBARJDCgZwb2xpY3kYCCABKAsyLi5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuQXV0aGVudGljYXRpb25Qb2xpY3lIA4gBARIuCgVjYXNlcxgJIAEoCzIaLmRhc2hib2FyZC52MS5Sb3V0aW5nQ2FzZXNIBIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbkIRCg9fYXV0aGVudGljYXRpb25CDgoMX3Byb3ZpZGVyX2lkQgkKB19wb2xpY3lCCAoGX2Nhc2VzIkkKFlNldFJvdXRpbmdSdWxlUmVzcG9uc2USLwoMcm91dGluZ19ydWxlGAEgASgLMhkuZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlInEKFUdldFJvdXRpbmdSdWxlUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJfChZHZXRSb3V0aW5nUnVsZVJlc3BvbnNlEjQKDHJvdXRpbmdfcnVsZRgBIAEoCzIZLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZUgAiAEBQg8KDV9yb3V0aW5nX3J1bGUirQYKC1JvdXRpbmdSdWxlEg8KB3ZlcnNpb24YASABKAUSFgoOY29ubmVjdGlvbl9pZHMYAiADKAkSPQoLZmFpbG92ZXJfb24YAyADKA4yKC5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuRmFpbG92ZXJTd2l0Y2gSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoGc2V0X2J5GAUgASgJSACIAQESGgoNcmVzdG9yZWRfZnJvbRgGIAEoBUgBiAEBEkAKDmF1dGhlbnRpY2F0aW9uGAcgASgOMiguZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uEhgKC3Byb3ZpZGVyX2lkGAggASgJSAKIAQESPgoGcG9saWN5GAkgASgLMi4uZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uUG9saWN5EikKBWNhc2VzGAogASgLMhouZGFzaGJvYXJkLnYxLlJvdXRpbmdDYXNlcxqjAQoUQXV0aGVudGljYXRpb25Qb2xpY3kSSwoKZXhlbXB0aW9ucxgBIAMoDjIkLmRhc2hib2FyZC52MS5BY3F1aXJlckV4ZW1wdGlvbi5LaW5kQhG6SA6SAQsYASIHggEEEAEgABIcChRzdG9wc19pZl91bmF2YWlsYWJsZRgCIAEoCBIgChhmb3JiaWRzX3NlY29uZF9jaGFsbGVuZ2UYAyABKAgiYwoORmFpbG92ZXJTd2l0Y2gSHwobRkFJTE9WRVJfU1dJVENIX1VOU1BFQ0lGSUVEEAASEAoMSEFSRF9ERUNMSU5FEAESCwoHVElNRU9VVBACEhEKDUdBVEVXQVlfRVJST1IQAyJWCg5BdXRoZW50aWNhdGlvbhIeChpBVVRIRU5USUNBVElPTl9VTlNQRUNJRklFRBAAEg0KCUFTX05FRURFRBABEgoKBkFMV0FZUxACEgkKBU5FVkVSEANCCQoHX3NldF9ieUIQCg5fcmVzdG9yZWRfZnJvbUIOCgxfcHJvdmlkZXJfaWQiegoMUm91dGluZ0Nhc2VzEjEKBGxpc3QYASADKAsyGS5kYXNoYm9hcmQudjEuUm91dGluZ0Nhc2VCCLpIBZIBAhAUEjcKC2NhcmRfcmFuZ2VzGAIgAygLMhcuZGFzaGJvYXJkLnYxLkNhcmRSYW5nZUIJukgGkgEDEPQDIp0CCgtSb3V0aW5nQ2FzZRKsAQoEbmFtZRgBIAEoCUKdAbpImQG6AZEBCgljYXNlLm5hbWUSTG11c3QgYmUgMSB0byA2MCBjaGFyYWN0ZXJzLCB3aXRob3V0IGNvbnRyb2wgY2hhcmFjdGVycyBvciBzcGFjZXMgYXQgaXRzIGVuZHMaNnRoaXMubWF0Y2hlcyhyJ15bXlxwe0NjfVxzXShbXlxwe0NjfV0qW15ccHtDY31cc10pPyQnKXICGDwSOQoKY29uZGl0aW9ucxgCIAEoCzIdLmRhc2hib2FyZC52MS5Sb3V0ZUNvbmRpdGlvbnNCBrpIA8gBARIkCg5jb25uZWN0aW9uX2lkcxgDIAMoCUIMukgJkgEGCAEQFBgBIqkECg9Sb3V0ZUNvbmRpdGlvbnMSHgoKY3VycmVuY2llcxgBIAMoCUIKukgHkgEEEDIYARIuChFhbW91bnRfZnJvbV9taW5vchgCIAEoA0IOukgLIgkY/5+UpY0dKAFIAIgBARIsCg9hbW91bnRfdG9fbWlub3IYAyABKANCDrpICyIJGP+flKWNHSgBSAGIAQESYwoLY2FyZF9icmFuZHMYBCADKAlCTrpIS5IBSBgBIkRyQlIEdmlzYVIKbWFzdGVyY2FyZFIEYW1leFIIZGlzY292ZXJSBmRpbmVyc1IDamNiUgh1bmlvbnBheVIHbWFlc3RybxJDCgpjYXJkX3R5cGVzGAUgAygOMhwuZGFzaGJvYXJkLnYxLkNhcmRSYW5nZS5UeXBlQhG6SA6SAQsYASIHggEEEAEgABImChFpc3N1aW5nX2NvdW50cmllcxgGIAMoCUILukgIkgEFEPoBGAESJgoRYmlsbGluZ19jb3VudHJpZXMYByADKAlCC7pICJIBBRD6ARgBEjsKCG1ldGFkYXRhGAggAygLMh8uZGFzaGJvYXJkLnYxLk1ldGFkYXRhQ29uZGl0aW9uQgi6SAWSAQIQChIuCgR0aW1lGAkgASgLMhsuZGFzaGJvYXJkLnYxLlRpbWVDb25kaXRpb25IAogBAUIUChJfYW1vdW50X2Zyb21fbWlub3JCEgoQX2Ftb3VudF90b19taW5vckIHCgVfdGltZSL5AQoRTWV0YWRhdGFDb25kaXRpb24SvgEKA2tleRgBIAEoCUKwAbpIrAG6AagBCgxtZXRhZGF0YS5rZXkSY211c3QgYmUgMSB0byA0MCBsZXR0ZXJzLCBkaWdpdHMsIHVuZGVyc2NvcmVzLCBoeXBoZW5zLCBkb3RzIGFuZCBjb2xvbnMsIHRoZSBmaXJzdCBhIGxldHRlciBvciBkaWdpdBozdGhpcy5tYXRjaGVzKHInXltBLVphLXowLTldW0EtWmEtejAtOV8uOi1dezAsMzl9JCcpEiMKBnZhbHVlcxgCIAMoCUITukgQkgENCAEQMhgBIgVyAxj0AyLlAwoNVGltZUNvbmRpdGlvbhIZCgl0aW1lX3pvbmUYASABKAlCBrpIA8gBARJACgRkYXlzGAIgAygOMh8uZGFzaGJvYXJkLnYxLlRpbWVDb25kaXRpb24uRGF5QhG6SA6SAQsYASIHggEEEAEgABJ0CgRmcm9tGAMgASgJQmG6SF66AVsKCXRpbWUuZnJvbRIcbXVzdCBiZSBhIHRpbWUgc3VjaCBhcyAyMjowMBowdGhpcy5tYXRjaGVzKHInXihbMDFdWzAtOV18MlswLTNdKTpbMC01XVswLTldJCcpSACIAQESdgoFdW50aWwYBCABKAlCYrpIX7oBXAoKdGltZS51bnRpbBIcbXVzdCBiZSBhIHRpbWUgc3VjaCBhcyAwNjowMBowdGhpcy5tYXRjaGVzKHInXihbMDFdWzAtOV18MlswLTNdKTpbMC01XVswLTldJCcpSAGIAQEidgoDRGF5EhMKD0RBWV9VTlNQRUNJRklFRBAAEgoKBk1PTkRBWRABEgsKB1RVRVNEQVkQAhINCglXRURORVNEQVkQAxIMCghUSFVSU0RBWRAEEgoKBkZSSURBWRAFEgwKCFNBVFVSREFZEAYSCgoGU1VOREFZEAdCBwoFX2Zyb21CCAoGX3VudGlsIvABCglDYXJkUmFuZ2USWgoGZGlnaXRzGAEgASgJQkq6SEe6AUQKDHJhbmdlLmRpZ2l0cxIVbXVzdCBiZSA2IHRvIDggZGlnaXRzGh10aGlzLm1hdGNoZXMocideWzAtOV17Niw4fSQnKRIPCgdjb3VudHJ5GAIgASgJEjQKBHR5cGUYAyABKA4yHC5kYXNoYm9hcmQudjEuQ2FyZFJhbmdlLlR5cGVCCLpIBYIBAhABIkAKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEgoKBkNSRURJVBABEgkKBURFQklUEAISCwoHUFJFUEFJRBADIqQDChBSb3V0aW5nUnVsZURyYWZ0EiQKDmNvbm5lY3Rpb25faWRzGAEgAygJQgy6SAmSAQYIARAUGAESUAoLZmFpbG92ZXJfb24YAiADKA4yKC5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuRmFpbG92ZXJTd2l0Y2hCEbpIDpIBCxgBIgeCAQQQASAAElEKDmF1dGhlbnRpY2F0aW9uGAMgASgOMiguZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uQgq6SAeCAQQQASAASACIAQESGAoLcHJvdmlkZXJfaWQYBCABKAlIAYgBARJDCgZwb2xpY3kYBSABKAsyLi5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuQXV0aGVudGljYXRpb25Qb2xpY3lIAogBARIuCgVjYXNlcxgGIAEoCzIaLmRhc2hib2FyZC52MS5Sb3V0aW5nQ2FzZXNIA4gBAUIRCg9fYXV0aGVudGljYXRpb25CDgoMX3Byb3ZpZGVyX2lkQgkKB19wb2xpY3lCCAoGX2Nhc2VzIlYKElJvdXRpbmdSdWxlVmVyc2lvbhIvCgxyb3V0aW5nX3J1bGUYASABKAsyGS5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUSDwoHY2hhbmdlcxgCIAMoCSK/AQoeTGlzdFJvdXRpbmdSdWxlVmVyc2lvbnNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEiEKCXBhZ2Vfc2l6ZRgDIAEoBUIJukgGGgQYZCgBSACIAQESEgoKcGFnZV90b2tlbhgEIAEoCUIMCgpfcGFnZV9zaXplIm4KH0xpc3RSb3V0aW5nUnVsZVZlcnNpb25zUmVzcG9uc2USMgoIdmVyc2lvbnMYASADKAsyIC5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGVWZXJzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLPAQoZUmVzdG9yZVJvdXRpbmdSdWxlUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgd2ZXJzaW9uGAMgASgFQgq6SAfIAQEaAigBEiYKEGV4cGVjdGVkX3ZlcnNpb24YBCABKAVCB7pIBBoCKABIAIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbiJNChpSZXN0b3JlUm91dGluZ1J1bGVSZXNwb25zZRIvCgxyb3V0aW5nX3J1bGUYASABKAsyGS5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUihAMKEFRlc3RSb3V0ZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESMgoFZHJhZnQYAyABKAsyHi5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGVEcmFmdEgAiAEBEicKDGFtb3VudF9taW5vchgEIAEoA0IRukgOyAEBIgkY/5+UpY0dKAESeAoIY3VycmVuY3kYBSABKAlCZrpIY7oBXQoNY3VycmVuY3kuZm9ybRIvbXVzdCBiZSBhbiB1cHBlci1jYXNlIElTTyA0MjE3IGNvZGUgc3VjaCBhcyBFVVIaG3RoaXMubWF0Y2hlcyhyJ15bQS1aXXszfSQnKcgBARIrCgVmYWN0cxgGIAEoCzIXLmRhc2hib2FyZC52MS5UZXN0RmFjdHNIAYgBAUIICgZfZHJhZnRCCAoGX2ZhY3RzIqgCCglUZXN0RmFjdHMSEgoKY2FyZF9icmFuZBgBIAEoCRI5CgljYXJkX3R5cGUYAiABKA4yHC5kYXNoYm9hcmQudjEuQ2FyZFJhbmdlLlR5cGVCCLpIBYIBAhABEhcKD2lzc3VpbmdfY291bnRyeRgDIAEoCRIXCg9iaWxsaW5nX2NvdW50cnkYBCABKAkSQQoIbWV0YWRhdGEYBSADKAsyJS5kYXNoYm9hcmQudjEuVGVzdEZhY3RzLk1ldGFkYXRhRW50cnlCCLpIBZoBAhAUEiYKAmF0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEisAIKEVRlc3RSb3V0ZVJlc3BvbnNlEg8KB3ZlcnNpb24YASABKAUSKgoEcGxhbhgCIAMoCzIcLmRhc2hib2FyZC52MS5QbGFubmVkR2F0ZXdheRItCgdza2lwcGVkGAMgAygLMhwuZGFzaGJvYXJkLnYxLlNraXBwZWRHYXRld2F5EiYKBWNhc2VzGAQgAygLMhcuZGFzaGJvYXJkLnYxLlJvdXRlQ2FzZRIPCgdjaGFuZ2VzGAUgAygJEisKBmFtb3VudBgGIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50QW1vdW50EhYKDmF1dGhlbnRpY2F0aW9uGAcgAygJEhEKBGNhc2UYCCABKAlIAIgBARIVCg11bmtub3duX2Nhc2VzGAkgAygJQgcKBV9jYXNlImEKDlBsYW5uZWRHYXRld2F5EhAKCHByaW9yaXR5GAEgASgFEg8KB2dhdGV3YXkYAiABKAkSFQoNY29ubmVjdGlvbl9pZBgDIAEoCRIVCg1hdXRoZW50aWNhdGVzGAQgASgIIkkKDlNraXBwZWRHYXRld2F5Eg8KB2dhdGV3YXkYASABKAkSFQoNY29ubmVjdGlvbl9pZBgCIAEoCRIPCgdiZWNhdXNlGAMgASgJIvQCCglSb3V0ZUNhc2USLgoGYW5zd2VyGAEgASgOMh4uZGFzaGJvYXJkLnYxLlJvdXRlQ2FzZS5BbnN3ZXISJgoFc3RlcHMYAiADKAsyFy5kYXNoYm9hcmQudjEuUm91dGVTdGVwEg4KBnN0YXR1cxgDIAEoCSL+AQoGQW5zd2VyEhYKEkFOU1dFUl9VTlNQRUNJRklFRBAAEgwKCEFQUFJPVkVEEAESEAoMSEFSRF9ERUNMSU5FEAISEAoMU09GVF9ERUNMSU5FEAMSCQoFRlJBVUQQBBIPCgtTQ0hFTUVfUlVMRRAFEhMKD1NBTUVfQ0FSRF9GQUlMUxAGEhsKF0FVVEhFTlRJQ0FUSU9OX1JFUVVJUkVEEAcSEAoMVU5DTEFTU0lGSUVEEAgSCwoHVElNRU9VVBAJEhEKDUdBVEVXQVlfRVJST1IQChITCg9DQVBUVVJFX1JFRlVTRUQQCxIVChFWQVVMVF9VTkFWQUlMQUJMRRAMIlQKCVJvdXRlU3RlcBIPCgdnYXRld2F5GAEgASgJEhUKDWNvbm5lY3Rpb25faWQYAiABKAkSDgoGYWN0aW9uGAMgASgJEg8KB2JlY2F1c2UYBCABKAki2wEKDVdoYXRJZlJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESNQoFZHJhZnQYAyABKAsyHi5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGVEcmFmdEIGukgDyAEBEhwKBGRheXMYBCABKAVCCbpIBhoEGB8oAUgAiAEBEhIKCnBhZ2VfdG9rZW4YBSABKAlCBwoFX2RheXMizAEKDldoYXRJZlJlc3BvbnNlEioKBmNvdW50cxgBIAEoCzIaLmRhc2hib2FyZC52MS5XaGF0SWZDb3VudHMSLwoIZXhhbXBsZXMYAiADKAsyHS5kYXNoYm9hcmQudjEuUmVwbGF5ZWRQYXltZW50EhcKD25leHRfcGFnZV90b2tlbhgDIAEoCRIXCg9zZXNzaW9uc19zb19mYXIYBCABKAUSKwoHcmVhY2hlZBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi1QEKDFdoYXRJZkNvdW50cxIQCghwYXltZW50cxgBIAEoBRIMCgRzYW1lGAIgASgFEhMKC290aGVyX2ZpcnN0GAMgASgFEhYKDmZld2VyX2F0dGVtcHRzGAQgASgFEhUKDW1vcmVfYXR0ZW1wdHMYBSABKAUSEwoLY2Fubm90X2tub3cYBiABKAUSFgoOc3VjY2VlZGVkX3RoZW4YByABKAUSEAoIc3VjY2VlZHMYCCABKAUSDAoEbG9zdBgJIAEoBRIUCgxub3Rfcm91dGFibGUYCiABKAUinAIKD1JlcGxheWVkUGF5bWVudBISCgpzZXNzaW9uX2lkGAEgASgJEi4KCmNyZWF0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3N0YXR1c190aGVuGAMgASgJEhIKCmFza2VkX3RoZW4YBCADKAkSFQoNYXNrZWRfaW5zdGVhZBgFIAMoCRIuCgNlbmQYBiABKA4yIS5kYXNoYm9hcmQudjEuUmVwbGF5ZWRQYXltZW50LkVuZBIPCgdiZWNhdXNlGAcgASgJIkQKA0VuZBITCg9FTkRfVU5TUEVDSUZJRUQQABIMCghTVUNDRUVEUxABEgkKBUZBSUxTEAISDwoLQ0FOTk9UX0tOT1cQAzLyBAoSUm91dGluZ1J1bGVTZXJ2aWNlEmEKDlNldFJvdXRpbmdSdWxlEiMuZGFzaGJvYXJkLnYxLlNldFJvdXRpbmdSdWxlUmVxdWVzdBokLmRhc2hib2FyZC52MS5TZXRSb3V0aW5nUnVsZVJlc3BvbnNlIgSouxgCEmQKDkdldFJvdXRpbmdSdWxlEiMuZGFzaGJvYXJkLnYxLkdldFJvdXRpbmdSdWxlUmVxdWVzdBokLmRhc2hib2FyZC52MS5HZXRSb3V0aW5nUnVsZVJlc3BvbnNlIgeQAgGouxgBEn8KF0xpc3RSb3V0aW5nUnVsZVZlcnNpb25zEiwuZGFzaGJvYXJkLnYxLkxpc3RSb3V0aW5nUnVsZVZlcnNpb25zUmVxdWVzdBotLmRhc2hib2FyZC52MS5MaXN0Um91dGluZ1J1bGVWZXJzaW9uc1Jlc3BvbnNlIgeQAgGouxgBEm0KElJlc3RvcmVSb3V0aW5nUnVsZRInLmRhc2hib2FyZC52MS5SZXN0b3JlUm91dGluZ1J1bGVSZXF1ZXN0GiguZGFzaGJvYXJkLnYxLlJlc3RvcmVSb3V0aW5nUnVsZVJlc3BvbnNlIgSouxgCElUKCVRlc3RSb3V0ZRIeLmRhc2hib2FyZC52MS5UZXN0Um91dGVSZXF1ZXN0Gh8uZGFzaGJvYXJkLnYxLlRlc3RSb3V0ZVJlc3BvbnNlIgeQAgGouxgBEkwKBldoYXRJZhIbLmRhc2hib2FyZC52MS5XaGF0SWZSZXF1ZXN0GhwuZGFzaGJvYXJkLnYxLldoYXRJZlJlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_dashboard_v1_gateway_connections, file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.SetRoutingRuleRequest
@@ -78,6 +78,13 @@ export type SetRoutingRuleRequest = Message<"dashboard.v1.SetRoutingRuleRequest"
    * @generated from field: optional dashboard.v1.RoutingRule.AuthenticationPolicy policy = 8;
    */
   policy?: RoutingRule_AuthenticationPolicy | undefined;
+
+  /**
+   * Cases with plans of their own, and card ranges. If absent, as in the newest version; none in the first.
+   *
+   * @generated from field: optional dashboard.v1.RoutingCases cases = 9;
+   */
+  cases?: RoutingCases | undefined;
 };
 
 /**
@@ -136,6 +143,13 @@ export type SetRoutingRuleRequestJson = {
    * @generated from field: optional dashboard.v1.RoutingRule.AuthenticationPolicy policy = 8;
    */
   policy?: RoutingRule_AuthenticationPolicyJson;
+
+  /**
+   * Cases with plans of their own, and card ranges. If absent, as in the newest version; none in the first.
+   *
+   * @generated from field: optional dashboard.v1.RoutingCases cases = 9;
+   */
+  cases?: RoutingCasesJson;
 };
 
 /**
@@ -290,6 +304,11 @@ export type RoutingRule = Message<"dashboard.v1.RoutingRule"> & {
    * @generated from field: dashboard.v1.RoutingRule.AuthenticationPolicy policy = 9;
    */
   policy?: RoutingRule_AuthenticationPolicy | undefined;
+
+  /**
+   * @generated from field: dashboard.v1.RoutingCases cases = 10;
+   */
+  cases?: RoutingCases | undefined;
 };
 
 /**
@@ -346,6 +365,11 @@ export type RoutingRuleJson = {
    * @generated from field: dashboard.v1.RoutingRule.AuthenticationPolicy policy = 9;
    */
   policy?: RoutingRule_AuthenticationPolicyJson;
+
+  /**
+   * @generated from field: dashboard.v1.RoutingCases cases = 10;
+   */
+  cases?: RoutingCasesJson;
 };
 
 /**
@@ -517,6 +541,524 @@ export const RoutingRule_AuthenticationSchema: GenEnum<RoutingRule_Authenticatio
   enumDesc(file_dashboard_v1_routing_rules, 4, 1);
 
 /**
+ * The cases of a rule. A payment is planned by the first case whose conditions all hold, otherwise by the rule's own
+ * connections, the default plan.
+ *
+ * @generated from message dashboard.v1.RoutingCases
+ */
+export type RoutingCases = Message<"dashboard.v1.RoutingCases"> & {
+  /**
+   * In the order in which they are checked.
+   *
+   * @generated from field: repeated dashboard.v1.RoutingCase list = 1;
+   */
+  list: RoutingCase[];
+
+  /**
+   * Where the merchant's customers' cards are from: looked up by the first digits of a card. The longest range that a
+   * number begins with decides. These are the merchant's own, from its acquirer or a licensed list.
+   *
+   * @generated from field: repeated dashboard.v1.CardRange card_ranges = 2;
+   */
+  cardRanges: CardRange[];
+};
+
+/**
+ * The cases of a rule. A payment is planned by the first case whose conditions all hold, otherwise by the rule's own
+ * connections, the default plan.
+ *
+ * @generated from message dashboard.v1.RoutingCases
+ */
+export type RoutingCasesJson = {
+  /**
+   * In the order in which they are checked.
+   *
+   * @generated from field: repeated dashboard.v1.RoutingCase list = 1;
+   */
+  list?: RoutingCaseJson[];
+
+  /**
+   * Where the merchant's customers' cards are from: looked up by the first digits of a card. The longest range that a
+   * number begins with decides. These are the merchant's own, from its acquirer or a licensed list.
+   *
+   * @generated from field: repeated dashboard.v1.CardRange card_ranges = 2;
+   */
+  cardRanges?: CardRangeJson[];
+};
+
+/**
+ * Describes the message dashboard.v1.RoutingCases.
+ * Use `create(RoutingCasesSchema)` to create a new message.
+ */
+export const RoutingCasesSchema: GenMessage<RoutingCases, {jsonType: RoutingCasesJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 5);
+
+/**
+ * @generated from message dashboard.v1.RoutingCase
+ */
+export type RoutingCase = Message<"dashboard.v1.RoutingCase"> & {
+  /**
+   * Unique in the rule; the attempt trail names it.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: dashboard.v1.RouteConditions conditions = 2;
+   */
+  conditions?: RouteConditions | undefined;
+
+  /**
+   * By priority, highest first.
+   *
+   * @generated from field: repeated string connection_ids = 3;
+   */
+  connectionIds: string[];
+};
+
+/**
+ * @generated from message dashboard.v1.RoutingCase
+ */
+export type RoutingCaseJson = {
+  /**
+   * Unique in the rule; the attempt trail names it.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * @generated from field: dashboard.v1.RouteConditions conditions = 2;
+   */
+  conditions?: RouteConditionsJson;
+
+  /**
+   * By priority, highest first.
+   *
+   * @generated from field: repeated string connection_ids = 3;
+   */
+  connectionIds?: string[];
+};
+
+/**
+ * Describes the message dashboard.v1.RoutingCase.
+ * Use `create(RoutingCaseSchema)` to create a new message.
+ */
+export const RoutingCaseSchema: GenMessage<RoutingCase, {jsonType: RoutingCaseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 6);
+
+/**
+ * All that are given must hold; of a list, one value. A condition on a fact that is unknown never holds.
+ *
+ * @generated from message dashboard.v1.RouteConditions
+ */
+export type RouteConditions = Message<"dashboard.v1.RouteConditions"> & {
+  /**
+   * ISO 4217 alpha-3 codes.
+   *
+   * @generated from field: repeated string currencies = 1;
+   */
+  currencies: string[];
+
+  /**
+   * In minor units, inclusive. A range of amounts needs currencies, all with the same number of decimals.
+   *
+   * @generated from field: optional int64 amount_from_minor = 2;
+   */
+  amountFromMinor?: bigint | undefined;
+
+  /**
+   * @generated from field: optional int64 amount_to_minor = 3;
+   */
+  amountToMinor?: bigint | undefined;
+
+  /**
+   * Networks as a session's card names them: visa, mastercard, amex, discover, diners, jcb, unionpay, maestro.
+   *
+   * @generated from field: repeated string card_brands = 4;
+   */
+  cardBrands: string[];
+
+  /**
+   * @generated from field: repeated dashboard.v1.CardRange.Type card_types = 5;
+   */
+  cardTypes: CardRange_Type[];
+
+  /**
+   * ISO 3166-1 alpha-2 codes of the countries whose banks issued the card.
+   *
+   * @generated from field: repeated string issuing_countries = 6;
+   */
+  issuingCountries: string[];
+
+  /**
+   * ISO 3166-1 alpha-2 codes, of the session's billing address.
+   *
+   * @generated from field: repeated string billing_countries = 7;
+   */
+  billingCountries: string[];
+
+  /**
+   * The session's metadata; each must hold.
+   *
+   * @generated from field: repeated dashboard.v1.MetadataCondition metadata = 8;
+   */
+  metadata: MetadataCondition[];
+
+  /**
+   * When the payment is submitted.
+   *
+   * @generated from field: optional dashboard.v1.TimeCondition time = 9;
+   */
+  time?: TimeCondition | undefined;
+};
+
+/**
+ * All that are given must hold; of a list, one value. A condition on a fact that is unknown never holds.
+ *
+ * @generated from message dashboard.v1.RouteConditions
+ */
+export type RouteConditionsJson = {
+  /**
+   * ISO 4217 alpha-3 codes.
+   *
+   * @generated from field: repeated string currencies = 1;
+   */
+  currencies?: string[];
+
+  /**
+   * In minor units, inclusive. A range of amounts needs currencies, all with the same number of decimals.
+   *
+   * @generated from field: optional int64 amount_from_minor = 2;
+   */
+  amountFromMinor?: string;
+
+  /**
+   * @generated from field: optional int64 amount_to_minor = 3;
+   */
+  amountToMinor?: string;
+
+  /**
+   * Networks as a session's card names them: visa, mastercard, amex, discover, diners, jcb, unionpay, maestro.
+   *
+   * @generated from field: repeated string card_brands = 4;
+   */
+  cardBrands?: string[];
+
+  /**
+   * @generated from field: repeated dashboard.v1.CardRange.Type card_types = 5;
+   */
+  cardTypes?: CardRange_TypeJson[];
+
+  /**
+   * ISO 3166-1 alpha-2 codes of the countries whose banks issued the card.
+   *
+   * @generated from field: repeated string issuing_countries = 6;
+   */
+  issuingCountries?: string[];
+
+  /**
+   * ISO 3166-1 alpha-2 codes, of the session's billing address.
+   *
+   * @generated from field: repeated string billing_countries = 7;
+   */
+  billingCountries?: string[];
+
+  /**
+   * The session's metadata; each must hold.
+   *
+   * @generated from field: repeated dashboard.v1.MetadataCondition metadata = 8;
+   */
+  metadata?: MetadataConditionJson[];
+
+  /**
+   * When the payment is submitted.
+   *
+   * @generated from field: optional dashboard.v1.TimeCondition time = 9;
+   */
+  time?: TimeConditionJson;
+};
+
+/**
+ * Describes the message dashboard.v1.RouteConditions.
+ * Use `create(RouteConditionsSchema)` to create a new message.
+ */
+export const RouteConditionsSchema: GenMessage<RouteConditions, {jsonType: RouteConditionsJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 7);
+
+/**
+ * @generated from message dashboard.v1.MetadataCondition
+ */
+export type MetadataCondition = Message<"dashboard.v1.MetadataCondition"> & {
+  /**
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * Exactly one of them.
+   *
+   * @generated from field: repeated string values = 2;
+   */
+  values: string[];
+};
+
+/**
+ * @generated from message dashboard.v1.MetadataCondition
+ */
+export type MetadataConditionJson = {
+  /**
+   * @generated from field: string key = 1;
+   */
+  key?: string;
+
+  /**
+   * Exactly one of them.
+   *
+   * @generated from field: repeated string values = 2;
+   */
+  values?: string[];
+};
+
+/**
+ * Describes the message dashboard.v1.MetadataCondition.
+ * Use `create(MetadataConditionSchema)` to create a new message.
+ */
+export const MetadataConditionSchema: GenMessage<MetadataCondition, {jsonType: MetadataConditionJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 8);
+
+/**
+ * @generated from message dashboard.v1.TimeCondition
+ */
+export type TimeCondition = Message<"dashboard.v1.TimeCondition"> & {
+  /**
+   * Name in the IANA time zone database, such as Europe/Berlin.
+   *
+   * @generated from field: string time_zone = 1;
+   */
+  timeZone: string;
+
+  /**
+   * None means every day.
+   *
+   * @generated from field: repeated dashboard.v1.TimeCondition.Day days = 2;
+   */
+  days: TimeCondition_Day[];
+
+  /**
+   * Hours such as 22:00, from the first to before the second, past midnight if the second is earlier. Both or neither.
+   *
+   * @generated from field: optional string from = 3;
+   */
+  from?: string | undefined;
+
+  /**
+   * @generated from field: optional string until = 4;
+   */
+  until?: string | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.TimeCondition
+ */
+export type TimeConditionJson = {
+  /**
+   * Name in the IANA time zone database, such as Europe/Berlin.
+   *
+   * @generated from field: string time_zone = 1;
+   */
+  timeZone?: string;
+
+  /**
+   * None means every day.
+   *
+   * @generated from field: repeated dashboard.v1.TimeCondition.Day days = 2;
+   */
+  days?: TimeCondition_DayJson[];
+
+  /**
+   * Hours such as 22:00, from the first to before the second, past midnight if the second is earlier. Both or neither.
+   *
+   * @generated from field: optional string from = 3;
+   */
+  from?: string;
+
+  /**
+   * @generated from field: optional string until = 4;
+   */
+  until?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.TimeCondition.
+ * Use `create(TimeConditionSchema)` to create a new message.
+ */
+export const TimeConditionSchema: GenMessage<TimeCondition, {jsonType: TimeConditionJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 9);
+
+/**
+ * @generated from enum dashboard.v1.TimeCondition.Day
+ */
+export const TimeCondition_Day = {
+  /**
+   * @generated from enum value: DAY_UNSPECIFIED = 0;
+   */
+  DAY_UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: MONDAY = 1;
+   */
+  MONDAY: 1,
+
+  /**
+   * @generated from enum value: TUESDAY = 2;
+   */
+  TUESDAY: 2,
+
+  /**
+   * @generated from enum value: WEDNESDAY = 3;
+   */
+  WEDNESDAY: 3,
+
+  /**
+   * @generated from enum value: THURSDAY = 4;
+   */
+  THURSDAY: 4,
+
+  /**
+   * @generated from enum value: FRIDAY = 5;
+   */
+  FRIDAY: 5,
+
+  /**
+   * @generated from enum value: SATURDAY = 6;
+   */
+  SATURDAY: 6,
+
+  /**
+   * @generated from enum value: SUNDAY = 7;
+   */
+  SUNDAY: 7,
+} as const;
+
+/**
+ * @generated from enum dashboard.v1.TimeCondition.Day
+ */
+export type TimeCondition_Day = (typeof TimeCondition_Day)[keyof typeof TimeCondition_Day] | UnknownEnum;
+
+/**
+ * @generated from enum dashboard.v1.TimeCondition.Day
+ */
+export type TimeCondition_DayJson = "DAY_UNSPECIFIED" | "MONDAY" | "TUESDAY" | "WEDNESDAY" | "THURSDAY" | "FRIDAY" | "SATURDAY" | "SUNDAY";
+
+/**
+ * Describes the enum dashboard.v1.TimeCondition.Day.
+ */
+export const TimeCondition_DaySchema: GenEnum<TimeCondition_Day, TimeCondition_DayJson> = /*@__PURE__*/
+  enumDesc(file_dashboard_v1_routing_rules, 9, 0);
+
+/**
+ * @generated from message dashboard.v1.CardRange
+ */
+export type CardRange = Message<"dashboard.v1.CardRange"> & {
+  /**
+   * The first digits of the cards. PCI DSS allows no more of a number to be kept in clear.
+   *
+   * @generated from field: string digits = 1;
+   */
+  digits: string;
+
+  /**
+   * ISO 3166-1 alpha-2 code of the issuing country; empty if unknown.
+   *
+   * @generated from field: string country = 2;
+   */
+  country: string;
+
+  /**
+   * Unspecified if unknown.
+   *
+   * @generated from field: dashboard.v1.CardRange.Type type = 3;
+   */
+  type: CardRange_Type;
+};
+
+/**
+ * @generated from message dashboard.v1.CardRange
+ */
+export type CardRangeJson = {
+  /**
+   * The first digits of the cards. PCI DSS allows no more of a number to be kept in clear.
+   *
+   * @generated from field: string digits = 1;
+   */
+  digits?: string;
+
+  /**
+   * ISO 3166-1 alpha-2 code of the issuing country; empty if unknown.
+   *
+   * @generated from field: string country = 2;
+   */
+  country?: string;
+
+  /**
+   * Unspecified if unknown.
+   *
+   * @generated from field: dashboard.v1.CardRange.Type type = 3;
+   */
+  type?: CardRange_TypeJson;
+};
+
+/**
+ * Describes the message dashboard.v1.CardRange.
+ * Use `create(CardRangeSchema)` to create a new message.
+ */
+export const CardRangeSchema: GenMessage<CardRange, {jsonType: CardRangeJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 10);
+
+/**
+ * @generated from enum dashboard.v1.CardRange.Type
+ */
+export const CardRange_Type = {
+  /**
+   * @generated from enum value: TYPE_UNSPECIFIED = 0;
+   */
+  TYPE_UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: CREDIT = 1;
+   */
+  CREDIT: 1,
+
+  /**
+   * @generated from enum value: DEBIT = 2;
+   */
+  DEBIT: 2,
+
+  /**
+   * @generated from enum value: PREPAID = 3;
+   */
+  PREPAID: 3,
+} as const;
+
+/**
+ * @generated from enum dashboard.v1.CardRange.Type
+ */
+export type CardRange_Type = (typeof CardRange_Type)[keyof typeof CardRange_Type] | UnknownEnum;
+
+/**
+ * @generated from enum dashboard.v1.CardRange.Type
+ */
+export type CardRange_TypeJson = "TYPE_UNSPECIFIED" | "CREDIT" | "DEBIT" | "PREPAID";
+
+/**
+ * Describes the enum dashboard.v1.CardRange.Type.
+ */
+export const CardRange_TypeSchema: GenEnum<CardRange_Type, CardRange_TypeJson> = /*@__PURE__*/
+  enumDesc(file_dashboard_v1_routing_rules, 10, 0);
+
+/**
  * A rule that is not saved.
  *
  * @generated from message dashboard.v1.RoutingRuleDraft
@@ -554,6 +1096,13 @@ export type RoutingRuleDraft = Message<"dashboard.v1.RoutingRuleDraft"> & {
    * @generated from field: optional dashboard.v1.RoutingRule.AuthenticationPolicy policy = 5;
    */
   policy?: RoutingRule_AuthenticationPolicy | undefined;
+
+  /**
+   * If absent, as in the newest version.
+   *
+   * @generated from field: optional dashboard.v1.RoutingCases cases = 6;
+   */
+  cases?: RoutingCases | undefined;
 };
 
 /**
@@ -594,6 +1143,13 @@ export type RoutingRuleDraftJson = {
    * @generated from field: optional dashboard.v1.RoutingRule.AuthenticationPolicy policy = 5;
    */
   policy?: RoutingRule_AuthenticationPolicyJson;
+
+  /**
+   * If absent, as in the newest version.
+   *
+   * @generated from field: optional dashboard.v1.RoutingCases cases = 6;
+   */
+  cases?: RoutingCasesJson;
 };
 
 /**
@@ -601,7 +1157,7 @@ export type RoutingRuleDraftJson = {
  * Use `create(RoutingRuleDraftSchema)` to create a new message.
  */
 export const RoutingRuleDraftSchema: GenMessage<RoutingRuleDraft, {jsonType: RoutingRuleDraftJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 5);
+  messageDesc(file_dashboard_v1_routing_rules, 11);
 
 /**
  * @generated from message dashboard.v1.RoutingRuleVersion
@@ -642,7 +1198,7 @@ export type RoutingRuleVersionJson = {
  * Use `create(RoutingRuleVersionSchema)` to create a new message.
  */
 export const RoutingRuleVersionSchema: GenMessage<RoutingRuleVersion, {jsonType: RoutingRuleVersionJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 6);
+  messageDesc(file_dashboard_v1_routing_rules, 12);
 
 /**
  * @generated from message dashboard.v1.ListRoutingRuleVersionsRequest
@@ -703,7 +1259,7 @@ export type ListRoutingRuleVersionsRequestJson = {
  * Use `create(ListRoutingRuleVersionsRequestSchema)` to create a new message.
  */
 export const ListRoutingRuleVersionsRequestSchema: GenMessage<ListRoutingRuleVersionsRequest, {jsonType: ListRoutingRuleVersionsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 7);
+  messageDesc(file_dashboard_v1_routing_rules, 13);
 
 /**
  * @generated from message dashboard.v1.ListRoutingRuleVersionsResponse
@@ -740,7 +1296,7 @@ export type ListRoutingRuleVersionsResponseJson = {
  * Use `create(ListRoutingRuleVersionsResponseSchema)` to create a new message.
  */
 export const ListRoutingRuleVersionsResponseSchema: GenMessage<ListRoutingRuleVersionsResponse, {jsonType: ListRoutingRuleVersionsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 8);
+  messageDesc(file_dashboard_v1_routing_rules, 14);
 
 /**
  * @generated from message dashboard.v1.RestoreRoutingRuleRequest
@@ -805,7 +1361,7 @@ export type RestoreRoutingRuleRequestJson = {
  * Use `create(RestoreRoutingRuleRequestSchema)` to create a new message.
  */
 export const RestoreRoutingRuleRequestSchema: GenMessage<RestoreRoutingRuleRequest, {jsonType: RestoreRoutingRuleRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 9);
+  messageDesc(file_dashboard_v1_routing_rules, 15);
 
 /**
  * @generated from message dashboard.v1.RestoreRoutingRuleResponse
@@ -832,7 +1388,7 @@ export type RestoreRoutingRuleResponseJson = {
  * Use `create(RestoreRoutingRuleResponseSchema)` to create a new message.
  */
 export const RestoreRoutingRuleResponseSchema: GenMessage<RestoreRoutingRuleResponse, {jsonType: RestoreRoutingRuleResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 10);
+  messageDesc(file_dashboard_v1_routing_rules, 16);
 
 /**
  * @generated from message dashboard.v1.TestRouteRequest
@@ -868,6 +1424,13 @@ export type TestRouteRequest = Message<"dashboard.v1.TestRouteRequest"> & {
    * @generated from field: string currency = 5;
    */
   currency: string;
+
+  /**
+   * What else is known of the payment, for the conditions of cases. The rest is unknown.
+   *
+   * @generated from field: optional dashboard.v1.TestFacts facts = 6;
+   */
+  facts?: TestFacts | undefined;
 };
 
 /**
@@ -904,6 +1467,13 @@ export type TestRouteRequestJson = {
    * @generated from field: string currency = 5;
    */
   currency?: string;
+
+  /**
+   * What else is known of the payment, for the conditions of cases. The rest is unknown.
+   *
+   * @generated from field: optional dashboard.v1.TestFacts facts = 6;
+   */
+  facts?: TestFactsJson;
 };
 
 /**
@@ -911,7 +1481,96 @@ export type TestRouteRequestJson = {
  * Use `create(TestRouteRequestSchema)` to create a new message.
  */
 export const TestRouteRequestSchema: GenMessage<TestRouteRequest, {jsonType: TestRouteRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 11);
+  messageDesc(file_dashboard_v1_routing_rules, 17);
+
+/**
+ * @generated from message dashboard.v1.TestFacts
+ */
+export type TestFacts = Message<"dashboard.v1.TestFacts"> & {
+  /**
+   * The card's network, such as visa.
+   *
+   * @generated from field: string card_brand = 1;
+   */
+  cardBrand: string;
+
+  /**
+   * @generated from field: dashboard.v1.CardRange.Type card_type = 2;
+   */
+  cardType: CardRange_Type;
+
+  /**
+   * ISO 3166-1 alpha-2 codes.
+   *
+   * @generated from field: string issuing_country = 3;
+   */
+  issuingCountry: string;
+
+  /**
+   * @generated from field: string billing_country = 4;
+   */
+  billingCountry: string;
+
+  /**
+   * @generated from field: map<string, string> metadata = 5;
+   */
+  metadata: { [key: string]: string };
+
+  /**
+   * The time of the submission; now by default.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 6;
+   */
+  at?: Timestamp | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.TestFacts
+ */
+export type TestFactsJson = {
+  /**
+   * The card's network, such as visa.
+   *
+   * @generated from field: string card_brand = 1;
+   */
+  cardBrand?: string;
+
+  /**
+   * @generated from field: dashboard.v1.CardRange.Type card_type = 2;
+   */
+  cardType?: CardRange_TypeJson;
+
+  /**
+   * ISO 3166-1 alpha-2 codes.
+   *
+   * @generated from field: string issuing_country = 3;
+   */
+  issuingCountry?: string;
+
+  /**
+   * @generated from field: string billing_country = 4;
+   */
+  billingCountry?: string;
+
+  /**
+   * @generated from field: map<string, string> metadata = 5;
+   */
+  metadata?: { [key: string]: string };
+
+  /**
+   * The time of the submission; now by default.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 6;
+   */
+  at?: TimestampJson;
+};
+
+/**
+ * Describes the message dashboard.v1.TestFacts.
+ * Use `create(TestFactsSchema)` to create a new message.
+ */
+export const TestFactsSchema: GenMessage<TestFacts, {jsonType: TestFactsJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 18);
 
 /**
  * @generated from message dashboard.v1.TestRouteResponse
@@ -961,6 +1620,20 @@ export type TestRouteResponse = Message<"dashboard.v1.TestRouteResponse"> & {
    * @generated from field: repeated string authentication = 7;
    */
   authentication: string[];
+
+  /**
+   * The case whose plan this is. Absent for the default plan.
+   *
+   * @generated from field: optional string case = 8;
+   */
+  case?: string | undefined;
+
+  /**
+   * The cases above it that could not be checked, with the unknown facts, one sentence each.
+   *
+   * @generated from field: repeated string unknown_cases = 9;
+   */
+  unknownCases: string[];
 };
 
 /**
@@ -1011,6 +1684,20 @@ export type TestRouteResponseJson = {
    * @generated from field: repeated string authentication = 7;
    */
   authentication?: string[];
+
+  /**
+   * The case whose plan this is. Absent for the default plan.
+   *
+   * @generated from field: optional string case = 8;
+   */
+  case?: string;
+
+  /**
+   * The cases above it that could not be checked, with the unknown facts, one sentence each.
+   *
+   * @generated from field: repeated string unknown_cases = 9;
+   */
+  unknownCases?: string[];
 };
 
 /**
@@ -1018,7 +1705,7 @@ export type TestRouteResponseJson = {
  * Use `create(TestRouteResponseSchema)` to create a new message.
  */
 export const TestRouteResponseSchema: GenMessage<TestRouteResponse, {jsonType: TestRouteResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 12);
+  messageDesc(file_dashboard_v1_routing_rules, 19);
 
 /**
  * @generated from message dashboard.v1.PlannedGateway
@@ -1079,7 +1766,7 @@ export type PlannedGatewayJson = {
  * Use `create(PlannedGatewaySchema)` to create a new message.
  */
 export const PlannedGatewaySchema: GenMessage<PlannedGateway, {jsonType: PlannedGatewayJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 13);
+  messageDesc(file_dashboard_v1_routing_rules, 20);
 
 /**
  * @generated from message dashboard.v1.SkippedGateway
@@ -1126,7 +1813,7 @@ export type SkippedGatewayJson = {
  * Use `create(SkippedGatewaySchema)` to create a new message.
  */
 export const SkippedGatewaySchema: GenMessage<SkippedGateway, {jsonType: SkippedGatewayJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 14);
+  messageDesc(file_dashboard_v1_routing_rules, 21);
 
 /**
  * The steps if every gateway answers in the same way.
@@ -1185,7 +1872,7 @@ export type RouteCaseJson = {
  * Use `create(RouteCaseSchema)` to create a new message.
  */
 export const RouteCaseSchema: GenMessage<RouteCase, {jsonType: RouteCaseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 15);
+  messageDesc(file_dashboard_v1_routing_rules, 22);
 
 /**
  * @generated from enum dashboard.v1.RouteCase.Answer
@@ -1271,7 +1958,7 @@ export type RouteCase_AnswerJson = "ANSWER_UNSPECIFIED" | "APPROVED" | "HARD_DEC
  * Describes the enum dashboard.v1.RouteCase.Answer.
  */
 export const RouteCase_AnswerSchema: GenEnum<RouteCase_Answer, RouteCase_AnswerJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_routing_rules, 15, 0);
+  enumDesc(file_dashboard_v1_routing_rules, 22, 0);
 
 /**
  * @generated from message dashboard.v1.RouteStep
@@ -1332,7 +2019,7 @@ export type RouteStepJson = {
  * Use `create(RouteStepSchema)` to create a new message.
  */
 export const RouteStepSchema: GenMessage<RouteStep, {jsonType: RouteStepJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 16);
+  messageDesc(file_dashboard_v1_routing_rules, 23);
 
 /**
  * @generated from message dashboard.v1.WhatIfRequest
@@ -1403,7 +2090,7 @@ export type WhatIfRequestJson = {
  * Use `create(WhatIfRequestSchema)` to create a new message.
  */
 export const WhatIfRequestSchema: GenMessage<WhatIfRequest, {jsonType: WhatIfRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 17);
+  messageDesc(file_dashboard_v1_routing_rules, 24);
 
 /**
  * @generated from message dashboard.v1.WhatIfResponse
@@ -1490,7 +2177,7 @@ export type WhatIfResponseJson = {
  * Use `create(WhatIfResponseSchema)` to create a new message.
  */
 export const WhatIfResponseSchema: GenMessage<WhatIfResponse, {jsonType: WhatIfResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 18);
+  messageDesc(file_dashboard_v1_routing_rules, 25);
 
 /**
  * A payment may count in several.
@@ -1645,7 +2332,7 @@ export type WhatIfCountsJson = {
  * Use `create(WhatIfCountsSchema)` to create a new message.
  */
 export const WhatIfCountsSchema: GenMessage<WhatIfCounts, {jsonType: WhatIfCountsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 19);
+  messageDesc(file_dashboard_v1_routing_rules, 26);
 
 /**
  * @generated from message dashboard.v1.ReplayedPayment
@@ -1740,7 +2427,7 @@ export type ReplayedPaymentJson = {
  * Use `create(ReplayedPaymentSchema)` to create a new message.
  */
 export const ReplayedPaymentSchema: GenMessage<ReplayedPayment, {jsonType: ReplayedPaymentJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 20);
+  messageDesc(file_dashboard_v1_routing_rules, 27);
 
 /**
  * @generated from enum dashboard.v1.ReplayedPayment.End
@@ -1781,7 +2468,7 @@ export type ReplayedPayment_EndJson = "END_UNSPECIFIED" | "SUCCEEDS" | "FAILS" |
  * Describes the enum dashboard.v1.ReplayedPayment.End.
  */
 export const ReplayedPayment_EndSchema: GenEnum<ReplayedPayment_End, ReplayedPayment_EndJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_routing_rules, 20, 0);
+  enumDesc(file_dashboard_v1_routing_rules, 27, 0);
 
 /**
  * The order in which a merchant's gateways are tried, and the failures after which the next one is.

@@ -82,7 +82,7 @@ export class SaasVault implements CardVault {
 
   /** Makes no call: the vault is far away, and each attempt reads the token before anything is sent. */
   async checkToken(): Promise<TokenCheck> {
-    return "unknown";
+    return { state: "unknown" };
   }
 
   /** Accepts no token for the session any more. The vault itself drops a volatile card, for which it has no call. */

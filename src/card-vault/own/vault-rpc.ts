@@ -30,7 +30,7 @@ const forgetTimeoutMs = 5_000;
 // One read by an index. A customer waits for it, and the first attempt asks a slower vault again.
 const checkTimeoutMs = 500;
 
-const tokenStates: Readonly<Partial<Record<CheckTokenResponse_State, TokenCheck>>> = {
+const tokenStates: Readonly<Partial<Record<CheckTokenResponse_State, TokenCheck["state"]>>> = {
   [CheckTokenResponse_State.UNUSED]: "unused",
   [CheckTokenResponse_State.NOT_FOUND]: "not_found",
   [CheckTokenResponse_State.EXPIRED]: "expired",
@@ -88,13 +88,16 @@ export class VaultClient implements CardForwarder {
    */
   async checkToken({ sessionId, token }: { sessionId: string; token: Secret }): Promise<TokenCheck> {
     const endsAt = performance.now() + checkTimeoutMs;
-    if (!(await this.#client.isConnected(checkTimeoutMs))) return "unknown";
+    if (!(await this.#client.isConnected(checkTimeoutMs))) return { state: "unknown" };
     try {
       const options = { timeoutMs: endsAt - performance.now(), metadata: await this.#metadata() };
-      const { state } = await this.#client.checkToken({ sessionId, token: token.expose() }, options);
-      return tokenStates[state] ?? "unknown";
+      const answer = await this.#client.checkToken({ sessionId, token: token.expose() }, options);
+      const { brand, firstDigits } = answer;
+      // A vault from before these fields reports neither.
+      const card = firstDigits === "" ? undefined : { brand, firstDigits };
+      return { state: tokenStates[answer.state] ?? "unknown", card };
     } catch {
-      return "unknown";
+      return { state: "unknown" };
     }
   }
 

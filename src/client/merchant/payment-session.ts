@@ -150,6 +150,13 @@ export type Routing = {
     readonly authentication: "OWN" | "IMPORTS" | "NONE";
   }[];
   readonly skipped: readonly { readonly gateway: string; readonly connectionId: string; readonly because: string }[];
+  /** The choice of the plan, if the rule has cases. */
+  readonly case?: {
+    /** The case whose plan was followed; absent for the default plan. */
+    readonly name?: string;
+    /** The cases above it that did not apply only because a fact about the payment was unknown. */
+    readonly unknown: readonly { readonly case: string; readonly because: string }[];
+  };
 };
 
 /**

@@ -147,6 +147,24 @@ describe("switchyard connection, routing", () => {
     );
     expect(tested.authentication[0]).toBe("No gateway may ask for the customer.");
     expect((await ours("routing", "show")).routingRule.authentication).toBe("ALWAYS");
+
+    const casesFile = join(folder, "cases.json");
+    const conditions = { currencies: ["EUR"], amountFromMinor: 10_000, cardTypes: ["DEBIT"] };
+    const list = [{ name: "Large", conditions, connectionIds: [connection.connectionId] }];
+    writeFileSync(casesFile, JSON.stringify({ list, cardRanges: [{ digits: "457164", country: "DK" }] }));
+    const cased = await onDemo("routing", "set", "--cases", casesFile, "--merchant", merchantId);
+    expect(cased).toMatchObject({ code: 0 });
+    expect(cased.out).toContain(
+      "  case 1  Large: currency EUR, amount from 10000, card type debit → SANDBOX_A\n  card ranges 1\n",
+    );
+    const payment = ["routing", "test", "--amount-minor", "12000", "--currency", "EUR", "--merchant", merchantId];
+    expect((await onDemo(...payment, "--card-type", "debit")).out).toContain("By the case “Large”\n");
+    expect((await onDemo(...payment)).out).toContain("The case “Large” is skipped. Unknown: the card’s type.\n");
+    const none = await ours("routing", "set", "--cases", "none");
+    expect(none.routingRule.cases).toEqual({ list: [], cardRanges: [] });
+    writeFileSync(casesFile, "[]");
+    const wrong = await onDemo("routing", "set", "--cases", casesFile, "--merchant", merchantId);
+    expect(wrong.err).toContain("The cases must be one JSON object");
   });
 
   it("names the notification address for a gateway that sends notifications, and for no other", async () => {

@@ -60,6 +60,7 @@ export class Callers {
       id: begun.session.id,
       merchantId,
       phase: "IDLE" as const,
+      details: null,
       ...price,
       manualCapture: this.#parts.manualCapture,
       captureBy: null,

@@ -15,6 +15,8 @@ export type Moment = HoldMoment & {
   readonly isReportedCaptured: (attempt: ObservedAttempt) => boolean;
   /** Time of the last void of this attempt; undefined when none was sent. */
   readonly voidSentAt: (attempt: ObservedAttempt) => Date | undefined;
+  /** True if the rule plans this payment over the connection. */
+  readonly isPlanned: (connectionId: string) => boolean;
 };
 
 const finalEventOf: Readonly<Record<string, string>> = {
@@ -234,7 +236,10 @@ export function holdsToVoid(authorizations: Moment["authorizations"]): Moment["a
   return authorizations.filter(({ state, attemptReference }) => state === "held" && !isCaptured(attemptReference));
 }
 
-function findForbiddenAttempt({ observed, isRestored }: Moment, before: Observed | undefined): string | undefined {
+function findForbiddenAttempt(
+  { observed, isRestored, isPlanned }: Moment,
+  before: Observed | undefined,
+): string | undefined {
   const { attempts, session } = observed;
   // After a restore, a customer who was asked at the backup counts as gone (A12), and the repeat with authentication may
   // be lost; gateways may have gone on since.
@@ -250,6 +255,8 @@ function findForbiddenAttempt({ observed, isRestored }: Moment, before: Observed
   if (fraud && session.status === "SUCCEEDED") return "SUCCEEDED after a fraud decline";
   if (attempts.some(({ amount_minor }) => amount_minor !== session.amount_minor))
     return "an attempt over another amount";
+  const outside = attempts.find(({ connection_id }) => !isPlanned(connection_id));
+  if (outside !== undefined) return `attempt ${outside.sequence} is outside of the plan`;
   // After a restore the deadline is over, and earlier operations at gateways get their rows back.
   const late = isRestored
     ? undefined

@@ -340,6 +340,7 @@ class Run implements GatewayWorld {
         isReportedCaptured(encodeId("att", attempt.id), this.#gateways, this.#notifications),
       voidSentAt: ({ id }) => this.#requests.voidsSentAt.get(encodeId("att", id)),
       isRestored: this.#isRestored,
+      isPlanned: (id) => this.#schedule.plan.some((index) => this.#database.connectionIds[index] === id),
     };
   }
 

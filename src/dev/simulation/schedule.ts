@@ -86,6 +86,8 @@ export type Schedule = {
   readonly refunds: RefundSchedule | undefined;
   /** Set in runs whose merchant captures later. */
   readonly later: LaterSchedule | undefined;
+  /** Set in runs whose rule has cases: the default plan, while `plan` is that of the case that applies. */
+  readonly defaultPlan: readonly number[] | undefined;
 };
 
 /** The price of every payment. */
@@ -139,10 +141,16 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
     authentication,
     refunds,
     later,
+    defaultPlan: drawDefaultPlan(new Dice((seed + caseSeeds) % 2 ** 31)),
   };
 }
 
+function drawDefaultPlan(dice: Dice): number[] | undefined {
+  return dice.chance(0.2) ? drawPlan(dice) : undefined;
+}
+
 // Dice of their own, so that a run without them is played as ever.
+const caseSeeds = 2_000_000_033;
 const authenticationSeeds = 1_000_000_007;
 const refundSeeds = 1_500_000_001;
 const laterSeeds = 1_800_000_011;
@@ -270,7 +278,7 @@ function drawSubmissions(dice: Dice, expiresAfterMs: number | undefined): Submis
 
 /** Describes the plan, for the history. */
 export function describeSchedule(
-  { plan, behaviours, failoverOn, longWaits, authentication, refunds, later }: Schedule,
+  { plan, behaviours, failoverOn, longWaits, authentication, refunds, later, defaultPlan }: Schedule,
   seed: number,
   faults: Pick<Faults, "endMs" | "rates">,
 ): readonly string[] {
@@ -280,6 +288,7 @@ export function describeSchedule(
     `fails over on ${failoverOn.join(", ") || "nothing"}; ${JSON.stringify(longWaits)}`,
     ...(later ? [`captures later: ${JSON.stringify(later)}`] : []),
     ...(refunds ? [`refunds: ${JSON.stringify(refunds)}`] : []),
+    ...(defaultPlan ? ["the plan is that of a case"] : []),
     ...(authentication ? [`asks for the customer: ${JSON.stringify(authentication)}`] : []),
   ];
 }

@@ -64,7 +64,7 @@ export function createSimulatedCore(parts: {
       forwarding: selfHostedForwarding,
       opensSessionByCall: false,
       openSession: async () => ({ mode: "self_hosted" }),
-      checkToken: async () => "unused",
+      checkToken: async () => ({ state: "unused" }),
       forget: () => {},
     },
     connectorOf,

@@ -1,6 +1,7 @@
 /** The database of a simulation: the product's own schema on real PostgreSQL, with another source for its clock. */
 import { randomBytes } from "node:crypto";
 import { Pool } from "pg";
+import type { RoutingCases } from "../../core/entities.ts";
 import type { AcquirerData } from "../../gateways/authentication-provider.ts";
 import { recordConnection, recordVerified, setAcquirerData, stageCredentials } from "../../gateways/connections.ts";
 import { Database } from "../../platform/database.ts";
@@ -17,7 +18,7 @@ export type SimulationDatabase = {
   /** By index of `accounts`. */
   readonly connectionIds: readonly string[];
   /** Makes a schedule's plan the merchant's newest routing rule, and removes open work of earlier runs. */
-  begin(schedule: Pick<Schedule, "plan" | "failoverOn" | "authentication">): Promise<void>;
+  begin(schedule: Pick<Schedule, "plan" | "failoverOn" | "authentication" | "defaultPlan">): Promise<void>;
   /**
    * Start time of the next run: long after the one before, whose rows are then too old for any of the product's
    * windows.
@@ -52,21 +53,23 @@ export async function createSimulationDatabase(
     server,
     merchantId,
     connectionIds,
-    async begin({ plan, failoverOn, authentication }) {
+    async begin({ plan, failoverOn, authentication, defaultPlan }) {
+      const idsOf = (indexes: readonly number[]) => indexes.map((index) => connectionIds[index]!);
       const provider = authentication?.provider;
       await server.observe({
         name: "begin",
         text: `WITH slices AS (DELETE FROM reconciliation_slice), passes AS (DELETE FROM reconciliation_run),
                  notifications AS (DELETE FROM gateway_notification WHERE processed_at IS NULL)
-               INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, authentication, provider_id, policy)
-               SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6 FROM routing_rule WHERE merchant_id = $1`,
+               INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, authentication, provider_id, policy, cases)
+               SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7 FROM routing_rule WHERE merchant_id = $1`,
         values: [
           merchantId,
-          plan.map((index) => connectionIds[index]),
+          idsOf(defaultPlan ?? plan),
           failoverOn,
           provider?.rule ?? "AS_NEEDED",
           provider && providerId,
           provider?.policy ? JSON.stringify(provider.policy) : null,
+          defaultPlan ? JSON.stringify(casesWith(idsOf(plan), idsOf(defaultPlan))) : null,
         ],
       });
     },
@@ -80,6 +83,15 @@ export async function createSimulationDatabase(
       await server.close();
       await runOn(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`);
     },
+  };
+}
+
+/** Returns a case that never applies, for no vault of a simulation knows a card's type, and one that always does. */
+function casesWith(plan: readonly string[], other: readonly string[]): RoutingCases {
+  const unknown = { name: "unknown", conditions: { cardTypes: ["DEBIT" as const] }, connectionIds: other };
+  return {
+    list: [unknown, { name: "known", conditions: { currencies: ["EUR"] }, connectionIds: plan }],
+    cardRanges: [],
   };
 }
 

@@ -69,6 +69,8 @@ CREATE TABLE routing_rule (
   provider_id    uuid,
   -- Exemptions, and the two policies (AuthenticationPolicy in src/core/entities.ts); null for the defaults.
   policy         jsonb,
+  -- The cases with plans of their own, and the merchant's card ranges (RoutingCases in src/core/entities.ts); null for none.
+  cases          jsonb,
   created_at     timestamptz NOT NULL DEFAULT app.clock(),
   -- Null for the rule that a demo begins with.
   set_by         text,

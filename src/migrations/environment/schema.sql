@@ -394,6 +394,7 @@ CREATE TABLE payment_session (
   rule_version integer,
   plan jsonb,
   skipped jsonb,
+  routed_by jsonb,
   winner_attempt_id uuid,
   captured_attempt_id uuid GENERATED ALWAYS AS (
 CASE
@@ -521,6 +522,7 @@ CREATE TABLE routing_rule (
   authentication text DEFAULT 'AS_NEEDED'::text NOT NULL,
   provider_id uuid,
   policy jsonb,
+  cases jsonb,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   set_by text,
   restored_from integer

@@ -4,12 +4,14 @@ import { keepPreviousData } from "@tanstack/react-query";
 import { useState } from "react";
 import type { AcquirerExemption_Kind } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import {
+  type CardRange_Type,
   type RoutingRule,
   RoutingRule_Authentication,
   type RoutingRule_FailoverSwitch,
   RoutingRuleService,
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { useScope } from "../scope.ts";
+import { type CasesContent, casesContentOf, noCases, problemsOfCases, textOfCases } from "./routing-case-draft.ts";
 
 /** The content of a rule. */
 export type RuleContent = {
@@ -19,6 +21,7 @@ export type RuleContent = {
   /** The connection of the provider of authentication; empty for none. */
   readonly providerId?: string | undefined;
   readonly policy?: Policy | undefined;
+  readonly cases?: CasesContent | undefined;
 };
 
 /** The choices about authentication beside the payments that need it. */
@@ -45,12 +48,14 @@ export type RuleDraft = RuleContent & {
 /** Returns the rule in use until something is changed. */
 export function useRuleDraft(rule: RoutingRule | undefined): RuleDraft {
   const [changed, setChanged] = useState<RuleContent & { base: number }>();
+  const [discards, setDiscards] = useState(0);
   const saved = {
     connectionIds: rule?.connectionIds ?? [],
     failoverOn: rule?.failoverOn ?? [],
     authentication: rule?.authentication ?? RoutingRule_Authentication.AS_NEEDED,
     providerId: rule?.providerId ?? "",
     policy: rule?.policy,
+    cases: keyed(rule, discards),
     base: rule?.version ?? 0,
   };
   const current = changed ?? saved;
@@ -58,9 +63,23 @@ export function useRuleDraft(rule: RoutingRule | undefined): RuleDraft {
     ...current,
     isChanged: changed !== undefined && !saysSame(changed, saved),
     change: (content) => setChanged({ ...current, ...content }),
-    discard: () => setChanged(undefined),
+    discard: () => {
+      setChanged(undefined);
+      setDiscards(discards + 1);
+    },
     rebase: (base) => setChanged({ ...current, base }),
   };
+}
+
+/** Returns the cases of a rule, each with a key that is new in each version and after each discard: its form closes then. */
+function keyed(rule: RoutingRule | undefined, discards: number): CasesContent {
+  const { list, cardRanges } = rule?.cases ?? noCases;
+  return { list: list.map((one, index) => ({ ...one, key: `${rule?.version}-${discards}-${index}` })), cardRanges };
+}
+
+/** Returns what has to be done before the rule can be saved, one sentence each. */
+export function problemsOf({ connectionIds, cases = noCases }: RuleContent): string[] {
+  return [...(connectionIds.length === 0 ? ["Add at least one gateway."] : []), ...problemsOfCases(cases)];
 }
 
 function saysSame(one: RuleContent, other: RuleContent): boolean {
@@ -70,7 +89,8 @@ function saysSame(one: RuleContent, other: RuleContent): boolean {
     one.authentication === other.authentication &&
     (one.providerId ?? "") === (other.providerId ?? "") &&
     wordsOf(one.policy) === wordsOf(other.policy);
-  return isSameOrder && switches(one) === switches(other) && isSameAuthentication;
+  const isSameCases = textOfCases(one.cases) === textOfCases(other.cases);
+  return isSameOrder && switches(one) === switches(other) && isSameAuthentication && isSameCases;
 }
 
 function wordsOf({ exemptions, stopsIfUnavailable, forbidsSecondChallenge } = noPolicy): string {
@@ -78,8 +98,10 @@ function wordsOf({ exemptions, stopsIfUnavailable, forbidsSecondChallenge } = no
 }
 
 /** Returns the content of a rule as calls send it. */
-export function contentOf({ connectionIds, failoverOn, authentication, providerId, policy = noPolicy }: RuleContent) {
+export function contentOf(content: RuleContent) {
+  const { connectionIds, failoverOn, authentication, providerId, policy = noPolicy, cases = noCases } = content;
   return {
+    cases: casesContentOf(cases),
     connectionIds: [...connectionIds],
     failoverOn: [...failoverOn],
     authentication,
@@ -96,19 +118,28 @@ export function whoSet({ setBy }: RoutingRule): string {
   return setBy?.replace(actorId, "") ?? "set-up of the installation";
 }
 
-/** A payment to test a rule on. */
-export type Trial = { readonly amountMinor: bigint; readonly currency: string };
+/** A payment to test a rule on. Facts that are empty are unknown. */
+export type Trial = { readonly amountMinor: bigint; readonly currency: string; readonly facts?: TrialFacts };
+
+/** Facts about the payment beside its amount. */
+export type TrialFacts = {
+  readonly cardBrand: string;
+  readonly cardType: CardRange_Type;
+  readonly issuingCountry: string;
+  readonly billingCountry: string;
+  readonly metadata: Readonly<Record<string, string>>;
+};
 
 /**
  * Simulates a rule on a payment and reports its changes; without a rule the one in use. A rule without gateways is not
  * sent.
  */
-export function useRouteTest(rule: RuleContent | undefined, { amountMinor, currency }: Trial) {
+export function useRouteTest(rule: RuleContent | undefined, { amountMinor, currency, facts }: Trial) {
   const { merchantId, environment } = useScope();
   const draft = rule && contentOf(rule);
   return useQuery(
     RoutingRuleService.method.testRoute,
-    { merchantId, environment, amountMinor, currency, ...(draft && { draft }) },
-    { enabled: draft?.connectionIds.length !== 0, placeholderData: keepPreviousData, retry: false },
+    { merchantId, environment, amountMinor, currency, ...(draft && { draft }), ...(facts && { facts }) },
+    { enabled: rule === undefined || problemsOf(rule).length === 0, placeholderData: keepPreviousData, retry: false },
   );
 }

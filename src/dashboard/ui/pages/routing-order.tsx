@@ -15,23 +15,8 @@ import type { RuleDraft } from "./routing-draft.ts";
 /** A merchant's accounts. */
 export type Connections = readonly GatewayConnection[];
 
-type OrderProps = { draft: RuleDraft; connections: Connections; mayChange: boolean };
-
 /** Gateways by priority, and those that are left out. */
-export function RoutingOrder({ draft, connections, mayChange }: OrderProps) {
-  const { connectionIds, change } = draft;
-  const used = connectionIds.flatMap((id) => connections.find((each) => each.connectionId === id) ?? []);
-  const others = connections.filter(({ connectionId }) => !connectionIds.includes(connectionId));
-  const onReorder = ({ keys, target }: DroppableCollectionReorderEvent) => {
-    const place = target.dropPosition === "before" ? "before" : "after";
-    const moved = new Set([...keys].map(String));
-    change({ connectionIds: reordered(connectionIds, moved, { target: String(target.key), place }) });
-  };
-  const { dragAndDropHooks } = useDragAndDrop({
-    getItems: (keys) => [...keys].map((key) => ({ "text/plain": String(key) })),
-    onReorder,
-    isDisabled: !mayChange,
-  });
+export function RoutingOrder({ draft, connections, mayChange }: SectionProps) {
   return (
     <section className="card" aria-labelledby="order">
       <h2 id="order">Order</h2>
@@ -39,9 +24,48 @@ export function RoutingOrder({ draft, connections, mayChange }: OrderProps) {
         The first gateway gets every payment that it supports; the next one is tried if the previous one failed and the
         rule allows it. At most five are tried.
       </p>
+      <ConnectionOrder
+        labelledBy="order"
+        connectionIds={draft.connectionIds}
+        connections={connections}
+        mayChange={mayChange}
+        onChange={(connectionIds) => draft.change({ connectionIds })}
+      />
+    </section>
+  );
+}
+
+type SectionProps = { draft: RuleDraft; connections: Connections; mayChange: boolean };
+
+type OrderProps = {
+  /** Id of the heading. */
+  labelledBy: string;
+  connectionIds: readonly string[];
+  connections: Connections;
+  mayChange: boolean;
+  onChange: (connectionIds: string[]) => void;
+};
+
+/** A list of gateways in their order, and the other gateways, which can be added. */
+export function ConnectionOrder(props: OrderProps) {
+  const { labelledBy, connectionIds, connections, mayChange, onChange } = props;
+  const used = connectionIds.flatMap((id) => connections.find((each) => each.connectionId === id) ?? []);
+  const others = connections.filter(({ connectionId }) => !connectionIds.includes(connectionId));
+  const onReorder = ({ keys, target }: DroppableCollectionReorderEvent) => {
+    const place = target.dropPosition === "before" ? "before" : "after";
+    const moved = new Set([...keys].map(String));
+    onChange(reordered(connectionIds, moved, { target: String(target.key), place }));
+  };
+  const { dragAndDropHooks } = useDragAndDrop({
+    getItems: (keys) => [...keys].map((key) => ({ "text/plain": String(key) })),
+    onReorder,
+    isDisabled: !mayChange,
+  });
+  return (
+    <>
       <GridList
         className="order"
-        aria-labelledby="order"
+        aria-labelledby={labelledBy}
         items={used.map((connection) => ({ id: connection.connectionId, connection }))}
         dragAndDropHooks={dragAndDropHooks}
         keyboardNavigationBehavior="tab"
@@ -54,25 +78,21 @@ export function RoutingOrder({ draft, connections, mayChange }: OrderProps) {
             className="order-row"
             textValue={`${nameOfGateway(connection.gateway)}, ${connection.account}`}
           >
-            <OrderRow connection={connection} draft={draft} mayChange={mayChange} />
+            <OrderRow connection={connection} {...props} />
           </GridListItem>
         )}
       </GridList>
-      {others.length > 0 && <LeftOut others={others} draft={draft} mayChange={mayChange} />}
-    </section>
+      {others.length > 0 && <LeftOut others={others} {...props} />}
+    </>
   );
 }
 
 function OrderRow({
   connection,
-  draft,
+  connectionIds,
   mayChange,
-}: {
-  connection: GatewayConnection;
-  draft: RuleDraft;
-  mayChange: boolean;
-}) {
-  const { connectionIds, change } = draft;
+  onChange,
+}: Pick<OrderProps, "connectionIds" | "mayChange" | "onChange"> & { connection: GatewayConnection }) {
   const { connectionId } = connection;
   const index = connectionIds.indexOf(connectionId);
   const name = `${nameOfGateway(connection.gateway)} (${connection.account})`;
@@ -80,7 +100,7 @@ function OrderRow({
   const move = (step: -1 | 1) => {
     const target = neighbour(step);
     const place = step === -1 ? "before" : "after";
-    if (target) change({ connectionIds: reordered(connectionIds, new Set([connectionId]), { target, place }) });
+    if (target) onChange(reordered(connectionIds, new Set([connectionId]), { target, place }));
   };
   return (
     <>
@@ -105,7 +125,7 @@ function OrderRow({
           <Button
             kind="plain"
             aria-label={`Leave out ${name}`}
-            onPress={() => change({ connectionIds: connectionIds.filter((id) => id !== connectionId) })}
+            onPress={() => onChange(connectionIds.filter((id) => id !== connectionId))}
           >
             Leave out
           </Button>
@@ -133,11 +153,14 @@ function AccountName({ connection: { gateway, account, paused, verified } }: { c
   );
 }
 
-function LeftOut({ others, draft, mayChange }: { others: Connections; draft: RuleDraft; mayChange: boolean }) {
+function LeftOut({ others, labelledBy, connectionIds, mayChange, onChange }: OrderProps & { others: Connections }) {
+  const id = `${labelledBy}-others`;
   return (
     <div className="form">
-      <h3>Not used</h3>
-      <ul className="order">
+      <p className="others" id={id}>
+        Not used
+      </p>
+      <ul className="order" aria-labelledby={id}>
         {others.map((connection) => (
           <li className="order-row" key={connection.connectionId}>
             <AccountName connection={connection} />
@@ -145,7 +168,7 @@ function LeftOut({ others, draft, mayChange }: { others: Connections; draft: Rul
               <span className="order-actions">
                 <Button
                   aria-label={`Add ${nameOfGateway(connection.gateway)} (${connection.account})`}
-                  onPress={() => draft.change({ connectionIds: [...draft.connectionIds, connection.connectionId] })}
+                  onPress={() => onChange([...connectionIds, connection.connectionId])}
                 >
                   Add
                 </Button>

@@ -12,7 +12,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { codeOf, messageOf } from "../rpc.ts";
 import { useScope } from "../scope.ts";
-import { contentOf, type RuleDraft, type Trial, useRouteTest, whoSet } from "./routing-draft.ts";
+import { contentOf, problemsOf, type RuleDraft, type Trial, useRouteTest, whoSet } from "./routing-draft.ts";
 
 /** The save bar; empty while nothing is changed. */
 export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }) {
@@ -20,7 +20,8 @@ export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }
   const client = createClient(RoutingRuleService, useTransport());
   const queries = useQueryClient();
   const { run, dialog } = useProof();
-  const { data } = useRouteTest(draft, trial);
+  const { data, error } = useRouteTest(draft, trial);
+  const problems = problemsOf(draft);
   const save = useMutation({
     mutationFn: () => {
       const content = { ...contentOf(draft), expectedVersion: draft.base };
@@ -41,8 +42,11 @@ export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }
           <div role="status">
             <strong>Not saved yet</strong>
             <ul className="small">
-              {draft.connectionIds.length === 0 && <li>Add at least one gateway.</li>}
-              {draft.connectionIds.length > 0 &&
+              {problems.map((problem) => (
+                <li key={problem}>{problem}</li>
+              ))}
+              {problems.length === 0 &&
+                !error &&
                 data?.changes.map((change) => <li key={change}>{nameGatewaysIn(change)}</li>)}
             </ul>
           </div>
@@ -51,7 +55,7 @@ export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }
             <Button
               kind="main"
               isPending={save.isPending}
-              isDisabled={draft.connectionIds.length === 0}
+              isDisabled={problems.length > 0}
               onPress={() => save.mutate()}
             >
               Save as version {draft.base + 1}

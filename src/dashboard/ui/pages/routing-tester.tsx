@@ -1,12 +1,18 @@
 /** Simulates one payment with the rule as it is on the page. */
 import { useId, useState } from "react";
-import { RouteCase_Answer as Answer, type TestRouteResponse } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import {
+  RouteCase_Answer as Answer,
+  CardRange_Type,
+  type TestRouteResponse,
+} from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
+import { nameOfBrand } from "../parts/card-brand.ts";
 import { Field } from "../parts/field.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { Refusal } from "../parts/refusal.tsx";
 import { Loading } from "../parts/states.tsx";
-import { type RuleDraft, type Trial, useRouteTest } from "./routing-draft.ts";
+import { brands, cardTypes } from "./routing-case-draft.ts";
+import { problemsOf, type RuleDraft, type Trial, type TrialFacts, useRouteTest } from "./routing-draft.ts";
 
 const answers: readonly (readonly [Answer, string])[] = [
   [Answer.APPROVED, "approve"],
@@ -38,7 +44,7 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
   const { data, error } = useRouteTest(draft.isChanged ? draft : undefined, trial);
   const submit = (amount: string, currency: string) => {
     if (/^[1-9]\d{0,11}$/.test(amount) && /^[A-Z]{3}$/.test(currency))
-      onTrial({ amountMinor: BigInt(amount), currency });
+      onTrial({ ...trial, amountMinor: BigInt(amount), currency });
   };
   return (
     <section className="card" aria-labelledby="tester">
@@ -73,17 +79,93 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
           </select>
         </div>
       </div>
+      {(draft.cases?.list.length ?? 0) > 0 && (
+        <TrialFactFields facts={trial.facts ?? noFacts} onChange={(facts) => onTrial({ ...trial, facts })} />
+      )}
       <Refusal error={error} />
-      {!data && !error && draft.connectionIds.length > 0 && <Loading what="The plan" />}
+      {!data && !error && problemsOf(draft).length === 0 && <Loading what="The plan" />}
       {data && !error && <Way answer={answer} test={data} />}
     </section>
   );
+}
+
+const noFacts: TrialFacts = {
+  ...{ cardBrand: "", cardType: CardRange_Type.TYPE_UNSPECIFIED, issuingCountry: "", billingCountry: "", metadata: {} },
+};
+
+/** Fields for facts about the payment, for the conditions of cases. */
+function TrialFactFields({ facts, onChange }: { facts: TrialFacts; onChange: (facts: TrialFacts) => void }) {
+  const id = useId();
+  const set = (changed: Partial<TrialFacts>) => onChange({ ...facts, ...changed });
+  const country = (text: string) => (text === "" || /^[A-Z]{2}$/.test(text) ? null : "Two letters, such as DE.");
+  return (
+    <div className="fields">
+      <div className="field">
+        <label htmlFor={`${id}-brand`}>Card brand</label>
+        <select id={`${id}-brand`} value={facts.cardBrand} onChange={({ target }) => set({ cardBrand: target.value })}>
+          <option value="">Unknown</option>
+          {brands.map((brand) => (
+            <option key={brand} value={brand}>
+              {nameOfBrand(brand)}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div className="field">
+        <label htmlFor={`${id}-type`}>Card type</label>
+        <select
+          id={`${id}-type`}
+          value={facts.cardType}
+          onChange={({ target }) => set({ cardType: Number(target.value) as CardRange_Type })}
+        >
+          <option value={CardRange_Type.TYPE_UNSPECIFIED}>Unknown</option>
+          {cardTypes.map(([type, name]) => (
+            <option key={type} value={type}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </div>
+      <Field
+        label="Issuing country"
+        maxLength={2}
+        validate={country}
+        onChange={(text) => set({ issuingCountry: text })}
+      />
+      <Field
+        label="Billing country"
+        maxLength={2}
+        validate={country}
+        onChange={(text) => set({ billingCountry: text })}
+      />
+      <Field
+        label="Metadata"
+        hint="Such as tier=gold, shop=web."
+        onChange={(text) => set({ metadata: pairsIn(text) })}
+      />
+    </div>
+  );
+}
+
+function pairsIn(text: string): Record<string, string> {
+  const pairs = text.split(",").map((pair) => /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair));
+  return Object.fromEntries(pairs.flatMap((pair) => (pair === null ? [] : [[pair[1], pair[2]]])));
 }
 
 function Way({ answer, test }: { answer: Answer; test: TestRouteResponse }) {
   const outcome = test.cases.find((each) => each.answer === answer);
   return (
     <div className="way" aria-live="polite">
+      {test.case !== undefined && (
+        <p>
+          Follows the case <strong>{test.case}</strong>.
+        </p>
+      )}
+      {test.unknownCases.map((sentence) => (
+        <p className="small" key={sentence}>
+          {sentence}
+        </p>
+      ))}
       <ol>
         {outcome?.steps.map(({ connectionId, gateway, action, because }) => (
           <li key={connectionId} data-action={action}>

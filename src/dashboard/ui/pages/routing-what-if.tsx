@@ -15,7 +15,8 @@ import { Refusal } from "../parts/refusal.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
-import { contentOf, type RuleDraft } from "./routing-draft.ts";
+import { textOfCases } from "./routing-case-draft.ts";
+import { contentOf, problemsOf, type RuleDraft } from "./routing-draft.ts";
 import { addSlice, emptyTotals, progressOf, type Totals, whatIfRows } from "./what-if-totals.ts";
 
 /** Loads slice by slice and shows the running total. */
@@ -25,7 +26,8 @@ export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
   const [days, setDays] = useState(7);
   const [totals, setTotals] = useState<Totals & { rule: string }>();
   const stop = useRef<AbortController>(undefined);
-  const rule = JSON.stringify([contentOf(draft), days]);
+  const { cases: _, ...content } = contentOf(draft);
+  const rule = JSON.stringify([content, textOfCases(draft.cases), days]);
   const look = useMutation({
     mutationFn: async () => {
       stop.current?.abort();
@@ -47,7 +49,8 @@ export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
       <p>
         Applies {draft.isChanged ? "your unsaved changes" : "the rule in use"} to your past payments, with the answers
         that the gateways gave. What cannot be known is not guessed: a payment counts as unknown if it needs a gateway
-        that was not called, if its customer was at the bank, or if the rule would ask for the customer otherwise.
+        that was not called, if its customer was at the bank, if the rule would ask for the customer otherwise, or if a
+        case asks for something that was not recorded of the payment.
       </p>
       <div className="row">
         <label className="row">
@@ -60,7 +63,7 @@ export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
             ))}
           </select>
         </label>
-        <Button isPending={look.isPending} isDisabled={draft.connectionIds.length === 0} onPress={() => look.mutate()}>
+        <Button isPending={look.isPending} isDisabled={problemsOf(draft).length > 0} onPress={() => look.mutate()}>
           Simulate
         </Button>
       </div>

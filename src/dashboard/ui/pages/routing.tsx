@@ -9,6 +9,7 @@ import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 import { RoutingAuthentication } from "./routing-authentication.tsx";
+import { RoutingCases } from "./routing-cases.tsx";
 import { type Trial, useRuleDraft } from "./routing-draft.ts";
 import { RoutingHistory } from "./routing-history.tsx";
 import { type Connections, RoutingOrder } from "./routing-order.tsx";
@@ -82,6 +83,7 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
     <>
       {!mayChange && <p className="banner">You can view and test the rule. Developers and owners can change it.</p>}
       <RoutingOrder draft={draft} connections={gateways} mayChange={mayChange} />
+      <RoutingCases draft={draft} connections={gateways} mayChange={mayChange} />
       <RoutingSwitches draft={draft} mayChange={mayChange} />
       <RoutingAuthentication draft={draft} connections={connections} mayChange={mayChange} />
       <RoutingTester draft={draft} trial={trial} onTrial={setTrial} />

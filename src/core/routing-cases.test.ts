@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+import type { CardRange, RouteConditions, RoutedBy, RoutingCase } from "./entities.ts";
+import { cardFactsOf, followCases, type PaymentFacts } from "./routing-cases.ts";
+
+// Wednesday, 23:30 in Berlin and 21:30 in UTC.
+const facts: PaymentFacts = {
+  amountMinor: 4900,
+  currency: "EUR",
+  billingCountry: "DE",
+  metadata: { tier: "gold" },
+  at: new Date("2026-07-01T21:30:00Z"),
+  card: { brand: "visa", type: "DEBIT", country: "FR" },
+};
+const one = (conditions: RouteConditions, name = "one"): RoutingCase => ({ name, conditions, connectionIds: ["a"] });
+/** Returns what decides among these cases. */
+function chooseAmong(list: readonly RoutingCase[], about: PaymentFacts): RoutedBy | undefined {
+  const cases = { list, cardRanges: [], candidates: [] };
+  return followCases({ version: 1, failoverOn: [], candidates: [], cases }, about).routedBy;
+}
+const applies = (conditions: RouteConditions, changed: Partial<PaymentFacts> = {}) =>
+  chooseAmong([one(conditions)], { ...facts, ...changed })?.case !== undefined;
+const berlin = { timeZone: "Europe/Berlin" };
+
+describe("a case", () => {
+  it.each<[string, RouteConditions, RouteConditions]>([
+    ["currency", { currencies: ["USD", "EUR"] }, { currencies: ["USD"] }],
+    ["lowest amount", { amountFromMinor: 4900 }, { amountFromMinor: 4901 }],
+    ["highest amount", { amountToMinor: 4900 }, { amountToMinor: 4899 }],
+    ["card brand", { cardBrands: ["amex", "visa"] }, { cardBrands: ["amex"] }],
+    ["card type", { cardTypes: ["DEBIT"] }, { cardTypes: ["CREDIT", "PREPAID"] }],
+    ["issuing country", { issuingCountries: ["FR"] }, { issuingCountries: ["DE"] }],
+    ["billing country", { billingCountries: ["DE"] }, { billingCountries: ["FR"] }],
+    [
+      "metadata",
+      { metadata: [{ key: "tier", values: ["silver", "gold"] }] },
+      { metadata: [{ key: "tier", values: ["silver"] }] },
+    ],
+    ["metadata that is absent", {}, { metadata: [{ key: "shop", values: ["gold", ""] }] }],
+    ["day in its time zone", { time: { ...berlin, days: ["WEDNESDAY"] } }, { time: { ...berlin, days: ["THURSDAY"] } }],
+    [
+      "hours in its time zone",
+      { time: { ...berlin, from: "23:30", until: "23:31" } },
+      { time: { ...berlin, from: "21:00", until: "23:30" } },
+    ],
+    [
+      "hours past midnight",
+      { time: { ...berlin, from: "22:00", until: "06:00" } },
+      { time: { ...berlin, from: "23:45", until: "06:00" } },
+    ],
+  ])("applies by its %s", (_, matching, other) => {
+    expect(applies(matching)).toBe(true);
+    expect(applies(other)).toBe(false);
+  });
+
+  it("applies in the small hours if its hours pass midnight", () => {
+    const time = { ...berlin, from: "22:00", until: "06:00" };
+    expect(applies({ time }, { at: new Date("2026-07-01T03:59:00Z") })).toBe(true);
+    expect(applies({ time }, { at: new Date("2026-07-01T04:00:00Z") })).toBe(false);
+  });
+
+  it("needs all of its conditions", () => {
+    expect(applies({ currencies: ["EUR"], cardTypes: ["DEBIT"] })).toBe(true);
+    expect(applies({ currencies: ["EUR"], cardTypes: ["CREDIT"] })).toBe(false);
+  });
+
+  it("is chosen before the ones below it", () => {
+    const cases = [one({ currencies: ["USD"] }, "dollars"), one({}, "first"), one({ currencies: ["EUR"] }, "second")];
+    expect(chooseAmong(cases, facts)?.case).toBe("first");
+  });
+
+  it.each<[RouteConditions, Partial<PaymentFacts>, string]>([
+    [{ cardBrands: ["visa"] }, { card: {} }, "Unknown: the card’s brand."],
+    [{ cardTypes: ["DEBIT"] }, { card: undefined }, "Unknown: the card’s type."],
+    [{ issuingCountries: ["FR"] }, { card: { brand: "visa" } }, "Unknown: the card’s issuing country."],
+    [{ billingCountries: ["DE"] }, { billingCountry: undefined }, "Unknown: the billing country."],
+  ])("never applies by an unknown fact, which is reported: %o", (conditions, unknownFact, because) => {
+    const cases = [one(conditions, "unsure"), one({}, "rest")];
+    expect(chooseAmong(cases, { ...facts, ...unknownFact })).toMatchObject({
+      case: "rest",
+      unknown: [{ case: "unsure", because }],
+    });
+  });
+
+  it("that does not apply by a known fact is not reported as unknown", () => {
+    const conditions = { cardTypes: ["DEBIT" as const], currencies: ["USD"] };
+    expect(chooseAmong([one(conditions)], { ...facts, card: {} })).toEqual({});
+  });
+});
+
+describe("the facts of a card", () => {
+  const card = { brand: "visa", firstDigits: "45716400" };
+  const own: CardRange[] = [
+    { digits: "457164", country: "DK", type: "CREDIT" },
+    { digits: "4571640", country: "DK", type: "DEBIT" },
+  ];
+
+  it("are those of the longest range", () => {
+    expect(cardFactsOf(card, own)).toEqual({ brand: "visa", country: "DK", type: "DEBIT" });
+    expect(cardFactsOf({ ...card, firstDigits: "45716499" }, own)).toMatchObject({ type: "CREDIT" });
+  });
+
+  it("are the merchant's before those of published test numbers", () => {
+    const digits = { brand: "visa", firstDigits: "42424242" };
+    expect(cardFactsOf(digits)).toEqual({ brand: "visa", country: "US", type: "CREDIT" });
+    expect(cardFactsOf(digits, [{ digits: "424242", country: "DE" }])).toEqual({ brand: "visa", country: "DE" });
+  });
+
+  it("are unknown in no range, for an unknown network, and without digits", () => {
+    expect(cardFactsOf({ brand: "unknown", firstDigits: "90000000" }, own)).toEqual({});
+    expect(cardFactsOf(undefined, own)).toEqual({});
+  });
+});

@@ -1,0 +1,197 @@
+/**
+ * The cases of a routing rule: decides, from what is known of a payment, which case applies and therefore which
+ * connections are planned. PURE.
+ */
+import type { CardDigits } from "../card-vault/card-vault.ts";
+import { unreachable } from "../platform/errors.ts";
+import type {
+  CardFacts,
+  CardRange,
+  CardType,
+  RouteConditions,
+  RoutedBy,
+  RoutingCase,
+  RoutingCases,
+  TimeCondition,
+  Weekday,
+} from "./entities.ts";
+import type { Candidate, Route } from "./next-step.ts";
+
+/** Facts about a payment, for the conditions of cases. One that is absent is unknown. */
+export type PaymentFacts = {
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly billingCountry?: string | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** The time of the submission. */
+  readonly at: Date;
+  readonly card?: CardFacts | undefined;
+};
+
+/** Every type of a card. */
+export const cardTypes: readonly CardType[] = ["CREDIT", "DEBIT", "PREPAID"];
+
+/** Every day of a week, Monday first. */
+export const weekdays: readonly Weekday[] = [
+  "MONDAY",
+  "TUESDAY",
+  "WEDNESDAY",
+  "THURSDAY",
+  "FRIDAY",
+  "SATURDAY",
+  "SUNDAY",
+];
+
+// Numbers that gateways publish for tests (https://docs.stripe.com/testing, 2026). No issuer has them, so no live card
+// begins so. Networks license the ranges of live cards; a merchant enters those that it has from its acquirer.
+const publishedTestRanges: readonly CardRange[] = [
+  { digits: "42424242", country: "US", type: "CREDIT" },
+  { digits: "55555555", country: "US", type: "CREDIT" },
+  { digits: "40000566", country: "US", type: "DEBIT" },
+  { digits: "52008282", country: "US", type: "DEBIT" },
+  { digits: "51051051", country: "US", type: "PREPAID" },
+  { digits: "378282", country: "US", type: "CREDIT" },
+];
+
+/**
+ * Returns what is known of a card. Of the ranges that its number begins with, the longest decides; a merchant's own
+ * range precedes one of ours.
+ */
+export function cardFactsOf(digits: CardDigits | undefined, own: readonly CardRange[] = []): CardFacts {
+  if (digits === undefined) return {};
+  const { brand, firstDigits } = digits;
+  const find = (ranges: readonly CardRange[]) => {
+    const matching = ranges.filter((range) => firstDigits.startsWith(range.digits));
+    return matching.toSorted((one, other) => other.digits.length - one.digits.length)[0];
+  };
+  const { country, type } = find(own) ?? find(publishedTestRanges) ?? {};
+  return { ...(brand !== "unknown" && { brand }), ...(country && { country }), ...(type && { type }) };
+}
+
+/** The case that applies to a payment, and the cases that could not be checked. */
+type ChosenCase = {
+  /** Undefined if none applies: the payment follows the default plan. */
+  readonly chosen: RoutingCase | undefined;
+  /** The cases above the chosen one that did not apply only because a fact is unknown, with the reason. */
+  readonly unknown: NonNullable<RoutedBy["unknown"]>;
+};
+
+/** Returns the first case whose conditions all hold. A condition on an unknown fact never holds. */
+function chooseCase(cases: readonly RoutingCase[], facts: PaymentFacts): ChosenCase {
+  const unknown: { case: string; because: string }[] = [];
+  for (const one of cases) {
+    const verdicts = conditionNames.map((name) => check(name, one.conditions, facts));
+    if (verdicts.every((verdict) => verdict === true)) return { chosen: one, unknown };
+    const missing = verdicts.filter((verdict) => typeof verdict === "string");
+    if (!verdicts.includes(false)) {
+      const because = `Unknown: ${missing.join(" and ")}.`;
+      unknown.push({ case: one.name, because });
+    }
+  }
+  return { chosen: undefined, unknown };
+}
+
+/** The newest rule of a merchant; `candidates` are those of the default plan. */
+export type CasedRoute = Route & {
+  /** Absent for a rule without cases. Its `candidates` are those of every plan. */
+  readonly cases?: (RoutingCases & { readonly candidates: readonly Candidate[] }) | undefined;
+};
+
+/** Returns the candidates with these ids, in the order of the ids. */
+export function candidatesIn(candidates: readonly Candidate[], connectionIds: readonly string[]): Candidate[] {
+  return connectionIds.flatMap((id) => candidates.find(({ connectionId }) => connectionId === id) ?? []);
+}
+
+/** Returns the route of the default plan, and that of each case. */
+export function routesOf(route: CasedRoute): readonly Route[] {
+  const { cases } = route;
+  if (cases === undefined) return [route];
+  return [route, ...cases.list.map((one) => routeOf(route, cases.candidates, one))];
+}
+
+function routeOf(route: CasedRoute, candidates: readonly Candidate[], { connectionIds }: RoutingCase): Route {
+  return { ...route, candidates: candidatesIn(candidates, connectionIds) };
+}
+
+/** Returns the route that a payment follows, and what decided on it. A rule without cases leaves nothing to record. */
+export function followCases(
+  route: CasedRoute,
+  facts: PaymentFacts,
+): { readonly route: Route; readonly routedBy?: RoutedBy } {
+  const { cases } = route;
+  if (cases === undefined || cases.list.length === 0) return { route };
+  const { chosen, unknown } = chooseCase(cases.list, facts);
+  const { card = {} } = facts;
+  const routedBy: RoutedBy = {
+    ...(chosen && { case: chosen.name }),
+    ...(unknown.length > 0 && { unknown }),
+    ...(Object.keys(card).length > 0 && { card }),
+  };
+  return { route: chosen === undefined ? route : routeOf(route, cases.candidates, chosen), routedBy };
+}
+
+/** True if a condition holds, false if not; the name of the fact if that is unknown. */
+type Verdict = boolean | string;
+
+const conditionNames = [
+  "currencies",
+  "amountFromMinor",
+  "amountToMinor",
+  "cardBrands",
+  "cardTypes",
+  "issuingCountries",
+  "billingCountries",
+  "metadata",
+  "time",
+] as const satisfies readonly (keyof RouteConditions)[];
+
+function check(name: keyof RouteConditions, conditions: RouteConditions, facts: PaymentFacts): Verdict {
+  const { card = {} } = facts;
+  switch (name) {
+    case "currencies":
+      return isOneOf(conditions.currencies, facts.currency, "the currency");
+    case "amountFromMinor":
+      return facts.amountMinor >= (conditions.amountFromMinor ?? 0);
+    case "amountToMinor":
+      return facts.amountMinor <= (conditions.amountToMinor ?? Number.POSITIVE_INFINITY);
+    case "cardBrands":
+      return isOneOf(conditions.cardBrands, card.brand, "the card’s brand");
+    case "cardTypes":
+      return isOneOf(conditions.cardTypes, card.type, "the card’s type");
+    case "issuingCountries":
+      return isOneOf(conditions.issuingCountries, card.country, "the card’s issuing country");
+    case "billingCountries":
+      return isOneOf(conditions.billingCountries, facts.billingCountry, "the billing country");
+    case "metadata":
+      return (conditions.metadata ?? []).every(({ key, values }) => {
+        const value = facts.metadata?.[key];
+        return value !== undefined && values.includes(value);
+      });
+    case "time":
+      return conditions.time === undefined || isWithin(conditions.time, facts.at);
+    default:
+      return unreachable(name);
+  }
+}
+
+function isOneOf<Value extends string>(
+  wanted: readonly Value[] | undefined,
+  fact: Value | undefined,
+  name: string,
+): Verdict {
+  if (wanted === undefined) return true;
+  return fact === undefined ? name : wanted.includes(fact);
+}
+
+/** Reports whether a moment is on one of the days and within the hours, in the condition's time zone. */
+function isWithin({ timeZone, days, from, until }: TimeCondition, at: Date): boolean {
+  const parts = new Intl.DateTimeFormat("en-GB", {
+    ...{ timeZone, weekday: "long", hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+  }).formatToParts(at);
+  const partOf = (type: string) => parts.find((part) => part.type === type)?.value ?? "";
+  const day = partOf("weekday").toUpperCase() as Weekday;
+  const time = `${partOf("hour")}:${partOf("minute")}`;
+  if (days !== undefined && !days.includes(day)) return false;
+  if (from === undefined || until === undefined) return true;
+  return from < until ? from <= time && time < until : from <= time || time < until;
+}

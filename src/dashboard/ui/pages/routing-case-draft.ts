@@ -1,0 +1,176 @@
+/** The edited cases of a routing rule: their form, their problems, and their conditions in words. */
+import {
+  type CardRange,
+  CardRange_Type as CardType,
+  TimeCondition_Day as Day,
+  type MetadataCondition,
+} from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { nameOfBrand } from "../parts/card-brand.ts";
+
+/** The conditions of a case; an empty list is no condition. */
+export type Conditions = {
+  readonly currencies: readonly string[];
+  readonly amountFromMinor?: bigint | undefined;
+  readonly amountToMinor?: bigint | undefined;
+  readonly cardBrands: readonly string[];
+  readonly cardTypes: readonly CardType[];
+  readonly issuingCountries: readonly string[];
+  readonly billingCountries: readonly string[];
+  readonly metadata: readonly Pick<MetadataCondition, "key" | "values">[];
+  readonly time?: Time | undefined;
+};
+
+/** A time of the week. */
+export type Time = {
+  readonly timeZone: string;
+  readonly days: readonly Day[];
+  readonly from?: string | undefined;
+  readonly until?: string | undefined;
+};
+
+/** A case. */
+export type CaseContent = {
+  /** Identifies the case while it is edited; its name and place may change. */
+  readonly key?: string;
+  readonly name: string;
+  readonly conditions?: Conditions | undefined;
+  readonly connectionIds: readonly string[];
+};
+
+/** The cases and card ranges of a rule. */
+export type CasesContent = {
+  readonly list: readonly CaseContent[];
+  readonly cardRanges: readonly Pick<CardRange, "digits" | "country" | "type">[];
+};
+
+/** The cases of a rule that has none. */
+export const noCases: CasesContent = { list: [], cardRanges: [] };
+
+/** The conditions of a new case. */
+export const noConditions: Conditions = {
+  ...{ currencies: [], cardBrands: [], cardTypes: [], issuingCountries: [], billingCountries: [], metadata: [] },
+};
+
+/** Returns the cases as calls send them. */
+export function casesContentOf({ list, cardRanges }: CasesContent) {
+  return {
+    list: list.map(({ name, conditions = noConditions, connectionIds }) => ({
+      ...{ name, connectionIds: [...connectionIds] },
+      conditions: {
+        ...{ currencies: [...conditions.currencies], cardBrands: [...conditions.cardBrands] },
+        ...{ cardTypes: [...conditions.cardTypes], issuingCountries: [...conditions.issuingCountries] },
+        billingCountries: [...conditions.billingCountries],
+        metadata: conditions.metadata.map(({ key, values }) => ({ key, values: [...values] })),
+        ...(conditions.amountFromMinor !== undefined && { amountFromMinor: conditions.amountFromMinor }),
+        ...(conditions.amountToMinor !== undefined && { amountToMinor: conditions.amountToMinor }),
+        ...(conditions.time && { time: timeContentOf(conditions.time) }),
+      },
+    })),
+    cardRanges: cardRanges.map(({ digits, country, type }) => ({ digits, country, type })),
+  };
+}
+
+function timeContentOf({ timeZone, days, from, until }: Time) {
+  return { timeZone, days: [...days], ...(from !== undefined && { from }), ...(until !== undefined && { until }) };
+}
+
+/** Returns the cases as a text: two texts are the same exactly if the cases are. */
+export function textOfCases(cases: CasesContent = noCases): string {
+  return JSON.stringify(casesContentOf(cases), (_, value) => (typeof value === "bigint" ? String(value) : value));
+}
+
+/** Returns what has to be done before the cases can be saved, one sentence each. */
+export function problemsOfCases({ list }: CasesContent): string[] {
+  return list.flatMap(({ name, conditions = noConditions, connectionIds }, index) => [
+    ...(name.trim() === "" ? [`Name case ${index + 1}.`] : []),
+    ...(list.findIndex((one) => one.name === name) < index
+      ? [`Rename case ${index + 1}: another one is “${name}”.`]
+      : []),
+    ...(wordsOf(conditions) === "" ? [`Give case ${index + 1} a condition.`] : []),
+    ...(connectionIds.length === 0 ? [`Add a gateway to case ${index + 1}.`] : []),
+  ]);
+}
+
+/** The types of cards, with their names. */
+export const cardTypes = [
+  [CardType.CREDIT, "Credit"],
+  [CardType.DEBIT, "Debit"],
+  [CardType.PREPAID, "Prepaid"],
+] as const;
+
+/** The days of a week, with their names. */
+export const days = [
+  [Day.MONDAY, "Monday"],
+  [Day.TUESDAY, "Tuesday"],
+  [Day.WEDNESDAY, "Wednesday"],
+  [Day.THURSDAY, "Thursday"],
+  [Day.FRIDAY, "Friday"],
+  [Day.SATURDAY, "Saturday"],
+  [Day.SUNDAY, "Sunday"],
+] as const;
+
+/** The networks of cards. */
+export const brands = ["visa", "mastercard", "amex", "discover", "diners", "jcb", "unionpay", "maestro"] as const;
+
+/** Returns conditions in words, such as `EUR · debit · issued in DK`; empty if there are none. */
+export function wordsOf(conditions: Conditions): string {
+  const { amountFromMinor: from, amountToMinor: to, time } = conditions;
+  const anyOf = (values: readonly string[], before = "") =>
+    values.length === 0 ? [] : [`${before}${values.join(" or ")}`];
+  const namesIn = <Value>(pairs: readonly (readonly [Value, string])[], values: readonly Value[]) =>
+    pairs.filter(([value]) => values.includes(value)).map(([, name]) => name);
+  return [
+    ...anyOf(conditions.currencies),
+    ...(from === undefined ? [] : [`amount from ${from}`]),
+    ...(to === undefined ? [] : [`amount up to ${to}`]),
+    ...anyOf(conditions.cardBrands.map(nameOfBrand)),
+    ...anyOf(namesIn<CardType>(cardTypes, conditions.cardTypes).map((name) => name.toLowerCase())),
+    ...anyOf(conditions.issuingCountries, "issued in "),
+    ...anyOf(conditions.billingCountries, "billed in "),
+    ...conditions.metadata.flatMap(({ key, values }) => anyOf(values, `${key} is `)),
+    ...(time ? [[...anyOf(namesIn<Day>(days, time.days)), ...hoursOf(time), time.timeZone].join(" ")] : []),
+  ].join(" · ");
+}
+
+function hoursOf({ from, until }: Time): string[] {
+  return from === undefined || until === undefined ? [] : [`${from} to ${until}`];
+}
+
+/** Returns the values of a list that a person has typed, in upper case. */
+export function listIn(text: string): string[] {
+  const values = text.toUpperCase().split(/[\s,;]+/);
+  return [...new Set(values.filter((value) => value !== ""))];
+}
+
+/** Returns the metadata conditions of a text: a line for each key, such as `tier = gold | silver`. */
+export function metadataIn(text: string): Conditions["metadata"] {
+  return text.split("\n").flatMap((line) => {
+    const [, key, values = ""] = /^\s*([^=\s]+)\s*=(.*)$/.exec(line) ?? [];
+    return key === undefined ? [] : [{ key, values: [...new Set(values.split("|").map((value) => value.trim()))] }];
+  });
+}
+
+/** Returns the text of metadata conditions. */
+export function textOfMetadata(metadata: Conditions["metadata"]): string {
+  return metadata.map(({ key, values }) => `${key} = ${values.join(" | ")}`).join("\n");
+}
+
+/** Returns the card ranges of a text: a line for each, such as `457164 DK debit`. */
+export function rangesIn(text: string): CasesContent["cardRanges"] {
+  return text.split("\n").flatMap((line) => {
+    const [digits, ...rest] = line.trim().split(/[\s,;]+/);
+    if (digits === undefined || digits === "") return [];
+    const typeOf = (word: string) => cardTypes.find(([, name]) => name.toLowerCase() === word.toLowerCase())?.[0];
+    const type = rest.map(typeOf).find((found) => found !== undefined) ?? CardType.TYPE_UNSPECIFIED;
+    const country = rest.find((word) => typeOf(word) === undefined) ?? "";
+    return [{ digits, country: country.toUpperCase(), type }];
+  });
+}
+
+/** Returns the text of card ranges. */
+export function textOfRanges(ranges: CasesContent["cardRanges"]): string {
+  const nameOf = (type: CardType) => cardTypes.find(([value]) => value === type)?.[1].toLowerCase() ?? "";
+  return ranges
+    .map(({ digits, country, type }) => [digits, country, nameOf(type)].filter(Boolean).join(" "))
+    .join("\n");
+}

@@ -1,0 +1,220 @@
+/** The cases of a routing rule: put in order by drag, keyboard or labelled buttons, added, edited and removed. */
+import { useState } from "react";
+import {
+  Button as AriaButton,
+  type DroppableCollectionReorderEvent,
+  GridList,
+  GridListItem,
+  useDragAndDrop,
+} from "react-aria-components";
+import { Button } from "../parts/button.tsx";
+import { reordered } from "../parts/reorder.ts";
+import {
+  type CaseContent,
+  type CasesContent,
+  noCases,
+  noConditions,
+  rangesIn,
+  textOfRanges,
+  wordsOf,
+} from "./routing-case-draft.ts";
+import { RoutingCaseForm } from "./routing-case-form.tsx";
+import type { RuleDraft } from "./routing-draft.ts";
+import type { Connections } from "./routing-order.tsx";
+
+type CasesProps = { draft: RuleDraft; connections: Connections; mayChange: boolean };
+
+/** The cases, the form of the one that is edited, and the card ranges. */
+export function RoutingCases({ draft, connections, mayChange }: CasesProps) {
+  const [editedKey, setEditedKey] = useState<string>();
+  const { list } = draft.cases ?? noCases;
+  const edited = list.find(({ key }) => key === editedKey);
+  const change = (changed: Partial<CasesContent>) =>
+    draft.change({ cases: { ...(draft.cases ?? noCases), ...changed } });
+  const add = () => {
+    const key = `new-${Date.now()}-${list.length}`;
+    const names = list.map(({ name }) => name);
+    const free = [...names, ""].map((_, index) => `Case ${index + 1}`).find((name) => !names.includes(name));
+    const added = { key, name: free ?? "", conditions: noConditions, connectionIds: draft.connectionIds };
+    change({ list: [...list, added] });
+    setEditedKey(key);
+  };
+  return (
+    <section className="card" aria-labelledby="cases">
+      <h2 id="cases">Cases</h2>
+      <p>
+        A payment follows the first case whose conditions it meets, otherwise the order above. Each case has gateways of
+        its own. A condition on something unknown about a payment is never met.
+      </p>
+      <CaseList
+        list={list}
+        mayChange={mayChange}
+        onChange={(changed) => change({ list: changed })}
+        onEdit={setEditedKey}
+      />
+      {mayChange && list.length < 20 && (
+        <div>
+          <Button onPress={add}>Add a case</Button>
+        </div>
+      )}
+      {edited && (
+        <RoutingCaseForm
+          key={edited.key}
+          edited={edited}
+          place={list.indexOf(edited) + 1}
+          connections={connections}
+          mayChange={mayChange}
+          onChange={(changed) => change({ list: list.map((one) => (one === edited ? { ...one, ...changed } : one)) })}
+          onClose={() => setEditedKey(undefined)}
+        />
+      )}
+      <CardRanges
+        ranges={draft.cases?.cardRanges ?? []}
+        mayChange={mayChange}
+        onChange={(cardRanges) => change({ cardRanges })}
+      />
+    </section>
+  );
+}
+
+type ListProps = {
+  list: readonly CaseContent[];
+  mayChange: boolean;
+  onChange: (list: CaseContent[]) => void;
+  onEdit: (key: string | undefined) => void;
+};
+
+function CaseList({ list, mayChange, onChange, onEdit }: ListProps) {
+  const keys = list.map(({ key = "" }) => key);
+  const inOrder = (order: readonly string[]) => order.flatMap((key) => list.find((one) => one.key === key) ?? []);
+  const onReorder = ({ keys: moved, target }: DroppableCollectionReorderEvent) => {
+    const place = target.dropPosition === "before" ? "before" : "after";
+    onChange(inOrder(reordered(keys, new Set([...moved].map(String)), { target: String(target.key), place })));
+  };
+  const { dragAndDropHooks } = useDragAndDrop({
+    getItems: (dragged) => [...dragged].map((key) => ({ "text/plain": String(key) })),
+    onReorder,
+    isDisabled: !mayChange,
+  });
+  if (list.length === 0) return <p className="soft">No case yet: all payments follow the order above.</p>;
+  const move = (key: string, step: -1 | 1) => {
+    const target = keys[keys.indexOf(key) + step];
+    const place = step === -1 ? "before" : "after";
+    if (target) onChange(inOrder(reordered(keys, new Set([key]), { target, place })));
+  };
+  return (
+    <GridList
+      className="order"
+      aria-labelledby="cases"
+      items={list.map((one) => ({ id: one.key ?? "", one }))}
+      dragAndDropHooks={dragAndDropHooks}
+      keyboardNavigationBehavior="tab"
+      dependencies={[list, mayChange]}
+    >
+      {({ id, one }) => (
+        <GridListItem id={id} className="order-row" textValue={one.name}>
+          <CaseRow
+            one={one}
+            place={keys.indexOf(id) + 1}
+            count={keys.length}
+            mayChange={mayChange}
+            onMove={(step) => move(id, step)}
+            onEdit={() => onEdit(id)}
+            onRemove={() => onChange(list.filter(({ key }) => key !== id))}
+          />
+        </GridListItem>
+      )}
+    </GridList>
+  );
+}
+
+type RowProps = {
+  one: CaseContent;
+  place: number;
+  count: number;
+  mayChange: boolean;
+  onMove: (step: -1 | 1) => void;
+  onEdit: () => void;
+  onRemove: () => void;
+};
+
+function CaseRow({ one: { name, conditions = noConditions }, place, count, mayChange, ...on }: RowProps) {
+  return (
+    <>
+      {mayChange && (
+        <AriaButton slot="drag" className="order-handle" aria-label={`Drag ${name}`}>
+          <span aria-hidden="true">⠿</span>
+        </AriaButton>
+      )}
+      <span className="order-number">
+        <span className="visually-hidden">Place </span>
+        {place}
+      </span>
+      <span className="order-name">
+        <strong>{name}</strong> <bdi className="soft small">{wordsOf(conditions) || "No condition yet"}</bdi>
+      </span>
+      <span className="order-actions">
+        {mayChange && (
+          <>
+            <Button kind="plain" isDisabled={place === 1} aria-label={`Move ${name} up`} onPress={() => on.onMove(-1)}>
+              ↑
+            </Button>
+            <Button
+              kind="plain"
+              isDisabled={place === count}
+              aria-label={`Move ${name} down`}
+              onPress={() => on.onMove(1)}
+            >
+              ↓
+            </Button>
+          </>
+        )}
+        <Button kind="plain" aria-label={`${mayChange ? "Edit" : "View"} ${name}`} onPress={on.onEdit}>
+          {mayChange ? "Edit" : "View"}
+        </Button>
+        {mayChange && (
+          <Button kind="plain" aria-label={`Remove ${name}`} onPress={on.onRemove}>
+            Remove
+          </Button>
+        )}
+      </span>
+    </>
+  );
+}
+
+type RangesProps = {
+  ranges: CasesContent["cardRanges"];
+  mayChange: boolean;
+  onChange: (ranges: CasesContent["cardRanges"]) => void;
+};
+
+function CardRanges({ ranges, mayChange, onChange }: RangesProps) {
+  const [typed, setTyped] = useState("");
+  const text = textOfRanges(ranges);
+  // What was typed, as it was typed, until the ranges change otherwise.
+  const shown = textOfRanges(rangesIn(typed)) === text ? typed : text;
+  return (
+    <details className="ranges">
+      <summary>Card ranges: {ranges.length === 0 ? "none" : ranges.length}</summary>
+      <div className="field">
+        <label htmlFor="ranges">One range a line: first digits, country, type</label>
+        <textarea
+          id="ranges"
+          rows={5}
+          value={shown}
+          placeholder={"457164 DK debit"}
+          readOnly={!mayChange}
+          aria-describedby="ranges-hint"
+          onChange={({ target }) => {
+            setTyped(target.value);
+            onChange(rangesIn(target.value));
+          }}
+        />
+        <span id="ranges-hint" className="hint">
+          They tell the type and the issuing country of a card by its first 6 to 8 digits; the longest range decides.
+          Ask your acquirer for the ranges that matter to you. Without a range, both are unknown. At most 500.
+        </span>
+      </div>
+    </details>
+  );
+}

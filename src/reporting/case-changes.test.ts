@@ -1,0 +1,58 @@
+import { expect, it } from "vitest";
+import type { RouteConditions, RoutingCase, RoutingCases } from "../core/entities.ts";
+import { describeCases, describeConditions } from "./case-changes.ts";
+
+const nameOf = (id: string) => id.toUpperCase();
+const one = (name: string, conditions: RouteConditions, connectionIds = ["a"]): RoutingCase => {
+  return { name, conditions, connectionIds };
+};
+const euro = one("Euro", { currencies: ["EUR"] }, ["a", "b"]);
+const debit = one("Debit", { cardTypes: ["DEBIT"] });
+const cases = (list: RoutingCase[], cardRanges: RoutingCases["cardRanges"] = []): RoutingCases => ({
+  list,
+  cardRanges,
+});
+
+it("describes added, removed, moved and changed cases, and nothing of equal ones", () => {
+  expect(describeCases(null, cases([]), nameOf)).toEqual([]);
+  expect(describeCases(cases([euro]), cases([{ ...euro }]), nameOf)).toEqual([]);
+  expect(describeCases(undefined, cases([euro]), nameOf)).toEqual([
+    "The case “Euro” is added at place 1: currency EUR; it plans A, then B.",
+  ]);
+  expect(describeCases(cases([euro, debit]), cases([debit]), nameOf)).toEqual(["The case “Euro” is removed."]);
+  expect(describeCases(cases([euro, debit]), cases([debit, euro]), nameOf)).toEqual([
+    "The case “Debit” moves to place 1.",
+    "The case “Euro” moves to place 2.",
+  ]);
+  expect(describeCases(cases([euro]), cases([{ ...euro, connectionIds: ["b"] }]), nameOf)).toEqual([
+    "The case “Euro” is now: currency EUR; it plans B.",
+  ]);
+});
+
+it("counts card ranges that changed", () => {
+  const range = { digits: "457164", country: "DK" };
+  expect(describeCases(cases([]), cases([], [range]), nameOf)).toEqual([
+    "1 card range is entered; before, there were none.",
+  ]);
+  expect(describeCases(cases([], [range]), cases([], [{ ...range, country: "SE" }]), nameOf)).toEqual([
+    "1 card range is entered; before, there was 1.",
+  ]);
+  expect(describeCases(cases([], [range]), null, nameOf)).toEqual(["No card ranges are entered; before, there was 1."]);
+});
+
+it("puts each condition into words", () => {
+  const conditions: RouteConditions = {
+    currencies: ["EUR", "CHF"],
+    amountFromMinor: 1_000,
+    amountToMinor: 5_000,
+    cardBrands: ["visa"],
+    cardTypes: ["DEBIT", "PREPAID"],
+    issuingCountries: ["DK"],
+    billingCountries: ["DE", "AT"],
+    metadata: [{ key: "tier", values: ["gold"] }],
+    time: { timeZone: "Europe/Berlin", days: ["SATURDAY", "SUNDAY"], from: "22:00", until: "06:00" },
+  };
+  expect(describeConditions(conditions)).toBe(
+    "currency EUR or CHF, amount from 1000, amount up to 5000, card brand visa, card type debit or prepaid, issued in DK, billed in DE or AT, metadata tier gold, time on saturday or sunday from 22:00 to 06:00 in Europe/Berlin",
+  );
+});

@@ -1,0 +1,77 @@
+/** Describes the cases of a routing rule, and the differences between two rules' cases, in sentences. PURE. */
+import type { RouteConditions, RoutingCase, RoutingCases, TimeCondition } from "../core/entities.ts";
+
+const none: RoutingCases = { list: [], cardRanges: [] };
+
+/** Returns one sentence for each difference, none where the cases are equal. */
+export function describeCases(
+  before: RoutingCases | null | undefined,
+  after: RoutingCases | null | undefined,
+  nameOf: (connectionId: string) => string,
+): string[] {
+  const [old, new_] = [before ?? none, after ?? none];
+  const named = ({ list }: RoutingCases, name: string) => list.find((one) => one.name === name);
+  const stayed = old.list.filter(({ name }) => named(new_, name)).map(({ name }) => name);
+  const reordered = new_.list.map(({ name }) => name).filter((name) => stayed.includes(name));
+  const moved = reordered.filter((name, index) => stayed[index] !== name);
+  const place = (name: string) => new_.list.findIndex((one) => one.name === name) + 1;
+  return [
+    ...new_.list
+      .filter(({ name }) => !named(old, name))
+      .map((one) => `The case “${one.name}” is added at place ${place(one.name)}: ${describeCase(one, nameOf)}.`),
+    ...old.list.filter(({ name }) => !named(new_, name)).map(({ name }) => `The case “${name}” is removed.`),
+    ...moved.map((name) => `The case “${name}” moves to place ${place(name)}.`),
+    ...new_.list.flatMap((one) => describeChange(named(old, one.name), one, nameOf)),
+    ...describeRanges(old, new_),
+  ];
+}
+
+function describeChange(
+  old: RoutingCase | undefined,
+  one: RoutingCase,
+  nameOf: (connectionId: string) => string,
+): string[] {
+  if (old === undefined || describeCase(old, (id) => id) === describeCase(one, (id) => id)) return [];
+  return [`The case “${one.name}” is now: ${describeCase(one, nameOf)}.`];
+}
+
+function describeCase({ conditions, connectionIds }: RoutingCase, nameOf: (connectionId: string) => string): string {
+  return `${describeConditions(conditions)}; it plans ${connectionIds.map(nameOf).join(", then ")}`;
+}
+
+function describeRanges(old: RoutingCases, new_: RoutingCases): string[] {
+  const ranges = ({ cardRanges }: RoutingCases) =>
+    cardRanges.map(({ digits, country = "", type = "" }) => `${digits} ${country} ${type}`).toSorted();
+  const [before, after] = [ranges(old), ranges(new_)];
+  if (before.join() === after.join()) return [];
+  const count = after.length === 1 ? "1 card range is" : `${after.length || "No"} card ranges are`;
+  return [`${count} entered; before, there ${before.length === 1 ? "was 1" : `were ${before.length || "none"}`}.`];
+}
+
+/** Returns the conditions of a case as words that read after its name, such as `currency EUR, card type debit`. */
+export function describeConditions(conditions: RouteConditions): string {
+  const { amountFromMinor: from, amountToMinor: to, time, metadata = [] } = conditions;
+  const list = (name: string, values: readonly string[] = []) =>
+    values.length === 0 ? [] : [`${name} ${values.join(" or ")}`];
+  return [
+    ...list("currency", conditions.currencies),
+    ...(from === undefined ? [] : [`amount from ${from}`]),
+    ...(to === undefined ? [] : [`amount up to ${to}`]),
+    ...list("card brand", conditions.cardBrands),
+    ...list("card type", conditions.cardTypes?.map(lowerCase)),
+    ...list("issued in", conditions.issuingCountries),
+    ...list("billed in", conditions.billingCountries),
+    ...metadata.flatMap(({ key, values }) => list(`metadata ${key}`, values)),
+    ...(time ? [describeTime(time)] : []),
+  ].join(", ");
+}
+
+function describeTime({ timeZone, days = [], from, until }: TimeCondition): string {
+  const hours = from === undefined ? "" : ` from ${from} to ${until}`;
+  const on = days.length === 0 ? "" : ` on ${days.map(lowerCase).join(" or ")}`;
+  return `time${on}${hours} in ${timeZone}`;
+}
+
+function lowerCase(word: string): string {
+  return word.toLowerCase();
+}
