@@ -5,7 +5,7 @@ import { columnsOf } from "../platform/columns.ts";
 import type { Database, Statement, Tx } from "../platform/database.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
 import { type PaymentSession, PaymentSessionEntity, type RoutedBy } from "./entities.ts";
-import type { Plan } from "./next-step.ts";
+import type { Plan } from "./plan-route.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
 /** The right to change a session until another process takes it over with a higher epoch. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AuthenticationPolicy } from "./entities.ts";
-import { type Candidate, planRoute } from "./next-step.ts";
+import { type Candidate, planRoute } from "./plan-route.ts";
 
 const candidate = (change: Partial<Candidate> = {}): Candidate => ({
   connectionId: "c",

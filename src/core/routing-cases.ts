@@ -15,7 +15,7 @@ import type {
   TimeCondition,
   Weekday,
 } from "./entities.ts";
-import type { Candidate, Route } from "./next-step.ts";
+import type { Candidate, Route } from "./plan-route.ts";
 
 /** Facts about a payment, for the conditions of cases. One that is absent is unknown. */
 export type PaymentFacts = {

@@ -20,7 +20,8 @@ import {
   type RoutingRule,
   RoutingRuleEntity,
 } from "./entities.ts";
-import { type Candidate, type FailoverRule, planRoute } from "./next-step.ts";
+import type { FailoverRule } from "./next-step.ts";
+import { type Candidate, planRoute } from "./plan-route.ts";
 import { type CasedRoute, candidatesIn, routesOf } from "./routing-cases.ts";
 
 const selectRoute: Statement = {

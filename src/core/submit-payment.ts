@@ -37,7 +37,8 @@ import {
   type UnderLease,
   underLease,
 } from "./lease.ts";
-import { becauseFirst, becauseProviderFirst, nextStep, planRoute } from "./next-step.ts";
+import { becauseFirst, becauseProviderFirst, nextStep } from "./next-step.ts";
+import { planRoute } from "./plan-route.ts";
 import { openProvided } from "./provided-rows.ts";
 import { askProvider, endDeviceCheck, giveUpProvider, lookAtProvider, prepareProvider } from "./provider-steps.ts";
 import { cardFactsOf, followCases } from "./routing-cases.ts";
@@ -243,6 +244,13 @@ function inTransaction(
   return core.database.transaction(async (tx) => change(tx, (await lockAndRenew(tx, lease)).session));
 }
 
+function openAttemptAt({ core, lease, loaded }: Work, to: Parameters<typeof openNext>[3]): Promise<Reloaded> {
+  return commitAndReload(core, lease, (tx) => {
+    renewLease(tx, lease);
+    return { openedAttemptId: openNext(tx, core, loaded, to) };
+  });
+}
+
 /**
  * Takes a session from the state in its rows to its end, which it returns, or until it has to wait; the lease then
  * lapses at the end of the wait. `from` is the state to which the caller has brought the session under this lease.
@@ -263,10 +271,7 @@ async function processSession(
     reloaded = undefined;
     switch (step.type) {
       case "open":
-        reloaded = await commitAndReload(core, lease, (tx) => {
-          renewLease(tx, lease);
-          return { openedAttemptId: openNext(tx, core, loaded, step) };
-        });
+        reloaded = await openAttemptAt(work, step);
         break;
       case "authorize":
         reloaded = await tryGateway(work, step.attempt);

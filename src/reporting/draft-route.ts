@@ -1,6 +1,6 @@
 /** Plans a draft rule over a merchant's current connections. */
 
-import { type Plan, planRoute } from "../core/next-step.ts";
+import { type Plan, planRoute } from "../core/plan-route.ts";
 import { type CasedRoute, candidatesIn, followCases, type PaymentFacts } from "../core/routing-cases.ts";
 import { candidateOf, providerOfRule, type RouteParts, type RuleContent } from "../core/routing-rules.ts";
 import type { Connection } from "../gateways/connections.ts";
