@@ -96,7 +96,7 @@ export type PaymentSession = PaymentSessionSummary & {
   readonly awaitingCustomer?: { readonly since: string; readonly until: string };
   /** Oldest first; empty if the customer was never asked. */
   readonly authentications: readonly PaymentAuthentication[];
-  /** What was captured: less than `amountMinor` if it was captured in part. Absent before the payment has SUCCEEDED. */
+  /** The captured amount: less than `amountMinor` if it was captured in part. Absent before the payment has SUCCEEDED. */
   readonly amountCapturedMinor?: number;
   /** Oldest first; empty if nothing was refunded. */
   readonly refunds: readonly Refund[];

@@ -15,7 +15,7 @@ export type LaterSchedule = {
   /** Time for which every gateway surely holds. Ours ends after half of it. */
   readonly holdLifeMs: number;
   readonly orders: readonly PlannedOrder[];
-  /** What a person does to the hold at the gateway; only in runs without orders. */
+  /** An act of a person at the gateway; only in runs without orders. */
   readonly byHand:
     | { readonly afterMs: number; readonly type: "capture" | "void"; readonly amountMinor: number }
     | undefined;
