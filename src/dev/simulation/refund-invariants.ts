@@ -55,11 +55,16 @@ function findWrongRow(moment: RefundMoment, refund: ObservedRefund): string | un
   return isOurs ? undefined : `${reference} has the money of ${made.refundReference ?? "a refund by hand"}`;
 }
 
-/** Reports whether a refund is still on its way, and no person has been alarmed about it. */
-export function isRefundOpen({ refunds, alarms }: Observed, referenceOf: (id: string) => string): boolean {
-  return refunds.some(
-    ({ id, status }) => (status === "REQUESTED" || status === "PENDING") && !alarms.includes(referenceOf(id)),
-  );
+/**
+ * Reports whether a refund is still on its way, and no person has been alarmed about it. One that waits for the
+ * gateway to confirm the capture waits for three days: a restore may have lost the confirmation.
+ */
+export function isRefundOpen(observed: Observed, referenceOf: (id: string) => string): boolean {
+  const { session, refunds, alarms } = observed;
+  return refunds.some(({ id, status, sends }) => {
+    if (alarms.includes(referenceOf(id))) return false;
+    return status === "PENDING" || (status === "REQUESTED" && (sends > 0 || session.capture_confirmed === true));
+  });
 }
 
 /** Returns the promise about refunds that is broken once faults have stopped and time has passed. */
