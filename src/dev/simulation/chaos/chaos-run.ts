@@ -153,6 +153,7 @@ export async function runChaos(
       const { databaseUrls, edgeOrigins: edges, vaultOrigin } = site;
       const shop = {
         browser,
+        tally,
         secretKey,
         edges,
         vaultOrigin,
