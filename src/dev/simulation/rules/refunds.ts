@@ -15,7 +15,7 @@ export const refundRules: readonly Rule[] = [
     ],
     database: [withoutGuard("no more is refunded than was captured")],
     harm: "captured were refunded",
-    seenAt: 97,
+    seenAt: 236,
   },
   {
     id: "refund-key-life",
