@@ -107,7 +107,7 @@ export type Report = (
   declined?: Declined,
 ) => void;
 
-/** What a gateway's refunds need of the run. */
+/** The parts of the run that a gateway's refunds need. */
 type GatewayRefundParts = Pick<RefundParts, "after"> & {
   readonly refunds: RefundBehaviour;
   readonly reportRefund: RefundParts["report"];

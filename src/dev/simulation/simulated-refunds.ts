@@ -31,7 +31,7 @@ type Paid = Pick<MadeRefund, "attemptReference" | "gatewayReference" | "amountMi
   readonly capturedMinor?: number;
 };
 
-/** What a gateway's refunds need of it and of the run. */
+/** The parts of a gateway and of the run that its refunds need. */
 export type RefundParts = {
   readonly canRead: boolean;
   readonly authorizations: readonly Paid[];
