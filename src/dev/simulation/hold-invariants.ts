@@ -15,7 +15,8 @@ export function findHoldViolation(moment: HoldMoment, before: Observed | undefin
   const isHeld = session.held_at !== null;
   const emitted = events.filter(({ type }) => type === "payment_session.held").length;
   // A capture that a restore finds has no event of its hold.
-  if (emitted !== Number(isHeld) && !moment.isRestored) return `${emitted} events of a hold, and it is ${isHeld ? "held" : "not held"}`;
+  if (emitted !== Number(isHeld) && !moment.isRestored)
+    return `${emitted} events of a hold, and it is ${isHeld ? "held" : "not held"}`;
   if (isHeld && session.vault_token !== null) return "the card is kept with a hold";
   if (before?.session.held_at && attempts.length > before.attempts.length && !moment.isRestored)
     return "an attempt was made after the hold";
