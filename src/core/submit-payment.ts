@@ -324,9 +324,6 @@ async function processSession(
       case "lookAtHold":
         await lookAtHold(work, step.attempt);
         break;
-      case "emitCaptureDue":
-        await inTransaction(work, (tx, session) => emitCaptureDue(tx, core, session));
-        break;
       case "capture":
         reloaded = await captureWinner(work, step.attempt);
         break;
@@ -337,8 +334,11 @@ async function processSession(
         await endDecided(work, step.attempt);
         break;
       case "emitPending":
-        await inTransaction(work, (tx, session) => emitPending(tx, core, session));
+      case "emitCaptureDue": {
+        const emit = step.type === "emitPending" ? emitPending : emitCaptureDue;
+        await inTransaction(work, (tx, session) => emit(tx, core, session));
         break;
+      }
       case "end":
         await inTransaction(work, async (tx, session) => {
           voidUnknown(tx, session.id); // rule:end-voids-unknown

@@ -55,18 +55,25 @@ function findWrongRow(moment: RefundMoment, refund: ObservedRefund): string | un
   return isOurs ? undefined : `${reference} has the money of ${made.refundReference ?? "a refund by hand"}`;
 }
 
-/** Reports whether a refund is still on its way, and no person has been alarmed about it. */
-export function isRefundOpen({ refunds, alarms }: Observed, referenceOf: (id: string) => string): boolean {
-  return refunds.some(
-    ({ id, status }) => (status === "REQUESTED" || status === "PENDING") && !alarms.includes(referenceOf(id)),
-  );
+/**
+ * Returns the refunds that are still on their way, and about which no person has been alarmed. One that waits for the
+ * gateway to confirm the capture waits for three days: a restore may have lost the confirmation.
+ */
+export function openRefunds(observed: Observed, referenceOf: (id: string) => string): readonly ObservedRefund[] {
+  const { session, refunds, alarms } = observed;
+  return refunds.filter(({ id, status, sends }) => {
+    if (alarms.includes(referenceOf(id))) return false;
+    return status === "PENDING" || (status === "REQUESTED" && (sends > 0 || session.capture_confirmed === true));
+  });
 }
 
 /** Returns the promise about refunds that is broken once faults have stopped and time has passed. */
 export function findUnfinishedRefund(moment: RefundMoment): string | undefined {
   const { observed, refundsMade, refundReferenceOf, isRestored } = moment;
   const { refunds, events } = observed;
-  if (isRefundOpen(observed, refundReferenceOf)) return "a refund did not end";
+  // A restore may lose the report of one that was accepted; a person is alarmed after a week.
+  const open = openRefunds(observed, refundReferenceOf).filter(({ status }) => !isRestored || status !== "PENDING");
+  if (open.length > 0) return "a refund did not end";
   // What a restore has lost may be unknown until the next refund.
   if (isRestored) return undefined;
   for (const made of refundsMade) {

@@ -18,7 +18,7 @@ import { Member } from "./member.ts";
 import { Merchant } from "./merchant.ts";
 import { isReportedCaptured, NotificationCarrier } from "./notifications.ts";
 import { describeObserved, type Observed, observedOf, observedQuery } from "./observed.ts";
-import { isRefundOpen } from "./refund-invariants.ts";
+import { openRefunds } from "./refund-invariants.ts";
 import type { RefundBehaviour } from "./refund-plan.ts";
 import { RequestsSeen } from "./requests-seen.ts";
 import {
@@ -224,7 +224,7 @@ class Run implements GatewayWorld {
 
   #isRefunding(): boolean {
     if (this.#merchant.isActing || this.#gateways.some(({ refunds }) => refunds.isChanging)) return true;
-    return isRefundOpen(this.#observed!, referenceOf);
+    return openRefunds(this.#observed!, referenceOf).length > 0;
   }
 
   #createCallers(): Callers {

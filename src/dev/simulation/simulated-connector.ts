@@ -267,8 +267,11 @@ export class SimulatedConnector implements Connector {
         return { type: "refused", definitive: true, gatewayCode: "refused" };
       case "error":
         return { ...broken, isKept: true };
+      case "done":
+      case "accepted":
+        return { type: reply.type, gatewayReference: reply.gatewayReference };
       default:
-        return reply;
+        return unreachable(reply);
     }
   }
 

@@ -107,7 +107,7 @@ export type Report = (
   declined?: Declined,
 ) => void;
 
-/** The parts of a run that a gateway's refunds need. */
+/** The parts of the run that a gateway's refunds need. */
 type GatewayRefundParts = Pick<RefundParts, "after"> & {
   readonly refunds: RefundBehaviour;
   readonly reportRefund: RefundParts["report"];

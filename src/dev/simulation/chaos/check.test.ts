@@ -28,10 +28,34 @@ function sound() {
     ],
     audit: [] as { sessionId: string; rule: string }[],
     workItems: [{ sessionId: "ps_1", kind: "ORPHANED_AUTHORIZATION", detail: "It was voided.", resolved: true }],
-    orders: [{ orderRef: "order-1", created: ["ps_1", "ps_1"], submitted: true, heard: ["SUCCEEDED"] }],
+    refunds: [] as Refunded[],
+    orders: [
+      {
+        ...{ orderRef: "order-1", created: ["ps_1", "ps_1"], submitted: true, heard: ["SUCCEEDED"] },
+        refunded: [] as string[],
+      },
+    ],
   };
 }
 
+type Refunded = { -readonly [Key in keyof Records["refunds"][number]]: Records["refunds"][number][Key] };
+
+/** Adds a sound refund of 9.00 to the sound session, and returns it here and at the gateway. */
+function refunded({ refunds, authorizations, orders }: Made) {
+  const here: Refunded = {
+    ...{ sessionId: "ps_1", refundId: "ref_1", attemptId: "att_2", status: "SUCCEEDED", origin: "MERCHANT" },
+    ...{ failureCode: undefined, sends: 2 },
+  };
+  const there: Records["authorizations"][number]["refunds"][number] = {
+    ...{ id: "re_1", reference: "ref_1", value: 900, openedAt: "2026-01-01T00:00:04.000Z", status: "succeeded" },
+  };
+  refunds.push(here);
+  authorizations[1]!.refunds.push(there);
+  orders[0]!.refunded.push("ref_1", "ref_1");
+  return { here, there, refunds: authorizations[1]!.refunds };
+}
+
+type Refunds = Records["authorizations"][number]["refunds"][number][];
 type Made = ReturnType<typeof sound>;
 
 function attempt(attemptId: string, sequence: number, status: string) {
@@ -55,7 +79,17 @@ function authorization(id: string, reference: string, status: "held" | "captured
   const capturedValue = status === "captured" ? 4900 : 0;
   const gateway = reference === "att_1" ? "SANDBOX_A" : "SANDBOX_B";
   const openedAt = "2026-01-01T00:00:01.000Z";
-  return { id, reference, gateway, status, value: 4900, capturedValue, currency: "EUR", openedAt };
+  return {
+    id,
+    reference,
+    gateway,
+    status,
+    value: 4900,
+    capturedValue,
+    currency: "EUR",
+    openedAt,
+    refunds: [] as Refunds,
+  };
 }
 
 /** Changes that spoil the sound record, and the kinds of violation that each must cause. */
@@ -175,6 +209,30 @@ const spoiled: Readonly<Record<ViolationKind, { spoil: (made: Made) => void; als
       item!.resolved = false;
     },
   },
+  refunded_twice: {
+    spoil: (made) => {
+      const { refunds, there } = refunded(made);
+      refunds.push({ ...there, id: "re_2" });
+    },
+    also: ["refund_differs"],
+  },
+  refunded_more: {
+    spoil: (made) => {
+      const { refunds, there } = refunded(made);
+      refunds.push({ ...there, id: "re_2", reference: "", value: 4001 });
+    },
+  },
+  refund_lost: { spoil: ({ orders: [order] }) => void order!.refunded.push("ref_2") },
+  refund_open: {
+    spoil: (made) => {
+      refunded(made).here.status = "PENDING";
+    },
+  },
+  refund_differs: {
+    spoil: (made) => {
+      Object.assign(refunded(made).here, { status: "FAILED", failureCode: "no" });
+    },
+  },
   other_outcome: { spoil: ({ orders: [order] }) => void order!.heard.push("DECLINED") },
 };
 
@@ -182,7 +240,10 @@ const kindsOf = (records: Records) => findViolations(records).map(({ kind }) => 
 
 describe("findViolations()", () => {
   it("finds nothing wrong with a sound record", () => {
-    expect(findViolations(sound())).toEqual([]);
+    const made = sound();
+    expect(findViolations(made)).toEqual([]);
+    refunded(made);
+    expect(findViolations(made)).toEqual([]);
   });
 
   it.each(Object.entries(spoiled))("finds %s, and only what belongs to it", (kind, { spoil, also = [] }) => {

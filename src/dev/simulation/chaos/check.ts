@@ -1,5 +1,6 @@
 /** Checks that money, statuses, events and answers of a chaos run agree, once everything has settled. PURE. */
 import { timingBounds } from "../../../limits.ts";
+import { findRefundViolations, refundViolationKinds } from "./check-refunds.ts";
 import type {
   AttemptRecord,
   AuthenticationRecord,
@@ -35,6 +36,7 @@ export const violationKinds = {
   submitted_lost: "a submission that was answered is missing",
   other_outcome: "a customer saw another outcome",
   audit: "the database's own audit finds a broken rule",
+  ...refundViolationKinds,
   work_item: "the work queue has a row that does not belong there, or that was never resolved",
 } as const;
 
@@ -89,6 +91,7 @@ export function findViolations(records: Records): Violation[] {
     ...strangers.map(({ id, reference }) => violation("unknown_authorization", "", `${id} for ${reference}`)),
     ...checkWebhooks(records.events, records.webhooks),
     ...checkOrders(records.orders, records.sessions),
+    ...findRefundViolations(records),
     ...records.audit.map(({ sessionId, rule }) => violation("audit", sessionId, rule)),
     ...records.workItems
       .filter((item) => !(item.resolved && mayBeInWorkQueue.has(item.kind)) && !isExplained(item, secondCaptures))
@@ -97,7 +100,9 @@ export function findViolations(records: Records): Violation[] {
 }
 
 // Rows that outages cause and their end resolves; any other row on the work queue means that records disagree.
-const mayBeInWorkQueue = new Set(["VOID_UNANSWERED", "CAPTURE_UNANSWERED", "ACTION_OVERDUE", "ORPHANED_AUTHORIZATION"]);
+const mayBeInWorkQueue = new Set([
+  ...["VOID_UNANSWERED", "CAPTURE_UNANSWERED", "ACTION_OVERDUE", "ORPHANED_AUTHORIZATION", "REFUND_UNANSWERED"],
+]);
 
 /**
  * Adyen accepts a capture under another key if it keeps an error for the first, and reports one of them as failed. A

@@ -3,16 +3,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { unreachable } from "../../../platform/errors.ts";
 import type { Dice } from "../dice.ts";
-import type { Browser } from "./browser.ts";
 import { describedBrowser, meet } from "./challenge.ts";
 import type { OrderRecord } from "./records.ts";
+import { type RefundingShop, refundSome } from "./refunds.ts";
 
 /** The shop's addresses and the run's functions for an order. */
-export type Shop = {
-  readonly browser: Browser;
-  readonly secretKey: string;
-  /** The public ports of the edges; any of them serves any call. */
-  readonly edges: readonly string[];
+export type Shop = RefundingShop & {
   readonly vaultOrigin: string;
   /** Card numbers, each as often as it should be used. */
   readonly cards: readonly string[];
@@ -26,11 +22,17 @@ export type Shop = {
 export type Order = { -readonly [Key in keyof OrderRecord]: OrderRecord[Key] } & {
   created: string[];
   heard: string[];
+  refunded: string[];
   /** The challenge that the customer has to meet next. */
   asked?: string | undefined;
 };
 
-type Session = { readonly sessionId: string; readonly clientSecret: string; readonly sdkAuthorization: string };
+type Session = {
+  readonly sessionId: string;
+  readonly clientSecret: string;
+  readonly sdkAuthorization: string;
+  readonly amountMinor: number;
+};
 
 const currencies = ["EUR", "USD", "JPY"];
 const callsMax = 8;
@@ -45,6 +47,7 @@ export async function pay(shop: Shop, dice: Dice, order: Order): Promise<void> {
   if (token === undefined || dice.chance(0.04)) return;
   const browser = dice.chance(0.8) ? { browser: describedBrowser } : {};
   await submit(shop, dice, { session, token, order, browser });
+  if (order.heard.includes("SUCCEEDED")) await refundSome(shop, dice, order, session);
 }
 
 /**
@@ -66,7 +69,11 @@ async function create(shop: Shop, dice: Dice, order: Order): Promise<Session | u
     const [first] = made;
     if (first !== undefined) {
       const { sdkAuthorization } = first.vault as { sdkAuthorization: string };
-      return { sessionId: String(first.sessionId), clientSecret: String(first.clientSecret), sdkAuthorization };
+      const { amountMinor } = body;
+      return {
+        ...{ sessionId: String(first.sessionId), clientSecret: String(first.clientSecret) },
+        ...{ sdkAuthorization, amountMinor },
+      };
     }
     await pause(dice.between(100, 2_000));
   }

@@ -46,6 +46,7 @@ export class Load {
       created: [],
       submitted: false,
       heard: [],
+      refunded: [],
     };
     this.orders.push(order);
     const payment = pay(this.#shop, this.#dice, order).finally(() => this.#inShop.delete(payment));

@@ -9,7 +9,14 @@ import { currencies as currenciesOfStripe } from "../../../gateways/stripe/curre
 import { encodeId } from "../../../platform/ids.ts";
 import type { Authorization } from "../../../sandbox/ledger.ts";
 import type { SandboxControl } from "../../testing/sandbox-control.ts";
-import type { AttemptRecord, AuthenticationRecord, EventRecord, Records, SessionRecord } from "./records.ts";
+import type {
+  AttemptRecord,
+  AuthenticationRecord,
+  EventRecord,
+  Records,
+  RefundRecord,
+  SessionRecord,
+} from "./records.ts";
 import { withDatabase } from "./site-database.ts";
 
 type Row<Fields extends string> = Record<Fields, string> & Record<"sequence" | "amountMinor", number>;
@@ -36,7 +43,8 @@ const selectAttempts = `
   FROM attempt`;
 const selectEvents = `
   SELECT session_id AS "sessionId", id, sequence, type, encode(sha256(body), 'hex') AS body FROM outbox_event`;
-
+const selectRefunds = `
+  SELECT session_id AS "sessionId", id, attempt_id AS "attemptId", status, origin, failure_code AS "failureCode", sends FROM refund`;
 const selectAudit = `SELECT rule, session_id AS "sessionId" FROM app.audit()`;
 const selectWorkItems = `
   SELECT session_id AS "sessionId", kind, detail, resolved_at IS NOT NULL AS resolved FROM work_item`;
@@ -54,6 +62,7 @@ export async function readRecords(
     attempts: cells.flatMap(({ attempts }) => attempts),
     authentications: cells.flatMap(({ authentications }) => authentications),
     events: cells.flatMap(({ events }) => events),
+    refunds: cells.flatMap(({ refunds }) => refunds),
     audit: cells.flatMap(({ audit }) => audit),
     workItems: cells.flatMap(({ workItems }) => workItems),
     // After the rows, as each is recorded before a gateway is called.
@@ -68,9 +77,10 @@ function readCell(databaseUrl: string): Promise<Stored> {
     const attempts = (await client.query(selectAttempts)).rows.map(toAttempt);
     const authentications = (await client.query(selectAuthentications)).rows.map(toAuthentication);
     const events = (await client.query(selectEvents)).rows.map(toEvent);
+    const refunds = (await client.query(selectRefunds)).rows.map(toRefund);
     const audit = (await client.query(selectAudit)).rows.map(ofSession);
     const workItems = (await client.query(selectWorkItems)).rows.map(ofSession);
-    return { sessions, attempts, authentications, events, audit, workItems };
+    return { sessions, attempts, authentications, events, refunds, audit, workItems };
   });
 }
 
@@ -132,6 +142,21 @@ function inBooks(authorization: Authorization): Records["authorizations"][number
 
 function toEvent(row: Row<"sessionId" | "id" | "type" | "body">): EventRecord {
   return { ...row, sessionId: encodeId("ps", row.sessionId), eventId: encodeId("evt", row.id) };
+}
+
+function toRefund({
+  id,
+  ...row
+}: Row<"id" | "sessionId" | "attemptId" | "status" | "origin" | "failureCode"> & { sends: number }): RefundRecord {
+  return {
+    ...row,
+    failureCode: row.failureCode ?? undefined,
+    ...{
+      sessionId: encodeId("ps", row.sessionId),
+      refundId: encodeId("ref", id),
+      attemptId: encodeId("att", row.attemptId),
+    },
+  };
 }
 
 /** Replaces a row's session id by the session's public id. */

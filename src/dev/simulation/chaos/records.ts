@@ -79,6 +79,19 @@ export type OrderRecord = {
   readonly submitted: boolean;
   /** Every final status that an answer contained. */
   readonly heard: readonly string[];
+  /** Every refund id that an answer contained. */
+  readonly refunded: readonly string[];
+};
+
+/** A refund as the service stored it. */
+export type RefundRecord = {
+  readonly sessionId: string;
+  readonly refundId: string;
+  readonly attemptId: string;
+  readonly status: string;
+  readonly origin: string;
+  readonly failureCode: string | undefined;
+  readonly sends: number;
 };
 
 /** Everything stored, done and seen in a run. */
@@ -89,9 +102,10 @@ export type Records = {
   /** The times, by the database's clock, at which the run has just moved that clock forward. */
   readonly clockMovedAt: readonly string[];
   readonly events: readonly EventRecord[];
+  readonly refunds: readonly RefundRecord[];
   readonly authorizations: readonly (Pick<
     Authorization,
-    "id" | "reference" | "status" | "value" | "capturedValue" | "currency" | "openedAt"
+    "id" | "reference" | "status" | "value" | "capturedValue" | "currency" | "openedAt" | "refunds"
   > & { /** In whose books it is. */ readonly gateway: string })[];
   readonly audit: readonly AuditRecord[];
   readonly workItems: readonly WorkItemRecord[];

@@ -13,6 +13,7 @@ function verdictWith(violations: readonly Violation[], kept: readonly string[] =
     authentications: [],
     clockMovedAt: [],
     events: [],
+    refunds: [],
     authorizations: [],
     audit: [],
     workItems: [],

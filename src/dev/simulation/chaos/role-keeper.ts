@@ -5,6 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Role } from "../../../config/checked-config.ts";
 import { CannotStart } from "../../../demo/detached-server.ts";
 import { type RoleProcess, startRole } from "../../../demo/roles.ts";
+import { refundsInFlight } from "./refunds.ts";
 import type { Tally } from "./tally.ts";
 
 /** A role that is kept running, with its variables. */
@@ -55,7 +56,10 @@ export class RoleKeeper {
     if (this.#process === undefined) return;
     this.#isExpected = true;
     this.#goOnNow();
-    this.#kept.tally.add(`kill ${this.#kept.role}`);
+    const { tally, role } = this.#kept;
+    tally.add(`kill ${role}`);
+    const isServing = role === "edge" || role === "worker";
+    if (isServing && tally.of(refundsInFlight) > 0) tally.add("mid-refund kill");
     process.kill(this.#process.pid, "SIGKILL");
     void this.#process.ended.then(() => pause(downMs)).then(() => this.start());
   }

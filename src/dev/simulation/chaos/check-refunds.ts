@@ -1,0 +1,61 @@
+/** Checks whether the refunds of the service, the acquirers and the merchant agree, once everything has settled. PURE. */
+import type { Records, RefundRecord } from "./records.ts";
+
+/** The kinds of violation of refunds, with the sentence that the report shows. */
+export const refundViolationKinds = {
+  refunded_twice: "one refund was made twice",
+  refunded_more: "more was refunded than was captured",
+  refund_lost: "a refund that was answered is missing, or an acquirer has one that is not known here",
+  refund_open: "a refund has not ended",
+  refund_differs: "a refund has another end here than at the acquirer",
+} as const;
+
+/** The name of a kind. */
+type RefundViolationKind = keyof typeof refundViolationKinds;
+type Found = { readonly kind: RefundViolationKind; readonly sessionId: string; readonly detail: string };
+type Made = Records["authorizations"][number]["refunds"][number];
+
+/** Returns every disagreement about refunds. */
+export function findRefundViolations({ refunds, authorizations, orders }: Records): Found[] {
+  const known = new Map(refunds.map((refund) => [refund.refundId, refund]));
+  const made = authorizations.flatMap((authorization) =>
+    authorization.refunds.map((one) => ({ ...one, payment: authorization })),
+  );
+  const sessionOf = (reference: string) => known.get(reference)?.sessionId ?? "";
+  const found = (kind: RefundViolationKind, sessionId: string, detail: string): Found => ({ kind, sessionId, detail });
+  const byReference = Map.groupBy(made, ({ reference }) => reference);
+  const answered = orders.flatMap(({ refunded }) => refunded);
+  return [
+    ...authorizations
+      .filter((one) => sumOf(one.refunds.filter(isStanding)) > one.capturedValue)
+      .map(({ id, capturedValue }) => found("refunded_more", "", `${id}, ${capturedValue} captured`)),
+    ...[...byReference]
+      .filter(([reference, of]) => reference !== "" && of.filter(isStanding).length > 1)
+      .map(([reference]) => found("refunded_twice", sessionOf(reference), reference)),
+    ...[...byReference.keys(), ...answered]
+      .filter((reference) => reference !== "" && !known.has(reference))
+      .map((reference) => found("refund_lost", "", reference)),
+    ...refunds.flatMap((refund) => checkEnd(refund, byReference.get(refund.refundId) ?? [], found)),
+  ];
+}
+
+function checkEnd(
+  { sessionId, refundId, status, origin, failureCode, sends }: RefundRecord,
+  made: readonly Made[],
+  found: (kind: RefundViolationKind, sessionId: string, detail: string) => Found,
+): Found[] {
+  if (origin !== "MERCHANT") return [];
+  if (status === "REQUESTED" || status === "PENDING")
+    return [found("refund_open", sessionId, `${refundId}, ${status}, sent ${sends} times`)];
+  const standing = made.filter(isStanding).length;
+  if (standing === (status === "SUCCEEDED" ? 1 : 0)) return [];
+  return [found("refund_differs", sessionId, `${refundId}, ${status} (${failureCode}); ${standing} at the acquirer`)];
+}
+
+function isStanding({ status }: Pick<Made, "status">): boolean {
+  return status !== "failed";
+}
+
+function sumOf(refunds: readonly Made[]): number {
+  return refunds.reduce((sum, { value }) => sum + value, 0);
+}
