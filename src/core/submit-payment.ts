@@ -244,6 +244,8 @@ function inTransaction(
   return core.database.transaction(async (tx) => change(tx, (await lockAndRenew(tx, lease)).session));
 }
 
+const emits = { emitPending, emitCaptureDue };
+
 function openAttemptAt({ core, lease, loaded }: Work, to: Parameters<typeof openNext>[3]): Promise<Reloaded> {
   return commitAndReload(core, lease, (tx) => {
     renewLease(tx, lease);
@@ -334,11 +336,9 @@ async function processSession(
         await endDecided(work, step.attempt);
         break;
       case "emitPending":
-      case "emitCaptureDue": {
-        const emit = step.type === "emitPending" ? emitPending : emitCaptureDue;
-        await inTransaction(work, (tx, session) => emit(tx, core, session));
+      case "emitCaptureDue":
+        await inTransaction(work, (tx, session) => emits[step.type](tx, core, session));
         break;
-      }
       case "end":
         await inTransaction(work, async (tx, session) => {
           voidUnknown(tx, session.id); // rule:end-voids-unknown
