@@ -39,6 +39,13 @@ describe("bundleWidget()", () => {
     expect(gzipBytes("action-")).toBeLessThanOrEqual(3_000);
   });
 
+  it("keeps the card frame within 14 KB, and a language within 1.5 KB here and 1 KB there, gzipped", async () => {
+    const { cardFrame, largestTranslation, largestFrameTexts } = await measureOurs();
+    expect(cardFrame).toBeLessThanOrEqual(14_000);
+    expect(largestTranslation).toBeLessThanOrEqual(1_500);
+    expect(largestFrameTexts).toBeLessThanOrEqual(1_000);
+  });
+
   it("keeps the frames around the bank's page within 1 KB at the vault and 4 KB at the service, gzipped", async () => {
     const { relay, actionFrame } = await measureOurs();
     expect(relay).toBeLessThanOrEqual(1_000);

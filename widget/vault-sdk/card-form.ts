@@ -14,7 +14,7 @@ import { digitsOf, formatCvc, formatExpiry, formatNumber, lookOf, splitPastedCar
 import { reformat } from "./edit-field.ts";
 import type { FormState, InitMessage } from "./frame-messages.ts";
 import type { FrameTexts } from "./frame-texts.ts";
-import { languageFor, problemText } from "./texts.ts";
+import { problemText, textsOfPage } from "./texts.ts";
 
 // As long as a browser may take to bring the focus into a frame, and shorter than a person needs to leave and come back.
 const frameFocusMs = 500;
@@ -29,7 +29,7 @@ const variableValue = /^(?!.*(url|image|expression))[\w\s#%.,()"'-]{1,200}$/i;
 /** The one form in the document. */
 export class CardForm {
   readonly #onChange: (state: FormState) => void;
-  #texts: FrameTexts = languageFor("en").texts;
+  readonly #texts: FrameTexts = textsOfPage();
   #accepted: readonly string[] | undefined;
   #fields: CardFields = {};
 
@@ -46,14 +46,11 @@ export class CardForm {
     inputOf("number").addEventListener("paste", (event) => this.#handlePaste(event));
   }
 
-  /** Applies the page's language and colours, and shows the fields that it asks for. */
-  dress({ locale, theme, variables, fields = {} }: InitMessage): void {
-    const { tag, direction, texts } = languageFor(locale);
+  /** Applies the page's look, and shows the fields that it asks for, in the language of this document. */
+  dress({ theme, variables, fields = {} }: InitMessage): void {
+    const texts = this.#texts;
     const root = document.documentElement;
-    this.#texts = texts;
     document.title = texts.title;
-    root.lang = tag;
-    root.dir = direction;
     root.dataset.theme = ["light", "dark"].includes(theme) ? theme : "auto";
     this.#fields = fields;
     for (const name of fieldNames) {

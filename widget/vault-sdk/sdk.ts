@@ -302,9 +302,13 @@ function usableFields(fields: unknown): CardFields {
   return Object.fromEntries(pairs);
 }
 
-function createIframe({ framePolicy = "", fields }: CardFrameOptions, vaultOrigin: string): HTMLIFrameElement {
+function createIframe(
+  { framePolicy = "", locale = "en", fields }: CardFrameOptions,
+  vaultOrigin: string,
+): HTMLIFrameElement {
   const iframe = document.createElement("iframe");
-  iframe.src = `${vaultOrigin}/frame?p=${encodeURIComponent(framePolicy)}`;
+  // The vault renders the frame in its language: no text loads later, and none can fail to.
+  iframe.src = `${vaultOrigin}/frame?l=${encodeURIComponent(locale)}&p=${encodeURIComponent(framePolicy)}`;
   iframe.title = "Card details";
   iframe.referrerPolicy = "no-referrer";
   const lines = (fields?.postalCode ? 1 : 0) - (fields?.holderName === false ? 1 : 0);
