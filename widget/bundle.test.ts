@@ -37,6 +37,7 @@ describe("bundleWidget()", () => {
     expect(gzipBytes("session-api-")).toBeLessThanOrEqual(37_000);
     expect(gzipBytes("payment-part-")).toBeLessThanOrEqual(3_000);
     expect(gzipBytes("action-")).toBeLessThanOrEqual(3_000);
+    expect(gzipBytes("appearance-")).toBeLessThanOrEqual(900);
   });
 
   it("keeps the card frame within 14 KB, and a language within 1.5 KB here and 1 KB there, gzipped", async () => {
@@ -77,7 +78,7 @@ describe("bundleWidget()", () => {
   it("names its parts to the script tag, and the languages to the part that loads them", () => {
     const textOf = (file: WidgetFile | undefined) => new TextDecoder().decode(file?.bytes);
     const script = textOf(files.get("widget.js"));
-    const parts = ["session-api", "payment-part", "action", "translations"];
+    const parts = ["session-api", "payment-part", "action", "translations", "appearance"];
     for (const start of parts) expect(script).toContain(find(`${start}-`)[0]);
     const part = textOf(find("translations-")[1]);
     for (const locale of translations) expect(part).toContain(find(`${locale}-`)[0]);

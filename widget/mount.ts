@@ -65,6 +65,12 @@ export function createMount(lazyParts: LazyParts): Mount {
         payment.focus();
       },
     });
+    // Only for a page's developer: a customer needs no rule.
+    if (options.appearance !== undefined)
+      lazyParts.loadAppearance().then(
+        (part) => part.checkAppearance(options.appearance, form.leaveOut),
+        () => {},
+      );
     let mounted = true;
     let renewing: Promise<CheckoutResult> | undefined;
     /** Pays, after a decline in a fresh session. */

@@ -1,4 +1,5 @@
 /** The form in the card frame: formats input, shows problems, and returns the card. Independent of network and page. */
+import { brokenRule } from "../appearance.ts";
 import { unreachable } from "../unreachable.ts";
 import { elementOf, showAccepted, showBrand } from "./brand-marks.ts";
 import {
@@ -22,10 +23,6 @@ const frameFocusMs = 500;
 /** In the order of the form, which is the order of Tab and of the focus on problems. */
 const fieldNames: readonly FieldName[] = ["number", "expiry", "cvc", "holder", "postalCode"];
 
-/** Style variables a page may set, and the pattern of values: no addresses, no functions but colours. */
-const variableNames = /^(color-(primary|text|danger|background)|radius|font-(size|family))$/;
-const variableValue = /^(?!.*(url|image|expression))[\w\s#%.,()"'-]{1,200}$/i;
-
 /** The one form in the document. */
 export class CardForm {
   readonly #onChange: (state: FormState) => void;
@@ -47,11 +44,12 @@ export class CardForm {
   }
 
   /** Applies the page's look, and shows the fields that it asks for, in the language of this document. */
-  dress({ theme, variables, fields = {} }: InitMessage): void {
+  dress({ theme, labels, variables, fields = {} }: InitMessage): void {
     const texts = this.#texts;
     const root = document.documentElement;
     document.title = texts.title;
     root.dataset.theme = ["light", "dark"].includes(theme) ? theme : "auto";
+    root.dataset.labels = labels === "floating" ? labels : "above";
     this.#fields = fields;
     for (const name of fieldNames) {
       const label = document.querySelector(`label[for=${name}]`)!;
@@ -66,7 +64,7 @@ export class CardForm {
     showBrand(inputOf("number").value, texts);
     for (const [name, value] of Object.entries(variables)) {
       const cssName = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-      if (variableNames.test(cssName) && variableValue.test(value)) root.style.setProperty(`--${cssName}`, value);
+      if (brokenRule(cssName, value) === undefined) root.style.setProperty(`--${cssName}`, value);
     }
   }
 
