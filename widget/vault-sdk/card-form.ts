@@ -1,6 +1,7 @@
 /** The form in the card frame: formats input, shows problems, and returns the card. Independent of network and page. */
 import { brokenRule } from "../appearance.ts";
 import { unreachable } from "../unreachable.ts";
+import { BrandChoice } from "./brand-choice.ts";
 import { elementOf, showAccepted, showBrand } from "./brand-marks.ts";
 import {
   type CardBody,
@@ -29,6 +30,7 @@ export class CardForm {
   readonly #texts: FrameTexts = textsOfPage();
   #accepted: readonly string[] | undefined;
   #fields: CardFields = {};
+  readonly #choice = new BrandChoice(this.#texts, () => this.#emit());
 
   constructor(listeners: { onChange: (state: FormState) => void; onEnter: () => void }) {
     this.#onChange = listeners.onChange;
@@ -61,7 +63,7 @@ export class CardForm {
     else
       document.querySelector("label[for=holder]")!.textContent = texts.optional.replace("{label}", texts.labels.holder);
     inputOf("expiry").placeholder = texts.expiryShape;
-    showBrand(inputOf("number").value, texts);
+    this.#showNumber();
     for (const [name, value] of Object.entries(variables)) {
       const cssName = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
       if (brokenRule(cssName, value) === undefined) root.style.setProperty(`--${cssName}`, value);
@@ -72,13 +74,14 @@ export class CardForm {
   accept(brands: readonly string[]): void {
     this.#accepted = brands;
     showAccepted(elementOf("accepted"), brands);
-    showBrand(inputOf("number").value, this.#texts);
+    this.#showNumber();
   }
 
   /** Returns the card, or undefined after showing and focusing the first problem. */
   takeCard(): CardBody | undefined {
     const wrong = fieldNames.filter((name) => this.#check(name) !== undefined);
-    if (wrong[0] === undefined) return cardBodyOf(fieldTexts());
+    const brand = this.#choice.chosen;
+    if (wrong[0] === undefined) return { ...cardBodyOf(fieldTexts()), ...(brand !== undefined && { brand }) };
     inputOf(wrong[0]).focus();
     return undefined;
   }
@@ -106,6 +109,7 @@ export class CardForm {
    * problem is shown.
    */
   setDisabled(disabled: boolean): void {
+    this.#choice.setDisabled(disabled);
     for (const name of fieldNames) {
       inputOf(name).readOnly = disabled;
       inputOf(name).ariaDisabled = disabled ? "true" : null;
@@ -125,7 +129,7 @@ export class CardForm {
     if (name !== "holder" && name !== "postalCode")
       reformat(input, event?.inputType ?? "", (text) => formatField(name, text));
     if (name === "number") {
-      showBrand(input.value, this.#texts);
+      this.#showNumber();
       inputOf("cvc").value = formatField("cvc", inputOf("cvc").value);
     }
     // A problem disappears as soon as it is corrected; a new one waits until the field is left.
@@ -149,9 +153,16 @@ export class CardForm {
       inputOf(name).value = formatField(name, card[name]);
       this.#check(name);
     }
-    showBrand(card.number, this.#texts);
+    this.#showNumber();
     inputOf("cvc").focus();
     this.#emit();
+  }
+
+  /** Shows what the number says of its card: its brand, and the choice between two. */
+  #showNumber(): void {
+    const number = inputOf("number").value;
+    showBrand(number, this.#texts);
+    this.#choice.show(number, this.#accepted);
   }
 
   #check(name: FieldName): FieldProblem | undefined {
@@ -174,7 +185,7 @@ export class CardForm {
     this.#onChange({
       complete: fieldNames.every((name) => this.#problemOf(name) === undefined),
       empty: fieldNames.every((name) => texts[name] === ""),
-      brand: lookOf(digitsOf(texts.number)).brand,
+      brand: this.#choice.chosen ?? lookOf(digitsOf(texts.number)).brand,
     });
   }
 }
