@@ -102,7 +102,7 @@ describe("the choice of a brand", () => {
     await radios().nth(1).check();
     await fixture.page.evaluate("frame.setDisabled(true)");
     await expect.poll(() => fixture.field("number").isEditable()).toBe(false);
-    await radios().nth(0).click();
+    await radios().nth(0).click({ force: true });
     expect(await radios().nth(1).isChecked()).toBe(true);
     await fixture.page.evaluate("frame.setDisabled(false)");
   });
