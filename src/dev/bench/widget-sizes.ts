@@ -29,7 +29,7 @@ export type OurSizes = {
   /** The service's page with the bank's. */
   readonly actionFrame: number;
   readonly largestTranslation: number;
-  /** What the texts of the longest language add to the card frame. */
+  /** The bytes that the texts of the longest language add to the card frame. */
   readonly largestFrameTexts: number;
 };
 
