@@ -9,6 +9,7 @@ import { action as englishAction } from "../../../widget/locales/en-action.ts";
 import { outcomes } from "../../../widget/locales/en-outcomes.ts";
 import type { Texts } from "../../../widget/texts.ts";
 import { translations } from "../../../widget/translations.ts";
+import { emulatorSession } from "../testing/checkout-emulator.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 
 let stage: WidgetStage;
@@ -140,11 +141,14 @@ describe("the theme auto", () => {
 
 describe("a mistake in the appearance", () => {
   const warnings: string[] = [];
+  let sessions = 0;
   const openWith = async (appearance: unknown) => {
     warnings.length = 0;
     await open();
     fixture.page.on("console", (message) => message.type() === "warning" && warnings.push(message.text()));
-    fixture.mountOptions = { ...fixture.mountOptions, appearance };
+    // One session has ten tokens, and more of these tests pay.
+    sessions += 1;
+    fixture.mountOptions = { ...(await fixture.sessionOptions(`${emulatorSession}${sessions}`)), appearance };
     await fixture.goToCheckout();
   };
 
