@@ -37,6 +37,14 @@ describe("bundleWidget()", () => {
     expect(gzipBytes("session-api-")).toBeLessThanOrEqual(37_000);
     expect(gzipBytes("payment-part-")).toBeLessThanOrEqual(3_000);
     expect(gzipBytes("action-")).toBeLessThanOrEqual(3_000);
+    expect(gzipBytes("appearance-")).toBeLessThanOrEqual(900);
+  });
+
+  it("keeps the card frame within 14 KB, and a language within 1.5 KB here and 1 KB there, gzipped", async () => {
+    const { cardFrame, largestTranslation, largestFrameTexts } = await measureOurs();
+    expect(cardFrame).toBeLessThanOrEqual(14_000);
+    expect(largestTranslation).toBeLessThanOrEqual(1_500);
+    expect(largestFrameTexts).toBeLessThanOrEqual(1_000);
   });
 
   it("keeps the frames around the bank's page within 1 KB at the vault and 4 KB at the service, gzipped", async () => {
@@ -70,7 +78,7 @@ describe("bundleWidget()", () => {
   it("names its parts to the script tag, and the languages to the part that loads them", () => {
     const textOf = (file: WidgetFile | undefined) => new TextDecoder().decode(file?.bytes);
     const script = textOf(files.get("widget.js"));
-    const parts = ["session-api", "payment-part", "action", "translations"];
+    const parts = ["session-api", "payment-part", "action", "translations", "appearance"];
     for (const start of parts) expect(script).toContain(find(`${start}-`)[0]);
     const part = textOf(find("translations-")[1]);
     for (const locale of translations) expect(part).toContain(find(`${locale}-`)[0]);

@@ -16,4 +16,5 @@ export const mount: Mount = /* @__PURE__ */ createMount({
   },
   loadAction: () => import("./action.ts"),
   loadTranslations: () => import("./translations.ts"),
+  loadAppearance: () => import("./appearance.ts"),
 });

@@ -11,8 +11,18 @@ export const formStyle = `
   --muted: #5b6474;
   --danger: var(--color-danger, #b3261e);
   --good: #0b6b3a;
+  --label: 12px;
+  --top: 26px;
+  --high: 48px;
+  --pitch: calc(74px + var(--spacing, 16px));
   font: 400 var(--font-size, 1rem)/1.4 var(--font-family, system-ui, sans-serif);
   color: var(--text);
+}
+:host([data-labels="floating"]) {
+  --label: 0px;
+  --top: 0px;
+  --high: 56px;
+  --pitch: calc(56px + var(--spacing, 16px));
 }
 :host([data-theme="dark"]) {
   color-scheme: dark;
@@ -50,7 +60,7 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
   justify-content: space-between;
   align-items: baseline;
   min-height: 1.75em;
-  margin: 0 0 1rem;
+  margin: 0 0 var(--spacing, 1rem);
 }
 .merchant { color: var(--muted); }
 .amount { font-size: 1.25em; }
@@ -58,7 +68,7 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 .card { position: relative; margin-inline: -4px; }
 .card[inert] { visibility: hidden; }
 /* The height that the card frame begins with: nothing below it moves when it comes. */
-.card:empty { min-height: calc(var(--rows) * 90px - 8px); }
+.card:empty { min-height: calc(var(--rows) * var(--pitch) - var(--spacing, 16px) + 8px); }
 /* The card form's labels and fields until it is there; what the form has no row for is cut off. */
 .card[inert]::before {
   --bone: linear-gradient(var(--muted) 0 0);
@@ -67,11 +77,14 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
   inset: 4px 4px auto;
   height: calc(100% - 8px);
   background:
-    var(--bone) 0 4px/30% 12px, var(--bone) 0 26px/100% 48px,
-    var(--bone) 0 94px/25% 12px, var(--bone) 0 116px/calc(50% - 6px) 48px,
-    var(--bone) 100% 116px/calc(50% - 6px) 48px,
-    var(--bone) 0 184px/30% 12px, var(--bone) 0 206px/100% 48px,
-    var(--bone) 0 274px/30% 12px, var(--bone) 0 296px/100% 48px;
+    var(--bone) 0 4px/30% var(--label), var(--bone) 0 var(--top)/100% var(--high),
+    var(--bone) 0 calc(var(--pitch) + 4px)/25% var(--label),
+    var(--bone) 0 calc(var(--pitch) + var(--top))/calc(50% - 6px) var(--high),
+    var(--bone) 100% calc(var(--pitch) + var(--top))/calc(50% - 6px) var(--high),
+    var(--bone) 0 calc(2*var(--pitch) + 4px)/30% var(--label),
+    var(--bone) 0 calc(2*var(--pitch) + var(--top))/100% var(--high),
+    var(--bone) 0 calc(3*var(--pitch) + 4px)/30% var(--label),
+    var(--bone) 0 calc(3*var(--pitch) + var(--top))/100% var(--high);
   background-repeat: no-repeat;
 }
 :host([dir="rtl"]) .card::before { transform: scaleX(-1); }
@@ -90,7 +103,7 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
   position: relative;
   width: 100%;
   min-height: 3rem;
-  margin-top: 1rem;
+  margin-top: var(--spacing, 1rem);
   padding: .625rem 1rem;
   border: 1px solid transparent;
   border-radius: var(--radius, .5rem);

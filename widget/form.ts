@@ -2,7 +2,7 @@
 
 import { formStyle } from "./form-style.ts";
 import { isRightToLeft } from "./locale.ts";
-import type { Appearance } from "./options.ts";
+import { type Appearance, variableNames } from "./options.ts";
 
 /** The place, look and language of the form. */
 export type FormOptions = {
@@ -44,6 +44,8 @@ export type Form = {
    * of a retry, and its message.
    */
   showCard(): void;
+  /** Takes a variable of the appearance back. */
+  leaveOut(variable: string): void;
   /** Adds a style sheet of a part that has loaded; the same one only once. */
   addStyle(style: string): void;
   /** Sets the merchant's name and the amount, as the service gives them. */
@@ -64,6 +66,7 @@ export function createForm({ container, locale, submitButton, rows, onPay, onRet
   const host = createHost(locale, appearance);
   host.style.setProperty("--rows", String(rows));
   const summary = element("p", "summary");
+  summary.hidden = asked.appearance.summary === "hidden";
   const merchant = element("bdi", "merchant");
   const amount = element("strong", "amount");
   summary.append(merchant, amount);
@@ -121,6 +124,7 @@ export function createForm({ container, locale, submitButton, rows, onPay, onRet
       if (!again.button.hidden || status.textContent === wait.textContent) say(undefined);
       again.button.hidden = true;
     },
+    leaveOut: (variable) => host.style.setProperty(`--${variable}`, "initial"),
     addStyle: (style) => addSheet(host.shadowRoot!, style),
     setSummary(shown) {
       setText(merchant, shown.merchantName);
@@ -187,11 +191,11 @@ function createAgain(onRetry: () => void) {
 }
 
 /**
- * Resolves `auto` to dark only if the page itself can be dark: dark means light letters, which a page that stays light
+ * Resolves `auto`, and what is no theme, to dark only if the page itself can be dark: dark means light letters, which a page that stays light
  * would not show. A page declares it with `color-scheme`, in CSS or in a meta element.
  */
-function themeFor(container: Element, theme: Appearance["theme"] = "auto"): "auto" | "light" | "dark" {
-  if (theme !== "auto") return theme;
+function themeFor(container: Element, theme: Appearance["theme"]): "auto" | "light" | "dark" {
+  if (theme === "light" || theme === "dark") return theme;
   const { colorScheme } = getComputedStyle(container);
   const meta = document.querySelector<HTMLMetaElement>("meta[name=color-scheme]");
   const schemes = colorScheme === "normal" && meta ? meta.content : colorScheme;
@@ -199,10 +203,12 @@ function themeFor(container: Element, theme: Appearance["theme"] = "auto"): "aut
   return schemes.includes("light") ? "auto" : "dark";
 }
 
-function applyAppearance(host: HTMLElement, { theme = "auto", variables = {} }: Appearance): void {
+function applyAppearance(host: HTMLElement, { theme, labels, variables }: Appearance): void {
   host.dataset.theme = theme;
-  for (const [name, value] of Object.entries(variables)) {
-    host.style.setProperty(`--${name}`, value);
+  host.dataset.labels = labels;
+  // A property of the page that happens to have the name of a variable must not come in.
+  for (const name of variableNames) {
+    host.style.setProperty(`--${name}`, variables?.[name] ?? "initial");
   }
 }
 

@@ -11,6 +11,9 @@ export type SessionPart = typeof import("./session-api.ts") & typeof import("./p
 /** The part that shows an action. */
 export type ActionPart = typeof import("./action.ts");
 
+/** The part that knows the rules for the look. */
+export type AppearancePart = typeof import("./appearance.ts");
+
 /** The part that knows the translations. */
 export type TranslationsPart = typeof import("./translations.ts");
 
@@ -23,6 +26,7 @@ export type LazyParts = {
   loadSessionApi(failures: number): Promise<SessionPart>;
   loadAction(failures: number): Promise<ActionPart>;
   loadTranslations(): Promise<TranslationsPart>;
+  loadAppearance(): Promise<AppearancePart>;
 };
 
 // A slow mobile line loads the largest part in two seconds, the slowest loads all parts in ten; a part that takes

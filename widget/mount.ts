@@ -7,6 +7,7 @@ import { inTime, type LazyParts } from "./lazy-parts.ts";
 import { usableLocale } from "./locale.ts";
 import { texts as english } from "./locales/en.ts";
 import {
+  type Appearance,
   type CheckedSession,
   checkOptions,
   checkSession,
@@ -65,6 +66,7 @@ export function createMount(lazyParts: LazyParts): Mount {
         payment.focus();
       },
     });
+    if (options.appearance !== undefined) void checkAppearance(lazyParts, options.appearance, form.leaveOut);
     let mounted = true;
     let renewing: Promise<CheckoutResult> | undefined;
     /** Pays, after a decline in a fresh session. */
@@ -156,6 +158,15 @@ async function getFresh(options: MountOptions, { sessionId }: CheckedSession): P
     if (error instanceof WrongOptionError) message = error.message;
   }
   return { code: "session_unavailable", message };
+}
+
+/** Warns the page's developer of a mistake in its look. A customer can pay without the rules. */
+async function checkAppearance(lazyParts: LazyParts, appearance: Appearance, leaveOut: (name: string) => void) {
+  try {
+    (await lazyParts.loadAppearance()).checkAppearance(appearance, leaveOut);
+  } catch {
+    // The part cannot be loaded.
+  }
 }
 
 /** Loads the customer's language; English if there is no translation or it cannot be loaded. */

@@ -12,27 +12,34 @@ export type SessionOptions = {
   readonly vault: VaultConfiguration;
 };
 
-/** The look of the form. */
+/** The look of the form. A member or variable that breaks its rule is left out, with a warning in the console. */
 export type Appearance = {
-  /** `auto`, the default, follows the customer's system. */
+  /** `auto`, the default, follows the customer's system on a page that can be dark. */
   readonly theme?: "auto" | "light" | "dark";
+  /** `above`, the default, or inside the fields until they are used. */
+  readonly labels?: "above" | "floating";
+  /** The line with the merchant's name and the amount. */
+  readonly summary?: "shown" | "hidden";
   readonly variables?: Readonly<Partial<Record<AppearanceVariable, string>>>;
 };
 
-/** The variables that a page may set, for the form and the card frame. */
-const appearanceVariables = [
+/** The name of a color, a length or a font that a merchant may set; appearance.ts has their rules. */
+type AppearanceVariable = (typeof variableNames)[number];
+
+/** The names of the variables. */
+export const variableNames = [
   "color-primary",
   "color-on-primary",
   "color-text",
   "color-danger",
   "color-background",
+  "color-border",
+  "border-width",
   "radius",
+  "spacing",
   "font-size",
   "font-family",
 ] as const;
-
-/** The name of a colour, font or measure that a merchant may set. */
-type AppearanceVariable = (typeof appearanceVariables)[number];
 
 /** The card form's state while the customer types; it reveals only the card's network. */
 type CardChange = { readonly complete: boolean; readonly empty: boolean; readonly brand: string };
@@ -232,27 +239,20 @@ function checkLocale(locale: unknown): void {
   throw new WrongOptionError("locale", "must be a language tag such as de or pt-BR.");
 }
 
-const themes: readonly unknown[] = ["auto", "light", "dark"];
+// No address, no property of the page, and no character that ends a declaration.
+const harmless = /^(?!.*(url|var|env|attr|image|element)\()[\w\s#%.,()"'/-]{1,200}$/i;
 
-/** Drops unknown members: a mistake in the form's look must not cost a payment. */
+/**
+ * Keeps what can do no harm, whatever a page gives: a mistake in the form's look must not cost a payment. What breaks a
+ * rule beyond that, appearance.ts names and takes back.
+ */
 function usableAppearance(appearance: unknown): Appearance {
   const { variables, ...others } = Object(appearance);
+  const isUsable = (name: string) => typeof Object(variables)[name] === "string" && harmless.test(variables[name]);
   return {
-    ...keepKnown("", others, (name, value) => name === "theme" && themes.includes(value)),
-    variables: keepKnown("variables.", variables, (name) => (appearanceVariables as readonly string[]).includes(name)),
+    ...others,
+    variables: Object.fromEntries(variableNames.filter(isUsable).map((name) => [name, variables[name]])),
   };
-}
-
-function keepKnown(
-  path: string,
-  values: object,
-  isKnown: (name: string, value: unknown) => boolean,
-): Record<string, string> {
-  const keeps = ([name, value]: [string, unknown]) =>
-    (isKnown(name, value) && typeof value === "string") ||
-    value === undefined ||
-    console.warn(`Switchyard.mount: appearance.${path}${name} is not valid. It is left out.`);
-  return Object.fromEntries(Object.entries(Object(values)).filter(keeps)) as Record<string, string>;
 }
 
 function isObject(value: unknown): value is object {

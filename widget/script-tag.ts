@@ -28,5 +28,6 @@ globalThis.Switchyard = {
       ),
     loadAction: (failures) => load("action", failures),
     loadTranslations: () => load("translations"),
+    loadAppearance: () => load("appearance"),
   }),
 };

@@ -1,5 +1,7 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { declineCodes } from "../src/gateways/declines.ts";
+import { pageTexts } from "./authentication/page-texts.ts";
 import { isRightToLeft } from "./locale.ts";
 import { texts as firstEnglish } from "./locales/en.ts";
 import { action } from "./locales/en-action.ts";
@@ -7,6 +9,8 @@ import { outcomes } from "./locales/en-outcomes.ts";
 import { messageFor } from "./results.ts";
 import { declineText, type Texts } from "./texts.ts";
 import { translationFor, translations } from "./translations.ts";
+import type { FrameTexts } from "./vault-sdk/frame-texts.ts";
+import { en as englishFrame } from "./vault-sdk/locales/en.ts";
 
 // The texts after the first answer of the service, and with the first action.
 const english: Texts = { ...firstEnglish, ...outcomes, action };
@@ -23,6 +27,57 @@ describe("locales", () => {
     expect([...Object.values(texts), ...Object.values(texts.action), ...Object.values(texts.declines)]).not.toContain(
       "",
     );
+  });
+});
+
+/** Returns every text with the path to it, and the placeholders in it. */
+function placeholdersOf(texts: object, path = ""): [string, string][] {
+  return Object.entries(texts).flatMap(([name, value]): [string, string][] =>
+    typeof value === "string"
+      ? [[`${path}${name}`, (value.match(/\{\w+\}/g) ?? []).join(" ")]]
+      : placeholdersOf(value as object, `${path}${name}.`),
+  );
+}
+
+describe("languages", () => {
+  it("are twenty at least, two of them from right to left", () => {
+    expect(translations.length).toBeGreaterThanOrEqual(20);
+    expect(translations.filter(isRightToLeft)).toEqual(["ar", "he"]);
+  });
+
+  it.each(all)("%s has the same texts with the same placeholders as English", (_locale, texts) => {
+    expect(placeholdersOf(texts).toSorted()).toEqual(placeholdersOf(english).toSorted());
+  });
+
+  const frames = new URL("vault-sdk/locales/", import.meta.url);
+
+  it("of the card frame are those of the widget", () => {
+    const files = readdirSync(frames).filter((name) => name.endsWith(".json"));
+    expect(files.toSorted()).toEqual(translations.map((locale) => `${locale}.json`).toSorted());
+  });
+
+  it.each(translations)("%s has every text of the card frame, with the same placeholders as English", (locale) => {
+    const texts = JSON.parse(readFileSync(new URL(`${locale}.json`, frames), "utf8")) as FrameTexts;
+    expect(placeholdersOf(texts).toSorted()).toEqual(placeholdersOf(englishFrame).toSorted());
+    const all = JSON.stringify(texts);
+    expect(all).not.toMatch(/""|"\s|\s"/);
+    expect(texts.optional.replace("{label}", "").trim()).not.toBe("");
+  });
+
+  it.each(translations)("%s has every text of the bank's pages", (locale) => {
+    expect(placeholdersOf(pageTexts[locale]).toSorted()).toEqual(placeholdersOf(pageTexts.en).toSorted());
+    expect(Object.values(pageTexts[locale])).not.toContain("");
+  });
+
+  // A text that was copied from English, or from another language, is most likely not translated.
+  it("share no sentence", () => {
+    const seen = new Map<string, string>();
+    for (const [locale, texts] of [["en", english] as const, ...all]) {
+      for (const text of [texts.unreachable, texts.processing, texts.notAccepted, ...Object.values(texts.declines)]) {
+        expect([locale, undefined], text).toContain(seen.get(text));
+        seen.set(text, locale);
+      }
+    }
   });
 });
 
@@ -47,7 +102,8 @@ describe("translationFor()", () => {
     expect(translationFor("pt-BR")).toBe("pt");
     expect(translationFor("AR-eg")).toBe("ar");
     expect(translationFor("en-GB")).toBeUndefined();
-    expect(translationFor("nl")).toBeUndefined();
+    expect(translationFor("eo")).toBeUndefined();
+    for (const norwegian of ["no", "nn-NO", "nb"]) expect(translationFor(norwegian)).toBe("nb");
   });
 });
 

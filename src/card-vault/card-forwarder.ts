@@ -36,7 +36,12 @@ export const probe = { vaultToken: new Secret(probeNames.token), sessionId: prob
 export type CardSummary = { readonly brand: string; readonly last4: string };
 
 /** The gateway's reply, card numbers masked, and its card's summary if the vault still had it. */
-export type ForwardReply = { readonly reply: GatewayReply; readonly card?: CardSummary | undefined };
+export type ForwardReply = {
+  readonly reply: GatewayReply;
+  readonly card?: CardSummary | undefined;
+  /** The brand that the customer chose for a co-badged card. */
+  readonly chosenBrand?: string | undefined;
+};
 
 /** Sends requests that carry a card to the vault, which fills in the card and forwards them. */
 export interface CardForwarder {

@@ -9,6 +9,8 @@ const names: ReadonlyMap<string, string> = new Map([
   ["jcb", "JCB"],
   ["unionpay", "UnionPay"],
   ["maestro", "Maestro"],
+  ["cartes_bancaires", "Cartes Bancaires"],
+  ["dankort", "Dankort"],
 ]);
 
 /** Returns the brand's display name, or its identifier where it has none. */

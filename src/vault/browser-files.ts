@@ -3,7 +3,7 @@
  * and their scripts; bundled at start.
  */
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { type BuildOptions, build } from "esbuild";
@@ -23,8 +23,11 @@ export type BrowserFiles = {
   readonly frameScript: BrowserFile;
   /** The source of the frame's inline style, for its Content-Security-Policy. */
   readonly frameStyleSource: string;
-  /** Renders the card frame for the pages of these origins; `*` for any. */
-  renderFrame(embedders: readonly string[]): BrowserFile;
+  /**
+   * Renders the card frame for the pages of these origins; `*` for any. `locale` is a BCP 47 tag; the frame is English
+   * for a language that it does not have.
+   */
+  renderFrame(embedders: readonly string[], locale: string): BrowserFile;
   /** Named by its content, too. */
   readonly relayScript: BrowserFile;
   /** Renders the page around a bank's, for the pages of these origins and the service's frame in it. */
@@ -36,13 +39,14 @@ const javaScript = "text/javascript; charset=utf-8";
 
 /** Bundles everything; takes some milliseconds. Throws if a source does not compile. */
 export async function buildBrowserFiles(): Promise<BrowserFiles> {
-  const [sdk, script, style, relay, html, relayHtml] = await Promise.all([
+  const [sdk, script, style, relay, html, relayHtml, languages] = await Promise.all([
     bundle("sdk.ts"),
     bundle("card-frame.ts"),
     bundle("card-frame.css"),
     bundle("relay.ts"),
     readFile(join(sources, "card-frame.html"), "utf8"),
     readFile(join(sources, "relay.html"), "utf8"),
+    readLanguages(),
   ]);
   const frameScript = assetOf("card-frame", script);
   const relayScript = assetOf("relay", relay);
@@ -50,15 +54,18 @@ export async function buildBrowserFiles(): Promise<BrowserFiles> {
     sdk: fileOf("/sdk.js", javaScript, sdk),
     frameScript,
     frameStyleSource: `'sha256-${digestOf(style, "base64")}'`,
-    renderFrame(embedders) {
+    renderFrame(embedders, locale) {
+      const language = languageOf(locale, languages);
       // Serialized origins and `*` contain nothing that HTML would interpret; service-token.ts accepts nothing else.
       const values: Record<string, string> = {
         embedders: embedders.join(" "),
+        texts: languages.get(language) ?? "",
         script: frameScript.path,
         // In the page itself: a file of its own could arrive after the first layout, which would then shift.
         style: `<style>${style}</style>`,
       };
-      return pageOf("/frame", html, values);
+      const direction = rightToLeft.has(language) ? "rtl" : "ltr";
+      return pageOf("/frame", html.replace('lang="en"', `lang="${language}" dir="${direction}"`), values);
     },
     relayScript,
     renderRelay: (embedders, serviceOrigin) =>
@@ -68,6 +75,31 @@ export async function buildBrowserFiles(): Promise<BrowserFiles> {
         script: relayScript.path,
       }),
   };
+}
+
+const rightToLeft = new Set(["ar", "he"]);
+
+/**
+ * Reads the texts of each language but English, which the frame's script contains: data elements for the frame's page.
+ * A script of this type is not executed, so it needs no source in the page's policy.
+ */
+async function readLanguages(): Promise<ReadonlyMap<string, string>> {
+  const names = (await readdir(join(sources, "locales"))).filter((name) => name.endsWith(".json"));
+  const read = async (name: string): Promise<[string, string]> => {
+    const texts = JSON.stringify(JSON.parse(await readFile(join(sources, "locales", name), "utf8")));
+    const data = texts.replaceAll("<", "\\u003c");
+    return [name.replace(".json", ""), `<script type="application/json" id="texts">${data}</script>`];
+  };
+  return new Map(await Promise.all(names.map(read)));
+}
+
+/** Returns the frame's language for a tag: `pt-BR` is `pt`, and both written forms of Norwegian are `nb`. */
+function languageOf(locale: string, languages: ReadonlyMap<string, string>): string {
+  const language = locale
+    .toLowerCase()
+    .split("-")[0]!
+    .replace(/^(no|nn)$/, "nb");
+  return languages.has(language) ? language : "en";
 }
 
 function assetOf(name: string, script: Buffer): BrowserFile {

@@ -12,6 +12,7 @@ const fields: Readonly<Record<keyof Card, { kind: Kind; required: boolean }>> = 
   cvc: { kind: "string", required: true },
   holder: { kind: "string", required: false },
   postalCode: { kind: "string", required: false },
+  brand: { kind: "string", required: false },
 };
 
 /** Every string of a valid JSON text, with its colon when it is a key. Inside valid JSON this cannot misread. */

@@ -69,6 +69,31 @@ describe("findCardProblems()", () => {
       expect(fieldsOf({ postalCode })).toEqual(["postalCode"]);
   });
 
+  it("accepts the brands that a card can share, and no other", () => {
+    for (const [number, brand] of [
+      ["4000002500001001", "cartes_bancaires"],
+      ["4000002500001001", "visa"],
+      ["5555552500001001", "cartes_bancaires"],
+      ["5555552500001001", "mastercard"],
+      ["4571000000000001", "dankort"],
+    ] as const)
+      expect(fieldsOf({ number, brand })).toEqual([]);
+    for (const [number, brand] of [
+      ["4000002500001001", "mastercard"],
+      ["5555552500001001", "dankort"],
+      ["378282246310005", "amex"],
+      ["4000002500001001", ""],
+      ["4000002500001001", "{{card.cvc}}"],
+    ] as const)
+      expect(fieldsOf({ number, brand, cvc: number.startsWith("3") ? "1234" : "123" })).toEqual(["brand"]);
+  });
+
+  it("shows the chosen brand, and that of the number without a choice", () => {
+    const coBadged = { number: "4000002500001001", expMonth: 4, expYear: 2030, cvc: "123" };
+    expect(shownOf(coBadged)).toEqual({ brand: "visa", last4: "1001" });
+    expect(shownOf({ ...coBadged, brand: "cartes_bancaires" })).toEqual({ brand: "cartes_bancaires", last4: "1001" });
+  });
+
   it("repeats no value", () => {
     const problems = findCardProblems({ number: "1111", expMonth: 77, expYear: 1, cvc: "9", holder: "\u0000x" }, now);
     expect(JSON.stringify(problems)).not.toMatch(/1111|77|\bx\b/);

@@ -13,6 +13,8 @@ export type Card = {
   readonly holder?: string | undefined;
   /** The postal code of the billing address. */
   readonly postalCode?: string | undefined;
+  /** The brand that the customer chose for a co-badged card. */
+  readonly brand?: string | undefined;
 };
 
 /** The part of a card that may be shown: PCI DSS 3.4.1 allows the last four digits. */
@@ -59,9 +61,15 @@ function brandOf(number: string): string {
   return ruleOf(number)?.brand ?? "unknown";
 }
 
-/** Returns the part of this card that may be shown. */
+// The networks of one country, with those that share a card with them.
+const sharedBrands: ReadonlyMap<string, readonly string[]> = new Map([
+  ["cartes_bancaires", ["visa", "mastercard"]],
+  ["dankort", ["visa"]],
+]);
+
+/** Returns the part of this card that may be shown: the brand that the customer chose, or that of the number. */
 export function shownOf(card: Card): CardSummary {
-  return { brand: brandOf(card.number), last4: card.number.slice(-4) };
+  return { brand: card.brand ?? brandOf(card.number), last4: card.number.slice(-4) };
 }
 
 /**
@@ -95,7 +103,17 @@ export function findCardProblems(card: Card, now: Date): CardProblem[] {
   if (card.postalCode !== undefined && !postalCodeShape.test(card.postalCode)) {
     problems.push({ field: "postalCode", detail: "The postal code has 2 to 10 letters, digits, spaces and hyphens." });
   }
+  if (card.brand !== undefined && !mayBeBrandOf(card.number, card.brand)) {
+    problems.push({ field: "brand", detail: "The card cannot have this brand." });
+  }
   return problems;
+}
+
+/** Reports whether a card with this number can bear the brand, alone or beside another. */
+function mayBeBrandOf(number: string, brand: string): boolean {
+  const ofNumber = brandOf(number);
+  const isShared = [...sharedBrands.values()].some((brands) => brands.includes(ofNumber));
+  return isShared && (brand === ofNumber || (sharedBrands.get(brand)?.includes(ofNumber) ?? false));
 }
 
 function ruleOf(number: string): BrandRule | undefined {

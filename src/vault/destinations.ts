@@ -22,7 +22,7 @@ export type Destination = {
   readonly contentType: ContentType;
   /**
    * The fields that a card may fill, by form name or JSON pointer, with the text that each must contain to be filled. A
-   * field whose text needs the holder's name or the postal code is omitted if there is none.
+   * field whose text needs the holder's name, the postal code or a chosen brand is omitted if there is none.
    */
   readonly fields: Readonly<Record<string, string>>;
 };
@@ -34,6 +34,7 @@ const adyenCard = {
   "/paymentMethod/expiryYear": "{{card.expYear}}",
   "/paymentMethod/cvc": "{{card.cvc}}",
   "/paymentMethod/holderName": "{{card.holder}}",
+  "/paymentMethod/brand": "{{card.adyenBrand}}",
 } as const;
 
 /** Adyen's authentication alone, which needs no security code. */
@@ -42,6 +43,7 @@ const adyenAuthentication = {
   "/paymentMethod/expiryMonth": "{{card.expMonth}}",
   "/paymentMethod/expiryYear": "{{card.expYear}}",
   "/paymentMethod/holderName": "{{card.holder}}",
+  "/paymentMethod/brand": "{{card.adyenBrand}}",
 } as const;
 
 const adyenLive = /^[0-9a-f]{16}-[a-z0-9]{1,32}-checkout-live\.adyenpayments\.com$/;

@@ -45,6 +45,16 @@ describe("planFill() of a form", () => {
 });
 
 describe("planFill() of JSON", () => {
+  it.each([
+    ["cartes_bancaires", { brand: "cartebancaire" }],
+    ["mastercard", { brand: "mc" }],
+    [undefined, {}],
+  ])("writes the chosen brand %s as Adyen names it", (brand, paymentMethod) => {
+    const adyen = findDestination(destinations, { connector: "ADYEN", operation: "payment" });
+    const body = '{"paymentMethod":{"brand":"{{card.adyenBrand}}"}}';
+    expect(JSON.parse(filled(adyen, body, { ...card, brand }))).toEqual({ paymentMethod });
+  });
+
   it("fills each part at its own pointer, escaped", () => {
     const body = {
       amount: { value: 4900 },

@@ -14,6 +14,15 @@ type Slot = { readonly template: string };
 // A gateway request nests four deep; this stops a body made to exhaust the stack.
 const jsonDepthMax = 32;
 
+// Adyen's names of the brands that a customer may choose: https://github.com/Adyen/adyen-dotnet-api-library,
+// Adyen/Constants/BrandCodes.cs (2026).
+const adyenBrands: Readonly<Record<string, string>> = {
+  cartes_bancaires: "cartebancaire",
+  dankort: "dankort",
+  mastercard: "mc",
+  visa: "visa",
+};
+
 const parts: Readonly<Record<string, (card: Card) => string | undefined>> = {
   "card.number": (card) => card.number,
   "card.expMonth": (card) => String(card.expMonth).padStart(2, "0"),
@@ -22,6 +31,7 @@ const parts: Readonly<Record<string, (card: Card) => string | undefined>> = {
   "card.cvc": (card) => card.cvc,
   "card.holder": (card) => card.holder,
   "card.postalCode": (card) => card.postalCode,
+  "card.adyenBrand": ({ brand }) => (brand === undefined ? undefined : adyenBrands[brand]),
 };
 
 /**

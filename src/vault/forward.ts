@@ -36,7 +36,11 @@ export type ForwardRequest = {
 
 /** The gateway's masked reply with its card, or why there was no card to send. */
 export type ForwardResult =
-  | { readonly type: "sent"; readonly reply: GatewayReply; readonly shown: CardSummary }
+  | {
+      readonly type: "sent";
+      readonly reply: GatewayReply;
+      readonly shown: CardSummary & { readonly chosenBrand: string };
+    }
   | { readonly type: "noCard"; readonly reason: Exclude<TakenCard["type"], "card"> };
 
 // Headers that the vault or the transport sets; from a caller they could change how the gateway reads the request.
@@ -77,7 +81,7 @@ export async function forward(
       timeoutMs: request.timeoutMs,
     }),
   );
-  return { type: "sent", reply: masked(reply, card), shown: shownOf(card) };
+  return { type: "sent", reply: masked(reply, card), shown: { ...shownOf(card), chosenBrand: card.brand ?? "" } };
 }
 
 /**

@@ -147,7 +147,12 @@ async function answerFrame(vault: PublicHttp, request: IncomingMessage, response
   // A page that requires its embedded documents to opt in refuses a frame without this header.
   response.setHeader("Cross-Origin-Embedder-Policy", "require-corp");
   // The answer depends on the policy and its expiry, so no intermediary may cache it.
-  sendFile(vault.files.renderFrame(embedders), request, response, embedders.length === 0 ? 403 : 200);
+  const page = vault.files.renderFrame(embedders, queryOf(request).get("l") ?? "en");
+  sendFile(page, request, response, embedders.length === 0 ? 403 : 200);
+}
+
+function queryOf({ url = "" }: IncomingMessage): URLSearchParams {
+  return new URLSearchParams(url.split("?").slice(1).join("?"));
 }
 
 /**
@@ -170,9 +175,9 @@ type Embedders = readonly string[];
  */
 async function loadPolicy(
   keys: readonly VerificationKey[],
-  { url = "" }: IncomingMessage,
+  request: IncomingMessage,
 ): Promise<{ readonly embedders: Embedders; readonly serviceOrigin: string }> {
-  const policy = new URLSearchParams(url.split("?").slice(1).join("?")).get("p");
+  const policy = queryOf(request).get("p");
   const verified = policy === null ? undefined : await verifyFramePolicy(keys, policy);
   if (verified === undefined) return { embedders: [], serviceOrigin: "'none'" };
   return { embedders: embeddersOf(verified), serviceOrigin: verified.serviceOrigin };

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type ForwardRequestSchema, NeverSent_Reason, VaultService } from "../../gen/vault/v1/vault_pb.ts";
 import { probeNames } from "../platform/gateway-facts.ts";
 import { untraced } from "../platform/telemetry.ts";
-import { liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault.fixture.ts";
+import { coBadgedCard, liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault.fixture.ts";
 import { usesPerToken } from "./vault-limits.ts";
 
 type Received = { path: string; headers: IncomingMessage["headers"]; body: string };
@@ -100,6 +100,16 @@ describe("Forward", () => {
       card: "**** **** **** 4242",
       billing_details: { name: "************" },
     });
+  });
+
+  it("returns the brand that the customer chose, and without a choice that of the number", async () => {
+    const coBadged = { number: coBadgedCard.number, brand: "cartes_bancaires" };
+    const chosen = await forward({ token: await tokenFor("ps_1", coBadged) });
+    expect(chosen).toMatchObject({ brand: "cartes_bancaires", chosenBrand: "cartes_bancaires", last4: "1001" });
+    const unchosen = await forward({ token: await tokenFor("ps_1", { number: coBadgedCard.number }) });
+    expect(unchosen).toMatchObject({ brand: "visa", chosenBrand: "" });
+    // A gateway without a field for it gets the same bytes.
+    expect(received[0]?.body).toBe(received[1]?.body);
   });
 
   it("returns references unchanged, also those that read as a card number, and never the CVC", async () => {

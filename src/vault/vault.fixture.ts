@@ -18,6 +18,8 @@ import type { VaultConfig, VaultEnvironment } from "./vault-config.ts";
 
 /** A card for the test environment; the one below it is no test card. */
 export const testCard = { number: "4242424242424242", expMonth: 4, expYear: 2031, cvc: "123", holder: "Ada Lovelace" };
+/** A test card of Cartes Bancaires and Visa. */
+export const coBadgedCard = { ...testCard, number: "4000002500001001" };
 export const liveCard = { number: "5555555555554444", expMonth: 4, expYear: 2031, cvc: "123" };
 
 /** A running vault with everything that a test needs to call it. */
@@ -52,7 +54,7 @@ export async function startVaultFixture(change: Partial<VaultConfig> = {}): Prom
     grpcListen: { host: "127.0.0.1", port: 0 },
     database,
     logger: createStrictLog(),
-    environments: [environmentOf("test", new Set([testCard.number])), environmentOf("live")],
+    environments: [environmentOf("test", new Set([testCard.number, coBadgedCard.number])), environmentOf("live")],
     grantKeys: keys,
     serviceTokenKeys: keys,
     trustedProxies: [],

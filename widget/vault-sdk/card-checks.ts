@@ -32,6 +32,8 @@ export type CardBody = {
   readonly cvc: string;
   readonly holder?: string;
   readonly postalCode?: string;
+  /** The brand that the customer chose for a co-badged card. */
+  readonly brand?: string;
 };
 
 /** The fields that a page asks for beyond the card: false hides the name, true makes a field necessary. */

@@ -1,5 +1,7 @@
 /** The form in the card frame: formats input, shows problems, and returns the card. Independent of network and page. */
+import { brokenRule } from "../appearance.ts";
 import { unreachable } from "../unreachable.ts";
+import { BrandChoice } from "./brand-choice.ts";
 import { elementOf, showAccepted, showBrand } from "./brand-marks.ts";
 import {
   type CardBody,
@@ -14,7 +16,7 @@ import { digitsOf, formatCvc, formatExpiry, formatNumber, lookOf, splitPastedCar
 import { reformat } from "./edit-field.ts";
 import type { FormState, InitMessage } from "./frame-messages.ts";
 import type { FrameTexts } from "./frame-texts.ts";
-import { languageFor, problemText } from "./texts.ts";
+import { problemText, textsOfPage } from "./texts.ts";
 
 // As long as a browser may take to bring the focus into a frame, and shorter than a person needs to leave and come back.
 const frameFocusMs = 500;
@@ -22,16 +24,13 @@ const frameFocusMs = 500;
 /** In the order of the form, which is the order of Tab and of the focus on problems. */
 const fieldNames: readonly FieldName[] = ["number", "expiry", "cvc", "holder", "postalCode"];
 
-/** Style variables a page may set, and the pattern of values: no addresses, no functions but colours. */
-const variableNames = /^(color-(primary|text|danger|background)|radius|font-(size|family))$/;
-const variableValue = /^(?!.*(url|image|expression))[\w\s#%.,()"'-]{1,200}$/i;
-
 /** The one form in the document. */
 export class CardForm {
   readonly #onChange: (state: FormState) => void;
-  #texts: FrameTexts = languageFor("en").texts;
+  readonly #texts: FrameTexts = textsOfPage();
   #accepted: readonly string[] | undefined;
   #fields: CardFields = {};
+  readonly #choice = new BrandChoice(this.#texts, () => this.#emit());
 
   constructor(listeners: { onChange: (state: FormState) => void; onEnter: () => void }) {
     this.#onChange = listeners.onChange;
@@ -46,15 +45,13 @@ export class CardForm {
     inputOf("number").addEventListener("paste", (event) => this.#handlePaste(event));
   }
 
-  /** Applies the page's language and colours, and shows the fields that it asks for. */
-  dress({ locale, theme, variables, fields = {} }: InitMessage): void {
-    const { tag, direction, texts } = languageFor(locale);
+  /** Applies the page's look, and shows the fields that it asks for, in the language of this document. */
+  dress({ theme, labels, variables, fields = {} }: InitMessage): void {
+    const texts = this.#texts;
     const root = document.documentElement;
-    this.#texts = texts;
     document.title = texts.title;
-    root.lang = tag;
-    root.dir = direction;
     root.dataset.theme = ["light", "dark"].includes(theme) ? theme : "auto";
+    root.dataset.labels = labels === "floating" ? labels : "above";
     this.#fields = fields;
     for (const name of fieldNames) {
       const label = document.querySelector(`label[for=${name}]`)!;
@@ -66,10 +63,10 @@ export class CardForm {
     else
       document.querySelector("label[for=holder]")!.textContent = texts.optional.replace("{label}", texts.labels.holder);
     inputOf("expiry").placeholder = texts.expiryShape;
-    showBrand(inputOf("number").value, texts);
+    this.#showNumber();
     for (const [name, value] of Object.entries(variables)) {
       const cssName = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-      if (variableNames.test(cssName) && variableValue.test(value)) root.style.setProperty(`--${cssName}`, value);
+      if (brokenRule(cssName, value) === undefined) root.style.setProperty(`--${cssName}`, value);
     }
   }
 
@@ -77,13 +74,14 @@ export class CardForm {
   accept(brands: readonly string[]): void {
     this.#accepted = brands;
     showAccepted(elementOf("accepted"), brands);
-    showBrand(inputOf("number").value, this.#texts);
+    this.#showNumber();
   }
 
   /** Returns the card, or undefined after showing and focusing the first problem. */
   takeCard(): CardBody | undefined {
     const wrong = fieldNames.filter((name) => this.#check(name) !== undefined);
-    if (wrong[0] === undefined) return cardBodyOf(fieldTexts());
+    const brand = this.#choice.chosen;
+    if (wrong[0] === undefined) return { ...cardBodyOf(fieldTexts()), ...(brand !== undefined && { brand }) };
     inputOf(wrong[0]).focus();
     return undefined;
   }
@@ -111,6 +109,7 @@ export class CardForm {
    * problem is shown.
    */
   setDisabled(disabled: boolean): void {
+    this.#choice.setDisabled(disabled);
     for (const name of fieldNames) {
       inputOf(name).readOnly = disabled;
       inputOf(name).ariaDisabled = disabled ? "true" : null;
@@ -130,7 +129,7 @@ export class CardForm {
     if (name !== "holder" && name !== "postalCode")
       reformat(input, event?.inputType ?? "", (text) => formatField(name, text));
     if (name === "number") {
-      showBrand(input.value, this.#texts);
+      this.#showNumber();
       inputOf("cvc").value = formatField("cvc", inputOf("cvc").value);
     }
     // A problem disappears as soon as it is corrected; a new one waits until the field is left.
@@ -154,9 +153,16 @@ export class CardForm {
       inputOf(name).value = formatField(name, card[name]);
       this.#check(name);
     }
-    showBrand(card.number, this.#texts);
+    this.#showNumber();
     inputOf("cvc").focus();
     this.#emit();
+  }
+
+  /** Shows what the number says of its card: its brand, and the choice between two. */
+  #showNumber(): void {
+    const number = inputOf("number").value;
+    showBrand(number, this.#texts);
+    this.#choice.show(number, this.#accepted);
   }
 
   #check(name: FieldName): FieldProblem | undefined {
@@ -179,7 +185,7 @@ export class CardForm {
     this.#onChange({
       complete: fieldNames.every((name) => this.#problemOf(name) === undefined),
       empty: fieldNames.every((name) => texts[name] === ""),
-      brand: lookOf(digitsOf(texts.number)).brand,
+      brand: this.#choice.chosen ?? lookOf(digitsOf(texts.number)).brand,
     });
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   caretAfter,
+  coBadgeOf,
   digitsOf,
   formatCvc,
   formatExpiry,
@@ -48,6 +49,22 @@ describe("formatExpiry()", () => {
     for (const text of ["1", "4", "0427", "04/2027", "2027-04", "12 / 3"]) {
       expect(formatExpiry(formatExpiry(text))).toBe(formatExpiry(text));
     }
+  });
+});
+
+describe("coBadgeOf()", () => {
+  it.each([
+    ["49779494", ["cartes_bancaires", "visa"]],
+    ["40000025", ["cartes_bancaires", "visa"]],
+    ["51363333", ["cartes_bancaires", "mastercard"]],
+    ["45710000", ["dankort", "visa"]],
+    ["4571000", undefined],
+    ["45623000", undefined],
+    ["42424242", undefined],
+    ["55555555", undefined],
+    ["37828224", undefined],
+  ])("finds for %s the brands %j", (digits, brands) => {
+    expect(coBadgeOf(digits)).toEqual(brands);
   });
 });
 

@@ -40,6 +40,34 @@ export function lookOf(digits: string): BrandLook {
   return brandLooks.find(({ starts }) => starts.test(digits)) ?? unknownLook;
 }
 
+/** The two brands of a co-badged card, that of its country first. */
+export type BrandPair = readonly [national: string, international: string];
+
+// The first digits of co-badged cards. The networks publish no list: these are the large ranges of French issuers, as
+// Hyperswitch (https://github.com/juspay/hyperswitch, 2026) lists them, Stripe's test cards
+// (https://docs.stripe.com/testing#co-badged-cards, 2026), and Dankort's range in Adyen's scripts
+// (https://github.com/Adyen/adyen-cse-web, js/addOns/adyen.cardtype.js, 2026). A card that is missing here is paid with
+// as any other; a gateway decides about one that is wrong here.
+const coBadged: readonly (readonly [RegExp, BrandPair])[] = [
+  [/^(497|4533|4561|4556[678]|4562[0-24-9]|40000025)/, ["cartes_bancaires", "visa"]],
+  [/^(513[0-7]|55555525)/, ["cartes_bancaires", "mastercard"]],
+  [/^4571/, ["dankort", "visa"]],
+];
+// A shorter prefix could be of another issuer.
+const brandsKnownFrom = 8;
+
+/** Returns the brands between which the customer may choose for a number that begins with these digits, if any. */
+export function coBadgeOf(digits: string): BrandPair | undefined {
+  return digits.length < brandsKnownFrom ? undefined : coBadged.find(([starts]) => starts.test(digits))?.[1];
+}
+
+const nationalLabels: Readonly<Record<string, string>> = { cartes_bancaires: "Cartes Bancaires", dankort: "Dankort" };
+
+/** Returns the name of a brand as it is printed on cards. */
+export function brandLabel(brand: string): string {
+  return nationalLabels[brand] ?? brandLooks.find((one) => one.brand === brand)?.label ?? brand;
+}
+
 /** Returns only the digits of a text, also Arabic-Indic and full-width ones, which some keyboards type. */
 export function digitsOf(text: string): string {
   return text

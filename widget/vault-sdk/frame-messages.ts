@@ -2,11 +2,16 @@
 
 import type { CardFields } from "./card-checks.ts";
 
-/** The look of the form. Variables are the widget's: `colorPrimary`, `radius` and so on. */
-export type Appearance = { readonly theme?: string; readonly variables?: Readonly<Record<string, string>> };
+/** The look of the form; appearance.ts has the rules for variables. Labels are `floating` or above their fields. */
+export type Appearance = {
+  readonly theme?: string;
+  readonly labels?: string;
+  readonly variables?: Readonly<Record<string, string>>;
+};
 
 /** The one message that is posted to the frame's window; it carries the port for everything after it. */
-export type InitMessage = Required<Appearance> & {
+export type InitMessage = Required<Omit<Appearance, "labels">> & {
+  readonly labels?: string;
   readonly type: "switchyard-card-frame";
   readonly locale: string;
   /** Absent from pages with an older script of the vault. */
@@ -80,6 +85,7 @@ export function parseFromFrame(data: unknown): FromFrame | undefined {
 export function parseInit(data: unknown): InitMessage | undefined {
   if (!isRecord(data) || data.type !== "switchyard-card-frame" || !isRecord(data.variables)) return undefined;
   if (typeof data.locale !== "string" || typeof data.theme !== "string") return undefined;
+  if (!["string", "undefined"].includes(typeof data.labels)) return undefined;
   if (data.fields !== undefined && !isRecord(data.fields)) return undefined;
   return Object.values(data.variables).every((value) => typeof value === "string") ? (data as InitMessage) : undefined;
 }

@@ -1,4 +1,4 @@
-/** The words that each language of the card frame has. */
+/** The texts that each language of the card frame has. */
 import type { FieldName, FieldProblem } from "./card-checks.ts";
 
 /** Every text of the card frame in one language. */
@@ -8,6 +8,8 @@ export type FrameTexts = {
   /** The letters for month and year in the empty field. */
   readonly expiryShape: string;
   readonly labels: Readonly<Record<FieldName, string>>;
+  /** The choice between the two brands of a co-badged card. */
+  readonly brandChoice: string;
   /** `{label}` stands for the label of a field that may stay empty. */
   readonly optional: string;
   /** The side of the card on which the security code is printed. */

@@ -80,10 +80,11 @@ const answerTimeoutMs = 25_000;
 // receives; later ones are sent after twice the time each, because browsers log an error for every one to a refused
 // frame.
 const greetAgainMs = 100;
-// The heights of the empty form and of one of its lines at the usual font size, so that nothing on the page moves when
-// the frame sends its own.
-const formHeight = 262;
-const lineHeight = 90;
+// The heights of a row of the empty form at the usual font size, and of the edges around all rows, so that nothing on
+// the page moves when the frame sends its own height.
+const rowHeight = 74;
+const floatingRowHeight = 56;
+const edgesHeight = 8;
 // Refusals that the card form shows at one of its fields.
 const shownInFrame = ["invalid_card", "invalid_field", "test_card_required"];
 
@@ -288,8 +289,8 @@ class TokenizeCalls {
 }
 
 function initOf({ locale = "en", appearance = {}, fields }: CardFrameOptions): InitMessage {
-  const { theme = "auto", variables = {} } = appearance;
-  return { type: "switchyard-card-frame", locale, theme, variables, fields: usableFields(fields) };
+  const { theme = "auto", labels = "above", variables = {} } = appearance;
+  return { type: "switchyard-card-frame", locale, theme, labels, variables, fields: usableFields(fields) };
 }
 
 /** Returns the known fields with a boolean value, and warns of the others. */
@@ -302,13 +303,20 @@ function usableFields(fields: unknown): CardFields {
   return Object.fromEntries(pairs);
 }
 
-function createIframe({ framePolicy = "", fields }: CardFrameOptions, vaultOrigin: string): HTMLIFrameElement {
+function createIframe(
+  { framePolicy = "", locale = "en", appearance = {}, fields }: CardFrameOptions,
+  vaultOrigin: string,
+): HTMLIFrameElement {
   const iframe = document.createElement("iframe");
-  iframe.src = `${vaultOrigin}/frame?p=${encodeURIComponent(framePolicy)}`;
+  // The vault renders the frame in its language: no text loads later, and none can fail to.
+  iframe.src = `${vaultOrigin}/frame?l=${encodeURIComponent(locale)}&p=${encodeURIComponent(framePolicy)}`;
   iframe.title = "Card details";
   iframe.referrerPolicy = "no-referrer";
-  const lines = (fields?.postalCode ? 1 : 0) - (fields?.holderName === false ? 1 : 0);
-  const height = `${formHeight + lines * lineHeight}px`;
+  const rows = 3 + (fields?.postalCode ? 1 : 0) - (fields?.holderName === false ? 1 : 0);
+  const [, length = "1", unit = "rem"] = /^([\d.]+)(px|rem)$/.exec(appearance.variables?.spacing ?? "") ?? [];
+  const spacing = Number(length) * (unit === "rem" ? 16 : 1);
+  const row = appearance.labels === "floating" ? floatingRowHeight : rowHeight;
+  const height = `${rows * (row + spacing) - spacing + edgesHeight}px`;
   // Set as properties: a page's policy may forbid style attributes.
   Object.assign(iframe.style, { display: "block", width: "100%", height, border: "0" });
   return iframe;

@@ -28,6 +28,7 @@ const adyenCard = {
   "/paymentMethod/expiryYear": "{{card.expYear}}",
   "/paymentMethod/cvc": "{{card.cvc}}",
   "/paymentMethod/holderName": "{{card.holder}}",
+  "/paymentMethod/brand": "{{card.adyenBrand}}",
 } as const;
 
 /** Adyen's authentication alone, which needs no security code. */
@@ -36,6 +37,7 @@ const adyenAuthentication = {
   "/paymentMethod/expiryMonth": "{{card.expMonth}}",
   "/paymentMethod/expiryYear": "{{card.expYear}}",
   "/paymentMethod/holderName": "{{card.holder}}",
+  "/paymentMethod/brand": "{{card.adyenBrand}}",
 } as const;
 
 const adyenLive = /^[0-9a-f]{16}-[a-z0-9]{1,32}-checkout-live\.adyenpayments\.com$/;

@@ -7,7 +7,7 @@ import { withoutPlaceholders } from "../card-forwarder.ts";
 import type { ProxyDestination } from "./destinations.ts";
 
 /** The parts that the vault still has besides number and expiry; it discards the security code after the first use. */
-export type CardParts = { readonly cvc: boolean; readonly holder: boolean };
+export type CardParts = { readonly cvc: boolean; readonly holder: boolean; readonly brand?: false };
 
 /** `refused`: the body asks for something that must not be sent. */
 export type ProxyBody =
@@ -25,6 +25,8 @@ const theirPlaceholders: Readonly<Record<string, { text: string; needs?: keyof C
   "{{card.expYear}}": { text: "{{$card_exp_year}}" },
   "{{card.cvc}}": { text: "{{$card_cvc}}", needs: "cvc" },
   "{{card.holder}}": { text: "{{$card_holder_name}}", needs: "holder" },
+  // Its form offers no choice of a brand.
+  "{{card.adyenBrand}}": { text: "", needs: "brand" },
 };
 
 class Refusal extends Error {}

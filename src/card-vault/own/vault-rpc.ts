@@ -76,7 +76,7 @@ export class VaultClient implements CardForwarder {
         { timeoutMs: request.timeoutMs + ownTimeMs, metadata: await this.#metadata(), signal },
       );
       const card = answer.brand === "" ? undefined : { brand: answer.brand, last4: answer.last4 };
-      return { reply: replyOf(answer), card };
+      return { reply: replyOf(answer), card, chosenBrand: answer.chosenBrand || undefined };
     } catch (error) {
       return { reply: replyWithoutAnswer(error as ServiceError) };
     }

@@ -14,6 +14,7 @@ const good: WidgetFigures = {
     relay: 900,
     actionFrame: 2_000,
     largestTranslation: 900,
+    largestFrameTexts: 800,
   },
   rivals: [{ name: "Another form", note: "not measured: no registry" }],
   openings: [opening],

@@ -114,6 +114,7 @@ function sizeRows({ sizes, rivals }: WidgetFigures): WidgetRow[] {
     size("frame with the bank's page", sizes.actionFrame, 4),
     compared("the vault's script", kilobytes(sizes.vaultScript)),
     compared("a translation, the largest", kilobytes(sizes.largestTranslation)),
+    compared("its texts in the card frame, the largest", kilobytes(sizes.largestFrameTexts)),
     ...rivals.map(({ name, bytes, note }) =>
       compared(`  ${name}`, bytes === undefined ? note : `${kilobytes(bytes)}, ${note}`),
     ),

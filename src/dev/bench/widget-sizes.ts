@@ -11,6 +11,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { bundleAuthenticationPages } from "../../../widget/authentication/bundle-pages.ts";
 import { bundleWidget } from "../../../widget/bundle.ts";
+import { translations } from "../../../widget/translations.ts";
 import { buildBrowserFiles } from "../../vault/browser-files.ts";
 
 /** Gzipped bytes by purpose. */
@@ -28,6 +29,8 @@ export type OurSizes = {
   /** The service's page with the bank's. */
   readonly actionFrame: number;
   readonly largestTranslation: number;
+  /** The bytes that the texts of the longest language add to the card frame. */
+  readonly largestFrameTexts: number;
 };
 
 /** A rival's size, or the reason that there is none. */
@@ -40,7 +43,8 @@ export async function measureOurs(): Promise<OurSizes> {
   const largest = (pattern: RegExp) =>
     Math.max(...sizes.filter(([name]) => pattern.test(name)).map(([, size]) => size));
   const origins = ["https://shop.example"];
-  const frame = [vault.renderFrame(origins), vault.frameScript];
+  const frameIn = (locale: string) => vault.renderFrame(origins, locale);
+  const frame = [frameIn("en"), vault.frameScript];
   const relay = [vault.renderRelay(origins, "https://pay.example"), vault.relayScript];
   const sum = (parts: readonly { readonly gzipped: Buffer }[]) =>
     parts.reduce((total, { gzipped }) => total + gzipped.length, 0);
@@ -59,6 +63,8 @@ export async function measureOurs(): Promise<OurSizes> {
     relay: sum(relay),
     actionFrame: actionFrame.reduce((total, part) => total + gzipSync(part).length, 0),
     largestTranslation: largest(/^\w\w-\w+\.mjs$/),
+    largestFrameTexts:
+      Math.max(...translations.map((locale) => frameIn(locale).gzipped.length)) - frameIn("en").gzipped.length,
   };
 }
 

@@ -1,6 +1,8 @@
 /** Runs the clients' examples as a reader does: as separate processes, against a real demo. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -147,6 +149,56 @@ describe("examples/node", () => {
         { gateway: "SANDBOX_B", outcome: "CAPTURED" },
       ],
     });
+  });
+});
+
+describe("the complete server of the integration guide", () => {
+  it("runs as it stands: opens an order, repeats a session until it has ended, and ships on the webhook", async () => {
+    const guide = await readFile(join(checkout, "docs", "integration.md"), "utf8");
+    const [, server = ""] = /^## A complete server$[\s\S]*?^```js\n([\s\S]*?)^```$/m.exec(guide) ?? [];
+    const port = await freePortRange(1);
+    const folder = await mkdtemp(join(tmpdir(), "guide-server-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await symlink(join(checkout, "node_modules"), join(folder, "node_modules"));
+    // Only the port is another: two runs on one machine must not meet.
+    expect(server.match(/3000/g)).toHaveLength(2);
+    await writeFile(join(folder, "server.mjs"), server.replaceAll("3000", String(port)));
+
+    const origin = `http://127.0.0.1:${port}`;
+    const { endpoint, signingSecret } = await command("endpoint", "add", `${origin}/webhooks`);
+    const settings = { API_ORIGIN: demo.file.connectOrigin, SECRET_KEY: secretKey, SIGNING_SECRET: signingSecret };
+    const backend = start(join(folder, "server.mjs"), settings);
+    await said(backend, `Pay at ${origin}`);
+    await Promise.all([
+      said(backend, "webhook_endpoint.test"),
+      command("endpoint", "verify", endpoint.endpointId).then((verified) => expect(verified.verified).toBe(true)),
+    ]);
+
+    const page = await fetch(origin);
+    expect(page.headers.get("cache-control")).toBe("no-store");
+    const html = await page.text();
+    const session = JSON.parse(/\.\.\.(\{.*\}),$/m.exec(html)![1]!) as OpenedSession;
+    const [orders = "", orderRef = ""] = /\/orders\/([\w-]+)\/sessions/.exec(html)!;
+    const retry = async () => (await (await fetch(origin + orders, { method: "POST" })).json()) as OpenedSession;
+    expect((await retry()).sessionId).toBe(session.sessionId);
+
+    const customer = new ApiCheckout(demo.file);
+    const fraud = "4100000000000019";
+    const declined = said(backend, `payment_session.declined ${orderRef}`);
+    await customer.submit(session, await customer.tokenize(session, fraud));
+    await declined;
+    const [another, same] = await Promise.all([retry(), retry()]);
+    expect(another.sessionId).not.toBe(session.sessionId);
+    expect(same.sessionId).toBe(another.sessionId);
+    const paid = said(backend, `payment_session.succeeded ${orderRef}`);
+    await customer.submit(another, await customer.tokenize(another, "4242424242424242"));
+    await paid;
+    expect((await retry()).sessionId).toBe(another.sessionId);
+
+    const forged = { type: "payment_session.succeeded", data: { orderRef } };
+    const refused = await fetch(`${origin}/webhooks`, { method: "POST", body: JSON.stringify(forged) });
+    expect(refused.status).toBe(400);
+    expect((await fetch(`${origin}/elsewhere`)).status).toBe(404);
   });
 });
 

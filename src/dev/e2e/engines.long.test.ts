@@ -111,6 +111,20 @@ describe.each(engines)("the widget in %s", (_name, start) => {
     expect(await capturesOf(session.sessionId)).toBe(1);
   });
 
+  it("pays by the brand that the customer of a co-badged card chooses", async () => {
+    const session = await enterCard(page, "4000002500001001");
+    const options = '[...document.querySelectorAll("#brands:not([hidden]) input")]';
+    expect(await page.runInFrame(`${options}.map(({ value, checked }) => value + checked)`)).toEqual([
+      "cartes_bancairesfalse",
+      "visafalse",
+    ]);
+    await page.runInFrame(`${options}[0].click()`);
+    await pay(page);
+    await expect.poll(() => resultsOf(session).map(({ name }) => name), polling).toEqual(["onSuccess"]);
+    const { card } = await shop.api.read(session.sessionId);
+    expect(card).toEqual({ brand: "cartes_bancaires", last4: "1001" });
+  });
+
   it.each(askedCards.map(({ name, number, ...card }) => [name, number, card] as const))(
     "takes the customer to the bank and back: %s",
     { timeout: 3 * polling.timeout },

@@ -3,6 +3,13 @@
  */
 import type { BrowserContextOptions } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { isRightToLeft } from "../../../widget/locale.ts";
+import { texts as english } from "../../../widget/locales/en.ts";
+import { action as englishAction } from "../../../widget/locales/en-action.ts";
+import { outcomes } from "../../../widget/locales/en-outcomes.ts";
+import type { Texts } from "../../../widget/texts.ts";
+import { translations } from "../../../widget/translations.ts";
+import { emulatorSession } from "../testing/checkout-emulator.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 
 let stage: WidgetStage;
@@ -134,11 +141,14 @@ describe("the theme auto", () => {
 
 describe("a mistake in the appearance", () => {
   const warnings: string[] = [];
+  let sessions = 0;
   const openWith = async (appearance: unknown) => {
     warnings.length = 0;
     await open();
     fixture.page.on("console", (message) => message.type() === "warning" && warnings.push(message.text()));
-    fixture.mountOptions = { ...fixture.mountOptions, appearance };
+    // One session has ten tokens, and more of these tests pay.
+    sessions += 1;
+    fixture.mountOptions = { ...(await fixture.sessionOptions(`${emulatorSession}${sessions}`)), appearance };
     await fixture.goToCheckout();
   };
 
@@ -148,14 +158,117 @@ describe("a mistake in the appearance", () => {
     const background = () => fixture.payButton.evaluate((button) => getComputedStyle(button).backgroundColor);
     await expect.poll(background).toBe("rgb(1, 2, 3)");
     expect(await themes()).toEqual(["light", "light"]);
-    const leftOut = (member: string) => `Switchyard.mount: appearance.${member} is not valid. It is left out.`;
-    const wrong = ["theme", "colours", "variables.colour", "variables.radius"];
-    expect(warnings).toEqual(wrong.map(leftOut));
+    const leftOut = (rule: string) => `Switchyard.mount: appearance.${rule}. It is left out.`;
+    const wrong = [
+      "theme must be auto or light or dark",
+      "colours is unknown",
+      "variables.colour is unknown",
+      "variables.radius must be 0px to 32px, or as many rem",
+    ];
+    await expect.poll(() => warnings).toEqual(wrong.map(leftOut));
+  });
+
+  it.each([
+    [{ labels: "inside" }, "labels must be above or floating"],
+    [{ summary: false }, "summary must be shown or hidden"],
+    [{ constructor: 1 }, "constructor is unknown"],
+    [{ variables: { "color-text": "url(//thief.example)" } }, "variables.color-text must be a color, such as #1d4ed8"],
+    [{ variables: { "color-text": "bluish" } }, "variables.color-text must be a color, such as #1d4ed8"],
+    [{ variables: { "font-size": "8px" } }, "variables.font-size must be 12px to 32px, or as many rem"],
+    [{ variables: { spacing: "2em" } }, "variables.spacing must be 4px to 32px, or as many rem"],
+    [
+      { variables: { "font-family": "url(x)" } },
+      "variables.font-family must be names of fonts, such as Georgia, serif",
+    ],
+    [{ variables: { constructor: "1px" } }, "variables.constructor is unknown"],
+  ])("such as %j is reported with its rule, and the form is there", async (appearance, rule) => {
+    await openWith(appearance);
+    await expect.poll(() => warnings).toEqual([`Switchyard.mount: appearance.${rule}. It is left out.`]);
+    const color = await fixture.page.locator("#card .amount").evaluate((one) => getComputedStyle(one).color);
+    expect(color).toBe("rgb(26, 31, 43)");
+    await fixture.enterCard();
+    await fixture.payButton.click();
+    await expect.poll(() => fixture.service.submitted.length, { timeout: 20_000 }).toBe(1);
+  });
+
+  it("is no mistake where everything is right", async () => {
+    const variables = { "color-text": "#222", radius: "0px", spacing: "1.25rem", "font-family": "Georgia, serif" };
+    await openWith({ theme: "light", labels: "floating", summary: "hidden", variables });
+    await fixture.page.waitForFunction(() =>
+      performance.getEntriesByType("resource").some(({ name }) => name.includes("/appearance-")),
+    );
+    expect(warnings).toEqual([]);
+  });
+
+  it("in a page that cannot load the rules costs nothing", async () => {
+    await open();
+    await fixture.page.route("**/appearance-*", (route) => route.abort());
+    fixture.mountOptions = { ...fixture.mountOptions, appearance: { variables: { "color-primary": "rgb(1, 2, 3)" } } };
+    await fixture.goToCheckout();
+    expect(await fixture.payButton.evaluate((one) => getComputedStyle(one).backgroundColor)).toBe("rgb(1, 2, 3)");
   });
 
   it.each([null, "dark", { variables: null }])("such as %j leaves the form usable", async (appearance) => {
     await openWith(appearance);
     expect(await themes()).toEqual(["light", "light"]);
+  });
+});
+
+describe("the look that a page asks for", () => {
+  const openLike = async (appearance: object) => {
+    await open({ viewport: { width: 390, height: 800 } });
+    fixture.mountOptions = { ...fixture.mountOptions, appearance };
+  };
+
+  it.each([
+    {},
+    { labels: "floating" },
+    { variables: { spacing: "8px" } },
+    { labels: "floating", variables: { spacing: "1.5rem" } },
+    { summary: "hidden" },
+  ])("%j: nothing moves when the form comes", async (appearance) => {
+    await openLike(appearance);
+    await fixture.page.addInitScript(() => {
+      Object.assign(globalThis, { shifts: [] });
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries())
+          (globalThis as unknown as { shifts: number[] }).shifts.push((entry as unknown as { value: number }).value);
+      }).observe({ type: "layout-shift", buffered: true });
+    });
+    await fixture.goToCheckout();
+    const inner = fixture.frame.locator("body");
+    const frameHeight = await fixture.page.locator("iframe").evaluate((one) => one.clientHeight);
+    expect(frameHeight).toBe(await inner.evaluate((body) => body.scrollHeight));
+    // The name and the amount take the place of their skeletons, which have other widths.
+    const shifts = await fixture.page.evaluate<number[]>("shifts");
+    expect(shifts.reduce((sum, shift) => sum + shift, 0)).toBeLessThan(0.001);
+  });
+
+  it("hides the summary, and the button still has the amount", async () => {
+    await openLike({ summary: "hidden" });
+    await fixture.goToCheckout();
+    expect(await fixture.page.locator("#card .summary").isVisible()).toBe(false);
+    await expect.poll(() => fixture.payButton.textContent()).toContain("49.00");
+  });
+
+  it("is the page's alone to ask for: its own properties of these names stay outside", async () => {
+    await openLike({});
+    const { contentType, body } = await fixture.fileOf("/mount.js");
+    const own = `const sheet = new CSSStyleSheet();
+      sheet.replaceSync(":root { --radius: 99px; --spacing: 90px; --color-primary: red; --font-size: 40px }");
+      document.adoptedStyleSheets = [sheet];`;
+    fixture.merchantFiles.set("/mount.js", { contentType, body: own + body });
+    await fixture.goToCheckout();
+    const style = await fixture.payButton.evaluate((button) => {
+      const { borderTopLeftRadius, marginTop, backgroundColor, fontSize } = getComputedStyle(button);
+      return { borderTopLeftRadius, marginTop, backgroundColor, fontSize };
+    });
+    expect(style).toEqual({
+      borderTopLeftRadius: "8px",
+      marginTop: "16px",
+      backgroundColor: "rgb(29, 78, 216)",
+      fontSize: "16px",
+    });
   });
 });
 
@@ -211,5 +324,38 @@ describe("a decline", () => {
     await fixture.enterCard();
     await fixture.payButton.click();
     await fixture.page.getByRole("alert").getByText(words).waitFor();
+  });
+});
+
+describe("a text of the widget", () => {
+  it.each(["en", ...translations])("stays within the form on 320 px in %s", async (locale) => {
+    await open({ viewport: { width: 320, height: 720 } });
+    fixture.mountOptions = { ...fixture.mountOptions, locale };
+    fixture.service.checkout.amountMinor = 123456789n;
+    await fixture.goToCheckout();
+    const { action, declines, ...texts }: Texts =
+      locale === "en"
+        ? { ...english, ...outcomes, action: englishAction }
+        : (await import(`../../../widget/locales/${locale}.ts`)).texts;
+    const messages = [...Object.values(texts), ...Object.values(action), ...Object.values(declines)];
+    const tooWide = await fixture.page.locator("#card > div").evaluate((host, all) => {
+      const root = host.shadowRoot!;
+      const [error, again, pay, summary] = [".error", ".again", ".pay", ".summary"].map(
+        (part) => root.querySelector<HTMLElement>(part)!,
+      );
+      const isCut = (part: HTMLElement) => {
+        const { left, right } = part.getBoundingClientRect();
+        return left < 0 || right > innerWidth || part.scrollWidth > part.clientWidth + 1;
+      };
+      again!.hidden = false;
+      return all.filter((text) => {
+        error!.textContent = text;
+        again!.textContent = text;
+        return [error!, again!, pay!, summary!].some(isCut) || document.documentElement.scrollWidth > innerWidth;
+      });
+    }, messages);
+    expect(tooWide).toEqual([]);
+    const direction = await fixture.page.locator("#card > div").getAttribute("dir");
+    expect(direction).toBe(isRightToLeft(locale) ? "rtl" : "ltr");
   });
 });

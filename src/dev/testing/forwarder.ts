@@ -17,6 +17,7 @@ export class TestForwarder implements CardForwarder {
   #holder: string | undefined = "Ada Lovelace";
   #postalCode: string | undefined;
   #cvc = "737";
+  #brand: string | undefined;
 
   constructor(http: GatewayHttp, number: string) {
     this.#http = http;
@@ -33,6 +34,11 @@ export class TestForwarder implements CardForwarder {
   useHolder(name: string | undefined, postalCode?: string): void {
     this.#holder = name;
     this.#postalCode = postalCode;
+  }
+
+  /** Sets the brand that the customer chooses from now on. */
+  chooseBrand(brand: string | undefined): void {
+    this.#brand = brand;
   }
 
   /** Rejects if the vault would refuse the request. */
@@ -57,10 +63,10 @@ export class TestForwarder implements CardForwarder {
       timeoutMs,
       signal,
     });
-    return { reply, card: { brand: "visa", last4: this.#number.slice(-4) } };
+    return { reply, card: { brand: this.#brand ?? "visa", last4: this.#number.slice(-4) }, chosenBrand: this.#brand };
   }
 
   #billed({ holder }: ForwardRequest) {
-    return { holder: this.#holder ?? holder, postalCode: this.#postalCode };
+    return { holder: this.#holder ?? holder, postalCode: this.#postalCode, brand: this.#brand };
   }
 }

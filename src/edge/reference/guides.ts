@@ -21,6 +21,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
     readers: "Take payments",
     guides: [
       guide("integration.md", "Integration guide", "Create a session, mount the widget, verify the webhook."),
+      guide("appearance.md", "Appearance", "Make the card form look like your shop."),
       guide("ledger.md", "Ledger", "Every capture, refund and void of a past day, to compare with statements."),
       guide("refunds.md", "Refunds", "Refund a captured payment, whole or in part, and never twice."),
       guide("capture-later.md", "Capture later", "Hold the amount now, capture it when you ship, or cancel it."),
@@ -74,6 +75,11 @@ export const guides: readonly Guide[] = guideGroups.flatMap((group) => group.gui
 
 /** The pictures that they show, by path; the files are in docs/. */
 export const guidePictures: readonly string[] = [
-  ...["analytics", "gateway-connect", "home-dark", "payment", "payments", "payments-phone", "routing"],
-  "webhook-delivery",
-].map((name) => `/docs/dashboard/${name}.png`);
+  ...["analytics", "gateway-connect", "home-dark", "payment", "payments", "payments-phone", "routing"].map(
+    (name) => `dashboard/${name}`,
+  ),
+  "dashboard/webhook-delivery",
+  ...["arabic", "brands", "dark", "default", "floating", "no-summary", "square", "warm"].map(
+    (name) => `appearance/${name}`,
+  ),
+].map((name) => `/docs/${name}.png`);

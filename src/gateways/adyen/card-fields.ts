@@ -13,6 +13,9 @@ export const cardFields = {
     expiryYear: "{{card.expYear}}",
     cvc: "{{card.cvc}}",
     holderName: "{{card.holder}}",
+    // The brand that the customer chose for a co-badged card, and otherwise left out:
+    // https://docs.adyen.com/payment-methods/cards/raw-card-data#co-badged (2026).
+    brand: "{{card.adyenBrand}}",
   },
   additionalData: { manualCapture: "true" },
   // A customer who would have to act is declined instead: https://docs.adyen.com/online-payments/3d-secure (2026).

@@ -74,6 +74,21 @@ afterAll(() => adyen.close());
 
 describe("AdyenConnector.authorize()", () => {
   it.each([
+    ["cartes_bancaires", "cartebancaire"],
+    ["visa", "visa"],
+    [undefined, undefined],
+  ])("sends the brand %s, which the customer chose, as %s", async (chosen, brand) => {
+    harness.forwarder.useCard("4000002500001001");
+    harness.forwarder.chooseBrand(chosen);
+    const payment = harness.newPayment();
+    const { outcome } = await harness.connector.authorize(harness.call(payment.attemptReference), payment);
+    harness.forwarder.chooseBrand(undefined);
+    expect(outcome.type).toBe("held");
+    const request = harness.middle.requests.findLast(({ path }) => path.endsWith("/payments"))!;
+    expect(JSON.parse(request.body.toString()).paymentMethod.brand).toBe(brand);
+  });
+
+  it.each([
     ["4111111111111111", { type: "held", gatewayReference: expect.stringMatching(/^[A-Z0-9]{16}$/) }],
     ["5555555555554444", { type: "held" }],
     ["4212345678901237", { type: "declined", stop: "authentication_required", gatewayCode: "38" }],

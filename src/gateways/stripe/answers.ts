@@ -56,6 +56,17 @@ export function readPaymentMethod(reply: GatewayReply, attempt: AttemptAtGateway
   return refusedOrUntrusted(reply.status === 402 ? 403 : reply.status, error);
 }
 
+/**
+ * Returns the network that the customer chose if Stripe lists it among the card's; undefined otherwise, for Stripe
+ * refuses a network that the card does not have: the OpenAPI file, `networks.available`.
+ */
+export function chosenNetwork(reply: GatewayReply, chosenBrand: string | undefined): string | undefined {
+  if (chosenBrand === undefined || reply.type !== "answer") return undefined;
+  const card = readJsonObject(reply)?.card as { networks?: { available?: unknown } } | undefined;
+  const available = card?.networks?.available;
+  return Array.isArray(available) && available.includes(chosenBrand) ? chosenBrand : undefined;
+}
+
 /** Reads the payment intent without money. */
 export function readNewIntent(reply: GatewayReply, attempt: AttemptAtGateway): Prepared {
   if (reply.type !== "answer") return unansweredAuthorize(reply);

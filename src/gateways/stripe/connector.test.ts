@@ -103,6 +103,29 @@ describe("StripeConnector", () => {
     expect(form.has("return_url")).toBe(false);
   });
 
+  it.each([
+    ["4000002500001001", "cartes_bancaires", "cartes_bancaires"],
+    ["4000002500001001", "visa", "visa"],
+    ["5555552500001001", "cartes_bancaires", "cartes_bancaires"],
+    // Not co-badged, as Stripe knows it: a network that the card does not have would be refused.
+    ["4242424242424242", "cartes_bancaires", null],
+    ["4000002500001001", undefined, null],
+  ])("holds on the network that the customer of %s chose: %s", async (number, brand, network) => {
+    const payment = harness.newPayment();
+    harness.forwarder.useCard(number);
+    harness.forwarder.chooseBrand(brand);
+    const { outcome, card } = await harness.connector.authorize(harness.call(payment.attemptReference), payment);
+    harness.forwarder.chooseBrand(undefined);
+    harness.forwarder.useCard(approvedCard);
+    expect(outcome.type).toBe("held");
+    expect(card?.brand).toBe(brand ?? "visa");
+    const confirm = harness.middle.requests.findLast(({ path }) => path.endsWith("/confirm"))!;
+    const form = new URLSearchParams(confirm.body.toString());
+    expect(form.get("payment_method_options[card][network]")).toBe(network);
+    const { gatewayReference = "" } = outcome as { gatewayReference?: string };
+    expect(gatewayReference).toMatch(/^pi_/);
+  });
+
   const authorize = async (number: string, payment = harness.newPayment(), signal?: AbortSignal) => {
     harness.forwarder.useCard(number);
     const answer = harness.connector.authorize({ ...harness.call(payment.attemptReference), signal }, payment);

@@ -29,6 +29,7 @@ import { classifyDecline } from "../declines.ts";
 import { untrusted } from "../unanswered.ts";
 import {
   type Confirmed,
+  chosenNetwork,
   isKeptError,
   isKeySpent,
   isOtherContent,
@@ -97,7 +98,7 @@ export class StripeConnector implements Connector {
       return { outcome: { type: "notProcessed", cause: "request_refused", reason } };
     }
     const left = this.#api.sharedDeadline(call);
-    const [{ reply, card }, created] = await Promise.all([
+    const [{ reply, card, chosenBrand }, created] = await Promise.all([
       this.#api.postCard(call, request, {
         key: `${call.idempotencyKey}_card`,
         form: { ...cardForm(request), ...billingForm(request) },
@@ -117,6 +118,7 @@ export class StripeConnector implements Connector {
       key: call.idempotencyKey,
       form: {
         payment_method: method.id,
+        "payment_method_options[card][network]": chosenNetwork(reply, chosenBrand),
         ...askingForm(request.authentication, request.proof),
         "expand[0]": "latest_charge",
       },

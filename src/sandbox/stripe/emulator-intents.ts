@@ -15,6 +15,7 @@ import {
   cardError,
   type Intent,
   intentView,
+  networksOf,
   newId,
   type PaymentMethod,
   paymentMethodView,
@@ -157,7 +158,12 @@ export class EmulatorIntents {
       const method = this.#methods.get(asked.form.get("payment_method") ?? "");
       if (method?.account !== intent.account) return refusal(400, "resource_missing", { param: "payment_method" });
       if (statusOf(intent) !== "requires_payment_method") return unexpectedState(intent);
+      // The network has to be one of the card's: the OpenAPI file, `payment_method_options[card][network]`.
+      const network = asked.form.get("payment_method_options[card][network]") ?? undefined;
+      if (network !== undefined && proofOf(asked) === undefined && !networksOf(method).includes(network))
+        return refusal(400, "parameter_invalid_string", { param: "payment_method_options[card][network]" });
       intent.paymentMethod = method;
+      intent.network = network;
       const chargeId = newId("ch");
       const result = await this.#parts.issuer.authorizeOrAsk(
         paymentOf(intent, method, proofOf(asked)),

@@ -33,6 +33,8 @@ export type Intent = {
   /** Set while the bank asks the customer, and from then on, with the page that it shows. */
   asked?: { readonly challenge: Challenge; readonly page: string };
   paymentMethod?: PaymentMethod;
+  /** The network on which the customer chose to pay. */
+  network?: string | undefined;
   chargeId?: string;
   authorization?: Authorization;
   isCancelled: boolean;
@@ -160,7 +162,7 @@ function chargeView(intent: Intent, id: string): Fields {
       card: {
         ...cardView(paymentMethod),
         ...holdView(authorization),
-        network: brandOf(paymentMethod.number),
+        network: intent.network ?? brandOf(paymentMethod.number),
         three_d_secure: threeDSecureView(intent),
       },
       type: "card",
@@ -202,7 +204,7 @@ export function paymentMethodView(method: PaymentMethod, created: number): Field
     id: method.id,
     object: "payment_method",
     billing_details: billingView(method),
-    card: { ...cardView(method), funding: "credit" },
+    card: { ...cardView(method), funding: "credit", networks: { available: networksOf(method), preferred: null } },
     created,
     customer: null,
     livemode: method.livemode,
@@ -252,6 +254,14 @@ function billingView(method: PaymentMethod | undefined): Fields {
 
 function cardView({ number, expMonth, expYear }: PaymentMethod): Fields {
   return { brand: brandOf(number), exp_month: expMonth, exp_year: expYear, last4: number.slice(-4) };
+}
+
+// The co-badged test cards: https://docs.stripe.com/testing#co-badged-cards (2026).
+const coBadgedCards = ["4000002500001001", "5555552500001001"];
+
+/** Returns the networks of a card: https://docs.stripe.com/api/payment_methods/object (2026), `card.networks`. */
+export function networksOf({ number }: PaymentMethod): readonly string[] {
+  return coBadgedCards.includes(number) ? ["cartes_bancaires", brandOf(number)] : [brandOf(number)];
 }
 
 function brandOf(number: string): string {

@@ -11,6 +11,7 @@ export const en: FrameTexts = {
     holder: "Name on card",
     postalCode: "Postal code",
   },
+  brandChoice: "Card brand",
   optional: "{label} (optional)",
   cvcPlaces: {
     back: "3 digits on the back of the card",
