@@ -202,6 +202,7 @@ describe("a refund in the browser", () => {
     expect(await actions(page).getByRole("button", { name: "Refund" }).isDisabled()).toBe(true);
     await openAlarm((await refundsOf(sessionId!))[0]!.refundId!);
     await page.reload();
+    await page.getByText("€49.00 refunded or pending, €0.00 can still be refunded.").waitFor();
     await card.getByText("Sandbox A does not answer.").waitFor();
     await card.getByRole("button", { name: "Record its end" }).click();
     await expectSound(page);
