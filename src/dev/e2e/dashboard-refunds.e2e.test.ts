@@ -64,11 +64,11 @@ async function expectSound(page: Page): Promise<void> {
 }
 
 /** Queries the environment's database as its owner. */
-async function query(text: string, values: readonly unknown[]): Promise<void> {
+async function query(text: string, values: readonly unknown[] = []): Promise<void> {
   const url = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
   const client = new Client({ connectionString: url });
   await client.connect();
-  await client.query(text, [...values]).finally(() => client.end());
+  await (values.length === 0 ? client.query(text) : client.query(text, [...values])).finally(() => client.end());
 }
 
 describe("a refund in the browser", () => {
@@ -216,6 +216,17 @@ describe("a refund in the browser", () => {
   });
 });
 
+/** Moves what happened to orders to noon of a past day, which no guard allows. */
+async function moveToDay(day: string, orders: string): Promise<void> {
+  const merchantId = decodeId("mer", demo.file.merchants[0]!.merchantId);
+  const own = `SELECT id FROM payment_session WHERE merchant_id = '${merchantId}' AND order_ref LIKE '${orders}'`;
+  await query(
+    `BEGIN; SET LOCAL session_replication_role = replica;
+     UPDATE refund SET succeeded_at = '${day}T12:00:01Z' WHERE session_id IN (${own});
+     UPDATE payment_session SET settled_at = '${day}T12:00:00Z' WHERE id IN (${own}); COMMIT`,
+  );
+}
+
 /** Opens the alarm that a worker opens after an hour without an answer. */
 async function openAlarm(refundId: string): Promise<void> {
   await query(
@@ -254,10 +265,31 @@ describe("the pages about refunds", () => {
     await page.close();
   });
 
-  it("show the ledger of a past day, and say that a day is not over", { timeout: patienceMs }, async () => {
-    const page = await open("ledger?day=2026-03-04");
-    await page.getByRole("heading", { name: "No money moved on 2026-03-04" }).waitFor();
+  it("show the ledger of a past day, with its file, and say that a day is not over", {
+    timeout: patienceMs,
+  }, async () => {
+    const { sessionId } = await checkout.pay(approved, { orderRef: "ledger-1", amountMinor: 12_345 });
+    await checkout.pay(cards.failover, { orderRef: "ledger-2", currency: "JPY", amountMinor: 500 });
+    expect((await checkout.refund(sessionId!, "ledger", { amountMinor: 345 })).status).toBe(201);
+    await moveToDay("2026-03-04", "ledger-%");
+    const page = await open("ledger?day=2026-03-03");
+    await page.getByRole("heading", { name: "No money moved on 2026-03-03" }).waitFor();
     await expectSound(page);
+    await page.getByLabel("Day (UTC)").fill("2026-03-04");
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.getByRole("heading", { name: "Totals of 2026-03-04" }).waitFor();
+    expect(await page.getByRole("row").allTextContents()).toEqual([
+      "GatewayCurrencyCapturedRefundedNet",
+      "Sandbox AEUR€123.451 entry€3.451 entry€120.00",
+      "Sandbox BJPYJP¥5001 entry–JP¥500",
+    ]);
+    await expectSound(page);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download every entry (CSV)" }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe("ledger-test-2026-03-04.csv");
+    expect(readFileSync(await download.path(), "utf8").split("\r\n")).toHaveLength(5);
     const today = new Date().toISOString().slice(0, 10);
     await page.goto(page.url().replace("2026-03-04", today));
     await page.getByText(`day must be over: the ledger of ${today} is complete shortly after midnight UTC.`).waitFor();
