@@ -100,6 +100,30 @@ describe("the home page's response", () => {
     expect(await kinds()).not.toContain("PAYMENT_ALARM");
   });
 
+  it("names the newest of two payments for a refund, and stops when one is refunded as a whole", async () => {
+    const twice = async () => ((await home()).alerts ?? []).filter(({ orderRef }) => orderRef === "twice");
+    await make({ orderRef: "twice" });
+    const { sessionId, sessionUuid, attemptIds } = await make({ orderRef: "twice" });
+    expect(await twice()).toMatchObject([{ kind: "PAID_TWICE", sessionId: "", refundSessionId: sessionId }]);
+    const attempt = decodeId("att", attemptIds[0]!);
+    await dashboard.rows("UPDATE attempt SET captured_amount_minor = amount_minor WHERE id = $1", [attempt]);
+    const refund = async (amountMinor: number) => {
+      await dashboard.rows(
+        `INSERT INTO refund (session_id, id, attempt_id, connection_id, gateway, amount_minor, currency, request_hash, next_try_at)
+         SELECT session_id, $2, id, connection_id, gateway, $3, currency, '\\x00', now() FROM attempt WHERE id = $1`,
+        [attempt, systemRuntime.uuid(), amountMinor],
+      );
+      await dashboard.rows("UPDATE payment_session SET refunds = refunds + 1 WHERE id = $1", [sessionUuid]);
+    };
+    await refund(4899);
+    expect(await twice()).toHaveLength(1);
+    await refund(1);
+    expect(await twice()).toEqual([]);
+    const fail = "UPDATE refund SET status = 'FAILED', failure_code = 'no', completed_at = now() WHERE session_id = $1";
+    await dashboard.rows(fail, [sessionUuid]);
+    expect(await twice()).toHaveLength(1);
+  });
+
   it("reports that more alerts exist than it lists", async () => {
     const lose = (count: number) =>
       Promise.all(Array.from({ length: count }, () => disableEndpoint("https://more.example.com")));

@@ -2,7 +2,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { createDashboardClient } from "../client/dashboard-client.ts";
 import { makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
 import { runCommand } from "../dev/testing/run-command.ts";
 import { systemRuntime } from "../platform/runtime.ts";
@@ -57,6 +58,38 @@ it("writes the day's entries as CSV, the same each time, with an audit row for e
   expect(readFileSync(join(folder, "two.csv"), "utf8")).toBe(csv);
   const rows = await dashboard.rows("SELECT actor FROM audit_entry WHERE action = 'ExportLedger'");
   expect(rows).toMatchObject([{ actor: expect.stringMatching(/^ada/) }, { actor: expect.stringMatching(/^ada/) }]);
+});
+
+it("totals the day by gateway and currency, and refuses a day that is not over", async () => {
+  const client = createDashboardClient(dashboard.address, await dashboard.hireOperator("eve"));
+  onTestFinished(() => client.close());
+  const { merchantId } = dashboard;
+  const scope = { merchantId, environment: "ENVIRONMENT_TEST" } as const;
+  const later = new Date(noon.getTime() + 120_000);
+  const captured = [{ gateway: "SANDBOX_B", became: "CAPTURED", gatewayReference: "b-2" }] as const;
+  const paid = { status: "SUCCEEDED", amountMinor: 1000, currency: "JPY", attempts: captured } as const;
+  const { sessionUuid } = await makePayment(dashboard, { ...paid, createdAt: later });
+  await dashboard.rows("UPDATE attempt SET captured_amount_minor = 900 WHERE session_id = $1", [sessionUuid]);
+  await dashboard.rows(
+    `INSERT INTO refund (session_id, id, attempt_id, connection_id, gateway, amount_minor, currency, status, origin, gateway_reference, completed_at)
+     SELECT session_id, gen_random_uuid(), id, connection_id, gateway, amount, currency, 'SUCCEEDED', 'GATEWAY', amount, $2
+     FROM attempt, unnest(ARRAY[300, 50]) AS amount WHERE session_id = $1`,
+    [sessionUuid, later],
+  );
+  const jpy = (amountMinor: string) => ({ amountMinor, currency: "JPY", exponent: 0 });
+  expect((await client.ledger.getLedgerTotals({ ...scope, day: "2026-03-04" })).totals).toEqual([
+    {
+      ...{ gateway: "SANDBOX_A", currency: "EUR", net: { amountMinor: "0", currency: "EUR", exponent: 2 } },
+      voided: { entries: 1, amount: { amountMinor: "4900", currency: "EUR", exponent: 2 } },
+    },
+    {
+      ...{ gateway: "SANDBOX_B", currency: "JPY", net: jpy("670") },
+      captured: { entries: 2, amount: jpy("1020") },
+      refunded: { entries: 2, amount: jpy("350") },
+    },
+  ]);
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+  await expect(client.ledger.getLedgerTotals({ ...scope, day: tomorrow })).rejects.toThrow("day must be over");
 });
 
 it("overwrites no file, and names the rule for a day that is not over", async () => {

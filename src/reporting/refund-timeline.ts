@@ -15,7 +15,9 @@ type Moment = {
 const us = "Switchyard";
 
 // The ends that this service or a person decided, not the gateway.
-const ownCodes = new Set(["capture_failed", "capture_unconfirmed", "amount_exceeds_refundable", "never_made"]);
+const ownCodes = new Set([
+  ...["capture_failed", "capture_unconfirmed", "amount_exceeds_refundable", "idempotency_key_reused", "never_made"],
+]);
 
 /** Returns the steps of a refund. */
 export function refundSteps(refund: Refund): Moment[] {

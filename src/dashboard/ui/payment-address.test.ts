@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { dayBegin, dayOf, minorOf, readPaymentSearch, withOutcome } from "./payment-address.ts";
+import {
+  dayBegin,
+  dayOf,
+  minorOf,
+  readPaymentSearch,
+  readRefundSearch,
+  unreadAmount,
+  withOutcome,
+} from "./payment-address.ts";
 
 describe("readPaymentSearch()", () => {
   it("keeps filters and drops everything else", () => {
@@ -8,6 +16,24 @@ describe("readPaymentSearch()", () => {
     expect(
       readPaymentSearch({ status: "x", gateway: "a b", from: "-1", after: "soon", q: " ", failover: "no" }),
     ).toEqual({});
+  });
+});
+
+describe("readRefundSearch()", () => {
+  it("keeps filters and drops everything else", () => {
+    const search = { status: "failed", gateway: "STRIPE", reference: " re_1 ", from: 7, after: "2026-11-01" };
+    expect(readRefundSearch({ ...search, q: "x", failover: true, order: "o" })).toEqual({
+      ...search,
+      reference: "re_1",
+    });
+    expect(readRefundSearch({ status: "declined", gateway: "a b", before: "soon" })).toEqual({});
+  });
+});
+
+describe("unreadAmount()", () => {
+  it("returns the first amount that has more decimals than the currency", () => {
+    expect(unreadAmount({ from: 1, to: 1.5 }, 0)).toBe(1.5);
+    expect(unreadAmount({ from: 1.25 }, 2)).toBeUndefined();
   });
 });
 

@@ -24,6 +24,8 @@ export const tour: readonly TourStop[] = [
   { name: "payments", path: "payments" },
   { name: "payments-filters", path: "payments?failover=true", prepare: (page) => page.getByText("Filters").click() },
   { name: "payment", path: "payments?failover=true&status=succeeded", prepare: openFirstPayment },
+  { name: "refunds", path: "refunds" },
+  { name: "ledger", path: "ledger" },
   { name: "analytics", path: "analytics", prepare: (page) => page.locator(".plot canvas").first().waitFor() },
   {
     name: "routing",
@@ -73,7 +75,18 @@ export const tour: readonly TourStop[] = [
 
 /** The pages of a merchant that has just been created. */
 export const emptyTour: readonly TourStop[] = [
-  ...["home", "payments", "analytics", "routing", "gateways", "webhooks", "webhooks/deliveries", "webhooks/alerts"],
+  ...[
+    "home",
+    "payments",
+    "refunds",
+    "analytics",
+    "ledger",
+    "routing",
+    "gateways",
+    "webhooks",
+    "webhooks/deliveries",
+    "webhooks/alerts",
+  ],
   ...["keys", "team", "audit", "settings"],
 ].map((path) => ({ name: `empty-${path.replace("/", "-")}`, path }));
 

@@ -9,7 +9,7 @@ import {
   type Payment,
   PaymentService,
 } from "../../../../gen/dashboard/v1/payments_pb.ts";
-import type { Refund } from "../../../../gen/dashboard/v1/refunds_pb.ts";
+import { type Refund, Refund_Status as Status } from "../../../../gen/dashboard/v1/refunds_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Amount, formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
@@ -26,12 +26,15 @@ import { useScope } from "../scope.ts";
 export function PaymentRefunds({ payment, onChange }: { payment: Payment; onChange: () => unknown }) {
   const { refunds, amountRefunded, amountRefundable } = payment;
   if (refunds.length === 0) return null;
+  const isPending = refunds.some(({ status }) => status === Status.PENDING);
   return (
     <section className="stack" aria-labelledby="refunds">
       <div>
         <h2 id="refunds">Refunds</h2>
         <p className="soft">
-          {amountRefunded ? `${formatAmount(amountRefunded)} refunded` : "Nothing is refunded"}
+          {amountRefunded
+            ? `${formatAmount(amountRefunded)} ${isPending ? "refunded or pending" : "refunded"}`
+            : "Nothing is refunded"}
           {amountRefundable && `, ${formatAmount(amountRefundable)} can still be refunded`}.
         </p>
       </div>

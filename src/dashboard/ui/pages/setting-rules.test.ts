@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { findAddressProblem, findLifetimeProblem, findOriginProblem, linesOf } from "./setting-rules.ts";
+import {
+  findAddressProblem,
+  findLifetimeProblem,
+  findLimitProblem,
+  findOriginProblem,
+  linesOf,
+  readLimits,
+} from "./setting-rules.ts";
 
 describe("findOriginProblem()", () => {
   it.each(["", "https://shop.example.com", " https://shop.example.com\n\nhttp://localhost:3000 "])(
@@ -39,5 +46,31 @@ describe("findAddressProblem()", () => {
     expect(findAddressProblem([...lines, "ada@example.com"].join("\n"))).toContain("at most 10");
     expect(findAddressProblem("ops")).toContain("not an e-mail address");
     expect(linesOf(" a@example.com\n\n b@example.com ")).toEqual(["a@example.com", "b@example.com"]);
+  });
+});
+
+describe("findLimitProblem() and readLimits()", () => {
+  const currencies = [
+    { code: "EUR", exponent: 2 },
+    { code: "JPY", exponent: 0 },
+  ];
+
+  it("read one currency and amount per line", () => {
+    const text = " eur 500,5\n\nJPY 0 ";
+    expect(findLimitProblem(text, currencies)).toBeUndefined();
+    expect(readLimits(text, currencies)).toEqual([
+      { currency: "EUR", amountMinor: 50_050n },
+      { currency: "JPY", amountMinor: 0n },
+    ]);
+    expect(readLimits("", currencies)).toEqual([]);
+  });
+
+  it.each(["EUR", "500", "EUR 1.001", "JPY 1.5", "XXX 5", "EUR -5", "EUR 1 2"])("refuse %j", (text) => {
+    expect(findLimitProblem(text, currencies)).toContain(`${text} is not a limit`);
+    expect(readLimits(text, currencies)).toBeUndefined();
+  });
+
+  it("refuse a currency that is listed twice", () => {
+    expect(findLimitProblem("EUR 1\neur 2", currencies)).toBe("EUR is listed twice.");
   });
 });

@@ -20,9 +20,10 @@ export function RefundState({ status }: { status: Refund_Status }) {
 }
 
 const whys: Readonly<Record<string, string>> = {
-  amount_exceeds_refundable: "refunds made at the gateway left less than this one needs; nothing was sent",
-  capture_failed: "the gateway reported that the capture had failed; nothing was sent",
+  amount_exceeds_refundable: "refunds made at the gateway left less than this one needs; nothing was refunded",
+  capture_failed: "the gateway reported that the capture had failed; nothing was refunded",
   capture_unconfirmed: "the gateway has not confirmed the capture for three days; nothing was sent",
+  idempotency_key_reused: "after a restore, the gateway has a refund of this key over another amount; nothing was sent",
   never_made: "a person found that the gateway has no such refund",
 };
 

@@ -221,9 +221,8 @@ async function makeRefundable(dashboard: DashboardFixture): Promise<{ sessionId:
   const named = [decodeId("att", attemptIds[0]!), refundId];
   await dashboard.rows("UPDATE attempt SET captured_amount_minor = amount_minor WHERE id = $1", named.slice(0, 1));
   await dashboard.rows(
-    `INSERT INTO refund (session_id, id, merchant_id, attempt_id, connection_id, gateway, amount_minor, currency, request_hash)
-     SELECT session_id, $2, s.merchant_id, a.id, connection_id, gateway, 100, a.currency, '\\x00'
-     FROM attempt a JOIN payment_session s ON s.id = session_id WHERE a.id = $1`,
+    `INSERT INTO refund (session_id, id, attempt_id, connection_id, gateway, amount_minor, currency, request_hash)
+     SELECT session_id, $2, id, connection_id, gateway, 100, currency, '\\x00' FROM attempt WHERE id = $1`,
     named,
   );
   await dashboard.rows("UPDATE payment_session SET refunds = 1 WHERE id = $1", [decodeId("ps", sessionId)]);

@@ -6,6 +6,7 @@ import { AuditService } from "../../../../gen/dashboard/v1/audit_pb.ts";
 import { MemberService } from "../../../../gen/dashboard/v1/members_pb.ts";
 import { PasskeyService } from "../../../../gen/dashboard/v1/passkeys_pb.ts";
 import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
+import { RefundService } from "../../../../gen/dashboard/v1/refunds_pb.ts";
 import { SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { ErrorInfoSchema } from "../../../../gen/google/rpc/error_details_pb.ts";
@@ -38,6 +39,10 @@ export class Pages {
 
   payments(cookie?: string, operator?: Secret): Client<typeof PaymentService> {
     return createClient(PaymentService, this.#transport(cookie, operator));
+  }
+
+  refunds(cookie?: string, operator?: Secret): Client<typeof RefundService> {
+    return createClient(RefundService, this.#transport(cookie, operator));
   }
 
   audit(cookie?: string): Client<typeof AuditService> {
