@@ -1,0 +1,94 @@
+/** Held payments in the dashboard, in Chromium over a whole demo: captured in part, cancelled, and listed. */
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { launchBrowser } from "../testing/browser.ts";
+import { findViolations, inEachLook, type Look } from "./accessibility.ts";
+import { ApiCheckout } from "./api-checkout.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+
+// Axe looks at every state in each look, on a machine that may have much else to do.
+const patienceMs = 120_000;
+const approved = "4242424242424242";
+const looks: Look[] = [
+  ["light", 1440],
+  ["dark", 1440],
+  ["light", 390],
+  ["dark", 390],
+];
+
+let demo: SharedDemo;
+let browser: Browser;
+let context: BrowserContext;
+let checkout: ApiCheckout;
+beforeAll(async () => {
+  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
+  checkout = new ApiCheckout(demo.file);
+  context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: "en-GB" });
+  const page = await open("home");
+  await page.getByLabel("E-mail").fill(demo.file.member.email);
+  await page.getByLabel("Password").fill(demo.file.member.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Home", exact: true }).waitFor();
+  await page.close();
+}, patienceMs);
+afterAll(() => browser?.close());
+
+async function open(path: string): Promise<Page> {
+  const page = await context.newPage();
+  await page.goto(`${demo.file.dashboardOrigin}/test/${demo.file.merchants[0]!.merchantId}/${path}`);
+  return page;
+}
+
+const dialog = (page: Page) => page.getByRole("dialog");
+const hold = (orderRef: string) => checkout.pay(approved, { orderRef, capture: "manual" });
+
+async function expectSound(page: Page): Promise<void> {
+  await inEachLook(page, looks, async (name, width) => {
+    expect(await findViolations(page), name).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(width);
+  });
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+describe("a held payment in the browser", () => {
+  it("is captured in part, once", { timeout: patienceMs }, async () => {
+    const { sessionId } = await hold("held-1");
+    const page = await open(`payments/${sessionId}`);
+    await page.getByText(/^Held until/).waitFor();
+    await expectSound(page);
+    await page.getByRole("button", { name: "Capture" }).click();
+    await dialog(page).getByLabel("Amount in EUR").fill("49.01");
+    await dialog(page).getByRole("button", { name: "Continue" }).click();
+    await dialog(page).getByText("Enter an amount up to 49.00.").waitFor();
+    await dialog(page).getByText("Enter a reason.").waitFor();
+    await dialog(page).getByLabel("Amount in EUR").fill("9");
+    await dialog(page).getByLabel("Reason").fill("shipped");
+    await expectSound(page);
+    await dialog(page).getByRole("button", { name: "Continue" }).click();
+    await dialog(page).getByRole("heading", { name: "Capture €9.00 at Sandbox A?" }).waitFor();
+    await expectSound(page);
+    await dialog(page).getByRole("button", { name: "Capture €9.00" }).dblclick();
+    await dialog(page).waitFor({ state: "detached" });
+    await page.getByRole("heading", { name: /Succeeded/ }).waitFor();
+    await page.getByText("Asked for the capture of 9.00 EUR").waitFor();
+    expect(await checkout.read(sessionId!)).toMatchObject({ status: "SUCCEEDED", amountCapturedMinor: 900 });
+    await page.close();
+  });
+
+  it("is found in the list of holds, and cancelled", { timeout: patienceMs }, async () => {
+    const { sessionId } = await hold("held-2");
+    const page = await open("payments?status=held");
+    await page.getByText("held-2").waitFor();
+    await expectSound(page);
+    await page.goto(page.url().replace("payments?status=held", `payments/${sessionId}`));
+    await page.getByRole("button", { name: "Cancel payment" }).click();
+    await dialog(page).getByLabel("Reason").fill("out of stock");
+    await dialog(page).getByRole("button", { name: "Continue" }).click();
+    await dialog(page).getByRole("button", { name: "Cancel €49.00" }).click();
+    await page.getByRole("heading", { name: /Declined/ }).waitFor();
+    await page.getByText("Cancelled the payment", { exact: true }).waitFor();
+    const read = { status: "DECLINED", declineCode: "capture_cancelled" };
+    expect(await checkout.read(sessionId!)).toMatchObject(read);
+    await page.close();
+  });
+});
