@@ -103,8 +103,8 @@ describe("the settings of a merchant", () => {
     // Its refund's reference is the merchant's own, as its order reference is. No capture is needed to be erased.
     await dashboard.rows(`SET session_replication_role = replica;
       UPDATE payment_session SET refunds = 1 WHERE id = '${ids[2]}';
-      INSERT INTO refund (session_id, id, attempt_id, connection_id, gateway, amount_minor, currency, refund_ref)
-      VALUES ('${ids[2]}', '${ids[2]}', '${ids[2]}', '${ids[2]}', 'SANDBOX_A', 1, 'EUR', 'return of Carla@shop.example');
+      INSERT INTO refund (session_id, id, merchant_id, attempt_id, connection_id, gateway, amount_minor, currency, refund_ref)
+      VALUES ('${ids[2]}', '${ids[2]}', '${merchantId}', '${ids[2]}', '${ids[2]}', 'SANDBOX_A', 1, 'EUR', 'return of Carla@shop.example');
       SET session_replication_role = origin`);
     const erased = await pages.settings(owner).eraseCustomer({ ...scope(), email: "CARLA@shop.example" });
     expect(erased).toMatchObject({ sessions: 2, orderReferences: 2, nextAfter: "" });

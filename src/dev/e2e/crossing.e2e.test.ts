@@ -7,13 +7,15 @@ import { v7 } from "uuid";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { CheckoutService } from "../../../gen/payments/v1/checkout_pb.ts";
+import { LedgerService } from "../../../gen/payments/v1/ledger_pb.ts";
 import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_pb.ts";
+import { RefundService } from "../../../gen/payments/v1/refund_pb.ts";
 import type { DemoCredentials } from "../../demo/demo-file.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
 import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
-const services = [PaymentSessionService, CheckoutService];
+const services = [PaymentSessionService, RefundService, LedgerService, CheckoutService];
 const everyRpc = services.flatMap((service) => service.methods.map((method) => nameOf(method)));
 
 let demo: SharedDemo;
@@ -48,13 +50,18 @@ function nameOf(method: DescMethod): string {
 }
 
 /** Calls an rpc over gRPC. Returns the answer, or the code and reason of the refusal. */
-async function call(rpc: string, request: object, bearer: string | undefined): Promise<unknown> {
+async function call(
+  rpc: string,
+  request: object,
+  bearer: string | undefined,
+  more: Readonly<Record<string, string>> = {},
+): Promise<unknown> {
   const method = services.flatMap((service) => service.methods).find((one) => nameOf(one) === rpc)!;
   const client = createClient(method.parent, grpc) as unknown as Record<
     string,
     (request: object, options: object) => Promise<unknown>
   >;
-  const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
+  const headers = { ...more, ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }) };
   try {
     return await client[method.localName]!(request, { headers });
   } catch (error) {
@@ -69,18 +76,24 @@ const invalidClientSecret = { refused: "Unauthenticated", reason: "INVALID_CLIEN
 const notFound = { refused: "NotFound", reason: "NOT_FOUND" };
 
 const authenticationId = encodeId("atn", randomUUID());
+const refundId = encodeId("ref", v7());
 
 /** A request of each rpc about our session. A new rpc has no row here, and the first test fails until it has one. */
 const requests: Readonly<Record<string, () => object>> = {
   "PaymentSessionService.CreatePaymentSession": () => ({ amountMinor: 4900n, currency: "EUR", orderRef }),
   "PaymentSessionService.GetPaymentSession": () => ({ sessionId: session.sessionId }),
   "PaymentSessionService.ListPaymentSessions": () => ({ orderRef }),
+  "PaymentSessionService.CapturePaymentSession": () => ({ sessionId: session.sessionId }),
+  "PaymentSessionService.CancelPaymentSession": () => ({ sessionId: session.sessionId }),
+  "RefundService.CreateRefund": () => ({ sessionId: session.sessionId }),
+  "RefundService.GetRefund": () => ({ sessionId: session.sessionId, refundId }),
+  "LedgerService.ListLedgerEntries": () => ({ day: "2026-03-04" }),
   "CheckoutService.GetCheckout": () => ({ sessionId: session.sessionId }),
   "CheckoutService.SubmitPayment": () => ({ sessionId: session.sessionId, vaultToken: "tok_x" }),
   "CheckoutService.OpenAction": () => ({ sessionId: session.sessionId, authenticationId }),
   "CheckoutService.CancelAction": () => ({ sessionId: session.sessionId, authenticationId }),
 };
-const merchantRpcs = everyRpc.filter((rpc) => rpc.startsWith("PaymentSessionService."));
+const merchantRpcs = everyRpc.filter((rpc) => !rpc.startsWith("CheckoutService."));
 const checkoutRpcs = everyRpc.filter((rpc) => rpc.startsWith("CheckoutService."));
 
 /** REST's answer without what differs between any two requests. */
@@ -137,6 +150,19 @@ describe("crossing", () => {
     for (const { sessionId } of foreignSessions) {
       expect(await rest(`/payment-sessions/${sessionId}`, ours.secretKey)).toMatchObject({ status: 404 });
     }
+  });
+
+  it.each([
+    "PaymentSessionService.CapturePaymentSession",
+    "PaymentSessionService.CancelPaymentSession",
+    "RefundService.CreateRefund",
+    "RefundService.GetRefund",
+  ])("%s finds no session of another", async (rpc) => {
+    for (const { keys } of foreign) {
+      const answer = await call(rpc, requests[rpc]!(), keys.secretKey, { "idempotency-key": "return-1" });
+      expect(answer).toEqual(notFound);
+    }
+    expect(await new ApiCheckout(demo.file).read(session.sessionId)).toMatchObject({ status: "CREATED", refunds: [] });
   });
 
   it("ListPaymentSessions shows each merchant its own, also by a page token of another", async () => {

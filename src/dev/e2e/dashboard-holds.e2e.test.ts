@@ -11,8 +11,6 @@ const patienceMs = 120_000;
 const approved = "4242424242424242";
 const looks: Look[] = [
   ["light", 1440],
-  ["dark", 1440],
-  ["light", 390],
   ["dark", 390],
 ];
 

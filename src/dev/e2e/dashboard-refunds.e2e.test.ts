@@ -15,8 +15,6 @@ const approved = "4242424242424242";
 const cards = { refused: "4000000000007197", failover: "4000000000000002" };
 const looks: Look[] = [
   ["light", 1440],
-  ["dark", 1440],
-  ["light", 390],
   ["dark", 390],
 ];
 
