@@ -303,6 +303,25 @@ describe("a payment that is captured later, after a restore", () => {
     await fixture.asOwner.pool.query("UPDATE replica_mark SET restored_at = NULL");
   });
 
+  it("sends one void, and waits for its notification", async () => {
+    const session = await hold({ at: 1 });
+    await settled();
+    await fixture.asOwner.pool.query("UPDATE replica_mark SET restored_at = app.clock()");
+    await fixture.setClockAhead(5 * 24 * 60);
+    let voids = 0;
+    const silent = withAnswers(fixture.core, {
+      void: async () => {
+        voids++;
+        return { type: "accepted" };
+      },
+    });
+    await recover(fixture, silent, session);
+    const { session: waiting, attempts, readAt } = await fixture.loadSession(session);
+    expect([voids, isHeld(waiting), waiting.leaseUntil! > readAt]).toEqual([1, true, true]);
+    expect(attempts).toMatchObject([{ status: "AUTHORIZED", retries: 1 }]);
+    await fixture.asOwner.pool.query("UPDATE replica_mark SET restored_at = NULL");
+  });
+
   it("stays held at a gateway that cannot be read and has reported nothing", async () => {
     const session = await hold({ at: 1 });
     await settled();

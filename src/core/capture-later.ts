@@ -101,7 +101,8 @@ export async function orderCancel(
   return taken;
 }
 
-type TakenHold = { readonly lease: Lease; readonly session: PaymentSession; readonly attempt: Attempt };
+/** A hold that an order has taken. */
+export type TakenHold = { readonly lease: Lease; readonly session: PaymentSession; readonly attempt: Attempt };
 
 /** Takes a hold for one order. Returns undefined where another one was first, or the payment is not held. */
 async function takeHold(

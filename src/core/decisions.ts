@@ -217,7 +217,7 @@ export async function endDecided({ core, lease }: Work, attempt: Attempt): Promi
     const { session } = await lockAndRenew(tx, lease);
     // A report may have been stored since the look-up, and processed while the attempt was open.
     const reports = isAsked ? await readCaptureReports(queryCaptureReports(tx, attempt)) : undefined;
-    const isCaptured = hasCaptured(record, reports);
+    const isCaptured = hasCaptured(attempt, record, reports);
     if (isGivenUp && !isCaptured) return recordGivenUp(tx, attempt);
     const refusal = isCaptured ? undefined : refusalIn(attempt, record, reports);
     if (refusal !== undefined) return withdrawContradicted(tx, core, attempt, refusal);
@@ -252,10 +252,15 @@ const contradictions: Record<Decision, readonly string[]> = {
  * Reports whether the gateway has captured. A capture that was reported and then failed counts only if a capture has
  * just been read.
  */
-function hasCaptured(record: TheirRecord | undefined, reports: CaptureReports | undefined): boolean {
-  const isRecordedCaptured = record?.answer.type === "captured";
+function hasCaptured(attempt: Attempt, record: TheirRecord | undefined, reports: CaptureReports | undefined): boolean {
+  const isRecordedCaptured = record?.answer.type === "captured" && !isOtherAmount(attempt, record);
   if (isRecordedCaptured && record.source === "read") return true;
   return (isRecordedCaptured || reports?.captured === true) && !reports?.failed;
+}
+
+/** Reports whether a gateway's record is of a capture of another amount than the ordered one. */
+function isOtherAmount({ amountMinor, capturedAmountMinor }: Attempt, { answer }: TheirRecord): boolean {
+  return answer.type === "captured" && (answer.capturedMinor ?? amountMinor) !== (capturedAmountMinor ?? amountMinor);
 }
 
 /**
@@ -265,10 +270,12 @@ function hasCaptured(record: TheirRecord | undefined, reports: CaptureReports | 
  * held another.
  */
 function refusalIn(
-  { captureRefusalCode }: Attempt,
+  attempt: Attempt,
   record: TheirRecord | undefined,
   reports: CaptureReports | undefined,
 ): string | undefined {
+  const { captureRefusalCode } = attempt;
+  if (record && isOtherAmount(attempt, record)) return "a capture of another amount";
   if (captureRefusalCode !== null || reports?.failed) return "capture_failed";
   const { answer, source } = record ?? {};
   if (source === "read" && answer?.type === "held") return "a hold that is not captured";

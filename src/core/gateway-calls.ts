@@ -161,7 +161,8 @@ export async function capture(
     { credentials, timeoutMs: followUpTimeoutMs, idempotencyKey: key },
     {
       ...atGateway(attempt),
-      ageMs: ageOf(attempt, readAt),
+      // A hold may be days old when its capture is ordered.
+      ageMs: ageOf({ startedAt: attempt.captureOrderedAt ?? attempt.startedAt }, readAt),
       gatewayReference: attempt.gatewayReference ?? "",
       ...partOf(attempt),
       sessionId: encodeId("ps", session.id),

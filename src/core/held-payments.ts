@@ -9,6 +9,7 @@ import { captureDueMs, holdLookAgainMs, holdLookMs, holdMarginMs } from "../limi
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import {
   type HoldNames,
+  move,
   recordCaptured,
   recordCaptureOrdered,
   recordHeld,
@@ -158,7 +159,10 @@ export async function lookAtHold({ core, lease, loaded }: HoldWork, attempt: Att
     const held = { session, attempt };
     if (answer.type === "captured") return adoptCapture(tx, core, held, answer);
     const isOver = answer.type === "voided" || (!mayBeTaken && session.heldUntil != null && session.heldUntil <= now);
-    if (mayBeTaken && !isOver) return lookAtHoldAfter(tx, attempt, voidedAgainMs);
+    if (mayBeTaken && !isOver) {
+      const nextRetryAt = new Date(now.getTime() + voidedAgainMs);
+      return void move(tx, attempt, "AUTHORIZED", { set: { retries: attempt.retries + 1, nextRetryAt } });
+    }
     if (isOver) return endHold(tx, core, held, "capture_expired");
     lookAtHoldAfter(tx, attempt, answer.type === "held" ? holdLookMs : holdLookAgainMs);
   });

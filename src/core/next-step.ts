@@ -141,7 +141,8 @@ function stepOfPlan(loaded: SessionWithAttempts, moment: Moment): Step {
   const unknown = attempts.filter((attempt) => attempt.status === "UNKNOWN" && !attempt.lookedUpAt);
   const [lookedUp] = isFraud ? unknown.filter(({ stop }) => stop === "fraud") : unknown; // rule:no-hold-after-fraud
   if (lookedUp) return { type: "lookUp", attempt: lookedUp };
-  if (last?.status === "DECLINED") {
+  // A hold whose capture was refused for good is not a decline.
+  if (!session.heldAt && last?.status === "DECLINED") {
     return { type: "end", status: "DECLINED", declineCode: last.declineCode ?? "card_declined" };
   }
   return { type: "end", status: "DEGRADED", declineCode: "processing_unavailable" };
@@ -206,7 +207,9 @@ function mayStillOpen(session: PaymentSession, { now }: Moment): boolean {
 function stepOfHold(session: PaymentSession, winner: Attempt, voiding: readonly Attempt[], moment: Moment): Step {
   const { now } = moment;
   const { captureDueAt } = session;
-  const lookAt = earlier(session.heldUntil, winner.nextRetryAt) ?? now;
+  // Past its end, a hold that was sent a void is looked at again after a pause.
+  const pausedUntil = winner.retries > 0 ? winner.nextRetryAt : undefined;
+  const lookAt = pausedUntil ?? earlier(session.heldUntil, winner.nextRetryAt) ?? now;
   if (lookAt <= now) return { type: "lookAtHold", attempt: winner };
   if (captureDueAt && captureDueAt <= now) return { type: "emitCaptureDue" };
   const other = voiding.length > 0 ? firstDue(voiding, moment, voidOf) : undefined;

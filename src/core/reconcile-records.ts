@@ -6,7 +6,7 @@ import type { Attempt, AttemptStatus } from "./entities.ts";
 /** Our record: the attempt, and whether its session counts the capture as confirmed. */
 export type OurRecord = Pick<Attempt, "status" | "captureOrderedAt" | "gatewayReference"> & {
   readonly captureConfirmed: boolean;
-};
+} & Partial<Pick<Attempt, "amountMinor" | "capturedAmountMinor">>;
 
 /** The gateway's record, and whether it was just read or assembled from its notifications. */
 export type TheirRecord = { readonly answer: LookUpAnswer; readonly source: "read" | "notifications" };
@@ -70,6 +70,8 @@ export function reconcileRecords(ours: OurRecord, theirs: TheirRecord): Verdict 
   if (answer.type === "inconclusive") return { type: "inconclusive" };
   const named = "gatewayReference" in answer ? answer.gatewayReference : undefined;
   const isOurs = named === ours.gatewayReference;
+  const other = otherAmountIn(ours, answer);
+  if (other !== undefined) return { type: "mismatch", detail: other };
   const cell = matrix[stageOf(ours)][answer.type === "heldOther" ? "held" : answer.type];
   // A notification describes the time at which it was sent; we have learned since that this hold is gone.
   if (cell === "orphan" && source === "notifications" && isOurs) return { type: "agree" };
@@ -78,6 +80,14 @@ export function reconcileRecords(ours: OurRecord, theirs: TheirRecord): Verdict 
     return { type: "mismatch", detail: describe(ours, answer.type, named) };
   }
   return { type: cell };
+}
+
+/** Describes a capture of another amount than the ordered one; undefined if there is none. */
+function otherAmountIn({ amountMinor, capturedAmountMinor }: OurRecord, answer: LookUpAnswer): string | undefined {
+  if (answer.type !== "captured" || amountMinor === undefined || capturedAmountMinor == null) return undefined;
+  const { capturedMinor = amountMinor } = answer;
+  if (capturedMinor === capturedAmountMinor) return undefined;
+  return `The gateway has captured ${capturedMinor} in minor units, and ${capturedAmountMinor} was ordered.`;
 }
 
 function stageOf({ status, captureOrderedAt, captureConfirmed }: OurRecord): Stage {

@@ -121,7 +121,9 @@ async function attemptsToLookUp(
   { session, attempts }: Work["loaded"],
 ): Promise<readonly gateway.AttemptToLookUp[]> {
   const connections = await core.database.query<ConnectionInUse>(selectConnections, [session.merchantId]);
-  const others = connections
+  // Nothing was attempted after a hold, and a restored database is the beginning of the lost one.
+  const candidates = session.heldAt ? [] : connections;
+  const others = candidates
     .filter(({ gateway: name }) => !providers.some((provider) => provider === name))
     .flatMap((connection) => roundsLost(core, connection, attempts));
   // A void's result counts when the void was sent after the latest execution time; those of unknown attempts were all

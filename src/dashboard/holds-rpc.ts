@@ -6,7 +6,7 @@ import {
   CapturePaymentResponseSchema,
   type PaymentService,
 } from "../../gen/dashboard/v1/payments_pb.ts";
-import { orderCancel, orderCapture } from "../core/capture-later.ts";
+import { orderCancel, orderCapture, type TakenHold } from "../core/capture-later.ts";
 import { loadSession } from "../core/session-with-attempts.ts";
 import type { Tx } from "../platform/database.ts";
 import { scopedContextOf } from "./rpc-context.ts";
@@ -38,14 +38,17 @@ type Held = { readonly merchantId: string; readonly sessionId: string; readonly 
 async function giveOrder(
   context: HandlerContext,
   request: { readonly sessionId: string; readonly reason: string },
-  order: (tx: Tx, held: Held) => Promise<object | undefined>,
+  order: (tx: Tx, held: Held) => Promise<TakenHold | undefined>,
 ) {
   const { merchantId, rpcContext, change } = scopedContextOf(context);
   const sessionId = requireId("ps", request.sessionId, "payment");
   return change(async (tx) => {
     const taken = await order(tx, { merchantId, sessionId, workMs: 0 });
     const { session, attempts } = await loadSession(tx, sessionId);
-    const { gateway = "", capturedAmountMinor = null } = attempts.findLast((one) => one.gatewayReference) ?? {};
+    const held =
+      attempts.find(({ id }) => id === (session.winnerAttemptId ?? taken?.attempt.id)) ??
+      attempts.find(({ captureOrderedAt }) => captureOrderedAt !== null);
+    const { gateway = "", capturedAmountMinor = null } = held ?? {};
     const amountMinor = capturedAmountMinor ?? session.amountMinor;
     const { currency } = session;
     const after = { amountMinor, currency, gateway, reason: request.reason };

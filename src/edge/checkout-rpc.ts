@@ -187,9 +187,11 @@ export function outcomeOf(session: PaymentSession) {
 }
 
 /** Returns the outcome of a payment that is captured later: the customer's part ends with the hold, whatever follows. */
-async function heldOutcome(core: Core, { id }: PaymentSession) {
-  const { attempts } = await loadSession(core.database, id);
-  const held = attempts.findLast(({ gatewayReference, status }) => gatewayReference !== null && status !== "DECLINED");
+async function heldOutcome(core: Core, { id: sessionId }: PaymentSession) {
+  const { session, attempts } = await loadSession(core.database, sessionId);
+  const held =
+    attempts.find(({ id }) => id === session.winnerAttemptId) ??
+    attempts.find(({ captureOrderedAt }) => captureOrderedAt !== null);
   return success(held?.gateway ?? "", held !== undefined && isFailover(held));
 }
 

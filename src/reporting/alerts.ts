@@ -4,6 +4,7 @@
 
 import { itemColumns, type WorkItem } from "../core/work-items.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
+import { takenMinor } from "./analytics/counted-facts.ts";
 import { type ConnectionHealth, loadConnectionHealth, sessionLongestMs } from "./gateway-health.ts";
 import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 import { isLikeCardNumber } from "./shown-order-ref.ts";
@@ -223,8 +224,8 @@ const selectDay: Statement = {
       (count(*) FILTER (WHERE status = 'DEGRADED'))::int AS degraded,
       (count(*) FILTER (WHERE status = 'SUCCEEDED' AND failover))::int AS "savedByFailover",
       coalesce(sum(amount_minor) FILTER (WHERE status = 'SUCCEEDED'), 0)::text AS "volumeMinor"
-    FROM (SELECT currency, status, failover, amount_minor, created_at FROM payment_session
-          WHERE merchant_id = $1 AND id >= $2 ORDER BY id DESC LIMIT $4) s
+    FROM (SELECT s.currency, s.status, s.failover, ${takenMinor} AS amount_minor, s.created_at FROM payment_session s
+          WHERE s.merchant_id = $1 AND s.id >= $2 ORDER BY s.id DESC LIMIT $4) s
     WHERE created_at >= $3 GROUP BY currency ORDER BY created DESC, currency`,
 };
 

@@ -13,6 +13,7 @@ function stepsOf(attempt: { nextBecause: string | null; captureRefusalCode: stri
     authentications: [],
     events: [],
     deliveries: [],
+    refunds: [],
     workItems: [],
     orphanedAuthorizations: [],
     decisions: [],
@@ -43,7 +44,7 @@ describe("an attempt whose customer was asked", () => {
       session: { status: "CREATED" },
       attempts: [{ ...attempt, nextBecause: null, captureRefusalCode: null, ...ofAttempt }],
       authentications: [{ ...authentication, ...ofAuthentication }],
-      ...{ events: [], deliveries: [], workItems: [], orphanedAuthorizations: [], decisions: [] },
+      ...{ events: [], deliveries: [], refunds: [], workItems: [], orphanedAuthorizations: [], decisions: [] },
     };
     return writeTimeline(details as unknown as PaymentDetails).map(({ step }) => step);
   }
@@ -91,7 +92,15 @@ it("names the case of the rule that planned a payment, and those that could not 
     plan: [{ gateway: "STRIPE" }],
     routedBy,
   };
-  const nothing = { attempts: [], authentications: [], events: [], deliveries: [], workItems: [], decisions: [] };
+  const nothing = {
+    attempts: [],
+    authentications: [],
+    events: [],
+    deliveries: [],
+    refunds: [],
+    workItems: [],
+    decisions: [],
+  };
   const details = { ...nothing, session, orphanedAuthorizations: [] } as unknown as PaymentDetails;
   expect(writeTimeline(details).map(({ why }) => why)).toContain(
     "Rule version 3 plans STRIPE by its case “Debit”. The case “Danish” could not be checked. Unknown: the card’s issuing country.",

@@ -8,8 +8,8 @@ import { texts as english } from "../../../widget/locales/en.ts";
 import { action as englishAction } from "../../../widget/locales/en-action.ts";
 import { outcomes } from "../../../widget/locales/en-outcomes.ts";
 import type { Texts } from "../../../widget/texts.ts";
-import { translations } from "../../../widget/translations.ts";
 import { emulatorSession } from "../testing/checkout-emulator.ts";
+import { measuredLanguages } from "./measured-languages.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 
 let stage: WidgetStage;
@@ -328,7 +328,7 @@ describe("a decline", () => {
 });
 
 describe("a text of the widget", () => {
-  it.each(["en", ...translations])("stays within the form on 320 px in %s", async (locale) => {
+  it.each(measuredLanguages)("stays within the form on 320 px in %s", async (locale) => {
     await open({ viewport: { width: 320, height: 720 } });
     fixture.mountOptions = { ...fixture.mountOptions, locale };
     fixture.service.checkout.amountMinor = 123456789n;

@@ -119,6 +119,8 @@ export class AdyenConnector implements Connector {
     const answer = readCapture(reply, hold);
     const isOver = answer.type === "accepted" || (answer.type === "refused" && answer.definitive);
     if (isOver || !isKeptError(reply)) return answer;
+    // A part leaves enough for a second capture, so it never gets another key: an alarm asks a person.
+    if (hold.captureMinor !== undefined) return answer;
     if (answer.type === "unknown" && mayBeReportedYet(hold)) return answer;
     // Adyen may return this error to every repeat of the key, for a week. Another key captures an existing hold, and
     // cannot capture twice: more than was authorized cannot be captured
