@@ -148,7 +148,7 @@ export const holdMarginMs = 6 * hour;
 export const captureByAfterMs = { min: minute, max: 7 * day - holdMarginMs } as const;
 /** Time before the end of a hold at which its merchant is reminded; shorter holds have no reminder. */
 export const captureDueMs = day;
-/** Interval at which a gateway is asked about a hold: it may end early, or be captured there by a person. */
+/** Interval between looks at a hold: it may end early, or be captured there by a person. */
 export const holdLookMs = day;
 /** The same after an answer that left it open. */
 export const holdLookAgainMs = hour;

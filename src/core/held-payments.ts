@@ -69,7 +69,7 @@ export async function recordWinner(
   tx.afterCommit(() => core.vault.forget(session.id));
 }
 
-/** Sets the time at which a gateway is asked about a hold next. */
+/** Sets the time of the next look at a hold. */
 export function lookAtHoldAfter(tx: Tx, { sessionId, id }: Pick<Attempt, "sessionId" | "id">, afterMs: number): void {
   tx.send(lookLater, [sessionId, id, afterMs]);
 }

@@ -33,8 +33,8 @@ describe("a payment that is captured later", () => {
   });
 
   it.each([
-    ["C1: without being asked for", orderOf("NULL"), /captured only when it is asked for/],
-    ["C1: asked for, and not ordered", asked, /asked for and ordered together/],
+    ["C1: without being asked for", orderOf("NULL"), /captured only on an order/],
+    ["C1: asked for, and not ordered", asked, /has its order and the time of it together/],
     ["C4: of more than is held", `${asked}; ${orderOf(4901)}`, /has an amount, at most the held one/],
     ["C4: of nothing", `${asked}; ${orderOf(0)}`, /has an amount, at most the held one/],
   ])("is not captured %s", async (_, statements, wall) => {
@@ -47,8 +47,8 @@ describe("a payment that is captured later", () => {
       "UPDATE attempt SET captured_amount_minor = 901 WHERE id = $attempt",
       /amount of an ordered capture/,
     ],
-    ["C3: its time", set("capture_asked_at = now() + interval '1 s'"), /was asked for stays so/],
-    ["C3: back to held", set("capture_asked_at = NULL"), /was asked for stays so/],
+    ["C3: its time", set("capture_asked_at = now() + interval '1 s'"), /order about a hold is final/],
+    ["C3: back to held", set("capture_asked_at = NULL"), /order about a hold is final/],
     [
       "C5: to an end",
       `${set("winner_attempt_id = NULL")}; ${voiding}; ${lapsed}`,
@@ -76,7 +76,7 @@ describe("a payment that is captured later", () => {
     [
       "C1: that is asked for at once",
       `${authorized}; ${set("capture_asked_at = now()")}`,
-      /only a hold is asked to be captured/,
+      /only a held payment takes an order/,
     ],
   ])("has no hold %s", async (_, statements, wall) => {
     await refused(client, await submitted(client, "AUTHORIZING", v7(), { isManual: true }), statements, wall);

@@ -185,7 +185,7 @@ async function recordAbsent(tx: Tx, core: Core, current: Answered<RefundRecord>)
   await reportUnanswered(tx, core, current);
 }
 
-/** Returns a refund as its gateway is asked about it. */
+/** Returns a refund as its gateway knows it. */
 export function atGateway(refund: Refund): RefundAtGateway {
   return {
     refundReference: encodeId("ref", refund.id),

@@ -25,7 +25,7 @@ export function findHoldViolation(moment: HoldMoment, before: Observed | undefin
     return "an order without its time, or the reverse";
   const orderedMinor = ordered?.captured_amount_minor ?? undefined;
   if (orderedMinor !== undefined && !moment.askedMinor.has(orderedMinor) && !moment.isRestored)
-    return `a capture of ${orderedMinor} is ordered, which nobody asked for`;
+    return `a capture of ${orderedMinor} is recorded, which the merchant did not order`;
   const known = before?.attempts.find(({ capture_ordered_at }) => capture_ordered_at !== null);
   if (known && known.captured_amount_minor !== orderedMinor) return "the amount of an ordered capture has changed";
   return findWrongMoney(moment, orderedMinor);

@@ -13,7 +13,7 @@ export type MadeRefund = {
   readonly refundReference?: string | undefined;
   readonly amountMinor: number;
   readonly currency: string;
-  /** True if notifications report what becomes of it. */
+  /** True if notifications report its end. */
   readonly isReported: boolean;
   status: ListedRefund["status"];
 };

@@ -12,10 +12,10 @@ BEGIN
      AND after.capture_asked_at IS NULL THEN
     PERFORM app.refuse('a payment is held once'); END IF;
   IF before.capture_asked_at IS NOT NULL AND after.capture_asked_at IS DISTINCT FROM before.capture_asked_at THEN
-    PERFORM app.refuse('a capture that was asked for stays so'); END IF;
+    PERFORM app.refuse('an order about a hold is final'); END IF;
   IF before.capture_asked_at IS NULL AND after.capture_asked_at IS NOT NULL
      AND (before.held_at IS NULL OR after.winner_attempt_id IS NULL OR after.status <> 'CREATED') THEN
-    PERFORM app.refuse('only a hold is asked to be captured'); END IF;
+    PERFORM app.refuse('only a held payment takes an order'); END IF;
   IF after.capture_due_at IS NOT NULL AND before.held_at IS NOT NULL AND after.capture_due_at IS DISTINCT FROM before.capture_due_at THEN
     PERFORM app.refuse('a merchant is reminded once'); END IF;
 END $$;

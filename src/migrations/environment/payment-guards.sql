@@ -41,7 +41,7 @@ BEGIN
     PERFORM app.refuse('only a payment that is captured later is held'); END IF;
   IF (NEW.held_at IS NULL) <> (NEW.held_until IS NULL) OR NEW.held_at IS NULL AND num_nonnulls(NEW.capture_asked_at, NEW.capture_due_at) > 0
      OR NEW.held_until < NEW.held_at OR NEW.capture_due_at > NEW.held_until THEN
-    PERFORM app.refuse('a hold has its beginning and its end, and is asked for between them'); END IF;
+    PERFORM app.refuse('a hold has its beginning and its end, and its order between them'); END IF;
   IF NEW.capture_by <= NEW.expires_at THEN PERFORM app.refuse('a capture comes after the submission'); END IF;
   IF NEW.held_at IS NOT NULL AND (NEW.vault_token IS NOT NULL OR NEW.browser_sealed IS NOT NULL) THEN
     PERFORM app.refuse('a held payment needs neither card nor browser any more'); END IF;
@@ -144,7 +144,7 @@ BEGIN
        AND NOT (NEW.status = 'AUTHORIZED' AND session.winner_attempt_id IS NOT DISTINCT FROM NEW.id AND session.status = 'CREATED') THEN
       PERFORM app.refuse('only the authorized winner is captured'); END IF;
     IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL AND session.is_unasked THEN
-      PERFORM app.refuse('a payment that is captured later is captured only when it is asked for'); END IF;
+      PERFORM app.refuse('a payment that is captured later is captured only on an order'); END IF;
     IF NEW.capture_ordered_at IS NOT NULL AND NEW.captured_amount_minor < NEW.amount_minor AND OLD.capture_ordered_at IS NULL
        AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = NEW.session_id AND manual_capture) THEN
       PERFORM app.refuse('only a payment that is captured later is captured in part'); END IF;
@@ -222,7 +222,7 @@ BEGIN
     IF one.winner_attempt_id IS NOT NULL AND one.held_at IS NULL THEN PERFORM app.refuse('a winner that is captured later is held'); END IF;
     IF one.held_at IS NOT NULL AND one.capture_asked_at IS NULL AND one.winner_attempt_id IS NULL AND one.status = 'CREATED' THEN
       PERFORM app.refuse('a hold without an order ends with its session'); END IF;
-    IF (one.capture_asked_at IS NOT NULL) <> one.has_order THEN PERFORM app.refuse('a capture is asked for and ordered together'); END IF;
+    IF (one.capture_asked_at IS NOT NULL) <> one.has_order THEN PERFORM app.refuse('a capture has its order and the time of it together'); END IF;
   END IF;
 END $$;
 -- A lease, a card shown and other columns that the checks do not read need none.

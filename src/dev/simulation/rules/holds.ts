@@ -6,15 +6,15 @@ export const holdRules: readonly Rule[] = [
   {
     id: "manual-capture",
     number: "C1",
-    says: "A payment that is captured later is not captured before it is asked for.",
+    says: "A payment that is captured later is captured only on its merchant's order.",
     code: [
       { file: files.heldPayments, instead: ["  if (true) {"] },
       { file: files.nextStep, instead: [""] },
     ],
     database: [
-      withoutGuard("a payment that is captured later is captured only when it is asked for"),
+      withoutGuard("a payment that is captured later is captured only on an order"),
       withoutGuard("a winner that is captured later is held"),
-      withoutGuard("a capture is asked for and ordered together"),
+      withoutGuard("a capture has its order and the time of it together"),
     ],
   },
   {
@@ -28,7 +28,7 @@ export const holdRules: readonly Rule[] = [
       },
     ],
     database: [
-      withoutGuard("a capture that was asked for stays so"),
+      withoutGuard("an order about a hold is final"),
       withoutGuard("the amount of an ordered capture never changes"),
       withoutGuard("an ordered capture stays ordered"),
       withoutGuard("an unanswered capture is never given up"),
