@@ -9,7 +9,10 @@ import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 // Axe looks at every state in each look, on a machine that may have much else to do.
 const patienceMs = 120_000;
 const approved = "4242424242424242";
-const looks: Look[] = [["dark", 390]];
+const looks: Look[] = [
+  ["light", 1440],
+  ["dark", 390],
+];
 
 let demo: SharedDemo;
 let browser: Browser;

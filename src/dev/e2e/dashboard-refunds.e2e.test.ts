@@ -13,7 +13,10 @@ import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 const patienceMs = 120_000;
 const approved = "4242424242424242";
 const cards = { refused: "4000000000007197", failover: "4000000000000002" };
-const looks: Look[] = [["dark", 390]];
+const looks: Look[] = [
+  ["light", 1440],
+  ["dark", 390],
+];
 
 let demo: SharedDemo;
 let browser: Browser;
