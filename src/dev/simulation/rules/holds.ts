@@ -16,6 +16,7 @@ export const holdRules: readonly Rule[] = [
       withoutGuard("a winner that is captured later is held"),
       withoutGuard("a capture has its order and the time of it together"),
     ],
+    seenAt: 5,
   },
   {
     id: "hold-taken-once",
@@ -34,6 +35,7 @@ export const holdRules: readonly Rule[] = [
       withoutGuard("an unanswered capture is never given up"),
       withoutGuard("only a hold without an order is cancelled or lapses"),
     ],
+    seenAt: 120,
   },
   {
     id: "capture-amount-once",
@@ -41,5 +43,6 @@ export const holdRules: readonly Rule[] = [
     says: "The first order fixes the amount, and the gateway captures exactly that.",
     code: [{ file: files.gatewayCalls, instead: ["  const part = null as number | null;"] }],
     database: [],
+    seenAt: 96,
   },
 ];
