@@ -41,7 +41,11 @@ export class SimulationTally {
       count(this.#refusals, refusal);
       if (!this.#seedOfRefusal.has(refusal)) this.#seedOfRefusal.set(refusal, result.seed);
     }
-    if (result.violation !== undefined) this.#violations.push(result);
+    if (result.violation !== undefined) {
+      this.#violations.push(result);
+      // At once: a run takes hours, and the seed can be played beside it.
+      console.error(`\nseed ${result.seed}: ${result.violation}`);
+    }
     this.#bar.update(this.#played, this.#shown());
     return result.violation !== undefined;
   }
