@@ -45,6 +45,8 @@ export type RunResult = {
   readonly seed: number;
   readonly violation: string | undefined;
   readonly status: string;
+  /** True if nothing more happens to the session. */
+  readonly isDone: boolean;
   readonly steps: number;
   readonly refusals: readonly string[];
   readonly history: readonly string[];
@@ -186,6 +188,7 @@ class Run implements GatewayWorld {
       seed: this.#seed,
       violation: this.#violation,
       status: this.#observed?.session.status ?? "",
+      isDone: this.#observed?.session.phase === "DONE",
       steps: history.steps,
       refusals: this.#refusals,
       history: history.lines,

@@ -27,7 +27,8 @@ send({ type: "ready" });
 
 async function play(order: Order): Promise<void> {
   const result = await playSeed(database, order);
-  // Sessions that a run has left open would be resumed by the next run.
-  if (result.violation !== undefined || result.status === "CREATED") await database.clear();
+  // A session that a run has left open, also one that ended and whose hold is left to a person, would be resumed by the
+  // next run.
+  if (result.violation !== undefined || !result.isDone) await database.clear();
   send({ type: "result", result });
 }
