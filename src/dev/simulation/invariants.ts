@@ -2,6 +2,7 @@
 import { findHoldViolation, type HoldMoment } from "./hold-invariants.ts";
 import type { Observed, ObservedAttempt, ObservedSession, Shown } from "./observed.ts";
 import { findRefundViolation, findUnfinishedRefund } from "./refund-invariants.ts";
+import type { Authorization } from "./simulated-gateway.ts";
 
 /** The whole state at one moment: our rows, and the gateways' own records by attempt id. */
 export type Moment = HoldMoment & {
@@ -15,6 +16,8 @@ export type Moment = HoldMoment & {
   readonly isReportedCaptured: (attempt: ObservedAttempt) => boolean;
   /** Time of the last void of this attempt; undefined when none was sent. */
   readonly voidSentAt: (attempt: ObservedAttempt) => Date | undefined;
+  /** True if a restore has lost the only reports of this hold, at a gateway that cannot be read. */
+  readonly isReportLost: (hold: Authorization) => boolean;
   /** True if the rule plans this payment over the connection. */
   readonly isPlanned: (connectionId: string) => boolean;
 };
@@ -334,7 +337,11 @@ export function findUnfinished(moment: Moment): string | undefined {
   if (session.phase !== "DONE") return `the session did not end: ${session.status} ${session.phase}`;
   const open = attempts.find(({ completed_at }) => completed_at === null);
   if (open !== undefined) return `attempt ${open.sequence} did not end: ${open.status}`;
-  const [held] = holdsToVoid(moment.authorizations);
+  // What the gateway declined, and held by a second execution, no row and no report is left of.
+  const isForgotten = (hold: Authorization) =>
+    moment.isReportLost(hold) &&
+    attempts.some(({ id, status }) => moment.referenceOf(id) === hold.attemptReference && status === "DECLINED");
+  const held = holdsToVoid(moment.authorizations).find((hold) => !isForgotten(hold));
   if (held !== undefined) return `a hold is left at a gateway: ${held.attemptReference}`;
   if (events.some(({ sequence }, index) => sequence !== index + 1)) return "the events' sequence has a gap";
   const unfinished = findUnfinishedRefund(moment);

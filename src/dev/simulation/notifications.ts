@@ -4,7 +4,7 @@ import { takeNotification } from "../../oversight/notifications/intake.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { Dice } from "./dice.ts";
 import type { Member } from "./member.ts";
-import type { Report, SimulatedGateway } from "./simulated-gateway.ts";
+import type { Authorization, Report, SimulatedGateway } from "./simulated-gateway.ts";
 import type { Stage } from "./simulated-process.ts";
 
 // Gateways repeat a notification without acknowledgement, at first after a few seconds.
@@ -15,8 +15,10 @@ export function soonMs(dice: Dice): number {
   return dice.chance(0.7) ? dice.pick([20, 200]) + dice.between(0, 5) : dice.between(1, 1_500);
 }
 
-/** The facts that a gateway has reported, by the kind of notification and the attempt. */
-type Arrived = Pick<Notification, "kind" | "attemptReference">;
+/** The facts that a gateway has reported, by the kind of notification, the attempt and the authorization. */
+type Arrived = Pick<Notification, "kind" | "attemptReference" | "gatewayReference">;
+
+type RestoreTimes = { readonly backupAtMs: number; readonly atMs: number };
 
 /** Carries every notification of a run. */
 export class NotificationCarrier {
@@ -25,6 +27,8 @@ export class NotificationCarrier {
   readonly #longestMs: number;
   /** Notifications that have reached a process, even if it could not store them. */
   readonly #arrived: Arrived[] = [];
+  /** The authorizations of those that were stored, with the time. */
+  readonly #stored: { readonly gatewayReference: string; readonly atMs: number }[] = [];
   #sent = 0;
   #underWay = 0;
 
@@ -41,6 +45,10 @@ export class NotificationCarrier {
 
   get arrived(): readonly Arrived[] {
     return this.#arrived;
+  }
+
+  get stored(): readonly { readonly gatewayReference: string; readonly atMs: number }[] {
+    return this.#stored;
   }
 
   /** Sends a notification of the gateway. */
@@ -78,6 +86,7 @@ export class NotificationCarrier {
     takeNotification(core, encodeId("gc", connectionId), async () => ({ headers: {}, body })).then(
       () => {
         isAcknowledged = true;
+        this.#stored.push({ gatewayReference: notification.gatewayReference, atMs: timeline.nowMs });
         for (const member of this.#members) member.processNotifications();
       },
       () => process.note(() => "does not acknowledge the notification"),
@@ -101,4 +110,24 @@ export function isReportedCaptured(
       (shape.canRead || isReported) &&
       authorizations.some((one) => isIts(one) && (one.capturedUnder !== undefined || one.isByHand)),
   );
+}
+
+/**
+ * True if a restore has lost every report of a hold at a gateway that cannot be read: nothing can find it ("Known and not
+ * handled" in docs/safety.md).
+ */
+export function isReportLost(
+  { attemptReference, gatewayReference }: Authorization,
+  gateways: readonly SimulatedGateway[],
+  { stored, restore }: Pick<NotificationCarrier, "stored"> & { restore: RestoreTimes | undefined },
+): boolean {
+  const gateway = gateways.find(({ authorizations }) =>
+    authorizations.some(
+      (one) => one.attemptReference === attemptReference && one.gatewayReference === gatewayReference,
+    ),
+  );
+  const reports = stored.filter((one) => one.gatewayReference === gatewayReference);
+  const isLost = ({ atMs }: { readonly atMs: number }) =>
+    restore !== undefined && atMs >= restore.backupAtMs && atMs <= restore.atMs;
+  return gateway?.shape.canRead === false && reports.length > 0 && reports.every(isLost);
 }

@@ -16,7 +16,7 @@ import { findUnfinished, findViolation, holdsToVoid, type Moment } from "./invar
 import { LaterMerchant } from "./later-merchant.ts";
 import { Member } from "./member.ts";
 import { Merchant } from "./merchant.ts";
-import { isReportedCaptured, NotificationCarrier } from "./notifications.ts";
+import { isReportedCaptured, isReportLost, NotificationCarrier } from "./notifications.ts";
 import { describeObserved, type Observed, observedOf, observedQuery } from "./observed.ts";
 import { openRefunds } from "./refund-invariants.ts";
 import type { RefundBehaviour } from "./refund-plan.ts";
@@ -343,6 +343,8 @@ class Run implements GatewayWorld {
         isReportedCaptured(encodeId("att", attempt.id), this.#gateways, this.#notifications),
       voidSentAt: ({ id }) => this.#requests.voidsSentAt.get(encodeId("att", id)),
       isRestored: this.#isRestored,
+      isReportLost: (hold) =>
+        isReportLost(hold, this.#gateways, { stored: this.#notifications.stored, restore: this.#schedule.restore }),
       isPlanned: (id) => this.#schedule.plan.some((index) => this.#database.connectionIds[index] === id),
     };
   }
