@@ -5,7 +5,7 @@ import type { BrowserContextOptions } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { CardFrameOptions } from "../../../widget/vault-sdk/sdk.ts";
 import { CardFrameFixture, CardFrameStage } from "./card-frame-fixture.ts";
-import { measuredLanguages } from "./measured-languages.ts";
+import { cutOffIn, measureCardFrame, measuredLanguages, measureFloatingLabels } from "./language-measures.ts";
 
 let stage: CardFrameStage;
 let fixture: CardFrameFixture;
@@ -24,16 +24,7 @@ async function open(change: Partial<CardFrameOptions> = {}, context: BrowserCont
 const style = (id: string, name: string) =>
   fixture.field(id).evaluate((element, property) => getComputedStyle(element).getPropertyValue(property), name);
 
-/** Finds fields and texts that extend beyond the frame, or beyond the edge of their container. */
-const cutOff = () =>
-  fixture.document.evaluate(() =>
-    [...document.querySelectorAll<HTMLElement>("label, input, .problem, .line")]
-      .filter((one) => {
-        const { left, right, bottom } = one.getBoundingClientRect();
-        return left < 0 || right > innerWidth || bottom > innerHeight || one.scrollWidth > one.clientWidth + 1;
-      })
-      .map((one) => one.id || one.className || one.textContent),
-  );
+const cutOff = () => cutOffIn(fixture);
 
 describe("a problem in the card frame", () => {
   it("stands at its field, is linked to it, and disappears when it is corrected", async () => {
@@ -253,26 +244,9 @@ describe("a floating label", () => {
     expect(await fixture.tokenize()).toHaveProperty("token");
   });
 
-  it.each(measuredLanguages)("holds everything on 320 px in %s, empty and with problems", async (locale) => {
-    await open({ locale, appearance: { labels: "floating" } }, { viewport: { width: 320, height: 640 } });
-    const overlaps = () =>
-      fixture.document.evaluate(() =>
-        [...document.querySelectorAll("label")]
-          .filter((label) => label.getBoundingClientRect().width > 0)
-          .filter((label) => {
-            const range = document.createRange();
-            range.selectNodeContents(label);
-            const [text, field] = [range.getBoundingClientRect(), label.control!.getBoundingClientRect()];
-            return text.left < field.left || text.right > field.right || text.top < field.top || text.height > 44;
-          })
-          .map((label) => label.textContent),
-      );
-    expect(await overlaps()).toEqual([]);
-    await fixture.tokenize();
-    await fixture.enterCard();
-    await expect.poll(cutOff).toEqual([]);
-    expect(await overlaps()).toEqual([]);
-  });
+  it.each(measuredLanguages)("holds everything on 320 px in %s, empty and with problems", (locale) =>
+    measureFloatingLabels(stage, locale),
+  );
 });
 
 describe("the card frame's motion", () => {
@@ -294,13 +268,9 @@ describe("the card frame's motion", () => {
 describe("the card frame's size", () => {
   const narrow = { viewport: { width: 320, height: 640 } };
 
-  it.each(measuredLanguages)("holds everything on 320 px in %s, with every problem shown", async (locale) => {
-    await open({ locale }, narrow);
-    await fixture.type("number", "42424242424242424242");
-    await fixture.page.evaluate("frame.accept(['visa', 'mastercard', 'amex', 'discover', 'diners', 'jcb'])");
-    await fixture.tokenize();
-    await expect.poll(cutOff).toEqual([]);
-  });
+  it.each(measuredLanguages)("holds everything on 320 px in %s, with every problem shown", (locale) =>
+    measureCardFrame(stage, locale),
+  );
 
   it("holds everything at 200 % zoom, which is half the width at twice the pixels", async () => {
     await open({}, { viewport: { width: 640, height: 480 }, deviceScaleFactor: 2 });

@@ -3,13 +3,8 @@
  */
 import type { BrowserContextOptions } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { isRightToLeft } from "../../../widget/locale.ts";
-import { texts as english } from "../../../widget/locales/en.ts";
-import { action as englishAction } from "../../../widget/locales/en-action.ts";
-import { outcomes } from "../../../widget/locales/en-outcomes.ts";
-import type { Texts } from "../../../widget/texts.ts";
 import { emulatorSession } from "../testing/checkout-emulator.ts";
-import { measuredLanguages } from "./measured-languages.ts";
+import { measuredLanguages, measureWidget } from "./language-measures.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 
 let stage: WidgetStage;
@@ -328,34 +323,5 @@ describe("a decline", () => {
 });
 
 describe("a text of the widget", () => {
-  it.each(measuredLanguages)("stays within the form on 320 px in %s", async (locale) => {
-    await open({ viewport: { width: 320, height: 720 } });
-    fixture.mountOptions = { ...fixture.mountOptions, locale };
-    fixture.service.checkout.amountMinor = 123456789n;
-    await fixture.goToCheckout();
-    const { action, declines, ...texts }: Texts =
-      locale === "en"
-        ? { ...english, ...outcomes, action: englishAction }
-        : (await import(`../../../widget/locales/${locale}.ts`)).texts;
-    const messages = [...Object.values(texts), ...Object.values(action), ...Object.values(declines)];
-    const tooWide = await fixture.page.locator("#card > div").evaluate((host, all) => {
-      const root = host.shadowRoot!;
-      const [error, again, pay, summary] = [".error", ".again", ".pay", ".summary"].map(
-        (part) => root.querySelector<HTMLElement>(part)!,
-      );
-      const isCut = (part: HTMLElement) => {
-        const { left, right } = part.getBoundingClientRect();
-        return left < 0 || right > innerWidth || part.scrollWidth > part.clientWidth + 1;
-      };
-      again!.hidden = false;
-      return all.filter((text) => {
-        error!.textContent = text;
-        again!.textContent = text;
-        return [error!, again!, pay!, summary!].some(isCut) || document.documentElement.scrollWidth > innerWidth;
-      });
-    }, messages);
-    expect(tooWide).toEqual([]);
-    const direction = await fixture.page.locator("#card > div").getAttribute("dir");
-    expect(direction).toBe(isRightToLeft(locale) ? "rtl" : "ltr");
-  });
+  it.each(measuredLanguages)("stays within the form on 320 px in %s", (locale) => measureWidget(stage, locale));
 });

@@ -44,8 +44,9 @@ const program = new Command("sim")
   .option("--seed <seed>", "play this seed and print its history; with --break, without that rule", wholeFrom(0))
   .option("--processes <count>", "how many processes play seeds concurrently", wholeFrom(1), availableParallelism())
   .option(
-    "--break <rule>",
-    "play without this rule of docs/safety.md, first in the code, then in the schema, then in both; `all` for every rule",
+    "--break <rules>",
+    "play without this rule of docs/safety.md, first in the code, then in the schema, then in both; several, with commas " +
+      "between them, one after the other; `all` for every rule",
   )
   .option("--least", "with --break: play only the removal that puts money in danger, until the first violation")
   .addHelpText(
@@ -95,8 +96,8 @@ async function playMany(server: SimulationServer, options: Options): Promise<num
 }
 
 /** Returns 0 when the removal of every rule is detected. */
-async function playBroken(server: SimulationServer, options: Options, id: string): Promise<number> {
-  const selected = id === "all" ? rules : [findRule(id)];
+async function playBroken(server: SimulationServer, options: Options, ids: string): Promise<number> {
+  const selected = ids === "all" ? rules : ids.split(",").map(findRule);
   // Removals that never did harm are skipped.
   const broken = options.least ? selected.filter(({ harmless }) => harmless === undefined) : selected;
   const findings: Finding[] = [];
