@@ -9,6 +9,7 @@ import { Secret } from "../platform/secrets.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print, table } from "./output.ts";
 import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
+import { parseMinor } from "./refund.ts";
 import { parseTime } from "./times.ts";
 
 type Options = OutputOptions & OwnerUrlOptions;
@@ -127,7 +128,7 @@ function adoptCommand(): Command {
   return addOwnerUrl(
     describedCommand("adopt", {
       description:
-        "record that a session was captured at a gateway, after you checked that every other gateway captured nothing for it; the session then succeeds, unless the gateway reports otherwise, and no further capture is sent",
+        "record that a session was captured at a gateway, after you checked that every other gateway captured nothing for it; the session then succeeds, unless the gateway reports otherwise, and no further capture is sent; a payment that is captured later also needs the captured amount",
       example:
         'switchyard restore adopt --url postgres://owner@db/switchyard_live --session ps_… --attempt att_… --captured 8535296650153317 --by ada --note "captured at ADYEN, whole amount"',
     }),
@@ -135,6 +136,7 @@ function adoptCommand(): Command {
     .requiredOption("--session <id>", "id of the session")
     .requiredOption("--attempt <id>", "id of the attempt, as in the work queue and at the gateway")
     .requiredOption("--captured <reference>", "the gateway's reference of the payment")
+    .option("--amount <minor>", "captured amount in minor units, of a payment that is captured later", parseMinor)
     .requiredOption("--by <name>", "name of the person who checked; written to the audit trail")
     .requiredOption("--note <text>", "what you saw; written to the audit trail")
     .action(async (options: AdoptOptions) => {
@@ -155,6 +157,7 @@ type AdoptOptions = Options & {
   readonly session: string;
   readonly attempt: string;
   readonly captured: string;
+  readonly amount?: bigint;
   readonly by: string;
   readonly note: string;
 };
@@ -163,17 +166,21 @@ type AdoptOptions = Options & {
 async function adoptAttempt(
   tx: Tx,
   of: { sessionId: string; attemptId: string },
-  { session, attempt, captured: reference, by, note }: AdoptOptions,
+  { session, attempt, captured: reference, amount, by, note }: AdoptOptions,
 ): Promise<string> {
   const actor = `command line (${by})`;
   const { adoptCaptured } = await import("../oversight/declare-restore.ts");
   const { systemRuntime } = await import("../platform/runtime.ts");
-  const found = await adoptCaptured(tx, { ...of, reference, by: actor, note });
+  const amountMinor = amount === undefined ? undefined : Number(amount);
+  const found = await adoptCaptured(tx, { ...of, reference, amountMinor, by: actor, note });
   if (found.type === "refused") throw new UsageError(found.reason);
   const { merchantId, gateway } = found;
   await recordAudit(tx, systemRuntime.uuid(), {
     ...{ merchantId, actor, action: "AdoptCapturedPayment", subject: session },
-    ...{ after: { attempt, gateway, reference, note }, requestId: "" },
+    ...{
+      after: { attempt, gateway, reference, ...(amountMinor !== undefined && { amountMinor }), note },
+      requestId: "",
+    },
   });
   return gateway;
 }

@@ -2,15 +2,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { runCommand } from "../dev/testing/run-command.ts";
 import { adoptCaptured, declareRestore } from "../oversight/declare-restore.ts";
+import { raiseAlarmsOnce } from "../oversight/raise-alarms.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { attemptIdOf } from "./attempts.ts";
+import { cancelHeld, captureHeld } from "./capture-later.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
 import { captured, decisionSteps, givenUp } from "./decision.fixture.ts";
-import { confirmDecision, withdrawDecision } from "./decisions.ts";
+import { confirmDecision, decideAttempt, withdrawDecision } from "./decisions.ts";
 import type { PaymentSession } from "./entities.ts";
-import { itemsOf, withAnswers } from "./recovery.fixture.ts";
+import { itemsOf, recover, withAnswers } from "./recovery.fixture.ts";
 import * as restore from "./restore.fixture.ts";
 import { submitPayment } from "./submit-payment.ts";
 
@@ -29,16 +31,15 @@ const declare = () => declareRestore(fixture.asOwner, { backupTakenAt: undefined
 
 const statusesAt = async (reference: string) =>
   (await fixture.sandbox.authorizations(reference)).map(({ status }) => status);
+const refusing = () => withAnswers(fixture.core, { void: async () => ({ type: "accepted" }) });
+const adopt = (session: PaymentSession, attempt: string, reference = "PSP1", amount: readonly string[] = []) =>
+  runCommand([
+    ...["restore", "adopt", "--url", String(fixture.asOwner.pool.options.connectionString)],
+    ...["--session", encodeId("ps", session.id), "--attempt", attempt, "--captured", reference, ...amount],
+    ...["--by", "ada", "--note", "captured at SANDBOX_B"],
+  ]);
 
 describe("money at a gateway that refuses a void and does not say why, as ADYEN", () => {
-  const refusing = () => withAnswers(fixture.core, { void: async () => ({ type: "accepted" }) });
-  const adopt = (session: PaymentSession, attempt: string, reference = "PSP1") =>
-    runCommand([
-      ...["restore", "adopt", "--url", String(fixture.asOwner.pool.options.connectionString)],
-      ...["--session", encodeId("ps", session.id), "--attempt", attempt, "--captured", reference],
-      ...["--by", "ada", "--note", "captured at SANDBOX_B"],
-    ]);
-
   it("stays in doubt until a person adopts it; the session then succeeds, and nothing more is taken", async () => {
     const session = await fixture.newSession();
     const attempt = await payUnseen(session, 1, "captured");
@@ -176,5 +177,141 @@ describe("a session that was being paid at the moment of the backup", () => {
     expect(await turns(session, 4)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B", phase: "DONE" });
     expect((await fixture.loadSession(session)).attempts.map(({ status }) => status)).toEqual(["VOIDED", "CAPTURED"]);
     expect(await fixture.capturedAtGateways(session)).toBe(1);
+  });
+});
+
+describe("a payment that is captured later, whose order a restore has lost", () => {
+  const orderOf = (session: PaymentSession) => ({ sessionId: session.id, merchantId: session.merchantId });
+  const seen = (session: PaymentSession, attempt: string, reference: string, amountMinor?: number) =>
+    fixture.core.database.transaction((tx) => {
+      const attemptId = decodeId("att", attempt)!;
+      const found = { sessionId: session.id, attemptId, reference, amountMinor };
+      return adoptCaptured(tx, { ...found, by: "ada", note: "seen" });
+    });
+  const refused = (reason: RegExp) => ({ type: "refused", reason: expect.stringMatching(reason) });
+
+  /** Holds a payment at one gateway, and takes the database back to that moment. */
+  async function held(at: 0 | 1, capturedMinor?: number) {
+    await fixture.setRule([], [fixture.connectionIds[at]!]);
+    const session = await fixture.newSession({ capture: "manual" });
+    await fixture.submit(session, cards.approved);
+    await Promise.all(fixture.core.inFlight);
+    const { id, gatewayReference } = (await fixture.loadSession(session)).attempts[0]!;
+    const attempt = encodeId("att", id);
+    if (capturedMinor !== undefined) {
+      await fixture.sandbox.captureByHand(gatewayReference!, capturedMinor);
+      const reports = "DELETE FROM gateway_notification WHERE attempt_reference = $1 AND kind = 'captured' RETURNING 1";
+      await expect.poll(async () => (await fixture.asOwner.pool.query(reports, [attempt])).rowCount).toBe(1);
+    }
+    await declare();
+    await turns(session, 2, refusing());
+    await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+    return { session, attempt, reference: gatewayReference! };
+  }
+  const stateOf = (session: PaymentSession) => fixture.loadSession(session);
+  /** Goes to a time at which the hold is an hour past its end, and raises its alarm. */
+  async function overdue(session: PaymentSession): Promise<string> {
+    await fixture.setClockAhead(5 * 24 * 60);
+    await recover(fixture, refusing(), session);
+    await raiseAlarmsOnce(fixture.core);
+    return (await itemsOf(fixture, session)).find(({ kind }) => kind === "HOLD_OVERDUE")!.detail;
+  }
+
+  it("is adopted with the captured part, by the command that its alarm names, and nothing is sent", async () => {
+    const { session, attempt, reference } = await held(1, 1_900);
+    expect(await stateOf(session)).toMatchObject({ session: { status: "CREATED", unrecordedCheckAt: null } });
+    const named = `switchyard restore adopt --session ${encodeId("ps", session.id)} --attempt ${attempt} --captured`;
+    expect(await overdue(session)).toContain(named);
+    expect(await seen(session, attempt, reference)).toEqual(
+      refused(/Repeat this with --amount.*4900 EUR in minor units was held/),
+    );
+    for (const minor of [0, 4_901])
+      expect(await seen(session, attempt, reference, minor)).toEqual(refused(/--amount must be 1 to 4900/));
+    const adopted = await adopt(session, attempt, reference, ["--amount", "1900"]);
+    expect(adopted).toMatchObject({ code: 0, out: expect.stringMatching(/at SANDBOX_B/) });
+    const silent = withAnswers(refusing(), { capture: () => Promise.reject(new Error("nothing is sent")) });
+    await recover(fixture, silent, session);
+    expect(await stateOf(session)).toMatchObject({
+      session: { status: "SUCCEEDED", phase: "DONE", capturedVia: "SANDBOX_B" },
+      attempts: [{ status: "CAPTURED", capturedAmountMinor: 1_900, decision: "CAPTURED", decisionAmountMinor: 1_900 }],
+    });
+    const audit = "SELECT after FROM audit_entry WHERE action = 'AdoptCapturedPayment' AND subject = $1";
+    expect((await fixture.asOwner.pool.query(audit, [encodeId("ps", session.id)])).rows).toMatchObject([
+      { after: { attempt, reference, amountMinor: 1_900 } },
+    ]);
+    expect(await seen(session, attempt, reference, 1_900)).toEqual(refused(/not in doubt after a restore/));
+  });
+
+  it("takes no order of its merchant once it is adopted", async () => {
+    const { session, attempt, reference } = await held(1, 1_900);
+    expect(await seen(session, attempt, reference, 1_900)).toMatchObject({ type: "adopted" });
+    const given = { ...orderOf(session), signal: AbortSignal.abort() };
+    const refusal = { code: "not_held", message: expect.stringMatching(/A person has recorded/) };
+    await expect(captureHeld(fixture.core, given)).rejects.toMatchObject(refusal);
+    await expect(cancelHeld(fixture.core, given)).rejects.toMatchObject({ code: "not_held" });
+    await recover(fixture, refusing(), session);
+    expect(await stateOf(session)).toMatchObject({ attempts: [{ status: "CAPTURED", capturedAmountMinor: 1_900 }] });
+  });
+
+  it("is held as before where its gateway contradicts the person: nothing was ordered", async () => {
+    const { session, attempt, reference } = await held(0);
+    expect(await seen(session, attempt, reference, 1_900)).toMatchObject({ type: "adopted" });
+    await recover(fixture, fixture.core, session);
+    expect(await stateOf(session)).toMatchObject({
+      session: { status: "CREATED", captureAskedAt: null },
+      attempts: [{ status: "AUTHORIZED", decision: null, decisionAmountMinor: null, capturedAmountMinor: null }],
+    });
+    expect(await statusesAt(attempt)).toEqual(["held"]);
+    expect(await itemsOf(fixture, session)).toMatchObject([
+      { detail: expect.stringMatching(/a hold that is not captu/) },
+    ]);
+    await cancelHeld(fixture.core, orderOf(session));
+    await Promise.all(fixture.core.inFlight);
+    expect(await statusesAt(attempt)).toEqual(["voided"]);
+  });
+
+  it("is adopted with the part also where its attempt is lost", async () => {
+    const session = await fixture.newSession({ capture: "manual" });
+    const attempt = await payUnseen(session, 1, "captured");
+    await declare();
+    await turns(session, 2, refusing());
+    expect(await seen(session, attempt, "PSP3")).toEqual(refused(/with --amount/));
+    expect(await seen(session, attempt, "PSP3", 900)).toMatchObject({ type: "adopted" });
+    expect(await turns(session, 1, refusing())).toMatchObject({ status: "SUCCEEDED", unrecordedCheckAt: null });
+    expect(await stateOf(session)).toMatchObject({ attempts: [{ capturedAmountMinor: 900 }] });
+  });
+
+  it("is of the whole amount where it was captured with the payment", async () => {
+    const session = await fixture.newSession();
+    const attempt = await payUnseen(session, 1, "captured");
+    await declare();
+    await turns(session, 2, refusing());
+    expect(await seen(session, attempt, "PSP4", 900)).toEqual(refused(/was ordered for 4900 EUR in minor units/));
+    expect(await seen(session, attempt, "PSP4", 4_900)).toMatchObject({ type: "adopted" });
+  });
+
+  it("is not adopted where it was held after the restore", async () => {
+    await fixture.setRule([], [fixture.connectionIds[1]!]);
+    await fixture.asOwner.pool.query("UPDATE replica_mark SET restored_at = app.clock() - interval '1 s'");
+    const session = await fixture.newSession({ capture: "manual" });
+    const { winnerAttemptId } = await fixture.submit(session, cards.approved);
+    expect(await seen(session, encodeId("att", winnerAttemptId!), "PSP5", 900)).toEqual(
+      refused(/not in doubt after a restore/),
+    );
+    await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+  });
+
+  it("ends once a person gives it up, where nothing was captured and no void is answered", async () => {
+    const { session, attempt } = await held(1);
+    const given = { ...orderOf(session), attemptId: decodeId("att", attempt)! };
+    const decide = () => fixture.core.database.transaction((tx) => decideAttempt(tx, given, givenUp));
+    await expect(decide()).rejects.toMatchObject({ code: "state_conflict" });
+    expect(await overdue(session)).toContain("switchyard payment end-attempt");
+    await decide();
+    await recover(fixture, refusing(), session);
+    expect(await stateOf(session)).toMatchObject({
+      session: { status: "DECLINED", declineCode: "capture_expired", phase: "DONE" },
+      attempts: [{ status: "VOIDED", voidKind: "GIVEN_UP", capturedAmountMinor: null }],
+    });
   });
 });

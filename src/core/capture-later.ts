@@ -116,6 +116,7 @@ async function takeHold(
   const { session, attempts } = await loadSession(tx, sessionId);
   const attempt = attempts.find(({ id }) => id === session.winnerAttemptId);
   if (attempt === undefined) throw new Error("a held payment has a winner");
+  if (attempt.decision !== null) throw notHeld(decided);
   return { lease: { sessionId, epoch: row.epoch }, session, attempt };
 }
 
@@ -153,6 +154,7 @@ function requireOrdered(
 
 const orderMayBeLost =
   "A restore may have lost the order of its capture, and its gateway cannot be read. The payment ends at held.until, or capture it.";
+const decided = "A person has recorded what happened to the hold at its gateway; the payment ends within seconds.";
 const inDoubt = "The gateways are being asked what a restore has lost; repeat the request in a minute.";
 
 /** Returns nothing if the payment was cancelled before; throws why it cannot be cancelled. */

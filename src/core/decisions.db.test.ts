@@ -1,6 +1,7 @@
 /** Tests attempts that no gateway ever ends: a person ends them, and the payment is captured once or not at all. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { raiseAlarmsOnce } from "../oversight/raise-alarms.ts";
+import { captureHeld } from "./capture-later.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
 import { captured, decisionSteps, givenUp, noAnswer } from "./decision.fixture.ts";
@@ -58,6 +59,32 @@ describe("a hold that was captured by hand while it was being voided", () => {
     const { session } = await capturedByHand();
     await expect(decide(session, captured)).rejects.toMatchObject({ code: "state_conflict" });
     await decide(session, givenUp);
+  });
+});
+
+describe("a capture of a part that its gateway never answers", () => {
+  it.each([
+    [900, "SUCCEEDED", []],
+    [1_900, "CREATED", [{ detail: expect.stringMatching(/reports a capture of another amount/) }]],
+  ])("is recorded as captured only where %s is what was captured", async (capturedMinor, status, items) => {
+    const core = withAnswers(fixture.core, {
+      capture: async () => noAnswer,
+      lookUp: async (_, { gatewayReference = "" }) => ({ type: "captured", gatewayReference, capturedMinor }),
+    });
+    const session = await fixture.newSession({ capture: "manual" });
+    await fixture.submit(session, cards.approved);
+    const { merchantId } = session;
+    // Long after the end of the submission.
+    await fixture.setClockAhead(5);
+    await captureHeld(core, { sessionId: session.id, merchantId, amountMinor: 900, signal: AbortSignal.abort() });
+    await Promise.all(core.inFlight);
+    // The gateway may still answer.
+    await expect(decide(session, captured)).rejects.toMatchObject({ code: "state_conflict" });
+    await fixture.setClockAhead(10);
+    await decide(session, captured);
+    await turn(core);
+    expect(await stateOf(session)).toMatchObject({ status });
+    expect(await itemsOf(fixture, session)).toMatchObject(items);
   });
 });
 

@@ -7,11 +7,14 @@ import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { recordCaptured, recordGivenUp } from "./attempts.ts";
 import type { Core } from "./core.ts";
-import type { Attempt, Decision } from "./entities.ts";
+import type { Attempt, Decision, PaymentSession } from "./entities.ts";
 import type { Work } from "./flow-steps.ts";
 import * as gateway from "./gateway-calls.ts";
+import { endOverdueHold, isOverdue, recordOrder } from "./held-payments.ts";
+import { isHeld } from "./held-state.ts";
 import { actOnReports, type CaptureReports, queryCaptureReports, readCaptureReports } from "./late-captures.ts";
 import { lockAndRenew, nameWinner, wakeLocked } from "./lease.ts";
+import { pendingFrom } from "./next-step.ts";
 import type { TheirRecord } from "./reconcile-records.ts";
 import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
 import { settleSession } from "./settle.ts";
@@ -23,6 +26,8 @@ export type RecordedDecision = {
   readonly decision: Decision;
   /** The gateway's reference of the captured payment; null where the attempt is given up. */
   readonly reference: string | null;
+  /** The captured amount of a held payment whose order a restore has lost; null where the order is recorded. */
+  readonly amountMinor: number | null;
   readonly reason: string;
   readonly decidedBy: string;
   readonly decidedAt: Date;
@@ -34,6 +39,7 @@ export type RecordedDecision = {
 /** The decision that a person wants, and whether another person has to confirm it. */
 export type WantedDecision = Pick<RecordedDecision, "decision" | "reference" | "reason" | "takesTwo"> & {
   readonly by: string;
+  readonly amountMinor?: number | undefined;
 };
 
 /** An attempt of a merchant's session. */
@@ -45,9 +51,9 @@ export type DecidedAttempt = {
 
 /**
  * Returns the decisions that a person may take about an attempt now. Its void never ends, or its capture stays
- * unanswered after the last moment at which the flow would have tried another gateway. CAPTURED is allowed only where
- * the capture was ordered and not definitively refused, and only while the session has not ended: one capture then
- * belongs to the session, or none.
+ * unanswered after the last moment at which the flow would have tried another gateway. A held payment that no worker
+ * ends in time can be given up. CAPTURED is allowed only where the capture was ordered and not definitively refused, and
+ * only while the session has not ended: one capture then belongs to the session, or none.
  */
 export function decisionsOpen(loaded: SessionWithAttempts, attempt: Attempt): readonly Decision[] {
   // After a restore another gateway may have captured: first the gateways answer, or a person adopts a capture.
@@ -56,8 +62,10 @@ export function decisionsOpen(loaded: SessionWithAttempts, attempt: Attempt): re
 
 function decisionsBesideDoubt({ session, readAt }: SessionWithAttempts, attempt: Attempt): readonly Decision[] {
   if (attempt.completedAt || attempt.decisionConfirmedAt) return [];
+  if (isWaitingHold(session, attempt)) return isOverdue(session, readAt) ? ["GIVEN_UP"] : [];
   const isOrdered = attempt.captureOrderedAt !== null;
-  const isPastDeadline = session.submitDeadline != null && session.submitDeadline <= readAt;
+  const pendingAt = pendingFrom(session, [attempt]);
+  const isPastDeadline = pendingAt !== undefined && pendingAt <= readAt;
   // Before the deadline the flow may still try another gateway, beside a capture that may have succeeded.
   if (isOrdered && session.status === "CREATED" && !isPastDeadline) return [];
   if (attempt.status !== "VOIDING" && !(attempt.status === "AUTHORIZED" && isOrdered)) return [];
@@ -65,8 +73,19 @@ function decisionsBesideDoubt({ session, readAt }: SessionWithAttempts, attempt:
   return mayHaveLanded && session.status === "CREATED" ? ["GIVEN_UP", "CAPTURED"] : ["GIVEN_UP"];
 }
 
+/** Reports whether an attempt is a hold whose capture was not ordered, or whose order a restore has lost. */
+function isWaitingHold(session: PaymentSession, { id, status }: Attempt): boolean {
+  return status === "AUTHORIZED" && isHeld(session) && session.winnerAttemptId === id;
+}
+
+/** Returns the decisions that a person may take about an attempt who has looked at every gateway after a restore. */
+function decisionsAfterRestore(loaded: SessionWithAttempts, attempt: Attempt): readonly Decision[] {
+  if (!isWaitingHold(loaded.session, attempt)) return decisionsBesideDoubt(loaded, attempt);
+  return attempt.decisionConfirmedAt ? [] : ["CAPTURED"];
+}
+
 const columns = `
-  id AS "attemptId", decision, decision_reference AS reference, decision_reason AS reason, decided_by AS "decidedBy",
+  id AS "attemptId", decision, decision_reference AS reference, decision_amount_minor AS "amountMinor", decision_reason AS reason, decided_by AS "decidedBy",
   decided_at AS "decidedAt", decision_takes_two AS "takesTwo", decision_confirmed_by AS "confirmedBy",
   decision_confirmed_at AS "confirmedAt"`;
 const selectDecisions: Statement = {
@@ -89,7 +108,7 @@ const setDecision: Statement = {
     UPDATE attempt
     SET decision = $3, decision_reference = $4, decision_reason = $5, decided_by = $6, decided_at = app.clock(),
       decision_takes_two = $7::boolean, decision_confirmed_by = CASE WHEN NOT $7 THEN $6 END,
-      decision_confirmed_at = CASE WHEN NOT $7 THEN app.clock() END
+      decision_confirmed_at = CASE WHEN NOT $7 THEN app.clock() END, decision_amount_minor = $8
     WHERE session_id = $1 AND id = $2 RETURNING ${columns}`,
 };
 
@@ -111,10 +130,10 @@ export async function decideAttempt(
   { isAdopted = false }: { isAdopted?: boolean } = {},
 ): Promise<DecisionChange> {
   const { before, loaded, attempt } = await lockAttempt(tx, of);
-  const open = isAdopted ? decisionsBesideDoubt(loaded, attempt) : decisionsOpen(loaded, attempt);
+  const open = isAdopted ? decisionsAfterRestore(loaded, attempt) : decisionsOpen(loaded, attempt);
   if (!open.includes(wanted.decision)) throw new DomainError("state_conflict", whyClosed(loaded, wanted.decision));
-  const { decision, reference, reason, by, takesTwo } = wanted;
-  const values = [of.sessionId, of.attemptId, decision, reference, reason, by, takesTwo];
+  const { decision, reference, reason, by, takesTwo, amountMinor } = wanted;
+  const values = [of.sessionId, of.attemptId, decision, reference, reason, by, takesTwo, amountMinor ?? null];
   const [after] = await tx.query<RecordedDecision>(setDecision, values);
   await wakeLocked(tx, of.sessionId);
   return { before, after };
@@ -158,7 +177,7 @@ const withdraw: Statement = {
   name: "withdraw_decision",
   text: `
     UPDATE attempt
-    SET decision = NULL, decision_reference = NULL, decision_reason = NULL, decided_by = NULL, decided_at = NULL,
+    SET decision = NULL, decision_reference = NULL, decision_amount_minor = NULL, decision_reason = NULL, decided_by = NULL, decided_at = NULL,
       decision_takes_two = NULL, decision_confirmed_by = NULL, decision_confirmed_at = NULL
     WHERE session_id = $1 AND id = $2`,
 };
@@ -207,22 +226,26 @@ const endDoubt: Statement = {
 /**
  * Executes a confirmed decision unless the gateway contradicts it: the gateway outweighs a person. A capture that it
  * reports becomes the session's. If it reports that the capture was refused or is impossible, the decision is withdrawn
- * and the flow goes on without it.
+ * and the flow goes on without it. The order of a capture that a restore has lost is recorded only with the capture, so
+ * that a payment whose decision is withdrawn is held as before.
  */
-export async function endDecided({ core, lease }: Work, attempt: Attempt): Promise<void> {
+export async function endDecided({ core, lease, loaded }: Work, attempt: Attempt): Promise<void> {
   const isGivenUp = attempt.decision === "GIVEN_UP";
   const isAsked = attempt.captureOrderedAt !== null;
-  const record = isAsked ? await gateway.readRecord(core, attempt) : undefined;
+  if (isGivenUp && isWaitingHold(loaded.session, attempt)) return endOverdueHold({ core, lease }, attempt);
+  const mayBeCaptured = isAsked || attempt.decisionAmountMinor !== null;
+  const record = mayBeCaptured ? await gateway.readRecord(core, attempt) : undefined;
   await core.database.transaction(async (tx) => {
     const { session } = await lockAndRenew(tx, lease);
     // A report may have been stored since the look-up, and processed while the attempt was open.
-    const reports = isAsked ? await readCaptureReports(queryCaptureReports(tx, attempt)) : undefined;
+    const reports = mayBeCaptured ? await readCaptureReports(queryCaptureReports(tx, attempt)) : undefined;
     const isCaptured = hasCaptured(attempt, record, reports);
     if (isGivenUp && !isCaptured) return recordGivenUp(tx, attempt);
     const refusal = isCaptured ? undefined : refusalIn(attempt, record, reports);
     if (refusal !== undefined) return withdrawContradicted(tx, core, attempt, refusal);
     // A person who adopts money after a restore has looked at the other gateways too.
     if (session.unrecordedCheckAt) await tx.query(endDoubt, [session.id]);
+    if (!isAsked) recordOrder(tx, session, attempt, attempt.decisionAmountMinor ?? undefined);
     recordCaptured(tx, attempt);
     if (attempt.status === "VOIDING") nameWinner(tx, attempt);
     await settleSession(tx, core, session, { status: "SUCCEEDED", winner: attempt, captureConfirmed: true });
@@ -258,9 +281,11 @@ function hasCaptured(attempt: Attempt, record: TheirRecord | undefined, reports:
   return (isRecordedCaptured || reports?.captured === true) && !reports?.failed;
 }
 
-/** Reports whether a gateway's record is of a capture of another amount than the ordered one. */
-function isOtherAmount({ amountMinor, capturedAmountMinor }: Attempt, { answer }: TheirRecord): boolean {
-  return answer.type === "captured" && (answer.capturedMinor ?? amountMinor) !== (capturedAmountMinor ?? amountMinor);
+/** Reports whether a gateway's record is of a capture of another amount than the ordered one, or the one that a person saw. */
+function isOtherAmount(attempt: Attempt, { answer }: TheirRecord): boolean {
+  const { amountMinor, capturedAmountMinor, decisionAmountMinor } = attempt;
+  const ourMinor = capturedAmountMinor ?? decisionAmountMinor ?? amountMinor;
+  return answer.type === "captured" && (answer.capturedMinor ?? amountMinor) !== ourMinor;
 }
 
 /**

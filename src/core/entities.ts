@@ -255,6 +255,7 @@ export const AttemptEntity = defineEntity({
     voidKind: p.text().$type<"VOIDED" | "NEVER_EXISTED" | "GIVEN_UP">().nullable(),
     decision: p.text().$type<Decision>().nullable(),
     decisionReference: p.text().nullable(),
+    decisionAmountMinor: p.bigint("number").nullable(),
     decisionConfirmedAt: p.datetime().nullable(),
     lookedUpAt: p.datetime().nullable(),
     voidAskedAt: p.datetime().nullable(),

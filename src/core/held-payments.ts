@@ -5,13 +5,14 @@
 
 import type { CardSummary } from "../card-vault/card-forwarder.ts";
 import type { LookUpAnswer } from "../gateways/connector.ts";
-import { captureDueMs, holdLookAgainMs, holdLookMs, holdMarginMs } from "../limits.ts";
+import { captureDueMs, holdAlarmMs, holdLookAgainMs, holdLookMs, holdMarginMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import {
   type HoldNames,
   move,
   recordCaptured,
   recordCaptureOrdered,
+  recordGivenUp,
   recordHeld,
   recordHeldAndOrdered,
   recordHoldGivenUp,
@@ -226,6 +227,25 @@ async function adoptCapture(tx: Tx, core: Core, held: HeldAttempt, answer: Captu
   const captured = `${answer.capturedMinor ?? amountMinor} ${currency} in minor units`;
   const detail = `${gateway} has captured ${captured}, which was not ordered here. It counts as the order. Compare the amount with the gateway.`;
   await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, detail });
+}
+
+/** Reports whether a hold waits so long past its end that a person may end it: a worker does so within seconds. */
+export function isOverdue({ heldUntil }: Pick<PaymentSession, "heldUntil">, now: Date): boolean {
+  return heldUntil != null && heldUntil.getTime() + holdAlarmMs <= now.getTime();
+}
+
+/**
+ * Ends a hold about which its gateway reports nothing, because a person has stated that none of its money is kept. A capture
+ * that the gateway has reported counts for more.
+ */
+export async function endOverdueHold({ core, lease }: Omit<HoldWork, "loaded">, attempt: Attempt): Promise<void> {
+  const answer = await lookUp(core, attempt);
+  await core.database.transaction(async (tx) => {
+    const { session } = await lockAndRenew(tx, lease);
+    if (answer.type === "captured") return adoptCapture(tx, core, { session, attempt }, answer);
+    recordGivenUp(tx, attempt);
+    await settleSession(tx, core, session, { status: "DECLINED", declineCode: "capture_expired" });
+  });
 }
 
 const recordDue: Statement = {

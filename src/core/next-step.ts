@@ -226,7 +226,7 @@ function earlier(one: Date | null | undefined, other: Date | null | undefined): 
  * Returns the time from which an unanswered capture is pending: the end of the time budget, or of the merchant's call that
  * ordered it.
  */
-function pendingFrom(
+export function pendingFrom(
   { manualCapture, submitDeadline }: PaymentSession,
   [unanswered]: readonly Attempt[],
 ): Date | undefined {

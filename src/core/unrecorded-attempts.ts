@@ -204,7 +204,7 @@ function unrecordedAttempt(core: Core, session: PaymentSession, lost: Lost): gat
     networkTransactionId: null,
     captureFailedAt: null,
   };
-  const unasked = { decision: null, decisionReference: null, decisionConfirmedAt: null };
+  const unasked = { decision: null, decisionReference: null, decisionAmountMinor: null, decisionConfirmedAt: null };
   const open = { voidKind: null, lookedUpAt: null, nextRetryAt: null, answeredAt: null, completedAt: null };
   const began = { startedAt, latestExecutionAt, voidAskedAt: never, retries: 0, holds: false, captured: false };
   const plan = { sequence: 0, priority: 0, because: "", round, authenticationId: null };
@@ -284,7 +284,7 @@ async function postpone(
   const sinceMs = msInDoubt(session, now);
   if (sinceMs > unrecordedAlarmMs) {
     const where = open.map(({ attempt }) => `${attempt.gateway} (${encodeId("att", attempt.id)})`).join(", ");
-    const detail = `After a restore it is unknown what happened at ${where}. Check there.`;
+    const detail = `After a restore it is unknown what happened at ${where}. Check there, then run \`switchyard restore adopt\` or \`switchyard restore release\`.`;
     await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId: session.id, detail: detail.slice(0, 500) });
   }
   const isNews = areAwaited && sinceMs <= unrecordedAlarmMs;

@@ -124,6 +124,30 @@ describe("a decision of a person", () => {
     await refused(client, run, sql, reason);
   });
 
+  const ofPart = (minor: number) => decide("CAPTURED", `, decision_amount_minor = ${minor}`);
+  const landed = /or one of a hold whose order is lost/;
+  const amount = /at most the held one/;
+  it("says that a hold was captured only with the amount, which is then the one that is recorded", async () => {
+    const run = await submitted(client, "HELD");
+    await refused(client, run, decide("CAPTURED"), landed);
+    for (const minor of [0, 4_901]) await refused(client, run, ofPart(minor), amount);
+    await run(ofPart(900));
+    await run(confirmBy("grace"));
+    const order = (minor: number) => `UPDATE payment_session SET capture_asked_at = now() WHERE id = $session;
+      UPDATE attempt SET capture_ordered_at = now(), captured_amount_minor = ${minor} WHERE id = $attempt`;
+    await refused(client, run, order(901), /the amount that a person has seen captured/);
+    await run(whole(order(900), captured, succeeded));
+    const ordered = await submitted(client, "CAPTURING");
+    await refused(client, ordered, ofPart(4_900), /a capture whose order is not recorded/);
+    const unheld = await submitted(client, "AUTHORIZED");
+    await refused(client, unheld, ofPart(900), landed);
+  });
+
+  it("gives up a hold past its end, and no other", async () => {
+    const run = await submitted(client, "HELD");
+    await refused(client, run, decide("GIVEN_UP"), /a hold past its end/);
+  });
+
   it("is not made of an attempt that is over, or with the attempt", async () => {
     const over = await submitted(client, "DECLINED");
     await refused(client, over, decide("GIVEN_UP"), /nothing is decided of an attempt that is over/);

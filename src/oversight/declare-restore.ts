@@ -3,8 +3,9 @@
 import { attemptIdOf, openAttempt, recordHeld, recordUnknown } from "../core/attempts.ts";
 import { abandonOpen } from "../core/authentication-steps.ts";
 import { decideAttempt } from "../core/decisions.ts";
-import type { Attempt, PlannedConnection } from "../core/entities.ts";
+import type { Attempt, PaymentSession, PlannedConnection } from "../core/entities.ts";
 import { recordHold, recordOrder } from "../core/held-payments.ts";
+import { heldInSql } from "../core/held-state.ts";
 import { loadSession } from "../core/session-with-attempts.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 
@@ -145,6 +146,15 @@ const lockDoubtful: Statement = {
     SELECT merchant_id AS "merchantId" FROM payment_session
     WHERE id = $1 AND unrecorded_check_at IS NOT NULL AND status = 'CREATED' FOR UPDATE`,
 };
+// A payment that was held before the restore is in doubt no longer once its gateway was asked, but a gateway that cannot be
+// read answers nothing: a person may still find that an order which is lost has captured it.
+const lockAdoptable: Statement = {
+  name: "lock_session_to_adopt",
+  text: `
+    SELECT merchant_id AS "merchantId" FROM payment_session s
+    WHERE id = $1 AND status = 'CREATED' AND (unrecorded_check_at IS NOT NULL
+      OR ${heldInSql} AND s.held_at <= (SELECT restored_at FROM replica_mark)) FOR UPDATE`,
+};
 const release: Statement = {
   name: "release_session_in_doubt",
   text: "UPDATE payment_session SET unrecorded_check_at = NULL, lease_epoch = lease_epoch + 1, lease_until = app.clock() WHERE id = $1",
@@ -187,12 +197,14 @@ const selectConnections: Statement = {
          FROM connection WHERE merchant_id = $1`,
 };
 
-/** Money of a session in doubt that a person has seen at a gateway. */
+/** Money of a session that a person has seen at a gateway after a restore. */
 export type SeenCapture = {
   readonly sessionId: string;
   /** The attempt may have lost its row: its id is derived from session and connection. */
   readonly attemptId: string;
   readonly reference: string;
+  /** The captured amount; required where the payment is captured later and its order is not recorded here. */
+  readonly amountMinor?: number | undefined;
   readonly by: string;
   readonly note: string;
 };
@@ -206,19 +218,24 @@ export type Adoption =
  * Adopts a payment that a person has seen captured at its gateway. The attempt gets its row back and becomes the
  * winner, and a worker looks it up there and ends the session as SUCCEEDED. Nothing that takes money is sent. The end of
  * the session also ends the doubt, so the person has to have checked every other gateway too. If the gateway contradicts
- * the decision, it is withdrawn and the session stays in doubt.
+ * the decision, it is withdrawn and the session is in doubt or held as before.
  */
 export async function adoptCaptured(tx: Tx, seen: SeenCapture): Promise<Adoption> {
-  const { sessionId, attemptId, reference, by, note: reason } = seen;
-  const [row] = await tx.query<{ merchantId: string }>(lockDoubtful, [sessionId]);
-  if (row === undefined) return { type: "refused", reason: "The session is not in doubt." };
-  const { session } = await loadSession(tx, sessionId);
+  const { sessionId, attemptId, reference, by, note: reason, amountMinor } = seen;
+  const [row] = await tx.query<{ merchantId: string }>(lockAdoptable, [sessionId]);
+  if (row === undefined) return { type: "refused", reason: nothingToAdopt };
+  const { session, attempts } = await loadSession(tx, sessionId);
   if (session.winnerAttemptId && session.winnerAttemptId !== attemptId) {
     return {
       type: "refused",
       reason: "Another attempt of the session is being captured. Refund this one at its gateway.",
     };
   }
+  const recorded = attempts.find(({ id }) => id === attemptId);
+  const isOrdered = !session.manualCapture || recorded?.captureOrderedAt != null;
+  const orderedMinor = isOrdered ? (recorded?.capturedAmountMinor ?? session.amountMinor) : undefined;
+  const otherAmount = whyNotAmount(session, amountMinor, orderedMinor);
+  if (otherAmount !== undefined) return { type: "refused", reason: otherAmount };
   const attempt = await knownOrReopened(tx, row.merchantId, seen);
   if (attempt === undefined)
     return { type: "refused", reason: "No connection of the merchant can have made this attempt. Check its id." };
@@ -243,11 +260,32 @@ export async function adoptCaptured(tx: Tx, seen: SeenCapture): Promise<Adoption
   if (!isNew && attempt.status !== "AUTHORIZED" && !(attempt.status === "VOIDING" && mayStillTake(attempt))) {
     return { type: "refused", reason: `The attempt is already ${attempt.status} here. Refund it at the gateway.` };
   }
-  if (!attempt.captureOrderedAt) recordOrder(tx, session, attempt);
-  const wanted = { decision: "CAPTURED" as const, reference, reason, by, takesTwo: false };
+  if (isOrdered && !attempt.captureOrderedAt) recordOrder(tx, session, attempt);
+  const found = { reference, amountMinor: isOrdered ? undefined : amountMinor };
+  const wanted = { decision: "CAPTURED" as const, ...found, reason, by, takesTwo: false };
   await decideAttempt(tx, { merchantId: row.merchantId, sessionId, attemptId }, wanted, { isAdopted: true });
   await tx.query(wake, [sessionId]);
   return { type: "adopted", merchantId: row.merchantId, gateway: attempt.gateway };
+}
+
+const nothingToAdopt =
+  "The session is not in doubt after a restore, and is no payment that was held before one and still is.";
+
+/** Returns why a captured amount cannot be adopted; undefined if it can. */
+function whyNotAmount(
+  { amountMinor: heldMinor, currency }: PaymentSession,
+  amountMinor: number | undefined,
+  orderedMinor: number | undefined,
+): string | undefined {
+  const held = `${heldMinor} ${currency} in minor units`;
+  if (amountMinor === undefined) {
+    return orderedMinor === undefined
+      ? `The payment is captured later, so a part of it may have been captured. Repeat this with --amount, the captured amount; ${held} was held.`
+      : undefined;
+  }
+  if (amountMinor < 1 || amountMinor > heldMinor) return `--amount must be 1 to ${heldMinor}: ${held} was held.`;
+  if (orderedMinor === undefined || orderedMinor === amountMinor) return undefined;
+  return `The capture was ordered for ${orderedMinor} ${currency} in minor units. A capture of another amount is not this one: refund it at the gateway.`;
 }
 
 const otherReference = "the one you named is: at PayPal it may be this payment's capture, which has a separate id";

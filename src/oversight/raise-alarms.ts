@@ -15,26 +15,28 @@ import {
 } from "../limits.ts";
 import type { Statement } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
+import { encodeId } from "../platform/ids.ts";
 import { findUnconfirmedTimeline } from "./declare-restore.ts";
 
 // A void before the latest execution time ends nothing yet. The clock is a subselect, because the volatile function itself gives an index no bound.
 const selectUnanswered: Statement = {
   name: "select_unanswered_attempts",
   text: `
-    SELECT late.kind, late.session_id AS "sessionId", late.id AS "attemptId", late.gateway, late.since, late.retries
+    SELECT late.kind, late.session_id AS "sessionId", late.id AS "attemptId", late.gateway, late.since, late.retries,
+      late.order_may_be_lost AS "orderMayBeLost"
     FROM (
-      SELECT 'VOID_UNANSWERED' AS kind, session_id, id, gateway, retries, voiding_at AS since FROM attempt
+      SELECT 'VOID_UNANSWERED' AS kind, session_id, id, gateway, retries, voiding_at AS since, false AS order_may_be_lost FROM attempt
       WHERE status = 'VOIDING' AND voiding_at <= (SELECT app.clock()) - $1 * interval '1 ms'
         AND latest_execution_at <= (SELECT app.clock()) - $1 * interval '1 ms'
       UNION ALL
-      SELECT 'CAPTURE_UNANSWERED', session_id, id, gateway, retries, capture_ordered_at FROM attempt
+      SELECT 'CAPTURE_UNANSWERED', session_id, id, gateway, retries, capture_ordered_at, false FROM attempt
       WHERE status = 'AUTHORIZED' AND capture_ordered_at <= (SELECT app.clock()) - $2 * interval '1 ms'
       UNION ALL
-      SELECT 'ACTION_OVERDUE', t.session_id, a.id, coalesce(t.provider, a.gateway), 0, t.deadline_at
+      SELECT 'ACTION_OVERDUE', t.session_id, a.id, coalesce(t.provider, a.gateway), 0, t.deadline_at, false
       FROM authentication t LEFT JOIN attempt a ON a.session_id = t.session_id AND a.id = t.attempt_id
       WHERE t.completed_at IS NULL AND (t.provider IS NOT NULL OR t.status = 'AWAITING_CUSTOMER') AND t.deadline_at <= (SELECT app.clock()) - $5 * interval '1 ms'
       UNION ALL
-      SELECT 'HOLD_OVERDUE', s.id, a.id, a.gateway, a.retries, s.held_until
+      SELECT 'HOLD_OVERDUE', s.id, a.id, a.gateway, a.retries, s.held_until, s.held_at <= (SELECT restored_at FROM replica_mark)
       FROM payment_session s JOIN attempt a ON a.session_id = s.id AND a.id = s.winner_attempt_id
       WHERE s.held_at IS NOT NULL AND s.status = 'CREATED' AND s.capture_asked_at IS NULL
         AND s.held_until <= (SELECT app.clock()) - $6 * interval '1 ms') late
@@ -50,7 +52,7 @@ const selectUnconfirmed: Statement = {
   name: "select_unconfirmed_captures",
   text: `
     SELECT 'CAPTURE_UNCONFIRMED' AS kind, s.id AS "sessionId", s.captured_attempt_id AS "attemptId",
-      s.captured_via AS gateway, s.settled_at AS since, 0 AS retries
+      s.captured_via AS gateway, s.settled_at AS since, 0 AS retries, false AS "orderMayBeLost"
     FROM payment_session s
     WHERE NOT s.capture_confirmed AND s.settled_at <= (SELECT app.clock()) - $1 * interval '1 ms'
       AND NOT EXISTS (
@@ -102,6 +104,8 @@ type Unanswered = {
   gateway: string;
   since: Date;
   retries: number;
+  /** True for a hold that was made before a restore, which may have lost the order of its capture. */
+  orderMayBeLost: boolean | null;
 };
 
 // Attempts of each kind in one turn; a gateway that is down for an hour may leave thousands.
@@ -128,9 +132,25 @@ export async function raiseAlarmsOnce(core: Core): Promise<boolean> {
   const unconfirmed = await database.query<Unanswered>(selectUnconfirmed, [confirmationAlarmMs, batch]);
   for (const found of [...unanswered, ...unconfirmed]) {
     const { kind, sessionId, attemptId } = found;
-    await openWorkItem(database, core, { kind, sessionId, ...(attemptId && { attemptId }), detail: describe(found) });
+    const detail = lostOrderOf(core, found) ?? describe(found);
+    await openWorkItem(database, core, { kind, sessionId, ...(attemptId && { attemptId }), detail });
   }
   return unanswered.length === batch || unconfirmed.length === batch;
+}
+
+/** Describes a hold whose capture may have been ordered before a restore, at a gateway that cannot be read. */
+function lostOrderOf(
+  core: Core,
+  { gateway, sessionId, attemptId, since, orderMayBeLost }: Unanswered,
+): string | undefined {
+  if (!orderMayBeLost || attemptId === null || core.connectorOf(gateway)?.canRead) return undefined;
+  const session = encodeId("ps", sessionId);
+  const attempt = encodeId("att", attemptId);
+  return (
+    `A restore may have lost the order of this capture, and ${gateway} has confirmed no void since ${since.toISOString()}. Look the payment up there. ` +
+    `Captured: \`switchyard restore adopt --session ${session} --attempt ${attempt} --captured REFERENCE --amount MINOR\`. ` +
+    `Not captured: end the attempt as abandoned, on the payment's page or by \`switchyard payment end-attempt\`.`
+  );
 }
 
 function describe({ kind, gateway, since, retries }: Unanswered): string {

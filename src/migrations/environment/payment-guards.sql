@@ -100,7 +100,7 @@ BEGIN
     FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
     IF earlier.had_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
     IF earlier.had_stop AND partitions.is_stopped_rest(NEW) THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
-    IF num_nonnulls(NEW.decision, NEW.decision_reference, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two,
+    IF num_nonnulls(NEW.decision, NEW.decision_reference, NEW.decision_amount_minor, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two,
                     NEW.decision_confirmed_by, NEW.decision_confirmed_at) > 0 THEN
       PERFORM app.refuse('nothing is decided of an attempt before it is made'); END IF;
   ELSE
@@ -138,6 +138,8 @@ BEGIN
       PERFORM app.refuse('an ordered capture stays ordered'); END IF;
     IF OLD.capture_ordered_at IS NOT NULL AND NEW.captured_amount_minor IS DISTINCT FROM OLD.captured_amount_minor THEN
       PERFORM app.refuse('the amount of an ordered capture never changes'); END IF;
+    IF NEW.capture_ordered_at IS NOT NULL AND NEW.decision_amount_minor <> coalesce(NEW.captured_amount_minor, NEW.amount_minor) THEN
+      PERFORM app.refuse('the amount that a person has seen captured is the one that is recorded'); END IF;
     IF OLD.capture_reference IS NOT NULL AND NEW.capture_reference IS DISTINCT FROM OLD.capture_reference THEN
       PERFORM app.refuse('a capture''s reference never changes'); END IF;
     IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL

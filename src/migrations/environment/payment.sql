@@ -129,6 +129,8 @@ CREATE TABLE attempt (
   decision              text,
   -- The gateway's reference of the captured payment.
   decision_reference    text,
+  -- The captured amount, where the order of the capture is not recorded here: a restore has lost it.
+  decision_amount_minor bigint,
   decision_reason       text,
   decided_by            text,
   decided_at            timestamptz,
