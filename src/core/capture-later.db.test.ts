@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { declareRestore } from "../oversight/declare-restore.ts";
+import { reconcileOnce } from "../oversight/reconcile.ts";
 import { encodeId } from "../platform/ids.ts";
 import { cancelHeld, captureHeld } from "./capture-later.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import { decisionSteps, noAnswer } from "./decision.fixture.ts";
 import type { PaymentSession } from "./entities.ts";
 import { isHeld, isProcessing } from "./held-state.ts";
 import { itemsOf, recover, withAnswers } from "./recovery.fixture.ts";
@@ -32,6 +34,7 @@ const order = (session: PaymentSession, amountMinor?: number, core = fixture.cor
 const cancel = (session: PaymentSession) =>
   cancelHeld(fixture.core, { sessionId: session.id, merchantId: session.merchantId });
 const settled = () => Promise.all(fixture.core.inFlight);
+const { firstOf, report, turn } = decisionSteps(() => fixture);
 
 async function atGateways(session: PaymentSession) {
   const { attempts } = await fixture.loadSession(session);
@@ -179,10 +182,49 @@ describe("a payment that is captured later", () => {
         .toBe("SUCCEEDED");
       const loaded = await fixture.loadSession(session);
       expect(loaded.attempts).toMatchObject([{ status: "CAPTURED", capturedAmountMinor: 1_900 }]);
-      expect((await itemsOf(fixture, session)).map(({ kind }) => kind)).toContain("RECORD_MISMATCH");
+      const detail = expect.stringMatching(/has captured 1900 EUR .* not ordered here/);
+      expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH", detail }]);
       await expect(cancel(session)).rejects.toMatchObject({ code: "capture_already_ordered" });
     });
   }
+
+  it("settles as soon as the reconciliation finds a capture by hand, with one row of the work queue", async () => {
+    const session = await hold({ at: 0 });
+    await settled();
+    await fixture.sandbox.captureByHand((await firstOf(session)).gatewayReference!, 1_900);
+    await fixture.setClockAhead(120);
+    while (await reconcileOnce(fixture.core));
+    await turn(fixture.core);
+    expect((await fixture.loadSession(session)).session).toMatchObject({ status: "SUCCEEDED" });
+    expect(await itemsOf(fixture, session)).toMatchObject([{ detail: expect.stringMatching(/not ordered here/) }]);
+    await fixture.setClockAhead(0);
+  });
+
+  it("leaves a capture by hand of more than is held to a person", async () => {
+    const session = await hold({ at: 1 });
+    await settled();
+    await report(await firstOf(session), "captured", { amountMinor: 4_901 });
+    await turn(fixture.core);
+    expect(isHeld((await fixture.loadSession(session)).session)).toBe(true);
+    expect(await itemsOf(fixture, session)).toMatchObject([{ detail: expect.stringMatching(/never ordered/) }]);
+  });
+
+  it("is captured in part although the gateway reports the release of the rest, before or after", async () => {
+    const session = await hold({ at: 1 });
+    await settled();
+    const lost = withAnswers(fixture.core, { capture: async () => noAnswer });
+    const { id: sessionId, merchantId } = session;
+    await captureHeld(lost, { sessionId, merchantId, amountMinor: 900, signal: AbortSignal.abort() });
+    await Promise.all(lost.inFlight);
+    // The release may overtake the report of the capture.
+    await report(await firstOf(session), "voided", { amountMinor: 4_000 });
+    await recover(fixture, withAnswers(lost, { capture: async () => ({ type: "accepted" }) }), session);
+    expect((await fixture.loadSession(session)).session).toMatchObject({ status: "SUCCEEDED" });
+    await report(await firstOf(session), "captured", { amountMinor: 900 });
+    await report(await firstOf(session), "voided", { amountMinor: 4_900, capture: "expired" });
+    expect(await itemsOf(fixture, session)).toEqual([]);
+    expect((await fixture.loadSession(session)).session.captureConfirmed).toBe(true);
+  });
 
   it("ends DEGRADED when the capture is refused for good, and no other gateway is tried", async () => {
     const session = await hold({ card: "4000000000007247" });
@@ -320,6 +362,21 @@ describe("a payment that is captured later, after a restore", () => {
     expect([voids, isHeld(waiting), waiting.leaseUntil! > readAt]).toEqual([1, true, true]);
     expect(attempts).toMatchObject([{ status: "AUTHORIZED", retries: 1 }]);
     await fixture.asOwner.pool.query("UPDATE replica_mark SET restored_at = NULL");
+  });
+
+  it("asks no other gateway about a hold that is recorded: nothing was attempted after it", async () => {
+    const session = await hold();
+    await settled();
+    await declare();
+    let voids = 0;
+    const counted = withAnswers(fixture.core, {
+      void: async () => {
+        voids++;
+        return { type: "accepted" };
+      },
+    });
+    const found = await turns(fixture, session, 2, counted);
+    expect([voids, isHeld(found), found.unrecordedCheckAt]).toEqual([0, true, null]);
   });
 
   it("stays held at a gateway that cannot be read and has reported nothing", async () => {

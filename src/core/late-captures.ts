@@ -6,6 +6,7 @@
 import type { Sent, Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Core } from "./core.ts";
+import { heldInSql } from "./held-state.ts";
 import { type OurRecord, reconcileRecords } from "./reconcile-records.ts";
 import { emitEvent } from "./settle.ts";
 import { openWorkItem } from "./work-items.ts";
@@ -19,7 +20,10 @@ const selectReports: Statement = {
   text: `
     SELECT n.kind, n.gateway_reference AS "gatewayReference", n.modification_reference AS "modificationReference",
       n.gateway_reference IS NOT DISTINCT FROM a.gateway_reference AS "isOurHold",
-      (n.amount_minor, n.currency) IS NOT DISTINCT FROM (coalesce(a.captured_amount_minor, a.amount_minor), a.currency) AS "isOurAmount",
+      (n.amount_minor, n.currency) IS NOT DISTINCT FROM
+        (coalesce(a.captured_amount_minor, a.decision_amount_minor, a.amount_minor), a.currency) AS "isOurAmount",
+      n.currency = a.currency AND n.amount_minor BETWEEN 1 AND a.amount_minor AS "isWithinHold",
+      n.amount_minor = nullif(a.amount_minor - a.captured_amount_minor, 0) AS "isRest", a.captured_amount_minor < a.amount_minor AS "isPart",
       a.status AS "ourStatus", a.gateway_reference AS "ourReference", a.capture_ordered_at AS "ourCaptureStartedAt"
     FROM attempt a
     JOIN gateway_notification n ON n.connection_id = a.connection_id AND n.attempt_reference = $3
@@ -33,6 +37,11 @@ type ReportRow = {
   readonly modificationReference: string | null;
   readonly isOurHold: boolean;
   readonly isOurAmount: boolean;
+  readonly isWithinHold: boolean | null;
+  /** True for exactly the amount that the ordered capture leaves over. */
+  readonly isRest: boolean | null;
+  /** True where the capture is ordered of a part. */
+  readonly isPart: boolean | null;
   readonly ourStatus: OurRecord["status"];
   readonly ourReference: string | null;
   readonly ourCaptureStartedAt: Date | null;
@@ -73,7 +82,11 @@ function judgeReports(rows: readonly ReportRow[]): CaptureReports {
   const done = whole.filter(({ kind }) => kind === "captured");
   const failures = whole.filter(({ kind }) => kind === "capture_failed");
   const standing = done.filter((one) => !failures.some((failure) => mayBeSame(failure, one)));
-  const isVoided = ours.some(({ kind }) => kind === "voided");
+  // What a part leaves over is released later. Adyen reports it by EXPIRE: "The remaining uncaptured amount expired", the
+  // OpenAPI file of webhooks (2026).
+  const isVoided = ours.some(
+    ({ kind, isRest, isPart }) => kind === "voided" && !isRest && !(isPart && standing.length > 0),
+  );
   const isCaptured = rows.some(isMoney);
   return {
     captured: done.length > 0,
@@ -134,8 +147,9 @@ const lockReported: Statement = {
   partitionKey: 1,
   text: `
     SELECT id, merchant_id AS "merchantId", captured_attempt_id AS "capturedAttemptId",
-      capture_confirmed AS "captureConfirmed", unrecorded_check_at IS NOT NULL AS "isInDoubt"
-    FROM payment_session WHERE id = $1 FOR UPDATE`,
+      capture_confirmed AS "captureConfirmed", unrecorded_check_at IS NOT NULL AS "isInDoubt",
+      CASE WHEN ${heldInSql} THEN winner_attempt_id END AS "heldAttemptId"
+    FROM payment_session s WHERE id = $1 FOR UPDATE`,
 };
 const confirm: Statement = {
   name: "confirm_capture",
@@ -152,6 +166,8 @@ type Locked = SessionKey & {
   readonly capturedAttemptId: string | null;
   readonly captureConfirmed: boolean | null;
   readonly isInDoubt: boolean;
+  /** The winner of a payment that is held until its merchant orders the capture. */
+  readonly heldAttemptId: string | null;
 };
 
 /**
@@ -196,15 +212,17 @@ export async function actOnReports(
 }
 
 /**
- * Records money of an attempt that is not the session's captured one. After a restore, nothing is known about an open
- * attempt until the gateways have answered; an attempt that is over is not looked up again.
+ * Records money of an attempt that is not the session's captured one. A held payment takes a capture made at its gateway as
+ * its order, with a row of the work queue, once it is resumed. After a restore, nothing is known about an open attempt until
+ * the gateways have answered; an attempt that is over is not looked up again.
  */
 async function recordUnexpected(
   tx: Tx,
   core: Core,
   { session, attempt, rows }: { session: Locked; attempt: AttemptKey; rows: readonly ReportRow[] },
 ): Promise<void> {
-  const money = rows.find(isMoney);
+  const isHeld = session.heldAttemptId === attempt.id;
+  const money = rows.find((row) => isMoney(row) && !(isHeld && row.isOurHold && row.isWithinHold));
   if (money === undefined || (session.isInDoubt && !isOver(money))) return;
   const ours = {
     status: money.ourStatus,

@@ -27,6 +27,7 @@ const stages: Stage[] = [
   ["AWAITING_CUSTOMER", record("AWAITING_CUSTOMER")],
   ["UNKNOWN", record("UNKNOWN")],
   ["AUTHORIZED", record("AUTHORIZED")],
+  ["AUTHORIZED, held", record("AUTHORIZED", { isHeld: true })],
   ["AUTHORIZED, capture ordered", record("AUTHORIZED", ordered)],
   ["VOIDING", record("VOIDING")],
   ["VOIDING, capture refused", record("VOIDING", ordered)],
@@ -43,6 +44,7 @@ const expected: Record<string, string> = {
   AWAITING_CUSTOMER: "underway underway mismatch underway underway underway inconclusive",
   UNKNOWN: "underway underway mismatch underway underway underway inconclusive",
   AUTHORIZED: "underway underway mismatch underway underway underway inconclusive",
+  "AUTHORIZED, held": "underway underway lookAtHold lookAtHold underway underway inconclusive",
   "AUTHORIZED, capture ordered": "underway underway underway underway underway underway inconclusive",
   VOIDING: "underway underway mismatch underway underway underway inconclusive",
   "VOIDING, capture refused": "underway underway underway underway underway underway inconclusive",
@@ -84,6 +86,22 @@ describe("reconcileRecords()", () => {
       type: "mismatch",
       detail: "Our record is CAPTURED (r1); the gateway's is captured (r2).",
     });
+  });
+
+  it.each([
+    ["the ordered part", { capturedMinor: 900 }, "agree"],
+    ["another part", { capturedMinor: 901 }, "mismatch"],
+    ["the whole amount", {}, "mismatch"],
+  ])("compares %s with the order", (_, captured, type) => {
+    const amounts = { amountMinor: 4_900, capturedAmountMinor: 900 };
+    const ours = record("CAPTURED", { ...ordered, ...amounts, captureConfirmed: true });
+    const answer = { type: "captured", gatewayReference: "r1", ...captured } as const;
+    expect(reconcileRecords(ours, { answer, source: "read" }).type).toBe(type);
+  });
+
+  it("leaves to a person a capture of an authorization that is not the held one", () => {
+    const answer = { type: "captured", gatewayReference: "r2" } as const;
+    expect(reconcileRecords(record("AUTHORIZED", { isHeld: true }), { answer, source: "read" }).type).toBe("mismatch");
   });
 
   it("states that a capture was never ordered", () => {

@@ -6,6 +6,8 @@ import type { Attempt, AttemptStatus } from "./entities.ts";
 /** Our record: the attempt, and whether its session counts the capture as confirmed. */
 export type OurRecord = Pick<Attempt, "status" | "captureOrderedAt" | "gatewayReference"> & {
   readonly captureConfirmed: boolean;
+  /** True for a hold that waits until its merchant orders the capture. */
+  readonly isHeld?: boolean;
 } & Partial<Pick<Attempt, "amountMinor" | "capturedAmountMinor">>;
 
 /** The gateway's record, and whether it was just read or assembled from its notifications. */
@@ -13,24 +15,26 @@ export type TheirRecord = { readonly answer: LookUpAnswer; readonly source: "rea
 
 /**
  * The result of a reconciliation. `underway`: the flow has not ended the attempt yet and will get the gateway's answer
- * itself.
+ * itself. `lookAtHold`: it gets it at its next look at the hold, which is due now.
  */
 export type Verdict =
-  | { readonly type: "agree" | "underway" | "inconclusive" }
+  | { readonly type: "agree" | "underway" | "lookAtHold" | "inconclusive" }
   | { readonly type: "orphan"; readonly gatewayReference: string }
   | { readonly type: "mismatch"; readonly detail: string };
 
 type Conclusive = Exclude<LookUpAnswer, { type: "inconclusive" }>;
 
 // The stage of an attempt, as far as the gateway's record depends on it.
-type Stage = "beingAsked" | "open" | "captureOrdered" | "captureAccepted" | "captured" | "withoutHold";
+type Stage = "beingAsked" | "open" | "held" | "captureOrdered" | "captureAccepted" | "captured" | "withoutHold";
 
-type Cell = "agree" | "underway" | "mismatch" | "orphan";
+type Cell = "agree" | "underway" | "lookAtHold" | "mismatch" | "orphan";
 
 // A hold over another amount counts as a hold.
 const matrix: Record<Stage, Record<Exclude<Conclusive["type"], "heldOther">, Cell>> = {
   beingAsked: { held: "underway", captured: "mismatch", voided: "underway", declined: "underway", absent: "underway" },
   open: { held: "underway", captured: "mismatch", voided: "underway", declined: "underway", absent: "underway" },
+  // What a person did at the gateway counts as the merchant's order, or as the end of the hold.
+  held: { held: "underway", captured: "lookAtHold", voided: "lookAtHold", declined: "underway", absent: "underway" },
   // Repeated until an answer of the gateway ends it.
   captureOrdered: {
     held: "underway",
@@ -76,7 +80,8 @@ export function reconcileRecords(ours: OurRecord, theirs: TheirRecord): Verdict 
   // A notification describes the time at which it was sent; we have learned since that this hold is gone.
   if (cell === "orphan" && source === "notifications" && isOurs) return { type: "agree" };
   if (cell === "orphan" && named !== undefined) return { type: "orphan", gatewayReference: named };
-  if (cell === "mismatch" || cell === "orphan" || (cell === "agree" && answer.type === "captured" && !isOurs)) {
+  const isForeign = answer.type === "captured" && !isOurs;
+  if (cell === "mismatch" || cell === "orphan" || (isForeign && (cell === "agree" || cell === "lookAtHold"))) {
     return { type: "mismatch", detail: describe(ours, answer.type, named) };
   }
   return { type: cell };
@@ -90,8 +95,9 @@ function otherAmountIn({ amountMinor, capturedAmountMinor }: OurRecord, answer: 
   return `The gateway has captured ${capturedMinor} in minor units, and ${capturedAmountMinor} was ordered.`;
 }
 
-function stageOf({ status, captureOrderedAt, captureConfirmed }: OurRecord): Stage {
+function stageOf({ status, captureOrderedAt, captureConfirmed, isHeld }: OurRecord): Stage {
   const stage = stages[status];
+  if (isHeld) return "held";
   if (stage === "open" && captureOrderedAt) return "captureOrdered";
   return stage === "captured" && !captureConfirmed ? "captureAccepted" : stage;
 }

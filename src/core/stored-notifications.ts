@@ -15,6 +15,7 @@ const selectNotifications: Statement = {
     FROM gateway_notification
     WHERE connection_id = $1 AND attempt_reference = $2 AND (kind <> 'absent' OR received_at >= $5)
       AND (kind <> 'voided' OR $6::text IS NULL OR gateway_reference = $6)
+      AND (kind <> 'voided' OR coalesce(amount_minor <> nullif($3::bigint - $7::bigint, 0), true))
     ORDER BY "isOurAmount" DESC, received_at`,
 };
 
@@ -36,7 +37,7 @@ const byWeight = ["captured", "already_captured", "voided", "held", "absent", "d
  * Answers a look-up from notifications. Money counts only for exactly our amount and currency, and only under our
  * reference. A hold over another amount stays undecided but has to end, so `voided` is believed for any amount. Where
  * the attempt's authorization is known, `voided` counts for that one alone: the gateway may have voided another one
- * beside it. `absent` counts once the gateway has accepted a void that was sent after the attempt's latest execution
+ * beside it. A void of exactly what an ordered capture leaves over says nothing about the capture. `absent` counts once the gateway has accepted a void that was sent after the attempt's latest execution
  * time, and nothing was ever held: an earlier void may have found nothing because the authorization had yet to arrive.
  */
 export async function lookUpInNotifications(queryable: Queryable, attempt: Attempt): Promise<LookUpAnswer> {

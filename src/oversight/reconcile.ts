@@ -2,6 +2,7 @@
 
 import type { Core } from "../core/core.ts";
 import { readRecord } from "../core/gateway-calls.ts";
+import { wakeSession } from "../core/lease.ts";
 import { reconcileRecords, type TheirRecord, type Verdict } from "../core/reconcile-records.ts";
 import { openWorkItem, resolveWorkItem } from "../core/work-items.ts";
 import { reconciliationConcurrency } from "../limits.ts";
@@ -82,6 +83,8 @@ async function actOn(
   } else if (verdict.type === "orphan") {
     const orphan = { sessionId, attemptId, gatewayReference: verdict.gatewayReference };
     await recordOrphan(core, orphan, source === "read" ? "reconciliation" : "notification");
+  } else if (verdict.type === "lookAtHold") {
+    await wakeSession(core.database, sessionId);
   } else if (verdict.type === "agree" && hasMismatch) {
     await resolveWorkItem(core.database, mismatch);
   }

@@ -5,6 +5,7 @@
 
 import type { Core } from "../core/core.ts";
 import { type Attempt, AttemptEntity } from "../core/entities.ts";
+import { heldInSql } from "../core/held-state.ts";
 import {
   reconciliationEveryMs,
   reconciliationLagMs,
@@ -41,6 +42,7 @@ export type ReconciliationSlice = { readonly runId: string; readonly id: string;
 export type ReconciledAttempt = Attempt & {
   readonly changedAt: string;
   readonly captureConfirmed: boolean;
+  readonly isHeld: boolean;
   readonly hasMismatch: boolean;
 };
 
@@ -114,6 +116,7 @@ const selectSlice: Statement = {
   text: `
     SELECT ${columnsOf(AttemptEntity, "a")}, a.changed_at::text AS "changedAt",
       coalesce(s.capture_confirmed, false) AS "captureConfirmed",
+      ${heldInSql} AND s.winner_attempt_id IS NOT DISTINCT FROM a.id AS "isHeld",
       EXISTS (SELECT FROM work_item w WHERE w.session_id = a.session_id AND w.attempt_id = a.id
               AND w.kind = 'RECORD_MISMATCH' AND w.resolved_at IS NULL) AS "hasMismatch"
     FROM reconciliation_slice c
