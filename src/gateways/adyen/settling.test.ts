@@ -79,6 +79,21 @@ describe("AdyenConnector.capture()", () => {
     }
   });
 
+  it("of a part is never requested under another key: enough would be left for a second capture", async () => {
+    const held = await adyen.hold();
+    const keys: string[] = [];
+    const body = JSON.stringify({ status: 500, errorCode: "901", errorType: "internal", message: "" });
+    harness.replaceWith((request) => {
+      const { path, headers } = request as { path: string; headers: Record<string, unknown> };
+      return path.endsWith("/captures") && keys.push(String(headers["idempotency-key"]))
+        ? { status: 500, body }
+        : undefined;
+    });
+    const part = { ...held, captureMinor: 900, ageMs: 3_600_000 };
+    expect(await harness.connector.capture(harness.call("part_cap"), part)).toMatchObject({ type: "unknown" });
+    expect(keys).toEqual(["part_cap"]);
+  });
+
   it("is requested under another key only after half a minute if the error may hide its success", async () => {
     const held = await adyen.hold();
     const startedAgo = (ageMs: number) => ({ ...held, ageMs });

@@ -5,7 +5,7 @@
 import { v7 } from "uuid";
 import type { DashboardFixture } from "../../../dashboard/dashboard.fixture.ts";
 import { decodeId, encodeId } from "../../../platform/ids.ts";
-import { makePayment, openTables } from "./payment-rows.ts";
+import { makeHeld, makePayment, openTables } from "./payment-rows.ts";
 
 /** The ids in earlier answers. */
 export type KnownIds = { connectionId: string; endpointId: string; invitationId: string };
@@ -227,21 +227,6 @@ async function makeRefundable(dashboard: DashboardFixture): Promise<{ sessionId:
   );
   await dashboard.rows("UPDATE payment_session SET refunds = 1 WHERE id = $1", [decodeId("ps", sessionId)]);
   return { sessionId, refundId: encodeId("ref", refundId) };
-}
-
-/** Makes a payment that is held for a later capture. Returns its session's id. */
-async function makeHeld(dashboard: DashboardFixture): Promise<string> {
-  await openTables(dashboard);
-  const attempts = [{ gateway: "SANDBOX_A", became: "CAPTURING" }] as const;
-  const { sessionId } = await makePayment(dashboard, { status: "CREATED", processing: true, attempts });
-  const session = [decodeId("ps", sessionId)];
-  await dashboard.rows("UPDATE attempt SET capture_ordered_at = NULL WHERE session_id = $1", session);
-  await dashboard.rows(
-    `UPDATE payment_session SET captured_via = NULL, capture_confirmed = NULL, manual_capture = true, held_at = now(), held_until = now() + interval '5 days',
-       winner_attempt_id = (SELECT id FROM attempt WHERE session_id = payment_session.id) WHERE id = $1`,
-    session,
-  );
-  return sessionId;
 }
 
 /** Makes another person's decision, which is not confirmed. */

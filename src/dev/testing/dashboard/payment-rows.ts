@@ -101,3 +101,20 @@ export async function makePayment(dashboard: DashboardFixture, made: MadePayment
     attemptIds: attempts.map((attempt) => encodeId("att", attempt.id)),
   };
 }
+
+/** Stores a payment that is held until its merchant captures it, and returns its public id. The guards stay off. */
+export async function makeHeld(dashboard: DashboardFixture, made: MadePayment = {}): Promise<string> {
+  await openTables(dashboard);
+  const attempts = [{ gateway: "SANDBOX_A", became: "CAPTURING" }, ...(made.attempts ?? [])] as const;
+  const { sessionId, sessionUuid } = await makePayment(dashboard, {
+    ...made,
+    ...{ status: "CREATED", processing: true, attempts },
+  });
+  await dashboard.rows("UPDATE attempt SET capture_ordered_at = NULL WHERE session_id = $1", [sessionUuid]);
+  await dashboard.rows(
+    `UPDATE payment_session SET captured_via = NULL, capture_confirmed = NULL, manual_capture = true, held_at = now(), held_until = now() + interval '5 days',
+       failover = false WHERE id = $1`,
+    [sessionUuid],
+  );
+  return sessionId;
+}

@@ -1,0 +1,124 @@
+/** Orders about held payments by the dashboard's rpcs: roles, bounds, one order of one hold, and audit rows. */
+import { v7 } from "uuid";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
+import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
+import { type MadePayment, makeHeld, makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
+import { switchGuards } from "../migrations/switch-guards.ts";
+import { decodeId } from "../platform/ids.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+
+let dashboard: DashboardFixture;
+const pages = new Pages(() => dashboard);
+const cookies = { dora: "", viv: "", stale: "" };
+beforeAll(async () => {
+  dashboard = await startDashboardFixture({ members: true });
+  await dashboard.addMember("Dora", "DEVELOPER");
+  await dashboard.addMember("Viv", "VIEWER");
+  cookies.dora = await pages.enter("Dora");
+  cookies.viv = await pages.enter("Viv");
+  cookies.stale = await pages.enter("Dora");
+  await pages.setBack("proved_at", "15 minutes", cookies.stale);
+});
+afterAll(() => dashboard?.close());
+
+/** Makes a held payment. The guards are off only while its rows are written. */
+async function held(made: MadePayment = {}) {
+  const sessionId = await makeHeld(dashboard, made);
+  await dashboard.rows(switchGuards("ENABLE"));
+  return { merchantId: dashboard.merchantId, environment: Environment.TEST as Environment, sessionId };
+}
+type Of = Awaited<ReturnType<typeof held>>;
+const capture = (cookie: string, of: Of, fields: object = {}) =>
+  pages.payments(cookie).capturePayment({ ...of, reason: "shipped", ...fields });
+const cancel = (cookie: string, of: Of, fields: object = {}) =>
+  pages.payments(cookie).cancelPayment({ ...of, reason: "out of stock", ...fields });
+const orders = { CapturePayment: capture, CancelPayment: cancel };
+
+const trailOf = (of: Of) =>
+  dashboard.rows("SELECT actor, action, after FROM audit_entry WHERE subject = $1 ORDER BY id", [of.sessionId]);
+async function stateOf(of: Of) {
+  const [row] = await dashboard.rows(
+    `SELECT s.status, s.decline_code AS "declineCode", s.capture_asked_at IS NOT NULL AS "isAsked",
+       s.lease_until <= now() AS "isDue", a.captured_amount_minor::int AS "capturedMinor"
+     FROM payment_session s JOIN attempt a ON a.session_id = s.id AND a.sequence = 1 WHERE s.id = $1`,
+    [decodeId("ps", of.sessionId)],
+  );
+  return row;
+}
+const untouched = { status: "CREATED", isAsked: false, capturedMinor: null };
+const actor = expect.stringMatching(/^dora@example\.com \(mbr_\w{26}\)$/);
+
+describe.each(Object.entries(orders))("%s", (action, order) => {
+  it("is for developers and owners with a fresh sign-in, who give a reason", async () => {
+    const of = await held();
+    expect(await codeOf(order(cookies.viv, of))).toBe("role_not_allowed");
+    expect(await codeOf(order(cookies.stale, of))).toBe("fresh_sign_in_required");
+    expect(await codeOf(order("", of))).toBe("sign_in_required");
+    for (const reason of ["", "x".repeat(1_001)])
+      expect(await codeOf(order(cookies.dora, of, { reason }))).toMatch(/field/);
+    expect(await stateOf(of)).toMatchObject(untouched);
+    expect(await trailOf(of)).toEqual([]);
+  });
+
+  it("knows no payment of another merchant or environment, and none that is not held", async () => {
+    const foreign = await held({ merchantUuid: v7() });
+    expect(await codeOf(order(cookies.dora, foreign))).toBe("not_found");
+    const of = await held();
+    expect(await codeOf(order(cookies.dora, { ...of, environment: Environment.LIVE }))).toBe("not_found");
+    await openTables(dashboard);
+    const { sessionId } = await makePayment(dashboard, {});
+    await dashboard.rows(switchGuards("ENABLE"));
+    expect(await codeOf(order(cookies.dora, { ...of, sessionId }))).toBe("not_held");
+    expect(await trailOf(of)).toEqual([]);
+  });
+
+  it("is one order with one audit row, however many members give it at one moment", async () => {
+    const of = await held();
+    const given = await Promise.all([1, 2, 3, 4].map(() => order(cookies.dora, of)));
+    expect(given.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    expect(given).toContainEqual(
+      expect.objectContaining({ amountMinor: 4900n, currency: "EUR", gateway: "SANDBOX_A" }),
+    );
+    expect(await trailOf(of)).toMatchObject([{ actor, action }]);
+    // A worker takes it from here.
+    expect(await stateOf(of)).toMatchObject({ isDue: true });
+  });
+
+  it("names the gateway that holds, and no other that has answered since", async () => {
+    const of = await held({ attempts: [{ gateway: "STRIPE", became: "DECLINED", gatewayReference: "pi_1" }] });
+    expect(await order(cookies.dora, of)).toMatchObject({ gateway: "SANDBOX_A" });
+    expect(await trailOf(of)).toMatchObject([{ after: { gateway: "SANDBOX_A" } }]);
+  });
+});
+
+describe("CapturePayment", () => {
+  it("captures a part once, and neither more than is held nor another amount", async () => {
+    const of = await held();
+    expect(await codeOf(capture(cookies.dora, of, { amountMinor: 4_901n }))).toBe("amount_exceeds_held");
+    expect(await codeOf(capture(cookies.dora, of, { amountMinor: 0n }))).toBe("invalid_field");
+    expect(await stateOf(of)).toMatchObject(untouched);
+    expect(await capture(cookies.dora, of, { amountMinor: 900n })).toMatchObject({
+      amountMinor: 900n,
+      replayed: false,
+    });
+    expect(await capture(cookies.dora, of, { amountMinor: 900n })).toMatchObject({ replayed: true });
+    expect(await codeOf(capture(cookies.dora, of, { amountMinor: 901n }))).toBe("capture_already_ordered");
+    expect(await codeOf(capture(cookies.dora, of))).toBe("capture_already_ordered");
+    expect(await codeOf(cancel(cookies.dora, of))).toBe("capture_already_ordered");
+    expect(await stateOf(of)).toMatchObject({ status: "CREATED", isAsked: true, capturedMinor: 900 });
+    const after = { amountMinor: 900, currency: "EUR", gateway: "SANDBOX_A", reason: "shipped" };
+    expect(await trailOf(of)).toEqual([{ actor, action: "CapturePayment", after }]);
+  });
+});
+
+describe("CancelPayment", () => {
+  it("ends the payment, which is not captured afterwards", async () => {
+    const of = await held();
+    expect(await cancel(cookies.dora, of)).toMatchObject({ amountMinor: 4900n, replayed: false });
+    expect(await codeOf(capture(cookies.dora, of))).toBe("session_ended");
+    expect(await stateOf(of)).toMatchObject({ ...untouched, status: "DECLINED", declineCode: "capture_cancelled" });
+    const after = { amountMinor: 4900, currency: "EUR", gateway: "SANDBOX_A", reason: "out of stock" };
+    expect(await trailOf(of)).toEqual([{ actor, action: "CancelPayment", after }]);
+  });
+});
