@@ -18,6 +18,9 @@ export type Patience = {
  */
 const defaultPatience: Patience = { tryTimeoutMs: 15_000, timeoutMs: 45_000, triesMax: 4 };
 
+/** The default for one request that waits for a gateway: the service answers after 20 s, even if the gateway has not. */
+export const gatewayTryTimeoutMs = 25_000;
+
 // The first pause gives a restarting server time to return; all pauses together stay within the time that a customer
 // waits.
 const pauseFirstMs = 250;

@@ -1,9 +1,11 @@
 import { inspect } from "node:util";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { brokenAnswers } from "../../dev/testing/broken-answers.ts";
 import { type Answer, type ReceivedRequest, Receiver } from "../../dev/testing/receiver.ts";
 import { appearances } from "../../edge/error-mapping.ts";
+import { submitWaitMs } from "../../limits.ts";
 import { errorCodes } from "./api-error.ts";
+import { gatewayTryTimeoutMs } from "./repeat.ts";
 import { RestClient, type RestClientOptions } from "./rest-client.ts";
 import { RestError } from "./rest-error.ts";
 
@@ -155,6 +157,19 @@ describe("createSession()", () => {
     expect(error.message).toBe(`${service.url} gave no answer: it took longer than 200 ms.`);
     const once = await failureOf(clientOf().createSession(wanted, { timeoutMs: 100 }));
     expect(once).toMatchObject({ code: "deadline_exceeded", tries: 1 });
+  });
+
+  it("waits for captures and refunds longer than the service waits for the gateway", async () => {
+    expect(gatewayTryTimeoutMs).toBeGreaterThan(submitWaitMs);
+    service.answerWith({ ...ok, body: JSON.stringify({ ...created, refundId: "ref_1" }) });
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    const client = clientOf();
+    await client.getSession("ps_1");
+    await client.captureSession("ps_1");
+    await client.createRefund("ps_1", {}, { idempotencyKey: "return-1" });
+    const waits = timers.mock.calls.map(([, ms]) => ms).filter((ms) => ms === 15_000 || ms === gatewayTryTimeoutMs);
+    timers.mockRestore();
+    expect(waits).toEqual([15_000, gatewayTryTimeoutMs, gatewayTryTimeoutMs]);
   });
 
   it("ends at once when its signal is aborted, with the signal's reason", async () => {

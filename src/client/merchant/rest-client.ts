@@ -12,7 +12,7 @@ import type {
   SessionFilters,
   SessionPage,
 } from "./payment-session.ts";
-import { type Patience, patienceOf, sendUntilAnswered } from "./repeat.ts";
+import { gatewayTryTimeoutMs, type Patience, patienceOf, sendUntilAnswered } from "./repeat.ts";
 import { parseObject, refusalOf, unexpectedAnswer } from "./rest-error.ts";
 
 /** The address of the service, the caller's key, and the bounds of a call. */
@@ -20,7 +20,7 @@ export type RestClientOptions = {
   /** The address with its version, such as https://pay.example.com/api/v1. */
   readonly restBase: string;
   readonly secretKey: string;
-  /** For one request; 15 s when not given. */
+  /** For one request; when not given, 25 s for captures and refunds, which wait for the gateway, and 15 s for all others. */
   readonly tryTimeoutMs?: number;
   /** For a whole call with its repeats; 45 s when not given. */
   readonly timeoutMs?: number;
@@ -44,12 +44,15 @@ export class RestClient {
   readonly #restBase: string;
   readonly #secretKey: string;
   readonly #patience: Patience;
+  /** Of calls that wait for a gateway. */
+  readonly #longPatience: Patience;
 
   /** Throws TypeError for an invalid address or key. */
   constructor(options: RestClientOptions) {
     this.#restBase = checkRestBase(options.restBase);
     this.#secretKey = checkHeaderText("secretKey", options.secretKey);
     this.#patience = patienceOf(options);
+    this.#longPatience = patienceOf({ ...options, tryTimeoutMs: options.tryTimeoutMs ?? gatewayTryTimeoutMs });
   }
 
   /**
@@ -93,6 +96,7 @@ export class RestClient {
       { method: "POST", path, headers, body: JSON.stringify(capture) },
       "sessionId",
       options,
+      this.#longPatience,
     );
   }
 
@@ -114,7 +118,8 @@ export class RestClient {
     const idempotencyKey = checkHeaderText("idempotencyKey", options.idempotencyKey);
     const headers = { "content-type": "application/json", "idempotency-key": idempotencyKey };
     const path = `/payment-sessions/${encodeURIComponent(sessionId)}/refunds`;
-    return this.#call<Refund>({ method: "POST", path, headers, body: JSON.stringify(refund) }, "refundId", options);
+    const request = { method: "POST", path, headers, body: JSON.stringify(refund) } as const;
+    return this.#call<Refund>(request, "refundId", options, this.#longPatience);
   }
 
   /** Returns a refund. */
@@ -147,6 +152,7 @@ export class RestClient {
     { path, headers, ...request }: Pick<HttpRequest, "method" | "body"> & { path: string; headers?: object },
     member: keyof Answer & string,
     options: CallOptions,
+    bounds = this.#patience,
   ): Promise<Answer> {
     const { signal, timeoutMs } = options;
     const send = async (tryTimeoutMs: number) => {
@@ -158,7 +164,7 @@ export class RestClient {
       if (body?.[member] !== undefined) return body as Answer;
       throw unexpectedAnswer(answer, `The answer is HTTP ${answer.status}, but not the service's.`);
     };
-    const patience = patienceOf({ ...this.#patience, ...(timeoutMs !== undefined && { timeoutMs }) });
+    const patience = patienceOf({ ...bounds, ...(timeoutMs !== undefined && { timeoutMs }) });
     return sendUntilAnswered(send, { ...patience, signal });
   }
 }

@@ -166,9 +166,9 @@ function perPayment(passed: Counts, side: Side, payments: number): Counts {
   const isOfSide = (name: string) => name.startsWith(peerPrefix) === (side === "peer");
   const counts = Object.entries(passed).filter(([name]) => isOfSide(name));
   return Object.fromEntries(
-    counts.map(([name, { roundTrips, commits }]) => [
+    counts.map(([name, { roundTrips, commits, statements }]) => [
       name,
-      { roundTrips: roundTrips / payments, commits: commits / payments },
+      { roundTrips: roundTrips / payments, commits: commits / payments, statements: statements / payments },
     ]),
   );
 }

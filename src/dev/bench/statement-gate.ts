@@ -7,16 +7,17 @@ import { answerParent } from "../testing/child-process.ts";
 
 /**
  * Counts since the last `begin`. A turn is everything sent before the next answer: one round trip. A commit is a COMMIT,
- * or a statement outside a transaction that changes rows.
+ * or a statement outside a transaction that changes rows. BEGIN and COMMIT are statements too.
  */
-export type Passed = { readonly roundTrips: number; readonly commits: number };
+export type Passed = { readonly roundTrips: number; readonly commits: number; readonly statements: number };
 
-type Counts = { roundTrips: number; commits: number };
+type Counts = { roundTrips: number; commits: number; statements: number };
 
 // The types of frames and their fields: PostgreSQL 18, 54.7 "Message Formats".
 const frameTypes = { query: 0x51, parse: 0x50, bind: 0x42 };
 const changes = /\b(INSERT\s+INTO|DELETE\s+FROM|UPDATE\s+[\w."]+(\s+(AS\s+)?\w+)?\s+SET)\b/i;
 
+const nothing = (): Counts => ({ roundTrips: 0, commits: 0, statements: 0 });
 const countsByName = new Map<string, Counts>();
 
 /** Reads what one connection sends, and counts its commits. */
@@ -53,6 +54,7 @@ class FrameReader {
   }
 
   #run(text: string): void {
+    this.#counts.statements += 1;
     if (/^\s*BEGIN/i.test(text)) this.#isInTransaction = true;
     else if (/^\s*ROLLBACK/i.test(text)) this.#isInTransaction = false;
     else if (/^\s*COMMIT/i.test(text)) {
@@ -91,13 +93,13 @@ answerParent({
   /** Opens a door of its own for each process, by the name under which it is counted. */
   listen: ({ name, ...target }: { name: string; host: string; port: number }) =>
     new Promise((resolve) => {
-      const counts = { roundTrips: 0, commits: 0 };
+      const counts = nothing();
       countsByName.set(name, counts);
       const gate = createServer((client) => join(client, target, counts));
       gate.listen(0, "127.0.0.1", () => resolve((gate.address() as AddressInfo).port));
     }),
   begin: () => {
-    for (const counts of countsByName.values()) Object.assign(counts, { roundTrips: 0, commits: 0 });
+    for (const counts of countsByName.values()) Object.assign(counts, nothing());
     return null;
   },
   passed: (): Readonly<Record<string, Passed>> => Object.fromEntries(countsByName),

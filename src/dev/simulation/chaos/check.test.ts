@@ -15,6 +15,9 @@ function sound() {
         submittedAt: "2026-01-01T00:00:00.000Z" as string | undefined,
         settledAt: "2026-01-01T00:00:03.000Z" as string | undefined,
         hasCapture: true,
+        isManual: false,
+        heldAt: undefined as string | undefined,
+        declineCode: undefined as string | undefined,
       },
     ],
     attempts: [attempt("att_1", 1, "VOIDED"), attempt("att_2", 2, "CAPTURED")],
@@ -33,6 +36,10 @@ function sound() {
       {
         ...{ orderRef: "order-1", created: ["ps_1", "ps_1"], submitted: true, heard: ["SUCCEEDED"] },
         refunded: [] as string[],
+        heldVia: undefined as string | undefined,
+        captures: [] as number[],
+        captured: undefined as number | undefined,
+        cancelled: false,
       },
     ],
   };
@@ -55,6 +62,22 @@ function refunded({ refunds, authorizations, orders }: Made) {
   return { here, there, refunds: authorizations[1]!.refunds };
 }
 
+/** Makes the sound session one that its shop has captured in part, of 9.00. */
+function capturedLater({ sessions, attempts, authorizations, orders, events, webhooks }: Made) {
+  Object.assign(sessions[0]!, { isManual: true, heldAt: "2026-01-01T00:00:03.000Z" });
+  Object.assign(attempts[1]!, { orderedMinor: 900, orderedValue: 900 });
+  authorizations[1]!.capturedValue = 900;
+  Object.assign(orders[0]!, { heldVia: "SANDBOX_B", captures: [900, 4900], captured: 900 });
+  events[0]!.sequence = 2;
+  events.push({ ...events[0]!, eventId: "evt_0", sequence: 1, type: "payment_session.held" });
+  webhooks.push({ ...webhooks[1]!, eventId: "evt_0" });
+}
+
+/** Makes an attempt's hold one of which a person has captured half. */
+function capturedByHand({ authorizations }: Made, index: 0 | 1) {
+  Object.assign(authorizations[index]!, { status: "captured", capturedValue: 2450, hold: "captured_by_hand" });
+}
+
 type Refunds = Records["authorizations"][number]["refunds"][number][];
 type Made = ReturnType<typeof sound>;
 
@@ -71,6 +94,8 @@ function attempt(attemptId: string, sequence: number, status: string) {
     completedAt: `2026-01-01T00:00:0${sequence}.500Z`,
     latestExecutionAt: "2026-01-01T00:00:50.000Z",
     value: 4900,
+    orderedMinor: (status === "CAPTURED" ? 4900 : undefined) as number | undefined,
+    orderedValue: (status === "CAPTURED" ? 4900 : undefined) as number | undefined,
     currency: "EUR",
   };
 }
@@ -88,6 +113,7 @@ function authorization(id: string, reference: string, status: "held" | "captured
     capturedValue,
     currency: "EUR",
     openedAt,
+    hold: "lasts" as Records["authorizations"][number]["hold"],
     refunds: [] as Refunds,
   };
 }
@@ -209,6 +235,36 @@ const spoiled: Readonly<Record<ViolationKind, { spoil: (made: Made) => void; als
       item!.resolved = false;
     },
   },
+  captured_unordered: {
+    spoil: (made) => {
+      capturedLater(made);
+      made.orders[0]!.captures = [4900];
+    },
+  },
+  capture_lost: {
+    spoil: (made) => {
+      capturedLater(made);
+      made.orders[0]!.captured = 4900;
+    },
+  },
+  cancel_lost: {
+    spoil: (made) => {
+      capturedLater(made);
+      made.orders[0]!.cancelled = true;
+    },
+  },
+  hold_lost: {
+    spoil: ({ orders: [order] }) => {
+      order!.heldVia = "SANDBOX_B";
+    },
+  },
+  hold_event: {
+    spoil: (made) => {
+      capturedLater(made);
+      made.events[1]!.type = "payment_session.pending";
+    },
+  },
+  by_hand_unnoticed: { spoil: (made) => capturedByHand(made, 0) },
   refunded_twice: {
     spoil: (made) => {
       const { refunds, there } = refunded(made);
@@ -244,6 +300,38 @@ describe("findViolations()", () => {
     expect(findViolations(made)).toEqual([]);
     refunded(made);
     expect(findViolations(made)).toEqual([]);
+    capturedLater(made);
+    expect(findViolations(made)).toEqual([]);
+  });
+
+  it("finds a payment that is captured later over another amount than its shop ordered", () => {
+    const made = sound();
+    capturedLater(made);
+    made.authorizations[1]!.capturedValue = 4900;
+    expect(kindsOf(made)).toEqual(["wrong_amount"]);
+  });
+
+  it("leaves money that a person captured at a gateway to a person, and only that money", () => {
+    const made = sound();
+    capturedByHand(made, 0);
+    made.sessions[0]!.phase = "PROCESSING";
+    expect(kindsOf(made)).toEqual(["not_final", "by_hand_unnoticed"]);
+    made.workItems[0] = { sessionId: "ps_1", kind: "RECORD_MISMATCH", detail: "", resolved: false };
+    expect(kindsOf(made)).toEqual([]);
+    made.authorizations[0]!.capturedValue = 4900;
+    made.attempts[0]!.orderedValue = 4900;
+    expect(kindsOf(made)).toEqual(["captured_twice", "captured_by_another"]);
+  });
+
+  it("takes a capture by hand for the order of a payment that is captured later, with a row for a person", () => {
+    const made = sound();
+    capturedLater(made);
+    capturedByHand(made, 1);
+    Object.assign(made.attempts[1]!, { orderedMinor: 2450, orderedValue: 2450 });
+    Object.assign(made.orders[0]!, { captures: [], captured: undefined });
+    expect(kindsOf(made)).toEqual(["by_hand_unnoticed"]);
+    made.workItems[0] = { sessionId: "ps_1", kind: "RECORD_MISMATCH", detail: "", resolved: false };
+    expect(kindsOf(made)).toEqual([]);
   });
 
   it.each(Object.entries(spoiled))("finds %s, and only what belongs to it", (kind, { spoil, also = [] }) => {
@@ -301,6 +389,15 @@ describe("findViolations()", () => {
     expect(kindsOf(made)).toEqual([]);
     made.workItems.push({ ...failed, sessionId: "ps_2" });
     expect(kindsOf(made)).toEqual(["work_item"]);
+  });
+
+  it("counts the time of a payment that is captured later until its hold", () => {
+    const made = sound();
+    capturedLater(made);
+    made.sessions[0]!.settledAt = "2026-01-01T09:00:00.000Z";
+    expect(kindsOf(made)).toEqual([]);
+    made.sessions[0]!.heldAt = "2026-01-01T00:01:46.000Z";
+    expect(kindsOf(made)).toEqual(["past_bound"]);
   });
 
   it("reports two final events of one session, and accepts a pending one", () => {

@@ -1,8 +1,8 @@
 /** Checks that money, statuses, events and answers of a chaos run agree, once everything has settled. PURE. */
 import { timingBounds } from "../../../limits.ts";
+import { findHoldViolations, type HoldCase, holdViolationKinds, isByHand, isLeftToPerson } from "./check-holds.ts";
 import { findRefundViolations, refundViolationKinds } from "./check-refunds.ts";
 import type {
-  AttemptRecord,
   AuthenticationRecord,
   EventRecord,
   OrderRecord,
@@ -20,7 +20,7 @@ export const violationKinds = {
   success_without_capture: "the session succeeded, but nothing was captured",
   captured_by_another: "an attempt other than the winner was captured",
   other_gateway: "a gateway other than the attempt's has the authorization on record",
-  wrong_amount: "the captured amount is not the session's amount",
+  wrong_amount: "the captured amount is not the ordered amount",
   hold_left: "a hold was left at an acquirer",
   late_hold: "a hold that was made after its attempt's latest execution time is still there",
   unknown_authorization: "an acquirer has an authorization that belongs to no attempt",
@@ -36,6 +36,7 @@ export const violationKinds = {
   submitted_lost: "a submission that was answered is missing",
   other_outcome: "a customer saw another outcome",
   audit: "the database's own audit finds a broken rule",
+  ...holdViolationKinds,
   ...refundViolationKinds,
   work_item: "the work queue has a row that does not belong there, or that was never resolved",
 } as const;
@@ -46,14 +47,9 @@ export type ViolationKind = keyof typeof violationKinds;
 export type Violation = { readonly kind: ViolationKind; readonly sessionId: string; readonly detail: string };
 
 type Found = Pick<Violation, "kind" | "detail">;
-type Money = Records["authorizations"][number];
-type Case = {
-  readonly session: SessionRecord;
-  readonly attempts: readonly AttemptRecord[];
+type Case = HoldCase & {
   readonly authentications: readonly AuthenticationRecord[];
   readonly clockMovedAt: readonly string[];
-  readonly money: readonly { readonly attempt: AttemptRecord; readonly authorization: Money }[];
-  readonly events: readonly EventRecord[];
 };
 
 /**
@@ -70,20 +66,28 @@ export function findViolations(records: Records): Violation[] {
   const attemptsOf = Map.groupBy(records.attempts, ({ sessionId }) => sessionId);
   const authenticationsOf = Map.groupBy(records.authentications, ({ sessionId }) => sessionId);
   const eventsOf = Map.groupBy(records.events, ({ sessionId }) => sessionId);
+  const workItemsOf = Map.groupBy(records.workItems, ({ sessionId }) => sessionId);
+  const orders = new Map(records.orders.map((order) => [order.orderRef, order]));
   const { clockMovedAt } = records;
-  const ofSessions = records.sessions.flatMap((session) => {
+  const cases = records.sessions.map((session): Case => {
     const { sessionId } = session;
-    const one: Case = {
+    return {
       session,
       attempts: attemptsOf.get(sessionId) ?? [],
       authentications: authenticationsOf.get(sessionId) ?? [],
       clockMovedAt,
       money: moneyOf.get(sessionId) ?? [],
       events: eventsOf.get(sessionId) ?? [],
+      order: orders.get(session.orderRef),
+      workItems: workItemsOf.get(sessionId) ?? [],
     };
-    const found = [...checkEnd(one), ...checkBound(one), ...checkMoney(one), ...checkHolds(one), ...checkEvents(one)];
-    return found.map((violation) => ({ ...violation, sessionId }));
   });
+  const ofSessions = cases.flatMap((one) => {
+    const ofMoney = [...checkMoney(one), ...checkHolds(one), ...findHoldViolations(one)];
+    const found = [...checkEnd(one), ...checkBound(one), ...ofMoney, ...checkEvents(one)];
+    return found.map((violation) => ({ ...violation, sessionId: one.session.sessionId }));
+  });
+  const left = new Set(cases.filter(isLeftToPerson).map(({ session }) => session.sessionId));
   const secondCaptures = new Set(records.workItems.filter(isSecondCapture).map(({ sessionId }) => sessionId));
   const strangers = records.authorizations.filter(({ reference }) => !attempts.has(reference));
   return [
@@ -95,6 +99,7 @@ export function findViolations(records: Records): Violation[] {
     ...records.audit.map(({ sessionId, rule }) => violation("audit", sessionId, rule)),
     ...records.workItems
       .filter((item) => !(item.resolved && mayBeInWorkQueue.has(item.kind)) && !isExplained(item, secondCaptures))
+      .filter(({ sessionId }) => !left.has(sessionId))
       .map(({ sessionId, kind, detail }) => violation("work_item", sessionId, `${kind}: ${detail}`)),
   ];
 }
@@ -102,6 +107,7 @@ export function findViolations(records: Records): Violation[] {
 // Rows that outages cause and their end resolves; any other row on the work queue means that records disagree.
 const mayBeInWorkQueue = new Set([
   ...["VOID_UNANSWERED", "CAPTURE_UNANSWERED", "ACTION_OVERDUE", "ORPHANED_AUTHORIZATION", "REFUND_UNANSWERED"],
+  "HOLD_OVERDUE",
 ]);
 
 /**
@@ -117,14 +123,16 @@ function isExplained(item: Records["workItems"][number], secondCaptures: Readonl
   return isSecondCapture(item) || (item.kind === "CAPTURE_FAILED" && secondCaptures.has(item.sessionId));
 }
 
-function checkEnd({ session, attempts }: Case): Found[] {
+function checkEnd(one: Case): Found[] {
+  const { session, attempts } = one;
   const { status, phase } = session;
+  const isOpen = (status === "CREATED" || phase !== "DONE") && !isLeftToPerson(one);
   const fraud = attempts.find(({ failureKind }) => failureKind === "FRAUD");
   // A decline may be found only after another gateway was charged.
   const followers = attempts.filter(({ startedAt }) => fraud?.completedAt && startedAt > fraud.completedAt);
   const open = attempts.map((attempt) => `${attempt.gateway} ${attempt.status}`).join(", ");
   return [
-    ...found("not_final", status === "CREATED" || phase !== "DONE", `${status}, ${phase}; ${open || "no attempt"}`),
+    ...found("not_final", isOpen, `${status}, ${phase}; ${open || "no attempt"}`),
     ...found("after_fraud", followers.length > 0, `${followers.length} attempt(s) after ${fraud?.attemptId}`),
   ];
 }
@@ -132,33 +140,41 @@ function checkEnd({ session, attempts }: Case): Found[] {
 // The time that a payment may take without its customer, and a minute.
 const boundMs = timingBounds.submissionBudgetMs.default + 60_000;
 
-/** Time begins anew when the customer has answered or could have, and where the run moved the clock meanwhile. */
+/**
+ * Time begins anew when the customer has answered or could have, and where the run moved the clock meanwhile. A payment that
+ * is captured later ends for its customer with the hold.
+ */
 function checkBound({ session, authentications, clockMovedAt }: Case): Found[] {
-  const { submittedAt, settledAt, hasCapture } = session;
-  if (submittedAt === undefined || settledAt === undefined || hasCapture) return [];
+  const { submittedAt, heldAt, hasCapture } = session;
+  const endedAt = heldAt ?? session.settledAt;
+  if (submittedAt === undefined || endedAt === undefined || (hasCapture && heldAt === undefined)) return [];
   const customer = authentications.map(({ status, deadlineAt, endedAt }) =>
     status === "ABANDONED" || endedAt === undefined ? deadlineAt : endedAt,
   );
-  const meanwhile = clockMovedAt.filter((at) => at <= settledAt);
+  const meanwhile = clockMovedAt.filter((at) => at <= endedAt);
   const from = [submittedAt, ...customer, ...meanwhile].toSorted().at(-1)!;
-  const tookMs = Date.parse(settledAt) - Date.parse(from);
+  const tookMs = Date.parse(endedAt) - Date.parse(from);
   return found("past_bound", tookMs > boundMs, `ended ${Math.round(tookMs / 1_000)} s after ${from}`);
 }
 
 function checkMoney({ session, money }: Case): Found[] {
-  const captured = money.filter(({ authorization }) => authorization.status === "captured");
+  const captured = money.filter((one) => one.authorization.status === "captured" && !isByHand(one));
   const names = captured.map(({ authorization, attempt }) => `${authorization.id} of ${attempt.attemptId}`).join(", ");
   const succeeded = session.status === "SUCCEEDED";
   const others = captured.filter(({ attempt }) => attempt.attemptId !== session.winnerAttemptId);
   const elsewhere = money.filter(({ attempt, authorization }) => attempt.gateway !== authorization.gateway);
   const wrong = captured.filter(
     ({ attempt, authorization: { capturedValue, currency } }) =>
-      capturedValue !== attempt.value || currency !== attempt.currency,
+      capturedValue !== (session.isManual ? attempt.orderedValue : attempt.value) || currency !== attempt.currency,
   );
   return [
     ...found("captured_twice", captured.length > 1, names),
     ...found("captured_without_success", captured.length > 0 && !succeeded, `${names}; ${session.status}`),
-    ...found("success_without_capture", captured.length === 0 && succeeded, `winner ${session.winnerAttemptId}`),
+    ...found(
+      "success_without_capture",
+      succeeded && !captured.length && !money.some(isByHand),
+      `winner ${session.winnerAttemptId}`,
+    ),
     ...found("captured_by_another", others.length > 0 && succeeded, `${names}; winner ${session.winnerAttemptId}`),
     ...found(
       "other_gateway",
@@ -180,7 +196,9 @@ function checkHolds({ money }: Case): Found[] {
 }
 
 function checkEvents({ session, events }: Case): Found[] {
-  const finals = events.filter(({ type }) => /^payment_session\.(?!pending$)/.test(type)).map(({ type }) => type);
+  const finals = events
+    .filter(({ type }) => /^payment_session\.(?!pending$|held$|capture_due$)/.test(type))
+    .map(({ type }) => type);
   const wanted = session.status === "CREATED" ? [] : [`payment_session.${session.status.toLowerCase()}`];
   const numbers = events.map(({ sequence }) => sequence).sort((left, right) => left - right);
   return [

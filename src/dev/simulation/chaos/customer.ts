@@ -4,6 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { unreachable } from "../../../platform/errors.ts";
 import type { Dice } from "../dice.ts";
 import { describedBrowser, meet } from "./challenge.ts";
+import { fieldsOfLater, settleLater } from "./later.ts";
 import type { OrderRecord } from "./records.ts";
 import { type RefundingShop, refundSome } from "./refunds.ts";
 
@@ -23,6 +24,7 @@ export type Order = { -readonly [Key in keyof OrderRecord]: OrderRecord[Key] } &
   created: string[];
   heard: string[];
   refunded: string[];
+  captures: number[];
   /** The challenge that the customer has to meet next. */
   asked?: string | undefined;
 };
@@ -32,9 +34,12 @@ type Session = {
   readonly clientSecret: string;
   readonly sdkAuthorization: string;
   readonly amountMinor: number;
+  /** True if its shop captures it later. */
+  readonly isManual: boolean;
 };
 
 const currencies = ["EUR", "USD", "JPY"];
+const capturedLater = 0.3;
 const callsMax = 8;
 const pollsMax = 15;
 
@@ -47,7 +52,10 @@ export async function pay(shop: Shop, dice: Dice, order: Order): Promise<void> {
   if (token === undefined || dice.chance(0.04)) return;
   const browser = dice.chance(0.8) ? { browser: describedBrowser } : {};
   await submit(shop, dice, { session, token, order, browser });
-  if (order.heard.includes("SUCCEEDED")) await refundSome(shop, dice, order, session);
+  const { amountMinor } = session;
+  const wholly = order.heard.includes("SUCCEEDED") ? amountMinor : undefined;
+  const captured = session.isManual ? await settleLater(shop, dice, order, session) : wholly;
+  if (captured !== undefined) await refundSome(shop, dice, order, { ...session, amountMinor: captured });
 }
 
 /**
@@ -55,7 +63,11 @@ export async function pay(shop: Shop, dice: Dice, order: Order): Promise<void> {
  * once.
  */
 async function create(shop: Shop, dice: Dice, order: Order): Promise<Session | undefined> {
-  const body = { amountMinor: dice.between(1, 200_000), currency: dice.pick(currencies), orderRef: order.orderRef };
+  const isManual = dice.chance(capturedLater);
+  const body = {
+    ...{ amountMinor: dice.between(1, 200_000), currency: dice.pick(currencies), orderRef: order.orderRef },
+    ...(isManual && fieldsOfLater()),
+  };
   for (let round = 0; round < callsMax; round++) {
     const edges = dice.chance(0.1) ? shop.edges : [dice.pick(shop.edges)];
     const sent = { bearer: shop.secretKey, headers: { "idempotency-key": order.orderRef }, body };
@@ -72,7 +84,7 @@ async function create(shop: Shop, dice: Dice, order: Order): Promise<Session | u
       const { amountMinor } = body;
       return {
         ...{ sessionId: String(first.sessionId), clientSecret: String(first.clientSecret) },
-        ...{ sdkAuthorization, amountMinor },
+        ...{ sdkAuthorization, amountMinor, isManual },
       };
     }
     await pause(dice.between(100, 2_000));
@@ -150,7 +162,7 @@ async function untilEnded(shop: Shop, dice: Dice, submission: Submission): Promi
   const { session, order } = submission;
   let isSubmitted = false;
   const met = new Set<string>();
-  for (let poll = 0; poll < pollsMax && order.heard.length === 0; poll++) {
+  for (let poll = 0; poll < pollsMax && !hasEnded(order); poll++) {
     const edge = dice.pick(shop.edges);
     const { asked } = order;
     if (asked !== undefined && !met.has(asked)) {
@@ -168,8 +180,13 @@ async function untilEnded(shop: Shop, dice: Dice, submission: Submission): Promi
     } else {
       hear(order, (await call(shop, edge, "GetCheckout", session, {}))?.json);
     }
-    if (order.heard.length === 0) await pause(dice.between(500, 3_000));
+    if (!hasEnded(order)) await pause(dice.between(500, 3_000));
   }
+}
+
+/** Reports whether the payment has ended for its customer. */
+function hasEnded({ heard, heldVia }: Order): boolean {
+  return heard.length > 0 || heldVia !== undefined;
 }
 
 async function send(
@@ -196,11 +213,17 @@ function call(shop: Shop, edge: string, rpc: string, session: Session, fields: o
 
 /** Records a session's status from an answer, to compare it with the end. */
 function hear(order: Order, json: Readonly<Record<string, unknown>> | undefined): void {
-  type Checkout = { status?: string; processing?: boolean; nextAction?: { authenticationId: string; kind: string } };
-  const { status, processing, nextAction } = (json?.checkout ?? {}) as Checkout;
+  type Checkout = {
+    status?: string;
+    processing?: boolean;
+    nextAction?: { authenticationId: string; kind: string };
+    outcome?: { success?: { capturedVia: string } };
+  };
+  const { status, processing, nextAction, outcome } = (json?.checkout ?? {}) as Checkout;
   if (processing) order.submitted = true;
   // The device check and the challenge of a provider have one id.
   order.asked = nextAction && `${nextAction.authenticationId} ${nextAction.kind}`;
+  if (status === "CREATED") order.heldVia = outcome?.success?.capturedVia ?? order.heldVia;
   if (status === undefined || status === "CREATED") return;
   order.heard.push(status);
   if (status !== "EXPIRED") order.submitted = true;

@@ -47,6 +47,10 @@ export class Load {
       submitted: false,
       heard: [],
       refunded: [],
+      heldVia: undefined,
+      captures: [],
+      captured: undefined,
+      cancelled: false,
     };
     this.orders.push(order);
     const payment = pay(this.#shop, this.#dice, order).finally(() => this.#inShop.delete(payment));

@@ -32,14 +32,16 @@ const currenciesAt: Readonly<Record<Gateway, CurrencyTable>> = {
 const selectSessions = `
   SELECT id, order_ref AS "orderRef", status, phase, winner_attempt_id AS "winnerAttemptId",
          submitted_at AS "submittedAt", settled_at AS "settledAt",
-         EXISTS (SELECT FROM attempt a WHERE a.session_id = s.id AND a.capture_ordered_at IS NOT NULL) AS "hasCapture"
+         EXISTS (SELECT FROM attempt a WHERE a.session_id = s.id AND a.capture_ordered_at IS NOT NULL) AS "hasCapture",
+         manual_capture AS "isManual", held_at AS "heldAt", decline_code AS "declineCode"
   FROM payment_session s`;
 const selectAuthentications = `
   SELECT session_id AS "sessionId", status, deadline_at AS "deadlineAt", coalesce(answered_at, completed_at) AS "endedAt"
   FROM authentication WHERE flow <> 'FRICTIONLESS'`;
 const selectAttempts = `
   SELECT session_id AS "sessionId", id, sequence, gateway, status, failure_kind AS "failureKind",
-         void_kind AS "voidKind", started_at AS "startedAt", completed_at AS "completedAt", latest_execution_at AS "latestExecutionAt", amount_minor::float8 AS "amountMinor", currency
+         void_kind AS "voidKind", started_at AS "startedAt", completed_at AS "completedAt", latest_execution_at AS "latestExecutionAt", amount_minor::float8 AS "amountMinor",
+         captured_amount_minor::float8 AS "capturedMinor", currency
   FROM attempt`;
 const selectEvents = `
   SELECT session_id AS "sessionId", id, sequence, type, encode(sha256(body), 'hex') AS body FROM outbox_event`;
@@ -85,9 +87,9 @@ function readCell(databaseUrl: string): Promise<Stored> {
 }
 
 function toSession(
-  row: Row<"id" | "orderRef" | "status" | "phase" | "winnerAttemptId" | "submittedAt" | "settledAt"> & {
-    hasCapture: boolean;
-  },
+  row: Row<
+    "id" | "orderRef" | "status" | "phase" | "winnerAttemptId" | "submittedAt" | "settledAt" | "heldAt" | "declineCode"
+  > & { hasCapture: boolean; isManual: boolean },
 ): SessionRecord {
   return {
     ...row,
@@ -95,6 +97,8 @@ function toSession(
     winnerAttemptId: row.winnerAttemptId ? encodeId("att", row.winnerAttemptId) : undefined,
     submittedAt: row.submittedAt ? momentOf(row.submittedAt) : undefined,
     settledAt: row.settledAt ? momentOf(row.settledAt) : undefined,
+    heldAt: row.heldAt ? momentOf(row.heldAt) : undefined,
+    declineCode: row.declineCode ?? undefined,
   };
 }
 
@@ -119,9 +123,9 @@ function toAttempt(
     | "completedAt"
     | "latestExecutionAt"
     | "currency"
-  >,
+  > & { capturedMinor: number | null },
 ): AttemptRecord {
-  const amount = toGatewayAmount(currenciesAt[row.gateway as Gateway], row);
+  const orderedMinor = row.capturedMinor ?? undefined;
   return {
     ...row,
     sessionId: encodeId("ps", row.sessionId),
@@ -131,8 +135,16 @@ function toAttempt(
     startedAt: momentOf(row.startedAt),
     completedAt: row.completedAt ? momentOf(row.completedAt) : undefined,
     latestExecutionAt: momentOf(row.latestExecutionAt),
-    value: amount.type === "exact" ? amount.value : Number.NaN,
+    value: valueAt(row, row.amountMinor),
+    orderedMinor,
+    orderedValue: orderedMinor === undefined ? undefined : valueAt(row, orderedMinor),
   };
+}
+
+/** Returns an amount in the gateway's own unit; NaN if it has none for it. */
+function valueAt({ gateway, currency }: Record<"gateway" | "currency", string>, amountMinor: number): number {
+  const amount = toGatewayAmount(currenciesAt[gateway as Gateway], { amountMinor, currency });
+  return amount.type === "exact" ? amount.value : Number.NaN;
 }
 
 function inBooks(authorization: Authorization): Records["authorizations"][number] {

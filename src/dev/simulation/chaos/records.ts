@@ -15,6 +15,10 @@ export type SessionRecord = {
   readonly settledAt: string | undefined;
   /** True if the session waited for a gateway to answer a capture, which has no bound. */
   readonly hasCapture: boolean;
+  /** True if its merchant captures it later. */
+  readonly isManual: boolean;
+  readonly heldAt: string | undefined;
+  readonly declineCode: string | undefined;
 };
 
 /** A customer authentication. */
@@ -39,6 +43,9 @@ export type AttemptRecord = {
   readonly latestExecutionAt: string;
   /** The session's amount in the gateway's own unit. */
   readonly value: number;
+  /** The amount of the ordered capture, in minor units and in the gateway's own unit; undefined while none is ordered. */
+  readonly orderedMinor: number | undefined;
+  readonly orderedValue: number | undefined;
   readonly currency: string;
 };
 
@@ -81,6 +88,14 @@ export type OrderRecord = {
   readonly heard: readonly string[];
   /** Every refund id that an answer contained. */
   readonly refunded: readonly string[];
+  /** The gateway that holds, as the customer saw it. */
+  readonly heldVia: string | undefined;
+  /** The amounts, in minor units, whose capture was ordered. */
+  readonly captures: readonly number[];
+  /** The amount whose order was accepted by an answer. */
+  readonly captured: number | undefined;
+  /** True if an answer accepted a cancellation. */
+  readonly cancelled: boolean;
 };
 
 /** A refund as the service stored it. */
@@ -105,7 +120,7 @@ export type Records = {
   readonly refunds: readonly RefundRecord[];
   readonly authorizations: readonly (Pick<
     Authorization,
-    "id" | "reference" | "status" | "value" | "capturedValue" | "currency" | "openedAt" | "refunds"
+    "id" | "reference" | "status" | "value" | "capturedValue" | "currency" | "openedAt" | "refunds" | "hold"
   > & { /** In whose books it is. */ readonly gateway: string })[];
   readonly audit: readonly AuditRecord[];
   readonly workItems: readonly WorkItemRecord[];

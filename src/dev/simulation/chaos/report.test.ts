@@ -28,10 +28,14 @@ function verdictWith(violations: readonly Violation[], kept: readonly string[] =
     submittedAt: undefined,
     settledAt: undefined,
     hasCapture: false,
+    isManual: false,
+    heldAt: undefined,
+    declineCode: undefined,
   };
   return {
     options: { minutes: 1, seed: 7, rate: 4 },
     tookS: 90,
+    load: { mean: 1.5, max: 3, cores: 2 },
     records: { ...nothing, sessions: [{ ...session, sessionId: "ps_1" }] },
     violations,
     faults: { answer_lost: 4 },

@@ -1,6 +1,7 @@
 /** Formats the verdict of a chaos run as a table. PURE. */
 import type { Verdict } from "./chaos-run.ts";
 import { type ViolationKind, violationKinds } from "./check.ts";
+import type { AttemptRecord, SessionRecord } from "./records.ts";
 
 type Row = readonly [label: string, value: string];
 
@@ -23,7 +24,7 @@ export function writeReport(verdict: Verdict): string {
   return [table, ...verdictInWords, ...(kept.length === 0 ? [] : [where])].join("\n\n");
 }
 
-function rowsOf({ options, tookS, records, violations, faults, reconciliation, tally }: Verdict): Row[] {
+function rowsOf({ options, tookS, load, records, violations, faults, reconciliation, tally }: Verdict): Row[] {
   const { sessions, authorizations, webhooks, events, attempts, authentications } = records;
   const statuses = [...Map.groupBy(sessions, ({ status }) => status)].map(
     ([status, of]) => [status, of.length] as const,
@@ -34,16 +35,22 @@ function rowsOf({ options, tookS, records, violations, faults, reconciliation, t
   const capturedAt = [...Map.groupBy(captured, ({ gateway }) => gateway)].map(
     ([gateway, of]) => [gateway, of.length] as const,
   );
+  const held = sessions.filter(({ isManual, heldAt }) => isManual && heldAt !== undefined);
+  const parts = new Set(attempts.flatMap((one) => (isPartial(one) ? [one.attemptId] : [])));
+  const endInWords = ({ status, declineCode, winnerAttemptId }: SessionRecord) =>
+    parts.has(winnerAttemptId ?? "") ? `${status} partly` : (declineCode ?? status);
   const workItems = [...Map.groupBy(records.workItems, ({ kind }) => kind)];
   return [
     ["duration", `${options.minutes} min of chaos, ${Math.round(tookS)} s in all`],
     ["seed, rate", `${options.seed}, ${options.rate} sessions/s`],
+    ["load of the machine", `${load.mean.toFixed(1)} on average, ${load.max.toFixed(1)} at most, ${load.cores} cores`],
     ["sessions", `${sessions.length}: ${list(statuses)}`],
     ["submitted", `${submitted}, with ${attempts.length} attempts`],
     ["customers asked", sumAndList(countsOf(authentications.map(({ status }) => status)))],
     ["their manners", sumAndList(tally.under("customer "))],
     ["SIGKILL", sumAndList(tally.under("kill "))],
     ["SIGKILL while a refund was awaited", String(tally.of("mid-refund kill"))],
+    ["SIGKILL while a capture was awaited", String(tally.of("mid-capture kill"))],
     ["SIGSTOP", sumAndList(tally.under("stop "))],
     ["restarts", sumAndList(tally.under("restart "))],
     ["acquirers cut off", sumAndList(tally.under("cut off "))],
@@ -52,6 +59,7 @@ function rowsOf({ options, tookS, records, violations, faults, reconciliation, t
     ["acquirer faults", sumAndList(Object.entries(faults))],
     ["captures", sumAndList(capturedAt)],
     ["holds voided", String(voided)],
+    ["held for a later capture", sumAndList(countsOf(held.map(endInWords)))],
     ["refunds", sumAndList(countsOf(records.refunds.map(({ status, origin }) => `${origin} ${status}`)))],
     ["refunds sent again", String(records.refunds.filter(({ sends }) => sends > 1).length)],
     ["events, webhooks", `${events.length}, ${webhooks.length}: ${list(tally.under("webhook "))}`],
@@ -60,6 +68,10 @@ function rowsOf({ options, tookS, records, violations, faults, reconciliation, t
     ["work queue", sumAndList(workItems.map(([kind, of]) => [kind, of.length]))],
     ["violations", String(violations.length)],
   ];
+}
+
+function isPartial({ orderedValue, value }: AttemptRecord): boolean {
+  return orderedValue !== undefined && orderedValue !== value;
 }
 
 function countsOf(names: readonly string[]): (readonly [string, number])[] {

@@ -5,6 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Role } from "../../../config/checked-config.ts";
 import { CannotStart } from "../../../demo/detached-server.ts";
 import { type RoleProcess, startRole } from "../../../demo/roles.ts";
+import { capturesInFlight } from "./later.ts";
 import { refundsInFlight } from "./refunds.ts";
 import type { Tally } from "./tally.ts";
 
@@ -60,6 +61,7 @@ export class RoleKeeper {
     tally.add(`kill ${role}`);
     const isServing = role === "edge" || role === "worker";
     if (isServing && tally.of(refundsInFlight) > 0) tally.add("mid-refund kill");
+    if (isServing && tally.of(capturesInFlight) > 0) tally.add("mid-capture kill");
     process.kill(this.#process.pid, "SIGKILL");
     void this.#process.ended.then(() => pause(downMs)).then(() => this.start());
   }
