@@ -42,6 +42,7 @@ const kept: readonly Kept[] = [
   { table: "analytics_payment", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_attempt", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_decline", since: "starts_at", forMs: countsRetentionMs },
+  { table: "analytics_card", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_authentication", since: "starts_at", forMs: countsRetentionMs },
 ];
 

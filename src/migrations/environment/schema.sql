@@ -68,6 +68,20 @@ CREATE TABLE analytics_authentication (
   latency integer[] NOT NULL
 );
 
+-- table analytics_card
+CREATE TABLE analytics_card (
+  merchant_id uuid NOT NULL,
+  minutes integer NOT NULL,
+  starts_at timestamp with time zone NOT NULL,
+  currency text NOT NULL,
+  card_brand text NOT NULL,
+  issuing_country text NOT NULL,
+  succeeded integer NOT NULL,
+  declined integer NOT NULL,
+  degraded integer NOT NULL,
+  saved integer NOT NULL
+);
+
 -- table analytics_decline
 CREATE TABLE analytics_decline (
   merchant_id uuid NOT NULL,
@@ -611,6 +625,12 @@ ALTER TABLE analytics_authentication ADD CONSTRAINT analytics_authentication_min
 -- constraint analytics_authentication.analytics_authentication_pkey
 ALTER TABLE analytics_authentication ADD CONSTRAINT analytics_authentication_pkey PRIMARY KEY (merchant_id, minutes, starts_at, gateway, currency);
 
+-- constraint analytics_card.analytics_card_minutes_check
+ALTER TABLE analytics_card ADD CONSTRAINT analytics_card_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
+
+-- constraint analytics_card.analytics_card_pkey
+ALTER TABLE analytics_card ADD CONSTRAINT analytics_card_pkey PRIMARY KEY (merchant_id, minutes, starts_at, currency, card_brand, issuing_country);
+
 -- constraint analytics_decline.analytics_decline_minutes_check
 ALTER TABLE analytics_decline ADD CONSTRAINT analytics_decline_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
 
@@ -1010,6 +1030,9 @@ CREATE INDEX analytics_attempt_by_age ON analytics_attempt USING brin (starts_at
 
 -- index analytics_authentication_by_age
 CREATE INDEX analytics_authentication_by_age ON analytics_authentication USING brin (starts_at);
+
+-- index analytics_card_by_age
+CREATE INDEX analytics_card_by_age ON analytics_card USING brin (starts_at);
 
 -- index analytics_decline_by_age
 CREATE INDEX analytics_decline_by_age ON analytics_decline USING brin (starts_at);
@@ -2372,6 +2395,9 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_attempt TO the runtime role;
 
 -- privileges analytics_authentication to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_authentication TO the runtime role;
+
+-- privileges analytics_card to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_card TO the runtime role;
 
 -- privileges analytics_decline to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_decline TO the runtime role;
