@@ -321,23 +321,25 @@ export const deliveryLeaseMs = 35 * second;
 export const mailStepTimeoutMs = 10 * second;
 /** and timeout of a whole mail: two KiB are sent in a few steps. */
 export const mailTimeoutMs = 15 * second;
-/** Addresses for a merchant's endpoint alerts, mailed one after another: a team, and a list for each shift. */
+/** Addresses for a merchant's alerts, mailed one after another: a team, and a list for each shift. */
 const alertAddressesMax = 10;
 /**
- * First and longest pause before an alert is mailed again; pauses double in between. A worker leases the alert for that
+ * First and longest pause before an alert is sent again; pauses double in between. A worker leases the alert for that
  * time.
  */
 export const alertRepeatFirstMs = 5 * minute;
 export const alertRepeatLongestMs = hour;
-/** Attempts to mail an alert: with those pauses more than eight hours, so a mail server may be down for a night. */
+/** Attempts to send an alert: with those pauses more than eight hours, so a mail server may be down for a night. */
 export const alertAttemptsMax = 12;
 /**
- * Mails about alerts in a day: to one address, one for each of a merchant's endpoints and some more; of one merchant,
- * to all of its ten addresses.
+ * Alerts that are sent in a day, each with its end: to one address or chat, one for each of a merchant's endpoints and
+ * some more; of one merchant, to all of its ten addresses.
  */
 export const alertMailsADay = { addressMax: 20, merchantMax: 200 } as const;
-/** Longest age of an alert that is mailed: after a day it is outdated and stays in the list only. */
+/** Longest age of an alert that is sent: after a day it is outdated and stays in the list only. */
 export const alertNewsMs = day;
+/** Shortest time from the end of an alert to the next one about the same matter, so that one that comes and goes does not flood. */
+export const alertPauseMs = hour;
 
 /** Connections of one process to one database: about as many as two cores keep busy. */
 export const databaseConnectionsMax = 16;
@@ -389,7 +391,7 @@ assert(
 );
 assert(deliveryLeaseMs > postTimeoutMs + statementTimeoutMs, "an answer is recorded under its delivery's lease");
 assert(
-  alertRepeatFirstMs > alertAddressesMax * mailTimeoutMs,
+  alertRepeatFirstMs > alertAddressesMax * mailTimeoutMs + postTimeoutMs,
   "an alert is handed over for each address before another worker takes it up",
 );
 assert(breakerWindowMs > breakerOpenMs, "failures before the pause still count after it, so one more is enough");

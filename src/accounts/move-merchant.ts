@@ -78,7 +78,8 @@ const lockCreations: Statement = { name: unnamed, text: "LOCK TABLE idempotency 
 
 const close: Statement = {
   name: unnamed,
-  text: "UPDATE merchant_settings SET moved_to = $2 WHERE merchant_id = $1",
+  // The address of the chat is kept in one cell only, for a closed one cannot seal it again.
+  text: "UPDATE merchant_settings SET moved_to = $2, alert_chat_sealed = NULL, alert_chat_host = NULL WHERE merchant_id = $1",
 };
 
 /**

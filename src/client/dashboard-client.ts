@@ -11,6 +11,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import type { ServiceError } from "@grpc/grpc-js";
+import { AlertService, type AlertSettingsJson } from "../../gen/dashboard/v1/alerts_pb.ts";
 import { AnalyticsService, type GetAnalyticsResponseJson } from "../../gen/dashboard/v1/analytics_pb.ts";
 import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
@@ -51,6 +52,9 @@ export type EndpointView = WebhookEndpointJson;
 
 /** An endpoint alert as the rpcs return it. */
 export type AlertView = WebhookAlertJson;
+
+/** A merchant's settings of alerts as the rpcs return them. */
+export type AlertSettingsView = AlertSettingsJson;
 
 /** A payment as lists show it. */
 export type PaymentView = PaymentSummaryJson;
@@ -114,6 +118,7 @@ export function createDashboardClient(address: string, operatorToken: Secret, ce
     endpoints: clientOf(WebhookEndpointService),
     deliveries: clientOf(WebhookDeliveryService),
     alerts: clientOf(WebhookAlertService),
+    alertSettings: clientOf(AlertService),
     analytics: clientOf(AnalyticsService),
     settings: clientOf(SettingsService),
     audit: clientOf(AuditService),

@@ -65,6 +65,7 @@ function todayIn(timeZone: string): string {
 
 type Point = NonNullable<AnalyticsView["total"]>;
 type Attempts = NonNullable<Point["attempts"]>;
+type Cards = NonNullable<Point["cardBrands"]>[number];
 type Authentications = NonNullable<Point["authentications"]>;
 
 function linesOf({ total, points = [], declines = [] }: AnalyticsView, timeZone: string): string[] {
@@ -117,6 +118,10 @@ function linesOf({ total, points = [], declines = [] }: AnalyticsView, timeZone:
       "No attempt was declined.",
     ),
     "",
+    ...table(cardHeadings("CARD BRAND"), (total?.cardBrands ?? []).map(cardCells), "No payment ended."),
+    "",
+    ...table(cardHeadings("ISSUING COUNTRY"), (total?.issuingCountries ?? []).map(cardCells), "No payment ended."),
+    "",
     ...table(
       ["CAPTURED", "IN MINOR UNITS", "SAVED BY FAILOVER"],
       (total?.payments?.volumes ?? []).map(({ currency = "", capturedMinor = "0", savedMinor = "0" }) => [
@@ -157,6 +162,13 @@ function gatewayCells({
 }: Attempts): string[] {
   const counts = [timeouts, gatewayErrors].map(String);
   return [gateway, String(attempts), percent(approvalRate), ...counts, duration(p50Ms), duration(p95Ms)];
+}
+
+const cardHeadings = (first: string) => [first, "SUCCEEDED", "DECLINED", "DEGRADED", "SAVED", "APPROVED"];
+
+function cardCells({ value, succeeded, declined, degraded, savedByFailover, approvalRate }: Cards): string[] {
+  const counts = [succeeded, declined, degraded, savedByFailover].map(String);
+  return [value || "unknown", ...counts, percent(approvalRate)];
 }
 
 function authenticationCells(row: Authentications): string[] {

@@ -22,8 +22,11 @@ const runOn = ["switchyard serve", "switchyard demo", "switchyard listen"];
 // In alphabetical order.
 const known = [
   "alert acknowledge",
+  "alert chat",
   "alert list",
   "alert mail-to",
+  "alert mute",
+  "alert test",
   "analytics show",
   "audit list",
   "cell list",

@@ -4,12 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Pool } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { recordSettings } from "../accounts/merchant-settings.ts";
 import { type RotationStep, rotateSealing } from "../config/server-key-rotation.ts";
 import { generateKeyFile, parseKeyFile } from "../config/server-keys.ts";
 import { loopback } from "../dev/testing/events/events-harness.ts";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { runCommand as run } from "../dev/testing/run-command.ts";
 import { createStrictLog } from "../dev/testing/strict-log.ts";
+import { loadAlertChat, recordAlertChat } from "../events/alert-settings.ts";
 import { rotateSecret } from "../events/change-endpoint.ts";
 import { Egress } from "../events/egress.ts";
 import { registerEndpoint } from "../events/endpoints.ts";
@@ -75,11 +77,17 @@ it("leaves nothing that only the dropped key could open, and keeps every secret"
   );
   const secrets = [rotated.signingSecret, signingSecret].map((secret) => secret.expose());
 
+  await database.transaction(async (tx) => {
+    const settings = { sessionLifetimeMs: 1_800_000, checkoutOrigins: [], statementDescriptor: null };
+    await recordSettings(tx, { merchantId, publishableKey: "switchyard_test_pk_x", ...settings });
+    await recordAlertChat(tx, context, { merchantId, url: "http://127.0.0.1:9/chat" });
+  });
+
   rotate("add");
   rotate("use");
   // Rows that the new key has sealed stay unchanged.
   const fourth = await stage({ apiKey: "three" });
-  expect(JSON.parse((await reseal()).out)).toEqual({ credentials: 2, endpoints: 1 });
+  expect(JSON.parse((await reseal()).out)).toEqual({ credentials: 2, endpoints: 1, chats: 1 });
   rotate("drop");
   expect(Object.keys(ring().keys)).toEqual(["sealing-test-2"]);
 
@@ -90,4 +98,6 @@ it("leaves nothing that only the dropped key could open, and keeps every secret"
   );
   const found = openSigningSecrets({ sealing: ring(), environmentName: "test" }, endpoint.id, rows[0]);
   expect(found.map((secret) => secret.expose())).toEqual(secrets);
+  const chat = await loadAlertChat(database, { sealing: ring(), environmentName: "test" }, merchantId);
+  expect(chat?.url.expose()).toBe("http://127.0.0.1:9/chat");
 });

@@ -31,6 +31,7 @@ export function resealCommand(): Command {
     .action(async (options: ResealOptions) => {
       const { environment: environmentName, keys } = options;
       const { sealing } = parseKeyFile(readFileSync(keys, "utf8"), environmentName);
+      const { resealAlertChats } = await import("../events/alert-settings.ts");
       const { resealSigningSecrets } = await import("../events/signing-secrets.ts");
       const { resealCredentials } = await import("../gateways/reseal-credentials.ts");
       const { openDatabase } = await import("../processes/open-database.ts");
@@ -38,8 +39,10 @@ export function resealCommand(): Command {
       try {
         const credentials = await resealCredentials(database, sealing);
         const endpoints = await resealSigningSecrets(database, { sealing, environmentName });
-        print(options, { credentials, endpoints }, () => [
+        const chats = await resealAlertChats(database, { sealing, environmentName });
+        print(options, { credentials, endpoints, chats }, () => [
           `Sealed ${credentials} credentials and the secrets of ${endpoints} endpoints with ${sealing.current}.`,
+          ...(chats > 0 ? [`Sealed ${chats} chats for alerts with ${sealing.current}.`] : []),
         ]);
       } finally {
         await close();

@@ -6,6 +6,8 @@ import {
   type AnalyticsService,
   type AttemptCountsSchema,
   type AuthenticationCountsSchema,
+  type CardCountsSchema,
+  type DeclineCountSchema,
   GetAnalyticsResponseSchema,
   type PaymentCountsSchema,
   PointLength,
@@ -17,6 +19,8 @@ import { latencyErrorMax, mergeHistograms, percentileMs } from "../reporting/ana
 import {
   type AttemptCounts,
   type AuthenticationCounts,
+  type CardCounts,
+  type DeclineCounts,
   loadCounts,
   type PaymentCounts,
 } from "../reporting/analytics/load-counts.ts";
@@ -41,28 +45,33 @@ export function createAnalyticsService(): ServiceImpl<typeof AnalyticsService> {
       const payments = counts.payments.filter((row) => currency === "" || row.currency === currency);
       const attempts = counts.attempts.filter(isAsked);
       const authentications = counts.authentications.filter(isAsked);
+      const declines = counts.declines.filter(isAsked);
+      const { cards } = counts;
+      const all = { payments, attempts, authentications, cards, declines };
+      const total = pointMessage(range.startsAt[0]!, all);
       const ofPoint = <Row extends { readonly point: number }>(rows: readonly Row[]) => {
         const byPoint = Map.groupBy(rows, ({ point }) => point);
         return (point: number) => byPoint.get(point) ?? [];
       };
       const [paymentsIn, attemptsIn] = [ofPoint(payments), ofPoint(attempts)];
-      const authenticationsIn = ofPoint(authentications);
+      const [authenticationsIn, cardsIn, declinesIn] = [ofPoint(authentications), ofPoint(cards), ofPoint(declines)];
+      const frequent = frequentOf(total);
       return create(GetAnalyticsResponseSchema, {
         from: timestampFromDate(range.startsAt[0]!),
         to: timestampFromDate(range.endsAt),
         pointLength: lengthMessages[range.pointLength],
-        total: pointMessage(range.startsAt[0]!, { payments, attempts, authentications }),
-        points: range.startsAt.map((at, point) =>
-          pointMessage(at, {
+        total,
+        points: range.startsAt.map((at, point) => {
+          const counted = {
             payments: paymentsIn(point),
             attempts: attemptsIn(point),
             authentications: authenticationsIn(point),
-          }),
-        ),
-        declines: counts.declines
-          .filter(isAsked)
-          .toSorted((left, right) => right.attempts - left.attempts || (left.declineCode < right.declineCode ? -1 : 1))
-          .map((row) => ({ ...row, attempts: BigInt(row.attempts) })),
+            cards: cardsIn(point),
+            declines: declinesIn(point),
+          };
+          return frequent(pointMessage(at, counted));
+        }),
+        declines: declineMessages(declines, ({ gateway: named, declineCode }) => `${named} ${declineCode}`),
         gateways: namesOf(counts.attempts.map((row) => row.gateway)),
         currencies: namesOf(counts.payments.map((row) => row.currency)),
         latencyErrorMost: latencyErrorMax,
@@ -77,9 +86,28 @@ type Counts = {
   readonly payments: readonly PaymentCounts[];
   readonly attempts: readonly AttemptCounts[];
   readonly authentications: readonly AuthenticationCounts[];
+  readonly cards: readonly CardCounts[];
+  readonly declines: readonly DeclineCounts[];
 };
 
-function pointMessage(at: Date, { payments, attempts, authentications }: Counts) {
+// Lines of a chart that a person can still tell apart.
+const frequentMax = 6;
+
+/** Returns a function that leaves of a point only what is most frequent in the range. */
+function frequentOf(total: ReturnType<typeof pointMessage>) {
+  const firstOf = (names: readonly string[]) => new Set(names.slice(0, frequentMax));
+  const brands = firstOf(total.cardBrands.map(({ value }) => value));
+  const countries = firstOf(total.issuingCountries.map(({ value }) => value));
+  const codes = firstOf(total.declineCodes.map(({ declineCode }) => declineCode));
+  return (point: ReturnType<typeof pointMessage>) => ({
+    ...point,
+    cardBrands: point.cardBrands.filter(({ value }) => brands.has(value)),
+    issuingCountries: point.issuingCountries.filter(({ value }) => countries.has(value)),
+    declineCodes: point.declineCodes.filter(({ declineCode }) => codes.has(declineCode)),
+  });
+}
+
+function pointMessage(at: Date, { payments, attempts, authentications, cards, declines }: Counts) {
   const byGateway = Map.groupBy(attempts, ({ gateway }) => gateway);
   const askedBy = Map.groupBy(authentications, ({ gateway }) => gateway);
   return {
@@ -91,7 +119,46 @@ function pointMessage(at: Date, { payments, attempts, authentications }: Counts)
     authenticatingGateways: namesOf([...askedBy.keys()]).map((gateway) =>
       authenticationMessage(gateway, askedBy.get(gateway)!),
     ),
+    cardBrands: cardMessages(cards, ({ cardBrand }) => cardBrand),
+    issuingCountries: cardMessages(cards, ({ issuingCountry }) => issuingCountry),
+    declineCodes: declineMessages(
+      declines.map((row) => ({ ...row, gateway: "" })),
+      ({ declineCode }) => declineCode,
+    ),
   };
+}
+
+/** Adds up payments by one fact about their cards, the most frequent first. */
+function cardMessages(rows: readonly CardCounts[], factOf: (row: CardCounts) => string) {
+  const byValue = [...Map.groupBy(rows, factOf)].map(([value, of]) => {
+    const sum = sumOf(of);
+    const [succeeded, declined, degraded] = [sum("succeeded"), sum("declined"), sum("degraded")];
+    return { value, succeeded, declined, degraded, saved: sum("saved"), payments: succeeded + declined + degraded };
+  });
+  return byValue
+    .toSorted((left, right) => right.payments - left.payments || (left.value < right.value ? -1 : 1))
+    .map(
+      ({ value, succeeded, declined, degraded, saved, payments }) =>
+        ({
+          value,
+          succeeded: BigInt(succeeded),
+          declined: BigInt(declined),
+          degraded: BigInt(degraded),
+          savedByFailover: BigInt(saved),
+          ...rate("approvalRate", succeeded, payments),
+        }) satisfies MessageInitShape<typeof CardCountsSchema>,
+    );
+}
+
+/** Adds up declines by a key, the most frequent first. */
+function declineMessages(rows: readonly DeclineCounts[], keyOf: (row: DeclineCounts) => string) {
+  return [...Map.groupBy(rows, keyOf).values()]
+    .map((of) => ({ ...of[0]!, attempts: sumOf(of)("attempts") }))
+    .toSorted((left, right) => right.attempts - left.attempts || (left.declineCode < right.declineCode ? -1 : 1))
+    .map(
+      ({ gateway, declineCode, attempts }) =>
+        ({ gateway, declineCode, attempts: BigInt(attempts) }) satisfies MessageInitShape<typeof DeclineCountSchema>,
+    );
 }
 
 function paymentMessage(rows: readonly PaymentCounts[]): MessageInitShape<typeof PaymentCountsSchema> {

@@ -11,7 +11,13 @@ beforeAll(async () => {
   client = createDashboardClient(dashboard.address, await dashboard.hireOperator("ada"));
   const settledAt = "2026-03-10T12:00:00Z";
   await storeSettled({ query: dashboard.rows }, decodeId("mer", dashboard.merchantId)!, [
-    { settledAt, amountMinor: 4900, seconds: 2, attempts: [{ gateway: "A", status: "CAPTURED", ms: 300 }] },
+    {
+      settledAt,
+      card: { brand: "visa", country: "DE" },
+      amountMinor: 4900,
+      seconds: 2,
+      attempts: [{ gateway: "A", status: "CAPTURED", ms: 300 }],
+    },
     {
       ...{ settledAt, amountMinor: 700, currency: "JPY", seconds: 2 },
       attempts: [
@@ -50,6 +56,16 @@ describe("GetAnalytics", () => {
       ["2026-03-11T00:00:00Z", false],
     ]);
     expect(declines).toEqual([{ gateway: "A", declineCode: "card_expired", attempts: "1" }]);
+    // Two of three cards are not known, and every payment is in one row of each list.
+    const visa = { value: "visa", succeeded: "1", declined: "0", degraded: "0", savedByFailover: "0", approvalRate: 1 };
+    const unknown = { value: "", succeeded: "1", declined: "1", savedByFailover: "1", approvalRate: 0.5 };
+    expect(total?.cardBrands).toMatchObject([unknown, visa]);
+    expect(total?.issuingCountries).toMatchObject([unknown, { ...visa, value: "DE" }]);
+    expect(points?.map(({ cardBrands, declineCodes }) => [cardBrands?.length, declineCodes?.length])).toEqual([
+      [0, 0],
+      [2, 1],
+      [0, 0],
+    ]);
     expect([gateways, currencies]).toEqual([
       ["A", "B"],
       ["EUR", "JPY"],

@@ -172,7 +172,7 @@ function openers(database: Database, merchantId: string) {
     /** Adds an endpoint alert for the merchant. */
     async openAlert(endpointId: string): Promise<string> {
       const id = systemRuntime.uuid();
-      const text = `INSERT INTO endpoint_alert (id, merchant_id, endpoint_id, kind, failing_since, status_code)
+      const text = `INSERT INTO alert (id, merchant_id, endpoint_id, kind, since, status_code)
         VALUES ($1, $2, $3, 'FAILING_24_HOURS', app.clock() - interval '25 hours', 503)`;
       await database.query({ name: "open_alert", text }, [id, merchantId, decodeId("we", endpointId)]);
       return encodeId("ntc", id);

@@ -85,6 +85,8 @@ export const countedAs: Readonly<Record<string, MemberAction | "uncounted">> = {
   RotateGatewayCredentials: "post",
   InviteMember: "mail",
   SetAlertAddresses: "mail",
+  SetAlertChat: "mail",
+  SendTestAlert: "mail",
   ChangePassword: "password",
   ProveSignIn: "password",
   ConfirmTotp: "password",

@@ -62,7 +62,7 @@ function missingOf(setUp: SetUp, environment: "test" | "live"): SetUpStep[] {
 type Item = MessageInitShape<typeof AlertItemSchema>;
 
 /** Lists the alerts, worst first: money, then what has stopped, then what may recover. */
-function itemsOf({ alarms, paidTwice, cardNumbers, unhealthy, endpoints, degraded }: Alerts): Item[] {
+function itemsOf({ alarms, paidTwice, cardNumbers, open, endpoints, degraded }: Alerts): Item[] {
   return [
     ...paidTwice.map(({ orderRef, lastAt, lastId }) => ({
       kind: AlertItem_Kind.PAID_TWICE,
@@ -86,12 +86,7 @@ function itemsOf({ alarms, paidTwice, cardNumbers, unhealthy, endpoints, degrade
       since: timestampFromDate(disabledAt),
       endpointId: encodeId("we", id),
     })),
-    ...unhealthy.map(({ connectionId, gateway, attempts, failed }) => ({
-      kind: AlertItem_Kind.GATEWAY_UNHEALTHY,
-      text: `${gateway} gave no usable answer to ${failed} of ${attempts} attempts of the last hour.`,
-      gateway,
-      connectionId: encodeId("gc", connectionId),
-    })),
+    ...open.map(openItem),
     ...(degraded.count === 0 ? [] : [degradedItem(degraded)]),
   ];
 }
@@ -103,6 +98,20 @@ function cardNumbersItem({ count, lastAt, lastId }: NonNullable<Alerts["cardNumb
     text: `${payments} an order reference that looks like a card number. Order references are stored and sent unchanged. Never send card data in orderRef.`,
     since: timestampFromDate(lastAt),
     sessionId: encodeId("ps", lastId),
+  };
+}
+
+/** An open alert. Those about endpoints that fail have one kind. */
+function openItem(alert: Alerts["open"][number]): Item {
+  const { kind, detail, since, gateway, connectionId, endpointId, url } = alert;
+  const isFailing = kind === "FAILING_24_HOURS" || kind === "FAILING_72_HOURS";
+  return {
+    kind: AlertItem_Kind[isFailing ? "ENDPOINT_FAILING" : kind],
+    text: detail ?? `${url} keeps failing. Its events are retried and kept.`,
+    since: timestampFromDate(since),
+    ...(gateway !== null && { gateway }),
+    ...(connectionId !== null && { connectionId: encodeId("gc", connectionId) }),
+    ...(endpointId !== null && { endpointId: encodeId("we", endpointId) }),
   };
 }
 

@@ -3,6 +3,8 @@ import { createDashboardClient, type DashboardClient } from "../client/dashboard
 import { type MadePayment, makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
+import { countSettledOnce } from "../reporting/analytics/count-settled.ts";
+import { raiseAlertsOnce } from "../reporting/raise-alerts.ts";
 import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
 
 const alertRows = 10;
@@ -25,6 +27,16 @@ const home = async (dayStart?: Date) => {
   return client.home.getHome({ ...scope, ...(dayStart && { dayStart: dayStart.toISOString() }) });
 };
 const kinds = async () => ((await home()).alerts ?? []).map(({ kind }) => kind);
+/** Does what a worker does each minute. */
+const work = async () => {
+  await countSettledOnce(dashboard.database);
+  await raiseAlertsOnce({ database: dashboard.database, runtime: systemRuntime, log: { warn: () => {} } });
+};
+const connect = (uuid: string) =>
+  dashboard.rows(
+    "INSERT INTO connection (id, merchant_id, gateway, account) VALUES ($1::uuid, $2, 'SANDBOX_A', $1::text)",
+    [uuid, decodeId("mer", dashboard.merchantId)],
+  );
 const make = (payment: MadePayment) => makePayment(dashboard, payment);
 
 describe("the home page's response", () => {
@@ -80,20 +92,26 @@ describe("the home page's response", () => {
     await make({ orderRef: "b" });
     const { workItemId, sessionId } = await dashboard.openItem("SANDBOX_A has not given the hold back.");
     await openEndpoints();
+    await connect(connectionUuid);
     for (let count = 0; count < 5; count++) {
       const attempts: MadePayment["attempts"] = [{ gateway: "SANDBOX_A", became: "VOIDED" }];
-      const { sessionUuid } = await make({ orderRef: `degraded-${count}`, status: "DEGRADED", attempts });
+      const made = { orderRef: `degraded-${count}`, createdAt: minutesAgo(1), status: "DEGRADED", attempts } as const;
+      const { sessionUuid } = await make(made);
       await dashboard.rows("UPDATE attempt SET connection_id = $2 WHERE session_id = $1", [
         sessionUuid,
         connectionUuid,
       ]);
     }
+    await work();
     const { alerts = [] } = await home();
     expect(alerts).toMatchObject([
       { kind: "PAID_TWICE", orderRef: "b" },
       { kind: "PAYMENT_ALARM", sessionId, text: "SANDBOX_A has not given the hold back." },
       { kind: "ENDPOINT_DISABLED", text: expect.stringMatching(/^https:\/\/lost\.example\.com failed for too long/) },
-      { kind: "GATEWAY_UNHEALTHY", text: " gave no usable answer to 5 of 5 attempts of the last hour." },
+      {
+        kind: "GATEWAY_UNHEALTHY",
+        text: "SANDBOX_A gave no usable answer to 5 of 5 attempts of the last hour. That is 100.0 %.",
+      },
       { kind: "PAYMENTS_DEGRADED", text: expect.stringMatching(/^5 payments of the last hour ended as Degraded: /) },
     ]);
     await client.workQueue.closeWorkItem({ environment: "ENVIRONMENT_TEST", workItemId, note: "done" });
@@ -143,17 +161,38 @@ describe("the home page's response", () => {
     for (const [uuid, startedAt] of [
       [called, minutesAgo(10)],
       [notCalled, minutesAgo(80)],
-    ] as const)
+    ] as const) {
+      await connect(uuid);
       for (let count = 0; count < 5; count++) {
         const attempts: MadePayment["attempts"] = [{ gateway: "SANDBOX_A", became: "VOIDED" }];
         const { sessionUuid } = await make({ createdAt: minutesAgo(90), status: "DEGRADED", attempts });
         const set = "UPDATE attempt SET connection_id = $2, started_at = $3, answered_at = $3 WHERE session_id = $1";
         await dashboard.rows(set, [sessionUuid, uuid, startedAt]);
+        await dashboard.rows("UPDATE payment_session SET settled_at = $2 WHERE id = $1", [sessionUuid, startedAt]);
       }
+    }
+    await work();
     const { alerts = [] } = await home();
     const unhealthy = alerts.filter(({ kind }) => kind === "GATEWAY_UNHEALTHY").map((item) => item.connectionId);
     expect(unhealthy).toContain(encodeId("gc", called));
     expect(unhealthy).not.toContain(encodeId("gc", notCalled));
+  });
+
+  it("names an endpoint for which events wait, until it is verified", async () => {
+    const scope = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" as const };
+    const { endpoint } = await client.endpoints.addWebhookEndpoint({ ...scope, url: "http://127.0.0.1:9/hook" });
+    await dashboard.emitEvent();
+    const unverified = async () => {
+      await work();
+      const { alerts = [] } = await home();
+      return alerts.filter(({ kind }) => kind === "ENDPOINT_UNVERIFIED").map(({ endpointId }) => endpointId);
+    };
+    expect(await unverified()).toEqual([]);
+    await dashboard.rows("UPDATE delivery SET next_at = next_at - interval '61 minutes'");
+    expect(await unverified()).toEqual([endpoint?.endpointId]);
+    const set = "UPDATE endpoint SET status = 'ENABLED', verified_at = now() WHERE id = $1";
+    await dashboard.rows(set, [decodeId("we", endpoint!.endpointId!)]);
+    expect(await unverified()).toEqual([]);
   });
 
   it("sums amounts beyond the range of a number", async () => {

@@ -1,6 +1,7 @@
 /** All services of the dashboard behind their guard, ready to be added to a server. */
 import type { DescService } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
+import { AlertService } from "../../gen/dashboard/v1/alerts_pb.ts";
 import { AnalyticsService } from "../../gen/dashboard/v1/analytics_pb.ts";
 import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
@@ -21,6 +22,7 @@ import { WebhookAlertService } from "../../gen/dashboard/v1/webhook_alerts_pb.ts
 import { WebhookDeliveryService } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
 import { WorkQueueService } from "../../gen/dashboard/v1/work_queue_pb.ts";
+import { createAlertService } from "./alerts-rpc.ts";
 import { createAnalyticsService } from "./analytics-rpc.ts";
 import { createApiKeyService } from "./api-keys-rpc.ts";
 import { createAuditService } from "./audit-rpc.ts";
@@ -54,6 +56,7 @@ export const dashboardServices: readonly DescService[] = [
   WebhookEndpointService,
   WebhookDeliveryService,
   WebhookAlertService,
+  AlertService,
   AnalyticsService,
   SettingsService,
   AuditService,
@@ -81,6 +84,7 @@ export function createDashboardRoutes(parts: ServedParts): (router: ConnectRoute
     router.service(WebhookEndpointService, createWebhookEndpointService(), guarded);
     router.service(WebhookDeliveryService, createWebhookDeliveryService(parts), guarded);
     router.service(WebhookAlertService, createWebhookAlertService(parts), guarded);
+    router.service(AlertService, createAlertService(parts), guarded);
     router.service(AnalyticsService, createAnalyticsService(), guarded);
     router.service(SettingsService, createSettingsService(), guarded);
     router.service(AuditService, createAuditService(parts), guarded);

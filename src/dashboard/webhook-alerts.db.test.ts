@@ -1,3 +1,5 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
 import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
@@ -74,5 +76,75 @@ describe("alert addresses", () => {
   ])("cannot be %j", async (address) => {
     const set = client.alerts.setAlertAddresses({ ...scope, addresses: [address] });
     await expect(set).rejects.toMatchObject({ code: "invalid_field" });
+  });
+});
+
+describe("the chat of alerts", () => {
+  it("gets a test alert, is shown by its host only, and is removed with its address", async () => {
+    const posted: { readonly id: string | undefined; readonly text: string }[] = [];
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        posted.push({ id: String(request.headers["webhook-id"]), ...JSON.parse(Buffer.concat(chunks).toString()) });
+        response.writeHead(request.url === "/s3cret" ? 200 : 404).end();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await client.alerts.setAlertAddresses({ ...scope, addresses: ["ops@example.com"] });
+    const set = await client.alertSettings.setAlertChat({ ...scope, url: `http://${host}/s3cret` });
+    expect(set).toMatchObject({ settings: { chatHost: host }, signingSecret: expect.stringMatching(/_whsec_/) });
+    const { results } = await client.alertSettings.sendTestAlert(scope);
+    expect(results).toEqual([
+      { recipient: "ops@example.com", accepted: true, problem: "" },
+      { recipient: host, accepted: true, problem: "" },
+    ]);
+    const link = `https://dashboard.example.com/test/${scope.merchantId}/settings`;
+    expect(posted).toEqual([{ id: expect.stringMatching(/^ntc_/), text: expect.stringContaining(link) }]);
+    expect(posted[0]!.text).toMatch(/^\[test\] Test alert\. This is a test: nothing happened\./);
+    expect(dashboard.mailbox.mails.at(-1)!.text).toContain(link);
+    await client.alertSettings.setAlertChat({ ...scope, url: `http://${host}/gone` });
+    const { results: failed } = await client.alertSettings.sendTestAlert(scope);
+    expect(failed?.at(-1)).toEqual({ recipient: host, accepted: false, problem: "the chat answered HTTP 404." });
+    await client.alertSettings.setAlertChat({ ...scope, url: "" });
+    expect((await client.alertSettings.getAlertSettings(scope)).settings?.chatHost).toBe("");
+    const rows = await dashboard.rows(
+      "SELECT before, after FROM audit_entry WHERE action = 'SetAlertChat' ORDER BY id",
+    );
+    expect(rows).toEqual([
+      { before: { host: null }, after: { host } },
+      { before: { host }, after: { host } },
+      { before: { host }, after: { host: null } },
+    ]);
+    expect(
+      await dashboard.rows("SELECT alert_chat_sealed FROM merchant_settings WHERE alert_chat_sealed IS NOT NULL"),
+    ).toEqual([]);
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it.each(["http://inside.example.com/hook", "http://10.0.0.1/hook", "https://user:x@chat.example.com/", "chat"])(
+    "cannot be %s",
+    async (url) => {
+      const set = client.alertSettings.setAlertChat({ ...scope, url });
+      await expect(set).rejects.toMatchObject({
+        code: "endpoint_not_allowed",
+        message: expect.stringMatching(/^The chat's address (must|is not) /),
+      });
+    },
+  );
+});
+
+describe("muted alerts", () => {
+  it("are set, shown and audited", async () => {
+    const mutedTopics = ["ALERT_TOPIC_UNVERIFIED", "ALERT_TOPIC_HOLDS_EXPIRING"] as const;
+    await client.alertSettings.setMutedAlerts({ ...scope, mutedTopics: [...mutedTopics] });
+    expect((await client.alertSettings.getAlertSettings(scope)).settings).toEqual({
+      mutedTopics,
+      chatHost: "",
+      canMail: true,
+    });
+    const rows = await dashboard.rows("SELECT before, after FROM audit_entry WHERE action = 'SetMutedAlerts'");
+    expect(rows).toEqual([{ before: { topics: [] }, after: { topics: ["UNVERIFIED", "HOLDS_EXPIRING"] } }]);
   });
 });

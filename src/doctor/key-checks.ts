@@ -2,6 +2,7 @@
 import { associatedDataOf as dataOfMember } from "../accounts/totp.ts";
 import type { ServerKeys } from "../config/server-keys.ts";
 import { answerAssociatedData as dataOfAnswer } from "../core/create-session.ts";
+import { chatAssociatedDataOf as dataOfChat } from "../events/alert-settings.ts";
 import { associatedDataOf as dataOfEndpoint } from "../events/signing-secrets.ts";
 import { placeOf as dataOfConnection } from "../gateways/connections.ts";
 import { clientSecretReadMs, idempotencyLifetimeMs } from "../limits.ts";
@@ -18,6 +19,7 @@ const selectSealed = {
            SELECT 'connection' AS kind, connection_id AS id, sealed, created_at FROM connection_credential WHERE sealed <> ''
            UNION ALL SELECT 'endpoint', id, secret_sealed, created_at FROM endpoint
            UNION ALL SELECT 'endpoint', id, previous_sealed, created_at FROM endpoint WHERE previous_sealed IS NOT NULL
+           UNION ALL SELECT 'chat', merchant_id, alert_chat_sealed, NULL FROM merchant_settings WHERE alert_chat_sealed IS NOT NULL
          ) every ORDER BY kind, split_part(sealed, '.', 1), created_at DESC)
          UNION ALL SELECT 'answer', split_part(newest, ' ', 1), split_part(newest, ' ', 2) FROM (
            SELECT max((session_id::text || ' ' || answer_sealed) COLLATE "C") AS newest FROM idempotency
@@ -51,6 +53,7 @@ const sealedKinds = {
     associatedDataOf: (_: Environment, id: string) => dataOfConnection(id),
   },
   endpoint: { what: "signing secrets of endpoints", associatedDataOf: dataOfEndpoint },
+  chat: { what: "chats for alerts", associatedDataOf: dataOfChat },
   answer: { what: "answers to Idempotency-Keys", associatedDataOf: (_: Environment, id: string) => dataOfAnswer(id) },
 };
 

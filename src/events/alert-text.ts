@@ -1,5 +1,11 @@
-/** Writes the mail of an endpoint alert: the fault, what happens next, and what to do. Plain text, no secret. */
+/**
+ * Writes the messages of alerts: what happened, since when, what happens next, and what to do. Plain text, no secret, no
+ * card data.
+ */
+
+import { unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
+import type { MatterKind } from "./alerts.ts";
 import type { AlertKind, EndpointAlert } from "./endpoint-alerts.ts";
 
 /** The content of an alert. `missedSince`: time of the oldest event that the endpoint has not accepted. */
@@ -19,7 +25,7 @@ const stillTried =
   "Each event is retried by its schedule, and kept when that ends. After 5 days and at least 10 delivery attempts without a 2xx response, the endpoint is disabled.";
 const stopped = "No more events are posted to it. They are kept, and you can send them after you enable it again.";
 
-/** Writes subject and text. Only the host of the URL is shown: a path or a query may hold a merchant's own secret. */
+/** Writes the mail of an endpoint alert. Only the host of the URL is shown: a path or a query may hold a merchant's own secret. */
 export function writeAlert(alert: DescribedAlert, environmentName: string): { subject: string; text: string } {
   const endpoint = encodeId("we", alert.endpointId);
   const scope = `--merchant ${encodeId("mer", alert.merchantId)} --environment ${environmentName}`;
@@ -58,4 +64,167 @@ export function writeAlert(alert: DescribedAlert, environmentName: string): { su
     subject: `[${environmentName}] Webhook endpoint ${endpoint} ${headlines[alert.kind]}`,
     text: lines.join("\n"),
   };
+}
+
+/** An alert of any kind as it is sent. */
+export type DescribedMatter = Pick<EndpointAlert, "id" | "merchantId" | "statusCode" | "noAnswer"> & {
+  readonly kind: AlertKind | MatterKind;
+  readonly gateway: string | null;
+  readonly endpointId: string | null;
+  readonly url: string | null;
+  /** The event in sentences; null for an endpoint that fails. */
+  readonly detail: string | null;
+  readonly since: Date;
+  /** Time of the oldest event that the endpoint has not accepted; null unless it fails. */
+  readonly missedSince: Date | null;
+  /** The end of the matter; null in the alert's beginning. */
+  readonly overAt: Date | null;
+};
+
+/** One message, as a mail and as a text for a chat. The id is the same in each repeat. */
+export type AlertMessage = {
+  readonly id: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly chatText: string;
+};
+
+/** The origin of messages. */
+type Sender = { readonly environmentName: string; readonly dashboardOrigin?: string | undefined };
+
+/** Replaces the identifiers of gateways in a sentence by their names. */
+export type NameGateways = (sentence: string) => string;
+
+/** Writes the message of an alert's beginning or, once it is over, of its end. */
+export function writeMessage(
+  alert: DescribedMatter,
+  sender: Sender & { readonly nameGatewaysIn: NameGateways },
+): AlertMessage {
+  const { environmentName, nameGatewaysIn } = sender;
+  const id = encodeId("ntc", alert.id);
+  const headline = nameGatewaysIn(headlineOf(alert));
+  const link = linkTo(alert, sender);
+  const merchant = encodeId("mer", alert.merchantId);
+  const foot = `Merchant ${merchant}, ${environmentName} environment.`;
+  if (alert.overAt !== null) {
+    const over = `It began at ${minuteOf(alert.since)} and was over at ${minuteOf(alert.overAt)}. There is nothing left to do.`;
+    return {
+      id: `${id}-over`,
+      subject: `[${environmentName}] Over: ${headline}`,
+      text: lines([`${headline}: this is over.`, over, link, foot]),
+      chatText: `[${environmentName}] Over: ${headline}. ${over} ${link} (${merchant})`,
+    };
+  }
+  const subject = `[${environmentName}] ${headline}`;
+  const detail = nameGatewaysIn(alert.detail ?? describeFailing(alert));
+  const since = `Since ${minuteOf(alert.since)}.`;
+  const chatText = `${subject}. ${detail} ${since} What to do: ${stepOf(alert.kind)} ${link} (${merchant})`;
+  if (alert.detail === null) {
+    const mail = writeAlert({ ...(alert as unknown as DescribedAlert), failingSince: alert.since }, environmentName);
+    return { id, subject: mail.subject, text: `${mail.text}\n${link}\n`, chatText };
+  }
+  const text = lines([`${headline}.`, detail, since, `What to do: ${stepOf(alert.kind)}`, link, foot]);
+  return { id, subject, text, chatText };
+}
+
+/** Writes the message of a test. */
+export function writeTestMessage({
+  id,
+  merchantId,
+  ...sender
+}: Sender & { readonly id: string; readonly merchantId: string }): AlertMessage {
+  const { environmentName } = sender;
+  const merchant = encodeId("mer", merchantId);
+  const link = pageOf(sender, merchantId, "settings");
+  const said = "This is a test: nothing happened. Alerts of this environment arrive here.";
+  return {
+    id,
+    subject: `[${environmentName}] Test alert`,
+    text: lines(["This is a test alert.", said, link, `Merchant ${merchant}, ${environmentName} environment.`]),
+    chatText: `[${environmentName}] Test alert. ${said} ${link} (${merchant})`,
+  };
+}
+
+const lines = (paragraphs: readonly string[]) => `${paragraphs.join("\n\n")}\n`;
+const minuteOf = (at: Date) => `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+
+function headlineOf({ kind, gateway, endpointId }: DescribedMatter): string {
+  const named = gateway ?? "A gateway";
+  const endpoint = endpointId === null ? "A webhook endpoint" : `Webhook endpoint ${encodeId("we", endpointId)}`;
+  switch (kind) {
+    case "GATEWAY_UNHEALTHY":
+      return `${named} is unhealthy`;
+    case "APPROVAL_RATE_LOW":
+      return `The approval rate at ${named} is low`;
+    case "GATEWAY_UNVERIFIED":
+      return `Credentials of ${named} are not verified`;
+    case "ENDPOINT_UNVERIFIED":
+      return `${endpoint} is not verified`;
+    case "HOLDS_EXPIRING":
+      return "Holds are about to end";
+    case "FAILING_24_HOURS":
+    case "FAILING_72_HOURS":
+    case "DISABLED_FAILING":
+    case "DISABLED_GONE":
+      return `${endpoint} ${headlines[kind]}`;
+    default:
+      return unreachable(kind);
+  }
+}
+
+/** Describes an endpoint that fails by its host and its last answer. */
+function describeFailing({ kind, url, statusCode, noAnswer }: DescribedMatter): string {
+  const answer = statusCode === null ? (noAnswer ?? "not known") : `HTTP ${statusCode}`;
+  const host = url === null ? "" : `${new URL(url).host}: `;
+  const isDisabled = kind === "DISABLED_FAILING" || kind === "DISABLED_GONE";
+  return `${host}last answer ${answer}. ${isDisabled ? stopped : stillTried}`;
+}
+
+function stepOf(kind: DescribedMatter["kind"]): string {
+  switch (kind) {
+    case "GATEWAY_UNHEALTHY":
+      return "See the answers on the page Gateways. If the gateway reports an outage, pause it there: payments then go to the next gateway of their plan.";
+    case "APPROVAL_RATE_LOW":
+      return "Compare the decline reasons on the page Analytics, and ask the gateway about one that is new or more frequent.";
+    case "GATEWAY_UNVERIFIED":
+      return "Verify the credentials on the page Gateways, or enter others.";
+    case "ENDPOINT_UNVERIFIED":
+      return "Verify the endpoint on the page Webhooks. Its events are kept and are sent then.";
+    case "HOLDS_EXPIRING":
+      return "Capture or cancel these payments. A payment that is neither ends as Declined, and its hold is released.";
+    case "FAILING_24_HOURS":
+    case "FAILING_72_HOURS":
+      return "Correct the receiver: it must answer 2xx within 15 seconds.";
+    case "DISABLED_FAILING":
+    case "DISABLED_GONE":
+      return "Correct the receiver, enable the endpoint on the page Webhooks, and send the events that it missed.";
+    default:
+      return unreachable(kind);
+  }
+}
+
+function linkTo({ kind, merchantId, gateway }: DescribedMatter, sender: Sender): string {
+  switch (kind) {
+    case "GATEWAY_UNHEALTHY":
+    case "GATEWAY_UNVERIFIED":
+      return pageOf(sender, merchantId, "gateways");
+    case "APPROVAL_RATE_LOW":
+      return pageOf(sender, merchantId, `analytics?gateway=${gateway}`);
+    case "HOLDS_EXPIRING":
+      return pageOf(sender, merchantId, "payments?status=held");
+    case "ENDPOINT_UNVERIFIED":
+    case "FAILING_24_HOURS":
+    case "FAILING_72_HOURS":
+    case "DISABLED_FAILING":
+    case "DISABLED_GONE":
+      return pageOf(sender, merchantId, "webhooks");
+    default:
+      return unreachable(kind);
+  }
+}
+
+/** Returns the address of a merchant's page, or where to look for it if the installation has no dashboard. */
+function pageOf({ environmentName, dashboardOrigin }: Sender, merchantId: string, page: string): string {
+  if (dashboardOrigin === undefined) return "Your operator can see it on the command line.";
+  return `${dashboardOrigin}/${environmentName}/${encodeId("mer", merchantId)}/${page}`;
 }

@@ -15,6 +15,8 @@ import {
 } from "./egress-connect.ts";
 import { createFindAddresses, type FindAddresses, NameNotFound } from "./find-addresses.ts";
 
+const endpointUrl = "endpoint's URL";
+
 /** The operator's rule. Live is strict; tests and the demo allow loopback. */
 export type EgressRule = {
   readonly httpsOnly: boolean;
@@ -60,8 +62,12 @@ class TooManyInterimAnswers extends Error {
   override readonly name = "TooManyInterimAnswers";
 }
 
-/** Parses a merchant's URL. Throws `endpoint_not_allowed` with the necessary change. Looks no name up. */
-export function parseEndpointUrl(text: string, rule: EgressRule): URL {
+/**
+ * Parses a merchant's URL, which the error calls `what`. Throws `endpoint_not_allowed` with the necessary change. Looks
+ * no name up.
+ */
+export function parseEndpointUrl(text: string, rule: EgressRule, what = endpointUrl): URL {
+  const refusal = (reason: string) => refusalOf(what, reason);
   const url = text.length <= urlCharactersMax ? URL.parse(text) : null;
   if (url === null) throw refusal("is not a URL of at most 2048 characters");
   if (url.protocol !== "https:" && (rule.httpsOnly || url.protocol !== "http:"))
@@ -78,8 +84,8 @@ export function parseEndpointUrl(text: string, rule: EgressRule): URL {
 
 const notPublic = "must lead to a public address";
 
-function refusal(reason: string): DomainError {
-  return new DomainError("endpoint_not_allowed", `The endpoint's URL ${reason}.`, { field: "url" });
+function refusalOf(what: string, reason: string): DomainError {
+  return new DomainError("endpoint_not_allowed", `The ${what} ${reason}.`, { field: "url" });
 }
 
 /** A pool of connections under one rule. */
@@ -108,13 +114,13 @@ export class Egress {
    * Throws `endpoint_not_allowed` when the URL's name currently leads to a private address. A name without any address
    * passes: DNS can be set up later, and each connection is checked again.
    */
-  async requirePublic(text: string): Promise<void> {
-    const host = withoutBrackets(parseEndpointUrl(text, this.rule).hostname);
+  async requirePublic(text: string, what = endpointUrl): Promise<void> {
+    const host = withoutBrackets(parseEndpointUrl(text, this.rule, what).hostname);
     if (isIP(host) !== 0) return;
     try {
       await findAllowed(host, this.#guard);
     } catch (error) {
-      if (error instanceof AddressNotAllowed) throw refusal(notPublic);
+      if (error instanceof AddressNotAllowed) throw refusalOf(what, notPublic);
       if (!(error instanceof NameNotFound)) throw error;
     }
   }

@@ -55,18 +55,18 @@ const raiseWarnings: Statement = {
                          THEN 'FAILING_72_HOURS' ELSE 'FAILING_24_HOURS' END AS kind) k
            WHERE e.status = 'ENABLED' AND e.failing_since <= (SELECT app.clock()) - interval '24 hours'
              AND e.failures_in_row >= 5
-             AND NOT EXISTS (SELECT FROM endpoint_alert n
-                             WHERE n.endpoint_id = e.id AND n.kind = k.kind AND n.failing_since = e.failing_since)
+             AND NOT EXISTS (SELECT FROM alert n
+                             WHERE n.endpoint_id = e.id AND n.kind = k.kind AND n.since = e.failing_since)
            LIMIT ${batchAlerts} FOR NO KEY UPDATE OF e SKIP LOCKED
          ), numbered AS (SELECT to_warn.*, row_number() OVER () AS number FROM to_warn)
-         INSERT INTO endpoint_alert (id, merchant_id, endpoint_id, kind, failing_since, status_code, no_answer)
+         INSERT INTO alert (id, merchant_id, endpoint_id, kind, since, status_code, no_answer)
          SELECT ($1::uuid[])[f.number], f.merchant_id, f.id, f.kind, f.failing_since, last.status_code, last.no_answer
          FROM numbered f LEFT JOIN LATERAL (
            SELECT a.status_code, a.no_answer FROM delivery_attempt a
            WHERE a.endpoint_id = f.id AND (a.status_code IS NULL OR a.status_code NOT BETWEEN 200 AND 299)
            ORDER BY a.id DESC LIMIT 1) last ON true
          ON CONFLICT DO NOTHING
-         RETURNING endpoint_id AS "endpointId", kind, failing_since AS "failingSince"`,
+         RETURNING endpoint_id AS "endpointId", kind, since AS "failingSince"`,
 };
 
 /** Raises alerts for the endpoints that have failed for 24 and for 72 hours. Returns true when there may be more. */
@@ -81,13 +81,13 @@ export async function raiseWarningsOnce({ database, runtime, log }: AlertContext
 }
 
 const alertColumns = `n.id, n.merchant_id AS "merchantId", n.endpoint_id AS "endpointId", e.url, n.kind,
-  n.failing_since AS "failingSince", n.status_code AS "statusCode", n.no_answer AS "noAnswer",
-  e.failing_since IS DISTINCT FROM n.failing_since OR e.status = 'REMOVED' AS "isOver", n.created_at AS "createdAt",
+  n.since AS "failingSince", n.status_code AS "statusCode", n.no_answer AS "noAnswer",
+  e.failing_since IS DISTINCT FROM n.since OR e.status = 'REMOVED' AS "isOver", n.created_at AS "createdAt",
   n.acknowledged_at AS "acknowledgedAt", n.acknowledged_by AS "acknowledgedBy"`;
 
 const selectAlerts: Statement = {
   name: "select_endpoint_alerts",
-  text: `SELECT ${alertColumns} FROM endpoint_alert n JOIN endpoint e ON e.id = n.endpoint_id
+  text: `SELECT ${alertColumns} FROM alert n JOIN endpoint e ON e.id = n.endpoint_id
          WHERE n.merchant_id = $1 AND ($2 OR n.acknowledged_at IS NULL) AND ($3::uuid IS NULL OR n.id < $3)
          ORDER BY n.id DESC LIMIT $4`,
 };
@@ -103,9 +103,9 @@ export async function listAlerts(
 
 const acknowledge: Statement = {
   name: "acknowledge_endpoint_alert",
-  text: `UPDATE endpoint_alert n
+  text: `UPDATE alert n
          SET acknowledged_at = coalesce(n.acknowledged_at, app.clock()),
-             acknowledged_by = coalesce(n.acknowledged_by, $3), mail_at = NULL
+             acknowledged_by = coalesce(n.acknowledged_by, $3), send_at = NULL
          FROM endpoint e WHERE n.id = $1 AND n.merchant_id = $2 AND e.id = n.endpoint_id
          RETURNING ${alertColumns}`,
 };

@@ -113,9 +113,7 @@ describe("AttemptRecorder with one attempt at a time", () => {
     await harness.setClockAhead("0 seconds");
     expect(written.every(({ recorded }) => recorded)).toBe(true);
     expect(written.filter(({ disabledReason }) => disabledReason === "GONE")).toHaveLength(1);
-    const alerts = await harness.rows("SELECT kind FROM endpoint_alert WHERE endpoint_id = $1", [
-      claimed[0]!.endpointId,
-    ]);
+    const alerts = await harness.rows("SELECT kind FROM alert WHERE endpoint_id = $1", [claimed[0]!.endpointId]);
     expect(alerts).toEqual([{ kind: "DISABLED_GONE" }]);
   });
 

@@ -176,7 +176,7 @@ const recordFailure: Statement = {
            FROM mine WHERE e.id = mine.endpoint_id AND e.status IN ('ENABLED','PAUSED')
            RETURNING e.id, e.merchant_id, e.failing_since, e.disabled_reason AS reason
          ), alerted AS (
-           INSERT INTO endpoint_alert (id, merchant_id, endpoint_id, kind, failing_since, status_code, no_answer)
+           INSERT INTO alert (id, merchant_id, endpoint_id, kind, since, status_code, no_answer)
            SELECT $2, merchant_id, id, 'DISABLED_' || reason, failing_since, $6, $7 FROM health
            WHERE reason IS NOT NULL ON CONFLICT DO NOTHING
          )

@@ -24,16 +24,10 @@ const migrationLockTries = 30;
 // orphaned authorizations. The vault keeps nothing.
 const deletable: Record<DatabaseKind, readonly string[]> = {
   environment: [
-    ...[
-      "idempotency",
-      "reconciliation_slice",
-      "vault_session",
-      "reconciliation_run",
-      "gateway_notification",
-      "endpoint_alert",
-    ],
+    ...["idempotency", "reconciliation_slice", "vault_session", "reconciliation_run", "gateway_notification", "alert"],
     ...["orphaned_authorization", "audit_entry", "analytics_payment", "analytics_attempt", "analytics_decline"],
     "analytics_authentication",
+    "analytics_card",
   ],
   accounts: [
     ...["membership", "passkey", "passkey_challenge", "sign_in_failures", "member_action"],

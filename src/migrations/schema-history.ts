@@ -33,6 +33,7 @@ export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
         "notifications",
         "events",
         "endpoints",
+        "alerts",
         "deliveries",
       ],
       ...["oversight", "request-limits", "analytics", "restore"],

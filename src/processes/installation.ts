@@ -11,6 +11,7 @@ import { expireOnce } from "../core/expire-sessions.ts";
 import { recoverSessionsOnce } from "../core/submit-payment.ts";
 import type { ServedParts } from "../dashboard/dashboard-parts.ts";
 import { createDashboardRoutes, dashboardServices } from "../dashboard/routes.ts";
+import { nameGatewaysIn } from "../dashboard/ui/parts/gateway-name.ts";
 import { createAuthenticate } from "../edge/authenticate.ts";
 import { requestIdKey } from "../edge/caller.ts";
 import { createCheckoutService } from "../edge/checkout-rpc.ts";
@@ -21,10 +22,10 @@ import { edgeRoutes } from "../edge/meter-request.ts";
 import { createPublicServer } from "../edge/public-server.ts";
 import { createServiceAuthenticate } from "../edge/service-callers.ts";
 import { raiseWarningsOnce } from "../events/endpoint-alerts.ts";
-import { mailAlertsOnce } from "../events/mail-alerts.ts";
 import { createRelayTurn } from "../events/outbox.ts";
 import { listenForOutbox } from "../events/outbox-signals.ts";
 import type { SeenAttempt } from "../events/seen-attempt.ts";
+import { sendAlertsOnce } from "../events/send-alerts.ts";
 import { StreamWatch } from "../events/stream-watch.ts";
 import { startWebhookWorker } from "../events/webhook-worker.ts";
 import { internalConnections } from "../limits.ts";
@@ -52,6 +53,7 @@ import { type Tracing, untraced } from "../platform/telemetry.ts";
 import { TlsFiles } from "../platform/tls-files.ts";
 import { refundOnce } from "../refunds/refund-once.ts";
 import { countSettledOnce } from "../reporting/analytics/count-settled.ts";
+import { raiseAlertsOnce } from "../reporting/raise-alerts.ts";
 import { expireIdempotencyOnce } from "../retention/expire-idempotency-keys.ts";
 import { keepPartitionsOnce } from "../retention/keep-partitions.ts";
 import { sweepOldRowsOnce } from "../retention/sweep-old-rows.ts";
@@ -268,7 +270,8 @@ const natsPatienceMs = 3_000;
 export async function startWorker(installation: Installation): Promise<Running> {
   const { environments, config, log, metrics } = installation;
   const mailer = config.service.mailServer && new Mailer(config.service.mailServer);
-  const shared = { log, metrics, mailer };
+  const { dashboardOrigin } = config.service;
+  const shared = { log, metrics, mailer, dashboardOrigin };
   const workers = await Promise.all(environments.map((environment) => startLoops(environment, shared)));
   for (const { label, database } of environments) {
     metrics.showRecovery(label, () => loadRecoveryFigures(database));
@@ -283,8 +286,14 @@ export async function startWorker(installation: Installation): Promise<Running> 
 
 async function startLoops(
   environment: Environment,
-  { log, metrics, mailer }: { log: Logger; metrics: ProcessMetrics; mailer: Mailer | undefined },
+  shared: {
+    readonly log: Logger;
+    readonly metrics: ProcessMetrics;
+    readonly mailer: Mailer | undefined;
+    readonly dashboardOrigin: string | undefined;
+  },
 ): Promise<Running> {
+  const { log, metrics, mailer, dashboardOrigin } = shared;
   const { core, database, stream, endpoints, config, name, label } = environment;
   const nats = openNats({ login: config.nats, name: `worker-${label}`, log });
   await Promise.race([nats.connected, core.sleep(natsPatienceMs)]);
@@ -308,6 +317,8 @@ async function startLoops(
     createRelayTurn(relay),
     relayEveryMs,
   );
+  const onHandover = (kind: Handover["kind"]) => figures.countMail(label, kind);
+  const alerting = { ...endpoints, mailer, dashboardOrigin, nameGatewaysIn, onHandover };
   const loops = [
     relayLoop,
     loop("recover", everySecondMs, async () => (await recoverSessionsOnce(core)) > 0),
@@ -320,6 +331,8 @@ async function startLoops(
     loop("refunds", everySecondMs, (closing) => refundOnce(core, closing)),
     loop("alarms", everyTenSecondsMs, () => raiseAlarmsOnce(core)),
     loop("endpoint-warnings", everyMinuteMs, () => raiseWarningsOnce(endpoints)),
+    loop("alerts", everyMinuteMs, () => raiseAlertsOnce(endpoints)),
+    loop("send-alerts", everyTenSecondsMs, (closing) => sendAlertsOnce(alerting, closing)),
     loop("reconcile", everyMinuteMs, (closing) => reconcileOnce(core, closing)),
     loop("partitions", everyTenMinutesMs, () => keepPartitionsOnce(database, log).then(() => false)),
     loop("audit", everyMinuteMs, () => auditOnce(core).then(() => false)),
@@ -329,11 +342,6 @@ async function startLoops(
   if (sessions) {
     const onSignal = () => relayLoop.wake();
     loops.push(loop("outbox-signals", everySecondMs, (closing) => listenForOutbox({ sessions, closing, onSignal })));
-  }
-  if (mailer) {
-    const onHandover = (kind: Handover["kind"]) => figures.countMail(label, kind);
-    const mailing = { ...endpoints, mailer, onHandover };
-    loops.push(loop("alert-mail", everyTenSecondsMs, (closing) => mailAlertsOnce(mailing, closing)));
   }
   const onAttempt = (seen: SeenAttempt) => figures.countAttempt(label, seen);
   const webhooks = startWebhookWorker({ ...endpoints, nats, stream, onAttempt, observeLoop });

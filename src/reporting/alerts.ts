@@ -3,9 +3,10 @@
  */
 
 import { itemColumns, type WorkItem } from "../core/work-items.ts";
+import type { MatterKind } from "../events/alerts.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { takenMinor } from "./analytics/counted-facts.ts";
-import { type ConnectionHealth, loadConnectionHealth, sessionLongestMs } from "./gateway-health.ts";
+import { sessionLongestMs } from "./gateway-health.ts";
 import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 import { isLikeCardNumber } from "./shown-order-ref.ts";
 
@@ -24,18 +25,22 @@ const orderRefsChecked = 10_000;
 const cardNumberWindowMs = 72 * hour;
 // Payments of a day that are added up: 100 ms of reading.
 const todayCounted = 100_000;
-// A gateway is unhealthy when at least this share of at least this many attempts were not processed.
-const unhealthy = { attemptsMin: 5, share: 0.2 } as const;
 // Lines of one kind on the home page; the list shows more.
 const alertRows = 10;
 
 /** Several payments that took money for one order reference. */
 type PaidTwice = { readonly orderRef: string; readonly lastAt: Date; readonly lastId: string };
 
-/** A connection that failed to process a large share of the last hour's attempts. */
-type UnhealthyConnection = Pick<ConnectionHealth, "connectionId" | "attempts"> & {
-  readonly gateway: string;
-  readonly failed: number;
+/** An open alert about a gateway, a verification, holds, or an endpoint that fails and is not disabled yet. */
+type OpenAlert = {
+  readonly kind: MatterKind | "FAILING_24_HOURS" | "FAILING_72_HOURS";
+  /** Null for an endpoint that fails. */
+  readonly detail: string | null;
+  readonly since: Date;
+  readonly gateway: string | null;
+  readonly connectionId: string | null;
+  readonly endpointId: string | null;
+  readonly url: string | null;
 };
 
 /** An endpoint that receives no more events, against its owner's will. */
@@ -53,7 +58,7 @@ type CardNumbersGiven = { readonly count: number; readonly lastAt: Date; readonl
 export type Alerts = {
   readonly alarms: readonly WorkItem[];
   readonly paidTwice: readonly PaidTwice[];
-  readonly unhealthy: readonly UnhealthyConnection[];
+  readonly open: readonly OpenAlert[];
   readonly endpoints: readonly LostEndpoint[];
   /** Payments of the last hour that ended without being captured or declined. */
   readonly degraded: { readonly count: number; readonly since: Date };
@@ -114,9 +119,16 @@ const selectDegraded: Statement = {
       WHERE merchant_id = $1 AND status = 'DEGRADED' AND id >= $2 AND settled_at >= $3 LIMIT ${successesChecked}) s`,
 };
 
-const selectGateways: Statement = {
-  name: "select_gateways_of_connections",
-  text: "SELECT id, gateway FROM connection WHERE merchant_id = $1 AND id = ANY ($2::uuid[])",
+// Of an endpoint that fails only the newest alert, and none once it is disabled: that is an alert of its own.
+const selectOpenAlerts: Statement = {
+  name: "select_open_alerts",
+  text: `SELECT n.kind, n.detail, n.since, n.gateway, n.connection_id AS "connectionId", n.endpoint_id AS "endpointId", e.url
+         FROM alert n LEFT JOIN endpoint e ON e.id = n.endpoint_id
+         WHERE n.merchant_id = $1 AND n.over_at IS NULL AND (n.detail IS NOT NULL
+           OR n.kind NOT LIKE 'DISABLED%' AND e.status IN ('ENABLED', 'PAUSED') AND e.failing_since = n.since
+             AND NOT EXISTS (SELECT FROM alert later
+                             WHERE later.endpoint_id = n.endpoint_id AND later.since = n.since AND later.id > n.id))
+         ORDER BY n.id DESC LIMIT $2`,
 };
 
 /** Steps of setting an environment up, in the order in which a merchant takes them. */
@@ -159,22 +171,22 @@ export async function loadAlerts(
   const paidSince = firstIdAt(before(paidTwiceWindowMs));
   // One row more than is shown reveals whether there are more.
   const rows = alertRows + 1;
-  const [alarms, paidTwice, endpoints, [degraded], cardNumbers, connections] = await Promise.all([
+  const [alarms, paidTwice, endpoints, [degraded], cardNumbers, open] = await Promise.all([
     queryable.query<WorkItem>(selectAlarms, [merchantId, rows]),
     queryable.query<PaidTwice>(selectPaidTwice, [merchantId, paidSince, successesChecked, rows]),
     queryable.query<LostEndpoint>(selectEndpoints, [merchantId, rows]),
     queryable.query<{ count: number }>(selectDegraded, [merchantId, firstId, since]),
     findCardNumbers(queryable, { merchantId, since: before(cardNumberWindowMs) }),
-    findUnhealthy(queryable, { merchantId, since }),
+    queryable.query<OpenAlert>(selectOpenAlerts, [merchantId, rows]),
   ]);
   return {
     alarms: alarms.slice(0, alertRows),
     paidTwice: paidTwice.slice(0, alertRows),
     endpoints: endpoints.slice(0, alertRows),
-    unhealthy: connections,
+    open: open.slice(0, alertRows),
     degraded: { count: degraded?.count ?? 0, since },
     cardNumbers,
-    isCut: [alarms, paidTwice, endpoints].some(({ length }) => length > alertRows),
+    isCut: [alarms, paidTwice, endpoints, open].some(({ length }) => length > alertRows),
   };
 }
 
@@ -186,21 +198,6 @@ async function findCardNumbers(
   const rows = await queryable.query<{ id: string; orderRef: string; createdAt: Date }>(selectLikeCards, values);
   const found = rows.filter(({ orderRef }) => isLikeCardNumber(orderRef));
   return found[0] && { count: found.length, lastAt: found[0].createdAt, lastId: found[0].id };
-}
-
-async function findUnhealthy(
-  queryable: Queryable,
-  { merchantId, since }: { merchantId: string; since: Date },
-): Promise<UnhealthyConnection[]> {
-  const asked = await loadConnectionHealth(queryable, { merchantId, since });
-  const found = asked
-    .map(({ connectionId, attempts, timeouts, errors }) => ({ connectionId, attempts, failed: timeouts + errors }))
-    .filter(({ attempts, failed }) => attempts >= unhealthy.attemptsMin && failed >= attempts * unhealthy.share);
-  if (found.length === 0) return [];
-  const ids = found.map(({ connectionId }) => connectionId);
-  const rows = await queryable.query<{ id: string; gateway: string }>(selectGateways, [merchantId, ids]);
-  const gateways = new Map(rows.map(({ id, gateway }) => [id, gateway]));
-  return found.map((connection) => ({ ...connection, gateway: gateways.get(connection.connectionId) ?? "" }));
 }
 
 /** Payments created since a day began, in one currency. */

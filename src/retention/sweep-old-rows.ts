@@ -17,8 +17,8 @@ const notificationRetentionMs = 550 * day;
 const orphanedAuthorizationRetentionMs = 550 * day;
 // Reconciliation passes, one an hour: a quarter of a year shows a trend.
 const reconciliationRetentionMs = 92 * day;
-// Endpoint alerts.
-const endpointAlertRetentionMs = 400 * day;
+// Alerts.
+const alertRetentionMs = 400 * day;
 
 /** A table, the column from which its retention period runs, and a condition for rows that may be removed. */
 type Kept = { readonly table: string; readonly since: string; readonly forMs: number; readonly only?: string };
@@ -37,11 +37,12 @@ const kept: readonly Kept[] = [
     forMs: reconciliationRetentionMs,
     only: "finished_at IS NOT NULL",
   },
-  { table: "endpoint_alert", since: "created_at", forMs: endpointAlertRetentionMs },
+  { table: "alert", since: "created_at", forMs: alertRetentionMs },
   { table: "audit_entry", since: "created_at", forMs: auditRetentionMs },
   { table: "analytics_payment", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_attempt", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_decline", since: "starts_at", forMs: countsRetentionMs },
+  { table: "analytics_card", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_authentication", since: "starts_at", forMs: countsRetentionMs },
 ];
 

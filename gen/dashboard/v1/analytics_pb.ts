@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/analytics.proto.
  */
 export const file_dashboard_v1_analytics: GenFile = /*@__PURE__*/
-  fileDesc("ChxkYXNoYm9hcmQvdjEvYW5hbHl0aWNzLnByb3RvEgxkYXNoYm9hcmQudjEiswIKE0dldEFuYWx5dGljc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGQoJZmlyc3RfZGF5GAMgASgJQga6SAPIAQESGAoIbGFzdF9kYXkYBCABKAlCBrpIA8gBARIdCgl0aW1lX3pvbmUYBSABKAlCCrpIB8gBAXICGEASOQoMcG9pbnRfbGVuZ3RoGAYgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoQgi6SAWCAQIQARIYCgdnYXRld2F5GAcgASgJQge6SARyAhhAEhkKCGN1cnJlbmN5GAggASgJQge6SARyAhgDIuQCChRHZXRBbmFseXRpY3NSZXNwb25zZRIoCgRmcm9tGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoMcG9pbnRfbGVuZ3RoGAMgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoEisKBXRvdGFsGAQgASgLMhwuZGFzaGJvYXJkLnYxLkFuYWx5dGljc1BvaW50EiwKBnBvaW50cxgFIAMoCzIcLmRhc2hib2FyZC52MS5BbmFseXRpY3NQb2ludBIsCghkZWNsaW5lcxgGIAMoCzIaLmRhc2hib2FyZC52MS5EZWNsaW5lQ291bnQSEAoIZ2F0ZXdheXMYByADKAkSEgoKY3VycmVuY2llcxgIIAMoCRIaChJsYXRlbmN5X2Vycm9yX21vc3QYCSABKAEizgIKDkFuYWx5dGljc1BvaW50Ei0KCXN0YXJ0c19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoIcGF5bWVudHMYAiABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudENvdW50cxItCghhdHRlbXB0cxgDIAEoCzIbLmRhc2hib2FyZC52MS5BdHRlbXB0Q291bnRzEi0KCGdhdGV3YXlzGAQgAygLMhsuZGFzaGJvYXJkLnYxLkF0dGVtcHRDb3VudHMSOwoPYXV0aGVudGljYXRpb25zGAUgASgLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzEkMKF2F1dGhlbnRpY2F0aW5nX2dhdGV3YXlzGAYgAygLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzItEDCg1QYXltZW50Q291bnRzEhEKCXN1Y2NlZWRlZBgBIAEoAxIQCghkZWNsaW5lZBgCIAEoAxIQCghkZWdyYWRlZBgDIAEoAxIPCgdleHBpcmVkGAQgASgDEhkKEXNhdmVkX2J5X2ZhaWxvdmVyGAUgASgDEhoKDWFwcHJvdmFsX3JhdGUYBiABKAFIAIgBARITCgZwNTBfbXMYByABKAFIAYgBARITCgZwOTVfbXMYCCABKAFIAogBARIlCgd2b2x1bWVzGAkgAygLMhQuZGFzaGJvYXJkLnYxLlZvbHVtZRISCgpjaGFsbGVuZ2VkGAogASgDEhsKDmNoYWxsZW5nZV9yYXRlGAsgASgBSAOIAQESFQoNYXV0aGVudGljYXRlZBgMIAEoAxIfChJhdXRoZW50aWNhdGVkX3JhdGUYDSABKAFIBIgBARIbChNzYXZlZF9hdXRoZW50aWNhdGVkGA4gASgDEhgKEGNoYWxsZW5nZWRfYWdhaW4YDyABKANCEAoOX2FwcHJvdmFsX3JhdGVCCQoHX3A1MF9tc0IJCgdfcDk1X21zQhEKD19jaGFsbGVuZ2VfcmF0ZUIVChNfYXV0aGVudGljYXRlZF9yYXRlIokBCgZWb2x1bWUSEAoIY3VycmVuY3kYASABKAkSEAoIZGVjaW1hbHMYAiABKAUSFgoOY2FwdHVyZWRfbWlub3IYAyABKAMSEwoLc2F2ZWRfbWlub3IYBCABKAMSEQoJc3VjY2VlZGVkGAUgASgDEhsKE2lzc3Vlcl9saWFibGVfbWlub3IYBiABKAMipwMKDUF0dGVtcHRDb3VudHMSDwoHZ2F0ZXdheRgBIAEoCRIQCghhdHRlbXB0cxgCIAEoAxIQCghhcHByb3ZlZBgDIAEoAxIVCg1oYXJkX2RlY2xpbmVkGAQgASgDEhUKDXNvZnRfZGVjbGluZWQYBSABKAMSFgoOZnJhdWRfZGVjbGluZWQYBiABKAMSEAoIdGltZW91dHMYByABKAMSFgoOZ2F0ZXdheV9lcnJvcnMYCCABKAMSDwoHdW5rbm93bhgJIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAogASgBSACIAQESIwoWdGVjaG5pY2FsX2ZhaWx1cmVfcmF0ZRgLIAEoAUgBiAEBEhMKBnA1MF9tcxgMIAEoAUgCiAEBEhMKBnA5NV9tcxgNIAEoAUgDiAEBEh8KF2F1dGhlbnRpY2F0aW9uX3JlcXVpcmVkGA4gASgDEhEKCXJlY292ZXJlZBgPIAEoA0IQCg5fYXBwcm92YWxfcmF0ZUIZChdfdGVjaG5pY2FsX2ZhaWx1cmVfcmF0ZUIJCgdfcDUwX21zQgkKB19wOTVfbXMi5QIKFEF1dGhlbnRpY2F0aW9uQ291bnRzEg8KB2dhdGV3YXkYASABKAkSFwoPYXV0aGVudGljYXRpb25zGAIgASgDEg4KBnBhc3NlZBgDIAEoAxIOCgZmYWlsZWQYBCABKAMSEQoJY2FuY2VsbGVkGAUgASgDEhEKCWFiYW5kb25lZBgGIAEoAxITCgt1bmF2YWlsYWJsZRgHIAEoAxITCgtuZXZlcl9zaG93bhgIIAEoAxITCgZwNTBfbXMYCSABKAFIAIgBARITCgZwOTVfbXMYCiABKAFIAYgBARIQCghleGVtcHRlZBgLIAEoAxIUCgxmcmljdGlvbmxlc3MYDCABKAMSHgoRZnJpY3Rpb25sZXNzX3JhdGUYDSABKAFIAogBARIVCg1pc3N1ZXJfbGlhYmxlGA4gASgDQgkKB19wNTBfbXNCCQoHX3A5NV9tc0IUChJfZnJpY3Rpb25sZXNzX3JhdGUiRwoMRGVjbGluZUNvdW50Eg8KB2dhdGV3YXkYASABKAkSFAoMZGVjbGluZV9jb2RlGAIgASgJEhAKCGF0dGVtcHRzGAMgASgDKm8KC1BvaW50TGVuZ3RoEhwKGFBPSU5UX0xFTkdUSF9VTlNQRUNJRklFRBAAEhUKEVBPSU5UX0xFTkdUSF9IT1VSEAESFAoQUE9JTlRfTEVOR1RIX0RBWRACEhUKEVBPSU5UX0xFTkdUSF9XRUVLEAMycgoQQW5hbHl0aWNzU2VydmljZRJeCgxHZXRBbmFseXRpY3MSIS5kYXNoYm9hcmQudjEuR2V0QW5hbHl0aWNzUmVxdWVzdBoiLmRhc2hib2FyZC52MS5HZXRBbmFseXRpY3NSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChxkYXNoYm9hcmQvdjEvYW5hbHl0aWNzLnByb3RvEgxkYXNoYm9hcmQudjEiswIKE0dldEFuYWx5dGljc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGQoJZmlyc3RfZGF5GAMgASgJQga6SAPIAQESGAoIbGFzdF9kYXkYBCABKAlCBrpIA8gBARIdCgl0aW1lX3pvbmUYBSABKAlCCrpIB8gBAXICGEASOQoMcG9pbnRfbGVuZ3RoGAYgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoQgi6SAWCAQIQARIYCgdnYXRld2F5GAcgASgJQge6SARyAhhAEhkKCGN1cnJlbmN5GAggASgJQge6SARyAhgDIuQCChRHZXRBbmFseXRpY3NSZXNwb25zZRIoCgRmcm9tGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoMcG9pbnRfbGVuZ3RoGAMgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoEisKBXRvdGFsGAQgASgLMhwuZGFzaGJvYXJkLnYxLkFuYWx5dGljc1BvaW50EiwKBnBvaW50cxgFIAMoCzIcLmRhc2hib2FyZC52MS5BbmFseXRpY3NQb2ludBIsCghkZWNsaW5lcxgGIAMoCzIaLmRhc2hib2FyZC52MS5EZWNsaW5lQ291bnQSEAoIZ2F0ZXdheXMYByADKAkSEgoKY3VycmVuY2llcxgIIAMoCRIaChJsYXRlbmN5X2Vycm9yX21vc3QYCSABKAEi5QMKDkFuYWx5dGljc1BvaW50Ei0KCXN0YXJ0c19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoIcGF5bWVudHMYAiABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudENvdW50cxItCghhdHRlbXB0cxgDIAEoCzIbLmRhc2hib2FyZC52MS5BdHRlbXB0Q291bnRzEi0KCGdhdGV3YXlzGAQgAygLMhsuZGFzaGJvYXJkLnYxLkF0dGVtcHRDb3VudHMSOwoPYXV0aGVudGljYXRpb25zGAUgASgLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzEkMKF2F1dGhlbnRpY2F0aW5nX2dhdGV3YXlzGAYgAygLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzEi0KC2NhcmRfYnJhbmRzGAcgAygLMhguZGFzaGJvYXJkLnYxLkNhcmRDb3VudHMSMwoRaXNzdWluZ19jb3VudHJpZXMYCCADKAsyGC5kYXNoYm9hcmQudjEuQ2FyZENvdW50cxIxCg1kZWNsaW5lX2NvZGVzGAkgAygLMhouZGFzaGJvYXJkLnYxLkRlY2xpbmVDb3VudCKbAQoKQ2FyZENvdW50cxINCgV2YWx1ZRgBIAEoCRIRCglzdWNjZWVkZWQYAiABKAMSEAoIZGVjbGluZWQYAyABKAMSEAoIZGVncmFkZWQYBCABKAMSGQoRc2F2ZWRfYnlfZmFpbG92ZXIYBSABKAMSGgoNYXBwcm92YWxfcmF0ZRgGIAEoAUgAiAEBQhAKDl9hcHByb3ZhbF9yYXRlItEDCg1QYXltZW50Q291bnRzEhEKCXN1Y2NlZWRlZBgBIAEoAxIQCghkZWNsaW5lZBgCIAEoAxIQCghkZWdyYWRlZBgDIAEoAxIPCgdleHBpcmVkGAQgASgDEhkKEXNhdmVkX2J5X2ZhaWxvdmVyGAUgASgDEhoKDWFwcHJvdmFsX3JhdGUYBiABKAFIAIgBARITCgZwNTBfbXMYByABKAFIAYgBARITCgZwOTVfbXMYCCABKAFIAogBARIlCgd2b2x1bWVzGAkgAygLMhQuZGFzaGJvYXJkLnYxLlZvbHVtZRISCgpjaGFsbGVuZ2VkGAogASgDEhsKDmNoYWxsZW5nZV9yYXRlGAsgASgBSAOIAQESFQoNYXV0aGVudGljYXRlZBgMIAEoAxIfChJhdXRoZW50aWNhdGVkX3JhdGUYDSABKAFIBIgBARIbChNzYXZlZF9hdXRoZW50aWNhdGVkGA4gASgDEhgKEGNoYWxsZW5nZWRfYWdhaW4YDyABKANCEAoOX2FwcHJvdmFsX3JhdGVCCQoHX3A1MF9tc0IJCgdfcDk1X21zQhEKD19jaGFsbGVuZ2VfcmF0ZUIVChNfYXV0aGVudGljYXRlZF9yYXRlIokBCgZWb2x1bWUSEAoIY3VycmVuY3kYASABKAkSEAoIZGVjaW1hbHMYAiABKAUSFgoOY2FwdHVyZWRfbWlub3IYAyABKAMSEwoLc2F2ZWRfbWlub3IYBCABKAMSEQoJc3VjY2VlZGVkGAUgASgDEhsKE2lzc3Vlcl9saWFibGVfbWlub3IYBiABKAMipwMKDUF0dGVtcHRDb3VudHMSDwoHZ2F0ZXdheRgBIAEoCRIQCghhdHRlbXB0cxgCIAEoAxIQCghhcHByb3ZlZBgDIAEoAxIVCg1oYXJkX2RlY2xpbmVkGAQgASgDEhUKDXNvZnRfZGVjbGluZWQYBSABKAMSFgoOZnJhdWRfZGVjbGluZWQYBiABKAMSEAoIdGltZW91dHMYByABKAMSFgoOZ2F0ZXdheV9lcnJvcnMYCCABKAMSDwoHdW5rbm93bhgJIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAogASgBSACIAQESIwoWdGVjaG5pY2FsX2ZhaWx1cmVfcmF0ZRgLIAEoAUgBiAEBEhMKBnA1MF9tcxgMIAEoAUgCiAEBEhMKBnA5NV9tcxgNIAEoAUgDiAEBEh8KF2F1dGhlbnRpY2F0aW9uX3JlcXVpcmVkGA4gASgDEhEKCXJlY292ZXJlZBgPIAEoA0IQCg5fYXBwcm92YWxfcmF0ZUIZChdfdGVjaG5pY2FsX2ZhaWx1cmVfcmF0ZUIJCgdfcDUwX21zQgkKB19wOTVfbXMi5QIKFEF1dGhlbnRpY2F0aW9uQ291bnRzEg8KB2dhdGV3YXkYASABKAkSFwoPYXV0aGVudGljYXRpb25zGAIgASgDEg4KBnBhc3NlZBgDIAEoAxIOCgZmYWlsZWQYBCABKAMSEQoJY2FuY2VsbGVkGAUgASgDEhEKCWFiYW5kb25lZBgGIAEoAxITCgt1bmF2YWlsYWJsZRgHIAEoAxITCgtuZXZlcl9zaG93bhgIIAEoAxITCgZwNTBfbXMYCSABKAFIAIgBARITCgZwOTVfbXMYCiABKAFIAYgBARIQCghleGVtcHRlZBgLIAEoAxIUCgxmcmljdGlvbmxlc3MYDCABKAMSHgoRZnJpY3Rpb25sZXNzX3JhdGUYDSABKAFIAogBARIVCg1pc3N1ZXJfbGlhYmxlGA4gASgDQgkKB19wNTBfbXNCCQoHX3A5NV9tc0IUChJfZnJpY3Rpb25sZXNzX3JhdGUiRwoMRGVjbGluZUNvdW50Eg8KB2dhdGV3YXkYASABKAkSFAoMZGVjbGluZV9jb2RlGAIgASgJEhAKCGF0dGVtcHRzGAMgASgDKm8KC1BvaW50TGVuZ3RoEhwKGFBPSU5UX0xFTkdUSF9VTlNQRUNJRklFRBAAEhUKEVBPSU5UX0xFTkdUSF9IT1VSEAESFAoQUE9JTlRfTEVOR1RIX0RBWRACEhUKEVBPSU5UX0xFTkdUSF9XRUVLEAMycgoQQW5hbHl0aWNzU2VydmljZRJeCgxHZXRBbmFseXRpY3MSIS5kYXNoYm9hcmQudjEuR2V0QW5hbHl0aWNzUmVxdWVzdBoiLmRhc2hib2FyZC52MS5HZXRBbmFseXRpY3NSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.GetAnalyticsRequest
@@ -317,6 +317,26 @@ export type AnalyticsPoint = Message<"dashboard.v1.AnalyticsPoint"> & {
    * @generated from field: repeated dashboard.v1.AuthenticationCounts authenticating_gateways = 6;
    */
   authenticatingGateways: AuthenticationCounts[];
+
+  /**
+   * Payments by the brand and by the issuing country of their card, the most frequent first. A point has only those
+   * that are among the six most frequent of the range; the total has all.
+   *
+   * @generated from field: repeated dashboard.v1.CardCounts card_brands = 7;
+   */
+  cardBrands: CardCounts[];
+
+  /**
+   * @generated from field: repeated dashboard.v1.CardCounts issuing_countries = 8;
+   */
+  issuingCountries: CardCounts[];
+
+  /**
+   * Declines of all gateways that match the filter, by code; as above.
+   *
+   * @generated from field: repeated dashboard.v1.DeclineCount decline_codes = 9;
+   */
+  declineCodes: DeclineCount[];
 };
 
 /**
@@ -362,6 +382,26 @@ export type AnalyticsPointJson = {
    * @generated from field: repeated dashboard.v1.AuthenticationCounts authenticating_gateways = 6;
    */
   authenticatingGateways?: AuthenticationCountsJson[];
+
+  /**
+   * Payments by the brand and by the issuing country of their card, the most frequent first. A point has only those
+   * that are among the six most frequent of the range; the total has all.
+   *
+   * @generated from field: repeated dashboard.v1.CardCounts card_brands = 7;
+   */
+  cardBrands?: CardCountsJson[];
+
+  /**
+   * @generated from field: repeated dashboard.v1.CardCounts issuing_countries = 8;
+   */
+  issuingCountries?: CardCountsJson[];
+
+  /**
+   * Declines of all gateways that match the filter, by code; as above.
+   *
+   * @generated from field: repeated dashboard.v1.DeclineCount decline_codes = 9;
+   */
+  declineCodes?: DeclineCountJson[];
 };
 
 /**
@@ -370,6 +410,99 @@ export type AnalyticsPointJson = {
  */
 export const AnalyticsPointSchema: GenMessage<AnalyticsPoint, {jsonType: AnalyticsPointJson}> = /*@__PURE__*/
   messageDesc(file_dashboard_v1_analytics, 2);
+
+/**
+ * Payments whose cards have one brand or one issuing country. The counts of all brands add up to those of all payments,
+ * and so do the counts of all countries.
+ *
+ * @generated from message dashboard.v1.CardCounts
+ */
+export type CardCounts = Message<"dashboard.v1.CardCounts"> & {
+  /**
+   * Such as visa, or DE (ISO 3166-1 alpha-2); empty if it is not known. A country is known from the card ranges of the
+   * routing rule's cases.
+   *
+   * @generated from field: string value = 1;
+   */
+  value: string;
+
+  /**
+   * @generated from field: int64 succeeded = 2;
+   */
+  succeeded: bigint;
+
+  /**
+   * @generated from field: int64 declined = 3;
+   */
+  declined: bigint;
+
+  /**
+   * @generated from field: int64 degraded = 4;
+   */
+  degraded: bigint;
+
+  /**
+   * @generated from field: int64 saved_by_failover = 5;
+   */
+  savedByFailover: bigint;
+
+  /**
+   * Succeeded, of all; absent where there are none.
+   *
+   * @generated from field: optional double approval_rate = 6;
+   */
+  approvalRate?: number | undefined;
+};
+
+/**
+ * Payments whose cards have one brand or one issuing country. The counts of all brands add up to those of all payments,
+ * and so do the counts of all countries.
+ *
+ * @generated from message dashboard.v1.CardCounts
+ */
+export type CardCountsJson = {
+  /**
+   * Such as visa, or DE (ISO 3166-1 alpha-2); empty if it is not known. A country is known from the card ranges of the
+   * routing rule's cases.
+   *
+   * @generated from field: string value = 1;
+   */
+  value?: string;
+
+  /**
+   * @generated from field: int64 succeeded = 2;
+   */
+  succeeded?: string;
+
+  /**
+   * @generated from field: int64 declined = 3;
+   */
+  declined?: string;
+
+  /**
+   * @generated from field: int64 degraded = 4;
+   */
+  degraded?: string;
+
+  /**
+   * @generated from field: int64 saved_by_failover = 5;
+   */
+  savedByFailover?: string;
+
+  /**
+   * Succeeded, of all; absent where there are none.
+   *
+   * @generated from field: optional double approval_rate = 6;
+   */
+  approvalRate?: number | "NaN" | "Infinity" | "-Infinity";
+};
+
+/**
+ * Describes the message dashboard.v1.CardCounts.
+ * Use `create(CardCountsSchema)` to create a new message.
+ */
+export const CardCountsSchema: GenMessage<CardCounts, {jsonType: CardCountsJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_analytics, 3);
 
 /**
  * Payments: sessions with an outcome. A session that expired without a submission is in no rate.
@@ -586,7 +719,7 @@ export type PaymentCountsJson = {
  * Use `create(PaymentCountsSchema)` to create a new message.
  */
 export const PaymentCountsSchema: GenMessage<PaymentCounts, {jsonType: PaymentCountsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 3);
+  messageDesc(file_dashboard_v1_analytics, 4);
 
 /**
  * What was captured in one currency.
@@ -679,7 +812,7 @@ export type VolumeJson = {
  * Use `create(VolumeSchema)` to create a new message.
  */
 export const VolumeSchema: GenMessage<Volume, {jsonType: VolumeJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 4);
+  messageDesc(file_dashboard_v1_analytics, 5);
 
 /**
  * Attempts of settled payments, at one gateway or at all.
@@ -886,7 +1019,7 @@ export type AttemptCountsJson = {
  * Use `create(AttemptCountsSchema)` to create a new message.
  */
 export const AttemptCountsSchema: GenMessage<AttemptCounts, {jsonType: AttemptCountsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 5);
+  messageDesc(file_dashboard_v1_analytics, 6);
 
 /**
  * Customer authentications (3-D Secure) of settled payments, at one gateway or provider, or at all. Each has one of six
@@ -1093,7 +1226,7 @@ export type AuthenticationCountsJson = {
  * Use `create(AuthenticationCountsSchema)` to create a new message.
  */
 export const AuthenticationCountsSchema: GenMessage<AuthenticationCounts, {jsonType: AuthenticationCountsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 6);
+  messageDesc(file_dashboard_v1_analytics, 7);
 
 /**
  * Attempts that a gateway declined for one reason.
@@ -1102,6 +1235,8 @@ export const AuthenticationCountsSchema: GenMessage<AuthenticationCounts, {jsonT
  */
 export type DeclineCount = Message<"dashboard.v1.DeclineCount"> & {
   /**
+   * Empty for all.
+   *
    * @generated from field: string gateway = 1;
    */
   gateway: string;
@@ -1126,6 +1261,8 @@ export type DeclineCount = Message<"dashboard.v1.DeclineCount"> & {
  */
 export type DeclineCountJson = {
   /**
+   * Empty for all.
+   *
    * @generated from field: string gateway = 1;
    */
   gateway?: string;
@@ -1148,7 +1285,7 @@ export type DeclineCountJson = {
  * Use `create(DeclineCountSchema)` to create a new message.
  */
 export const DeclineCountSchema: GenMessage<DeclineCount, {jsonType: DeclineCountJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 7);
+  messageDesc(file_dashboard_v1_analytics, 8);
 
 /**
  * The length of a point, in the calendar of the range's time zone. A day with a clock change has 23 or 25 hours.

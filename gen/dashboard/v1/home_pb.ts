@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/home.proto.
  */
 export const file_dashboard_v1_home: GenFile = /*@__PURE__*/
-  fileDesc("ChdkYXNoYm9hcmQvdjEvaG9tZS5wcm90bxIMZGFzaGJvYXJkLnYxIpkBCg5HZXRIb21lUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARItCglkYXlfc3RhcnQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIpwBCg9HZXRIb21lUmVzcG9uc2USJwoGYWxlcnRzGAEgAygLMhcuZGFzaGJvYXJkLnYxLkFsZXJ0SXRlbRIiCgV0b2RheRgCIAEoCzITLmRhc2hib2FyZC52MS5Ub2RheRISCgphbGVydHNfY3V0GAMgASgIEigKB21pc3NpbmcYBCADKA4yFy5kYXNoYm9hcmQudjEuU2V0VXBTdGVwIo8DCglBbGVydEl0ZW0SKgoEa2luZBgBIAEoDjIcLmRhc2hib2FyZC52MS5BbGVydEl0ZW0uS2luZBIMCgR0ZXh0GAIgASgJEikKBXNpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzZXNzaW9uX2lkGAQgASgJEhEKCW9yZGVyX3JlZhgFIAEoCRIPCgdnYXRld2F5GAYgASgJEhUKDWNvbm5lY3Rpb25faWQYByABKAkSEwoLZW5kcG9pbnRfaWQYCCABKAkSGQoRcmVmdW5kX3Nlc3Npb25faWQYCSABKAkinQEKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEhEKDVBBWU1FTlRfQUxBUk0QARIOCgpQQUlEX1RXSUNFEAISFQoRR0FURVdBWV9VTkhFQUxUSFkQAxIVChFFTkRQT0lOVF9ESVNBQkxFRBAEEhUKEVBBWU1FTlRTX0RFR1JBREVEEAUSFwoTT1JERVJfUkVGX0xJS0VfQ0FSRBAGItcBCgVUb2RheRIPCgdjcmVhdGVkGAEgASgFEhEKCXN1Y2NlZWRlZBgCIAEoBRIQCghkZWNsaW5lZBgDIAEoBRIQCghkZWdyYWRlZBgEIAEoBRIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoBRIrCgZ2b2x1bWUYBiADKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudEFtb3VudBITCgtuZXdlc3Rfb25seRgHIAEoCBIpCgVzaW5jZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAqogEKCVNldFVwU3RlcBIbChdTRVRfVVBfU1RFUF9VTlNQRUNJRklFRBAAEhcKE1NFVF9VUF9TVEVQX0dBVEVXQVkQARIcChhTRVRfVVBfU1RFUF9ST1VUSU5HX1JVTEUQAhIfChtTRVRfVVBfU1RFUF9DSEVDS09VVF9PUklHSU4QAxIgChxTRVRfVVBfU1RFUF9XRUJIT09LX0VORFBPSU5UEAQyXgoLSG9tZVNlcnZpY2USTwoHR2V0SG9tZRIcLmRhc2hib2FyZC52MS5HZXRIb21lUmVxdWVzdBodLmRhc2hib2FyZC52MS5HZXRIb21lUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChdkYXNoYm9hcmQvdjEvaG9tZS5wcm90bxIMZGFzaGJvYXJkLnYxIpkBCg5HZXRIb21lUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARItCglkYXlfc3RhcnQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIpwBCg9HZXRIb21lUmVzcG9uc2USJwoGYWxlcnRzGAEgAygLMhcuZGFzaGJvYXJkLnYxLkFsZXJ0SXRlbRIiCgV0b2RheRgCIAEoCzITLmRhc2hib2FyZC52MS5Ub2RheRISCgphbGVydHNfY3V0GAMgASgIEigKB21pc3NpbmcYBCADKA4yFy5kYXNoYm9hcmQudjEuU2V0VXBTdGVwIoEECglBbGVydEl0ZW0SKgoEa2luZBgBIAEoDjIcLmRhc2hib2FyZC52MS5BbGVydEl0ZW0uS2luZBIMCgR0ZXh0GAIgASgJEikKBXNpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzZXNzaW9uX2lkGAQgASgJEhEKCW9yZGVyX3JlZhgFIAEoCRIPCgdnYXRld2F5GAYgASgJEhUKDWNvbm5lY3Rpb25faWQYByABKAkSEwoLZW5kcG9pbnRfaWQYCCABKAkSGQoRcmVmdW5kX3Nlc3Npb25faWQYCSABKAkijwIKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEhEKDVBBWU1FTlRfQUxBUk0QARIOCgpQQUlEX1RXSUNFEAISFQoRR0FURVdBWV9VTkhFQUxUSFkQAxIVChFFTkRQT0lOVF9ESVNBQkxFRBAEEhUKEVBBWU1FTlRTX0RFR1JBREVEEAUSFwoTT1JERVJfUkVGX0xJS0VfQ0FSRBAGEhUKEUFQUFJPVkFMX1JBVEVfTE9XEAcSFgoSR0FURVdBWV9VTlZFUklGSUVEEAgSFwoTRU5EUE9JTlRfVU5WRVJJRklFRBAJEhIKDkhPTERTX0VYUElSSU5HEAoSFAoQRU5EUE9JTlRfRkFJTElORxALItcBCgVUb2RheRIPCgdjcmVhdGVkGAEgASgFEhEKCXN1Y2NlZWRlZBgCIAEoBRIQCghkZWNsaW5lZBgDIAEoBRIQCghkZWdyYWRlZBgEIAEoBRIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoBRIrCgZ2b2x1bWUYBiADKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudEFtb3VudBITCgtuZXdlc3Rfb25seRgHIAEoCBIpCgVzaW5jZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAqogEKCVNldFVwU3RlcBIbChdTRVRfVVBfU1RFUF9VTlNQRUNJRklFRBAAEhcKE1NFVF9VUF9TVEVQX0dBVEVXQVkQARIcChhTRVRfVVBfU1RFUF9ST1VUSU5HX1JVTEUQAhIfChtTRVRfVVBfU1RFUF9DSEVDS09VVF9PUklHSU4QAxIgChxTRVRfVVBfU1RFUF9XRUJIT09LX0VORFBPSU5UEAQyXgoLSG9tZVNlcnZpY2USTwoHR2V0SG9tZRIcLmRhc2hib2FyZC52MS5HZXRIb21lUmVxdWVzdBodLmRhc2hib2FyZC52MS5HZXRIb21lUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.GetHomeRequest
@@ -293,7 +293,7 @@ export const AlertItem_Kind = {
   PAID_TWICE: 2,
 
   /**
-   * A gateway failed to process many of the last hour's attempts.
+   * A gateway failed to process many more of the last hour's attempts than usual.
    *
    * @generated from enum value: GATEWAY_UNHEALTHY = 3;
    */
@@ -319,6 +319,41 @@ export const AlertItem_Kind = {
    * @generated from enum value: ORDER_REF_LIKE_CARD = 6;
    */
   ORDER_REF_LIKE_CARD: 6,
+
+  /**
+   * A gateway approved far fewer of the last hour's attempts than usual.
+   *
+   * @generated from enum value: APPROVAL_RATE_LOW = 7;
+   */
+  APPROVAL_RATE_LOW: 7,
+
+  /**
+   * Credentials of a gateway wait for their verification.
+   *
+   * @generated from enum value: GATEWAY_UNVERIFIED = 8;
+   */
+  GATEWAY_UNVERIFIED: 8,
+
+  /**
+   * Events wait for an endpoint that is not verified.
+   *
+   * @generated from enum value: ENDPOINT_UNVERIFIED = 9;
+   */
+  ENDPOINT_UNVERIFIED: 9,
+
+  /**
+   * Holds end soon that are neither captured nor cancelled.
+   *
+   * @generated from enum value: HOLDS_EXPIRING = 10;
+   */
+  HOLDS_EXPIRING: 10,
+
+  /**
+   * No delivery to an endpoint has succeeded for a day or longer.
+   *
+   * @generated from enum value: ENDPOINT_FAILING = 11;
+   */
+  ENDPOINT_FAILING: 11,
 } as const;
 
 /**
@@ -329,7 +364,7 @@ export type AlertItem_Kind = (typeof AlertItem_Kind)[keyof typeof AlertItem_Kind
 /**
  * @generated from enum dashboard.v1.AlertItem.Kind
  */
-export type AlertItem_KindJson = "KIND_UNSPECIFIED" | "PAYMENT_ALARM" | "PAID_TWICE" | "GATEWAY_UNHEALTHY" | "ENDPOINT_DISABLED" | "PAYMENTS_DEGRADED" | "ORDER_REF_LIKE_CARD";
+export type AlertItem_KindJson = "KIND_UNSPECIFIED" | "PAYMENT_ALARM" | "PAID_TWICE" | "GATEWAY_UNHEALTHY" | "ENDPOINT_DISABLED" | "PAYMENTS_DEGRADED" | "ORDER_REF_LIKE_CARD" | "APPROVAL_RATE_LOW" | "GATEWAY_UNVERIFIED" | "ENDPOINT_UNVERIFIED" | "HOLDS_EXPIRING" | "ENDPOINT_FAILING";
 
 /**
  * Describes the enum dashboard.v1.AlertItem.Kind.

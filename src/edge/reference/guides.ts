@@ -39,6 +39,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
       guide("routing.md", "Routing", "Choose the order of gateways, and when the next one is called."),
       guide("gateways.md", "Gateways", "Connect Stripe, Adyen and PayPal."),
       guide("authentication.md", "Customer authentication", "Authenticate once for all gateways, with a 3DS provider."),
+      guide("alerts.md", "Alerts", "Learn by mail and chat when a gateway, an endpoint or a hold needs you."),
       guide("analytics.md", "Analytics", "Read approval, failover and technical failure over time."),
     ],
   },

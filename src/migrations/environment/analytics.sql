@@ -93,9 +93,25 @@ CREATE TABLE analytics_authentication (
   latency           int[] NOT NULL,
   PRIMARY KEY (merchant_id, minutes, starts_at, gateway, currency)
 );
+-- Payments that a customer submitted, by what is known of their cards: a row for each brand and issuing country.
+CREATE TABLE analytics_card (
+  merchant_id       uuid NOT NULL,
+  minutes           int NOT NULL CHECK (minutes IN (15, 60, 360, 1440)),
+  starts_at         timestamptz NOT NULL,
+  currency          text NOT NULL,
+  -- Empty if it is not known.
+  card_brand        text NOT NULL,
+  issuing_country   text NOT NULL,
+  succeeded         int NOT NULL,
+  declined          int NOT NULL,
+  degraded          int NOT NULL,
+  saved             int NOT NULL,
+  PRIMARY KEY (merchant_id, minutes, starts_at, currency, card_brand, issuing_country)
+);
 
 -- These find old rows, which lie in the order of their times.
 CREATE INDEX analytics_payment_by_age ON analytics_payment USING brin (starts_at);
 CREATE INDEX analytics_attempt_by_age ON analytics_attempt USING brin (starts_at);
 CREATE INDEX analytics_decline_by_age ON analytics_decline USING brin (starts_at);
+CREATE INDEX analytics_card_by_age ON analytics_card USING brin (starts_at);
 CREATE INDEX analytics_authentication_by_age ON analytics_authentication USING brin (starts_at);

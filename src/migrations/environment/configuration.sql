@@ -21,15 +21,21 @@ CREATE TABLE merchant_settings (
   publishable_key     text NOT NULL,
   -- The text for customers' card statements, of sessions that name none of their own.
   statement_descriptor text CHECK (char_length(statement_descriptor) BETWEEN 5 AND 22),
-  -- Addresses that are notified of problems with the merchant's endpoints.
+  -- Addresses that get the merchant's alerts, and the topics of those that are not sent.
   alert_addresses    text[] NOT NULL DEFAULT '{}' CHECK (cardinality(alert_addresses) <= 10),
+  muted_alerts       text[] NOT NULL DEFAULT '{}'
+    CHECK (muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY','APPROVAL_RATE','ENDPOINT_FAILING','UNVERIFIED','HOLDS_EXPIRING']),
+  -- The incoming address of a chat with the secret that signs its messages, sealed; and the host to show.
+  alert_chat_sealed  text,
+  alert_chat_host    text,
   -- How much each member of a role may refund per day (UTC), in minor units by role and currency. What is absent has no limit.
   refund_limits      jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(refund_limits) = 'object'),
   -- The cell in which the merchant's new sessions are made, once it has left this one. It never comes back.
   moved_to           smallint CHECK (moved_to BETWEEN 1 AND 61),
   -- The cells that it has left, which keep its earlier sessions, and when it came here.
   former_cells       smallint[] NOT NULL DEFAULT '{}',
-  moved_here_at      timestamptz
+  moved_here_at      timestamptz,
+  CHECK ((alert_chat_sealed IS NULL) = (alert_chat_host IS NULL))
 );
 
 CREATE TABLE connection (

@@ -7,6 +7,29 @@ CREATE SCHEMA app;
 -- schema partitions
 CREATE SCHEMA partitions;
 
+-- table alert
+CREATE TABLE alert (
+  id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  kind text NOT NULL,
+  endpoint_id uuid,
+  connection_id uuid,
+  gateway text,
+  since timestamp with time zone NOT NULL,
+  detail text,
+  covers_until timestamp with time zone,
+  status_code integer,
+  no_answer text,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  over_at timestamp with time zone,
+  acknowledged_at timestamp with time zone,
+  acknowledged_by text,
+  send_at timestamp with time zone DEFAULT app.clock(),
+  send_attempts integer DEFAULT 0 NOT NULL,
+  sent_to text[] DEFAULT '{}'::text[] NOT NULL,
+  end_sent_to text[] DEFAULT '{}'::text[] NOT NULL
+);
+
 -- table analytics_attempt
 CREATE TABLE analytics_attempt (
   merchant_id uuid NOT NULL,
@@ -43,6 +66,20 @@ CREATE TABLE analytics_authentication (
   never_shown integer NOT NULL,
   issuer_liable integer NOT NULL,
   latency integer[] NOT NULL
+);
+
+-- table analytics_card
+CREATE TABLE analytics_card (
+  merchant_id uuid NOT NULL,
+  minutes integer NOT NULL,
+  starts_at timestamp with time zone NOT NULL,
+  currency text NOT NULL,
+  card_brand text NOT NULL,
+  issuing_country text NOT NULL,
+  succeeded integer NOT NULL,
+  declined integer NOT NULL,
+  degraded integer NOT NULL,
+  saved integer NOT NULL
 );
 
 -- table analytics_decline
@@ -286,23 +323,6 @@ CREATE TABLE endpoint (
   probe_at timestamp with time zone
 );
 
--- table endpoint_alert
-CREATE TABLE endpoint_alert (
-  id uuid NOT NULL,
-  merchant_id uuid NOT NULL,
-  endpoint_id uuid NOT NULL,
-  kind text NOT NULL,
-  failing_since timestamp with time zone NOT NULL,
-  status_code integer,
-  no_answer text,
-  created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
-  acknowledged_at timestamp with time zone,
-  acknowledged_by text,
-  mail_at timestamp with time zone DEFAULT app.clock(),
-  mail_attempts integer DEFAULT 0 NOT NULL,
-  mailed_to text[] DEFAULT '{}'::text[] NOT NULL
-);
-
 -- table gateway_notification
 CREATE TABLE gateway_notification (
   connection_id uuid NOT NULL,
@@ -338,6 +358,9 @@ CREATE TABLE merchant_settings (
   publishable_key text NOT NULL,
   statement_descriptor text,
   alert_addresses text[] DEFAULT '{}'::text[] NOT NULL,
+  muted_alerts text[] DEFAULT '{}'::text[] NOT NULL,
+  alert_chat_sealed text,
+  alert_chat_host text,
   refund_limits jsonb DEFAULT '{}'::jsonb NOT NULL,
   moved_to smallint,
   former_cells smallint[] DEFAULT '{}'::smallint[] NOT NULL,
@@ -564,6 +587,33 @@ CREATE TABLE work_item (
   close_note text
 );
 
+-- constraint alert.alert_check
+ALTER TABLE alert ADD CONSTRAINT alert_check CHECK (((status_code IS NULL) OR (no_answer IS NULL)));
+
+-- constraint alert.alert_check1
+ALTER TABLE alert ADD CONSTRAINT alert_check1 CHECK (((kind = 'HOLDS_EXPIRING'::text) = (covers_until IS NOT NULL)));
+
+-- constraint alert.alert_check2
+ALTER TABLE alert ADD CONSTRAINT alert_check2 CHECK (((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text])) = (detail IS NULL)));
+
+-- constraint alert.alert_check3
+ALTER TABLE alert ADD CONSTRAINT alert_check3 CHECK (((acknowledged_at IS NULL) = (acknowledged_by IS NULL)));
+
+-- constraint alert.alert_detail_check
+ALTER TABLE alert ADD CONSTRAINT alert_detail_check CHECK (((char_length(detail) >= 1) AND (char_length(detail) <= 1000)));
+
+-- constraint alert.alert_endpoint_id_fkey
+ALTER TABLE alert ADD CONSTRAINT alert_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES endpoint(id);
+
+-- constraint alert.alert_endpoint_id_kind_since_key
+ALTER TABLE alert ADD CONSTRAINT alert_endpoint_id_kind_since_key UNIQUE (endpoint_id, kind, since);
+
+-- constraint alert.alert_kind_check
+ALTER TABLE alert ADD CONSTRAINT alert_kind_check CHECK ((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text, 'GATEWAY_UNHEALTHY'::text, 'APPROVAL_RATE_LOW'::text, 'GATEWAY_UNVERIFIED'::text, 'ENDPOINT_UNVERIFIED'::text, 'HOLDS_EXPIRING'::text])));
+
+-- constraint alert.alert_pkey
+ALTER TABLE alert ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
+
 -- constraint analytics_attempt.analytics_attempt_minutes_check
 ALTER TABLE analytics_attempt ADD CONSTRAINT analytics_attempt_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
 
@@ -575,6 +625,12 @@ ALTER TABLE analytics_authentication ADD CONSTRAINT analytics_authentication_min
 
 -- constraint analytics_authentication.analytics_authentication_pkey
 ALTER TABLE analytics_authentication ADD CONSTRAINT analytics_authentication_pkey PRIMARY KEY (merchant_id, minutes, starts_at, gateway, currency);
+
+-- constraint analytics_card.analytics_card_minutes_check
+ALTER TABLE analytics_card ADD CONSTRAINT analytics_card_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
+
+-- constraint analytics_card.analytics_card_pkey
+ALTER TABLE analytics_card ADD CONSTRAINT analytics_card_pkey PRIMARY KEY (merchant_id, minutes, starts_at, currency, card_brand, issuing_country);
 
 -- constraint analytics_decline.analytics_decline_minutes_check
 ALTER TABLE analytics_decline ADD CONSTRAINT analytics_decline_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
@@ -751,24 +807,6 @@ ALTER TABLE endpoint ADD CONSTRAINT endpoint_status_check CHECK ((status = ANY (
 -- constraint endpoint.endpoint_url_check
 ALTER TABLE endpoint ADD CONSTRAINT endpoint_url_check CHECK (((char_length(url) >= 8) AND (char_length(url) <= 2048)));
 
--- constraint endpoint_alert.endpoint_alert_check
-ALTER TABLE endpoint_alert ADD CONSTRAINT endpoint_alert_check CHECK (((status_code IS NULL) OR (no_answer IS NULL)));
-
--- constraint endpoint_alert.endpoint_alert_check1
-ALTER TABLE endpoint_alert ADD CONSTRAINT endpoint_alert_check1 CHECK (((acknowledged_at IS NULL) = (acknowledged_by IS NULL)));
-
--- constraint endpoint_alert.endpoint_alert_endpoint_id_fkey
-ALTER TABLE endpoint_alert ADD CONSTRAINT endpoint_alert_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES endpoint(id);
-
--- constraint endpoint_alert.endpoint_alert_endpoint_id_kind_failing_since_key
-ALTER TABLE endpoint_alert ADD CONSTRAINT endpoint_alert_endpoint_id_kind_failing_since_key UNIQUE (endpoint_id, kind, failing_since);
-
--- constraint endpoint_alert.endpoint_alert_kind_check
-ALTER TABLE endpoint_alert ADD CONSTRAINT endpoint_alert_kind_check CHECK ((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text])));
-
--- constraint endpoint_alert.endpoint_alert_pkey
-ALTER TABLE endpoint_alert ADD CONSTRAINT endpoint_alert_pkey PRIMARY KEY (id);
-
 -- constraint gateway_notification.gateway_notification_connection_id_credential_version_fkey
 ALTER TABLE gateway_notification ADD CONSTRAINT gateway_notification_connection_id_credential_version_fkey FOREIGN KEY (connection_id, credential_version) REFERENCES connection_credential(connection_id, version);
 
@@ -790,8 +828,14 @@ ALTER TABLE idempotency ADD CONSTRAINT idempotency_request_hash_check CHECK ((oc
 -- constraint merchant_settings.merchant_settings_alert_addresses_check
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_alert_addresses_check CHECK ((cardinality(alert_addresses) <= 10));
 
+-- constraint merchant_settings.merchant_settings_check
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_check CHECK (((alert_chat_sealed IS NULL) = (alert_chat_host IS NULL)));
+
 -- constraint merchant_settings.merchant_settings_moved_to_check
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_moved_to_check CHECK (((moved_to >= 1) AND (moved_to <= 61)));
+
+-- constraint merchant_settings.merchant_settings_muted_alerts_check
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_muted_alerts_check CHECK ((muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY'::text, 'APPROVAL_RATE'::text, 'ENDPOINT_FAILING'::text, 'UNVERIFIED'::text, 'HOLDS_EXPIRING'::text]));
 
 -- constraint merchant_settings.merchant_settings_pkey
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_pkey PRIMARY KEY (merchant_id);
@@ -943,6 +987,9 @@ ALTER TABLE work_item ADD CONSTRAINT work_item_kind_check CHECK ((kind = ANY (AR
 -- constraint work_item.work_item_pkey
 ALTER TABLE work_item ADD CONSTRAINT work_item_pkey PRIMARY KEY (id);
 
+-- unique index alert_one_open
+CREATE UNIQUE INDEX alert_one_open ON alert USING btree (merchant_id, kind, endpoint_id, connection_id, gateway) NULLS NOT DISTINCT WHERE ((over_at IS NULL) AND (detail IS NOT NULL));
+
 -- unique index api_key_one_live_of_a_kind
 CREATE UNIQUE INDEX api_key_one_live_of_a_kind ON api_key USING btree (merchant_id, kind) WHERE (revoked_at IS NULL);
 
@@ -970,11 +1017,23 @@ CREATE UNIQUE INDEX refund_gateway_reference_rest ON partitions.refund_rest USIN
 -- unique index work_item_one_open
 CREATE UNIQUE INDEX work_item_one_open ON work_item USING btree (session_id, attempt_id, kind, rule) NULLS NOT DISTINCT WHERE (closed_at IS NULL);
 
+-- index alert_of_merchant
+CREATE INDEX alert_of_merchant ON alert USING btree (merchant_id, id);
+
+-- index alert_open
+CREATE INDEX alert_open ON alert USING btree (merchant_id, kind) WHERE (over_at IS NULL);
+
+-- index alert_to_send
+CREATE INDEX alert_to_send ON alert USING btree (send_at) WHERE (send_at IS NOT NULL);
+
 -- index analytics_attempt_by_age
 CREATE INDEX analytics_attempt_by_age ON analytics_attempt USING brin (starts_at);
 
 -- index analytics_authentication_by_age
 CREATE INDEX analytics_authentication_by_age ON analytics_authentication USING brin (starts_at);
+
+-- index analytics_card_by_age
+CREATE INDEX analytics_card_by_age ON analytics_card USING brin (starts_at);
 
 -- index analytics_decline_by_age
 CREATE INDEX analytics_decline_by_age ON analytics_decline USING brin (starts_at);
@@ -1026,12 +1085,6 @@ CREATE INDEX delivery_of_endpoint ON ONLY delivery USING btree (endpoint_id, sta
 
 -- index delivery_under_way
 CREATE INDEX delivery_under_way ON ONLY delivery USING btree (endpoint_id) WHERE (lease_token IS NOT NULL);
-
--- index endpoint_alert_of_merchant
-CREATE INDEX endpoint_alert_of_merchant ON endpoint_alert USING btree (merchant_id, id);
-
--- index endpoint_alert_to_mail
-CREATE INDEX endpoint_alert_to_mail ON endpoint_alert USING btree (mail_at) WHERE (mail_at IS NOT NULL);
 
 -- index endpoint_failing
 CREATE INDEX endpoint_failing ON endpoint USING btree (failing_since) WHERE ((failing_since IS NOT NULL) AND (status = 'ENABLED'::text));
@@ -2345,11 +2398,17 @@ CREATE TABLE partitions.payment_session_rest PARTITION OF payment_session DEFAUL
 -- partition partitions.refund_rest
 CREATE TABLE partitions.refund_rest PARTITION OF refund DEFAULT;
 
+-- privileges alert to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON alert TO the runtime role;
+
 -- privileges analytics_attempt to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_attempt TO the runtime role;
 
 -- privileges analytics_authentication to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_authentication TO the runtime role;
+
+-- privileges analytics_card to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_card TO the runtime role;
 
 -- privileges analytics_decline to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_decline TO the runtime role;
@@ -2398,9 +2457,6 @@ GRANT INSERT, SELECT, UPDATE ON delivery_attempt TO the runtime role;
 
 -- privileges endpoint to the runtime role
 GRANT INSERT, SELECT, UPDATE ON endpoint TO the runtime role;
-
--- privileges endpoint_alert to the runtime role
-GRANT DELETE, INSERT, SELECT, UPDATE ON endpoint_alert TO the runtime role;
 
 -- privileges gateway_notification to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON gateway_notification TO the runtime role;

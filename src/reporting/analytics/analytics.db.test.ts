@@ -196,7 +196,7 @@ describe.each([
       },
     ]);
     expect(found.declines).toHaveLength(4);
-    expect(found.declines).toContainEqual({ gateway: "B", declineCode: "insufficient_funds", attempts: 1 });
+    expect(found.declines).toContainEqual({ point: 12, gateway: "B", declineCode: "insufficient_funds", attempts: 1 });
     const dollars = await counts(utc("2026-03-10"), "USD");
     expect(dollars.attempts.map(({ gateway, timeouts }) => [gateway, timeouts]).toSorted()).toEqual([
       ["A", 1],
@@ -258,6 +258,32 @@ describe.each([
       ...{ gateway: "SANDBOX_3DS", passed: 2, exempted: 1, failed: 1, frictionless: 2, neverShown: 0, issuerLiable: 2 },
     });
     expect((percentileMs(only!.latency, 1)! * timeAtBankUnit) / 40_000).toBeCloseTo(1, 0);
+  });
+
+  it("add up to the payments by the brand and the issuing country of their cards, in each point and currency", async () => {
+    const cards = [{ brand: "visa", country: "DE" }, { brand: "mastercard" }, {}, { brand: "visa", country: "FR" }];
+    const days = ["2026-03-10", "2026-03-11"];
+    const rows = [...oneOfEach, ...asked, ...provided].flatMap((row) =>
+      days.map((day, index) => ({ ...row, settledAt: `${day}T0${index}:00:00Z` })),
+    );
+    await store(...rows.map((row, index) => ({ ...row, card: cards[index % cards.length]! })));
+    await prepare();
+    for (const currency of [undefined, "USD"]) {
+      const found = await counts(utc("2026-03-10", "2026-03-11"), currency);
+      const payments = found.payments.filter((row) => currency === undefined || row.currency === currency);
+      const ends = ["succeeded", "declined", "degraded", "saved"] as const;
+      const sums = (of: readonly (Readonly<Record<(typeof ends)[number], number>> & { readonly point: number })[]) =>
+        Object.fromEntries(
+          [...Map.groupBy(of, ({ point }) => point)].map(([point, each]) => [
+            point,
+            ends.map((end) => sum(each.map((row) => row[end]))),
+          ]),
+        );
+      expect(sums(found.cards)).toEqual(sums(payments));
+    }
+    const { cards: all } = await counts(utc("2026-03-10", "2026-03-11"));
+    const keys = new Set(all.map(({ cardBrand, issuingCountry }) => `${cardBrand} ${issuingCountry}`));
+    expect([...keys].toSorted()).toEqual([" ", "mastercard ", "visa DE", "visa FR"]);
   });
 
   it("fall into the days of Berlin, of which one has 23 hours and one 25", async () => {

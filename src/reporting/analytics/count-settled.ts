@@ -4,6 +4,7 @@ import {
   type CountedTable,
   countedAttempts,
   countedAuthentications,
+  countedCards,
   countedDeclines,
   countedMinutes,
   countedPayments,
@@ -45,7 +46,7 @@ const countInto = ({ table, keys, sums, timed, facts }: CountedTable): Statement
   };
 };
 
-const counts = [countedPayments, countedAttempts, countedDeclines, countedAuthentications].map(countInto);
+const counts = [countedPayments, countedAttempts, countedDeclines, countedAuthentications, countedCards].map(countInto);
 
 const moveWalk: Statement = {
   name: "move_analytics_walk",

@@ -12,7 +12,12 @@ export const countedMinutes = [15, 60, 360, 1440] as const;
 
 /** A table of counts, with its key columns and its sums. */
 export type CountedTable = {
-  readonly table: "analytics_payment" | "analytics_attempt" | "analytics_decline" | "analytics_authentication";
+  readonly table:
+    | "analytics_payment"
+    | "analytics_attempt"
+    | "analytics_decline"
+    | "analytics_authentication"
+    | "analytics_card";
   /** Key columns besides merchant, granularity and time. */
   readonly keys: readonly string[];
   readonly sums: readonly string[];
@@ -88,6 +93,28 @@ export const countedPayments: CountedTable = {
         s.failover AND s.status = 'SUCCEEDED' AS failover, app.latency_step(s.submitted_at, coalesce(s.held_at, s.settled_at) - t.customer_time) AS step
       FROM payment_session s CROSS JOIN LATERAL (${authenticationsOf} ${fence}) t CROSS JOIN f WHERE ${where} ${fence}) s
     GROUP BY 1, 2, 3, 4`,
+};
+
+/**
+ * Counts of payments that were submitted, by what is known of their cards. The country is that of the routing cases'
+ * card ranges.
+ */
+export const countedCards: CountedTable = {
+  table: "analytics_card",
+  keys: ["currency", "card_brand", "issuing_country"],
+  sums: ["succeeded", "declined", "degraded", "saved"],
+  timed: false,
+  facts: (where) => `
+    SELECT s.merchant_id, s.minutes, s.starts_at, s.currency, s.card_brand, s.issuing_country,
+      count(*) FILTER (WHERE s.status = 'SUCCEEDED') AS succeeded,
+      count(*) FILTER (WHERE s.status = 'DECLINED') AS declined,
+      count(*) FILTER (WHERE s.status = 'DEGRADED') AS degraded,
+      count(*) FILTER (WHERE s.status = 'SUCCEEDED' AND s.failover) AS saved
+    FROM (
+      SELECT s.merchant_id, f.minutes, ${when}, s.currency, s.status, s.failover, coalesce(s.card_brand, '') AS card_brand,
+        coalesce(s.routed_by->'card'->>'country', '') AS issuing_country
+      FROM payment_session s CROSS JOIN f WHERE ${where} AND s.status <> 'EXPIRED' ${fence}) s
+    GROUP BY 1, 2, 3, 4, 5, 6`,
 };
 
 // Finds attempts by their key, however many others there are.

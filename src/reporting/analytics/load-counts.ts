@@ -8,6 +8,7 @@ import {
   type CountedTable,
   countedAttempts,
   countedAuthentications,
+  countedCards,
   countedDeclines,
   countedMinutes,
   countedPayments,
@@ -58,8 +59,25 @@ export type AttemptCounts = {
   readonly latency: readonly number[];
 };
 
-/** Number of declines of a gateway for one reason, in the whole range. */
-type DeclineCounts = { readonly gateway: string; readonly declineCode: string; readonly attempts: number };
+/** Number of declines of a gateway for one reason, in one point. */
+export type DeclineCounts = {
+  readonly point: number;
+  readonly gateway: string;
+  readonly declineCode: string;
+  readonly attempts: number;
+};
+
+/** Settled payments that were submitted with cards of one brand and issuing country, in one point. */
+export type CardCounts = {
+  readonly point: number;
+  /** Empty if it is not known. */
+  readonly cardBrand: string;
+  readonly issuingCountry: string;
+  readonly succeeded: number;
+  readonly declined: number;
+  readonly degraded: number;
+  readonly saved: number;
+};
 
 /** Authentications of settled payments at one gateway or provider, in one point. */
 export type AuthenticationCounts = {
@@ -87,6 +105,7 @@ export type RangeCounts = {
   readonly attempts: readonly AttemptCounts[];
   readonly declines: readonly DeclineCounts[];
   readonly authentications: readonly AuthenticationCounts[];
+  readonly cards: readonly CardCounts[];
 };
 
 const camel = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -125,8 +144,9 @@ function selectCounts({ table, keys, sums, timed, facts }: CountedTable, groups:
 
 const selectPayments = selectCounts(countedPayments, ["point", "currency"]);
 const selectAttempts = selectCounts(countedAttempts, ["point", "gateway"]);
-const selectDeclines = selectCounts(countedDeclines, ["gateway", "decline_code"]);
+const selectDeclines = selectCounts(countedDeclines, ["point", "gateway", "decline_code"]);
 const selectAuthentications = selectCounts(countedAuthentications, ["point", "gateway"]);
+const selectCards = selectCounts(countedCards, ["point", "card_brand", "issuing_country"]);
 
 // The planner would compile a query over a year, but compiling sums of 64 steps takes longer than the sums. A year's
 // counts are some megabytes, which are sorted in memory.
@@ -138,8 +158,8 @@ const settings: Statement = {
 type MoneyAsText = { readonly volumeMinor: string; readonly savedMinor: string; readonly issuerMinor: string };
 
 /**
- * Loads the counts of a range. Where `currency` is given, attempts, declines and authentications are only of payments
- * in it; payments are in every currency.
+ * Loads the counts of a range. Where `currency` is given, all but the payments are only of payments in it; payments are
+ * in every currency.
  */
 export async function loadCounts(
   reads: Reads,
@@ -147,23 +167,21 @@ export async function loadCounts(
 ): Promise<RangeCounts> {
   const { merchantId, range, currency } = asked;
   const [from, to] = [range.startsAt[0]!, range.endsAt];
-  const valuesOf = (startsAt: readonly Date[]) => {
-    const stretches = stretchesOf({ startsAt, endsAt: to });
-    const column = <Name extends keyof Stretch>(name: Name) => stretches.map((stretch) => stretch[name]);
-    const columns = [column("point"), column("minutes"), column("from"), column("to")];
-    return [merchantId, ...columns, startsAt, from, to];
-  };
-  const values = valuesOf(range.startsAt);
+  const stretches = stretchesOf({ startsAt: range.startsAt, endsAt: to });
+  const column = <Name extends keyof Stretch>(name: Name) => stretches.map((stretch) => stretch[name]);
+  const columns = [column("point"), column("minutes"), column("from"), column("to")];
+  const values = [merchantId, ...columns, range.startsAt, from, to];
   const load = <Row extends object>(statement: Statement, given: readonly unknown[]) =>
     reads.transaction(async (tx) => {
       await tx.query(settings, []);
       return tx.query<Row>(statement, given);
     });
-  const [payments, attempts, declines, authentications] = await Promise.all([
+  const [payments, attempts, declines, authentications, cards] = await Promise.all([
     load<PaymentCounts & MoneyAsText>(selectPayments, [...values, null]),
     load<AttemptCounts>(selectAttempts, [...values, currency ?? null]),
-    load<DeclineCounts>(selectDeclines, [...valuesOf([from]), currency ?? null]),
+    load<DeclineCounts>(selectDeclines, [...values, currency ?? null]),
     load<AuthenticationCounts>(selectAuthentications, [...values, currency ?? null]),
+    load<CardCounts>(selectCards, [...values, currency ?? null]),
   ]);
   return {
     payments: payments.map((row) => ({
@@ -175,5 +193,6 @@ export async function loadCounts(
     attempts,
     declines,
     authentications,
+    cards,
   };
 }

@@ -12,6 +12,8 @@ export type SettledRow = {
   readonly status?: Exclude<SessionStatus, "CREATED">;
   readonly amountMinor?: number;
   readonly currency?: string;
+  /** What is known of the card. */
+  readonly card?: { readonly brand?: string; readonly country?: string };
   /** Time from submission to outcome. */
   readonly seconds?: number;
   readonly attempts: readonly {
@@ -46,9 +48,10 @@ const insert = `
   WITH session AS (
     INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, status, phase, lease_epoch,
       lease_until, submit_deadline, winner_attempt_id, captured_via, capture_confirmed, failover, decline_code, created_at,
-      expires_at, submitted_at, settled_at, authentications)
+      expires_at, submitted_at, settled_at, card_brand, routed_by, authentications)
     SELECT $1, $2, $3, $4, 'o', 1, $5, CASE WHEN w.is_done THEN 'DONE' ELSE 'PROCESSING' END, $6::int, $7, $7, $8, $9, w.captured,
       $10, $11, $7::timestamptz - interval '1 hour', $7, CASE WHEN $6::int = 1 THEN $7::timestamptz - $12 * interval '1 s' END, $7,
+      $14::jsonb->>'brand', CASE WHEN $14::jsonb ? 'country' THEN jsonb_build_object('card', $14::jsonb) END,
       (SELECT count(*) FROM jsonb_to_recordset($13) AS a(asked jsonb) WHERE a.asked IS NOT NULL)
     FROM (SELECT $8::uuid IS NOT NULL OR NULL AS captured,
             NOT EXISTS (SELECT FROM jsonb_to_recordset($13) AS a(status text) WHERE status = 'VOIDING') AS is_done) w)
@@ -84,7 +87,9 @@ const insertAsked = `
 
 /** Resets the counts, because rows of the past are inserted after that time was counted. */
 export async function forgetCounts(owner: Owner): Promise<void> {
-  const empty = ["payment", "attempt", "decline", "authentication"].map((each) => `DELETE FROM analytics_${each}`);
+  const empty = ["payment", "attempt", "decline", "authentication", "card"].map(
+    (each) => `DELETE FROM analytics_${each}`,
+  );
   await owner.query([...empty, "UPDATE analytics_walk SET counted_until = '-infinity'"].join(";"));
 }
 
@@ -104,6 +109,7 @@ export async function storeSettled(owner: Owner, merchantId: string, rows: reado
     await owner.query(insert, [
       ...[id, merchantId, amountMinor, currency, status, status === "EXPIRED" ? 0 : 1, settledAt, winner?.id ?? null],
       ...[winner?.gateway ?? null, (winner?.sequence ?? 1) > 1, declineCode[status], seconds, JSON.stringify(attempts)],
+      JSON.stringify(row.card ?? {}),
     ]);
     if (row.provided) {
       const { flow, status: end, shownMs = 0, issuerLiable } = row.provided;

@@ -5,6 +5,7 @@ import {
   type GetAnalyticsResponse,
   PointLength,
 } from "../../../../gen/dashboard/v1/analytics_pb.ts";
+import { nameOfBrand } from "../parts/card-brand.ts";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { type ChartLine as Line, meaningLooks } from "../parts/line-look.ts";
 import { decimalOf, formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
@@ -79,6 +80,8 @@ export function chartsOf(answer: GetAnalyticsResponse): ChartData[] {
     ...moneyCharts(answer),
     ...latencyCharts(answer),
     ...authenticationCharts(answer),
+    ...cardCharts(answer),
+    ...declineCharts(answer),
   ];
 }
 
@@ -237,6 +240,63 @@ function authenticationCharts({ points, total }: GetAnalyticsResponse): ChartDat
       format: formatRate,
       formatAxis: (value) => wholePercent.format(value),
       max: 1,
+    },
+  ];
+}
+
+const countryNames = new Intl.DisplayNames(undefined, { type: "region" });
+
+/** Returns the name of a card's brand, and of a country; both may be unknown. */
+export const cardNames = {
+  cardBrands: (brand: string) => (brand === "" ? "Unknown" : nameOfBrand(brand)),
+  issuingCountries: (country: string) => (country === "" ? "Unknown" : (countryNames.of(country) ?? country)),
+} as const;
+
+// As many lines as the service returns for each point.
+const linesMax = 6;
+
+/** Returns no chart where nothing is known of any card. */
+function cardCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
+  const chart = (by: keyof typeof cardNames, title: string): ChartData[] => {
+    const values = (total?.[by] ?? []).slice(0, linesMax).map(({ value }) => value);
+    if (values.every((value) => value === "")) return [];
+    return [
+      {
+        id: by,
+        title,
+        caption: "Payments that succeeded, of all that ended. Only the six with the most payments have a line.",
+        lines: values.map((value) => ({
+          name: cardNames[by](value),
+          values: points.map((point) => point[by].find((each) => each.value === value)?.approvalRate),
+        })),
+        format: formatRate,
+        formatAxis: (value) => wholePercent.format(value),
+        max: 1,
+      },
+    ];
+  };
+  return [
+    ...chart("cardBrands", "Approval rate by card brand"),
+    ...chart("issuingCountries", "Approval rate by issuing country"),
+  ];
+}
+
+/** Returns no chart where no attempt was declined. */
+function declineCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
+  const codes = (total?.declineCodes ?? []).slice(0, linesMax).map(({ declineCode }) => declineCode);
+  if (codes.length === 0) return [];
+  return [
+    {
+      id: "decline-codes",
+      title: "Declined attempts by code",
+      caption: "Attempts that a gateway declined. Only the six most frequent codes have a line.",
+      lines: codes.map((code) => ({
+        name: code,
+        values: points.map((point) => number(point.declineCodes.find((each) => each.declineCode === code)?.attempts)),
+      })),
+      format: orDash(formatCount),
+      formatAxis: (value) => compact.format(value),
+      isWhole: true,
     },
   ];
 }

@@ -153,6 +153,8 @@ export function Meanings() {
         <dd>Attempts in which the gateway authorized the amount, of all attempts.</dd>
         <dt>Saved by failover</dt>
         <dd>Payments that succeeded at another gateway than the first one.</dd>
+        <dt>Issuing country</dt>
+        <dd>The country whose bank issued the card. It is known of cards in the ranges of your routing cases.</dd>
         <dt>Technical failure</dt>
         <dd>
           An attempt that ended in a timeout or a gateway error. Unknown outcome: the gateway might have held the

@@ -10,6 +10,7 @@ import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { ownZone } from "../parts/time-zones.ts";
 import { useScope } from "../scope.ts";
 import { AuthenticationTable } from "./analytics-authentications.tsx";
+import { CardTables } from "./analytics-cards.tsx";
 import { chartsOf, isLastRunning, pointNames, shortNames } from "./analytics-charts.ts";
 import { DeclineTable, Figures, GatewayTable, Meanings } from "./analytics-figures.tsx";
 import { AnalyticsFilters, daysOf } from "./analytics-filters.tsx";
@@ -83,6 +84,7 @@ function Results({ answer, zone, gateway }: { answer: GetAnalyticsResponse; zone
       </div>
       <GatewayTable total={total} />
       <AuthenticationTable total={total} />
+      <CardTables total={total} />
       <DeclineTable declines={declines} />
       <Meanings />
     </>

@@ -69,7 +69,9 @@ function Alerts({ items, isCut }: { items: readonly AlertItem[]; isCut: boolean 
       </h2>
       <ul>
         {items.map((item) => (
-          <li key={`${item.kind} ${item.sessionId}${item.orderRef}${item.endpointId}${item.connectionId}`}>
+          <li
+            key={`${item.kind} ${item.sessionId}${item.orderRef}${item.endpointId}${item.connectionId}${item.gateway}`}
+          >
             <Item item={item} />
           </li>
         ))}
@@ -85,6 +87,11 @@ const titles: Readonly<Record<number, { title: string; tone: "bad" | "warn" }>> 
   [AlertItem_Kind.ORDER_REF_LIKE_CARD]: { title: "An order reference looks like a card number", tone: "bad" },
   [AlertItem_Kind.GATEWAY_UNHEALTHY]: { title: "Gateway unhealthy", tone: "warn" },
   [AlertItem_Kind.PAYMENTS_DEGRADED]: { title: "Degraded payments", tone: "warn" },
+  [AlertItem_Kind.APPROVAL_RATE_LOW]: { title: "Approval rate low", tone: "warn" },
+  [AlertItem_Kind.GATEWAY_UNVERIFIED]: { title: "Gateway not verified", tone: "warn" },
+  [AlertItem_Kind.ENDPOINT_UNVERIFIED]: { title: "Webhook endpoint not verified", tone: "warn" },
+  [AlertItem_Kind.HOLDS_EXPIRING]: { title: "Holds end soon", tone: "warn" },
+  [AlertItem_Kind.ENDPOINT_FAILING]: { title: "Webhook endpoint failing", tone: "warn" },
 };
 
 function Item({ item }: { item: AlertItem }) {
@@ -152,13 +159,28 @@ function ItemLink({ item }: { item: AlertItem }) {
           See the payments
         </Link>
       );
+    case AlertItem_Kind.APPROVAL_RATE_LOW:
+      return (
+        <Link to="/$environment/$merchantId/analytics" params={scope} search={{ gateway: item.gateway }}>
+          See the decline reasons
+        </Link>
+      );
+    case AlertItem_Kind.HOLDS_EXPIRING:
+      return (
+        <Link to="/$environment/$merchantId/payments" params={scope} search={{ status: "held" }}>
+          See the payments
+        </Link>
+      );
     case AlertItem_Kind.GATEWAY_UNHEALTHY:
+    case AlertItem_Kind.GATEWAY_UNVERIFIED:
       return (
         <Link to="/$environment/$merchantId/gateways" params={scope}>
           See the gateway
         </Link>
       );
     case AlertItem_Kind.ENDPOINT_DISABLED:
+    case AlertItem_Kind.ENDPOINT_UNVERIFIED:
+    case AlertItem_Kind.ENDPOINT_FAILING:
       return (
         <Link to="/$environment/$merchantId/webhooks" params={scope}>
           See the endpoint

@@ -19,6 +19,8 @@ export type SettingProps = {
   isList?: boolean;
   /** True if the value is a text; otherwise it is a number. */
   isText?: boolean;
+  /** Values that are offered beside the text, each with a box to tick. */
+  choices?: { readonly legend: string; readonly values: readonly string[] };
   mayChange: boolean;
   /** Returns the validation error of a text, if any. */
   findProblem: (text: string) => string | undefined;
@@ -86,6 +88,13 @@ export function SettingForm(props: SettingProps) {
           problem={problem}
           onText={(changed) => setDraft({ text: changed, revision: draft?.revision ?? revision })}
         />
+        {props.choices && mayChange && (
+          <Choices
+            {...props.choices}
+            text={text}
+            onText={(changed) => setDraft({ text: changed, revision: draft?.revision ?? revision })}
+          />
+        )}
         {mayChange && (
           <div className="row">
             <Button kind="main" type="submit" isPending={saving.isPending} isDisabled={!isUnsaved}>
@@ -124,5 +133,30 @@ function Line({ label, hint, isList, isText, mayChange, text, problem, onText }:
       </Text>
       <FieldError className="problem">{problem}</FieldError>
     </TextField>
+  );
+}
+
+type ChoicesProps = NonNullable<SettingProps["choices"]> & { text: string; onText: (text: string) => void };
+
+/** A box for each value; it is ticked if a line of the text is that value. */
+function Choices({ legend, values, text, onText }: ChoicesProps) {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const isIn = (value: string) => lines.some((line) => line.trim() === value);
+  return (
+    <fieldset>
+      <legend>{legend}</legend>
+      {values.map((value) => (
+        <label key={value} className="tick">
+          <input
+            type="checkbox"
+            checked={isIn(value)}
+            onChange={({ target }) =>
+              onText((target.checked ? [...lines, value] : lines.filter((line) => line.trim() !== value)).join("\n"))
+            }
+          />
+          <bdi>{value}</bdi>
+        </label>
+      ))}
+    </fieldset>
   );
 }

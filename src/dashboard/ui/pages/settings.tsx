@@ -1,34 +1,27 @@
-/** A merchant's settings in one environment: its checkout's origins, the session lifetime, and the alert addresses. */
+/** A merchant's settings in one environment: its checkout's origins, the session lifetime, alerts and limits. */
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { type Settings, SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
-import { WebhookAlertService } from "../../../../gen/dashboard/v1/webhook_alerts_pb.ts";
 import { LeaveQuestion } from "../parts/leave-question.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { chooseCell } from "../rpc.ts";
 import { useScope } from "../scope.ts";
+import { AlertForms } from "./alert-settings.tsx";
 import { RefundLimitForms } from "./refund-limits.tsx";
 import { SettingForm } from "./setting-form.tsx";
-import {
-  findAddressProblem,
-  findDescriptorProblem,
-  findLifetimeProblem,
-  findOriginProblem,
-  linesOf,
-} from "./setting-rules.ts";
+import { findDescriptorProblem, findLifetimeProblem, findOriginProblem, linesOf } from "./setting-rules.ts";
 
 /** The page. */
 export function SettingsPage() {
   const { merchantId, environment, environmentName } = useScope();
   const settings = useQuery(SettingsService.method.getSettings, { merchantId, environment });
-  const alerts = useQuery(WebhookAlertService.method.getAlertAddresses, { merchantId, environment });
+  const { refetch } = settings;
   // Edits survive a later failure to load.
-  const isRead = settings.data !== undefined && alerts.data !== undefined;
-  const error = isRead ? null : (settings.error ?? alerts.error);
-  const refetch = () => Promise.all([settings.refetch(), alerts.refetch()]);
+  const isRead = settings.data !== undefined;
+  const error = isRead ? null : settings.error;
   return (
     <>
       <header className="page-head">
@@ -40,11 +33,10 @@ export function SettingsPage() {
       {error && <Failure error={error} onRetry={refetch} />}
       {!error && !isRead && <Loading what="The settings" />}
       {settings.data && settings.data.cells.length > 1 && <Cells {...settings.data} />}
-      {settings.data?.settings && alerts.data && (
+      {settings.data?.settings && (
         <Forms
           key={`${merchantId} ${environmentName} ${settings.data.cell}`}
           settings={settings.data.settings}
-          addresses={alerts.data.addresses}
           onChange={refetch}
         />
       )}
@@ -79,9 +71,9 @@ function Cells({ cell: shown, cells }: { cell: number; cells: readonly number[] 
   );
 }
 
-type FormsProps = { settings: Settings; addresses: readonly string[]; onChange: () => Promise<unknown> };
+type FormsProps = { settings: Settings; onChange: () => Promise<unknown> };
 
-function Forms({ settings, addresses, onChange }: FormsProps) {
+function Forms({ settings, onChange }: FormsProps) {
   const { merchantId, environment, environmentName, role } = useScope();
   const transport = useTransport();
   const [unsaved, setUnsaved] = useState<readonly string[]>([]);
@@ -133,20 +125,7 @@ function Forms({ settings, addresses, onChange }: FormsProps) {
           service.setStatementDescriptor({ ...scope, statementDescriptor: text.trim(), revision: from })
         }
       />
-      <SettingForm
-        {...shared}
-        mayChange={role >= Role.OWNER}
-        title="Alerts by mail"
-        explanation="If the operator has set up a mail server, these addresses get a mail when a webhook endpoint has failed for a day, for three days, and when it is disabled. Owners can change them."
-        label="Addresses"
-        hint="One per line, at most ten. Without addresses, alerts appear on the webhooks page only."
-        kept={addresses.join("\n")}
-        isList
-        findProblem={findAddressProblem}
-        save={(text) =>
-          createClient(WebhookAlertService, transport).setAlertAddresses({ ...scope, addresses: linesOf(text) })
-        }
-      />
+      <AlertForms onUnsaved={onUnsaved} />
       <RefundLimitForms onUnsaved={onUnsaved} />
       <Budgets settings={settings} />
       <LeaveQuestion isChanged={unsaved.length > 0} lost={`Your changes are lost: ${unsaved.join(", ")}.`} />

@@ -131,6 +131,10 @@ function deliveryRequests({ dashboard, scope, ids }: RequestParts): AnsweredRequ
     ListWebhookAlerts: () => scope,
     SetAlertAddresses: () => ({ ...scope, addresses: ["ops@example.com"] }),
     GetAlertAddresses: () => scope,
+    GetAlertSettings: () => scope,
+    SetMutedAlerts: () => ({ ...scope, mutedTopics: ["ALERT_TOPIC_UNVERIFIED"] }),
+    SetAlertChat: () => ({ ...scope, url: "" }),
+    SendTestAlert: () => scope,
   };
 }
 

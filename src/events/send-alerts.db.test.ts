@@ -13,7 +13,7 @@ import { Mailer } from "../platform/mail.ts";
 import { removeEndpoint } from "./change-endpoint.ts";
 import { acknowledgeAlert, listAlerts, raiseWarningsOnce } from "./endpoint-alerts.ts";
 import { enableEndpoint } from "./endpoint-status.ts";
-import { type MailContext, mailAlertsOnce } from "./mail-alerts.ts";
+import { type SendContext, sendAlertsOnce } from "./send-alerts.ts";
 import { fanOut } from "./webhook-worker.ts";
 
 const secretPath = "/hook/s3cret?token=hunter2";
@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 beforeEach(async () => {
   await harness.setClockAhead("0 seconds");
-  await harness.rows("DELETE FROM endpoint_alert");
+  await harness.rows("DELETE FROM alert");
   vi.clearAllMocks();
   [receiver, mailbox] = await Promise.all([Receiver.start(), Mailbox.start()]);
   mailer = mailerTo(mailbox.port);
@@ -51,8 +51,8 @@ beforeEach(async () => {
 
 const mailerTo = (port: number) =>
   new Mailer({ host: "127.0.0.1", port, tls: "if_offered", login: undefined, from: "pay@example.com" });
-const mailOnce = (other: Partial<MailContext> = {}, closing?: AbortSignal) =>
-  mailAlertsOnce({ ...harness.context, log, mailer, onHandover, ...other }, closing);
+const mailOnce = (other: Partial<SendContext> = {}, closing?: AbortSignal) =>
+  sendAlertsOnce({ ...harness.context, log, mailer, nameGatewaysIn: (text) => text, onHandover, ...other }, closing);
 const mailTo = (...addresses: string[]) =>
   harness.change((tx) => recordAlertAddresses(tx, endpoint.merchantId, addresses));
 const cameTo = () => mailbox.mails.map(({ to }) => to.join());
@@ -83,11 +83,11 @@ async function readAlert() {
 
 /** Returns the time until the alert may be mailed again; null when that has passed. */
 async function readPause(): Promise<number | null> {
-  const sql = "SELECT round(extract(epoch FROM mail_at - app.clock()) / 60)::int AS minutes FROM endpoint_alert";
+  const sql = "SELECT round(extract(epoch FROM send_at - app.clock()) / 60)::int AS minutes FROM alert";
   return (await harness.rows<{ minutes: number | null }>(sql))[0]!.minutes;
 }
 
-describe("mailAlertsOnce()", () => {
+describe("sendAlertsOnce()", () => {
   it("mails each address separately, once, however many workers run", async () => {
     await mailTo("ada@example.com", "ops@example.com");
     await answerGone();
@@ -191,7 +191,7 @@ describe("mailAlertsOnce()", () => {
     await mailTo("ada@example.com", "ops@example.com");
     await answerGone();
     const pool = new Pool({ ...harness.context.database.pool.options });
-    const dying: MailContext["mailer"] = {
+    const dying: SendContext["mailer"] = {
       async send(mail) {
         const handover = await mailer.send(mail);
         await pool.end();
@@ -211,7 +211,7 @@ describe("mailAlertsOnce()", () => {
     await mailTo("ada@example.com", "ops@example.com");
     await answerGone();
     // The interrupted attempt would have been the last one.
-    await harness.rows("UPDATE endpoint_alert SET mail_attempts = 11");
+    await harness.rows("UPDATE alert SET send_attempts = 11");
     mailbox.answerWith({ mail: "hang" });
     const closing = new AbortController();
     const turn = mailOnce({}, closing.signal);
@@ -219,7 +219,7 @@ describe("mailAlertsOnce()", () => {
     closing.abort();
     expect(await turn).toBe(false);
     expect([log.warn.mock.calls, log.error.mock.calls]).toEqual([[], []]);
-    expect(await harness.rows("SELECT mail_attempts FROM endpoint_alert")).toEqual([{ mail_attempts: 11 }]);
+    expect(await harness.rows("SELECT send_attempts FROM alert")).toEqual([{ send_attempts: 11 }]);
     mailbox.answerWith({});
     await harness.setClockAhead("61 minutes");
     await mailOnce();
@@ -249,7 +249,7 @@ describe("an alert that is outdated", () => {
   it("is mailed only a limited number of times a day to an address, and to all of a merchant's", async () => {
     const mailed = (count: number, addresses: string[]) =>
       harness.rows(
-        `INSERT INTO endpoint_alert (id, merchant_id, endpoint_id, kind, failing_since, mail_at, mailed_to)
+        `INSERT INTO alert (id, merchant_id, endpoint_id, kind, since, send_at, sent_to)
          SELECT gen_random_uuid(), '${endpoint.merchantId}', '${endpoint.endpointId}', 'DISABLED_GONE',
            app.clock() - (each || ' minutes')::interval, NULL, '{${addresses.join(",")}}'
          FROM generate_series(1, ${count}) AS each`,
@@ -259,16 +259,14 @@ describe("an alert that is outdated", () => {
     await answerGone();
     await mailOnce();
     expect(cameTo()).toEqual(["seldom@example.com"]);
-    expect(await harness.rows("SELECT 1 FROM endpoint_alert WHERE mail_at IS NOT NULL")).toEqual([]);
+    expect(await harness.rows("SELECT 1 FROM alert WHERE send_at IS NOT NULL")).toEqual([]);
     // Uses up the merchant's limit with other addresses, and makes the same alert due again.
     const others = Array.from(
       { length: alertMailsADay.merchantMax / alertMailsADay.addressMax },
       (_, at) => `${at}@x.example`,
     );
-    await harness.rows(`UPDATE endpoint_alert SET mailed_to = '{${others.join(",")}}' WHERE status_code IS NULL`);
-    await harness.rows(
-      "UPDATE endpoint_alert SET mailed_to = '{}', mail_at = app.clock() WHERE status_code IS NOT NULL",
-    );
+    await harness.rows(`UPDATE alert SET sent_to = '{${others.join(",")}}' WHERE status_code IS NULL`);
+    await harness.rows("UPDATE alert SET sent_to = '{}', send_at = app.clock() WHERE status_code IS NOT NULL");
     await mailOnce();
     expect(cameTo()).toEqual(["seldom@example.com"]);
   });

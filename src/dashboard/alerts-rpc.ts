@@ -1,0 +1,113 @@
+/** Settings of a merchant's alerts, and their test: proto ↔ events. */
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type AlertService,
+  AlertTopic,
+  GetAlertSettingsResponseSchema,
+  SendTestAlertResponseSchema,
+  SetAlertChatResponseSchema,
+  SetMutedAlertsResponseSchema,
+} from "../../gen/dashboard/v1/alerts_pb.ts";
+import { loadAlertAddresses } from "../accounts/alert-addresses.ts";
+import {
+  type AlertSettings,
+  chatAddress,
+  loadAlertChat,
+  loadAlertSettings,
+  recordAlertChat,
+  recordMutedTopics,
+  removeAlertChat,
+} from "../events/alert-settings.ts";
+import { writeTestMessage } from "../events/alert-text.ts";
+import { alertTopics } from "../events/alerts.ts";
+import { postToChat } from "../events/chat.ts";
+import { unreachable } from "../platform/errors.ts";
+import { encodeId } from "../platform/ids.ts";
+import type { Handover } from "../platform/mail.ts";
+import type { DashboardParts } from "./dashboard-parts.ts";
+import { scopedContextOf } from "./rpc-context.ts";
+
+/** The rpcs that show and change how alerts are sent, and send a test. */
+export function createAlertService(parts: DashboardParts): ServiceImpl<typeof AlertService> {
+  const { mailer, runtime, dashboardOrigin } = parts;
+  const toMessage = ({ mutedTopics, chatHost }: AlertSettings) => ({
+    mutedTopics: mutedTopics.map((topic) => AlertTopic[topic]),
+    chatHost: chatHost ?? "",
+    canMail: mailer !== undefined,
+  });
+  return {
+    async getAlertSettings(_request, context) {
+      const { merchantId, environment } = scopedContextOf(context);
+      const settings = await loadAlertSettings(environment.database, merchantId);
+      return create(GetAlertSettingsResponseSchema, { settings: toMessage(settings) });
+    },
+
+    async setMutedAlerts(request, context) {
+      const { merchantId, rpcContext, change } = scopedContextOf(context);
+      const mutedTopics = alertTopics.filter((topic) => request.mutedTopics.includes(AlertTopic[topic]));
+      const settings = await change(async (tx) => {
+        const before = await loadAlertSettings(tx, merchantId);
+        await recordMutedTopics(tx, merchantId, mutedTopics);
+        const subject = `${encodeId("mer", merchantId)}/muted-alerts`;
+        await rpcContext.audit(tx, { subject, before: { topics: before.mutedTopics }, after: { topics: mutedTopics } });
+        return { ...before, mutedTopics };
+      });
+      return create(SetMutedAlertsResponseSchema, { settings: toMessage(settings) });
+    },
+
+    async setAlertChat({ url }, context) {
+      const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
+      if (url !== "") await environment.endpoints.egress.requirePublic(url, chatAddress);
+      return change(async (tx) => {
+        const before = await loadAlertSettings(tx, merchantId);
+        const set = url === "" ? undefined : await recordAlertChat(tx, environment.endpoints, { merchantId, url });
+        if (set === undefined) await removeAlertChat(tx, merchantId);
+        const chatHost = set?.host ?? null;
+        const subject = `${encodeId("mer", merchantId)}/alert-chat`;
+        await rpcContext.audit(tx, { subject, before: { host: before.chatHost }, after: { host: chatHost } });
+        return create(SetAlertChatResponseSchema, {
+          settings: toMessage({ ...before, chatHost }),
+          signingSecret: set?.signingSecret.expose() ?? "",
+        });
+      });
+    },
+
+    async sendTestAlert(_request, context) {
+      const { merchantId, environment } = scopedContextOf(context);
+      const { database, endpoints, name: environmentName } = environment;
+      const id = encodeId("ntc", runtime.uuid());
+      const message = writeTestMessage({ id, merchantId, environmentName, dashboardOrigin });
+      const [{ chatHost }, addresses, chat] = await Promise.all([
+        loadAlertSettings(database, merchantId),
+        loadAlertAddresses(database, merchantId),
+        loadAlertChat(database, endpoints, merchantId),
+      ]);
+      const mails = addresses.map(async (to) => {
+        const handover = await mailer?.send({ to, ...message });
+        return { recipient: to, accepted: handover?.kind === "taken", problem: problemOf(handover) };
+      });
+      const posts = chat === undefined ? [] : [postToChat(endpoints, chat, message)];
+      const chats = posts.map(async (post) => {
+        const failure = await post;
+        return { recipient: chatHost ?? "", accepted: failure === undefined, problem: failure ? `${failure}.` : "" };
+      });
+      return create(SendTestAlertResponseSchema, { results: await Promise.all([...mails, ...chats]) });
+    },
+  };
+}
+
+/** Returns why a mail was not accepted. Undefined stands for an installation without a mail server. */
+function problemOf(handover: Handover | undefined): string {
+  if (handover === undefined) return "This installation has no mail server. Ask your operator to set one up.";
+  switch (handover.kind) {
+    case "taken":
+      return "";
+    case "refused":
+      return `The mail server refuses this address (${handover.replyCode}).`;
+    case "failed":
+      return `${handover.reason}.`;
+    default:
+      return unreachable(handover);
+  }
+}

@@ -1,0 +1,264 @@
+/** Settings of alerts: the addresses, the chat, the topics that are sent, and a test of it all. */
+import { createClient } from "@connectrpc/connect";
+import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { Form } from "react-aria-components";
+import { AlertService, type AlertSettings, AlertTopic } from "../../../../gen/dashboard/v1/alerts_pb.ts";
+import { MemberService } from "../../../../gen/dashboard/v1/members_pb.ts";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { WebhookAlertService } from "../../../../gen/dashboard/v1/webhook_alerts_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { Confirm } from "../parts/confirm.tsx";
+import { Field } from "../parts/field.tsx";
+import { useProof } from "../parts/prove.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { ShownSecret } from "../parts/secret.tsx";
+import { Failure, Loading } from "../parts/states.tsx";
+import { useScope } from "../scope.ts";
+import { SettingForm } from "./setting-form.tsx";
+import { findAddressProblem, linesOf } from "./setting-rules.ts";
+
+type FormsProps = { onUnsaved: (title: string, isUnsaved: boolean) => void };
+
+/** The cards about alerts. */
+export function AlertForms({ onUnsaved }: FormsProps) {
+  const { merchantId, environment } = useScope();
+  const scope = { merchantId, environment };
+  const addresses = useQuery(WebhookAlertService.method.getAlertAddresses, scope);
+  const alerts = useQuery(AlertService.method.getAlertSettings, scope);
+  const team = useQuery(MemberService.method.listMembers, { merchantId });
+  const isRead = addresses.data && alerts.data?.settings && team.data;
+  const error = addresses.error ?? alerts.error ?? team.error;
+  const refetch = () => Promise.all([addresses.refetch(), alerts.refetch(), team.refetch()]);
+  if (error && !isRead) return <Failure error={error} onRetry={refetch} />;
+  if (!addresses.data || !alerts.data?.settings || !team.data) return <Loading what="The settings of alerts" />;
+  const { settings } = alerts.data;
+  return (
+    <>
+      <Addresses
+        kept={addresses.data.addresses}
+        members={team.data.members.map(({ email }) => email)}
+        canMail={settings.canMail}
+        onChange={refetch}
+        onUnsaved={onUnsaved}
+      />
+      <Chat host={settings.chatHost} onChange={refetch} />
+      <Topics settings={settings} onChange={refetch} />
+      <Test isPossible={addresses.data.addresses.length > 0 || settings.chatHost !== ""} />
+    </>
+  );
+}
+
+function Addresses({
+  kept,
+  members,
+  canMail,
+  ...shared
+}: FormsProps & {
+  kept: readonly string[];
+  members: readonly string[];
+  canMail: boolean;
+  onChange: () => Promise<unknown>;
+}) {
+  const { merchantId, environment, role } = useScope();
+  const transport = useTransport();
+  return (
+    <SettingForm
+      {...shared}
+      revision=""
+      mayChange={role >= Role.OWNER}
+      title="Alerts by mail"
+      explanation={
+        canMail
+          ? "These addresses get a mail when an alert opens and another when it is over. Owners can change them."
+          : "This installation has no mail server, so no mail is sent until your operator sets one up. Owners can change the addresses."
+      }
+      label="Addresses"
+      hint="One per line, at most ten. Without addresses, alerts appear on the dashboard only."
+      choices={{ legend: "Members of the team", values: members }}
+      kept={kept.join("\n")}
+      isList
+      findProblem={findAddressProblem}
+      save={(text) =>
+        createClient(WebhookAlertService, transport).setAlertAddresses({
+          merchantId,
+          environment,
+          addresses: linesOf(text),
+        })
+      }
+    />
+  );
+}
+
+function Chat({ host, onChange }: { host: string; onChange: () => Promise<unknown> }) {
+  const { merchantId, environment, role } = useScope();
+  const client = createClient(AlertService, useTransport());
+  const { run, dialog } = useProof();
+  const set = useMutation({
+    mutationFn: (url: string) => run(() => client.setAlertChat({ merchantId, environment, url })),
+    onSuccess: onChange,
+  });
+  const secret = set.data?.signingSecret ?? "";
+  return (
+    <section className="card" aria-labelledby="alert-chat">
+      <div>
+        <h2 id="alert-chat">Alerts to a chat</h2>
+        <p className="soft">
+          Alerts are also posted to the incoming webhook of a chat, such as Slack, Mattermost or Teams. The address is a
+          secret and is never shown again. Owners can change it.
+        </p>
+      </div>
+      <p>
+        {host === "" ? (
+          "No chat is set."
+        ) : (
+          <>
+            Alerts go to a chat at <strong>{host}</strong>.
+          </>
+        )}
+      </p>
+      {secret !== "" && <ShownSecret label="Signing secret, to verify the messages if you want to" secret={secret} />}
+      {role >= Role.OWNER && (
+        <Form
+          className="form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const form = event.currentTarget;
+            set.mutate(String(new FormData(form).get("url")), { onSuccess: () => form.reset() });
+          }}
+        >
+          <Field
+            label={host === "" ? "Incoming address" : "New incoming address"}
+            name="url"
+            type="url"
+            isRequired
+            autoComplete="off"
+            maxLength={2048}
+            hint="Such as https://hooks.slack.com/services/…"
+          />
+          <Refusal error={set.error} />
+          <div className="row">
+            <Button kind="main" type="submit" isPending={set.isPending}>
+              {host === "" ? "Set the chat" : "Replace the chat"}
+            </Button>
+            {host !== "" && (
+              <Confirm title="Remove the chat?" action="Remove the chat" onConfirm={() => set.mutate("")}>
+                <p>Alerts are no longer posted to {host}. Its address is deleted.</p>
+              </Confirm>
+            )}
+          </div>
+        </Form>
+      )}
+      {dialog}
+    </section>
+  );
+}
+
+const topics = [
+  [
+    AlertTopic.GATEWAY_UNHEALTHY,
+    "Gateway unhealthy",
+    "Far more timeouts and errors in the last hour than in the four weeks before.",
+  ],
+  [
+    AlertTopic.APPROVAL_RATE,
+    "Approval rate low",
+    "A gateway approves far fewer attempts in the last hour than in the four weeks before.",
+  ],
+  [
+    AlertTopic.ENDPOINT_FAILING,
+    "Webhook endpoint failing",
+    "No successful delivery for a day, for three days, or until it was disabled.",
+  ],
+  [
+    AlertTopic.UNVERIFIED,
+    "Verification missing",
+    "A gateway's new credentials have waited for a day, or events for an hour.",
+  ],
+  [AlertTopic.HOLDS_EXPIRING, "Holds end soon", "Payments that are held and neither captured nor cancelled."],
+] as const;
+
+function Topics({ settings, onChange }: { settings: AlertSettings; onChange: () => Promise<unknown> }) {
+  const { merchantId, environment, role } = useScope();
+  const client = createClient(AlertService, useTransport());
+  const [muted, setMuted] = useState(settings.mutedTopics);
+  const save = useMutation({
+    mutationFn: (mutedTopics: AlertTopic[]) => client.setMutedAlerts({ merchantId, environment, mutedTopics }),
+    onSuccess: onChange,
+    onError: () => setMuted(settings.mutedTopics),
+  });
+  const change = (topic: AlertTopic, isOn: boolean) => {
+    const wanted = isOn ? muted.filter((each) => each !== topic) : [...muted, topic];
+    setMuted(wanted);
+    save.mutate(wanted);
+  };
+  return (
+    <section className="card" aria-labelledby="alert-topics">
+      <div>
+        <h2 id="alert-topics">Alerts that are sent</h2>
+        <p className="soft">The others appear on the dashboard only. A change is saved at once.</p>
+      </div>
+      <Refusal error={save.error} />
+      <ul className="form">
+        {topics.map(([topic, name, detail]) => (
+          <li key={topic}>
+            <label className="switch">
+              <input
+                type="checkbox"
+                role="switch"
+                checked={!muted.includes(topic)}
+                aria-checked={!muted.includes(topic)}
+                disabled={role < Role.OWNER || save.isPending}
+                onChange={(event) => change(topic, event.target.checked)}
+              />
+              <span>
+                <strong>{name}</strong>
+                <span className="soft small">{detail}</span>
+              </span>
+            </label>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Test({ isPossible }: { isPossible: boolean }) {
+  const { merchantId, environment, environmentName, role } = useScope();
+  const client = createClient(AlertService, useTransport());
+  const test = useMutation({ mutationFn: () => client.sendTestAlert({ merchantId, environment }) });
+  if (role < Role.DEVELOPER) return null;
+  return (
+    <section className="card" aria-labelledby="alert-test">
+      <div>
+        <h2 id="alert-test">Test alert</h2>
+        <p className="soft">
+          Sends one message to each saved address and to the chat, marked as a test of {environmentName}.
+        </p>
+      </div>
+      <Refusal error={test.error} />
+      <div role="status">
+        {test.data && (
+          <ul>
+            {test.data.results.map(({ recipient, accepted, problem }) => (
+              <li key={recipient}>
+                <span className="badge" data-tone={accepted ? "good" : "bad"}>
+                  {accepted ? "Accepted" : "Failed"}
+                </span>{" "}
+                <bdi>{recipient}</bdi>
+                {problem !== "" && `: ${problem}`}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+      <div>
+        <Button isPending={test.isPending} isDisabled={!isPossible} onPress={() => test.mutate()}>
+          Send a test alert
+        </Button>
+        {!isPossible && <p className="hint">Save an address or a chat first.</p>}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,130 @@
+/**
+ * Alerts for a merchant's people: their kinds and topics, and how they open and end. An alert is open once for each
+ * matter. endpoint-alerts.ts has those about endpoints that fail; send-alerts.ts sends all of them.
+ */
+import { alertPauseMs } from "../limits.ts";
+import type { Queryable, Statement } from "../platform/database.ts";
+import { unreachable } from "../platform/errors.ts";
+import type { AlertKind } from "./endpoint-alerts.ts";
+
+/** Topics, which a merchant may mute: every alert has one. */
+export const alertTopics = [
+  "GATEWAY_UNHEALTHY",
+  "APPROVAL_RATE",
+  "ENDPOINT_FAILING",
+  "UNVERIFIED",
+  "HOLDS_EXPIRING",
+] as const;
+/** One topic. */
+export type AlertTopic = (typeof alertTopics)[number];
+
+/** The kinds of alerts besides those about endpoints that fail. */
+export type MatterKind =
+  | "GATEWAY_UNHEALTHY"
+  | "APPROVAL_RATE_LOW"
+  | "GATEWAY_UNVERIFIED"
+  | "ENDPOINT_UNVERIFIED"
+  | "HOLDS_EXPIRING";
+
+/** Returns the topic of an alert. */
+export function topicOf(kind: AlertKind | MatterKind): AlertTopic {
+  switch (kind) {
+    case "GATEWAY_UNHEALTHY":
+    case "HOLDS_EXPIRING":
+      return kind;
+    case "APPROVAL_RATE_LOW":
+      return "APPROVAL_RATE";
+    case "GATEWAY_UNVERIFIED":
+    case "ENDPOINT_UNVERIFIED":
+      return "UNVERIFIED";
+    case "FAILING_24_HOURS":
+    case "FAILING_72_HOURS":
+    case "DISABLED_FAILING":
+    case "DISABLED_GONE":
+      return "ENDPOINT_FAILING";
+    default:
+      return unreachable(kind);
+  }
+}
+
+/** A matter that an alert is about, with what it concerns; each id is null if it concerns none. */
+export type Matter = {
+  readonly merchantId: string;
+  readonly kind: MatterKind;
+  readonly endpointId: string | null;
+  readonly connectionId: string | null;
+  readonly gateway: string | null;
+};
+
+/** An alert that is not over. */
+export type OpenMatter = Matter & { readonly id: string };
+
+const selectOpen: Statement = {
+  name: "select_open_matters",
+  text: `SELECT id, merchant_id AS "merchantId", kind, endpoint_id AS "endpointId", connection_id AS "connectionId", gateway
+         FROM alert WHERE over_at IS NULL AND detail IS NOT NULL ORDER BY id`,
+};
+
+/** Loads the open alerts of all merchants, without those about endpoints that fail. */
+export async function loadOpenMatters(queryable: Queryable): Promise<OpenMatter[]> {
+  return queryable.query<OpenMatter>(selectOpen, []);
+}
+
+// A matter that comes and goes opens at most one alert in the pause after the one before.
+const insertAlert: Statement = {
+  name: "open_alert",
+  text: `INSERT INTO alert (id, merchant_id, kind, endpoint_id, connection_id, gateway, since, detail, covers_until)
+         SELECT $1, $2, $3, $4, $5, $6, coalesce($7::timestamptz, app.clock()), $8, $9
+         WHERE NOT EXISTS (
+           SELECT FROM alert x WHERE x.merchant_id = $2 AND x.kind = $3 AND x.endpoint_id IS NOT DISTINCT FROM $4::uuid
+             AND x.connection_id IS NOT DISTINCT FROM $5::uuid AND x.gateway IS NOT DISTINCT FROM $6::text
+             AND x.over_at > (SELECT app.clock()) - ${alertPauseMs} * interval '1 ms')
+         ON CONFLICT DO NOTHING RETURNING id`,
+};
+
+/**
+ * Opens an alert, unless one is open for the same matter or ended within the pause. `since` is now by default,
+ * `coversUntil` is for holds only. Returns true if it opened.
+ */
+export async function openAlert(
+  queryable: Queryable,
+  opened: Matter & { id: string; detail: string; since?: Date; coversUntil?: Date },
+): Promise<boolean> {
+  const { id, merchantId, kind, endpointId, connectionId, gateway, since, detail, coversUntil } = opened;
+  const subject = [merchantId, kind, endpointId, connectionId, gateway];
+  return (await queryable.query(insertAlert, [id, ...subject, since ?? null, detail, coversUntil ?? null])).length > 0;
+}
+
+/**
+ * SQL: when the end of an alert `n` is sent. Only to those who got its beginning: one that nobody has got, and that is
+ * not being sent, ends in silence. While a worker sends its beginning, its end waits for that.
+ */
+const endSentAt = `CASE WHEN n.send_at IS NOT NULL OR n.sent_to <> '{}'
+  THEN greatest(app.clock(), n.send_at) END`;
+
+const endAlerts: Statement = {
+  name: "end_alerts",
+  text: `UPDATE alert n SET over_at = app.clock(), send_attempts = 0, send_at = ${endSentAt}
+         WHERE id = ANY ($1::uuid[]) AND over_at IS NULL`,
+};
+
+/** Ends alerts whose matter is over. */
+export async function endAlertsOf(queryable: Queryable, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await queryable.query(endAlerts, [ids]);
+}
+
+// Of the alerts of one episode, only the last one's end is sent.
+const endEndpointAlerts: Statement = {
+  name: "end_endpoint_alerts",
+  text: `UPDATE alert n SET over_at = app.clock(), send_attempts = 0, send_at = CASE WHEN NOT EXISTS (
+           SELECT FROM alert later WHERE later.endpoint_id = n.endpoint_id AND later.since = n.since AND later.id > n.id
+             AND later.detail IS NULL) THEN ${endSentAt} END
+         FROM endpoint e
+         WHERE n.over_at IS NULL AND n.detail IS NULL AND e.id = n.endpoint_id
+           AND (e.failing_since IS DISTINCT FROM n.since OR e.status = 'REMOVED')`,
+};
+
+/** Ends the alerts about endpoints that have accepted a webhook since, or that a person has corrected or removed. */
+export async function endEndpointAlertsOnce(queryable: Queryable): Promise<void> {
+  await queryable.query(endEndpointAlerts, []);
+}

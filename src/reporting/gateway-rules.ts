@@ -1,0 +1,62 @@
+/**
+ * The rules by which a gateway's last hour is compared with its own past: its technical failures, and its approvals.
+ * PURE.
+ */
+
+/** Days of the past that the last hour is compared with: whole weeks, so that each day of the week counts alike. */
+export const pastDays = 28;
+
+// Fewer attempts say nothing. Failures are rarer than declines, so fewer of them are enough.
+const attemptsMin = { failures: 5, approvals: 20 } as const;
+// Fewer attempts of the past are no history. Failures are then compared with the least share below.
+const pastAttemptsMin = 200;
+// A gateway without a single failure in weeks would otherwise be unhealthy after two of them.
+const failureShareMin = 0.02;
+// Shares also differ by the hour of the day and by the customers: a smaller difference is no matter for a person.
+const differenceMin = 0.1;
+// An alert is over when half of that difference is left, so that a share at the edge does not open and end it in turns.
+const differenceOver = differenceMin / 2;
+// The probability of a chance is below e^-11.5, which is 1 in 100,000.
+const certainty = 11.5;
+
+/** A number of attempts, and how many of them are of the kind that is counted. */
+export type Share = { readonly attempts: number; readonly counted: number };
+
+/** A rule's judgement of the last hour. `unclear` neither opens an alert nor ends one. */
+export type Verdict = "bad" | "unclear" | "good";
+
+/** Judges technical failures: timeouts and errors, of all attempts. */
+export function judgeFailures(recent: Share, past: Share): Verdict {
+  const usual = past.attempts < pastAttemptsMin ? failureShareMin : Math.max(failureShareMin, shareOf(past));
+  return judge(recent, { usual, worse: 1, attemptsMin: attemptsMin.failures });
+}
+
+/** Judges approvals, of all attempts that the gateway answered. Without a history nothing is bad. */
+export function judgeApprovals(recent: Share, past: Share): Verdict {
+  if (past.attempts < pastAttemptsMin) return recent.attempts === 0 ? "good" : "unclear";
+  return judge(recent, { usual: shareOf(past), worse: -1, attemptsMin: attemptsMin.approvals });
+}
+
+/** Returns the share of the counted attempts; 0 if there is none. */
+export function shareOf({ attempts, counted }: Share): number {
+  return attempts === 0 ? 0 : counted / attempts;
+}
+
+/** `worse` is the direction of a worse share. A gateway that was not called has nothing that could go on. */
+function judge(recent: Share, rule: { usual: number; worse: 1 | -1; attemptsMin: number }): Verdict {
+  if (recent.attempts === 0) return "good";
+  const difference = rule.worse * (shareOf(recent) - rule.usual);
+  if (difference < differenceOver) return "good";
+  const isBad = recent.attempts >= rule.attemptsMin && difference >= differenceMin;
+  return isBad && surprise(recent, rule.usual) >= certainty ? "bad" : "unclear";
+}
+
+/**
+ * Returns how unlikely a share is by chance, as the negative logarithm of the Chernoff bound of the binomial tail: the
+ * probability of a share at least as far from the usual one is at most e^-surprise (Hoeffding 1963, theorem 1).
+ */
+function surprise(recent: Share, usual: number): number {
+  const share = shareOf(recent);
+  const term = (observed: number, expected: number) => (observed === 0 ? 0 : observed * Math.log(observed / expected));
+  return recent.attempts * (term(share, usual) + term(1 - share, 1 - usual));
+}

@@ -1,0 +1,284 @@
+/**
+ * Opens and ends the alerts about gateways, verifications and holds: each turn compares what is so now with the alerts
+ * that are open.
+ */
+import {
+  endAlertsOf,
+  endEndpointAlertsOnce,
+  loadOpenMatters,
+  type Matter,
+  type MatterKind,
+  type OpenMatter,
+  openAlert,
+} from "../events/alerts.ts";
+import type { Database, Queryable, Statement } from "../platform/database.ts";
+import { encodeId } from "../platform/ids.ts";
+import type { Logger } from "../platform/log.ts";
+import type { Runtime } from "../platform/runtime.ts";
+import { loadConnectionHealth } from "./gateway-health.ts";
+import { judgeApprovals, judgeFailures, pastDays, type Share, shareOf, type Verdict } from "./gateway-rules.ts";
+
+const hourMs = 60 * 60_000;
+
+/** The dependencies of raising alerts. */
+export type RaiseContext = {
+  readonly database: Database;
+  readonly runtime: Pick<Runtime, "uuid">;
+  readonly log: Pick<Logger, "warn">;
+};
+
+/** A matter that is so now, with what happened. */
+type Found = Matter & { readonly detail: string; readonly since?: Date; readonly coversUntil?: Date };
+
+/** Matters that are so now, and the open alerts that are over. */
+type Seen = { readonly found: readonly Found[]; readonly over: readonly OpenMatter[] };
+
+const selectNow: Statement = { name: "select_clock", text: "SELECT app.clock() AS now" };
+
+/** Opens alerts for what is so now, and ends those that are over. All workers may run it at once. Returns false. */
+export async function raiseAlertsOnce(context: RaiseContext): Promise<boolean> {
+  const { database, runtime, log } = context;
+  const [clock] = await database.query<{ now: Date }>(selectNow, []);
+  const open = await loadOpenMatters(database);
+  const seen = [
+    await compareGateways(database, { open, now: clock!.now }),
+    await compareVerifications(database, open),
+    await compareHolds(database, open),
+  ];
+  const over = seen.flatMap((each) => each.over);
+  await endAlertsOf(
+    database,
+    over.map(({ id }) => id),
+  );
+  await endEndpointAlertsOnce(database);
+  for (const found of seen.flatMap((each) => each.found)) {
+    const id = runtime.uuid();
+    if (!(await openAlert(database, { id, ...found }))) continue;
+    log.warn({ alert: id, merchant: found.merchantId, kind: found.kind }, "an alert of a merchant was opened");
+  }
+  return false;
+}
+
+// The counts of the last hour's quarters, and of whole days before today. Each merchant's are a range of the primary
+// key; the days are read only for gateways that were called.
+const selectGateways: Statement = {
+  name: "select_gateways_to_judge",
+  text: `
+    WITH recent AS (
+      SELECT m.merchant_id, r.* FROM merchant_settings m CROSS JOIN LATERAL (
+        SELECT gateway, sum(approved)::int AS approved, sum(hard_declined + soft_declined + fraud_declined)::int AS declined,
+          sum(timeouts + gateway_errors)::int AS failed
+        FROM analytics_attempt a
+        WHERE a.merchant_id = m.merchant_id AND a.minutes = 15 AND a.starts_at > (SELECT app.clock()) - interval '1 hour'
+        GROUP BY gateway) r)
+    SELECT recent.merchant_id AS "merchantId", recent.gateway, recent.approved, recent.declined, recent.failed,
+      past.approved AS "pastApproved", past.declined AS "pastDeclined", past.failed AS "pastFailed"
+    FROM recent CROSS JOIN LATERAL (
+      SELECT coalesce(sum(approved), 0)::int AS approved,
+        coalesce(sum(hard_declined + soft_declined + fraud_declined), 0)::int AS declined,
+        coalesce(sum(timeouts + gateway_errors), 0)::int AS failed
+      FROM analytics_attempt a
+      WHERE a.merchant_id = recent.merchant_id AND a.minutes = 1440 AND a.gateway = recent.gateway
+        AND a.starts_at >= date_trunc('day', (SELECT app.clock()), 'UTC') - interval '${pastDays} days'
+        AND a.starts_at < date_trunc('day', (SELECT app.clock()), 'UTC')) past`,
+};
+
+type GatewayRow = {
+  readonly merchantId: string;
+  readonly gateway: string;
+  readonly approved: number;
+  readonly declined: number;
+  readonly failed: number;
+  readonly pastApproved: number;
+  readonly pastDeclined: number;
+  readonly pastFailed: number;
+};
+
+// Failures of the last hour from which on a merchant's connections are read one by one, and their share: far below
+// what makes a connection unhealthy, because another connection at the same gateway may be well.
+const suspectFailures = 3;
+const suspectShare = 0.02;
+
+async function compareGateways(
+  database: Queryable,
+  { open, now }: { open: readonly OpenMatter[]; now: Date },
+): Promise<Seen> {
+  const rows = await database.query<GatewayRow>(selectGateways, []);
+  const approvals = compareApprovals(rows, open);
+  const suspects = rows.filter(
+    ({ approved, declined, failed }) =>
+      failed >= suspectFailures && failed >= suspectShare * (approved + declined + failed),
+  );
+  const unhealthy = open.filter(({ kind }) => kind === "GATEWAY_UNHEALTHY");
+  const merchants = new Set([...suspects, ...unhealthy].map(({ merchantId }) => merchantId));
+  const seen: Seen[] = [approvals];
+  for (const merchantId of merchants) {
+    seen.push(await compareConnections(database, { merchantId, rows, unhealthy, now }));
+  }
+  return { found: seen.flatMap(({ found }) => found), over: seen.flatMap(({ over }) => over) };
+}
+
+function compareApprovals(rows: readonly GatewayRow[], open: readonly OpenMatter[]): Seen {
+  const verdicts = rows.map((row) => {
+    const recent = { attempts: row.approved + row.declined, counted: row.approved };
+    const past = { attempts: row.pastApproved + row.pastDeclined, counted: row.pastApproved };
+    const subject = {
+      ...nothing,
+      merchantId: row.merchantId,
+      kind: "APPROVAL_RATE_LOW" as const,
+      gateway: row.gateway,
+    };
+    return { subject, verdict: judgeApprovals(recent, past), detail: describeApprovals(recent, past) };
+  });
+  return seenBy(
+    verdicts,
+    open.filter(({ kind }) => kind === "APPROVAL_RATE_LOW"),
+  );
+}
+
+const nothing = { endpointId: null, connectionId: null, gateway: null } as const;
+
+type Judged = { readonly subject: Matter; readonly verdict: Verdict; readonly detail: string };
+
+/** Finds what is bad now. An open alert is over if its subject is good again, or was not called at all. */
+function seenBy(judged: readonly Judged[], open: readonly OpenMatter[]): Seen {
+  const same = (one: Matter, other: Matter) =>
+    one.merchantId === other.merchantId && one.connectionId === other.connectionId && one.gateway === other.gateway;
+  const found = judged.filter(({ verdict }) => verdict === "bad");
+  return {
+    found: found.map(({ subject, detail }) => ({ ...subject, detail })),
+    over: open.filter((alert) => (judged.find(({ subject }) => same(subject, alert))?.verdict ?? "good") === "good"),
+  };
+}
+
+const selectConnections: Statement = {
+  name: "select_gateways_of_connections",
+  text: "SELECT id, gateway FROM connection WHERE merchant_id = $1",
+};
+
+/** Judges each connection by its own last hour, in which a card that no gateway could get does not count. */
+async function compareConnections(
+  database: Queryable,
+  asked: { merchantId: string; rows: readonly GatewayRow[]; unhealthy: readonly OpenMatter[]; now: Date },
+): Promise<Seen> {
+  const { merchantId, rows, unhealthy, now } = asked;
+  const since = new Date(now.getTime() - hourMs);
+  const health = await loadConnectionHealth(database, { merchantId, since });
+  const connections = await database.query<{ id: string; gateway: string }>(selectConnections, [merchantId]);
+  const judged = connections.flatMap(({ id, gateway }): Judged[] => {
+    const recent = health.find(({ connectionId }) => connectionId === id);
+    if (recent === undefined) return [];
+    const share = { attempts: recent.attempts, counted: recent.timeouts + recent.errors };
+    const row = rows.find((each) => each.merchantId === merchantId && each.gateway === gateway);
+    const past = row
+      ? { attempts: row.pastApproved + row.pastDeclined + row.pastFailed, counted: row.pastFailed }
+      : { attempts: 0, counted: 0 };
+    const subject = { ...nothing, merchantId, kind: "GATEWAY_UNHEALTHY" as const, connectionId: id, gateway };
+    return [{ subject, verdict: judgeFailures(share, past), detail: describeFailures(gateway, share, past) }];
+  });
+  return seenBy(
+    judged,
+    unhealthy.filter((alert) => alert.merchantId === merchantId),
+  );
+}
+
+const percent = (share: Share) => `${(100 * shareOf(share)).toFixed(1)} %`;
+const pastWords = (past: Share) => (past.attempts === 0 ? "" : `, ${percent(past)} in the four weeks before`);
+
+function describeFailures(gateway: string, recent: Share, past: Share): string {
+  return `${gateway} gave no usable answer to ${recent.counted} of ${recent.attempts} attempts of the last hour. That is ${percent(recent)}${pastWords(past)}.`;
+}
+
+function describeApprovals(recent: Share, past: Share): string {
+  return `${recent.counted} of the ${recent.attempts} attempts that the gateway answered in the last hour were approved. That is ${percent(recent)}${pastWords(past)}.`;
+}
+
+// Credentials that are newer than those in use. One that has waited for a day is forgotten rather than in work.
+const selectUnverifiedGateways: Statement = {
+  name: "select_unverified_gateways",
+  text: `SELECT c.merchant_id AS "merchantId", c.id AS "connectionId", c.gateway, min(v.created_at) AS since,
+           c.credential_version IS NOT NULL AS "hasOlder"
+         FROM connection c JOIN connection_credential v ON v.connection_id = c.id
+         WHERE v.verified_at IS NULL AND v.dropped_at IS NULL AND v.version > coalesce(c.credential_version, 0)
+         GROUP BY c.id HAVING min(v.created_at) <= (SELECT app.clock()) - interval '1 day'`,
+};
+
+// An endpoint that never was verified, or whose URL was changed, matters once events have waited for it for an hour.
+const selectUnverifiedEndpoints: Statement = {
+  name: "select_unverified_endpoints",
+  text: `SELECT e.merchant_id AS "merchantId", e.id AS "endpointId", waiting.since
+         FROM endpoint e CROSS JOIN LATERAL (
+           SELECT next_at AS since FROM delivery d WHERE d.endpoint_id = e.id AND d.status = 'PENDING'
+           ORDER BY next_at LIMIT 1) waiting
+         WHERE (e.status = 'PENDING' OR e.status = 'PAUSED' AND e.verified_at IS NULL)
+           AND waiting.since <= (SELECT app.clock()) - interval '1 hour'`,
+};
+
+async function compareVerifications(database: Queryable, open: readonly OpenMatter[]): Promise<Seen> {
+  type GatewayFound = { merchantId: string; connectionId: string; gateway: string; since: Date; hasOlder: boolean };
+  type EndpointFound = { merchantId: string; endpointId: string; since: Date };
+  const gateways = await database.query<GatewayFound>(selectUnverifiedGateways, []);
+  const endpoints = await database.query<EndpointFound>(selectUnverifiedEndpoints, []);
+  const found: Found[] = [
+    ...gateways.map(({ hasOlder, ...gateway }) => ({
+      ...nothing,
+      ...gateway,
+      kind: "GATEWAY_UNVERIFIED" as const,
+      detail: hasOlder
+        ? "New credentials were entered a day ago or earlier and are not verified. The earlier ones stay in use until then."
+        : "Credentials were entered a day ago or earlier and are not verified. No payment is routed there until then.",
+    })),
+    ...endpoints.map((endpoint) => ({
+      ...nothing,
+      ...endpoint,
+      kind: "ENDPOINT_UNVERIFIED" as const,
+      detail: `Events wait for ${encodeId("we", endpoint.endpointId)}, which is not verified: it never was, or its URL was changed.`,
+    })),
+  ];
+  const over = ofKinds(open, ["GATEWAY_UNVERIFIED", "ENDPOINT_UNVERIFIED"]).filter(
+    (alert) =>
+      !found.some(
+        ({ kind, connectionId, endpointId }) =>
+          kind === alert.kind && connectionId === alert.connectionId && endpointId === alert.endpointId,
+      ),
+  );
+  return { found, over };
+}
+
+const ofKinds = (open: readonly OpenMatter[], kinds: readonly MatterKind[]) =>
+  open.filter(({ kind }) => kinds.includes(kind));
+
+const isHeld = "s.held_at IS NOT NULL AND s.status = 'CREATED' AND s.capture_asked_at IS NULL";
+
+// A hold is about to end in its last twelve hours, or in its last quarter if that is shorter.
+const selectEndingHolds: Statement = {
+  name: "select_ending_holds",
+  text: `SELECT m.merchant_id AS "merchantId", h.* FROM merchant_settings m CROSS JOIN LATERAL (
+           SELECT count(*)::int AS holds, min(held_until) AS first, max(held_until) AS last FROM payment_session s
+           WHERE s.merchant_id = m.merchant_id AND ${isHeld} AND s.held_until <= (SELECT app.clock()) + interval '12 hours'
+             AND s.held_until - (SELECT app.clock()) <= (s.held_until - s.held_at) / 4) h
+         WHERE h.holds > 0`,
+};
+const selectEndedHolds: Statement = {
+  name: "select_ended_holds",
+  text: `SELECT n.id FROM alert n WHERE n.kind = 'HOLDS_EXPIRING' AND n.over_at IS NULL AND NOT EXISTS (
+           SELECT FROM payment_session s
+           WHERE s.merchant_id = n.merchant_id AND ${isHeld} AND s.held_until <= n.covers_until)`,
+};
+
+/** One alert is about all holds of a merchant that were ending when it opened. When each is captured or released, it is over. */
+async function compareHolds(database: Queryable, open: readonly OpenMatter[]): Promise<Seen> {
+  type Ending = { merchantId: string; holds: number; first: Date; last: Date };
+  const ending = await database.query<Ending>(selectEndingHolds, []);
+  const ended = new Set((await database.query<{ id: string }>(selectEndedHolds, [])).map(({ id }) => id));
+  return {
+    found: ending.map(({ merchantId, holds, first, last }) => ({
+      ...nothing,
+      merchantId,
+      kind: "HOLDS_EXPIRING",
+      detail: `${holds === 1 ? "1 payment is held and is" : `${holds} payments are held and are`} not captured. The first hold ends at ${first.toISOString().slice(0, 16).replace("T", " ")} UTC.`,
+      coversUntil: last,
+    })),
+    over: open.filter(({ id }) => ended.has(id)),
+  };
+}
