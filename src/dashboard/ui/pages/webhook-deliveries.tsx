@@ -10,7 +10,7 @@ import {
 import { WebhookEndpointService } from "../../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { visible } from "../parts/copied-text.tsx";
-import { DeliveryState } from "../parts/delivery-state.tsx";
+import { DeliveryState, isTestEvent, LastAnswer } from "../parts/delivery-state.tsx";
 import { News } from "../parts/news.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
@@ -94,19 +94,23 @@ function DeliveryTable({ deliveries, urls }: TableProps) {
   const { environmentName, merchantId } = useScope();
   return (
     <TableScroll label="Deliveries">
-      <table>
+      <table className="linked">
         <thead>
           <tr>
             <th scope="col">Event</th>
+            <th scope="col">Order reference</th>
             <th scope="col">State</th>
-            <th scope="col">Attempts</th>
+            <th scope="col">HTTP status</th>
+            <th scope="col" className="number">
+              Attempts
+            </th>
             <th scope="col">Endpoint</th>
             <th scope="col">Occurred</th>
           </tr>
         </thead>
         <tbody>
           {deliveries.map((delivery) => {
-            const { eventId, endpointId, type, scheduledAttempts, createdAt } = delivery;
+            const { eventId, endpointId, type, orderRef, scheduledAttempts, createdAt } = delivery;
             const params = { environment: environmentName, merchantId, endpointId, eventId };
             return (
               <tr key={eventId + endpointId}>
@@ -116,10 +120,16 @@ function DeliveryTable({ deliveries, urls }: TableProps) {
                   </Link>
                   <div className="mono soft">{eventId}</div>
                 </th>
+                <td className="reference">
+                  {isTestEvent(delivery) ? <span className="soft">Test event</span> : <bdi>{visible(orderRef)}</bdi>}
+                </td>
                 <td>
                   <DeliveryState delivery={delivery} />
                 </td>
-                <td>{scheduledAttempts}</td>
+                <td>
+                  <LastAnswer delivery={delivery} />
+                </td>
+                <td className="number">{scheduledAttempts}</td>
                 <td className="url">
                   <bdi>{visible(urls.get(endpointId) ?? "Removed endpoint")}</bdi>
                 </td>
