@@ -73,8 +73,13 @@ function MemberRow({ member, onChange }: { member: Member; onChange: () => unkno
   const change = useMutation({
     mutationFn: (wanted: Role) => run(() => client.changeMemberRole({ ...of, role: wanted })),
     onSuccess: onChange,
+    meta: { done: `The role of ${member.name} is changed.` },
   });
-  const remove = useMutation({ mutationFn: () => run(() => client.removeMember(of)), onSuccess: onChange });
+  const remove = useMutation({
+    mutationFn: () => run(() => client.removeMember(of)),
+    onSuccess: onChange,
+    meta: { done: `${member.name} is no longer a member.` },
+  });
   return (
     <tr>
       <th scope="row">
@@ -137,6 +142,7 @@ function Invitations({ invitations, onChange }: { invitations: readonly Invitati
   const revoke = useMutation({
     mutationFn: (invitationId: string) => client.revokeInvitation({ merchantId, invitationId }),
     onSuccess: onChange,
+    meta: { done: "The invitation is revoked. Its link no longer works." },
   });
   return (
     <section className="card" aria-labelledby="invitations">
