@@ -8,8 +8,8 @@ import { inWords } from "../parts/action-words.ts";
 import { changesOf } from "../parts/audit-changes.ts";
 import { Button } from "../parts/button.tsx";
 import { Choice, FilterForm, TextBox } from "../parts/filter-form.tsx";
+import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
-import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
 import { dayBegin, dayOf } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
@@ -103,40 +103,27 @@ function Filters({ search, actions }: { search: AuditSearch; actions: readonly s
   );
 }
 
+const columns: readonly RecordColumn[] = [
+  { name: "What" },
+  { name: "Changes", className: "changes" },
+  { name: "Who", className: "who" },
+  { name: "When" },
+];
+
 function Entries({ entries }: { entries: readonly AuditEntry[] }) {
-  return (
-    <TableScroll label="Entries">
-      <table className="audit">
-        <thead>
-          <tr>
-            <th scope="col">What</th>
-            <th scope="col">Changes</th>
-            <th scope="col">Who</th>
-            <th scope="col">When</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry) => (
-            <tr key={entry.auditEntryId}>
-              <th scope="row">
-                {inWords(entry.action)}
-                <Subject subject={entry.subject} />
-              </th>
-              <td>
-                <Changes entry={entry} />
-              </td>
-              <td className="who">
-                <Actor actor={entry.actor} />
-              </td>
-              <td>
-                <Moment at={entry.createdAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableScroll>
-  );
+  const rows = entries.map((entry) => ({
+    key: entry.auditEntryId,
+    cells: [
+      <>
+        {inWords(entry.action)}
+        <Subject subject={entry.subject} />
+      </>,
+      <Changes key="changes" entry={entry} />,
+      <Actor key="actor" actor={entry.actor} />,
+      <Moment key="at" at={entry.createdAt} />,
+    ],
+  }));
+  return <RecordTable label="Entries" columns={columns} rows={rows} />;
 }
 
 /** The object's id, as a link where it has a page. */
