@@ -114,15 +114,19 @@ export type ShownKey = {
   readonly prefix: string;
   readonly last4: string;
   readonly createdAt: Date;
+  /** The whole key if it is publishable, which every checkout page contains; otherwise null. */
+  readonly clear: string | null;
 };
 
 const selectKeys: Statement = {
   name: "select_keys",
-  text: `SELECT kind, prefix, last4, created_at AS "createdAt" FROM api_key
-         WHERE merchant_id = $1 AND revoked_at IS NULL ORDER BY kind`,
+  text: `SELECT kind, prefix, last4, created_at AS "createdAt",
+           CASE kind WHEN 'publishable' THEN (
+             SELECT publishable_key FROM merchant_settings s WHERE s.merchant_id = k.merchant_id) END AS clear
+         FROM api_key k WHERE merchant_id = $1 AND revoked_at IS NULL ORDER BY kind DESC`,
 };
 
-/** Returns a merchant's keys in use, without anything that would allow their use. */
+/** Returns a merchant's keys in use, the secret one first, of which nothing allows its use. */
 export async function listKeys(queryable: Queryable, merchantId: string): Promise<ShownKey[]> {
   return queryable.query<ShownKey>(selectKeys, [merchantId]);
 }

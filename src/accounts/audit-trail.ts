@@ -86,7 +86,12 @@ const uuidLast = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const selectEntries: Statement = {
   name: "select_audit_entries",
   text: `SELECT id, actor, action, subject, before, after, request_id AS "requestId", created_at AS "createdAt"
-         FROM audit_entry WHERE merchant_id = $1 AND id < coalesce($3::uuid, '${uuidLast}') ORDER BY id DESC LIMIT $2`,
+         FROM audit_entry
+         WHERE merchant_id = $1 AND id < coalesce($3::uuid, '${uuidLast}') AND action <> ALL ($4::text[])
+           AND ($5::text IS NULL OR strpos(lower(actor), lower($5)) > 0) AND ($6::text IS NULL OR action = $6)
+           AND ($7::text IS NULL OR subject = $7 OR starts_with(subject, $7 || '/'))
+           AND ($8::timestamptz IS NULL OR created_at >= $8) AND ($9::timestamptz IS NULL OR created_at < $9)
+         ORDER BY id DESC LIMIT $2`,
 };
 const selectOwnEntries: Statement = {
   name: "select_audit_entries_of_member",
@@ -94,12 +99,29 @@ const selectOwnEntries: Statement = {
          FROM audit_entry WHERE member_id = $1 ORDER BY id DESC LIMIT $2`,
 };
 
+/** The entries to list; undefined for any. */
+export type AuditFilter = {
+  /** Actions to leave out. */
+  readonly without: readonly string[];
+  /** A part of the actor's text, in any case. */
+  readonly actor?: string | undefined;
+  readonly action?: string | undefined;
+  /** An id, alone or before a slash: `we_…` is also the endpoint of `we_…/evt_…`. */
+  readonly subject?: string | undefined;
+  readonly createdAfter?: Date | undefined;
+  readonly createdBefore?: Date | undefined;
+};
+
 /** Returns the entries about a merchant, newest first: from the newest one on, or from the one after `after`. */
 export async function listAudit(
   queryable: Queryable,
-  { merchantId, after, count }: { merchantId: string; after: string | undefined; count: number },
+  page: { merchantId: string; filter: AuditFilter; after: string | undefined; count: number },
 ): Promise<AuditEntry[]> {
-  return queryable.query<AuditEntry>(selectEntries, [merchantId, count, after ?? null]);
+  const { without, actor, action, subject, createdAfter, createdBefore } = page.filter;
+  return queryable.query<AuditEntry>(selectEntries, [
+    ...[page.merchantId, page.count, page.after ?? null, without],
+    ...[actor ?? null, action ?? null, subject ?? null, createdAfter ?? null, createdBefore ?? null],
+  ]);
 }
 
 /** Returns the newest entries about a member's own account, newest first. */

@@ -82,6 +82,17 @@ export async function grantRole(tx: Tx, merchantId: string, memberId: string, ro
   await tx.query(upsertMembership, [merchantId, memberId, role]);
 }
 
+const countOwnerships: Statement = {
+  name: "count_ownerships",
+  text: "SELECT count(*)::int AS count FROM membership WHERE member_id = $1 AND role = 'OWNER'",
+};
+
+/** Returns the number of merchants that a member owns. */
+export async function countOwned(queryable: Queryable, memberId: string): Promise<number> {
+  const [row] = await queryable.query<{ count: number }>(countOwnerships, [memberId]);
+  return row!.count;
+}
+
 const deleteMembership: Statement = {
   name: "delete_membership",
   text: "DELETE FROM membership WHERE merchant_id = $1 AND member_id = $2",

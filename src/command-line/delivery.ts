@@ -61,12 +61,14 @@ function listCommand(): Command {
       ({ deliveries = [], nextPageToken }) =>
         withNextPage(
           table(
-            ["EVENT", "ENDPOINT", "TYPE", "STATUS", "ATTEMPTS", "NEXT ATTEMPT"],
+            ["EVENT", "ENDPOINT", "TYPE", "ORDER", "STATUS", "HTTP", "ATTEMPTS", "NEXT ATTEMPT"],
             deliveries.map((delivery) => [
               delivery.eventId ?? "",
               delivery.endpointId ?? "",
               delivery.type ?? "",
+              delivery.orderRef ?? "",
               delivery.status ?? "",
+              delivery.lastNoAnswer ?? String(delivery.lastStatusCode ?? ""),
               String(delivery.scheduledAttempts ?? 0),
               delivery.nextAttemptAt ? waiting.get(delivery.endpointId) || delivery.nextAttemptAt : "",
             ]),

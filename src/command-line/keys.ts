@@ -17,7 +17,7 @@ export function keysCommand(): Command {
 
 function listCommand(): Command {
   return merchantCommand("list", {
-    description: "list the active keys with their last four characters",
+    description: "list the active keys: the publishable one whole, the secret one by its last four characters",
     example: "switchyard keys list --environment live",
   }).action(async (options: KeyOptions) => {
     await administer(
@@ -26,7 +26,11 @@ function listCommand(): Command {
       ({ apiKeys = [] }) =>
         table(
           ["KIND", "KEY", "SINCE"],
-          apiKeys.map(({ kind = "", prefix, last4, createdAt = "" }) => [kind, `${prefix}…${last4}`, createdAt]),
+          apiKeys.map(({ kind = "", prefix, last4, createdAt = "", key }) => [
+            kind,
+            key || `${prefix}…${last4}`,
+            createdAt,
+          ]),
           "The merchant has no key in this environment.",
         ),
     );

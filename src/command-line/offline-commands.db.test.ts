@@ -114,7 +114,7 @@ describe("switchyard member create", () => {
     const { memberId, password } = JSON.parse(created.out);
     const { passwordHash } = (await findMemberByEmail(accounts, "ada@example.com"))!;
     expect(await verifyPassword(new Secret(password), passwordHash, { kind: "member", name: memberId })).toBe(true);
-    const rows = await listAudit(accounts, { merchantId, after: undefined, count: 10 });
+    const rows = await listAudit(accounts, { merchantId, filter: { without: [] }, after: undefined, count: 10 });
     expect(rows).toMatchObject([
       { action: "CreateMember", subject: memberId, actor: expect.stringMatching(/^command line \(.+\)$/) },
     ]);

@@ -154,14 +154,24 @@ const closeItem: Statement = {
   name: "close_work_item",
   text: `
     UPDATE work_item SET closed_at = app.clock(), closed_by = $2, close_note = $3
-    WHERE id = $1 AND closed_at IS NULL RETURNING ${itemColumns}`,
+    WHERE id = $1 AND closed_at IS NULL AND ($4::uuid IS NULL OR merchant_id = $4 AND kind <> 'INVARIANT_VIOLATED')
+    RETURNING ${itemColumns}`,
 };
 
-/** Closes a row in a person's name. Returns undefined when there is no open row with this id. */
+/** Reports whether the merchant's own people may close a row: a broken rule of the database is the operator's matter. */
+export function mayMerchantClose({ kind }: Pick<WorkItem, "kind">): boolean {
+  return kind !== "INVARIANT_VIOLATED";
+}
+
+/**
+ * Closes a row in a person's name. Returns undefined when there is no open row with this id, or, with `merchantId`, none
+ * that this merchant may close.
+ */
 export async function closeWorkItem(
   queryable: Queryable,
-  closing: { id: string; by: string; note: string },
+  closing: { id: string; by: string; note: string; merchantId?: string },
 ): Promise<WorkItem | undefined> {
-  const [item] = await queryable.query<WorkItem>(closeItem, [closing.id, closing.by, closing.note]);
+  const { id, by, note, merchantId = null } = closing;
+  const [item] = await queryable.query<WorkItem>(closeItem, [id, by, note, merchantId]);
   return item;
 }

@@ -1,3 +1,4 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Secret as OtpSecret, TOTP } from "otpauth";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
@@ -70,6 +71,34 @@ describe("account events", () => {
     expect(idsOf(first, second)).toEqual(idsOf(whole));
     const forged = audit.listAuditEntries({ ...older, pageToken: `x${first.nextPageToken}` });
     expect(await codeOf(forged)).toBe("invalid_parameter");
+  });
+
+  it("stand in the audit trail without what operators read, unless that is requested, and can be filtered", async () => {
+    const audit = pages.audit(await pages.enter("Olive"));
+    const scope = { merchantId: dashboard.merchantId, environment: Environment.TEST };
+    await pages.members(undefined, operator).listMembers({ merchantId: dashboard.merchantId });
+    const { memberId } = await dashboard.addMember("Una", "VIEWER");
+    await pages.enter("Una");
+    const list = async (filter: Parameters<typeof audit.listAuditEntries>[0]) => {
+      const { entries } = await audit.listAuditEntries({ ...scope, pageSize: 100, ...filter });
+      return entries.map(({ action, subject }) => `${action} ${subject}`);
+    };
+    const signIn = `SignIn ${memberId}`;
+    const read = `ListMembers ${dashboard.merchantId}`;
+    expect(await list({})).toContain(signIn);
+    expect(await list({})).not.toContain(read);
+    expect(await list({ includeReads: true })).toEqual(expect.arrayContaining([signIn, read]));
+    expect(await list({ includeReads: true, actor: "ADA" })).toEqual([read]);
+    expect(await list({ actor: "una@" })).toEqual([signIn]);
+    expect(await list({ subject: memberId })).toEqual([signIn]);
+    expect(new Set((await list({ action: "SignIn" })).map((entry) => entry.split(" ")[0]))).toEqual(
+      new Set(["SignIn"]),
+    );
+    const aDay = timestampFromDate(new Date(Date.now() + 86_400_000));
+    expect([await list({ createdAfter: aDay }), await list({ createdBefore: aDay })]).toEqual([[], await list({})]);
+    const { actions } = await audit.listAuditEntries(scope);
+    expect(actions).toContain("SetRoutingRule");
+    expect(actions).not.toContain("ListMembers");
   });
 
   it("record the first failed sign-in and each that caused a wait, and none of an unknown address", async () => {

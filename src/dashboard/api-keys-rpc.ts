@@ -23,11 +23,12 @@ export function createApiKeyService(parts: DashboardParts): ServiceImpl<typeof A
       const { merchantId, environment } = scopedContextOf(context);
       const keys = await listKeys(environment.database, merchantId);
       return create(ListApiKeysResponseSchema, {
-        apiKeys: keys.map(({ kind, prefix, last4, createdAt }) => ({
+        apiKeys: keys.map(({ kind, prefix, last4, createdAt, clear }) => ({
           kind: kindMessages[kind],
           prefix,
           last4,
           createdAt: timestampFromDate(createdAt),
+          key: clear ?? "",
         })),
       });
     },

@@ -1,34 +1,58 @@
 /** The audit trail: proto ↔ accounts. */
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import { create, type DescMethod, type JsonObject } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { type AuditService, ListAuditEntriesResponseSchema } from "../../gen/dashboard/v1/audit_pb.ts";
-import { type AuditEntry, listAudit } from "../accounts/audit-trail.ts";
+import {
+  type AuditService,
+  type ListAuditEntriesRequest,
+  ListAuditEntriesResponseSchema,
+} from "../../gen/dashboard/v1/audit_pb.ts";
+import { type AuditEntry, type AuditFilter, listAudit } from "../accounts/audit-trail.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
+import { isChanging } from "./guard.ts";
 import { loadPage } from "./paging.ts";
+import { momentOf } from "./payment-messages.ts";
 import { scopedContextOf } from "./rpc-context.ts";
 
 /**
  * The rpc that lists the changes of a merchant: those of one environment, and those of its team, which concern both.
+ * `methods` are those whose names the trail contains.
  */
-export function createAuditService({
-  accounts,
-  runtime,
-}: Pick<DashboardParts, "accounts" | "runtime">): ServiceImpl<typeof AuditService> {
+export function createAuditService(
+  { accounts, runtime }: Pick<DashboardParts, "accounts" | "runtime">,
+  methods: readonly DescMethod[],
+): ServiceImpl<typeof AuditService> {
+  const namesOf = (those: readonly DescMethod[]) => those.map(({ name }) => name).toSorted();
+  const actions = namesOf(methods.filter(isChanging));
+  const reads = namesOf(methods.filter((method) => !isChanging(method)));
   return {
     async listAuditEntries(request, context) {
       const { merchantId, environment } = scopedContextOf(context);
-      const about = { list: ["audit", merchantId], key: environment.core.pageTokenKey, now: runtime.now() };
+      const filter = filterOf(request, reads);
+      const list = ["audit", merchantId, filter];
+      const about = { list, key: environment.core.pageTokenKey, now: runtime.now() };
       const { rows, nextPageToken } = await loadPage(request, about, async (page) => {
         const lists = await Promise.all(
-          [environment.database, accounts].map((database) => listAudit(database, { merchantId, ...page })),
+          [environment.database, accounts].map((database) => listAudit(database, { merchantId, filter, ...page })),
         );
         // Ids sort by time.
         return lists.flat().sort((left, right) => (left.id < right.id ? 1 : -1));
       });
-      return create(ListAuditEntriesResponseSchema, { entries: rows.map(auditEntryMessage), nextPageToken });
+      return create(ListAuditEntriesResponseSchema, { entries: rows.map(auditEntryMessage), nextPageToken, actions });
     },
+  };
+}
+
+function filterOf(request: ListAuditEntriesRequest, reads: readonly string[]): AuditFilter {
+  const { includeReads, actor, action, subject } = request;
+  return {
+    without: includeReads ? [] : reads,
+    actor: actor || undefined,
+    action: action || undefined,
+    subject: subject || undefined,
+    createdAfter: momentOf("createdAfter", request.createdAfter),
+    createdBefore: momentOf("createdBefore", request.createdBefore),
   };
 }
 

@@ -5,12 +5,15 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   AlertItem_Kind,
   type AlertItemSchema,
+  CloseAlarmResponseSchema,
   GetHomeResponseSchema,
   type HomeService,
   SetUpStep,
   type TodaySchema,
 } from "../../gen/dashboard/v1/home_pb.ts";
-import { encodeId } from "../platform/ids.ts";
+import { closeWorkItem, mayMerchantClose } from "../core/work-items.ts";
+import { DomainError } from "../platform/errors.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
 import { type Alerts, type DayInCurrency, loadAlerts, loadDay, loadSetUp, type SetUp } from "../reporting/alerts.ts";
 import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
@@ -20,7 +23,7 @@ import { scopedContextOf } from "./rpc-context.ts";
 // Longest day that a caller may request: with a change of its time zone, and a wrong clock.
 const dayLongestMs = 48 * 60 * 60_000;
 
-/** The rpc of the home page. */
+/** The rpcs of the home page. */
 export function createHomeService({ runtime }: Pick<DashboardParts, "runtime">): ServiceImpl<typeof HomeService> {
   return {
     async getHome(request, context) {
@@ -38,6 +41,17 @@ export function createHomeService({ runtime }: Pick<DashboardParts, "runtime">):
         today: todayOf(day.currencies, { isNewestOnly: day.isNewestOnly, dayStart }),
         missing: missingOf(setUp, environment.name),
       });
+    },
+
+    async closeAlarm({ workItemId, note }, context) {
+      const { merchantId, environment, rpcContext } = scopedContextOf(context);
+      const id = decodeId("wi", workItemId);
+      await rpcContext.changeEnvironment(environment, async (tx) => {
+        const closed = id && (await closeWorkItem(tx, { id, by: rpcContext.actor, note, merchantId }));
+        if (!closed) throw new DomainError("not_found", "There is no open alarm with this id that you can close.");
+        await rpcContext.audit(tx, { subject: workItemId, after: { kind: closed.kind, note } });
+      });
+      return create(CloseAlarmResponseSchema, {});
     },
   };
 }
@@ -73,11 +87,12 @@ function itemsOf({ alarms, paidTwice, cardNumbers, open, endpoints, degraded }: 
       // A masked reference finds nothing.
       ...(shownOrderRef(orderRef) !== orderRef && { sessionId: encodeId("ps", lastId) }),
     })),
-    ...alarms.map(({ detail, openedAt, sessionId }) => ({
+    ...alarms.map((alarm) => ({
       kind: AlertItem_Kind.PAYMENT_ALARM,
-      text: detail,
-      since: timestampFromDate(openedAt),
-      sessionId: encodeId("ps", sessionId),
+      text: alarm.detail,
+      since: timestampFromDate(alarm.openedAt),
+      sessionId: encodeId("ps", alarm.sessionId),
+      ...(mayMerchantClose(alarm) && { workItemId: encodeId("wi", alarm.id) }),
     })),
     ...(cardNumbers === undefined ? [] : [cardNumbersItem(cardNumbers)]),
     ...endpoints.map(({ id, url, disabledAt, disabledReason }) => ({

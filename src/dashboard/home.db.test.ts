@@ -118,6 +118,37 @@ describe("the home page's response", () => {
     expect(await kinds()).not.toContain("PAYMENT_ALARM");
   });
 
+  it("loses an alarm that its merchant closes, with a note in the audit trail, but no other merchant's or rule's", async () => {
+    const { workItemId } = await dashboard.openItem("The gateway is silent.");
+    const [brokenUuid, merchantUuid] = [systemRuntime.uuid(), decodeId("mer", dashboard.merchantId)];
+    await dashboard.rows(
+      `INSERT INTO work_item (id, kind, merchant_id, session_id, rule, detail)
+       VALUES ($1, 'INVARIANT_VIOLATED', $2, $1, 'two_capturable', 'A rule is broken.')`,
+      [brokenUuid, merchantUuid],
+    );
+    const broken = { workItemId: encodeId("wi", brokenUuid) };
+    const alarms = async () =>
+      ((await home()).alerts ?? []).flatMap(({ kind, text, workItemId: id }) =>
+        kind === "PAYMENT_ALARM" ? [[text, id]] : [],
+      );
+    expect(await alarms()).toEqual([
+      ["A rule is broken.", ""],
+      ["The gateway is silent.", workItemId],
+    ]);
+    const { merchant } = await client.merchants.createMerchant({ name: "Tea House" });
+    const close = (id: string, merchantId = dashboard.merchantId) =>
+      client.home.closeAlarm({ merchantId, environment: "ENVIRONMENT_TEST", workItemId: id, note: "voided by hand" });
+    for (const refused of [close(workItemId, merchant!.merchantId!), close(broken.workItemId)])
+      await expect(refused).rejects.toMatchObject({ code: "not_found" });
+    await close(workItemId);
+    expect(await alarms()).toEqual([["A rule is broken.", ""]]);
+    expect(await dashboard.rows("SELECT subject, after FROM audit_entry WHERE action = 'CloseAlarm'")).toEqual([
+      { subject: workItemId, after: { kind: "ORPHANED_AUTHORIZATION", note: "voided by hand" } },
+    ]);
+    const environment = "ENVIRONMENT_TEST" as const;
+    await client.workQueue.closeWorkItem({ environment, workItemId: broken.workItemId, note: "mended" });
+  });
+
   it("names the newest of two payments for a refund, and stops when one is refunded as a whole", async () => {
     const twice = async () => ((await home()).alerts ?? []).filter(({ orderRef }) => orderRef === "twice");
     await make({ orderRef: "twice" });

@@ -10,6 +10,7 @@ import {
 import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { createMerchant, listMerchants, type Merchant } from "../accounts/merchants.ts";
 import { findCell, firstCell } from "../platform/cells.ts";
+import type { Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import { cellMethods } from "./cells-rpc.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
@@ -19,19 +20,9 @@ import { type RpcContext, requestedCell, rpcContextOf } from "./rpc-context.ts";
 export function createMerchantService(parts: DashboardParts): ServiceImpl<typeof MerchantService> {
   return {
     async createMerchant({ name }, context) {
-      const rpcContext = rpcContextOf(context);
-      const merchant = { id: parts.runtime.uuid(), name };
-      const keys = [];
-      const cells: Partial<Record<"test" | "live", number>> = {};
       const cell = requestedCell(context.requestHeader) ?? firstCell;
-      for (const first of Object.values(parts.environments)) {
-        const environment = findCell(first, cell) ?? first;
-        cells[environment.name] = environment.cell;
-        keys.push(await openEnvironment(parts, environment, { merchant, rpcContext }));
-      }
-      // Last, because databases share no transaction: a listed merchant is complete.
-      await rpcContext.changeAccounts((tx) => createMerchant(tx, { ...merchant, cells }));
-      return create(CreateMerchantResponseSchema, { merchant: toMessage({ ...merchant, cells }), keys });
+      const opened = await openMerchant(parts, rpcContextOf(context), { name, cell });
+      return create(CreateMerchantResponseSchema, opened);
     },
 
     ...cellMethods(parts),
@@ -43,8 +34,33 @@ export function createMerchantService(parts: DashboardParts): ServiceImpl<typeof
   };
 }
 
+/**
+ * Creates a merchant with keys in every environment. `also` runs in the transaction that makes the merchant known: if it
+ * fails, the keys belong to no merchant.
+ */
+export async function openMerchant(
+  parts: Pick<DashboardParts, "environments" | "runtime" | "brand">,
+  rpcContext: RpcContext,
+  wanted: { name: string; cell: number; also?: (tx: Tx, merchantId: string) => Promise<void> },
+) {
+  const merchant = { id: parts.runtime.uuid(), name: wanted.name };
+  const keys = [];
+  const cells: Partial<Record<"test" | "live", number>> = {};
+  for (const first of Object.values(parts.environments)) {
+    const environment = findCell(first, wanted.cell) ?? first;
+    cells[environment.name] = environment.cell;
+    keys.push(await openEnvironment(parts, environment, { merchant, rpcContext }));
+  }
+  // Last, because databases share no transaction: a listed merchant is complete.
+  await rpcContext.changeAccounts(async (tx) => {
+    await createMerchant(tx, { ...merchant, cells });
+    await wanted.also?.(tx, merchant.id);
+  });
+  return { merchant: toMessage({ ...merchant, cells }), keys };
+}
+
 async function openEnvironment(
-  parts: DashboardParts,
+  parts: Pick<DashboardParts, "runtime" | "brand">,
   served: DashboardEnvironment,
   { merchant, rpcContext }: { merchant: Pick<Merchant, "id" | "name">; rpcContext: RpcContext },
 ) {

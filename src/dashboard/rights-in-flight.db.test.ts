@@ -104,7 +104,7 @@ describe("a right that is revoked while a call runs", () => {
   });
 
   it("ends every call about the member's own account", async () => {
-    const { memberId } = await dashboard.addMember("Mia", "VIEWER");
+    const { memberId } = await dashboard.addMember("Mia", "OWNER");
     const [cookie, other] = [await pages.enter("Mia"), await pages.enter("Mia")];
     const { signInId } = await pages.signIns(other).getCurrentSignIn({});
     const device = new Authenticator("https://dashboard.example.com");
@@ -124,6 +124,7 @@ describe("a right that is revoked while a call runs", () => {
       ConfirmTotp: () => ({ code: app.generate() }),
       RemoveTotp: () => ({}),
       OfferPasskey: () => ({}),
+      OpenMerchant: () => ({ name: "Tea House" }),
       AddPasskey: async () => ({
         name: "Laptop",
         credential: new Authenticator("https://dashboard.example.com").create(await offered()),

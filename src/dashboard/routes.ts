@@ -72,6 +72,8 @@ export const dashboardServices: readonly DescService[] = [
 /** The services that only the dashboard's page calls. */
 export const signInServices: readonly DescService[] = [SignInService, PasskeyService];
 
+const auditedMethods = [...dashboardServices, ...signInServices].flatMap(({ methods }) => methods);
+
 /** Returns a function that adds the services to a router. Their guard replaces the server's own interceptors. */
 export function createDashboardRoutes(parts: ServedParts): (router: ConnectRouter) => void {
   const guarded = { interceptors: [createGuard(parts)] };
@@ -87,7 +89,7 @@ export function createDashboardRoutes(parts: ServedParts): (router: ConnectRoute
     router.service(AlertService, createAlertService(parts), guarded);
     router.service(AnalyticsService, createAnalyticsService(), guarded);
     router.service(SettingsService, createSettingsService(), guarded);
-    router.service(AuditService, createAuditService(parts), guarded);
+    router.service(AuditService, createAuditService(parts, auditedMethods), guarded);
     router.service(PaymentService, createPaymentService(parts), guarded);
     router.service(RefundService, createRefundService(parts), guarded);
     router.service(LedgerService, ledgerService, guarded);

@@ -24,6 +24,7 @@ import { acceptInvitationRpc, getInvitationRpc } from "./accept-invitation-rpc.t
 import { auditEntryMessage } from "./audit-rpc.ts";
 import { auditEntry, claimOf, enter, hashAccepted, keepProof, makeBrowserKnown, type SignInParts } from "./enter.ts";
 import { memberMessage } from "./member-messages.ts";
+import { openMerchantRpc } from "./open-merchant-rpc.ts";
 import { passwordResetRpcs } from "./password-reset-rpc.ts";
 import { rpcContextOf } from "./rpc-context.ts";
 import { goneCookie } from "./sign-in-cookie.ts";
@@ -83,6 +84,7 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
     ...listRpcs(parts),
     ...totpRpcs(parts),
     ...passwordResetRpcs(parts),
+    openMerchant: openMerchantRpc(parts),
     getInvitation: getInvitationRpc(parts),
     acceptInvitation: acceptInvitationRpc(parts),
   };

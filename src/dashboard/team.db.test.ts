@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
 import { grantRole, insertMember, lockTeam } from "../accounts/members.ts";
 import { createMerchant } from "../accounts/merchants.ts";
@@ -209,5 +210,27 @@ describe("a team", () => {
     const invited = rows.filter(({ action }) => action === "InviteMember");
     expect(invited.length).toBeGreaterThan(0);
     for (const { actor } of invited) expect(actor).toMatch(/^(olive|una)@example\.com \(mbr_\w{26}\)$/);
+  });
+});
+
+describe("a member", () => {
+  it("who owns a merchant creates another one and owns it; nobody else does, and not without a fresh proof", async () => {
+    await dashboard.addMember("Vic", "DEVELOPER");
+    const open = async (name: string) => signIns(await enter(name)).openMerchant({ name: "Tea House" });
+    expect(await codeOf(open("Vic"))).toBe("role_not_allowed");
+    const cookie = await enter("Olive");
+    await pages.setBack("proved_at", "16 minutes", cookie);
+    expect(await codeOf(signIns(cookie).openMerchant({ name: "Tea House" }))).toBe("fresh_sign_in_required");
+    const { merchant, keys } = await open("Olive");
+    const { merchantId } = merchant!;
+    expect(keys).toMatchObject([{ secretKey: expect.stringMatching(/_test_sk_/) }]);
+    const { member } = await signIns(await enter("Olive")).getCurrentSignIn({});
+    expect(member?.memberships).toContainEqual(
+      expect.objectContaining({ merchantId, merchantName: "Tea House", role: Role.OWNER }),
+    );
+    const owned = await dashboard.accountRows("SELECT after FROM audit_entry WHERE action = 'OpenMerchant'");
+    expect(owned).toEqual([{ after: { name: "Tea House", owner: "olive@example.com" } }]);
+    const shown = await pages.keys(await enter("Olive")).listApiKeys({ merchantId, environment: Environment.TEST });
+    expect(shown.apiKeys.map(({ key }) => key)).toEqual(["", keys[0]!.publishableKey]);
   });
 });

@@ -14,7 +14,13 @@ import {
   type WebhookDeliveryService,
 } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { isAccepted } from "../events/deliver.ts";
-import { type DeliveryFilter, deliveryStatuses, listDeliveries, loadDelivery } from "../events/delivery-log.ts";
+import {
+  type DeliveryFilter,
+  deliveryStatuses,
+  findTestEvent,
+  listDeliveries,
+  loadDelivery,
+} from "../events/delivery-log.ts";
 import { parseEventTypes } from "../events/endpoints.ts";
 import { type FedEvent, findFeedEnd, readFeed } from "../events/event-feed.ts";
 import { recoverDeliveries } from "../events/recover-deliveries.ts";
@@ -52,11 +58,13 @@ export function createWebhookDeliveryService({ runtime }: DashboardParts): Servi
 
     async getWebhookDelivery(request, context) {
       const { merchantId, environment } = scopedContextOf(context);
-      const { body, log, ...delivery } = await loadDelivery(environment.database, keyOf(merchantId, request));
+      const key = keyOf(merchantId, request);
+      const test = await findTestEvent(environment.database, key);
+      const found = test ? { ...test, body: "" } : await loadDelivery(environment.database, key);
       return create(GetWebhookDeliveryResponseSchema, {
-        delivery: deliveryMessage(delivery),
-        log: log.map(logMessage),
-        body: shownEventBody(body.toString()),
+        delivery: deliveryMessage(found),
+        log: found.log.map(logMessage),
+        body: shownEventBody(found.body.toString()),
       });
     },
 

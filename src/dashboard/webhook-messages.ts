@@ -7,6 +7,7 @@ import type { Endpoint } from "../events/endpoints.ts";
 import type { Attempt } from "../events/record-delivery.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
+import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 
 /** Returns the endpoint's internal id; an invalid id is `not_found`. */
 export function requireEndpointId(publicId: string): string {
@@ -58,11 +59,13 @@ export function showEndpoint({ url, status, eventTypes, disabledReason, overlapU
 
 /** Returns one event's delivery to one endpoint, with the time of the next attempt. */
 export function deliveryMessage(delivery: Delivery) {
-  const { eventId, endpointId, sessionId, sequence, type, status, tries, waitingFor } = delivery;
+  const { eventId, endpointId, sessionId, orderRef, sequence, type, status, tries, waitingFor } = delivery;
+  const { statusCode, noAnswer } = delivery;
   return {
     eventId: encodeId("evt", eventId),
     endpointId: encodeId("we", endpointId),
-    sessionId: encodeId("ps", sessionId),
+    sessionId: sessionId === null ? "" : encodeId("ps", sessionId),
+    orderRef: shownOrderRef(orderRef ?? ""),
     sequence,
     type,
     status: WebhookDelivery_Status[status],
@@ -71,6 +74,8 @@ export function deliveryMessage(delivery: Delivery) {
     ...moment("nextAttemptAt", delivery.nextAt),
     ...moment("endedAt", delivery.endedAt),
     ...(waitingFor !== null && { waitingFor: WebhookDelivery_WaitingFor[waitingFor] }),
+    ...(statusCode !== null && { lastAnswer: { case: "lastStatusCode", value: statusCode } as const }),
+    ...(noAnswer !== null && { lastAnswer: { case: "lastNoAnswer", value: noAnswer } as const }),
   };
 }
 

@@ -144,7 +144,15 @@ describe("the delivery log", () => {
     };
     const first = await list({ pageSize: 2 });
     expect(first.ids).toEqual([eventIds[2], eventIds[1]]);
-    expect(await list({ pageSize: 2, pageToken: first.pageToken })).toEqual({ ids: [eventIds[0]], pageToken: "" });
+    // The test event verified the endpoint before the others.
+    const second = await list({ pageSize: 2, pageToken: first.pageToken });
+    expect(second).toEqual({ ids: [eventIds[0], expect.any(String)], pageToken: "" });
+    const test = await client.deliveries.getWebhookDelivery({ ...scope, endpointId, eventId: second.ids[1]! });
+    expect(test).toMatchObject({
+      delivery: { type: "webhook_endpoint.test", sessionId: "", status: "SUCCEEDED", lastStatusCode: 200 },
+      log: [{ statusCode: 200 }],
+      body: "",
+    });
     for (const other of [{ endpointId: "" }, { status: "PENDING" }]) {
       await expect(list({ ...other, pageToken: first.pageToken })).rejects.toMatchObject({ code: "invalid_parameter" });
     }

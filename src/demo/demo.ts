@@ -115,6 +115,10 @@ async function startParts(
     ...merchants.shopKeys,
     port: addresses.ports.shop,
     testCards: shownCards(),
+    dashboardUrl:
+      options.dashboard === false
+        ? undefined
+        : `${addresses.dashboardOrigin}/test/${merchants.credentials.merchants[0]!.merchantId}`,
   });
   undo.push(() => shop.close());
   await progress.step("Webhook endpoint of the shop", () => merchants.finish());

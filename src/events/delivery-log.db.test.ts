@@ -5,10 +5,17 @@ import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
 import { removeEndpoint } from "./change-endpoint.ts";
 import { deliver } from "./deliver.ts";
-import { type DeliveryFilter, listDeliveries, loadDelivery } from "./delivery-log.ts";
+import {
+  type DeliveryFilter,
+  type DeliveryPosition,
+  findTestEvent,
+  listDeliveries,
+  loadDelivery,
+} from "./delivery-log.ts";
 import { claimDeliveries } from "./delivery-pool.ts";
 import { disableEndpoint, pauseEndpoint } from "./endpoint-status.ts";
-import { loadEndpoint, registerEndpoint } from "./endpoints.ts";
+import { loadEndpoint, registerEndpoint, verifyEndpoint } from "./endpoints.ts";
+import { testEventType } from "./outbox.ts";
 import { replayDelivery } from "./replay-delivery.ts";
 import { fanOut } from "./webhook-worker.ts";
 
@@ -94,7 +101,8 @@ describe("listDeliveries()", () => {
     await deliverOnce(harness.context);
     await emitAndFanOut();
     const all = await list({});
-    expect(all).toHaveLength(12);
+    // Twelve deliveries, and the test event of each endpoint.
+    expect(all).toHaveLength(14);
     const eventIds = all.map(({ eventId }) => eventId);
     expect(eventIds).toEqual(eventIds.toSorted().toReversed());
     const paged: typeof all = [];
@@ -113,7 +121,9 @@ describe("listDeliveries()", () => {
     const second = await emitAndFanOut(first.sessionId);
     await harness.change((tx) => removeEndpoint(tx, key));
     const pairs = async (filter: DeliveryFilter) =>
-      (await list(filter)).map(({ eventId, endpointId }) => [eventId, endpointId]);
+      (await list(filter))
+        .filter(({ type }) => type !== testEventType)
+        .map(({ eventId, endpointId }) => [eventId, endpointId]);
     const [mine, theirs] = [key.endpointId, other.endpointId];
     expect(await pairs({ endpointId: mine })).toEqual([
       [second.eventId, mine],
@@ -124,6 +134,46 @@ describe("listDeliveries()", () => {
     expect(await pairs({ eventId: second.eventId, status: "PENDING" })).toHaveLength(2);
     expect(await pairs({ sessionId: first.sessionId, endpointId: mine })).toHaveLength(2);
     expect(await pairs({ sessionId: harness.context.runtime.uuid(), eventId: first.eventId })).toEqual([]);
+  });
+
+  it("shows the newest answer to each, and test events in their place, each in the state of its answer", async () => {
+    const { eventId } = await emitAndFanOut();
+    receiver.answerWith({ status: 503 });
+    await deliverOnce(harness.context);
+    receiver.answerWith("reset");
+    await harness.setClockAhead("1 hour");
+    await deliverOnce(harness.context);
+    receiver.answerWith({ status: 500 });
+    await verifyEndpoint(harness.context, key);
+    receiver.answerWith({ status: 204 });
+    await verifyEndpoint(harness.context, key);
+    const answers = async (filter: DeliveryFilter, after?: DeliveryPosition) => {
+      const rows = await listDeliveries(harness.context.database, merchantId, { filter, after, count: 2 });
+      return rows.map(({ type, status, statusCode, noAnswer }) => [type, status, statusCode ?? noAnswer]);
+    };
+    const tests = [
+      [testEventType, "SUCCEEDED", 204],
+      [testEventType, "EXHAUSTED", 500],
+    ];
+    const newest = await list({});
+    expect(await answers({})).toEqual(tests);
+    // The harness verified the endpoint before the event.
+    const rest = [
+      ["payment_session.succeeded", "PENDING", "connection_lost"],
+      [testEventType, "SUCCEEDED", 200],
+    ];
+    expect(await answers({}, newest[1])).toEqual(rest);
+    expect(await answers({ status: "EXHAUSTED" })).toEqual([tests[1]]);
+    expect(await answers({ eventId: newest[1]!.eventId })).toEqual([tests[1]]);
+    expect(await answers({ eventId })).toEqual([rest[0]]);
+    const test = { ...key, eventId: newest[0]!.eventId };
+    expect(await findTestEvent(harness.context.database, test)).toMatchObject({
+      sessionId: null,
+      log: [{ statusCode: 204 }],
+    });
+    const theirs = { ...test, merchantId: harness.context.runtime.uuid() };
+    expect(await findTestEvent(harness.context.database, theirs)).toBeUndefined();
+    expect(await findTestEvent(harness.context.database, { ...key, eventId })).toBeUndefined();
   });
 });
 

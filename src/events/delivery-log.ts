@@ -2,6 +2,7 @@
 import { type Queryable, type Statement, unnamed } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { EndpointKey } from "./endpoints.ts";
+import { testEventType } from "./outbox.ts";
 
 /** Every status, as the column spells it. */
 export const deliveryStatuses = ["PENDING", "SUCCEEDED", "EXHAUSTED"] as const;
@@ -15,7 +16,9 @@ type WaitingFor = "ANSWER" | "VERIFICATION" | "ENDPOINT" | "SCHEDULE" | "PROBE" 
 export type Delivery = {
   readonly eventId: string;
   readonly endpointId: string;
-  readonly sessionId: string;
+  /** Null for a test event. */
+  readonly sessionId: string | null;
+  readonly orderRef: string | null;
   readonly sequence: number;
   readonly type: string;
   readonly status: DeliveryStatus;
@@ -27,6 +30,9 @@ export type Delivery = {
   readonly endedAt: Date | null;
   /** Null when the delivery has ended. */
   readonly waitingFor: WaitingFor | null;
+  /** The answer to the newest attempt; both null before the first one. */
+  readonly statusCode: number | null;
+  readonly noAnswer: string | null;
 };
 
 /** One recorded delivery attempt, with either a status code or the reason why there was no answer. */
@@ -69,13 +75,23 @@ const deliveryColumns = `d.event_id AS "eventId", d.endpoint_id AS "endpointId",
 const deliveryEvent = "JOIN outbox_event o ON o.session_id = d.session_id AND o.id = d.event_id";
 const newestFirst = "ORDER BY d.event_id DESC, d.endpoint_id DESC LIMIT $6";
 
+// Reads what only the rows of the page need: each is a lookup by a primary key.
+const withAnswers = (deliveries: string) => `
+  SELECT p.*, a.status_code AS "statusCode", a.no_answer AS "noAnswer",
+    (SELECT order_ref FROM payment_session WHERE id = p."sessionId") AS "orderRef"
+  FROM (${deliveries}) p LEFT JOIN LATERAL (
+    SELECT status_code, no_answer FROM delivery_attempt
+    WHERE event_id = p."eventId" AND endpoint_id = p."endpointId" ORDER BY started_at DESC, id DESC LIMIT 1) a ON true
+  ORDER BY p."eventId" DESC, p."endpointId" DESC`;
+
 // $1 merchant, $2 endpoint, $3 statuses, $4 and $5 the position after which it begins, $6 limit, $7 session or event.
 const ofSessionOrEvent = (column: "session_id" | "event_id"): Statement => ({
   name: unnamed,
-  text: `SELECT ${deliveryColumns} FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id ${deliveryEvent}
-         WHERE e.merchant_id = $1 AND d.${column} = $7 AND ($2::uuid IS NULL OR d.endpoint_id = $2)
-           AND d.status = ANY ($3::text[]) AND ($4::uuid IS NULL OR (d.event_id, d.endpoint_id) < ($4, $5::uuid))
-         ${newestFirst}`,
+  text: withAnswers(`
+    SELECT ${deliveryColumns} FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id ${deliveryEvent}
+    WHERE e.merchant_id = $1 AND d.${column} = $7 AND ($2::uuid IS NULL OR d.endpoint_id = $2)
+      AND d.status = ANY ($3::text[]) AND ($4::uuid IS NULL OR (d.event_id, d.endpoint_id) < ($4, $5::uuid))
+    ${newestFirst}`),
 });
 const selectBySession = ofSessionOrEvent("session_id");
 const selectByEvent = ofSessionOrEvent("event_id");
@@ -83,16 +99,41 @@ const selectByEvent = ofSessionOrEvent("event_id");
 // Reads a few rows of each endpoint and status by index, whatever share of the deliveries has that status.
 const selectByEndpoint: Statement = {
   name: unnamed,
-  text: `SELECT ${deliveryColumns}
-         FROM endpoint e CROSS JOIN unnest($3::text[]) AS wanted (status) CROSS JOIN LATERAL (
-           SELECT d.* FROM delivery d WHERE d.endpoint_id = e.id AND d.status = wanted.status
-             AND ($4::uuid IS NULL OR (d.event_id <= $4 AND (d.event_id, d.endpoint_id) < ($4, $5::uuid)))
-           ORDER BY d.event_id DESC LIMIT $6
-         ) d ${deliveryEvent}
-         WHERE e.merchant_id = $1 AND ($2::uuid IS NULL OR e.id = $2) ${newestFirst}`,
+  text: withAnswers(`
+    SELECT ${deliveryColumns}
+    FROM endpoint e CROSS JOIN unnest($3::text[]) AS wanted (status) CROSS JOIN LATERAL (
+      SELECT d.* FROM delivery d WHERE d.endpoint_id = e.id AND d.status = wanted.status
+        AND ($4::uuid IS NULL OR (d.event_id <= $4 AND (d.event_id, d.endpoint_id) < ($4, $5::uuid)))
+      ORDER BY d.event_id DESC LIMIT $6
+    ) d ${deliveryEvent}
+    WHERE e.merchant_id = $1 AND ($2::uuid IS NULL OR e.id = $2) ${newestFirst}`),
 };
 
-/** Returns a page of a merchant's deliveries, newest event first, including those to removed endpoints. */
+// A test event in the shape of a delivery that has ended: it is posted once.
+const testStatus = "CASE WHEN a.status_code BETWEEN 200 AND 299 THEN 'SUCCEEDED' ELSE 'EXHAUSTED' END";
+const testColumns = `a.event_id AS "eventId", a.endpoint_id AS "endpointId", NULL AS "sessionId", NULL AS "orderRef",
+  0 AS sequence, '${testEventType}' AS type, ${testStatus} AS status, 1 AS tries, NULL AS "nextAt",
+  a.started_at AS "createdAt", a.started_at + a.duration_ms * interval '1 millisecond' AS "endedAt",
+  NULL AS "waitingFor", a.status_code AS "statusCode", a.no_answer AS "noAnswer"`;
+
+// By the index of test events, newest first for each endpoint.
+const selectTests: Statement = {
+  name: unnamed,
+  text: `SELECT ${testColumns}
+         FROM endpoint e CROSS JOIN LATERAL (
+           SELECT a.* FROM delivery_attempt a WHERE a.endpoint_id = e.id AND a.is_test
+             AND ($4::uuid IS NULL OR (a.event_id <= $4 AND (a.event_id, a.endpoint_id) < ($4, $5::uuid)))
+             AND ($7::uuid IS NULL OR a.event_id = $7) AND ${testStatus} = ANY ($3::text[])
+           ORDER BY a.event_id DESC LIMIT $6
+         ) a
+         WHERE e.merchant_id = $1 AND ($2::uuid IS NULL OR e.id = $2)
+         ORDER BY a.event_id DESC, a.endpoint_id DESC LIMIT $6`,
+};
+
+/**
+ * Returns a page of a merchant's deliveries, newest event first, including those to removed endpoints and, unless one
+ * session is wanted, test events.
+ */
 export async function listDeliveries(
   queryable: Queryable,
   merchantId: string,
@@ -102,18 +143,31 @@ export async function listDeliveries(
   const statuses = status === undefined ? deliveryStatuses : [status];
   const position = [page.after?.eventId ?? null, page.after?.endpointId ?? null];
   const values = [merchantId, endpointId ?? null, statuses, ...position, page.count];
-  if (eventId !== undefined) {
+  if (sessionId !== undefined) {
+    if (eventId === undefined) return queryable.query<Delivery>(selectBySession, [...values, sessionId]);
     const found = await queryable.query<Delivery>(selectByEvent, [...values, eventId]);
-    return sessionId === undefined ? found : found.filter((delivery) => delivery.sessionId === sessionId);
+    return found.filter((delivery) => delivery.sessionId === sessionId);
   }
-  if (sessionId !== undefined) return queryable.query<Delivery>(selectBySession, [...values, sessionId]);
-  return queryable.query<Delivery>(selectByEndpoint, values);
+  const [found, tests] = await Promise.all([
+    eventId === undefined
+      ? queryable.query<Delivery>(selectByEndpoint, values)
+      : queryable.query<Delivery>(selectByEvent, [...values, eventId]),
+    queryable.query<Delivery>(selectTests, [...values, eventId ?? null]),
+  ]);
+  const placeOf = ({ eventId: event, endpointId: endpoint }: Delivery) => event + endpoint;
+  return [...found, ...tests].toSorted((left, right) => (placeOf(left) < placeOf(right) ? 1 : -1)).slice(0, page.count);
 }
 
 const selectDelivery: Statement = {
   name: "select_delivery",
-  text: `SELECT ${deliveryColumns}, o.body FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id ${deliveryEvent}
-         WHERE e.merchant_id = $1 AND d.endpoint_id = $2 AND d.event_id = $3`,
+  text: withAnswers(`
+    SELECT ${deliveryColumns}, o.body FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id ${deliveryEvent}
+    WHERE e.merchant_id = $1 AND d.endpoint_id = $2 AND d.event_id = $3`),
+};
+const selectTest: Statement = {
+  name: "select_test_event",
+  text: `SELECT ${testColumns} FROM delivery_attempt a JOIN endpoint e ON e.id = a.endpoint_id
+         WHERE e.merchant_id = $1 AND a.endpoint_id = $2 AND a.event_id = $3 AND a.is_test`,
 };
 // A schedule has ten attempts; the rest are replays.
 const attemptsShown = 100;
@@ -125,18 +179,33 @@ const selectAttempts: Statement = {
          ORDER BY started_at DESC, id DESC LIMIT ${attemptsShown}`,
 };
 
+type DeliveryKey = EndpointKey & { readonly eventId: string };
+
+/** A delivery with its attempts, oldest first. */
+export type LoggedDelivery = Delivery & { readonly log: readonly DeliveryAttempt[] };
+
 /**
  * Loads a delivery with the exact bytes of its body and its newest hundred attempts, oldest first. Throws `not_found`.
  */
 export async function loadDelivery(
   queryable: Queryable,
-  key: EndpointKey & { readonly eventId: string },
-): Promise<Delivery & { readonly body: Buffer; readonly log: readonly DeliveryAttempt[] }> {
+  key: DeliveryKey,
+): Promise<LoggedDelivery & { readonly body: Buffer }> {
   const values = [key.merchantId, key.endpointId, key.eventId];
   const [delivery] = await queryable.query<Delivery & { body: Buffer }>(selectDelivery, values);
   if (delivery === undefined) throw new DomainError("not_found", "The merchant has no such delivery.");
+  return { ...delivery, log: await loadLog(queryable, key) };
+}
+
+/** Loads a test event, whose body is not kept, in the shape of a delivery. Undefined if the id is none of a test. */
+export async function findTestEvent(queryable: Queryable, key: DeliveryKey): Promise<LoggedDelivery | undefined> {
+  const [test] = await queryable.query<Delivery>(selectTest, [key.merchantId, key.endpointId, key.eventId]);
+  return test && { ...test, log: await loadLog(queryable, key) };
+}
+
+async function loadLog(queryable: Queryable, key: DeliveryKey): Promise<DeliveryAttempt[]> {
   const attempts = await queryable.query<DeliveryAttempt>(selectAttempts, [key.eventId, key.endpointId]);
-  return { ...delivery, log: attempts.toReversed() };
+  return attempts.toReversed();
 }
 
 /** An event of a session. */

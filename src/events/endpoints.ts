@@ -8,8 +8,8 @@ import { encodeId } from "../platform/ids.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { type DeliverContext, isAccepted, sendWebhook } from "./deliver.ts";
 import { parseEndpointUrl } from "./egress.ts";
-import { type EventType, eventTypes, writeEventBody } from "./outbox.ts";
-import { type Attempt, attemptColumns, insertDeliveryAttempt } from "./record-delivery.ts";
+import { type EventType, eventTypes, testEventType, writeEventBody } from "./outbox.ts";
+import { type Attempt, attemptColumns, insertTestAttempt } from "./record-delivery.ts";
 import { generateSigningSecret, openSigningSecrets, type SealedSecrets, sealSigningSecret } from "./signing-secrets.ts";
 
 /** The status of an endpoint. A removed endpoint is visible only in its log. */
@@ -172,7 +172,7 @@ export async function verifyEndpoint(
   const eventId = context.runtime.uuid();
   const envelope = {
     id: encodeId("evt", eventId),
-    type: "webhook_endpoint.test",
+    type: testEventType,
     timestamp: context.runtime.now().toISOString(),
     environment: context.environmentName,
   } as const;
@@ -183,7 +183,7 @@ export async function verifyEndpoint(
     secrets: openSigningSecrets(context, endpoint.id, endpoint),
   });
   const verified = await context.database.transaction(async (tx) => {
-    await tx.query(insertDeliveryAttempt, [eventId, context.runtime.uuid(), endpoint.id, ...attemptColumns(attempt)]);
+    await tx.query(insertTestAttempt, [eventId, context.runtime.uuid(), endpoint.id, ...attemptColumns(attempt)]);
     const isMarked = isAccepted(attempt) && (await tx.query(markVerified, [endpoint.id, endpoint.url])).length > 0;
     await also?.(tx, isMarked);
     return isMarked;

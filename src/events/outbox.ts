@@ -32,11 +32,14 @@ export const eventTypes = [
 /** The type of an event, as a webhook's body names it. */
 export type EventType = (typeof eventTypes)[number];
 
+/** The type of the event that verifies an endpoint. It belongs to no session, and has a log but no delivery. */
+export const testEventType = "webhook_endpoint.test";
+
 /** The members at the beginning of every webhook body. */
 export type EventEnvelope = {
   /** `evt_…`, also the `webhook-id` header. */
   readonly id: string;
-  readonly type: EventType | "webhook_endpoint.test";
+  readonly type: EventType | typeof testEventType;
   /** RFC 3339 in UTC with three fraction digits. */
   readonly timestamp: string;
   /** `test` or `live`: for the wire format only; no decision depends on it. */

@@ -104,6 +104,14 @@ export const insertDeliveryAttempt: Statement = {
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 };
 
+/** Inserts the one attempt of a test event, which has no delivery; values as above. */
+export const insertTestAttempt: Statement = {
+  name: "insert_test_attempt",
+  text: `INSERT INTO delivery_attempt
+           (event_id, id, endpoint_id, started_at, duration_ms, status_code, no_answer, answer, is_test)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, true)`,
+};
+
 /** Returns the columns of an attempt after its event, its own id and its endpoint. */
 export function attemptColumns(attempt: Attempt): unknown[] {
   const when = [attempt.startedAt, attempt.durationMs];

@@ -14,11 +14,15 @@ const askEndedEveryMs = 5_000;
 const asksMax = 3_600;
 
 /** Sends the order's details now and after every change, until the page disconnects. */
-export async function streamOrder(order: Order, response: ServerResponse, shop: { orders: Orders; api: RestClient }) {
+export async function streamOrder(
+  order: Order,
+  response: ServerResponse,
+  shop: { orders: Orders; api: RestClient; dashboardUrl: string | undefined },
+) {
   const gone = new AbortController();
   let shown = "";
   const show = () => {
-    const details = orderDetails(order).text;
+    const details = orderDetails(order, shop.dashboardUrl).text;
     if (details === shown) return;
     shown = details;
     response.write(`data: ${JSON.stringify(details)}\n\n`);

@@ -7,22 +7,22 @@ import { page, priceText } from "./page.ts";
 import { product } from "./product-page.ts";
 
 /** Returns the page that shows an order's current state. */
-export function orderPage(order: Order): string {
+export function orderPage(order: Order, dashboardUrl: string | undefined): string {
   return page(
     `Order ${order.orderRef}`,
     html`<h1>Order <span class="ref">${order.orderRef}</span></h1>
 <p class="summary"><span>${product.name}</span><strong>${priceText(order)}</strong></p>
-<div id="details" aria-live="polite">${orderDetails(order)}</div>`,
+<div id="details" aria-live="polite">${orderDetails(order, dashboardUrl)}</div>`,
     ["/order.js"],
   );
 }
 
 /** Returns the part of the page that changes; public/order.js replaces it. */
-export function orderDetails(order: Order): Html {
+export function orderDetails(order: Order, dashboardUrl: string | undefined): Html {
   const { state } = order;
   return html`<section class="panel">
 <h2>Payment</h2>
-${statusLine(state)}
+${statusLine(state, dashboardUrl)}
 ${order.webhooks.some(({ type }) => type === "payment_attempt.capture_failed") && captureFailed}
 </section>
 <section class="panel">
@@ -38,7 +38,7 @@ ${order.webhooks.length ? html`<ul class="steps">${order.webhooks.map(webhook)}<
 // The session stays SUCCEEDED, because the gateway had accepted the capture: the shop has to settle the order itself.
 const captureFailed = html`<p class="alarm">The gateway has reported that the capture failed: the money will not arrive.</p>`;
 
-function statusLine(state: PaymentSession | undefined): Html {
+function statusLine(state: PaymentSession | undefined, dashboardUrl: string | undefined): Html {
   if (!state) return html`<p class="note">Loading…</p>`;
   const paid =
     state.capturedVia &&
@@ -47,7 +47,8 @@ function statusLine(state: PaymentSession | undefined): Html {
   const declined = state.declineCode && html`Reason: <code>${state.declineCode}</code>. `;
   const waiting = state.processing && "We are confirming your payment; you do not need to pay again.";
   return html`<p>${badge(state.status)} ${paid}${card}${declined}${waiting}</p>
-<p class="note">Session <code>${state.sessionId}</code></p>`;
+<p class="note">Session <code>${state.sessionId}</code></p>
+${dashboardUrl !== undefined && html`<p><a href="${dashboardUrl}/payments/${state.sessionId}">See this payment on the dashboard</a></p>`}`;
 }
 
 function attempt(state: PaymentAttempt): Html {

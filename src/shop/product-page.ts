@@ -7,7 +7,7 @@ import { page, priceText } from "./page.ts";
 export const product = { name: "Enamel moka pot", amountMinor: 4900, currency: "EUR" } as const;
 
 /** Returns the page with the product and the button that buys it. */
-export function productPage(): string {
+export function productPage(dashboardUrl: string | undefined): string {
   return page(
     product.name,
     html`<article class="product">
@@ -27,6 +27,7 @@ export function productPage(): string {
 <p class="price">${priceText(product)} <small>with shipping</small></p>
 <form method="post" action="/orders"><button class="button">Buy now</button></form>
 <p class="note">Nothing is for sale: this demo shows a payment in test mode, from the first click to the webhook.</p>
+${dashboardUrl !== undefined && html`<p class="note"><a href="${dashboardUrl}/home">The merchant’s dashboard</a> shows each payment, and routes it.</p>`}
 </div>
 </article>`,
   );

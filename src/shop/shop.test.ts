@@ -60,6 +60,7 @@ beforeEach(async () => {
     signingSecret,
     port: 0,
     testCards,
+    dashboardUrl: "https://dashboard.example.com/test/mer_1",
   });
 });
 
@@ -214,5 +215,6 @@ describe("the order page", () => {
     expect(seen).toContain("priority &#60;1&#62;");
     expect(seen).toMatch(/HARD_DECLINE.*transaction_not_allowed/);
     expect(seen).toContain("Failover: rule 3 moves on");
+    expect(seen).toContain("https://dashboard.example.com/test/mer_1/payments/ps_1");
   });
 });

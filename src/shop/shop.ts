@@ -31,6 +31,8 @@ export type ShopConfig = {
   readonly port: number;
   /** Shown beside the card form. */
   readonly testCards: readonly TestCard[];
+  /** The merchant's pages of the test environment on the dashboard, such as `https://dashboard.example/test/mer_…`. */
+  readonly dashboardUrl?: string | undefined;
 };
 
 /** A running shop and its address. */
@@ -65,7 +67,7 @@ function routesOf(config: ShopConfig): Route[] {
   const found = (orderRef: string) => orders.find(orderRef) ?? notFound();
   const checkoutPolicy = contentSecurityPolicy(config);
   return [
-    { method: "GET", path: /^\/$/, handle: ({ response }) => sendPage(response, productPage()) },
+    { method: "GET", path: /^\/$/, handle: ({ response }) => sendPage(response, productPage(config.dashboardUrl)) },
     {
       // The customer wants to pay: creates an order of ours, and a payment session for it.
       method: "POST",
@@ -101,12 +103,13 @@ function routesOf(config: ShopConfig): Route[] {
     {
       method: "GET",
       path: /^\/orders\/([\w-]+)$/,
-      handle: ({ response, orderRef }) => sendPage(response, orderPage(found(orderRef))),
+      handle: ({ response, orderRef }) => sendPage(response, orderPage(found(orderRef), config.dashboardUrl)),
     },
     {
       method: "GET",
       path: /^\/orders\/([\w-]+)\/events$/,
-      handle: ({ response, orderRef }) => streamOrder(found(orderRef), response, { orders, api }),
+      handle: ({ response, orderRef }) =>
+        streamOrder(found(orderRef), response, { orders, api, dashboardUrl: config.dashboardUrl }),
     },
     {
       method: "POST",

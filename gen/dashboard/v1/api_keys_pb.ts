@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/api_keys.proto.
  */
 export const file_dashboard_v1_api_keys: GenFile = /*@__PURE__*/
-  fileDesc("ChtkYXNoYm9hcmQvdjEvYXBpX2tleXMucHJvdG8SDGRhc2hib2FyZC52MSJuChJMaXN0QXBpS2V5c1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAEiPQoTTGlzdEFwaUtleXNSZXNwb25zZRImCghhcGlfa2V5cxgBIAMoCzIULmRhc2hib2FyZC52MS5BcGlLZXkiqQEKF1JlZ2VuZXJhdGVBcGlLZXlSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEjQKBGtpbmQYAyABKA4yGS5kYXNoYm9hcmQudjEuQXBpS2V5LktpbmRCC7pICMgBAYIBAhABIicKGFJlZ2VuZXJhdGVBcGlLZXlSZXNwb25zZRILCgNrZXkYASABKAkiuwEKBkFwaUtleRInCgRraW5kGAEgASgOMhkuZGFzaGJvYXJkLnYxLkFwaUtleS5LaW5kEg4KBnByZWZpeBgCIAEoCRINCgVsYXN0NBgDIAEoCRIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI5CgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIKCgZTRUNSRVQQARIPCgtQVUJMSVNIQUJMRRACMtkBCg1BcGlLZXlTZXJ2aWNlElsKC0xpc3RBcGlLZXlzEiAuZGFzaGJvYXJkLnYxLkxpc3RBcGlLZXlzUmVxdWVzdBohLmRhc2hib2FyZC52MS5MaXN0QXBpS2V5c1Jlc3BvbnNlIgeQAgGouxgBEmsKEFJlZ2VuZXJhdGVBcGlLZXkSJS5kYXNoYm9hcmQudjEuUmVnZW5lcmF0ZUFwaUtleVJlcXVlc3QaJi5kYXNoYm9hcmQudjEuUmVnZW5lcmF0ZUFwaUtleVJlc3BvbnNlIgiouxgDuLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChtkYXNoYm9hcmQvdjEvYXBpX2tleXMucHJvdG8SDGRhc2hib2FyZC52MSJuChJMaXN0QXBpS2V5c1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAEiPQoTTGlzdEFwaUtleXNSZXNwb25zZRImCghhcGlfa2V5cxgBIAMoCzIULmRhc2hib2FyZC52MS5BcGlLZXkiqQEKF1JlZ2VuZXJhdGVBcGlLZXlSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEjQKBGtpbmQYAyABKA4yGS5kYXNoYm9hcmQudjEuQXBpS2V5LktpbmRCC7pICMgBAYIBAhABIicKGFJlZ2VuZXJhdGVBcGlLZXlSZXNwb25zZRILCgNrZXkYASABKAkiyAEKBkFwaUtleRInCgRraW5kGAEgASgOMhkuZGFzaGJvYXJkLnYxLkFwaUtleS5LaW5kEg4KBnByZWZpeBgCIAEoCRINCgVsYXN0NBgDIAEoCRIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBILCgNrZXkYBSABKAkiOQoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASCgoGU0VDUkVUEAESDwoLUFVCTElTSEFCTEUQAjLZAQoNQXBpS2V5U2VydmljZRJbCgtMaXN0QXBpS2V5cxIgLmRhc2hib2FyZC52MS5MaXN0QXBpS2V5c1JlcXVlc3QaIS5kYXNoYm9hcmQudjEuTGlzdEFwaUtleXNSZXNwb25zZSIHkAIBqLsYARJrChBSZWdlbmVyYXRlQXBpS2V5EiUuZGFzaGJvYXJkLnYxLlJlZ2VuZXJhdGVBcGlLZXlSZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLlJlZ2VuZXJhdGVBcGlLZXlSZXNwb25zZSIIqLsYA7i7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.ListApiKeysRequest
@@ -185,6 +185,13 @@ export type ApiKey = Message<"dashboard.v1.ApiKey"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 4;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * The whole publishable key; empty for a secret one, of which only a hash is stored.
+   *
+   * @generated from field: string key = 5;
+   */
+  key: string;
 };
 
 /**
@@ -212,6 +219,13 @@ export type ApiKeyJson = {
    * @generated from field: google.protobuf.Timestamp created_at = 4;
    */
   createdAt?: TimestampJson;
+
+  /**
+   * The whole publishable key; empty for a secret one, of which only a hash is stored.
+   *
+   * @generated from field: string key = 5;
+   */
+  key?: string;
 };
 
 /**
@@ -268,7 +282,7 @@ export const ApiKey_KindSchema: GenEnum<ApiKey_Kind, ApiKey_KindJson> = /*@__PUR
  */
 export const ApiKeyService: GenService<{
   /**
-   * Lists the keys in use, without their secret part.
+   * Lists the keys in use: the secret one by its first and last characters, the publishable one in clear.
    *
    * @generated from rpc dashboard.v1.ApiKeyService.ListApiKeys
    */

@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/audit.proto.
  */
 export const file_dashboard_v1_audit: GenFile = /*@__PURE__*/
-  fileDesc("ChhkYXNoYm9hcmQvdjEvYXVkaXQucHJvdG8SDGRhc2hib2FyZC52MSK4AQoXTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESIQoJcGFnZV9zaXplGAMgASgFQgm6SAYaBBhkKAFIAIgBARISCgpwYWdlX3Rva2VuGAQgASgJQgwKCl9wYWdlX3NpemUiXgoYTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEikKB2VudHJpZXMYASADKAsyGC5kYXNoYm9hcmQudjEuQXVkaXRFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki6QEKCkF1ZGl0RW50cnkSFgoOYXVkaXRfZW50cnlfaWQYASABKAkSDQoFYWN0b3IYAiABKAkSDgoGYWN0aW9uGAMgASgJEg8KB3N1YmplY3QYBCABKAkSJwoGYmVmb3JlGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBImCgVhZnRlchgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoKcmVxdWVzdF9pZBgHIAEoCRIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDJ6CgxBdWRpdFNlcnZpY2USagoQTGlzdEF1ZGl0RW50cmllcxIlLmRhc2hib2FyZC52MS5MaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBomLmRhc2hib2FyZC52MS5MaXN0QXVkaXRFbnRyaWVzUmVzcG9uc2UiB5ACAai7GANiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChhkYXNoYm9hcmQvdjEvYXVkaXQucHJvdG8SDGRhc2hib2FyZC52MSKDAwoXTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESIQoJcGFnZV9zaXplGAMgASgFQgm6SAYaBBhkKAFIAIgBARISCgpwYWdlX3Rva2VuGAQgASgJEhUKDWluY2x1ZGVfcmVhZHMYBSABKAgSFwoFYWN0b3IYBiABKAlCCLpIBXIDGP4BEhcKBmFjdGlvbhgHIAEoCUIHukgEcgIYZBIZCgdzdWJqZWN0GAggASgJQgi6SAVyAxjIARIxCg1jcmVhdGVkX2FmdGVyGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDAoKX3BhZ2Vfc2l6ZSJvChhMaXN0QXVkaXRFbnRyaWVzUmVzcG9uc2USKQoHZW50cmllcxgBIAMoCzIYLmRhc2hib2FyZC52MS5BdWRpdEVudHJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIPCgdhY3Rpb25zGAMgAygJIukBCgpBdWRpdEVudHJ5EhYKDmF1ZGl0X2VudHJ5X2lkGAEgASgJEg0KBWFjdG9yGAIgASgJEg4KBmFjdGlvbhgDIAEoCRIPCgdzdWJqZWN0GAQgASgJEicKBmJlZm9yZRgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSJgoFYWZ0ZXIYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhIKCnJlcXVlc3RfaWQYByABKAkSLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAyegoMQXVkaXRTZXJ2aWNlEmoKEExpc3RBdWRpdEVudHJpZXMSJS5kYXNoYm9hcmQudjEuTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QaJi5kYXNoYm9hcmQudjEuTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlIgeQAgGouxgDYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.ListAuditEntriesRequest
@@ -45,6 +45,44 @@ export type ListAuditEntriesRequest = Message<"dashboard.v1.ListAuditEntriesRequ
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
+
+  /**
+   * Includes calls of operators that changed nothing.
+   *
+   * @generated from field: bool include_reads = 5;
+   */
+  includeReads: boolean;
+
+  /**
+   * A part of the author's name or address, in any case; empty for every author.
+   *
+   * @generated from field: string actor = 6;
+   */
+  actor: string;
+
+  /**
+   * The name of an action; empty for every action.
+   *
+   * @generated from field: string action = 7;
+   */
+  action: string;
+
+  /**
+   * The id of the object that was changed; empty for every object.
+   *
+   * @generated from field: string subject = 8;
+   */
+  subject: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_after = 9;
+   */
+  createdAfter?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_before = 10;
+   */
+  createdBefore?: Timestamp | undefined;
 };
 
 /**
@@ -74,6 +112,44 @@ export type ListAuditEntriesRequestJson = {
    * @generated from field: string page_token = 4;
    */
   pageToken?: string;
+
+  /**
+   * Includes calls of operators that changed nothing.
+   *
+   * @generated from field: bool include_reads = 5;
+   */
+  includeReads?: boolean;
+
+  /**
+   * A part of the author's name or address, in any case; empty for every author.
+   *
+   * @generated from field: string actor = 6;
+   */
+  actor?: string;
+
+  /**
+   * The name of an action; empty for every action.
+   *
+   * @generated from field: string action = 7;
+   */
+  action?: string;
+
+  /**
+   * The id of the object that was changed; empty for every object.
+   *
+   * @generated from field: string subject = 8;
+   */
+  subject?: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_after = 9;
+   */
+  createdAfter?: TimestampJson;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_before = 10;
+   */
+  createdBefore?: TimestampJson;
 };
 
 /**
@@ -98,6 +174,13 @@ export type ListAuditEntriesResponse = Message<"dashboard.v1.ListAuditEntriesRes
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * The names of all actions that change something, in alphabetical order.
+   *
+   * @generated from field: repeated string actions = 3;
+   */
+  actions: string[];
 };
 
 /**
@@ -115,6 +198,13 @@ export type ListAuditEntriesResponseJson = {
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken?: string;
+
+  /**
+   * The names of all actions that change something, in alphabetical order.
+   *
+   * @generated from field: repeated string actions = 3;
+   */
+  actions?: string[];
 };
 
 /**
@@ -244,7 +334,7 @@ export const AuditEntrySchema: GenMessage<AuditEntry, {jsonType: AuditEntryJson}
  */
 export const AuditService: GenService<{
   /**
-   * Lists the entries about a merchant, newest first.
+   * Lists the changes to a merchant, newest first, and on request what operators have read.
    *
    * @generated from rpc dashboard.v1.AuditService.ListAuditEntries
    */

@@ -18,7 +18,91 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/home.proto.
  */
 export const file_dashboard_v1_home: GenFile = /*@__PURE__*/
-  fileDesc("ChdkYXNoYm9hcmQvdjEvaG9tZS5wcm90bxIMZGFzaGJvYXJkLnYxIpkBCg5HZXRIb21lUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARItCglkYXlfc3RhcnQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIpwBCg9HZXRIb21lUmVzcG9uc2USJwoGYWxlcnRzGAEgAygLMhcuZGFzaGJvYXJkLnYxLkFsZXJ0SXRlbRIiCgV0b2RheRgCIAEoCzITLmRhc2hib2FyZC52MS5Ub2RheRISCgphbGVydHNfY3V0GAMgASgIEigKB21pc3NpbmcYBCADKA4yFy5kYXNoYm9hcmQudjEuU2V0VXBTdGVwIoEECglBbGVydEl0ZW0SKgoEa2luZBgBIAEoDjIcLmRhc2hib2FyZC52MS5BbGVydEl0ZW0uS2luZBIMCgR0ZXh0GAIgASgJEikKBXNpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzZXNzaW9uX2lkGAQgASgJEhEKCW9yZGVyX3JlZhgFIAEoCRIPCgdnYXRld2F5GAYgASgJEhUKDWNvbm5lY3Rpb25faWQYByABKAkSEwoLZW5kcG9pbnRfaWQYCCABKAkSGQoRcmVmdW5kX3Nlc3Npb25faWQYCSABKAkijwIKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEhEKDVBBWU1FTlRfQUxBUk0QARIOCgpQQUlEX1RXSUNFEAISFQoRR0FURVdBWV9VTkhFQUxUSFkQAxIVChFFTkRQT0lOVF9ESVNBQkxFRBAEEhUKEVBBWU1FTlRTX0RFR1JBREVEEAUSFwoTT1JERVJfUkVGX0xJS0VfQ0FSRBAGEhUKEUFQUFJPVkFMX1JBVEVfTE9XEAcSFgoSR0FURVdBWV9VTlZFUklGSUVEEAgSFwoTRU5EUE9JTlRfVU5WRVJJRklFRBAJEhIKDkhPTERTX0VYUElSSU5HEAoSFAoQRU5EUE9JTlRfRkFJTElORxALItcBCgVUb2RheRIPCgdjcmVhdGVkGAEgASgFEhEKCXN1Y2NlZWRlZBgCIAEoBRIQCghkZWNsaW5lZBgDIAEoBRIQCghkZWdyYWRlZBgEIAEoBRIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoBRIrCgZ2b2x1bWUYBiADKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudEFtb3VudBITCgtuZXdlc3Rfb25seRgHIAEoCBIpCgVzaW5jZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAqogEKCVNldFVwU3RlcBIbChdTRVRfVVBfU1RFUF9VTlNQRUNJRklFRBAAEhcKE1NFVF9VUF9TVEVQX0dBVEVXQVkQARIcChhTRVRfVVBfU1RFUF9ST1VUSU5HX1JVTEUQAhIfChtTRVRfVVBfU1RFUF9DSEVDS09VVF9PUklHSU4QAxIgChxTRVRfVVBfU1RFUF9XRUJIT09LX0VORFBPSU5UEAQyXgoLSG9tZVNlcnZpY2USTwoHR2V0SG9tZRIcLmRhc2hib2FyZC52MS5HZXRIb21lUmVxdWVzdBodLmRhc2hib2FyZC52MS5HZXRIb21lUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChdkYXNoYm9hcmQvdjEvaG9tZS5wcm90bxIMZGFzaGJvYXJkLnYxIqgBChFDbG9zZUFsYXJtUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIcCgx3b3JrX2l0ZW1faWQYAyABKAlCBrpIA8gBARIbCgRub3RlGAQgASgJQg26SArIAQFyBRABGOgHIhQKEkNsb3NlQWxhcm1SZXNwb25zZSKZAQoOR2V0SG9tZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESLQoJZGF5X3N0YXJ0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKcAQoPR2V0SG9tZVJlc3BvbnNlEicKBmFsZXJ0cxgBIAMoCzIXLmRhc2hib2FyZC52MS5BbGVydEl0ZW0SIgoFdG9kYXkYAiABKAsyEy5kYXNoYm9hcmQudjEuVG9kYXkSEgoKYWxlcnRzX2N1dBgDIAEoCBIoCgdtaXNzaW5nGAQgAygOMhcuZGFzaGJvYXJkLnYxLlNldFVwU3RlcCKXBAoJQWxlcnRJdGVtEioKBGtpbmQYASABKA4yHC5kYXNoYm9hcmQudjEuQWxlcnRJdGVtLktpbmQSDAoEdGV4dBgCIAEoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKc2Vzc2lvbl9pZBgEIAEoCRIRCglvcmRlcl9yZWYYBSABKAkSDwoHZ2F0ZXdheRgGIAEoCRIVCg1jb25uZWN0aW9uX2lkGAcgASgJEhMKC2VuZHBvaW50X2lkGAggASgJEhkKEXJlZnVuZF9zZXNzaW9uX2lkGAkgASgJEhQKDHdvcmtfaXRlbV9pZBgKIAEoCSKPAgoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASEQoNUEFZTUVOVF9BTEFSTRABEg4KClBBSURfVFdJQ0UQAhIVChFHQVRFV0FZX1VOSEVBTFRIWRADEhUKEUVORFBPSU5UX0RJU0FCTEVEEAQSFQoRUEFZTUVOVFNfREVHUkFERUQQBRIXChNPUkRFUl9SRUZfTElLRV9DQVJEEAYSFQoRQVBQUk9WQUxfUkFURV9MT1cQBxIWChJHQVRFV0FZX1VOVkVSSUZJRUQQCBIXChNFTkRQT0lOVF9VTlZFUklGSUVEEAkSEgoOSE9MRFNfRVhQSVJJTkcQChIUChBFTkRQT0lOVF9GQUlMSU5HEAsi1wEKBVRvZGF5Eg8KB2NyZWF0ZWQYASABKAUSEQoJc3VjY2VlZGVkGAIgASgFEhAKCGRlY2xpbmVkGAMgASgFEhAKCGRlZ3JhZGVkGAQgASgFEhkKEXNhdmVkX2J5X2ZhaWxvdmVyGAUgASgFEisKBnZvbHVtZRgGIAMoCzIbLmRhc2hib2FyZC52MS5QYXltZW50QW1vdW50EhMKC25ld2VzdF9vbmx5GAcgASgIEikKBXNpbmNlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCqiAQoJU2V0VXBTdGVwEhsKF1NFVF9VUF9TVEVQX1VOU1BFQ0lGSUVEEAASFwoTU0VUX1VQX1NURVBfR0FURVdBWRABEhwKGFNFVF9VUF9TVEVQX1JPVVRJTkdfUlVMRRACEh8KG1NFVF9VUF9TVEVQX0NIRUNLT1VUX09SSUdJThADEiAKHFNFVF9VUF9TVEVQX1dFQkhPT0tfRU5EUE9JTlQQBDK1AQoLSG9tZVNlcnZpY2USTwoHR2V0SG9tZRIcLmRhc2hib2FyZC52MS5HZXRIb21lUmVxdWVzdBodLmRhc2hib2FyZC52MS5HZXRIb21lUmVzcG9uc2UiB5ACAai7GAESVQoKQ2xvc2VBbGFybRIfLmRhc2hib2FyZC52MS5DbG9zZUFsYXJtUmVxdWVzdBogLmRhc2hib2FyZC52MS5DbG9zZUFsYXJtUmVzcG9uc2UiBKi7GAJiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+
+/**
+ * @generated from message dashboard.v1.CloseAlarmRequest
+ */
+export type CloseAlarmRequest = Message<"dashboard.v1.CloseAlarmRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * From the alert.
+   *
+   * @generated from field: string work_item_id = 3;
+   */
+  workItemId: string;
+
+  /**
+   * What was found and done, for later readers.
+   *
+   * @generated from field: string note = 4;
+   */
+  note: string;
+};
+
+/**
+ * @generated from message dashboard.v1.CloseAlarmRequest
+ */
+export type CloseAlarmRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * From the alert.
+   *
+   * @generated from field: string work_item_id = 3;
+   */
+  workItemId?: string;
+
+  /**
+   * What was found and done, for later readers.
+   *
+   * @generated from field: string note = 4;
+   */
+  note?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.CloseAlarmRequest.
+ * Use `create(CloseAlarmRequestSchema)` to create a new message.
+ */
+export const CloseAlarmRequestSchema: GenMessage<CloseAlarmRequest, {jsonType: CloseAlarmRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_home, 0);
+
+/**
+ * @generated from message dashboard.v1.CloseAlarmResponse
+ */
+export type CloseAlarmResponse = Message<"dashboard.v1.CloseAlarmResponse"> & {
+};
+
+/**
+ * @generated from message dashboard.v1.CloseAlarmResponse
+ */
+export type CloseAlarmResponseJson = {
+};
+
+/**
+ * Describes the message dashboard.v1.CloseAlarmResponse.
+ * Use `create(CloseAlarmResponseSchema)` to create a new message.
+ */
+export const CloseAlarmResponseSchema: GenMessage<CloseAlarmResponse, {jsonType: CloseAlarmResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_home, 1);
 
 /**
  * @generated from message dashboard.v1.GetHomeRequest
@@ -69,7 +153,7 @@ export type GetHomeRequestJson = {
  * Use `create(GetHomeRequestSchema)` to create a new message.
  */
 export const GetHomeRequestSchema: GenMessage<GetHomeRequest, {jsonType: GetHomeRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_home, 0);
+  messageDesc(file_dashboard_v1_home, 2);
 
 /**
  * @generated from message dashboard.v1.GetHomeResponse
@@ -140,7 +224,7 @@ export type GetHomeResponseJson = {
  * Use `create(GetHomeResponseSchema)` to create a new message.
  */
 export const GetHomeResponseSchema: GenMessage<GetHomeResponse, {jsonType: GetHomeResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_home, 1);
+  messageDesc(file_dashboard_v1_home, 3);
 
 /**
  * One alert.
@@ -200,6 +284,13 @@ export type AlertItem = Message<"dashboard.v1.AlertItem"> & {
    * @generated from field: string refund_session_id = 9;
    */
   refundSessionId: string;
+
+  /**
+   * With PAYMENT_ALARM, unless only the operator can close it.
+   *
+   * @generated from field: string work_item_id = 10;
+   */
+  workItemId: string;
 };
 
 /**
@@ -260,6 +351,13 @@ export type AlertItemJson = {
    * @generated from field: string refund_session_id = 9;
    */
   refundSessionId?: string;
+
+  /**
+   * With PAYMENT_ALARM, unless only the operator can close it.
+   *
+   * @generated from field: string work_item_id = 10;
+   */
+  workItemId?: string;
 };
 
 /**
@@ -267,7 +365,7 @@ export type AlertItemJson = {
  * Use `create(AlertItemSchema)` to create a new message.
  */
 export const AlertItemSchema: GenMessage<AlertItem, {jsonType: AlertItemJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_home, 2);
+  messageDesc(file_dashboard_v1_home, 4);
 
 /**
  * @generated from enum dashboard.v1.AlertItem.Kind
@@ -370,7 +468,7 @@ export type AlertItem_KindJson = "KIND_UNSPECIFIED" | "PAYMENT_ALARM" | "PAID_TW
  * Describes the enum dashboard.v1.AlertItem.Kind.
  */
 export const AlertItem_KindSchema: GenEnum<AlertItem_Kind, AlertItem_KindJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_home, 2, 0);
+  enumDesc(file_dashboard_v1_home, 4, 0);
 
 /**
  * Payments that were created since the start of the day.
@@ -483,7 +581,7 @@ export type TodayJson = {
  * Use `create(TodaySchema)` to create a new message.
  */
 export const TodaySchema: GenMessage<Today, {jsonType: TodayJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_home, 3);
+  messageDesc(file_dashboard_v1_home, 5);
 
 /**
  * A step of setting up an environment.
@@ -560,6 +658,17 @@ export const HomeService: GenService<{
     methodKind: "unary";
     input: typeof GetHomeRequestSchema;
     output: typeof GetHomeResponseSchema;
+  },
+  /**
+   * Closes an alarm about a payment of the merchant, once, for the operator too. A broken rule of the database is for the
+   * operator to close.
+   *
+   * @generated from rpc dashboard.v1.HomeService.CloseAlarm
+   */
+  closeAlarm: {
+    methodKind: "unary";
+    input: typeof CloseAlarmRequestSchema;
+    output: typeof CloseAlarmResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_dashboard_v1_home, 0);

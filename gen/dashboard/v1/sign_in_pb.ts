@@ -7,6 +7,8 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { AuditEntry, AuditEntryJson } from "./audit_pb.ts";
 import { file_dashboard_v1_audit } from "./audit_pb.ts";
+import type { IssuedKeys, IssuedKeysJson, Merchant, MerchantJson } from "./merchants_pb.ts";
+import { file_dashboard_v1_merchants } from "./merchants_pb.ts";
 import type { Role, RoleJson } from "./role_pb.ts";
 import { file_dashboard_v1_role } from "./role_pb.ts";
 import type { Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
@@ -17,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/sign_in.proto.
  */
 export const file_dashboard_v1_sign_in: GenFile = /*@__PURE__*/
-  fileDesc("ChpkYXNoYm9hcmQvdjEvc2lnbl9pbi5wcm90bxIMZGFzaGJvYXJkLnYxIm8KDVNpZ25JblJlcXVlc3QSGgoFZW1haWwYASABKAlCC7pICMgBAXIDGP4BEh0KCHBhc3N3b3JkGAIgASgJQgu6SAjIAQFyAxiAARIaCgRjb2RlGAMgASgJQge6SARyAhgQSACIAQFCBwoFX2NvZGUiUwoOU2lnbkluUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhMKC2NvZGVfbmVlZGVkGAIgASgIIhkKF0dldEN1cnJlbnRTaWduSW5SZXF1ZXN0Ip4BChhHZXRDdXJyZW50U2lnbkluUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhIKCnNpZ25faW5faWQYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIaXNfZnJlc2gYBCABKAgiWAoSUHJvdmVTaWduSW5SZXF1ZXN0Eh0KCHBhc3N3b3JkGAEgASgJQgu6SAjIAQFyAxiAARIaCgRjb2RlGAIgASgJQge6SARyAhgQSACIAQFCBwoFX2NvZGUiKgoTUHJvdmVTaWduSW5SZXNwb25zZRITCgtjb2RlX25lZWRlZBgBIAEoCCIQCg5TaWduT3V0UmVxdWVzdCIRCg9TaWduT3V0UmVzcG9uc2UiFAoSTGlzdFNpZ25JbnNSZXF1ZXN0IkMKE0xpc3RTaWduSW5zUmVzcG9uc2USLAoIc2lnbl9pbnMYASADKAsyGi5kYXNoYm9hcmQudjEuTGlzdGVkU2lnbkluIr0BCgxMaXN0ZWRTaWduSW4SEgoKc2lnbl9pbl9pZBgBIAEoCRISCgp1c2VyX2FnZW50GAIgASgJEg8KB2FkZHJlc3MYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF9zZWVuX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgppc19jdXJyZW50GAYgASgIIjEKE1Jldm9rZVNpZ25JblJlcXVlc3QSGgoKc2lnbl9pbl9pZBgBIAEoCUIGukgDyAEBIhYKFFJldm9rZVNpZ25JblJlc3BvbnNlIjoKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBIhCgxuZXdfcGFzc3dvcmQYASABKAlCC7pICMgBAXIDGIABIjAKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2USFgoOZW5kZWRfc2lnbl9pbnMYASABKAUiEgoQT2ZmZXJUb3RwUmVxdWVzdCIwChFPZmZlclRvdHBSZXNwb25zZRILCgN1cmkYASABKAkSDgoGc2VjcmV0GAIgASgJIi4KEkNvbmZpcm1Ub3RwUmVxdWVzdBIYCgRjb2RlGAEgASgJQgq6SAfIAQFyAhgQIhUKE0NvbmZpcm1Ub3RwUmVzcG9uc2UiEwoRUmVtb3ZlVG90cFJlcXVlc3QiFAoSUmVtb3ZlVG90cFJlc3BvbnNlIhoKGExpc3RBY2NvdW50RXZlbnRzUmVxdWVzdCJGChlMaXN0QWNjb3VudEV2ZW50c1Jlc3BvbnNlEikKB2VudHJpZXMYASADKAsyGC5kYXNoYm9hcmQudjEuQXVkaXRFbnRyeSI0ChdHZXRQYXNzd29yZFJlc2V0UmVxdWVzdBIZCgV0b2tlbhgBIAEoCUIKukgHyAEBcgIYZCIpChhHZXRQYXNzd29yZFJlc2V0UmVzcG9uc2USDQoFZW1haWwYASABKAkiVAoUUmVzZXRQYXNzd29yZFJlcXVlc3QSGQoFdG9rZW4YASABKAlCCrpIB8gBAXICGGQSIQoMbmV3X3Bhc3N3b3JkGAIgASgJQgu6SAjIAQFyAxiAASIXChVSZXNldFBhc3N3b3JkUmVzcG9uc2UiMQoUR2V0SW52aXRhdGlvblJlcXVlc3QSGQoFdG9rZW4YASABKAlCCrpIB8gBAXICGGQicQoVR2V0SW52aXRhdGlvblJlc3BvbnNlEg0KBWVtYWlsGAEgASgJEhUKDW1lcmNoYW50X25hbWUYAiABKAkSIAoEcm9sZRgDIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlSgQIBBAFUgpoYXNfbWVtYmVyIp8BChdBY2NlcHRJbnZpdGF0aW9uUmVxdWVzdBIZCgV0b2tlbhgBIAEoCUIKukgHyAEBcgIYZBIcCgRuYW1lGAIgASgJQgm6SAZyBBABGGRIAIgBARIdCghwYXNzd29yZBgDIAEoCUILukgIyAEBcgMYgAESGgoEY29kZRgEIAEoCUIHukgEcgIYEEgBiAEBQgcKBV9uYW1lQgcKBV9jb2RlIl0KGEFjY2VwdEludml0YXRpb25SZXNwb25zZRIsCgZtZW1iZXIYASABKAsyHC5kYXNoYm9hcmQudjEuU2lnbmVkSW5NZW1iZXISEwoLY29kZV9uZWVkZWQYAiABKAgilgEKDlNpZ25lZEluTWVtYmVyEhEKCW1lbWJlcl9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIMCgRuYW1lGAMgASgJEhAKCGhhc190b3RwGAQgASgIEi0KC21lbWJlcnNoaXBzGAUgAygLMhguZGFzaGJvYXJkLnYxLk1lbWJlcnNoaXASEwoLaGFzX3Bhc3NrZXkYBiABKAgiWgoKTWVtYmVyc2hpcBITCgttZXJjaGFudF9pZBgBIAEoCRIVCg1tZXJjaGFudF9uYW1lGAIgASgJEiAKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZTKnCwoNU2lnbkluU2VydmljZRJJCgZTaWduSW4SGy5kYXNoYm9hcmQudjEuU2lnbkluUmVxdWVzdBocLmRhc2hib2FyZC52MS5TaWduSW5SZXNwb25zZSIEsLsYARJqChBHZXRDdXJyZW50U2lnbkluEiUuZGFzaGJvYXJkLnYxLkdldEN1cnJlbnRTaWduSW5SZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLkdldEN1cnJlbnRTaWduSW5SZXNwb25zZSIHkAIBsLsYAhJYCgtQcm92ZVNpZ25JbhIgLmRhc2hib2FyZC52MS5Qcm92ZVNpZ25JblJlcXVlc3QaIS5kYXNoYm9hcmQudjEuUHJvdmVTaWduSW5SZXNwb25zZSIEsLsYAhJMCgdTaWduT3V0EhwuZGFzaGJvYXJkLnYxLlNpZ25PdXRSZXF1ZXN0Gh0uZGFzaGJvYXJkLnYxLlNpZ25PdXRSZXNwb25zZSIEsLsYAhJbCgtMaXN0U2lnbklucxIgLmRhc2hib2FyZC52MS5MaXN0U2lnbkluc1JlcXVlc3QaIS5kYXNoYm9hcmQudjEuTGlzdFNpZ25JbnNSZXNwb25zZSIHkAIBsLsYAhJbCgxSZXZva2VTaWduSW4SIS5kYXNoYm9hcmQudjEuUmV2b2tlU2lnbkluUmVxdWVzdBoiLmRhc2hib2FyZC52MS5SZXZva2VTaWduSW5SZXNwb25zZSIEsLsYAhJlCg5DaGFuZ2VQYXNzd29yZBIjLmRhc2hib2FyZC52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaJC5kYXNoYm9hcmQudjEuQ2hhbmdlUGFzc3dvcmRSZXNwb25zZSIIsLsYAri7GAESVgoJT2ZmZXJUb3RwEh4uZGFzaGJvYXJkLnYxLk9mZmVyVG90cFJlcXVlc3QaHy5kYXNoYm9hcmQudjEuT2ZmZXJUb3RwUmVzcG9uc2UiCLC7GAK4uxgBElwKC0NvbmZpcm1Ub3RwEiAuZGFzaGJvYXJkLnYxLkNvbmZpcm1Ub3RwUmVxdWVzdBohLmRhc2hib2FyZC52MS5Db25maXJtVG90cFJlc3BvbnNlIgiwuxgCuLsYARJZCgpSZW1vdmVUb3RwEh8uZGFzaGJvYXJkLnYxLlJlbW92ZVRvdHBSZXF1ZXN0GiAuZGFzaGJvYXJkLnYxLlJlbW92ZVRvdHBSZXNwb25zZSIIsLsYAri7GAESbQoRTGlzdEFjY291bnRFdmVudHMSJi5kYXNoYm9hcmQudjEuTGlzdEFjY291bnRFdmVudHNSZXF1ZXN0GicuZGFzaGJvYXJkLnYxLkxpc3RBY2NvdW50RXZlbnRzUmVzcG9uc2UiB5ACAbC7GAISagoQR2V0UGFzc3dvcmRSZXNldBIlLmRhc2hib2FyZC52MS5HZXRQYXNzd29yZFJlc2V0UmVxdWVzdBomLmRhc2hib2FyZC52MS5HZXRQYXNzd29yZFJlc2V0UmVzcG9uc2UiB5ACAbC7GAESXgoNUmVzZXRQYXNzd29yZBIiLmRhc2hib2FyZC52MS5SZXNldFBhc3N3b3JkUmVxdWVzdBojLmRhc2hib2FyZC52MS5SZXNldFBhc3N3b3JkUmVzcG9uc2UiBLC7GAESYQoNR2V0SW52aXRhdGlvbhIiLmRhc2hib2FyZC52MS5HZXRJbnZpdGF0aW9uUmVxdWVzdBojLmRhc2hib2FyZC52MS5HZXRJbnZpdGF0aW9uUmVzcG9uc2UiB5ACAbC7GAESZwoQQWNjZXB0SW52aXRhdGlvbhIlLmRhc2hib2FyZC52MS5BY2NlcHRJbnZpdGF0aW9uUmVxdWVzdBomLmRhc2hib2FyZC52MS5BY2NlcHRJbnZpdGF0aW9uUmVzcG9uc2UiBLC7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_audit, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChpkYXNoYm9hcmQvdjEvc2lnbl9pbi5wcm90bxIMZGFzaGJvYXJkLnYxIm8KDVNpZ25JblJlcXVlc3QSGgoFZW1haWwYASABKAlCC7pICMgBAXIDGP4BEh0KCHBhc3N3b3JkGAIgASgJQgu6SAjIAQFyAxiAARIaCgRjb2RlGAMgASgJQge6SARyAhgQSACIAQFCBwoFX2NvZGUiUwoOU2lnbkluUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhMKC2NvZGVfbmVlZGVkGAIgASgIIhkKF0dldEN1cnJlbnRTaWduSW5SZXF1ZXN0Ip4BChhHZXRDdXJyZW50U2lnbkluUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhIKCnNpZ25faW5faWQYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIaXNfZnJlc2gYBCABKAgiWAoSUHJvdmVTaWduSW5SZXF1ZXN0Eh0KCHBhc3N3b3JkGAEgASgJQgu6SAjIAQFyAxiAARIaCgRjb2RlGAIgASgJQge6SARyAhgQSACIAQFCBwoFX2NvZGUiKgoTUHJvdmVTaWduSW5SZXNwb25zZRITCgtjb2RlX25lZWRlZBgBIAEoCCIQCg5TaWduT3V0UmVxdWVzdCIRCg9TaWduT3V0UmVzcG9uc2UiFAoSTGlzdFNpZ25JbnNSZXF1ZXN0IkMKE0xpc3RTaWduSW5zUmVzcG9uc2USLAoIc2lnbl9pbnMYASADKAsyGi5kYXNoYm9hcmQudjEuTGlzdGVkU2lnbkluIr0BCgxMaXN0ZWRTaWduSW4SEgoKc2lnbl9pbl9pZBgBIAEoCRISCgp1c2VyX2FnZW50GAIgASgJEg8KB2FkZHJlc3MYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF9zZWVuX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgppc19jdXJyZW50GAYgASgIIjEKE1Jldm9rZVNpZ25JblJlcXVlc3QSGgoKc2lnbl9pbl9pZBgBIAEoCUIGukgDyAEBIhYKFFJldm9rZVNpZ25JblJlc3BvbnNlIjoKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBIhCgxuZXdfcGFzc3dvcmQYASABKAlCC7pICMgBAXIDGIABIjAKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2USFgoOZW5kZWRfc2lnbl9pbnMYASABKAUiEgoQT2ZmZXJUb3RwUmVxdWVzdCIwChFPZmZlclRvdHBSZXNwb25zZRILCgN1cmkYASABKAkSDgoGc2VjcmV0GAIgASgJIi4KEkNvbmZpcm1Ub3RwUmVxdWVzdBIYCgRjb2RlGAEgASgJQgq6SAfIAQFyAhgQIhUKE0NvbmZpcm1Ub3RwUmVzcG9uc2UiEwoRUmVtb3ZlVG90cFJlcXVlc3QiFAoSUmVtb3ZlVG90cFJlc3BvbnNlIhoKGExpc3RBY2NvdW50RXZlbnRzUmVxdWVzdCJGChlMaXN0QWNjb3VudEV2ZW50c1Jlc3BvbnNlEikKB2VudHJpZXMYASADKAsyGC5kYXNoYm9hcmQudjEuQXVkaXRFbnRyeSIxChNPcGVuTWVyY2hhbnRSZXF1ZXN0EhoKBG5hbWUYASABKAlCDLpICcgBAXIEEAEYZCJoChRPcGVuTWVyY2hhbnRSZXNwb25zZRIoCghtZXJjaGFudBgBIAEoCzIWLmRhc2hib2FyZC52MS5NZXJjaGFudBImCgRrZXlzGAIgAygLMhguZGFzaGJvYXJkLnYxLklzc3VlZEtleXMiNAoXR2V0UGFzc3dvcmRSZXNldFJlcXVlc3QSGQoFdG9rZW4YASABKAlCCrpIB8gBAXICGGQiKQoYR2V0UGFzc3dvcmRSZXNldFJlc3BvbnNlEg0KBWVtYWlsGAEgASgJIlQKFFJlc2V0UGFzc3dvcmRSZXF1ZXN0EhkKBXRva2VuGAEgASgJQgq6SAfIAQFyAhhkEiEKDG5ld19wYXNzd29yZBgCIAEoCUILukgIyAEBcgMYgAEiFwoVUmVzZXRQYXNzd29yZFJlc3BvbnNlIjEKFEdldEludml0YXRpb25SZXF1ZXN0EhkKBXRva2VuGAEgASgJQgq6SAfIAQFyAhhkInEKFUdldEludml0YXRpb25SZXNwb25zZRINCgVlbWFpbBgBIAEoCRIVCg1tZXJjaGFudF9uYW1lGAIgASgJEiAKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUoECAQQBVIKaGFzX21lbWJlciKfAQoXQWNjZXB0SW52aXRhdGlvblJlcXVlc3QSGQoFdG9rZW4YASABKAlCCrpIB8gBAXICGGQSHAoEbmFtZRgCIAEoCUIJukgGcgQQARhkSACIAQESHQoIcGFzc3dvcmQYAyABKAlCC7pICMgBAXIDGIABEhoKBGNvZGUYBCABKAlCB7pIBHICGBBIAYgBAUIHCgVfbmFtZUIHCgVfY29kZSJdChhBY2NlcHRJbnZpdGF0aW9uUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhMKC2NvZGVfbmVlZGVkGAIgASgIIpYBCg5TaWduZWRJbk1lbWJlchIRCgltZW1iZXJfaWQYASABKAkSDQoFZW1haWwYAiABKAkSDAoEbmFtZRgDIAEoCRIQCghoYXNfdG90cBgEIAEoCBItCgttZW1iZXJzaGlwcxgFIAMoCzIYLmRhc2hib2FyZC52MS5NZW1iZXJzaGlwEhMKC2hhc19wYXNza2V5GAYgASgIIloKCk1lbWJlcnNoaXASEwoLbWVyY2hhbnRfaWQYASABKAkSFQoNbWVyY2hhbnRfbmFtZRgCIAEoCRIgCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGUyiAwKDVNpZ25JblNlcnZpY2USSQoGU2lnbkluEhsuZGFzaGJvYXJkLnYxLlNpZ25JblJlcXVlc3QaHC5kYXNoYm9hcmQudjEuU2lnbkluUmVzcG9uc2UiBLC7GAESagoQR2V0Q3VycmVudFNpZ25JbhIlLmRhc2hib2FyZC52MS5HZXRDdXJyZW50U2lnbkluUmVxdWVzdBomLmRhc2hib2FyZC52MS5HZXRDdXJyZW50U2lnbkluUmVzcG9uc2UiB5ACAbC7GAISWAoLUHJvdmVTaWduSW4SIC5kYXNoYm9hcmQudjEuUHJvdmVTaWduSW5SZXF1ZXN0GiEuZGFzaGJvYXJkLnYxLlByb3ZlU2lnbkluUmVzcG9uc2UiBLC7GAISTAoHU2lnbk91dBIcLmRhc2hib2FyZC52MS5TaWduT3V0UmVxdWVzdBodLmRhc2hib2FyZC52MS5TaWduT3V0UmVzcG9uc2UiBLC7GAISWwoLTGlzdFNpZ25JbnMSIC5kYXNoYm9hcmQudjEuTGlzdFNpZ25JbnNSZXF1ZXN0GiEuZGFzaGJvYXJkLnYxLkxpc3RTaWduSW5zUmVzcG9uc2UiB5ACAbC7GAISWwoMUmV2b2tlU2lnbkluEiEuZGFzaGJvYXJkLnYxLlJldm9rZVNpZ25JblJlcXVlc3QaIi5kYXNoYm9hcmQudjEuUmV2b2tlU2lnbkluUmVzcG9uc2UiBLC7GAISZQoOQ2hhbmdlUGFzc3dvcmQSIy5kYXNoYm9hcmQudjEuQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0GiQuZGFzaGJvYXJkLnYxLkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiCLC7GAK4uxgBElYKCU9mZmVyVG90cBIeLmRhc2hib2FyZC52MS5PZmZlclRvdHBSZXF1ZXN0Gh8uZGFzaGJvYXJkLnYxLk9mZmVyVG90cFJlc3BvbnNlIgiwuxgCuLsYARJcCgtDb25maXJtVG90cBIgLmRhc2hib2FyZC52MS5Db25maXJtVG90cFJlcXVlc3QaIS5kYXNoYm9hcmQudjEuQ29uZmlybVRvdHBSZXNwb25zZSIIsLsYAri7GAESWQoKUmVtb3ZlVG90cBIfLmRhc2hib2FyZC52MS5SZW1vdmVUb3RwUmVxdWVzdBogLmRhc2hib2FyZC52MS5SZW1vdmVUb3RwUmVzcG9uc2UiCLC7GAK4uxgBEm0KEUxpc3RBY2NvdW50RXZlbnRzEiYuZGFzaGJvYXJkLnYxLkxpc3RBY2NvdW50RXZlbnRzUmVxdWVzdBonLmRhc2hib2FyZC52MS5MaXN0QWNjb3VudEV2ZW50c1Jlc3BvbnNlIgeQAgGwuxgCEl8KDE9wZW5NZXJjaGFudBIhLmRhc2hib2FyZC52MS5PcGVuTWVyY2hhbnRSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLk9wZW5NZXJjaGFudFJlc3BvbnNlIgiwuxgCuLsYARJqChBHZXRQYXNzd29yZFJlc2V0EiUuZGFzaGJvYXJkLnYxLkdldFBhc3N3b3JkUmVzZXRSZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLkdldFBhc3N3b3JkUmVzZXRSZXNwb25zZSIHkAIBsLsYARJeCg1SZXNldFBhc3N3b3JkEiIuZGFzaGJvYXJkLnYxLlJlc2V0UGFzc3dvcmRSZXF1ZXN0GiMuZGFzaGJvYXJkLnYxLlJlc2V0UGFzc3dvcmRSZXNwb25zZSIEsLsYARJhCg1HZXRJbnZpdGF0aW9uEiIuZGFzaGJvYXJkLnYxLkdldEludml0YXRpb25SZXF1ZXN0GiMuZGFzaGJvYXJkLnYxLkdldEludml0YXRpb25SZXNwb25zZSIHkAIBsLsYARJnChBBY2NlcHRJbnZpdGF0aW9uEiUuZGFzaGJvYXJkLnYxLkFjY2VwdEludml0YXRpb25SZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLkFjY2VwdEludml0YXRpb25SZXNwb25zZSIEsLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_audit, file_dashboard_v1_merchants, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.SignInRequest
@@ -719,6 +721,74 @@ export const ListAccountEventsResponseSchema: GenMessage<ListAccountEventsRespon
   messageDesc(file_dashboard_v1_sign_in, 22);
 
 /**
+ * @generated from message dashboard.v1.OpenMerchantRequest
+ */
+export type OpenMerchantRequest = Message<"dashboard.v1.OpenMerchantRequest"> & {
+  /**
+   * The name that customers see above the card form.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * @generated from message dashboard.v1.OpenMerchantRequest
+ */
+export type OpenMerchantRequestJson = {
+  /**
+   * The name that customers see above the card form.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.OpenMerchantRequest.
+ * Use `create(OpenMerchantRequestSchema)` to create a new message.
+ */
+export const OpenMerchantRequestSchema: GenMessage<OpenMerchantRequest, {jsonType: OpenMerchantRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 23);
+
+/**
+ * @generated from message dashboard.v1.OpenMerchantResponse
+ */
+export type OpenMerchantResponse = Message<"dashboard.v1.OpenMerchantResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.Merchant merchant = 1;
+   */
+  merchant?: Merchant | undefined;
+
+  /**
+   * @generated from field: repeated dashboard.v1.IssuedKeys keys = 2;
+   */
+  keys: IssuedKeys[];
+};
+
+/**
+ * @generated from message dashboard.v1.OpenMerchantResponse
+ */
+export type OpenMerchantResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.Merchant merchant = 1;
+   */
+  merchant?: MerchantJson;
+
+  /**
+   * @generated from field: repeated dashboard.v1.IssuedKeys keys = 2;
+   */
+  keys?: IssuedKeysJson[];
+};
+
+/**
+ * Describes the message dashboard.v1.OpenMerchantResponse.
+ * Use `create(OpenMerchantResponseSchema)` to create a new message.
+ */
+export const OpenMerchantResponseSchema: GenMessage<OpenMerchantResponse, {jsonType: OpenMerchantResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 24);
+
+/**
  * @generated from message dashboard.v1.GetPasswordResetRequest
  */
 export type GetPasswordResetRequest = Message<"dashboard.v1.GetPasswordResetRequest"> & {
@@ -743,7 +813,7 @@ export type GetPasswordResetRequestJson = {
  * Use `create(GetPasswordResetRequestSchema)` to create a new message.
  */
 export const GetPasswordResetRequestSchema: GenMessage<GetPasswordResetRequest, {jsonType: GetPasswordResetRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 23);
+  messageDesc(file_dashboard_v1_sign_in, 25);
 
 /**
  * @generated from message dashboard.v1.GetPasswordResetResponse
@@ -770,7 +840,7 @@ export type GetPasswordResetResponseJson = {
  * Use `create(GetPasswordResetResponseSchema)` to create a new message.
  */
 export const GetPasswordResetResponseSchema: GenMessage<GetPasswordResetResponse, {jsonType: GetPasswordResetResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 24);
+  messageDesc(file_dashboard_v1_sign_in, 26);
 
 /**
  * @generated from message dashboard.v1.ResetPasswordRequest
@@ -811,7 +881,7 @@ export type ResetPasswordRequestJson = {
  * Use `create(ResetPasswordRequestSchema)` to create a new message.
  */
 export const ResetPasswordRequestSchema: GenMessage<ResetPasswordRequest, {jsonType: ResetPasswordRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 25);
+  messageDesc(file_dashboard_v1_sign_in, 27);
 
 /**
  * @generated from message dashboard.v1.ResetPasswordResponse
@@ -830,7 +900,7 @@ export type ResetPasswordResponseJson = {
  * Use `create(ResetPasswordResponseSchema)` to create a new message.
  */
 export const ResetPasswordResponseSchema: GenMessage<ResetPasswordResponse, {jsonType: ResetPasswordResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 26);
+  messageDesc(file_dashboard_v1_sign_in, 28);
 
 /**
  * @generated from message dashboard.v1.GetInvitationRequest
@@ -857,7 +927,7 @@ export type GetInvitationRequestJson = {
  * Use `create(GetInvitationRequestSchema)` to create a new message.
  */
 export const GetInvitationRequestSchema: GenMessage<GetInvitationRequest, {jsonType: GetInvitationRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 27);
+  messageDesc(file_dashboard_v1_sign_in, 29);
 
 /**
  * Does not reveal whether the address already has an account.
@@ -908,7 +978,7 @@ export type GetInvitationResponseJson = {
  * Use `create(GetInvitationResponseSchema)` to create a new message.
  */
 export const GetInvitationResponseSchema: GenMessage<GetInvitationResponse, {jsonType: GetInvitationResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 28);
+  messageDesc(file_dashboard_v1_sign_in, 30);
 
 /**
  * @generated from message dashboard.v1.AcceptInvitationRequest
@@ -969,7 +1039,7 @@ export type AcceptInvitationRequestJson = {
  * Use `create(AcceptInvitationRequestSchema)` to create a new message.
  */
 export const AcceptInvitationRequestSchema: GenMessage<AcceptInvitationRequest, {jsonType: AcceptInvitationRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 29);
+  messageDesc(file_dashboard_v1_sign_in, 31);
 
 /**
  * @generated from message dashboard.v1.AcceptInvitationResponse
@@ -1006,7 +1076,7 @@ export type AcceptInvitationResponseJson = {
  * Use `create(AcceptInvitationResponseSchema)` to create a new message.
  */
 export const AcceptInvitationResponseSchema: GenMessage<AcceptInvitationResponse, {jsonType: AcceptInvitationResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 30);
+  messageDesc(file_dashboard_v1_sign_in, 32);
 
 /**
  * @generated from message dashboard.v1.SignedInMember
@@ -1083,7 +1153,7 @@ export type SignedInMemberJson = {
  * Use `create(SignedInMemberSchema)` to create a new message.
  */
 export const SignedInMemberSchema: GenMessage<SignedInMember, {jsonType: SignedInMemberJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 31);
+  messageDesc(file_dashboard_v1_sign_in, 33);
 
 /**
  * @generated from message dashboard.v1.Membership
@@ -1130,7 +1200,7 @@ export type MembershipJson = {
  * Use `create(MembershipSchema)` to create a new message.
  */
 export const MembershipSchema: GenMessage<Membership, {jsonType: MembershipJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 32);
+  messageDesc(file_dashboard_v1_sign_in, 34);
 
 /**
  * A member's sign-in to the dashboard. The sign-in itself is a cookie that scripts cannot read.
@@ -1247,6 +1317,17 @@ export const SignInService: GenService<{
     methodKind: "unary";
     input: typeof ListAccountEventsRequestSchema;
     output: typeof ListAccountEventsResponseSchema;
+  },
+  /**
+   * Creates a merchant that the member owns, with keys in every environment, which are shown only this once. For members
+   * who own a merchant already.
+   *
+   * @generated from rpc dashboard.v1.SignInService.OpenMerchant
+   */
+  openMerchant: {
+    methodKind: "unary";
+    input: typeof OpenMerchantRequestSchema;
+    output: typeof OpenMerchantResponseSchema;
   },
   /**
    * Returns the account that a link for a new password belongs to.

@@ -3,6 +3,7 @@ import { TransportProvider } from "@connectrpc/connect-query";
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { RouterProvider as AriaRouter } from "react-aria-components";
+import { Confirmation, confirmDone } from "./parts/confirmation.tsx";
 import { router } from "./router.tsx";
 import { codeOf, transport } from "./rpc.ts";
 
@@ -13,7 +14,12 @@ const onError = (error: unknown) => {
 
 const client = new QueryClient({
   queryCache: new QueryCache({ onError }),
-  mutationCache: new MutationCache({ onError }),
+  mutationCache: new MutationCache({
+    onError,
+    onSuccess: (_answer, _request, _context, { meta }) => {
+      if (meta?.done !== undefined) confirmDone(meta.done);
+    },
+  }),
   defaultOptions: {
     queries: {
       staleTime: 5_000,
@@ -34,6 +40,7 @@ export function App() {
       <QueryClientProvider client={client}>
         <AriaRouter navigate={(to) => void router.navigate({ href: to })}>
           <RouterProvider router={router} />
+          <Confirmation />
         </AriaRouter>
       </QueryClientProvider>
     </TransportProvider>

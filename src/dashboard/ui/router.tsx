@@ -8,6 +8,7 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { readAnalyticsSearch } from "./pages/analytics-search.ts";
+import { readAuditSearch } from "./pages/audit-search.ts";
 import { Failure, Missing } from "./parts/states.tsx";
 import { readPaymentSearch, readRefundSearch } from "./payment-address.ts";
 import { readDeliverySearch } from "./webhook-address.ts";
@@ -63,6 +64,12 @@ const account = createRoute({
   getParentRoute: () => signedIn,
   path: "/account",
   component: lazyRouteComponent(() => import("./pages/account.tsx"), "AccountPage"),
+});
+
+const newMerchant = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/new-merchant",
+  component: lazyRouteComponent(() => import("./pages/new-merchant.tsx"), "NewMerchantPage"),
 });
 
 /** One merchant in one environment; every page about it is a child. */
@@ -174,6 +181,7 @@ const team = createRoute({
 const audit = createRoute({
   getParentRoute: () => scope,
   path: "/audit",
+  validateSearch: readAuditSearch,
   component: lazyRouteComponent(() => import("./pages/audit.tsx"), "AuditPage"),
 });
 
@@ -192,6 +200,7 @@ export const router = createRouter({
     signedIn.addChildren([
       start,
       account,
+      newMerchant,
       scope.addChildren([
         home,
         payments,

@@ -95,6 +95,13 @@ describe("the payments pages", () => {
       .toMatch(/^\?(?=.*currency=JPY)(?=.*from=1500)(?=.*after=)(?=.*status=declined)/);
     await page.getByRole("button", { name: "Clear all" }).click();
     await page.getByRole("link", { name: "Saved by failover" }).click();
+    const amount = await page.getByRole("row").filter({ hasText: "saved-1" }).getByText("€129.50").boundingBox();
+    await page.keyboard.down("ControlOrMeta");
+    const newTab = page.context().waitForEvent("page");
+    await page.mouse.click(amount!.x + 5, amount!.y + 5);
+    await page.keyboard.up("ControlOrMeta");
+    await (await newTab).getByRole("heading", { name: "€129.50" }).waitFor();
+    await (await newTab).close();
     await page.getByRole("link", { name: "saved-1" }).click();
     await page.getByRole("heading", { name: "€129.50" }).waitFor();
     const steps = await page.getByRole("region", { name: "Timeline" }).getByRole("listitem").allTextContents();

@@ -37,10 +37,13 @@ CREATE TABLE delivery_attempt (
   no_answer    text,
   -- The beginning of the answer's body, redacted.
   answer       text,
+  -- True for a test event; null for an event of a session.
+  is_test      boolean CHECK (is_test),
   PRIMARY KEY (event_id, id),
   CHECK ((status_code IS NULL) <> (no_answer IS NULL))
 ) PARTITION BY RANGE (event_id);
 CREATE INDEX delivery_attempt_of_endpoint ON delivery_attempt (endpoint_id, id);
+CREATE INDEX delivery_attempt_of_test ON delivery_attempt (endpoint_id, event_id) WHERE is_test;
 CREATE TRIGGER unchanging BEFORE UPDATE OR DELETE ON delivery_attempt FOR EACH ROW EXECUTE FUNCTION app.refuse_change();
 
 -- The claim of due deliveries takes 5 ms over 1000 endpoints, and 125 ms when the server compiles it first.

@@ -299,7 +299,8 @@ CREATE TABLE delivery_attempt (
   duration_ms integer NOT NULL,
   status_code integer,
   no_answer text,
-  answer text
+  answer text,
+  is_test boolean
 ) PARTITION BY RANGE (event_id);
 
 -- table endpoint
@@ -768,6 +769,9 @@ ALTER TABLE delivery_attempt ADD CONSTRAINT delivery_attempt_duration_ms_check C
 -- constraint delivery_attempt.delivery_attempt_endpoint_id_fkey
 ALTER TABLE delivery_attempt ADD CONSTRAINT delivery_attempt_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES endpoint(id);
 
+-- constraint delivery_attempt.delivery_attempt_is_test_check
+ALTER TABLE delivery_attempt ADD CONSTRAINT delivery_attempt_is_test_check CHECK (is_test);
+
 -- constraint delivery_attempt.delivery_attempt_pkey
 ALTER TABLE delivery_attempt ADD CONSTRAINT delivery_attempt_pkey PRIMARY KEY (event_id, id);
 
@@ -1076,6 +1080,9 @@ CREATE INDEX authentication_open ON ONLY authentication USING btree (deadline_at
 
 -- index delivery_attempt_of_endpoint
 CREATE INDEX delivery_attempt_of_endpoint ON ONLY delivery_attempt USING btree (endpoint_id, id);
+
+-- index delivery_attempt_of_test
+CREATE INDEX delivery_attempt_of_test ON ONLY delivery_attempt USING btree (endpoint_id, event_id) WHERE is_test;
 
 -- index delivery_due
 CREATE INDEX delivery_due ON ONLY delivery USING btree (endpoint_id, next_at) WHERE (status = 'PENDING'::text);

@@ -5,11 +5,14 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { browserName } from "../parts/browser-name.ts";
 import { Button } from "../parts/button.tsx";
+import { LoneFrame } from "../parts/lone-frame.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
+import { nameOfRole } from "../scope.ts";
 import { useSignIn } from "../signed-in.tsx";
 import { AccountEvents } from "./account-events.tsx";
+import { mayCreateMerchant } from "./may-create-merchant.ts";
 import { PasskeysCard } from "./passkeys-card.tsx";
 import { PasswordForm } from "./password-form.tsx";
 import { TotpCard } from "./totp-card.tsx";
@@ -26,7 +29,7 @@ export function AccountPage() {
     },
   });
   return (
-    <main className="main" style={{ marginInline: "auto" }}>
+    <LoneFrame>
       <header className="page-head">
         <div>
           <h1>{member?.name}</h1>
@@ -40,18 +43,47 @@ export function AccountPage() {
         </div>
       </header>
       <Refusal error={signOut.error} />
+      <Merchants />
       <PasswordForm />
       <PasskeysCard />
       <TotpCard />
       <SignIns />
       <AccountEvents />
-    </main>
+    </LoneFrame>
+  );
+}
+
+function Merchants() {
+  const memberships = useSignIn().member?.memberships ?? [];
+  return (
+    <section className="card" aria-labelledby="merchants">
+      <div className="page-head">
+        <div>
+          <h2 id="merchants">Your merchants</h2>
+          {memberships.length === 0 && <p>Ask an owner to invite you.</p>}
+        </div>
+        {mayCreateMerchant(memberships) && <Link to="/new-merchant">Create a merchant</Link>}
+      </div>
+      <ul className="form">
+        {memberships.map(({ merchantId, merchantName, role }) => (
+          <li key={merchantId} className="row">
+            <Link to="/$environment/$merchantId/home" params={{ environment: "test", merchantId }}>
+              <bdi>{merchantName}</bdi>
+            </Link>
+            <span className="badge">{nameOfRole(role)}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
 function SignIns() {
   const { data, error, refetch } = useQuery(SignInService.method.listSignIns, {});
-  const revoke = useMutation(SignInService.method.revokeSignIn, { onSuccess: () => void refetch() });
+  const revoke = useMutation(SignInService.method.revokeSignIn, {
+    onSuccess: () => void refetch(),
+    meta: { done: "The sign-in is ended." },
+  });
   if (error) return <Failure error={error} onRetry={refetch} />;
   if (!data) return <Loading what="Your sign-ins" />;
   return (

@@ -23,7 +23,7 @@ export function Figures({ total: { payments, attempts } }: { total: AnalyticsPoi
       </div>
       <div>
         <dt>Saved by failover</dt>
-        <dd className="value">{formatCount(payments.savedByFailover)}</dd>
+        <dd className="value saved">{formatCount(payments.savedByFailover)}</dd>
         <dd className="soft small">
           {saved.map((each) => formatMinor(each.savedMinor, each)).join(" · ") || "payments"}
         </dd>

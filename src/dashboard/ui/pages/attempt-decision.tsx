@@ -58,8 +58,13 @@ function Made(props: DecisionProps & { decision: AttemptDecision; mayDecide: boo
   const confirm = useMutation({
     mutationFn: () => run(() => client.confirmAttemptDecision({ ...of, kind, gatewayReference })),
     onSuccess: onChange,
+    meta: { done: "The decision is confirmed." },
   });
-  const withdraw = useMutation({ mutationFn: () => client.withdrawAttemptDecision(of), onSuccess: onChange });
+  const withdraw = useMutation({
+    mutationFn: () => client.withdrawAttemptDecision(of),
+    onSuccess: onChange,
+    meta: { done: "The decision is withdrawn." },
+  });
   const isOwn = member !== undefined && decision.decidedBy.endsWith(`(${member.memberId})`);
   return (
     <div className="banner stack">
@@ -118,6 +123,7 @@ function DecisionForm({ attempt, sessionId, onChange, onEnd }: DecisionProps & {
       onEnd();
       onChange();
     },
+    meta: { done: "The decision is recorded." },
   });
   return (
     <Form

@@ -1,46 +1,69 @@
 /** The audit trail of a merchant: each change with its author and the values before and after. */
-import type { JsonObject } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { useInfiniteQuery } from "@connectrpc/connect-query";
+import { keepPreviousData } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { type AuditEntry, AuditService, type ListAuditEntriesResponse } from "../../../../gen/dashboard/v1/audit_pb.ts";
 import { inWords } from "../parts/action-words.ts";
+import { changesOf } from "../parts/audit-changes.ts";
 import { Button } from "../parts/button.tsx";
+import { Choice, FilterForm, TextBox } from "../parts/filter-form.tsx";
+import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
-import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
+import { dayBegin, dayOf } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
+import { type AuditSearch, readAuditSearch } from "./audit-search.ts";
+
+const rowsAtOnce = 50;
 
 /** The page. */
 export function AuditPage() {
   const { merchantId, environment, environmentName } = useScope();
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
+  const search: AuditSearch = useSearch({ from: "/signed-in/$environment/$merchantId/audit" });
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage, isPlaceholderData } = useInfiniteQuery(
     AuditService.method.listAuditEntries,
-    { merchantId, environment, pageSize: 100, pageToken: "" },
+    { merchantId, environment, ...filterOf(search), pageSize: rowsAtOnce, pageToken: "" },
     {
       pageParamKey: "pageToken",
       getNextPageParam: ({ nextPageToken }: ListAuditEntriesResponse) => nextPageToken || undefined,
+      placeholderData: keepPreviousData,
     },
   );
   const entries = data?.pages.flatMap((page) => page.entries) ?? [];
+  const isFiltered = Object.keys(search).length > 0;
   return (
     <>
       <header className="page-head">
         <div>
           <h1>Audit trail</h1>
-          <p>Changes in {environmentName} and in the team, newest first. The team belongs to both environments.</p>
+          <p>
+            Changes in {environmentName} and in the team, newest first. The team belongs to both environments. Nothing
+            here can be changed.
+          </p>
         </div>
       </header>
-      {error && <Failure error={error} onRetry={refetch} />}
+      {data && <Filters search={search} actions={data.pages[0]?.actions ?? []} />}
+      {error && !data && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="The audit trail" />}
       {data && entries.length === 0 && (
-        <Empty title="No changes yet">
-          <p>Changes to keys, gateways, routing, webhooks and the team appear here, with their author.</p>
+        <Empty title={isFiltered ? "No entry matches the filters" : "No changes yet"}>
+          <p>
+            {isFiltered
+              ? "Remove a filter, or switch the environment."
+              : "Changes to keys, gateways, routing, webhooks and the team appear here, with their author."}
+          </p>
         </Empty>
       )}
-      {entries.length > 0 && <Entries entries={entries} />}
+      {entries.length > 0 && (
+        <section className="stack" aria-label="Entries" aria-busy={isPlaceholderData}>
+          <Entries entries={entries} />
+        </section>
+      )}
       {hasNextPage && (
         <div>
           <Button onPress={() => void fetchNextPage()} isPending={isFetchingNextPage}>
-            Older
+            Show more
           </Button>
         </div>
       )}
@@ -48,51 +71,132 @@ export function AuditPage() {
   );
 }
 
-function Entries({ entries }: { entries: readonly AuditEntry[] }) {
+function Filters({ search, actions }: { search: AuditSearch; actions: readonly string[] }) {
+  const { merchantId, environmentName: environment } = useScope();
+  const navigate = useNavigate();
+  const go = (wanted: AuditSearch) =>
+    navigate({ to: "/$environment/$merchantId/audit", params: { environment, merchantId }, search: wanted });
   return (
-    <TableScroll label="Changes">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">Who</th>
-            <th scope="col">What</th>
-            <th scope="col">Before and after</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry) => (
-            <tr key={entry.auditEntryId}>
-              <td>
-                <Moment at={entry.createdAt} />
-              </td>
-              <td>
-                <bdi>{entry.actor}</bdi>
-              </td>
-              <td>
-                {inWords(entry.action)}
-                <div className="mono soft">{entry.subject}</div>
-              </td>
-              <td>
-                <Facts name="Before" facts={entry.before} />
-                <Facts name="After" facts={entry.after} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableScroll>
+    <FilterForm used={search} onApply={(fields) => go(readAuditSearch(fields))} onClear={() => go({})}>
+      <TextBox label="Who" name="who" value={search.who} maxLength={254} placeholder="E-mail or operator" />
+      <Choice
+        label="What"
+        name="action"
+        value={search.action}
+        values={actions.map((action) => [action, inWords(action)])}
+      />
+      <TextBox
+        label="About the object"
+        name="about"
+        value={search.about}
+        spellCheck={false}
+        placeholder="ps_…, gc_…, we_…"
+        pattern="\s*[a-z]+_[0-9a-z]{26}\s*"
+        title="The id of a payment, gateway connection, endpoint or member"
+      />
+      <TextBox label="On or after" name="after" value={search.after} type="date" max={dayOf(new Date())} />
+      <TextBox label="On or before" name="before" value={search.before} type="date" />
+      <label className="tick">
+        <input type="checkbox" name="reads" defaultChecked={search.reads ?? false} /> Also what operators have read
+      </label>
+    </FilterForm>
   );
 }
 
-function Facts({ name, facts }: { name: string; facts: JsonObject | undefined }) {
-  if (facts === undefined) return null;
+const columns: readonly RecordColumn[] = [
+  { name: "What" },
+  { name: "Changes", className: "changes" },
+  { name: "Who", className: "who" },
+  { name: "When" },
+];
+
+function Entries({ entries }: { entries: readonly AuditEntry[] }) {
+  const rows = entries.map((entry) => ({
+    key: entry.auditEntryId,
+    cells: [
+      <>
+        {inWords(entry.action)}
+        <Subject subject={entry.subject} />
+      </>,
+      <Changes key="changes" entry={entry} />,
+      <Actor key="actor" actor={entry.actor} />,
+      <Moment key="at" at={entry.createdAt} />,
+    ],
+  }));
+  return <RecordTable label="Entries" columns={columns} rows={rows} />;
+}
+
+/** The object's id, as a link where it has a page. */
+function Subject({ subject }: { subject: string }) {
+  const { environmentName: environment, merchantId } = useScope();
+  const [first = "", second = ""] = subject.split("/");
+  if (first.startsWith("mer_")) return null;
+  const params = { environment, merchantId };
+  if (first.startsWith("ps_"))
+    return (
+      <div className="mono">
+        <Link to="/$environment/$merchantId/payments/$sessionId" params={{ ...params, sessionId: first }}>
+          {first}
+        </Link>
+      </div>
+    );
+  if (first.startsWith("we_") && second.startsWith("evt_"))
+    return (
+      <div className="mono">
+        <Link
+          to="/$environment/$merchantId/webhooks/deliveries/$endpointId/$eventId"
+          params={{ ...params, endpointId: first, eventId: second }}
+        >
+          {second}
+        </Link>
+      </div>
+    );
+  return <div className="mono soft">{subject}</div>;
+}
+
+/** The name of an operator, or the address of a member; the id, which names them forever, below. */
+function Actor({ actor }: { actor: string }) {
+  const [, name = actor, id = ""] = /^(.*) \((\w+)\)$/s.exec(actor) ?? [];
   return (
-    <div className="small">
-      <span className="soft">{name}:</span>{" "}
-      <code>
-        <bdi>{JSON.stringify(facts)}</bdi>
-      </code>
-    </div>
+    <>
+      <bdi>{name}</bdi>
+      {id.startsWith("op_") && <div className="soft small">operator</div>}
+    </>
   );
+}
+
+function Changes({ entry: { before, after } }: { entry: AuditEntry }) {
+  const changes = changesOf(before, after);
+  if (changes.length === 0) return <span className="soft">–</span>;
+  return (
+    <dl className="changed">
+      {changes.map((field) => (
+        <div key={field.name}>
+          <dt>{field.name}</dt>
+          <dd>
+            {field.before !== undefined && (
+              <del>
+                <bdi>{field.before}</bdi>
+              </del>
+            )}
+            {field.before !== undefined && field.after !== undefined && " → "}
+            {field.after !== undefined && (
+              <ins>
+                <bdi>{field.after}</bdi>
+              </ins>
+            )}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function filterOf({ who = "", action = "", about = "", after, before, reads = false }: AuditSearch) {
+  const [from, until] = [dayBegin(after), dayBegin(before, 1)];
+  return {
+    ...{ actor: who, action, subject: about, includeReads: reads },
+    ...(from && { createdAfter: timestampFromDate(from) }),
+    ...(until && { createdBefore: timestampFromDate(until) }),
+  };
 }

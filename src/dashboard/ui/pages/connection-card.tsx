@@ -9,6 +9,7 @@ import {
 } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import type { GatewayHealth, ListGatewaysResponse } from "../../../../gen/dashboard/v1/gateways_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { Gateway } from "../parts/brand.tsx";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { CopyLine } from "../parts/copy-line.tsx";
@@ -47,6 +48,7 @@ export function ConnectionCard({ connection, offered, health, isHealthKnown, onC
         await (paused ? client.resumeGatewayConnection(of) : client.pauseGatewayConnection(of));
       }),
     onSuccess: onChange,
+    meta: { done: `${nameOfGateway(name)} is ${paused ? "resumed" : "paused"}.` },
   });
   return (
     <section className="card" aria-labelledby={connectionId}>
@@ -61,10 +63,8 @@ export function ConnectionCard({ connection, offered, health, isHealthKnown, onC
                   Verify
                 </Button>
               )}
-              {verified && !isRotating && (
-                <Button onPress={() => setRotating(true)} isDisabled={gateway === undefined}>
-                  Change credentials
-                </Button>
+              {verified && !isRotating && gateway && (
+                <Button onPress={() => setRotating(true)}>Change credentials</Button>
               )}
             </>
           )}
@@ -116,7 +116,7 @@ function CardTitle({ connection }: { connection: GatewayConnection }) {
   return (
     <div>
       <h2 id={connectionId}>
-        {nameOfGateway(gateway)} <bdi className="soft">{account}</bdi>
+        <Gateway gateway={gateway} /> <bdi className="soft">{account}</bdi>
       </h2>
       <div className="row">
         <State connection={connection} />

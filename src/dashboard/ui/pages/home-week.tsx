@@ -5,6 +5,7 @@ import { AnalyticsService, PointLength } from "../../../../gen/dashboard/v1/anal
 import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { changeOf, changeOfRate, pairVolumes } from "../parts/comparison.ts";
 import { formatCount, formatMinor, formatRate } from "../parts/numbers.ts";
+import { Empty } from "../parts/states.tsx";
 import { ownZone } from "../parts/time-zones.ts";
 import { useScope } from "../scope.ts";
 import { daysBefore, todayIn } from "./analytics-search.ts";
@@ -68,15 +69,26 @@ function useWeek(lastDay: string) {
   return data;
 }
 
-/** The newest payments; nothing where there is none. */
-export function Recent({ everyMs }: { everyMs: number }) {
+/** The newest payments, or how the first one comes once everything is set up. */
+export function Recent({ everyMs, isSetUp }: { everyMs: number; isSetUp: boolean }) {
   const { merchantId, environment, environmentName } = useScope();
   const { data } = useQuery(
     PaymentService.method.listPayments,
     { merchantId, environment, pageSize: recentRows },
     { refetchInterval: everyMs },
   );
-  if (!data || data.payments.length === 0) return null;
+  if (!data) return null;
+  if (data.payments.length === 0) {
+    if (!isSetUp) return null;
+    return (
+      <Empty title={`No payments in ${environmentName} yet`}>
+        <p>They appear here as soon as your backend creates a session with the secret key.</p>
+        <Link to="/$environment/$merchantId/keys" params={{ environment: environmentName, merchantId }}>
+          See the API keys
+        </Link>
+      </Empty>
+    );
+  }
   return (
     <section className="stack" aria-labelledby="recent">
       <div className="page-head">

@@ -3,21 +3,17 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import {
-  type AlertItem,
-  AlertItem_Kind,
-  HomeService,
-  SetUpStep,
-  type Today,
-} from "../../../../gen/dashboard/v1/home_pb.ts";
+import { type AlertItem, AlertItem_Kind, HomeService, type Today } from "../../../../gen/dashboard/v1/home_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
-import { dayBegin, dayOf } from "../payment-address.ts";
+import { dayBegin, dayOf, type PaymentSearch } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
+import { CloseAlarm } from "./close-alarm.tsx";
+import { GoingLive, SetUp } from "./home-set-up.tsx";
 import { Recent, Week } from "./home-week.tsx";
 
 // Alerts appear while the page stays open.
@@ -52,9 +48,10 @@ export function HomePage() {
       )}
       {data && <Alerts items={data.alerts} isCut={data.alertsCut} />}
       {data && data.missing.length > 0 && <SetUp missing={data.missing} />}
+      {data && data.missing.length === 0 && environmentName === "test" && <GoingLive />}
       {data?.today && data.today.created > 0 && <Day today={data.today} />}
       {data && <Week />}
-      {data && <Recent everyMs={everyMs} />}
+      {data && <Recent everyMs={everyMs} isSetUp={data.missing.length === 0} />}
     </>
   );
 }
@@ -151,6 +148,14 @@ function ItemLink({ item }: { item: AlertItem }) {
         </div>
       );
     case AlertItem_Kind.PAYMENT_ALARM:
+      return (
+        <div className="row">
+          <PaymentLink item={item} />
+          {role >= Role.DEVELOPER && item.workItemId !== "" && (
+            <CloseAlarm workItemId={item.workItemId} about={item.orderRef || item.sessionId} />
+          )}
+        </div>
+      );
     case AlertItem_Kind.ORDER_REF_LIKE_CARD:
       return <PaymentLink item={item} />;
     case AlertItem_Kind.PAYMENTS_DEGRADED:
@@ -213,9 +218,14 @@ function Day({ today }: { today: Today }) {
         {today.volume
           .toSorted((left, right) => (left.currency < right.currency ? -1 : 1))
           .map((amount) => (
-            <Figure key={amount.currency} name={`Captured in ${amount.currency}`} value={formatAmount(amount)} />
+            <Figure
+              key={amount.currency}
+              name={`Captured in ${amount.currency}`}
+              value={formatAmount(amount)}
+              list={{ status: "succeeded", currency: amount.currency }}
+            />
           ))}
-        <Figure name="Payments" value={number.format(today.created)}>
+        <Figure name="Payments" value={number.format(today.created)} list={{}}>
           {number.format(today.succeeded)} succeeded
           {today.newestOnly && <div>Only the newest payments are counted.</div>}
         </Figure>
@@ -225,7 +235,12 @@ function Day({ today }: { today: Today }) {
           </Figure>
         )}
         {today.savedByFailover > 0 && (
-          <Figure name="Saved by failover" value={number.format(today.savedByFailover)}>
+          <Figure
+            name="Saved by failover"
+            value={number.format(today.savedByFailover)}
+            list={{ failover: true }}
+            isSaved
+          >
             captured by a gateway other than the first
           </Figure>
         )}
@@ -234,78 +249,27 @@ function Day({ today }: { today: Today }) {
   );
 }
 
-function Figure({ name, value, children }: { name: string; value: string; children?: ReactNode }) {
+/** A figure of today; `list` are the filters of its payments, if it counts some. */
+function Figure(props: { name: string; value: string; list?: PaymentSearch; isSaved?: boolean; children?: ReactNode }) {
+  const { name, value, list, isSaved, children } = props;
+  const { environmentName: environment, merchantId } = useScope();
   return (
     <div className="card day-figure">
-      <h3>{name}</h3>
-      <p className="day-value">{value}</p>
+      <h3>
+        {list ? (
+          <Link
+            to="/$environment/$merchantId/payments"
+            params={{ environment, merchantId }}
+            search={{ ...list, after: dayOf(new Date()) }}
+          >
+            {name}
+          </Link>
+        ) : (
+          name
+        )}
+      </h3>
+      <p className={isSaved ? "day-value saved" : "day-value"}>{value}</p>
       <div className="soft small">{children}</div>
     </div>
   );
-}
-
-/** The steps that are left before the environment can accept payments and report them. */
-function SetUp({ missing }: { missing: readonly SetUpStep[] }) {
-  const { environmentName } = useScope();
-  return (
-    <section className="card alerts" aria-labelledby="set-up">
-      <h2 id="set-up">Set up {environmentName}</h2>
-      {environmentName === "live" && <p>Live is not ready: it cannot yet accept payments and report them.</p>}
-      <ul>
-        {missing.map((step) => (
-          <li key={step}>
-            <span className="badge" data-tone="warn">
-              Missing
-            </span>
-            <Step step={step} />
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-function Step({ step }: { step: SetUpStep }) {
-  const { environmentName: environment, merchantId } = useScope();
-  const params = { environment, merchantId };
-  switch (step) {
-    case SetUpStep.GATEWAY:
-      return (
-        <>
-          <p>No gateway is connected and verified. Payments cannot be routed.</p>
-          <Link to="/$environment/$merchantId/gateways" params={params}>
-            Connect a gateway
-          </Link>
-        </>
-      );
-    case SetUpStep.ROUTING_RULE:
-      return (
-        <>
-          <p>The routing rule contains no verified gateway. Payments end as Degraded.</p>
-          <Link to="/$environment/$merchantId/routing" params={params}>
-            Set up routing
-          </Link>
-        </>
-      );
-    case SetUpStep.CHECKOUT_ORIGIN:
-      return (
-        <>
-          <p>No checkout origin is registered. In live, the card form loads on registered origins only.</p>
-          <Link to="/$environment/$merchantId/settings" params={params}>
-            Add an origin
-          </Link>
-        </>
-      );
-    case SetUpStep.WEBHOOK_ENDPOINT:
-      return (
-        <>
-          <p>No webhook endpoint is verified. Your backend receives no outcomes.</p>
-          <Link to="/$environment/$merchantId/webhooks" params={params}>
-            Register an endpoint
-          </Link>
-        </>
-      );
-    default:
-      return <p>This page does not know this step. Reload the page.</p>;
-  }
 }

@@ -6,6 +6,7 @@ import { useMutation } from "@tanstack/react-query";
 import { type ApiKey, ApiKey_Kind, ApiKeyService } from "../../../../gen/dashboard/v1/api_keys_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Confirm } from "../parts/confirm.tsx";
+import { CopiedText } from "../parts/copied-text.tsx";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
@@ -31,8 +32,8 @@ export function KeysPage() {
         <div>
           <h1>API keys</h1>
           <p>
-            The keys of the {environmentName} environment. Only their hashes are stored, so you see the first and last
-            characters.
+            The keys of the {environmentName} environment. Of the secret key only a hash is stored, so you see its first
+            and last characters.
           </p>
         </div>
       </header>
@@ -47,13 +48,14 @@ export function KeysPage() {
 
 function KeyCard({ apiKey, onChange }: { apiKey: ApiKey; onChange: () => unknown }) {
   const { merchantId, environment, environmentName, role } = useScope();
-  const { kind, prefix, last4, createdAt } = apiKey;
+  const { kind, prefix, last4, createdAt, key } = apiKey;
   const { name, use } = describe(kind);
   const client = createClient(ApiKeyService, useTransport());
   const { run, dialog } = useProof();
   const regenerate = useMutation({
     mutationFn: () => run(() => client.regenerateApiKey({ merchantId, environment, kind })),
     onSuccess: onChange,
+    meta: { done: `The ${name.toLowerCase()} is replaced. The old one no longer works.` },
   });
   return (
     <section className="card" aria-labelledby={`key-${kind}`}>
@@ -73,16 +75,23 @@ function KeyCard({ apiKey, onChange }: { apiKey: ApiKey; onChange: () => unknown
           </Confirm>
         )}
       </div>
+      {role < Role.OWNER && <p className="small">Owners can replace it.</p>}
       <Refusal error={regenerate.error} />
-      {regenerate.data ? (
+      {regenerate.data && key === "" ? (
         <ShownSecret label={`The new ${name.toLowerCase()}`} secret={regenerate.data.key} />
       ) : (
-        <p>
-          <code>
-            {prefix}…{last4}
-          </code>{" "}
-          · since <Moment at={createdAt} />
-        </p>
+        <div>
+          {key ? (
+            <CopiedText label={`the ${name.toLowerCase()}`} text={key} />
+          ) : (
+            <code>
+              {prefix}…{last4}
+            </code>
+          )}
+          <div className="soft small">
+            Since <Moment at={createdAt} />
+          </div>
+        </div>
       )}
       {dialog}
     </section>

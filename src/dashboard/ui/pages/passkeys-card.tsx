@@ -28,6 +28,7 @@ export function PasskeysCard() {
       return client.addPasskey({ credential, name: browserName(navigator.userAgent).slice(0, 100) });
     },
     onSuccess: () => queries.invalidateQueries(),
+    meta: { done: "The passkey is added." },
   });
   if (error) return <Failure error={error} onRetry={refetch} />;
   if (!data) return <Loading what="Your passkeys" />;
@@ -68,8 +69,13 @@ function PasskeyRow({ passkey }: { passkey: Passkey }) {
   const rename = useMutation({
     mutationFn: (wanted: string) => client.renamePasskey({ passkeyId, name: wanted }),
     onSuccess: changed,
+    meta: { done: "The passkey is renamed." },
   });
-  const remove = useMutation({ mutationFn: () => run(() => client.removePasskey({ passkeyId })), onSuccess: changed });
+  const remove = useMutation({
+    mutationFn: () => run(() => client.removePasskey({ passkeyId })),
+    onSuccess: changed,
+    meta: { done: "The passkey is removed." },
+  });
   return (
     <li className="form">
       <div className="page-head">

@@ -7,8 +7,9 @@ import {
   Authentication_Liability as Liability,
   Authentication_Status as Status,
 } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import { Gateway } from "../parts/brand.tsx";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
-import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
+import { nameGatewaysIn } from "../parts/gateway-name.ts";
 import { Moment } from "../parts/time.tsx";
 import { AttemptDecisionPart } from "./attempt-decision.tsx";
 
@@ -63,7 +64,7 @@ function AttemptCard({ attempt }: { attempt: PaymentAttempt }) {
   return (
     <>
       <h3>
-        {sequence}. {nameOfGateway(gateway)}{" "}
+        {sequence}. <Gateway gateway={gateway} />{" "}
         <span className="badge" data-tone={tone}>
           {name}
         </span>

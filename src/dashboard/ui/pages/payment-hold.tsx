@@ -83,6 +83,7 @@ function OrderForm({ payment, order, onEnd }: { payment: Payment; order: Order; 
       });
     },
     onSuccess: onEnd,
+    meta: { done: isCapture ? "The capture is ordered." : "The payment is cancelled. Its hold is released." },
   });
   if (!summary || !held) return null;
   const gateway = nameOfGateway(summary.gateways.at(-1) ?? "");

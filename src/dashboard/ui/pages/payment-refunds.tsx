@@ -155,6 +155,7 @@ function DecisionForm(props: { refund: Refund; onChange: () => unknown; onEnd: (
       onEnd();
       onChange();
     },
+    meta: { done: "What you found is recorded." },
   });
   return (
     <Form

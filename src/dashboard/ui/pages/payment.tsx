@@ -6,7 +6,7 @@ import type { ReactNode } from "react";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import type { BillingAddress } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
-import { nameOfBrand } from "../parts/card-brand.ts";
+import { CardFace } from "../parts/brand.tsx";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { PaymentState } from "../parts/payment-state.tsx";
@@ -129,7 +129,7 @@ function Facts({ payment }: { payment: Payment }) {
         </Fact>
         {summary?.cardLast4 && (
           <Fact name="Card">
-            {nameOfBrand(summary.cardBrand)} ending in {summary.cardLast4}
+            <CardFace brand={summary.cardBrand} last4={summary.cardLast4} />
           </Fact>
         )}
         {customerEmail && (

@@ -19,7 +19,7 @@ export function PaymentsTable({ label, rows }: { label: string; rows: readonly P
   return (
     <TableScroll label={label}>
       {/* biome-ignore-start lint/a11y/noRedundantRoles: see above */}
-      <table className="payments" role="table">
+      <table className="payments linked" role="table">
         <thead role="rowgroup">
           <tr role="row">
             <th scope="col" role="columnheader">

@@ -188,7 +188,7 @@ function RefundsTable({ refunds }: { refunds: readonly Refund[] }) {
   return (
     <TableScroll label="Refunds">
       {/* biome-ignore-start lint/a11y/noRedundantRoles: see above */}
-      <table className="payments refunds" role="table">
+      <table className="payments refunds linked" role="table">
         <thead role="rowgroup">
           <tr role="row">
             {headings.map((name) => (

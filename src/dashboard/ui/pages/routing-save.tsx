@@ -31,6 +31,7 @@ export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }
       await queries.invalidateQueries();
       draft.discard();
     },
+    meta: { done: `Version ${draft.base + 1} of the rule is in use.` },
   });
   const isConflict = save.error !== null && codeOf(save.error) === "state_conflict";
   return (

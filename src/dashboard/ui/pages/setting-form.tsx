@@ -97,11 +97,19 @@ export function SettingForm(props: SettingProps) {
         )}
         {mayChange && (
           <div className="row">
-            <Button kind="main" type="submit" isPending={saving.isPending} isDisabled={!isUnsaved}>
+            <Button
+              kind="main"
+              type="submit"
+              isPending={saving.isPending}
+              isDisabled={!isUnsaved}
+              aria-describedby={`${id}-state`}
+            >
               Save
             </Button>
             {isUnsaved && <Button onPress={() => void takeKept()}>{discardText(saving.error)}</Button>}
-            {isUnsaved && <span className="soft small">Not saved yet</span>}
+            <span className="soft small" id={`${id}-state`}>
+              {isUnsaved ? "Not saved yet" : saving.isSuccess ? "" : "Nothing changed yet"}
+            </span>
           </div>
         )}
       </Form>

@@ -144,7 +144,7 @@ function Budgets({ settings }: { settings: Settings }) {
       </div>
       <dl className="form">
         <div className="page-head">
-          <dt>One gateway's answer</dt>
+          <dt>One gateway’s answer</dt>
           <dd>{seconds(settings.attemptTimeoutMs)}</dd>
         </div>
         <div className="page-head">

@@ -2,6 +2,7 @@
 import { Link, Navigate } from "@tanstack/react-router";
 import { nameOfRole } from "../scope.ts";
 import { useSignIn } from "../signed-in.tsx";
+import { mayCreateMerchant } from "./may-create-merchant.ts";
 
 /** The page. */
 export function StartPage() {
@@ -27,6 +28,7 @@ export function StartPage() {
             </li>
           ))}
         </ul>
+        {mayCreateMerchant(memberships) && <Link to="/new-merchant">Create a merchant</Link>}
         <Link to="/account">Your account</Link>
       </div>
     </main>

@@ -7,9 +7,9 @@ import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { useProof } from "../parts/prove.tsx";
+import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
-import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
 import { nameOfRole, useScope } from "../scope.ts";
 import { useSignIn } from "../signed-in.tsx";
@@ -39,95 +39,90 @@ export function TeamPage() {
   );
 }
 
+const columns: readonly RecordColumn[] = [
+  { name: "Member" },
+  { name: "Role" },
+  { name: "Authenticator app" },
+  { name: "Last seen" },
+  { name: "Actions", isHidden: true },
+];
+
+type MemberProps = { member: Member; onChange: () => unknown };
+
 function Members({ members, onChange }: { members: readonly Member[]; onChange: () => unknown }) {
+  const rows = members.map((member) => ({
+    key: member.memberId,
+    cells: [
+      <Name key="name" member={member} />,
+      <RoleChoice key="role" member={member} onChange={onChange} />,
+      <span key="totp" className="badge" data-tone={member.hasTotp ? "good" : "warn"}>
+        {member.hasTotp ? "On" : "Off"}
+      </span>,
+      <Moment key="seen" at={member.lastSeenAt} />,
+      <Removal key="remove" member={member} onChange={onChange} />,
+    ],
+  }));
+  return <RecordTable label="Members" columns={columns} rows={rows} />;
+}
+
+function Name({ member: { memberId, name, email } }: { member: Member }) {
+  const isSelf = useSignIn().member?.memberId === memberId;
   return (
-    <TableScroll label="Members">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Member</th>
-            <th scope="col">Role</th>
-            <th scope="col">Authenticator app</th>
-            <th scope="col">Last seen</th>
-            <th scope="col">
-              <span className="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {members.map((member) => (
-            <MemberRow key={member.memberId} member={member} onChange={onChange} />
-          ))}
-        </tbody>
-      </table>
-    </TableScroll>
+    <>
+      {name} {isSelf && <span className="badge">You</span>}
+      <div className="soft small">{email}</div>
+    </>
   );
 }
 
-function MemberRow({ member, onChange }: { member: Member; onChange: () => unknown }) {
-  const { merchantId, merchantName, role } = useScope();
-  const isSelf = useSignIn().member?.memberId === member.memberId;
+function RoleChoice({ member: { memberId, name, role: current }, onChange }: MemberProps) {
+  const { merchantId, role } = useScope();
   const client = createClient(MemberService, useTransport());
   const { run, dialog } = useProof();
-  const of = { merchantId, memberId: member.memberId };
   const change = useMutation({
-    mutationFn: (wanted: Role) => run(() => client.changeMemberRole({ ...of, role: wanted })),
+    mutationFn: (wanted: Role) => run(() => client.changeMemberRole({ merchantId, memberId, role: wanted })),
     onSuccess: onChange,
+    meta: { done: `The role of ${name} is changed.` },
   });
-  const remove = useMutation({ mutationFn: () => run(() => client.removeMember(of)), onSuccess: onChange });
+  if (role < Role.OWNER) return nameOfRole(current);
   return (
-    <tr>
-      <th scope="row">
-        {member.name} {isSelf && <span className="badge">You</span>}
-        <div className="soft small">{member.email}</div>
-        <Refusal error={change.error ?? remove.error} />
-        {dialog}
-      </th>
-      <td className="field">
-        {role >= Role.OWNER ? (
-          <select
-            aria-label={`Role of ${member.name}`}
-            value={member.role}
-            disabled={change.isPending}
-            onChange={(event) => change.mutate(Number(event.target.value) as Role)}
-          >
-            {[Role.VIEWER, Role.DEVELOPER, Role.OWNER].map((each) => (
-              <option key={each} value={each}>
-                {nameOfRole(each)}
-              </option>
-            ))}
-          </select>
-        ) : (
-          nameOfRole(member.role)
-        )}
-      </td>
-      <td>
-        {member.hasTotp ? (
-          <span className="badge" data-tone="good">
-            On
-          </span>
-        ) : (
-          <span className="badge" data-tone="warn">
-            Off
-          </span>
-        )}
-      </td>
-      <td>
-        <Moment at={member.lastSeenAt} />
-      </td>
-      <td>
-        {role >= Role.OWNER && (
-          <Confirm
-            action="Remove"
-            title={`Remove ${member.name}?`}
-            onConfirm={() => remove.mutate()}
-            isPending={remove.isPending}
-          >
-            {member.email} immediately loses access to {merchantName}.
-          </Confirm>
-        )}
-      </td>
-    </tr>
+    <div className="field">
+      <select
+        aria-label={`Role of ${name}`}
+        value={current}
+        disabled={change.isPending}
+        onChange={(event) => change.mutate(Number(event.target.value) as Role)}
+      >
+        {[Role.VIEWER, Role.DEVELOPER, Role.OWNER].map((each) => (
+          <option key={each} value={each}>
+            {nameOfRole(each)}
+          </option>
+        ))}
+      </select>
+      <Refusal error={change.error} />
+      {dialog}
+    </div>
+  );
+}
+
+function Removal({ member: { memberId, name, email }, onChange }: MemberProps) {
+  const { merchantId, merchantName, role } = useScope();
+  const client = createClient(MemberService, useTransport());
+  const { run, dialog } = useProof();
+  const remove = useMutation({
+    mutationFn: () => run(() => client.removeMember({ merchantId, memberId })),
+    onSuccess: onChange,
+    meta: { done: `${name} is no longer a member.` },
+  });
+  if (role < Role.OWNER) return null;
+  return (
+    <>
+      <Confirm action="Remove" title={`Remove ${name}?`} onConfirm={() => remove.mutate()} isPending={remove.isPending}>
+        {email} immediately loses access to {merchantName}.
+      </Confirm>
+      <Refusal error={remove.error} />
+      {dialog}
+    </>
   );
 }
 
@@ -137,6 +132,7 @@ function Invitations({ invitations, onChange }: { invitations: readonly Invitati
   const revoke = useMutation({
     mutationFn: (invitationId: string) => client.revokeInvitation({ merchantId, invitationId }),
     onSuccess: onChange,
+    meta: { done: "The invitation is revoked. Its link no longer works." },
   });
   return (
     <section className="card" aria-labelledby="invitations">

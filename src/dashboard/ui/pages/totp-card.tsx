@@ -22,7 +22,11 @@ export function TotpCard() {
     offer.reset();
     return queries.invalidateQueries();
   };
-  const remove = useMutation({ mutationFn: () => run(() => client.removeTotp({})), onSuccess: changed });
+  const remove = useMutation({
+    mutationFn: () => run(() => client.removeTotp({})),
+    onSuccess: changed,
+    meta: { done: "Codes are no longer required." },
+  });
   return (
     <section className="card" aria-labelledby="totp">
       <div className="page-head">
@@ -63,6 +67,7 @@ function ConfirmForm({ offer, onConfirmed }: { offer: OfferTotpResponse; onConfi
   const confirm = useMutation({
     mutationFn: (code: string) => run(() => client.confirmTotp({ code })),
     onSuccess: onConfirmed,
+    meta: { done: "Every sign-in requires a code from now on." },
   });
   return (
     <Form

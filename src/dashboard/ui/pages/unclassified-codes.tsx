@@ -1,7 +1,8 @@
 /** Decline codes without a classification: each stops its payment until a person classifies it. */
 import { useQuery } from "@connectrpc/connect-query";
+import { Link } from "@tanstack/react-router";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
-import { nameOfGateway } from "../parts/gateway-name.ts";
+import { Gateway } from "../parts/brand.tsx";
 import { Failure } from "../parts/states.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
@@ -9,7 +10,8 @@ import { useScope } from "../scope.ts";
 
 /** The codes; empty if there are none. */
 export function UnclassifiedCodes() {
-  const { merchantId, environment } = useScope();
+  const { merchantId, environment, environmentName } = useScope();
+  const params = { environment: environmentName, merchantId };
   const scope = { merchantId, environment };
   const { data, error, refetch } = useQuery(GatewayConnectionService.method.listUnclassifiedCodes, scope);
   if (error) return <Failure error={error} onRetry={refetch} />;
@@ -29,7 +31,7 @@ export function UnclassifiedCodes() {
               <th scope="col">Payments stopped</th>
               <th scope="col">First</th>
               <th scope="col">Last</th>
-              <th scope="col">Last attempt</th>
+              <th scope="col">Last payment</th>
             </tr>
           </thead>
           <tbody>
@@ -39,7 +41,9 @@ export function UnclassifiedCodes() {
                   <code>
                     <bdi>{gatewayCode}</bdi>
                   </code>
-                  <div className="soft small">{nameOfGateway(gateway)}</div>
+                  <div className="soft small">
+                    <Gateway gateway={gateway} />
+                  </div>
                 </th>
                 <td>{String(attempts)}</td>
                 <td>
@@ -49,7 +53,9 @@ export function UnclassifiedCodes() {
                   <Moment at={lastSeenAt} />
                 </td>
                 <td>
-                  <code className="small">{attemptId}</code>
+                  <Link to="/$environment/$merchantId/payments" params={params} search={{ q: attemptId }}>
+                    See the payment
+                  </Link>
                 </td>
               </tr>
             ))}

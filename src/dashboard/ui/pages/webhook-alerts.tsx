@@ -74,6 +74,7 @@ function AlertCard({ alert, onChange }: { alert: WebhookAlert; onChange: () => u
   const acknowledge = useMutation({
     mutationFn: () => client.acknowledgeWebhookAlert({ merchantId, environment, alertId }),
     onSuccess: onChange,
+    meta: { done: "The alert is acknowledged." },
   });
   const isDisabled = kind === Kind.DISABLED_FAILING || kind === Kind.DISABLED_GONE;
   return (

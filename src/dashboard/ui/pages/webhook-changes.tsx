@@ -56,6 +56,7 @@ function EditForm({ endpoint, onChange }: ChangeProps) {
       return run(() => client.updateWebhookEndpoint(wanted));
     },
     onSuccess: onChange,
+    meta: { done: "The endpoint is saved." },
   });
   return (
     <>
@@ -141,8 +142,16 @@ function NewSecret({ endpoint, onChange }: ChangeProps) {
 
 function End({ endpoint, onChange }: ChangeProps) {
   const { client, of } = useEndpoint(endpoint);
-  const disable = useMutation({ mutationFn: () => client.disableWebhookEndpoint(of), onSuccess: onChange });
-  const remove = useMutation({ mutationFn: () => client.removeWebhookEndpoint(of), onSuccess: onChange });
+  const disable = useMutation({
+    mutationFn: () => client.disableWebhookEndpoint(of),
+    onSuccess: onChange,
+    meta: { done: "The endpoint is disabled." },
+  });
+  const remove = useMutation({
+    mutationFn: () => client.removeWebhookEndpoint(of),
+    onSuccess: onChange,
+    meta: { done: "The endpoint is removed." },
+  });
   return (
     <div className="form">
       <Refusal error={disable.error ?? remove.error} />

@@ -10,10 +10,10 @@ import {
 import { WebhookEndpointService } from "../../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { visible } from "../parts/copied-text.tsx";
-import { DeliveryState } from "../parts/delivery-state.tsx";
+import { DeliveryState, isTestEvent, LastAnswer } from "../parts/delivery-state.tsx";
 import { News } from "../parts/news.tsx";
+import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
-import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 import { type DeliverySearch, filterOf } from "../webhook-address.ts";
@@ -90,47 +90,42 @@ function List({ search, urls }: { search: DeliverySearch; urls: ReadonlyMap<stri
 
 type TableProps = { deliveries: readonly WebhookDelivery[]; urls: ReadonlyMap<string, string> };
 
+const columns: readonly RecordColumn[] = [
+  { name: "Event" },
+  { name: "Order reference", className: "reference" },
+  { name: "State" },
+  { name: "HTTP status" },
+  { name: "Attempts", isNumber: true },
+  { name: "Endpoint", className: "url" },
+  { name: "Occurred" },
+];
+
 function DeliveryTable({ deliveries, urls }: TableProps) {
-  const { environmentName, merchantId } = useScope();
-  return (
-    <TableScroll label="Deliveries">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Event</th>
-            <th scope="col">State</th>
-            <th scope="col">Attempts</th>
-            <th scope="col">Endpoint</th>
-            <th scope="col">Occurred</th>
-          </tr>
-        </thead>
-        <tbody>
-          {deliveries.map((delivery) => {
-            const { eventId, endpointId, type, scheduledAttempts, createdAt } = delivery;
-            const params = { environment: environmentName, merchantId, endpointId, eventId };
-            return (
-              <tr key={eventId + endpointId}>
-                <th scope="row">
-                  <Link to="/$environment/$merchantId/webhooks/deliveries/$endpointId/$eventId" params={params}>
-                    {type}
-                  </Link>
-                  <div className="mono soft">{eventId}</div>
-                </th>
-                <td>
-                  <DeliveryState delivery={delivery} />
-                </td>
-                <td>{scheduledAttempts}</td>
-                <td className="url">
-                  <bdi>{visible(urls.get(endpointId) ?? "Removed endpoint")}</bdi>
-                </td>
-                <td>
-                  <Moment at={createdAt} />
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </TableScroll>
-  );
+  const { environmentName: environment, merchantId } = useScope();
+  const rows = deliveries.map((delivery) => {
+    const { eventId, endpointId, type, orderRef, scheduledAttempts, createdAt } = delivery;
+    return {
+      key: eventId + endpointId,
+      cells: [
+        <>
+          <Link
+            to="/$environment/$merchantId/webhooks/deliveries/$endpointId/$eventId"
+            params={{ environment, merchantId, endpointId, eventId }}
+          >
+            {type}
+          </Link>
+          <div className="mono soft">{eventId}</div>
+        </>,
+        <bdi key="order" className={isTestEvent(delivery) ? "soft" : undefined}>
+          {isTestEvent(delivery) ? "Test event" : visible(orderRef)}
+        </bdi>,
+        <DeliveryState key="state" delivery={delivery} />,
+        <LastAnswer key="answer" delivery={delivery} />,
+        scheduledAttempts,
+        <bdi key="url">{visible(urls.get(endpointId) ?? "Removed endpoint")}</bdi>,
+        <Moment key="at" at={createdAt} />,
+      ],
+    };
+  });
+  return <RecordTable label="Deliveries" columns={columns} rows={rows} isLinked />;
 }

@@ -13,7 +13,7 @@ import {
 } from "../../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
-import { DeliveryState } from "../parts/delivery-state.tsx";
+import { DeliveryState, isTestEvent } from "../parts/delivery-state.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
@@ -45,7 +45,7 @@ export function WebhookDeliveryPage() {
               <h2 id="delivery" className="url">
                 {data.delivery.type}
               </h2>
-              {role >= Role.DEVELOPER && (
+              {role >= Role.DEVELOPER && !isTestEvent(data.delivery) && (
                 <Button isPending={replay.isPending} onPress={() => replay.mutate()}>
                   Resend
                 </Button>
@@ -56,10 +56,12 @@ export function WebhookDeliveryPage() {
             <Facts delivery={data.delivery} />
           </section>
           <Attempts log={data.log} />
-          <details className="card">
-            <summary>Raw requests</summary>
-            <pre className="excerpt">{visibleLines(data.body)}</pre>
-          </details>
+          {data.body && (
+            <details className="card">
+              <summary>Raw request</summary>
+              <pre className="excerpt">{visibleLines(data.body)}</pre>
+            </details>
+          )}
         </>
       )}
     </>
@@ -68,7 +70,7 @@ export function WebhookDeliveryPage() {
 
 function Facts({ delivery }: { delivery: WebhookDelivery }) {
   const { environmentName: environment, merchantId } = useScope();
-  const { eventId, endpointId, sessionId, createdAt, endedAt, scheduledAttempts } = delivery;
+  const { eventId, endpointId, sessionId, orderRef, createdAt, endedAt, scheduledAttempts } = delivery;
   return (
     <dl className="facts">
       <div>
@@ -95,14 +97,17 @@ function Facts({ delivery }: { delivery: WebhookDelivery }) {
           </Link>
         </dd>
       </div>
-      <div>
-        <dt>Payment</dt>
-        <dd>
-          <Link to="/$environment/$merchantId/payments/$sessionId" params={{ environment, merchantId, sessionId }}>
-            {sessionId}
-          </Link>
-        </dd>
-      </div>
+      {!isTestEvent(delivery) && (
+        <div>
+          <dt>Payment</dt>
+          <dd>
+            <Link to="/$environment/$merchantId/payments/$sessionId" params={{ environment, merchantId, sessionId }}>
+              <bdi>{visible(orderRef)}</bdi>
+            </Link>
+            <div className="mono soft">{sessionId}</div>
+          </dd>
+        </div>
+      )}
       <div>
         <dt>Occurred</dt>
         <dd>

@@ -75,8 +75,13 @@ function useActions({ endpoint: { endpointId, version, status }, onChange: onSuc
         else await client.pauseWebhookEndpoint({ ...of, version });
       },
       onSuccess,
+      meta: { done: status === Status.PAUSED ? "The endpoint is resumed." : "The endpoint is paused." },
     }),
-    enable: useMutation({ mutationFn: () => client.enableWebhookEndpoint({ ...of, version }), onSuccess }),
+    enable: useMutation({
+      mutationFn: () => client.enableWebhookEndpoint({ ...of, version }),
+      onSuccess,
+      meta: { done: "The endpoint is enabled." },
+    }),
   };
 }
 

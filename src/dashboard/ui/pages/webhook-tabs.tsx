@@ -30,7 +30,7 @@ export function WebhookTabs({ children }: { children?: ReactNode }) {
             key={to}
             to={to}
             params={{ environment, merchantId }}
-            activeOptions={{ exact: true, includeSearch: false }}
+            activeOptions={{ exact: name === "Endpoints", includeSearch: false }}
           >
             {name}
           </Link>

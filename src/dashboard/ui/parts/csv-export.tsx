@@ -43,8 +43,8 @@ export function CsvExport(props: {
           Stop
         </Button>
       )}
-      <span className="visually-hidden" role="status">
-        {write.isSuccess ? `${count} ${what} are in the file.` : ""}
+      <span className={write.isSuccess ? "soft small" : "visually-hidden"} role="status">
+        {write.isSuccess ? `${count.toLocaleString()} ${what} are in the file.` : ""}
       </span>
       {!isStopped && <Refusal error={write.error} />}
     </div>

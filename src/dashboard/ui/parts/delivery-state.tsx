@@ -21,22 +21,34 @@ const reasons: Readonly<Record<number, string>> = {
   [WaitingFor.TURN]: "Queued.",
 };
 
+/** Reports whether it is a test event, which is posted once and belongs to no payment. */
+export function isTestEvent({ sessionId }: WebhookDelivery): boolean {
+  return sessionId === "";
+}
+
 /** A badge. */
-function DeliveryBadge({ status }: { status: Status }) {
-  const { name, tone } = faces[status] ?? { name: "–" };
+function DeliveryBadge({ delivery }: { delivery: WebhookDelivery }) {
+  const { name, tone } = faces[delivery.status] ?? { name: "–" };
   return (
     <span className="badge" data-tone={tone}>
-      {name}
+      {isTestEvent(delivery) && delivery.status === Status.EXHAUSTED ? "Failed" : name}
     </span>
   );
 }
 
+/** The endpoint's newest answer: its HTTP status, or the reason why there was none. */
+export function LastAnswer({ delivery: { lastAnswer } }: { delivery: WebhookDelivery }) {
+  if (lastAnswer.case === undefined) return <span className="soft">–</span>;
+  if (lastAnswer.case === "lastNoAnswer") return <>No answer: {lastAnswer.value.replaceAll("_", " ")}</>;
+  return <span className="amount">{lastAnswer.value}</span>;
+}
+
 /** The badge, and below it the next step. */
 export function DeliveryState({ delivery }: { delivery: WebhookDelivery }) {
-  const { status, waitingFor, nextAttemptAt } = delivery;
+  const { waitingFor, nextAttemptAt } = delivery;
   return (
     <>
-      <DeliveryBadge status={status} />
+      <DeliveryBadge delivery={delivery} />
       {waitingFor !== undefined && (
         <div className="soft small">
           {waitingFor === WaitingFor.SCHEDULE ? (

@@ -146,9 +146,11 @@ function endOfEndpointRequests({ scope, ids }: RequestParts): AnsweredRequests {
 async function watchRequests({ dashboard, scope }: RequestParts): Promise<AnsweredRequests> {
   const { environment } = scope;
   const { workItemId } = await dashboard.openItem("close me");
+  const alarm = await dashboard.openItem("close me too");
   return {
     ListAuditEntries: () => scope,
     ListWorkItems: () => ({ environment }),
+    CloseAlarm: () => ({ ...scope, workItemId: alarm.workItemId, note: "looked at" }),
     CloseWorkItem: () => ({ environment, workItemId, note: "looked at" }),
     ListReconciliationRuns: () => ({ environment }),
   };

@@ -2,6 +2,7 @@
 import { type DescMethod, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { type Client, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
+import { ApiKeyService } from "../../../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../../../gen/dashboard/v1/audit_pb.ts";
 import { MemberService } from "../../../../gen/dashboard/v1/members_pb.ts";
 import { PasskeyService } from "../../../../gen/dashboard/v1/passkeys_pb.ts";
@@ -47,6 +48,10 @@ export class Pages {
 
   audit(cookie?: string): Client<typeof AuditService> {
     return createClient(AuditService, this.#transport(cookie));
+  }
+
+  keys(cookie?: string): Client<typeof ApiKeyService> {
+    return createClient(ApiKeyService, this.#transport(cookie));
   }
 
   passkeys(cookie?: string): Client<typeof PasskeyService> {

@@ -1,0 +1,70 @@
+/** Closes an alarm about a payment, with a note of what was found and done. */
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useId, useState } from "react";
+import { Form, Heading } from "react-aria-components";
+import { HomeService } from "../../../../gen/dashboard/v1/home_pb.ts";
+import { ActionDialog } from "../parts/action-dialog.tsx";
+import { Button } from "../parts/button.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { useScope } from "../scope.ts";
+
+/** A button and its form. `about` names the payment. */
+export function CloseAlarm({ workItemId, about }: { workItemId: string; about: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button onPress={() => setOpen(true)} aria-label={`Close the alarm about ${about}`}>
+        Close
+      </Button>
+      <ActionDialog isOpen={isOpen} onClose={() => setOpen(false)}>
+        <CloseForm workItemId={workItemId} onEnd={() => setOpen(false)} />
+      </ActionDialog>
+    </>
+  );
+}
+
+function CloseForm({ workItemId, onEnd }: { workItemId: string; onEnd: () => void }) {
+  const { merchantId, environment } = useScope();
+  const client = createClient(HomeService, useTransport());
+  const queries = useQueryClient();
+  const noteId = useId();
+  const close = useMutation({
+    mutationFn: (note: string) => client.closeAlarm({ merchantId, environment, workItemId, note }),
+    onSuccess: async () => {
+      onEnd();
+      await queries.invalidateQueries();
+    },
+    meta: { done: "The alarm is closed." },
+  });
+  return (
+    <>
+      <Heading slot="title">Close the alarm?</Heading>
+      <p className="soft">
+        Close it when the matter is settled. It closes for your whole team and for the operator. If the matter lasts, it
+        returns a day later.
+      </p>
+      <Form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          close.mutate(String(new FormData(event.currentTarget).get("note")).trim());
+        }}
+      >
+        <div className="field">
+          <label htmlFor={noteId}>What you found and did</label>
+          <textarea id={noteId} name="note" rows={3} maxLength={1000} required />
+          <span className="hint">For the audit trail, such as “refunded at the gateway”.</span>
+        </div>
+        <Refusal error={close.error} />
+        <div className="row">
+          <Button kind="main" type="submit" isPending={close.isPending}>
+            Close the alarm
+          </Button>
+          <Button onPress={onEnd}>Cancel</Button>
+        </div>
+      </Form>
+    </>
+  );
+}

@@ -1,0 +1,31 @@
+/** What an entry of the audit trail changed, field by field. Pure. */
+
+/** A field before and after; undefined where it was not there. */
+export type FieldChange = {
+  readonly name: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+};
+
+type Facts = Readonly<Record<string, unknown>>;
+
+/** Lists the fields that differ, in the order in which they stand: of a new or removed object every field. */
+export function changesOf(before: Facts | undefined, after: Facts | undefined): FieldChange[] {
+  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
+  return names
+    .map((name) => ({ name: inWords(name), before: textOf(before?.[name]), after: textOf(after?.[name]) }))
+    .filter((field) => field.before !== field.after);
+}
+
+/** Returns `Checkout origins` for `checkoutOrigins`. */
+function inWords(name: string): string {
+  const words = name.replace(/(?<=[a-z0-9])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function textOf(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "string") return value;
+  if (Array.isArray(value) && value.every((each) => typeof each === "string")) return value.join(", ") || "none";
+  return JSON.stringify(value);
+}
