@@ -34,7 +34,7 @@ export function endAttemptCommand(): Command {
     .option("--none-kept", "with --given-up: confirms that nothing was captured, or that everything was refunded")
     .option(
       "--captured <reference>",
-      "end it as captured: the whole amount, once; the gateway's reference of the payment",
+      "end it as captured: the ordered amount, once; the gateway's reference of the payment",
     )
     .requiredOption("--reason <text>", "what you saw, and where; written to the audit trail")
     .action(async (sessionId: string, attemptId: string, options: EndOptions) => {

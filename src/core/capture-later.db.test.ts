@@ -379,6 +379,23 @@ describe("a payment that is captured later, after a restore", () => {
     expect([voids, isHeld(found), found.unrecordedCheckAt]).toEqual([0, true, null]);
   });
 
+  it("takes a capture that is reported while its gateway is asked", async () => {
+    const session = await hold({ at: 1 });
+    await settled();
+    await fixture.asOwner.pool.query("UPDATE replica_mark SET restored_at = app.clock()");
+    await fixture.setClockAhead(5 * 24 * 60);
+    const attempt = await firstOf(session);
+    const overtaken = withAnswers(fixture.core, {
+      void: async () => {
+        await report(attempt, "captured", { amountMinor: 1_900 });
+        return { type: "accepted" };
+      },
+    });
+    await recover(fixture, overtaken, session);
+    expect(await firstOf(session)).toMatchObject({ status: "CAPTURED", capturedAmountMinor: 1_900 });
+    await fixture.asOwner.pool.query("UPDATE replica_mark SET restored_at = NULL");
+  });
+
   it("stays held at a gateway that cannot be read and has reported nothing", async () => {
     const session = await hold({ at: 1 });
     await settled();

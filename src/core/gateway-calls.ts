@@ -163,6 +163,7 @@ export async function capture(
       ...atGateway(attempt),
       // A hold may be days old when its capture is ordered.
       ageMs: ageOf({ startedAt: attempt.captureOrderedAt ?? attempt.startedAt }, readAt),
+      attemptAgeMs: ageOf(attempt, readAt),
       gatewayReference: attempt.gatewayReference ?? "",
       ...partOf(attempt),
       sessionId: encodeId("ps", session.id),

@@ -24,6 +24,7 @@ import { type Lease, lockAndRenew, renewLease, required } from "./lease.ts";
 import { dropProof } from "./provided-rows.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 import { type EndParts, emitEvent, settleSession } from "./settle.ts";
+import { lookUpInNotifications } from "./stored-notifications.ts";
 import { openWorkItem } from "./work-items.ts";
 
 // A hold ends at the merchant's time, or with a margin before the gateway's; half of what is left of a short one.
@@ -158,6 +159,9 @@ export async function lookAtHold({ core, lease, loaded }: HoldWork, attempt: Att
   await core.database.transaction(async (tx) => {
     const { session, now } = await lockAndRenew(tx, lease);
     const held = { session, attempt };
+    // A notification that came meanwhile has woken no session, because this one was being worked on.
+    const isAsked = core.connectorOf(attempt.gateway)?.canRead || answer.type === "voided";
+    if (!isAsked) answer = await lookUpInNotifications(tx, attempt);
     if (answer.type === "captured") return adoptCapture(tx, core, held, answer);
     const isOver = answer.type === "voided" || (!mayBeTaken && session.heldUntil != null && session.heldUntil <= now);
     if (mayBeTaken && !isOver) {

@@ -120,7 +120,7 @@ type Reported = {
 function describeMismatch({ standing, failures, isVoided, other }: Reported): string | undefined {
   const [first, second] = standing;
   if (first && second)
-    return `The gateway reports two captures of the whole amount: ${named(first)} and ${named(second)}.`;
+    return `The gateway reports two captures of ${amountOf(first)}: ${named(first)} and ${named(second)}.`;
   if (other) {
     const what = other.isOurHold ? "another amount" : "another authorization";
     return `The gateway reports a capture of ${what} (${shown(other.gatewayReference)}) for this attempt.`;
@@ -128,7 +128,11 @@ function describeMismatch({ standing, failures, isVoided, other }: Reported): st
   if (isVoided) return "The gateway reports that the hold of this captured attempt was voided.";
   const [failed] = failures;
   if (!first || !failed) return undefined;
-  return `The gateway reports capture ${named(failed)} as failed, but ${named(first)} of the whole amount as done: the customer must not be charged again.`;
+  return `The gateway reports capture ${named(failed)} as failed, but ${named(first)} of ${amountOf(first)} as done: the customer must not be charged again.`;
+}
+
+function amountOf({ isPart }: ReportRow): string {
+  return isPart ? "the ordered part" : "the whole amount";
 }
 
 function named({ modificationReference }: ReportRow): string {

@@ -116,6 +116,8 @@ export type Hold = AttemptAtGateway & {
   readonly gatewayReference: string;
   /** The amount to capture in minor units, at most the held one; the rest is released. Absent: the whole amount. */
   readonly captureMinor?: number | undefined;
+  /** Time since the attempt began, in milliseconds: the gateway knows none of its keys for longer. */
+  readonly attemptAgeMs?: number | undefined;
 } & Readonly<Partial<Pick<AuthorizeRequest, "sessionId" | "orderRef" | "statementDescriptor">>>;
 
 /**

@@ -2663,7 +2663,7 @@ export const AttemptDecision_Kind = {
   GIVEN_UP: 1,
 
   /**
-   * The gateway captured the whole amount, once.
+   * The gateway captured the ordered amount, once.
    *
    * @generated from enum value: CAPTURED = 2;
    */

@@ -28,7 +28,7 @@ export type CapturePaymentSessionRequest = Message<"payments.v1.CapturePaymentSe
   sessionId: string;
 
   /**
-   * The amount in minor units; without it, the whole amount. The rest is released.
+   * The amount in minor units; without it, with the body {}, the whole amount. The rest is released.
    *
    * @generated from field: optional int64 amount_minor = 2;
    */
@@ -47,7 +47,7 @@ export type CapturePaymentSessionRequestJson = {
   sessionId?: string;
 
   /**
-   * The amount in minor units; without it, the whole amount. The rest is released.
+   * The amount in minor units; without it, with the body {}, the whole amount. The rest is released.
    *
    * @generated from field: optional int64 amount_minor = 2;
    */
@@ -3148,8 +3148,9 @@ export const PaymentSessionService: GenService<{
     output: typeof ListPaymentSessionsResponseSchema;
   },
   /**
-   * Orders the capture of a held payment, whole or in part, and waits up to 20 s for the gateway. The first call fixes the
-   * amount; a repeat with the same one returns the session as it stands.
+   * Orders the capture of a held payment, whole or in part, and waits up to 20 s for the gateway. There is one capture: the
+   * first call fixes the amount. A repeat with the same amount returns the session as it stands, so no Idempotency-Key is
+   * needed.
    *
    * @generated from rpc payments.v1.PaymentSessionService.CapturePaymentSession
    */

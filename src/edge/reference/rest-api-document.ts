@@ -87,7 +87,8 @@ const details: Readonly<Record<string, OperationDetails>> = {
     errors: errorResponses(["any", "secretKey"]),
   },
   capturePaymentSession: {
-    successDescription: "The session: SUCCEEDED, or `processing` while the gateway has not answered.",
+    successDescription:
+      "The session: SUCCEEDED with `amountCapturedMinor`; CREATED with `processing` while the gateway has not answered; or DEGRADED if it refused the capture for good.",
     successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
     security: [withSecretKey],
     requestExamples: example("9.00 EUR of 49.00 EUR", captureRequest),

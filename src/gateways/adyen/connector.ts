@@ -114,6 +114,7 @@ export class AdyenConnector implements Connector {
     if (whyNotPayable(capturedAmountOf(hold)) !== undefined) {
       return { type: "refused", definitive: true, gatewayCode: "amount" };
     }
+    if (mayBeForgotten(hold)) return { type: "unknown", kind: "GATEWAY_ERROR", reason: forgotten };
     const left = this.#api.sharedDeadline(call);
     const reply = await this.#capture(call, hold);
     const answer = readCapture(reply, hold);
@@ -171,6 +172,16 @@ const reportWaitMs = 30_000;
 
 function mayBeReportedYet({ ageMs }: Hold): boolean {
   return ageMs !== undefined && ageMs < reportWaitMs;
+}
+
+// Adyen keeps a key for seven days at least (https://docs.adyen.com/development-resources/api-idempotency, 2026), less a
+// day for clocks and for a request on its way.
+const partKeyLifeMs = 6 * 24 * hourMs;
+const forgotten = "Adyen may have forgotten the key of this partial capture, so nothing is sent";
+
+/** Reports whether a repeat could capture a part a second time, because it leaves enough of the hold. */
+function mayBeForgotten({ captureMinor, attemptAgeMs }: Hold): boolean {
+  return captureMinor !== undefined && attemptAgeMs !== undefined && attemptAgeMs > partKeyLifeMs;
 }
 
 /** Returns what disputes, risk checks and the customer's statement need. */

@@ -92,6 +92,12 @@ describe("AdyenConnector.capture()", () => {
     const part = { ...held, captureMinor: 900, ageMs: 3_600_000 };
     expect(await harness.connector.capture(harness.call("part_cap"), part)).toMatchObject({ type: "unknown" });
     expect(keys).toEqual(["part_cap"]);
+    // Adyen may have forgotten the key after a week, and would capture the part again.
+    const old = { ...part, attemptAgeMs: 6.1 * 24 * 3_600_000 };
+    expect(await harness.connector.capture(harness.call("part_cap"), old)).toMatchObject({ type: "unknown" });
+    expect(keys).toEqual(["part_cap"]);
+    await harness.connector.capture(harness.call("part_cap"), { ...old, captureMinor: undefined });
+    expect(keys.length).toBeGreaterThan(1);
   });
 
   it("is requested under another key only after half a minute if the error may hide its success", async () => {

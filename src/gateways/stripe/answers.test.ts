@@ -205,6 +205,8 @@ function describeSettling({ intent, held, captured }: Samples): void {
     expect(readCapture(inState(intent({ status: "canceled" })), attempt)).toMatchObject({ definitive: true });
     const expired = { type: "invalid_request_error", code: "charge_expired_for_capture", payment_intent: held };
     expect(readCapture(refused(expired, 400), attempt)).toMatchObject({ type: "refused", definitive: true });
+    const small = { type: "invalid_request_error", code: "amount_too_small", payment_intent: held };
+    expect(readCapture(refused(small, 400), { ...attempt, captureMinor: 1 })).toMatchObject({ definitive: true });
   });
 
   it("are a void, or the answer that it came too late", () => {

@@ -33,6 +33,8 @@ const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
 /** Errors that definitively end a capture: https://docs.stripe.com/error-codes (2026). */
 const neverCapturable = new Set([
   "amount_too_large",
+  // A part below the least amount that Stripe charges.
+  "amount_too_small",
   "capture_charge_authorization_expired",
   "charge_expired_for_capture",
 ]);

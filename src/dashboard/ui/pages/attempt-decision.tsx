@@ -166,7 +166,7 @@ function EndFields(props: { attempt: PaymentAttempt; kind: Kind; onKind: (kind: 
         >
           <option value={Kind.GIVEN_UP}>Given up: no money is captured</option>
           {attempt.openDecisions.includes(Kind.CAPTURED) && (
-            <option value={Kind.CAPTURED}>Captured: the whole amount, once</option>
+            <option value={Kind.CAPTURED}>Captured: the ordered amount, once</option>
           )}
         </select>
       </div>
