@@ -116,7 +116,7 @@ async function takeHold(
   const { session, attempts } = await loadSession(tx, sessionId);
   const attempt = attempts.find(({ id }) => id === session.winnerAttemptId);
   if (attempt === undefined) throw new Error("a held payment has a winner");
-  if (attempt.decision !== null) throw notHeld(decided);
+  if (attempt.decisionConfirmedAt) throw notHeld(decided);
   return { lease: { sessionId, epoch: row.epoch }, session, attempt };
 }
 

@@ -40,7 +40,10 @@ export const attemptTransitions = {
     DECLINED: "given up or refused, where a hold needs our request",
     UNKNOWN: "given up or refused elsewhere, or after a restore",
   },
-  AUTHORIZED: { CAPTURED: "", VOIDING: "capture permanently refused, or given up by a person" },
+  AUTHORIZED: {
+    CAPTURED: "",
+    VOIDING: "capture permanently refused, not ordered in time, cancelled, or given up by a person",
+  },
   CAPTURED: {},
   DECLINED: {},
   FAILED: {},

@@ -56,6 +56,17 @@ export function describeHolds(harness: () => GatewayHarness, { hmacKey, saysEnd 
       expect(await books(held)).toMatchObject({ status: "captured", capturedValue: 3000 });
     });
 
+    // Without decimals, with three, and two that gateways count with other decimals than ISO 4217.
+    it.each(["JPY", "KWD", "CLP", "UGX"])("captures the same part of an amount in %s", async (currency) => {
+      const payment = harness().newPayment({ amountMinor: 49_000, currency });
+      if (harness().connector.whyNotPayable(payment) !== undefined) return;
+      const held = await holdPayment(harness(), payment);
+      await capture(held, 30_000);
+      await reports(held, "captured", 30_000);
+      const { value, capturedValue } = await books(held);
+      expect(capturedValue! / value).toBeCloseTo(30 / 49, 10);
+    });
+
     it("reports a whole capture with its amount", async () => {
       const held = await hold();
       await capture(held);
