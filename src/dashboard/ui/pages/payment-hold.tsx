@@ -6,6 +6,7 @@ import { useId, useState } from "react";
 import { Form, Heading } from "react-aria-components";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { Attempt_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { ActionDialog, FocusedButton } from "../parts/action-dialog.tsx";
 import { formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
@@ -86,7 +87,9 @@ function OrderForm({ payment, order, onEnd }: { payment: Payment; order: Order; 
     meta: { done: isCapture ? "The capture is ordered." : "The payment is cancelled. Its hold is released." },
   });
   if (!summary || !held) return null;
-  const gateway = nameOfGateway(summary.gateways.at(-1) ?? "");
+  // Not the last one that was asked: a look-up may have found the hold of an earlier one.
+  const holder = payment.attempts.find(({ status }) => status === Attempt_Status.AUTHORIZED);
+  const gateway = nameOfGateway(holder?.gateway ?? "");
   const whole = formatAmount(held);
   if (!isAsking || amountMinor === undefined)
     return (
