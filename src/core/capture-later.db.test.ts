@@ -361,6 +361,10 @@ describe("a payment that is captured later, after a restore", () => {
     const { session: waiting, attempts, readAt } = await fixture.loadSession(session);
     expect([voids, isHeld(waiting), waiting.leaseUntil! > readAt]).toEqual([1, true, true]);
     expect(attempts).toMatchObject([{ status: "AUTHORIZED", retries: 1 }]);
+    // Each pause is twice the one before: only a person may end it.
+    await recover(fixture, silent, session);
+    const again = await fixture.loadSession(session);
+    expect(again.attempts[0]!.nextRetryAt!.getTime() - again.readAt.getTime()).toBeGreaterThan(100_000);
     await fixture.asOwner.pool.query("UPDATE replica_mark SET restored_at = NULL");
   });
 

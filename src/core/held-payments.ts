@@ -165,7 +165,8 @@ export async function lookAtHold({ core, lease, loaded }: HoldWork, attempt: Att
     if (answer.type === "captured") return adoptCapture(tx, core, held, answer);
     const isOver = answer.type === "voided" || (!mayBeTaken && session.heldUntil != null && session.heldUntil <= now);
     if (mayBeTaken && !isOver) {
-      const nextRetryAt = new Date(now.getTime() + voidedAgainMs);
+      const pauseMs = Math.min(voidAgainMs * 2 ** attempt.retries, holdLookAgainMs);
+      const nextRetryAt = new Date(now.getTime() + pauseMs);
       return void move(tx, attempt, "AUTHORIZED", { set: { retries: attempt.retries + 1, nextRetryAt } });
     }
     if (isOver) return endHold(tx, core, held, "capture_expired");
@@ -176,8 +177,9 @@ export async function lookAtHold({ core, lease, loaded }: HoldWork, attempt: Att
 /** A held session that one process works on. */
 type HoldWork = { readonly core: Core; readonly lease: Lease; readonly loaded: SessionWithAttempts };
 
-// A notification about the void makes the session due at once.
-const voidedAgainMs = 60_000;
+// Pause after the first void, doubled up to an hour: a gateway that only refuses it leaves the matter to a person. A
+// notification makes the session due at once.
+const voidAgainMs = 60_000;
 
 const selectRestored: Statement = {
   name: "select_restored_after",
