@@ -27,7 +27,7 @@ export function productPage(dashboardUrl: string | undefined): string {
 <p class="price">${priceText(product)} <small>with shipping</small></p>
 <form method="post" action="/orders"><button class="button">Buy now</button></form>
 <p class="note">Nothing is for sale: this demo shows a payment in test mode, from the first click to the webhook.</p>
-${dashboardUrl !== undefined && html`<p class="note"><a href="${dashboardUrl}/home">The merchant’s dashboard</a> shows each payment, and routes it.</p>`}
+${dashboardUrl !== undefined && html`<p class="note">Every payment is on <a href="${dashboardUrl}/home">the merchant’s dashboard</a>.</p>`}
 </div>
 </article>`,
   );

@@ -68,7 +68,9 @@ async function open(path: string, within = context): Promise<Page> {
 const rows = (page: Page) => page.getByRole("rowheader").allTextContents();
 
 describe("the payments pages", () => {
-  it("go from a list by filters, which stand in the address, to a payment with its timeline", async () => {
+  it("go from a list by filters, which stand in the address, to a payment with its timeline", {
+    timeout: patienceMs,
+  }, async () => {
     const page = await open(pathOf("payments"));
     await page.getByRole("link", { name: "=1+1" }).waitFor();
     expect(await rows(page)).toEqual([
@@ -95,6 +97,7 @@ describe("the payments pages", () => {
       .toMatch(/^\?(?=.*currency=JPY)(?=.*from=1500)(?=.*after=)(?=.*status=declined)/);
     await page.getByRole("button", { name: "Clear all" }).click();
     await page.getByRole("link", { name: "Saved by failover" }).click();
+    await expect.poll(() => rows(page)).toEqual(["saved-1"]);
     const amount = await page.getByRole("row").filter({ hasText: "saved-1" }).getByText("€129.50").boundingBox();
     await page.keyboard.down("ControlOrMeta");
     const newTab = page.context().waitForEvent("page");

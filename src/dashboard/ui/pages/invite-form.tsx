@@ -3,7 +3,7 @@ import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { Form } from "react-aria-components";
-import { MemberService } from "../../../../gen/dashboard/v1/members_pb.ts";
+import { type Invitation, MemberService } from "../../../../gen/dashboard/v1/members_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { CopyLine } from "../parts/copy-line.tsx";
@@ -12,8 +12,8 @@ import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { nameOfRole, useScope } from "../scope.ts";
 
-/** The form. The link is mailed to the address, or shown if the installation sends no mail. */
-export function InviteForm({ onInvited }: { onInvited: () => unknown }) {
+/** The form. The link is mailed to the address, or shown if the installation sends no mail, until it is revoked. */
+export function InviteForm({ onInvited, open }: { onInvited: () => unknown; open: readonly Invitation[] }) {
   const { merchantId } = useScope();
   const client = createClient(MemberService, useTransport());
   const { run, dialog } = useProof();
@@ -21,6 +21,8 @@ export function InviteForm({ onInvited }: { onInvited: () => unknown }) {
     mutationFn: (wanted: { email: string; role: Role }) => run(() => client.inviteMember({ merchantId, ...wanted })),
     onSuccess: onInvited,
   });
+  const isOpen = open.some(({ invitationId }) => invitationId === invite.data?.invitation?.invitationId);
+  const made = isOpen ? invite.data : undefined;
   const submit = (form: HTMLFormElement) => {
     const fields = new FormData(form);
     const wanted = { email: String(fields.get("email")), role: Number(fields.get("role")) as Role };
@@ -30,17 +32,17 @@ export function InviteForm({ onInvited }: { onInvited: () => unknown }) {
     <section className="card" aria-labelledby="invite">
       <h2 id="invite">Invite a person</h2>
       <Refusal error={invite.error} />
-      {invite.data && (
+      {made && (
         <p className="banner" data-tone="good" role="status">
-          {invite.data.unmailedLink === ""
-            ? `The invitation was sent to ${invite.data.invitation?.email}.`
+          {made.unmailedLink === ""
+            ? `The invitation was sent to ${made.invitation?.email}.`
             : "The invitation is ready. This installation sends no mail, so pass the link on yourself."}
         </p>
       )}
-      {invite.data?.unmailedLink && (
+      {made?.unmailedLink && (
         <CopyLine
-          label={`Invitation link for ${invite.data.invitation?.email}`}
-          text={invite.data.unmailedLink}
+          label={`Invitation link for ${made.invitation?.email}`}
+          text={made.unmailedLink}
           hint="Shown once. Anyone with the link can join as this member. It works once, within seven days."
         />
       )}

@@ -3,12 +3,14 @@ import { changesOf } from "./audit-changes.ts";
 
 describe("changesOf()", () => {
   it("lists only what differs, in words", () => {
-    const before = { checkoutOrigins: [], paused: false, version: 1, url: "https://a.example" };
-    const after = { checkoutOrigins: ["https://a.example", "https://b.example"], paused: true, version: 1 };
+    const before = { checkoutOrigins: [], paused: false, version: 1, url: "https://a.example", lifetimeMs: 60_000 };
+    const origins = ["https://a.example", "https://b.example"];
+    const after = { checkoutOrigins: origins, paused: true, version: 1, lifetimeMs: 90_000 };
     expect(changesOf(before, after)).toEqual([
       { name: "Checkout origins", before: "none", after: "https://a.example, https://b.example" },
       { name: "Paused", before: "false", after: "true" },
       { name: "Url", before: "https://a.example", after: undefined },
+      { name: "Lifetime", before: "60 s", after: "90 s" },
     ]);
   });
 
