@@ -115,11 +115,11 @@ describe("an approval rate that is low", () => {
     expect(subjects()).toEqual(["[test] The approval rate at Sandbox A is low"]);
     const merchant = encodeId("mer", merchantId);
     expect(mailbox.mails[0]!.text).toContain(
-      "5 of the 25 attempts that the gateway answered in the last hour were approved. That is 20.0 %, 85.0 % in the four weeks before.",
+      "Sandbox A approved 5 of the 25 attempts that it answered in the last hour. That is 20.0 %, 85.0 % in the four weeks before.",
     );
     const link = `https://dashboard.example.com/test/${merchant}/analytics?gateway=SANDBOX_A`;
     expect(mailbox.mails[0]!.text).toContain(link);
-    expect(texts()).toEqual([expect.stringMatching(/^\[test\] The approval rate at Sandbox A is low\. 5 of the 25 /)]);
+    expect(texts()).toEqual([expect.stringMatching(/^\[test\] The approval rate at Sandbox A is low\. Sandbox A approved 5 /)]);
     expect(texts()[0]).toContain(link);
     const [{ headers, body, path }] = chat.requests as [(typeof chat.requests)[number]];
     expect(path).toBe("/T0/s3cret");

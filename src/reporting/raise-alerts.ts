@@ -128,7 +128,7 @@ function compareApprovals(rows: readonly GatewayRow[], open: readonly OpenMatter
       kind: "APPROVAL_RATE_LOW" as const,
       gateway: row.gateway,
     };
-    return { subject, verdict: judgeApprovals(recent, past), detail: describeApprovals(recent, past) };
+    return { subject, verdict: judgeApprovals(recent, past), detail: describeApprovals(row.gateway, recent, past) };
   });
   return seenBy(
     verdicts,
@@ -189,8 +189,8 @@ function describeFailures(gateway: string, recent: Share, past: Share): string {
   return `${gateway} gave no usable answer to ${recent.counted} of ${recent.attempts} attempts of the last hour. That is ${percent(recent)}${pastWords(past)}.`;
 }
 
-function describeApprovals(recent: Share, past: Share): string {
-  return `${recent.counted} of the ${recent.attempts} attempts that the gateway answered in the last hour were approved. That is ${percent(recent)}${pastWords(past)}.`;
+function describeApprovals(gateway: string, recent: Share, past: Share): string {
+  return `${gateway} approved ${recent.counted} of the ${recent.attempts} attempts that it answered in the last hour. That is ${percent(recent)}${pastWords(past)}.`;
 }
 
 // Credentials that are newer than those in use. One that has waited for a day is forgotten rather than in work.

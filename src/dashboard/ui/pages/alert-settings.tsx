@@ -234,11 +234,11 @@ function Test({ isPossible }: { isPossible: boolean }) {
       <div>
         <h2 id="alert-test">Test alert</h2>
         <p className="soft">
-          Sends one message to each saved address and to the chat, marked as a test of {environmentName}.
+          Sends one message to each saved address and to the chat. It says that it is a test in {environmentName}.
         </p>
       </div>
       <Refusal error={test.error} />
-      <div role="status">
+      <div aria-live="polite">
         {test.data && (
           <ul>
             {test.data.results.map(({ recipient, accepted, problem }) => (

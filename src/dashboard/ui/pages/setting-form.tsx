@@ -151,7 +151,7 @@ function Choices({ legend, values, text, onText }: ChoicesProps) {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const isIn = (value: string) => lines.some((line) => line.trim() === value);
   return (
-    <fieldset>
+    <fieldset className="event-types">
       <legend>{legend}</legend>
       {values.map((value) => (
         <label key={value} className="tick">
