@@ -1,4 +1,4 @@
-/** What an entry of the audit trail changed, field by field. Pure. */
+/** The changed fields of an entry of the audit trail. Pure. */
 
 /** A field before and after; undefined where it was not there. */
 export type FieldChange = {
