@@ -19,13 +19,16 @@ import {
   casesHelp,
   describeCases,
   describePolicy,
+  describeSplit,
   exemptionsHelp,
   type NamedRule,
   nameOfAuthentication,
   parseAuthentication,
   parseExemptions,
+  parseSplit,
   providerHelp,
   readRule,
+  splitHelp,
   switchesHelp,
 } from "./routing-draft.ts";
 import { routeTestCommand, whatIfCommand } from "./routing-trial.ts";
@@ -79,12 +82,13 @@ function setCommand(): Command {
         "forbid",
       ]),
     )
-    .option("--cases <file>", casesHelp);
+    .option("--cases <file>", casesHelp)
+    .option("--split <share>", splitHelp, parseSplit);
   return addExpectedVersion(command).action(async (options: ExpectingOptions & NamedRule) => {
     const { expectedVersion } = options;
     const { connections, failoverOn, authentication, provider, exemptions, onUnavailable, secondChallenge } = options;
     const ofAuthentication = [authentication, provider, exemptions, onUnavailable, secondChallenge];
-    const ofRule = [connections, failoverOn, options.cases, ...ofAuthentication];
+    const ofRule = [connections, failoverOn, options.cases, options.split, ...ofAuthentication];
     if (ofRule.every((named) => named === undefined))
       throw new UsageError("Give a part of the rule, such as --connections or --authentication; see --help.");
     await administerRule(options, async ({ routingRules }) => {
@@ -173,6 +177,7 @@ function describeRule(rule: RoutingRuleView | undefined, nameOf: ConnectionNames
       const { gateway = "", account = "" } = nameOf(connectionId) ?? {};
       return `  priority ${index + 1}  ${connectionId}  ${gateway.padEnd(gatewayWidth)}  ${account}`.trimEnd();
     }),
+    ...describeSplit(rule.split, nameOf).map((line) => `  split  ${line}`),
     ...describeCases(rule, nameOf),
     `  failover on ${failoverOn.join(", ") || "nothing"} (never on fraud)`,
     `  customer authentication ${nameOfAuthentication(rule)}`,

@@ -173,7 +173,10 @@ export function becauseProviderFirst({ ruleVersion }: Pick<PaymentSession, "rule
 /** Returns the reason for the attempt at a plan's first gateway. */
 export function becauseFirst({ ruleVersion, routedBy }: Pick<PaymentSession, "ruleVersion" | "routedBy">): string {
   const byCase = routedBy?.case === undefined ? "default plan" : `plan of the case “${routedBy.case}”`;
-  return `First of the ${routedBy ? byCase : "plan"} by rule version ${ruleVersion}.`;
+  const { arm, percent, draw } = routedBy?.split ?? {};
+  const ofArm = arm === undefined ? "" : `arm ${arm} of the `;
+  const drawn = arm === undefined ? "" : ` It drew ${draw} of 100, and arm B gets 1 to ${percent}.`;
+  return `First of ${ofArm || "the "}${routedBy ? byCase : "plan"} by rule version ${ruleVersion}.${drawn}`;
 }
 
 /** Decides what follows the failure of the session's last attempt. */

@@ -119,7 +119,58 @@ describe("the cases of a rule", () => {
   });
 });
 
+describe("the splits of a rule", () => {
+  it("are kept and restored like cases, described as changes, and end with a share of 0", async () => {
+    const split = { percent: 20, connectionIds: [b] };
+    const cases: Cases = { list: [{ ...withOne(whole).list![0]!, split }], cardRanges: [] };
+    const rule = { ...dashboard.scope, connectionIds: [a, b], failoverOn: ["HARD_DECLINE" as const] };
+    await rules.setRoutingRule({ ...rule, cases: {} });
+    await expect(rules.setRoutingRule({ ...rule, cases, split })).rejects.toMatchObject({ code: "invalid_field" });
+    cases.list![0]!.connectionIds = [a];
+    const { routingRule: first } = await rules.setRoutingRule({ ...rule, cases, split });
+    expect(first).toMatchObject({ cases, split });
+    expect((await set()).routingRule?.split).toEqual(split);
+    const none = await rules.setRoutingRule({ ...rule, cases: {}, split: { percent: 0 } });
+    expect(none.routingRule?.split).toBeUndefined();
+    const { versions = [] } = await rules.listRoutingRuleVersions({ ...dashboard.scope, pageSize: 3 });
+    expect(versions[0]?.changes).toContain("The default plan is no longer split.");
+    expect(versions[2]?.changes).toEqual([
+      expect.stringMatching(/^Split of the default plan: 20 % goes to arm B, which plans SANDBOX_B \(.+\)\.$/),
+      expect.stringMatching(/it plans SANDBOX_A \(.+\); 20 % goes to arm B, which plans SANDBOX_B \(.+\)\.$/),
+    ]);
+    const { routingRule: restored } = await rules.restoreRoutingRule({ ...dashboard.scope, version: first!.version! });
+    expect(restored).toMatchObject({ cases, split });
+    await rules.setRoutingRule({ ...rule, cases: {}, split: { percent: 0 } });
+  });
+
+  it.each<[string, () => { percent: number; connectionIds: string[] }, string]>([
+    ["no share", () => ({ percent: 0, connectionIds: [b] }), "split.percent"],
+    ["no gateway", () => ({ percent: 5, connectionIds: [] }), "split.connectionIds"],
+    ["the plan that it splits", () => ({ percent: 5, connectionIds: [a, b] }), "split.connectionIds"],
+  ])("are refused with %s", async (_, split, field) => {
+    const draft = { connectionIds: [a, b], split: split() };
+    const payment = { ...dashboard.scope, draft, amountMinor: "4900", currency: "EUR" };
+    await expect(rules.testRoute(payment)).rejects.toMatchObject({
+      message: expect.stringMatching(/^Split: /),
+      problems: [{ param: field }],
+    });
+  });
+});
+
 describe("a test of a route", () => {
+  it("follows the arm that is asked for, and says the share of the other", async () => {
+    const draft = { connectionIds: [a], split: { percent: 30, connectionIds: [b] } };
+    const payment = { ...dashboard.scope, draft, amountMinor: "4900", currency: "EUR" };
+    expect(await rules.testRoute(payment)).toMatchObject({
+      plan: [{ gateway: "SANDBOX_A" }],
+      split: { arm: "A", percent: 30 },
+    });
+    expect(await rules.testRoute({ ...payment, facts: { arm: "B" } })).toMatchObject({
+      plan: [{ gateway: "SANDBOX_B" }],
+      split: { arm: "B", percent: 30 },
+    });
+  });
+
   it("follows the case that its facts meet, and names those that it cannot check", async () => {
     const draft = { connectionIds: [a, b], cases: withOne(whole) };
     const payment = { ...dashboard.scope, draft, amountMinor: "4900", currency: "EUR" };

@@ -2,7 +2,7 @@
 import type { AuthenticationPolicy, AuthenticationRule, FailoverSwitch } from "../core/entities.ts";
 import type { RuleContent } from "../core/routing-rules.ts";
 import { type Exemption, exemptions } from "../gateways/authentication.ts";
-import { describeCases } from "./case-changes.ts";
+import { describeCases, describeSplit } from "./case-changes.ts";
 
 const switchInWords: Record<FailoverSwitch, string> = {
   HARD_DECLINE: "declines",
@@ -34,6 +34,7 @@ export function describeRuleChanges(
     ...describeAuthentication(before?.authentication, after.authentication),
     ...describePolicy(before?.policy, after.policy),
     ...describeProvider(before?.providerId ?? undefined, after.providerId ?? undefined, nameOf),
+    ...describeSplit(before?.split, after.split, nameOf),
     ...describeCases(before?.cases, after.cases, nameOf),
   ];
 }

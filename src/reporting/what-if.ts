@@ -3,6 +3,7 @@
 import type { PlannedConnection } from "../core/entities.ts";
 import { decideNext, type FailoverRule, type Failure } from "../core/next-step.ts";
 import type { DraftPlan } from "./draft-route.ts";
+import type { MeasuredPlan } from "./measured-plans.ts";
 
 /** A gateway's answer; undefined where the attempt does not show how the gateway answers. */
 export type PastAnswer =
@@ -35,7 +36,26 @@ export type Replay = {
   readonly asked: readonly { readonly connectionId: string; readonly gateway: string }[];
   readonly end: ReplayEnd;
   readonly because: string;
+  /** The approval rate that a split has measured of the plan, where the end cannot be known. */
+  readonly measured?: MeasuredPlan | undefined;
 };
+
+/**
+ * Replays a payment whose plan was split, and which the draft would send by the other arm's plan. What becomes known of
+ * the single payment is left out: chance chose those that went the other way, and only all of them together are like
+ * these.
+ */
+export function replayMeasured({ plan }: Pick<DraftPlan, "plan">, measured: MeasuredPlan): Replay {
+  const { rate, payments } = measured;
+  const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+  const [first] = plan;
+  return {
+    asked: first === undefined ? [] : [{ connectionId: first.connectionId, gateway: first.gateway }],
+    end: "cannotKnow",
+    because: `Unknown for a single payment. Its split sent ${payments} others this way, of which ${percent(rate.value)} succeeded (${percent(rate.low)} to ${percent(rate.high)} with 95 % confidence).`,
+    measured,
+  };
+}
 
 /**
  * Replays a payment. Each gateway is assumed to answer as it did then, whatever its new position. The first gateway
@@ -109,10 +129,15 @@ export type WhatIfCounts = {
   readonly succeeds: number;
   readonly lost: number;
   readonly notRoutable: number;
+  /** Those of unknown end whose plan a split has measured; how many would succeed, and the ends of that interval. */
+  readonly measured: number;
+  readonly measuredSucceeds: number;
+  readonly measuredSucceedsLow: number;
+  readonly measuredSucceedsHigh: number;
 };
 
-/** Compares a replay with its payment. Each count is 0 or 1. */
-export function compareReplay({ attempts, succeeded }: PastPayment, { asked, end }: Replay): WhatIfCounts {
+/** Compares a replay with its payment. Each count is 0 or 1, or the probability that it is 1. */
+export function compareReplay({ attempts, succeeded }: PastPayment, { asked, end, measured }: Replay): WhatIfCounts {
   const isSamePath =
     asked.length === attempts.length &&
     asked.every((each, index) => each.connectionId === attempts[index]?.connectionId);
@@ -130,6 +155,10 @@ export function compareReplay({ attempts, succeeded }: PastPayment, { asked, end
     succeeds: count(end === "succeeds"),
     lost: count(succeeded && end === "fails"),
     notRoutable: count(isKnown && asked.length === 0),
+    measured: count(measured !== undefined),
+    measuredSucceeds: measured?.rate.value ?? 0,
+    measuredSucceedsLow: measured?.rate.low ?? 0,
+    measuredSucceedsHigh: measured?.rate.high ?? 0,
   };
 }
 
@@ -147,5 +176,9 @@ export function addCounts(counts: readonly WhatIfCounts[]): WhatIfCounts {
     succeeds: sum("succeeds"),
     lost: sum("lost"),
     notRoutable: sum("notRoutable"),
+    measured: sum("measured"),
+    measuredSucceeds: sum("measuredSucceeds"),
+    measuredSucceedsLow: sum("measuredSucceedsLow"),
+    measuredSucceedsHigh: sum("measuredSucceedsHigh"),
   };
 }

@@ -157,6 +157,14 @@ export type Routing = {
     /** The cases above it that did not apply only because a fact about the payment was unknown. */
     readonly unknown: readonly { readonly case: string; readonly because: string }[];
   };
+  /** The arm that the payment fell into, if its plan is split: A is the plan itself, B the other one. */
+  readonly split?: {
+    readonly arm: "A" | "B";
+    /** The share of arm B. */
+    readonly percent: number;
+    /** The payment's number from 1 to 100: arm B has those up to its share. */
+    readonly draw: number;
+  };
 };
 
 /**

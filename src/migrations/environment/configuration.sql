@@ -77,6 +77,8 @@ CREATE TABLE routing_rule (
   policy         jsonb,
   -- The cases with plans of their own, and the merchant's card ranges (RoutingCases in src/core/entities.ts); null for none.
   cases          jsonb,
+  -- The share of the default plan's payments that goes by another plan (Split in src/core/entities.ts); null for none.
+  split          jsonb,
   created_at     timestamptz NOT NULL DEFAULT app.clock(),
   -- Null for the rule that a demo begins with.
   set_by         text,

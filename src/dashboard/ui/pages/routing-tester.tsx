@@ -42,6 +42,10 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
   const [answer, setAnswer] = useState<Answer>(Answer.HARD_DECLINE);
   const answerId = useId();
   const { data, error } = useRouteTest(draft.isChanged ? draft : undefined, trial);
+  const { facts = noFacts } = trial;
+  const list = draft.cases?.list ?? [];
+  const hasCases = list.length > 0;
+  const hasSplit = [draft, ...list].some(({ split }) => split !== undefined);
   const submit = (amount: string, currency: string) => {
     if (/^[1-9]\d{0,11}$/.test(amount) && /^[A-Z]{3}$/.test(currency))
       onTrial({ ...trial, amountMinor: BigInt(amount), currency });
@@ -79,9 +83,8 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
           </select>
         </div>
       </div>
-      {(draft.cases?.list.length ?? 0) > 0 && (
-        <TrialFactFields facts={trial.facts ?? noFacts} onChange={(facts) => onTrial({ ...trial, facts })} />
-      )}
+      {hasCases && <TrialFactFields facts={facts} onChange={(changed) => onTrial({ ...trial, facts: changed })} />}
+      {hasSplit && <ArmField arm={facts.arm} onChange={(arm) => onTrial({ ...trial, facts: { ...facts, arm } })} />}
       <Refusal error={error} />
       {!data && !error && problemsOf(draft).length === 0 && <Loading what="The plan" />}
       {data && !error && <Way answer={answer} test={data} />}
@@ -91,7 +94,21 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
 
 const noFacts: TrialFacts = {
   ...{ cardBrand: "", cardType: CardRange_Type.TYPE_UNSPECIFIED, issuingCountry: "", billingCountry: "", metadata: {} },
+  arm: "",
 };
+
+function ArmField({ arm, onChange }: { arm: string; onChange: (arm: string) => void }) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>If its plan is split, the payment falls into</label>
+      <select id={id} value={arm || "A"} onChange={({ target }) => onChange(target.value)}>
+        <option value="A">Arm A</option>
+        <option value="B">Arm B</option>
+      </select>
+    </div>
+  );
+}
 
 /** Fields for facts about the payment, for the conditions of cases. */
 function TrialFactFields({ facts, onChange }: { facts: TrialFacts; onChange: (facts: TrialFacts) => void }) {
@@ -159,6 +176,12 @@ function Way({ answer, test }: { answer: Answer; test: TestRouteResponse }) {
       {test.case !== undefined && (
         <p>
           Follows the case <strong>{test.case}</strong>.
+        </p>
+      )}
+      {test.split && (
+        <p>
+          Falls into <strong>arm {test.split.arm}</strong>: {test.split.percent} % of the payments of this plan go to
+          arm B.
         </p>
       )}
       {test.unknownCases.map((sentence) => (
