@@ -1,6 +1,6 @@
 /** Parses a routing rule as commands accept it. */
 import { readFileSync } from "node:fs";
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import type { DashboardClient, RoutingRuleView } from "../client/dashboard-client.ts";
 import type { RouteConditions } from "../core/entities.ts";
 import { describeConditions } from "../reporting/case-changes.ts";
@@ -96,6 +96,14 @@ export function describeCases({ cases = {} }: RoutingRuleView, nameOf: Connectio
 export const splitHelp =
   "share of the default plan's payments that goes by another plan, as percent:connection ids, such as 20:gc_01h9zz…,gc_01h455…; or none (default: as in the newest version)";
 
+/** Returns the option --retry-same-gateway. */
+export function retryOption(): Option {
+  return new Option(
+    "--retry-same-gateway <state>",
+    "whether a gateway that asks to try again gets the payment once more (default: as in the newest version; off for the first version)",
+  ).choices(["on", "off"]);
+}
+
 /** The split of a rule's default plan. */
 type Split = NonNullable<RoutingRuleView["split"]>;
 
@@ -150,6 +158,7 @@ export type NamedRule = {
   readonly secondChallenge?: "allow" | "forbid";
   readonly cases?: string;
   readonly split?: Split;
+  readonly retrySameGateway?: "on" | "off";
 };
 
 /** Returns the named parts of the policy over those of the newest version; undefined if none is named. */
@@ -171,6 +180,7 @@ type RuleToSend = {
   readonly policy?: Policy;
   readonly cases?: Cases;
   readonly split?: Split;
+  readonly retriesSameGateway?: boolean;
   readonly expectedVersion?: number;
 };
 
@@ -191,6 +201,7 @@ export async function readRule(
     ...(provider !== undefined && { providerId: provider === "none" ? "" : provider }),
     ...(named.cases !== undefined && { cases: readCases(named.cases) }),
     ...(named.split && { split: named.split }),
+    ...(named.retrySameGateway && { retriesSameGateway: named.retrySameGateway === "on" }),
   };
   const isPolicyNamed = policyOf(named) !== undefined;
   if (connectionIds !== undefined && failoverOn !== undefined && !isPolicyNamed)

@@ -10,6 +10,7 @@ import {
   parseAuthentication,
   parseSplit,
   readRule,
+  retryOption,
   splitHelp,
   switchesHelp,
 } from "./routing-draft.ts";
@@ -33,6 +34,7 @@ export function routeTestCommand(): Command {
     .option("--authentication <when>", authenticationHelp, parseAuthentication)
     .option("--cases <file>", casesHelp)
     .option("--split <share>", splitHelp, parseSplit)
+    .addOption(retryOption())
     .option("--card-brand <name>", "network of the card, such as visa (default: unknown)")
     .addOption(
       new Option("--card-type <type>", "type of the card (default: unknown)").choices(["credit", "debit", "prepaid"]),
@@ -43,9 +45,9 @@ export function routeTestCommand(): Command {
     .addOption(new Option("--arm <arm>", "arm of the payment where its plan is split (default: a)").choices(["a", "b"]))
     .option("--at <time>", "time of the submission, such as 2026-07-01T22:30:00Z (default: now)", parseTime)
     .action(async (options: RoutingOptions & NamedRule & FactOptions & { amountMinor: string; currency: string }) => {
-      const { amountMinor, currency, connections, failoverOn, authentication, cases, split } = options;
+      const { amountMinor, currency, connections, failoverOn, authentication, cases, split, retrySameGateway } = options;
       const request = { ...scopeOf(options), amountMinor, currency, facts: factsOf(options) };
-      const isDraft = [connections, failoverOn, authentication, cases, split].some((named) => named !== undefined);
+      const isDraft = [connections, failoverOn, authentication, cases, split, retrySameGateway].some((named) => named !== undefined);
       const test = async ({ routingRules }: DashboardClient) => {
         const draft = isDraft ? { draft: await draftOf(routingRules, options) } : {};
         return routingRules.testRoute({ ...request, ...draft });
@@ -66,6 +68,7 @@ export function whatIfCommand(): Command {
     .option("--authentication <when>", authenticationHelp, parseAuthentication)
     .option("--cases <file>", casesHelp)
     .option("--split <share>", splitHelp, parseSplit)
+    .addOption(retryOption())
     .option("--days <days>", "days to look back, 1 to 31; at most the newest 10 000 sessions", parseDays, 7)
     .action(async (options: RoutingOptions & NamedRule & { days: number }) => {
       const follow = async ({ routingRules }: DashboardClient) => {

@@ -28,6 +28,7 @@ import {
   parseSplit,
   providerHelp,
   readRule,
+  retryOption,
   splitHelp,
   switchesHelp,
 } from "./routing-draft.ts";
@@ -83,12 +84,13 @@ function setCommand(): Command {
       ]),
     )
     .option("--cases <file>", casesHelp)
-    .option("--split <share>", splitHelp, parseSplit);
+    .option("--split <share>", splitHelp, parseSplit)
+    .addOption(retryOption());
   return addExpectedVersion(command).action(async (options: ExpectingOptions & NamedRule) => {
     const { expectedVersion } = options;
     const { connections, failoverOn, authentication, provider, exemptions, onUnavailable, secondChallenge } = options;
     const ofAuthentication = [authentication, provider, exemptions, onUnavailable, secondChallenge];
-    const ofRule = [connections, failoverOn, options.cases, options.split, ...ofAuthentication];
+    const ofRule = [connections, failoverOn, options.cases, options.split, options.retrySameGateway, ...ofAuthentication];
     if (ofRule.every((named) => named === undefined))
       throw new UsageError("Give a part of the rule, such as --connections or --authentication; see --help.");
     await administerRule(options, async ({ routingRules }) => {
@@ -180,6 +182,7 @@ function describeRule(rule: RoutingRuleView | undefined, nameOf: ConnectionNames
     ...describeSplit(rule.split, nameOf).map((line) => `  split  ${line}`),
     ...describeCases(rule, nameOf),
     `  failover on ${failoverOn.join(", ") || "nothing"} (never on fraud)`,
+    `  retry at the same gateway ${rule.retriesSameGateway ? "once, if it asks to try again" : "off"}`,
     `  customer authentication ${nameOfAuthentication(rule)}`,
     ...describePolicy(rule).map((line) => `  ${line}`),
     ...(rule.providerId ? [`  authenticated by ${rule.providerId}  ${nameOf(rule.providerId)?.gateway ?? ""}`] : []),

@@ -159,7 +159,7 @@ function exemptionsFor(acquirer: Connection["acquirer"], { amountMinor, currency
 
 const selectRule: Statement = {
   name: "select_failover_rule",
-  text: `SELECT version, failover_on AS "failoverOn", authentication FROM routing_rule WHERE merchant_id = $1 AND version = $2`,
+  text: `SELECT version, failover_on AS "failoverOn", authentication, retries_same_gateway AS "retriesSameGateway" FROM routing_rule WHERE merchant_id = $1 AND version = $2`,
 };
 
 /** Loads the rule by which a session was planned, which may no longer be the newest. */
@@ -210,14 +210,16 @@ export type RuleContent = {
   readonly cases?: RoutingCases | null | undefined;
   /** The split of the default plan; null for none. */
   readonly split?: Split | null | undefined;
+  /** The default is false. */
+  readonly retriesSameGateway?: boolean | undefined;
 };
 
 const insertRule: Statement = {
   name: "insert_routing_rule",
   text: `
     INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, set_by, restored_from, authentication, provider_id, policy, cases,
-                              split)
-    SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10 FROM routing_rule WHERE merchant_id = $1
+                              split, retries_same_gateway)
+    SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM routing_rule WHERE merchant_id = $1
     RETURNING version`,
 };
 
@@ -244,6 +246,7 @@ export async function recordRoutingRule(
     rule.policy ? JSON.stringify(rule.policy) : null,
     hasCases(rule.cases) ? JSON.stringify(rule.cases) : null,
     rule.split ? JSON.stringify(rule.split) : null,
+    rule.retriesSameGateway ?? false,
   ];
   const [row] = await tx.query<{ version: number }>(insertRule, values);
   return row!.version;

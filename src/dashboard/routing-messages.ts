@@ -48,9 +48,10 @@ export function policyOf(
 
 /** Returns a rule's content with public ids. */
 export function showRule(rule: RoutingRule) {
-  const { version, connectionIds, failoverOn, authentication, providerId, policy, cases, split } = rule;
+  const { version, connectionIds, failoverOn, authentication, providerId, policy, cases, split, retriesSameGateway } = rule;
   return {
     ...{ version, connectionIds: connectionIds.map((id) => encodeId("gc", id)), failoverOn, authentication },
+    retriesSameGateway,
     ...(providerId && { providerId: encodeId("gc", providerId) }),
     ...(policy && { policy }),
     ...(cases && { cases: showCases(cases) }),

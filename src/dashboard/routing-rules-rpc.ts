@@ -44,6 +44,7 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
         policy: policyOf(request.policy, before),
         cases: casesOf(request.cases, before),
         split: splitOf(request.split, before, request.connectionIds),
+        retriesSameGateway: request.retriesSameGateway ?? before?.retriesSameGateway ?? false,
       }));
       return create(SetRoutingRuleResponseSchema, { routingRule });
     },

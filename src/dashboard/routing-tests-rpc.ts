@@ -149,6 +149,7 @@ async function loadRule({ merchantId, environment: { database } }: Scope, draft:
     policy: policyOf(draft?.policy, newest),
     cases: draftCases(draft, newest, connections),
     split: draftSplit(draft, newest, connections),
+    retriesSameGateway: draft?.retriesSameGateway ?? newest?.retriesSameGateway ?? false,
   };
   return { connections, newest, content, version: (newest?.version ?? 0) + (draft === undefined ? 0 : 1) };
 }

@@ -4,6 +4,7 @@ import type { Arm, CardFacts, FailureKind, PlannedConnection, SessionStatus, Sto
 import { noCardBeginnings } from "../core/next-step.ts";
 import type { PaymentFacts } from "../core/routing-cases.ts";
 import { drawOf } from "../core/routing-rules.ts";
+import { allowsAgain } from "../gateways/allows-again.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { isChallenged, takenMinor } from "./analytics/counted-facts.ts";
 import type { FollowedArm } from "./measured-plans.ts";
@@ -36,6 +37,7 @@ type AttemptRow = {
   stop: Stop | null;
   captureRefusalCode: string | null;
   nextBecause: string | null;
+  gatewayCode: string | null;
   round: number;
 };
 
@@ -70,7 +72,7 @@ const selectPast: Statement = {
     LEFT JOIN LATERAL (
       SELECT json_agg(json_build_object(
         'connectionId', a.connection_id, 'gateway', a.gateway, 'status', a.status, 'failureKind', a.failure_kind,
-        'stop', a.stop, 'captureRefusalCode', a.capture_refusal_code, 'nextBecause', a.next_because, 'round', a.round) ORDER BY a.sequence) AS attempts
+        'stop', a.stop, 'captureRefusalCode', a.capture_refusal_code, 'nextBecause', a.next_because, 'gatewayCode', a.gateway_code, 'round', a.round) ORDER BY a.sequence) AS attempts
       FROM attempt a WHERE a.session_id = s.id) t ON true
     ORDER BY s.id DESC`,
 };
@@ -99,11 +101,12 @@ export async function listPastSessions(
         card: { ...(cardBrand && cardBrand !== "unknown" && { brand: cardBrand }), ...card },
       },
       // A repeat with authentication asked the customer, even if the customer was not needed.
-      customerAsked: customerAsked || row.attempts.some(({ round }) => round > 0),
+      customerAsked: customerAsked || row.attempts.some(({ round }) => round === 1),
       attempts: row.attempts.map((attempt) => ({
         connectionId: attempt.connectionId,
         gateway: attempt.gateway,
         answer: answerOf(attempt),
+        isRetry: attempt.round === 2,
         authentication: plan?.find(({ connectionId }) => connectionId === attempt.connectionId)?.authentication,
       })),
     };
@@ -123,10 +126,14 @@ export function firstIdAt(moment: Date): string {
  * Derives the gateway's answer. An attempt with a recorded next step failed at first, even if its hold was found and
  * adopted later.
  */
-function answerOf({ status, failureKind, stop, captureRefusalCode, nextBecause }: AttemptRow): PastAnswer {
+function answerOf(attempt: AttemptRow): PastAnswer {
+  const { status, failureKind, stop, captureRefusalCode, nextBecause, gateway, gatewayCode } = attempt;
   if (noCardBeginnings.some((beginning) => nextBecause?.startsWith(beginning))) return undefined;
   if (captureRefusalCode !== null) return { type: "failed", kind: "GATEWAY_ERROR", captureRefused: true };
-  if (failureKind !== null) return { type: "failed", kind: failureKind, ...(stop && { stop }) };
+  if (failureKind !== null) {
+    const again = !stop && status === "DECLINED" && allowsAgain(gateway, gatewayCode);
+    return { type: "failed", kind: failureKind, ...(stop && { stop }), ...(again && { allowsAgain: true }) };
+  }
   const isHeld = status === "CAPTURED" || status === "AUTHORIZED";
   return isHeld && nextBecause === null ? { type: "held" } : undefined;
 }

@@ -331,7 +331,7 @@ function answerStep(attempt: Attempt, at: Date | null | undefined, took = ""): M
     case "HARD_DECLINE":
     case "FRAUD": {
       const raw = gatewayCode ? `, its code ${gatewayCode}` : "";
-      const tone = attempt.nextAction === "failover" ? "WARN" : "BAD";
+      const tone = attempt.nextAction === "failover" || attempt.nextAction === "retry" ? "WARN" : "BAD";
       return { at, actor, step: `Declined${took}: ${attempt.declineCode}${raw}`, why, tone };
     }
     default:

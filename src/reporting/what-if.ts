@@ -1,15 +1,17 @@
 /** Replays a past payment under another rule, with the answers that its gateways gave then. PURE. */
 
 import type { PlannedConnection } from "../core/entities.ts";
-import { decideNext, type FailoverRule, type Failure } from "../core/next-step.ts";
+import { decideNext, type FailoverDecision, type FailoverRule, type Failure } from "../core/next-step.ts";
 import type { DraftPlan } from "./draft-route.ts";
 import type { MeasuredPlan } from "./measured-plans.ts";
 
 /** A gateway's answer; undefined where the attempt does not show how the gateway answers. */
 export type PastAnswer =
   | { readonly type: "held" }
-  | ({ readonly type: "failed" } & Omit<Failure, "gateway">)
+  | ({ readonly type: "failed"; readonly allowsAgain?: boolean } & Omit<Failure, "gateway" | "again">)
   | undefined;
+
+type Failed = Extract<PastAnswer, { type: "failed" }>;
 
 /** One gateway that was tried. */
 export type PastAttempt = {
@@ -18,6 +20,8 @@ export type PastAttempt = {
   readonly answer: PastAnswer;
   /** The wish that the gateway got with its permission to ask the customer; absent if it got none. */
   readonly authentication?: PlannedConnection["authentication"];
+  /** True for a retry: the gateway got the payment once more, as it allowed. */
+  readonly isRetry?: boolean;
 };
 
 /** A payment that has ended, with its attempts in order. */
@@ -76,7 +80,7 @@ export function replayPayment(
   for (const [index, planned] of plan.entries()) {
     const { connectionId, gateway } = planned;
     asked.push({ connectionId, gateway });
-    const attempt = payment.attempts.find((each) => each.connectionId === connectionId);
+    const attempt = payment.attempts.find((each) => each.connectionId === connectionId && !each.isRetry);
     if (attempt === undefined) {
       return {
         asked,
@@ -93,10 +97,23 @@ export function replayPayment(
     }
     const unknown = whyCustomerUnknown(payment, attempt, planned);
     if (unknown !== undefined) return { asked, end: "cannotKnow", because: unknown };
-    const { type, ...failure } = attempt.answer;
-    if (type === "held") return { asked, end: "succeeds", because: `${gateway} held the amount.` };
+    if (attempt.answer.type === "held") return { asked, end: "succeeds", because: `${gateway} held the amount.` };
     const left = { plan: plan.slice(index + 1), withinBudget: true };
-    const next = decideNext({ gateway, ...(failure as Omit<Failure, "gateway">) }, rule, left);
+    const decide = ({ type: _, allowsAgain, ...failure }: Failed, again?: PlannedConnection) =>
+      decideNext({ gateway, ...failure, again }, rule, left);
+    const isRetried = asked.some((one, place) => asked.findIndex(({ connectionId: id }) => id === one.connectionId) < place);
+    const again = attempt.answer.allowsAgain && !isRetried ? planned : undefined;
+    let next: FailoverDecision = decide(attempt.answer, again);
+    if (next.action === "retry") {
+      asked.push({ connectionId, gateway });
+      const second = payment.attempts.find((each) => each.connectionId === connectionId && each.isRetry)?.answer;
+      if (second === undefined) {
+        const because = `${gateway} was not asked again then, so its second answer is unknown.`;
+        return { asked, end: "cannotKnow", because };
+      }
+      if (second.type === "held") return { asked, end: "succeeds", because: `${gateway} held the amount.` };
+      next = decide(second);
+    }
     if (next.action === "stop") return { asked, end: "fails", because: next.because };
   }
   return { asked, end: "fails", because: "No gateway could be called." };

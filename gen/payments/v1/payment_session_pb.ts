@@ -2876,7 +2876,8 @@ export type Attempt = Message<"payments.v1.Attempt"> & {
   next?: NextStep | undefined;
 
   /**
-   * 1 for the one repeat at the same gateway, with authentication; absent otherwise.
+   * 1 for the one repeat at the same gateway, with authentication; 2 for the one retry there, as the gateway asked; absent
+   * otherwise.
    *
    * @generated from field: optional int32 round = 16;
    */
@@ -2980,7 +2981,8 @@ export type AttemptJson = {
   next?: NextStepJson;
 
   /**
-   * 1 for the one repeat at the same gateway, with authentication; absent otherwise.
+   * 1 for the one repeat at the same gateway, with authentication; 2 for the one retry there, as the gateway asked; absent
+   * otherwise.
    *
    * @generated from field: optional int32 round = 16;
    */
@@ -3142,7 +3144,7 @@ export const Attempt_FailureKindSchema: GenEnum<Attempt_FailureKind, Attempt_Fai
  */
 export type NextStep = Message<"payments.v1.NextStep"> & {
   /**
-   * failover, authenticate or stop.
+   * failover, authenticate, retry or stop.
    *
    * @generated from field: string action = 1;
    */
@@ -3163,7 +3165,7 @@ export type NextStep = Message<"payments.v1.NextStep"> & {
  */
 export type NextStepJson = {
   /**
-   * failover, authenticate or stop.
+   * failover, authenticate, retry or stop.
    *
    * @generated from field: string action = 1;
    */

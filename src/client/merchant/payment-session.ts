@@ -206,7 +206,7 @@ export type PaymentAttempt = {
   /** The time until the gateway's first answer: the customer's time is not in it, nor what follows a challenge. */
   readonly durationMs?: number;
   /** The step after an attempt that did not capture. */
-  readonly next?: { readonly action: "failover" | "authenticate" | "stop"; readonly because: string };
+  readonly next?: { readonly action: "failover" | "authenticate" | "retry" | "stop"; readonly because: string };
   /** 1 for the one repeat at the same gateway, with authentication; absent otherwise. */
   readonly round?: number;
   /** The authentication that the gateway ran within this attempt, or whose proof it got. */

@@ -33,6 +33,7 @@ export type RuleContent = {
   readonly cases?: CasesContent | undefined;
   /** The split of the default plan. */
   readonly split?: SplitContent | undefined;
+  readonly retriesSameGateway?: boolean | undefined;
 };
 
 /** The choices about authentication beside the payments that need it. */
@@ -70,6 +71,7 @@ export function useRuleDraft(rule: RoutingRule | undefined): RuleDraft {
     policy: rule?.policy,
     cases: keyed(rule, discards),
     split: rule?.split,
+    retriesSameGateway: rule?.retriesSameGateway ?? false,
     base: rule?.version ?? 0,
   };
   const current = changed ?? saved;
@@ -110,7 +112,8 @@ function saysSame(one: RuleContent, other: RuleContent): boolean {
     wordsOf(one.policy) === wordsOf(other.policy);
   const textOfSplit = ({ split }: RuleContent) => JSON.stringify(splitContentOf(split));
   const isSameCases = textOfCases(one.cases) === textOfCases(other.cases) && textOfSplit(one) === textOfSplit(other);
-  return isSameOrder && switches(one) === switches(other) && isSameAuthentication && isSameCases;
+  const isSameRetry = (one.retriesSameGateway ?? false) === (other.retriesSameGateway ?? false);
+  return isSameOrder && isSameRetry && switches(one) === switches(other) && isSameAuthentication && isSameCases;
 }
 
 function wordsOf({ exemptions, stopsIfUnavailable, forbidsSecondChallenge } = noPolicy): string {
@@ -123,6 +126,7 @@ export function contentOf(content: RuleContent) {
   return {
     cases: casesContentOf(cases),
     split: splitContentOf(content.split),
+    retriesSameGateway: content.retriesSameGateway ?? false,
     connectionIds: [...connectionIds],
     failoverOn: [...failoverOn],
     authentication,

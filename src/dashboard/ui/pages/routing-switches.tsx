@@ -1,4 +1,4 @@
-/** The failures after which the next gateway is tried. */
+/** The failures after which the next gateway is tried, and the retry at the same one. */
 import { RoutingRule_FailoverSwitch as Switch } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import type { RuleDraft } from "./routing-draft.ts";
 
@@ -48,6 +48,23 @@ export function RoutingSwitches({ draft, mayChange }: { draft: RuleDraft; mayCha
           </li>
         ))}
       </ul>
+      <label className="switch">
+        <input
+          type="checkbox"
+          role="switch"
+          checked={draft.retriesSameGateway ?? false}
+          aria-checked={draft.retriesSameGateway ?? false}
+          disabled={!mayChange}
+          onChange={({ target }) => change({ retriesSameGateway: target.checked })}
+        />
+        <span>
+          <strong>First try the same gateway again, if it asks for that</strong>
+          <span className="soft small">
+            Some declines are processing errors, after which the gateway allows another try at once. It gets the payment
+            once more, once in a payment; then the switches above apply.
+          </span>
+        </span>
+      </label>
       <p className="small">
         Whatever the switches, the next gateway is never tried after suspected fraud, if the card scheme forbids a
         retry, if the card would fail at every gateway, if the customer has to authenticate or did not, or if the

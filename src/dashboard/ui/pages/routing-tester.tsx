@@ -18,6 +18,7 @@ const answers: readonly (readonly [Answer, string])[] = [
   [Answer.APPROVED, "approve"],
   [Answer.HARD_DECLINE, "decline"],
   [Answer.SOFT_DECLINE, "decline for now"],
+  [Answer.TRY_AGAIN, "decline, and allow another try"],
   [Answer.FRAUD, "suspect fraud"],
   [Answer.SCHEME_RULE, "decline, and the scheme forbids a retry"],
   [Answer.SAME_CARD_FAILS, "decline, as every gateway would"],
@@ -190,8 +191,9 @@ function Way({ answer, test }: { answer: Answer; test: TestRouteResponse }) {
         </p>
       ))}
       <ol>
-        {outcome?.steps.map(({ connectionId, gateway, action, because }) => (
-          <li key={connectionId} data-action={action}>
+        {outcome?.steps.map(({ connectionId, gateway, action, because }, index) => (
+          // A gateway may be there twice.
+          <li key={`${connectionId} ${index}`} data-action={action}>
             <strong>{nameOfGateway(gateway)}</strong>
             <span className="small">{nameGatewaysIn(because)}</span>
           </li>
