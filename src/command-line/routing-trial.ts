@@ -45,9 +45,12 @@ export function routeTestCommand(): Command {
     .addOption(new Option("--arm <arm>", "arm of the payment where its plan is split (default: a)").choices(["a", "b"]))
     .option("--at <time>", "time of the submission, such as 2026-07-01T22:30:00Z (default: now)", parseTime)
     .action(async (options: RoutingOptions & NamedRule & FactOptions & { amountMinor: string; currency: string }) => {
-      const { amountMinor, currency, connections, failoverOn, authentication, cases, split, retrySameGateway } = options;
+      const { amountMinor, currency, connections, failoverOn, authentication, cases, split, retrySameGateway } =
+        options;
       const request = { ...scopeOf(options), amountMinor, currency, facts: factsOf(options) };
-      const isDraft = [connections, failoverOn, authentication, cases, split, retrySameGateway].some((named) => named !== undefined);
+      const isDraft = [connections, failoverOn, authentication, cases, split, retrySameGateway].some(
+        (named) => named !== undefined,
+      );
       const test = async ({ routingRules }: DashboardClient) => {
         const draft = isDraft ? { draft: await draftOf(routingRules, options) } : {};
         return routingRules.testRoute({ ...request, ...draft });

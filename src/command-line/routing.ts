@@ -90,7 +90,14 @@ function setCommand(): Command {
     const { expectedVersion } = options;
     const { connections, failoverOn, authentication, provider, exemptions, onUnavailable, secondChallenge } = options;
     const ofAuthentication = [authentication, provider, exemptions, onUnavailable, secondChallenge];
-    const ofRule = [connections, failoverOn, options.cases, options.split, options.retrySameGateway, ...ofAuthentication];
+    const ofRule = [
+      connections,
+      failoverOn,
+      options.cases,
+      options.split,
+      options.retrySameGateway,
+      ...ofAuthentication,
+    ];
     if (ofRule.every((named) => named === undefined))
       throw new UsageError("Give a part of the rule, such as --connections or --authentication; see --help.");
     await administerRule(options, async ({ routingRules }) => {

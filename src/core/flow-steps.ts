@@ -141,7 +141,13 @@ export async function recordAndContinue(
   { card, end }: { readonly card?: CardSummary | undefined; readonly end: () => void },
 ): Promise<Changed> {
   const { core } = work;
-  const next = await lockAndDecide(tx, work, attempt, { ...failureOf(outcome), ...mayTryAgain(work, attempt, outcome) }, card);
+  const next = await lockAndDecide(
+    tx,
+    work,
+    attempt,
+    { ...failureOf(outcome), ...mayTryAgain(work, attempt, outcome) },
+    card,
+  );
   await recordFailure(tx, attempt, outcome, next);
   end();
   if (next.action === "stop") return {};

@@ -25,7 +25,11 @@ async function setCards(onA: CardBehaviour, onB: CardBehaviour): Promise<void> {
 
 function setRule(retriesSameGateway: boolean): Promise<number> {
   const { merchantId } = fixture.owner;
-  const rule = { connectionIds: fixture.connectionIds, failoverOn: ["HARD_DECLINE", "GATEWAY_ERROR"] as const, retriesSameGateway };
+  const rule = {
+    connectionIds: fixture.connectionIds,
+    failoverOn: ["HARD_DECLINE", "GATEWAY_ERROR"] as const,
+    retriesSameGateway,
+  };
   return fixture.core.database.transaction((tx) => recordRoutingRule(tx, { merchantId, ...rule }));
 }
 

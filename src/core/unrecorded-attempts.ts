@@ -113,8 +113,7 @@ const selectConnections: Statement = {
 type ConnectionInUse = Pick<Attempt, "connectionId" | "gateway" | "credentialVersion">;
 
 /**
- * Returns the known unanswered attempts, and one possible attempt at each other connection. Where a known attempt is
- * over, there was no second one.
+ * Returns the known unanswered attempts, and each possible attempt of another round or at another connection.
  */
 async function attemptsToLookUp(
   core: Core,

@@ -214,3 +214,31 @@ describe("a what-if", () => {
     expect(byType.counts?.notRoutable).toBe(0);
   });
 });
+
+describe("a what-if over payments of a split", () => {
+  it("takes the rate of the other arm for those that the draft sends its way", async () => {
+    const rule = { ...dashboard.scope, connectionIds: [a], failoverOn: ["HARD_DECLINE" as const], cases: {} };
+    await rules.setRoutingRule({ ...rule, split: { percent: 50, connectionIds: [b] } });
+    const whatIf = async (failoverOn: "HARD_DECLINE"[] = ["HARD_DECLINE"]) => {
+      const draft = { connectionIds: [b], failoverOn, cases: {}, split: { percent: 0 } };
+      return (await rules.whatIf({ ...dashboard.scope, draft })).counts;
+    };
+    const before = Number((await whatIf())?.payments);
+    // Chance chooses the arm: after this many payments, one arm is empty once in a million runs.
+    const armsOf = (counts: Awaited<ReturnType<typeof whatIf>>) => [
+      Number(counts?.measured),
+      Number(counts?.payments) - before - Number(counts?.measured),
+    ];
+    let counts = await whatIf();
+    for (let payments = 0; payments < 20 && armsOf(counts).includes(0); payments++) {
+      await dashboard.payments.submit(await dashboard.payments.newSession(), "4242424242424242");
+      counts = await whatIf();
+    }
+    const [inArmA = 0] = armsOf(counts);
+    expect(inArmA).toBeGreaterThan(0);
+    // All of arm B succeeded, so that is the best estimate; few payments leave a wide interval.
+    expect(Number(counts?.measuredSucceeds)).toBeCloseTo(inArmA);
+    expect(Number(counts?.measuredSucceedsLow)).toBeLessThan(inArmA * 0.9);
+    expect((await whatIf([]))?.measured).toBe(0);
+  });
+});

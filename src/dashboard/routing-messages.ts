@@ -48,7 +48,8 @@ export function policyOf(
 
 /** Returns a rule's content with public ids. */
 export function showRule(rule: RoutingRule) {
-  const { version, connectionIds, failoverOn, authentication, providerId, policy, cases, split, retriesSameGateway } = rule;
+  const { version, connectionIds, failoverOn, authentication, providerId, policy, cases, split, retriesSameGateway } =
+    rule;
   return {
     ...{ version, connectionIds: connectionIds.map((id) => encodeId("gc", id)), failoverOn, authentication },
     retriesSameGateway,

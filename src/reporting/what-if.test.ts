@@ -55,7 +55,12 @@ describe("replayPayment()", () => {
 describe("replayPayment() by a rule that retries at the same gateway", () => {
   const asksAgain: PastAnswer = { type: "failed", kind: "SOFT_DECLINE", allowsAgain: true };
   const retries = (payment: PastPayment, retriesSameGateway = true) => {
-    const plan = ["a", "b"].map((id, index) => ({ priority: index + 1, gateway: id, connectionId: id, credentialVersion: 1 }));
+    const plan = ["a", "b"].map((id, index) => ({
+      priority: index + 1,
+      gateway: id,
+      connectionId: id,
+      credentialVersion: 1,
+    }));
     const replayed = replayPayment(payment, { plan }, { version: 2, failoverOn: all, retriesSameGateway });
     return [replayed.asked.map(({ gateway }) => gateway).join(""), replayed.end];
   };

@@ -101,7 +101,9 @@ export function replayPayment(
     const left = { plan: plan.slice(index + 1), withinBudget: true };
     const decide = ({ type: _, allowsAgain, ...failure }: Failed, again?: PlannedConnection) =>
       decideNext({ gateway, ...failure, again }, rule, left);
-    const isRetried = asked.some((one, place) => asked.findIndex(({ connectionId: id }) => id === one.connectionId) < place);
+    const isRetried = asked.some(
+      (one, place) => asked.findIndex(({ connectionId: id }) => id === one.connectionId) < place,
+    );
     const again = attempt.answer.allowsAgain && !isRetried ? planned : undefined;
     let next: FailoverDecision = decide(attempt.answer, again);
     if (next.action === "retry") {

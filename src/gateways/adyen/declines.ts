@@ -61,7 +61,8 @@ export const declines: DeclineTable = {
   "3": soft("card_declined", because("Referral: the merchant should call the issuer")),
   "4": {
     ...soft("card_declined", because("Acquirer Error: an error at the acquirer's end")),
-    again: "https://docs.adyen.com/development-resources/refusal-reasons, an earlier edition with a column “Retry”: yes",
+    again:
+      "https://docs.adyen.com/development-resources/refusal-reasons, an earlier edition with a column “Retry”: yes",
   },
   "5": never("lost_or_stolen", because("Blocked Card: permanently blocked, possibly lost or stolen")),
   "6": wrongCard("card_expired"),

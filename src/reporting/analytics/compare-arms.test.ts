@@ -36,7 +36,7 @@ describe("describeDifference()", () => {
   it("says when chance alone may explain a difference, and which arm approves more when it cannot", () => {
     const describeOf = (a: number, b: number, of: number) => describeDifference({ count: a, of }, { count: b, of });
     expect(describeOf(8, 9, 10)).toBe(
-      "The difference means nothing yet: it is between −23.6 and 42.1 points, which includes none.",
+      "The difference means nothing yet: arm B approves between 23.6 points less and 42.1 points more.",
     );
     expect(describeOf(800, 900, 1000)).toMatch(/^Arm B approves more: by 6\.\d to 13\.\d points\.$/);
     expect(describeOf(900, 800, 1000)).toMatch(/^Arm A approves more: by 6\.\d to 13\.\d points\.$/);

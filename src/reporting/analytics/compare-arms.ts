@@ -48,10 +48,10 @@ export function mayBeChance({ low, high }: Estimate): boolean {
 export function describeDifference(a: Counted, b: Counted): string {
   const difference = differenceOf(a, b);
   if (difference === undefined) return `No payment of arm ${a.of === 0 ? "A" : "B"} has ended yet.`;
-  const points = (share: number) => `${(100 * share).toFixed(1).replace("-", "−")}`;
+  const points = (share: number) => (100 * share).toFixed(1);
   const { low, high } = difference;
   if (mayBeChance(difference)) {
-    return `The difference means nothing yet: it is between ${points(low)} and ${points(high)} points, which includes none.`;
+    return `The difference means nothing yet: arm B approves between ${points(-low)} points less and ${points(high)} points more.`;
   }
   const [least, most] = low > 0 ? [low, high] : [-high, -low];
   return `Arm ${low > 0 ? "B" : "A"} approves more: by ${points(least)} to ${points(most)} points.`;

@@ -1,4 +1,5 @@
 /** Splits of the range: the two plans of each, compared by approval, time and what gateways charge for. */
+import { Fragment } from "react";
 import type {
   ArmCounts,
   GetAnalyticsResponse,
@@ -30,6 +31,14 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
       <p className="soft small">
         {percent} % of payments go to arm B, by rule version {ruleVersions.join(", ")}.
       </p>
+      <dl className="meanings">
+        {arms.map(([arm, { plan }]) => (
+          <Fragment key={arm}>
+            <dt>{arm}</dt>
+            <dd>{plan.map(nameGatewaysIn).join(", then ")}</dd>
+          </Fragment>
+        ))}
+      </dl>
       <p>
         <span className="badge" data-tone={isSignificant ? "good" : "warn"}>
           {isSignificant ? "A difference" : "No difference yet"}
@@ -41,9 +50,6 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
           <thead>
             <tr>
               <th scope="col">Arm</th>
-              <th scope="col" className="text">
-                Plan
-              </th>
               <th scope="col">Payments</th>
               <th scope="col">Approved</th>
               <th scope="col">95 % interval</th>
@@ -57,7 +63,6 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
             {arms.map(([arm, counts]) => (
               <tr key={arm}>
                 <th scope="row">{arm}</th>
-                <td className="text">{counts.plan.map(nameGatewaysIn).join(" → ")}</td>
                 <td>{formatCount(paymentsOf(counts))}</td>
                 <td>{formatRate(counts.approval?.value)}</td>
                 <td>{interval(counts.approval)}</td>

@@ -48,28 +48,38 @@ export function RoutingSwitches({ draft, mayChange }: { draft: RuleDraft; mayCha
           </li>
         ))}
       </ul>
-      <label className="switch">
-        <input
-          type="checkbox"
-          role="switch"
-          checked={draft.retriesSameGateway ?? false}
-          aria-checked={draft.retriesSameGateway ?? false}
-          disabled={!mayChange}
-          onChange={({ target }) => change({ retriesSameGateway: target.checked })}
-        />
-        <span>
-          <strong>First try the same gateway again, if it asks for that</strong>
-          <span className="soft small">
-            Some declines are processing errors, after which the gateway allows another try at once. It gets the payment
-            once more, once in a payment; then the switches above apply.
-          </span>
-        </span>
-      </label>
       <p className="small">
         Whatever the switches, the next gateway is never tried after suspected fraud, if the card scheme forbids a
         retry, if the card would fail at every gateway, if the customer has to authenticate or did not, or if the
         decline code is unclassified.
       </p>
+    </section>
+  );
+}
+
+/** The switch for one more attempt at the gateway that declined. */
+export function RoutingRetry({ draft, mayChange }: { draft: RuleDraft; mayChange: boolean }) {
+  const isOn = draft.retriesSameGateway ?? false;
+  return (
+    <section className="card" aria-labelledby="retry">
+      <h2 id="retry">Retry at the same gateway</h2>
+      <label className="switch">
+        <input
+          type="checkbox"
+          role="switch"
+          checked={isOn}
+          aria-checked={isOn}
+          disabled={!mayChange}
+          onChange={({ target }) => draft.change({ retriesSameGateway: target.checked })}
+        />
+        <span>
+          <strong>Once, if the gateway asks to try again</strong>
+          <span className="soft small">
+            Some declines are processing errors, after which a gateway allows another attempt at once. Only then the
+            next gateway is tried.
+          </span>
+        </span>
+      </label>
     </section>
   );
 }

@@ -191,9 +191,8 @@ function Way({ answer, test }: { answer: Answer; test: TestRouteResponse }) {
         </p>
       ))}
       <ol>
-        {outcome?.steps.map(({ connectionId, gateway, action, because }, index) => (
-          // A gateway may be there twice.
-          <li key={`${connectionId} ${index}`} data-action={action}>
+        {outcome?.steps.map(({ connectionId, gateway, action, because }) => (
+          <li key={`${connectionId} ${action}`} data-action={action}>
             <strong>{nameOfGateway(gateway)}</strong>
             <span className="small">{nameGatewaysIn(because)}</span>
           </li>

@@ -15,7 +15,7 @@ import { type Trial, useRuleDraft } from "./routing-draft.ts";
 import { RoutingHistory } from "./routing-history.tsx";
 import type { Connections } from "./routing-order.tsx";
 import { RoutingSave } from "./routing-save.tsx";
-import { RoutingSwitches } from "./routing-switches.tsx";
+import { RoutingRetry, RoutingSwitches } from "./routing-switches.tsx";
 import { RoutingTester } from "./routing-tester.tsx";
 import { RoutingWhatIf } from "./routing-what-if.tsx";
 
@@ -86,6 +86,7 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
       <RoutingDefaultPlan draft={draft} connections={gateways} mayChange={mayChange} />
       <RoutingCases draft={draft} connections={gateways} mayChange={mayChange} />
       <RoutingSwitches draft={draft} mayChange={mayChange} />
+      <RoutingRetry draft={draft} mayChange={mayChange} />
       <RoutingAuthentication draft={draft} connections={connections} mayChange={mayChange} />
       <RoutingTester draft={draft} trial={trial} onTrial={setTrial} />
       <RoutingWhatIf draft={draft} />

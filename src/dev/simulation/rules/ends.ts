@@ -47,6 +47,7 @@ export const endRules: readonly Rule[] = [
     says: "A payment is retried at the same gateway once.",
     code: [{ file: files.flowSteps, instead: ["const isRetried = false;"] }],
     database: [withoutGuard("a session has one retry")],
+    seenAt: 64,
   },
   {
     id: "retry-as-allowed",
@@ -54,6 +55,7 @@ export const endRules: readonly Rule[] = [
     says: "Only a decline without a stop, after which the gateway allows it, is retried at the same gateway.",
     code: [{ file: files.flowSteps, instead: ["if (attempt.round > 9) return {};"] }],
     database: [withoutGuard("only a certain decline is retried, where the rule says so")],
+    seenAt: 43,
   },
   {
     id: "no-hold-after-fraud",
