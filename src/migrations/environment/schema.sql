@@ -30,6 +30,38 @@ CREATE TABLE alert (
   end_sent_to text[] DEFAULT '{}'::text[] NOT NULL
 );
 
+-- table analytics_arm
+CREATE TABLE analytics_arm (
+  merchant_id uuid NOT NULL,
+  minutes integer NOT NULL,
+  starts_at timestamp with time zone NOT NULL,
+  rule_version integer NOT NULL,
+  case_name text NOT NULL,
+  arm text NOT NULL,
+  currency text NOT NULL,
+  succeeded integer NOT NULL,
+  declined integer NOT NULL,
+  degraded integer NOT NULL,
+  saved integer NOT NULL,
+  latency integer[] NOT NULL
+);
+
+-- table analytics_arm_cost
+CREATE TABLE analytics_arm_cost (
+  merchant_id uuid NOT NULL,
+  minutes integer NOT NULL,
+  starts_at timestamp with time zone NOT NULL,
+  rule_version integer NOT NULL,
+  case_name text NOT NULL,
+  arm text NOT NULL,
+  gateway text NOT NULL,
+  currency text NOT NULL,
+  attempts integer NOT NULL,
+  captured integer NOT NULL,
+  voided integer NOT NULL,
+  captured_minor bigint NOT NULL
+);
+
 -- table analytics_attempt
 CREATE TABLE analytics_attempt (
   merchant_id uuid NOT NULL,
@@ -549,6 +581,7 @@ CREATE TABLE routing_rule (
   provider_id uuid,
   policy jsonb,
   cases jsonb,
+  split jsonb,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   set_by text,
   restored_from integer
@@ -615,6 +648,24 @@ ALTER TABLE alert ADD CONSTRAINT alert_kind_check CHECK ((kind = ANY (ARRAY['FAI
 
 -- constraint alert.alert_pkey
 ALTER TABLE alert ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
+
+-- constraint analytics_arm.analytics_arm_arm_check
+ALTER TABLE analytics_arm ADD CONSTRAINT analytics_arm_arm_check CHECK ((arm = ANY (ARRAY['A'::text, 'B'::text])));
+
+-- constraint analytics_arm.analytics_arm_minutes_check
+ALTER TABLE analytics_arm ADD CONSTRAINT analytics_arm_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
+
+-- constraint analytics_arm.analytics_arm_pkey
+ALTER TABLE analytics_arm ADD CONSTRAINT analytics_arm_pkey PRIMARY KEY (merchant_id, minutes, starts_at, rule_version, case_name, arm, currency);
+
+-- constraint analytics_arm_cost.analytics_arm_cost_arm_check
+ALTER TABLE analytics_arm_cost ADD CONSTRAINT analytics_arm_cost_arm_check CHECK ((arm = ANY (ARRAY['A'::text, 'B'::text])));
+
+-- constraint analytics_arm_cost.analytics_arm_cost_minutes_check
+ALTER TABLE analytics_arm_cost ADD CONSTRAINT analytics_arm_cost_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
+
+-- constraint analytics_arm_cost.analytics_arm_cost_pkey
+ALTER TABLE analytics_arm_cost ADD CONSTRAINT analytics_arm_cost_pkey PRIMARY KEY (merchant_id, minutes, starts_at, rule_version, case_name, arm, gateway, currency);
 
 -- constraint analytics_attempt.analytics_attempt_minutes_check
 ALTER TABLE analytics_attempt ADD CONSTRAINT analytics_attempt_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
@@ -1030,6 +1081,12 @@ CREATE INDEX alert_open ON alert USING btree (merchant_id, kind) WHERE (over_at 
 
 -- index alert_to_send
 CREATE INDEX alert_to_send ON alert USING btree (send_at) WHERE (send_at IS NOT NULL);
+
+-- index analytics_arm_by_age
+CREATE INDEX analytics_arm_by_age ON analytics_arm USING brin (starts_at);
+
+-- index analytics_arm_cost_by_age
+CREATE INDEX analytics_arm_cost_by_age ON analytics_arm_cost USING brin (starts_at);
 
 -- index analytics_attempt_by_age
 CREATE INDEX analytics_attempt_by_age ON analytics_attempt USING brin (starts_at);
@@ -2427,6 +2484,12 @@ CREATE TABLE partitions.refund_rest PARTITION OF refund DEFAULT;
 
 -- privileges alert to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON alert TO the runtime role;
+
+-- privileges analytics_arm to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_arm TO the runtime role;
+
+-- privileges analytics_arm_cost to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_arm_cost TO the runtime role;
 
 -- privileges analytics_attempt to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_attempt TO the runtime role;
