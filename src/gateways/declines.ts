@@ -47,8 +47,8 @@ export type DeclineRow = {
   readonly declineCode: DeclineCode;
   readonly source: string;
   /**
-   * Where the gateway documents (URL, date) that the same payment may be sent to it once more at once. Absent: not before
-   * some time, not at all, or not documented.
+   * The gateway's document (URL, date) that allows to send it the same payment once more at once. Absent: not before some
+   * time, not at all, or not documented.
    */
   readonly again?: string;
 };
