@@ -68,7 +68,7 @@ type Attempts = NonNullable<Point["attempts"]>;
 type Cards = NonNullable<Point["cardBrands"]>[number];
 type Authentications = NonNullable<Point["authentications"]>;
 
-function linesOf({ total, points = [], declines = [] }: AnalyticsView, timeZone: string): string[] {
+function linesOf({ total, points = [], declines = [], splits = [] }: AnalyticsView, timeZone: string): string[] {
   const at = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });
   const named = points.map((point): [string, Point] => [at.format(new Date(String(point.startsAt))), point]);
   return [
@@ -130,6 +130,41 @@ function linesOf({ total, points = [], declines = [] }: AnalyticsView, timeZone:
         String(savedMinor),
       ]),
       "Nothing was captured.",
+    ),
+    ...splits.flatMap(splitLines),
+  ];
+}
+
+type Split = NonNullable<AnalyticsView["splits"]>[number];
+type Arm = NonNullable<Split["a"]>;
+
+function splitLines(split: Split): string[] {
+  const arms: [string, Arm][] = [
+    ["A", split.a ?? {}],
+    ["B", split.b ?? {}],
+  ];
+  const name = split.case === undefined ? "the default plan" : `the case “${split.case}”`;
+  return [
+    "",
+    `Split of ${name}: ${split.percent} % to arm B, by rule version ${(split.ruleVersions ?? []).join(", ")}`,
+    `  ${split.verdict}`,
+    ...table(
+      ["ARM", "PLAN", "PAYMENTS", "APPROVED", "95 % INTERVAL", "SAVED", "P50", "P95"],
+      arms.map(([arm, { plan = [], succeeded, declined, degraded, savedByFailover, approval, p50Ms, p95Ms }]) => [
+        ...[arm, plan.join(" → "), String(Number(succeeded) + Number(declined) + Number(degraded))],
+        ...[percent(approval?.value), `${percent(approval?.low)} to ${percent(approval?.high)}`],
+        ...[String(savedByFailover), duration(p50Ms), duration(p95Ms)],
+      ]),
+      "",
+    ),
+    ...table(
+      ["ARM", "GATEWAY", "ATTEMPTS", "CAPTURES", "VOIDED", "CAPTURED IN MINOR UNITS"],
+      arms.flatMap(([arm, { costs = [] }]) =>
+        costs.map(({ gateway = "", attempts, captured, voided, capturedMinor, currency }) => [
+          ...[arm, gateway, String(attempts), String(captured), String(voided), `${capturedMinor} ${currency}`],
+        ]),
+      ),
+      "",
     ),
   ];
 }

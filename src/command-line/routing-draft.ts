@@ -1,6 +1,6 @@
 /** Parses a routing rule as commands accept it. */
 import { readFileSync } from "node:fs";
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import type { DashboardClient, RoutingRuleView } from "../client/dashboard-client.ts";
 import type { RouteConditions } from "../core/entities.ts";
 import { describeConditions } from "../reporting/case-changes.ts";
@@ -80,13 +80,46 @@ function readCases(file: string): Cases {
 /** Returns the cases and card ranges of a rule as lines for people. */
 export function describeCases({ cases = {} }: RoutingRuleView, nameOf: ConnectionNames): string[] {
   const { list = [], cardRanges = [] } = cases;
-  const lines = list.map(({ name, conditions = {}, connectionIds = [] }, index) => {
+  const lines = list.flatMap(({ name, conditions = {}, connectionIds = [], split }, index) => {
     const { amountFromMinor: from, amountToMinor: to, ...rest } = conditions;
     const amounts = { ...(from && { amountFromMinor: Number(from) }), ...(to && { amountToMinor: Number(to) }) };
     const gateways = connectionIds.map((id) => nameOf(id)?.gateway ?? id).join(", then ");
-    return `  case ${index + 1}  ${name}: ${describeConditions({ ...(rest as RouteConditions), ...amounts })} → ${gateways}`;
+    return [
+      `  case ${index + 1}  ${name}: ${describeConditions({ ...(rest as RouteConditions), ...amounts })} → ${gateways}`,
+      ...describeSplit(split, nameOf).map((line) => `    split  ${line}`),
+    ];
   });
   return [...lines, ...(cardRanges.length > 0 ? [`  card ranges ${cardRanges.length}`] : [])];
+}
+
+/** The help text of --split. */
+export const splitHelp =
+  "share of the default plan's payments that goes by another plan, as percent:connection ids, such as 20:gc_01h9zz…,gc_01h455…; or none (default: as in the newest version)";
+
+/** Returns the option --retry-same-gateway. */
+export function retryOption(): Option {
+  return new Option(
+    "--retry-same-gateway <state>",
+    "whether a gateway that asks to try again gets the payment once more (default: as in the newest version; off for the first version)",
+  ).choices(["on", "off"]);
+}
+
+/** The split of a rule's default plan. */
+type Split = NonNullable<RoutingRuleView["split"]>;
+
+/** Parses the value of --split. */
+export function parseSplit(text: string): Split {
+  if (text === "none") return { percent: 0, connectionIds: [] };
+  const [, percent, ids] = /^(\d{1,2}):([^:]+)$/.exec(text) ?? [];
+  if (ids !== undefined && Number(percent) > 0) return { percent: Number(percent), connectionIds: ids.split(",") };
+  throw new InvalidArgumentError("It must be a share from 1 to 99 and connections, such as 20:gc_…,gc_…, or none.");
+}
+
+/** Returns the split of a plan as a line for people; none without one. */
+export function describeSplit(split: Split | undefined, nameOf: ConnectionNames): string[] {
+  if (split === undefined) return [];
+  const gateways = (split.connectionIds ?? []).map((id) => nameOf(id)?.gateway ?? id).join(", then ");
+  return [`${split.percent} % to arm B: ${gateways}`];
 }
 
 /** Parses the value of --authentication. */
@@ -124,6 +157,8 @@ export type NamedRule = {
   readonly onUnavailable?: "proceed" | "stop";
   readonly secondChallenge?: "allow" | "forbid";
   readonly cases?: string;
+  readonly split?: Split;
+  readonly retrySameGateway?: "on" | "off";
 };
 
 /** Returns the named parts of the policy over those of the newest version; undefined if none is named. */
@@ -144,6 +179,8 @@ type RuleToSend = {
   readonly providerId?: string;
   readonly policy?: Policy;
   readonly cases?: Cases;
+  readonly split?: Split;
+  readonly retriesSameGateway?: boolean;
   readonly expectedVersion?: number;
 };
 
@@ -163,6 +200,8 @@ export async function readRule(
     ...(authentication && { authentication }),
     ...(provider !== undefined && { providerId: provider === "none" ? "" : provider }),
     ...(named.cases !== undefined && { cases: readCases(named.cases) }),
+    ...(named.split && { split: named.split }),
+    ...(named.retrySameGateway && { retriesSameGateway: named.retrySameGateway === "on" }),
   };
   const isPolicyNamed = policyOf(named) !== undefined;
   if (connectionIds !== undefined && failoverOn !== undefined && !isPolicyNamed)

@@ -8,7 +8,10 @@ import {
   casesHelp,
   type NamedRule,
   parseAuthentication,
+  parseSplit,
   readRule,
+  retryOption,
+  splitHelp,
   switchesHelp,
 } from "./routing-draft.ts";
 
@@ -30,6 +33,8 @@ export function routeTestCommand(): Command {
     .option("--failover-on <kinds>", switchesHelp)
     .option("--authentication <when>", authenticationHelp, parseAuthentication)
     .option("--cases <file>", casesHelp)
+    .option("--split <share>", splitHelp, parseSplit)
+    .addOption(retryOption())
     .option("--card-brand <name>", "network of the card, such as visa (default: unknown)")
     .addOption(
       new Option("--card-type <type>", "type of the card (default: unknown)").choices(["credit", "debit", "prepaid"]),
@@ -37,11 +42,15 @@ export function routeTestCommand(): Command {
     .option("--issuing-country <code>", "country whose bank issued the card, such as DE (default: unknown)")
     .option("--billing-country <code>", "country of the billing address (default: unknown)")
     .option("--metadata <key=value>", "metadata of the session", addMetadata)
+    .addOption(new Option("--arm <arm>", "arm of the payment where its plan is split (default: a)").choices(["a", "b"]))
     .option("--at <time>", "time of the submission, such as 2026-07-01T22:30:00Z (default: now)", parseTime)
     .action(async (options: RoutingOptions & NamedRule & FactOptions & { amountMinor: string; currency: string }) => {
-      const { amountMinor, currency, connections, failoverOn, authentication, cases } = options;
+      const { amountMinor, currency, connections, failoverOn, authentication, cases, split, retrySameGateway } =
+        options;
       const request = { ...scopeOf(options), amountMinor, currency, facts: factsOf(options) };
-      const isDraft = [connections, failoverOn, authentication, cases].some((named) => named !== undefined);
+      const isDraft = [connections, failoverOn, authentication, cases, split, retrySameGateway].some(
+        (named) => named !== undefined,
+      );
       const test = async ({ routingRules }: DashboardClient) => {
         const draft = isDraft ? { draft: await draftOf(routingRules, options) } : {};
         return routingRules.testRoute({ ...request, ...draft });
@@ -61,6 +70,8 @@ export function whatIfCommand(): Command {
     .option("--failover-on <kinds>", switchesHelp)
     .option("--authentication <when>", authenticationHelp, parseAuthentication)
     .option("--cases <file>", casesHelp)
+    .option("--split <share>", splitHelp, parseSplit)
+    .addOption(retryOption())
     .option("--days <days>", "days to look back, 1 to 31; at most the newest 10 000 sessions", parseDays, 7)
     .action(async (options: RoutingOptions & NamedRule & { days: number }) => {
       const follow = async ({ routingRules }: DashboardClient) => {
@@ -72,8 +83,8 @@ export function whatIfCommand(): Command {
 }
 
 async function draftOf(rules: Rules, options: RoutingOptions & NamedRule) {
-  const { connectionIds, failoverOn, authentication, cases } = await readRule(rules, scopeOf(options), options);
-  return { connectionIds, failoverOn, ...(authentication && { authentication }), ...(cases && { cases }) };
+  const { expectedVersion: _, ...draft } = await readRule(rules, scopeOf(options), options);
+  return draft;
 }
 
 /** Facts about the payment to test. */
@@ -84,11 +95,12 @@ type FactOptions = {
   readonly billingCountry?: string;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly at?: string;
+  readonly arm?: "a" | "b";
 };
 
 const cardTypes = { credit: "CREDIT", debit: "DEBIT", prepaid: "PREPAID" } as const;
 
-function factsOf({ cardBrand, cardType, issuingCountry, billingCountry, metadata, at }: FactOptions) {
+function factsOf({ cardBrand, cardType, issuingCountry, billingCountry, metadata, at, arm }: FactOptions) {
   return {
     ...(cardBrand && { cardBrand }),
     ...(cardType && { cardType: cardTypes[cardType] }),
@@ -96,6 +108,7 @@ function factsOf({ cardBrand, cardType, issuingCountry, billingCountry, metadata
     ...(billingCountry && { billingCountry }),
     ...(metadata && { metadata }),
     ...(at && { at }),
+    ...(arm && { arm: arm.toUpperCase() }),
   };
 }
 
@@ -119,7 +132,7 @@ async function wholeWhatIf(rules: Rules, request: Parameters<Rules["whatIf"]>[0]
   let slice: Slice = {};
   do {
     slice = await rules.whatIf({ ...request, pageToken: slice.nextPageToken ?? "" });
-    for (const [name, value] of Object.entries(slice.counts ?? {})) counts[name] = (counts[name] ?? 0) + value;
+    for (const [name, value] of Object.entries(slice.counts ?? {})) counts[name] = (counts[name] ?? 0) + Number(value);
     examples.push(...(slice.examples ?? []));
   } while (slice.nextPageToken);
   return { counts, examples: examples.slice(0, examplesShown), sessions: slice.sessionsSoFar ?? 0 };
@@ -139,12 +152,16 @@ const countsInWords: readonly (readonly [string, string])[] = [
 ];
 
 function describeWhatIf({ counts, examples }: Awaited<ReturnType<typeof wholeWhatIf>>): string[] {
-  const { payments = 0, succeededThen = 0, succeeds = 0, cannotKnow = 0 } = counts;
+  const { payments = 0, succeededThen = 0, succeeds = 0, cannotKnow = 0, measured = 0 } = counts;
   if (payments === 0) return ["No payment was submitted and ended in this period."];
-  const atMost = succeeds + cannotKnow;
+  const [low, high] = [Math.round(counts.measuredSucceedsLow ?? 0), Math.round(counts.measuredSucceedsHigh ?? 0)];
+  const atLeast = succeeds + low;
+  const atMost = succeeds + high + cannotKnow - measured;
+  const bySplits = `Of the unknown ones, a split has measured the plan of ${measured}: about ${Math.round(counts.measuredSucceeds ?? 0)} would succeed (${low} to ${high}).`;
   return [
     ...countsInWords.map(([name, words]) => `${String(counts[name] ?? 0).padStart(6)}  ${words}`),
-    `Succeeded then: ${succeededThen}. Would succeed: ${succeeds === atMost ? succeeds : `${succeeds} to ${atMost}`}.`,
+    `Succeeded then: ${succeededThen}. Would succeed: ${atLeast === atMost ? atLeast : `${atLeast} to ${atMost}`}.`,
+    ...(measured === 0 ? [] : [bySplits]),
     "Each gateway is assumed to respond as it did then. Circuit breakers and time limits are ignored.",
     ...examples.map(
       ({ sessionId, statusThen, askedThen = [], askedInstead = [], because }) =>
@@ -158,6 +175,9 @@ function describeTest(tested: Tested) {
   return [
     `By version ${version}${changes.length > 0 ? `, which would change: ${changes.join(" ")}` : ""}`,
     ...(tested.case === undefined ? [] : [`By the case “${tested.case}”`]),
+    ...(tested.split === undefined
+      ? []
+      : [`Arm ${tested.split.arm} of a split: ${tested.split.percent} % go to arm B`]),
     ...unknownCases,
     ...plan.map(({ priority, gateway, connectionId }) => `  priority ${priority}  ${gateway}  ${connectionId}`),
     ...skipped.map(({ gateway, connectionId, because }) => `  skipped     ${gateway}  ${connectionId}: ${because}`),

@@ -19,13 +19,17 @@ import {
   casesHelp,
   describeCases,
   describePolicy,
+  describeSplit,
   exemptionsHelp,
   type NamedRule,
   nameOfAuthentication,
   parseAuthentication,
   parseExemptions,
+  parseSplit,
   providerHelp,
   readRule,
+  retryOption,
+  splitHelp,
   switchesHelp,
 } from "./routing-draft.ts";
 import { routeTestCommand, whatIfCommand } from "./routing-trial.ts";
@@ -79,12 +83,21 @@ function setCommand(): Command {
         "forbid",
       ]),
     )
-    .option("--cases <file>", casesHelp);
+    .option("--cases <file>", casesHelp)
+    .option("--split <share>", splitHelp, parseSplit)
+    .addOption(retryOption());
   return addExpectedVersion(command).action(async (options: ExpectingOptions & NamedRule) => {
     const { expectedVersion } = options;
     const { connections, failoverOn, authentication, provider, exemptions, onUnavailable, secondChallenge } = options;
     const ofAuthentication = [authentication, provider, exemptions, onUnavailable, secondChallenge];
-    const ofRule = [connections, failoverOn, options.cases, ...ofAuthentication];
+    const ofRule = [
+      connections,
+      failoverOn,
+      options.cases,
+      options.split,
+      options.retrySameGateway,
+      ...ofAuthentication,
+    ];
     if (ofRule.every((named) => named === undefined))
       throw new UsageError("Give a part of the rule, such as --connections or --authentication; see --help.");
     await administerRule(options, async ({ routingRules }) => {
@@ -173,8 +186,10 @@ function describeRule(rule: RoutingRuleView | undefined, nameOf: ConnectionNames
       const { gateway = "", account = "" } = nameOf(connectionId) ?? {};
       return `  priority ${index + 1}  ${connectionId}  ${gateway.padEnd(gatewayWidth)}  ${account}`.trimEnd();
     }),
+    ...describeSplit(rule.split, nameOf).map((line) => `  split  ${line}`),
     ...describeCases(rule, nameOf),
     `  failover on ${failoverOn.join(", ") || "nothing"} (never on fraud)`,
+    `  retry at the same gateway ${rule.retriesSameGateway ? "once, if it asks to try again" : "off"}`,
     `  customer authentication ${nameOfAuthentication(rule)}`,
     ...describePolicy(rule).map((line) => `  ${line}`),
     ...(rule.providerId ? [`  authenticated by ${rule.providerId}  ${nameOf(rule.providerId)?.gateway ?? ""}`] : []),

@@ -90,7 +90,7 @@ function challengesOf({ authentications }: Asked): readonly Authentication[] {
 
 /** Reports whether an attempt that was declined for want of authentication may be repeated with it. */
 export function mayRepeat(loaded: SessionWithAttempts, attempt: Attempt): boolean {
-  return loaded.attempts.every(({ round }) => round === 0) && mayAsk(loaded, attempt);
+  return loaded.attempts.every(({ round }) => round !== 1) && mayAsk(loaded, attempt);
 }
 
 /**

@@ -155,7 +155,7 @@ export function exemptionOf(
     readonly authenticationId?: string | null | undefined;
   },
 ): Exemption | undefined {
-  if (attempt.round !== 0 || attempt.authenticationId != null) return undefined;
+  if (attempt.round === 1 || attempt.authenticationId != null) return undefined;
   return plannedAt(session, attempt)?.exemption;
 }
 

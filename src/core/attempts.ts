@@ -58,7 +58,7 @@ export function openAttempt(
     session: Pick<PaymentSession, "id" | "amountMinor" | "currency">;
     to: PlannedConnection;
     because: string;
-    /** 1: the one repeat at the same connection, with authentication. */
+    /** 1: the one repeat at the same connection, with authentication. 2: the one retry, as the gateway allowed. */
     round?: number;
     /** The provider's authentication whose proof the gateway gets. */
     authenticationId?: string | undefined;

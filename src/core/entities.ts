@@ -142,6 +142,17 @@ export type RouteConditions = {
   readonly time?: TimeCondition | undefined;
 };
 
+/** The two plans of a split: A is the plan that has it, B the plan that it names. */
+export type Arm = "A" | "B";
+
+/** A share of a plan's payments that goes by another plan, so that the two can be compared. */
+export type Split = {
+  /** The share of arm B in whole percent, 1 to 99. */
+  readonly percent: number;
+  /** The plan of arm B by priority, highest first. */
+  readonly connectionIds: readonly string[];
+};
+
 /** A case of a rule: payments on which its conditions hold are planned over its own connections. */
 export type RoutingCase = {
   /** Unique in its rule. */
@@ -149,19 +160,27 @@ export type RoutingCase = {
   readonly conditions: RouteConditions;
   /** By priority, highest first. */
   readonly connectionIds: readonly string[];
+  readonly split?: Split | undefined;
 };
 
 /** The cases of a rule, in the order in which they are checked, and the card ranges that the merchant has entered. */
 export type RoutingCases = { readonly list: readonly RoutingCase[]; readonly cardRanges: readonly CardRange[] };
 
-/** The case and the facts by which a rule with cases planned a payment. */
+/** The case, the facts and the arm by which a rule with cases or a split planned a payment. */
 export type RoutedBy = {
   /** The name of the case; absent for the default plan. */
   readonly case?: string | undefined;
   /** The cases above it that did not apply because a fact was unknown. */
   readonly unknown?: readonly { readonly case: string; readonly because: string }[] | undefined;
   readonly card?: CardFacts | undefined;
+  /** True if the rule has no cases, only a split. */
+  readonly isWithoutCases?: true | undefined;
+  /** The arm that the payment fell into, where its plan is split. */
+  readonly split?: DrawnArm | undefined;
 };
+
+/** The arm of a payment, the share of arm B, and the payment's number from 1 to 100: arm B has those up to its share. */
+export type DrawnArm = { readonly arm: Arm; readonly percent: number; readonly draw: number };
 
 /** The optional description of an order. Erasing a customer's data takes the first two away. */
 export type OrderDetails = {
@@ -245,7 +264,7 @@ export const AttemptEntity = defineEntity({
     declineCode: p.text().nullable(),
     gatewayCode: p.text().nullable(),
     gatewayReference: p.text().nullable(),
-    nextAction: p.text().$type<"failover" | "authenticate" | "stop">().nullable(),
+    nextAction: p.text().$type<"failover" | "authenticate" | "retry" | "stop">().nullable(),
     nextBecause: p.text().nullable(),
     captureOrderedAt: p.datetime().nullable(),
     capturedAmountMinor: p.bigint("number").nullable(),
@@ -367,10 +386,12 @@ export const RoutingRuleEntity = defineEntity({
     version: p.integer().primary(),
     connectionIds: p.array<string>().columnType("uuid[]"),
     failoverOn: p.array<FailoverSwitch>().columnType("text[]"),
+    retriesSameGateway: p.boolean(),
     authentication: p.text().$type<AuthenticationRule>(),
     providerId: p.uuid().nullable(),
     policy: p.json<AuthenticationPolicy>().nullable(),
     cases: p.json<RoutingCases>().nullable(),
+    split: p.json<Split>().nullable(),
     createdAt: p.datetime(),
     setBy: p.text().nullable(),
     restoredFrom: p.integer().nullable(),

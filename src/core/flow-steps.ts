@@ -141,7 +141,13 @@ export async function recordAndContinue(
   { card, end }: { readonly card?: CardSummary | undefined; readonly end: () => void },
 ): Promise<Changed> {
   const { core } = work;
-  const next = await lockAndDecide(tx, work, attempt, failureOf(outcome), card);
+  const next = await lockAndDecide(
+    tx,
+    work,
+    attempt,
+    { ...failureOf(outcome), ...mayTryAgain(work, attempt, outcome) },
+    card,
+  );
   await recordFailure(tx, attempt, outcome, next);
   end();
   if (next.action === "stop") return {};
@@ -182,6 +188,18 @@ function failureOf(outcome: Failed): Omit<Failure, "gateway"> {
     default:
       return unreachable(outcome);
   }
+}
+
+/**
+ * Returns the connection that declined, if it may get the payment once more: it documents that for this decline, and the
+ * payment was not retried before. A decline is certain: it holds nothing. A gateway that asked the customer is not retried:
+ * it would ask again.
+ */
+function mayTryAgain({ loaded }: Work, attempt: Attempt, outcome: Failed): Pick<Failure, "again"> {
+  if (outcome.type !== "declined" || !outcome.again || outcome.stop !== "none") return {}; // rule:retry-as-allowed
+  const isRetried = loaded.attempts.some(({ round }) => round === 2); // rule:retry-once
+  const wasAsked = loaded.authentications.some(({ attemptId }) => attemptId === attempt.id);
+  return isRetried || attempt.round !== 0 || wasAsked ? {} : { again: attempt };
 }
 
 function noCardOf({ cause }: NotProcessed): NoCard | undefined {
@@ -236,6 +254,7 @@ async function findRepeat(
   attempt: Attempt,
 ): Promise<Pick<Failure, "repeat" | "provider">> {
   const provider = providerAfter(loaded, attempt);
+  if (attempt.round !== 0) return {};
   const isLeft = isLeftToProvider(loaded, attempt);
   const runsOwn = !isLeft && plannedWish(core, loaded.session, attempt) !== undefined && mayRepeat(loaded, attempt);
   if (attempt.authenticationId != null || (provider === undefined && !runsOwn)) return {};
@@ -256,7 +275,7 @@ export function openNext(
   tx: Tx,
   core: Core,
   { session, authentications }: Opening,
-  next: { to: PlannedConnection; because: string; round?: 0 | 1 },
+  next: { to: PlannedConnection; because: string; round?: 0 | 1 | 2 },
 ): string {
   const { round = 0, to } = next;
   const id = attemptIdOf({ sessionId: session.id, connectionId: to.connectionId, round });

@@ -201,6 +201,34 @@ describe("decideAfterFailure()", () => {
   });
 });
 
+describe("decideNext() of a gateway that asks to try again", () => {
+  const rule: FailoverRule = { version: 3, failoverOn: ["HARD_DECLINE"], retriesSameGateway: true };
+  const left = { plan: plan.slice(1), withinBudget: true };
+  const asked: Failure = { gateway: "SANDBOX_A", kind: "SOFT_DECLINE", again: plan[0] };
+
+  it("repeats the payment there, where the rule says so", () => {
+    expect(decideNext(asked, rule, left)).toEqual({
+      ...{ action: "retry", to: plan[0], round: 2 },
+      because: "SANDBOX_A asked to try again, which rule version 3 does once.",
+    });
+    expect(decideNext(asked, { ...rule, failoverOn: [] }, left).action).toBe("retry");
+    expect(decideNext(asked, { ...rule, retriesSameGateway: false }, left).action).toBe("failover");
+    expect(decideNext(asked, { version: 3, failoverOn: ["HARD_DECLINE"] }, left).action).toBe("failover");
+  });
+
+  it.each<Stop>(["fraud", "scheme_rule", "same_card_fails", "authentication_required", "unclassified"])(
+    "ends the payment all the same with the stop %s",
+    (stop) => {
+      expect(decideNext({ ...asked, stop }, rule, left).action).toBe("stop");
+      expect(decideNext({ ...asked, kind: "FRAUD" }, rule, left).action).toBe("stop");
+    },
+  );
+
+  it("does not repeat it once the time is over", () => {
+    expect(decideNext(asked, rule, { ...left, withinBudget: false }).action).toBe("stop");
+  });
+});
+
 describe("decideNext()", () => {
   const next: PlannedConnection = { priority: 2, gateway: "SANDBOX_B", connectionId: "c2", credentialVersion: 1 };
   const rule: FailoverRule = { version: 3, failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] };

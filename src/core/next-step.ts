@@ -39,7 +39,7 @@ export type Step =
   | { readonly type: "authorize"; readonly attempt: Attempt }
   | { readonly type: "markUnknown"; readonly attempt: Attempt }
   | { readonly type: "findUnrecorded" }
-  | { readonly type: "open"; readonly to: PlannedConnection; readonly because: string; readonly round?: 1 }
+  | { readonly type: "open"; readonly to: PlannedConnection; readonly because: string; readonly round?: 1 | 2 }
   | { readonly type: "openProvider"; readonly provider: PlannedProvider; readonly because: string }
   | { readonly type: "lookUp"; readonly attempt: Attempt }
   | { readonly type: "orderCapture"; readonly attempt: Attempt }
@@ -173,7 +173,10 @@ export function becauseProviderFirst({ ruleVersion }: Pick<PaymentSession, "rule
 /** Returns the reason for the attempt at a plan's first gateway. */
 export function becauseFirst({ ruleVersion, routedBy }: Pick<PaymentSession, "ruleVersion" | "routedBy">): string {
   const byCase = routedBy?.case === undefined ? "default plan" : `plan of the case “${routedBy.case}”`;
-  return `First of the ${routedBy ? byCase : "plan"} by rule version ${ruleVersion}.`;
+  const { arm, percent, draw } = routedBy?.split ?? {};
+  const ofArm = arm === undefined ? "" : `arm ${arm} of the `;
+  const drawn = arm === undefined ? "" : ` It drew ${draw} of 100, and arm B gets 1 to ${percent}.`;
+  return `First of ${ofArm || "the "}${routedBy ? byCase : "plan"} by rule version ${ruleVersion}.${drawn}`;
 }
 
 /** Decides what follows the failure of the session's last attempt. */
@@ -271,6 +274,12 @@ export type FailoverDecision =
       readonly provider?: PlannedProvider | undefined;
     }
   | { readonly action: "failover"; readonly to: PlannedConnection; readonly because: string }
+  | {
+      readonly action: "retry";
+      readonly to: PlannedConnection;
+      readonly because: string;
+      readonly round: 2;
+    }
   | { readonly action: "stop"; readonly because: string };
 
 /** The reason why no gateway can get the card: each would get it from the same vault. */
@@ -288,6 +297,8 @@ export type Failure = {
   readonly repeat?: PlannedConnection | undefined;
   /** The provider that authenticates before that. */
   readonly provider?: PlannedProvider | undefined;
+  /** The connection that declined and allows to be asked once more at once. */
+  readonly again?: PlannedConnection | undefined;
 };
 
 /** The merchant's settings for failover, and for authentication; without the latter it is as needed. */
@@ -295,6 +306,8 @@ export type FailoverRule = {
   readonly version: number;
   readonly failoverOn: readonly FailoverSwitch[];
   readonly authentication?: AuthenticationRule | undefined;
+  /** True if a gateway that allows it gets a payment that it declined once more. The default is false. */
+  readonly retriesSameGateway?: boolean | undefined;
 };
 
 const kindInWords: Record<FailureKind, string> = {
@@ -335,7 +348,7 @@ export const noCardBeginnings: readonly string[] = Object.values(noCardInWords).
 
 /**
  * Returns the next connection of the plan unless a stop, a missing card, the rule, the end of the plan or the time
- * budget forbids it; they are checked in this order.
+ * budget forbids it; they are checked in this order. Before the plan goes on, a gateway that allows it is asked once more.
  */
 export function decideNext(
   failure: Failure,
@@ -352,6 +365,10 @@ export function decideNext(
     return { action: "stop", because: `${capitalized(stopInWords[stop])}, whatever ${named} says.` };
   if (failure.noCard !== undefined)
     return { action: "stop", because: `${capitalized(noCardInWords[failure.noCard])}, whatever ${named} says.` };
+  if (failure.again && rule.retriesSameGateway && left.withinBudget) {
+    const because = `${failure.gateway} asked to try again, which ${named} does once.`;
+    return { action: "retry", to: stepOf(failure.again), because, round: 2 };
+  }
   const what = failure.captureRefused ? "a permanently refused capture" : kindInWords[failure.kind];
   const happened = `${what} at ${failure.gateway}`;
   const [to] = left.plan;
@@ -370,14 +387,15 @@ export function decideNext(
   return { action: "failover", to, because: `${capitalized(named)} fails over to ${to.gateway} after ${happened}.` };
 }
 
-function repeatAt(
-  { priority, gateway, connectionId, credentialVersion }: PlannedConnection,
-  provider: PlannedProvider | undefined,
-): FailoverDecision {
+function stepOf({ priority, gateway, connectionId, credentialVersion }: PlannedConnection): PlannedConnection {
+  return { priority, gateway, connectionId, credentialVersion };
+}
+
+function repeatAt(planned: PlannedConnection, provider: PlannedProvider | undefined): FailoverDecision {
+  const { gateway } = planned;
   const by = provider === undefined ? "" : ` ${provider.name} authenticates the customer first.`;
   const because = `${gateway} asks for authentication, so it gets the payment once more with it.${by}`;
-  const to = { priority, gateway, connectionId, credentialVersion };
-  return { action: "authenticate", to, because, round: 1, provider };
+  return { action: "authenticate", to: stepOf(planned), because, round: 1, provider };
 }
 
 function capitalized(text: string): string {

@@ -1,4 +1,4 @@
-/** Payments by a rule with cases, from the submission to the attempt trail. */
+/** Payments by a rule with cases and splits, from the submission to the attempt trail. */
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { CardDigits } from "../card-vault/card-vault.ts";
 import { toSessionMessage } from "../edge/session-messages.ts";
@@ -6,8 +6,8 @@ import { Secret } from "../platform/secrets.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
 import { createSession, type NewSession } from "./create-session.ts";
-import type { RoutingCases } from "./entities.ts";
-import { loadCardBrands, recordRoutingRule } from "./routing-rules.ts";
+import type { RoutingCases, Split } from "./entities.ts";
+import { drawOf, loadCardBrands, recordRoutingRule } from "./routing-rules.ts";
 import { submitPayment } from "./submit-payment.ts";
 
 let fixture: CoreFixture;
@@ -20,9 +20,9 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 /** Sets a rule whose default plan is A, then B, or another. Returns its version. */
-function setCases(cases: RoutingCases | null, connectionIds = [a, b]): Promise<number> {
+function setCases(cases: RoutingCases | null, connectionIds = [a, b], split?: Split): Promise<number> {
   const { merchantId } = fixture.owner;
-  const rule = { merchantId, connectionIds, failoverOn: ["HARD_DECLINE"] as const, cases };
+  const rule = { merchantId, connectionIds, failoverOn: ["HARD_DECLINE"] as const, cases, split };
   return fixture.core.database.transaction((tx) => recordRoutingRule(tx, rule));
 }
 
@@ -142,7 +142,8 @@ it("asks the database as often with cases as without", async () => {
     for (const spy of spies) spy.mockRestore();
     return counts;
   };
-  await setCases({ list: [{ name: "rest", conditions: {}, connectionIds: [a] }], cardRanges: [] });
+  const split = { percent: 50, connectionIds: [a, b] };
+  await setCases({ list: [{ name: "rest", conditions: {}, connectionIds: [a], split }], cardRanges: [] });
   const withCases = await countOf();
   await setCases(null);
   expect(await countOf()).toEqual(withCases);
@@ -150,7 +151,8 @@ it("asks the database as often with cases as without", async () => {
 });
 
 it("offers the card networks of every plan before the card is known", async () => {
-  await setCases({ list: [{ name: "rest", conditions: {}, connectionIds: [b] }], cardRanges: [] }, [a]);
+  const split = { percent: 1, connectionIds: [b] };
+  await setCases({ list: [{ name: "rest", conditions: {}, connectionIds: [a], split }], cardRanges: [] }, [a]);
   const brandsOf = (gateway: string) => (gateway === "SANDBOX_A" ? ["visa"] : ["jcb"]);
   const connectorOf: Core["connectorOf"] = (gateway) => {
     const connector = fixture.core.connectorOf(gateway);
@@ -158,4 +160,59 @@ it("offers the card networks of every plan before the card is known", async () =
   };
   const payment = { merchantId: fixture.owner.merchantId, amountMinor: 4900, currency: "EUR" };
   expect(await loadCardBrands({ ...fixture.core, connectorOf }, payment)).toEqual(["visa", "jcb"]);
+});
+
+describe("a payment by a split plan", () => {
+  /** Pays by the default plan, with a share of arm B that its draw is in, or just not in. */
+  const payInArm = async (arm: "A" | "B", number = cards.approved) => {
+    const { core } = fixture;
+    let version = 0;
+    let draw = 0;
+    const uuid = () => {
+      // Neither end of the range, so that the share exists for both arms.
+      for (;;) {
+        const id = core.runtime.uuid();
+        draw = drawOf(id);
+        if (draw > 1 && draw < 100) return id;
+      }
+    };
+    const order = { amountMinor: 4900, currency: "EUR", orderRef: "by a split" };
+    const created = await createSession({ ...core, runtime: { ...core.runtime, uuid } }, fixture.owner, order);
+    const { session } = await fixture.loadSession(created.session);
+    draw = drawOf(session.id);
+    const percent = arm === "B" ? draw : draw - 1;
+    version = await setCases(null, [a], { percent, connectionIds: [b, a] });
+    fixture.useCard(number);
+    const signal = new AbortController().signal;
+    await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal });
+    return { loaded: await fixture.loadSession(session), version, percent, draw };
+  };
+
+  it("follows arm B if its draw is in the share, fails over inside it, and keeps it under a later rule", async () => {
+    const { loaded, version, percent, draw } = await payInArm("B", cards.failover);
+    expect(loaded.session.plan?.map(({ gateway }) => gateway)).toEqual(["SANDBOX_B", "SANDBOX_A"]);
+    expect(loaded.attempts[0]?.because).toBe(
+      `First of arm B of the default plan by rule version ${version}. It drew ${draw} of 100, and arm B gets 1 to ${percent}.`,
+    );
+    await setCases(null);
+    const { routing } = toSessionMessage(await fixture.loadSession(loaded.session));
+    expect(routing).toMatchObject({ split: { arm: "B", percent, draw } });
+    expect(routing?.case).toBeUndefined();
+  });
+
+  it("follows the plan that is split if its draw is not", async () => {
+    const { loaded, percent, draw } = await payInArm("A");
+    expect(loaded.session).toMatchObject({
+      capturedVia: "SANDBOX_A",
+      routedBy: { split: { arm: "A", percent, draw } },
+    });
+  });
+
+  it("of a case may have connections that no other plan has, which the session's networks include", async () => {
+    const split = { percent: 99, connectionIds: [b] };
+    await setCases({ list: [{ name: "all", conditions: {}, connectionIds: [a], split }], cardRanges: [] }, [a]);
+    const { session } = await pay(visa);
+    const { arm } = session.routedBy!.split!;
+    expect(session.plan?.[0]?.gateway).toBe(arm === "B" ? "SANDBOX_B" : "SANDBOX_A");
+  });
 });

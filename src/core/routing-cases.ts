@@ -1,6 +1,6 @@
 /**
- * The cases of a routing rule: decides, from what is known of a payment, which case applies and therefore which
- * connections are planned. PURE.
+ * The cases and splits of a routing rule: decides, from what is known of a payment, which case applies and which arm of
+ * its split the payment falls into, and therefore which connections are planned. PURE.
  */
 import type { CardDigits } from "../card-vault/card-vault.ts";
 import { unreachable } from "../platform/errors.ts";
@@ -8,10 +8,12 @@ import type {
   CardFacts,
   CardRange,
   CardType,
+  DrawnArm,
   RouteConditions,
   RoutedBy,
   RoutingCase,
   RoutingCases,
+  Split,
   TimeCondition,
   Weekday,
 } from "./entities.ts";
@@ -26,6 +28,8 @@ export type PaymentFacts = {
   /** The time of the submission. */
   readonly at: Date;
   readonly card?: CardFacts | undefined;
+  /** From 1 to 100: of a split, arm B has the payments with the numbers up to its share (`drawOf` in routing-rules.ts). */
+  readonly draw: number;
 };
 
 /** Every type of a card. */
@@ -93,8 +97,11 @@ function chooseCase(cases: readonly RoutingCase[], facts: PaymentFacts): ChosenC
 
 /** The newest rule of a merchant; `candidates` are those of the default plan. */
 export type CasedRoute = Route & {
-  /** Absent for a rule without cases. Its `candidates` are those of every plan. */
-  readonly cases?: (RoutingCases & { readonly candidates: readonly Candidate[] }) | undefined;
+  readonly cases?: RoutingCases | null | undefined;
+  /** The split of the default plan. */
+  readonly split?: Split | null | undefined;
+  /** The candidates of every plan of the rule. */
+  readonly all: readonly Candidate[];
 };
 
 /** Returns the candidates with these ids, in the order of the ids. */
@@ -102,32 +109,42 @@ export function candidatesIn(candidates: readonly Candidate[], connectionIds: re
   return connectionIds.flatMap((id) => candidates.find(({ connectionId }) => connectionId === id) ?? []);
 }
 
-/** Returns the route of the default plan, and that of each case. */
+/** Returns the route of each plan: the default plan, those of the cases, and those of their splits. */
 export function routesOf(route: CasedRoute): readonly Route[] {
-  const { cases } = route;
-  if (cases === undefined) return [route];
-  return [route, ...cases.list.map((one) => routeOf(route, cases.candidates, one))];
+  const { cases, split, all } = route;
+  const planned = [{ split }, ...(cases?.list ?? [])];
+  const others = [...(cases?.list ?? []), ...planned.flatMap((one) => one.split ?? [])];
+  return [route, ...others.map(({ connectionIds }) => ({ ...route, candidates: candidatesIn(all, connectionIds) }))];
 }
 
-function routeOf(route: CasedRoute, candidates: readonly Candidate[], { connectionIds }: RoutingCase): Route {
-  return { ...route, candidates: candidatesIn(candidates, connectionIds) };
-}
-
-/** Returns the route that a payment follows, and what decided on it. A rule without cases leaves nothing to record. */
+/**
+ * Returns the route that a payment follows, and what decided on it. A rule without cases and splits leaves nothing to
+ * record.
+ */
 export function followCases(
   route: CasedRoute,
   facts: PaymentFacts,
 ): { readonly route: Route; readonly routedBy?: RoutedBy } {
-  const { cases } = route;
-  if (cases === undefined || cases.list.length === 0) return { route };
-  const { chosen, unknown } = chooseCase(cases.list, facts);
+  const list = route.cases?.list ?? [];
+  const { chosen, unknown } = chooseCase(list, facts);
+  const split = (chosen ?? route).split ?? undefined;
+  if (list.length === 0 && split === undefined) return { route };
+  const drawn = split && drawArm(split, facts);
   const { card = {} } = facts;
   const routedBy: RoutedBy = {
     ...(chosen && { case: chosen.name }),
     ...(unknown.length > 0 && { unknown }),
     ...(Object.keys(card).length > 0 && { card }),
+    ...(list.length === 0 && { isWithoutCases: true }),
+    ...(drawn && { split: drawn }),
   };
-  return { route: chosen === undefined ? route : routeOf(route, cases.candidates, chosen), routedBy };
+  const other = drawn?.arm === "B" ? split : chosen;
+  if (other === undefined) return { route, routedBy };
+  return { route: { ...route, candidates: candidatesIn(route.all, other.connectionIds) }, routedBy };
+}
+
+function drawArm({ percent }: Split, { draw }: PaymentFacts): DrawnArm {
+  return { arm: draw <= percent ? "B" : "A", percent, draw };
 }
 
 /** True if a condition holds, false if not; the name of the fact if that is unknown. */

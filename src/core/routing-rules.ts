@@ -10,6 +10,7 @@ import type { Connector } from "../gateways/connector.ts";
 import { holdMarginMs } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import { sha256 } from "../platform/secrets.ts";
 import type { Core } from "./core.ts";
 import {
   type AuthenticationPolicy,
@@ -19,6 +20,7 @@ import {
   type RoutingCases,
   type RoutingRule,
   RoutingRuleEntity,
+  type Split,
 } from "./entities.ts";
 import type { FailoverRule } from "./next-step.ts";
 import { type Candidate, planRoute } from "./plan-route.ts";
@@ -28,7 +30,7 @@ const selectRoute: Statement = {
   name: "select_route",
   text: `
     SELECT r.version, r.failover_on AS "failoverOn", r.authentication, r.policy,
-      r.connection_ids AS "connectionIds", r.cases, c.id AS "connectionId", c.gateway, c.credential_version AS "credentialVersion", c.paused,
+      r.connection_ids AS "connectionIds", r.cases, r.split, c.id AS "connectionId", c.gateway, c.credential_version AS "credentialVersion", c.paused,
       c.acquirer,
       (SELECT to_json(p) FROM (SELECT id, gateway, credential_version AS "credentialVersion", paused
          FROM connection WHERE id = r.provider_id AND merchant_id = $1) p) AS provider
@@ -36,7 +38,9 @@ const selectRoute: Statement = {
     CROSS JOIN LATERAL (
       SELECT unnest(r.connection_ids) AS connection_id
       UNION
-      SELECT jsonb_array_elements_text(jsonb_path_query_array(r.cases, '$.list[*].connectionIds[*]'))::uuid) planned
+      SELECT jsonb_array_elements_text(jsonb_path_query_array(r.cases, '$.list[*].**.connectionIds[*]'))::uuid
+      UNION
+      SELECT jsonb_array_elements_text(r.split->'connectionIds')::uuid) planned
     JOIN connection c ON c.id = planned.connection_id AND c.merchant_id = $1`,
 };
 
@@ -47,6 +51,7 @@ type RouteRow = {
   policy: AuthenticationPolicy | null;
   connectionIds: readonly string[];
   cases: RoutingCases | null;
+  split: Split | null;
   connectionId: string;
   gateway: string;
   credentialVersion: number | null;
@@ -78,7 +83,7 @@ export function providerOfRule(
 }
 
 /**
- * Loads the merchant's newest rule, in one statement whether it has cases or not. Without a rule it returns version 0
+ * Loads the merchant's newest rule, in one statement whether it has cases and splits or not. Without a rule it returns version 0
  * with no candidates, which can route nothing.
  */
 export async function loadRoute(
@@ -87,7 +92,7 @@ export async function loadRoute(
 ): Promise<CasedRoute> {
   const rows = await core.database.query<RouteRow>(selectRoute, [payment.merchantId]);
   const [first] = rows;
-  if (first === undefined) return { version: 0, failoverOn: [], candidates: [] };
+  if (first === undefined) return { version: 0, failoverOn: [], candidates: [], all: [] };
   const isFailing = (connectionId: string) => core.circuitBreaker.isFailing(connectionId, core.runtime.now());
   const heldForMs = payment.manualCapture
     ? (payment.captureBy?.getTime() ?? 0) - core.runtime.now().getTime()
@@ -98,11 +103,10 @@ export async function loadRoute(
     const candidate = candidateOf(core, { id: connectionId, gateway, credentialVersion, paused, acquirer }, routed);
     return { ...candidate, failing };
   });
-  const { version, failoverOn, authentication, policy, connectionIds } = first;
+  const { version, failoverOn, authentication, policy, connectionIds, cases, split } = first;
   const provider = first.provider ? providerOfRule(core, first.provider, isFailing(first.provider.id)) : undefined;
   const candidates = candidatesIn(all, connectionIds);
-  const cases = first.cases ? { ...first.cases, candidates: all } : undefined;
-  return { version, failoverOn, authentication, policy, candidates, provider, cases };
+  return { version, failoverOn, authentication, policy, candidates, provider, cases, split, all };
 }
 
 /** An amount, and the time for which a gateway has to hold it for a later capture; absent if it is captured at once. */
@@ -155,7 +159,7 @@ function exemptionsFor(acquirer: Connection["acquirer"], { amountMinor, currency
 
 const selectRule: Statement = {
   name: "select_failover_rule",
-  text: `SELECT version, failover_on AS "failoverOn", authentication FROM routing_rule WHERE merchant_id = $1 AND version = $2`,
+  text: `SELECT version, failover_on AS "failoverOn", authentication, retries_same_gateway AS "retriesSameGateway" FROM routing_rule WHERE merchant_id = $1 AND version = $2`,
 };
 
 /** Loads the rule by which a session was planned, which may no longer be the newest. */
@@ -175,7 +179,7 @@ export async function loadCardBrands(
   core: Core,
   payment: { merchantId: string; amountMinor: number; currency: string },
 ): Promise<string[]> {
-  // The card is not known yet, so each case may apply.
+  // The card is not known yet, so each case and each arm may apply.
   const plans = routesOf(await loadRoute(core, payment)).map((route) => planRoute(route).plan);
   const taken = new Set<string>();
   for (const { gateway } of plans.flat()) {
@@ -184,6 +188,14 @@ export async function loadCardBrands(
     for (const brand of brands) taken.add(brand);
   }
   return [...taken];
+}
+
+/**
+ * Returns the number of a session from 1 to 100. It is always the same for a session, and as good as random over many:
+ * the hash of a random id.
+ */
+export function drawOf(sessionId: string): number {
+  return (sha256(sessionId).readUInt32BE(0) % 100) + 1;
 }
 
 /** The content of a rule. */
@@ -196,13 +208,18 @@ export type RuleContent = {
   readonly providerId?: string | null | undefined;
   readonly policy?: AuthenticationPolicy | null | undefined;
   readonly cases?: RoutingCases | null | undefined;
+  /** The split of the default plan; null for none. */
+  readonly split?: Split | null | undefined;
+  /** The default is false. */
+  readonly retriesSameGateway?: boolean | undefined;
 };
 
 const insertRule: Statement = {
   name: "insert_routing_rule",
   text: `
-    INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, set_by, restored_from, authentication, provider_id, policy, cases)
-    SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9 FROM routing_rule WHERE merchant_id = $1
+    INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, set_by, restored_from, authentication, provider_id, policy, cases,
+                              split, retries_same_gateway)
+    SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM routing_rule WHERE merchant_id = $1
     RETURNING version`,
 };
 
@@ -228,6 +245,8 @@ export async function recordRoutingRule(
     rule.providerId ?? null,
     rule.policy ? JSON.stringify(rule.policy) : null,
     hasCases(rule.cases) ? JSON.stringify(rule.cases) : null,
+    rule.split ? JSON.stringify(rule.split) : null,
+    rule.retriesSameGateway ?? false,
   ];
   const [row] = await tx.query<{ version: number }>(insertRule, values);
   return row!.version;
@@ -249,6 +268,19 @@ const selectNewest: Statement = {
 export async function findRoutingRule(queryable: Queryable, merchantId: string): Promise<RoutingRule | undefined> {
   const [rule] = await queryable.query<RoutingRule>(selectNewest, [merchantId]);
   return rule;
+}
+
+const selectSome: Statement = {
+  name: "select_some_routing_rules",
+  text: `SELECT ${ruleColumns} FROM routing_rule r WHERE merchant_id = $1 AND version = ANY ($2)`,
+};
+
+/** Finds these versions of a merchant's rule. */
+export async function findRoutingRules(
+  queryable: Queryable,
+  { merchantId, versions }: { merchantId: string; versions: readonly number[] },
+): Promise<RoutingRule[]> {
+  return queryable.query<RoutingRule>(selectSome, [merchantId, versions]);
 }
 
 const selectVersions: Statement = {

@@ -55,9 +55,9 @@ export async function settleSession(
   return ended;
 }
 
-/** Reports whether another gateway came before the winner's; its own attempt without authentication is none. */
+/** Reports whether another gateway came before the winner's; the attempt that it repeats is none. */
 export function isFailover({ sequence, round }: Attempt): boolean {
-  return sequence > 1 + round;
+  return sequence > (round === 0 ? 1 : 2);
 }
 
 const eventOf: Record<Ending["status"], EventType> = {

@@ -42,7 +42,7 @@ import { planRoute } from "./plan-route.ts";
 import { openProvided } from "./provided-rows.ts";
 import { askProvider, endDeviceCheck, giveUpProvider, lookAtProvider, prepareProvider } from "./provider-steps.ts";
 import { cardFactsOf, followCases } from "./routing-cases.ts";
-import { loadRoute } from "./routing-rules.ts";
+import { drawOf, loadRoute } from "./routing-rules.ts";
 import { loadSession } from "./session-with-attempts.ts";
 import { closeSession, emitPending, settleSession } from "./settle.ts";
 import { findUnrecorded } from "./unrecorded-attempts.ts";
@@ -102,6 +102,7 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
     ...{ amountMinor: session.amountMinor, currency: session.currency, at: core.runtime.now() },
     ...{ billingCountry: session.details?.billingAddress?.country, metadata: session.details?.metadata },
     card: cardFactsOf(card, loaded.cases?.cardRanges),
+    draw: drawOf(sessionId),
   });
   const plan = planRoute(route, { canAsk: shopper?.browser !== undefined });
   const { submissionBudgetMs } = core.timing;

@@ -1,6 +1,6 @@
 /**
  * Finds unrecorded attempts after a restore: what gateways did for a session that is not in this database. Each gateway
- * may have made one more attempt, and its repeat with authentication; their ids are derived, so they can be looked up. Nothing that takes money is sent before
+ * may have made one more attempt, its repeat with authentication and its retry; their ids are derived, so they can be looked up. Nothing that takes money is sent before
  * every gateway has answered.
  */
 import { providers } from "../gateways/authentication-provider.ts";
@@ -113,8 +113,7 @@ const selectConnections: Statement = {
 type ConnectionInUse = Pick<Attempt, "connectionId" | "gateway" | "credentialVersion">;
 
 /**
- * Returns the known unanswered attempts, and one possible attempt at each other connection. Where a known attempt is
- * over, there was no second one.
+ * Returns the known unanswered attempts, and each possible attempt of another round or at another connection.
  */
 async function attemptsToLookUp(
   core: Core,
@@ -139,13 +138,15 @@ type Lost = ConnectionInUse & { readonly round: number };
 
 /**
  * Returns the rounds at a connection whose rows may be lost. A round 1 follows only where the gateway runs authentication,
- * and only an attempt that was not held.
+ * a round 2 only where the session has none, and both only an attempt that was not held.
  */
 function roundsLost(core: Core, connection: ConnectionInUse, attempts: readonly Attempt[]): Lost[] {
   const known = attempts.filter(({ connectionId }) => connectionId === connection.connectionId);
   const runs = core.connectorOf(connection.gateway)?.authentication !== undefined;
-  const mayRepeat = runs && known.every(({ round, status }) => round === 0 && status !== "AUTHORIZED");
-  const rounds = [...(known.length === 0 ? [0] : []), ...(mayRepeat ? [1] : [])]; // rule:doubt-asks-both-rounds
+  const isNotHeld = known.every(({ status }) => status !== "AUTHORIZED");
+  const mayRepeat = runs && isNotHeld && known.every(({ round }) => round !== 1);
+  const mayRetry = isNotHeld && known.length < 2 && attempts.every(({ round }) => round !== 2);
+  const rounds = [...(known.length === 0 ? [0] : []), ...(mayRepeat ? [1] : []), ...(mayRetry ? [2] : [])]; // rule:doubt-asks-all-rounds
   return rounds.map((round) => ({ ...connection, round }));
 }
 
@@ -184,8 +185,10 @@ export async function findUnrecordedAttempt(
   return found && unrecordedAttempt(core, session, { ...found, round: found.round ?? 0 });
 }
 
+const rounds = [0, 1, 2] as const;
+
 function roundOf(sessionId: string, { id, connectionId }: { id: string; connectionId: string }): number | undefined {
-  return [0, 1].find((round) => attemptIdOf({ sessionId, connectionId, round }) === id);
+  return rounds.find((round) => attemptIdOf({ sessionId, connectionId, round }) === id);
 }
 
 /** Describes the attempt that may have been made at any time between the session's creation and its deadline. */

@@ -12,6 +12,7 @@ import {
   type PaymentCountsSchema,
   PointLength,
 } from "../../gen/dashboard/v1/analytics_pb.ts";
+import { listConnections } from "../gateways/connections.ts";
 import { isoExponent } from "../platform/money.ts";
 import { cutRange, type PointLength as Length } from "../reporting/analytics/analytics-range.ts";
 import { timeAtBankUnit } from "../reporting/analytics/counted-facts.ts";
@@ -24,7 +25,10 @@ import {
   loadCounts,
   type PaymentCounts,
 } from "../reporting/analytics/load-counts.ts";
+import { loadComparisons } from "../reporting/analytics/split-comparisons.ts";
+import { nameIn } from "./routing-messages.ts";
 import { scopedContextOf } from "./rpc-context.ts";
+import { comparisonMessage } from "./split-messages.ts";
 
 const lengths: Readonly<Partial<Record<PointLength, Length>>> = {
   [PointLength.HOUR]: "hour",
@@ -40,7 +44,9 @@ export function createAnalyticsService(): ServiceImpl<typeof AnalyticsService> {
       const { merchantId, environment } = scopedContextOf(context);
       const { reads } = environment;
       const range = await cutRange(reads, { firstDay, lastDay, timeZone, pointLength: lengths[pointLength] });
-      const counts = await loadCounts(reads, { merchantId, range, currency: currency || undefined });
+      const asked = { merchantId, range, currency: currency || undefined };
+      const [counts, comparisons] = await Promise.all([loadCounts(reads, asked), loadComparisons(reads, asked)]);
+      const nameOf = comparisons.length === 0 ? String : nameIn(await listConnections(reads, merchantId));
       const isAsked = (row: { readonly gateway: string }) => gateway === "" || row.gateway === gateway;
       const payments = counts.payments.filter((row) => currency === "" || row.currency === currency);
       const attempts = counts.attempts.filter(isAsked);
@@ -75,6 +81,7 @@ export function createAnalyticsService(): ServiceImpl<typeof AnalyticsService> {
         gateways: namesOf(counts.attempts.map((row) => row.gateway)),
         currencies: namesOf(counts.payments.map((row) => row.currency)),
         latencyErrorMost: latencyErrorMax,
+        splits: comparisons.map((comparison) => comparisonMessage(comparison, nameOf)),
       });
     },
   };

@@ -1,6 +1,9 @@
+import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { recordRoutingRule } from "../core/routing-rules.ts";
 import { decodeId } from "../platform/ids.ts";
+import { countSettledOnce } from "../reporting/analytics/count-settled.ts";
 import { storeSettled } from "../reporting/analytics/settled-rows.fixture.ts";
 import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
 
@@ -42,6 +45,51 @@ const ask = (more: { gateway?: string; currency?: string } = {}) => {
   const range = { firstDay: "2026-03-09", lastDay: "2026-03-11", timeZone: "UTC" };
   return client.analytics.getAnalytics({ ...scope, ...range, pointLength: "POINT_LENGTH_DAY", ...more });
 };
+
+describe("the splits of GetAnalytics", () => {
+  it("compare the arms over the versions that share them, with intervals, costs and a verdict", async () => {
+    const merchantId = decodeId("mer", dashboard.merchantId)!;
+    const plans = { connectionIds: [v7()], split: { percent: 50, connectionIds: [v7()] } };
+    const core = { failoverOn: [], merchantId };
+    const database = dashboard.database;
+    const versions: number[] = [];
+    for (const rule of [plans, { ...plans, failoverOn: ["TIMEOUT" as const] }, { ...plans, split: null }]) {
+      versions.push(await database.transaction((tx) => recordRoutingRule(tx, { ...core, ...rule })));
+    }
+    const [one = 0, two = 0] = versions;
+    const settledAt = "2026-03-20T12:00:00Z";
+    const paid = (arm: "A" | "B", ruleVersion: number, gateway: string) => ({
+      ...{ settledAt, seconds: 2, amountMinor: 1_000, followed: { arm, ruleVersion } },
+      attempts: [{ gateway, status: "CAPTURED" as const }],
+    });
+    const declined = { attempts: [{ gateway: "A", status: "DECLINED" as const, kind: "HARD_DECLINE" as const }] };
+    await storeSettled({ query: dashboard.rows }, merchantId, [
+      ...[paid("A", one, "A"), paid("A", two, "A"), paid("B", two, "B")],
+      { settledAt, seconds: 2, status: "DECLINED", followed: { arm: "A", ruleVersion: one }, ...declined },
+    ]);
+    const request = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" } as const;
+    const range = { firstDay: "2026-03-20", lastDay: "2026-03-20", timeZone: "UTC" };
+    const ask = async () => (await client.analytics.getAnalytics({ ...request, ...range })).splits;
+    const uncounted = await ask();
+    expect(uncounted).toMatchObject([
+      {
+        ...{ percent: 50, ruleVersions: [one, two], isSignificant: false },
+        a: { succeeded: "2", declined: "1", plan: ["A connection"] },
+        b: { succeeded: "1", costs: [{ gateway: "B", attempts: "1", captured: "1", capturedMinor: "1000" }] },
+        verdict: expect.stringMatching(/^The difference means nothing yet: arm B approves between/),
+      },
+    ]);
+    expect(uncounted?.[0]?.a?.approval?.value).toBeCloseTo(2 / 3);
+    expect(uncounted?.[0]?.a?.costs).toEqual([
+      {
+        ...{ gateway: "A", currency: "EUR", decimals: 2, attempts: "3", captured: "2", voided: "0" },
+        capturedMinor: "2000",
+      },
+    ]);
+    await countSettledOnce(database);
+    expect(await ask()).toEqual(uncounted);
+  });
+});
 
 describe("GetAnalytics", () => {
   it("returns separate rates for ended payments and ended attempts, and none where nothing ended", async () => {

@@ -1,4 +1,7 @@
-/** Maps the cases of a routing rule to messages, and those of a request to the core's; refuses cases that make no sense. */
+/**
+ * Maps the cases and splits of a routing rule to messages, and those of a request to the core's; refuses those that make
+ * no sense.
+ */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   type CardRange as CardRangeMessage,
@@ -7,6 +10,7 @@ import {
   type RouteConditions as ConditionsMessage,
   TimeCondition_Day as DayMessage,
   type RoutingCasesSchema,
+  type Split as SplitMessage,
   type TimeCondition as TimeMessage,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import type {
@@ -16,6 +20,7 @@ import type {
   RoutingCase,
   RoutingCases,
   RoutingRule,
+  Split,
   TimeCondition,
 } from "../core/entities.ts";
 import { cardTypes, weekdays } from "../core/routing-cases.ts";
@@ -37,19 +42,55 @@ export function casesOf(
 ): NamedCases | null {
   if (message === undefined) return newest?.cases ? showCases(newest.cases) : null;
   const names = message.list.map(({ name }) => name);
-  const list = message.list.map(({ name, conditions, connectionIds }, index): RoutingCase => {
+  const list = message.list.map(({ name, conditions, connectionIds, split }, index): RoutingCase => {
     const at = `cases.list[${index}]`;
     if (names.indexOf(name) !== index) refuse(`${at}.name`, "Two cases have this name.");
     const read = conditionsOf(conditions, `${at}.conditions`);
-    return { name, conditions: read, connectionIds };
+    const arms = readSplit(split, connectionIds, `${at}.split`);
+    return { name, conditions: read, connectionIds, ...(arms && { split: arms }) };
   });
   return { list, cardRanges: rangesOf(message.cardRanges) };
 }
 
-/** Throws the refusal of a field of the request, which people read as `Case 2: …` or `Card range 7: …`. */
+/**
+ * Returns the split of a request's default plan, with the connections' public ids; that of the newest rule if it has
+ * none. Throws `invalid_field` for a split that compares nothing.
+ */
+export function splitOf(
+  message: SplitMessage | undefined,
+  newest: Pick<RoutingRule, "split"> | undefined,
+  connectionIds: readonly string[],
+): Split | null {
+  const shown = newest?.split ? showSplit(newest.split) : undefined;
+  return readSplit(message ?? shown, connectionIds, "split") ?? null;
+}
+
+function readSplit(
+  split: Pick<SplitMessage, "percent" | "connectionIds"> | Split | undefined,
+  planned: readonly string[],
+  at: string,
+): Split | undefined {
+  if (split === undefined) return undefined;
+  const { percent, connectionIds } = split;
+  if (percent === 0 && connectionIds.length === 0) return undefined;
+  if (percent === 0) refuse(`${at}.percent`, "The share of arm B must be 1 to 99 percent.");
+  if (connectionIds.length === 0) refuse(`${at}.connectionIds`, "Arm B needs at least one gateway.");
+  if (connectionIds.join() === planned.join()) {
+    refuse(`${at}.connectionIds`, "Both arms have the same plan, so there is nothing to compare.");
+  }
+  return { percent, connectionIds };
+}
+
+/** Returns a split with public ids. */
+export function showSplit({ percent, connectionIds }: Split): { percent: number; connectionIds: string[] } {
+  return { percent, connectionIds: connectionIds.map((id) => encodeId("gc", id)) };
+}
+
+/** Throws the refusal of a field of the request, which people read as `Case 2: …`, `Card range 7: …` or `Split: …`. */
 function refuse(param: string, detail: string): never {
   const [, list, index] = /^cases\.(list|cardRanges)\[(\d+)\]/.exec(param) ?? [];
-  const place = `${list === "list" ? "Case" : "Card range"} ${Number(index) + 1}`;
+  const numbered = `${list === "list" ? "Case" : "Card range"} ${Number(index) + 1}`;
+  const place = list === undefined ? "Split" : numbered;
   const pointer = `/${param.replaceAll(/[.[\]]+/g, "/").replace(/\/$/, "")}`;
   const problem = { param, pointer, code: "invalid_field", detail } as const;
   throw new DomainError("invalid_field", `${place}: ${detail}`, { field: param, problems: [problem] });
@@ -132,7 +173,11 @@ function rangesOf(messages: readonly CardRangeMessage[]): CardRange[] {
 
 /** Returns cases with public ids. */
 export function showCases({ list, cardRanges }: RoutingCases): NamedCases {
-  const shown = list.map((one) => ({ ...one, connectionIds: one.connectionIds.map((id) => encodeId("gc", id)) }));
+  const shown = list.map((one) => ({
+    ...one,
+    connectionIds: one.connectionIds.map((id) => encodeId("gc", id)),
+    ...(one.split && { split: showSplit(one.split) }),
+  }));
   return { list: shown, cardRanges };
 }
 
@@ -140,9 +185,10 @@ export function showCases({ list, cardRanges }: RoutingCases): NamedCases {
 export function casesMessage(cases: RoutingCases): MessageInitShape<typeof RoutingCasesSchema> {
   const { list, cardRanges } = showCases(cases);
   return {
-    list: list.map(({ name, conditions, connectionIds }) => ({
+    list: list.map(({ name, conditions, connectionIds, split }) => ({
       ...{ name, connectionIds: [...connectionIds] },
       conditions: conditionsMessage(conditions),
+      ...(split && { split: { ...split, connectionIds: [...split.connectionIds] } }),
     })),
     cardRanges: cardRanges.map(({ digits, country = "", type }) => ({
       ...{ digits, country },

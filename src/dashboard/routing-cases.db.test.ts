@@ -119,7 +119,58 @@ describe("the cases of a rule", () => {
   });
 });
 
+describe("the splits of a rule", () => {
+  it("are kept and restored like cases, described as changes, and end with a share of 0", async () => {
+    const split = { percent: 20, connectionIds: [b] };
+    const cases: Cases = { list: [{ ...withOne(whole).list![0]!, split }], cardRanges: [] };
+    const rule = { ...dashboard.scope, connectionIds: [a, b], failoverOn: ["HARD_DECLINE" as const] };
+    await rules.setRoutingRule({ ...rule, cases: {} });
+    await expect(rules.setRoutingRule({ ...rule, cases, split })).rejects.toMatchObject({ code: "invalid_field" });
+    cases.list![0]!.connectionIds = [a];
+    const { routingRule: first } = await rules.setRoutingRule({ ...rule, cases, split });
+    expect(first).toMatchObject({ cases, split });
+    expect((await set()).routingRule?.split).toEqual(split);
+    const none = await rules.setRoutingRule({ ...rule, cases: {}, split: { percent: 0 } });
+    expect(none.routingRule?.split).toBeUndefined();
+    const { versions = [] } = await rules.listRoutingRuleVersions({ ...dashboard.scope, pageSize: 3 });
+    expect(versions[0]?.changes).toContain("The default plan is no longer split.");
+    expect(versions[2]?.changes).toEqual([
+      expect.stringMatching(/^Split of the default plan: 20 % goes to arm B, which plans SANDBOX_B \(.+\)\.$/),
+      expect.stringMatching(/it plans SANDBOX_A \(.+\); 20 % goes to arm B, which plans SANDBOX_B \(.+\)\.$/),
+    ]);
+    const { routingRule: restored } = await rules.restoreRoutingRule({ ...dashboard.scope, version: first!.version! });
+    expect(restored).toMatchObject({ cases, split });
+    await rules.setRoutingRule({ ...rule, cases: {}, split: { percent: 0 } });
+  });
+
+  it.each<[string, () => { percent: number; connectionIds: string[] }, string]>([
+    ["no share", () => ({ percent: 0, connectionIds: [b] }), "split.percent"],
+    ["no gateway", () => ({ percent: 5, connectionIds: [] }), "split.connectionIds"],
+    ["the plan that it splits", () => ({ percent: 5, connectionIds: [a, b] }), "split.connectionIds"],
+  ])("are refused with %s", async (_, split, field) => {
+    const draft = { connectionIds: [a, b], split: split() };
+    const payment = { ...dashboard.scope, draft, amountMinor: "4900", currency: "EUR" };
+    await expect(rules.testRoute(payment)).rejects.toMatchObject({
+      message: expect.stringMatching(/^Split: /),
+      problems: [{ param: field }],
+    });
+  });
+});
+
 describe("a test of a route", () => {
+  it("follows the arm that is asked for, and says the share of the other", async () => {
+    const draft = { connectionIds: [a], split: { percent: 30, connectionIds: [b] } };
+    const payment = { ...dashboard.scope, draft, amountMinor: "4900", currency: "EUR" };
+    expect(await rules.testRoute(payment)).toMatchObject({
+      plan: [{ gateway: "SANDBOX_A" }],
+      split: { arm: "A", percent: 30 },
+    });
+    expect(await rules.testRoute({ ...payment, facts: { arm: "B" } })).toMatchObject({
+      plan: [{ gateway: "SANDBOX_B" }],
+      split: { arm: "B", percent: 30 },
+    });
+  });
+
   it("follows the case that its facts meet, and names those that it cannot check", async () => {
     const draft = { connectionIds: [a, b], cases: withOne(whole) };
     const payment = { ...dashboard.scope, draft, amountMinor: "4900", currency: "EUR" };
@@ -161,5 +212,33 @@ describe("a what-if", () => {
       because: "Whether the case “one” would apply cannot be known. Unknown: the card’s type.",
     });
     expect(byType.counts?.notRoutable).toBe(0);
+  });
+});
+
+describe("a what-if over payments of a split", () => {
+  it("takes the rate of the other arm for those that the draft sends its way", async () => {
+    const rule = { ...dashboard.scope, connectionIds: [a], failoverOn: ["HARD_DECLINE" as const], cases: {} };
+    await rules.setRoutingRule({ ...rule, split: { percent: 50, connectionIds: [b] } });
+    const whatIf = async (failoverOn: "HARD_DECLINE"[] = ["HARD_DECLINE"]) => {
+      const draft = { connectionIds: [b], failoverOn, cases: {}, split: { percent: 0 } };
+      return (await rules.whatIf({ ...dashboard.scope, draft })).counts;
+    };
+    const before = Number((await whatIf())?.payments);
+    // Chance chooses the arm: after this many payments, one arm is empty once in a million runs.
+    const armsOf = (counts: Awaited<ReturnType<typeof whatIf>>) => [
+      Number(counts?.measured),
+      Number(counts?.payments) - before - Number(counts?.measured),
+    ];
+    let counts = await whatIf();
+    for (let payments = 0; payments < 20 && armsOf(counts).includes(0); payments++) {
+      await dashboard.payments.submit(await dashboard.payments.newSession(), "4242424242424242");
+      counts = await whatIf();
+    }
+    const [inArmA = 0] = armsOf(counts);
+    expect(inArmA).toBeGreaterThan(0);
+    // All of arm B succeeded, so that is the best estimate; few payments leave a wide interval.
+    expect(Number(counts?.measuredSucceeds)).toBeCloseTo(inArmA);
+    expect(Number(counts?.measuredSucceedsLow)).toBeLessThan(inArmA * 0.9);
+    expect((await whatIf([]))?.measured).toBe(0);
   });
 });

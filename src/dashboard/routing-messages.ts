@@ -11,7 +11,7 @@ import { type Exemption, exemptions } from "../gateways/authentication.ts";
 import type { Connection } from "../gateways/connections.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
-import { casesMessage, showCases } from "./routing-case-messages.ts";
+import { casesMessage, showCases, showSplit } from "./routing-case-messages.ts";
 
 const switches: readonly FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"];
 
@@ -48,12 +48,15 @@ export function policyOf(
 
 /** Returns a rule's content with public ids. */
 export function showRule(rule: RoutingRule) {
-  const { version, connectionIds, failoverOn, authentication, providerId, policy, cases } = rule;
+  const { version, connectionIds, failoverOn, authentication, providerId, policy, cases, split, retriesSameGateway } =
+    rule;
   return {
     ...{ version, connectionIds: connectionIds.map((id) => encodeId("gc", id)), failoverOn, authentication },
+    retriesSameGateway,
     ...(providerId && { providerId: encodeId("gc", providerId) }),
     ...(policy && { policy }),
     ...(cases && { cases: showCases(cases) }),
+    ...(split && { split: showSplit(split) }),
   };
 }
 

@@ -8,7 +8,7 @@ import {
   type RoutingRuleService,
   SetRoutingRuleResponseSchema,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
-import type { RoutingCase, RoutingRule } from "../core/entities.ts";
+import type { RoutingCase, RoutingRule, Split } from "../core/entities.ts";
 import { findRoutingRule, listRoutingRules, type RuleContent, recordRoutingRule } from "../core/routing-rules.ts";
 import { listConnections } from "../gateways/connections.ts";
 import type { Tx } from "../platform/database.ts";
@@ -17,7 +17,7 @@ import { encodeId } from "../platform/ids.ts";
 import { describeRuleChanges } from "../reporting/rule-changes.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
 import { loadPage } from "./paging.ts";
-import { casesOf } from "./routing-case-messages.ts";
+import { casesOf, splitOf } from "./routing-case-messages.ts";
 import {
   authenticationOf,
   connectionOf,
@@ -43,6 +43,8 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
         providerId: request.providerId ?? (before?.providerId ? encodeId("gc", before.providerId) : ""),
         policy: policyOf(request.policy, before),
         cases: casesOf(request.cases, before),
+        split: splitOf(request.split, before, request.connectionIds),
+        retriesSameGateway: request.retriesSameGateway ?? before?.retriesSameGateway ?? false,
       }));
       return create(SetRoutingRuleResponseSchema, { routingRule });
     },
@@ -106,12 +108,16 @@ async function setRule(
     const { restoredFrom, ...content } = await wanted({ tx, merchantId, before });
     const requireAll = (named: readonly string[], field: string) =>
       requireVerified(tx, { core, merchantId, connectionIds: named, field });
+    const verifiedSplit = async (named: Split | null | undefined, field: string) =>
+      named && { ...named, connectionIds: await requireAll(named.connectionIds, `${field}.connectionIds`) };
     const connectionIds = await requireAll(content.connectionIds, "connectionIds");
     const list: RoutingCase[] = [];
     for (const [index, one] of (content.cases?.list ?? []).entries()) {
       const verified = await requireAll(one.connectionIds, `cases.list[${index}].connectionIds`);
-      list.push({ ...one, connectionIds: verified });
+      const split = await verifiedSplit(one.split, `cases.list[${index}].split`);
+      list.push({ ...one, connectionIds: verified, ...(split && { split }) });
     }
+    const split = await verifiedSplit(content.split, "split");
     const providerId = content.providerId
       ? await requireProvider(tx, { core, merchantId, id: content.providerId })
       : null;
@@ -121,6 +127,7 @@ async function setRule(
       merchantId,
       connectionIds,
       cases: content.cases && { ...content.cases, list },
+      split,
       providerId,
       setBy: rpcContext.actor,
       ...origin,

@@ -12,7 +12,7 @@ import {
   TestRouteResponseSchema,
   WhatIfResponseSchema,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
-import type { RoutingCases, RoutingRule } from "../core/entities.ts";
+import type { RoutingCases, RoutingRule, Split } from "../core/entities.ts";
 import { signPageToken, verifyPageToken } from "../core/page-token.ts";
 import { cardTypes, type PaymentFacts } from "../core/routing-cases.ts";
 import { findRoutingRule } from "../core/routing-rules.ts";
@@ -20,14 +20,23 @@ import { type Connection, listConnections } from "../gateways/connections.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { isCurrency } from "../platform/money.ts";
+import { loadComparisons } from "../reporting/analytics/split-comparisons.ts";
 import { planDraft } from "../reporting/draft-route.ts";
+import { measuredBy } from "../reporting/measured-plans.ts";
 import { listPastSessions, type PastSession } from "../reporting/past-payments.ts";
 import { describeAuthentication, type RouteCase, routeCases } from "../reporting/route-cases.ts";
 import { describeRuleChanges } from "../reporting/rule-changes.ts";
-import { addCounts, compareReplay, type Replay, type ReplayEnd, replayPayment } from "../reporting/what-if.ts";
+import {
+  addCounts,
+  compareReplay,
+  type Replay,
+  type ReplayEnd,
+  replayMeasured,
+  replayPayment,
+} from "../reporting/what-if.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { amountMessage } from "./payment-messages.ts";
-import { casesOf } from "./routing-case-messages.ts";
+import { casesOf, splitOf } from "./routing-case-messages.ts";
 import { authenticationOf, connectionOf, failoverOf, nameIn, policyOf } from "./routing-messages.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
 
@@ -40,7 +49,11 @@ const whatIfDaysDefault = 7;
 // Payments that each slice shows as examples: a person reads no more.
 const whatIfExamples = 10;
 
-const dayMs = 24 * 60 * 60_000;
+// Days of which a what-if uses what splits have measured: the longest that it looks back.
+const learntDays = 31;
+
+const hourMs = 60 * 60_000;
+const dayMs = 24 * hourMs;
 
 /** The rpcs that test a rule. They call no gateway and change nothing. */
 export function createRouteTests({
@@ -67,6 +80,7 @@ export function createRouteTests({
         cases: routeCases(plan, { ...content, version }).map(caseMessage),
         authentication: describeAuthentication(plan, content.authentication),
         ...(routedBy?.case !== undefined && { case: routedBy.case }),
+        ...(routedBy?.split && { split: { arm: routedBy.split.arm, percent: routedBy.split.percent } }),
         unknownCases: (routedBy?.unknown ?? []).map((one) => `The case “${one.case}” is skipped. ${one.because}`),
         changes: draft === undefined ? [] : describeRuleChanges(newest, content, nameIn(connections)),
       });
@@ -86,12 +100,21 @@ export function createRouteTests({
       const seen = position?.seen ?? 0;
       const count = Math.min(whatIfSliceSessions, whatIfSessionsMax - seen);
       const options = { merchantId, since, before: position?.before, count };
-      const sessions = await listPastSessions(environment.reads, options);
+      const range = {
+        startsAt: [new Date(now.getTime() - learntDays * dayMs)],
+        endsAt: new Date(now.getTime() + hourMs),
+      };
+      const [sessions, comparisons] = await Promise.all([
+        listPastSessions(environment.reads, options),
+        loadComparisons(environment.reads, { merchantId, range: quarterly(range) }),
+      ]);
+      const measured = measuredBy(comparisons, content);
       const replayed = sessions.filter(isPayment).map((session) => {
         const plan = planDraft(environment.core, { ...content, version, connections }, session.facts);
-        const { attempts, customerAsked } = session;
+        const { attempts, customerAsked, followed } = session;
         const payment = { succeeded: session.status === "SUCCEEDED", attempts, customerAsked };
-        const replay = replayPayment(payment, plan, { ...content, version });
+        const known = followed && plan.routedBy?.unknown === undefined && measured(followed, plan.connectionIds);
+        const replay = known ? replayMeasured(plan, known) : replayPayment(payment, plan, { ...content, version });
         return { session, replay, counts: compareReplay(payment, replay) };
       });
       const last = sessions.at(-1);
@@ -125,6 +148,8 @@ async function loadRule({ merchantId, environment: { database } }: Scope, draft:
     providerId: draft?.providerId === undefined ? newest?.providerId : decodeId("gc", draft.providerId),
     policy: policyOf(draft?.policy, newest),
     cases: draftCases(draft, newest, connections),
+    split: draftSplit(draft, newest, connections),
+    retriesSameGateway: draft?.retriesSameGateway ?? newest?.retriesSameGateway ?? false,
   };
   return { connections, newest, content, version: (newest?.version ?? 0) + (draft === undefined ? 0 : 1) };
 }
@@ -144,18 +169,37 @@ function draftCases(
   const named = casesOf(draft?.cases, newest);
   if (named === null) return null;
   const list = named.list.map((one, index) => {
-    const idOf = (publicId: string) => connectionOf(connections, publicId, `cases.list[${index}].connectionIds`).id;
-    return { ...one, connectionIds: one.connectionIds.map(idOf) };
+    const at = `cases.list[${index}]`;
+    const connectionIds = idsOf(one.connectionIds, connections, `${at}.connectionIds`);
+    if (one.split === undefined) return { ...one, connectionIds };
+    const ofArm = idsOf(one.split.connectionIds, connections, `${at}.split.connectionIds`);
+    return { ...one, connectionIds, split: { ...one.split, connectionIds: ofArm } };
   });
   return { ...named, list };
 }
 
+function draftSplit(
+  draft: RoutingRuleDraft | undefined,
+  newest: RoutingRule | undefined,
+  connections: readonly Connection[],
+): Split | null {
+  if (draft === undefined) return newest?.split ?? null;
+  const named = splitOf(draft.split, newest, draft.connectionIds);
+  return named && { ...named, connectionIds: idsOf(named.connectionIds, connections, "split.connectionIds") };
+}
+
+function idsOf(publicIds: readonly string[], connections: readonly Connection[], field: string): string[] {
+  return publicIds.map((publicId) => connectionOf(connections, publicId, field).id);
+}
+
 /** Returns the facts of a payment to test; those that are not given are unknown. */
 function factsOf(message: TestFacts | undefined, now: Date): Omit<PaymentFacts, "amountMinor" | "currency"> {
-  const { cardBrand = "", cardType, issuingCountry = "", billingCountry = "", metadata, at } = message ?? {};
+  const { cardBrand = "", cardType, issuingCountry = "", billingCountry = "", metadata, at, arm } = message ?? {};
   const type = cardTypes.find((name) => CardRange_Type[name] === cardType);
   return {
     ...{ metadata, at: at === undefined ? now : timestampDate(at) },
+    // Every share of arm B includes 1, and none includes 100.
+    draw: arm === "B" ? 1 : 100,
     ...(billingCountry !== "" && { billingCountry }),
     card: {
       ...(cardBrand !== "" && { brand: cardBrand }),
@@ -163,6 +207,13 @@ function factsOf(message: TestFacts | undefined, now: Date): Omit<PaymentFacts, 
       ...(type && { type }),
     },
   };
+}
+
+/** Extends a range to whole quarters of an hour, by which settled payments are counted. */
+function quarterly({ startsAt, endsAt }: { readonly startsAt: readonly Date[]; readonly endsAt: Date }) {
+  const quarterMs = hourMs / 4;
+  const floor = (at: Date) => new Date(Math.floor(at.getTime() / quarterMs) * quarterMs);
+  return { startsAt: startsAt.map(floor), endsAt: floor(endsAt) };
 }
 
 function isPayment({ submitted, status }: PastSession): boolean {

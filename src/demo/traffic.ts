@@ -139,6 +139,7 @@ async function putInTheirWeek(ownerUrl: string, made: readonly { id: string; at:
       UPDATE attempt x SET ${moved(attemptMoments)} FROM moved WHERE moved.id = x.session_id;
       ${switchGuards("ENABLE")};
       DELETE FROM analytics_payment; DELETE FROM analytics_attempt; DELETE FROM analytics_decline;
+      DELETE FROM analytics_authentication; DELETE FROM analytics_arm; DELETE FROM analytics_arm_cost;
       UPDATE analytics_walk SET counted_until = '-infinity';
       COMMIT`);
   } finally {

@@ -111,7 +111,9 @@ function toRouting(session: PaymentSession, ruleVersion: number) {
   const { routedBy } = session;
   return {
     ruleVersion,
-    ...(routedBy && { case: { name: routedBy.case, unknown: [...(routedBy.unknown ?? [])] } }),
+    ...(routedBy &&
+      !routedBy.isWithoutCases && { case: { name: routedBy.case, unknown: [...(routedBy.unknown ?? [])] } }),
+    ...present("split", routedBy?.split),
     plan: (session.plan ?? []).map((step) => ({
       priority: step.priority,
       gateway: step.gateway,

@@ -68,15 +68,21 @@ Look up a gateway's decline code: its kind, whether it stops the plan, and the p
 Network codes only add stops, at every gateway that passes them on: Visa's response codes 04, 07, 12, 14, 15, 41, 43, 46, 57, R0, R1 and R3, and Mastercard's advice codes 03, 21, 24 to 30, 40, 41 and 43.
 `;
 
+const again = `## Again
+
+The column says whether the gateway documents that the same payment may be sent to it once more at once. A routing rule that [retries at the same gateway](routing.md#retry-at-the-same-gateway) does so, once in a payment. A network's advice to try again later (Mastercard's 02, Stripe's \`try_again_later\`) takes the permission away.
+`;
+
 /** Returns the page as Markdown. */
 export function declinesPage(): string {
   return [
     opening,
     `## Kinds\n\n${list(kinds)}\n`,
     `## Stops\n\n${list(stops)}\n`,
+    again,
     ...sections.map(
       ({ gateway, table, beside }) =>
-        `## ${gateway}\n\n${beside}\n\n| code | kind | stop | declineCode | source |\n|---|---|---|---|---|\n${rowsOf(table)}\n`,
+        `## ${gateway}\n\n${beside}\n\n| code | kind | stop | declineCode | again | source |\n|---|---|---|---|---|---|\n${rowsOf(table)}\n`,
     ),
   ].join("\n");
 }
@@ -89,6 +95,9 @@ function list(meanings: Readonly<Record<string, string>>): string {
 
 function rowsOf(table: DeclineTable): string {
   return Object.entries(table)
-    .map(([code, row]) => `| \`${code}\` | ${row.kind} | ${row.stop} | ${row.declineCode} | ${row.source} |`)
+    .map(([code, { kind, stop, declineCode, source, again }]) => {
+      const sources = again === undefined || again === source ? source : `${source}; again: ${again}`;
+      return `| \`${code}\` | ${kind} | ${stop} | ${declineCode} | ${again === undefined ? "no" : "yes"} | ${sources} |`;
+    })
     .join("\n");
 }

@@ -46,6 +46,11 @@ export type DeclineRow = {
   readonly stop: DeclineStop;
   readonly declineCode: DeclineCode;
   readonly source: string;
+  /**
+   * The gateway's document (URL, date) that allows to send it the same payment once more at once. Absent: not before some
+   * time, not at all, or not documented.
+   */
+  readonly again?: string;
 };
 
 /** A gateway's codes, exactly as it writes them, with their rows. */
@@ -59,7 +64,14 @@ export type Declined = {
   readonly declineCode: DeclineCode;
   /** The gateway's own code, for the merchant's attempt trail. */
   readonly gatewayCode: string;
+  /** True if the gateway allows to send it the same payment once more at once. A stop forbids it all the same. */
+  readonly again?: true;
 };
+
+/** Returns a decline after which the gateway must not get the same payment at once. */
+export function notAtOnce({ again: _, ...declined }: Declined): Declined {
+  return declined;
+}
 
 /** Looks up a code. A code that no row names stops the plan, since it is not known if another attempt is allowed. */
 export function classifyDecline(table: DeclineTable, gatewayCode: string): Declined {
@@ -67,5 +79,6 @@ export function classifyDecline(table: DeclineTable, gatewayCode: string): Decli
   if (row === undefined) {
     return { type: "declined", kind: "SOFT_DECLINE", stop: "unclassified", declineCode: "unclassified", gatewayCode };
   }
-  return { type: "declined", kind: row.kind, stop: row.stop, declineCode: row.declineCode, gatewayCode };
+  const { kind, stop, declineCode, again } = row;
+  return { type: "declined", kind, stop, declineCode, gatewayCode, ...(again !== undefined && { again: true }) };
 }

@@ -59,4 +59,11 @@ describe.each(gateways)("$gateway's decline table", ({ table, frauds }) => {
       expect([code, stop === "fraud", declineCode === "fraud_suspected"]).toEqual([code, isFraud, isFraud]);
     }
   });
+
+  it("allows another try at once at none of them, nor at any other code with a stop", () => {
+    const rows = Object.entries(table).filter(([, row]) => row.again !== undefined);
+    expect(rows.map(([code, { kind, stop }]) => [code, kind, stop])).toEqual(
+      rows.map(([code]) => [code, "SOFT_DECLINE", "none"]),
+    );
+  });
 });

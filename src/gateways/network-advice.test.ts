@@ -44,3 +44,9 @@ describe("withNetworkAdvice()", () => {
     expect(withNetworkAdvice(fraud, { responseCode: "43" })).toEqual(fraud);
   });
 });
+
+it("takes the permission to repeat a payment at once, where the network asks to wait", () => {
+  const allowed: Declined = { ...plain, again: true };
+  expect(withNetworkAdvice(allowed, { adviceCode: "02" }).again).toBeUndefined();
+  expect(withNetworkAdvice(allowed, { adviceCode: "01" }).again).toBe(true);
+});

@@ -2,7 +2,7 @@
  * The card networks' advice about repeated attempts, whichever gateway passes it on. Network codes only add stops.
  * Pure.
  */
-import type { Declined, DeclineStop } from "./declines.ts";
+import { type Declined, type DeclineStop, notAtOnce } from "./declines.ts";
 
 /** The network's advice on a decline, as far as a gateway repeats it. */
 export type NetworkAdvice = {
@@ -25,10 +25,18 @@ const visaNever = new Set(["04", "07", "12", "14", "15", "41", "43", "46", "57",
 // https://developer.paypal.com/braintree/docs/reference/general/merchant-responses/merchant-advice-codes (2026).
 const mastercardNever = new Set(["03", "21", "24", "25", "26", "27", "28", "29", "30", "40", "41", "43"]);
 
-/** Returns the decline, with a stop if the network forbids another attempt. An existing stop stays. */
+// "Try again later": https://developer.paypal.com/braintree/docs/reference/general/merchant-responses/merchant-advice-codes
+// (2026).
+const later = "02";
+
+/**
+ * Returns the decline, with a stop if the network forbids another attempt, and without the permission to repeat it at once
+ * if the network asks to wait. An existing stop stays.
+ */
 export function withNetworkAdvice(declined: Declined, advice: NetworkAdvice): Declined {
   const stop = stopOf(advice);
-  return declined.stop === "none" && stop !== undefined ? { ...declined, stop } : declined;
+  const judged = declined.stop === "none" && stop !== undefined ? { ...declined, stop } : declined;
+  return advice.adviceCode === later ? notAtOnce(judged) : judged;
 }
 
 function stopOf({ network, responseCode, adviceCode }: NetworkAdvice): DeclineStop | undefined {

@@ -163,6 +163,42 @@ describe("an authentication", () => {
   });
 });
 
+describe("a decline after which the gateway allows another try", () => {
+  const retried = (sequence: number, connection?: string) => repeated(sequence, connection).replace(", 1)", ", 2)");
+  const rule = (version: number, retries: boolean) =>
+    `INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, retries_same_gateway)
+     SELECT merchant_id, ${version}, '{}', '{}', ${retries} FROM payment_session WHERE id = $session ON CONFLICT DO NOTHING`;
+  const allowed = "UPDATE attempt SET next_action = 'retry', next_because = 'b' WHERE id = $attempt";
+  const uncertain = /only a certain decline is retried, where the rule says so/;
+
+  it("11: is retried once in the session, directly and at its connection, where the rule says so", async () => {
+    const run = await submitted(client, "DECLINED", v7(), { ruleVersion: 1 });
+    await run(rule(1, true));
+    await refused(client, run, retried(2), uncertain);
+    await run(allowed);
+    await refused(client, run, retried(2, `'${v7()}'`), uncertain);
+    await run(retried(2));
+    await run(
+      "UPDATE attempt SET status = 'DECLINED', failure_kind = 'HARD_DECLINE', completed_at = now(), next_action = 'retry', next_because = 'b' WHERE session_id = $session AND round = 2",
+    );
+    await refused(client, run, retried(3), /a session has one retry/);
+    await run(opening(`'${v7()}'`, 3));
+  });
+
+  it("11: is retried by no other rule, and nothing else is", async () => {
+    const declinedByOther = await submitted(client, "DECLINED", v7(), { ruleVersion: 2 });
+    await declinedByOther(rule(2, false));
+    await declinedByOther(allowed);
+    await refused(client, declinedByOther, retried(2), uncertain);
+    for (const status of ["UNKNOWN", "FRAUD"] as const) {
+      const run = await submitted(client, status, v7(), { ruleVersion: 1 });
+      await run(rule(1, true));
+      await run(allowed);
+      await refused(client, run, retried(2), uncertain);
+    }
+  });
+});
+
 describe("a decline that asks for authentication", () => {
   it("A7: is repeated once at its connection, and then stops nothing", async () => {
     const run = await submitted(client, "AUTHORIZING");
@@ -186,7 +222,7 @@ describe("a decline that asks for authentication", () => {
   it("A7: is the only one that is repeated", async () => {
     const run = await submitted(client, "DECLINED");
     await refused(client, run, repeated(2), /only a decline that asks for authentication is repeated/);
-    await refused(client, run, repeated(2).replace(", 1)", ", 2)"), /a session has one repeat/);
+    await refused(client, run, repeated(2).replace(", 1)", ", 3)"), /a session has one repeat/);
   });
 });
 

@@ -26,8 +26,7 @@ const deletable: Record<DatabaseKind, readonly string[]> = {
   environment: [
     ...["idempotency", "reconciliation_slice", "vault_session", "reconciliation_run", "gateway_notification", "alert"],
     ...["orphaned_authorization", "audit_entry", "analytics_payment", "analytics_attempt", "analytics_decline"],
-    "analytics_authentication",
-    "analytics_card",
+    ...["analytics_authentication", "analytics_card", "analytics_arm", "analytics_arm_cost"],
   ],
   accounts: [
     ...["membership", "passkey", "passkey_challenge", "sign_in_failures", "member_action"],

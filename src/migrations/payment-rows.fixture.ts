@@ -28,7 +28,7 @@ export async function submitted(
   client: Client,
   attempt: "AUTHORIZING" | "UNKNOWN" | "AUTHORIZED" | "CAPTURING" | "DECLINED" | "FRAUD" | "HELD",
   session: string = v7(),
-  { isManual = attempt === "HELD" } = {},
+  { isManual = attempt === "HELD", ruleVersion }: { isManual?: boolean; ruleVersion?: number } = {},
 ) {
   const first = v7();
   const run = (sql: string) =>
@@ -36,7 +36,7 @@ export async function submitted(
   await run(`INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at, manual_capture)
     VALUES ($session, '${merchant}', 4900, 'EUR', 'o', 1, now() + interval '1 h', ${isManual})`);
   await run(`UPDATE payment_session SET phase = 'PROCESSING', lease_epoch = 1, lease_until = now(), vault_token = 't',
-    submit_deadline = now() + interval '45 s', submitted_at = now() WHERE id = $session`);
+    submit_deadline = now() + interval '45 s', submitted_at = now(), rule_version = ${ruleVersion ?? "NULL"} WHERE id = $session`);
   await run(opening("$attempt", 1));
   if (attempt === "UNKNOWN")
     await run(`UPDATE attempt SET status = 'UNKNOWN', failure_kind = 'TIMEOUT' WHERE id = $attempt`);

@@ -307,7 +307,7 @@ async function knownOrReopened(
   const known = attempts.find(({ id }) => id === attemptId);
   if (known !== undefined) return known;
   const connections = await tx.query<Omit<PlannedConnection, "priority">>(selectConnections, [merchantId]);
-  const madeAt = connections.flatMap((connection) => [0, 1].map((round) => ({ ...connection, round })));
+  const madeAt = connections.flatMap((connection) => [0, 1, 2].map((round) => ({ ...connection, round })));
   const made = madeAt.find(({ connectionId, round }) => attemptIdOf({ sessionId, connectionId, round }) === attemptId);
   if (made === undefined) return undefined;
   const { round, ...connection } = made;

@@ -1,5 +1,5 @@
 /** Describes the cases of a routing rule, and the differences between two rules' cases, in sentences. PURE. */
-import type { RouteConditions, RoutingCase, RoutingCases, TimeCondition } from "../core/entities.ts";
+import type { RouteConditions, RoutingCase, RoutingCases, Split, TimeCondition } from "../core/entities.ts";
 
 const none: RoutingCases = { list: [], cardRanges: [] };
 
@@ -35,8 +35,29 @@ function describeChange(
   return [`The case “${one.name}” is now: ${describeCase(one, nameOf)}.`];
 }
 
-function describeCase({ conditions, connectionIds }: RoutingCase, nameOf: (connectionId: string) => string): string {
-  return `${describeConditions(conditions)}; it plans ${connectionIds.map(nameOf).join(", then ")}`;
+function describeCase({ conditions, connectionIds, split }: RoutingCase, nameOf: NameOf): string {
+  const plan = connectionIds.map(nameOf).join(", then ");
+  const arm = split ? `; ${describeArm(split, nameOf)}` : "";
+  return `${describeConditions(conditions)}; it plans ${plan}${arm}`;
+}
+
+type NameOf = (connectionId: string) => string;
+
+/** Returns the differences of the default plan's split, one sentence; none where the splits are equal. */
+export function describeSplit(
+  before: Split | null | undefined,
+  after: Split | null | undefined,
+  nameOf: NameOf,
+): string[] {
+  const words = (split: Split | null | undefined, name: NameOf) => (split ? describeArm(split, name) : undefined);
+  if (words(before, (id) => id) === words(after, (id) => id)) return [];
+  const arm = words(after, nameOf);
+  return [arm === undefined ? "The default plan is no longer split." : `Split of the default plan: ${arm}.`];
+}
+
+/** Returns the other plan of a split in words, such as `20 % goes to arm B, which plans SANDBOX_B (1)`. */
+function describeArm({ percent, connectionIds }: Split, nameOf: NameOf): string {
+  return `${percent} % goes to arm B, which plans ${connectionIds.map(nameOf).join(", then ")}`;
 }
 
 function describeRanges(old: RoutingCases, new_: RoutingCases): string[] {

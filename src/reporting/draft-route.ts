@@ -5,8 +5,12 @@ import { type CasedRoute, candidatesIn, followCases, type PaymentFacts } from ".
 import { candidateOf, providerOfRule, type RouteParts, type RuleContent } from "../core/routing-rules.ts";
 import type { Connection } from "../gateways/connections.ts";
 
-/** A plan, and how it was chosen; `routedBy` is absent for a rule without cases. */
-export type DraftPlan = Plan & Pick<ReturnType<typeof followCases>, "routedBy">;
+/** A plan, and how it was chosen; `routedBy` is absent for a rule without cases and splits. */
+export type DraftPlan = Plan &
+  Pick<ReturnType<typeof followCases>, "routedBy"> & {
+    /** The connections of the plan, also those that are left out. */
+    readonly connectionIds: readonly string[];
+  };
 
 /**
  * Returns the plan that a payment would get. Circuit breakers are ignored: each serving process has its own, and their
@@ -20,8 +24,8 @@ export function planDraft(
   const all = draft.connections.map((connection) => candidateOf(parts, connection, payment));
   const candidates = candidatesIn(all, draft.connectionIds);
   const provider = draft.connections.find(({ id }) => id === draft.providerId);
-  const cases = draft.cases ? { ...draft.cases, candidates: all } : undefined;
-  const cased: CasedRoute = { ...draft, candidates, cases, provider: provider && providerOfRule(parts, provider) };
+  const cased: CasedRoute = { ...draft, candidates, all, provider: provider && providerOfRule(parts, provider) };
   const { route, routedBy } = followCases(cased, payment);
-  return { ...planRoute(route), ...(routedBy && { routedBy }) };
+  const connectionIds = route.candidates.map(({ connectionId }) => connectionId);
+  return { ...planRoute(route), connectionIds, ...(routedBy && { routedBy }) };
 }

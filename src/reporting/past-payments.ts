@@ -1,10 +1,13 @@
 /** Reads the outcomes of a merchant's past payments, newest first, without customer data. */
 
-import type { CardFacts, FailureKind, PlannedConnection, SessionStatus, Stop } from "../core/entities.ts";
+import type { Arm, CardFacts, FailureKind, PlannedConnection, SessionStatus, Stop } from "../core/entities.ts";
 import { noCardBeginnings } from "../core/next-step.ts";
 import type { PaymentFacts } from "../core/routing-cases.ts";
+import { drawOf } from "../core/routing-rules.ts";
+import { allowsAgain } from "../gateways/allows-again.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { isChallenged, takenMinor } from "./analytics/counted-facts.ts";
+import type { FollowedArm } from "./measured-plans.ts";
 import type { PastAnswer, PastAttempt } from "./what-if.ts";
 
 /** Largest difference between the clock of ids and the clock of rows. */
@@ -22,6 +25,8 @@ export type PastSession = {
   readonly attempts: readonly PastAttempt[];
   /** The recorded facts, for the conditions of cases. */
   readonly facts: PaymentFacts;
+  /** Absent if its plan was not split. */
+  readonly followed?: FollowedArm | undefined;
 };
 
 type AttemptRow = {
@@ -32,10 +37,14 @@ type AttemptRow = {
   stop: Stop | null;
   captureRefusalCode: string | null;
   nextBecause: string | null;
+  gatewayCode: string | null;
   round: number;
 };
 
-type PastRow = Omit<PastSession, "attempts" | "facts"> & {
+type PastRow = Omit<PastSession, "attempts" | "facts" | "followed"> & {
+  ruleVersion: number | null;
+  arm: Arm | null;
+  caseName: string | null;
   plan: readonly PlannedConnection[] | null;
   attempts: AttemptRow[];
   orderedMinor: number;
@@ -54,6 +63,7 @@ const selectPast: Statement = {
     SELECT s.id, (${takenMinor}) AS "amountMinor", s.amount_minor AS "orderedMinor", s.currency, s.status,
       s.submitted_at IS NOT NULL AS submitted, s.created_at AS "createdAt", ${isChallenged} AS "customerAsked", s.plan,
       s.submitted_at AS "submittedAt", s.card_brand AS "cardBrand", s.routed_by->'card' AS card,
+      s.rule_version AS "ruleVersion", s.routed_by->'split'->>'arm' AS arm, s.routed_by->>'case' AS "caseName",
       s.details->'billingAddress'->>'country' AS country, s.details->'metadata' AS metadata,
       coalesce(t.attempts, '[]') AS attempts
     FROM (
@@ -62,7 +72,7 @@ const selectPast: Statement = {
     LEFT JOIN LATERAL (
       SELECT json_agg(json_build_object(
         'connectionId', a.connection_id, 'gateway', a.gateway, 'status', a.status, 'failureKind', a.failure_kind,
-        'stop', a.stop, 'captureRefusalCode', a.capture_refusal_code, 'nextBecause', a.next_because, 'round', a.round) ORDER BY a.sequence) AS attempts
+        'stop', a.stop, 'captureRefusalCode', a.capture_refusal_code, 'nextBecause', a.next_because, 'gatewayCode', a.gateway_code, 'round', a.round) ORDER BY a.sequence) AS attempts
       FROM attempt a WHERE a.session_id = s.id) t ON true
     ORDER BY s.id DESC`,
 };
@@ -74,22 +84,33 @@ export async function listPastSessions(
 ): Promise<PastSession[]> {
   const values = [options.merchantId, firstIdAt(options.since), options.before ?? null, options.count];
   const rows = await queryable.query<PastRow>(selectPast, values);
-  return rows.map(({ plan, customerAsked, orderedMinor, submittedAt, cardBrand, country, metadata, card, ...row }) => ({
-    ...row,
-    facts: {
-      ...{ amountMinor: orderedMinor, currency: row.currency, at: submittedAt ?? row.createdAt },
-      ...{ billingCountry: country ?? undefined, metadata: metadata ?? undefined },
-      card: { ...(cardBrand && cardBrand !== "unknown" && { brand: cardBrand }), ...card },
-    },
-    // A repeat with authentication asked the customer, even if the customer was not needed.
-    customerAsked: customerAsked || row.attempts.some(({ round }) => round > 0),
-    attempts: row.attempts.map((attempt) => ({
-      connectionId: attempt.connectionId,
-      gateway: attempt.gateway,
-      answer: answerOf(attempt),
-      authentication: plan?.find(({ connectionId }) => connectionId === attempt.connectionId)?.authentication,
-    })),
-  }));
+  return rows.map((whole) => {
+    const { plan, customerAsked, orderedMinor, submittedAt, cardBrand, country, metadata, card, ...rest } = whole;
+    const { ruleVersion, arm, caseName, ...row } = rest;
+    return {
+      ...row,
+      ...(arm && ruleVersion && { followed: { ruleVersion, arm, case: caseName ?? undefined } }),
+      facts: {
+        ...{
+          amountMinor: orderedMinor,
+          currency: row.currency,
+          at: submittedAt ?? row.createdAt,
+          draw: drawOf(row.id),
+        },
+        ...{ billingCountry: country ?? undefined, metadata: metadata ?? undefined },
+        card: { ...(cardBrand && cardBrand !== "unknown" && { brand: cardBrand }), ...card },
+      },
+      // A repeat with authentication asked the customer, even if the customer was not needed.
+      customerAsked: customerAsked || row.attempts.some(({ round }) => round === 1),
+      attempts: row.attempts.map((attempt) => ({
+        connectionId: attempt.connectionId,
+        gateway: attempt.gateway,
+        answer: answerOf(attempt),
+        isRetry: attempt.round === 2,
+        authentication: plan?.find(({ connectionId }) => connectionId === attempt.connectionId)?.authentication,
+      })),
+    };
+  });
 }
 
 /**
@@ -105,10 +126,14 @@ export function firstIdAt(moment: Date): string {
  * Derives the gateway's answer. An attempt with a recorded next step failed at first, even if its hold was found and
  * adopted later.
  */
-function answerOf({ status, failureKind, stop, captureRefusalCode, nextBecause }: AttemptRow): PastAnswer {
+function answerOf(attempt: AttemptRow): PastAnswer {
+  const { status, failureKind, stop, captureRefusalCode, nextBecause, gateway, gatewayCode } = attempt;
   if (noCardBeginnings.some((beginning) => nextBecause?.startsWith(beginning))) return undefined;
   if (captureRefusalCode !== null) return { type: "failed", kind: "GATEWAY_ERROR", captureRefused: true };
-  if (failureKind !== null) return { type: "failed", kind: failureKind, ...(stop && { stop }) };
+  if (failureKind !== null) {
+    const again = !stop && status === "DECLINED" && allowsAgain(gateway, gatewayCode);
+    return { type: "failed", kind: failureKind, ...(stop && { stop }), ...(again && { allowsAgain: true }) };
+  }
   const isHeld = status === "CAPTURED" || status === "AUTHORIZED";
   return isHeld && nextBecause === null ? { type: "held" } : undefined;
 }

@@ -63,6 +63,9 @@ function beginning(session: PaymentSession): Moment[] {
   const card = cardBrand && cardLast4 ? ` (${nameOfBrand(cardBrand)} ending in ${cardLast4})` : "";
   const planned = (plan ?? []).map(({ gateway }) => gateway).join(", then ");
   const byCase = routedBy?.case === undefined ? "" : ` by its case “${routedBy.case}”`;
+  const { arm, percent, draw } = routedBy?.split ?? {};
+  const byArm =
+    arm === undefined ? "" : `, arm ${arm} of its split: it drew ${draw} of 100, and arm B gets 1 to ${percent}`;
   const unknown = (routedBy?.unknown ?? []).map(
     (one) => ` The case “${one.case}” could not be checked. ${one.because}`,
   );
@@ -78,7 +81,7 @@ function beginning(session: PaymentSession): Moment[] {
       at: session.submittedAt,
       actor: "Customer",
       step: `Submitted a card${card}`,
-      why: `Rule version ${ruleVersion} plans ${planned || "no gateway"}${byCase}.${unknown.join("")}${left}`,
+      why: `Rule version ${ruleVersion} plans ${planned || "no gateway"}${byCase}${byArm}.${unknown.join("")}${left}`,
       requestId: session.submitRequestId ?? undefined,
     },
   ];
@@ -328,7 +331,7 @@ function answerStep(attempt: Attempt, at: Date | null | undefined, took = ""): M
     case "HARD_DECLINE":
     case "FRAUD": {
       const raw = gatewayCode ? `, its code ${gatewayCode}` : "";
-      const tone = attempt.nextAction === "failover" ? "WARN" : "BAD";
+      const tone = attempt.nextAction === "failover" || attempt.nextAction === "retry" ? "WARN" : "BAD";
       return { at, actor, step: `Declined${took}: ${attempt.declineCode}${raw}`, why, tone };
     }
     default:

@@ -55,6 +55,19 @@ describe("a gateway that asks for authentication", () => {
   });
 });
 
+describe("a gateway that asks to try again", () => {
+  const stepsOf = (retriesSameGateway: boolean) => {
+    const rule = { version: 3, failoverOn: ["HARD_DECLINE" as const], retriesSameGateway };
+    const found = routeCases(planOf("AS_NEEDED"), rule).find(({ answer }) => answer === "TRY_AGAIN");
+    return found?.steps.map(({ at, action }) => `${at.gateway} ${action}`);
+  };
+
+  it("is asked once more by a rule that retries, before the plan goes on", () => {
+    expect(stepsOf(true)).toEqual(["STRIPE retry", "STRIPE failover", "PAYPAL stop"]);
+    expect(stepsOf(false)).toEqual(["STRIPE failover", "PAYPAL stop"]);
+  });
+});
+
 describe("describeAuthentication()", () => {
   it("names the gateways that run it and those that do not, and what cannot be known", () => {
     const [own, none, unknown, ...others] = describeAuthentication(planOf("AS_NEEDED"), "AS_NEEDED");

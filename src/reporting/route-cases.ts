@@ -16,6 +16,7 @@ const routeAnswers = [
   "GATEWAY_ERROR",
   "CAPTURE_REFUSED",
   "VAULT_UNAVAILABLE",
+  "TRY_AGAIN",
 ] as const;
 /** One answer of a gateway. */
 type RouteAnswer = (typeof routeAnswers)[number];
@@ -32,12 +33,13 @@ const failureOf: Record<Exclude<RouteAnswer, "APPROVED">, Omit<Failure, "gateway
   GATEWAY_ERROR: { kind: "GATEWAY_ERROR" },
   CAPTURE_REFUSED: { kind: "GATEWAY_ERROR", captureRefused: true },
   VAULT_UNAVAILABLE: { kind: "GATEWAY_ERROR", noCard: "vault_unavailable" },
+  TRY_AGAIN: { kind: "SOFT_DECLINE" },
 };
 
 /** One gateway of a case, with the step that follows its answer. */
 type RouteStep = {
   readonly at: PlannedConnection;
-  readonly action: "capture" | "failover" | "authenticate" | "stop";
+  readonly action: "capture" | "failover" | "authenticate" | "retry" | "stop";
   readonly because: string;
 };
 
@@ -66,8 +68,13 @@ function routeCase(plan: readonly PlannedConnection[], rule: FailoverRule, answe
   for (const [index, at] of plan.entries()) {
     const left = { plan: plan.slice(index + 1), withinBudget: true };
     const repeat = at.authentication && at;
-    const { action, because } = decideNext({ gateway: at.gateway, ...failure, repeat }, rule, left);
-    steps.push({ at, action, because });
+    const isRetried = steps.some((step) => step.action === "retry");
+    const again = answer === "TRY_AGAIN" && !isRetried ? at : undefined;
+    const described = { gateway: at.gateway, ...failure, repeat };
+    const first = decideNext({ ...described, again }, rule, left);
+    steps.push({ at, action: first.action, because: first.because });
+    const { action, because } = first.action === "retry" ? decideNext(described, rule, left) : first;
+    if (first.action === "retry") steps.push({ at, action, because });
     if (action === "authenticate") return { answer, steps, status: "CANNOT_KNOW" };
     if (action === "stop") break;
   }

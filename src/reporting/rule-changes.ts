@@ -2,7 +2,7 @@
 import type { AuthenticationPolicy, AuthenticationRule, FailoverSwitch } from "../core/entities.ts";
 import type { RuleContent } from "../core/routing-rules.ts";
 import { type Exemption, exemptions } from "../gateways/authentication.ts";
-import { describeCases } from "./case-changes.ts";
+import { describeCases, describeSplit } from "./case-changes.ts";
 
 const switchInWords: Record<FailoverSwitch, string> = {
   HARD_DECLINE: "declines",
@@ -31,11 +31,18 @@ export function describeRuleChanges(
     ...removed.map((id) => `${nameOf(id)} is removed.`),
     ...moved.map((id) => `${nameOf(id)} moves from priority ${old.indexOf(id) + 1} to ${new_.indexOf(id) + 1}.`),
     ...describeSwitches(before?.failoverOn ?? [], after.failoverOn),
+    ...describeRetry(before?.retriesSameGateway, after.retriesSameGateway),
     ...describeAuthentication(before?.authentication, after.authentication),
     ...describePolicy(before?.policy, after.policy),
     ...describeProvider(before?.providerId ?? undefined, after.providerId ?? undefined, nameOf),
+    ...describeSplit(before?.split, after.split, nameOf),
     ...describeCases(before?.cases, after.cases, nameOf),
   ];
+}
+
+function describeRetry(before = false, after = false): string[] {
+  if (before === after) return [];
+  return [after ? "A gateway that asks to try again gets the payment once more." : "No gateway gets a payment twice."];
 }
 
 function describeProvider(

@@ -52,6 +52,32 @@ describe("replayPayment()", () => {
   });
 });
 
+describe("replayPayment() by a rule that retries at the same gateway", () => {
+  const asksAgain: PastAnswer = { type: "failed", kind: "SOFT_DECLINE", allowsAgain: true };
+  const retries = (payment: PastPayment, retriesSameGateway = true) => {
+    const plan = ["a", "b"].map((id, index) => ({
+      priority: index + 1,
+      gateway: id,
+      connectionId: id,
+      credentialVersion: 1,
+    }));
+    const replayed = replayPayment(payment, { plan }, { version: 2, failoverOn: all, retriesSameGateway });
+    return [replayed.asked.map(({ gateway }) => gateway).join(""), replayed.end];
+  };
+  const again = (answer: PastAnswer) => ({ connectionId: "a", gateway: "a", answer, isRetry: true });
+  const first = past("a", asksAgain, "b", held);
+
+  it("knows the second answer only if the gateway was asked twice", () => {
+    expect(retries(first)).toEqual(["aa", "cannotKnow"]);
+    expect(retries(first, false)).toEqual(["ab", "succeeds"]);
+    const twice = { ...first, attempts: [first.attempts[0]!, again(held)] };
+    expect(retries(twice)).toEqual(["aa", "succeeds"]);
+    expect(retries(twice, false)).toEqual(["ab", "cannotKnow"]);
+    const failedTwice = { ...first, attempts: [first.attempts[0]!, again(declined), first.attempts[1]!] };
+    expect(retries(failedTwice)).toEqual(["aab", "succeeds"]);
+  });
+});
+
 describe("replayPayment() of customer authentication", () => {
   type Wish = "as_needed" | "always" | undefined;
   const required: PastAnswer = { type: "failed", kind: "SOFT_DECLINE", stop: "authentication_required" };

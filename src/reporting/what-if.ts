@@ -1,14 +1,17 @@
 /** Replays a past payment under another rule, with the answers that its gateways gave then. PURE. */
 
 import type { PlannedConnection } from "../core/entities.ts";
-import { decideNext, type FailoverRule, type Failure } from "../core/next-step.ts";
+import { decideNext, type FailoverDecision, type FailoverRule, type Failure } from "../core/next-step.ts";
 import type { DraftPlan } from "./draft-route.ts";
+import type { MeasuredPlan } from "./measured-plans.ts";
 
 /** A gateway's answer; undefined where the attempt does not show how the gateway answers. */
 export type PastAnswer =
   | { readonly type: "held" }
-  | ({ readonly type: "failed" } & Omit<Failure, "gateway">)
+  | ({ readonly type: "failed"; readonly allowsAgain?: boolean } & Omit<Failure, "gateway" | "again">)
   | undefined;
+
+type Failed = Extract<PastAnswer, { type: "failed" }>;
 
 /** One gateway that was tried. */
 export type PastAttempt = {
@@ -17,6 +20,8 @@ export type PastAttempt = {
   readonly answer: PastAnswer;
   /** The wish that the gateway got with its permission to ask the customer; absent if it got none. */
   readonly authentication?: PlannedConnection["authentication"];
+  /** True for a retry: the gateway got the payment once more, as it allowed. */
+  readonly isRetry?: boolean;
 };
 
 /** A payment that has ended, with its attempts in order. */
@@ -35,7 +40,26 @@ export type Replay = {
   readonly asked: readonly { readonly connectionId: string; readonly gateway: string }[];
   readonly end: ReplayEnd;
   readonly because: string;
+  /** The approval rate that a split has measured of the plan, where the end cannot be known. */
+  readonly measured?: MeasuredPlan | undefined;
 };
+
+/**
+ * Replays a payment whose plan was split, and which the draft would send by the other arm's plan. What becomes known of
+ * the single payment is left out: chance chose those that went the other way, and only all of them together are like
+ * these.
+ */
+export function replayMeasured({ plan }: Pick<DraftPlan, "plan">, measured: MeasuredPlan): Replay {
+  const { rate, payments } = measured;
+  const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+  const [first] = plan;
+  return {
+    asked: first === undefined ? [] : [{ connectionId: first.connectionId, gateway: first.gateway }],
+    end: "cannotKnow",
+    because: `Unknown for a single payment. Its split sent ${payments} others this way, of which ${percent(rate.value)} succeeded (${percent(rate.low)} to ${percent(rate.high)} with 95 % confidence).`,
+    measured,
+  };
+}
 
 /**
  * Replays a payment. Each gateway is assumed to answer as it did then, whatever its new position. The first gateway
@@ -56,7 +80,7 @@ export function replayPayment(
   for (const [index, planned] of plan.entries()) {
     const { connectionId, gateway } = planned;
     asked.push({ connectionId, gateway });
-    const attempt = payment.attempts.find((each) => each.connectionId === connectionId);
+    const attempt = payment.attempts.find((each) => each.connectionId === connectionId && !each.isRetry);
     if (attempt === undefined) {
       return {
         asked,
@@ -73,10 +97,25 @@ export function replayPayment(
     }
     const unknown = whyCustomerUnknown(payment, attempt, planned);
     if (unknown !== undefined) return { asked, end: "cannotKnow", because: unknown };
-    const { type, ...failure } = attempt.answer;
-    if (type === "held") return { asked, end: "succeeds", because: `${gateway} held the amount.` };
+    if (attempt.answer.type === "held") return { asked, end: "succeeds", because: `${gateway} held the amount.` };
     const left = { plan: plan.slice(index + 1), withinBudget: true };
-    const next = decideNext({ gateway, ...(failure as Omit<Failure, "gateway">) }, rule, left);
+    const decide = ({ type: _, allowsAgain, ...failure }: Failed, again?: PlannedConnection) =>
+      decideNext({ gateway, ...failure, again }, rule, left);
+    const isRetried = asked.some(
+      (one, place) => asked.findIndex(({ connectionId: id }) => id === one.connectionId) < place,
+    );
+    const again = attempt.answer.allowsAgain && !isRetried ? planned : undefined;
+    let next: FailoverDecision = decide(attempt.answer, again);
+    if (next.action === "retry") {
+      asked.push({ connectionId, gateway });
+      const second = payment.attempts.find((each) => each.connectionId === connectionId && each.isRetry)?.answer;
+      if (second === undefined) {
+        const because = `${gateway} was not asked again then, so its second answer is unknown.`;
+        return { asked, end: "cannotKnow", because };
+      }
+      if (second.type === "held") return { asked, end: "succeeds", because: `${gateway} held the amount.` };
+      next = decide(second);
+    }
     if (next.action === "stop") return { asked, end: "fails", because: next.because };
   }
   return { asked, end: "fails", because: "No gateway could be called." };
@@ -109,10 +148,15 @@ export type WhatIfCounts = {
   readonly succeeds: number;
   readonly lost: number;
   readonly notRoutable: number;
+  /** Those of unknown end whose plan a split has measured; how many would succeed, and the ends of that interval. */
+  readonly measured: number;
+  readonly measuredSucceeds: number;
+  readonly measuredSucceedsLow: number;
+  readonly measuredSucceedsHigh: number;
 };
 
-/** Compares a replay with its payment. Each count is 0 or 1. */
-export function compareReplay({ attempts, succeeded }: PastPayment, { asked, end }: Replay): WhatIfCounts {
+/** Compares a replay with its payment. Each count is 0 or 1, or the probability that it is 1. */
+export function compareReplay({ attempts, succeeded }: PastPayment, { asked, end, measured }: Replay): WhatIfCounts {
   const isSamePath =
     asked.length === attempts.length &&
     asked.every((each, index) => each.connectionId === attempts[index]?.connectionId);
@@ -130,6 +174,10 @@ export function compareReplay({ attempts, succeeded }: PastPayment, { asked, end
     succeeds: count(end === "succeeds"),
     lost: count(succeeded && end === "fails"),
     notRoutable: count(isKnown && asked.length === 0),
+    measured: count(measured !== undefined),
+    measuredSucceeds: measured?.rate.value ?? 0,
+    measuredSucceedsLow: measured?.rate.low ?? 0,
+    measuredSucceedsHigh: measured?.rate.high ?? 0,
   };
 }
 
@@ -147,5 +195,9 @@ export function addCounts(counts: readonly WhatIfCounts[]): WhatIfCounts {
     succeeds: sum("succeeds"),
     lost: sum("lost"),
     notRoutable: sum("notRoutable"),
+    measured: sum("measured"),
+    measuredSucceeds: sum("measuredSucceeds"),
+    measuredSucceedsLow: sum("measuredSucceedsLow"),
+    measuredSucceedsHigh: sum("measuredSucceedsHigh"),
   };
 }

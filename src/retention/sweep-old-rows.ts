@@ -44,6 +44,8 @@ const kept: readonly Kept[] = [
   { table: "analytics_decline", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_card", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_authentication", since: "starts_at", forMs: countsRetentionMs },
+  { table: "analytics_arm", since: "starts_at", forMs: countsRetentionMs },
+  { table: "analytics_arm_cost", since: "starts_at", forMs: countsRetentionMs },
 ];
 
 // The clock is a subselect, so an index over the column has a bound.

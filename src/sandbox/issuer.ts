@@ -42,6 +42,8 @@ export class Issuer {
   readonly #challenges: Challenges;
   readonly #directory: Directory;
   /** Behaviours set by a test, which precede those of the table. */
+  /** The orders of which a card's first authorization was declined. */
+  readonly #declinedOnce = new Set<string>();
   readonly #overrides = new Map<string, CardBehaviour>();
 
   constructor(parts: {
@@ -128,7 +130,10 @@ export class Issuer {
         // The record is right: only the answer names another payment.
         return { type: "held", authorization: { ...open(), reference: `${payment.reference}_other` } };
       case "decline": {
-        const { code, frictionless } = behaviour;
+        const { code, frictionless, once } = behaviour;
+        const order = `${payment.acquirer} ${payment.account} ${payment.orderRef} ${payment.number}`;
+        if (once && this.#declinedOnce.has(order)) return { type: "held", authorization: open() };
+        if (once) this.#declinedOnce.add(order);
         return { type: "declined", authorization: open({ declineCode: code, frictionless }), code };
       }
       case "authenticate":

@@ -72,7 +72,7 @@ function webhook({ type, webhookId, receivedAt }: Order["webhooks"][number]): Ht
 </li>`;
 }
 
-const nextNames = { failover: "Failover", authenticate: "Authenticate", stop: "Stop" } as const;
+const nextNames = { failover: "Failover", authenticate: "Authenticate", retry: "Retry", stop: "Stop" } as const;
 const good = ["SUCCEEDED", "CAPTURED", "AUTHORIZED"];
 const open = ["CREATED", "AUTHORIZING", "AWAITING_CUSTOMER", "VOIDING", "UNKNOWN"];
 // Voided, as intended.

@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/analytics.proto.
  */
 export const file_dashboard_v1_analytics: GenFile = /*@__PURE__*/
-  fileDesc("ChxkYXNoYm9hcmQvdjEvYW5hbHl0aWNzLnByb3RvEgxkYXNoYm9hcmQudjEiswIKE0dldEFuYWx5dGljc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGQoJZmlyc3RfZGF5GAMgASgJQga6SAPIAQESGAoIbGFzdF9kYXkYBCABKAlCBrpIA8gBARIdCgl0aW1lX3pvbmUYBSABKAlCCrpIB8gBAXICGEASOQoMcG9pbnRfbGVuZ3RoGAYgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoQgi6SAWCAQIQARIYCgdnYXRld2F5GAcgASgJQge6SARyAhhAEhkKCGN1cnJlbmN5GAggASgJQge6SARyAhgDIuQCChRHZXRBbmFseXRpY3NSZXNwb25zZRIoCgRmcm9tGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoMcG9pbnRfbGVuZ3RoGAMgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoEisKBXRvdGFsGAQgASgLMhwuZGFzaGJvYXJkLnYxLkFuYWx5dGljc1BvaW50EiwKBnBvaW50cxgFIAMoCzIcLmRhc2hib2FyZC52MS5BbmFseXRpY3NQb2ludBIsCghkZWNsaW5lcxgGIAMoCzIaLmRhc2hib2FyZC52MS5EZWNsaW5lQ291bnQSEAoIZ2F0ZXdheXMYByADKAkSEgoKY3VycmVuY2llcxgIIAMoCRIaChJsYXRlbmN5X2Vycm9yX21vc3QYCSABKAEi5QMKDkFuYWx5dGljc1BvaW50Ei0KCXN0YXJ0c19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoIcGF5bWVudHMYAiABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudENvdW50cxItCghhdHRlbXB0cxgDIAEoCzIbLmRhc2hib2FyZC52MS5BdHRlbXB0Q291bnRzEi0KCGdhdGV3YXlzGAQgAygLMhsuZGFzaGJvYXJkLnYxLkF0dGVtcHRDb3VudHMSOwoPYXV0aGVudGljYXRpb25zGAUgASgLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzEkMKF2F1dGhlbnRpY2F0aW5nX2dhdGV3YXlzGAYgAygLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzEi0KC2NhcmRfYnJhbmRzGAcgAygLMhguZGFzaGJvYXJkLnYxLkNhcmRDb3VudHMSMwoRaXNzdWluZ19jb3VudHJpZXMYCCADKAsyGC5kYXNoYm9hcmQudjEuQ2FyZENvdW50cxIxCg1kZWNsaW5lX2NvZGVzGAkgAygLMhouZGFzaGJvYXJkLnYxLkRlY2xpbmVDb3VudCKbAQoKQ2FyZENvdW50cxINCgV2YWx1ZRgBIAEoCRIRCglzdWNjZWVkZWQYAiABKAMSEAoIZGVjbGluZWQYAyABKAMSEAoIZGVncmFkZWQYBCABKAMSGQoRc2F2ZWRfYnlfZmFpbG92ZXIYBSABKAMSGgoNYXBwcm92YWxfcmF0ZRgGIAEoAUgAiAEBQhAKDl9hcHByb3ZhbF9yYXRlItEDCg1QYXltZW50Q291bnRzEhEKCXN1Y2NlZWRlZBgBIAEoAxIQCghkZWNsaW5lZBgCIAEoAxIQCghkZWdyYWRlZBgDIAEoAxIPCgdleHBpcmVkGAQgASgDEhkKEXNhdmVkX2J5X2ZhaWxvdmVyGAUgASgDEhoKDWFwcHJvdmFsX3JhdGUYBiABKAFIAIgBARITCgZwNTBfbXMYByABKAFIAYgBARITCgZwOTVfbXMYCCABKAFIAogBARIlCgd2b2x1bWVzGAkgAygLMhQuZGFzaGJvYXJkLnYxLlZvbHVtZRISCgpjaGFsbGVuZ2VkGAogASgDEhsKDmNoYWxsZW5nZV9yYXRlGAsgASgBSAOIAQESFQoNYXV0aGVudGljYXRlZBgMIAEoAxIfChJhdXRoZW50aWNhdGVkX3JhdGUYDSABKAFIBIgBARIbChNzYXZlZF9hdXRoZW50aWNhdGVkGA4gASgDEhgKEGNoYWxsZW5nZWRfYWdhaW4YDyABKANCEAoOX2FwcHJvdmFsX3JhdGVCCQoHX3A1MF9tc0IJCgdfcDk1X21zQhEKD19jaGFsbGVuZ2VfcmF0ZUIVChNfYXV0aGVudGljYXRlZF9yYXRlIokBCgZWb2x1bWUSEAoIY3VycmVuY3kYASABKAkSEAoIZGVjaW1hbHMYAiABKAUSFgoOY2FwdHVyZWRfbWlub3IYAyABKAMSEwoLc2F2ZWRfbWlub3IYBCABKAMSEQoJc3VjY2VlZGVkGAUgASgDEhsKE2lzc3Vlcl9saWFibGVfbWlub3IYBiABKAMipwMKDUF0dGVtcHRDb3VudHMSDwoHZ2F0ZXdheRgBIAEoCRIQCghhdHRlbXB0cxgCIAEoAxIQCghhcHByb3ZlZBgDIAEoAxIVCg1oYXJkX2RlY2xpbmVkGAQgASgDEhUKDXNvZnRfZGVjbGluZWQYBSABKAMSFgoOZnJhdWRfZGVjbGluZWQYBiABKAMSEAoIdGltZW91dHMYByABKAMSFgoOZ2F0ZXdheV9lcnJvcnMYCCABKAMSDwoHdW5rbm93bhgJIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAogASgBSACIAQESIwoWdGVjaG5pY2FsX2ZhaWx1cmVfcmF0ZRgLIAEoAUgBiAEBEhMKBnA1MF9tcxgMIAEoAUgCiAEBEhMKBnA5NV9tcxgNIAEoAUgDiAEBEh8KF2F1dGhlbnRpY2F0aW9uX3JlcXVpcmVkGA4gASgDEhEKCXJlY292ZXJlZBgPIAEoA0IQCg5fYXBwcm92YWxfcmF0ZUIZChdfdGVjaG5pY2FsX2ZhaWx1cmVfcmF0ZUIJCgdfcDUwX21zQgkKB19wOTVfbXMi5QIKFEF1dGhlbnRpY2F0aW9uQ291bnRzEg8KB2dhdGV3YXkYASABKAkSFwoPYXV0aGVudGljYXRpb25zGAIgASgDEg4KBnBhc3NlZBgDIAEoAxIOCgZmYWlsZWQYBCABKAMSEQoJY2FuY2VsbGVkGAUgASgDEhEKCWFiYW5kb25lZBgGIAEoAxITCgt1bmF2YWlsYWJsZRgHIAEoAxITCgtuZXZlcl9zaG93bhgIIAEoAxITCgZwNTBfbXMYCSABKAFIAIgBARITCgZwOTVfbXMYCiABKAFIAYgBARIQCghleGVtcHRlZBgLIAEoAxIUCgxmcmljdGlvbmxlc3MYDCABKAMSHgoRZnJpY3Rpb25sZXNzX3JhdGUYDSABKAFIAogBARIVCg1pc3N1ZXJfbGlhYmxlGA4gASgDQgkKB19wNTBfbXNCCQoHX3A5NV9tc0IUChJfZnJpY3Rpb25sZXNzX3JhdGUiRwoMRGVjbGluZUNvdW50Eg8KB2dhdGV3YXkYASABKAkSFAoMZGVjbGluZV9jb2RlGAIgASgJEhAKCGF0dGVtcHRzGAMgASgDKm8KC1BvaW50TGVuZ3RoEhwKGFBPSU5UX0xFTkdUSF9VTlNQRUNJRklFRBAAEhUKEVBPSU5UX0xFTkdUSF9IT1VSEAESFAoQUE9JTlRfTEVOR1RIX0RBWRACEhUKEVBPSU5UX0xFTkdUSF9XRUVLEAMycgoQQW5hbHl0aWNzU2VydmljZRJeCgxHZXRBbmFseXRpY3MSIS5kYXNoYm9hcmQudjEuR2V0QW5hbHl0aWNzUmVxdWVzdBoiLmRhc2hib2FyZC52MS5HZXRBbmFseXRpY3NSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChxkYXNoYm9hcmQvdjEvYW5hbHl0aWNzLnByb3RvEgxkYXNoYm9hcmQudjEiswIKE0dldEFuYWx5dGljc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGQoJZmlyc3RfZGF5GAMgASgJQga6SAPIAQESGAoIbGFzdF9kYXkYBCABKAlCBrpIA8gBARIdCgl0aW1lX3pvbmUYBSABKAlCCrpIB8gBAXICGEASOQoMcG9pbnRfbGVuZ3RoGAYgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoQgi6SAWCAQIQARIYCgdnYXRld2F5GAcgASgJQge6SARyAhhAEhkKCGN1cnJlbmN5GAggASgJQge6SARyAhgDIpMDChRHZXRBbmFseXRpY3NSZXNwb25zZRIoCgRmcm9tGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoMcG9pbnRfbGVuZ3RoGAMgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoEisKBXRvdGFsGAQgASgLMhwuZGFzaGJvYXJkLnYxLkFuYWx5dGljc1BvaW50EiwKBnBvaW50cxgFIAMoCzIcLmRhc2hib2FyZC52MS5BbmFseXRpY3NQb2ludBIsCghkZWNsaW5lcxgGIAMoCzIaLmRhc2hib2FyZC52MS5EZWNsaW5lQ291bnQSEAoIZ2F0ZXdheXMYByADKAkSEgoKY3VycmVuY2llcxgIIAMoCRIaChJsYXRlbmN5X2Vycm9yX21vc3QYCSABKAESLQoGc3BsaXRzGAogAygLMh0uZGFzaGJvYXJkLnYxLlNwbGl0Q29tcGFyaXNvbiLlAwoOQW5hbHl0aWNzUG9pbnQSLQoJc3RhcnRzX2F0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCghwYXltZW50cxgCIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50Q291bnRzEi0KCGF0dGVtcHRzGAMgASgLMhsuZGFzaGJvYXJkLnYxLkF0dGVtcHRDb3VudHMSLQoIZ2F0ZXdheXMYBCADKAsyGy5kYXNoYm9hcmQudjEuQXR0ZW1wdENvdW50cxI7Cg9hdXRoZW50aWNhdGlvbnMYBSABKAsyIi5kYXNoYm9hcmQudjEuQXV0aGVudGljYXRpb25Db3VudHMSQwoXYXV0aGVudGljYXRpbmdfZ2F0ZXdheXMYBiADKAsyIi5kYXNoYm9hcmQudjEuQXV0aGVudGljYXRpb25Db3VudHMSLQoLY2FyZF9icmFuZHMYByADKAsyGC5kYXNoYm9hcmQudjEuQ2FyZENvdW50cxIzChFpc3N1aW5nX2NvdW50cmllcxgIIAMoCzIYLmRhc2hib2FyZC52MS5DYXJkQ291bnRzEjEKDWRlY2xpbmVfY29kZXMYCSADKAsyGi5kYXNoYm9hcmQudjEuRGVjbGluZUNvdW50IpsBCgpDYXJkQ291bnRzEg0KBXZhbHVlGAEgASgJEhEKCXN1Y2NlZWRlZBgCIAEoAxIQCghkZWNsaW5lZBgDIAEoAxIQCghkZWdyYWRlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAYgASgBSACIAQFCEAoOX2FwcHJvdmFsX3JhdGUi0QMKDVBheW1lbnRDb3VudHMSEQoJc3VjY2VlZGVkGAEgASgDEhAKCGRlY2xpbmVkGAIgASgDEhAKCGRlZ3JhZGVkGAMgASgDEg8KB2V4cGlyZWQYBCABKAMSGQoRc2F2ZWRfYnlfZmFpbG92ZXIYBSABKAMSGgoNYXBwcm92YWxfcmF0ZRgGIAEoAUgAiAEBEhMKBnA1MF9tcxgHIAEoAUgBiAEBEhMKBnA5NV9tcxgIIAEoAUgCiAEBEiUKB3ZvbHVtZXMYCSADKAsyFC5kYXNoYm9hcmQudjEuVm9sdW1lEhIKCmNoYWxsZW5nZWQYCiABKAMSGwoOY2hhbGxlbmdlX3JhdGUYCyABKAFIA4gBARIVCg1hdXRoZW50aWNhdGVkGAwgASgDEh8KEmF1dGhlbnRpY2F0ZWRfcmF0ZRgNIAEoAUgEiAEBEhsKE3NhdmVkX2F1dGhlbnRpY2F0ZWQYDiABKAMSGAoQY2hhbGxlbmdlZF9hZ2FpbhgPIAEoA0IQCg5fYXBwcm92YWxfcmF0ZUIJCgdfcDUwX21zQgkKB19wOTVfbXNCEQoPX2NoYWxsZW5nZV9yYXRlQhUKE19hdXRoZW50aWNhdGVkX3JhdGUiiQEKBlZvbHVtZRIQCghjdXJyZW5jeRgBIAEoCRIQCghkZWNpbWFscxgCIAEoBRIWCg5jYXB0dXJlZF9taW5vchgDIAEoAxITCgtzYXZlZF9taW5vchgEIAEoAxIRCglzdWNjZWVkZWQYBSABKAMSGwoTaXNzdWVyX2xpYWJsZV9taW5vchgGIAEoAyKnAwoNQXR0ZW1wdENvdW50cxIPCgdnYXRld2F5GAEgASgJEhAKCGF0dGVtcHRzGAIgASgDEhAKCGFwcHJvdmVkGAMgASgDEhUKDWhhcmRfZGVjbGluZWQYBCABKAMSFQoNc29mdF9kZWNsaW5lZBgFIAEoAxIWCg5mcmF1ZF9kZWNsaW5lZBgGIAEoAxIQCgh0aW1lb3V0cxgHIAEoAxIWCg5nYXRld2F5X2Vycm9ycxgIIAEoAxIPCgd1bmtub3duGAkgASgDEhoKDWFwcHJvdmFsX3JhdGUYCiABKAFIAIgBARIjChZ0ZWNobmljYWxfZmFpbHVyZV9yYXRlGAsgASgBSAGIAQESEwoGcDUwX21zGAwgASgBSAKIAQESEwoGcDk1X21zGA0gASgBSAOIAQESHwoXYXV0aGVudGljYXRpb25fcmVxdWlyZWQYDiABKAMSEQoJcmVjb3ZlcmVkGA8gASgDQhAKDl9hcHByb3ZhbF9yYXRlQhkKF190ZWNobmljYWxfZmFpbHVyZV9yYXRlQgkKB19wNTBfbXNCCQoHX3A5NV9tcyLlAgoUQXV0aGVudGljYXRpb25Db3VudHMSDwoHZ2F0ZXdheRgBIAEoCRIXCg9hdXRoZW50aWNhdGlvbnMYAiABKAMSDgoGcGFzc2VkGAMgASgDEg4KBmZhaWxlZBgEIAEoAxIRCgljYW5jZWxsZWQYBSABKAMSEQoJYWJhbmRvbmVkGAYgASgDEhMKC3VuYXZhaWxhYmxlGAcgASgDEhMKC25ldmVyX3Nob3duGAggASgDEhMKBnA1MF9tcxgJIAEoAUgAiAEBEhMKBnA5NV9tcxgKIAEoAUgBiAEBEhAKCGV4ZW1wdGVkGAsgASgDEhQKDGZyaWN0aW9ubGVzcxgMIAEoAxIeChFmcmljdGlvbmxlc3NfcmF0ZRgNIAEoAUgCiAEBEhUKDWlzc3Vlcl9saWFibGUYDiABKANCCQoHX3A1MF9tc0IJCgdfcDk1X21zQhQKEl9mcmljdGlvbmxlc3NfcmF0ZSJHCgxEZWNsaW5lQ291bnQSDwoHZ2F0ZXdheRgBIAEoCRIUCgxkZWNsaW5lX2NvZGUYAiABKAkSEAoIYXR0ZW1wdHMYAyABKAMiigIKD1NwbGl0Q29tcGFyaXNvbhIRCgRjYXNlGAEgASgJSACIAQESDwoHcGVyY2VudBgCIAEoBRIVCg1ydWxlX3ZlcnNpb25zGAMgAygFEiIKAWEYBCABKAsyFy5kYXNoYm9hcmQudjEuQXJtQ291bnRzEiIKAWIYBSABKAsyFy5kYXNoYm9hcmQudjEuQXJtQ291bnRzEjMKCmRpZmZlcmVuY2UYBiABKAsyGi5kYXNoYm9hcmQudjEuUmF0ZUVzdGltYXRlSAGIAQESFgoOaXNfc2lnbmlmaWNhbnQYByABKAgSDwoHdmVyZGljdBgIIAEoCUIHCgVfY2FzZUINCgtfZGlmZmVyZW5jZSI4CgxSYXRlRXN0aW1hdGUSDQoFdmFsdWUYASABKAESCwoDbG93GAIgASgBEgwKBGhpZ2gYAyABKAEikQIKCUFybUNvdW50cxIMCgRwbGFuGAEgAygJEhEKCXN1Y2NlZWRlZBgCIAEoAxIQCghkZWNsaW5lZBgDIAEoAxIQCghkZWdyYWRlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIxCghhcHByb3ZhbBgGIAEoCzIaLmRhc2hib2FyZC52MS5SYXRlRXN0aW1hdGVIAIgBARITCgZwNTBfbXMYByABKAFIAYgBARITCgZwOTVfbXMYCCABKAFIAogBARIkCgVjb3N0cxgJIAMoCzIVLmRhc2hib2FyZC52MS5Bcm1Db3N0QgsKCV9hcHByb3ZhbEIJCgdfcDUwX21zQgkKB19wOTVfbXMiigEKB0FybUNvc3QSDwoHZ2F0ZXdheRgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRIQCghkZWNpbWFscxgDIAEoBRIQCghhdHRlbXB0cxgEIAEoAxIQCghjYXB0dXJlZBgFIAEoAxIOCgZ2b2lkZWQYBiABKAMSFgoOY2FwdHVyZWRfbWlub3IYByABKAMqbwoLUG9pbnRMZW5ndGgSHAoYUE9JTlRfTEVOR1RIX1VOU1BFQ0lGSUVEEAASFQoRUE9JTlRfTEVOR1RIX0hPVVIQARIUChBQT0lOVF9MRU5HVEhfREFZEAISFQoRUE9JTlRfTEVOR1RIX1dFRUsQAzJyChBBbmFseXRpY3NTZXJ2aWNlEl4KDEdldEFuYWx5dGljcxIhLmRhc2hib2FyZC52MS5HZXRBbmFseXRpY3NSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkdldEFuYWx5dGljc1Jlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.GetAnalyticsRequest
@@ -201,6 +201,13 @@ export type GetAnalyticsResponse = Message<"dashboard.v1.GetAnalyticsResponse"> 
    * @generated from field: double latency_error_most = 9;
    */
   latencyErrorMost: number;
+
+  /**
+   * The splits by which payments went that ended in the range, the newest first. Filtered by currency, not by gateway.
+   *
+   * @generated from field: repeated dashboard.v1.SplitComparison splits = 10;
+   */
+  splits: SplitComparison[];
 };
 
 /**
@@ -265,6 +272,13 @@ export type GetAnalyticsResponseJson = {
    * @generated from field: double latency_error_most = 9;
    */
   latencyErrorMost?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * The splits by which payments went that ended in the range, the newest first. Filtered by currency, not by gateway.
+   *
+   * @generated from field: repeated dashboard.v1.SplitComparison splits = 10;
+   */
+  splits?: SplitComparisonJson[];
 };
 
 /**
@@ -1286,6 +1300,410 @@ export type DeclineCountJson = {
  */
 export const DeclineCountSchema: GenMessage<DeclineCount, {jsonType: DeclineCountJson}> = /*@__PURE__*/
   messageDesc(file_dashboard_v1_analytics, 8);
+
+/**
+ * The two plans of a split, compared. The same share of the same two plans in the same case is one comparison, over all
+ * versions of the rule that have it.
+ *
+ * @generated from message dashboard.v1.SplitComparison
+ */
+export type SplitComparison = Message<"dashboard.v1.SplitComparison"> & {
+  /**
+   * The case; absent for the default plan.
+   *
+   * @generated from field: optional string case = 1;
+   */
+  case?: string | undefined;
+
+  /**
+   * The share of arm B.
+   *
+   * @generated from field: int32 percent = 2;
+   */
+  percent: number;
+
+  /**
+   * The versions of the rule, of the payments in the range.
+   *
+   * @generated from field: repeated int32 rule_versions = 3;
+   */
+  ruleVersions: number[];
+
+  /**
+   * @generated from field: dashboard.v1.ArmCounts a = 4;
+   */
+  a?: ArmCounts | undefined;
+
+  /**
+   * @generated from field: dashboard.v1.ArmCounts b = 5;
+   */
+  b?: ArmCounts | undefined;
+
+  /**
+   * The approval rate of arm B minus that of arm A, with Newcombe's interval; absent until both have payments.
+   *
+   * @generated from field: optional dashboard.v1.RateEstimate difference = 6;
+   */
+  difference?: RateEstimate | undefined;
+
+  /**
+   * Whether the difference is more than chance explains.
+   *
+   * @generated from field: bool is_significant = 7;
+   */
+  isSignificant: boolean;
+
+  /**
+   * What the difference means, in one sentence.
+   *
+   * @generated from field: string verdict = 8;
+   */
+  verdict: string;
+};
+
+/**
+ * The two plans of a split, compared. The same share of the same two plans in the same case is one comparison, over all
+ * versions of the rule that have it.
+ *
+ * @generated from message dashboard.v1.SplitComparison
+ */
+export type SplitComparisonJson = {
+  /**
+   * The case; absent for the default plan.
+   *
+   * @generated from field: optional string case = 1;
+   */
+  case?: string;
+
+  /**
+   * The share of arm B.
+   *
+   * @generated from field: int32 percent = 2;
+   */
+  percent?: number;
+
+  /**
+   * The versions of the rule, of the payments in the range.
+   *
+   * @generated from field: repeated int32 rule_versions = 3;
+   */
+  ruleVersions?: number[];
+
+  /**
+   * @generated from field: dashboard.v1.ArmCounts a = 4;
+   */
+  a?: ArmCountsJson;
+
+  /**
+   * @generated from field: dashboard.v1.ArmCounts b = 5;
+   */
+  b?: ArmCountsJson;
+
+  /**
+   * The approval rate of arm B minus that of arm A, with Newcombe's interval; absent until both have payments.
+   *
+   * @generated from field: optional dashboard.v1.RateEstimate difference = 6;
+   */
+  difference?: RateEstimateJson;
+
+  /**
+   * Whether the difference is more than chance explains.
+   *
+   * @generated from field: bool is_significant = 7;
+   */
+  isSignificant?: boolean;
+
+  /**
+   * What the difference means, in one sentence.
+   *
+   * @generated from field: string verdict = 8;
+   */
+  verdict?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.SplitComparison.
+ * Use `create(SplitComparisonSchema)` to create a new message.
+ */
+export const SplitComparisonSchema: GenMessage<SplitComparison, {jsonType: SplitComparisonJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_analytics, 9);
+
+/**
+ * A rate, or a difference of two, and the ends of its interval of 95 %: of 20 such intervals, 19 contain the true value.
+ *
+ * @generated from message dashboard.v1.RateEstimate
+ */
+export type RateEstimate = Message<"dashboard.v1.RateEstimate"> & {
+  /**
+   * @generated from field: double value = 1;
+   */
+  value: number;
+
+  /**
+   * @generated from field: double low = 2;
+   */
+  low: number;
+
+  /**
+   * @generated from field: double high = 3;
+   */
+  high: number;
+};
+
+/**
+ * A rate, or a difference of two, and the ends of its interval of 95 %: of 20 such intervals, 19 contain the true value.
+ *
+ * @generated from message dashboard.v1.RateEstimate
+ */
+export type RateEstimateJson = {
+  /**
+   * @generated from field: double value = 1;
+   */
+  value?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * @generated from field: double low = 2;
+   */
+  low?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * @generated from field: double high = 3;
+   */
+  high?: number | "NaN" | "Infinity" | "-Infinity";
+};
+
+/**
+ * Describes the message dashboard.v1.RateEstimate.
+ * Use `create(RateEstimateSchema)` to create a new message.
+ */
+export const RateEstimateSchema: GenMessage<RateEstimate, {jsonType: RateEstimateJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_analytics, 10);
+
+/**
+ * Payments of one arm, and what its gateways charge for.
+ *
+ * @generated from message dashboard.v1.ArmCounts
+ */
+export type ArmCounts = Message<"dashboard.v1.ArmCounts"> & {
+  /**
+   * The plan, by priority: gateways with their accounts.
+   *
+   * @generated from field: repeated string plan = 1;
+   */
+  plan: string[];
+
+  /**
+   * @generated from field: int64 succeeded = 2;
+   */
+  succeeded: bigint;
+
+  /**
+   * @generated from field: int64 declined = 3;
+   */
+  declined: bigint;
+
+  /**
+   * @generated from field: int64 degraded = 4;
+   */
+  degraded: bigint;
+
+  /**
+   * @generated from field: int64 saved_by_failover = 5;
+   */
+  savedByFailover: bigint;
+
+  /**
+   * Succeeded, of those with an outcome, with Wilson's interval; absent where there are none.
+   *
+   * @generated from field: optional dashboard.v1.RateEstimate approval = 6;
+   */
+  approval?: RateEstimate | undefined;
+
+  /**
+   * From submission to outcome without the customer's time to authenticate, in milliseconds.
+   *
+   * @generated from field: optional double p50_ms = 7;
+   */
+  p50Ms?: number | undefined;
+
+  /**
+   * @generated from field: optional double p95_ms = 8;
+   */
+  p95Ms?: number | undefined;
+
+  /**
+   * A row for each gateway and currency.
+   *
+   * @generated from field: repeated dashboard.v1.ArmCost costs = 9;
+   */
+  costs: ArmCost[];
+};
+
+/**
+ * Payments of one arm, and what its gateways charge for.
+ *
+ * @generated from message dashboard.v1.ArmCounts
+ */
+export type ArmCountsJson = {
+  /**
+   * The plan, by priority: gateways with their accounts.
+   *
+   * @generated from field: repeated string plan = 1;
+   */
+  plan?: string[];
+
+  /**
+   * @generated from field: int64 succeeded = 2;
+   */
+  succeeded?: string;
+
+  /**
+   * @generated from field: int64 declined = 3;
+   */
+  declined?: string;
+
+  /**
+   * @generated from field: int64 degraded = 4;
+   */
+  degraded?: string;
+
+  /**
+   * @generated from field: int64 saved_by_failover = 5;
+   */
+  savedByFailover?: string;
+
+  /**
+   * Succeeded, of those with an outcome, with Wilson's interval; absent where there are none.
+   *
+   * @generated from field: optional dashboard.v1.RateEstimate approval = 6;
+   */
+  approval?: RateEstimateJson;
+
+  /**
+   * From submission to outcome without the customer's time to authenticate, in milliseconds.
+   *
+   * @generated from field: optional double p50_ms = 7;
+   */
+  p50Ms?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * @generated from field: optional double p95_ms = 8;
+   */
+  p95Ms?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * A row for each gateway and currency.
+   *
+   * @generated from field: repeated dashboard.v1.ArmCost costs = 9;
+   */
+  costs?: ArmCostJson[];
+};
+
+/**
+ * Describes the message dashboard.v1.ArmCounts.
+ * Use `create(ArmCountsSchema)` to create a new message.
+ */
+export const ArmCountsSchema: GenMessage<ArmCounts, {jsonType: ArmCountsJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_analytics, 11);
+
+/**
+ * What one gateway charges for.
+ *
+ * @generated from message dashboard.v1.ArmCost
+ */
+export type ArmCost = Message<"dashboard.v1.ArmCost"> & {
+  /**
+   * @generated from field: string gateway = 1;
+   */
+  gateway: string;
+
+  /**
+   * @generated from field: string currency = 2;
+   */
+  currency: string;
+
+  /**
+   * How many decimals the currency has.
+   *
+   * @generated from field: int32 decimals = 3;
+   */
+  decimals: number;
+
+  /**
+   * @generated from field: int64 attempts = 4;
+   */
+  attempts: bigint;
+
+  /**
+   * @generated from field: int64 captured = 5;
+   */
+  captured: bigint;
+
+  /**
+   * Holds that were voided.
+   *
+   * @generated from field: int64 voided = 6;
+   */
+  voided: bigint;
+
+  /**
+   * @generated from field: int64 captured_minor = 7;
+   */
+  capturedMinor: bigint;
+};
+
+/**
+ * What one gateway charges for.
+ *
+ * @generated from message dashboard.v1.ArmCost
+ */
+export type ArmCostJson = {
+  /**
+   * @generated from field: string gateway = 1;
+   */
+  gateway?: string;
+
+  /**
+   * @generated from field: string currency = 2;
+   */
+  currency?: string;
+
+  /**
+   * How many decimals the currency has.
+   *
+   * @generated from field: int32 decimals = 3;
+   */
+  decimals?: number;
+
+  /**
+   * @generated from field: int64 attempts = 4;
+   */
+  attempts?: string;
+
+  /**
+   * @generated from field: int64 captured = 5;
+   */
+  captured?: string;
+
+  /**
+   * Holds that were voided.
+   *
+   * @generated from field: int64 voided = 6;
+   */
+  voided?: string;
+
+  /**
+   * @generated from field: int64 captured_minor = 7;
+   */
+  capturedMinor?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.ArmCost.
+ * Use `create(ArmCostSchema)` to create a new message.
+ */
+export const ArmCostSchema: GenMessage<ArmCost, {jsonType: ArmCostJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_analytics, 12);
 
 /**
  * The length of a point, in the calendar of the range's time zone. A day with a clock change has 23 or 25 hours.

@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/routing_rules.proto.
  */
 export const file_dashboard_v1_routing_rules: GenFile = /*@__PURE__*/
-  fileDesc("CiBkYXNoYm9hcmQvdjEvcm91dGluZ19ydWxlcy5wcm90bxIMZGFzaGJvYXJkLnYxIsAEChVTZXRSb3V0aW5nUnVsZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESJAoOY29ubmVjdGlvbl9pZHMYAyADKAlCDLpICZIBBggBEBQYARJQCgtmYWlsb3Zlcl9vbhgEIAMoDjIoLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZS5GYWlsb3ZlclN3aXRjaEIRukgOkgELGAEiB4IBBBABIAASJgoQZXhwZWN0ZWRfdmVyc2lvbhgFIAEoBUIHukgEGgIoAEgAiAEBElEKDmF1dGhlbnRpY2F0aW9uGAYgASgOMiguZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uQgq6SAeCAQQQASAASAGIAQESGAoLcHJvdmlkZXJfaWQYByABKAlIAogBARJDCgZwb2xpY3kYCCABKAsyLi5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuQXV0aGVudGljYXRpb25Qb2xpY3lIA4gBARIuCgVjYXNlcxgJIAEoCzIaLmRhc2hib2FyZC52MS5Sb3V0aW5nQ2FzZXNIBIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbkIRCg9fYXV0aGVudGljYXRpb25CDgoMX3Byb3ZpZGVyX2lkQgkKB19wb2xpY3lCCAoGX2Nhc2VzIkkKFlNldFJvdXRpbmdSdWxlUmVzcG9uc2USLwoMcm91dGluZ19ydWxlGAEgASgLMhkuZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlInEKFUdldFJvdXRpbmdSdWxlUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJfChZHZXRSb3V0aW5nUnVsZVJlc3BvbnNlEjQKDHJvdXRpbmdfcnVsZRgBIAEoCzIZLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZUgAiAEBQg8KDV9yb3V0aW5nX3J1bGUirQYKC1JvdXRpbmdSdWxlEg8KB3ZlcnNpb24YASABKAUSFgoOY29ubmVjdGlvbl9pZHMYAiADKAkSPQoLZmFpbG92ZXJfb24YAyADKA4yKC5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuRmFpbG92ZXJTd2l0Y2gSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoGc2V0X2J5GAUgASgJSACIAQESGgoNcmVzdG9yZWRfZnJvbRgGIAEoBUgBiAEBEkAKDmF1dGhlbnRpY2F0aW9uGAcgASgOMiguZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uEhgKC3Byb3ZpZGVyX2lkGAggASgJSAKIAQESPgoGcG9saWN5GAkgASgLMi4uZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uUG9saWN5EikKBWNhc2VzGAogASgLMhouZGFzaGJvYXJkLnYxLlJvdXRpbmdDYXNlcxqjAQoUQXV0aGVudGljYXRpb25Qb2xpY3kSSwoKZXhlbXB0aW9ucxgBIAMoDjIkLmRhc2hib2FyZC52MS5BY3F1aXJlckV4ZW1wdGlvbi5LaW5kQhG6SA6SAQsYASIHggEEEAEgABIcChRzdG9wc19pZl91bmF2YWlsYWJsZRgCIAEoCBIgChhmb3JiaWRzX3NlY29uZF9jaGFsbGVuZ2UYAyABKAgiYwoORmFpbG92ZXJTd2l0Y2gSHwobRkFJTE9WRVJfU1dJVENIX1VOU1BFQ0lGSUVEEAASEAoMSEFSRF9ERUNMSU5FEAESCwoHVElNRU9VVBACEhEKDUdBVEVXQVlfRVJST1IQAyJWCg5BdXRoZW50aWNhdGlvbhIeChpBVVRIRU5USUNBVElPTl9VTlNQRUNJRklFRBAAEg0KCUFTX05FRURFRBABEgoKBkFMV0FZUxACEgkKBU5FVkVSEANCCQoHX3NldF9ieUIQCg5fcmVzdG9yZWRfZnJvbUIOCgxfcHJvdmlkZXJfaWQiegoMUm91dGluZ0Nhc2VzEjEKBGxpc3QYASADKAsyGS5kYXNoYm9hcmQudjEuUm91dGluZ0Nhc2VCCLpIBZIBAhAUEjcKC2NhcmRfcmFuZ2VzGAIgAygLMhcuZGFzaGJvYXJkLnYxLkNhcmRSYW5nZUIJukgGkgEDEPQDIp0CCgtSb3V0aW5nQ2FzZRKsAQoEbmFtZRgBIAEoCUKdAbpImQG6AZEBCgljYXNlLm5hbWUSTG11c3QgYmUgMSB0byA2MCBjaGFyYWN0ZXJzLCB3aXRob3V0IGNvbnRyb2wgY2hhcmFjdGVycyBvciBzcGFjZXMgYXQgaXRzIGVuZHMaNnRoaXMubWF0Y2hlcyhyJ15bXlxwe0NjfVxzXShbXlxwe0NjfV0qW15ccHtDY31cc10pPyQnKXICGDwSOQoKY29uZGl0aW9ucxgCIAEoCzIdLmRhc2hib2FyZC52MS5Sb3V0ZUNvbmRpdGlvbnNCBrpIA8gBARIkCg5jb25uZWN0aW9uX2lkcxgDIAMoCUIMukgJkgEGCAEQFBgBIqkECg9Sb3V0ZUNvbmRpdGlvbnMSHgoKY3VycmVuY2llcxgBIAMoCUIKukgHkgEEEDIYARIuChFhbW91bnRfZnJvbV9taW5vchgCIAEoA0IOukgLIgkY/5+UpY0dKAFIAIgBARIsCg9hbW91bnRfdG9fbWlub3IYAyABKANCDrpICyIJGP+flKWNHSgBSAGIAQESYwoLY2FyZF9icmFuZHMYBCADKAlCTrpIS5IBSBgBIkRyQlIEdmlzYVIKbWFzdGVyY2FyZFIEYW1leFIIZGlzY292ZXJSBmRpbmVyc1IDamNiUgh1bmlvbnBheVIHbWFlc3RybxJDCgpjYXJkX3R5cGVzGAUgAygOMhwuZGFzaGJvYXJkLnYxLkNhcmRSYW5nZS5UeXBlQhG6SA6SAQsYASIHggEEEAEgABImChFpc3N1aW5nX2NvdW50cmllcxgGIAMoCUILukgIkgEFEPoBGAESJgoRYmlsbGluZ19jb3VudHJpZXMYByADKAlCC7pICJIBBRD6ARgBEjsKCG1ldGFkYXRhGAggAygLMh8uZGFzaGJvYXJkLnYxLk1ldGFkYXRhQ29uZGl0aW9uQgi6SAWSAQIQChIuCgR0aW1lGAkgASgLMhsuZGFzaGJvYXJkLnYxLlRpbWVDb25kaXRpb25IAogBAUIUChJfYW1vdW50X2Zyb21fbWlub3JCEgoQX2Ftb3VudF90b19taW5vckIHCgVfdGltZSL5AQoRTWV0YWRhdGFDb25kaXRpb24SvgEKA2tleRgBIAEoCUKwAbpIrAG6AagBCgxtZXRhZGF0YS5rZXkSY211c3QgYmUgMSB0byA0MCBsZXR0ZXJzLCBkaWdpdHMsIHVuZGVyc2NvcmVzLCBoeXBoZW5zLCBkb3RzIGFuZCBjb2xvbnMsIHRoZSBmaXJzdCBhIGxldHRlciBvciBkaWdpdBozdGhpcy5tYXRjaGVzKHInXltBLVphLXowLTldW0EtWmEtejAtOV8uOi1dezAsMzl9JCcpEiMKBnZhbHVlcxgCIAMoCUITukgQkgENCAEQMhgBIgVyAxj0AyLlAwoNVGltZUNvbmRpdGlvbhIZCgl0aW1lX3pvbmUYASABKAlCBrpIA8gBARJACgRkYXlzGAIgAygOMh8uZGFzaGJvYXJkLnYxLlRpbWVDb25kaXRpb24uRGF5QhG6SA6SAQsYASIHggEEEAEgABJ0CgRmcm9tGAMgASgJQmG6SF66AVsKCXRpbWUuZnJvbRIcbXVzdCBiZSBhIHRpbWUgc3VjaCBhcyAyMjowMBowdGhpcy5tYXRjaGVzKHInXihbMDFdWzAtOV18MlswLTNdKTpbMC01XVswLTldJCcpSACIAQESdgoFdW50aWwYBCABKAlCYrpIX7oBXAoKdGltZS51bnRpbBIcbXVzdCBiZSBhIHRpbWUgc3VjaCBhcyAwNjowMBowdGhpcy5tYXRjaGVzKHInXihbMDFdWzAtOV18MlswLTNdKTpbMC01XVswLTldJCcpSAGIAQEidgoDRGF5EhMKD0RBWV9VTlNQRUNJRklFRBAAEgoKBk1PTkRBWRABEgsKB1RVRVNEQVkQAhINCglXRURORVNEQVkQAxIMCghUSFVSU0RBWRAEEgoKBkZSSURBWRAFEgwKCFNBVFVSREFZEAYSCgoGU1VOREFZEAdCBwoFX2Zyb21CCAoGX3VudGlsIvABCglDYXJkUmFuZ2USWgoGZGlnaXRzGAEgASgJQkq6SEe6AUQKDHJhbmdlLmRpZ2l0cxIVbXVzdCBiZSA2IHRvIDggZGlnaXRzGh10aGlzLm1hdGNoZXMocideWzAtOV17Niw4fSQnKRIPCgdjb3VudHJ5GAIgASgJEjQKBHR5cGUYAyABKA4yHC5kYXNoYm9hcmQudjEuQ2FyZFJhbmdlLlR5cGVCCLpIBYIBAhABIkAKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEgoKBkNSRURJVBABEgkKBURFQklUEAISCwoHUFJFUEFJRBADIqQDChBSb3V0aW5nUnVsZURyYWZ0EiQKDmNvbm5lY3Rpb25faWRzGAEgAygJQgy6SAmSAQYIARAUGAESUAoLZmFpbG92ZXJfb24YAiADKA4yKC5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuRmFpbG92ZXJTd2l0Y2hCEbpIDpIBCxgBIgeCAQQQASAAElEKDmF1dGhlbnRpY2F0aW9uGAMgASgOMiguZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uQgq6SAeCAQQQASAASACIAQESGAoLcHJvdmlkZXJfaWQYBCABKAlIAYgBARJDCgZwb2xpY3kYBSABKAsyLi5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuQXV0aGVudGljYXRpb25Qb2xpY3lIAogBARIuCgVjYXNlcxgGIAEoCzIaLmRhc2hib2FyZC52MS5Sb3V0aW5nQ2FzZXNIA4gBAUIRCg9fYXV0aGVudGljYXRpb25CDgoMX3Byb3ZpZGVyX2lkQgkKB19wb2xpY3lCCAoGX2Nhc2VzIlYKElJvdXRpbmdSdWxlVmVyc2lvbhIvCgxyb3V0aW5nX3J1bGUYASABKAsyGS5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUSDwoHY2hhbmdlcxgCIAMoCSK/AQoeTGlzdFJvdXRpbmdSdWxlVmVyc2lvbnNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEiEKCXBhZ2Vfc2l6ZRgDIAEoBUIJukgGGgQYZCgBSACIAQESEgoKcGFnZV90b2tlbhgEIAEoCUIMCgpfcGFnZV9zaXplIm4KH0xpc3RSb3V0aW5nUnVsZVZlcnNpb25zUmVzcG9uc2USMgoIdmVyc2lvbnMYASADKAsyIC5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGVWZXJzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLPAQoZUmVzdG9yZVJvdXRpbmdSdWxlUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgd2ZXJzaW9uGAMgASgFQgq6SAfIAQEaAigBEiYKEGV4cGVjdGVkX3ZlcnNpb24YBCABKAVCB7pIBBoCKABIAIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbiJNChpSZXN0b3JlUm91dGluZ1J1bGVSZXNwb25zZRIvCgxyb3V0aW5nX3J1bGUYASABKAsyGS5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUihAMKEFRlc3RSb3V0ZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESMgoFZHJhZnQYAyABKAsyHi5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGVEcmFmdEgAiAEBEicKDGFtb3VudF9taW5vchgEIAEoA0IRukgOyAEBIgkY/5+UpY0dKAESeAoIY3VycmVuY3kYBSABKAlCZrpIY7oBXQoNY3VycmVuY3kuZm9ybRIvbXVzdCBiZSBhbiB1cHBlci1jYXNlIElTTyA0MjE3IGNvZGUgc3VjaCBhcyBFVVIaG3RoaXMubWF0Y2hlcyhyJ15bQS1aXXszfSQnKcgBARIrCgVmYWN0cxgGIAEoCzIXLmRhc2hib2FyZC52MS5UZXN0RmFjdHNIAYgBAUIICgZfZHJhZnRCCAoGX2ZhY3RzIqgCCglUZXN0RmFjdHMSEgoKY2FyZF9icmFuZBgBIAEoCRI5CgljYXJkX3R5cGUYAiABKA4yHC5kYXNoYm9hcmQudjEuQ2FyZFJhbmdlLlR5cGVCCLpIBYIBAhABEhcKD2lzc3VpbmdfY291bnRyeRgDIAEoCRIXCg9iaWxsaW5nX2NvdW50cnkYBCABKAkSQQoIbWV0YWRhdGEYBSADKAsyJS5kYXNoYm9hcmQudjEuVGVzdEZhY3RzLk1ldGFkYXRhRW50cnlCCLpIBZoBAhAUEiYKAmF0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEisAIKEVRlc3RSb3V0ZVJlc3BvbnNlEg8KB3ZlcnNpb24YASABKAUSKgoEcGxhbhgCIAMoCzIcLmRhc2hib2FyZC52MS5QbGFubmVkR2F0ZXdheRItCgdza2lwcGVkGAMgAygLMhwuZGFzaGJvYXJkLnYxLlNraXBwZWRHYXRld2F5EiYKBWNhc2VzGAQgAygLMhcuZGFzaGJvYXJkLnYxLlJvdXRlQ2FzZRIPCgdjaGFuZ2VzGAUgAygJEisKBmFtb3VudBgGIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50QW1vdW50EhYKDmF1dGhlbnRpY2F0aW9uGAcgAygJEhEKBGNhc2UYCCABKAlIAIgBARIVCg11bmtub3duX2Nhc2VzGAkgAygJQgcKBV9jYXNlImEKDlBsYW5uZWRHYXRld2F5EhAKCHByaW9yaXR5GAEgASgFEg8KB2dhdGV3YXkYAiABKAkSFQoNY29ubmVjdGlvbl9pZBgDIAEoCRIVCg1hdXRoZW50aWNhdGVzGAQgASgIIkkKDlNraXBwZWRHYXRld2F5Eg8KB2dhdGV3YXkYASABKAkSFQoNY29ubmVjdGlvbl9pZBgCIAEoCRIPCgdiZWNhdXNlGAMgASgJIvQCCglSb3V0ZUNhc2USLgoGYW5zd2VyGAEgASgOMh4uZGFzaGJvYXJkLnYxLlJvdXRlQ2FzZS5BbnN3ZXISJgoFc3RlcHMYAiADKAsyFy5kYXNoYm9hcmQudjEuUm91dGVTdGVwEg4KBnN0YXR1cxgDIAEoCSL+AQoGQW5zd2VyEhYKEkFOU1dFUl9VTlNQRUNJRklFRBAAEgwKCEFQUFJPVkVEEAESEAoMSEFSRF9ERUNMSU5FEAISEAoMU09GVF9ERUNMSU5FEAMSCQoFRlJBVUQQBBIPCgtTQ0hFTUVfUlVMRRAFEhMKD1NBTUVfQ0FSRF9GQUlMUxAGEhsKF0FVVEhFTlRJQ0FUSU9OX1JFUVVJUkVEEAcSEAoMVU5DTEFTU0lGSUVEEAgSCwoHVElNRU9VVBAJEhEKDUdBVEVXQVlfRVJST1IQChITCg9DQVBUVVJFX1JFRlVTRUQQCxIVChFWQVVMVF9VTkFWQUlMQUJMRRAMIlQKCVJvdXRlU3RlcBIPCgdnYXRld2F5GAEgASgJEhUKDWNvbm5lY3Rpb25faWQYAiABKAkSDgoGYWN0aW9uGAMgASgJEg8KB2JlY2F1c2UYBCABKAki2wEKDVdoYXRJZlJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESNQoFZHJhZnQYAyABKAsyHi5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGVEcmFmdEIGukgDyAEBEhwKBGRheXMYBCABKAVCCbpIBhoEGB8oAUgAiAEBEhIKCnBhZ2VfdG9rZW4YBSABKAlCBwoFX2RheXMizAEKDldoYXRJZlJlc3BvbnNlEioKBmNvdW50cxgBIAEoCzIaLmRhc2hib2FyZC52MS5XaGF0SWZDb3VudHMSLwoIZXhhbXBsZXMYAiADKAsyHS5kYXNoYm9hcmQudjEuUmVwbGF5ZWRQYXltZW50EhcKD25leHRfcGFnZV90b2tlbhgDIAEoCRIXCg9zZXNzaW9uc19zb19mYXIYBCABKAUSKwoHcmVhY2hlZBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi1QEKDFdoYXRJZkNvdW50cxIQCghwYXltZW50cxgBIAEoBRIMCgRzYW1lGAIgASgFEhMKC290aGVyX2ZpcnN0GAMgASgFEhYKDmZld2VyX2F0dGVtcHRzGAQgASgFEhUKDW1vcmVfYXR0ZW1wdHMYBSABKAUSEwoLY2Fubm90X2tub3cYBiABKAUSFgoOc3VjY2VlZGVkX3RoZW4YByABKAUSEAoIc3VjY2VlZHMYCCABKAUSDAoEbG9zdBgJIAEoBRIUCgxub3Rfcm91dGFibGUYCiABKAUinAIKD1JlcGxheWVkUGF5bWVudBISCgpzZXNzaW9uX2lkGAEgASgJEi4KCmNyZWF0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3N0YXR1c190aGVuGAMgASgJEhIKCmFza2VkX3RoZW4YBCADKAkSFQoNYXNrZWRfaW5zdGVhZBgFIAMoCRIuCgNlbmQYBiABKA4yIS5kYXNoYm9hcmQudjEuUmVwbGF5ZWRQYXltZW50LkVuZBIPCgdiZWNhdXNlGAcgASgJIkQKA0VuZBITCg9FTkRfVU5TUEVDSUZJRUQQABIMCghTVUNDRUVEUxABEgkKBUZBSUxTEAISDwoLQ0FOTk9UX0tOT1cQAzLyBAoSUm91dGluZ1J1bGVTZXJ2aWNlEmEKDlNldFJvdXRpbmdSdWxlEiMuZGFzaGJvYXJkLnYxLlNldFJvdXRpbmdSdWxlUmVxdWVzdBokLmRhc2hib2FyZC52MS5TZXRSb3V0aW5nUnVsZVJlc3BvbnNlIgSouxgCEmQKDkdldFJvdXRpbmdSdWxlEiMuZGFzaGJvYXJkLnYxLkdldFJvdXRpbmdSdWxlUmVxdWVzdBokLmRhc2hib2FyZC52MS5HZXRSb3V0aW5nUnVsZVJlc3BvbnNlIgeQAgGouxgBEn8KF0xpc3RSb3V0aW5nUnVsZVZlcnNpb25zEiwuZGFzaGJvYXJkLnYxLkxpc3RSb3V0aW5nUnVsZVZlcnNpb25zUmVxdWVzdBotLmRhc2hib2FyZC52MS5MaXN0Um91dGluZ1J1bGVWZXJzaW9uc1Jlc3BvbnNlIgeQAgGouxgBEm0KElJlc3RvcmVSb3V0aW5nUnVsZRInLmRhc2hib2FyZC52MS5SZXN0b3JlUm91dGluZ1J1bGVSZXF1ZXN0GiguZGFzaGJvYXJkLnYxLlJlc3RvcmVSb3V0aW5nUnVsZVJlc3BvbnNlIgSouxgCElUKCVRlc3RSb3V0ZRIeLmRhc2hib2FyZC52MS5UZXN0Um91dGVSZXF1ZXN0Gh8uZGFzaGJvYXJkLnYxLlRlc3RSb3V0ZVJlc3BvbnNlIgeQAgGouxgBEkwKBldoYXRJZhIbLmRhc2hib2FyZC52MS5XaGF0SWZSZXF1ZXN0GhwuZGFzaGJvYXJkLnYxLldoYXRJZlJlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_dashboard_v1_gateway_connections, file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("CiBkYXNoYm9hcmQvdjEvcm91dGluZ19ydWxlcy5wcm90bxIMZGFzaGJvYXJkLnYxIq8FChVTZXRSb3V0aW5nUnVsZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESJAoOY29ubmVjdGlvbl9pZHMYAyADKAlCDLpICZIBBggBEBQYARJQCgtmYWlsb3Zlcl9vbhgEIAMoDjIoLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZS5GYWlsb3ZlclN3aXRjaEIRukgOkgELGAEiB4IBBBABIAASJgoQZXhwZWN0ZWRfdmVyc2lvbhgFIAEoBUIHukgEGgIoAEgAiAEBElEKDmF1dGhlbnRpY2F0aW9uGAYgASgOMiguZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uQgq6SAeCAQQQASAASAGIAQESGAoLcHJvdmlkZXJfaWQYByABKAlIAogBARJDCgZwb2xpY3kYCCABKAsyLi5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuQXV0aGVudGljYXRpb25Qb2xpY3lIA4gBARIuCgVjYXNlcxgJIAEoCzIaLmRhc2hib2FyZC52MS5Sb3V0aW5nQ2FzZXNIBIgBARInCgVzcGxpdBgKIAEoCzITLmRhc2hib2FyZC52MS5TcGxpdEgFiAEBEiEKFHJldHJpZXNfc2FtZV9nYXRld2F5GAsgASgISAaIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb25CEQoPX2F1dGhlbnRpY2F0aW9uQg4KDF9wcm92aWRlcl9pZEIJCgdfcG9saWN5QggKBl9jYXNlc0IICgZfc3BsaXRCFwoVX3JldHJpZXNfc2FtZV9nYXRld2F5IkkKFlNldFJvdXRpbmdSdWxlUmVzcG9uc2USLwoMcm91dGluZ19ydWxlGAEgASgLMhkuZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlInEKFUdldFJvdXRpbmdSdWxlUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJfChZHZXRSb3V0aW5nUnVsZVJlc3BvbnNlEjQKDHJvdXRpbmdfcnVsZRgBIAEoCzIZLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZUgAiAEBQg8KDV9yb3V0aW5nX3J1bGUi/gYKC1JvdXRpbmdSdWxlEg8KB3ZlcnNpb24YASABKAUSFgoOY29ubmVjdGlvbl9pZHMYAiADKAkSPQoLZmFpbG92ZXJfb24YAyADKA4yKC5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuRmFpbG92ZXJTd2l0Y2gSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoGc2V0X2J5GAUgASgJSACIAQESGgoNcmVzdG9yZWRfZnJvbRgGIAEoBUgBiAEBEkAKDmF1dGhlbnRpY2F0aW9uGAcgASgOMiguZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uEhgKC3Byb3ZpZGVyX2lkGAggASgJSAKIAQESPgoGcG9saWN5GAkgASgLMi4uZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uUG9saWN5EikKBWNhc2VzGAogASgLMhouZGFzaGJvYXJkLnYxLlJvdXRpbmdDYXNlcxInCgVzcGxpdBgLIAEoCzITLmRhc2hib2FyZC52MS5TcGxpdEgDiAEBEhwKFHJldHJpZXNfc2FtZV9nYXRld2F5GAwgASgIGqMBChRBdXRoZW50aWNhdGlvblBvbGljeRJLCgpleGVtcHRpb25zGAEgAygOMiQuZGFzaGJvYXJkLnYxLkFjcXVpcmVyRXhlbXB0aW9uLktpbmRCEbpIDpIBCxgBIgeCAQQQASAAEhwKFHN0b3BzX2lmX3VuYXZhaWxhYmxlGAIgASgIEiAKGGZvcmJpZHNfc2Vjb25kX2NoYWxsZW5nZRgDIAEoCCJjCg5GYWlsb3ZlclN3aXRjaBIfChtGQUlMT1ZFUl9TV0lUQ0hfVU5TUEVDSUZJRUQQABIQCgxIQVJEX0RFQ0xJTkUQARILCgdUSU1FT1VUEAISEQoNR0FURVdBWV9FUlJPUhADIlYKDkF1dGhlbnRpY2F0aW9uEh4KGkFVVEhFTlRJQ0FUSU9OX1VOU1BFQ0lGSUVEEAASDQoJQVNfTkVFREVEEAESCgoGQUxXQVlTEAISCQoFTkVWRVIQA0IJCgdfc2V0X2J5QhAKDl9yZXN0b3JlZF9mcm9tQg4KDF9wcm92aWRlcl9pZEIICgZfc3BsaXQiRwoFU3BsaXQSGgoHcGVyY2VudBgBIAEoBUIJukgGGgQYYygAEiIKDmNvbm5lY3Rpb25faWRzGAIgAygJQgq6SAeSAQQQFBgBInoKDFJvdXRpbmdDYXNlcxIxCgRsaXN0GAEgAygLMhkuZGFzaGJvYXJkLnYxLlJvdXRpbmdDYXNlQgi6SAWSAQIQFBI3CgtjYXJkX3JhbmdlcxgCIAMoCzIXLmRhc2hib2FyZC52MS5DYXJkUmFuZ2VCCbpIBpIBAxD0AyLQAgoLUm91dGluZ0Nhc2USrAEKBG5hbWUYASABKAlCnQG6SJkBugGRAQoJY2FzZS5uYW1lEkxtdXN0IGJlIDEgdG8gNjAgY2hhcmFjdGVycywgd2l0aG91dCBjb250cm9sIGNoYXJhY3RlcnMgb3Igc3BhY2VzIGF0IGl0cyBlbmRzGjZ0aGlzLm1hdGNoZXMocideW15ccHtDY31cc10oW15ccHtDY31dKlteXHB7Q2N9XHNdKT8kJylyAhg8EjkKCmNvbmRpdGlvbnMYAiABKAsyHS5kYXNoYm9hcmQudjEuUm91dGVDb25kaXRpb25zQga6SAPIAQESJAoOY29ubmVjdGlvbl9pZHMYAyADKAlCDLpICZIBBggBEBQYARInCgVzcGxpdBgEIAEoCzITLmRhc2hib2FyZC52MS5TcGxpdEgAiAEBQggKBl9zcGxpdCKpBAoPUm91dGVDb25kaXRpb25zEh4KCmN1cnJlbmNpZXMYASADKAlCCrpIB5IBBBAyGAESLgoRYW1vdW50X2Zyb21fbWlub3IYAiABKANCDrpICyIJGP+flKWNHSgBSACIAQESLAoPYW1vdW50X3RvX21pbm9yGAMgASgDQg66SAsiCRj/n5SljR0oAUgBiAEBEmMKC2NhcmRfYnJhbmRzGAQgAygJQk66SEuSAUgYASJEckJSBHZpc2FSCm1hc3RlcmNhcmRSBGFtZXhSCGRpc2NvdmVyUgZkaW5lcnNSA2pjYlIIdW5pb25wYXlSB21hZXN0cm8SQwoKY2FyZF90eXBlcxgFIAMoDjIcLmRhc2hib2FyZC52MS5DYXJkUmFuZ2UuVHlwZUIRukgOkgELGAEiB4IBBBABIAASJgoRaXNzdWluZ19jb3VudHJpZXMYBiADKAlCC7pICJIBBRD6ARgBEiYKEWJpbGxpbmdfY291bnRyaWVzGAcgAygJQgu6SAiSAQUQ+gEYARI7CghtZXRhZGF0YRgIIAMoCzIfLmRhc2hib2FyZC52MS5NZXRhZGF0YUNvbmRpdGlvbkIIukgFkgECEAoSLgoEdGltZRgJIAEoCzIbLmRhc2hib2FyZC52MS5UaW1lQ29uZGl0aW9uSAKIAQFCFAoSX2Ftb3VudF9mcm9tX21pbm9yQhIKEF9hbW91bnRfdG9fbWlub3JCBwoFX3RpbWUi+QEKEU1ldGFkYXRhQ29uZGl0aW9uEr4BCgNrZXkYASABKAlCsAG6SKwBugGoAQoMbWV0YWRhdGEua2V5EmNtdXN0IGJlIDEgdG8gNDAgbGV0dGVycywgZGlnaXRzLCB1bmRlcnNjb3JlcywgaHlwaGVucywgZG90cyBhbmQgY29sb25zLCB0aGUgZmlyc3QgYSBsZXR0ZXIgb3IgZGlnaXQaM3RoaXMubWF0Y2hlcyhyJ15bQS1aYS16MC05XVtBLVphLXowLTlfLjotXXswLDM5fSQnKRIjCgZ2YWx1ZXMYAiADKAlCE7pIEJIBDQgBEDIYASIFcgMY9AMi5QMKDVRpbWVDb25kaXRpb24SGQoJdGltZV96b25lGAEgASgJQga6SAPIAQESQAoEZGF5cxgCIAMoDjIfLmRhc2hib2FyZC52MS5UaW1lQ29uZGl0aW9uLkRheUIRukgOkgELGAEiB4IBBBABIAASdAoEZnJvbRgDIAEoCUJhukheugFbCgl0aW1lLmZyb20SHG11c3QgYmUgYSB0aW1lIHN1Y2ggYXMgMjI6MDAaMHRoaXMubWF0Y2hlcyhyJ14oWzAxXVswLTldfDJbMC0zXSk6WzAtNV1bMC05XSQnKUgAiAEBEnYKBXVudGlsGAQgASgJQmK6SF+6AVwKCnRpbWUudW50aWwSHG11c3QgYmUgYSB0aW1lIHN1Y2ggYXMgMDY6MDAaMHRoaXMubWF0Y2hlcyhyJ14oWzAxXVswLTldfDJbMC0zXSk6WzAtNV1bMC05XSQnKUgBiAEBInYKA0RheRITCg9EQVlfVU5TUEVDSUZJRUQQABIKCgZNT05EQVkQARILCgdUVUVTREFZEAISDQoJV0VETkVTREFZEAMSDAoIVEhVUlNEQVkQBBIKCgZGUklEQVkQBRIMCghTQVRVUkRBWRAGEgoKBlNVTkRBWRAHQgcKBV9mcm9tQggKBl91bnRpbCLwAQoJQ2FyZFJhbmdlEloKBmRpZ2l0cxgBIAEoCUJKukhHugFECgxyYW5nZS5kaWdpdHMSFW11c3QgYmUgNiB0byA4IGRpZ2l0cxoddGhpcy5tYXRjaGVzKHInXlswLTldezYsOH0kJykSDwoHY291bnRyeRgCIAEoCRI0CgR0eXBlGAMgASgOMhwuZGFzaGJvYXJkLnYxLkNhcmRSYW5nZS5UeXBlQgi6SAWCAQIQASJACgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIKCgZDUkVESVQQARIJCgVERUJJVBACEgsKB1BSRVBBSUQQAyKTBAoQUm91dGluZ1J1bGVEcmFmdBIkCg5jb25uZWN0aW9uX2lkcxgBIAMoCUIMukgJkgEGCAEQFBgBElAKC2ZhaWxvdmVyX29uGAIgAygOMiguZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkZhaWxvdmVyU3dpdGNoQhG6SA6SAQsYASIHggEEEAEgABJRCg5hdXRoZW50aWNhdGlvbhgDIAEoDjIoLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZS5BdXRoZW50aWNhdGlvbkIKukgHggEEEAEgAEgAiAEBEhgKC3Byb3ZpZGVyX2lkGAQgASgJSAGIAQESQwoGcG9saWN5GAUgASgLMi4uZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uUG9saWN5SAKIAQESLgoFY2FzZXMYBiABKAsyGi5kYXNoYm9hcmQudjEuUm91dGluZ0Nhc2VzSAOIAQESJwoFc3BsaXQYByABKAsyEy5kYXNoYm9hcmQudjEuU3BsaXRIBIgBARIhChRyZXRyaWVzX3NhbWVfZ2F0ZXdheRgIIAEoCEgFiAEBQhEKD19hdXRoZW50aWNhdGlvbkIOCgxfcHJvdmlkZXJfaWRCCQoHX3BvbGljeUIICgZfY2FzZXNCCAoGX3NwbGl0QhcKFV9yZXRyaWVzX3NhbWVfZ2F0ZXdheSJWChJSb3V0aW5nUnVsZVZlcnNpb24SLwoMcm91dGluZ19ydWxlGAEgASgLMhkuZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlEg8KB2NoYW5nZXMYAiADKAkivwEKHkxpc3RSb3V0aW5nUnVsZVZlcnNpb25zUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIhCglwYWdlX3NpemUYAyABKAVCCbpIBhoEGGQoAUgAiAEBEhIKCnBhZ2VfdG9rZW4YBCABKAlCDAoKX3BhZ2Vfc2l6ZSJuCh9MaXN0Um91dGluZ1J1bGVWZXJzaW9uc1Jlc3BvbnNlEjIKCHZlcnNpb25zGAEgAygLMiAuZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlVmVyc2lvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkizwEKGVJlc3RvcmVSb3V0aW5nUnVsZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGwoHdmVyc2lvbhgDIAEoBUIKukgHyAEBGgIoARImChBleHBlY3RlZF92ZXJzaW9uGAQgASgFQge6SAQaAigASACIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb24iTQoaUmVzdG9yZVJvdXRpbmdSdWxlUmVzcG9uc2USLwoMcm91dGluZ19ydWxlGAEgASgLMhkuZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlIoQDChBUZXN0Um91dGVSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEjIKBWRyYWZ0GAMgASgLMh4uZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlRHJhZnRIAIgBARInCgxhbW91bnRfbWlub3IYBCABKANCEbpIDsgBASIJGP+flKWNHSgBEngKCGN1cnJlbmN5GAUgASgJQma6SGO6AV0KDWN1cnJlbmN5LmZvcm0SL211c3QgYmUgYW4gdXBwZXItY2FzZSBJU08gNDIxNyBjb2RlIHN1Y2ggYXMgRVVSGht0aGlzLm1hdGNoZXMocideW0EtWl17M30kJynIAQESKwoFZmFjdHMYBiABKAsyFy5kYXNoYm9hcmQudjEuVGVzdEZhY3RzSAGIAQFCCAoGX2RyYWZ0QggKBl9mYWN0cyLEAgoJVGVzdEZhY3RzEhIKCmNhcmRfYnJhbmQYASABKAkSOQoJY2FyZF90eXBlGAIgASgOMhwuZGFzaGJvYXJkLnYxLkNhcmRSYW5nZS5UeXBlQgi6SAWCAQIQARIXCg9pc3N1aW5nX2NvdW50cnkYAyABKAkSFwoPYmlsbGluZ19jb3VudHJ5GAQgASgJEkEKCG1ldGFkYXRhGAUgAygLMiUuZGFzaGJvYXJkLnYxLlRlc3RGYWN0cy5NZXRhZGF0YUVudHJ5Qgi6SAWaAQIQFBImCgJhdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGgoDYXJtGAcgASgJQg26SApyCFIAUgFBUgFCGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLnAgoRVGVzdFJvdXRlUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoBRIqCgRwbGFuGAIgAygLMhwuZGFzaGJvYXJkLnYxLlBsYW5uZWRHYXRld2F5Ei0KB3NraXBwZWQYAyADKAsyHC5kYXNoYm9hcmQudjEuU2tpcHBlZEdhdGV3YXkSJgoFY2FzZXMYBCADKAsyFy5kYXNoYm9hcmQudjEuUm91dGVDYXNlEg8KB2NoYW5nZXMYBSADKAkSKwoGYW1vdW50GAYgASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRBbW91bnQSFgoOYXV0aGVudGljYXRpb24YByADKAkSEQoEY2FzZRgIIAEoCUgAiAEBEhUKDXVua25vd25fY2FzZXMYCSADKAkSKwoFc3BsaXQYCiABKAsyFy5kYXNoYm9hcmQudjEuVGVzdGVkQXJtSAGIAQFCBwoFX2Nhc2VCCAoGX3NwbGl0IikKCVRlc3RlZEFybRILCgNhcm0YASABKAkSDwoHcGVyY2VudBgCIAEoBSJhCg5QbGFubmVkR2F0ZXdheRIQCghwcmlvcml0eRgBIAEoBRIPCgdnYXRld2F5GAIgASgJEhUKDWNvbm5lY3Rpb25faWQYAyABKAkSFQoNYXV0aGVudGljYXRlcxgEIAEoCCJJCg5Ta2lwcGVkR2F0ZXdheRIPCgdnYXRld2F5GAEgASgJEhUKDWNvbm5lY3Rpb25faWQYAiABKAkSDwoHYmVjYXVzZRgDIAEoCSKDAwoJUm91dGVDYXNlEi4KBmFuc3dlchgBIAEoDjIeLmRhc2hib2FyZC52MS5Sb3V0ZUNhc2UuQW5zd2VyEiYKBXN0ZXBzGAIgAygLMhcuZGFzaGJvYXJkLnYxLlJvdXRlU3RlcBIOCgZzdGF0dXMYAyABKAkijQIKBkFuc3dlchIWChJBTlNXRVJfVU5TUEVDSUZJRUQQABIMCghBUFBST1ZFRBABEhAKDEhBUkRfREVDTElORRACEhAKDFNPRlRfREVDTElORRADEgkKBUZSQVVEEAQSDwoLU0NIRU1FX1JVTEUQBRITCg9TQU1FX0NBUkRfRkFJTFMQBhIbChdBVVRIRU5USUNBVElPTl9SRVFVSVJFRBAHEhAKDFVOQ0xBU1NJRklFRBAIEgsKB1RJTUVPVVQQCRIRCg1HQVRFV0FZX0VSUk9SEAoSEwoPQ0FQVFVSRV9SRUZVU0VEEAsSFQoRVkFVTFRfVU5BVkFJTEFCTEUQDBINCglUUllfQUdBSU4QDSJUCglSb3V0ZVN0ZXASDwoHZ2F0ZXdheRgBIAEoCRIVCg1jb25uZWN0aW9uX2lkGAIgASgJEg4KBmFjdGlvbhgDIAEoCRIPCgdiZWNhdXNlGAQgASgJItsBCg1XaGF0SWZSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEjUKBWRyYWZ0GAMgASgLMh4uZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlRHJhZnRCBrpIA8gBARIcCgRkYXlzGAQgASgFQgm6SAYaBBgfKAFIAIgBARISCgpwYWdlX3Rva2VuGAUgASgJQgcKBV9kYXlzIswBCg5XaGF0SWZSZXNwb25zZRIqCgZjb3VudHMYASABKAsyGi5kYXNoYm9hcmQudjEuV2hhdElmQ291bnRzEi8KCGV4YW1wbGVzGAIgAygLMh0uZGFzaGJvYXJkLnYxLlJlcGxheWVkUGF5bWVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAyABKAkSFwoPc2Vzc2lvbnNfc29fZmFyGAQgASgFEisKB3JlYWNoZWQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIsECCgxXaGF0SWZDb3VudHMSEAoIcGF5bWVudHMYASABKAUSDAoEc2FtZRgCIAEoBRITCgtvdGhlcl9maXJzdBgDIAEoBRIWCg5mZXdlcl9hdHRlbXB0cxgEIAEoBRIVCg1tb3JlX2F0dGVtcHRzGAUgASgFEhMKC2Nhbm5vdF9rbm93GAYgASgFEhYKDnN1Y2NlZWRlZF90aGVuGAcgASgFEhAKCHN1Y2NlZWRzGAggASgFEgwKBGxvc3QYCSABKAUSFAoMbm90X3JvdXRhYmxlGAogASgFEhAKCG1lYXN1cmVkGAsgASgFEhkKEW1lYXN1cmVkX3N1Y2NlZWRzGAwgASgBEh0KFW1lYXN1cmVkX3N1Y2NlZWRzX2xvdxgNIAEoARIeChZtZWFzdXJlZF9zdWNjZWVkc19oaWdoGA4gASgBIpwCCg9SZXBsYXllZFBheW1lbnQSEgoKc2Vzc2lvbl9pZBgBIAEoCRIuCgpjcmVhdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtzdGF0dXNfdGhlbhgDIAEoCRISCgphc2tlZF90aGVuGAQgAygJEhUKDWFza2VkX2luc3RlYWQYBSADKAkSLgoDZW5kGAYgASgOMiEuZGFzaGJvYXJkLnYxLlJlcGxheWVkUGF5bWVudC5FbmQSDwoHYmVjYXVzZRgHIAEoCSJECgNFbmQSEwoPRU5EX1VOU1BFQ0lGSUVEEAASDAoIU1VDQ0VFRFMQARIJCgVGQUlMUxACEg8KC0NBTk5PVF9LTk9XEAMy8gQKElJvdXRpbmdSdWxlU2VydmljZRJhCg5TZXRSb3V0aW5nUnVsZRIjLmRhc2hib2FyZC52MS5TZXRSb3V0aW5nUnVsZVJlcXVlc3QaJC5kYXNoYm9hcmQudjEuU2V0Um91dGluZ1J1bGVSZXNwb25zZSIEqLsYAhJkCg5HZXRSb3V0aW5nUnVsZRIjLmRhc2hib2FyZC52MS5HZXRSb3V0aW5nUnVsZVJlcXVlc3QaJC5kYXNoYm9hcmQudjEuR2V0Um91dGluZ1J1bGVSZXNwb25zZSIHkAIBqLsYARJ/ChdMaXN0Um91dGluZ1J1bGVWZXJzaW9ucxIsLmRhc2hib2FyZC52MS5MaXN0Um91dGluZ1J1bGVWZXJzaW9uc1JlcXVlc3QaLS5kYXNoYm9hcmQudjEuTGlzdFJvdXRpbmdSdWxlVmVyc2lvbnNSZXNwb25zZSIHkAIBqLsYARJtChJSZXN0b3JlUm91dGluZ1J1bGUSJy5kYXNoYm9hcmQudjEuUmVzdG9yZVJvdXRpbmdSdWxlUmVxdWVzdBooLmRhc2hib2FyZC52MS5SZXN0b3JlUm91dGluZ1J1bGVSZXNwb25zZSIEqLsYAhJVCglUZXN0Um91dGUSHi5kYXNoYm9hcmQudjEuVGVzdFJvdXRlUmVxdWVzdBofLmRhc2hib2FyZC52MS5UZXN0Um91dGVSZXNwb25zZSIHkAIBqLsYARJMCgZXaGF0SWYSGy5kYXNoYm9hcmQudjEuV2hhdElmUmVxdWVzdBocLmRhc2hib2FyZC52MS5XaGF0SWZSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_dashboard_v1_gateway_connections, file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.SetRoutingRuleRequest
@@ -85,6 +85,22 @@ export type SetRoutingRuleRequest = Message<"dashboard.v1.SetRoutingRuleRequest"
    * @generated from field: optional dashboard.v1.RoutingCases cases = 9;
    */
   cases?: RoutingCases | undefined;
+
+  /**
+   * The split of the default plan; of 0 percent, without connections, for none. If absent, as in the newest version; none
+   * in the first.
+   *
+   * @generated from field: optional dashboard.v1.Split split = 10;
+   */
+  split?: Split | undefined;
+
+  /**
+   * Whether a gateway that allows it gets a payment that it declined once more. If absent, as in the newest version; false
+   * in the first.
+   *
+   * @generated from field: optional bool retries_same_gateway = 11;
+   */
+  retriesSameGateway?: boolean | undefined;
 };
 
 /**
@@ -150,6 +166,22 @@ export type SetRoutingRuleRequestJson = {
    * @generated from field: optional dashboard.v1.RoutingCases cases = 9;
    */
   cases?: RoutingCasesJson;
+
+  /**
+   * The split of the default plan; of 0 percent, without connections, for none. If absent, as in the newest version; none
+   * in the first.
+   *
+   * @generated from field: optional dashboard.v1.Split split = 10;
+   */
+  split?: SplitJson;
+
+  /**
+   * Whether a gateway that allows it gets a payment that it declined once more. If absent, as in the newest version; false
+   * in the first.
+   *
+   * @generated from field: optional bool retries_same_gateway = 11;
+   */
+  retriesSameGateway?: boolean;
 };
 
 /**
@@ -309,6 +341,20 @@ export type RoutingRule = Message<"dashboard.v1.RoutingRule"> & {
    * @generated from field: dashboard.v1.RoutingCases cases = 10;
    */
   cases?: RoutingCases | undefined;
+
+  /**
+   * The split of the default plan, if it has one.
+   *
+   * @generated from field: optional dashboard.v1.Split split = 11;
+   */
+  split?: Split | undefined;
+
+  /**
+   * Whether a gateway that allows it gets a payment that it declined once more.
+   *
+   * @generated from field: bool retries_same_gateway = 12;
+   */
+  retriesSameGateway: boolean;
 };
 
 /**
@@ -370,6 +416,20 @@ export type RoutingRuleJson = {
    * @generated from field: dashboard.v1.RoutingCases cases = 10;
    */
   cases?: RoutingCasesJson;
+
+  /**
+   * The split of the default plan, if it has one.
+   *
+   * @generated from field: optional dashboard.v1.Split split = 11;
+   */
+  split?: SplitJson;
+
+  /**
+   * Whether a gateway that allows it gets a payment that it declined once more.
+   *
+   * @generated from field: bool retries_same_gateway = 12;
+   */
+  retriesSameGateway?: boolean;
 };
 
 /**
@@ -541,6 +601,57 @@ export const RoutingRule_AuthenticationSchema: GenEnum<RoutingRule_Authenticatio
   enumDesc(file_dashboard_v1_routing_rules, 4, 1);
 
 /**
+ * A share of a plan's payments goes by another plan, so that the two can be compared. Arm A is the plan that has the
+ * split. A session decides the arm, so a payment never changes it.
+ *
+ * @generated from message dashboard.v1.Split
+ */
+export type Split = Message<"dashboard.v1.Split"> & {
+  /**
+   * The share of arm B in whole percent.
+   *
+   * @generated from field: int32 percent = 1;
+   */
+  percent: number;
+
+  /**
+   * The plan of arm B by priority, highest first.
+   *
+   * @generated from field: repeated string connection_ids = 2;
+   */
+  connectionIds: string[];
+};
+
+/**
+ * A share of a plan's payments goes by another plan, so that the two can be compared. Arm A is the plan that has the
+ * split. A session decides the arm, so a payment never changes it.
+ *
+ * @generated from message dashboard.v1.Split
+ */
+export type SplitJson = {
+  /**
+   * The share of arm B in whole percent.
+   *
+   * @generated from field: int32 percent = 1;
+   */
+  percent?: number;
+
+  /**
+   * The plan of arm B by priority, highest first.
+   *
+   * @generated from field: repeated string connection_ids = 2;
+   */
+  connectionIds?: string[];
+};
+
+/**
+ * Describes the message dashboard.v1.Split.
+ * Use `create(SplitSchema)` to create a new message.
+ */
+export const SplitSchema: GenMessage<Split, {jsonType: SplitJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 5);
+
+/**
  * The cases of a rule. A payment is planned by the first case whose conditions all hold, otherwise by the rule's own
  * connections, the default plan.
  *
@@ -591,7 +702,7 @@ export type RoutingCasesJson = {
  * Use `create(RoutingCasesSchema)` to create a new message.
  */
 export const RoutingCasesSchema: GenMessage<RoutingCases, {jsonType: RoutingCasesJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 5);
+  messageDesc(file_dashboard_v1_routing_rules, 6);
 
 /**
  * @generated from message dashboard.v1.RoutingCase
@@ -615,6 +726,11 @@ export type RoutingCase = Message<"dashboard.v1.RoutingCase"> & {
    * @generated from field: repeated string connection_ids = 3;
    */
   connectionIds: string[];
+
+  /**
+   * @generated from field: optional dashboard.v1.Split split = 4;
+   */
+  split?: Split | undefined;
 };
 
 /**
@@ -639,6 +755,11 @@ export type RoutingCaseJson = {
    * @generated from field: repeated string connection_ids = 3;
    */
   connectionIds?: string[];
+
+  /**
+   * @generated from field: optional dashboard.v1.Split split = 4;
+   */
+  split?: SplitJson;
 };
 
 /**
@@ -646,7 +767,7 @@ export type RoutingCaseJson = {
  * Use `create(RoutingCaseSchema)` to create a new message.
  */
 export const RoutingCaseSchema: GenMessage<RoutingCase, {jsonType: RoutingCaseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 6);
+  messageDesc(file_dashboard_v1_routing_rules, 7);
 
 /**
  * All that are given must hold; of a list, one value. A condition on a fact that is unknown never holds.
@@ -785,7 +906,7 @@ export type RouteConditionsJson = {
  * Use `create(RouteConditionsSchema)` to create a new message.
  */
 export const RouteConditionsSchema: GenMessage<RouteConditions, {jsonType: RouteConditionsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 7);
+  messageDesc(file_dashboard_v1_routing_rules, 8);
 
 /**
  * @generated from message dashboard.v1.MetadataCondition
@@ -826,7 +947,7 @@ export type MetadataConditionJson = {
  * Use `create(MetadataConditionSchema)` to create a new message.
  */
 export const MetadataConditionSchema: GenMessage<MetadataCondition, {jsonType: MetadataConditionJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 8);
+  messageDesc(file_dashboard_v1_routing_rules, 9);
 
 /**
  * @generated from message dashboard.v1.TimeCondition
@@ -895,7 +1016,7 @@ export type TimeConditionJson = {
  * Use `create(TimeConditionSchema)` to create a new message.
  */
 export const TimeConditionSchema: GenMessage<TimeCondition, {jsonType: TimeConditionJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 9);
+  messageDesc(file_dashboard_v1_routing_rules, 10);
 
 /**
  * @generated from enum dashboard.v1.TimeCondition.Day
@@ -956,7 +1077,7 @@ export type TimeCondition_DayJson = "DAY_UNSPECIFIED" | "MONDAY" | "TUESDAY" | "
  * Describes the enum dashboard.v1.TimeCondition.Day.
  */
 export const TimeCondition_DaySchema: GenEnum<TimeCondition_Day, TimeCondition_DayJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_routing_rules, 9, 0);
+  enumDesc(file_dashboard_v1_routing_rules, 10, 0);
 
 /**
  * @generated from message dashboard.v1.CardRange
@@ -1015,7 +1136,7 @@ export type CardRangeJson = {
  * Use `create(CardRangeSchema)` to create a new message.
  */
 export const CardRangeSchema: GenMessage<CardRange, {jsonType: CardRangeJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 10);
+  messageDesc(file_dashboard_v1_routing_rules, 11);
 
 /**
  * @generated from enum dashboard.v1.CardRange.Type
@@ -1056,7 +1177,7 @@ export type CardRange_TypeJson = "TYPE_UNSPECIFIED" | "CREDIT" | "DEBIT" | "PREP
  * Describes the enum dashboard.v1.CardRange.Type.
  */
 export const CardRange_TypeSchema: GenEnum<CardRange_Type, CardRange_TypeJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_routing_rules, 10, 0);
+  enumDesc(file_dashboard_v1_routing_rules, 11, 0);
 
 /**
  * A rule that is not saved.
@@ -1103,6 +1224,20 @@ export type RoutingRuleDraft = Message<"dashboard.v1.RoutingRuleDraft"> & {
    * @generated from field: optional dashboard.v1.RoutingCases cases = 6;
    */
   cases?: RoutingCases | undefined;
+
+  /**
+   * Of 0 percent for none. If absent, as in the newest version.
+   *
+   * @generated from field: optional dashboard.v1.Split split = 7;
+   */
+  split?: Split | undefined;
+
+  /**
+   * If absent, as in the newest version.
+   *
+   * @generated from field: optional bool retries_same_gateway = 8;
+   */
+  retriesSameGateway?: boolean | undefined;
 };
 
 /**
@@ -1150,6 +1285,20 @@ export type RoutingRuleDraftJson = {
    * @generated from field: optional dashboard.v1.RoutingCases cases = 6;
    */
   cases?: RoutingCasesJson;
+
+  /**
+   * Of 0 percent for none. If absent, as in the newest version.
+   *
+   * @generated from field: optional dashboard.v1.Split split = 7;
+   */
+  split?: SplitJson;
+
+  /**
+   * If absent, as in the newest version.
+   *
+   * @generated from field: optional bool retries_same_gateway = 8;
+   */
+  retriesSameGateway?: boolean;
 };
 
 /**
@@ -1157,7 +1306,7 @@ export type RoutingRuleDraftJson = {
  * Use `create(RoutingRuleDraftSchema)` to create a new message.
  */
 export const RoutingRuleDraftSchema: GenMessage<RoutingRuleDraft, {jsonType: RoutingRuleDraftJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 11);
+  messageDesc(file_dashboard_v1_routing_rules, 12);
 
 /**
  * @generated from message dashboard.v1.RoutingRuleVersion
@@ -1198,7 +1347,7 @@ export type RoutingRuleVersionJson = {
  * Use `create(RoutingRuleVersionSchema)` to create a new message.
  */
 export const RoutingRuleVersionSchema: GenMessage<RoutingRuleVersion, {jsonType: RoutingRuleVersionJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 12);
+  messageDesc(file_dashboard_v1_routing_rules, 13);
 
 /**
  * @generated from message dashboard.v1.ListRoutingRuleVersionsRequest
@@ -1259,7 +1408,7 @@ export type ListRoutingRuleVersionsRequestJson = {
  * Use `create(ListRoutingRuleVersionsRequestSchema)` to create a new message.
  */
 export const ListRoutingRuleVersionsRequestSchema: GenMessage<ListRoutingRuleVersionsRequest, {jsonType: ListRoutingRuleVersionsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 13);
+  messageDesc(file_dashboard_v1_routing_rules, 14);
 
 /**
  * @generated from message dashboard.v1.ListRoutingRuleVersionsResponse
@@ -1296,7 +1445,7 @@ export type ListRoutingRuleVersionsResponseJson = {
  * Use `create(ListRoutingRuleVersionsResponseSchema)` to create a new message.
  */
 export const ListRoutingRuleVersionsResponseSchema: GenMessage<ListRoutingRuleVersionsResponse, {jsonType: ListRoutingRuleVersionsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 14);
+  messageDesc(file_dashboard_v1_routing_rules, 15);
 
 /**
  * @generated from message dashboard.v1.RestoreRoutingRuleRequest
@@ -1361,7 +1510,7 @@ export type RestoreRoutingRuleRequestJson = {
  * Use `create(RestoreRoutingRuleRequestSchema)` to create a new message.
  */
 export const RestoreRoutingRuleRequestSchema: GenMessage<RestoreRoutingRuleRequest, {jsonType: RestoreRoutingRuleRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 15);
+  messageDesc(file_dashboard_v1_routing_rules, 16);
 
 /**
  * @generated from message dashboard.v1.RestoreRoutingRuleResponse
@@ -1388,7 +1537,7 @@ export type RestoreRoutingRuleResponseJson = {
  * Use `create(RestoreRoutingRuleResponseSchema)` to create a new message.
  */
 export const RestoreRoutingRuleResponseSchema: GenMessage<RestoreRoutingRuleResponse, {jsonType: RestoreRoutingRuleResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 16);
+  messageDesc(file_dashboard_v1_routing_rules, 17);
 
 /**
  * @generated from message dashboard.v1.TestRouteRequest
@@ -1481,7 +1630,7 @@ export type TestRouteRequestJson = {
  * Use `create(TestRouteRequestSchema)` to create a new message.
  */
 export const TestRouteRequestSchema: GenMessage<TestRouteRequest, {jsonType: TestRouteRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 17);
+  messageDesc(file_dashboard_v1_routing_rules, 18);
 
 /**
  * @generated from message dashboard.v1.TestFacts
@@ -1522,6 +1671,13 @@ export type TestFacts = Message<"dashboard.v1.TestFacts"> & {
    * @generated from field: google.protobuf.Timestamp at = 6;
    */
   at?: Timestamp | undefined;
+
+  /**
+   * The arm that the payment falls into where its plan is split: A, the default, or B.
+   *
+   * @generated from field: string arm = 7;
+   */
+  arm: string;
 };
 
 /**
@@ -1563,6 +1719,13 @@ export type TestFactsJson = {
    * @generated from field: google.protobuf.Timestamp at = 6;
    */
   at?: TimestampJson;
+
+  /**
+   * The arm that the payment falls into where its plan is split: A, the default, or B.
+   *
+   * @generated from field: string arm = 7;
+   */
+  arm?: string;
 };
 
 /**
@@ -1570,7 +1733,7 @@ export type TestFactsJson = {
  * Use `create(TestFactsSchema)` to create a new message.
  */
 export const TestFactsSchema: GenMessage<TestFacts, {jsonType: TestFactsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 18);
+  messageDesc(file_dashboard_v1_routing_rules, 19);
 
 /**
  * @generated from message dashboard.v1.TestRouteResponse
@@ -1634,6 +1797,13 @@ export type TestRouteResponse = Message<"dashboard.v1.TestRouteResponse"> & {
    * @generated from field: repeated string unknown_cases = 9;
    */
   unknownCases: string[];
+
+  /**
+   * The arm whose plan this is, if the plan of the case, or the default plan, is split.
+   *
+   * @generated from field: optional dashboard.v1.TestedArm split = 10;
+   */
+  split?: TestedArm | undefined;
 };
 
 /**
@@ -1698,6 +1868,13 @@ export type TestRouteResponseJson = {
    * @generated from field: repeated string unknown_cases = 9;
    */
   unknownCases?: string[];
+
+  /**
+   * The arm whose plan this is, if the plan of the case, or the default plan, is split.
+   *
+   * @generated from field: optional dashboard.v1.TestedArm split = 10;
+   */
+  split?: TestedArmJson;
 };
 
 /**
@@ -1705,7 +1882,52 @@ export type TestRouteResponseJson = {
  * Use `create(TestRouteResponseSchema)` to create a new message.
  */
 export const TestRouteResponseSchema: GenMessage<TestRouteResponse, {jsonType: TestRouteResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 19);
+  messageDesc(file_dashboard_v1_routing_rules, 20);
+
+/**
+ * @generated from message dashboard.v1.TestedArm
+ */
+export type TestedArm = Message<"dashboard.v1.TestedArm"> & {
+  /**
+   * A or B.
+   *
+   * @generated from field: string arm = 1;
+   */
+  arm: string;
+
+  /**
+   * The share of arm B.
+   *
+   * @generated from field: int32 percent = 2;
+   */
+  percent: number;
+};
+
+/**
+ * @generated from message dashboard.v1.TestedArm
+ */
+export type TestedArmJson = {
+  /**
+   * A or B.
+   *
+   * @generated from field: string arm = 1;
+   */
+  arm?: string;
+
+  /**
+   * The share of arm B.
+   *
+   * @generated from field: int32 percent = 2;
+   */
+  percent?: number;
+};
+
+/**
+ * Describes the message dashboard.v1.TestedArm.
+ * Use `create(TestedArmSchema)` to create a new message.
+ */
+export const TestedArmSchema: GenMessage<TestedArm, {jsonType: TestedArmJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 21);
 
 /**
  * @generated from message dashboard.v1.PlannedGateway
@@ -1766,7 +1988,7 @@ export type PlannedGatewayJson = {
  * Use `create(PlannedGatewaySchema)` to create a new message.
  */
 export const PlannedGatewaySchema: GenMessage<PlannedGateway, {jsonType: PlannedGatewayJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 20);
+  messageDesc(file_dashboard_v1_routing_rules, 22);
 
 /**
  * @generated from message dashboard.v1.SkippedGateway
@@ -1813,7 +2035,7 @@ export type SkippedGatewayJson = {
  * Use `create(SkippedGatewaySchema)` to create a new message.
  */
 export const SkippedGatewaySchema: GenMessage<SkippedGateway, {jsonType: SkippedGatewayJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 21);
+  messageDesc(file_dashboard_v1_routing_rules, 23);
 
 /**
  * The steps if every gateway answers in the same way.
@@ -1872,7 +2094,7 @@ export type RouteCaseJson = {
  * Use `create(RouteCaseSchema)` to create a new message.
  */
 export const RouteCaseSchema: GenMessage<RouteCase, {jsonType: RouteCaseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 22);
+  messageDesc(file_dashboard_v1_routing_rules, 24);
 
 /**
  * @generated from enum dashboard.v1.RouteCase.Answer
@@ -1942,6 +2164,13 @@ export const RouteCase_Answer = {
    * @generated from enum value: VAULT_UNAVAILABLE = 12;
    */
   VAULT_UNAVAILABLE: 12,
+
+  /**
+   * A decline after which the gateway allows to send it the payment once more at once.
+   *
+   * @generated from enum value: TRY_AGAIN = 13;
+   */
+  TRY_AGAIN: 13,
 } as const;
 
 /**
@@ -1952,13 +2181,13 @@ export type RouteCase_Answer = (typeof RouteCase_Answer)[keyof typeof RouteCase_
 /**
  * @generated from enum dashboard.v1.RouteCase.Answer
  */
-export type RouteCase_AnswerJson = "ANSWER_UNSPECIFIED" | "APPROVED" | "HARD_DECLINE" | "SOFT_DECLINE" | "FRAUD" | "SCHEME_RULE" | "SAME_CARD_FAILS" | "AUTHENTICATION_REQUIRED" | "UNCLASSIFIED" | "TIMEOUT" | "GATEWAY_ERROR" | "CAPTURE_REFUSED" | "VAULT_UNAVAILABLE";
+export type RouteCase_AnswerJson = "ANSWER_UNSPECIFIED" | "APPROVED" | "HARD_DECLINE" | "SOFT_DECLINE" | "FRAUD" | "SCHEME_RULE" | "SAME_CARD_FAILS" | "AUTHENTICATION_REQUIRED" | "UNCLASSIFIED" | "TIMEOUT" | "GATEWAY_ERROR" | "CAPTURE_REFUSED" | "VAULT_UNAVAILABLE" | "TRY_AGAIN";
 
 /**
  * Describes the enum dashboard.v1.RouteCase.Answer.
  */
 export const RouteCase_AnswerSchema: GenEnum<RouteCase_Answer, RouteCase_AnswerJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_routing_rules, 22, 0);
+  enumDesc(file_dashboard_v1_routing_rules, 24, 0);
 
 /**
  * @generated from message dashboard.v1.RouteStep
@@ -1975,7 +2204,7 @@ export type RouteStep = Message<"dashboard.v1.RouteStep"> & {
   connectionId: string;
 
   /**
-   * capture, failover, authenticate or stop.
+   * capture, failover, authenticate, retry or stop.
    *
    * @generated from field: string action = 3;
    */
@@ -2002,7 +2231,7 @@ export type RouteStepJson = {
   connectionId?: string;
 
   /**
-   * capture, failover, authenticate or stop.
+   * capture, failover, authenticate, retry or stop.
    *
    * @generated from field: string action = 3;
    */
@@ -2019,7 +2248,7 @@ export type RouteStepJson = {
  * Use `create(RouteStepSchema)` to create a new message.
  */
 export const RouteStepSchema: GenMessage<RouteStep, {jsonType: RouteStepJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 23);
+  messageDesc(file_dashboard_v1_routing_rules, 25);
 
 /**
  * @generated from message dashboard.v1.WhatIfRequest
@@ -2090,7 +2319,7 @@ export type WhatIfRequestJson = {
  * Use `create(WhatIfRequestSchema)` to create a new message.
  */
 export const WhatIfRequestSchema: GenMessage<WhatIfRequest, {jsonType: WhatIfRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 24);
+  messageDesc(file_dashboard_v1_routing_rules, 26);
 
 /**
  * @generated from message dashboard.v1.WhatIfResponse
@@ -2177,7 +2406,7 @@ export type WhatIfResponseJson = {
  * Use `create(WhatIfResponseSchema)` to create a new message.
  */
 export const WhatIfResponseSchema: GenMessage<WhatIfResponse, {jsonType: WhatIfResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 25);
+  messageDesc(file_dashboard_v1_routing_rules, 27);
 
 /**
  * A payment may count in several.
@@ -2251,6 +2480,29 @@ export type WhatIfCounts = Message<"dashboard.v1.WhatIfCounts"> & {
    * @generated from field: int32 not_routable = 10;
    */
   notRoutable: number;
+
+  /**
+   * Those of unknown outcome that followed one arm of a split and would have followed the plan of the other: how many of
+   * them would have succeeded at the rate of the other arm, and at the ends of its interval of 95 %.
+   *
+   * @generated from field: int32 measured = 11;
+   */
+  measured: number;
+
+  /**
+   * @generated from field: double measured_succeeds = 12;
+   */
+  measuredSucceeds: number;
+
+  /**
+   * @generated from field: double measured_succeeds_low = 13;
+   */
+  measuredSucceedsLow: number;
+
+  /**
+   * @generated from field: double measured_succeeds_high = 14;
+   */
+  measuredSucceedsHigh: number;
 };
 
 /**
@@ -2325,6 +2577,29 @@ export type WhatIfCountsJson = {
    * @generated from field: int32 not_routable = 10;
    */
   notRoutable?: number;
+
+  /**
+   * Those of unknown outcome that followed one arm of a split and would have followed the plan of the other: how many of
+   * them would have succeeded at the rate of the other arm, and at the ends of its interval of 95 %.
+   *
+   * @generated from field: int32 measured = 11;
+   */
+  measured?: number;
+
+  /**
+   * @generated from field: double measured_succeeds = 12;
+   */
+  measuredSucceeds?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * @generated from field: double measured_succeeds_low = 13;
+   */
+  measuredSucceedsLow?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * @generated from field: double measured_succeeds_high = 14;
+   */
+  measuredSucceedsHigh?: number | "NaN" | "Infinity" | "-Infinity";
 };
 
 /**
@@ -2332,7 +2607,7 @@ export type WhatIfCountsJson = {
  * Use `create(WhatIfCountsSchema)` to create a new message.
  */
 export const WhatIfCountsSchema: GenMessage<WhatIfCounts, {jsonType: WhatIfCountsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 26);
+  messageDesc(file_dashboard_v1_routing_rules, 28);
 
 /**
  * @generated from message dashboard.v1.ReplayedPayment
@@ -2427,7 +2702,7 @@ export type ReplayedPaymentJson = {
  * Use `create(ReplayedPaymentSchema)` to create a new message.
  */
 export const ReplayedPaymentSchema: GenMessage<ReplayedPayment, {jsonType: ReplayedPaymentJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_routing_rules, 27);
+  messageDesc(file_dashboard_v1_routing_rules, 29);
 
 /**
  * @generated from enum dashboard.v1.ReplayedPayment.End
@@ -2468,7 +2743,7 @@ export type ReplayedPayment_EndJson = "END_UNSPECIFIED" | "SUCCEEDS" | "FAILS" |
  * Describes the enum dashboard.v1.ReplayedPayment.End.
  */
 export const ReplayedPayment_EndSchema: GenEnum<ReplayedPayment_End, ReplayedPayment_EndJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_routing_rules, 27, 0);
+  enumDesc(file_dashboard_v1_routing_rules, 29, 0);
 
 /**
  * The order in which a merchant's gateways are tried, and the failures after which the next one is.

@@ -157,6 +157,14 @@ export type Routing = {
     /** The cases above it that did not apply only because a fact about the payment was unknown. */
     readonly unknown: readonly { readonly case: string; readonly because: string }[];
   };
+  /** The arm that the payment fell into, if its plan is split: A is the plan itself, B the other one. */
+  readonly split?: {
+    readonly arm: "A" | "B";
+    /** The share of arm B. */
+    readonly percent: number;
+    /** The payment's number from 1 to 100: arm B has those up to its share. */
+    readonly draw: number;
+  };
 };
 
 /**
@@ -198,7 +206,7 @@ export type PaymentAttempt = {
   /** The time until the gateway's first answer: the customer's time is not in it, nor what follows a challenge. */
   readonly durationMs?: number;
   /** The step after an attempt that did not capture. */
-  readonly next?: { readonly action: "failover" | "authenticate" | "stop"; readonly because: string };
+  readonly next?: { readonly action: "failover" | "authenticate" | "retry" | "stop"; readonly because: string };
   /** 1 for the one repeat at the same gateway, with authentication; absent otherwise. */
   readonly round?: number;
   /** The authentication that the gateway ran within this attempt, or whose proof it got. */

@@ -144,9 +144,9 @@ function findFalseEvent(now: Observed, before: Observed | undefined): string | u
  * Returns the contradiction between a merchant's view of a session and its state; undefined if they agree, or if the
  * view reports no end.
  */
-/** Reports whether another gateway came first; the winner's own attempt of round 0 is none. */
+/** Reports whether another gateway came first; the attempt that the winner repeats is none. */
 function isFailover(winner: Observed["attempts"][number] | undefined): boolean {
-  return winner !== undefined && winner.sequence > 1 + winner.round;
+  return winner !== undefined && winner.sequence > (winner.round === 0 ? 1 : 2);
 }
 
 function findContradiction(shown: Shown, { session, attempts }: Observed): string | undefined {
@@ -258,6 +258,13 @@ function findForbiddenAttempt(
   if (fraud && session.status === "SUCCEEDED") return "SUCCEEDED after a fraud decline";
   if (attempts.some(({ amount_minor }) => amount_minor !== session.amount_minor))
     return "an attempt over another amount";
+  const retries = attempts.filter(({ round }) => round === 2);
+  if (retries.length > 1) return "two attempts were retried";
+  const [retry] = retries;
+  const retried = attempts.find(({ round, connection_id }) => round === 0 && connection_id === retry?.connection_id);
+  if (retry && !isRestored && (retried?.status !== "DECLINED" || retried.stop !== null)) {
+    return `attempt ${retry.sequence} retries one that is ${retried?.status} (${retried?.stop})`;
+  }
   const outside = attempts.find(({ connection_id }) => !isPlanned(connection_id));
   if (outside !== undefined) return `attempt ${outside.sequence} is outside of the plan`;
   // After a restore the deadline is over, and earlier operations at gateways get their rows back.

@@ -141,7 +141,7 @@ export function describeObserved({ session, attempts, authentications, events, r
     const ordered = attempt.capture_ordered_at === null ? "" : " capture ordered";
     const asked = authentications.find(({ attempt_id }) => attempt_id === attempt.id);
     const authentication = asked ? ` (${asked.status}${asked.cancel_asked_at === null ? "" : ", cancelled"})` : "";
-    const again = attempt.round === 0 ? "" : " again";
+    const again = ["", " again", " once more"][attempt.round] ?? "";
     return `${attempt.sequence} ${attempt.gateway}${again} ${attempt.status}${ordered}${authentication}`;
   });
   const provided = authentications.find(({ provider }) => provider !== null);

@@ -296,6 +296,7 @@ class Run implements GatewayWorld {
     return new SimulatedGateway(shapes[gateway], this.#schedule.behaviours[index]!, {
       nowMs: () => this.#stage.timeline.nowMs,
       asks: this.#schedule.authentication?.asks[index] ?? "never",
+      asksAgain: this.#schedule.retry?.asks[index] ?? 0,
       report: (...notification) => this.#notifications.report(connectionId, ...notification),
       refunds: this.#schedule.refunds?.behaviours[index] ?? noRefunds,
       after: (ms, run) => this.#stage.timeline.after(ms, run),

@@ -88,6 +88,8 @@ export type Schedule = {
   readonly later: LaterSchedule | undefined;
   /** Set in runs whose rule has cases: the default plan, while `plan` is that of the case that applies. */
   readonly defaultPlan: readonly number[] | undefined;
+  /** Set in runs whose rule retries at the same gateway: the times that each account asks for that before it decides. */
+  readonly retry: { readonly asks: readonly number[] } | undefined;
 };
 
 /** The price of every payment. */
@@ -142,7 +144,12 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
     refunds,
     later,
     defaultPlan: drawDefaultPlan(new Dice((seed + caseSeeds) % 2 ** 31)),
+    retry: drawRetry(new Dice((seed + retrySeeds) % 2 ** 31)),
   };
+}
+
+function drawRetry(dice: Dice): Schedule["retry"] {
+  return dice.chance(0.25) ? { asks: accounts.map(() => dice.pick([0, 1, 1, 2])) } : undefined;
 }
 
 function drawDefaultPlan(dice: Dice): number[] | undefined {
@@ -154,6 +161,7 @@ const caseSeeds = 2_000_000_033;
 const authenticationSeeds = 1_000_000_007;
 const refundSeeds = 1_500_000_001;
 const laterSeeds = 1_800_000_011;
+const retrySeeds = 1_900_000_043;
 
 function drawAuthentication(dice: Dice): AuthenticationSchedule | undefined {
   if (!dice.chance(0.35)) return undefined;
@@ -278,7 +286,7 @@ function drawSubmissions(dice: Dice, expiresAfterMs: number | undefined): Submis
 
 /** Describes the plan, for the history. */
 export function describeSchedule(
-  { plan, behaviours, failoverOn, longWaits, authentication, refunds, later, defaultPlan }: Schedule,
+  { plan, behaviours, failoverOn, longWaits, authentication, refunds, later, defaultPlan, retry }: Schedule,
   seed: number,
   faults: Pick<Faults, "endMs" | "rates">,
 ): readonly string[] {
@@ -289,6 +297,7 @@ export function describeSchedule(
     ...(later ? [`captures later: ${JSON.stringify(later)}`] : []),
     ...(refunds ? [`refunds: ${JSON.stringify(refunds)}`] : []),
     ...(defaultPlan ? ["the plan is that of a case"] : []),
+    ...(retry ? [`retries at the same gateway: ${JSON.stringify(retry)}`] : []),
     ...(authentication ? [`asks for the customer: ${JSON.stringify(authentication)}`] : []),
   ];
 }

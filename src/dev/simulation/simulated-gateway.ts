@@ -94,6 +94,15 @@ const authenticationRequired: Declined = {
   declineCode: "authentication_required",
   gatewayCode: "1A",
 };
+/** A decline after which the gateway allows to be asked once more. */
+const tryAgain: Declined = {
+  type: "declined",
+  kind: "SOFT_DECLINE",
+  stop: "none",
+  declineCode: "card_declined",
+  gatewayCode: "processing_error",
+  again: true,
+};
 const authenticationFailed: Declined = {
   ...authenticationRequired,
   stop: "authentication_failed",
@@ -128,12 +137,13 @@ export class SimulatedGateway {
   /** By our reference. */
   readonly #challenges = new Map<string, Challenge>();
   #busyLeft: number;
+  #asksAgainLeft: number;
   #voidsToRefuse: number;
 
   constructor(
     shape: GatewayShape,
     behaviour: GatewayBehaviour,
-    parts: { report: Report; nowMs: () => number; asks: GatewayAsks } & GatewayRefundParts,
+    parts: { report: Report; nowMs: () => number; asks: GatewayAsks; asksAgain: number } & GatewayRefundParts,
   ) {
     const { canRead } = shape;
     this.refunds = new SimulatedRefunds(parts.refunds, {
@@ -145,6 +155,7 @@ export class SimulatedGateway {
     this.#behaviour = behaviour;
     this.#report = parts.report;
     this.#nowMs = parts.nowMs;
+    this.#asksAgainLeft = parts.asksAgain;
     this.#busyLeft = behaviour.busyFor;
     this.#voidsToRefuse = behaviour.refusedVoids;
   }
@@ -199,6 +210,10 @@ export class SimulatedGateway {
   #decide(payment: Payment): AuthorizeReply {
     const { onAuthorize } = this.#behaviour;
     if (this.#refusedReferences.has(payment.attemptReference)) return { type: "error" };
+    if (this.#asksAgainLeft > 0) {
+      this.#asksAgainLeft--;
+      return this.#decline(payment, tryAgain);
+    }
     if (typeof onAuthorize === "object") return this.#decline(payment, onAuthorize);
     if (onAuthorize === "busy") return { type: "busy" };
     if (onAuthorize === "down") return { type: "error" };

@@ -18,7 +18,7 @@ export type SimulationDatabase = {
   /** By index of `accounts`. */
   readonly connectionIds: readonly string[];
   /** Makes a schedule's plan the merchant's newest routing rule, and removes open work of earlier runs. */
-  begin(schedule: Pick<Schedule, "plan" | "failoverOn" | "authentication" | "defaultPlan">): Promise<void>;
+  begin(schedule: Pick<Schedule, "plan" | "failoverOn" | "authentication" | "defaultPlan" | "retry">): Promise<void>;
   /**
    * Start time of the next run: long after the one before, whose rows are then too old for any of the product's
    * windows.
@@ -53,15 +53,16 @@ export async function createSimulationDatabase(
     server,
     merchantId,
     connectionIds,
-    async begin({ plan, failoverOn, authentication, defaultPlan }) {
+    async begin({ plan, failoverOn, authentication, defaultPlan, retry }) {
       const idsOf = (indexes: readonly number[]) => indexes.map((index) => connectionIds[index]!);
       const provider = authentication?.provider;
       await server.observe({
         name: "begin",
         text: `WITH slices AS (DELETE FROM reconciliation_slice), passes AS (DELETE FROM reconciliation_run),
                  notifications AS (DELETE FROM gateway_notification WHERE processed_at IS NULL)
-               INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, authentication, provider_id, policy, cases)
-               SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7 FROM routing_rule WHERE merchant_id = $1`,
+               INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, authentication, provider_id, policy, cases,
+                 retries_same_gateway)
+               SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8 FROM routing_rule WHERE merchant_id = $1`,
         values: [
           merchantId,
           idsOf(defaultPlan ?? plan),
@@ -70,6 +71,7 @@ export async function createSimulationDatabase(
           provider && providerId,
           provider?.policy ? JSON.stringify(provider.policy) : null,
           defaultPlan ? JSON.stringify(casesWith(idsOf(plan), idsOf(defaultPlan))) : null,
+          retry !== undefined,
         ],
       });
     },

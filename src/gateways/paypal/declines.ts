@@ -20,6 +20,8 @@ const soft = (declineCode: DeclineCode, source: string): DeclineRow => ({
   declineCode,
   source: sourceOf(source),
 });
+/** The name itself says that the payment may be sent once more. */
+const again = (name: string): DeclineRow => ({ ...soft("card_declined", name), again: code(name) });
 const hard = (declineCode: DeclineCode, source: string): DeclineRow => ({
   ...soft(declineCode, source),
   kind: "HARD_DECLINE",
@@ -60,15 +62,15 @@ export const declines: DeclineTable = {
   5190: soft("card_declined", "SOFT_AVS"),
   5710: soft("limit_exceeded", "TX_ATTEMPTS_EXCEED_LIMIT"),
   5910: soft("card_declined", "ISSUER_NOT_AVAILABLE_NOT_RETRIABLE"),
-  5920: soft("card_declined", "ISSUER_NOT_AVAILABLE_RETRIABLE"),
+  5920: again("ISSUER_NOT_AVAILABLE_RETRIABLE"),
   7800: soft("card_declined", "BIN_ERROR"),
   8000: soft("card_declined", "PROCESSOR_SYSTEM_ERROR"),
   8010: soft("card_declined", "HOST_KEY_ERROR"),
   8020: soft("card_declined", "CONFIGURATION_ERROR"),
   8100: soft("card_declined", "FATAL_COMMUNICATION_ERROR"),
-  8110: soft("card_declined", "RETRIABLE_COMMUNICATION_ERROR"),
+  8110: again("RETRIABLE_COMMUNICATION_ERROR"),
   8220: soft("card_declined", "SYSTEM_UNAVAILABLE"),
-  9100: soft("card_declined", "DECLINED_PLEASE_RETRY"),
+  9100: again("DECLINED_PLEASE_RETRY"),
   9600: soft("card_declined", "UNRECOGNIZED_RESPONSE_CODE"),
   PPAR: soft("card_declined", "AUTH_RESULT"),
   PPAX: soft("limit_exceeded", "AMOUNT_EXCEEDED"),

@@ -15,7 +15,13 @@ export type CardBehaviour =
   | { readonly act: "approve_wrong_currency" }
   /** Holds the money, and its answer names another payment. */
   | { readonly act: "approve_wrong_reference" }
-  | { readonly act: "decline"; readonly code: string; readonly frictionless?: Frictionless | undefined }
+  | {
+      readonly act: "decline";
+      readonly code: string;
+      readonly frictionless?: Frictionless | undefined;
+      /** True if only the first authorization of an order is declined, and the next one approved. */
+      readonly once?: true;
+    }
   | AuthenticatedBehaviour
   | { readonly act: "fail"; readonly status: number }
   /** Holds the money, and answers with an error. */

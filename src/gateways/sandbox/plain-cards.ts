@@ -75,6 +75,20 @@ export const plainCards: readonly TestCard[] = [
     },
   },
   {
+    number: "4000000000000119",
+    name: "Processing error",
+    group: "failover",
+    behaviour:
+      "SANDBOX_A declines for a processing error and asks to try again, after which it approves; approved at SANDBOX_B, unless the rule retries at the same gateway.",
+    onA: { act: "decline", code: "processing_error", once: true },
+    onB: approve,
+    outcome: {
+      status: "SUCCEEDED",
+      attempts: [{ status: "DECLINED", failureKind: "SOFT_DECLINE" }, { status: "CAPTURED" }],
+      events: ["payment_session.succeeded"],
+    },
+  },
+  {
     number: "4000000000004087",
     name: "Timeout",
     group: "failover",

@@ -22,6 +22,11 @@ const hard = (declineCode: DeclineCode, source: string): DeclineRow => ({
   declineCode,
   source,
 });
+/** The payment may be sent once more at once, as the next step that the page recommends says. */
+const again = (source: string): DeclineRow => ({
+  ...soft("card_declined", source),
+  again: `${codes}: “attempt the payment again”`,
+});
 /** The issuer forbids every further attempt, at any gateway. */
 const never = (declineCode: DeclineCode, source: string): DeclineRow => ({
   ...hard(declineCode, source),
@@ -51,15 +56,15 @@ const authentication = (source: string): DeclineRow => ({
  * `outcome.type` is `blocked`; `blocked` covers every other reason.
  */
 export const declines: DeclineTable = {
-  approve_with_id: soft("card_declined", blind("may be attempted again")),
+  approve_with_id: again(blind("the payment cannot be authorized")),
   call_issuer: soft("card_declined", blind("unknown reason")),
   do_not_honor: soft("card_declined", blind("unknown reason")),
   generic_decline: soft("card_declined", blind("unknown reason, or a block by Radar, which is judged separately")),
   no_action_taken: soft("card_declined", blind("unknown reason")),
-  reenter_transaction: soft("card_declined", blind("may be attempted again")),
-  try_again_later: soft("card_declined", blind("unknown reason, for now")),
-  processing_error: soft("card_declined", blind("an error while processing the card")),
-  issuer_not_available: soft("card_declined", blind("the issuer could not be reached")),
+  reenter_transaction: again(blind("not processed by the issuer, for an unknown reason")),
+  try_again_later: soft("card_declined", blind("unknown reason, for now; the customer should try again, later")),
+  processing_error: again(blind("an error while processing the card")),
+  issuer_not_available: again(blind("the issuer could not be reached")),
   insufficient_funds: soft("insufficient_funds", codes),
   card_velocity_exceeded: soft("limit_exceeded", codes),
   withdrawal_count_limit_exceeded: soft("limit_exceeded", codes),

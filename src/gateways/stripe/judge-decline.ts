@@ -4,7 +4,7 @@
  */
 
 import { isObject } from "../../platform/outbound-http.ts";
-import { classifyDecline, type Declined } from "../declines.ts";
+import { classifyDecline, type Declined, notAtOnce } from "../declines.ts";
 import { withNetworkAdvice } from "../network-advice.ts";
 import { declines } from "./declines.ts";
 
@@ -78,5 +78,7 @@ function withStripeAdvice(declined: Declined, advice: unknown): Declined {
   if (declined.stop !== "none") return declined;
   if (advice === "do_not_try_again") return { ...declined, stop: "scheme_rule" };
   if (advice === "confirm_card_data") return { ...declined, stop: "same_card_fails" };
+  // https://docs.stripe.com/declines/card#retrying-issuer-declines (2026).
+  if (advice === "try_again_later") return notAtOnce(declined);
   return declined;
 }

@@ -108,6 +108,38 @@ CREATE TABLE analytics_card (
   saved             int NOT NULL,
   PRIMARY KEY (merchant_id, minutes, starts_at, currency, card_brand, issuing_country)
 );
+-- Payments of split plans: that of a case, or, with an empty name, the default plan of a version of the rule.
+CREATE TABLE analytics_arm (
+  merchant_id       uuid NOT NULL,
+  minutes           int NOT NULL CHECK (minutes IN (15, 60, 360, 1440)),
+  starts_at         timestamptz NOT NULL,
+  rule_version      int NOT NULL,
+  case_name         text NOT NULL,
+  arm               text NOT NULL CHECK (arm IN ('A','B')),
+  currency          text NOT NULL,
+  succeeded         int NOT NULL,
+  declined          int NOT NULL,
+  degraded          int NOT NULL,
+  saved             int NOT NULL,
+  latency           int[] NOT NULL,
+  PRIMARY KEY (merchant_id, minutes, starts_at, rule_version, case_name, arm, currency)
+);
+-- What gateways charge for, by the arms of splits.
+CREATE TABLE analytics_arm_cost (
+  merchant_id       uuid NOT NULL,
+  minutes           int NOT NULL CHECK (minutes IN (15, 60, 360, 1440)),
+  starts_at         timestamptz NOT NULL,
+  rule_version      int NOT NULL,
+  case_name         text NOT NULL,
+  arm               text NOT NULL CHECK (arm IN ('A','B')),
+  gateway           text NOT NULL,
+  currency          text NOT NULL,
+  attempts          int NOT NULL,
+  captured          int NOT NULL,
+  voided            int NOT NULL,
+  captured_minor    bigint NOT NULL,
+  PRIMARY KEY (merchant_id, minutes, starts_at, rule_version, case_name, arm, gateway, currency)
+);
 
 -- These find old rows, which lie in the order of their times.
 CREATE INDEX analytics_payment_by_age ON analytics_payment USING brin (starts_at);
@@ -115,3 +147,5 @@ CREATE INDEX analytics_attempt_by_age ON analytics_attempt USING brin (starts_at
 CREATE INDEX analytics_decline_by_age ON analytics_decline USING brin (starts_at);
 CREATE INDEX analytics_card_by_age ON analytics_card USING brin (starts_at);
 CREATE INDEX analytics_authentication_by_age ON analytics_authentication USING brin (starts_at);
+CREATE INDEX analytics_arm_by_age ON analytics_arm USING brin (starts_at);
+CREATE INDEX analytics_arm_cost_by_age ON analytics_arm_cost USING brin (starts_at);

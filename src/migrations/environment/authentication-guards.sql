@@ -166,6 +166,7 @@ END $$;
 CREATE FUNCTION partitions.guard_repeat_rest(after record) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   -- The session is locked, so no other repeat is under way.
+  IF after.round = 2 THEN PERFORM partitions.guard_retry_rest(after); RETURN; END IF;
   IF after.round <> 1 OR EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = after.session_id AND round = 1) THEN
     PERFORM app.refuse('a session has one repeat'); END IF;
   IF NOT EXISTS (
@@ -178,6 +179,21 @@ BEGIN
                  WHERE s.id = after.session_id AND s.unrecorded_check_at IS NULL
                    AND step ->> 'connectionId' = after.connection_id::text AND step ? 'provider') THEN
     PERFORM app.refuse('a repeat names the authentication that it follows'); END IF;
+END $$;
+
+-- A gateway may get a payment once more that it has declined, where its rule says so. The decline is certain and without a stop, and
+-- is the session's last attempt. After a restore, the rows between may be lost.
+CREATE FUNCTION partitions.guard_retry_rest(after record) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = after.session_id AND round = 2) THEN
+    PERFORM app.refuse('a session has one retry'); END IF;
+  IF NOT EXISTS (
+       SELECT FROM partitions.attempt_rest a JOIN partitions.payment_session_rest s ON s.id = a.session_id
+       JOIN routing_rule r ON r.merchant_id = s.merchant_id AND r.version = s.rule_version
+       WHERE a.session_id = after.session_id AND a.connection_id = after.connection_id AND a.round = 0 AND a.sequence = after.sequence - 1
+         AND a.status = 'DECLINED' AND a.stop IS NULL AND a.next_action = 'retry' AND r.retries_same_gateway)
+     AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
+    PERFORM app.refuse('only a certain decline is retried, where the rule says so'); END IF;
 END $$;
 
 -- Whether a stop forbids a new attempt. A decline that asks for authentication is repeated once at its connection, and then

@@ -69,6 +69,8 @@ CREATE TABLE routing_rule (
   version        int NOT NULL CHECK (version >= 1),
   connection_ids uuid[] NOT NULL,
   failover_on    text[] NOT NULL CHECK (failover_on <@ ARRAY['HARD_DECLINE','TIMEOUT','GATEWAY_ERROR']),
+  -- Whether a gateway that allows it gets a payment that it declined once more.
+  retries_same_gateway boolean NOT NULL DEFAULT false,
   -- The payments for which gateways may ask for the customer.
   authentication text NOT NULL DEFAULT 'AS_NEEDED' CHECK (authentication IN ('AS_NEEDED','ALWAYS','NEVER')),
   -- The connection of the provider that authenticates customers for gateways that import its proof.
@@ -77,6 +79,8 @@ CREATE TABLE routing_rule (
   policy         jsonb,
   -- The cases with plans of their own, and the merchant's card ranges (RoutingCases in src/core/entities.ts); null for none.
   cases          jsonb,
+  -- The share of the default plan's payments that goes by another plan (Split in src/core/entities.ts); null for none.
+  split          jsonb,
   created_at     timestamptz NOT NULL DEFAULT app.clock(),
   -- Null for the rule that a demo begins with.
   set_by         text,

@@ -160,8 +160,9 @@ BEGIN
   END IF;
 
   IF NEW.sequence NOT BETWEEN 1 AND 5 THEN
-    IF NEW.sequence <> 6 OR NEW.round <> 1 AND NOT EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND round = 1) THEN
-      PERFORM app.refuse('a session has at most five attempts, and one repeat'); END IF;
+    IF NEW.sequence < 1 OR NEW.sequence > 5 + (SELECT count(DISTINCT r.round) FROM (
+         SELECT round FROM partitions.attempt_rest WHERE session_id = NEW.session_id UNION ALL SELECT NEW.round) r WHERE r.round <> 0) THEN
+      PERFORM app.refuse('a session has at most five attempts, one repeat and one retry'); END IF;
   END IF;
   IF NEW.status NOT IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED','DECLINED','FAILED','UNKNOWN','VOIDING','VOIDED') THEN
     PERFORM app.refuse('no attempt has such a status'); END IF;
@@ -169,7 +170,7 @@ BEGIN
     PERFORM app.refuse('no attempt fails in such a way'); END IF;
   IF NEW.stop NOT IN ('fraud','scheme_rule','same_card_fails','authentication_required','authentication_failed','unclassified') THEN
     PERFORM app.refuse('no attempt stops a payment in such a way'); END IF;
-  IF NEW.next_action NOT IN ('failover','authenticate','stop') THEN PERFORM app.refuse('an attempt is followed by failover, authentication or a stop'); END IF;
+  IF NEW.next_action NOT IN ('failover','authenticate','retry','stop') THEN PERFORM app.refuse('an attempt is followed by failover, authentication, a retry or a stop'); END IF;
   IF NEW.void_kind NOT IN ('VOIDED','NEVER_EXISTED','GIVEN_UP') THEN PERFORM app.refuse('no void ends in such a way'); END IF;
   IF (NEW.status = 'DECLINED') <> (NEW.failure_kind IS NOT NULL AND NEW.failure_kind IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD')) THEN
     PERFORM app.refuse('DECLINED means declined by the gateway'); END IF;

@@ -28,8 +28,8 @@ CREATE TABLE payment_session (
   rule_version        int,
   plan                jsonb,
   skipped             jsonb,
-  -- What decided on the plan (RoutedBy in src/core/entities.ts): the case, and the card's brand, type and country, never its
-  -- digits. Null for a rule without cases.
+  -- What decided on the plan (RoutedBy in src/core/entities.ts): the case, the arm of a split, and the card's brand, type and
+  -- country, never its digits. Null for a rule without either.
   routed_by           jsonb,
   winner_attempt_id   uuid,
   captured_attempt_id uuid GENERATED ALWAYS AS (CASE WHEN status = 'SUCCEEDED' THEN winner_attempt_id END) STORED,

@@ -30,6 +30,38 @@ CREATE TABLE alert (
   end_sent_to text[] DEFAULT '{}'::text[] NOT NULL
 );
 
+-- table analytics_arm
+CREATE TABLE analytics_arm (
+  merchant_id uuid NOT NULL,
+  minutes integer NOT NULL,
+  starts_at timestamp with time zone NOT NULL,
+  rule_version integer NOT NULL,
+  case_name text NOT NULL,
+  arm text NOT NULL,
+  currency text NOT NULL,
+  succeeded integer NOT NULL,
+  declined integer NOT NULL,
+  degraded integer NOT NULL,
+  saved integer NOT NULL,
+  latency integer[] NOT NULL
+);
+
+-- table analytics_arm_cost
+CREATE TABLE analytics_arm_cost (
+  merchant_id uuid NOT NULL,
+  minutes integer NOT NULL,
+  starts_at timestamp with time zone NOT NULL,
+  rule_version integer NOT NULL,
+  case_name text NOT NULL,
+  arm text NOT NULL,
+  gateway text NOT NULL,
+  currency text NOT NULL,
+  attempts integer NOT NULL,
+  captured integer NOT NULL,
+  voided integer NOT NULL,
+  captured_minor bigint NOT NULL
+);
+
 -- table analytics_attempt
 CREATE TABLE analytics_attempt (
   merchant_id uuid NOT NULL,
@@ -544,10 +576,12 @@ CREATE TABLE routing_rule (
   version integer NOT NULL,
   connection_ids uuid[] NOT NULL,
   failover_on text[] NOT NULL,
+  retries_same_gateway boolean DEFAULT false NOT NULL,
   authentication text DEFAULT 'AS_NEEDED'::text NOT NULL,
   provider_id uuid,
   policy jsonb,
   cases jsonb,
+  split jsonb,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   set_by text,
   restored_from integer
@@ -614,6 +648,24 @@ ALTER TABLE alert ADD CONSTRAINT alert_kind_check CHECK ((kind = ANY (ARRAY['FAI
 
 -- constraint alert.alert_pkey
 ALTER TABLE alert ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
+
+-- constraint analytics_arm.analytics_arm_arm_check
+ALTER TABLE analytics_arm ADD CONSTRAINT analytics_arm_arm_check CHECK ((arm = ANY (ARRAY['A'::text, 'B'::text])));
+
+-- constraint analytics_arm.analytics_arm_minutes_check
+ALTER TABLE analytics_arm ADD CONSTRAINT analytics_arm_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
+
+-- constraint analytics_arm.analytics_arm_pkey
+ALTER TABLE analytics_arm ADD CONSTRAINT analytics_arm_pkey PRIMARY KEY (merchant_id, minutes, starts_at, rule_version, case_name, arm, currency);
+
+-- constraint analytics_arm_cost.analytics_arm_cost_arm_check
+ALTER TABLE analytics_arm_cost ADD CONSTRAINT analytics_arm_cost_arm_check CHECK ((arm = ANY (ARRAY['A'::text, 'B'::text])));
+
+-- constraint analytics_arm_cost.analytics_arm_cost_minutes_check
+ALTER TABLE analytics_arm_cost ADD CONSTRAINT analytics_arm_cost_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
+
+-- constraint analytics_arm_cost.analytics_arm_cost_pkey
+ALTER TABLE analytics_arm_cost ADD CONSTRAINT analytics_arm_cost_pkey PRIMARY KEY (merchant_id, minutes, starts_at, rule_version, case_name, arm, gateway, currency);
 
 -- constraint analytics_attempt.analytics_attempt_minutes_check
 ALTER TABLE analytics_attempt ADD CONSTRAINT analytics_attempt_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
@@ -1029,6 +1081,12 @@ CREATE INDEX alert_open ON alert USING btree (merchant_id, kind) WHERE (over_at 
 
 -- index alert_to_send
 CREATE INDEX alert_to_send ON alert USING btree (send_at) WHERE (send_at IS NOT NULL);
+
+-- index analytics_arm_by_age
+CREATE INDEX analytics_arm_by_age ON analytics_arm USING brin (starts_at);
+
+-- index analytics_arm_cost_by_age
+CREATE INDEX analytics_arm_cost_by_age ON analytics_arm_cost USING brin (starts_at);
 
 -- index analytics_attempt_by_age
 CREATE INDEX analytics_attempt_by_age ON analytics_attempt USING brin (starts_at);
@@ -1841,8 +1899,9 @@ BEGIN
   END IF;
 
   IF NEW.sequence NOT BETWEEN 1 AND 5 THEN
-    IF NEW.sequence <> 6 OR NEW.round <> 1 AND NOT EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND round = 1) THEN
-      PERFORM app.refuse('a session has at most five attempts, and one repeat'); END IF;
+    IF NEW.sequence < 1 OR NEW.sequence > 5 + (SELECT count(DISTINCT r.round) FROM (
+         SELECT round FROM partitions.attempt_rest WHERE session_id = NEW.session_id UNION ALL SELECT NEW.round) r WHERE r.round <> 0) THEN
+      PERFORM app.refuse('a session has at most five attempts, one repeat and one retry'); END IF;
   END IF;
   IF NEW.status NOT IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED','DECLINED','FAILED','UNKNOWN','VOIDING','VOIDED') THEN
     PERFORM app.refuse('no attempt has such a status'); END IF;
@@ -1850,7 +1909,7 @@ BEGIN
     PERFORM app.refuse('no attempt fails in such a way'); END IF;
   IF NEW.stop NOT IN ('fraud','scheme_rule','same_card_fails','authentication_required','authentication_failed','unclassified') THEN
     PERFORM app.refuse('no attempt stops a payment in such a way'); END IF;
-  IF NEW.next_action NOT IN ('failover','authenticate','stop') THEN PERFORM app.refuse('an attempt is followed by failover, authentication or a stop'); END IF;
+  IF NEW.next_action NOT IN ('failover','authenticate','retry','stop') THEN PERFORM app.refuse('an attempt is followed by failover, authentication, a retry or a stop'); END IF;
   IF NEW.void_kind NOT IN ('VOIDED','NEVER_EXISTED','GIVEN_UP') THEN PERFORM app.refuse('no void ends in such a way'); END IF;
   IF (NEW.status = 'DECLINED') <> (NEW.failure_kind IS NOT NULL AND NEW.failure_kind IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD')) THEN
     PERFORM app.refuse('DECLINED means declined by the gateway'); END IF;
@@ -2190,6 +2249,7 @@ CREATE OR REPLACE FUNCTION partitions.guard_repeat_rest(after record)
 AS $function$
 BEGIN
   -- The session is locked, so no other repeat is under way.
+  IF after.round = 2 THEN PERFORM partitions.guard_retry_rest(after); RETURN; END IF;
   IF after.round <> 1 OR EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = after.session_id AND round = 1) THEN
     PERFORM app.refuse('a session has one repeat'); END IF;
   IF NOT EXISTS (
@@ -2202,6 +2262,23 @@ BEGIN
                  WHERE s.id = after.session_id AND s.unrecorded_check_at IS NULL
                    AND step ->> 'connectionId' = after.connection_id::text AND step ? 'provider') THEN
     PERFORM app.refuse('a repeat names the authentication that it follows'); END IF;
+END $function$;
+
+-- function partitions.guard_retry(after record)
+CREATE OR REPLACE FUNCTION partitions.guard_retry_rest(after record)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = after.session_id AND round = 2) THEN
+    PERFORM app.refuse('a session has one retry'); END IF;
+  IF NOT EXISTS (
+       SELECT FROM partitions.attempt_rest a JOIN partitions.payment_session_rest s ON s.id = a.session_id
+       JOIN routing_rule r ON r.merchant_id = s.merchant_id AND r.version = s.rule_version
+       WHERE a.session_id = after.session_id AND a.connection_id = after.connection_id AND a.round = 0 AND a.sequence = after.sequence - 1
+         AND a.status = 'DECLINED' AND a.stop IS NULL AND a.next_action = 'retry' AND r.retries_same_gateway)
+     AND NOT EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
+    PERFORM app.refuse('only a certain decline is retried, where the rule says so'); END IF;
 END $function$;
 
 -- function partitions.guard_session()
@@ -2407,6 +2484,12 @@ CREATE TABLE partitions.refund_rest PARTITION OF refund DEFAULT;
 
 -- privileges alert to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON alert TO the runtime role;
+
+-- privileges analytics_arm to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_arm TO the runtime role;
+
+-- privileges analytics_arm_cost to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_arm_cost TO the runtime role;
 
 -- privileges analytics_attempt to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_attempt TO the runtime role;

@@ -2,6 +2,8 @@
 import type { Database, Statement } from "../../platform/database.ts";
 import {
   type CountedTable,
+  countedArmCosts,
+  countedArms,
   countedAttempts,
   countedAuthentications,
   countedCards,
@@ -46,7 +48,10 @@ const countInto = ({ table, keys, sums, timed, facts }: CountedTable): Statement
   };
 };
 
-const counts = [countedPayments, countedAttempts, countedDeclines, countedAuthentications, countedCards].map(countInto);
+const counts = [
+  ...[countedPayments, countedAttempts, countedDeclines, countedAuthentications],
+  ...[countedCards, countedArms, countedArmCosts],
+].map(countInto);
 
 const moveWalk: Statement = {
   name: "move_analytics_walk",

@@ -17,7 +17,9 @@ export type CountedTable = {
     | "analytics_attempt"
     | "analytics_decline"
     | "analytics_authentication"
-    | "analytics_card";
+    | "analytics_card"
+    | "analytics_arm"
+    | "analytics_arm_cost";
   /** Key columns besides merchant, granularity and time. */
   readonly keys: readonly string[];
   readonly sums: readonly string[];
@@ -171,6 +173,46 @@ export const countedDeclines: CountedTable = {
     SELECT a.*, count(*) AS attempts
     FROM (${attempts(`${where} AND (a.status = 'DECLINED' OR a.stop = 'authentication_failed' AND a.status <> 'CAPTURED') AND a.decline_code IS NOT NULL`, "a.decline_code")}) a
     GROUP BY 1, 2, 3, 4, 5, 6`,
+};
+
+const ofArm = `s.rule_version, coalesce(s.routed_by->>'case', '') AS case_name, s.routed_by->'split'->>'arm' AS arm`;
+const isSplit = "s.routed_by ? 'split'";
+
+/** Counts of payments of split plans, by the split and the arm. */
+export const countedArms: CountedTable = {
+  table: "analytics_arm",
+  keys: ["rule_version", "case_name", "arm", "currency"],
+  sums: ["succeeded", "declined", "degraded", "saved"],
+  timed: true,
+  facts: (where) => `
+    SELECT s.merchant_id, s.minutes, s.starts_at, s.rule_version, s.case_name, s.arm, s.currency,
+      count(*) FILTER (WHERE s.status = 'SUCCEEDED') AS succeeded,
+      count(*) FILTER (WHERE s.status = 'DECLINED') AS declined,
+      count(*) FILTER (WHERE s.status = 'DEGRADED') AS degraded,
+      count(*) FILTER (WHERE s.status = 'SUCCEEDED' AND s.failover) AS saved,
+      ${histogram("s.step")} AS latency
+    FROM (
+      SELECT s.merchant_id, f.minutes, ${when}, ${ofArm}, s.currency, s.status, s.failover,
+        app.latency_step(s.submitted_at, coalesce(s.held_at, s.settled_at) - t.customer_time) AS step
+      FROM payment_session s CROSS JOIN LATERAL (${authenticationsOf} ${fence}) t CROSS JOIN f
+      WHERE ${where} AND ${isSplit} ${fence}) s
+    GROUP BY 1, 2, 3, 4, 5, 6, 7`,
+};
+
+/** Counts of the operations that gateways charge for, by the split, the arm and the gateway. */
+export const countedArmCosts: CountedTable = {
+  table: "analytics_arm_cost",
+  keys: ["rule_version", "case_name", "arm", "gateway", "currency"],
+  sums: ["attempts", "captured", "voided", "captured_minor"],
+  timed: false,
+  facts: (where) => `
+    SELECT a.merchant_id, a.minutes, a.starts_at, a.rule_version, a.case_name, a.arm, a.gateway, a.currency,
+      count(*) AS attempts,
+      count(*) FILTER (WHERE a.status = 'CAPTURED') AS captured,
+      count(*) FILTER (WHERE a.void_kind = 'VOIDED') AS voided,
+      coalesce(sum(a.captured_amount_minor) FILTER (WHERE a.status = 'CAPTURED'), 0) AS captured_minor
+    FROM (${attempts(`${where} AND ${isSplit}`, `a.status, a.void_kind, a.captured_amount_minor, ${ofArm}`)}) a
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`,
 };
 
 /** A customer's time at the bank is counted in steps of this many milliseconds: the longest is ten minutes. */

@@ -2,10 +2,13 @@
  * Reads the counts of a merchant's settled payments, point by point: stored counts, and payments that were settled
  * since.
  */
+import type { Arm } from "../../core/entities.ts";
 import type { Reads, Statement } from "../../platform/database.ts";
 import { type CutRange, type Stretch, stretchesOf } from "./analytics-range.ts";
 import {
   type CountedTable,
+  countedArmCosts,
+  countedArms,
   countedAttempts,
   countedAuthentications,
   countedCards,
@@ -99,6 +102,28 @@ export type AuthenticationCounts = {
   readonly latency: readonly number[];
 };
 
+/** The arm of a split: the version of the rule, the name of the case, empty for the default plan, and the arm. */
+type ArmKey = { readonly ruleVersion: number; readonly caseName: string; readonly arm: Arm };
+
+/** Settled payments of one arm, in the whole range. */
+export type ArmCounts = ArmKey & {
+  readonly succeeded: number;
+  readonly declined: number;
+  readonly degraded: number;
+  readonly saved: number;
+  readonly latency: readonly number[];
+};
+
+/** Operations that one gateway charges for in one arm and currency, in the whole range. */
+export type ArmCosts = ArmKey & {
+  readonly gateway: string;
+  readonly currency: string;
+  readonly attempts: number;
+  readonly captured: number;
+  readonly voided: number;
+  readonly capturedMinor: bigint;
+};
+
 /** All counts of a range. */
 export type RangeCounts = {
   readonly payments: readonly PaymentCounts[];
@@ -147,6 +172,9 @@ const selectAttempts = selectCounts(countedAttempts, ["point", "gateway"]);
 const selectDeclines = selectCounts(countedDeclines, ["point", "gateway", "decline_code"]);
 const selectAuthentications = selectCounts(countedAuthentications, ["point", "gateway"]);
 const selectCards = selectCounts(countedCards, ["point", "card_brand", "issuing_country"]);
+const ofArm = ["rule_version", "case_name", "arm"];
+const selectArms = selectCounts(countedArms, ofArm);
+const selectArmCosts = selectCounts(countedArmCosts, [...ofArm, "gateway", "currency"]);
 
 // The planner would compile a query over a year, but compiling sums of 64 steps takes longer than the sums. A year's
 // counts are some megabytes, which are sorted in memory.
@@ -154,6 +182,21 @@ const settings: Statement = {
   name: "set_for_counts",
   text: "SELECT set_config('jit', 'off', true), set_config('work_mem', '32MB', true)",
 };
+
+async function load<Row extends object>(reads: Reads, statement: Statement, given: readonly unknown[]): Promise<Row[]> {
+  return reads.transaction(async (tx) => {
+    await tx.query(settings, []);
+    return tx.query<Row>(statement, given);
+  });
+}
+
+/** Returns the parameters of a statement for points that begin at these times. */
+function valuesOf(merchantId: string, { startsAt, endsAt: to }: Pick<CutRange, "startsAt" | "endsAt">): unknown[] {
+  const stretches = stretchesOf({ startsAt, endsAt: to });
+  const column = <Name extends keyof Stretch>(name: Name) => stretches.map((stretch) => stretch[name]);
+  const columns = [column("point"), column("minutes"), column("from"), column("to")];
+  return [merchantId, ...columns, startsAt, startsAt[0], to];
+}
 
 type MoneyAsText = { readonly volumeMinor: string; readonly savedMinor: string; readonly issuerMinor: string };
 
@@ -166,22 +209,13 @@ export async function loadCounts(
   asked: { merchantId: string; range: CutRange; currency: string | undefined },
 ): Promise<RangeCounts> {
   const { merchantId, range, currency } = asked;
-  const [from, to] = [range.startsAt[0]!, range.endsAt];
-  const stretches = stretchesOf({ startsAt: range.startsAt, endsAt: to });
-  const column = <Name extends keyof Stretch>(name: Name) => stretches.map((stretch) => stretch[name]);
-  const columns = [column("point"), column("minutes"), column("from"), column("to")];
-  const values = [merchantId, ...columns, range.startsAt, from, to];
-  const load = <Row extends object>(statement: Statement, given: readonly unknown[]) =>
-    reads.transaction(async (tx) => {
-      await tx.query(settings, []);
-      return tx.query<Row>(statement, given);
-    });
+  const values = valuesOf(merchantId, range);
   const [payments, attempts, declines, authentications, cards] = await Promise.all([
-    load<PaymentCounts & MoneyAsText>(selectPayments, [...values, null]),
-    load<AttemptCounts>(selectAttempts, [...values, currency ?? null]),
-    load<DeclineCounts>(selectDeclines, [...values, currency ?? null]),
-    load<AuthenticationCounts>(selectAuthentications, [...values, currency ?? null]),
-    load<CardCounts>(selectCards, [...values, currency ?? null]),
+    load<PaymentCounts & MoneyAsText>(reads, selectPayments, [...values, null]),
+    load<AttemptCounts>(reads, selectAttempts, [...values, currency ?? null]),
+    load<DeclineCounts>(reads, selectDeclines, [...values, currency ?? null]),
+    load<AuthenticationCounts>(reads, selectAuthentications, [...values, currency ?? null]),
+    load<CardCounts>(reads, selectCards, [...values, currency ?? null]),
   ]);
   return {
     payments: payments.map((row) => ({
@@ -195,4 +229,26 @@ export async function loadCounts(
     authentications,
     cards,
   };
+}
+
+/** Returns the range as a single point. */
+function wholeOf({ startsAt, endsAt }: Pick<CutRange, "startsAt" | "endsAt">) {
+  return { startsAt: startsAt.slice(0, 1), endsAt };
+}
+
+/** Loads the counts of split plans in a range; where `currency` is given, only of payments in it. */
+export async function loadArms(
+  reads: Reads,
+  asked: {
+    readonly merchantId: string;
+    readonly range: Pick<CutRange, "startsAt" | "endsAt">;
+    readonly currency?: string | undefined;
+  },
+): Promise<{ readonly arms: readonly ArmCounts[]; readonly costs: readonly ArmCosts[] }> {
+  const values = [...valuesOf(asked.merchantId, wholeOf(asked.range)), asked.currency ?? null];
+  const [arms, costs] = await Promise.all([
+    load<ArmCounts>(reads, selectArms, values),
+    load<ArmCosts & { readonly capturedMinor: string }>(reads, selectArmCosts, values),
+  ]);
+  return { arms, costs: costs.map((row) => ({ ...row, capturedMinor: BigInt(row.capturedMinor) })) };
 }

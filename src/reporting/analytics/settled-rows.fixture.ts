@@ -3,7 +3,14 @@
  * guards.
  */
 import { v7 } from "uuid";
-import type { AttemptStatus, AuthenticationStatus, FailureKind, SessionStatus, Stop } from "../../core/entities.ts";
+import type {
+  Arm,
+  AttemptStatus,
+  AuthenticationStatus,
+  FailureKind,
+  SessionStatus,
+  Stop,
+} from "../../core/entities.ts";
 import { switchGuards } from "../../migrations/switch-guards.ts";
 
 /** One payment. By default it succeeded at the attempt that is captured. */
@@ -31,6 +38,8 @@ export type SettledRow = {
   }[];
   /** The provider's authentication, before the attempts. */
   readonly provided?: Provided;
+  /** The arm of a split, and the version of the rule, by which it was planned. */
+  readonly followed?: { readonly arm: Arm; readonly ruleVersion: number; readonly case?: string };
 };
 
 type Provided = {
@@ -48,20 +57,21 @@ const insert = `
   WITH session AS (
     INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, status, phase, lease_epoch,
       lease_until, submit_deadline, winner_attempt_id, captured_via, capture_confirmed, failover, decline_code, created_at,
-      expires_at, submitted_at, settled_at, card_brand, routed_by, authentications)
+      expires_at, submitted_at, settled_at, card_brand, routed_by, authentications, rule_version)
     SELECT $1, $2, $3, $4, 'o', 1, $5, CASE WHEN w.is_done THEN 'DONE' ELSE 'PROCESSING' END, $6::int, $7, $7, $8, $9, w.captured,
       $10, $11, $7::timestamptz - interval '1 hour', $7, CASE WHEN $6::int = 1 THEN $7::timestamptz - $12 * interval '1 s' END, $7,
-      $14::jsonb->>'brand', CASE WHEN $14::jsonb ? 'country' THEN jsonb_build_object('card', $14::jsonb) END,
-      (SELECT count(*) FROM jsonb_to_recordset($13) AS a(asked jsonb) WHERE a.asked IS NOT NULL)
+      $14::jsonb->>'brand', nullif(coalesce(CASE WHEN $14::jsonb ? 'country' THEN jsonb_build_object('card', $14::jsonb) END, '{}') || coalesce($16::jsonb, '{}'), '{}'),
+      (SELECT count(*) FROM jsonb_to_recordset($13) AS a(asked jsonb) WHERE a.asked IS NOT NULL), $15
     FROM (SELECT $8::uuid IS NOT NULL OR NULL AS captured,
             NOT EXISTS (SELECT FROM jsonb_to_recordset($13) AS a(status text) WHERE status = 'VOIDING') AS is_done) w)
   INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor,
     currency, status, failure_kind, stop, decline_code, gateway_reference, void_kind, capture_ordered_at, latest_execution_at,
-    started_at, answered_at, completed_at, round)
+    started_at, answered_at, completed_at, round, captured_amount_minor)
   SELECT $1, a.id, a.sequence, a.gateway, $1, 1, a.sequence, 'why', $3, $4, a.status, a.kind, coalesce(a.stop, CASE a.kind WHEN 'FRAUD' THEN 'fraud' END),
     a.code, CASE a.status WHEN 'CAPTURED' THEN a.id::text END, CASE a.status WHEN 'VOIDED' THEN 'VOIDED' END,
     CASE a.status WHEN 'CAPTURED' THEN $7::timestamptz END, $7, $7::timestamptz - a.ms * interval '1 ms', $7,
-    CASE WHEN a.status <> 'VOIDING' THEN $7::timestamptz END, coalesce(a.round, 0)
+    CASE WHEN a.status <> 'VOIDING' THEN $7::timestamptz END, coalesce(a.round, 0),
+    CASE a.status WHEN 'CAPTURED' THEN $3::bigint END
   FROM jsonb_to_recordset($13)
     AS a(id uuid, sequence int, gateway text, status text, kind text, code text, ms int, stop text, round int)`;
 
@@ -87,9 +97,8 @@ const insertAsked = `
 
 /** Resets the counts, because rows of the past are inserted after that time was counted. */
 export async function forgetCounts(owner: Owner): Promise<void> {
-  const empty = ["payment", "attempt", "decline", "authentication", "card"].map(
-    (each) => `DELETE FROM analytics_${each}`,
-  );
+  const tables = ["payment", "attempt", "decline", "authentication", "card", "arm", "arm_cost"];
+  const empty = tables.map((each) => `DELETE FROM analytics_${each}`);
   await owner.query([...empty, "UPDATE analytics_walk SET counted_until = '-infinity'"].join(";"));
 }
 
@@ -106,10 +115,13 @@ export async function storeSettled(owner: Owner, merchantId: string, rows: reado
       DEGRADED: "processing_unavailable",
     };
     const id = v7();
+    const { followed } = row;
+    const routedBy = followed && { case: followed.case, split: { arm: followed.arm, percent: 50, draw: 50 } };
     await owner.query(insert, [
       ...[id, merchantId, amountMinor, currency, status, status === "EXPIRED" ? 0 : 1, settledAt, winner?.id ?? null],
       ...[winner?.gateway ?? null, (winner?.sequence ?? 1) > 1, declineCode[status], seconds, JSON.stringify(attempts)],
       JSON.stringify(row.card ?? {}),
+      ...[row.followed?.ruleVersion ?? null, routedBy && JSON.stringify(routedBy)],
     ]);
     if (row.provided) {
       const { flow, status: end, shownMs = 0, issuerLiable } = row.provided;

@@ -14,6 +14,7 @@ import { CardTables } from "./analytics-cards.tsx";
 import { chartsOf, isLastRunning, pointNames, shortNames } from "./analytics-charts.ts";
 import { DeclineTable, Figures, GatewayTable, Meanings } from "./analytics-figures.tsx";
 import { AnalyticsFilters, daysOf } from "./analytics-filters.tsx";
+import { Splits } from "./analytics-splits.tsx";
 
 const lengths = { hour: PointLength.HOUR, day: PointLength.DAY, week: PointLength.WEEK } as const;
 
@@ -82,6 +83,7 @@ function Results({ answer, zone, gateway }: { answer: GetAnalyticsResponse; zone
           <ChartCard key={chart.id} {...chart} names={names} shortNames={short} isLastPartial={isLastPartial} />
         ))}
       </div>
+      <Splits splits={answer.splits} />
       <GatewayTable total={total} />
       <AuthenticationTable total={total} />
       <CardTables total={total} />

@@ -28,6 +28,9 @@ export type Time = {
   readonly until?: string | undefined;
 };
 
+/** The split of a plan; 0 percent while the share is not valid. */
+export type SplitContent = { readonly percent: number; readonly connectionIds: readonly string[] };
+
 /** A case. */
 export type CaseContent = {
   /** Identifies the case while it is edited; its name and place may change. */
@@ -35,6 +38,7 @@ export type CaseContent = {
   readonly name: string;
   readonly conditions?: Conditions | undefined;
   readonly connectionIds: readonly string[];
+  readonly split?: SplitContent | undefined;
 };
 
 /** The cases and card ranges of a rule. */
@@ -54,8 +58,9 @@ export const noConditions: Conditions = {
 /** Returns the cases as calls send them. */
 export function casesContentOf({ list, cardRanges }: CasesContent) {
   return {
-    list: list.map(({ name, conditions = noConditions, connectionIds }) => ({
+    list: list.map(({ name, conditions = noConditions, connectionIds, split }) => ({
       ...{ name, connectionIds: [...connectionIds] },
+      ...(split && { split: splitContentOf(split) }),
       conditions: {
         ...{ currencies: [...conditions.currencies], cardBrands: [...conditions.cardBrands] },
         ...{ cardTypes: [...conditions.cardTypes], issuingCountries: [...conditions.issuingCountries] },
@@ -70,6 +75,24 @@ export function casesContentOf({ list, cardRanges }: CasesContent) {
   };
 }
 
+/** Returns the split of a plan as calls send it; of 0 percent for none. */
+export function splitContentOf({ percent, connectionIds }: SplitContent = { percent: 0, connectionIds: [] }) {
+  return { percent, connectionIds: [...connectionIds] };
+}
+
+/** Returns what has to be done before a split can be saved, one sentence each. */
+export function problemsOfSplit(split: SplitContent | undefined, planned: readonly string[], where: string): string[] {
+  if (split === undefined) return [];
+  const { percent, connectionIds } = split;
+  return [
+    ...(percent === 0 ? [`Give arm B ${where} a share from 1 to 99 percent.`] : []),
+    ...(connectionIds.length === 0 ? [`Add a gateway to arm B ${where}.`] : []),
+    ...(connectionIds.length > 0 && connectionIds.join() === planned.join()
+      ? [`Change the gateways of arm B ${where}: they are those of arm A.`]
+      : []),
+  ];
+}
+
 function timeContentOf({ timeZone, days, from, until }: Time) {
   return { timeZone, days: [...days], ...(from !== undefined && { from }), ...(until !== undefined && { until }) };
 }
@@ -81,13 +104,14 @@ export function textOfCases(cases: CasesContent = noCases): string {
 
 /** Returns what has to be done before the cases can be saved, one sentence each. */
 export function problemsOfCases({ list }: CasesContent): string[] {
-  return list.flatMap(({ name, conditions = noConditions, connectionIds }, index) => [
+  return list.flatMap(({ name, conditions = noConditions, connectionIds, split }, index) => [
     ...(name.trim() === "" ? [`Name case ${index + 1}.`] : []),
     ...(list.findIndex((one) => one.name === name) < index
       ? [`Rename case ${index + 1}: another one is “${name}”.`]
       : []),
     ...(wordsOf(conditions) === "" ? [`Give case ${index + 1} a condition.`] : []),
     ...(connectionIds.length === 0 ? [`Add a gateway to case ${index + 1}.`] : []),
+    ...problemsOfSplit(split, connectionIds, `of case ${index + 1}`),
   ]);
 }
 

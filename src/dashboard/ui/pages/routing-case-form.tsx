@@ -17,6 +17,7 @@ import {
   textOfMetadata,
 } from "./routing-case-draft.ts";
 import { ConnectionOrder, type Connections } from "./routing-order.tsx";
+import { RoutingSplit } from "./routing-split.tsx";
 
 type FormProps = {
   edited: CaseContent;
@@ -72,6 +73,13 @@ export function RoutingCaseForm({ edited, place, connections, mayChange, onChang
         connections={connections}
         mayChange={mayChange}
         onChange={(ids) => onChange({ connectionIds: ids })}
+      />
+      <RoutingSplit
+        split={edited.split}
+        connectionIds={connectionIds}
+        connections={connections}
+        mayChange={mayChange}
+        onChange={(split) => onChange({ split })}
       />
       <div>
         <Button onPress={onClose}>Close</Button>

@@ -138,7 +138,7 @@ type RowProps = {
   onRemove: () => void;
 };
 
-function CaseRow({ one: { name, conditions = noConditions }, place, count, mayChange, ...on }: RowProps) {
+function CaseRow({ one: { name, conditions = noConditions, split }, place, count, mayChange, ...on }: RowProps) {
   return (
     <>
       {mayChange && (
@@ -151,7 +151,8 @@ function CaseRow({ one: { name, conditions = noConditions }, place, count, mayCh
         {place}
       </span>
       <span className="order-name">
-        <strong>{name}</strong> <bdi className="soft small">{wordsOf(conditions) || "No condition yet"}</bdi>
+        <strong>{name}</strong> <bdi className="soft small">{wordsOf(conditions) || "No condition yet"}</bdi>{" "}
+        {split && <span className="badge">{split.percent} % to arm B</span>}
       </span>
       <span className="order-actions">
         {mayChange && (

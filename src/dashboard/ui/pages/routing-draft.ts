@@ -11,7 +11,16 @@ import {
   RoutingRuleService,
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { useScope } from "../scope.ts";
-import { type CasesContent, casesContentOf, noCases, problemsOfCases, textOfCases } from "./routing-case-draft.ts";
+import {
+  type CasesContent,
+  casesContentOf,
+  noCases,
+  problemsOfCases,
+  problemsOfSplit,
+  type SplitContent,
+  splitContentOf,
+  textOfCases,
+} from "./routing-case-draft.ts";
 
 /** The content of a rule. */
 export type RuleContent = {
@@ -22,6 +31,9 @@ export type RuleContent = {
   readonly providerId?: string | undefined;
   readonly policy?: Policy | undefined;
   readonly cases?: CasesContent | undefined;
+  /** The split of the default plan. */
+  readonly split?: SplitContent | undefined;
+  readonly retriesSameGateway?: boolean | undefined;
 };
 
 /** The choices about authentication beside the payments that need it. */
@@ -39,6 +51,8 @@ export type RuleDraft = RuleContent & {
   /** The version that the edit began with; 0 for none. */
   readonly base: number;
   readonly isChanged: boolean;
+  /** New in each version and after each discard: a form with this key shows what is so then. */
+  readonly origin: string;
   change(content: Partial<RuleContent>): void;
   discard(): void;
   /** Rebases the edit on a newer version, unchanged. */
@@ -56,11 +70,14 @@ export function useRuleDraft(rule: RoutingRule | undefined): RuleDraft {
     providerId: rule?.providerId ?? "",
     policy: rule?.policy,
     cases: keyed(rule, discards),
+    split: rule?.split,
+    retriesSameGateway: rule?.retriesSameGateway ?? false,
     base: rule?.version ?? 0,
   };
   const current = changed ?? saved;
   return {
     ...current,
+    origin: `${rule?.version}-${discards}`,
     isChanged: changed !== undefined && !saysSame(changed, saved),
     change: (content) => setChanged({ ...current, ...content }),
     discard: () => {
@@ -78,8 +95,12 @@ function keyed(rule: RoutingRule | undefined, discards: number): CasesContent {
 }
 
 /** Returns what has to be done before the rule can be saved, one sentence each. */
-export function problemsOf({ connectionIds, cases = noCases }: RuleContent): string[] {
-  return [...(connectionIds.length === 0 ? ["Add at least one gateway."] : []), ...problemsOfCases(cases)];
+export function problemsOf({ connectionIds, cases = noCases, split }: RuleContent): string[] {
+  return [
+    ...(connectionIds.length === 0 ? ["Add at least one gateway."] : []),
+    ...problemsOfSplit(split, connectionIds, "of the order"),
+    ...problemsOfCases(cases),
+  ];
 }
 
 function saysSame(one: RuleContent, other: RuleContent): boolean {
@@ -89,8 +110,10 @@ function saysSame(one: RuleContent, other: RuleContent): boolean {
     one.authentication === other.authentication &&
     (one.providerId ?? "") === (other.providerId ?? "") &&
     wordsOf(one.policy) === wordsOf(other.policy);
-  const isSameCases = textOfCases(one.cases) === textOfCases(other.cases);
-  return isSameOrder && switches(one) === switches(other) && isSameAuthentication && isSameCases;
+  const textOfSplit = ({ split }: RuleContent) => JSON.stringify(splitContentOf(split));
+  const isSameCases = textOfCases(one.cases) === textOfCases(other.cases) && textOfSplit(one) === textOfSplit(other);
+  const isSameRetry = (one.retriesSameGateway ?? false) === (other.retriesSameGateway ?? false);
+  return isSameOrder && isSameRetry && switches(one) === switches(other) && isSameAuthentication && isSameCases;
 }
 
 function wordsOf({ exemptions, stopsIfUnavailable, forbidsSecondChallenge } = noPolicy): string {
@@ -102,6 +125,8 @@ export function contentOf(content: RuleContent) {
   const { connectionIds, failoverOn, authentication, providerId, policy = noPolicy, cases = noCases } = content;
   return {
     cases: casesContentOf(cases),
+    split: splitContentOf(content.split),
+    retriesSameGateway: content.retriesSameGateway ?? false,
     connectionIds: [...connectionIds],
     failoverOn: [...failoverOn],
     authentication,
@@ -128,6 +153,8 @@ export type TrialFacts = {
   readonly issuingCountry: string;
   readonly billingCountry: string;
   readonly metadata: Readonly<Record<string, string>>;
+  /** The arm where the plan is split: A or B. */
+  readonly arm: string;
 };
 
 /**

@@ -10,32 +10,9 @@ import type { GatewayConnection } from "../../../../gen/dashboard/v1/gateway_con
 import { Button } from "../parts/button.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { reordered } from "../parts/reorder.ts";
-import type { RuleDraft } from "./routing-draft.ts";
 
 /** A merchant's accounts. */
 export type Connections = readonly GatewayConnection[];
-
-/** Gateways by priority, and those that are left out. */
-export function RoutingOrder({ draft, connections, mayChange }: SectionProps) {
-  return (
-    <section className="card" aria-labelledby="order">
-      <h2 id="order">Order</h2>
-      <p>
-        The first gateway gets every payment that it supports; the next one is tried if the previous one failed and the
-        rule allows it. At most five are tried.
-      </p>
-      <ConnectionOrder
-        labelledBy="order"
-        connectionIds={draft.connectionIds}
-        connections={connections}
-        mayChange={mayChange}
-        onChange={(connectionIds) => draft.change({ connectionIds })}
-      />
-    </section>
-  );
-}
-
-type SectionProps = { draft: RuleDraft; connections: Connections; mayChange: boolean };
 
 type OrderProps = {
   /** Id of the heading. */

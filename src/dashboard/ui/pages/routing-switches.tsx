@@ -1,4 +1,4 @@
-/** The failures after which the next gateway is tried. */
+/** The failures after which the next gateway is tried, and the retry at the same one. */
 import { RoutingRule_FailoverSwitch as Switch } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import type { RuleDraft } from "./routing-draft.ts";
 
@@ -53,6 +53,33 @@ export function RoutingSwitches({ draft, mayChange }: { draft: RuleDraft; mayCha
         retry, if the card would fail at every gateway, if the customer has to authenticate or did not, or if the
         decline code is unclassified.
       </p>
+    </section>
+  );
+}
+
+/** The switch for one more attempt at the gateway that declined. */
+export function RoutingRetry({ draft, mayChange }: { draft: RuleDraft; mayChange: boolean }) {
+  const isOn = draft.retriesSameGateway ?? false;
+  return (
+    <section className="card" aria-labelledby="retry">
+      <h2 id="retry">Retry at the same gateway</h2>
+      <label className="switch">
+        <input
+          type="checkbox"
+          role="switch"
+          checked={isOn}
+          aria-checked={isOn}
+          disabled={!mayChange}
+          onChange={({ target }) => draft.change({ retriesSameGateway: target.checked })}
+        />
+        <span>
+          <strong>Once, if the gateway asks to try again</strong>
+          <span className="soft small">
+            Some declines are processing errors, after which a gateway allows another attempt at once. Only then the
+            next gateway is tried.
+          </span>
+        </span>
+      </label>
     </section>
   );
 }

@@ -18,6 +18,7 @@ const answers: readonly (readonly [Answer, string])[] = [
   [Answer.APPROVED, "approve"],
   [Answer.HARD_DECLINE, "decline"],
   [Answer.SOFT_DECLINE, "decline for now"],
+  [Answer.TRY_AGAIN, "decline, and allow another try"],
   [Answer.FRAUD, "suspect fraud"],
   [Answer.SCHEME_RULE, "decline, and the scheme forbids a retry"],
   [Answer.SAME_CARD_FAILS, "decline, as every gateway would"],
@@ -42,6 +43,10 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
   const [answer, setAnswer] = useState<Answer>(Answer.HARD_DECLINE);
   const answerId = useId();
   const { data, error } = useRouteTest(draft.isChanged ? draft : undefined, trial);
+  const { facts = noFacts } = trial;
+  const list = draft.cases?.list ?? [];
+  const hasCases = list.length > 0;
+  const hasSplit = [draft, ...list].some(({ split }) => split !== undefined);
   const submit = (amount: string, currency: string) => {
     if (/^[1-9]\d{0,11}$/.test(amount) && /^[A-Z]{3}$/.test(currency))
       onTrial({ ...trial, amountMinor: BigInt(amount), currency });
@@ -79,9 +84,8 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
           </select>
         </div>
       </div>
-      {(draft.cases?.list.length ?? 0) > 0 && (
-        <TrialFactFields facts={trial.facts ?? noFacts} onChange={(facts) => onTrial({ ...trial, facts })} />
-      )}
+      {hasCases && <TrialFactFields facts={facts} onChange={(changed) => onTrial({ ...trial, facts: changed })} />}
+      {hasSplit && <ArmField arm={facts.arm} onChange={(arm) => onTrial({ ...trial, facts: { ...facts, arm } })} />}
       <Refusal error={error} />
       {!data && !error && problemsOf(draft).length === 0 && <Loading what="The plan" />}
       {data && !error && <Way answer={answer} test={data} />}
@@ -91,7 +95,21 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
 
 const noFacts: TrialFacts = {
   ...{ cardBrand: "", cardType: CardRange_Type.TYPE_UNSPECIFIED, issuingCountry: "", billingCountry: "", metadata: {} },
+  arm: "",
 };
+
+function ArmField({ arm, onChange }: { arm: string; onChange: (arm: string) => void }) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>If its plan is split, the payment falls into</label>
+      <select id={id} value={arm || "A"} onChange={({ target }) => onChange(target.value)}>
+        <option value="A">Arm A</option>
+        <option value="B">Arm B</option>
+      </select>
+    </div>
+  );
+}
 
 /** Fields for facts about the payment, for the conditions of cases. */
 function TrialFactFields({ facts, onChange }: { facts: TrialFacts; onChange: (facts: TrialFacts) => void }) {
@@ -161,6 +179,12 @@ function Way({ answer, test }: { answer: Answer; test: TestRouteResponse }) {
           Follows the case <strong>{test.case}</strong>.
         </p>
       )}
+      {test.split && (
+        <p>
+          Falls into <strong>arm {test.split.arm}</strong>: {test.split.percent} % of the payments of this plan go to
+          arm B.
+        </p>
+      )}
       {test.unknownCases.map((sentence) => (
         <p className="small" key={sentence}>
           {sentence}
@@ -168,7 +192,7 @@ function Way({ answer, test }: { answer: Answer; test: TestRouteResponse }) {
       ))}
       <ol>
         {outcome?.steps.map(({ connectionId, gateway, action, because }) => (
-          <li key={connectionId} data-action={action}>
+          <li key={`${connectionId} ${action}`} data-action={action}>
             <strong>{nameOfGateway(gateway)}</strong>
             <span className="small">{nameGatewaysIn(because)}</span>
           </li>

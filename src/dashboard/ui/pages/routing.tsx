@@ -10,11 +10,12 @@ import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 import { RoutingAuthentication } from "./routing-authentication.tsx";
 import { RoutingCases } from "./routing-cases.tsx";
+import { RoutingDefaultPlan } from "./routing-default-plan.tsx";
 import { type Trial, useRuleDraft } from "./routing-draft.ts";
 import { RoutingHistory } from "./routing-history.tsx";
-import { type Connections, RoutingOrder } from "./routing-order.tsx";
+import type { Connections } from "./routing-order.tsx";
 import { RoutingSave } from "./routing-save.tsx";
-import { RoutingSwitches } from "./routing-switches.tsx";
+import { RoutingRetry, RoutingSwitches } from "./routing-switches.tsx";
 import { RoutingTester } from "./routing-tester.tsx";
 import { RoutingWhatIf } from "./routing-what-if.tsx";
 
@@ -82,9 +83,10 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
   return (
     <>
       {!mayChange && <p className="banner">You can view and test the rule. Developers and owners can change it.</p>}
-      <RoutingOrder draft={draft} connections={gateways} mayChange={mayChange} />
+      <RoutingDefaultPlan draft={draft} connections={gateways} mayChange={mayChange} />
       <RoutingCases draft={draft} connections={gateways} mayChange={mayChange} />
       <RoutingSwitches draft={draft} mayChange={mayChange} />
+      <RoutingRetry draft={draft} mayChange={mayChange} />
       <RoutingAuthentication draft={draft} connections={connections} mayChange={mayChange} />
       <RoutingTester draft={draft} trial={trial} onTrial={setTrial} />
       <RoutingWhatIf draft={draft} />

@@ -26,6 +26,10 @@ const zero: Counts = {
   succeeds: 0,
   lost: 0,
   notRoutable: 0,
+  measured: 0,
+  measuredSucceeds: 0,
+  measuredSucceedsLow: 0,
+  measuredSucceedsHigh: 0,
 };
 
 /** The totals before the first slice. */
@@ -62,10 +66,12 @@ export type Figure = { readonly name: string; readonly value: string; readonly d
 
 /** Returns the figures in their order. An unknown share makes a range, not a guess. */
 export function whatIfRows(counts: Counts): Figure[] {
-  const { payments, same, succeededThen, succeeds, cannotKnow, lost } = counts;
+  const { payments, same, succeededThen, succeeds, cannotKnow, lost, measured } = counts;
   const share = (count: number) => `${((100 * count) / payments).toFixed(1)} %`;
-  const atMost = succeeds + cannotKnow;
-  const range = succeeds === atMost ? share(succeeds) : `${share(succeeds).replace(" %", "")} – ${share(atMost)}`;
+  const [low, high] = [Math.round(counts.measuredSucceedsLow), Math.round(counts.measuredSucceedsHigh)];
+  const atLeast = succeeds + low;
+  const atMost = succeeds + high + cannotKnow - measured;
+  const range = atLeast === atMost ? share(atLeast) : `${share(atLeast).replace(" %", "")} – ${share(atMost)}`;
   return [
     { name: "Approval rate", value: range, detail: `${share(succeededThen)} actual, of ${payments} payments` },
     { name: "Unchanged", value: String(same), detail: "same gateways, same order, same outcome" },
@@ -74,5 +80,14 @@ export function whatIfRows(counts: Counts): Figure[] {
     { name: "More attempts", value: String(counts.moreAttempts), detail: "at least one more gateway" },
     { name: "Would fail", value: String(lost), detail: "but actually succeeded" },
     { name: "Unknown", value: String(cannotKnow), detail: "a gateway that was not called, or a customer" },
+    ...(measured === 0
+      ? []
+      : [
+          {
+            name: "Of these measured by a split",
+            value: String(measured),
+            detail: `about ${Math.round(counts.measuredSucceeds)} would succeed (${low} to ${high})`,
+          },
+        ]),
   ];
 }

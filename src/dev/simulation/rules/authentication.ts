@@ -73,9 +73,9 @@ export const authenticationRules: readonly Rule[] = [
     seenAt: 2_883,
   },
   {
-    id: "doubt-asks-both-rounds",
+    id: "doubt-asks-all-rounds",
     number: "A12",
-    says: "After a restore a gateway is asked about both rounds of its attempt.",
+    says: "After a restore a gateway is asked about all rounds of its attempt.",
     code: [
       {
         file: "src/core/unrecorded-attempts.ts",

@@ -42,6 +42,22 @@ export const endRules: readonly Rule[] = [
     seenAt: 11,
   },
   {
+    id: "retry-once",
+    number: 11,
+    says: "A payment is retried at the same gateway once.",
+    code: [{ file: files.flowSteps, instead: ["const isRetried = false;"] }],
+    database: [withoutGuard("a session has one retry")],
+    seenAt: 64,
+  },
+  {
+    id: "retry-as-allowed",
+    number: 11,
+    says: "Only a decline without a stop, after which the gateway allows it, is retried at the same gateway.",
+    code: [{ file: files.flowSteps, instead: ["if (attempt.round > 9) return {};"] }],
+    database: [withoutGuard("only a certain decline is retried, where the rule says so")],
+    seenAt: 43,
+  },
+  {
     id: "no-hold-after-fraud",
     number: 7,
     says: "After a fraud decline no earlier hold is adopted.",

@@ -6,6 +6,7 @@ const source = "https://docs.stripe.com/declines/codes (2026), whose names the s
 /** The meaning of each of SANDBOX_A's decline codes. */
 export const declines: DeclineTable = {
   generic_decline: { kind: "SOFT_DECLINE", stop: "none", declineCode: "card_declined", source },
+  processing_error: { kind: "SOFT_DECLINE", stop: "none", declineCode: "card_declined", source, again: source },
   insufficient_funds: { kind: "SOFT_DECLINE", stop: "none", declineCode: "insufficient_funds", source },
   card_velocity_exceeded: { kind: "SOFT_DECLINE", stop: "none", declineCode: "limit_exceeded", source },
   transaction_not_allowed: { kind: "HARD_DECLINE", stop: "none", declineCode: "card_declined", source },

@@ -6,6 +6,7 @@ const source = "https://docs.adyen.com/development-resources/refusal-reasons (20
 /** The meaning of each of SANDBOX_B's refusal reasons. */
 export const declines: DeclineTable = {
   "2": { kind: "SOFT_DECLINE", stop: "none", declineCode: "card_declined", source },
+  "4": { kind: "SOFT_DECLINE", stop: "none", declineCode: "card_declined", source, again: source },
   "5": { kind: "HARD_DECLINE", stop: "scheme_rule", declineCode: "lost_or_stolen", source },
   "6": { kind: "HARD_DECLINE", stop: "same_card_fails", declineCode: "card_expired", source },
   "8": { kind: "HARD_DECLINE", stop: "same_card_fails", declineCode: "incorrect_number", source },

@@ -1,0 +1,65 @@
+/** The split of a plan: the share of its payments that goes by another plan, and that plan. */
+import { useId } from "react";
+import { Field } from "../parts/field.tsx";
+import type { SplitContent } from "./routing-case-draft.ts";
+import { ConnectionOrder, type Connections } from "./routing-order.tsx";
+
+type SplitProps = {
+  split: SplitContent | undefined;
+  /** The plan that is split. */
+  connectionIds: readonly string[];
+  connections: Connections;
+  mayChange: boolean;
+  onChange: (split: SplitContent | undefined) => void;
+};
+
+const share = (text: string) => (/^[1-9]\d?$/.test(text) ? null : "A whole number from 1 to 99.");
+
+/** A switch, and while it is on the share and the gateways of arm B. */
+export function RoutingSplit({ split, connectionIds, connections, mayChange, onChange }: SplitProps) {
+  const id = useId();
+  return (
+    <>
+      <label className="switch">
+        <input
+          type="checkbox"
+          role="switch"
+          checked={split !== undefined}
+          aria-checked={split !== undefined}
+          disabled={!mayChange}
+          onChange={({ target }) =>
+            onChange(target.checked ? { percent: 10, connectionIds: [...connectionIds] } : undefined)
+          }
+        />
+        <span>
+          <strong>Send a share another way</strong>
+          <span className="soft small">
+            Compares two plans: chance decides for each payment, once. Analytics shows the result.
+          </span>
+        </span>
+      </label>
+      {split && (
+        <section className="arm" aria-labelledby={id}>
+          <h4 id={id}>Arm B</h4>
+          <Field
+            label="Share of arm B in percent"
+            inputMode="numeric"
+            maxLength={2}
+            defaultValue={String(split.percent)}
+            hint="The other payments are arm A, which follows the gateways above."
+            isReadOnly={!mayChange}
+            validate={share}
+            onChange={(text) => onChange({ ...split, percent: share(text) === null ? Number(text) : 0 })}
+          />
+          <ConnectionOrder
+            labelledBy={id}
+            connectionIds={split.connectionIds}
+            connections={connections}
+            mayChange={mayChange}
+            onChange={(ids) => onChange({ ...split, connectionIds: ids })}
+          />
+        </section>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { describeDifference, differenceOf, rateOf } from "./compare-arms.ts";
+
+const rounded = (estimate: { readonly low: number; readonly high: number } | undefined) =>
+  estimate && [estimate.low, estimate.high].map((end) => end.toFixed(4));
+
+describe("rateOf()", () => {
+  // Newcombe, Two-sided confidence intervals for the single proportion (Statistics in Medicine 17, 1998), table I, method 3.
+  it.each([
+    [81, 263, "0.2553", "0.3662"],
+    [15, 148, "0.0624", "0.1605"],
+    [0, 20, "0.0000", "0.1611"],
+    [1, 29, "0.0061", "0.1718"],
+  ])("has the published interval for %s of %s", (count, of, low, high) => {
+    expect(rounded(rateOf({ count, of }))).toEqual([low, high]);
+  });
+});
+
+describe("differenceOf()", () => {
+  // Newcombe, Interval estimation for the difference between independent proportions (Statistics in Medicine 17, 1998),
+  // table II, method 10, with the arms exchanged.
+  it.each([
+    [{ count: 48, of: 80 }, { count: 56, of: 70 }, "0.0524", "0.3339"],
+    [{ count: 3, of: 10 }, { count: 9, of: 10 }, "0.1705", "0.8090"],
+    [{ count: 0, of: 10 }, { count: 10, of: 10 }, "0.6075", "1.0000"],
+  ])("has the published interval for %o and %o", (first, second, low, high) => {
+    expect(rounded(differenceOf(first, second))).toEqual([low, high]);
+  });
+
+  it("is unknown until both arms have payments", () => {
+    expect(differenceOf({ count: 0, of: 0 }, { count: 1, of: 1 })).toBeUndefined();
+  });
+});
+
+describe("describeDifference()", () => {
+  it("says when chance alone may explain a difference, and which arm approves more when it cannot", () => {
+    const describeOf = (a: number, b: number, of: number) => describeDifference({ count: a, of }, { count: b, of });
+    expect(describeOf(8, 9, 10)).toBe(
+      "The difference means nothing yet: arm B approves between 23.6 points less and 42.1 points more.",
+    );
+    expect(describeOf(800, 900, 1000)).toMatch(/^Arm B approves more: by 6\.\d to 13\.\d points\.$/);
+    expect(describeOf(900, 800, 1000)).toMatch(/^Arm A approves more: by 6\.\d to 13\.\d points\.$/);
+    expect(describeDifference({ count: 1, of: 1 }, { count: 0, of: 0 })).toBe("No payment of arm B has ended yet.");
+  });
+});

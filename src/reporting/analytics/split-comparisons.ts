@@ -1,0 +1,57 @@
+/** The comparisons of a merchant's splits: the counts of their arms, joined over the versions of the rule that had them. */
+import type { Arm, RoutingRule, Split } from "../../core/entities.ts";
+import { findRoutingRules } from "../../core/routing-rules.ts";
+import type { Reads } from "../../platform/database.ts";
+import type { CutRange } from "./analytics-range.ts";
+import type { ComparedArm, SplitComparison } from "./compare-arms.ts";
+import { type ArmCosts, type ArmCounts, loadArms } from "./load-counts.ts";
+
+/** Loads the comparisons of which payments were settled in a range, the newest first. */
+export async function loadComparisons(
+  reads: Reads,
+  asked: {
+    readonly merchantId: string;
+    readonly range: Pick<CutRange, "startsAt" | "endsAt">;
+    readonly currency?: string | undefined;
+  },
+): Promise<SplitComparison[]> {
+  const { arms, costs } = await loadArms(reads, asked);
+  if (arms.length === 0) return [];
+  const versions = [...new Set(arms.map(({ ruleVersion }) => ruleVersion))];
+  const rules = await findRoutingRules(reads, { merchantId: asked.merchantId, versions });
+  const found = arms.flatMap(({ ruleVersion, caseName }) => {
+    const rule = rules.find(({ version }) => version === ruleVersion);
+    const plan = rule && planOf(rule, caseName);
+    return rule && plan?.split ? [{ rule, caseName, plan, split: plan.split }] : [];
+  });
+  const same = Map.groupBy(found, ({ caseName, plan, split }) =>
+    JSON.stringify([caseName, split.percent, plan.connectionIds, split.connectionIds]),
+  );
+  return [...same.values()]
+    .map((group): SplitComparison => {
+      const { caseName, plan, split } = group[0]!;
+      const ofGroup = new Set(group.map(({ rule }) => rule));
+      const armOf = (arm: Arm, connectionIds: readonly string[]): ComparedArm => {
+        const isOfArm = (row: ArmCounts | ArmCosts) =>
+          row.arm === arm &&
+          row.caseName === caseName &&
+          [...ofGroup].some(({ version }) => version === row.ruleVersion);
+        return { connectionIds, counts: arms.filter(isOfArm), costs: costs.filter(isOfArm) };
+      };
+      return {
+        case: caseName === "" ? undefined : caseName,
+        percent: split.percent,
+        rules: [...ofGroup].toSorted((one, other) => one.version - other.version),
+        arms: { A: armOf("A", plan.connectionIds), B: armOf("B", split.connectionIds) },
+      };
+    })
+    .toSorted((one, other) => other.rules.at(-1)!.version - one.rules.at(-1)!.version);
+}
+
+/** Returns the plan of a case, or the default plan for an empty name. */
+function planOf(
+  rule: RoutingRule,
+  caseName: string,
+): { readonly connectionIds: readonly string[]; readonly split?: Split | null | undefined } | undefined {
+  return caseName === "" ? rule : rule.cases?.list.find(({ name }) => name === caseName);
+}

@@ -1,0 +1,43 @@
+/** Finds what splits have measured of the plans by which a draft rule would send past payments. PURE. */
+import type { Arm, RoutingRule } from "../core/entities.ts";
+import type { RuleContent } from "../core/routing-rules.ts";
+import { approvedOf, type Estimate, rateOf, type SplitComparison } from "./analytics/compare-arms.ts";
+import { describeRuleChanges } from "./rule-changes.ts";
+
+/** The approval rate of a plan, and of how many payments. */
+export type MeasuredPlan = { readonly rate: Estimate; readonly payments: number };
+
+/** The split that a past payment followed. */
+export type FollowedArm = {
+  readonly ruleVersion: number;
+  /** Undefined for the default plan. */
+  readonly case: string | undefined;
+  readonly arm: Arm;
+};
+
+/**
+ * Returns a function from the arm that a past payment followed, and the plan of the draft for it, to what the other arm
+ * has measured of this plan. Chance chose the arms, so the payments of one would have fared like those of the other. A
+ * rule that differs from the draft in more than its plans has measured something else.
+ */
+export function measuredBy(
+  comparisons: readonly SplitComparison[],
+  draft: RuleContent,
+): (followed: FollowedArm, connectionIds: readonly string[]) => MeasuredPlan | undefined {
+  const isComparable = (rule: RoutingRule) => {
+    const { connectionIds, cases, split } = draft;
+    return describeRuleChanges({ ...rule, connectionIds, cases, split }, draft, String).length === 0;
+  };
+  const known = new Map<string, SplitComparison>();
+  for (const comparison of comparisons) {
+    for (const rule of comparison.rules.filter(isComparable))
+      known.set(`${rule.version} ${comparison.case}`, comparison);
+  }
+  return ({ ruleVersion, arm, case: name }, connectionIds) => {
+    const other = known.get(`${ruleVersion} ${name}`)?.arms[arm === "A" ? "B" : "A"];
+    if (other === undefined || other.connectionIds.join() !== connectionIds.join()) return undefined;
+    const approved = approvedOf(other);
+    const rate = rateOf(approved);
+    return rate && { rate, payments: approved.of };
+  };
+}
