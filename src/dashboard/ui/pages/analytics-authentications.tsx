@@ -28,27 +28,35 @@ export function AuthenticationTable({ total }: { total: AnalyticsPoint }) {
     <section className="card" aria-labelledby="authentications">
       <h2 id="authentications">Customer authentication</h2>
       <dl className="facts">
-        <dt>Payments authenticated</dt>
-        <dd>
-          {formatCount(payments.authenticated)}, {formatRate(payments.authenticatedRate)} of payments
-        </dd>
-        <dt>Customers asked</dt>
-        <dd>
-          {formatCount(payments.challenged)}, {formatRate(payments.challengeRate)} of payments;{" "}
-          {formatCount(payments.challengedAgain)} more than once
-        </dd>
-        <dt>Saved by failover after authentication</dt>
-        <dd>{formatCount(payments.savedAuthenticated)}</dd>
-        <dt>Declined for want of authentication</dt>
-        <dd>
-          {formatCount(attempts.authenticationRequired)} attempts, of whose payments {formatCount(attempts.recovered)}{" "}
-          succeeded
-        </dd>
+        <div>
+          <dt>Payments authenticated</dt>
+          <dd>
+            {formatCount(payments.authenticated)}, {formatRate(payments.authenticatedRate)} of payments
+          </dd>
+        </div>
+        <div>
+          <dt>Customers asked</dt>
+          <dd>
+            {formatCount(payments.challenged)}, {formatRate(payments.challengeRate)} of payments;{" "}
+            {formatCount(payments.challengedAgain)} more than once
+          </dd>
+        </div>
+        <div>
+          <dt>Saved by failover after authentication</dt>
+          <dd>{formatCount(payments.savedAuthenticated)}</dd>
+        </div>
+        <div>
+          <dt>Declined for want of authentication</dt>
+          <dd>
+            {formatCount(attempts.authenticationRequired)} attempts, of whose payments {formatCount(attempts.recovered)}{" "}
+            succeeded
+          </dd>
+        </div>
         {liable.length > 0 && (
-          <>
+          <div>
             <dt>Captured with the issuer liable</dt>
             <dd>{liable.map(liableShare).join(" · ")}</dd>
-          </>
+          </div>
         )}
       </dl>
       {authenticatingGateways.length > 0 && (
