@@ -126,8 +126,8 @@ function pointMessage(at: Date, { payments, attempts, authentications, cards, de
     authenticatingGateways: namesOf([...askedBy.keys()]).map((gateway) =>
       authenticationMessage(gateway, askedBy.get(gateway)!),
     ),
-    cardBrands: cardMessages(cards, ({ cardBrand }) => cardBrand),
-    issuingCountries: cardMessages(cards, ({ issuingCountry }) => issuingCountry),
+    cardBrands: cardMessages(cards.filter(({ fact }) => fact === "BRAND")),
+    issuingCountries: cardMessages(cards.filter(({ fact }) => fact === "COUNTRY")),
     declineCodes: declineMessages(
       declines.map((row) => ({ ...row, gateway: "" })),
       ({ declineCode }) => declineCode,
@@ -136,8 +136,8 @@ function pointMessage(at: Date, { payments, attempts, authentications, cards, de
 }
 
 /** Adds up payments by one fact about their cards, the most frequent first. */
-function cardMessages(rows: readonly CardCounts[], factOf: (row: CardCounts) => string) {
-  const byValue = [...Map.groupBy(rows, factOf)].map(([value, of]) => {
+function cardMessages(rows: readonly CardCounts[]) {
+  const byValue = [...Map.groupBy(rows, ({ value }) => value)].map(([value, of]) => {
     const sum = sumOf(of);
     const [succeeded, declined, degraded] = [sum("succeeded"), sum("declined"), sum("degraded")];
     return { value, succeeded, declined, degraded, saved: sum("saved"), payments: succeeded + declined + degraded };

@@ -7,11 +7,12 @@ import {
   type MemberService,
   RemoveMemberResponseSchema,
 } from "../../gen/dashboard/v1/members_pb.ts";
+import { dropAlertAddress } from "../accounts/alert-addresses.ts";
 import { listInvitations, revokeInvitationsOf } from "../accounts/invitations.ts";
 import { grantRole, listTeam, type MerchantMember, removeMembership } from "../accounts/members.ts";
-import type { Tx } from "../platform/database.ts";
+import type { Queryable } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { decodeId } from "../platform/ids.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { invitationRpcs } from "./invitation-rpc.ts";
 import { invitationMessage, roleOfMessage, teamMessage } from "./member-messages.ts";
@@ -21,6 +22,7 @@ import { memberActor, merchantContextOf } from "./rpc-context.ts";
 /** The rpcs of the team page. */
 export function createMemberService(parts: DashboardParts): ServiceImpl<typeof MemberService> {
   const { accounts } = parts;
+  const environments = Object.values(parts.environments).flatMap((each) => [...(each.cells?.values() ?? [each])]);
   return {
     async listMembers(_, context) {
       const { merchantId } = merchantContextOf(context);
@@ -51,6 +53,16 @@ export function createMemberService(parts: DashboardParts): ServiceImpl<typeof M
 
     async removeMember({ memberId }, context) {
       const { merchantId, rpcContext } = merchantContextOf(context);
+      const { email } = await findInTeam(accounts, merchantId, { memberId, staysOwner: false });
+      // A person who leaves gets no more alerts. Done first, because a member who leaves by themselves may not do it after.
+      for (const environment of environments) {
+        await rpcContext.changeEnvironment(environment, async (tx) => {
+          const dropped = await dropAlertAddress(tx, merchantId, email);
+          if (dropped === undefined) return;
+          const [before, after] = [{ addresses: dropped.before }, { addresses: dropped.after }];
+          await rpcContext.audit(tx, { subject: `${encodeId("mer", merchantId)}/alert-addresses`, before, after });
+        });
+      }
       await rpcContext.changeAccounts(async (tx) => {
         const member = await findInTeam(tx, merchantId, { memberId, staysOwner: false });
         await removeMembership(tx, merchantId, member.id);
@@ -62,13 +74,13 @@ export function createMemberService(parts: DashboardParts): ServiceImpl<typeof M
   };
 }
 
-/** Returns a member of the locked team. Throws if the change would leave no owner. */
+/** Returns a member of the team, which a change has locked. Throws if the change would leave no owner. */
 async function findInTeam(
-  tx: Tx,
+  queryable: Queryable,
   merchantId: string,
   { memberId, staysOwner }: { memberId: string; staysOwner: boolean },
 ): Promise<MerchantMember> {
-  const team = await listTeam(tx, merchantId);
+  const team = await listTeam(queryable, merchantId);
   const member = team.find(({ id }) => id === decodeId("mbr", memberId));
   if (member === undefined) throw new DomainError("not_found", "This merchant has no such member.");
   const otherOwners = team.filter(({ id, role }) => role === "OWNER" && id !== member.id);

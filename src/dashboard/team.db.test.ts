@@ -205,6 +205,19 @@ describe("a team", () => {
     expect(await codeOf(members(cookie).listMembers(scope()))).toBe("not_found");
   });
 
+  it("takes the alerts from a member who leaves, and from no one else", async () => {
+    const { memberId } = await dashboard.addMember("Max", "DEVELOPER");
+    await dashboard.rows("UPDATE merchant_settings SET alert_addresses = '{Max@example.com,ops@example.com}'");
+    await members(await enter("Olive")).removeMember({ ...scope(), memberId });
+    expect(await dashboard.rows("SELECT alert_addresses FROM merchant_settings")).toEqual([
+      { alert_addresses: ["ops@example.com"] },
+    ]);
+    const rows = await dashboard.rows("SELECT before, after FROM audit_entry WHERE action = 'RemoveMember'");
+    expect(rows).toEqual([
+      { before: { addresses: ["Max@example.com", "ops@example.com"] }, after: { addresses: ["ops@example.com"] } },
+    ]);
+  });
+
   it("lists its changes in the audit trail, with their authors", async () => {
     const rows = await dashboard.accountRows<{ actor: string; action: string }>("TABLE audit_entry");
     const invited = rows.filter(({ action }) => action === "InviteMember");

@@ -19,5 +19,7 @@ export async function postToChat(
   const body = Buffer.from(JSON.stringify({ text }));
   const attempt = await sendWebhook(context, { url: url.expose(), eventId: id, body, secrets: [signingSecret] });
   if (isAccepted(attempt)) return undefined;
-  return attempt.type === "answered" ? `the chat answered HTTP ${attempt.statusCode}` : `no answer: ${attempt.reason.replaceAll("_", " ")}`;
+  return attempt.type === "answered"
+    ? `the chat answered HTTP ${attempt.statusCode}`
+    : `no answer: ${attempt.reason.replaceAll("_", " ")}`;
 }

@@ -163,7 +163,12 @@ const forbidden: [what: string, from: From, sql: string, wall: RegExp][] = [
     `${captured}; ${succeeded.replace("SANDBOX_A", "SANDBOX_B")}`,
     /the money was captured at the winner's gateway/,
   ],
-  ["a sixth attempt", "DECLINED", opening(`'${v7()}'`, 6), /a session has at most five attempts, one repeat and one retry/],
+  [
+    "a sixth attempt",
+    "DECLINED",
+    opening(`'${v7()}'`, 6),
+    /a session has at most five attempts, one repeat and one retry/,
+  ],
   ["a second attempt of one number", "DECLINED", opening(`'${v7()}'`, 1), /attempt_session_id_sequence_key/],
   [
     "an attempt in another currency",

@@ -6,14 +6,14 @@
 /** Days of the past that the last hour is compared with: whole weeks, so that each day of the week counts alike. */
 export const pastDays = 28;
 
-// Fewer attempts say nothing. Failures are rarer than declines, so fewer of them are enough.
-const attemptsMin = { failures: 5, approvals: 20 } as const;
+/** Fewest attempts that say something. Failures are rarer than declines, so fewer of them are enough. */
+export const attemptsMin = { failures: 5, approvals: 20 } as const;
 // Fewer attempts of the past are no history. Failures are then compared with the least share below.
 const pastAttemptsMin = 200;
 // A gateway without a single failure in weeks would otherwise be unhealthy after two of them.
 const failureShareMin = 0.02;
-// Shares also differ by the hour of the day and by the customers: a smaller difference is no matter for a person.
-const differenceMin = 0.1;
+/** Smallest difference of two shares that matters: they also differ by the hour of the day and by the customers. */
+export const differenceMin = 0.1;
 // An alert is over when half of that difference is left, so that a share at the edge does not open and end it in turns.
 const differenceOver = differenceMin / 2;
 // The probability of a chance is below e^-11.5, which is 1 in 100,000.

@@ -119,7 +119,9 @@ describe("an approval rate that is low", () => {
     );
     const link = `https://dashboard.example.com/test/${merchant}/analytics?gateway=SANDBOX_A`;
     expect(mailbox.mails[0]!.text).toContain(link);
-    expect(texts()).toEqual([expect.stringMatching(/^\[test\] The approval rate at Sandbox A is low\. Sandbox A approved 5 /)]);
+    expect(texts()).toEqual([
+      expect.stringMatching(/^\[test\] The approval rate at Sandbox A is low\. Sandbox A approved 5 /),
+    ]);
     expect(texts()[0]).toContain(link);
     const [{ headers, body, path }] = chat.requests as [(typeof chat.requests)[number]];
     expect(path).toBe("/T0/s3cret");

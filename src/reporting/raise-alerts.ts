@@ -16,9 +16,19 @@ import { encodeId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { loadConnectionHealth } from "./gateway-health.ts";
-import { judgeApprovals, judgeFailures, pastDays, type Share, shareOf, type Verdict } from "./gateway-rules.ts";
+import {
+  attemptsMin,
+  differenceMin,
+  judgeApprovals,
+  judgeFailures,
+  pastDays,
+  type Share,
+  shareOf,
+  type Verdict,
+} from "./gateway-rules.ts";
 
 const hourMs = 60 * 60_000;
+const dayMs = 24 * hourMs;
 
 /** The dependencies of raising alerts. */
 export type RaiseContext = {
@@ -59,28 +69,38 @@ export async function raiseAlertsOnce(context: RaiseContext): Promise<boolean> {
   return false;
 }
 
+// Failures of the last hour from which on a merchant's connections are read one by one, and their share: far below
+// what makes a connection unhealthy, because another connection at the same gateway may be well.
+const suspectFailures = 3;
+const suspectShare = 0.02;
+
+const isSuspect = `r.approved + r.declined >= ${attemptsMin.approvals} AND r.declined >= ${differenceMin} * (r.approved + r.declined)
+  OR r.failed >= ${suspectFailures} AND r.failed >= ${suspectShare} * (r.approved + r.declined + r.failed)`;
+
 // The counts of the last hour's quarters, and of whole days before today. Each merchant's are a range of the primary
-// key; the days are read only for gateways that were called.
+// key. The past is read only where an alert is open, or where the hour alone does not rule one out.
 const selectGateways: Statement = {
   name: "select_gateways_to_judge",
   text: `
-    WITH recent AS (
+    WITH recent AS MATERIALIZED (
       SELECT m.merchant_id, r.* FROM merchant_settings m CROSS JOIN LATERAL (
         SELECT gateway, sum(approved)::int AS approved, sum(hard_declined + soft_declined + fraud_declined)::int AS declined,
           sum(timeouts + gateway_errors)::int AS failed
         FROM analytics_attempt a
-        WHERE a.merchant_id = m.merchant_id AND a.minutes = 15 AND a.starts_at > (SELECT app.clock()) - interval '1 hour'
-        GROUP BY gateway) r)
+        WHERE a.merchant_id = m.merchant_id AND a.minutes = 15 AND a.starts_at > $1
+        GROUP BY gateway) r),
+    judged AS MATERIALIZED (
+      SELECT r.merchant_id FROM recent r WHERE ${isSuspect}
+      UNION SELECT merchant_id FROM alert WHERE over_at IS NULL AND kind IN ('APPROVAL_RATE_LOW','GATEWAY_UNHEALTHY'))
     SELECT recent.merchant_id AS "merchantId", recent.gateway, recent.approved, recent.declined, recent.failed,
-      past.approved AS "pastApproved", past.declined AS "pastDeclined", past.failed AS "pastFailed"
-    FROM recent CROSS JOIN LATERAL (
-      SELECT coalesce(sum(approved), 0)::int AS approved,
-        coalesce(sum(hard_declined + soft_declined + fraud_declined), 0)::int AS declined,
-        coalesce(sum(timeouts + gateway_errors), 0)::int AS failed
-      FROM analytics_attempt a
-      WHERE a.merchant_id = recent.merchant_id AND a.minutes = 1440 AND a.gateway = recent.gateway
-        AND a.starts_at >= date_trunc('day', (SELECT app.clock()), 'UTC') - interval '${pastDays} days'
-        AND a.starts_at < date_trunc('day', (SELECT app.clock()), 'UTC')) past`,
+      coalesce(past.approved, 0) AS "pastApproved", coalesce(past.declined, 0) AS "pastDeclined", coalesce(past.failed, 0) AS "pastFailed"
+    FROM judged JOIN recent USING (merchant_id) LEFT JOIN (
+      SELECT judged.merchant_id, p.* FROM judged CROSS JOIN LATERAL (
+        SELECT gateway, sum(approved)::int AS approved, sum(hard_declined + soft_declined + fraud_declined)::int AS declined,
+          sum(timeouts + gateway_errors)::int AS failed
+        FROM analytics_attempt a
+        WHERE a.merchant_id = judged.merchant_id AND a.minutes = 1440 AND a.starts_at >= $2 AND a.starts_at < $3
+        GROUP BY gateway) p) past USING (merchant_id, gateway)`,
 };
 
 type GatewayRow = {
@@ -94,16 +114,13 @@ type GatewayRow = {
   readonly pastFailed: number;
 };
 
-// Failures of the last hour from which on a merchant's connections are read one by one, and their share: far below
-// what makes a connection unhealthy, because another connection at the same gateway may be well.
-const suspectFailures = 3;
-const suspectShare = 0.02;
-
 async function compareGateways(
   database: Queryable,
   { open, now }: { open: readonly OpenMatter[]; now: Date },
 ): Promise<Seen> {
-  const rows = await database.query<GatewayRow>(selectGateways, []);
+  const today = Math.floor(now.getTime() / dayMs) * dayMs;
+  const bounds = [now.getTime() - hourMs, today - pastDays * dayMs, today].map((at) => new Date(at));
+  const rows = await database.query<GatewayRow>(selectGateways, bounds);
   const approvals = compareApprovals(rows, open);
   const suspects = rows.filter(
     ({ approved, declined, failed }) =>

@@ -314,6 +314,13 @@ describe("switchyard alert", () => {
     expect(out).toMatch(/^ops@example.com\nAlerts are mailed only if .* SWITCHYARD_SMTP_URL/);
     expect((await onDemo("alert", "mail-to", "--none", "--merchant", merchantId)).out).toMatch(/^None: /);
   });
+
+  it("mutes topics, and shows the chat's host only", async () => {
+    const muted = await onDemo("alert", "mute", "holds-expiring", "--merchant", merchantId);
+    expect(muted.out).toBe("No chat: alerts are not posted.\nShown and not sent: holds-expiring.\n");
+    const chat = await onDemo("alert", "mute", "--none", "--merchant", merchantId);
+    expect(chat.out).toContain("Every alert is sent.");
+  });
 });
 
 describe("switchyard audit", () => {

@@ -93,20 +93,20 @@ CREATE TABLE analytics_authentication (
   latency           int[] NOT NULL,
   PRIMARY KEY (merchant_id, minutes, starts_at, gateway, currency)
 );
--- Payments that a customer submitted, by what is known of their cards: a row for each brand and issuing country.
+-- Payments that a customer submitted, by what is known of their cards: each payment in a row of its brand and in one of its country.
 CREATE TABLE analytics_card (
   merchant_id       uuid NOT NULL,
   minutes           int NOT NULL CHECK (minutes IN (15, 60, 360, 1440)),
   starts_at         timestamptz NOT NULL,
   currency          text NOT NULL,
+  fact              text NOT NULL CHECK (fact IN ('BRAND','COUNTRY')),
   -- Empty if it is not known.
-  card_brand        text NOT NULL,
-  issuing_country   text NOT NULL,
+  value             text NOT NULL,
   succeeded         int NOT NULL,
   declined          int NOT NULL,
   degraded          int NOT NULL,
   saved             int NOT NULL,
-  PRIMARY KEY (merchant_id, minutes, starts_at, currency, card_brand, issuing_country)
+  PRIMARY KEY (merchant_id, minutes, starts_at, currency, fact, value)
 );
 -- Payments of split plans: that of a case, or, with an empty name, the default plan of a version of the rule.
 CREATE TABLE analytics_arm (

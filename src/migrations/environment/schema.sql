@@ -106,8 +106,8 @@ CREATE TABLE analytics_card (
   minutes integer NOT NULL,
   starts_at timestamp with time zone NOT NULL,
   currency text NOT NULL,
-  card_brand text NOT NULL,
-  issuing_country text NOT NULL,
+  fact text NOT NULL,
+  value text NOT NULL,
   succeeded integer NOT NULL,
   declined integer NOT NULL,
   degraded integer NOT NULL,
@@ -679,11 +679,14 @@ ALTER TABLE analytics_authentication ADD CONSTRAINT analytics_authentication_min
 -- constraint analytics_authentication.analytics_authentication_pkey
 ALTER TABLE analytics_authentication ADD CONSTRAINT analytics_authentication_pkey PRIMARY KEY (merchant_id, minutes, starts_at, gateway, currency);
 
+-- constraint analytics_card.analytics_card_fact_check
+ALTER TABLE analytics_card ADD CONSTRAINT analytics_card_fact_check CHECK ((fact = ANY (ARRAY['BRAND'::text, 'COUNTRY'::text])));
+
 -- constraint analytics_card.analytics_card_minutes_check
 ALTER TABLE analytics_card ADD CONSTRAINT analytics_card_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
 
 -- constraint analytics_card.analytics_card_pkey
-ALTER TABLE analytics_card ADD CONSTRAINT analytics_card_pkey PRIMARY KEY (merchant_id, minutes, starts_at, currency, card_brand, issuing_country);
+ALTER TABLE analytics_card ADD CONSTRAINT analytics_card_pkey PRIMARY KEY (merchant_id, minutes, starts_at, currency, fact, value);
 
 -- constraint analytics_decline.analytics_decline_minutes_check
 ALTER TABLE analytics_decline ADD CONSTRAINT analytics_decline_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));

@@ -279,11 +279,17 @@ describe.each([
             ends.map((end) => sum(each.map((row) => row[end]))),
           ]),
         );
-      expect(sums(found.cards)).toEqual(sums(payments));
+      for (const known of ["BRAND", "COUNTRY"]) {
+        expect(sums(found.cards.filter(({ fact }) => fact === known))).toEqual(sums(payments));
+      }
     }
     const { cards: all } = await counts(utc("2026-03-10", "2026-03-11"));
-    const keys = new Set(all.map(({ cardBrand, issuingCountry }) => `${cardBrand} ${issuingCountry}`));
-    expect([...keys].toSorted()).toEqual([" ", "mastercard ", "visa DE", "visa FR"]);
+    const keys = new Set(all.map(({ fact, value }) => `${fact} ${value}`));
+    const [brands, countries] = [
+      ["BRAND ", "BRAND mastercard", "BRAND visa"],
+      ["COUNTRY ", "COUNTRY DE", "COUNTRY FR"],
+    ];
+    expect([...keys].toSorted()).toEqual([...brands, ...countries]);
   });
 
   it("fall into the days of Berlin, of which one has 23 hours and one 25", async () => {

@@ -70,12 +70,12 @@ export type DeclineCounts = {
   readonly attempts: number;
 };
 
-/** Settled payments that were submitted with cards of one brand and issuing country, in one point. */
+/** Settled payments that were submitted with cards of one brand, or of one issuing country, in one point. */
 export type CardCounts = {
   readonly point: number;
+  readonly fact: "BRAND" | "COUNTRY";
   /** Empty if it is not known. */
-  readonly cardBrand: string;
-  readonly issuingCountry: string;
+  readonly value: string;
   readonly succeeded: number;
   readonly declined: number;
   readonly degraded: number;
@@ -171,7 +171,7 @@ const selectPayments = selectCounts(countedPayments, ["point", "currency"]);
 const selectAttempts = selectCounts(countedAttempts, ["point", "gateway"]);
 const selectDeclines = selectCounts(countedDeclines, ["point", "gateway", "decline_code"]);
 const selectAuthentications = selectCounts(countedAuthentications, ["point", "gateway"]);
-const selectCards = selectCounts(countedCards, ["point", "card_brand", "issuing_country"]);
+const selectCards = selectCounts(countedCards, ["point", "fact", "value"]);
 const ofArm = ["rule_version", "case_name", "arm"];
 const selectArms = selectCounts(countedArms, ofArm);
 const selectArmCosts = selectCounts(countedArmCosts, [...ofArm, "gateway", "currency"]);
