@@ -96,7 +96,7 @@ const selectTotals: Statement = {
     .map(
       (source) => `
     SELECT '${source.type}' AS type, m.gateway, m.currency, sum(${amountIn(source)})::float8 AS "amountMinor", count(*)::int AS entries
-    FROM ${source.from}
+    FROM ${source.from === refunds ? "refund m" : source.from}
     WHERE ${source.of} AND ${merchantIn(source)} = $1 AND ${source.at} >= $2::timestamptz AND ${source.at} < $2::timestamptz + interval '1 day'
     GROUP BY m.gateway, m.currency`,
     )
