@@ -56,6 +56,11 @@ const sources: readonly Source[] = [
   },
 ];
 
+/** The merchant as the source's own row has it, so that an index over merchant and time can be walked. */
+function merchantIn({ from }: Source): string {
+  return from === refunds ? "m.merchant_id" : "s.merchant_id";
+}
+
 function amountIn({ type, from }: Source): string {
   return type === "VOIDED" || from === refunds ? "m.amount_minor" : "m.captured_amount_minor";
 }
@@ -69,7 +74,7 @@ function selectSource(source: Source): string {
     SELECT '${type}' AS type, ${at} AS at, m.id, m.session_id, ${isRefund ? "m.attempt_id" : "m.id"} AS attempt_id,
       ${isRefund ? "m.id" : "NULL::uuid"} AS refund_id, s.order_ref, ${amount} AS amount_minor, m.currency, m.gateway, m.gateway_reference
     FROM ${from}
-    WHERE ${of} AND s.merchant_id = $1 AND ${at} >= greatest($2::timestamptz, $3::timestamptz)
+    WHERE ${of} AND ${merchantIn(source)} = $1 AND ${at} >= greatest($2::timestamptz, $3::timestamptz)
       AND ${at} < $2::timestamptz + interval '1 day'
       AND ($3::timestamptz IS NULL OR (${at}, '${type}', m.id) > ($3::timestamptz, $4::text COLLATE "C", $5::uuid))
     ORDER BY ${at}, m.id LIMIT $6)`;
@@ -91,8 +96,8 @@ const selectTotals: Statement = {
     .map(
       (source) => `
     SELECT '${source.type}' AS type, m.gateway, m.currency, sum(${amountIn(source)})::float8 AS "amountMinor", count(*)::int AS entries
-    FROM ${source.from}
-    WHERE ${source.of} AND s.merchant_id = $1 AND ${source.at} >= $2::timestamptz AND ${source.at} < $2::timestamptz + interval '1 day'
+    FROM ${source.from === refunds ? "refund m" : source.from}
+    WHERE ${source.of} AND ${merchantIn(source)} = $1 AND ${source.at} >= $2::timestamptz AND ${source.at} < $2::timestamptz + interval '1 day'
     GROUP BY m.gateway, m.currency`,
     )
     .join(" UNION ALL "),

@@ -89,6 +89,7 @@ async function serve({ routes, pauses, faults, requests }: Served, request: Inco
   const body = await readBody(request);
   if (body === undefined) return reply(response, { status: 413, body: { error: "the body is too large" } });
   if (requests.isDown(route.operation)) return response.destroy();
+  await pauses.gate(`${route.operation}.arrival`, "");
   const { headers } = request;
   const asked = { method, path: url.pathname, parameters, query: url.searchParams, headers, body };
   const execute = () => route.handle(asked);

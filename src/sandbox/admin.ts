@@ -31,7 +31,8 @@ export type AdminParts = {
  * GET  /admin/authorizations?reference=   every authorization, also those whose answer was lost
  * GET  /admin/requests?reference=         number of requests for each operation
  * GET  /admin/pauses?operation=&reference=  waits until a matching request is paused
- * POST /admin/hold {operation}            holds back that operation's answers from now on
+ * POST /admin/hold {operation}            holds back that operation's answers from now on; with `.arrival` behind
+ *                                         its name, its requests before they are executed
  * POST /admin/release {operation?, reference?}  releases every matching pause
  * PUT  /admin/faults {seed, rates, lateMsMax}  applies these faults from now on (faults.ts); without rates none
  * GET  /admin/faults                       number of times that each has happened

@@ -12,6 +12,7 @@ import { countSettledOnce } from "../../reporting/analytics/count-settled.ts";
 import { Child } from "../testing/child-process.ts";
 import { fillPayments, superuserUrlOf } from "./fill-payments.ts";
 import { type BenchHarness, brand, startHarness } from "./harness.ts";
+import { fillMoney, moneyCalls } from "./money-lists.ts";
 
 /** One request and its times. */
 type DashboardRow = {
@@ -24,6 +25,8 @@ type DashboardRow = {
 /** The measurements. */
 export type DashboardFigures = {
   readonly rows: readonly DashboardRow[];
+  /** The lists about money, by their functions. */
+  readonly money: readonly DashboardRow[];
   /** The time that a worker took beforehand to count all payments. */
   readonly countedMs: number;
   readonly postgres: string;
@@ -64,6 +67,9 @@ const calls: readonly Call[] = [
 /** Writes the payments, counts them as a worker does, and makes every call `repeats` times after two to warm up. */
 export async function measureDashboard(options: {
   payments: number;
+  held: number;
+  /** Only the lists about money. */
+  onlyMoney: boolean;
   repeats: number;
   report: (line: string) => void;
 }): Promise<DashboardFigures> {
@@ -76,6 +82,10 @@ export async function measureDashboard(options: {
       count: options.payments,
       onFilled: (count) => options.report(`${count} of ${options.payments} payments written`),
     });
+    if (options.onlyMoney) {
+      const money = await measureMoney(harness, databaseUrl, options);
+      return { rows: [], money, countedMs: 0, postgres: harness.postgres.version };
+    }
     const countedMs = await countAll(databaseUrl);
     options.report("payments counted");
     const served = await serveRpcs(harness, databaseUrl);
@@ -87,7 +97,9 @@ export async function measureDashboard(options: {
     } finally {
       client.close();
     }
-    return { rows, countedMs, postgres: harness.postgres.version };
+    options.report("RPCs timed");
+    const money = await measureMoney(harness, databaseUrl, options);
+    return { rows, money, countedMs, postgres: harness.postgres.version };
   } finally {
     await edge?.close();
     await harness.close();
@@ -101,15 +113,38 @@ async function time(
   repeats: number,
 ): Promise<DashboardRow> {
   const scope = { merchantId: encodeId("mer", merchant), environment: "ENVIRONMENT_TEST" } as const;
+  return { rpc, query, ...(await timesOf(() => call(client, scope), repeats)) };
+}
+
+async function timesOf(call: () => Promise<unknown>, repeats: number): Promise<Pick<DashboardRow, "p50Ms" | "p95Ms">> {
   const times: number[] = [];
   for (let turn = -2; turn < repeats; turn++) {
     const begun = performance.now();
-    await call(client, scope);
+    await call();
     if (turn >= 0) times.push(performance.now() - begun);
   }
   times.sort((one, other) => one - other);
   const share = (part: number) => times[Math.ceil(part * times.length) - 1]!;
-  return { rpc, query, p50Ms: share(0.5), p95Ms: share(0.95) };
+  return { p50Ms: share(0.5), p95Ms: share(0.95) };
+}
+
+/** Refunds every captured payment on the day before yesterday, holds some more, and times the lists. */
+async function measureMoney(
+  { merchantId, folder, ownerUrlOf }: BenchHarness,
+  databaseUrl: string,
+  { held, repeats }: { held: number; repeats: number },
+): Promise<DashboardRow[]> {
+  const rows = { merchantId, smallMerchantId: systemRuntime.uuid(), day: dayBefore(2), held };
+  await fillMoney(superuserUrlOf(ownerUrlOf("dashboard"), folder), rows);
+  const pool = new Pool({ connectionString: databaseUrl, max: 1 });
+  try {
+    const timed: DashboardRow[] = [];
+    for (const [rpc, query, call] of await moneyCalls(new Database(pool), rows))
+      timed.push({ rpc, query, ...(await timesOf(call, repeats)) });
+    return timed;
+  } finally {
+    await pool.end();
+  }
 }
 
 async function countAll(databaseUrl: string): Promise<number> {

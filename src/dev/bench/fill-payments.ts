@@ -72,7 +72,7 @@ const insertPayments = (spanSeconds: number) => `
     FROM p WHERE failover OR status = 'DEGRADED' OR dice BETWEEN 0.87 AND 0.9),
   attempts AS (
     INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor,
-      currency, status, failure_kind, stop, decline_code, gateway_reference, void_kind, capture_ordered_at, latest_execution_at, started_at,
+      currency, status, failure_kind, stop, decline_code, gateway_reference, void_kind, capture_ordered_at, captured_amount_minor, latest_execution_at, started_at,
       answered_at, completed_at, changed_at)
     SELECT id, CASE outcome WHEN 'CAPTURED' THEN winner ELSE uuidv7(submitted - clock_timestamp()) END, sequence, gateway,
       $5, 1, sequence, 'by the rule', amount, currency, outcome,
@@ -82,7 +82,8 @@ const insertPayments = (spanSeconds: number) => `
       CASE outcome WHEN 'DECLINED' THEN
         (ARRAY['insufficient_funds','card_declined','card_expired','limit_exceeded'])[1 + floor(speed * 4)] END,
       CASE outcome WHEN 'CAPTURED' THEN winner::text END, CASE outcome WHEN 'VOIDED' THEN 'VOIDED' END,
-      CASE outcome WHEN 'CAPTURED' THEN settled END, settled, submitted, settled, settled, settled
+      CASE outcome WHEN 'CAPTURED' THEN settled END, CASE outcome WHEN 'CAPTURED' THEN amount END, settled, submitted, settled,
+      settled, settled
     FROM tries),
   events AS (
     INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_count, published_at,

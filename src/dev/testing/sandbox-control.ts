@@ -28,11 +28,13 @@ export class SandboxControl {
     return (await this.#ask<{ requests: Record<string, number> }>("GET", `requests?${query}`)).requests;
   }
 
-  /** Resolves once something matching is paused. */
-  async paused(filter: PauseFilter): Promise<void> {
-    await this.#ask("GET", `pauses?${new URLSearchParams(JSON.parse(JSON.stringify(filter)))}`);
+  /** Resolves with the number of matching pauses once there is one. */
+  async paused(filter: PauseFilter): Promise<number> {
+    const query = new URLSearchParams(JSON.parse(JSON.stringify(filter)));
+    return (await this.#ask<{ paused: number }>("GET", `pauses?${query}`)).paused;
   }
 
+  /** Holds back an operation's answers, or its requests before they are executed: `a.capture`, `a.capture.arrival`. */
   async hold(operation: string): Promise<void> {
     await this.#ask("POST", "hold", { operation });
   }

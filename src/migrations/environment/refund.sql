@@ -66,7 +66,7 @@ CREATE INDEX refund_by_id ON refund (id);
 -- The list of a merchant's refunds, and what a member has refunded in a day.
 CREATE INDEX refund_of_merchant ON refund (merchant_id, created_at, id);
 CREATE INDEX refund_due ON refund (next_try_at) WHERE next_try_at IS NOT NULL;
--- What the ledger of a day reads.
-CREATE INDEX refund_succeeded ON refund (succeeded_at) WHERE succeeded_at IS NOT NULL;
-CREATE INDEX refund_returned ON refund (completed_at) WHERE status = 'FAILED' AND succeeded_at IS NOT NULL;
+-- What a merchant's ledger of a day reads.
+CREATE INDEX refund_succeeded ON refund (merchant_id, succeeded_at) WHERE succeeded_at IS NOT NULL;
+CREATE INDEX refund_returned ON refund (merchant_id, completed_at) WHERE status = 'FAILED' AND succeeded_at IS NOT NULL;
 CREATE INDEX attempt_capture_failed ON attempt (capture_failed_at) WHERE capture_failed_at IS NOT NULL;

@@ -1194,7 +1194,10 @@ CREATE INDEX outbox_event_to_publish ON ONLY outbox_event USING btree (publish_a
 CREATE INDEX payment_session_failed_over ON ONLY payment_session USING btree (merchant_id, id) WHERE failover;
 
 -- index payment_session_held
-CREATE INDEX payment_session_held ON ONLY payment_session USING btree (merchant_id, held_until) WHERE ((held_at IS NOT NULL) AND (status = 'CREATED'::text));
+CREATE INDEX payment_session_held ON ONLY payment_session USING btree (merchant_id, id) WHERE ((held_at IS NOT NULL) AND (status = 'CREATED'::text));
+
+-- index payment_session_hold_ends
+CREATE INDEX payment_session_hold_ends ON ONLY payment_session USING btree (held_until) WHERE ((held_at IS NOT NULL) AND (status = 'CREATED'::text));
 
 -- index payment_session_of_merchant
 CREATE INDEX payment_session_of_merchant ON ONLY payment_session USING btree (merchant_id, id);
@@ -1230,10 +1233,10 @@ CREATE INDEX refund_due ON ONLY refund USING btree (next_try_at) WHERE (next_try
 CREATE INDEX refund_of_merchant ON ONLY refund USING btree (merchant_id, created_at, id);
 
 -- index refund_returned
-CREATE INDEX refund_returned ON ONLY refund USING btree (completed_at) WHERE ((status = 'FAILED'::text) AND (succeeded_at IS NOT NULL));
+CREATE INDEX refund_returned ON ONLY refund USING btree (merchant_id, completed_at) WHERE ((status = 'FAILED'::text) AND (succeeded_at IS NOT NULL));
 
 -- index refund_succeeded
-CREATE INDEX refund_succeeded ON ONLY refund USING btree (succeeded_at) WHERE (succeeded_at IS NOT NULL);
+CREATE INDEX refund_succeeded ON ONLY refund USING btree (merchant_id, succeeded_at) WHERE (succeeded_at IS NOT NULL);
 
 -- index vault_session_to_expire
 CREATE INDEX vault_session_to_expire ON vault_session USING btree (expires_at);
