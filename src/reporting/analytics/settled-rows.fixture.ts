@@ -19,7 +19,7 @@ export type SettledRow = {
   readonly status?: Exclude<SessionStatus, "CREATED">;
   readonly amountMinor?: number;
   readonly currency?: string;
-  /** What is known of the card. */
+  /** Known facts of the card. */
   readonly card?: { readonly brand?: string; readonly country?: string };
   /** Time from submission to outcome. */
   readonly seconds?: number;
