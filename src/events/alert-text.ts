@@ -8,8 +8,8 @@ import { encodeId } from "../platform/ids.ts";
 import type { MatterKind } from "./alerts.ts";
 import type { AlertKind, EndpointAlert } from "./endpoint-alerts.ts";
 
-/** The content of an alert. `missedSince`: time of the oldest event that the endpoint has not accepted. */
-export type DescribedAlert = Pick<
+/** An endpoint that fails. `missedSince`: time of the oldest event that it has not accepted. */
+type FailingEndpoint = Pick<
   EndpointAlert,
   "id" | "merchantId" | "endpointId" | "url" | "kind" | "failingSince" | "statusCode" | "noAnswer"
 > & { readonly missedSince: Date };
@@ -26,7 +26,7 @@ const stillTried =
 const stopped = "No more events are posted to it. They are kept, and you can send them after you enable it again.";
 
 /** Writes the mail of an endpoint alert. Only the host of the URL is shown: a path or a query may hold a merchant's own secret. */
-export function writeAlert(alert: DescribedAlert, environmentName: string): { subject: string; text: string } {
+function writeEndpointMail(alert: FailingEndpoint, environmentName: string): { subject: string; text: string } {
   const endpoint = encodeId("we", alert.endpointId);
   const scope = `--merchant ${encodeId("mer", alert.merchantId)} --environment ${environmentName}`;
   const isDisabled = alert.kind === "DISABLED_FAILING" || alert.kind === "DISABLED_GONE";
@@ -120,7 +120,10 @@ export function writeMessage(
   const since = `Since ${minuteOf(alert.since)}.`;
   const chatText = `${subject}. ${detail} ${since} What to do: ${stepOf(alert.kind)} ${link} (${merchant})`;
   if (alert.detail === null) {
-    const mail = writeAlert({ ...(alert as unknown as DescribedAlert), failingSince: alert.since }, environmentName);
+    const mail = writeEndpointMail(
+      { ...(alert as unknown as FailingEndpoint), failingSince: alert.since },
+      environmentName,
+    );
     return { id, subject: mail.subject, text: `${mail.text}\n${link}\n`, chatText };
   }
   const text = lines([`${headline}.`, detail, since, `What to do: ${stepOf(alert.kind)}`, link, foot]);
