@@ -1,19 +1,24 @@
 import { describe, expect, it } from "vitest";
-import { type DescribedAlert, writeAlert } from "./alert-text.ts";
+import { type DescribedMatter, writeMessage } from "./alert-text.ts";
 
-const alert: DescribedAlert = {
+const alert = {
   id: "01890000-0000-7000-8000-000000000001",
   merchantId: "01890000-0000-7000-8000-000000000002",
   endpointId: "01890000-0000-7000-8000-000000000003",
   url: "https://hooks.example.com:8443/s3cret?token=hunter2",
   kind: "FAILING_24_HOURS",
-  failingSince: new Date("2026-03-02T10:15:00.000Z"),
+  since: new Date("2026-03-02T10:15:00.000Z"),
   missedSince: new Date("2026-03-02T09:30:00.000Z"),
   statusCode: 503,
   noAnswer: null,
-};
+  gateway: null,
+  detail: null,
+  overAt: null,
+} as const;
+const writeAlert = (described: DescribedMatter, environmentName: string) =>
+  writeMessage(described, { environmentName, nameGatewaysIn: String });
 
-describe("writeAlert()", () => {
+describe("writeMessage()", () => {
   it("names the fault and its beginning, what happens next, and what to do", () => {
     const { subject, text } = writeAlert(alert, "live");
     expect(subject).toMatch(/^\[live\] Webhook endpoint we_\w+ has been failing for 24 hours$/);

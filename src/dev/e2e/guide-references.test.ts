@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { webhookEventTypes } from "../../client/merchant/webhook-event.ts";
 import { createProgram } from "../../command-line/program.ts";
-import { writeAlert } from "../../events/alert-text.ts";
+import { writeMessage } from "../../events/alert-text.ts";
 import { parseEndpointUrl } from "../../events/egress.ts";
 
 const docs = join(import.meta.dirname, "../../../docs");
@@ -145,10 +145,12 @@ describe("the mail of an endpoint alert", () => {
       merchantId: id,
       endpointId: id,
       url: "https://hooks.example.com/",
-      failingSince: new Date(),
+      since: new Date(),
       missedSince: new Date(),
+      ...{ gateway: null, detail: null, overAt: null },
     };
-    const { text } = writeAlert({ ...about, kind: "DISABLED_GONE", statusCode: 410, noAnswer: null }, "live");
+    const alert = { ...about, kind: "DISABLED_GONE", statusCode: 410, noAnswer: null } as const;
+    const { text } = writeMessage(alert, { environmentName: "live", nameGatewaysIn: String });
     const commands = text.match(/switchyard .+/g) ?? [];
     expect(commands).toHaveLength(4);
     expect(commands.map(findMistake).filter((mistake) => mistake !== undefined)).toEqual([]);
