@@ -8,12 +8,6 @@ import { encodeId } from "../platform/ids.ts";
 import type { MatterKind } from "./alerts.ts";
 import type { AlertKind, EndpointAlert } from "./endpoint-alerts.ts";
 
-/** An endpoint that fails. `missedSince`: time of the oldest event that it has not accepted. */
-type FailingEndpoint = Pick<
-  EndpointAlert,
-  "id" | "merchantId" | "endpointId" | "url" | "kind" | "failingSince" | "statusCode" | "noAnswer"
-> & { readonly missedSince: Date };
-
 const headlines: Readonly<Record<AlertKind, string>> = {
   FAILING_24_HOURS: "has been failing for 24 hours",
   FAILING_72_HOURS: "has been failing for 72 hours",
@@ -26,12 +20,16 @@ const stillTried =
 const stopped = "No more events are posted to it. They are kept, and you can send them after you enable it again.";
 
 /** Writes the mail of an endpoint alert. Only the host of the URL is shown: a path or a query may hold a merchant's own secret. */
-function writeEndpointMail(alert: FailingEndpoint, environmentName: string): { subject: string; text: string } {
-  const endpoint = encodeId("we", alert.endpointId);
+function writeFailing(
+  alert: DescribedMatter & { readonly kind: AlertKind },
+  { endpointId, url, missedSince }: Failing,
+  environmentName: string,
+): { subject: string; text: string } {
+  const endpoint = encodeId("we", endpointId);
   const scope = `--merchant ${encodeId("mer", alert.merchantId)} --environment ${environmentName}`;
   const isDisabled = alert.kind === "DISABLED_FAILING" || alert.kind === "DISABLED_GONE";
-  const since = alert.failingSince.toISOString();
-  const recover = `switchyard delivery recover ${endpoint} --since ${alert.missedSince.toISOString()} ${scope}`;
+  const since = alert.since.toISOString();
+  const recover = `switchyard delivery recover ${endpoint} --since ${missedSince.toISOString()} ${scope}`;
   const steps = [
     "See what failed and why: Webhooks > Deliveries.",
     "Fix the receiver: it must answer 2xx within 15 seconds.",
@@ -46,7 +44,7 @@ function writeEndpointMail(alert: FailingEndpoint, environmentName: string): { s
     `switchyard alert acknowledge ${encodeId("ntc", alert.id)} ${scope}`,
   ];
   const lines = [
-    `The webhook endpoint ${endpoint} at ${new URL(alert.url).host} (${environmentName} environment) ${headlines[alert.kind]}.`,
+    `The webhook endpoint ${endpoint} at ${new URL(url).host} (${environmentName} environment) ${headlines[alert.kind]}.`,
     "",
     `Failing since: ${since}`,
     `Last answer: ${alert.statusCode === null ? (alert.noAnswer ?? "not known") : `HTTP ${alert.statusCode}`}`,
@@ -95,6 +93,13 @@ type Sender = { readonly environmentName: string; readonly dashboardOrigin?: str
 /** Replaces the identifiers of gateways in a sentence by their names. */
 export type NameGateways = (sentence: string) => string;
 
+/** The endpoint of an alert about one that fails. */
+type Failing = { readonly endpointId: string; readonly url: string; readonly missedSince: Date };
+
+function isFailing(alert: DescribedMatter): alert is DescribedMatter & { readonly kind: AlertKind } {
+  return alert.kind in headlines;
+}
+
 /** Writes the message of an alert's beginning or, once it is over, of its end. */
 export function writeMessage(
   alert: DescribedMatter,
@@ -119,11 +124,9 @@ export function writeMessage(
   const detail = nameGatewaysIn(alert.detail ?? describeFailing(alert));
   const since = `Since ${minuteOf(alert.since)}.`;
   const chatText = `${subject}. ${detail} ${since} What to do: ${stepOf(alert.kind)} ${link} (${merchant})`;
-  if (alert.detail === null) {
-    const mail = writeEndpointMail(
-      { ...(alert as unknown as FailingEndpoint), failingSince: alert.since },
-      environmentName,
-    );
+  const { endpointId, url, missedSince } = alert;
+  if (isFailing(alert) && endpointId !== null && url !== null && missedSince !== null) {
+    const mail = writeFailing(alert, { endpointId, url, missedSince }, environmentName);
     return { id, subject: mail.subject, text: `${mail.text}\n${link}\n`, chatText };
   }
   const text = lines([`${headline}.`, detail, since, `What to do: ${stepOf(alert.kind)}`, link, foot]);

@@ -147,10 +147,10 @@ describe("the mail of an endpoint alert", () => {
       url: "https://hooks.example.com/",
       since: new Date(),
       missedSince: new Date(),
-      ...{ gateway: null, detail: null, overAt: null, statusCode: 410, noAnswer: null },
+      ...{ gateway: null, detail: null, overAt: null },
     };
-    const sender = { environmentName: "live", nameGatewaysIn: (sentence: string) => sentence };
-    const { text } = writeMessage({ ...about, kind: "DISABLED_GONE" }, sender);
+    const alert = { ...about, kind: "DISABLED_GONE", statusCode: 410, noAnswer: null } as const;
+    const { text } = writeMessage(alert, { environmentName: "live", nameGatewaysIn: String });
     const commands = text.match(/switchyard .+/g) ?? [];
     expect(commands).toHaveLength(4);
     expect(commands.map(findMistake).filter((mistake) => mistake !== undefined)).toEqual([]);
