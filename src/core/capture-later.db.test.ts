@@ -227,6 +227,19 @@ describe("a payment that is captured later", () => {
     expect((await fixture.loadSession(session)).session.captureConfirmed).toBe(true);
   });
 
+  it("is no mismatch once a part was captured at a gateway that reports it by notification", async () => {
+    const session = await hold({ at: 1 });
+    await settled();
+    const { id: sessionId, merchantId } = session;
+    await captureHeld(fixture.core, { sessionId, merchantId, amountMinor: 900, signal: new AbortController().signal });
+    const isConfirmed = async () => (await fixture.loadSession(session)).session.captureConfirmed;
+    await expect.poll(isConfirmed, { timeout: 10_000 }).toBe(true);
+    await fixture.setClockAhead(300);
+    while (await reconcileOnce(fixture.core));
+    await fixture.setClockAhead(0);
+    expect(await itemsOf(fixture, session)).toEqual([]);
+  });
+
   it("ends DEGRADED when the capture is refused for good, and no other gateway is tried", async () => {
     const session = await hold({ card: "4000000000007247" });
     const { session: ordered } = await order(session);

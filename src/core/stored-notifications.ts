@@ -62,7 +62,8 @@ export async function lookUpInNotifications(queryable: Queryable, attempt: Attem
       return {
         type: "captured",
         gatewayReference: notification.gatewayReference,
-        ...(isPart && { capturedMinor: Number(amountMinor) }),
+        // Of an ordered part, too: without it the whole amount is meant.
+        ...(Number(amountMinor) !== attempt.amountMinor && { capturedMinor: Number(amountMinor) }),
       };
     case "voided":
       return { type: "voided" };

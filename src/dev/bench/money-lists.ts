@@ -7,7 +7,7 @@ import { readLedger, totalLedger } from "../../reporting/ledger.ts";
 import { listPayments } from "../../reporting/payment-list.ts";
 import { listRefunds } from "../../reporting/refund-list.ts";
 
-/** What the lists are read over. */
+/** The rows that the lists are read over. */
 export type MoneyRows = {
   readonly merchantId: string;
   /** A merchant with a hundred refunds, beside the one with very many. */

@@ -8,7 +8,7 @@ export const holdViolationKinds = {
   cancel_lost: "a cancellation was answered, and the payment has another end",
   hold_lost: "a customer saw a hold that is not recorded",
   hold_event: "a payment has an event of a hold and no hold, or the reverse",
-  by_hand_unnoticed: "a person has captured money at a gateway, and no row of the work queue waits for a person",
+  by_hand_unnoticed: "a person has captured money at a gateway, and the work queue has no row about it",
 } as const;
 
 /** The name of a kind. */
@@ -45,7 +45,8 @@ export function isLeftToPerson({ money, workItems }: Pick<HoldCase, "money" | "w
   const mayBeByHand = money.some(
     ({ authorization: { hold, status } }) => hold === "captured_by_hand" && status === "captured",
   );
-  return mayBeByHand && workItems.some(({ kind, resolved }) => namesMoney.has(kind) && !resolved);
+  // Once the records agree on what the person captured, the row is resolved; it stays open until a person closes it.
+  return mayBeByHand && workItems.some(({ kind }) => namesMoney.has(kind));
 }
 
 /** Returns every disagreement about the hold of a session. */

@@ -22,7 +22,7 @@ const pastLeaseMs = 25_000;
 const slowly = { timeout: 60_000, interval: 100 };
 
 /**
- * Where the request is when its process dies: executed, and its answer on the way; on the way itself, and executed before its
+ * Places of the request when its process dies: executed, and its answer on the way; on the way itself, and executed before its
  * repeat arrives; or on the way, and executed at the same moment as its repeat.
  */
 const points = ["answer", "request", "overtaken"] as const;
