@@ -157,11 +157,14 @@ function viewOf(checkout: Checkout, locale: string): CheckoutView {
 
 function outcomeOf({ status, outcome }: Checkout): Outcome | undefined {
   const said = outcome?.outcome;
+  // A payment that is held for a later capture has succeeded for the customer, and its session is still CREATED.
+  if (said?.case === "success") {
+    const { capturedVia, failoverUsed } = said.value;
+    return { kind: "succeeded", capturedVia, failoverUsed };
+  }
   switch (status) {
-    case PaymentSession_Status.SUCCEEDED: {
-      const { capturedVia = "", failoverUsed = false } = said?.case === "success" ? said.value : {};
-      return { kind: "succeeded", capturedVia, failoverUsed };
-    }
+    case PaymentSession_Status.SUCCEEDED:
+      return { kind: "succeeded", capturedVia: "", failoverUsed: false };
     case PaymentSession_Status.DECLINED:
       return { kind: "declined", declineCode: said?.case === "decline" ? said.value.declineCode : "card_declined" };
     case PaymentSession_Status.DEGRADED:

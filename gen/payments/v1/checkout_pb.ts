@@ -493,7 +493,8 @@ export type Checkout = Message<"payments.v1.Checkout"> & {
   vaultOrigin: string;
 
   /**
-   * Absent until the session has ended.
+   * Absent until the payment has ended for the customer: with the session, or with the hold of a payment that is captured
+   * later, whose status is still CREATED.
    *
    * @generated from field: optional payments.v1.Outcome outcome = 9;
    */
@@ -580,7 +581,8 @@ export type CheckoutJson = {
   vaultOrigin?: string;
 
   /**
-   * Absent until the session has ended.
+   * Absent until the payment has ended for the customer: with the session, or with the hold of a payment that is captured
+   * later, whose status is still CREATED.
    *
    * @generated from field: optional payments.v1.Outcome outcome = 9;
    */
@@ -863,7 +865,7 @@ export const OutcomeSchema: GenMessage<Outcome, {jsonType: OutcomeJson}> = /*@__
  */
 export type Success = Message<"payments.v1.Success"> & {
   /**
-   * The gateway that captured, such as STRIPE.
+   * The gateway that captured, or that holds for a later capture, such as STRIPE.
    *
    * @generated from field: string captured_via = 1;
    */
@@ -880,7 +882,7 @@ export type Success = Message<"payments.v1.Success"> & {
  */
 export type SuccessJson = {
   /**
-   * The gateway that captured, such as STRIPE.
+   * The gateway that captured, or that holds for a later capture, such as STRIPE.
    *
    * @generated from field: string captured_via = 1;
    */

@@ -1,8 +1,10 @@
 /** Payments that are captured later over REST in a whole demo: from the hold to the gateway's books. */
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { RestClient } from "../../client/merchant/rest-client.ts";
+import { launchBrowser } from "../testing/browser.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
+import { ChallengeCustomer, ChallengeShop } from "./challenge-shop.ts";
 import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
 let demo: SharedDemo;
@@ -101,5 +103,27 @@ describe("a payment that is captured later", () => {
     const cancelled = await runCommand(["payment", "cancel", second.sessionId, ...because]);
     expect(cancelled.out).toContain("cancelled");
     expect(await second.ended()).toMatchObject({ status: "DECLINED", declineCode: "capture_cancelled" });
+  });
+});
+
+describe("a payment that is captured later, in the browser", () => {
+  it("ends for the customer with the hold, also after failover and for a page that is loaded again", { timeout: 90_000 }, async () => {
+    const [shop, browser] = await Promise.all([ChallengeShop.start(demo), launchBrowser()]);
+    onTestFinished(async () => {
+      await browser.close();
+      shop.close();
+    });
+    const { session, url } = await shop.sell({ fields: manual });
+    const customer = await ChallengeCustomer.enter(await browser.newContext(), url);
+    const success = [{ capturedVia: "SANDBOX_B", failoverUsed: true }];
+    await customer.pay(cards.failover);
+    await expect.poll(() => customer.resultsOf("onSuccess"), { timeout: 20_000 }).toEqual(success);
+    await customer.page.getByRole("status").getByText("Payment complete.").waitFor();
+    expect(await checkout.read(session.sessionId)).toMatchObject({ status: "CREATED", held: {} });
+    await customer.page.reload();
+    await expect.poll(() => customer.resultsOf("onSuccess"), { timeout: 20_000 }).toEqual([...success, ...success]);
+    expect(customer.resultsOf("onError")).toEqual([]);
+    expect(await customer.page.getByRole("button", { name: /^Pay/ }).count()).toBe(0);
+    await client.captureSession(session.sessionId);
   });
 });

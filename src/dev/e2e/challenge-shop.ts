@@ -25,6 +25,8 @@ const mountScript = `
 /** Differences of one page. */
 export type ChallengePage = {
   readonly headers?: Readonly<Record<string, string>>;
+  /** Further fields of the session's creation. */
+  readonly fields?: object;
   readonly withReturn?: boolean;
   /** As in browsers of apps, which open no second window. */
   readonly withoutWindows?: boolean;
@@ -58,8 +60,8 @@ export class ChallengeShop {
   }
 
   /** Opens a session and returns its page's address. */
-  async sell({ headers, ...script }: ChallengePage = {}): Promise<{ session: OpenedSession; url: string }> {
-    const session = await this.api.open();
+  async sell({ headers, fields, ...script }: ChallengePage = {}): Promise<{ session: OpenedSession; url: string }> {
+    const session = await this.api.open(fields);
     const { sessionId, clientSecret, vault } = session;
     const options = { apiBase: this.#demo.file.connectOrigin, sessionId, clientSecret, vault };
     const data = JSON.stringify({ options, ...script });

@@ -15,6 +15,7 @@ import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
+import { Switch } from "../parts/switch.tsx";
 import { useScope } from "../scope.ts";
 import { SettingForm } from "./setting-form.tsx";
 import { findAddressProblem, linesOf } from "./setting-rules.ts";
@@ -203,20 +204,12 @@ function Topics({ settings, onChange }: { settings: AlertSettings; onChange: () 
       <ul className="form">
         {topics.map(([topic, name, detail]) => (
           <li key={topic}>
-            <label className="switch">
-              <input
-                type="checkbox"
-                role="switch"
-                checked={!muted.includes(topic)}
-                aria-checked={!muted.includes(topic)}
-                disabled={role < Role.OWNER || save.isPending}
-                onChange={(event) => change(topic, event.target.checked)}
-              />
-              <span>
-                <strong>{name}</strong>
-                <span className="soft small">{detail}</span>
-              </span>
-            </label>
+            <Switch
+              {...{ name, detail }}
+              isOn={!muted.includes(topic)}
+              isDisabled={role < Role.OWNER || save.isPending}
+              onChange={(isOn) => change(topic, isOn)}
+            />
           </li>
         ))}
       </ul>

@@ -3,6 +3,7 @@ import type { AnalyticsPoint, CardCounts } from "../../../../gen/dashboard/v1/an
 import { Button } from "../parts/button.tsx";
 import { csvOf, saveFile } from "../parts/csv.ts";
 import { formatCount, formatRate } from "../parts/numbers.ts";
+import { Share } from "../parts/share.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { cardNames } from "./analytics-charts.ts";
 
@@ -72,12 +73,7 @@ function CardTable({ by, rows }: { by: keyof typeof titles; rows: readonly CardC
                 <td>{formatCount(row.degraded)}</td>
                 <td>{formatCount(row.savedByFailover)}</td>
                 <td>
-                  <span className="share">
-                    {formatRate(Number(paymentsOf(row)) / Number(all))}
-                    <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-                      <rect width={(100 * Number(paymentsOf(row))) / Number(all)} height="8" />
-                    </svg>
-                  </span>
+                  <Share part={Number(paymentsOf(row))} of={Number(all)} />
                 </td>
               </tr>
             ))}

@@ -5,6 +5,7 @@ import { type CountsColumn, CountsTable } from "../parts/counts-table.tsx";
 import { csvOf, saveFile } from "../parts/csv.ts";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
+import { Share } from "../parts/share.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 
 /** The main figures. */
@@ -117,12 +118,7 @@ export function DeclineTable({ declines }: Pick<GetAnalyticsResponse, "declines"
                   <td className="text">{gateway}</td>
                   <td>{formatCount(attempts)}</td>
                   <td>
-                    <span className="share">
-                      {formatRate(attempts / Number(sum))}
-                      <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-                        <rect width={(100 * attempts) / Number(sum)} height="8" />
-                      </svg>
-                    </span>
+                    <Share part={attempts} of={Number(sum)} />
                   </td>
                 </tr>
               ))}

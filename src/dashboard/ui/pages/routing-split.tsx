@@ -1,6 +1,7 @@
 /** The split of a plan: the share of its payments that goes by another plan, and that plan. */
 import { useId } from "react";
 import { Field } from "../parts/field.tsx";
+import { Switch } from "../parts/switch.tsx";
 import type { SplitContent } from "./routing-case-draft.ts";
 import { ConnectionOrder, type Connections } from "./routing-order.tsx";
 
@@ -20,24 +21,13 @@ export function RoutingSplit({ split, connectionIds, connections, mayChange, onC
   const id = useId();
   return (
     <>
-      <label className="switch">
-        <input
-          type="checkbox"
-          role="switch"
-          checked={split !== undefined}
-          aria-checked={split !== undefined}
-          disabled={!mayChange}
-          onChange={({ target }) =>
-            onChange(target.checked ? { percent: 10, connectionIds: [...connectionIds] } : undefined)
-          }
-        />
-        <span>
-          <strong>Send a share another way</strong>
-          <span className="soft small">
-            Compares two plans: chance decides for each payment, once. Analytics shows the result.
-          </span>
-        </span>
-      </label>
+      <Switch
+        name="Send a share another way"
+        detail="Compares two plans: chance decides for each payment, once. Analytics shows the result."
+        isOn={split !== undefined}
+        isDisabled={!mayChange}
+        onChange={(isOn) => onChange(isOn ? { percent: 10, connectionIds: [...connectionIds] } : undefined)}
+      />
       {split && (
         <section className="arm" aria-labelledby={id}>
           <h4 id={id}>Arm B</h4>

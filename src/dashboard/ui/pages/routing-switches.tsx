@@ -1,20 +1,21 @@
 /** The failures after which the next gateway is tried, and the retry at the same one. */
-import { RoutingRule_FailoverSwitch as Switch } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { RoutingRule_FailoverSwitch as Kind } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { Switch } from "../parts/switch.tsx";
 import type { RuleDraft } from "./routing-draft.ts";
 
 const switches = [
   [
-    Switch.HARD_DECLINE,
+    Kind.HARD_DECLINE,
     "Declines, hard or soft",
     "The bank declines, such as for insufficient funds. Another gateway may approve.",
   ],
   [
-    Switch.TIMEOUT,
+    Kind.TIMEOUT,
     "Timeouts",
     "No complete answer within the time limit of an attempt. A hold that appears later is voided.",
   ],
   [
-    Switch.GATEWAY_ERROR,
+    Kind.GATEWAY_ERROR,
     "Gateway errors",
     "A broken connection, 5xx, or an answer that is neither an approval nor a decline.",
   ],
@@ -23,7 +24,7 @@ const switches = [
 /** A switch for each kind of failure, and the kinds that are fixed. */
 export function RoutingSwitches({ draft, mayChange }: { draft: RuleDraft; mayChange: boolean }) {
   const { failoverOn, change } = draft;
-  const set = (kind: Switch, isOn: boolean) =>
+  const set = (kind: Kind, isOn: boolean) =>
     change({ failoverOn: isOn ? [...failoverOn, kind] : failoverOn.filter((each) => each !== kind) });
   return (
     <section className="card" aria-labelledby="failover">
@@ -31,20 +32,11 @@ export function RoutingSwitches({ draft, mayChange }: { draft: RuleDraft; mayCha
       <ul className="form">
         {switches.map(([kind, name, detail]) => (
           <li key={kind}>
-            <label className="switch">
-              <input
-                type="checkbox"
-                role="switch"
-                checked={failoverOn.includes(kind)}
-                aria-checked={failoverOn.includes(kind)}
-                disabled={!mayChange}
-                onChange={(event) => set(kind, event.target.checked)}
-              />
-              <span>
-                <strong>{name}</strong>
-                <span className="soft small">{detail}</span>
-              </span>
-            </label>
+            <Switch
+              {...{ name, detail, isDisabled: !mayChange }}
+              isOn={failoverOn.includes(kind)}
+              onChange={(isOn) => set(kind, isOn)}
+            />
           </li>
         ))}
       </ul>
@@ -59,27 +51,16 @@ export function RoutingSwitches({ draft, mayChange }: { draft: RuleDraft; mayCha
 
 /** The switch for one more attempt at the gateway that declined. */
 export function RoutingRetry({ draft, mayChange }: { draft: RuleDraft; mayChange: boolean }) {
-  const isOn = draft.retriesSameGateway ?? false;
   return (
     <section className="card" aria-labelledby="retry">
       <h2 id="retry">Retry at the same gateway</h2>
-      <label className="switch">
-        <input
-          type="checkbox"
-          role="switch"
-          checked={isOn}
-          aria-checked={isOn}
-          disabled={!mayChange}
-          onChange={({ target }) => draft.change({ retriesSameGateway: target.checked })}
-        />
-        <span>
-          <strong>Once, if the gateway asks to try again</strong>
-          <span className="soft small">
-            Some declines are processing errors, after which a gateway allows another attempt at once. Only then the
-            next gateway is tried.
-          </span>
-        </span>
-      </label>
+      <Switch
+        name="Once, if the gateway asks to try again"
+        detail="Some declines are processing errors, after which a gateway allows another attempt at once. Only then the next gateway is tried."
+        isOn={draft.retriesSameGateway ?? false}
+        isDisabled={!mayChange}
+        onChange={(retriesSameGateway) => draft.change({ retriesSameGateway })}
+      />
     </section>
   );
 }
