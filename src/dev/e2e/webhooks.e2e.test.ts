@@ -187,7 +187,9 @@ describe("switchyard endpoint, delivery", () => {
     expect(log[0].answerExcerpt).toBe("not yet");
     expect(body).toBe(String(failed.body));
     const listed = await onDemo("delivery", "list", "--session", sessionId, "--endpoint", endpointId);
-    expect(listed.out).toMatch(new RegExp(`${eventId} +${endpointId} +payment_session.succeeded +SUCCEEDED +2\n$`));
+    expect(listed.out).toMatch(
+      new RegExp(`${eventId} +${endpointId} +payment_session.succeeded +\\S+ +SUCCEEDED +200 +2\n$`),
+    );
     receiver.answerWith({ status: 404 });
     expect(await onDemo("delivery", "replay", eventId, endpointId)).toMatchObject({
       code: 1,
@@ -202,7 +204,7 @@ describe("switchyard endpoint, delivery", () => {
     await deliveriesOf(sessionId);
     const { out } = await onDemo("delivery", "list", "--session", sessionId);
     expect(out).toMatch(
-      new RegExp(`${endpointId} +payment_session.succeeded +PENDING +0 +waits until the endpoint is resumed\n`),
+      new RegExp(`${endpointId} +payment_session.succeeded +\\S+ +PENDING +0 +waits until the endpoint is resumed\n`),
     );
     expect(out).toMatch(new RegExp(`${unverified.endpointId} +.* +PENDING +0 +waits until the endpoint is verified\n`));
     await json("endpoint", "remove", unverified.endpointId);
