@@ -107,6 +107,7 @@ function OrderForm({ payment, order, onEnd }: { payment: Payment; order: Order; 
         />
       </>
     );
+  const rest = held.amountMinor - amountMinor;
   const what = isCapture ? `Capture ${formatAmount({ ...held, amountMinor })}` : `Cancel ${whole}`;
   return (
     <>
@@ -115,12 +116,12 @@ function OrderForm({ payment, order, onEnd }: { payment: Payment; order: Order; 
       </Heading>
       <p className="soft">
         {isCapture
-          ? "The amount cannot be changed afterwards."
+          ? `The amount cannot be changed afterwards.${rest > 0n ? ` The other ${formatAmount({ ...held, amountMinor: rest })} are released, and cannot be captured later.` : ""}`
           : "The payment ends as declined. This cannot be undone."}
       </p>
       <Refusal error={give.error} texts={refusals} />
       <div className="row">
-        <Button kind="danger" onPress={() => give.isPending || give.mutate()}>
+        <Button kind={isCapture ? "main" : "danger"} onPress={() => give.isPending || give.mutate()}>
           {give.isPending ? "Ordering…" : what}
         </Button>
         <FocusedButton onPress={() => give.isPending || setAsking(false)}>Back</FocusedButton>
