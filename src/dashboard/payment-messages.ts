@@ -28,6 +28,7 @@ import { isHeld, isProcessing } from "../core/held-state.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isoExponent } from "../platform/money.ts";
+import { capturedOf, refundedMinor } from "../refunds/next-refund-step.ts";
 import type { PaymentDetails } from "../reporting/payment-details.ts";
 import type { PaymentFilter } from "../reporting/payment-filter.ts";
 import type { ListedPayment } from "../reporting/payment-list.ts";
@@ -45,11 +46,11 @@ export function amountMessage(
 
 /** Returns a payment as lists show it. */
 export function summaryMessage(payment: ListedPayment): MessageInitShape<typeof PaymentSummarySchema> {
-  const { createdAt, settledAt } = payment;
+  const { createdAt, settledAt, currency } = payment;
   return {
     sessionId: encodeId("ps", payment.id),
     orderRef: shownOrderRef(payment.orderRef),
-    amount: amountMessage(payment.amountMinor, payment.currency),
+    amount: amountMessage(payment.amountMinor, currency),
     status: PaymentSession_Status[payment.status],
     processing: isProcessing(payment),
     gateways: [...payment.gateways],
@@ -62,7 +63,15 @@ export function summaryMessage(payment: ListedPayment): MessageInitShape<typeof 
     ...(settledAt && { settledAt: timestampFromDate(settledAt) }),
     awaitingCustomer: payment.awaitingSince instanceof Date,
     ...(isHeld(payment) && payment.heldUntil && { heldUntil: timestampFromDate(payment.heldUntil) }),
+    ...(payment.capturedMinor !== null && { amountCaptured: amountMessage(payment.capturedMinor, currency) }),
+    ...(payment.refundedMinor > 0 && { amountRefunded: amountMessage(payment.refundedMinor, currency) }),
   };
+}
+
+/** Returns what was captured; null unless the payment has succeeded. */
+function capturedMinor(details: Pick<PaymentDetails, "session" | "attempts">): number | null {
+  if (details.session.status !== "SUCCEEDED") return null;
+  return capturedOf(details)?.capturedAmountMinor ?? details.session.amountMinor;
 }
 
 /** Returns a payment with its attempts and timeline. */
@@ -70,7 +79,12 @@ export function paymentMessage(details: PaymentDetails): MessageInitShape<typeof
   const { session, attempts, events, deliveries } = details;
   const { captureConfirmed, submittedAt, ruleVersion, createRequestId, submitRequestId } = session;
   return {
-    summary: summaryMessage({ ...session, gateways: attempts.map(({ gateway }) => gateway) }),
+    summary: summaryMessage({
+      ...session,
+      gateways: attempts.map(({ gateway }) => gateway),
+      capturedMinor: capturedMinor(details),
+      refundedMinor: refundedMinor(details),
+    }),
     customerEmail: session.customerEmail ?? "",
     ...describeOrder(session),
     ...(captureConfirmed !== null && captureConfirmed !== undefined && { captureConfirmed }),

@@ -141,10 +141,12 @@ const columns = [
   "settled_at",
   "held_until",
   "gateway_reference",
+  "amount_captured",
+  "amount_refunded",
 ];
 
 function csvOf(payment: ListedPayment): string {
-  const { amountMinor, currency, status } = payment;
+  const { amountMinor, capturedMinor, refundedMinor, currency, status } = payment;
   const exponent = isoExponent(currency);
   return csvLine([
     encodeId("ps", payment.id),
@@ -164,5 +166,7 @@ function csvOf(payment: ListedPayment): string {
     payment.settledAt?.toISOString() ?? "",
     (isHeld(payment) && payment.heldUntil?.toISOString()) || "",
     payment.gatewayReference ?? "",
+    capturedMinor === null ? "" : decimalOf(capturedMinor, exponent),
+    decimalOf(refundedMinor, exponent),
   ]);
 }

@@ -281,7 +281,7 @@ describe("an export", () => {
     const filter: Filter = { createdAfter: minutesAgo(61).toISOString(), status: "CREATED" };
     const { csv, nextPageToken, payments } = await client.payments.exportPayments({ ...scope(), filter });
     expect(csv?.split("\r\n").slice(0, 2)).toEqual([
-      "session_id,order_ref,amount,amount_minor,currency,status,processing,gateways,captured_via,failover,decline_code,card_brand,card_last4,created_at,settled_at,held_until,gateway_reference",
+      "session_id,order_ref,amount,amount_minor,currency,status,processing,gateways,captured_via,failover,decline_code,card_brand,card_last4,created_at,settled_at,held_until,gateway_reference,amount_captured,amount_refunded",
       expect.stringMatching(/^ps_\w{26},"'=1\+1",49\.00,4900,EUR,CREATED,false,,,false,,,,20/),
     ]);
     expect([payments, nextPageToken]).toEqual([2, ""]);
@@ -292,5 +292,21 @@ describe("an export", () => {
     const { nextPageToken: pageToken = "" } = await list({}, { pageSize: 1 });
     const unseen = client.payments.exportPayments({ ...scope(), filter: {}, pageToken });
     await expect(unseen).rejects.toMatchObject({ code: "invalid_parameter" });
+  });
+
+  it("has what was captured of each payment, as have the list and the page", async () => {
+    const { merchant } = await client.merchants.createMerchant({ name: "In Part" });
+    const merchantId = merchant!.merchantId!;
+    const { sessionUuid, sessionId } = await makePayment(dashboard, { merchantUuid: decodeId("mer", merchantId)! });
+    await dashboard.rows("UPDATE attempt SET captured_amount_minor = 900 WHERE session_id = $1", [sessionUuid]);
+    await dashboard.rows("UPDATE payment_session SET manual_capture = true WHERE id = $1", [sessionUuid]);
+    const inPart = { amountCaptured: { amountMinor: "900", exponent: 2 } };
+    const { payments } = await client.payments.listPayments({ ...scope(), merchantId });
+    expect(payments).toMatchObject([{ amount: { amountMinor: "4900" }, ...inPart }]);
+    const { payment } = await client.payments.getPayment({ ...scope(), merchantId, sessionId });
+    expect(payment?.summary).toMatchObject(inPart);
+    const { csv } = await client.payments.exportPayments({ ...scope(), merchantId });
+    expect(csv).toMatch(/,9\.00,0\.00\r\n$/);
+    expect((await list({ currency: "JPY" })).payments?.[0]?.amountCaptured).toMatchObject({ amountMinor: "120" });
   });
 });

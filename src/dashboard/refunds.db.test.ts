@@ -136,8 +136,17 @@ describe("GetPayment", () => {
     expect((await read()).amountRefunded).toBeUndefined();
     const { refund: part } = await refund(cookies.dora, of, { amountMinor: 900n, reason: "fraudulent" });
     await fail(part!.refundId);
+    const listed = async () =>
+      (await pages.payments(cookies.viv).listPayments({ ...scope(), pageSize: 1 })).payments[0]!;
+    expect((await listed()).amountRefunded).toBeUndefined();
     const { refund: rest } = await refund(cookies.olive, of);
     const payment = await read();
+    const whole = {
+      sessionId: of.sessionId,
+      amountCaptured: { amountMinor: 4900n },
+      amountRefunded: { amountMinor: 4900n },
+    };
+    expect([payment.summary, await listed()]).toMatchObject([whole, whole]);
     expect(payment).toMatchObject({
       ...{ amountRefunded: { amountMinor: 4900n }, amountRefundable: { amountMinor: 0n, currency: "EUR" } },
       notRefundableBecause: expect.stringMatching(/^Nothing is left to refund/),

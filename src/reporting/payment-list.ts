@@ -3,6 +3,7 @@
 import { type PaymentSession, PaymentSessionEntity } from "../core/entities.ts";
 import { columnsOf } from "../platform/columns.ts";
 import { type Queryable, unnamed } from "../platform/database.ts";
+import { takenMinor } from "./analytics/counted-facts.ts";
 import {
   highestId,
   indexedCondition,
@@ -41,12 +42,21 @@ const shown = [
 export type ListedPayment = Pick<PaymentSession, (typeof shown)[number]> & {
   /** The gateway's reference of what is held or captured; null if nothing is. */
   readonly gatewayReference?: string | null;
+  /** The captured amount; null unless the payment has succeeded. */
+  readonly capturedMinor: number | null;
+  /** The sum of the refunds that have not failed. */
+  readonly refundedMinor: number;
   /** The gateways that were tried, in this order. */
   readonly gateways: readonly string[];
 };
 
+// SQL of the refunded amount of a session `s`. Most payments have no refund, and read none.
+const returnedMinor = `CASE WHEN s.refunds = 0 THEN 0 ELSE coalesce((SELECT sum(r.amount_minor) FROM refund r
+  WHERE r.session_id = s.id AND r.status <> 'FAILED'), 0)::bigint END`;
+
 /** SQL: the columns of a listed payment, of the row `s` of payment_session. */
 export const listedColumns = `${columnsOf(PaymentSessionEntity, "s", shown)},
+  CASE WHEN s.status = 'SUCCEEDED' THEN ${takenMinor} END AS "capturedMinor", ${returnedMinor} AS "refundedMinor",
   (SELECT a.gateway_reference FROM attempt a WHERE a.session_id = s.id AND a.id = s.winner_attempt_id) AS "gatewayReference",
   ARRAY(SELECT a.gateway FROM attempt a WHERE a.session_id = s.id ORDER BY a.sequence) AS gateways`;
 

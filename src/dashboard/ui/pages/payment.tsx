@@ -5,7 +5,7 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import type { ReactNode } from "react";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import type { BillingAddress } from "../../../../gen/payments/v1/payment_session_pb.ts";
-import { formatAmount } from "../parts/amount.tsx";
+import { capturedInPart, formatAmount } from "../parts/amount.tsx";
 import { CardFace } from "../parts/brand.tsx";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
@@ -75,6 +75,7 @@ function Details({ payment, onChange }: { payment: Payment; onChange: () => unkn
   const { refund } = useSearch({ from: "/signed-in/$environment/$merchantId/payments/$sessionId" });
   const navigate = useNavigate();
   if (!summary) return null;
+  const inPart = capturedInPart(summary);
   const onRefund = async () => {
     // A page that is loaded again opens no form.
     if (refund) await navigate({ to: ".", search: {}, replace: true });
@@ -85,6 +86,7 @@ function Details({ payment, onChange }: { payment: Payment; onChange: () => unkn
       <header className="page-head">
         <div>
           <h1>
+            {inPart && `${inPart} captured of `}
             {summary.amount && formatAmount(summary.amount)} <PaymentState payment={summary} />
           </h1>
           <p>
@@ -164,9 +166,6 @@ function Facts({ payment }: { payment: Payment }) {
           <Fact name="Settled">
             <Moment at={summary.settledAt} />
           </Fact>
-        )}
-        {payment.amountCaptured && payment.amountCaptured.amountMinor !== summary?.amount?.amountMinor && (
-          <Fact name="Captured">{formatAmount(payment.amountCaptured)}</Fact>
         )}
         {captureConfirmed === false && <Fact name="Capture">accepted by the gateway, not confirmed yet</Fact>}
         {ruleVersion !== undefined && <Fact name="Routing rule">version {ruleVersion}</Fact>}

@@ -2,7 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { PaymentSummary } from "../../../../gen/dashboard/v1/payments_pb.ts";
-import { Amount } from "../parts/amount.tsx";
+import { Amount, capturedInPart } from "../parts/amount.tsx";
 import { CardFace, Gateway } from "../parts/brand.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { PaymentState } from "../parts/payment-state.tsx";
@@ -56,6 +56,7 @@ export function PaymentsTable({ label, rows }: { label: string; rows: readonly P
 function Row({ payment, note }: PaymentRow) {
   const { environmentName, merchantId } = useScope();
   const { sessionId, orderRef, amount, gateways, cardBrand, cardLast4, declineCode, createdAt } = payment;
+  const inPart = capturedInPart(payment);
   return (
     // biome-ignore-start lint/a11y/noRedundantRoles: a browser forgets those of a table whose rows are shown as cards
     // biome-ignore-start lint/a11y/useFocusableInteractive: they are the roles of a plain table
@@ -71,6 +72,7 @@ function Row({ payment, note }: PaymentRow) {
       </th>
       <td role="cell" className="number">
         <Amount amount={amount} />
+        {inPart && <div className="soft small">{inPart} captured</div>}
       </td>
       <td role="cell">
         <PaymentState payment={payment} />

@@ -13,6 +13,17 @@ export function formatAmount(amount: PaymentAmount): string {
   }).format(decimalOf(amount) as `${number}`);
 }
 
+/** Returns what was captured of an amount if that is less than the whole, such as €45.00; undefined otherwise. */
+export function capturedInPart({ amount, amountCaptured }: Captured): string | undefined {
+  const isPart = amountCaptured && amountCaptured.amountMinor !== amount?.amountMinor;
+  return isPart ? formatAmount(amountCaptured) : undefined;
+}
+
+type Captured = {
+  readonly amount?: PaymentAmount | undefined;
+  readonly amountCaptured?: PaymentAmount | undefined;
+};
+
 /** An amount, or nothing if there is none. */
 export function Amount({ amount }: { amount: PaymentAmount | undefined }) {
   return amount === undefined ? null : <span className="amount">{formatAmount(amount)}</span>;

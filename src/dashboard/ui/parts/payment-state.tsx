@@ -10,7 +10,10 @@ const faces: Readonly<Record<number, { name: string; tone?: "good" | "warn" | "b
   [PaymentSession_Status.EXPIRED]: { name: "Expired" },
 };
 
-type Shown = Pick<PaymentSummary, "status" | "processing" | "failover" | "awaitingCustomer" | "heldUntil">;
+type Shown = Pick<
+  PaymentSummary,
+  "status" | "processing" | "failover" | "awaitingCustomer" | "heldUntil" | "amountCaptured" | "amountRefunded"
+>;
 
 /** The badge, and beside it a short detail. */
 export function PaymentState({ payment }: { payment: Shown }) {
@@ -19,11 +22,13 @@ export function PaymentState({ payment }: { payment: Shown }) {
     : payment.heldUntil
       ? { name: "Held", tone: "warn" }
       : (faces[payment.status] ?? { name: "–" });
+  const refunded = refundedInWords(payment);
   return (
     <span className="states">
       <span className="badge" data-tone={tone}>
         {name}
       </span>
+      {refunded && <span className="badge">{refunded}</span>}
       {payment.awaitingCustomer && <span className="badge">Awaiting customer</span>}
       {payment.failover && (
         <span className="badge" data-tone="saved">
@@ -32,4 +37,10 @@ export function PaymentState({ payment }: { payment: Shown }) {
       )}
     </span>
   );
+}
+
+// A refund counts from its request on, as in the payment's refundable amount.
+function refundedInWords({ amountCaptured, amountRefunded }: Shown): string | undefined {
+  if (!amountCaptured || !amountRefunded) return undefined;
+  return amountRefunded.amountMinor < amountCaptured.amountMinor ? "Partly refunded" : "Refunded";
 }
