@@ -7,6 +7,7 @@ import { Agent, request } from "undici";
 import { RestClient } from "../client/merchant/rest-client.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { decodeId } from "../platform/ids.ts";
+import { forgetCounts } from "../reporting/analytics/count-settled.ts";
 import type { DemoFile } from "./demo-file.ts";
 import { type PlannedPayment, planTraffic } from "./traffic-plan.ts";
 
@@ -138,9 +139,7 @@ async function putInTheirWeek(ownerUrl: string, made: readonly { id: string; at:
       UPDATE payment_session x SET ${moved(sessionMoments)} FROM moved WHERE moved.id = x.id;
       UPDATE attempt x SET ${moved(attemptMoments)} FROM moved WHERE moved.id = x.session_id;
       ${switchGuards("ENABLE")};
-      DELETE FROM analytics_payment; DELETE FROM analytics_attempt; DELETE FROM analytics_decline;
-      DELETE FROM analytics_authentication; DELETE FROM analytics_arm; DELETE FROM analytics_arm_cost;
-      UPDATE analytics_walk SET counted_until = '-infinity';
+      ${forgetCounts};
       COMMIT`);
   } finally {
     await client.end();

@@ -48,10 +48,15 @@ const countInto = ({ table, keys, sums, timed, facts }: CountedTable): Statement
   };
 };
 
-const counts = [
+const countedTables = [
   ...[countedPayments, countedAttempts, countedDeclines, countedAuthentications],
   ...[countedCards, countedArms, countedArmCosts],
-].map(countInto);
+];
+const counts = countedTables.map(countInto);
+
+/** SQL: forgets every count, so that all settled payments are counted again. The tables' owner alone can run it. */
+export const forgetCounts = `${countedTables.map(({ table }) => `DELETE FROM ${table};`).join(" ")}
+  UPDATE analytics_walk SET counted_until = '-infinity'`;
 
 const moveWalk: Statement = {
   name: "move_analytics_walk",
