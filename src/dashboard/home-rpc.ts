@@ -135,7 +135,7 @@ function degradedItem({ count, since }: Alerts["degraded"]): Item {
   return {
     kind: AlertItem_Kind.PAYMENTS_DEGRADED,
     text: `${payments} of the last hour ended as Degraded: the last gateway gave no usable answer or refused the capture, or no gateway could be used.`,
-    since: timestampFromDate(since),
+    ...(since && { since: timestampFromDate(since) }),
   };
 }
 

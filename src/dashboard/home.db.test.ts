@@ -93,9 +93,11 @@ describe("the home page's response", () => {
     const { workItemId, sessionId } = await dashboard.openItem("SANDBOX_A has not given the hold back.");
     await openEndpoints();
     await connect(connectionUuid);
+    const firstDegraded = minutesAgo(20);
     for (let count = 0; count < 5; count++) {
       const attempts: MadePayment["attempts"] = [{ gateway: "SANDBOX_A", became: "VOIDED" }];
-      const made = { orderRef: `degraded-${count}`, createdAt: minutesAgo(1), status: "DEGRADED", attempts } as const;
+      const createdAt = count === 0 ? firstDegraded : minutesAgo(1);
+      const made = { orderRef: `degraded-${count}`, createdAt, status: "DEGRADED", attempts } as const;
       const { sessionUuid } = await make(made);
       await dashboard.rows("UPDATE attempt SET connection_id = $2 WHERE session_id = $1", [
         sessionUuid,
@@ -114,6 +116,8 @@ describe("the home page's response", () => {
       },
       { kind: "PAYMENTS_DEGRADED", text: expect.stringMatching(/^5 payments of the last hour ended as Degraded: /) },
     ]);
+    // They end 9 s after their creation.
+    expect(Date.parse(alerts.at(-1)!.since!)).toBe(firstDegraded.getTime() + 9_000);
     await client.workQueue.closeWorkItem({ environment: "ENVIRONMENT_TEST", workItemId, note: "done" });
     expect(await kinds()).not.toContain("PAYMENT_ALARM");
   });

@@ -60,8 +60,8 @@ export type Alerts = {
   readonly paidTwice: readonly PaidTwice[];
   readonly open: readonly OpenAlert[];
   readonly endpoints: readonly LostEndpoint[];
-  /** Payments of the last hour that ended without being captured or declined. */
-  readonly degraded: { readonly count: number; readonly since: Date };
+  /** Payments of the last hour that ended without being captured or declined; `since` is the first end, null of none. */
+  readonly degraded: { readonly count: number; readonly since: Date | null };
   /** Undefined when none of the newest payments has one. */
   readonly cardNumbers: CardNumbersGiven | undefined;
   /** True when a list has more rows than these. */
@@ -114,8 +114,8 @@ const selectEndpoints: Statement = {
 const selectDegraded: Statement = {
   name: "count_degraded",
   text: `
-    SELECT count(*)::int AS count FROM (
-      SELECT FROM payment_session
+    SELECT count(*)::int AS count, min(settled_at) AS since FROM (
+      SELECT settled_at FROM payment_session
       WHERE merchant_id = $1 AND status = 'DEGRADED' AND id >= $2 AND settled_at >= $3 LIMIT ${successesChecked}) s`,
 };
 
@@ -166,7 +166,6 @@ export async function loadAlerts(
   { merchantId, now }: { merchantId: string; now: Date },
 ): Promise<Alerts> {
   const before = (ms: number) => new Date(now.getTime() - ms);
-  const since = before(troubleWindowMs);
   const firstId = firstIdAt(before(troubleWindowMs + sessionLongestMs));
   const paidSince = firstIdAt(before(paidTwiceWindowMs));
   // One row more than is shown reveals whether there are more.
@@ -175,7 +174,7 @@ export async function loadAlerts(
     queryable.query<WorkItem>(selectAlarms, [merchantId, rows]),
     queryable.query<PaidTwice>(selectPaidTwice, [merchantId, paidSince, successesChecked, rows]),
     queryable.query<LostEndpoint>(selectEndpoints, [merchantId, rows]),
-    queryable.query<{ count: number }>(selectDegraded, [merchantId, firstId, since]),
+    queryable.query<Alerts["degraded"]>(selectDegraded, [merchantId, firstId, before(troubleWindowMs)]),
     findCardNumbers(queryable, { merchantId, since: before(cardNumberWindowMs) }),
     queryable.query<OpenAlert>(selectOpenAlerts, [merchantId, rows]),
   ]);
@@ -184,7 +183,7 @@ export async function loadAlerts(
     paidTwice: paidTwice.slice(0, alertRows),
     endpoints: endpoints.slice(0, alertRows),
     open: open.slice(0, alertRows),
-    degraded: { count: degraded?.count ?? 0, since },
+    degraded: degraded!,
     cardNumbers,
     isCut: [alarms, paidTwice, endpoints, open].some(({ length }) => length > alertRows),
   };
