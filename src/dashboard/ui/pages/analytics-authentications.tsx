@@ -48,8 +48,9 @@ export function AuthenticationTable({ total }: { total: AnalyticsPoint }) {
         <div>
           <dt>Declined for want of authentication</dt>
           <dd>
-            {formatCount(attempts.authenticationRequired)} attempts, of whose payments {formatCount(attempts.recovered)}{" "}
-            succeeded
+            {formatCount(attempts.authenticationRequired)}{" "}
+            {attempts.authenticationRequired === 1n ? "attempt" : "attempts"}, {formatCount(attempts.recovered)}{" "}
+            followed by a success
           </dd>
         </div>
         {liable.length > 0 && (
