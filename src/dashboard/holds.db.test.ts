@@ -37,6 +37,7 @@ const orders = { CapturePayment: capture, CancelPayment: cancel };
 
 const trailOf = (of: Of) =>
   dashboard.rows("SELECT actor, action, after FROM audit_entry WHERE subject = $1 ORDER BY id", [of.sessionId]);
+const timelineOf = async (of: Of) => (await pages.payments(cookies.viv).getPayment(of)).payment!.timeline;
 async function stateOf(of: Of) {
   const [row] = await dashboard.rows(
     `SELECT s.status, s.decline_code AS "declineCode", s.capture_asked_at IS NOT NULL AS "isAsked",
@@ -109,6 +110,8 @@ describe("CapturePayment", () => {
     expect(await stateOf(of)).toMatchObject({ status: "CREATED", isAsked: true, capturedMinor: 900 });
     const after = { amountMinor: 900, currency: "EUR", gateway: "SANDBOX_A", reason: "shipped" };
     expect(await trailOf(of)).toEqual([{ actor, action: "CapturePayment", after }]);
+    const step = { actor, step: "Asked for the capture of 9.00 EUR", why: "shipped" };
+    expect(await timelineOf(of)).toContainEqual(expect.objectContaining(step));
   });
 });
 
@@ -120,5 +123,7 @@ describe("CancelPayment", () => {
     expect(await stateOf(of)).toMatchObject({ ...untouched, status: "DECLINED", declineCode: "capture_cancelled" });
     const after = { amountMinor: 4900, currency: "EUR", gateway: "SANDBOX_A", reason: "out of stock" };
     expect(await trailOf(of)).toEqual([{ actor, action: "CancelPayment", after }]);
+    const step = { actor, step: "Cancelled the payment", why: "out of stock" };
+    expect(await timelineOf(of)).toContainEqual(expect.objectContaining(step));
   });
 });

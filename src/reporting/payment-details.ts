@@ -1,6 +1,7 @@
 /** All data of one payment: session, attempts, events, deliveries and work items. */
 
 import { loadDecisions, type RecordedDecision } from "../core/decisions.ts";
+import type { PaymentSession } from "../core/entities.ts";
 import {
   type SessionRow,
   type SessionWithAttempts,
@@ -10,6 +11,8 @@ import {
 import { itemColumns, type WorkItem } from "../core/work-items.ts";
 import { loadSessionEvents, type SessionDelivery, type SessionEvent } from "../events/delivery-log.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
+import { encodeId } from "../platform/ids.ts";
+import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 
 /** An orphaned authorization: a hold at a gateway for an attempt that was over. */
 export type OrphanedAuthorization = {
@@ -21,6 +24,13 @@ export type OrphanedAuthorization = {
   readonly outcome: "VOIDED" | "GONE" | "CAPTURED" | null;
 };
 
+/** The order of a member or operator about a held payment, from the audit trail. */
+export type HeldOrder = {
+  readonly action: "CapturePayment" | "CancelPayment";
+  readonly actor: string;
+  readonly reason: string | null;
+};
+
 /** A payment with the details that support staff need. */
 export type PaymentDetails = SessionWithAttempts & {
   readonly events: readonly SessionEvent[];
@@ -28,6 +38,8 @@ export type PaymentDetails = SessionWithAttempts & {
   readonly workItems: readonly WorkItem[];
   readonly orphanedAuthorizations: readonly OrphanedAuthorization[];
   readonly decisions: readonly RecordedDecision[];
+  /** Undefined if there is no order, or if it came by the API. */
+  readonly heldOrder: HeldOrder | undefined;
 };
 
 const selectItems: Statement = {
@@ -41,6 +53,23 @@ const selectHolds: Statement = {
          FROM orphaned_authorization WHERE session_id = $1 ORDER BY found_at LIMIT 100`,
 };
 
+// The ids bound the rows to those of the merchant around the order, whatever the length of the trail.
+const selectHeldOrder: Statement = {
+  name: "select_order_of_held_session",
+  text: `SELECT action, actor, after->>'reason' AS reason FROM audit_entry
+         WHERE merchant_id = $1 AND id >= $3 AND id < $4 AND subject = $2 AND action IN ('CapturePayment', 'CancelPayment')
+         ORDER BY id DESC LIMIT 1`,
+};
+
+// Only a payment that was held can have an order, so no other one asks.
+async function loadHeldOrder(queryable: Queryable, session: PaymentSession): Promise<HeldOrder | undefined> {
+  const at = session.heldAt && (session.captureAskedAt ?? session.settledAt);
+  if (!at) return undefined;
+  const [from, until] = [-clockSkewMs, clockSkewMs].map((ms) => firstIdAt(new Date(at.getTime() + ms)));
+  const values = [session.merchantId, encodeId("ps", session.id), from, until];
+  return (await queryable.query<HeldOrder>(selectHeldOrder, values))[0];
+}
+
 /** Loads the merchant's payment with this session id; undefined when there is none. */
 export async function loadPayment(
   queryable: Queryable,
@@ -48,11 +77,13 @@ export async function loadPayment(
 ): Promise<PaymentDetails | undefined> {
   const [row] = await queryable.query<SessionRow>(selectSessionWithAttempts, [sessionId, merchantId]);
   if (row === undefined) return undefined;
-  const [history, workItems, orphanedAuthorizations, decisions] = await Promise.all([
+  const [history, workItems, orphanedAuthorizations, decisions, heldOrder] = await Promise.all([
     loadSessionEvents(queryable, { merchantId, sessionId }),
     queryable.query<WorkItem>(selectItems, [sessionId]),
     queryable.query<OrphanedAuthorization>(selectHolds, [sessionId]),
     loadDecisions(queryable, sessionId),
+    loadHeldOrder(queryable, row),
   ]);
-  return { ...(await wholeSession(queryable, row)), ...history, workItems, orphanedAuthorizations, decisions };
+  const found = { workItems, orphanedAuthorizations, decisions, heldOrder };
+  return { ...(await wholeSession(queryable, row)), ...history, ...found };
 }

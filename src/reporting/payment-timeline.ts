@@ -8,7 +8,7 @@ import type { SessionDelivery } from "../events/delivery-log.ts";
 import { unreachable } from "../platform/errors.ts";
 import { decimalOf, isoExponent } from "../platform/money.ts";
 import { nameOfBrand } from "./card-brand-name.ts";
-import type { OrphanedAuthorization, PaymentDetails } from "./payment-details.ts";
+import type { HeldOrder, OrphanedAuthorization, PaymentDetails } from "./payment-details.ts";
 import { refundSteps } from "./refund-timeline.ts";
 
 /** One step of a payment. */
@@ -88,14 +88,18 @@ function beginning(session: PaymentSession): Moment[] {
 }
 
 /** Returns the steps of a payment that its merchant captures later. */
-function laterSteps({ session, attempts }: PaymentDetails): Moment[] {
+function laterSteps({ session, attempts, heldOrder }: PaymentDetails): Moment[] {
   const { heldAt, heldUntil, captureAskedAt, settledAt, declineCode, currency } = session;
   if (!heldAt) return [];
   const ordered = attempts.find(({ captureOrderedAt }) => captureOrderedAt);
   const amount = decimalOf(ordered?.capturedAmountMinor ?? session.amountMinor, isoExponent(currency));
   const until = heldUntil?.toISOString().replace("T", " ").slice(0, 16);
+  const by = (action: HeldOrder["action"]) =>
+    heldOrder?.action === action
+      ? { actor: heldOrder.actor, why: heldOrder.reason ?? undefined }
+      : { actor: "Merchant" };
   const ends = {
-    capture_cancelled: { actor: "Merchant", step: "Cancelled the payment" },
+    capture_cancelled: { ...by("CancelPayment"), step: "Cancelled the payment" },
     capture_expired: {
       actor: us,
       step: "Ended the hold",
@@ -104,7 +108,7 @@ function laterSteps({ session, attempts }: PaymentDetails): Moment[] {
   };
   return [
     { at: heldAt, actor: us, step: "Holds the amount", why: `The merchant captures or cancels it until ${until} UTC.` },
-    { at: captureAskedAt, actor: "Merchant", step: `Asked for the capture of ${amount} ${currency}` },
+    { at: captureAskedAt, ...by("CapturePayment"), step: `Asked for the capture of ${amount} ${currency}` },
     ...Object.entries(ends).flatMap(([code, end]) => (code === declineCode ? [{ at: settledAt, ...end }] : [])),
   ];
 }
