@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, it } from "vitest";
+import { readCases } from "./case-file.ts";
 import { describeSplit, parseSplit } from "./routing-draft.ts";
 
 it("reads the share and the connections of --split, and refuses everything else", () => {
@@ -13,4 +17,33 @@ it("shows a split with the names of its gateways", () => {
   const nameOf = () => ({ gateway: "SANDBOX_B", account: "x" });
   expect(describeSplit(parseSplit("20:gc_1"), nameOf)).toEqual(["20 % to arm B: SANDBOX_B"]);
   expect(describeSplit(undefined, nameOf)).toEqual([]);
+});
+
+it("names the file, the case, the key and the rule of a case file that has another form", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "cases-"));
+  const file = join(folder, "cases.json");
+  const read = (one: object) => {
+    writeFileSync(file, JSON.stringify({ list: [{ name: "Amex big", connectionIds: ["gc_1"], ...one }] }));
+    return readCases(file);
+  };
+  const refusal = (one: object) => read(one).catch(String);
+  const where = `UsageError: ${file}: Case "Amex big": `;
+  const end = " See docs/routing.md.";
+  try {
+    expect(await refusal({ conditions: { currncies: ["EUR"] } })).toMatch(
+      `${where}key "currncies" is unknown; the keys are currencies, amountFromMinor, amountToMinor, `,
+    );
+    expect(await refusal({ conditions: { amountFromMinor: "ten" } })).toBe(
+      `${where}"amountFromMinor": expected a whole number.${end}`,
+    );
+    expect(await refusal({ conditions: { cardTypes: ["GOLD"] } })).toBe(
+      `${where}"GOLD" is not one of CREDIT, DEBIT, PREPAID.${end}`,
+    );
+    expect(await refusal({ conditions: [] })).toMatch(`${where}this must be an object; the keys are currencies, `);
+    expect(await read({ conditions: { amountFromMinor: "5" } })).toMatchObject({ list: [{ name: "Amex big" }] });
+    writeFileSync(file, '{"lst": []}');
+    await expect(readCases(file)).rejects.toThrow(`${file}: key "lst" is unknown; the keys are list, cardRanges.`);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -1,10 +1,10 @@
 /** Parses a routing rule as commands accept it. */
-import { readFileSync } from "node:fs";
 import { InvalidArgumentError, Option } from "commander";
 import type { DashboardClient, RoutingRuleView } from "../client/dashboard-client.ts";
 import type { RouteConditions } from "../core/entities.ts";
 import { describeConditions } from "../reporting/case-changes.ts";
 import { UsageError } from "./attachment.ts";
+import { type Cases, readCases } from "./case-file.ts";
 import type { ConnectionNames } from "./connection-names.ts";
 
 const switches = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
@@ -60,22 +60,6 @@ export function describePolicy({ policy = {} }: RoutingRuleView): string[] {
 /** The help text of --cases. */
 export const casesHelp =
   "JSON file with the cases and card ranges of docs/routing.md, or - for standard input; or none (default: as in the newest version)";
-
-/** The cases of a rule, and its card ranges. */
-type Cases = NonNullable<RoutingRuleView["cases"]>;
-
-/** Reads the file that --cases names. Throws UsageError if it is not one JSON object. */
-function readCases(file: string): Cases {
-  if (file === "none") return {};
-  const text = readFileSync(file === "-" ? process.stdin.fd : file, "utf8");
-  try {
-    const parsed: unknown = JSON.parse(text);
-    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed as Cases;
-  } catch {
-    // Below.
-  }
-  throw new UsageError("The cases must be one JSON object with `list`, and `cardRanges` if you have any.");
-}
 
 /** Returns the cases and card ranges of a rule as lines for people. */
 export function describeCases({ cases = {} }: RoutingRuleView, nameOf: ConnectionNames): string[] {
@@ -199,7 +183,7 @@ export async function readRule(
   const content = {
     ...(authentication && { authentication }),
     ...(provider !== undefined && { providerId: provider === "none" ? "" : provider }),
-    ...(named.cases !== undefined && { cases: readCases(named.cases) }),
+    ...(named.cases !== undefined && { cases: await readCases(named.cases) }),
     ...(named.split && { split: named.split }),
     ...(named.retrySameGateway && { retriesSameGateway: named.retrySameGateway === "on" }),
   };

@@ -115,7 +115,9 @@ describe("the cases of a rule", () => {
     const [one] = withOne({ currencies: ["EUR"] }).list!;
     await expect(set({ list: [one!, one!] })).rejects.toMatchObject({ code: "invalid_field" });
     const connectionIds = ["gc_01h455vb4pex5vsknk084sn02q"];
-    await expect(set({ list: [{ ...one!, connectionIds }] })).rejects.toMatchObject({ code: "invalid_field" });
+    await expect(set({ list: [{ ...one!, connectionIds }] })).rejects.toMatchObject({
+      ...{ code: "invalid_field", message: "Case “one”: One of the gateway connections does not exist." },
+    });
   });
 });
 

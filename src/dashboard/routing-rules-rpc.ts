@@ -113,9 +113,14 @@ async function setRule(
     const connectionIds = await requireAll(content.connectionIds, "connectionIds");
     const list: RoutingCase[] = [];
     for (const [index, one] of (content.cases?.list ?? []).entries()) {
-      const verified = await requireAll(one.connectionIds, `cases.list[${index}].connectionIds`);
-      const split = await verifiedSplit(one.split, `cases.list[${index}].split`);
-      list.push({ ...one, connectionIds: verified, ...(split && { split }) });
+      const field = `cases.list[${index}]`;
+      try {
+        const verified = await requireAll(one.connectionIds, `${field}.connectionIds`);
+        const split = await verifiedSplit(one.split, `${field}.split`);
+        list.push({ ...one, connectionIds: verified, ...(split && { split }) });
+      } catch (error) {
+        throw inCase(one.name, error);
+      }
     }
     const split = await verifiedSplit(content.split, "split");
     const providerId = content.providerId
@@ -166,6 +171,12 @@ async function requireProvider(
   throw new DomainError("invalid_field", "This is no verified connection of a provider of authentication.", {
     field: "providerId",
   });
+}
+
+/** Returns the refusal of a connection with the name of the case that has it. */
+function inCase(name: string, error: unknown): unknown {
+  if (!(error instanceof DomainError)) return error;
+  return new DomainError(error.code, `Case “${name}”: ${error.message}`, { field: error.field ?? "cases" });
 }
 
 async function requireVerified(

@@ -42,6 +42,16 @@ it("refuses a day that is not over, that no calendar has, or that is missing", a
   }
 });
 
+it.each([
+  ["", "is required"],
+  ["day=", "is required"],
+  ["day=4.3.2026", "must be a day such as 2026-03-04"],
+])("says what a query of %j needs", async (query, detail) => {
+  expect((await read(query)).json.errors).toEqual([
+    expect.objectContaining({ code: "invalid_parameter", param: "day", detail }),
+  ]);
+});
+
 it("returns the day's entries, which are the same bytes each time", async () => {
   await setClock(2);
   const { json } = await read(`day=${day}`);

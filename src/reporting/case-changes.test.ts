@@ -53,6 +53,11 @@ it("puts each condition into words", () => {
     time: { timeZone: "Europe/Berlin", days: ["SATURDAY", "SUNDAY"], from: "22:00", until: "06:00" },
   };
   expect(describeConditions(conditions)).toBe(
-    "currency EUR or CHF, amount from 1000, amount up to 5000, card brand visa, card type debit or prepaid, issued in DK, billed in DE or AT, metadata tier gold, time on saturday or sunday from 22:00 to 06:00 in Europe/Berlin",
+    "currency EUR or CHF, amount from 1000 minor units, amount up to 5000 minor units, card brand Visa, card type debit or prepaid, issued in DK, billed in DE or AT, metadata tier gold, time on saturday or sunday from 22:00 to 06:00 in Europe/Berlin",
   );
+});
+
+it("puts an amount into words in the currency, if there is one", () => {
+  const conditions = { currencies: ["EUR"], amountFromMinor: 10_001, cardBrands: ["amex"] };
+  expect(describeConditions(conditions)).toBe("currency EUR, amount from 100.01 EUR, card brand American Express");
 });

@@ -1,5 +1,7 @@
 /** Describes the cases of a routing rule, and the differences between two rules' cases, in sentences. PURE. */
 import type { RouteConditions, RoutingCase, RoutingCases, Split, TimeCondition } from "../core/entities.ts";
+import { amountInWords, isCurrency } from "../platform/money.ts";
+import { nameOfBrand } from "./card-brand-name.ts";
 
 const none: RoutingCases = { list: [], cardRanges: [] };
 
@@ -72,13 +74,16 @@ function describeRanges(old: RoutingCases, new_: RoutingCases): string[] {
 /** Returns the conditions of a case as words that read after its name, such as `currency EUR, card type debit`. */
 export function describeConditions(conditions: RouteConditions): string {
   const { amountFromMinor: from, amountToMinor: to, time, metadata = [] } = conditions;
+  const [currency = "", another] = conditions.currencies ?? [];
+  const inWords = (amountMinor: number) =>
+    another === undefined && isCurrency(currency) ? amountInWords(amountMinor, currency) : `${amountMinor} minor units`;
   const list = (name: string, values: readonly string[] = []) =>
     values.length === 0 ? [] : [`${name} ${values.join(" or ")}`];
   return [
     ...list("currency", conditions.currencies),
-    ...(from === undefined ? [] : [`amount from ${from}`]),
-    ...(to === undefined ? [] : [`amount up to ${to}`]),
-    ...list("card brand", conditions.cardBrands),
+    ...(from === undefined ? [] : [`amount from ${inWords(from)}`]),
+    ...(to === undefined ? [] : [`amount up to ${inWords(to)}`]),
+    ...list("card brand", conditions.cardBrands?.map(nameOfBrand)),
     ...list("card type", conditions.cardTypes?.map(lowerCase)),
     ...list("issued in", conditions.issuingCountries),
     ...list("billed in", conditions.billingCountries),

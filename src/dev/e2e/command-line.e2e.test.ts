@@ -155,7 +155,7 @@ describe("switchyard connection, routing", () => {
     const cased = await onDemo("routing", "set", "--cases", casesFile, "--merchant", merchantId);
     expect(cased).toMatchObject({ code: 0 });
     expect(cased.out).toContain(
-      "  case 1  Large: currency EUR, amount from 10000, card type debit → SANDBOX_A\n  card ranges 1\n",
+      "  case 1  Large: currency EUR, amount from 100.00 EUR, card type debit → SANDBOX_A\n  card ranges 1\n",
     );
     const payment = ["routing", "test", "--amount-minor", "12000", "--currency", "EUR", "--merchant", merchantId];
     expect((await onDemo(...payment, "--card-type", "debit")).out).toContain("By the case “Large”\n");

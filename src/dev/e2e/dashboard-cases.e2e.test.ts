@@ -118,7 +118,27 @@ describe("the cases on the routing page", () => {
       const form = region("Case 2");
       await form.getByLabel("Name").fill("Large");
       await form.getByLabel("Currencies").fill("EUR");
-      await form.getByLabel("Lowest amount").fill("10000");
+      const lowest = form.getByLabel("Lowest amount");
+      await lowest.fill("ten");
+      await unsaved()
+        .getByText(/^Case 2: Lowest amount: /)
+        .waitFor();
+      expect(await unsaved().getByRole("button", { name: "Save as version 3" }).isDisabled()).toBe(true);
+      await lowest.fill("100.00");
+      await cases().getByText("EUR · from €100.00").waitFor();
+      // Under the bar of unsaved changes, a field comes out as soon as a person types in it.
+      await form.getByLabel("Metadata").focus();
+      await page.evaluate(() => {
+        window.scrollBy(0, document.activeElement!.getBoundingClientRect().bottom - window.innerHeight);
+      });
+      await page.keyboard.type("x");
+      await expect
+        .poll(async () => {
+          const [field, bar] = await Promise.all([form.getByLabel("Metadata").boundingBox(), unsaved().boundingBox()]);
+          return field!.y + field!.height <= bar!.y;
+        })
+        .toBe(true);
+      await page.keyboard.press("Backspace");
       await form.getByRole("button", { name: "Close" }).click();
       await expectOrder(["American credit", "Large"]);
       const row = (name: RegExp) => cases().getByRole("row", { name });

@@ -5,7 +5,9 @@ import {
   TimeCondition_Day as Day,
   type MetadataCondition,
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { formatAmount } from "../parts/amount.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
+import { minorOfText } from "../parts/minor-units.ts";
 
 /** The conditions of a case; an empty list is no condition. */
 export type Conditions = {
@@ -18,7 +20,21 @@ export type Conditions = {
   readonly billingCountries: readonly string[];
   readonly metadata: readonly Pick<MetadataCondition, "key" | "values">[];
   readonly time?: Time | undefined;
+  /** Present once the form was typed in. */
+  readonly typed?: Typed | undefined;
 };
+
+/** Texts of the form as they were typed: one that cannot be read is no condition, and must stop the save. */
+export type Typed = {
+  readonly lowest?: string;
+  readonly highest?: string;
+  readonly metadata?: string;
+  /** True while a field of the hours has only a part of a time. */
+  readonly isPartOfHours?: boolean;
+};
+
+/** The known currencies, with their numbers of decimals. */
+export type Currencies = readonly { readonly code: string; readonly exponent: number }[];
 
 /** A time of the week. */
 export type Time = {
@@ -99,7 +115,9 @@ function timeContentOf({ timeZone, days, from, until }: Time) {
 
 /** Returns the cases as a text: two texts are the same exactly if the cases are. */
 export function textOfCases(cases: CasesContent = noCases): string {
-  return JSON.stringify(casesContentOf(cases), (_, value) => (typeof value === "bigint" ? String(value) : value));
+  const unread = cases.list.map(({ conditions = noConditions }) => problemsOfTyped(conditions));
+  const text = (_: string, value: unknown) => (typeof value === "bigint" ? String(value) : value);
+  return JSON.stringify([casesContentOf(cases), unread], text);
 }
 
 /** Returns what has to be done before the cases can be saved, one sentence each. */
@@ -109,10 +127,73 @@ export function problemsOfCases({ list }: CasesContent): string[] {
     ...(list.findIndex((one) => one.name === name) < index
       ? [`Rename case ${index + 1}: another one is “${name}”.`]
       : []),
+    ...problemsOfTyped(conditions).map((problem) => `Case ${index + 1}: ${problem}`),
     ...(wordsOf(conditions) === "" ? [`Give case ${index + 1} a condition.`] : []),
     ...(connectionIds.length === 0 ? [`Add a gateway to case ${index + 1}.`] : []),
     ...problemsOfSplit(split, connectionIds, `of case ${index + 1}`),
   ]);
+}
+
+/** Returns the error of a text of currencies. */
+export function findCurrencyProblem(text: string): string | null {
+  return listIn(text).every((code) => /^[A-Z]{3}$/.test(code)) ? null : "Three letters each, such as EUR, CHF.";
+}
+
+/** Returns the error of a text of countries. */
+export function findCountryProblem(text: string): string | null {
+  return listIn(text).every((code) => /^[A-Z]{2}$/.test(code)) ? null : "Two letters each, such as DE, AT.";
+}
+
+/** Returns the error of a text of metadata conditions: every line must have a key and values. */
+export function findMetadataProblem(text: string): string | null {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const wrong = lines.find((line) => metadataIn(line).length === 0);
+  return wrong === undefined ? null : `“${wrong.trim()}” is not a line such as tier = gold | silver.`;
+}
+
+/** Returns the error of the text of an amount, for a case with these currencies. */
+export function findAmountProblem(text: string, chosen: readonly string[], known: Currencies): string | null {
+  return text.trim() === "" || amountIn(text, chosen, known) !== undefined ? null : notAnAmount;
+}
+
+const notAnAmount =
+  "A whole number of minor units, such as 4900; or, for one currency, an amount with its decimals, such as 49.00.";
+const amountMax = 999_999_999_999n;
+
+function amountIn(text: string, chosen: readonly string[], known: Currencies): bigint | undefined {
+  if (/^\s*[1-9]\d{0,11}\s*$/.test(text)) return BigInt(text);
+  const [only, another] = chosen;
+  const currency = another === undefined ? known.find(({ code }) => code === only) : undefined;
+  const amount = currency && /[.,]/.test(text) ? minorOfText(text, currency.exponent) : undefined;
+  return amount !== undefined && amount > 0n && amount <= amountMax ? amount : undefined;
+}
+
+/** Returns conditions with what was typed: the currency decides what an amount with decimals means. */
+export function withTyped(conditions: Conditions, known: Currencies): Conditions {
+  const { currencies, typed = {} } = conditions;
+  const { lowest, highest, metadata } = typed;
+  return {
+    ...conditions,
+    ...(lowest !== undefined && { amountFromMinor: amountIn(lowest, currencies, known) }),
+    ...(highest !== undefined && { amountToMinor: amountIn(highest, currencies, known) }),
+    ...(metadata !== undefined && { metadata: metadataIn(metadata) }),
+  };
+}
+
+function problemsOfTyped({ typed = {}, time, amountFromMinor, amountToMinor, ...lists }: Conditions): string[] {
+  const named = (name: string, problem: string | null) => (problem === null ? [] : [`${name}: ${problem}`]);
+  const amountProblem = (text = "", read: bigint | undefined) =>
+    text.trim() === "" || read !== undefined ? null : notAnAmount;
+  const isHalf = typed.isPartOfHours || (time?.from === undefined) !== (time?.until === undefined);
+  return [
+    ...named("Currencies", findCurrencyProblem(lists.currencies.join())),
+    ...named("Lowest amount", amountProblem(typed.lowest, amountFromMinor)),
+    ...named("Highest amount", amountProblem(typed.highest, amountToMinor)),
+    ...named("Issuing countries", findCountryProblem(lists.issuingCountries.join())),
+    ...named("Billing countries", findCountryProblem(lists.billingCountries.join())),
+    ...named("Metadata", findMetadataProblem(typed.metadata ?? "")),
+    ...named("From and Until", isHalf ? "Enter both times in full, or neither." : null),
+  ];
 }
 
 /** The types of cards, with their names. */
@@ -136,17 +217,20 @@ export const days = [
 /** The networks of cards. */
 export const brands = ["visa", "mastercard", "amex", "discover", "diners", "jcb", "unionpay", "maestro"] as const;
 
-/** Returns conditions in words, such as `EUR · debit · issued in DK`; empty if there are none. */
-export function wordsOf(conditions: Conditions): string {
-  const { amountFromMinor: from, amountToMinor: to, time } = conditions;
+/** Returns conditions in words, such as `EUR · from €100.01 · debit · issued in DK`; empty if there are none. */
+export function wordsOf(conditions: Conditions, known: Currencies = []): string {
+  const { currencies, amountFromMinor: from, amountToMinor: to, time } = conditions;
+  const only = currencies.length === 1 ? known.find(({ code }) => code === currencies[0]) : undefined;
+  const inWords = (amountMinor: bigint) =>
+    only ? formatAmount({ amountMinor, currency: only.code, exponent: only.exponent }) : `${amountMinor} minor units`;
   const anyOf = (values: readonly string[], before = "") =>
     values.length === 0 ? [] : [`${before}${values.join(" or ")}`];
   const namesIn = <Value>(pairs: readonly (readonly [Value, string])[], values: readonly Value[]) =>
     pairs.filter(([value]) => values.includes(value)).map(([, name]) => name);
   return [
-    ...anyOf(conditions.currencies),
-    ...(from === undefined ? [] : [`amount from ${from}`]),
-    ...(to === undefined ? [] : [`amount up to ${to}`]),
+    ...anyOf(currencies),
+    ...(from === undefined ? [] : [`from ${inWords(from)}`]),
+    ...(to === undefined ? [] : [`up to ${inWords(to)}`]),
     ...anyOf(conditions.cardBrands.map(nameOfBrand)),
     ...anyOf(namesIn<CardType>(cardTypes, conditions.cardTypes).map((name) => name.toLowerCase())),
     ...anyOf(conditions.issuingCountries, "issued in "),
@@ -186,7 +270,8 @@ export function rangesIn(text: string): CasesContent["cardRanges"] {
     if (digits === undefined || digits === "") return [];
     const typeOf = (word: string) => cardTypes.find(([, name]) => name.toLowerCase() === word.toLowerCase())?.[0];
     const type = rest.map(typeOf).find((found) => found !== undefined) ?? CardType.TYPE_UNSPECIFIED;
-    const country = rest.find((word) => typeOf(word) === undefined) ?? "";
+    // A word that is no type stays with the country, so that a typo is refused and not dropped.
+    const country = rest.filter((word) => typeOf(word) === undefined).join(" ");
     return [{ digits, country: country.toUpperCase(), type }];
   });
 }

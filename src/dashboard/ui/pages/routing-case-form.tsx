@@ -8,13 +8,19 @@ import {
   brands,
   type CaseContent,
   type Conditions,
+  type Currencies,
   cardTypes,
   days,
+  findAmountProblem,
+  findCountryProblem,
+  findCurrencyProblem,
+  findMetadataProblem,
   listIn,
-  metadataIn,
   noConditions,
   type Time,
+  type Typed,
   textOfMetadata,
+  withTyped,
 } from "./routing-case-draft.ts";
 import { ConnectionOrder, type Connections } from "./routing-order.tsx";
 import { RoutingSplit } from "./routing-split.tsx";
@@ -23,17 +29,21 @@ type FormProps = {
   edited: CaseContent;
   place: number;
   connections: Connections;
+  /** The currencies that amounts with decimals can be read in. */
+  known: Currencies;
   mayChange: boolean;
   onChange: (changed: Partial<CaseContent>) => void;
   onClose: () => void;
 };
 
 /** The form. What is typed changes the draft at once. */
-export function RoutingCaseForm({ edited, place, connections, mayChange, onChange, onClose }: FormProps) {
+export function RoutingCaseForm({ edited, place, connections, known, mayChange, onChange, onClose }: FormProps) {
   const { conditions = noConditions, connectionIds } = edited;
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
-  const set = (changed: Partial<Conditions>) => onChange({ conditions: { ...conditions, ...changed } });
+  const set = (changed: Partial<Conditions>) =>
+    onChange({ conditions: withTyped({ ...conditions, ...changed }, known) });
+  const type = (typed: Typed) => set({ typed: { ...conditions.typed, ...typed } });
   return (
     <section className="case-form" aria-labelledby="case-form">
       <h3 id="case-form" ref={heading} tabIndex={-1}>
@@ -49,7 +59,7 @@ export function RoutingCaseForm({ edited, place, connections, mayChange, onChang
             hint="The attempt trail shows it."
             onChange={(name) => onChange({ name: name.trim() })}
           />
-          <PaymentFields conditions={conditions} set={set} />
+          <PaymentFields {...{ conditions, set, type, known }} />
         </div>
         <Choices
           legend="Card brand"
@@ -63,8 +73,12 @@ export function RoutingCaseForm({ edited, place, connections, mayChange, onChang
           chosen={conditions.cardTypes}
           onChange={(chosen) => set({ cardTypes: chosen })}
         />
-        <Metadata conditions={conditions} set={set} />
-        <TimeFields time={conditions.time} onChange={(time) => set({ time })} />
+        <Metadata conditions={conditions} type={type} />
+        <TimeFields
+          time={conditions.time}
+          isPart={conditions.typed?.isPartOfHours ?? false}
+          onChange={(time, isPartOfHours) => set({ time, typed: { ...conditions.typed, isPartOfHours } })}
+        />
       </fieldset>
       <h4 id="case-order">Gateways of this case</h4>
       <ConnectionOrder
@@ -88,55 +102,51 @@ export function RoutingCaseForm({ edited, place, connections, mayChange, onChang
   );
 }
 
-type ConditionProps = { conditions: Conditions; set: (changed: Partial<Conditions>) => void };
+type TypeProps = { conditions: Conditions; type: (typed: Typed) => void };
+type PaymentProps = TypeProps & { set: (changed: Partial<Conditions>) => void; known: Currencies };
 
-const countries = (text: string) =>
-  listIn(text).every((code) => /^[A-Z]{2}$/.test(code)) ? null : "Two letters each, such as DE, AT.";
-const amount = (text: string) =>
-  text === "" || /^[1-9]\d{0,11}$/.test(text) ? null : "A whole number: 4900 is 49.00 EUR.";
-const amountIn = (text: string) => (/^[1-9]\d{0,11}$/.test(text) ? BigInt(text) : undefined);
-
-function PaymentFields({ conditions, set }: ConditionProps) {
-  const { currencies, amountFromMinor, amountToMinor, issuingCountries, billingCountries } = conditions;
+function PaymentFields({ conditions, set, type, known }: PaymentProps) {
+  const { currencies, amountFromMinor, amountToMinor, issuingCountries, billingCountries, typed = {} } = conditions;
+  const amounts = {
+    hint: "In minor units, or 49.00 for one currency. Needs currencies.",
+    inputMode: "decimal",
+  } as const;
+  const validate = (text: string) => findAmountProblem(text, currencies, known);
   return (
     <>
       <Field
         label="Currencies"
         defaultValue={currencies.join(", ")}
         hint="Such as EUR, CHF."
-        validate={(text) =>
-          listIn(text).every((code) => /^[A-Z]{3}$/.test(code)) ? null : "Three letters each, such as EUR, CHF."
-        }
+        validate={findCurrencyProblem}
         onChange={(text) => set({ currencies: listIn(text) })}
       />
       <Field
         label="Lowest amount"
-        inputMode="numeric"
-        defaultValue={String(amountFromMinor ?? "")}
-        hint="In minor units; needs currencies."
-        validate={amount}
-        onChange={(text) => set({ amountFromMinor: amountIn(text) })}
+        {...amounts}
+        defaultValue={typed.lowest ?? String(amountFromMinor ?? "")}
+        validate={validate}
+        onChange={(lowest) => type({ lowest })}
       />
       <Field
         label="Highest amount"
-        inputMode="numeric"
-        defaultValue={String(amountToMinor ?? "")}
-        hint="In minor units; needs currencies."
-        validate={amount}
-        onChange={(text) => set({ amountToMinor: amountIn(text) })}
+        {...amounts}
+        defaultValue={typed.highest ?? String(amountToMinor ?? "")}
+        validate={validate}
+        onChange={(highest) => type({ highest })}
       />
       <Field
         label="Issuing countries"
         defaultValue={issuingCountries.join(", ")}
         hint="Of the card, by your card ranges."
-        validate={countries}
+        validate={findCountryProblem}
         onChange={(text) => set({ issuingCountries: listIn(text) })}
       />
       <Field
         label="Billing countries"
         defaultValue={billingCountries.join(", ")}
         hint="Of the session’s billing address."
-        validate={countries}
+        validate={findCountryProblem}
         onChange={(text) => set({ billingCountries: listIn(text) })}
       />
     </>
@@ -170,18 +180,20 @@ function Choices<Value extends string | number>({ legend, all, chosen, onChange 
   );
 }
 
-function Metadata({ conditions: { metadata }, set }: ConditionProps) {
+function Metadata({ conditions: { metadata, typed = {} }, type }: TypeProps) {
   const id = useId();
+  const problem = findMetadataProblem(typed.metadata ?? "");
   return (
     <div className="field">
       <label htmlFor={id}>Metadata</label>
       <textarea
         id={id}
         rows={2}
-        defaultValue={textOfMetadata(metadata)}
+        defaultValue={typed.metadata ?? textOfMetadata(metadata)}
         placeholder="tier = gold | silver"
         aria-describedby={`${id}-hint`}
-        onChange={({ target }) => set({ metadata: metadataIn(target.value) })}
+        aria-invalid={problem !== null}
+        onChange={({ target }) => type({ metadata: target.value })}
       />
       <span id={`${id}-hint`} className="hint">
         A line for each key, with the values that meet it.
@@ -190,26 +202,48 @@ function Metadata({ conditions: { metadata }, set }: ConditionProps) {
   );
 }
 
-function TimeFields({ time, onChange }: { time: Time | undefined; onChange: (time: Time | undefined) => void }) {
+type TimeProps = {
+  time: Time | undefined;
+  isPart: boolean;
+  onChange: (time: Time | undefined, isPart: boolean) => void;
+};
+
+function TimeFields({ time, isPart, onChange }: TimeProps) {
   const id = useId();
+  const fields = useRef<HTMLDivElement>(null);
   const { timeZone = ownZone, days: chosen = [], from = "", until = "" } = time ?? {};
+  // The value of a field with a part of a time is empty, and typing a part causes no change: leaving the field does.
+  const hasPart = () =>
+    [...(fields.current?.querySelectorAll("input") ?? [])].some(({ validity }) => validity.badInput);
   const set = (changed: Partial<Time>) => {
     const { days: on, ...whole } = { timeZone, days: chosen, from, until, ...changed };
     const isEmpty = on.length === 0 && !whole.from && !whole.until;
     const hours = { from: whole.from || undefined, until: whole.until || undefined };
-    onChange(isEmpty ? undefined : { timeZone: whole.timeZone, days: on, ...hours });
+    onChange(isEmpty ? undefined : { timeZone: whole.timeZone, days: on, ...hours }, hasPart());
   };
+  const leave = () => {
+    if (hasPart() !== isPart) set({});
+  };
+  const hour = (name: "from" | "until", value: string) => (
+    <input
+      id={`${id}-${name}`}
+      type="time"
+      value={value}
+      onChange={({ target }) => set({ [name]: target.value })}
+      onBlur={leave}
+    />
+  );
   return (
     <>
       <Choices legend="Day of submission" all={days} chosen={chosen} onChange={(on) => set({ days: on })} />
-      <div className="fields">
+      <div className="fields" ref={fields}>
         <div className="field">
           <label htmlFor={`${id}-from`}>From</label>
-          <input id={`${id}-from`} type="time" value={from} onChange={({ target }) => set({ from: target.value })} />
+          {hour("from", from)}
         </div>
         <div className="field">
           <label htmlFor={`${id}-until`}>Until</label>
-          <input id={`${id}-until`} type="time" value={until} onChange={({ target }) => set({ until: target.value })} />
+          {hour("until", until)}
         </div>
         <div className="field">
           <label htmlFor={`${id}-zone`}>Time zone</label>

@@ -1,4 +1,5 @@
 /** The cases of a routing rule: put in order by drag, keyboard or labelled buttons, added, edited and removed. */
+import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import {
   Button as AriaButton,
@@ -7,11 +8,14 @@ import {
   GridListItem,
   useDragAndDrop,
 } from "react-aria-components";
+import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { reordered } from "../parts/reorder.ts";
+import { useScope } from "../scope.ts";
 import {
   type CaseContent,
   type CasesContent,
+  type Currencies,
   noCases,
   noConditions,
   rangesIn,
@@ -27,6 +31,13 @@ type CasesProps = { draft: RuleDraft; connections: Connections; mayChange: boole
 /** The cases, the form of the one that is edited, and the card ranges. */
 export function RoutingCases({ draft, connections, mayChange }: CasesProps) {
   const [editedKey, setEditedKey] = useState<string>();
+  const { merchantId, environment } = useScope();
+  const known = useQuery(
+    PaymentService.method.listCurrencies,
+    { merchantId, environment },
+    { staleTime: Number.POSITIVE_INFINITY },
+  );
+  const currencies = known.data?.currencies ?? [];
   const { list } = draft.cases ?? noCases;
   const edited = list.find(({ key }) => key === editedKey);
   const change = (changed: Partial<CasesContent>) =>
@@ -48,6 +59,7 @@ export function RoutingCases({ draft, connections, mayChange }: CasesProps) {
       </p>
       <CaseList
         list={list}
+        currencies={currencies}
         mayChange={mayChange}
         onChange={(changed) => change({ list: changed })}
         onEdit={setEditedKey}
@@ -63,6 +75,7 @@ export function RoutingCases({ draft, connections, mayChange }: CasesProps) {
           edited={edited}
           place={list.indexOf(edited) + 1}
           connections={connections}
+          known={currencies}
           mayChange={mayChange}
           onChange={(changed) => change({ list: list.map((one) => (one === edited ? { ...one, ...changed } : one)) })}
           onClose={() => setEditedKey(undefined)}
@@ -79,12 +92,13 @@ export function RoutingCases({ draft, connections, mayChange }: CasesProps) {
 
 type ListProps = {
   list: readonly CaseContent[];
+  currencies: Currencies;
   mayChange: boolean;
   onChange: (list: CaseContent[]) => void;
   onEdit: (key: string | undefined) => void;
 };
 
-function CaseList({ list, mayChange, onChange, onEdit }: ListProps) {
+function CaseList({ list, currencies, mayChange, onChange, onEdit }: ListProps) {
   const keys = list.map(({ key = "" }) => key);
   const inOrder = (order: readonly string[]) => order.flatMap((key) => list.find((one) => one.key === key) ?? []);
   const onReorder = ({ keys: moved, target }: DroppableCollectionReorderEvent) => {
@@ -109,12 +123,13 @@ function CaseList({ list, mayChange, onChange, onEdit }: ListProps) {
       items={list.map((one) => ({ id: one.key ?? "", one }))}
       dragAndDropHooks={dragAndDropHooks}
       keyboardNavigationBehavior="tab"
-      dependencies={[list, mayChange]}
+      dependencies={[list, currencies, mayChange]}
     >
       {({ id, one }) => (
         <GridListItem id={id} className="order-row" textValue={one.name}>
           <CaseRow
             one={one}
+            conditions={wordsOf(one.conditions ?? noConditions, currencies)}
             place={keys.indexOf(id) + 1}
             count={keys.length}
             mayChange={mayChange}
@@ -130,6 +145,8 @@ function CaseList({ list, mayChange, onChange, onEdit }: ListProps) {
 
 type RowProps = {
   one: CaseContent;
+  /** In words. */
+  conditions: string;
   place: number;
   count: number;
   mayChange: boolean;
@@ -138,7 +155,7 @@ type RowProps = {
   onRemove: () => void;
 };
 
-function CaseRow({ one: { name, conditions = noConditions, split }, place, count, mayChange, ...on }: RowProps) {
+function CaseRow({ one: { name, split }, conditions, place, count, mayChange, ...on }: RowProps) {
   return (
     <>
       {mayChange && (
@@ -151,7 +168,7 @@ function CaseRow({ one: { name, conditions = noConditions, split }, place, count
         {place}
       </span>
       <span className="order-name">
-        <strong>{name}</strong> <bdi className="soft small">{wordsOf(conditions) || "No condition yet"}</bdi>{" "}
+        <strong>{name}</strong> <bdi className="soft small">{conditions || "No condition yet"}</bdi>{" "}
         {split && <span className="badge">{split.percent} % to arm B</span>}
       </span>
       <span className="order-actions">

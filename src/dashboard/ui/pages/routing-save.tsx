@@ -14,6 +14,28 @@ import { codeOf, messageOf } from "../rpc.ts";
 import { useScope } from "../scope.ts";
 import { contentOf, problemsOf, type RuleDraft, type Trial, useRouteTest, whoSet } from "./routing-draft.ts";
 
+/**
+ * Keeps the field that has the focus above the bar, while the bar is there and whatever its height. Returns the end of
+ * it.
+ */
+function keepClear(bar: HTMLElement): () => void {
+  const page = document.documentElement;
+  // The bar's distance from the foot of the window, and the same above it.
+  const gapsPx = 24;
+  const observer = new ResizeObserver(() => {
+    page.style.scrollPaddingBlockEnd = `${bar.offsetHeight + gapsPx}px`;
+    const focused = document.activeElement;
+    // The bar appears, or grows, while a person types.
+    if (focused?.matches("input, textarea, select") && !bar.contains(focused))
+      focused.scrollIntoView({ block: "nearest" });
+  });
+  observer.observe(bar);
+  return () => {
+    observer.disconnect();
+    page.style.scrollPaddingBlockEnd = "";
+  };
+}
+
 /** The save bar; empty while nothing is changed. */
 export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }) {
   const { merchantId, environment } = useScope();
@@ -39,7 +61,7 @@ export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }
       <LeaveQuestion isChanged={draft.isChanged} lost="The changes to the rule are lost." />
       {dialog}
       {draft.isChanged && (
-        <section className="unsaved" aria-label="Unsaved changes">
+        <section className="unsaved" ref={keepClear} aria-label="Unsaved changes">
           <div role="status">
             <strong>Not saved yet</strong>
             <ul className="small">

@@ -3,7 +3,7 @@ import type { PaymentAmount } from "../../../../gen/dashboard/v1/payment_amount_
 import { decimalOf } from "./minor-units.ts";
 
 /** Formats 4900 EUR as €49.00 in the person's locale; exact, whatever its size. */
-export function formatAmount(amount: PaymentAmount): string {
+export function formatAmount(amount: Omit<PaymentAmount, "$typeName">): string {
   const { currency, exponent } = amount;
   return new Intl.NumberFormat(undefined, {
     style: "currency",
