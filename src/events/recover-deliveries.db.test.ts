@@ -81,7 +81,9 @@ describe("recoverDeliveries()", () => {
       after: undefined,
       count: 9,
     });
-    const statuses = Object.fromEntries(after.map(({ eventId, status, tries }) => [eventId, `${status} ${tries}`]));
+    // The test event that verified the endpoint is in the list too.
+    const events = after.filter(({ sessionId }) => sessionId !== null);
+    const statuses = Object.fromEntries(events.map(({ eventId, status, tries }) => [eventId, `${status} ${tries}`]));
     expect(statuses).toEqual({
       [accepted.eventId]: "SUCCEEDED 1",
       [givenUp.eventId]: "SUCCEEDED 1",

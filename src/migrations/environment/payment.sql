@@ -65,9 +65,10 @@ CREATE TABLE payment_session (
 CREATE INDEX payment_session_to_recover ON payment_session (lease_until) WHERE phase = 'PROCESSING';
 CREATE INDEX payment_session_to_expire ON payment_session (expires_at) WHERE phase = 'IDLE';
 CREATE INDEX payment_session_settled ON payment_session (settled_at) WHERE settled_at IS NOT NULL;
--- The holds that wait for their merchants, as the list has them, and those whose time is over.
+-- The holds that wait for their merchants, by the end of their time, and as the list has them.
+CREATE INDEX payment_session_hold_ends ON payment_session (held_until)
+  WHERE held_at IS NOT NULL AND status = 'CREATED' AND capture_asked_at IS NULL;
 CREATE INDEX payment_session_held ON payment_session (merchant_id, id) WHERE held_at IS NOT NULL AND status = 'CREATED';
-CREATE INDEX payment_session_hold_ends ON payment_session (held_until) WHERE held_at IS NOT NULL AND status = 'CREATED';
 -- Captures that are not confirmed yet, and the few whose confirmation never came.
 CREATE INDEX payment_session_unconfirmed ON payment_session (settled_at) WHERE NOT capture_confirmed;
 

@@ -1197,7 +1197,7 @@ CREATE INDEX payment_session_failed_over ON ONLY payment_session USING btree (me
 CREATE INDEX payment_session_held ON ONLY payment_session USING btree (merchant_id, id) WHERE ((held_at IS NOT NULL) AND (status = 'CREATED'::text));
 
 -- index payment_session_hold_ends
-CREATE INDEX payment_session_hold_ends ON ONLY payment_session USING btree (held_until) WHERE ((held_at IS NOT NULL) AND (status = 'CREATED'::text));
+CREATE INDEX payment_session_hold_ends ON ONLY payment_session USING btree (held_until) WHERE ((held_at IS NOT NULL) AND (status = 'CREATED'::text) AND (capture_asked_at IS NULL));
 
 -- index payment_session_of_merchant
 CREATE INDEX payment_session_of_merchant ON ONLY payment_session USING btree (merchant_id, id);
