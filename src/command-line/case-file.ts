@@ -18,8 +18,9 @@ export async function readCases(file: string): Promise<Cases> {
   const { list } = content;
   // Each case first: only its own reading can say which one it is.
   for (const [index, one] of (Array.isArray(list) ? list : []).entries()) {
-    const isNamed = typeof one === "object" && typeof one?.name === "string";
-    await requireForm(RoutingCaseSchema, one, `${name}: Case ${isNamed ? `"${one.name}"` : index + 1}`);
+    const { name: ofCase } = Object(one) as { name?: unknown };
+    const which = typeof ofCase === "string" ? `"${ofCase}"` : index + 1;
+    await requireForm(RoutingCaseSchema, one, `${name}: Case ${which}`);
   }
   await requireForm(RoutingCasesSchema, content, name);
   return content as Cases;
