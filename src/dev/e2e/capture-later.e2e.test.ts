@@ -107,7 +107,9 @@ describe("a payment that is captured later", () => {
 });
 
 describe("a payment that is captured later, in the browser", () => {
-  it("ends for the customer with the hold, also after failover and for a page that is loaded again", { timeout: 90_000 }, async () => {
+  it("ends for the customer with the hold, also after failover and for a page that is loaded again", {
+    timeout: 90_000,
+  }, async () => {
     const [shop, browser] = await Promise.all([ChallengeShop.start(demo), launchBrowser()]);
     onTestFinished(async () => {
       await browser.close();
