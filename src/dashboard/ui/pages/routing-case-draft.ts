@@ -251,7 +251,7 @@ export function listIn(text: string): string[] {
 }
 
 /** Returns the metadata conditions of a text: a line for each key, such as `tier = gold | silver`. */
-export function metadataIn(text: string): Conditions["metadata"] {
+function metadataIn(text: string): Conditions["metadata"] {
   return text.split("\n").flatMap((line) => {
     const [, key, values = ""] = /^\s*([^=\s]+)\s*=(.*)$/.exec(line) ?? [];
     return key === undefined ? [] : [{ key, values: [...new Set(values.split("|").map((value) => value.trim()))] }];
