@@ -140,3 +140,8 @@ export type DashboardClient = ReturnType<typeof createDashboardClient>;
 function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && "code" in error && "details" in error;
 }
+
+/** Loads the schemas of a rule's cases, which few commands need. */
+export function loadCaseSchemas() {
+  return import("../../gen/dashboard/v1/routing_rules_pb.ts");
+}

@@ -13,7 +13,8 @@ export async function readCases(file: string): Promise<Cases> {
   const content = parse(readFileSync(file === "-" ? process.stdin.fd : file, "utf8"));
   if (content === undefined)
     throw new UsageError("The cases must be one JSON object with `list`, and `cardRanges` if you have any.");
-  const { RoutingCaseSchema, RoutingCasesSchema } = await import("../../gen/dashboard/v1/routing_rules_pb.ts");
+  const { loadCaseSchemas } = await import("../client/dashboard-client.ts");
+  const { RoutingCaseSchema, RoutingCasesSchema } = await loadCaseSchemas();
   const name = file === "-" ? "standard input" : file;
   const { list } = content;
   // Each case first: only its own reading can say which one it is.

@@ -1,5 +1,7 @@
 /** The cases of a routing rule: put in order by drag, keyboard or labelled buttons, added, edited and removed. */
-import { useQuery } from "@connectrpc/connect-query";
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import {
   Button as AriaButton,
@@ -8,7 +10,6 @@ import {
   GridListItem,
   useDragAndDrop,
 } from "react-aria-components";
-import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { reordered } from "../parts/reorder.ts";
 import { useScope } from "../scope.ts";
@@ -32,11 +33,16 @@ type CasesProps = { draft: RuleDraft; connections: Connections; mayChange: boole
 export function RoutingCases({ draft, connections, mayChange }: CasesProps) {
   const [editedKey, setEditedKey] = useState<string>();
   const { merchantId, environment } = useScope();
-  const known = useQuery(
-    PaymentService.method.listCurrencies,
-    { merchantId, environment },
-    { staleTime: Number.POSITIVE_INFINITY },
-  );
+  const transport = useTransport();
+  const known = useQuery({
+    queryKey: ["currencies", merchantId, environment],
+    // Its schema is larger than this page, and is loaded beside it.
+    queryFn: async () => {
+      const { PaymentService } = await import("../../../../gen/dashboard/v1/payments_pb.ts");
+      return createClient(PaymentService, transport).listCurrencies({ merchantId, environment });
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  });
   const currencies = known.data?.currencies ?? [];
   const { list } = draft.cases ?? noCases;
   const edited = list.find(({ key }) => key === editedKey);
