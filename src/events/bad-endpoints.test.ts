@@ -22,10 +22,14 @@ afterAll(() => {
   authority.close();
 });
 
+// What ends by itself has longer: a busy machine is slow to send what is refused.
+const patientMs = 10_000;
+
 async function tryOnce(kind: string) {
   const bad = await RunningBadEndpoint.start(badEndpoints[kind]!, authority);
+  const timeoutMs = badEndpoints[kind]!.takesAllTime ? postTimeoutMs : patientMs;
   onTestFinished(() => bad.close());
-  const egress = new Egress(open, { postTimeoutMs });
+  const egress = new Egress(open, { postTimeoutMs: timeoutMs });
   onTestFinished(() => egress.close());
   const webhook = { url: bad.url, eventId: "evt_1", body: Buffer.from('{"a":1}'), secrets };
   return { bad, attempt: await sendWebhook({ egress, runtime: systemRuntime }, webhook) };
@@ -38,7 +42,7 @@ describe("sendWebhook() to an endpoint that", () => {
       const { bad, attempt } = await tryOnce(kind);
       expect(attempt.type === "answered" ? attempt.statusCode : attempt.reason).toBe(expected.outcome);
       if (expected.takesAllTime) expect(attempt.durationMs).toBeGreaterThanOrEqual(postTimeoutMs - 10);
-      else expect(attempt.durationMs).toBeLessThan(postTimeoutMs);
+      else expect(attempt.durationMs).toBeLessThan(patientMs);
       // After an honest answer, the connection stays for at most the 4 s in which it could be reused.
       await bad.empty();
       expect(bad.connections).toBeLessThanOrEqual(1);

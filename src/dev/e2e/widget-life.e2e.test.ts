@@ -250,6 +250,8 @@ describe("update()", () => {
     await fixture.goToCheckout();
     await fixture.page.route("**/GetCheckout", (route) => looked.promise.then(() => route.continue()));
     const next = fixture.update(await fixture.sessionOptions(`${emulatorSession}2`));
+    // The page runs it after the update has begun.
+    await fixture.page.evaluate("0");
     const words = fixture.page.waitForResponse("**/de-*");
     translated.resolve();
     await (await words).finished();
