@@ -401,7 +401,7 @@ describe("a payment that is captured later, after a restore", () => {
     expect(asked).not.toContain(encodeId("att", elsewhere));
   });
 
-  it("takes a capture that is reported while its gateway is asked", async () => {
+  it("takes a capture that is reported during a look-up at its gateway", async () => {
     const session = await hold({ at: 1 });
     await settled();
     await fixture.asOwner.pool.query("UPDATE replica_mark SET restored_at = app.clock()");

@@ -348,7 +348,7 @@ export const noCardBeginnings: readonly string[] = Object.values(noCardInWords).
 
 /**
  * Returns the next connection of the plan unless a stop, a missing card, the rule, the end of the plan or the time
- * budget forbids it; they are checked in this order. Before the plan goes on, a gateway that allows it is asked once more.
+ * budget forbids it; they are checked in this order. Before the plan goes on, a gateway that allows it gets the payment once more.
  */
 export function decideNext(
   failure: Failure,

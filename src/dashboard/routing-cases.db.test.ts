@@ -160,7 +160,7 @@ describe("the splits of a rule", () => {
 });
 
 describe("a test of a route", () => {
-  it("follows the arm that is asked for, and says the share of the other", async () => {
+  it("follows the requested arm, and says the share of the other", async () => {
     const draft = { connectionIds: [a], split: { percent: 30, connectionIds: [b] } };
     const payment = { ...dashboard.scope, draft, amountMinor: "4900", currency: "EUR" };
     expect(await rules.testRoute(payment)).toMatchObject({

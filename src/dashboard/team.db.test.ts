@@ -227,7 +227,7 @@ describe("a team", () => {
 });
 
 describe("a member", () => {
-  it("who owns a merchant creates another one and owns it; nobody else does, and not without a fresh proof", async () => {
+  it("who owns a merchant creates another one and owns it; no other member can, and no one without a fresh proof", async () => {
     await dashboard.addMember("Vic", "DEVELOPER");
     const open = async (name: string) => signIns(await enter(name)).openMerchant({ name: "Tea House" });
     expect(await codeOf(open("Vic"))).toBe("role_not_allowed");

@@ -96,7 +96,7 @@ export async function openAlert(
 }
 
 /**
- * SQL: when the end of an alert `n` is sent. Only to those who got its beginning: one that nobody has got, and that is
+ * SQL: when the end of an alert `n` is sent. Only to those who got its beginning: one without recipients, and that is
  * not being sent, ends in silence. While a worker sends its beginning, its end waits for that.
  */
 const endSentAt = `CASE WHEN n.send_at IS NOT NULL OR n.sent_to <> '{}'

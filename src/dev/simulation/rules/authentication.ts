@@ -75,7 +75,7 @@ export const authenticationRules: readonly Rule[] = [
   {
     id: "doubt-asks-all-rounds",
     number: "A12",
-    says: "After a restore a gateway is asked about all rounds of its attempt.",
+    says: "After a restore the service asks a gateway about all rounds of its attempt.",
     code: [
       {
         file: "src/core/unrecorded-attempts.ts",
