@@ -48,7 +48,7 @@ export function indexedCondition(filter: PaymentFilter, parameters: Parameters):
   const { orderRef, failover, processing, held, status } = filter;
   if (orderRef && !orderRef.isPrefix) return `AND s.order_ref = ${parameters.add(orderRef.text)}`;
   if (failover === true) return "AND s.failover";
-  if (held === true) return `AND ${heldInSql}`;
+  if (held === true) return `AND s.manual_capture AND ${heldInSql}`;
   if (processing === true) return `AND ${processingInSql}`;
   if (status !== undefined && status !== "CREATED") {
     return `AND s.status <> 'CREATED' AND s.status = ${parameters.add(status)}`;

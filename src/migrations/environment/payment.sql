@@ -65,10 +65,11 @@ CREATE TABLE payment_session (
 CREATE INDEX payment_session_to_recover ON payment_session (lease_until) WHERE phase = 'PROCESSING';
 CREATE INDEX payment_session_to_expire ON payment_session (expires_at) WHERE phase = 'IDLE';
 CREATE INDEX payment_session_settled ON payment_session (settled_at) WHERE settled_at IS NOT NULL;
--- The holds that wait for their merchants, by the end of their time, and as the list has them.
+-- The holds that wait for their merchants, by the end of their time, and as the list has them. Each query names the condition of its
+-- index alone, so that no plan depends on how many holds there are.
 CREATE INDEX payment_session_hold_ends ON payment_session (held_until)
   WHERE held_at IS NOT NULL AND status = 'CREATED' AND capture_asked_at IS NULL;
-CREATE INDEX payment_session_held ON payment_session (merchant_id, id) WHERE held_at IS NOT NULL AND status = 'CREATED';
+CREATE INDEX payment_session_held ON payment_session (merchant_id, id) WHERE manual_capture AND held_at IS NOT NULL AND status = 'CREATED';
 -- Captures that are not confirmed yet, and the few whose confirmation never came.
 CREATE INDEX payment_session_unconfirmed ON payment_session (settled_at) WHERE NOT capture_confirmed;
 

@@ -1194,7 +1194,7 @@ CREATE INDEX outbox_event_to_publish ON ONLY outbox_event USING btree (publish_a
 CREATE INDEX payment_session_failed_over ON ONLY payment_session USING btree (merchant_id, id) WHERE failover;
 
 -- index payment_session_held
-CREATE INDEX payment_session_held ON ONLY payment_session USING btree (merchant_id, id) WHERE ((held_at IS NOT NULL) AND (status = 'CREATED'::text));
+CREATE INDEX payment_session_held ON ONLY payment_session USING btree (merchant_id, id) WHERE (manual_capture AND (held_at IS NOT NULL) AND (status = 'CREATED'::text));
 
 -- index payment_session_hold_ends
 CREATE INDEX payment_session_hold_ends ON ONLY payment_session USING btree (held_until) WHERE ((held_at IS NOT NULL) AND (status = 'CREATED'::text) AND (capture_asked_at IS NULL));
