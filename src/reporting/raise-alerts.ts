@@ -2,6 +2,7 @@
  * Opens and ends the alerts about gateways, verifications and holds: each turn compares what is so now with the alerts
  * that are open.
  */
+import { heldInSql } from "../core/held-state.ts";
 import {
   endAlertsOf,
   endEndpointAlertsOnce,
@@ -265,14 +266,12 @@ async function compareVerifications(database: Queryable, open: readonly OpenMatt
 const ofKinds = (open: readonly OpenMatter[], kinds: readonly MatterKind[]) =>
   open.filter(({ kind }) => kinds.includes(kind));
 
-const isHeld = "s.held_at IS NOT NULL AND s.status = 'CREATED' AND s.capture_asked_at IS NULL";
-
 // A hold is about to end in its last twelve hours, or in its last quarter if that is shorter.
 const selectEndingHolds: Statement = {
   name: "select_ending_holds",
   text: `SELECT m.merchant_id AS "merchantId", h.* FROM merchant_settings m CROSS JOIN LATERAL (
            SELECT count(*)::int AS holds, min(held_until) AS first, max(held_until) AS last FROM payment_session s
-           WHERE s.merchant_id = m.merchant_id AND ${isHeld} AND s.held_until <= (SELECT app.clock()) + interval '12 hours'
+           WHERE s.merchant_id = m.merchant_id AND ${heldInSql} AND s.held_until <= (SELECT app.clock()) + interval '12 hours'
              AND s.held_until - (SELECT app.clock()) <= (s.held_until - s.held_at) / 4) h
          WHERE h.holds > 0`,
 };
@@ -280,7 +279,7 @@ const selectEndedHolds: Statement = {
   name: "select_ended_holds",
   text: `SELECT n.id FROM alert n WHERE n.kind = 'HOLDS_EXPIRING' AND n.over_at IS NULL AND NOT EXISTS (
            SELECT FROM payment_session s
-           WHERE s.merchant_id = n.merchant_id AND ${isHeld} AND s.held_until <= n.covers_until)`,
+           WHERE s.merchant_id = n.merchant_id AND ${heldInSql} AND s.held_until <= n.covers_until)`,
 };
 
 /** One alert is about all holds of a merchant that were ending when it opened. When each is captured or released, it is over. */
