@@ -57,6 +57,8 @@ export async function recordAnswer(tx: Tx, core: Core, answered: Answered<Refund
     }
     case "refused":
       if (!answer.definitive) return repeatLater(tx, core, answered, false);
+      // A report that the gateway has made the refund meanwhile counts for more: it is about the money.
+      if (refund.status !== "REQUESTED") return;
       await recordEnd(tx, core, {
         ...{ loaded, refund, dueInMs: undefined },
         end: { status: "FAILED", failureCode: answer.gatewayCode },

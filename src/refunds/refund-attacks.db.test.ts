@@ -78,6 +78,49 @@ function answering(refund: GatewayRefunds["refund"]): Core {
   };
 }
 
+/** Returns a core in which this happens between the reading of a refund and the transaction that acts on it. */
+function overtaken(meanwhile: () => Promise<unknown>): Core {
+  let happened: Promise<unknown> | undefined;
+  const database = new Proxy(fixture.core.database, {
+    get(target, name) {
+      const own = Reflect.get(target, name, target);
+      if (name !== "transaction") return typeof own === "function" ? own.bind(target) : own;
+      return async (...given: Parameters<typeof target.transaction>) => {
+        happened ??= meanwhile();
+        await happened;
+        return target.transaction(...given);
+      };
+    },
+  });
+  return { ...fixture.core, database };
+}
+
+describe("a report that overtakes", () => {
+  it("a person's decision counts for more: a refund that was made is not ended as never made", async () => {
+    const session = await fixture.pay("SANDBOX_B");
+    fixture.books.SANDBOX_B.faults.push("accept");
+    const { id, gatewayReference } = await fixture.refund(session);
+    await decide(session, { id, type: "failed" });
+    const report = { kind: "refunded", reference: gatewayReference!, refundId: nameOf(id) };
+    await fixture.work(overtaken(() => notify(session, report)));
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "SUCCEEDED" }]);
+    expect(await refundableOf(session)).toBe(0);
+    expect(await fixture.base.eventTypes(session)).not.toContain("refund.failed");
+  });
+
+  it("a refusal counts for more: a refund that was made is not FAILED by the answer to a request", async () => {
+    const session = await fixture.pay("SANDBOX_B");
+    const { id: sessionId, merchantId } = session;
+    const core = answering(async (_call, _captured, { refundReference }) => {
+      await notify(session, { kind: "refunded", reference: "psp-first", refundId: refundReference });
+      return { type: "refused", definitive: true, gatewayCode: "too_much" };
+    });
+    const { refund } = await requestRefund(core, { sessionId, merchantId, key: "overtaken" });
+    expect(refund).toMatchObject({ status: "SUCCEEDED", gatewayReference: "psp-first" });
+    expect(await refundableOf(session)).toBe(0);
+  });
+});
+
 describe("money at the gateway that no row explains", () => {
   it("counts and alarms when a refund was made twice under one reference", async () => {
     const session = await fixture.pay();

@@ -25,7 +25,7 @@ import {
   repeatIn,
   untold,
 } from "./record-refund-answer.ts";
-import { itemOf, lockSession, moveRefund, type RefundName, recordEnd } from "./refund-rows.ts";
+import { itemOf, lockSession, moveRefund, type RefundEnd, type RefundName, recordEnd } from "./refund-rows.ts";
 
 // A subselect bounds the index; the volatile function itself would be evaluated for each row.
 const takeDue: Statement = {
@@ -101,35 +101,42 @@ async function reportStuck(core: Core, name: RefundName, error: unknown): Promis
 
 async function takeStep(core: Core, name: RefundName, work: Bound): Promise<void> {
   const step = nextRefundStep(work);
+  if (step.type === "send") return send(core, work, step.key);
+  if (step.type === "lookUp") return lookUp(core, work);
+  // Decided again under the lock: a report may have come since, and counts for more than a person or a clock.
+  await inTransaction(core, name, (tx, current) => changeRow(tx, core, workNow(work, current)));
+}
+
+/** Returns the work on the rows as they stand now. */
+function workNow(work: Bound, { loaded, refund }: Current): RefundWork {
+  return { ...work, loaded, refund, captured: capturedOf(loaded) ?? work.captured };
+}
+
+/** Takes a step that calls no gateway. One that does is due at once. */
+async function changeRow(tx: Tx, core: Core, work: RefundWork): Promise<void> {
+  const { loaded, refund } = work;
+  const end = (end: RefundEnd) => recordEnd(tx, core, { loaded, refund, end, dueInMs: undefined });
+  const step = nextRefundStep(work);
   switch (step.type) {
     case "send":
-      return send(core, work, step.key);
     case "lookUp":
-      return lookUp(core, work);
+      return postpone(tx, refund, 0);
     case "fail":
-      return inTransaction(core, name, async (tx, { loaded, refund }) => {
-        const end = { status: "FAILED", failureCode: step.failureCode } as const;
-        await recordEnd(tx, core, { loaded, refund, end, dueInMs: undefined });
-      });
+      return void (await end({ status: "FAILED", failureCode: step.failureCode }));
     case "endDecided":
-      return inTransaction(core, name, async (tx, { loaded, refund }) => {
-        const gatewayReference = refund.decisionReference ?? undefined;
-        const end =
-          refund.decision === "SUCCEEDED"
-            ? ({ status: "SUCCEEDED", gatewayReference } as const)
-            : ({ status: "FAILED", failureCode: "never_made" } as const);
-        await recordEnd(tx, core, { loaded, refund, end, dueInMs: undefined });
-      });
+      return void (await end(
+        refund.decision === "SUCCEEDED"
+          ? { status: "SUCCEEDED", gatewayReference: refund.decisionReference ?? undefined }
+          : { status: "FAILED", failureCode: "never_made" },
+      ));
     case "askPerson":
-      return inTransaction(core, name, async (tx, current) => {
-        await openWorkItem(tx, core, { ...itemOf(current.refund), detail: step.reason });
-        await emitPending(tx, core, current);
-        await postpone(tx, current.refund, step.repeatMs);
-      });
+      await openWorkItem(tx, core, { ...itemOf(refund), detail: step.reason });
+      await emitPending(tx, core, work);
+      return postpone(tx, refund, step.repeatMs);
     case "wait":
-      return inTransaction(core, name, (tx, { refund }) => postpone(tx, refund, step.ms));
+      return postpone(tx, refund, step.ms);
     case "rest":
-      return inTransaction(core, name, (tx, { refund }) => postpone(tx, refund, null));
+      return postpone(tx, refund, null);
     default:
       return unreachable(step);
   }
@@ -193,7 +200,7 @@ async function send(core: Core, work: Bound, key: 1 | 2): Promise<void> {
     await recordListed(tx, core, { ...current, captured: work.captured, traits: work.traits, listed });
     const loaded = await loadSession(tx, refund.sessionId);
     const fresh = loaded.refunds.find(({ id }) => id === refund.id)!;
-    const step = nextRefundStep({ ...work, loaded, refund: fresh, captured: capturedOf(loaded) ?? work.captured });
+    const step = nextRefundStep(workNow(work, { loaded, refund: fresh }));
     if (step.type !== "send" || step.key !== key) return postpone(tx, fresh, 0);
     if (isCarried(fresh, listed)) return recordOtherContent(tx, core, { loaded, refund: fresh });
     await recordSent(tx, { refund: fresh, key, keyLifeMs: refunds.keyLifeMs, now: loaded.readAt });
