@@ -155,18 +155,27 @@ describe("an orphaned authorization at a gateway that can be read", () => {
     expect(await orphansOf(payment)).toMatchObject([{ outcome: "VOIDED" }]);
   });
 
-  it("starts again when a read finds it held again, with its row unresolved", async () => {
+  it("starts again under a new key when a read finds it held again, with its row unresolved", async () => {
     const payment = await paid(cards.softDecline);
     const reference = await authorizeLate(fixture, payment.attempt);
     await recordOrphan(fixture.core, orphanOf(payment, reference), "reconciliation");
-    await voidOrphansOnce(withAnswers(fixture.core, { void: async () => ({ type: "absent" }) }));
+    // A gateway that keeps its answer for the key.
+    let kept: string | undefined;
+    const { connector } = (await fixture.core.bind(payment.attempt.connectionId, "SANDBOX_A", 1))!;
+    const keeping = withAnswers(fixture.core, {
+      void: async (call, attempt) => {
+        kept ??= call.idempotencyKey;
+        return call.idempotencyKey === kept ? { type: "absent" } : connector.void(call, attempt);
+      },
+    });
+    await voidOrphansOnce(keeping);
     expect(await orphansOf(payment)).toMatchObject([{ outcome: "GONE" }]);
     expect(await recordOrphan(fixture.core, orphanOf(payment, reference), "notification")).toBe(false);
     expect(await recordOrphan(fixture.core, orphanOf(payment, reference), "reconciliation")).toBe(true);
     expect(await itemsOf(fixture, payment.session)).toMatchObject([
       { kind: "ORPHANED_AUTHORIZATION", resolvedAt: null },
     ]);
-    await voidOrphansOnce(fixture.core);
+    await voidOrphansOnce(keeping);
     expect(await statusAtGateway(fixture, payment.attempt, reference)).toBe("voided");
   });
 

@@ -27,14 +27,15 @@ const selectOwner: Statement = {
     SELECT a.status IN ('VOIDED','DECLINED','FAILED') AS "isOver", app.is_reference_in_use(a.session_id, a.id, $3) AS "isInUse"
     FROM attempt a WHERE a.session_id = $1 AND a.id = $2`,
 };
-// Only a read can show that a voided hold exists again; a notification may be old.
+// Only a read can show that a voided hold exists again; a notification may be old. `retries` goes on: it makes the key of the
+// next void a new one, for the gateway may repeat its answer to an old key, and tells answers to older requests apart.
 const insertOrphan: Statement = {
   name: "insert_orphaned_authorization",
   text: `
     INSERT INTO orphaned_authorization (session_id, attempt_id, gateway_reference, found_by, next_retry_at)
     VALUES ($1, $2, $3, $4, app.clock())
     ON CONFLICT (session_id, attempt_id, gateway_reference)
-      DO UPDATE SET ended_at = NULL, outcome = NULL, retries = 0, next_retry_at = app.clock()
+      DO UPDATE SET ended_at = NULL, outcome = NULL, next_retry_at = app.clock()
       WHERE orphaned_authorization.ended_at IS NOT NULL AND orphaned_authorization.outcome <> 'CAPTURED' AND excluded.found_by = 'reconciliation'
     RETURNING attempt_id`,
 };
