@@ -100,6 +100,23 @@ describe("declareRestore()", () => {
     expect((await fixture.loadSession(sessions[0]!)).session).toMatchObject({ leaseEpoch, submitDeadline });
   });
 
+  it("that is interrupted lets nothing be refunded without the mark that refunds may be lost", async () => {
+    const { pool } = fixture.asOwner;
+    await pool.query("UPDATE replica_mark SET restored_at = NULL, timeline = 'FFFFFFFF'");
+    const interrupted: Queryable = {
+      query: async (statement, values) => {
+        const rows = await fixture.asOwner.query<never>(statement, values);
+        if (statement.name === "confirm_timeline") throw new Error("the connection is lost");
+        return rows;
+      },
+    };
+    await expect(declareRestore(interrupted, { backupTakenAt: undefined })).rejects.toThrow("lost");
+    const { rows } = await pool.query(
+      "SELECT restored_at, app.is_timeline_confirmed() AS is_confirmed FROM replica_mark",
+    );
+    expect(rows).toEqual([{ restored_at: expect.any(Date), is_confirmed: true }]);
+  });
+
   it("lets sessions expire that had expired by the time of the backup", async () => {
     await declare();
     const session = await fixture.newSession();

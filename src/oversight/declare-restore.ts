@@ -67,9 +67,9 @@ export async function declareRestore(
     if (slice === 0) break;
     sessions += slice;
   }
-  // Last, because until then no session that is not yet in doubt goes on.
-  await confirmTimeline(asOwner);
   await asOwner.query(setRestored, []);
+  // Last, because until then no session that is not yet in doubt goes on, and nothing is refunded.
+  await confirmTimeline(asOwner);
   return sessions;
 }
 
