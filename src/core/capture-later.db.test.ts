@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { declareRestore } from "../oversight/declare-restore.ts";
 import { reconcileOnce } from "../oversight/reconcile.ts";
 import { encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
 import { attemptIdOf } from "./attempts.ts";
 import { cancelHeld, captureHeld } from "./capture-later.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
@@ -10,6 +11,7 @@ import type { PaymentSession } from "./entities.ts";
 import { isHeld, isProcessing } from "./held-state.ts";
 import { itemsOf, recover, withAnswers } from "./recovery.fixture.ts";
 import { payUnseen, turns } from "./restore.fixture.ts";
+import { submitPayment } from "./submit-payment.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
@@ -54,6 +56,33 @@ describe("a payment that is captured later", () => {
     // SANDBOX_A says that it holds for 7 days.
     const heldMs = session.heldUntil!.getTime() - session.heldAt!.getTime();
     expect(heldMs / 3_600_000).toBeCloseTo(7 * 24 - 6, 1);
+  });
+
+  it("ends with the gateway's hold, which began with the attempt, although it was found hours later", async () => {
+    await fixture.setRule([], [fixture.connectionIds[1]!]);
+    const session = await fixture.newSession({ capture: "manual" });
+    const { connectorOf } = fixture.core;
+    const dying = withAnswers(fixture.core, {
+      authorize: async (...asked) => {
+        await connectorOf("SANDBOX_B")!.authorize(...asked);
+        return new Promise(() => {});
+      },
+    });
+    fixture.useCard(cards.approved);
+    const vaultToken = new Secret("tok_1");
+    await submitPayment(dying, { session, vaultToken, signal: AbortSignal.abort() });
+    await expect.poll(() => atGateways(session)).toEqual(["held"]);
+    await fixture.setClockAhead(12 * 60);
+    await expect
+      .poll(async () => {
+        await recover(fixture, fixture.core, session);
+        return isHeld((await fixture.loadSession(session)).session);
+      })
+      .toBe(true);
+    await fixture.setClockAhead(0);
+    const { session: held, attempts } = await fixture.loadSession(session);
+    const fromAttemptMs = held.heldUntil!.getTime() - attempts[0]!.startedAt.getTime();
+    expect(fromAttemptMs / 3_600_000).toBeCloseTo(5 * 24 - 6, 1);
   });
 
   it("fails over to a gateway that holds", async () => {

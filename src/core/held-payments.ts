@@ -34,12 +34,11 @@ const beginHold: Statement = {
   text: required(
     `UPDATE payment_session s
     SET held_at = h.now, held_until = h.until, vault_token = NULL, browser_sealed = NULL,
-        capture_due_at = CASE WHEN h.until > h.now + $5 * interval '1 ms' THEN h.until - $5 * interval '1 ms' END
+        capture_due_at = CASE WHEN h.until > h.now + $4 * interval '1 ms' THEN h.until - $4 * interval '1 ms' END
     FROM (
       SELECT o.id, n.now,
-        greatest(n.now, least(o.capture_by, g.gone - least($4 * interval '1 ms', (g.gone - n.now) / 2))) AS until
-      FROM payment_session o, LATERAL (SELECT app.clock() AS now) n,
-        LATERAL (SELECT coalesce($2::timestamptz, n.now + $3 * interval '1 ms') AS gone) g
+        greatest(n.now, least(o.capture_by, $2::timestamptz - least($3 * interval '1 ms', ($2::timestamptz - n.now) / 2))) AS until
+      FROM payment_session o, LATERAL (SELECT app.clock() AS now) n
       WHERE o.id = $1) h
     WHERE s.id = $1 AND h.id = s.id AND s.held_at IS NULL RETURNING s.id`,
     "the payment is held already",
@@ -76,14 +75,18 @@ export function lookAtHoldAfter(tx: Tx, { sessionId, id }: Pick<Attempt, "sessio
   tx.send(lookLater, [sessionId, id, afterMs]);
 }
 
-/** Records that the winner is held from now on; a gateway that does not say until when holds for `lifeMs`. */
+/**
+ * Records that the winner is held from now on. A gateway that does not say until when holds for `lifeMs` from the attempt on,
+ * for a look-up may find the hold hours later.
+ */
 export function recordHold(
   tx: Tx,
   { attempt, hold }: { readonly attempt: Attempt; readonly hold: HoldNames },
   lifeMs: number,
 ): void {
-  const { sessionId } = attempt;
-  tx.send(beginHold, [sessionId, hold.heldUntil ?? null, lifeMs, holdMarginMs, captureDueMs]);
+  const { sessionId, startedAt } = attempt;
+  const goneAt = hold.heldUntil ?? new Date(startedAt.getTime() + lifeMs);
+  tx.send(beginHold, [sessionId, goneAt, holdMarginMs, captureDueMs]);
   lookAtHoldAfter(tx, attempt, holdLookMs);
   dropProof(tx, sessionId);
 }
