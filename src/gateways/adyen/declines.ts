@@ -59,11 +59,8 @@ const cardPresent = because("needs the card itself at a terminal");
 export const declines: DeclineTable = {
   "2": soft("card_declined", because("Refused, without a finer reason")),
   "3": soft("card_declined", because("Referral: the merchant should call the issuer")),
-  "4": {
-    ...soft("card_declined", because("Acquirer Error: an error at the acquirer's end")),
-    again:
-      "https://docs.adyen.com/development-resources/refusal-reasons, an earlier edition with a column “Retry”: yes",
-  },
+  // No longer says whether the payment may be sent again: an earlier edition of the page had a column “Retry”.
+  "4": soft("card_declined", because("Acquirer Error: an error at the acquirer's end")),
   "5": never("lost_or_stolen", because("Blocked Card: permanently blocked, possibly lost or stolen")),
   "6": wrongCard("card_expired"),
   "7": hard("limit_exceeded", because("Invalid Amount: an amount that this card or shop does not accept")),

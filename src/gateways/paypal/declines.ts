@@ -8,6 +8,9 @@ const issue = (why?: string) => `${specification}, orders_v2, issue${why === und
 
 // Issues that the specification lacks.
 const errorPage = (name: string) => `https://developer.paypal.com/api/payments/v2/errors/${name} (2026)`;
+// PayPal's own explanation of the codes; of most, it has the name alone.
+const sdkPage =
+  "https://github.com/paypal/PayPal-TypeScript-Server-SDK/blob/main/doc/models/processor-response-code.md (2026)";
 const module =
   "https://github.com/PrestaShopCorp/ps_checkout (2026), PayPalException, which PayPal's own partner reads; by the name";
 
@@ -20,8 +23,6 @@ const soft = (declineCode: DeclineCode, source: string): DeclineRow => ({
   declineCode,
   source: sourceOf(source),
 });
-/** The name itself says that the payment may be sent once more. */
-const again = (name: string): DeclineRow => ({ ...soft("card_declined", name), again: code(name) });
 const hard = (declineCode: DeclineCode, source: string): DeclineRow => ({
   ...soft(declineCode, source),
   kind: "HARD_DECLINE",
@@ -62,15 +63,16 @@ export const declines: DeclineTable = {
   5190: soft("card_declined", "SOFT_AVS"),
   5710: soft("limit_exceeded", "TX_ATTEMPTS_EXCEED_LIMIT"),
   5910: soft("card_declined", "ISSUER_NOT_AVAILABLE_NOT_RETRIABLE"),
-  5920: again("ISSUER_NOT_AVAILABLE_RETRIABLE"),
+  // “Retriable”, here and in 8110, does not say when, and PayPal says no more about them.
+  5920: soft("card_declined", "ISSUER_NOT_AVAILABLE_RETRIABLE"),
   7800: soft("card_declined", "BIN_ERROR"),
   8000: soft("card_declined", "PROCESSOR_SYSTEM_ERROR"),
   8010: soft("card_declined", "HOST_KEY_ERROR"),
   8020: soft("card_declined", "CONFIGURATION_ERROR"),
   8100: soft("card_declined", "FATAL_COMMUNICATION_ERROR"),
-  8110: again("RETRIABLE_COMMUNICATION_ERROR"),
+  8110: soft("card_declined", "RETRIABLE_COMMUNICATION_ERROR"),
   8220: soft("card_declined", "SYSTEM_UNAVAILABLE"),
-  9100: again("DECLINED_PLEASE_RETRY"),
+  9100: { ...soft("card_declined", "DECLINED_PLEASE_RETRY"), again: `${sdkPage}: “Retry.”` },
   9600: soft("card_declined", "UNRECOGNIZED_RESPONSE_CODE"),
   PPAR: soft("card_declined", "AUTH_RESULT"),
   PPAX: soft("limit_exceeded", "AMOUNT_EXCEEDED"),
