@@ -41,9 +41,9 @@ export class Issuer {
   readonly #delays: Delays;
   readonly #challenges: Challenges;
   readonly #directory: Directory;
-  /** Behaviours set by a test, which precede those of the table. */
   /** The orders of which a card's first authorization was declined. */
   readonly #declinedOnce = new Set<string>();
+  /** Behaviours set by a test, which precede those of the table. */
   readonly #overrides = new Map<string, CardBehaviour>();
 
   constructor(parts: {

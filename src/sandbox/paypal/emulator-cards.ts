@@ -60,6 +60,7 @@ const codes: Readonly<Record<string, string>> = {
   fraudulent: "9500",
   incorrect_number: "1330",
   insufficient_funds: "5120",
+  processing_error: "9100",
   stolen_card: "9520",
   transaction_not_allowed: "5100",
 };
@@ -70,5 +71,7 @@ export function inPayPalsWords(behaviour: CardBehaviour): CardBehaviour {
     const code = behaviour.when === "as_needed" ? payerWanted : softDeclined;
     return { ...behaviour, code, passed: inPayPalsWords(behaviour.passed) };
   }
-  return behaviour.act === "decline" ? { act: "decline", code: codes[behaviour.code] ?? behaviour.code } : behaviour;
+  if (behaviour.act !== "decline") return behaviour;
+  const { code, once } = behaviour;
+  return { act: "decline", code: codes[code] ?? code, ...(once && { once }) };
 }

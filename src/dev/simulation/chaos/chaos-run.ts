@@ -10,6 +10,7 @@ import { testCards } from "../../../gateways/sandbox/test-cards.ts";
 import { customerTimeMs, reconciliationLagMs, repeatLongestMs } from "../../../limits.ts";
 import type { FaultPlan } from "../../../sandbox/faults.ts";
 import { Dice } from "../dice.ts";
+import { declinedAgainCard, retriedCard, setRetryCards } from "../retry-cards.ts";
 import { Browser } from "./browser.ts";
 import { findViolations, type Violation } from "./check.ts";
 import { strikeUntil } from "./killer.ts";
@@ -128,6 +129,8 @@ const cards = testCards.filter(({ onA, onB }) => !failsLater(onA) && !failsLater
 const refused = ({ onB }: TestCard) => onB.act === "approve" && onB.capture === "refuse";
 const ofApproved = 4;
 const ofAsking = 3;
+const ofRetried = 10;
+const ofDeclinedAgain = 2;
 
 /**
  * Runs chaos and returns the verdict; undefined when it was interrupted before there was one. Removes everything,
@@ -148,6 +151,7 @@ export async function runChaos(
   let keeps = false;
   try {
     site = await Site.open(tally, merchants.length);
+    await setRetryCards(site.acquirers);
     const loads: Load[] = [];
     const late: (() => Promise<void>)[] = [];
     for (const [index, merchant] of merchants.entries()) {
@@ -334,6 +338,7 @@ async function keepRecords({ stateFolder }: Site, kept: object): Promise<void> {
 /**
  * Returns every card once, and the plain ones more often: as often as all others together would be too many. Those whose
  * bank asks the customer do so at the sandbox gateways and at the provider, and a third of the payments are made with them.
+ * About every tenth payment meets a gateway that asks to try again.
  */
 function cardNumbers({ gateways }: ChaosOptions): string[] {
   const all = gateways === "all" ? cards.filter((card) => !refused(card)) : cards;
@@ -341,7 +346,11 @@ function cardNumbers({ gateways }: ChaosOptions): string[] {
   const plain = approved.flatMap(({ number }) => Array.from({ length: ofApproved }, () => number));
   const asking = authenticationCards.flatMap(({ number }) => Array.from({ length: ofAsking }, () => number));
   const provided = providerCards.map(({ number }) => number);
-  return [...plain, ...all.map(({ number }) => number), ...asking, ...provided];
+  const again = [
+    ...Array.from({ length: ofRetried }, () => retriedCard),
+    ...Array.from({ length: ofDeclinedAgain }, () => declinedAgainCard),
+  ];
+  return [...plain, ...all.map(({ number }) => number), ...asking, ...provided, ...again];
 }
 
 /** Derives separate dice for each part: the draws of one do not change those of another. */

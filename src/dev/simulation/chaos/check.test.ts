@@ -78,6 +78,20 @@ function capturedByHand({ authorizations }: Made, index: 0 | 1) {
   Object.assign(authorizations[index]!, { status: "captured", capturedValue: 2450, hold: "captured_by_hand" });
 }
 
+/** Makes the sound session one that its second gateway declined first, and captured when it was retried there. */
+function retried({ sessions: [session], attempts, authorizations }: Made) {
+  const declined = { ...attempt("att_2", 2, "DECLINED"), failureKind: "SOFT_DECLINE" };
+  attempts.splice(1, 1, declined, { ...attempt("att_3", 3, "CAPTURED"), round: 2 });
+  authorizations.splice(
+    1,
+    1,
+    authorization("auth_2", "att_2", "declined"),
+    authorization("auth_3", "att_3", "captured"),
+  );
+  session!.winnerAttemptId = "att_3";
+  return { declined };
+}
+
 type Refunds = Records["authorizations"][number]["refunds"][number][];
 type Made = ReturnType<typeof sound>;
 
@@ -86,9 +100,12 @@ function attempt(attemptId: string, sequence: number, status: string) {
     sessionId: "ps_1",
     attemptId,
     sequence,
+    round: 0,
+    connectionId: sequence === 1 ? "gc_a" : "gc_b",
     gateway: sequence === 1 ? "SANDBOX_A" : "SANDBOX_B",
     status,
     failureKind: undefined as string | undefined,
+    stop: undefined as string | undefined,
     voidKind: (status === "VOIDED" ? "VOIDED" : undefined) as string | undefined,
     startedAt: `2026-01-01T00:00:0${sequence}.000Z`,
     completedAt: `2026-01-01T00:00:0${sequence}.500Z`,
@@ -289,6 +306,20 @@ const spoiled: Readonly<Record<ViolationKind, { spoil: (made: Made) => void; als
       Object.assign(refunded(made).here, { status: "FAILED", failureCode: "no" });
     },
   },
+  retried_twice: {
+    spoil: (made) => {
+      retried(made);
+      made.attempts.push({ ...attempt("att_5", 5, "DECLINED"), round: 0, connectionId: "gc_c" });
+      made.attempts.push({ ...attempt("att_6", 6, "DECLINED"), round: 2, connectionId: "gc_c" });
+    },
+  },
+  retried_uncertain: { spoil: (made) => void Object.assign(retried(made).declined, { status: "VOIDED" }) },
+  charged_again: {
+    spoil: (made) => {
+      retried(made);
+      made.authorizations[1] = authorization("auth_2", "att_2", "voided");
+    },
+  },
   other_outcome: { spoil: ({ orders: [order] }) => void order!.heard.push("DECLINED") },
 };
 
@@ -302,6 +333,9 @@ describe("findViolations()", () => {
     expect(findViolations(made)).toEqual([]);
     capturedLater(made);
     expect(findViolations(made)).toEqual([]);
+    const again = sound();
+    retried(again);
+    expect(findViolations(again)).toEqual([]);
   });
 
   it("finds a payment that is captured later over another amount than its shop ordered", () => {
@@ -309,6 +343,15 @@ describe("findViolations()", () => {
     capturedLater(made);
     made.authorizations[1]!.capturedValue = 4900;
     expect(kindsOf(made)).toEqual(["wrong_amount"]);
+  });
+
+  it("finds money that both rounds at a gateway have captured, whatever the first attempt's row says", () => {
+    const made = sound();
+    const { declined } = retried(made);
+    made.authorizations[1] = authorization("auth_2", "att_2", "captured");
+    expect(kindsOf(made)).toEqual(["captured_twice", "captured_by_another", "charged_again"]);
+    declined.stop = "fraud";
+    expect(kindsOf(made)).toContain("retried_uncertain");
   });
 
   it("leaves money that a person captured at a gateway to a person, and only that money", () => {

@@ -2,6 +2,7 @@
 import { timingBounds } from "../../../limits.ts";
 import { findHoldViolations, type HoldCase, holdViolationKinds, isByHand, isLeftToPerson } from "./check-holds.ts";
 import { findRefundViolations, refundViolationKinds } from "./check-refunds.ts";
+import { findRetryViolations, retryViolationKinds } from "./check-retries.ts";
 import type {
   AuthenticationRecord,
   EventRecord,
@@ -38,6 +39,7 @@ export const violationKinds = {
   audit: "the database's own audit finds a broken rule",
   ...holdViolationKinds,
   ...refundViolationKinds,
+  ...retryViolationKinds,
   work_item: "the work queue has a row that does not belong there, or that was never resolved",
 } as const;
 
@@ -83,7 +85,7 @@ export function findViolations(records: Records): Violation[] {
     };
   });
   const ofSessions = cases.flatMap((one) => {
-    const ofMoney = [...checkMoney(one), ...checkHolds(one), ...findHoldViolations(one)];
+    const ofMoney = [...checkMoney(one), ...checkHolds(one), ...findHoldViolations(one), ...findRetryViolations(one)];
     const found = [...checkEnd(one), ...checkBound(one), ...ofMoney, ...checkEvents(one)];
     return found.map((violation) => ({ ...violation, sessionId: one.session.sessionId }));
   });

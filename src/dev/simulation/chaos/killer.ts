@@ -17,7 +17,7 @@ const stopLengths: readonly (readonly [weight: number, range: readonly [minS: nu
 /** Strikes at random until `end`; an outage that continues at that time ends by itself. */
 export async function strikeUntil(end: AbortSignal, site: Site, dice: Dice): Promise<void> {
   while (!end.aborted) {
-    dice.weighted(site.acquirerNames.length > 2 ? strikesWithRules : strikes)(site, dice);
+    dice.weighted(strikes)(site, dice);
     await pause(dice.between(0, everyMsMax), undefined, { signal: end }).catch(() => {});
   }
 }
@@ -37,10 +37,9 @@ const strikes: readonly (readonly [weight: number, strike: Strike])[] = [
   [6, (site, dice) => void site.moveNotificationsTo(dice.between(0, 1))],
   [4, ({ postgres }, dice) => dice.pick(postgres).restart(dice.pick(["fast", "immediate", "killed"]), downMs(dice))],
   [4, ({ nats }, dice) => nats.kill({ losesStore: dice.chance(0.4) }, downMs(dice))],
+  // Each gateway is to be charged first at times: a rule stays for about twenty seconds.
+  [10, (site, dice) => void site.reorderGateways(dice)],
 ];
-
-// Each gateway is to be charged first at times: a rule stays for about twenty seconds.
-const strikesWithRules: typeof strikes = [...strikes, [10, (site, dice) => void site.reorderGateways(dice)]];
 
 function downMs(dice: Dice): number {
   return dice.between(0, 4 * second);

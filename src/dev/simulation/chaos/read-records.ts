@@ -39,7 +39,7 @@ const selectAuthentications = `
   SELECT session_id AS "sessionId", status, deadline_at AS "deadlineAt", coalesce(answered_at, completed_at) AS "endedAt"
   FROM authentication WHERE flow <> 'FRICTIONLESS'`;
 const selectAttempts = `
-  SELECT session_id AS "sessionId", id, sequence, gateway, status, failure_kind AS "failureKind",
+  SELECT session_id AS "sessionId", id, sequence, round, connection_id AS "connectionId", gateway, status, failure_kind AS "failureKind", stop,
          void_kind AS "voidKind", started_at AS "startedAt", completed_at AS "completedAt", latest_execution_at AS "latestExecutionAt", amount_minor::float8 AS "amountMinor",
          captured_amount_minor::float8 AS "capturedMinor", currency
   FROM attempt`;
@@ -115,15 +115,17 @@ function toAttempt(
   row: Row<
     | "sessionId"
     | "id"
+    | "connectionId"
     | "gateway"
     | "status"
     | "failureKind"
+    | "stop"
     | "voidKind"
     | "startedAt"
     | "completedAt"
     | "latestExecutionAt"
     | "currency"
-  > & { capturedMinor: number | null },
+  > & { round: number; capturedMinor: number | null },
 ): AttemptRecord {
   const orderedMinor = row.capturedMinor ?? undefined;
   return {
@@ -131,6 +133,7 @@ function toAttempt(
     sessionId: encodeId("ps", row.sessionId),
     attemptId: encodeId("att", row.id),
     failureKind: row.failureKind ?? undefined,
+    stop: row.stop ?? undefined,
     voidKind: row.voidKind ?? undefined,
     startedAt: momentOf(row.startedAt),
     completedAt: row.completedAt ? momentOf(row.completedAt) : undefined,

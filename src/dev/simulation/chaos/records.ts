@@ -34,9 +34,13 @@ export type AttemptRecord = {
   readonly sessionId: string;
   readonly attemptId: string;
   readonly sequence: number;
+  /** 1: the repeat with authentication. 2: the retry at the same gateway. */
+  readonly round: number;
+  readonly connectionId: string;
   readonly gateway: string;
   readonly status: string;
   readonly failureKind: string | undefined;
+  readonly stop: string | undefined;
   readonly voidKind: string | undefined;
   readonly startedAt: string;
   readonly completedAt: string | undefined;

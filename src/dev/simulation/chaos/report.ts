@@ -1,6 +1,7 @@
 /** Formats the verdict of a chaos run as a table. PURE. */
 import type { Verdict } from "./chaos-run.ts";
 import { type ViolationKind, violationKinds } from "./check.ts";
+import { retryRound } from "./check-retries.ts";
 import type { AttemptRecord, SessionRecord } from "./records.ts";
 
 type Row = readonly [label: string, value: string];
@@ -39,6 +40,7 @@ function rowsOf({ options, tookS, load, records, violations, faults, reconciliat
   const parts = new Set(attempts.flatMap((one) => (isPartial(one) ? [one.attemptId] : [])));
   const endInWords = ({ status, declineCode, winnerAttemptId }: SessionRecord) =>
     parts.has(winnerAttemptId ?? "") ? `${status} partly` : (declineCode ?? status);
+  const retries = attempts.filter(({ round }) => round === retryRound);
   const workItems = [...Map.groupBy(records.workItems, ({ kind }) => kind)];
   return [
     ["duration", `${options.minutes} min of chaos, ${Math.round(tookS)} s in all`],
@@ -46,6 +48,7 @@ function rowsOf({ options, tookS, load, records, violations, faults, reconciliat
     ["load of the machine", `${load.mean.toFixed(1)} on average, ${load.max.toFixed(1)} at most, ${load.cores} cores`],
     ["sessions", `${sessions.length}: ${list(statuses)}`],
     ["submitted", `${submitted}, with ${attempts.length} attempts`],
+    ["retried at the same gateway", sumAndList(countsOf(retries.map(({ gateway, status }) => `${gateway} ${status}`)))],
     ["customers asked", sumAndList(countsOf(authentications.map(({ status }) => status)))],
     ["their manners", sumAndList(tally.under("customer "))],
     ["SIGKILL", sumAndList(tally.under("kill "))],

@@ -27,13 +27,21 @@ import { emulatorAccounts, notificationKey } from "../../testing/emulator-accoun
 export type SiteMerchant = DemoCredentials & {
   /** Sends the notifications of SANDBOX_B and ADYEN to this edge from now on. */
   sendNotificationsTo(apiOrigin: string): Promise<void>;
-  /** Makes new payments use all of its connections, in the order that `arrange` returns, with this authentication. */
+  /** Makes new payments use all of its connections, in the order that `arrange` returns, with these settings. */
   changeRule(
     databaseUrl: string,
     arrange: (connectionIds: readonly string[]) => readonly string[],
-    authentication: "AS_NEEDED" | "ALWAYS",
+    settings: { readonly authentication: "AS_NEEDED" | "ALWAYS"; readonly retriesSameGateway: boolean },
   ): Promise<void>;
 };
+
+/** Makes the rule retry at the same gateway. */
+async function retrySameGateway({ database }: Core, merchantId: string): Promise<void> {
+  await database.transaction(async (tx) => {
+    const { connectionIds, ...rule } = (await findRoutingRule(tx, merchantId))!;
+    await recordRoutingRule(tx, { ...contentOf(rule), connectionIds, retriesSameGateway: true });
+  });
+}
 
 /** Puts STRIPE, ADYEN and PAYPAL before the sandbox gateways. */
 async function connectRealOnes({ database, sealing }: Core, merchantId: string): Promise<void> {
@@ -56,7 +64,8 @@ async function connectRealOnes({ database, sealing }: Core, merchantId: string):
 }
 
 /** Returns what a version says, without its author. */
-function contentOf({ merchantId, failoverOn, authentication, providerId, policy }: RoutingRule) {
+function contentOf(rule: Omit<RoutingRule, "connectionIds">) {
+  const { merchantId, failoverOn, authentication, providerId, policy } = rule;
   return { merchantId, failoverOn, authentication, providerId, policy };
 }
 
@@ -89,6 +98,7 @@ export async function seedSite(
     const { core } = installation.environments.find((one) => one.name === "test" && one.cell === cell)!;
     const merchantId = decodeId("mer", merchant.merchantId) ?? "";
     if (gateways === "all") await connectRealOnes(core, merchantId);
+    await retrySameGateway(core, merchantId);
     const connections = await listConnections(core.database, merchantId);
     const of = (wanted: string) => connections.find(({ gateway }) => gateway === wanted);
     const site: SiteMerchant = {
@@ -107,15 +117,15 @@ export async function seedSite(
         };
         await accounts.sendNotificationsTo(adyen.account, to);
       },
-      async changeRule(databaseUrl, arrange, authentication) {
+      async changeRule(databaseUrl, arrange, settings) {
         // Connects for one change: the database may have been restarted since the last one.
         const pool = new Pool({ connectionString: databaseUrl, max: 1 });
         pool.on("error", () => {});
         try {
           await new Database(pool).transaction(async (tx) => {
             const rule = (await findRoutingRule(tx, merchantId))!;
-            const changed = { connectionIds: arrange(rule.connectionIds), authentication };
-            await recordRoutingRule(tx, { ...contentOf(rule), ...changed });
+            const connectionIds = arrange(rule.connectionIds);
+            await recordRoutingRule(tx, { ...contentOf(rule), ...settings, connectionIds });
           });
         } finally {
           await pool.end();

@@ -110,12 +110,16 @@ export class Site {
     await Promise.all(this.#merchants.map((merchant) => merchant.sendNotificationsTo(origin).catch(() => {})));
   }
 
-  /** Sets a rule with the gateways in another order, and perhaps with authentication of every payment. A change that the database refuses is skipped. */
+  /**
+   * Sets a rule with the gateways in another order, perhaps with authentication of every payment, and mostly with retries at
+   * the same gateway. A change that the database refuses is skipped.
+   */
   async reorderGateways(dice: Dice): Promise<void> {
     this.#tally.add("rule changed");
     const [merchant] = this.#merchants;
     const authentication = dice.pick(["AS_NEEDED", "ALWAYS"] as const);
-    await merchant?.changeRule(this.databaseUrls[0]!, (ids) => dice.shuffled(ids), authentication).catch(() => {});
+    const settings = { authentication, retriesSameGateway: dice.chance(0.75) };
+    await merchant?.changeRule(this.databaseUrls[0]!, (ids) => dice.shuffled(ids), settings).catch(() => {});
   }
 
   /** Restarts everything, reconnects the acquirers and removes their faults. */

@@ -1,0 +1,44 @@
+/** Checks payments that were sent to the same gateway once more because it had asked for that. PURE. */
+import type { HoldCase } from "./check-holds.ts";
+import type { AttemptRecord } from "./records.ts";
+
+/** The kinds of violation of retries, with the sentence that the report shows. */
+export const retryViolationKinds = {
+  retried_twice: "a payment was retried more than once",
+  retried_uncertain: "a payment was retried at a gateway that had not certainly declined it",
+  charged_again: "a payment was retried at a gateway that has money of its first attempt",
+} as const;
+
+/** The name of a kind. */
+type RetryViolationKind = keyof typeof retryViolationKinds;
+type Found = { readonly kind: RetryViolationKind; readonly detail: string };
+
+/** The round of a retry at the same gateway. */
+export const retryRound = 2;
+
+/** Returns everything wrong with the retries of a session. */
+export function findRetryViolations({ attempts, money }: Pick<HoldCase, "attempts" | "money">): Found[] {
+  const retries = attempts.filter(({ round }) => round === retryRound);
+  const firstOf = (retry: AttemptRecord) =>
+    attempts.find(({ connectionId, round }) => connectionId === retry.connectionId && round === 0);
+  const pairs = retries.map((retry) => ({ retry, first: firstOf(retry) }));
+  const uncertain = pairs.filter(
+    ({ first, retry }) => first?.status !== "DECLINED" || first.stop || first.sequence !== retry.sequence - 1,
+  );
+  const charged = pairs.flatMap(({ first }) =>
+    money.filter(({ attempt, authorization }) => attempt === first && authorization.status !== "declined"),
+  );
+  return [
+    ...found("retried_twice", retries.length > 1, retries.map(({ attemptId }) => attemptId).join(", ")),
+    ...uncertain.flatMap(({ retry, first }) =>
+      found("retried_uncertain", true, `${retry.attemptId} after ${first?.attemptId}, ${first?.status} ${first?.stop}`),
+    ),
+    ...charged.flatMap(({ attempt, authorization: { id, status } }) =>
+      found("charged_again", true, `${id} of ${attempt.attemptId} is ${status} at ${attempt.gateway}`),
+    ),
+  ];
+}
+
+function found(kind: RetryViolationKind, isWrong: boolean, detail: string): Found[] {
+  return isWrong ? [{ kind, detail }] : [];
+}

@@ -1,0 +1,27 @@
+/** The cards of runs under faults whose gateways decline and ask to try again. No table of test cards has them. */
+import { type AcquirerName, acquirerNames } from "../../sandbox/ledger.ts";
+import type { SandboxControl } from "../testing/sandbox-control.ts";
+
+/** Declined at the first request for an order at each gateway, and approved at the second. */
+export const retriedCard = "4000000000001190";
+/** Declined at every request. */
+export const declinedAgainCard = "4000000000002057";
+
+// The declines after which a payment may be sent to the same gateway again (docs/declines.md). ADYEN has none: its plan
+// goes on.
+const codes: Readonly<Record<AcquirerName, string>> = {
+  A: "processing_error",
+  B: "4",
+  STRIPE: "processing_error",
+  ADYEN: "4",
+  PAYPAL: "9100",
+};
+
+/** Makes all acquirers know the cards. */
+export async function setRetryCards(acquirers: SandboxControl): Promise<void> {
+  for (const acquirer of acquirerNames) {
+    const decline = { act: "decline", code: codes[acquirer] } as const;
+    await acquirers.setCard(acquirer, retriedCard, { ...decline, once: true });
+    await acquirers.setCard(acquirer, declinedAgainCard, decline);
+  }
+}
