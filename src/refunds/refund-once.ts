@@ -8,7 +8,7 @@ import { loadSession } from "../core/session-with-attempts.ts";
 import { openWorkItem } from "../core/work-items.ts";
 import type { CapturedPayment, GatewayCall, GatewayRefunds } from "../gateways/connector.ts";
 import { followUpTimeoutMs, leaseMs } from "../limits.ts";
-import type { Statement, Tx } from "../platform/database.ts";
+import { isDatabaseDown, type Statement, type Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isCarried, recordListed } from "./listed-refunds.ts";
@@ -90,8 +90,9 @@ async function runStep(core: Core, name: RefundName): Promise<void> {
 /** Alarms a person when PostgreSQL refuses to record what a refund has come to, which a repeat does not change. */
 async function reportStuck(core: Core, name: RefundName, error: unknown): Promise<void> {
   const { code } = error as { code?: unknown };
-  // Classes of SQLSTATE: data, integrity, access. Any other passes with the cause.
-  if (typeof code === "string" && !/^(22|23|42)/.test(code)) return;
+  // Classes of SQLSTATE: data, integrity, access. Any other passes with the cause, as an outage does: another process may
+  // have ended the refund meanwhile.
+  if (isDatabaseDown(error) || (typeof code === "string" && !/^(22|23|42)/.test(code))) return;
   await inTransaction(core, name, async (tx, { refund }) => {
     const detail = `What ${refund.gateway} has done with this refund cannot be recorded; the log says why. It is repeated.`;
     await openWorkItem(tx, core, { ...itemOf(refund), detail });
