@@ -1,11 +1,11 @@
-/** The cards of runs under faults whose gateways decline and ask to try again. No table of test cards has them. */
+/** The cards of runs under faults whose gateways decline and ask to try again: numbers of Stripe's, which the vault accepts. */
 import { type AcquirerName, acquirerNames } from "../../sandbox/ledger.ts";
 import type { SandboxControl } from "../testing/sandbox-control.ts";
 
 /** Declined at the first request for an order at each gateway, and approved at the second. */
-export const retriedCard = "4000000000001190";
+export const retriedCard = "4000000000009235";
 /** Declined at every request. */
-export const declinedAgainCard = "4000000000002057";
+export const declinedAgainCard = "4000000000006975";
 
 // The declines after which a payment may be sent to the same gateway again (docs/declines.md). ADYEN has none: its plan
 // goes on.

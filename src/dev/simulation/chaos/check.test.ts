@@ -366,6 +366,14 @@ describe("findViolations()", () => {
     expect(kindsOf(made)).toEqual(["captured_twice", "captured_by_another"]);
   });
 
+  it("leaves a capture that failed because its hold had ended to a person, if the work queue says so", () => {
+    const made = sound();
+    made.authorizations[1] = { ...authorization("auth_2", "att_2", "voided"), hold: "ends_early" };
+    expect(kindsOf(made)).toEqual(["success_without_capture"]);
+    made.workItems[0] = { sessionId: "ps_1", kind: "CAPTURE_FAILED", detail: "", resolved: false };
+    expect(kindsOf(made)).toEqual([]);
+  });
+
   it("takes a capture by hand for the order of a payment that is captured later, with a row for a person", () => {
     const made = sound();
     capturedLater(made);

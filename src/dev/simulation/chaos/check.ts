@@ -1,6 +1,13 @@
 /** Checks that money, statuses, events and answers of a chaos run agree, once everything has settled. PURE. */
 import { timingBounds } from "../../../limits.ts";
-import { findHoldViolations, type HoldCase, holdViolationKinds, isByHand, isLeftToPerson } from "./check-holds.ts";
+import {
+  findHoldViolations,
+  type HoldCase,
+  hasEndedMeanwhile,
+  holdViolationKinds,
+  isByHand,
+  isLeftToPerson,
+} from "./check-holds.ts";
 import { findRefundViolations, refundViolationKinds } from "./check-refunds.ts";
 import { findRetryViolations, retryViolationKinds } from "./check-retries.ts";
 import type {
@@ -159,7 +166,7 @@ function checkBound({ session, authentications, clockMovedAt }: Case): Found[] {
   return found("past_bound", tookMs > boundMs, `ended ${Math.round(tookMs / 1_000)} s after ${from}`);
 }
 
-function checkMoney({ session, money }: Case): Found[] {
+function checkMoney({ session, money, workItems }: Case): Found[] {
   const captured = money.filter((one) => one.authorization.status === "captured" && !isByHand(one));
   const names = captured.map(({ authorization, attempt }) => `${authorization.id} of ${attempt.attemptId}`).join(", ");
   const succeeded = session.status === "SUCCEEDED";
@@ -174,7 +181,7 @@ function checkMoney({ session, money }: Case): Found[] {
     ...found("captured_without_success", captured.length > 0 && !succeeded, `${names}; ${session.status}`),
     ...found(
       "success_without_capture",
-      succeeded && !captured.length && !money.some(isByHand),
+      succeeded && !captured.length && !money.some(isByHand) && !hasEndedMeanwhile({ money, workItems }),
       `winner ${session.winnerAttemptId}`,
     ),
     ...found("captured_by_another", others.length > 0 && succeeded, `${names}; winner ${session.winnerAttemptId}`),

@@ -16,6 +16,7 @@ import { Secret } from "../../../platform/secrets.ts";
 import type { FaultPlan } from "../../../sandbox/faults.ts";
 import { makeReconciliationDue } from "../chaos/site-database.ts";
 import { Dice } from "../dice.ts";
+import { declinedAgainCard, retriedCard } from "../retry-cards.ts";
 import { Customer, shopper } from "./customer.ts";
 import { type RealGateway, realGateways, type World } from "./world.ts";
 
@@ -66,6 +67,16 @@ const askedCards = [
   // Asked at ADYEN, which holds when it is completed.
   [3, "4212345678901237"],
 ] as const;
+
+/** By weight: cards whose gateways ask to try again. */
+const retryCards = [
+  [4, retriedCard],
+  [1, declinedAgainCard],
+] as const;
+
+/** Payments with such a card, by a rule that retries; they have dice of their own, so that the others are played as ever. */
+const retryShare = 0.3;
+const retrySeeds = 1_900_000_043;
 
 /** Payments with a card whose customer is asked, and those of them whose page can show it. */
 const askedShare = 0.5;
@@ -129,9 +140,12 @@ class Payment {
     const dice = this.#dice;
     await this.#world.setClockAhead(0);
     const gateways = dice.shuffled(realGateways).slice(0, dice.between(1, realGateways.length));
-    await this.#world.setRule(gateways);
+    const retryDice = new Dice((seed + retrySeeds) % 2 ** 31);
+    const retries = retryDice.chance(retryShare);
+    await this.#world.setRule(gateways, retries);
     const isAsked = dice.chance(askedShare);
-    this.#world.useCard(isAsked ? dice.weighted(askedCards) : dice.weighted(cards));
+    const card = isAsked ? dice.weighted(askedCards) : dice.weighted(cards);
+    this.#world.useCard(retries ? retryDice.weighted(retryCards) : card);
     const [first, second] = this.#shuffled();
     const order = { amountMinor: dice.between(1, 200_000), currency: dice.pick(["EUR", "USD", "JPY"]) };
     const { session } = await createSession(first, owner, { ...order, orderRef: `order-${seed}` });

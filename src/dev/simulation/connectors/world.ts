@@ -24,6 +24,7 @@ import { emulatorAccounts, notificationKey } from "../../testing/emulator-accoun
 import { TestForwarder } from "../../testing/forwarder.ts";
 import { createTestDatabase, type TestDatabase } from "../../testing/postgres.ts";
 import { SandboxControl } from "../../testing/sandbox-control.ts";
+import { setRetryCards } from "../retry-cards.ts";
 
 /** The gateways whose connectors are played. */
 export const realGateways = ["STRIPE", "ADYEN", "PAYPAL"] as const;
@@ -102,19 +103,23 @@ export class World {
       if (gateway === "ADYEN") await this.control.setAccount(account, { notificationUrl, hmacKey: notificationKey });
     }
     this.#connectionIds = ids;
+    await setRetryCards(this.control);
   }
 
   useCard(number: string): void {
     this.#forwarder.useCard(number);
   }
 
-  /** Makes new sessions use these gateways, in this order, with failover wherever it is allowed. */
-  async setRule(gateways: readonly RealGateway[]): Promise<void> {
+  /**
+   * Makes new sessions use these gateways, in this order, with failover wherever it is allowed, and perhaps with a retry at
+   * the same gateway.
+   */
+  async setRule(gateways: readonly RealGateway[], retriesSameGateway: boolean): Promise<void> {
     const { merchantId } = this.owner;
     const connectionIds = gateways.map((gateway) => this.#connectionIds[gateway]);
     const failoverOn = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
     await this.processes[0].database.transaction((tx) =>
-      recordRoutingRule(tx, { merchantId, connectionIds, failoverOn }),
+      recordRoutingRule(tx, { merchantId, connectionIds, failoverOn, retriesSameGateway }),
     );
   }
 
