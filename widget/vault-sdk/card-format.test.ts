@@ -41,6 +41,10 @@ describe("formatExpiry()", () => {
     ["12 / 305", "12 / 30"],
     ["1/", "1"],
     ["1/2", "01 / 2"],
+    [" 4 / 27 ", "04 / 27"],
+    ["\u200e04/27", "04 / 27"],
+    ["０４／２７", "04 / 27"],
+    ["April 2027", ""],
   ])("reads %s as %s", (text, shown) => {
     expect(formatExpiry(text)).toBe(shown);
   });

@@ -70,10 +70,11 @@ export function brandLabel(brand: string): string {
 
 /** Returns only the digits of a text, also Arabic-Indic and full-width ones, which some keyboards type. */
 export function digitsOf(text: string): string {
-  return text
-    .normalize("NFKC")
-    .replace(/[٠-٩۰-۹]/g, arabicDigit)
-    .replace(/\D/g, "");
+  return withPlainDigits(text).replace(/\D/g, "");
+}
+
+function withPlainDigits(text: string): string {
+  return text.normalize("NFKC").replace(/[٠-٩۰-۹]/g, arabicDigit);
 }
 
 /** Returns the digits of a card number in the groups that are printed on the card. */
@@ -90,8 +91,10 @@ export function formatNumber(text: string): string {
   return shown.join(" ");
 }
 
-/** Returns `MM / YY` for typed, pasted or filled-in text: `4`, `0427`, `4/27`, `04/2027`, `2027-04`. */
-export function formatExpiry(text: string): string {
+/** Returns `MM / YY` for typed, pasted or filled-in text: `4`, `0427`, ` 4/27`, `04/2027`, `2027-04`. */
+export function formatExpiry(given: string): string {
+  // What stands before the first letter or digit, such as a pasted space, means nothing.
+  const text = withPlainDigits(given).replace(/^[^\p{L}\p{N}]+/u, "");
   const iso = /^\s*(20\d\d)\D+(\d{1,2})\s*$/.exec(text);
   const [monthText = "", yearText = ""] = iso ? [iso[2], iso[1]] : splitExpiry(text);
   const month = monthText.length === 1 && (monthText > "1" || yearText !== "") ? `0${monthText}` : monthText;
@@ -132,7 +135,7 @@ export function caretAfter(formatted: string, digitsBefore: number): number {
 }
 
 function splitExpiry(text: string): [string, string] {
-  const [first = "", second] = text.split(/[^\d٠-٩۰-۹]+/).map(digitsOf);
+  const [first = "", second] = text.split(/\D+/);
   if (second !== undefined) return [first.slice(0, 2), second + digitsOf(text).slice(first.length + second.length)];
   // "4" can only be April, so "427" is 04 / 27.
   const monthLength = first > "1" && first.charAt(0) > "1" ? 1 : 2;

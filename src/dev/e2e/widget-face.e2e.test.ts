@@ -267,12 +267,12 @@ describe("the look that a page asks for", () => {
   });
 });
 
-describe("the loading state", () => {
-  const spinner = (property: string) =>
-    fixture.page
-      .locator("#card .spinner")
-      .evaluate((one, name) => getComputedStyle(one).getPropertyValue(name), property);
+const spinner = (property: string) =>
+  fixture.page
+    .locator("#card .spinner")
+    .evaluate((one, name) => getComputedStyle(one).getPropertyValue(name), property);
 
+describe("the loading state", () => {
   it.each([
     ["no-preference", "turn"],
     ["reduce", "fade"],
@@ -289,7 +289,7 @@ describe("the loading state", () => {
 });
 
 describe("forced colours", () => {
-  it("leave the pay button its edge and a message its border", async () => {
+  it("leave the pay button its edge, a message its border and its sign, and the spinner its gap", async () => {
     await open({ forcedColors: "active" });
     fixture.service.onSubmit = () => fixture.service.decline("card_declined");
     await fixture.goToCheckout();
@@ -303,6 +303,12 @@ describe("forced colours", () => {
       });
       expect(style).toEqual({ edge: "1px solid", isSeen: true });
     }
+    const isSignSeen = await fixture.page.locator("#card .error").evaluate((one) => {
+      const { color, backgroundColor } = getComputedStyle(one, "::before");
+      return color !== backgroundColor;
+    });
+    expect(isSignSeen).toBe(true);
+    expect(await spinner("border-inline-end-color")).not.toBe(await spinner("border-top-color"));
   });
 });
 
