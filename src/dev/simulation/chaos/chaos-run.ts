@@ -129,8 +129,8 @@ const cards = testCards.filter(({ onA, onB }) => !failsLater(onA) && !failsLater
 const refused = ({ onB }: TestCard) => onB.act === "approve" && onB.capture === "refuse";
 const ofApproved = 4;
 const ofAsking = 3;
-const ofRetried = 10;
-const ofDeclinedAgain = 2;
+const ofRetried = 24;
+const ofDeclinedAgain = 6;
 
 /**
  * Runs chaos and returns the verdict; undefined when it was interrupted before there was one. Removes everything,
@@ -338,7 +338,7 @@ async function keepRecords({ stateFolder }: Site, kept: object): Promise<void> {
 /**
  * Returns every card once, and the plain ones more often: as often as all others together would be too many. Those whose
  * bank asks the customer do so at the sandbox gateways and at the provider, and a third of the payments are made with them.
- * About every tenth payment meets a gateway that asks to try again.
+ * About every sixth payment meets a gateway that asks to try again.
  */
 function cardNumbers({ gateways }: ChaosOptions): string[] {
   const all = gateways === "all" ? cards.filter((card) => !refused(card)) : cards;
