@@ -69,6 +69,15 @@ describe("PaymentSessionsClient", () => {
     },
   );
 
+  it("names the one field that a refusal is about, and says its rule once", async () => {
+    const { client } = await startRefusing(refusal("amount_exceeds_held", { field: "amountMinor" }));
+    const error = await client.createSession(order).catch((failure) => failure);
+    expect(error).toMatchObject({ param: "amountMinor", message: "It is amount_exceeds_held." });
+    expect(error.problems).toEqual([
+      { param: "amountMinor", code: "amount_exceeds_held", detail: "It is amount_exceeds_held." },
+    ]);
+  });
+
   it("cancels an aborted call, also at the server, and sends none that was aborted before", async () => {
     const arrived = Promise.withResolvers<AbortSignal>();
     const client = await startServer({

@@ -128,8 +128,10 @@ export function toConnectError(style: ErrorStyle, error: DomainError, requestId:
     },
   ];
   const connectError = new ConnectError(error.message, appearances[error.code].connect, undefined, details, error);
-  if (error.problems.length > 0) {
-    const fieldViolations = error.problems.map((problem) => ({
+  const { code, field, message, problems } = error;
+  const named = problems.length > 0 || field === undefined ? problems : [{ param: field, code, detail: message }];
+  if (named.length > 0) {
+    const fieldViolations = named.map((problem) => ({
       field: problem.param,
       reason: problem.code.toUpperCase(),
       description: problem.detail,
