@@ -18,6 +18,7 @@ import {
 import { requireCell } from "../platform/cells.ts";
 import { DomainError, type FieldProblem } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
+import { isPageOrigin } from "../platform/page-origin.ts";
 import { sha256 } from "../platform/secrets.ts";
 import { eraseCustomer, eraseFromSession, hashOfErased } from "../retention/erase-customer.ts";
 import type { DashboardEnvironment } from "./dashboard-parts.ts";
@@ -83,7 +84,7 @@ async function eraseOne(context: HandlerContext, named: string): Promise<{ reado
   const { merchantId, environment, rpcContext } = scopedContextOf(context);
   const sessionId = decodeId("ps", named);
   if (sessionId === undefined) {
-    throw new DomainError("invalid_field", "No session has this id.", { field: "session_id" });
+    throw new DomainError("invalid_field", "No session has this id.", { field: "sessionId" });
   }
   return rpcContext.transactingIn(environment).transaction(async (tx) => {
     if (!(await eraseFromSession(tx, { merchantId, sessionId }))) {
@@ -127,13 +128,10 @@ async function changeSettings(context: HandlerContext, revision: string | undefi
   return toMessage(environment, after);
 }
 
-// The form of browsers' Origin header, which is compared exactly.
-const isOrigin = (text: string) => /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
-
 function requireOrigins(origins: readonly string[]): void {
   const rule = "An origin is a scheme, a host and, unless it is the default, a port, such as https://shop.example.com.";
   const problems = origins.flatMap((origin, index): FieldProblem[] => {
-    if (isOrigin(origin)) return [];
+    if (isPageOrigin(origin)) return [];
     const param = `checkoutOrigins[${index}]`;
     return [{ param, pointer: `/checkoutOrigins/${index}`, code: "invalid_field", detail: "is not an origin" }];
   });

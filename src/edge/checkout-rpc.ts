@@ -100,7 +100,7 @@ function actionOf({ id: sessionId }: PaymentSession, named: string) {
 function requireReturnTo(environment: EdgeEnvironment, checkoutOrigins: readonly string[], returnTo: string): void {
   const page = URL.canParse(returnTo) ? new URL(returnTo) : undefined;
   if (page?.protocol !== "https:" && page?.protocol !== "http:") {
-    throw new DomainError("invalid_parameter", "return_to must be a page.", { field: "return_to" });
+    throw new DomainError("invalid_parameter", "returnTo must be a page.", { field: "returnTo" });
   }
   requireAllowedOrigin(environment, checkoutOrigins, page.origin);
 }

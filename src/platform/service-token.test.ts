@@ -217,13 +217,18 @@ describe("verifyFramePolicy()", () => {
     signFramePolicy(test.signing, { origins, serviceOrigin: service, expiresAt });
 
   it("returns the signed origins", async () => {
-    const policy = await verifyFramePolicy(keys, await sign(["https://shop.example", "http://localhost:3000"]));
-    expect(policy).toMatchObject({ origins: ["https://shop.example", "http://localhost:3000"], serviceOrigin });
+    const origins = ["https://shop.example", "http://localhost:3000", "https://xn--bcher-kva.example", "http://[::1]:3000"];
+    const policy = await verifyFramePolicy(keys, await sign(origins));
+    expect(policy).toMatchObject({ origins, serviceOrigin });
   });
 
   it.each([
     "https://shop.example/",
     "https://shop.example; script-src *",
+    // URLs take these in a host, and serialize them unchanged.
+    "https://shop.example;sandbox",
+    'https://shop.example"http-equiv=refresh',
+    "https://*.example",
     "*",
     "null",
     "javascript:alert(1)",

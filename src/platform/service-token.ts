@@ -4,6 +4,7 @@
  */
 import type { KeyObject } from "node:crypto";
 import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
+import { isPageOrigin } from "./page-origin.ts";
 
 /** The environment of signed claims; they are valid in no other. */
 export type EnvironmentName = "test" | "live";
@@ -154,7 +155,7 @@ export async function verifyFramePolicy(
   const verified = await verify(keys, claimTypes.framePolicy, policy);
   if (verified instanceof Error) return undefined;
   const [found, serviceOrigin] = [policyOf(verified), verified.claims.service];
-  return found && isOrigin(serviceOrigin) ? { ...found, serviceOrigin } : undefined;
+  return found && isPageOrigin(serviceOrigin) ? { ...found, serviceOrigin } : undefined;
 }
 
 type Verified = { readonly claims: JWTPayload; readonly key: VerificationKey };
@@ -186,17 +187,10 @@ async function verify(
 function policyOf({ claims, key }: Verified): Omit<FramePolicy, "serviceOrigin"> | undefined {
   const { environment, origins, exp } = claims;
   if (environment !== key.environment || exp === undefined) return undefined;
-  if (!Array.isArray(origins) || !origins.every(isOrigin)) return undefined;
+  if (!Array.isArray(origins) || !origins.every(isPageOrigin)) return undefined;
   return { environment: key.environment, origins, expiresAt: new Date(exp * 1000) };
 }
 
 function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "";
-}
-
-/** Reports whether a value is a serialized origin. Origins end up in a response header, so nothing else is accepted. */
-function isOrigin(value: unknown): value is string {
-  return (
-    typeof value === "string" && /^https?:\/\//.test(value) && URL.canParse(value) && new URL(value).origin === value
-  );
 }
