@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type DescMethod, type DescService, fromJson, getOption, type JsonValue } from "@bufbuild/protobuf";
+import { type DescMethod, type DescService, fromJson, getOption, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Role, role } from "../../gen/dashboard/v1/role_pb.ts";
 import { RpcError } from "../client/rpc-error.ts";
@@ -143,6 +143,23 @@ describe("the dashboard's rpcs", () => {
       await expect(call(method, rest, operator)).rejects.toMatchObject({ code: "missing_field" });
     },
   );
+
+  it("refuse text that PostgreSQL cannot store, by the names of its fields", async () => {
+    for (const method of methods) {
+      const texts = method.input.fields.filter((field) => field.scalar === ScalarType.STRING && field.fieldKind !== "map");
+      const params = texts.map(({ localName, fieldKind }) => `${localName}${fieldKind === "list" ? "[0]" : ""}`);
+      const bad = texts.map(({ localName, fieldKind }) => [localName, fieldKind === "list" ? ["a\0"] : "a\0"]);
+      if (texts.length === 0) continue;
+      const refusal = await call(method, { ...restOf(method), ...Object.fromEntries(bad) }, operator).catch((error) => error);
+      expect(refusal.problems?.map(({ param }: { param: string }) => param), method.name).toEqual(
+        expect.arrayContaining(params),
+      );
+    }
+    const filter = { orderRef: "a\0" };
+    await expect(call(methodNamed("ListPayments"), { ...scope, filter }, operator)).rejects.toMatchObject({
+      ...{ code: "invalid_field", param: "filter.orderRef" },
+    });
+  });
 
   it("write one row each with actor, action, subject and request, and without secrets", async () => {
     await callEach(async (method, answer) => {

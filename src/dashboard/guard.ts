@@ -11,6 +11,7 @@ import { findSignIn, lockSignIn, type SignIn } from "../accounts/sign-ins.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
+import { findNul } from "../transcoder/find-nul.ts";
 import { validateMessage } from "../transcoder/validation.ts";
 import type { ServedParts } from "./dashboard-parts.ts";
 import { findScope, memberActor, noSuchMerchant, type RequestScope, RpcContext, rpcContextKey } from "./rpc-context.ts";
@@ -27,7 +28,7 @@ export function createGuard(parts: ServedParts): Interceptor {
       const { method } = request;
       const caller = await authenticate(parts, method, request.header);
       if (request.stream) throw new Error("the dashboard has unary rpcs only");
-      const problems = validateMessage(method.input, request.message);
+      const problems = validateMessage(method.input, request.message, { rules: (_, message) => findNul(message) });
       if (problems[0]) {
         throw new DomainError(problems[0].code, "Some fields of the request are invalid.", { problems });
       }
