@@ -1,4 +1,7 @@
-/** The mail of an invitation. It contains no text that the inviting member could choose, except their address. */
+/**
+ * The mail of an invitation. It contains no text that the inviting member could choose, except their address and the
+ * merchant's name, which is one line without an address.
+ */
 import type { Invitation } from "../accounts/invitations.ts";
 
 const roles = { VIEWER: "a viewer", DEVELOPER: "a developer", OWNER: "an owner" } as const;
