@@ -4,7 +4,7 @@ import { systemRuntime } from "../platform/runtime.ts";
 import { expireIdempotencyOnce } from "../retention/expire-idempotency-keys.ts";
 import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
 import { createSession } from "./create-session.ts";
-import { findSession, listSessions } from "./sessions.ts";
+import { findSession } from "./sessions.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
@@ -118,58 +118,5 @@ describe("findSession()", () => {
     expect(await read()).toMatchObject({ status: "CREATED", phase: "IDLE" });
     await confirmTimeline(fixture.asOwner);
     expect(await read()).toMatchObject({ status: "EXPIRED" });
-  });
-});
-
-describe("listSessions()", () => {
-  it("pages through a merchant's sessions, newest first, without repeating one", async () => {
-    const owner = { ...fixture.owner, merchantId: systemRuntime.uuid() };
-    const made: string[] = [];
-    for (let count = 0; count < 5; count++) made.unshift((await createSession(fixture.core, owner, order)).session.id);
-    const seen: string[] = [];
-    let pageToken: string | undefined;
-    do {
-      const page = await listSessions(fixture.core, {
-        merchantId: owner.merchantId,
-        filters: {},
-        pageSize: 2,
-        pageToken,
-      });
-      seen.push(...page.sessions.map(({ id }) => id));
-      pageToken = page.nextPageToken;
-    } while (pageToken !== undefined);
-    expect(seen).toEqual(made);
-  });
-
-  it("refuses a page token of another merchant or other filters, and a forged one", async () => {
-    const owner = { ...fixture.owner, merchantId: systemRuntime.uuid() };
-    await createSession(fixture.core, owner, order);
-    await createSession(fixture.core, owner, order);
-    const { nextPageToken } = await listSessions(fixture.core, {
-      merchantId: owner.merchantId,
-      filters: {},
-      pageSize: 1,
-    });
-    const attempts = [
-      { merchantId: systemRuntime.uuid(), filters: {}, pageToken: nextPageToken },
-      { merchantId: owner.merchantId, filters: { orderRef: "order-1" }, pageToken: nextPageToken },
-      { merchantId: owner.merchantId, filters: {}, pageToken: `${nextPageToken}x` },
-    ];
-    for (const options of attempts) {
-      await expect(listSessions(fixture.core, options)).rejects.toMatchObject({ code: "invalid_parameter" });
-    }
-  });
-
-  it("filters by order, status and time", async () => {
-    const owner = { ...fixture.owner, merchantId: systemRuntime.uuid() };
-    const { session } = await createSession(fixture.core, owner, { ...order, orderRef: "wanted" });
-    await createSession(fixture.core, owner, order);
-    const count = async (filters: object) =>
-      (await listSessions(fixture.core, { merchantId: owner.merchantId, filters })).sessions.length;
-    expect(await count({ orderRef: "wanted" })).toBe(1);
-    expect(await count({ status: "CREATED" })).toBe(2);
-    expect(await count({ status: "SUCCEEDED" })).toBe(0);
-    expect(await count({ processing: true })).toBe(0);
-    expect(await count({ createdBefore: session.createdAt })).toBe(0);
   });
 });

@@ -1,12 +1,7 @@
-/** Reads payment sessions for their merchant: one with its attempts, or a page of a list. */
-import { pageSizeDefault } from "../limits.ts";
-import { columnsOf } from "../platform/columns.ts";
-import { type Queryable, type Statement, unnamed } from "../platform/database.ts";
+/** Reads one payment session, with its attempts, for its merchant or its customer. */
+import type { Statement } from "../platform/database.ts";
 import type { Core } from "./core.ts";
-import { type PaymentSession, PaymentSessionEntity, type SessionStatus } from "./entities.ts";
 import { expireSession } from "./expire-sessions.ts";
-import { processingInSql } from "./held-state.ts";
-import { signPageToken, verifyPageToken } from "./page-token.ts";
 import {
   loadSession,
   type SessionRow,
@@ -14,8 +9,6 @@ import {
   selectSessionWithAttempts,
   wholeSession,
 } from "./session-with-attempts.ts";
-
-const sessionColumns = columnsOf(PaymentSessionEntity, "s");
 
 /**
  * Finds the session with this id; with a merchant given, only among that merchant's. A session whose time is over is
@@ -77,71 +70,4 @@ const selectMerchantOf: Statement = {
 export async function findMerchantOf({ database }: Core, sessionId: string): Promise<string | undefined> {
   const [row] = await database.query<{ merchantId: string }>(selectMerchantOf, [sessionId]);
   return row?.merchantId;
-}
-
-/** The filters of a list. */
-export type SessionFilters = {
-  readonly orderRef?: string | undefined;
-  readonly status?: SessionStatus | undefined;
-  readonly processing?: boolean | undefined;
-  /** Inclusive. */
-  readonly createdAfter?: Date | undefined;
-  /** Exclusive. */
-  readonly createdBefore?: Date | undefined;
-};
-
-const selectPage: Statement = {
-  name: unnamed,
-  text: `
-    SELECT ${sessionColumns}
-    FROM payment_session s
-    WHERE s.merchant_id = $1
-      AND ($2::text IS NULL OR s.order_ref = $2)
-      AND ($3::text IS NULL OR s.status = $3)
-      AND ($4::boolean IS NULL OR (${processingInSql}) = $4)
-      AND ($5::timestamptz IS NULL OR s.created_at >= $5)
-      AND ($6::timestamptz IS NULL OR s.created_at < $6)
-      AND ($7::uuid IS NULL OR s.id < $7)
-    ORDER BY s.id DESC LIMIT $8`,
-};
-
-/**
- * Lists a merchant's sessions, newest first, 1 to 100 on a page (20 by default), with those in `others`: the cells that
- * the merchant has left. Throws `invalid_parameter` for a page token that does not belong to this list.
- */
-export async function listSessions(
-  core: Pick<Core, "pageTokenKey" | "runtime"> & { readonly database: Queryable },
-  options: {
-    merchantId: string;
-    filters: SessionFilters;
-    pageSize?: number | undefined;
-    pageToken?: string | undefined;
-  },
-  others: readonly Queryable[] = [],
-): Promise<{ sessions: PaymentSession[]; nextPageToken?: string }> {
-  const { filters, merchantId } = options;
-  const pageSize = options.pageSize ?? pageSizeDefault;
-  const scope = JSON.stringify([merchantId, filters]);
-  const now = core.runtime.now();
-  // An empty token names the first page, as in every list of an RPC.
-  const token = options.pageToken || undefined;
-  const after = token && verifyPageToken(core.pageTokenKey, { scope, token, now });
-  const values = [
-    merchantId,
-    filters.orderRef ?? null,
-    filters.status ?? null,
-    filters.processing ?? null,
-    filters.createdAfter ?? null,
-    filters.createdBefore ?? null,
-    after ?? null,
-    pageSize + 1,
-  ];
-  const found = await Promise.all(
-    [core.database, ...others].map((database) => database.query<PaymentSession>(selectPage, values)),
-  );
-  const rows = others.length === 0 ? found[0]! : found.flat().toSorted((one, other) => (one.id < other.id ? 1 : -1));
-  const sessions = rows.slice(0, pageSize);
-  const last = sessions.at(-1);
-  if (rows.length <= pageSize || last === undefined) return { sessions };
-  return { sessions, nextPageToken: signPageToken(core.pageTokenKey, { scope, lastId: last.id, now }) };
 }

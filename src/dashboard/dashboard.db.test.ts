@@ -146,14 +146,19 @@ describe("the dashboard's rpcs", () => {
 
   it("refuse text that PostgreSQL cannot store, by the names of its fields", async () => {
     for (const method of methods) {
-      const texts = method.input.fields.filter((field) => field.scalar === ScalarType.STRING && field.fieldKind !== "map");
+      const texts = method.input.fields.filter(
+        (field) => field.scalar === ScalarType.STRING && field.fieldKind !== "map",
+      );
       const params = texts.map(({ localName, fieldKind }) => `${localName}${fieldKind === "list" ? "[0]" : ""}`);
       const bad = texts.map(({ localName, fieldKind }) => [localName, fieldKind === "list" ? ["a\0"] : "a\0"]);
       if (texts.length === 0) continue;
-      const refusal = await call(method, { ...restOf(method), ...Object.fromEntries(bad) }, operator).catch((error) => error);
-      expect(refusal.problems?.map(({ param }: { param: string }) => param), method.name).toEqual(
-        expect.arrayContaining(params),
+      const refusal = await call(method, { ...restOf(method), ...Object.fromEntries(bad) }, operator).catch(
+        (error) => error,
       );
+      expect(
+        refusal.problems?.map(({ param }: { param: string }) => param),
+        method.name,
+      ).toEqual(expect.arrayContaining(params));
     }
     const filter = { orderRef: "a\0" };
     await expect(call(methodNamed("ListPayments"), { ...scope, filter }, operator)).rejects.toMatchObject({

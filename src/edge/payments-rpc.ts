@@ -15,10 +15,11 @@ import {
 import { cancelHeld, captureHeld } from "../core/capture-later.ts";
 import { type CreatedSession, createSession, findCreatedSession, type NewSession } from "../core/create-session.ts";
 import { type SessionStatus, sessionStatuses } from "../core/entities.ts";
-import { findSession, listSessions } from "../core/sessions.ts";
+import { findSession } from "../core/sessions.ts";
 import { cellOf, findCell, requireCell } from "../platform/cells.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
+import { listSessions } from "../reporting/session-list.ts";
 import { statusOverrideKey } from "../transcoder/transcoder.ts";
 import { callerKey, type EdgeEnvironment, requestIdKey, requireMerchant, requireSession } from "./caller.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
@@ -82,9 +83,9 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
     const caller = requireMerchant(context.values.get(callerKey));
     const { environment, holder } = caller;
     const { orderRef, processing, pageSize, pageToken, createdAfter, createdBefore } = request;
-    const { core, reads } = environment;
+    const cells = [environment, ...formerCellsOf(caller)];
     const page = await listSessions(
-      { ...core, database: reads },
+      cells.map(({ reads }) => reads),
       {
         merchantId: holder.merchantId,
         filters: {
@@ -94,10 +95,8 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
           createdAfter: momentOf("createdAfter", createdAfter),
           createdBefore: momentOf("createdBefore", createdBefore),
         },
-        pageSize,
-        pageToken,
+        ...{ pageSize, pageToken, keys: environment.core.pageTokenKey, now: environment.core.runtime.now() },
       },
-      formerCellsOf(caller).map((former) => former.reads),
     );
     return create(ListPaymentSessionsResponseSchema, {
       paymentSessions: page.sessions.map(toSummaryMessage),

@@ -217,7 +217,12 @@ describe("verifyFramePolicy()", () => {
     signFramePolicy(test.signing, { origins, serviceOrigin: service, expiresAt });
 
   it("returns the signed origins", async () => {
-    const origins = ["https://shop.example", "http://localhost:3000", "https://xn--bcher-kva.example", "http://[::1]:3000"];
+    const origins = [
+      "https://shop.example",
+      "http://localhost:3000",
+      "https://xn--bcher-kva.example",
+      "http://[::1]:3000",
+    ];
     const policy = await verifyFramePolicy(keys, await sign(origins));
     expect(policy).toMatchObject({ origins, serviceOrigin });
   });

@@ -82,23 +82,33 @@ type Wanted = {
  * few.
  */
 export async function listPayments(queryable: Queryable, wanted: Wanted): Promise<PaymentPage> {
+  const { rows: payments, ...end } = await walkPayments<ListedPayment>(queryable, listedColumns, wanted);
+  return { payments, ...end };
+}
+
+/** Returns these columns, of the row `s` of payment_session, of the next page. */
+export async function walkPayments<Row extends { readonly id: string }>(
+  queryable: Queryable,
+  columns: string,
+  wanted: Wanted,
+): Promise<Omit<PaymentPage, "payments"> & { readonly rows: readonly Row[] }> {
   const among = await findByPrefix(queryable, wanted);
   const below = await boundOf(queryable, wanted);
   const walk = { ...wanted, among, below };
-  const found = await queryable.query<ListedPayment>(...selectPage(walk));
-  const payments = found.slice(0, wanted.count);
-  if (found.length > wanted.count) return { payments, lastId: payments.at(-1)?.id };
+  const found = await queryable.query<Row>(...selectPage(columns, walk));
+  const rows = found.slice(0, wanted.count);
+  if (found.length > wanted.count) return { rows, lastId: rows.at(-1)?.id };
   const [end] = await queryable.query<{ id: string; createdAt: Date }>(...selectWalkEnd(walk));
-  return end === undefined ? { payments } : { payments, lastId: end.id, searchedBackTo: end.createdAt };
+  return end === undefined ? { rows } : { rows, lastId: end.id, searchedBackTo: end.createdAt };
 }
 
 type Walk = Wanted & { readonly among: readonly string[] | undefined; readonly below: string | undefined };
 
-function selectPage(walk: Walk) {
+function selectPage(columns: string, walk: Walk) {
   const parameters = new Parameters();
   const walked = walkSql(walk, parameters);
   const text = `
-    SELECT ${listedColumns} FROM (${walked} LIMIT ${paymentsWalked}) s
+    SELECT ${columns} FROM (${walked} LIMIT ${paymentsWalked}) s
     WHERE ${rowConditions(walk.filter, parameters)}
     ORDER BY s.id DESC LIMIT ${parameters.add(walk.count + 1)}`;
   return [{ name: unnamed, text }, parameters.values] as const;

@@ -698,7 +698,8 @@ export type ListPaymentSessionsResponse = Message<"payments.v1.ListPaymentSessio
   paymentSessions: PaymentSessionSummary[];
 
   /**
-   * Absent on the last page.
+   * Absent on the last page. A page before it may have fewer sessions than page_size, or none: one call reads a bounded
+   * number of sessions.
    *
    * @generated from field: optional string next_page_token = 2;
    */
@@ -715,7 +716,8 @@ export type ListPaymentSessionsResponseJson = {
   paymentSessions?: PaymentSessionSummaryJson[];
 
   /**
-   * Absent on the last page.
+   * Absent on the last page. A page before it may have fewer sessions than page_size, or none: one call reads a bounded
+   * number of sessions.
    *
    * @generated from field: optional string next_page_token = 2;
    */
