@@ -16,8 +16,9 @@ const bytes = (text: string, { thenHangUp = true } = {}) => ({
 /** Writes without end, as fast as it is read. */
 const endlessly = (head: string, chunk: string) => ({
   write(socket: Socket): void {
+    const bytes = Buffer.from(chunk.repeat(Math.ceil(16_384 / chunk.length)));
     const more = (): void => {
-      while (!socket.destroyed && socket.write(chunk)) {}
+      while (!socket.destroyed && socket.write(bytes)) {}
     };
     socket.on("error", () => {}).on("drain", more);
     socket.write(head);

@@ -71,11 +71,16 @@ function isAccepted(name: keyof typeof verifiers, { body, ...signed }: Signed, s
     "webhook-timestamp": signed.timestamp,
     "webhook-signature": signed.signature,
   };
+  // Each refusal is an error whose stack a library formats, which takes ten times as long as the verification.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
   try {
     new verifiers[name](secret).verify(body, headers);
     return true;
   } catch {
     return false;
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 

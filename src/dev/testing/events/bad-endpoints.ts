@@ -27,15 +27,18 @@ const head = (status: string, ...lines: string[]) => `${[`HTTP/1.1 ${status}`, .
 const says = (text: string) => afterRequest((socket) => socket.end(text));
 const answers = (status: string, ...lines: string[]) => says(head(status, ...lines, "content-length: 0"));
 
-const endlessly = (start: string, chunk: string | Buffer) =>
-  afterRequest((socket) => {
+const endlessly = (start: string, chunk: string) => {
+  // Bytes, which no write has to encode again, and so many that a write is worth its call.
+  const bytes = Buffer.from(chunk.repeat(Math.ceil(16_384 / chunk.length)));
+  return afterRequest((socket) => {
     const more = () => {
-      while (!socket.destroyed && socket.write(chunk));
+      while (!socket.destroyed && socket.write(bytes));
     };
     socket.on("drain", more);
     socket.write(start);
     more();
   });
+};
 
 /** Sends bytes so often that no pause between two is long. */
 const trickle = (start: string, byte: string) =>
