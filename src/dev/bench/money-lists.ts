@@ -82,7 +82,8 @@ export async function moneyCalls(database: Database, rows: MoneyRows): Promise<r
      FROM refund WHERE merchant_id = $1 ORDER BY created_at DESC, id DESC ${late("refund WHERE merchant_id = $1")}`,
     [merchantId],
   );
-  const held = "payment_session WHERE merchant_id = $1 AND manual_capture AND held_at IS NOT NULL AND status = 'CREATED'";
+  const held =
+    "payment_session WHERE merchant_id = $1 AND manual_capture AND held_at IS NOT NULL AND status = 'CREATED'";
   const lateHold = await one(`SELECT id::text AS position FROM ${held} ORDER BY id DESC ${late(held)}`, [merchantId]);
   const lateEntry = await one(
     `SELECT to_char(succeeded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '|REFUNDED|' || id AS position
