@@ -65,7 +65,7 @@ export type RefundWork = {
 /** Returns the next step. */
 export function nextRefundStep(work: RefundWork): RefundStep {
   const { refund } = work;
-  if (refund.decision && (refund.status === "REQUESTED" || refund.status === "PENDING")) return { type: "endDecided" };
+  if (refund.decision && (refund.status === "REQUESTED" || refund.status === "PENDING")) return stepOfDecided(work);
   switch (refund.status) {
     case "REQUESTED":
       return refund.sends === 0 ? stepBeforeSending(work) : stepWithoutAnswer(work);
@@ -78,6 +78,16 @@ export function nextRefundStep(work: RefundWork): RefundStep {
     default:
       return unreachable(refund.status);
   }
+}
+
+/**
+ * Decides about a refund whose end a person has recorded. That the gateway has none is known only once no request can be on its
+ * way any more: until then a second refund of the same money would be one too many.
+ */
+function stepOfDecided({ refund, loaded }: RefundWork): RefundStep {
+  const mayArrive = refund.decision === "FAILED" && refund.status === "REQUESTED" && refund.sends > 0;
+  const ms = mayArrive ? absenceCertainInMs(refund, loaded.readAt) : 0;
+  return ms > 0 ? { type: "wait", ms } : { type: "endDecided" };
 }
 
 function stepBeforeSending(work: RefundWork): RefundStep {

@@ -162,6 +162,9 @@ describe("money at the gateway that no row explains", () => {
     const [{ id } = { id: "" }] = await fixture.refundsOf(session);
     await decide(session, { id, type: "failed" });
     await fixture.work();
+    // Its request is still on its way.
+    expect(await refundableOf(session)).toBe(0);
+    await fixture.workAfter(61);
     expect(await refundableOf(session)).toBe(4900);
     resolve();
     await asked;

@@ -161,7 +161,9 @@ describe("a refund whose answer is lost", () => {
     fixture.books.SANDBOX_A.faults.push("loseAnswer");
     const { id } = await fixture.refund(session, { amountMinor: 100 });
     await decide(session, { id, type: "failed" });
-    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "FAILED", failureCode: "never_made" }]);
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "REQUESTED", sends: 1 }]);
+    await fixture.workAfter(61);
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "FAILED", failureCode: "never_made", sends: 1 }]);
     await fixture.refund(session, { amountMinor: 200 });
     expect(await itemsOf(fixture.base, session)).toMatchObject([{ kind: "RECORD_MISMATCH" }]);
   });

@@ -88,6 +88,8 @@ export function doubtOf(refund: Refund, alarm?: string): string {
       return "";
     case "REQUESTED":
     case "PENDING":
+      if (decision === "FAILED" && status === "REQUESTED" && sends > 0)
+        return `A person has recorded its end. It takes effect an hour after the last request at the latest: ${gateway} may still get that one.`;
       if (decision !== null) return "A person has recorded its end. It takes effect within seconds.";
       if (alarm !== undefined) return alarm;
       if (status === "PENDING")
