@@ -23,6 +23,7 @@ function detailsOf(wrong: Order): Record<string, string> {
 describe("a field that breaks its rule", () => {
   it("is described in words", () => {
     expect(detailsOf({})).toEqual({});
+    expect(detailsOf({ capture: "later" })).toEqual({ capture: "must be one of automatic, manual" });
     expect(detailsOf({ currency: "eur", orderRef: "a\nb", customerEmail: "ada at example.com" })).toEqual({
       currency: "must be an upper-case ISO 4217 code such as EUR",
       orderRef: "must not contain control characters",

@@ -104,7 +104,9 @@ function findingOf(violation: Violation): Finding {
  */
 function whatIsWrong({ ruleId, message }: Violation): string {
   if (ruleId.endsWith(".pattern")) return "does not have the form that is described for it";
-  return message || `must satisfy the rule ${ruleId}`;
+  // As an enum's problem reads.
+  const listed = message.replace(/^must be in list \[(.*)\]$/, "must be one of $1");
+  return listed || `must satisfy the rule ${ruleId}`;
 }
 
 function whatIsRequired({ field }: Violation): string {
