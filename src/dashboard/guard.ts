@@ -29,14 +29,21 @@ export function createGuard(parts: ServedParts): Interceptor {
       const caller = await authenticate(parts, method, request.header);
       if (request.stream) throw new Error("the dashboard has unary rpcs only");
       const problems = validateMessage(method.input, request.message, { rules: (_, message) => findNul(message) });
-      if (problems[0]) {
-        throw new DomainError(problems[0].code, "Some fields of the request are invalid.", { problems });
+      const [first] = problems;
+      if (first !== undefined) {
+        // People read this sentence alone.
+        const text = `Correct ${first.param || "the request"}: it ${first.detail}.`;
+        throw new DomainError(first.code, text, { problems });
       }
       const scope = await findScope(parts, request.message, request.header);
       authorize(method, caller, scope);
       await throttle(parts, method, caller);
       const who = { actor: actorOf(caller), action: method.name, requestId, signIn: caller.signIn };
-      const requireRight = async (tx: Tx) => authorize(method, await lockCaller(tx, caller, scope), scope);
+      const requireRight = async (tx: Tx) => {
+        const now = await lockCaller(tx, caller, scope);
+        authorize(method, now, scope);
+        requireSameRole(caller, now, scope);
+      };
       const rpcContext = new RpcContext(parts, who, { scope, requireRight });
       request.contextValues.set(rpcContextKey, rpcContext);
       const answer = await next(request);
@@ -76,6 +83,13 @@ function roleIn(signIn: SignIn | undefined, merchantId: string | undefined): Rol
   const membership = signIn?.memberships.find((each) => each.merchantId === merchantId);
   if (merchantId !== undefined && membership === undefined) throw noSuchMerchant();
   return membership === undefined ? Role.UNSPECIFIED : memberRoles[membership.role];
+}
+
+/** Throws if a member's role was changed since the call arrived: a limit that it was checked against is the role's. */
+function requireSameRole(before: Caller, now: Caller, scope: RequestScope | undefined): void {
+  if (before.signIn === undefined) return;
+  if (roleIn(before.signIn, scope?.merchantId) === roleIn(now.signIn, scope?.merchantId)) return;
+  throw new DomainError("state_conflict", "Your role was changed meanwhile. Repeat the call.");
 }
 
 /** Methods that are counted otherwise than as a change, and reads that are counted. */

@@ -332,6 +332,22 @@ describe("a member's daily limit", () => {
     await refund(cookies.dora, of, { amountMinor: 400n });
   });
 
+  it("is that of the role when the refund is durable: one that began under another role is refused", async () => {
+    await set(cookies.olive, Role.DEVELOPER, [{ currency: "USD", amountMinor: 100n }]);
+    const { memberId } = await dashboard.addMember("Uma", "OWNER");
+    const [cookie, of] = [await pages.enter("Uma"), await paid(usd())];
+    const client = await dashboard.accounts.pool.connect();
+    onTestFinished(() => client.release());
+    await client.query("BEGIN");
+    await client.query("UPDATE membership SET role = 'DEVELOPER' WHERE member_id = $1", [decodeId("mbr", memberId)]);
+    const code = codeOf(refund(cookie, of, { amountMinor: 600n }));
+    await dashboard.waitForLock("FOR NO KEY UPDATE");
+    await client.query("COMMIT");
+    expect(await code).toBe("state_conflict");
+    expect(await rowsOf(of.sessionId)).toEqual([]);
+    expect(await codeOf(refund(cookie, of, { amountMinor: 600n }))).toBe("role_not_allowed");
+  });
+
   it("counts the member's own refunds of today that have not failed, and stops no repeat", async () => {
     await set(cookies.olive, Role.DEVELOPER, [{ currency: "USD", amountMinor: 1000n }]);
     const of = await paid(usd());

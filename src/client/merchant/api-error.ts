@@ -88,8 +88,8 @@ export type ErrorFacts = {
 function describe({ detail, param, problems = [] }: ErrorFacts): string {
   const first = problems.find((problem) => problem.param === param) ?? problems[0];
   const field = first?.param ?? param;
-  // The sentence of a refusal about one field alone is its rule.
-  if (field === undefined || field === "" || first?.detail === detail) return detail;
+  // A refusal about one field alone may say its rule itself.
+  if (field === undefined || field === "" || (first !== undefined && detail.includes(first.detail))) return detail;
   const rule = first === undefined ? "" : ` ${first.detail.replace(/\.$/, "")}`;
   const others = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
   return `${detail.replace(/\.$/, "")}: ${field}${rule}${others}.`;
