@@ -18,15 +18,20 @@ it("switchyard demo --temporary removes its data at the stop, also the copy of P
   const main = join(import.meta.dirname, "../../main.ts");
   const command = [process.execPath, main, "demo", "--temporary", "--port", String(port)];
   const demo = spawn("env", [`TMPDIR=${folder}`, ...command], { stdio: ["ignore", "pipe", "inherit"] });
-  onTestFinished(() => void demo.kill("SIGKILL"));
+  const ended = once(demo, "exit");
+  // Only a demo that stops by itself ends its PostgreSQL and nats-server too.
+  onTestFinished(async () => {
+    demo.kill("SIGTERM");
+    await ended;
+  }, 60_000);
   const said = text(demo.stdout);
-  await Promise.race([once(demo.stdout, "readable"), once(demo, "exit")]);
+  await Promise.race([once(demo.stdout, "readable"), ended]);
   await expect.poll(async () => (await readdir(folder)).length, { timeout: 60_000 }).toBe(1);
   const state = join(folder, (await readdir(folder))[0]!);
   await expect.poll(() => existsSync(join(state, "demo.json")), { timeout: 60_000 }).toBe(true);
   const { dataFolder } = JSON.parse(await readFile(join(state, "postgres.json"), "utf8"));
   demo.kill("SIGTERM");
-  const [code] = await once(demo, "exit");
+  const [code] = await ended;
   expect(code).toBe(0);
   expect(await said).toContain("Stopped, and removed all data.");
   expect(await readdir(folder)).toEqual([]);

@@ -54,7 +54,8 @@ export class RoleKeeper {
 
   /** Sends SIGKILL; the role restarts after a while. */
   kill(downMs: number): void {
-    if (this.#process === undefined) return;
+    // A busy machine may report the end of a killed process later than the next strike: it is started again only once.
+    if (this.#process === undefined || this.#isExpected) return;
     this.#isExpected = true;
     this.#goOnNow();
     const { tally, role } = this.#kept;
