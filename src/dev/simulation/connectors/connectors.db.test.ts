@@ -5,6 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { replaced } from "../../../core/recovery.fixture.ts";
 import type { Connector } from "../../../gateways/connector.ts";
+import { retryRound } from "../chaos/check-retries.ts";
 import { playAll } from "./play-all.ts";
 import { realGateways } from "./world.ts";
 
@@ -34,6 +35,10 @@ describe("the real connectors under faults", { timeout: timeoutMs }, () => {
     const attempts = worlds.flatMap(({ records }) => records.attempts);
     const captured = attempts.filter(({ status }) => status === "CAPTURED");
     expect(new Set(captured.map(({ gateway }) => gateway))).toEqual(new Set(realGateways));
+    // ADYEN asks for no retry.
+    const retried = attempts.filter(({ round }) => round === retryRound);
+    expect(new Set(retried.map(({ gateway }) => gateway))).toEqual(new Set(["STRIPE", "PAYPAL"]));
+    expect(retried.map(({ status }) => status)).toContain("CAPTURED");
     expect(worlds.flatMap(({ authentications }) => authentications)).toContainEqual(
       expect.stringMatching(/ AUTHENTICATED$/),
     );
