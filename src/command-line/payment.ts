@@ -29,7 +29,7 @@ export function paymentCommand(): Command {
 }
 
 type FilterOptions = {
-  readonly status?: "created" | "succeeded" | "declined" | "degraded" | "expired" | "processing" | "held";
+  readonly status?: "created" | "succeeded" | "declined" | "degraded" | "expired" | "processing" | "held" | "released";
   readonly gateway?: string;
   readonly order?: string;
   readonly orderPrefix?: string;
@@ -45,7 +45,7 @@ type FilterOptions = {
 
 const noMatch = "No payment matches the filters.";
 const noneYet = "There are no payments yet.";
-const statuses = ["created", "held", "processing", "succeeded", "declined", "degraded", "expired"];
+const statuses = ["created", "held", "processing", "succeeded", "released", "declined", "degraded", "expired"];
 
 function addFilter(command: Command): Command {
   return command
@@ -68,10 +68,13 @@ function filterOf(options: FilterOptions): Filter {
   const { amountFrom = options.from, amountTo = options.to } = options;
   const isProcessing = status === "processing";
   const isHeld = status === "held";
+  const isReleased = status === "released";
   return {
     ...(isProcessing && { processing: true }),
     ...(isHeld && { held: true }),
-    ...(status && !isProcessing && !isHeld && { status: status.toUpperCase() as "SUCCEEDED" }),
+    ...(isReleased && { status: "DECLINED" as const, released: true }),
+    ...(status === "declined" && { released: false }),
+    ...(status && !isProcessing && !isHeld && !isReleased && { status: status.toUpperCase() as "SUCCEEDED" }),
     gateway: options.gateway ?? "",
     orderRef: order ?? orderPrefix ?? "",
     orderRefPrefix: order === undefined && orderPrefix !== undefined,

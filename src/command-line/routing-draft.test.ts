@@ -15,7 +15,7 @@ it("reads the share and the connections of --split, and refuses everything else"
 
 it("shows a split with the names of its gateways", () => {
   const nameOf = () => ({ gateway: "SANDBOX_B", account: "x" });
-  expect(describeSplit(parseSplit("20:gc_1"), nameOf)).toEqual(["20 % to arm B: SANDBOX_B"]);
+  expect(describeSplit(parseSplit("20:gc_1"), nameOf)).toEqual(["20 % to variant B: SANDBOX_B"]);
   expect(describeSplit(undefined, nameOf)).toEqual([]);
 });
 

@@ -103,7 +103,7 @@ export function parseSplit(text: string): Split {
 export function describeSplit(split: Split | undefined, nameOf: ConnectionNames): string[] {
   if (split === undefined) return [];
   const gateways = (split.connectionIds ?? []).map((id) => nameOf(id)?.gateway ?? id).join(", then ");
-  return [`${split.percent} % to arm B: ${gateways}`];
+  return [`${split.percent} % to variant B: ${gateways}`];
 }
 
 /** Parses the value of --authentication. */

@@ -42,7 +42,12 @@ export function routeTestCommand(): Command {
     .option("--issuing-country <code>", "country whose bank issued the card, such as DE (default: unknown)")
     .option("--billing-country <code>", "country of the billing address (default: unknown)")
     .option("--metadata <key=value>", "metadata of the session", addMetadata)
-    .addOption(new Option("--arm <arm>", "arm of the payment where its plan is split (default: a)").choices(["a", "b"]))
+    .addOption(
+      new Option("--variant <variant>", "variant of the payment where its plan is split (default: a)").choices([
+        "a",
+        "b",
+      ]),
+    )
     .option("--at <time>", "time of the submission, such as 2026-07-01T22:30:00Z (default: now)", parseTime)
     .action(async (options: RoutingOptions & NamedRule & FactOptions & { amountMinor: string; currency: string }) => {
       const { amountMinor, currency, connections, failoverOn, authentication, cases, split, retrySameGateway } =
@@ -72,11 +77,17 @@ export function whatIfCommand(): Command {
     .option("--cases <file>", casesHelp)
     .option("--split <share>", splitHelp, parseSplit)
     .addOption(retryOption())
-    .option("--days <days>", "days to look back, 1 to 31; at most the newest 10 000 sessions", parseDays, 7)
-    .action(async (options: RoutingOptions & NamedRule & { days: number }) => {
+    .option("--days <days>", "days of which payments are simulated: today and those before it, 1 to 31", parseDays, 7)
+    .option("--time-zone <name>", "time zone of the days, such as Europe/Berlin", "UTC")
+    .action(async (options: RoutingOptions & NamedRule & { days: number; timeZone: string }) => {
       const follow = async ({ routingRules }: DashboardClient) => {
         const draft = await draftOf(routingRules, options);
-        return wholeWhatIf(routingRules, { ...scopeOf(options), draft, days: options.days });
+        return wholeWhatIf(routingRules, {
+          ...scopeOf(options),
+          draft,
+          days: options.days,
+          timeZone: options.timeZone,
+        });
       };
       await administer(options, follow, describeWhatIf);
     });
@@ -95,12 +106,12 @@ type FactOptions = {
   readonly billingCountry?: string;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly at?: string;
-  readonly arm?: "a" | "b";
+  readonly variant?: "a" | "b";
 };
 
 const cardTypes = { credit: "CREDIT", debit: "DEBIT", prepaid: "PREPAID" } as const;
 
-function factsOf({ cardBrand, cardType, issuingCountry, billingCountry, metadata, at, arm }: FactOptions) {
+function factsOf({ cardBrand, cardType, issuingCountry, billingCountry, metadata, at, variant }: FactOptions) {
   return {
     ...(cardBrand && { cardBrand }),
     ...(cardType && { cardType: cardTypes[cardType] }),
@@ -108,7 +119,7 @@ function factsOf({ cardBrand, cardType, issuingCountry, billingCountry, metadata
     ...(billingCountry && { billingCountry }),
     ...(metadata && { metadata }),
     ...(at && { at }),
-    ...(arm && { arm: arm.toUpperCase() }),
+    ...(variant && { arm: variant.toUpperCase() }),
   };
 }
 
@@ -177,7 +188,7 @@ function describeTest(tested: Tested) {
     ...(tested.case === undefined ? [] : [`By the case “${tested.case}”`]),
     ...(tested.split === undefined
       ? []
-      : [`Arm ${tested.split.arm} of a split: ${tested.split.percent} % go to arm B`]),
+      : [`Variant ${tested.split.arm} of a split: ${tested.split.percent} % go to variant B`]),
     ...unknownCases,
     ...plan.map(({ priority, gateway, connectionId }) => `  priority ${priority}  ${gateway}  ${connectionId}`),
     ...skipped.map(({ gateway, connectionId, because }) => `  skipped     ${gateway}  ${connectionId}: ${because}`),

@@ -174,8 +174,8 @@ export function becauseProviderFirst({ ruleVersion }: Pick<PaymentSession, "rule
 export function becauseFirst({ ruleVersion, routedBy }: Pick<PaymentSession, "ruleVersion" | "routedBy">): string {
   const byCase = routedBy?.case === undefined ? "default plan" : `plan of the case “${routedBy.case}”`;
   const { arm, percent, draw } = routedBy?.split ?? {};
-  const ofArm = arm === undefined ? "" : `arm ${arm} of the `;
-  const drawn = arm === undefined ? "" : ` It drew ${draw} of 100, and arm B gets 1 to ${percent}.`;
+  const ofArm = arm === undefined ? "" : `variant ${arm} of the `;
+  const drawn = arm === undefined ? "" : ` It drew ${draw} of 100, and variant B gets 1 to ${percent}.`;
   return `First of ${ofArm || "the "}${routedBy ? byCase : "plan"} by rule version ${ruleVersion}.${drawn}`;
 }
 

@@ -192,7 +192,7 @@ describe("a payment by a split plan", () => {
     const { loaded, version, percent, draw } = await payInArm("B", cards.failover);
     expect(loaded.session.plan?.map(({ gateway }) => gateway)).toEqual(["SANDBOX_B", "SANDBOX_A"]);
     expect(loaded.attempts[0]?.because).toBe(
-      `First of arm B of the default plan by rule version ${version}. It drew ${draw} of 100, and arm B gets 1 to ${percent}.`,
+      `First of variant B of the default plan by rule version ${version}. It drew ${draw} of 100, and variant B gets 1 to ${percent}.`,
     );
     await setCases(null);
     const { routing } = toSessionMessage(await fixture.loadSession(loaded.session));

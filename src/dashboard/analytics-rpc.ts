@@ -14,7 +14,8 @@ import {
 } from "../../gen/dashboard/v1/analytics_pb.ts";
 import { listConnections } from "../gateways/connections.ts";
 import { isoExponent } from "../platform/money.ts";
-import { cutRange, type PointLength as Length } from "../reporting/analytics/analytics-range.ts";
+import type { Runtime } from "../platform/runtime.ts";
+import { cutRange, type PointLength as Length, periodBefore } from "../reporting/analytics/analytics-range.ts";
 import { timeAtBankUnit } from "../reporting/analytics/counted-facts.ts";
 import { latencyErrorMax, mergeHistograms, percentileMs } from "../reporting/analytics/latency-histogram.ts";
 import {
@@ -23,6 +24,7 @@ import {
   type CardCounts,
   type DeclineCounts,
   loadCounts,
+  loadPayments,
   type PaymentCounts,
 } from "../reporting/analytics/load-counts.ts";
 import { loadComparisons } from "../reporting/analytics/split-comparisons.ts";
@@ -38,14 +40,23 @@ const lengths: Readonly<Partial<Record<PointLength, Length>>> = {
 const lengthMessages = { hour: PointLength.HOUR, day: PointLength.DAY, week: PointLength.WEEK } as const;
 
 /** The rpc that counts payments and attempts by outcome. */
-export function createAnalyticsService(): ServiceImpl<typeof AnalyticsService> {
+export function createAnalyticsService({
+  runtime,
+}: {
+  runtime: Pick<Runtime, "now">;
+}): ServiceImpl<typeof AnalyticsService> {
   return {
-    async getAnalytics({ firstDay, lastDay, timeZone, pointLength, gateway, currency }, context) {
+    async getAnalytics({ pointLength, gateway, currency, withPeriodBefore, ...days }, context) {
       const { merchantId, environment } = scopedContextOf(context);
       const { reads } = environment;
-      const range = await cutRange(reads, { firstDay, lastDay, timeZone, pointLength: lengths[pointLength] });
+      const range = await cutRange(reads, { ...days, pointLength: lengths[pointLength] });
+      const before = withPeriodBefore ? await periodBefore(reads, days, { range, now: runtime.now() }) : undefined;
       const asked = { merchantId, range, currency: currency || undefined };
-      const [counts, comparisons] = await Promise.all([loadCounts(reads, asked), loadComparisons(reads, asked)]);
+      const [counts, comparisons, paymentsBefore] = await Promise.all([
+        loadCounts(reads, asked),
+        loadComparisons(reads, asked),
+        before && loadPayments(reads, { ...asked, range: before }),
+      ]);
       const nameOf = comparisons.length === 0 ? String : nameIn(await listConnections(reads, merchantId));
       const isAsked = (row: { readonly gateway: string }) => gateway === "" || row.gateway === gateway;
       const payments = counts.payments.filter((row) => currency === "" || row.currency === currency);
@@ -82,6 +93,12 @@ export function createAnalyticsService(): ServiceImpl<typeof AnalyticsService> {
         currencies: namesOf(counts.payments.map((row) => row.currency)),
         latencyErrorMost: latencyErrorMax,
         splits: comparisons.map((comparison) => comparisonMessage(comparison, nameOf)),
+        ...(before &&
+          paymentsBefore && {
+            periodBefore: paymentMessage(paymentsBefore),
+            periodBeforeFrom: timestampFromDate(before.startsAt[0]!),
+            periodBeforeTo: timestampFromDate(before.endsAt),
+          }),
       });
     },
   };
@@ -135,24 +152,39 @@ function pointMessage(at: Date, { payments, attempts, authentications, cards, de
   };
 }
 
+type Outcomes = { readonly [Name in "succeeded" | "released" | "declined" | "degraded"]: number };
+
+/** Returns how payments ended that were submitted; each is in one of the counts. */
+function outcomesOf(sum: (name: keyof Outcomes) => number): Outcomes {
+  const [succeeded, released] = [sum("succeeded"), sum("released")];
+  return { succeeded, released, declined: sum("declined"), degraded: sum("degraded") };
+}
+
+const endedOf = ({ succeeded, released, declined, degraded }: Outcomes) => succeeded + released + declined + degraded;
+
+function outcomesMessage({ succeeded, released, declined, degraded }: Outcomes) {
+  return {
+    ...{ succeeded: BigInt(succeeded), released: BigInt(released) },
+    ...{ declined: BigInt(declined), degraded: BigInt(degraded) },
+  };
+}
+
 /** Adds up payments by one fact about their cards, the most frequent first. */
 function cardMessages(rows: readonly CardCounts[]) {
   const byValue = [...Map.groupBy(rows, ({ value }) => value)].map(([value, of]) => {
     const sum = sumOf(of);
-    const [succeeded, declined, degraded] = [sum("succeeded"), sum("declined"), sum("degraded")];
-    return { value, succeeded, declined, degraded, saved: sum("saved"), payments: succeeded + declined + degraded };
+    const ends = outcomesOf(sum);
+    return { value, ...ends, saved: sum("saved"), payments: endedOf(ends) };
   });
   return byValue
     .toSorted((left, right) => right.payments - left.payments || (left.value < right.value ? -1 : 1))
     .map(
-      ({ value, succeeded, declined, degraded, saved, payments }) =>
+      ({ value, saved, payments, ...ends }) =>
         ({
           value,
-          succeeded: BigInt(succeeded),
-          declined: BigInt(declined),
-          degraded: BigInt(degraded),
+          ...outcomesMessage(ends),
           savedByFailover: BigInt(saved),
-          ...rate("approvalRate", succeeded, payments),
+          ...rate("approvalRate", ends.succeeded + ends.released, payments),
         }) satisfies MessageInitShape<typeof CardCountsSchema>,
     );
 }
@@ -170,23 +202,22 @@ function declineMessages(rows: readonly DeclineCounts[], keyOf: (row: DeclineCou
 
 function paymentMessage(rows: readonly PaymentCounts[]): MessageInitShape<typeof PaymentCountsSchema> {
   const sum = sumOf(rows);
-  const [succeeded, declined, degraded] = [sum("succeeded"), sum("declined"), sum("degraded")];
+  const ends = outcomesOf(sum);
+  const ended = endedOf(ends);
   const byCurrency = Map.groupBy(rows, ({ currency }) => currency);
   const money = (of: readonly PaymentCounts[], name: "volumeMinor" | "savedMinor" | "issuerMinor") =>
     of.reduce((total, row) => total + row[name], 0n);
   return {
-    succeeded: BigInt(succeeded),
-    declined: BigInt(declined),
-    degraded: BigInt(degraded),
+    ...outcomesMessage(ends),
     expired: BigInt(sum("expired")),
     savedByFailover: BigInt(sum("saved")),
     challenged: BigInt(sum("challenged")),
-    ...rate("approvalRate", succeeded, succeeded + declined + degraded),
+    ...rate("approvalRate", ends.succeeded + ends.released, ended),
     authenticated: BigInt(sum("authenticated")),
     savedAuthenticated: BigInt(sum("savedAuthenticated")),
     challengedAgain: BigInt(sum("challengedAgain")),
-    ...rate("challengeRate", sum("challenged"), succeeded + declined + degraded),
-    ...rate("authenticatedRate", sum("authenticated"), succeeded + declined + degraded),
+    ...rate("challengeRate", sum("challenged"), ended),
+    ...rate("authenticatedRate", sum("authenticated"), ended),
     ...percentiles(rows),
     volumes: namesOf([...byCurrency.keys()]).map((currency) => {
       const of = byCurrency.get(currency)!;

@@ -134,7 +134,7 @@ function degradedItem({ count, since }: Alerts["degraded"]): Item {
   const payments = count === 1 ? "1 payment" : `${count} payments`;
   return {
     kind: AlertItem_Kind.PAYMENTS_DEGRADED,
-    text: `${payments} of the last hour ended as Degraded: the last gateway gave no usable answer or refused the capture, or no gateway could be used.`,
+    text: `${payments} failed in the last hour: the last gateway gave no usable answer or refused the capture, or no gateway could be used.`,
     ...(since && { since: timestampFromDate(since) }),
   };
 }
@@ -147,6 +147,7 @@ function todayOf(
   return {
     created: sum(({ created }) => created),
     succeeded: sum(({ succeeded }) => succeeded),
+    released: sum(({ released }) => released),
     declined: sum(({ declined }) => declined),
     degraded: sum(({ degraded }) => degraded),
     savedByFailover: sum(({ savedByFailover }) => savedByFailover),

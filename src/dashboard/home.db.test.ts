@@ -114,7 +114,7 @@ describe("the home page's response", () => {
         kind: "GATEWAY_UNHEALTHY",
         text: "SANDBOX_A gave no usable answer to 5 of 5 attempts of the last hour. That is 100.0 %.",
       },
-      { kind: "PAYMENTS_DEGRADED", text: expect.stringMatching(/^5 payments of the last hour ended as Degraded: /) },
+      { kind: "PAYMENTS_DEGRADED", text: expect.stringMatching(/^5 payments failed in the last hour: /) },
     ]);
     // They end 9 s after their creation.
     expect(Date.parse(alerts.at(-1)!.since!)).toBe(firstDegraded.getTime() + 9_000);

@@ -204,6 +204,7 @@ export function filterOf(message: PaymentFilterMessage | undefined): PaymentFilt
     status: sessionStatuses.find((name) => PaymentSession_Status[name] === message.status),
     processing: message.processing,
     held: message.held,
+    released: message.released,
     gateway: message.gateway === "" ? undefined : message.gateway,
     orderRef: message.orderRef === "" ? undefined : { text: message.orderRef, isPrefix: message.orderRefPrefix },
     amountFrom: amountFrom === undefined ? undefined : Number(amountFrom),

@@ -87,7 +87,7 @@ export function createDashboardRoutes(parts: ServedParts): (router: ConnectRoute
     router.service(WebhookDeliveryService, createWebhookDeliveryService(parts), guarded);
     router.service(WebhookAlertService, createWebhookAlertService(parts), guarded);
     router.service(AlertService, createAlertService(parts), guarded);
-    router.service(AnalyticsService, createAnalyticsService(), guarded);
+    router.service(AnalyticsService, createAnalyticsService(parts), guarded);
     router.service(SettingsService, createSettingsService(), guarded);
     router.service(AuditService, createAuditService(parts, auditedMethods), guarded);
     router.service(PaymentService, createPaymentService(parts), guarded);

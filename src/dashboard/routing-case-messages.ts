@@ -73,10 +73,10 @@ function readSplit(
   if (split === undefined) return undefined;
   const { percent, connectionIds } = split;
   if (percent === 0 && connectionIds.length === 0) return undefined;
-  if (percent === 0) refuse(`${at}.percent`, "The share of arm B must be 1 to 99 percent.");
-  if (connectionIds.length === 0) refuse(`${at}.connectionIds`, "Arm B needs at least one gateway.");
+  if (percent === 0) refuse(`${at}.percent`, "The share of variant B must be 1 to 99 percent.");
+  if (connectionIds.length === 0) refuse(`${at}.connectionIds`, "Variant B needs at least one gateway.");
   if (connectionIds.join() === planned.join()) {
-    refuse(`${at}.connectionIds`, "Both arms have the same plan, so there is nothing to compare.");
+    refuse(`${at}.connectionIds`, "Both variants have the same plan, so there is nothing to compare.");
   }
   return { percent, connectionIds };
 }

@@ -20,6 +20,7 @@ import { type Connection, listConnections } from "../gateways/connections.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { isCurrency } from "../platform/money.ts";
+import { cutRange, lastDays } from "../reporting/analytics/analytics-range.ts";
 import { loadComparisons } from "../reporting/analytics/split-comparisons.ts";
 import { planDraft } from "../reporting/draft-route.ts";
 import { measuredBy } from "../reporting/measured-plans.ts";
@@ -52,9 +53,6 @@ const whatIfExamples = 10;
 // Days of which a what-if uses what splits have measured: the longest that it looks back.
 const learntDays = 31;
 
-const hourMs = 60 * 60_000;
-const dayMs = 24 * hourMs;
-
 /** The rpcs that test a rule. They call no gateway and change nothing. */
 export function createRouteTests({
   runtime,
@@ -86,33 +84,31 @@ export function createRouteTests({
       });
     },
 
-    async whatIf({ draft, days = whatIfDaysDefault, pageToken }, context) {
+    async whatIf({ draft, days = whatIfDaysDefault, timeZone, pageToken }, context) {
       const scope = scopedContextOf(context);
       const { merchantId, environment } = scope;
       const { connections, content, version } = await loadRule(scope, draft);
       const now = runtime.now();
       const { key, list } = {
         key: environment.core.pageTokenKey,
-        list: JSON.stringify([merchantId, "what-if", content, days]),
+        list: JSON.stringify([merchantId, "what-if", content, days, timeZone]),
       };
       const position = readPosition(pageToken && verifyPageToken(key, { scope: list, token: pageToken, now }));
-      const since = position?.since ?? new Date(now.getTime() - days * dayMs);
+      const cut = (count: number) =>
+        cutRange(environment.reads, { ...lastDays(count, { timeZone: timeZone || "UTC", now }), pointLength: "week" });
+      const since = position?.since ?? (await cut(days)).startsAt[0]!;
       const seen = position?.seen ?? 0;
       const count = Math.min(whatIfSliceSessions, whatIfSessionsMax - seen);
       const options = { merchantId, since, before: position?.before, count };
-      const range = {
-        startsAt: [new Date(now.getTime() - learntDays * dayMs)],
-        endsAt: new Date(now.getTime() + hourMs),
-      };
       const [sessions, comparisons] = await Promise.all([
         listPastSessions(environment.reads, options),
-        loadComparisons(environment.reads, { merchantId, range: quarterly(range) }),
+        loadComparisons(environment.reads, { merchantId, range: await cut(learntDays) }),
       ]);
       const measured = measuredBy(comparisons, content);
       const replayed = sessions.filter(isPayment).map((session) => {
         const plan = planDraft(environment.core, { ...content, version, connections }, session.facts);
         const { attempts, customerAsked, followed } = session;
-        const payment = { succeeded: session.status === "SUCCEEDED", attempts, customerAsked };
+        const payment = { succeeded: session.status === "SUCCEEDED" || session.released, attempts, customerAsked };
         const known = followed && plan.routedBy?.unknown === undefined && measured(followed, plan.connectionIds);
         const replay = known ? replayMeasured(plan, known) : replayPayment(payment, plan, { ...content, version });
         return { session, replay, counts: compareReplay(payment, replay) };
@@ -209,13 +205,6 @@ function factsOf(message: TestFacts | undefined, now: Date): Omit<PaymentFacts, 
   };
 }
 
-/** Extends a range to whole quarters of an hour, by which settled payments are counted. */
-function quarterly({ startsAt, endsAt }: { readonly startsAt: readonly Date[]; readonly endsAt: Date }) {
-  const quarterMs = hourMs / 4;
-  const floor = (at: Date) => new Date(Math.floor(at.getTime() / quarterMs) * quarterMs);
-  return { startsAt: startsAt.map(floor), endsAt: floor(endsAt) };
-}
-
 function isPayment({ submitted, status }: PastSession): boolean {
   return submitted && status !== "CREATED";
 }
@@ -255,7 +244,7 @@ function exampleMessage({ session, replay }: { session: PastSession; replay: Rep
   return {
     sessionId: encodeId("ps", session.id),
     createdAt: timestampFromDate(session.createdAt),
-    statusThen: session.status,
+    statusThen: session.released ? "RELEASED" : session.status,
     askedThen: session.attempts.map(({ gateway }) => gateway),
     askedInstead: replay.asked.map(({ gateway }) => gateway),
     end: endMessages[replay.end],

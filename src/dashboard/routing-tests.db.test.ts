@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DashboardClient } from "../client/dashboard-client.ts";
+import { cancelHeld } from "../core/capture-later.ts";
 import { cards } from "../core/core.fixture.ts";
 import type { FailoverSwitch } from "../core/entities.ts";
 import { type PayingDashboard, startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";
@@ -92,14 +93,19 @@ describe("WhatIf", () => {
   it("replays real payments through a draft by their gateways' answers, and marks unknown outcomes", async () => {
     await set([a, b]);
     const before = (await wholeOf([a, b], all))[0]!.counts!;
+    const held = await dashboard.payments.newSession({ capture: "manual" });
+    await dashboard.payments.submit(held, cards.approved);
+    await cancelHeld(dashboard.payments.core, { sessionId: held.id, merchantId: held.merchantId });
     for (const card of [cards.approved, cards.failover, cards.fraud, errorAtFirst]) await pay(card);
     const countsOf = async (connectionIds: string[], failoverOn: FailoverSwitch[]) => {
       const [slice] = await wholeOf(connectionIds, failoverOn);
       return slice!;
     };
     const same = await countsOf([a, b], all);
-    expect(same.counts!.payments! - before.payments!).toBe(4);
-    expect(same.counts!.same! - before.same!).toBe(4);
+    expect(same.counts!.payments! - before.payments!).toBe(5);
+    // The gateway approved what the merchant then cancelled.
+    expect(same.counts!.succeededThen! - before.succeededThen!).toBe(4);
+    expect(same.counts!.same! - before.same!).toBe(5);
     const { counts, examples = [] } = await countsOf([a, b], ["TIMEOUT"]);
     // The newest: an error at the first gateway; then fraud, which is the same; then a decline.
     expect(examples.slice(0, 2)).toMatchObject([

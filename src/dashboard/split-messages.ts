@@ -38,7 +38,7 @@ function armMessage(
   nameOf: (connectionId: string) => string,
 ): MessageInitShape<typeof ArmCountsSchema> {
   const { connectionIds, counts, costs } = arm;
-  const sum = (name: "succeeded" | "declined" | "degraded" | "saved") =>
+  const sum = (name: "succeeded" | "released" | "declined" | "degraded" | "saved") =>
     BigInt(counts.reduce((all, row) => all + row[name], 0));
   const approval = rateOf(approvedOf(arm));
   const latency = mergeHistograms(counts.map((row) => row.latency));
@@ -46,7 +46,7 @@ function armMessage(
   const byPlace = Map.groupBy(costs, ({ gateway, currency }) => `${gateway} ${currency}`);
   return {
     plan: connectionIds.map(nameOf),
-    ...{ succeeded: sum("succeeded"), declined: sum("declined"), degraded: sum("degraded") },
+    ...{ succeeded: sum("succeeded"), released: sum("released"), declined: sum("declined"), degraded: sum("degraded") },
     savedByFailover: sum("saved"),
     ...(approval && { approval }),
     ...(p50Ms !== undefined && { p50Ms }),

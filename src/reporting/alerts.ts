@@ -5,7 +5,7 @@
 import { itemColumns, type WorkItem } from "../core/work-items.ts";
 import type { MatterKind } from "../events/alerts.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
-import { takenMinor } from "./analytics/counted-facts.ts";
+import { isReleased, takenMinor } from "./analytics/counted-facts.ts";
 import { sessionLongestMs } from "./gateway-health.ts";
 import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 import { isLikeCardNumber } from "./shown-order-ref.ts";
@@ -204,6 +204,8 @@ export type DayInCurrency = {
   readonly currency: string;
   readonly created: number;
   readonly succeeded: number;
+  /** Approved, and then cancelled by the merchant or not captured in time. */
+  readonly released: number;
   readonly declined: number;
   readonly degraded: number;
   readonly savedByFailover: number;
@@ -216,11 +218,12 @@ const selectDay: Statement = {
   text: `
     SELECT currency, count(*)::int AS created,
       (count(*) FILTER (WHERE status = 'SUCCEEDED'))::int AS succeeded,
-      (count(*) FILTER (WHERE status = 'DECLINED'))::int AS declined,
+      (count(*) FILTER (WHERE released))::int AS released,
+      (count(*) FILTER (WHERE status = 'DECLINED' AND NOT released))::int AS declined,
       (count(*) FILTER (WHERE status = 'DEGRADED'))::int AS degraded,
       (count(*) FILTER (WHERE status = 'SUCCEEDED' AND failover))::int AS "savedByFailover",
       coalesce(sum(amount_minor) FILTER (WHERE status = 'SUCCEEDED'), 0)::text AS "volumeMinor"
-    FROM (SELECT s.currency, s.status, s.failover, ${takenMinor} AS amount_minor, s.created_at FROM payment_session s
+    FROM (SELECT s.currency, s.status, ${isReleased} AS released, s.failover, ${takenMinor} AS amount_minor, s.created_at FROM payment_session s
           WHERE s.merchant_id = $1 AND s.id >= $2 ORDER BY s.id DESC LIMIT $4) s
     WHERE created_at >= $3 GROUP BY currency ORDER BY created DESC, currency`,
 };

@@ -57,9 +57,9 @@ export function describeSplit(
   return [arm === undefined ? "The default plan is no longer split." : `Split of the default plan: ${arm}.`];
 }
 
-/** Returns the other plan of a split in words, such as `20 % goes to arm B, which plans SANDBOX_B (1)`. */
+/** Returns the other plan of a split in words, such as `20 % goes to variant B, which plans SANDBOX_B (1)`. */
 function describeArm({ percent, connectionIds }: Split, nameOf: NameOf): string {
-  return `${percent} % goes to arm B, which plans ${connectionIds.map(nameOf).join(", then ")}`;
+  return `${percent} % goes to variant B, which plans ${connectionIds.map(nameOf).join(", then ")}`;
 }
 
 function describeRanges(old: RoutingCases, new_: RoutingCases): string[] {

@@ -8,7 +8,9 @@ import { addCounts, compareReplay, replayMeasured } from "./what-if.ts";
 const draft: RuleContent = { connectionIds: ["b"], failoverOn: ["TIMEOUT"] };
 const arm = (connectionId: string, succeeded: number, declined: number): ComparedArm => ({
   connectionIds: [connectionId],
-  counts: [{ ruleVersion: 3, caseName: "", arm: "A", succeeded, declined, degraded: 0, saved: 0, latency: [] }],
+  counts: [
+    { ruleVersion: 3, caseName: "", arm: "A", succeeded, released: 0, declined, degraded: 0, saved: 0, latency: [] },
+  ],
   costs: [],
 });
 const comparison: SplitComparison = {

@@ -6,7 +6,7 @@ import type { PaymentFacts } from "../core/routing-cases.ts";
 import { drawOf } from "../core/routing-rules.ts";
 import { allowsAgain } from "../gateways/allows-again.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
-import { isChallenged, takenMinor } from "./analytics/counted-facts.ts";
+import { isChallenged, isReleased, takenMinor } from "./analytics/counted-facts.ts";
 import type { FollowedArm } from "./measured-plans.ts";
 import type { PastAnswer, PastAttempt } from "./what-if.ts";
 
@@ -22,6 +22,8 @@ export type PastSession = {
   readonly submitted: boolean;
   readonly createdAt: Date;
   readonly customerAsked: boolean;
+  /** True if a gateway approved it, and its hold was then released: its status is DECLINED. */
+  readonly released: boolean;
   readonly attempts: readonly PastAttempt[];
   /** The recorded facts, for the conditions of cases. */
   readonly facts: PaymentFacts;
@@ -61,7 +63,7 @@ const selectPast: Statement = {
   name: "select_past_sessions",
   text: `
     SELECT s.id, (${takenMinor}) AS "amountMinor", s.amount_minor AS "orderedMinor", s.currency, s.status,
-      s.submitted_at IS NOT NULL AS submitted, s.created_at AS "createdAt", ${isChallenged} AS "customerAsked", s.plan,
+      s.submitted_at IS NOT NULL AS submitted, s.created_at AS "createdAt", ${isChallenged} AS "customerAsked", ${isReleased} AS released, s.plan,
       s.submitted_at AS "submittedAt", s.card_brand AS "cardBrand", s.routed_by->'card' AS card,
       s.rule_version AS "ruleVersion", s.routed_by->'split'->>'arm' AS arm, s.routed_by->>'case' AS "caseName",
       s.details->'billingAddress'->>'country' AS country, s.details->'metadata' AS metadata,
@@ -105,7 +107,7 @@ export async function listPastSessions(
       attempts: row.attempts.map((attempt) => ({
         connectionId: attempt.connectionId,
         gateway: attempt.gateway,
-        answer: answerOf(attempt),
+        answer: answerOf(attempt, row),
         isRetry: attempt.round === 2,
         authentication: plan?.find(({ connectionId }) => connectionId === attempt.connectionId)?.authentication,
       })),
@@ -124,9 +126,9 @@ export function firstIdAt(moment: Date): string {
 
 /**
  * Derives the gateway's answer. An attempt with a recorded next step failed at first, even if its hold was found and
- * adopted later.
+ * adopted later; but of a released payment, it is the release that followed the hold.
  */
-function answerOf(attempt: AttemptRow): PastAnswer {
+function answerOf(attempt: AttemptRow, { released }: Pick<PastSession, "released">): PastAnswer {
   const { status, failureKind, stop, captureRefusalCode, nextBecause, gateway, gatewayCode } = attempt;
   if (noCardBeginnings.some((beginning) => nextBecause?.startsWith(beginning))) return undefined;
   if (captureRefusalCode !== null) return { type: "failed", kind: "GATEWAY_ERROR", captureRefused: true };
@@ -134,6 +136,7 @@ function answerOf(attempt: AttemptRow): PastAnswer {
     const again = !stop && status === "DECLINED" && allowsAgain(gateway, gatewayCode);
     return { type: "failed", kind: failureKind, ...(stop && { stop }), ...(again && { allowsAgain: true }) };
   }
+  if (released && (status === "VOIDING" || status === "VOIDED")) return { type: "held" };
   const isHeld = status === "CAPTURED" || status === "AUTHORIZED";
   return isHeld && nextBecause === null ? { type: "held" } : undefined;
 }

@@ -5,6 +5,7 @@
 
 import type { SessionStatus } from "../core/entities.ts";
 import { heldInSql, processingInSql } from "../core/held-state.ts";
+import { isReleased } from "./analytics/counted-facts.ts";
 import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 
 /** The filters of a list; each is undefined for any. */
@@ -14,6 +15,8 @@ export type PaymentFilter = {
   readonly processing?: boolean | undefined;
   /** Held, and waiting for its merchant. */
   readonly held?: boolean | undefined;
+  /** Approved, and then cancelled by the merchant or not captured in time; their status is DECLINED. */
+  readonly released?: boolean | undefined;
   /** A gateway that was tried for this payment, whatever the result. */
   readonly gateway?: string | undefined;
   readonly orderRef?: { readonly text: string; readonly isPrefix: boolean } | undefined;
@@ -65,6 +68,7 @@ export function rowConditions(filter: PaymentFilter, parameters: Parameters): st
   };
   ask(status, (wanted) => `s.status = ${wanted}`);
   ask(filter.held, (wanted) => `(${heldInSql}) = ${wanted}::boolean`);
+  ask(filter.released, (wanted) => `(${isReleased}) = ${wanted}::boolean`);
   ask(processing, (wanted) => `(${processingInSql}) = ${wanted}::boolean`);
   // A scalar subquery, which the planner cannot turn into a join over all attempts.
   ask(

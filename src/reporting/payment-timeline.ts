@@ -65,7 +65,9 @@ function beginning(session: PaymentSession): Moment[] {
   const byCase = routedBy?.case === undefined ? "" : ` by its case “${routedBy.case}”`;
   const { arm, percent, draw } = routedBy?.split ?? {};
   const byArm =
-    arm === undefined ? "" : `, arm ${arm} of its split: it drew ${draw} of 100, and arm B gets 1 to ${percent}`;
+    arm === undefined
+      ? ""
+      : `, variant ${arm} of its split: it drew ${draw} of 100, and variant B gets 1 to ${percent}`;
   const unknown = (routedBy?.unknown ?? []).map(
     (one) => ` The case “${one.case}” could not be checked. ${one.because}`,
   );

@@ -115,7 +115,7 @@ describe("an approval rate that is low", () => {
     expect(subjects()).toEqual(["[test] The approval rate at Sandbox A is low"]);
     const merchant = encodeId("mer", merchantId);
     expect(mailbox.mails[0]!.text).toContain(
-      "Sandbox A approved 5 of the 25 attempts that it answered in the last hour. That is 20.0 %, 85.0 % in the four weeks before.",
+      "Sandbox A approved 5 of the 25 attempts that it answered in the last hour. That is 20.0 %, 85.0 % in the 28 days before today (UTC).",
     );
     const link = `https://dashboard.example.com/test/${merchant}/analytics?gateway=SANDBOX_A`;
     expect(mailbox.mails[0]!.text).toContain(link);

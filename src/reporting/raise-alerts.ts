@@ -201,7 +201,8 @@ async function compareConnections(
 }
 
 const percent = (share: Share) => `${(100 * shareOf(share)).toFixed(1)} %`;
-const pastWords = (past: Share) => (past.attempts === 0 ? "" : `, ${percent(past)} in the four weeks before`);
+const pastWords = (past: Share) =>
+  past.attempts === 0 ? "" : `, ${percent(past)} in the ${pastDays} days before today (UTC)`;
 
 function describeFailures(gateway: string, recent: Share, past: Share): string {
   return `${gateway} gave no usable answer to ${recent.counted} of ${recent.attempts} attempts of the last hour. That is ${percent(recent)}${pastWords(past)}.`;

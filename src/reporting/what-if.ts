@@ -26,6 +26,7 @@ export type PastAttempt = {
 
 /** A payment that has ended, with its attempts in order. */
 export type PastPayment = {
+  /** True if a gateway approved it, whether it was captured or released. */
   readonly succeeded: boolean;
   readonly attempts: readonly PastAttempt[];
   /** True if a gateway asked for the customer: the end depended on them. */

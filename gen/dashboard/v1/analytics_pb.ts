@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/analytics.proto.
  */
 export const file_dashboard_v1_analytics: GenFile = /*@__PURE__*/
-  fileDesc("ChxkYXNoYm9hcmQvdjEvYW5hbHl0aWNzLnByb3RvEgxkYXNoYm9hcmQudjEiswIKE0dldEFuYWx5dGljc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGQoJZmlyc3RfZGF5GAMgASgJQga6SAPIAQESGAoIbGFzdF9kYXkYBCABKAlCBrpIA8gBARIdCgl0aW1lX3pvbmUYBSABKAlCCrpIB8gBAXICGEASOQoMcG9pbnRfbGVuZ3RoGAYgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoQgi6SAWCAQIQARIYCgdnYXRld2F5GAcgASgJQge6SARyAhhAEhkKCGN1cnJlbmN5GAggASgJQge6SARyAhgDIpMDChRHZXRBbmFseXRpY3NSZXNwb25zZRIoCgRmcm9tGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoMcG9pbnRfbGVuZ3RoGAMgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoEisKBXRvdGFsGAQgASgLMhwuZGFzaGJvYXJkLnYxLkFuYWx5dGljc1BvaW50EiwKBnBvaW50cxgFIAMoCzIcLmRhc2hib2FyZC52MS5BbmFseXRpY3NQb2ludBIsCghkZWNsaW5lcxgGIAMoCzIaLmRhc2hib2FyZC52MS5EZWNsaW5lQ291bnQSEAoIZ2F0ZXdheXMYByADKAkSEgoKY3VycmVuY2llcxgIIAMoCRIaChJsYXRlbmN5X2Vycm9yX21vc3QYCSABKAESLQoGc3BsaXRzGAogAygLMh0uZGFzaGJvYXJkLnYxLlNwbGl0Q29tcGFyaXNvbiLlAwoOQW5hbHl0aWNzUG9pbnQSLQoJc3RhcnRzX2F0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCghwYXltZW50cxgCIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50Q291bnRzEi0KCGF0dGVtcHRzGAMgASgLMhsuZGFzaGJvYXJkLnYxLkF0dGVtcHRDb3VudHMSLQoIZ2F0ZXdheXMYBCADKAsyGy5kYXNoYm9hcmQudjEuQXR0ZW1wdENvdW50cxI7Cg9hdXRoZW50aWNhdGlvbnMYBSABKAsyIi5kYXNoYm9hcmQudjEuQXV0aGVudGljYXRpb25Db3VudHMSQwoXYXV0aGVudGljYXRpbmdfZ2F0ZXdheXMYBiADKAsyIi5kYXNoYm9hcmQudjEuQXV0aGVudGljYXRpb25Db3VudHMSLQoLY2FyZF9icmFuZHMYByADKAsyGC5kYXNoYm9hcmQudjEuQ2FyZENvdW50cxIzChFpc3N1aW5nX2NvdW50cmllcxgIIAMoCzIYLmRhc2hib2FyZC52MS5DYXJkQ291bnRzEjEKDWRlY2xpbmVfY29kZXMYCSADKAsyGi5kYXNoYm9hcmQudjEuRGVjbGluZUNvdW50IpsBCgpDYXJkQ291bnRzEg0KBXZhbHVlGAEgASgJEhEKCXN1Y2NlZWRlZBgCIAEoAxIQCghkZWNsaW5lZBgDIAEoAxIQCghkZWdyYWRlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAYgASgBSACIAQFCEAoOX2FwcHJvdmFsX3JhdGUi0QMKDVBheW1lbnRDb3VudHMSEQoJc3VjY2VlZGVkGAEgASgDEhAKCGRlY2xpbmVkGAIgASgDEhAKCGRlZ3JhZGVkGAMgASgDEg8KB2V4cGlyZWQYBCABKAMSGQoRc2F2ZWRfYnlfZmFpbG92ZXIYBSABKAMSGgoNYXBwcm92YWxfcmF0ZRgGIAEoAUgAiAEBEhMKBnA1MF9tcxgHIAEoAUgBiAEBEhMKBnA5NV9tcxgIIAEoAUgCiAEBEiUKB3ZvbHVtZXMYCSADKAsyFC5kYXNoYm9hcmQudjEuVm9sdW1lEhIKCmNoYWxsZW5nZWQYCiABKAMSGwoOY2hhbGxlbmdlX3JhdGUYCyABKAFIA4gBARIVCg1hdXRoZW50aWNhdGVkGAwgASgDEh8KEmF1dGhlbnRpY2F0ZWRfcmF0ZRgNIAEoAUgEiAEBEhsKE3NhdmVkX2F1dGhlbnRpY2F0ZWQYDiABKAMSGAoQY2hhbGxlbmdlZF9hZ2FpbhgPIAEoA0IQCg5fYXBwcm92YWxfcmF0ZUIJCgdfcDUwX21zQgkKB19wOTVfbXNCEQoPX2NoYWxsZW5nZV9yYXRlQhUKE19hdXRoZW50aWNhdGVkX3JhdGUiiQEKBlZvbHVtZRIQCghjdXJyZW5jeRgBIAEoCRIQCghkZWNpbWFscxgCIAEoBRIWCg5jYXB0dXJlZF9taW5vchgDIAEoAxITCgtzYXZlZF9taW5vchgEIAEoAxIRCglzdWNjZWVkZWQYBSABKAMSGwoTaXNzdWVyX2xpYWJsZV9taW5vchgGIAEoAyKnAwoNQXR0ZW1wdENvdW50cxIPCgdnYXRld2F5GAEgASgJEhAKCGF0dGVtcHRzGAIgASgDEhAKCGFwcHJvdmVkGAMgASgDEhUKDWhhcmRfZGVjbGluZWQYBCABKAMSFQoNc29mdF9kZWNsaW5lZBgFIAEoAxIWCg5mcmF1ZF9kZWNsaW5lZBgGIAEoAxIQCgh0aW1lb3V0cxgHIAEoAxIWCg5nYXRld2F5X2Vycm9ycxgIIAEoAxIPCgd1bmtub3duGAkgASgDEhoKDWFwcHJvdmFsX3JhdGUYCiABKAFIAIgBARIjChZ0ZWNobmljYWxfZmFpbHVyZV9yYXRlGAsgASgBSAGIAQESEwoGcDUwX21zGAwgASgBSAKIAQESEwoGcDk1X21zGA0gASgBSAOIAQESHwoXYXV0aGVudGljYXRpb25fcmVxdWlyZWQYDiABKAMSEQoJcmVjb3ZlcmVkGA8gASgDQhAKDl9hcHByb3ZhbF9yYXRlQhkKF190ZWNobmljYWxfZmFpbHVyZV9yYXRlQgkKB19wNTBfbXNCCQoHX3A5NV9tcyLlAgoUQXV0aGVudGljYXRpb25Db3VudHMSDwoHZ2F0ZXdheRgBIAEoCRIXCg9hdXRoZW50aWNhdGlvbnMYAiABKAMSDgoGcGFzc2VkGAMgASgDEg4KBmZhaWxlZBgEIAEoAxIRCgljYW5jZWxsZWQYBSABKAMSEQoJYWJhbmRvbmVkGAYgASgDEhMKC3VuYXZhaWxhYmxlGAcgASgDEhMKC25ldmVyX3Nob3duGAggASgDEhMKBnA1MF9tcxgJIAEoAUgAiAEBEhMKBnA5NV9tcxgKIAEoAUgBiAEBEhAKCGV4ZW1wdGVkGAsgASgDEhQKDGZyaWN0aW9ubGVzcxgMIAEoAxIeChFmcmljdGlvbmxlc3NfcmF0ZRgNIAEoAUgCiAEBEhUKDWlzc3Vlcl9saWFibGUYDiABKANCCQoHX3A1MF9tc0IJCgdfcDk1X21zQhQKEl9mcmljdGlvbmxlc3NfcmF0ZSJHCgxEZWNsaW5lQ291bnQSDwoHZ2F0ZXdheRgBIAEoCRIUCgxkZWNsaW5lX2NvZGUYAiABKAkSEAoIYXR0ZW1wdHMYAyABKAMiigIKD1NwbGl0Q29tcGFyaXNvbhIRCgRjYXNlGAEgASgJSACIAQESDwoHcGVyY2VudBgCIAEoBRIVCg1ydWxlX3ZlcnNpb25zGAMgAygFEiIKAWEYBCABKAsyFy5kYXNoYm9hcmQudjEuQXJtQ291bnRzEiIKAWIYBSABKAsyFy5kYXNoYm9hcmQudjEuQXJtQ291bnRzEjMKCmRpZmZlcmVuY2UYBiABKAsyGi5kYXNoYm9hcmQudjEuUmF0ZUVzdGltYXRlSAGIAQESFgoOaXNfc2lnbmlmaWNhbnQYByABKAgSDwoHdmVyZGljdBgIIAEoCUIHCgVfY2FzZUINCgtfZGlmZmVyZW5jZSI4CgxSYXRlRXN0aW1hdGUSDQoFdmFsdWUYASABKAESCwoDbG93GAIgASgBEgwKBGhpZ2gYAyABKAEikQIKCUFybUNvdW50cxIMCgRwbGFuGAEgAygJEhEKCXN1Y2NlZWRlZBgCIAEoAxIQCghkZWNsaW5lZBgDIAEoAxIQCghkZWdyYWRlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIxCghhcHByb3ZhbBgGIAEoCzIaLmRhc2hib2FyZC52MS5SYXRlRXN0aW1hdGVIAIgBARITCgZwNTBfbXMYByABKAFIAYgBARITCgZwOTVfbXMYCCABKAFIAogBARIkCgVjb3N0cxgJIAMoCzIVLmRhc2hib2FyZC52MS5Bcm1Db3N0QgsKCV9hcHByb3ZhbEIJCgdfcDUwX21zQgkKB19wOTVfbXMiigEKB0FybUNvc3QSDwoHZ2F0ZXdheRgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRIQCghkZWNpbWFscxgDIAEoBRIQCghhdHRlbXB0cxgEIAEoAxIQCghjYXB0dXJlZBgFIAEoAxIOCgZ2b2lkZWQYBiABKAMSFgoOY2FwdHVyZWRfbWlub3IYByABKAMqbwoLUG9pbnRMZW5ndGgSHAoYUE9JTlRfTEVOR1RIX1VOU1BFQ0lGSUVEEAASFQoRUE9JTlRfTEVOR1RIX0hPVVIQARIUChBQT0lOVF9MRU5HVEhfREFZEAISFQoRUE9JTlRfTEVOR1RIX1dFRUsQAzJyChBBbmFseXRpY3NTZXJ2aWNlEl4KDEdldEFuYWx5dGljcxIhLmRhc2hib2FyZC52MS5HZXRBbmFseXRpY3NSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkdldEFuYWx5dGljc1Jlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChxkYXNoYm9hcmQvdjEvYW5hbHl0aWNzLnByb3RvEgxkYXNoYm9hcmQudjEizwIKE0dldEFuYWx5dGljc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGQoJZmlyc3RfZGF5GAMgASgJQga6SAPIAQESGAoIbGFzdF9kYXkYBCABKAlCBrpIA8gBARIdCgl0aW1lX3pvbmUYBSABKAlCCrpIB8gBAXICGEASOQoMcG9pbnRfbGVuZ3RoGAYgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoQgi6SAWCAQIQARIYCgdnYXRld2F5GAcgASgJQge6SARyAhhAEhkKCGN1cnJlbmN5GAggASgJQge6SARyAhgDEhoKEndpdGhfcGVyaW9kX2JlZm9yZRgJIAEoCCK1BAoUR2V0QW5hbHl0aWNzUmVzcG9uc2USKAoEZnJvbRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KDHBvaW50X2xlbmd0aBgDIAEoDjIZLmRhc2hib2FyZC52MS5Qb2ludExlbmd0aBIrCgV0b3RhbBgEIAEoCzIcLmRhc2hib2FyZC52MS5BbmFseXRpY3NQb2ludBIsCgZwb2ludHMYBSADKAsyHC5kYXNoYm9hcmQudjEuQW5hbHl0aWNzUG9pbnQSLAoIZGVjbGluZXMYBiADKAsyGi5kYXNoYm9hcmQudjEuRGVjbGluZUNvdW50EhAKCGdhdGV3YXlzGAcgAygJEhIKCmN1cnJlbmNpZXMYCCADKAkSGgoSbGF0ZW5jeV9lcnJvcl9tb3N0GAkgASgBEi0KBnNwbGl0cxgKIAMoCzIdLmRhc2hib2FyZC52MS5TcGxpdENvbXBhcmlzb24SMgoNcGVyaW9kX2JlZm9yZRgLIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50Q291bnRzEjYKEnBlcmlvZF9iZWZvcmVfZnJvbRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoQcGVyaW9kX2JlZm9yZV90bxgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi5QMKDkFuYWx5dGljc1BvaW50Ei0KCXN0YXJ0c19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoIcGF5bWVudHMYAiABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudENvdW50cxItCghhdHRlbXB0cxgDIAEoCzIbLmRhc2hib2FyZC52MS5BdHRlbXB0Q291bnRzEi0KCGdhdGV3YXlzGAQgAygLMhsuZGFzaGJvYXJkLnYxLkF0dGVtcHRDb3VudHMSOwoPYXV0aGVudGljYXRpb25zGAUgASgLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzEkMKF2F1dGhlbnRpY2F0aW5nX2dhdGV3YXlzGAYgAygLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzEi0KC2NhcmRfYnJhbmRzGAcgAygLMhguZGFzaGJvYXJkLnYxLkNhcmRDb3VudHMSMwoRaXNzdWluZ19jb3VudHJpZXMYCCADKAsyGC5kYXNoYm9hcmQudjEuQ2FyZENvdW50cxIxCg1kZWNsaW5lX2NvZGVzGAkgAygLMhouZGFzaGJvYXJkLnYxLkRlY2xpbmVDb3VudCKtAQoKQ2FyZENvdW50cxINCgV2YWx1ZRgBIAEoCRIRCglzdWNjZWVkZWQYAiABKAMSEAoIZGVjbGluZWQYAyABKAMSEAoIZGVncmFkZWQYBCABKAMSGQoRc2F2ZWRfYnlfZmFpbG92ZXIYBSABKAMSGgoNYXBwcm92YWxfcmF0ZRgGIAEoAUgAiAEBEhAKCHJlbGVhc2VkGAcgASgDQhAKDl9hcHByb3ZhbF9yYXRlIuMDCg1QYXltZW50Q291bnRzEhEKCXN1Y2NlZWRlZBgBIAEoAxIQCghkZWNsaW5lZBgCIAEoAxIQCghkZWdyYWRlZBgDIAEoAxIPCgdleHBpcmVkGAQgASgDEhkKEXNhdmVkX2J5X2ZhaWxvdmVyGAUgASgDEhoKDWFwcHJvdmFsX3JhdGUYBiABKAFIAIgBARITCgZwNTBfbXMYByABKAFIAYgBARITCgZwOTVfbXMYCCABKAFIAogBARIlCgd2b2x1bWVzGAkgAygLMhQuZGFzaGJvYXJkLnYxLlZvbHVtZRISCgpjaGFsbGVuZ2VkGAogASgDEhsKDmNoYWxsZW5nZV9yYXRlGAsgASgBSAOIAQESFQoNYXV0aGVudGljYXRlZBgMIAEoAxIfChJhdXRoZW50aWNhdGVkX3JhdGUYDSABKAFIBIgBARIbChNzYXZlZF9hdXRoZW50aWNhdGVkGA4gASgDEhgKEGNoYWxsZW5nZWRfYWdhaW4YDyABKAMSEAoIcmVsZWFzZWQYECABKANCEAoOX2FwcHJvdmFsX3JhdGVCCQoHX3A1MF9tc0IJCgdfcDk1X21zQhEKD19jaGFsbGVuZ2VfcmF0ZUIVChNfYXV0aGVudGljYXRlZF9yYXRlIokBCgZWb2x1bWUSEAoIY3VycmVuY3kYASABKAkSEAoIZGVjaW1hbHMYAiABKAUSFgoOY2FwdHVyZWRfbWlub3IYAyABKAMSEwoLc2F2ZWRfbWlub3IYBCABKAMSEQoJc3VjY2VlZGVkGAUgASgDEhsKE2lzc3Vlcl9saWFibGVfbWlub3IYBiABKAMipwMKDUF0dGVtcHRDb3VudHMSDwoHZ2F0ZXdheRgBIAEoCRIQCghhdHRlbXB0cxgCIAEoAxIQCghhcHByb3ZlZBgDIAEoAxIVCg1oYXJkX2RlY2xpbmVkGAQgASgDEhUKDXNvZnRfZGVjbGluZWQYBSABKAMSFgoOZnJhdWRfZGVjbGluZWQYBiABKAMSEAoIdGltZW91dHMYByABKAMSFgoOZ2F0ZXdheV9lcnJvcnMYCCABKAMSDwoHdW5rbm93bhgJIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAogASgBSACIAQESIwoWdGVjaG5pY2FsX2ZhaWx1cmVfcmF0ZRgLIAEoAUgBiAEBEhMKBnA1MF9tcxgMIAEoAUgCiAEBEhMKBnA5NV9tcxgNIAEoAUgDiAEBEh8KF2F1dGhlbnRpY2F0aW9uX3JlcXVpcmVkGA4gASgDEhEKCXJlY292ZXJlZBgPIAEoA0IQCg5fYXBwcm92YWxfcmF0ZUIZChdfdGVjaG5pY2FsX2ZhaWx1cmVfcmF0ZUIJCgdfcDUwX21zQgkKB19wOTVfbXMi5QIKFEF1dGhlbnRpY2F0aW9uQ291bnRzEg8KB2dhdGV3YXkYASABKAkSFwoPYXV0aGVudGljYXRpb25zGAIgASgDEg4KBnBhc3NlZBgDIAEoAxIOCgZmYWlsZWQYBCABKAMSEQoJY2FuY2VsbGVkGAUgASgDEhEKCWFiYW5kb25lZBgGIAEoAxITCgt1bmF2YWlsYWJsZRgHIAEoAxITCgtuZXZlcl9zaG93bhgIIAEoAxITCgZwNTBfbXMYCSABKAFIAIgBARITCgZwOTVfbXMYCiABKAFIAYgBARIQCghleGVtcHRlZBgLIAEoAxIUCgxmcmljdGlvbmxlc3MYDCABKAMSHgoRZnJpY3Rpb25sZXNzX3JhdGUYDSABKAFIAogBARIVCg1pc3N1ZXJfbGlhYmxlGA4gASgDQgkKB19wNTBfbXNCCQoHX3A5NV9tc0IUChJfZnJpY3Rpb25sZXNzX3JhdGUiRwoMRGVjbGluZUNvdW50Eg8KB2dhdGV3YXkYASABKAkSFAoMZGVjbGluZV9jb2RlGAIgASgJEhAKCGF0dGVtcHRzGAMgASgDIooCCg9TcGxpdENvbXBhcmlzb24SEQoEY2FzZRgBIAEoCUgAiAEBEg8KB3BlcmNlbnQYAiABKAUSFQoNcnVsZV92ZXJzaW9ucxgDIAMoBRIiCgFhGAQgASgLMhcuZGFzaGJvYXJkLnYxLkFybUNvdW50cxIiCgFiGAUgASgLMhcuZGFzaGJvYXJkLnYxLkFybUNvdW50cxIzCgpkaWZmZXJlbmNlGAYgASgLMhouZGFzaGJvYXJkLnYxLlJhdGVFc3RpbWF0ZUgBiAEBEhYKDmlzX3NpZ25pZmljYW50GAcgASgIEg8KB3ZlcmRpY3QYCCABKAlCBwoFX2Nhc2VCDQoLX2RpZmZlcmVuY2UiOAoMUmF0ZUVzdGltYXRlEg0KBXZhbHVlGAEgASgBEgsKA2xvdxgCIAEoARIMCgRoaWdoGAMgASgBIqMCCglBcm1Db3VudHMSDAoEcGxhbhgBIAMoCRIRCglzdWNjZWVkZWQYAiABKAMSEAoIZGVjbGluZWQYAyABKAMSEAoIZGVncmFkZWQYBCABKAMSGQoRc2F2ZWRfYnlfZmFpbG92ZXIYBSABKAMSMQoIYXBwcm92YWwYBiABKAsyGi5kYXNoYm9hcmQudjEuUmF0ZUVzdGltYXRlSACIAQESEwoGcDUwX21zGAcgASgBSAGIAQESEwoGcDk1X21zGAggASgBSAKIAQESJAoFY29zdHMYCSADKAsyFS5kYXNoYm9hcmQudjEuQXJtQ29zdBIQCghyZWxlYXNlZBgKIAEoA0ILCglfYXBwcm92YWxCCQoHX3A1MF9tc0IJCgdfcDk1X21zIooBCgdBcm1Db3N0Eg8KB2dhdGV3YXkYASABKAkSEAoIY3VycmVuY3kYAiABKAkSEAoIZGVjaW1hbHMYAyABKAUSEAoIYXR0ZW1wdHMYBCABKAMSEAoIY2FwdHVyZWQYBSABKAMSDgoGdm9pZGVkGAYgASgDEhYKDmNhcHR1cmVkX21pbm9yGAcgASgDKm8KC1BvaW50TGVuZ3RoEhwKGFBPSU5UX0xFTkdUSF9VTlNQRUNJRklFRBAAEhUKEVBPSU5UX0xFTkdUSF9IT1VSEAESFAoQUE9JTlRfTEVOR1RIX0RBWRACEhUKEVBPSU5UX0xFTkdUSF9XRUVLEAMycgoQQW5hbHl0aWNzU2VydmljZRJeCgxHZXRBbmFseXRpY3MSIS5kYXNoYm9hcmQudjEuR2V0QW5hbHl0aWNzUmVxdWVzdBoiLmRhc2hib2FyZC52MS5HZXRBbmFseXRpY3NSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.GetAnalyticsRequest
@@ -73,6 +73,13 @@ export type GetAnalyticsRequest = Message<"dashboard.v1.GetAnalyticsRequest"> & 
    * @generated from field: string currency = 8;
    */
   currency: string;
+
+  /**
+   * Whether to count the payments of the period before, too.
+   *
+   * @generated from field: bool with_period_before = 9;
+   */
+  withPeriodBefore: boolean;
 };
 
 /**
@@ -130,6 +137,13 @@ export type GetAnalyticsRequestJson = {
    * @generated from field: string currency = 8;
    */
   currency?: string;
+
+  /**
+   * Whether to count the payments of the period before, too.
+   *
+   * @generated from field: bool with_period_before = 9;
+   */
+  withPeriodBefore?: boolean;
 };
 
 /**
@@ -208,6 +222,26 @@ export type GetAnalyticsResponse = Message<"dashboard.v1.GetAnalyticsResponse"> 
    * @generated from field: repeated dashboard.v1.SplitComparison splits = 10;
    */
   splits: SplitComparison[];
+
+  /**
+   * If asked for: the payments of as many days right before the range. If the range is not over, the period before ends as
+   * long after its beginning as now is after the range's, in whole quarters of an hour, so that both are equally long.
+   *
+   * @generated from field: dashboard.v1.PaymentCounts period_before = 11;
+   */
+  periodBefore?: PaymentCounts | undefined;
+
+  /**
+   * The first moment of the period before, and the first after it.
+   *
+   * @generated from field: google.protobuf.Timestamp period_before_from = 12;
+   */
+  periodBeforeFrom?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp period_before_to = 13;
+   */
+  periodBeforeTo?: Timestamp | undefined;
 };
 
 /**
@@ -279,6 +313,26 @@ export type GetAnalyticsResponseJson = {
    * @generated from field: repeated dashboard.v1.SplitComparison splits = 10;
    */
   splits?: SplitComparisonJson[];
+
+  /**
+   * If asked for: the payments of as many days right before the range. If the range is not over, the period before ends as
+   * long after its beginning as now is after the range's, in whole quarters of an hour, so that both are equally long.
+   *
+   * @generated from field: dashboard.v1.PaymentCounts period_before = 11;
+   */
+  periodBefore?: PaymentCountsJson;
+
+  /**
+   * The first moment of the period before, and the first after it.
+   *
+   * @generated from field: google.protobuf.Timestamp period_before_from = 12;
+   */
+  periodBeforeFrom?: TimestampJson;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp period_before_to = 13;
+   */
+  periodBeforeTo?: TimestampJson;
 };
 
 /**
@@ -434,7 +488,7 @@ export const AnalyticsPointSchema: GenMessage<AnalyticsPoint, {jsonType: Analyti
 export type CardCounts = Message<"dashboard.v1.CardCounts"> & {
   /**
    * Such as visa, or DE (ISO 3166-1 alpha-2); empty if it is not known. A country is known from the card ranges of the
-   * routing rule's cases.
+   * routing rule's cases, and of published test numbers.
    *
    * @generated from field: string value = 1;
    */
@@ -461,11 +515,18 @@ export type CardCounts = Message<"dashboard.v1.CardCounts"> & {
   savedByFailover: bigint;
 
   /**
-   * Succeeded, of all; absent where there are none.
+   * Succeeded and released, of all; absent where there are none.
    *
    * @generated from field: optional double approval_rate = 6;
    */
   approvalRate?: number | undefined;
+
+  /**
+   * As in PaymentCounts.
+   *
+   * @generated from field: int64 released = 7;
+   */
+  released: bigint;
 };
 
 /**
@@ -477,7 +538,7 @@ export type CardCounts = Message<"dashboard.v1.CardCounts"> & {
 export type CardCountsJson = {
   /**
    * Such as visa, or DE (ISO 3166-1 alpha-2); empty if it is not known. A country is known from the card ranges of the
-   * routing rule's cases.
+   * routing rule's cases, and of published test numbers.
    *
    * @generated from field: string value = 1;
    */
@@ -504,11 +565,18 @@ export type CardCountsJson = {
   savedByFailover?: string;
 
   /**
-   * Succeeded, of all; absent where there are none.
+   * Succeeded and released, of all; absent where there are none.
    *
    * @generated from field: optional double approval_rate = 6;
    */
   approvalRate?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * As in PaymentCounts.
+   *
+   * @generated from field: int64 released = 7;
+   */
+  released?: string;
 };
 
 /**
@@ -525,17 +593,21 @@ export const CardCountsSchema: GenMessage<CardCounts, {jsonType: CardCountsJson}
  */
 export type PaymentCounts = Message<"dashboard.v1.PaymentCounts"> & {
   /**
+   * Approved and captured.
+   *
    * @generated from field: int64 succeeded = 1;
    */
   succeeded: bigint;
 
   /**
+   * Declined by a gateway. Released payments, whose status is DECLINED too, are not among them.
+   *
    * @generated from field: int64 declined = 2;
    */
   declined: bigint;
 
   /**
-   * Ended without a gateway's answer.
+   * Ended without a gateway's answer, or with a capture that was refused.
    *
    * @generated from field: int64 degraded = 3;
    */
@@ -554,7 +626,7 @@ export type PaymentCounts = Message<"dashboard.v1.PaymentCounts"> & {
   savedByFailover: bigint;
 
   /**
-   * Succeeded, of those with an outcome that were submitted; absent where there are none.
+   * Succeeded and released, of those with an outcome that were submitted; absent where there are none.
    *
    * @generated from field: optional double approval_rate = 6;
    */
@@ -621,6 +693,13 @@ export type PaymentCounts = Message<"dashboard.v1.PaymentCounts"> & {
    * @generated from field: int64 challenged_again = 15;
    */
   challengedAgain: bigint;
+
+  /**
+   * Approved and not captured: cancelled by the merchant (`capture_cancelled`), or not captured in time (`capture_expired`).
+   *
+   * @generated from field: int64 released = 16;
+   */
+  released: bigint;
 };
 
 /**
@@ -630,17 +709,21 @@ export type PaymentCounts = Message<"dashboard.v1.PaymentCounts"> & {
  */
 export type PaymentCountsJson = {
   /**
+   * Approved and captured.
+   *
    * @generated from field: int64 succeeded = 1;
    */
   succeeded?: string;
 
   /**
+   * Declined by a gateway. Released payments, whose status is DECLINED too, are not among them.
+   *
    * @generated from field: int64 declined = 2;
    */
   declined?: string;
 
   /**
-   * Ended without a gateway's answer.
+   * Ended without a gateway's answer, or with a capture that was refused.
    *
    * @generated from field: int64 degraded = 3;
    */
@@ -659,7 +742,7 @@ export type PaymentCountsJson = {
   savedByFailover?: string;
 
   /**
-   * Succeeded, of those with an outcome that were submitted; absent where there are none.
+   * Succeeded and released, of those with an outcome that were submitted; absent where there are none.
    *
    * @generated from field: optional double approval_rate = 6;
    */
@@ -726,6 +809,13 @@ export type PaymentCountsJson = {
    * @generated from field: int64 challenged_again = 15;
    */
   challengedAgain?: string;
+
+  /**
+   * Approved and not captured: cancelled by the merchant (`capture_cancelled`), or not captured in time (`capture_expired`).
+   *
+   * @generated from field: int64 released = 16;
+   */
+  released?: string;
 };
 
 /**
@@ -1316,7 +1406,7 @@ export type SplitComparison = Message<"dashboard.v1.SplitComparison"> & {
   case?: string | undefined;
 
   /**
-   * The share of arm B.
+   * The share of variant B.
    *
    * @generated from field: int32 percent = 2;
    */
@@ -1340,7 +1430,7 @@ export type SplitComparison = Message<"dashboard.v1.SplitComparison"> & {
   b?: ArmCounts | undefined;
 
   /**
-   * The approval rate of arm B minus that of arm A, with Newcombe's interval; absent until both have payments.
+   * The approval rate of variant B minus that of variant A, with Newcombe's interval; absent until both have payments.
    *
    * @generated from field: optional dashboard.v1.RateEstimate difference = 6;
    */
@@ -1376,7 +1466,7 @@ export type SplitComparisonJson = {
   case?: string;
 
   /**
-   * The share of arm B.
+   * The share of variant B.
    *
    * @generated from field: int32 percent = 2;
    */
@@ -1400,7 +1490,7 @@ export type SplitComparisonJson = {
   b?: ArmCountsJson;
 
   /**
-   * The approval rate of arm B minus that of arm A, with Newcombe's interval; absent until both have payments.
+   * The approval rate of variant B minus that of variant A, with Newcombe's interval; absent until both have payments.
    *
    * @generated from field: optional dashboard.v1.RateEstimate difference = 6;
    */
@@ -1480,7 +1570,7 @@ export const RateEstimateSchema: GenMessage<RateEstimate, {jsonType: RateEstimat
   messageDesc(file_dashboard_v1_analytics, 10);
 
 /**
- * Payments of one arm, and what its gateways charge for.
+ * Payments of one variant of a split, and what its gateways charge for.
  *
  * @generated from message dashboard.v1.ArmCounts
  */
@@ -1513,7 +1603,7 @@ export type ArmCounts = Message<"dashboard.v1.ArmCounts"> & {
   savedByFailover: bigint;
 
   /**
-   * Succeeded, of those with an outcome, with Wilson's interval; absent where there are none.
+   * Succeeded and released, of those with an outcome, with Wilson's interval; absent where there are none.
    *
    * @generated from field: optional dashboard.v1.RateEstimate approval = 6;
    */
@@ -1537,10 +1627,17 @@ export type ArmCounts = Message<"dashboard.v1.ArmCounts"> & {
    * @generated from field: repeated dashboard.v1.ArmCost costs = 9;
    */
   costs: ArmCost[];
+
+  /**
+   * As in PaymentCounts.
+   *
+   * @generated from field: int64 released = 10;
+   */
+  released: bigint;
 };
 
 /**
- * Payments of one arm, and what its gateways charge for.
+ * Payments of one variant of a split, and what its gateways charge for.
  *
  * @generated from message dashboard.v1.ArmCounts
  */
@@ -1573,7 +1670,7 @@ export type ArmCountsJson = {
   savedByFailover?: string;
 
   /**
-   * Succeeded, of those with an outcome, with Wilson's interval; absent where there are none.
+   * Succeeded and released, of those with an outcome, with Wilson's interval; absent where there are none.
    *
    * @generated from field: optional dashboard.v1.RateEstimate approval = 6;
    */
@@ -1597,6 +1694,13 @@ export type ArmCountsJson = {
    * @generated from field: repeated dashboard.v1.ArmCost costs = 9;
    */
   costs?: ArmCostJson[];
+
+  /**
+   * As in PaymentCounts.
+   *
+   * @generated from field: int64 released = 10;
+   */
+  released?: string;
 };
 
 /**

@@ -2442,7 +2442,7 @@ export type Routing = Message<"payments.v1.Routing"> & {
   case?: ChosenCase | undefined;
 
   /**
-   * The arm that the payment fell into, if its plan is split.
+   * The variant of the split that the payment fell into, if its plan is split.
    *
    * @generated from field: optional payments.v1.DrawnArm split = 41;
    */
@@ -2478,7 +2478,7 @@ export type RoutingJson = {
   case?: ChosenCaseJson;
 
   /**
-   * The arm that the payment fell into, if its plan is split.
+   * The variant of the split that the payment fell into, if its plan is split.
    *
    * @generated from field: optional payments.v1.DrawnArm split = 41;
    */
@@ -2549,14 +2549,14 @@ export type DrawnArm = Message<"payments.v1.DrawnArm"> & {
   arm: string;
 
   /**
-   * The share of arm B in percent.
+   * The share of variant B in percent.
    *
    * @generated from field: int32 percent = 2;
    */
   percent: number;
 
   /**
-   * The payment's number from 1 to 100, which its session decides: arm B has those up to its share.
+   * The payment's number from 1 to 100, which its session decides: variant B has those up to its share.
    *
    * @generated from field: int32 draw = 3;
    */
@@ -2575,14 +2575,14 @@ export type DrawnArmJson = {
   arm?: string;
 
   /**
-   * The share of arm B in percent.
+   * The share of variant B in percent.
    *
    * @generated from field: int32 percent = 2;
    */
   percent?: number;
 
   /**
-   * The payment's number from 1 to 100, which its session decides: arm B has those up to its share.
+   * The payment's number from 1 to 100, which its session decides: variant B has those up to its share.
    *
    * @generated from field: int32 draw = 3;
    */

@@ -19,9 +19,18 @@ export type PaymentSearch = {
 
 /**
  * The states to filter by: those of a session, and between its submission and its end `processing`, or `held` while it waits
- * for its merchant.
+ * for its merchant. `failed` is the status DEGRADED; `released` was approved, and then cancelled or not captured in time.
  */
-export const paymentStates = ["succeeded", "declined", "degraded", "processing", "held", "created", "expired"] as const;
+export const paymentStates = [
+  "succeeded",
+  "declined",
+  "failed",
+  "processing",
+  "held",
+  "released",
+  "created",
+  "expired",
+] as const;
 /** One of them. */
 type PaymentState = (typeof paymentStates)[number];
 

@@ -193,19 +193,19 @@ describe("the cases on the routing page", () => {
       await region("Case 1")
         .getByRole("switch", { name: /^Send a share another way/ })
         .press("Space");
-      await region("Arm B").getByLabel("Share of arm B in percent").fill("0");
-      await unsaved().getByText("Give arm B of case 1 a share from 1 to 99 percent.").waitFor();
-      await region("Arm B").getByLabel("Share of arm B in percent").fill("30");
-      await region("Arm B")
+      await region("Variant B").getByLabel("Share of variant B in percent").fill("0");
+      await unsaved().getByText("Give variant B of case 1 a share from 1 to 99 percent.").waitFor();
+      await region("Variant B").getByLabel("Share of variant B in percent").fill("30");
+      await region("Variant B")
         .getByRole("button", { name: /^Leave out Sandbox A/ })
         .press("Enter");
       await unsaved()
-        .getByText(/^The case “Large” is now: .* 30 % goes to arm B, which plans Sandbox B/)
+        .getByText(/^The case “Large” is now: .* 30 % goes to variant B, which plans Sandbox B/)
         .waitFor();
       const tester = region("Test a payment");
       await tester.getByLabel("Amount in minor units").fill("12000");
-      await tester.getByLabel(/falls into$/).selectOption({ label: "Arm B" });
-      await tester.getByText("Falls into arm B: 30 % of the payments of this plan go to arm B.").waitFor();
+      await tester.getByLabel(/falls into$/).selectOption({ label: "Variant B" });
+      await tester.getByText("Falls into variant B: 30 % of the payments of this plan go to variant B.").waitFor();
       await page.getByText("Card ranges: 1").click();
       expect(await page.getByLabel(/^One range a line/).inputValue()).toBe("457164 DK debit");
       await inEachLook(

@@ -118,7 +118,7 @@ describe("the routing page", () => {
     async () => {
       const tester = region("Test a payment");
       await tester.getByText("Rule version 3 fails over to Sandbox B after a hard decline at Sandbox A.").waitFor();
-      await tester.getByLabel("The gateways").selectOption({ label: "suspect fraud" });
+      await tester.getByLabel("Each gateway answers with").selectOption({ label: "a decline for suspected fraud" });
       await tester.getByText(/never retried on another gateway/).waitFor();
       await page.getByRole("button", { name: /^Move Sandbox B .* up$/ }).click();
       const whatIf = region("Simulate on past payments");

@@ -25,6 +25,8 @@ CREATE TABLE analytics_payment (
   starts_at         timestamptz NOT NULL,
   currency          text NOT NULL,
   succeeded         int NOT NULL,
+  -- Approved, and then cancelled by the merchant or not captured in time.
+  released          int NOT NULL,
   declined          int NOT NULL,
   degraded          int NOT NULL,
   expired           int NOT NULL,
@@ -103,6 +105,8 @@ CREATE TABLE analytics_card (
   -- Empty if it is not known.
   value             text NOT NULL,
   succeeded         int NOT NULL,
+  -- Approved, and then cancelled by the merchant or not captured in time.
+  released          int NOT NULL,
   declined          int NOT NULL,
   degraded          int NOT NULL,
   saved             int NOT NULL,
@@ -118,6 +122,8 @@ CREATE TABLE analytics_arm (
   arm               text NOT NULL CHECK (arm IN ('A','B')),
   currency          text NOT NULL,
   succeeded         int NOT NULL,
+  -- Approved, and then cancelled by the merchant or not captured in time.
+  released          int NOT NULL,
   declined          int NOT NULL,
   degraded          int NOT NULL,
   saved             int NOT NULL,

@@ -40,6 +40,7 @@ CREATE TABLE analytics_arm (
   arm text NOT NULL,
   currency text NOT NULL,
   succeeded integer NOT NULL,
+  released integer NOT NULL,
   declined integer NOT NULL,
   degraded integer NOT NULL,
   saved integer NOT NULL,
@@ -109,6 +110,7 @@ CREATE TABLE analytics_card (
   fact text NOT NULL,
   value text NOT NULL,
   succeeded integer NOT NULL,
+  released integer NOT NULL,
   declined integer NOT NULL,
   degraded integer NOT NULL,
   saved integer NOT NULL
@@ -132,6 +134,7 @@ CREATE TABLE analytics_payment (
   starts_at timestamp with time zone NOT NULL,
   currency text NOT NULL,
   succeeded integer NOT NULL,
+  released integer NOT NULL,
   declined integer NOT NULL,
   degraded integer NOT NULL,
   expired integer NOT NULL,

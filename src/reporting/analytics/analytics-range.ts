@@ -10,6 +10,11 @@ import { countedMinutes } from "./counted-facts.ts";
 const analyticsDaysMax = 1_096;
 // Most points of a chart: a month of hours; a page of 1 000 pixels shows no more.
 const analyticsPointsMax = 800;
+const unknownZone = "It must be a name of the IANA time zone database, such as Europe/Berlin.";
+
+const quarterMs = 15 * 60_000;
+const dayMs = 24 * 60 * 60_000;
+
 // Ranges in days up to which an hour, or a day, is the default length of a point.
 const analyticsStepDays = { hour: 2, day: 120 } as const;
 
@@ -92,9 +97,47 @@ export async function cutRange(queryable: Queryable, asked: AskedRange): Promise
   return { pointLength, ...cut! };
 }
 
+/**
+ * Returns the period right before a range: as many days. Of a range that is not over at `now` it has only as much as has
+ * passed, in whole quarters of an hour, because counts are stored for these.
+ */
+export async function periodBefore(
+  queryable: Queryable,
+  asked: AskedRange,
+  { range, now }: { readonly range: CutRange; readonly now: Date },
+): Promise<Pick<CutRange, "startsAt" | "endsAt">> {
+  const { firstDay, timeZone } = asked;
+  const dayBefore = (days: number) => new Date(Date.parse(firstDay) - days * dayMs).toISOString().slice(0, 10);
+  const days = { firstDay: dayBefore(daysIn(asked)), lastDay: dayBefore(1) };
+  const { startsAt, endsAt } = await cutRange(queryable, { ...days, timeZone, pointLength: "week" });
+  if (now >= range.endsAt) return { startsAt: startsAt.slice(0, 1), endsAt };
+  const passedMs = Math.max(0, Math.floor((now.getTime() - range.startsAt[0]!.getTime()) / quarterMs) * quarterMs);
+  const cutAt = Math.min(startsAt[0]!.getTime() + passedMs, endsAt.getTime());
+  return { startsAt: startsAt.slice(0, 1), endsAt: new Date(cutAt) };
+}
+
+/** Returns the last `days` days of a zone: today, and as many before it as are missing. */
+export function lastDays(
+  days: number,
+  { timeZone, now }: { readonly timeZone: string; readonly now: Date },
+): AskedRange {
+  const lastDay = dayIn(timeZone, now);
+  const firstDay = new Date(Date.parse(lastDay) - (days - 1) * dayMs).toISOString().slice(0, 10);
+  return { firstDay, lastDay, timeZone };
+}
+
+/** Returns the date in a zone, such as `2026-11-21`. Throws `invalid_field` for an unknown zone. */
+function dayIn(timeZone: string, at: Date): string {
+  try {
+    return at.toLocaleDateString("sv-SE", { timeZone });
+  } catch {
+    return refuse("time_zone", unknownZone);
+  }
+}
+
 function daysIn({ firstDay, lastDay }: AskedRange): number {
   const [first, last] = [requireDay("first_day", firstDay), requireDay("last_day", lastDay)];
-  const days = (last - first) / 86_400_000 + 1;
+  const days = (last - first) / dayMs + 1;
   if (days < 1) refuse("last_day", "The range ends before it begins.");
   if (days > analyticsDaysMax) refuse("last_day", `A range has at most ${analyticsDaysMax} days.`);
   return days;
@@ -121,7 +164,7 @@ function pointsOf(days: number, length: PointLength): number {
 async function requireZone(queryable: Queryable, timeZone: string): Promise<void> {
   if (knownZones.has(timeZone)) return;
   if ((await queryable.query(selectZone, [timeZone])).length === 0) {
-    refuse("time_zone", "It must be a name of the IANA time zone database, such as Europe/Berlin.");
+    refuse("time_zone", unknownZone);
   }
   knownZones.add(timeZone);
 }

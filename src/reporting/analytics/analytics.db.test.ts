@@ -3,11 +3,11 @@ import { v7 } from "uuid";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../dev/testing/postgres.ts";
 import { Database } from "../../platform/database.ts";
-import { type AskedRange, cutRange } from "./analytics-range.ts";
+import { type AskedRange, cutRange, periodBefore } from "./analytics-range.ts";
 import { countSettledOnce } from "./count-settled.ts";
 import { countedMinutes, timeAtBankUnit } from "./counted-facts.ts";
 import { percentileMs } from "./latency-histogram.ts";
-import { loadCounts } from "./load-counts.ts";
+import { loadArms, loadCounts } from "./load-counts.ts";
 import { forgetCounts, type SettledRow, storeSettled } from "./settled-rows.fixture.ts";
 
 let testDatabase: TestDatabase;
@@ -89,6 +89,26 @@ const oneOfEach: readonly SettledRow[] = [
 const wanting = { kind: "SOFT_DECLINE", code: "authentication_required", stop: "authentication_required" } as const;
 const unfinished = { code: "authentication_failed", stop: "authentication_failed" } as const;
 const passed = (shownMs: number) => ({ status: "AUTHENTICATED", shownMs }) as const;
+/** Payments that were held: captured, cancelled, not captured in time, and declined before any hold. */
+const capturedLater: readonly SettledRow[] = [
+  { settledAt: at, amountMinor: 900, attempts: [{ gateway: "A", status: "CAPTURED" }] },
+  {
+    ...{ settledAt: at, amountMinor: 900, status: "DECLINED", declineCode: "capture_cancelled" },
+    attempts: [
+      { gateway: "A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined" },
+      { gateway: "B", status: "VOIDED" },
+    ],
+  },
+  {
+    ...{ settledAt: at, amountMinor: 900, status: "DECLINED", declineCode: "capture_expired" },
+    attempts: [{ gateway: "A", status: "VOIDING" }],
+  },
+  {
+    ...{ settledAt: at, amountMinor: 900, status: "DECLINED" },
+    attempts: [{ gateway: "A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined" }],
+  },
+];
+
 /** Payments with a provider: a failover with one proof, a proof that no capture used, an exemption and a refusal. */
 const provided: readonly SettledRow[] = [
   {
@@ -174,12 +194,32 @@ describe.each([
     const bare = ({ latency, ...row }: (typeof found.payments)[number]) => ({ ...row, timed: sum(latency) });
     expect(found.payments.map(bare).toSorted((one, other) => (one.currency < other.currency ? -1 : 1))).toEqual([
       {
-        ...{ point: 12, currency: "EUR", succeeded: 2, declined: 2, degraded: 1, expired: 1, saved: 1, timed: 5 },
+        ...{
+          point: 12,
+          currency: "EUR",
+          succeeded: 2,
+          released: 0,
+          declined: 2,
+          degraded: 1,
+          expired: 1,
+          saved: 1,
+          timed: 5,
+        },
         ...{ challenged: 0, challengedAgain: 0, authenticated: 0, savedAuthenticated: 0 },
         ...{ volumeMinor: 3500n, savedMinor: 2500n, issuerMinor: 0n },
       },
       {
-        ...{ point: 12, currency: "USD", succeeded: 1, declined: 0, degraded: 0, expired: 0, saved: 1, timed: 1 },
+        ...{
+          point: 12,
+          currency: "USD",
+          succeeded: 1,
+          released: 0,
+          declined: 0,
+          degraded: 0,
+          expired: 0,
+          saved: 1,
+          timed: 1,
+        },
         ...{ challenged: 0, challengedAgain: 0, authenticated: 0, savedAuthenticated: 0 },
         ...{ volumeMinor: 700n, savedMinor: 700n, issuerMinor: 0n },
       },
@@ -260,10 +300,27 @@ describe.each([
     expect((percentileMs(only!.latency, 1)! * timeAtBankUnit) / 40_000).toBeCloseTo(1, 0);
   });
 
+  it("count a hold that was cancelled or expired as approved, and never as declined or captured", async () => {
+    await store(...capturedLater.map((row) => ({ ...row, followed: { arm: "B", ruleVersion: 1 } as const })));
+    await prepare();
+    const { payments, attempts, declines, cards, range } = await counts({ ...utc("2026-03-10"), pointLength: "day" });
+    const ends = { succeeded: 1, released: 2, declined: 1, degraded: 0, saved: 0 };
+    expect(payments).toMatchObject([{ ...ends, volumeMinor: 900n, savedMinor: 0n }]);
+    expect(attempts.map(({ gateway, approved, hardDeclined }) => [gateway, approved, hardDeclined]).toSorted()).toEqual(
+      [
+        ["A", 2, 2],
+        ["B", 1, 0],
+      ],
+    );
+    expect(declines).toEqual([{ point: 0, gateway: "A", declineCode: "card_declined", attempts: 2 }]);
+    expect(cards).toMatchObject([ends, ends]);
+    expect((await loadArms(database, { merchantId, range })).arms).toMatchObject([{ ...ends, arm: "B" }]);
+  });
+
   it("add up to the payments by the brand and the issuing country of their cards, in each point and currency", async () => {
     const cards = [{ brand: "visa", country: "DE" }, { brand: "mastercard" }, {}, { brand: "visa", country: "FR" }];
     const days = ["2026-03-10", "2026-03-11"];
-    const rows = [...oneOfEach, ...asked, ...provided].flatMap((row) =>
+    const rows = [...oneOfEach, ...asked, ...provided, ...capturedLater].flatMap((row) =>
       days.map((day, index) => ({ ...row, settledAt: `${day}T0${index}:00:00Z` })),
     );
     await store(...rows.map((row, index) => ({ ...row, card: cards[index % cards.length]! })));
@@ -271,7 +328,7 @@ describe.each([
     for (const currency of [undefined, "USD"]) {
       const found = await counts(utc("2026-03-10", "2026-03-11"), currency);
       const payments = found.payments.filter((row) => currency === undefined || row.currency === currency);
-      const ends = ["succeeded", "declined", "degraded", "saved"] as const;
+      const ends = ["succeeded", "released", "declined", "degraded", "saved"] as const;
       const sums = (of: readonly (Readonly<Record<(typeof ends)[number], number>> & { readonly point: number })[]) =>
         Object.fromEntries(
           [...Map.groupBy(of, ({ point }) => point)].map(([point, each]) => [
@@ -381,6 +438,30 @@ describe("countSettledOnce()", () => {
     await countSettledOnce(database);
     expect(await counted()).toBe(countedMinutes.length);
     expect(Object.values(await succeededBy(day))).toEqual([1]);
+  });
+});
+
+describe("periodBefore()", () => {
+  const boundsBefore = async (asked: AskedRange, now: string) => {
+    const range = await cutRange(database, asked);
+    const { startsAt, endsAt } = await periodBefore(database, asked, { range, now: new Date(now) });
+    return [...startsAt, endsAt].map((at) => at.toISOString().slice(0, 16));
+  };
+
+  it("has as many whole days as a range that is over", async () => {
+    expect(await boundsBefore(utc("2026-11-20", "2026-11-26"), "2026-11-27T00:00:00Z")).toEqual([
+      "2026-11-13T00:00",
+      "2026-11-20T00:00",
+    ]);
+  });
+
+  it("is as long as what has passed of a range, in the days of its zone", async () => {
+    const week = { firstDay: "2026-11-21", lastDay: "2026-11-27", timeZone: "Asia/Kolkata" };
+    // 27 November began at 18:30Z; it is 17:05 there.
+    expect(await boundsBefore(week, "2026-11-27T11:35:00Z")).toEqual(["2026-11-13T18:30", "2026-11-20T11:30"]);
+    // Seven days of which one has 25 hours: never longer than the days before.
+    const fall = { firstDay: "2026-10-19", lastDay: "2026-10-25", timeZone: "Europe/Berlin" };
+    expect(await boundsBefore(fall, "2026-10-25T22:50:00Z")).toEqual(["2026-10-11T22:00", "2026-10-18T22:00"]);
   });
 });
 

@@ -36,10 +36,14 @@ describe("describeDifference()", () => {
   it("says when chance alone may explain a difference, and which arm approves more when it cannot", () => {
     const describeOf = (a: number, b: number, of: number) => describeDifference({ count: a, of }, { count: b, of });
     expect(describeOf(8, 9, 10)).toBe(
-      "The difference means nothing yet: arm B approves between 23.6 points less and 42.1 points more.",
+      "No clear difference yet: the approval rate of variant B is between 23.6 points lower and 42.1 points higher (95 % confidence).",
     );
-    expect(describeOf(800, 900, 1000)).toMatch(/^Arm B approves more: by 6\.\d to 13\.\d points\.$/);
-    expect(describeOf(900, 800, 1000)).toMatch(/^Arm A approves more: by 6\.\d to 13\.\d points\.$/);
-    expect(describeDifference({ count: 1, of: 1 }, { count: 0, of: 0 })).toBe("No payment of arm B has ended yet.");
+    expect(describeOf(800, 900, 1000)).toMatch(
+      /^Variant B approves more: by 6\.\d to 13\.\d points \(95 % confidence\)\.$/,
+    );
+    expect(describeOf(900, 800, 1000)).toMatch(
+      /^Variant A approves more: by 6\.\d to 13\.\d points \(95 % confidence\)\.$/,
+    );
+    expect(describeDifference({ count: 1, of: 1 }, { count: 0, of: 0 })).toBe("No payment of variant B has ended yet.");
   });
 });

@@ -44,17 +44,17 @@ export function mayBeChance({ low, high }: Estimate): boolean {
   return low <= 0 && high >= 0;
 }
 
-/** Returns what a difference in approval between arm A and arm B means, in one sentence. */
+/** Returns what a difference in approval between variant A and variant B means, in one sentence. */
 export function describeDifference(a: Counted, b: Counted): string {
   const difference = differenceOf(a, b);
-  if (difference === undefined) return `No payment of arm ${a.of === 0 ? "A" : "B"} has ended yet.`;
+  if (difference === undefined) return `No payment of variant ${a.of === 0 ? "A" : "B"} has ended yet.`;
   const points = (share: number) => (100 * share).toFixed(1);
   const { low, high } = difference;
   if (mayBeChance(difference)) {
-    return `The difference means nothing yet: arm B approves between ${points(-low)} points less and ${points(high)} points more.`;
+    return `No clear difference yet: the approval rate of variant B is between ${points(-low)} points lower and ${points(high)} points higher (95 % confidence).`;
   }
   const [least, most] = low > 0 ? [low, high] : [-high, -low];
-  return `Arm ${low > 0 ? "B" : "A"} approves more: by ${points(least)} to ${points(most)} points.`;
+  return `Variant ${low > 0 ? "B" : "A"} approves more: by ${points(least)} to ${points(most)} points (95 % confidence).`;
 }
 
 /** One arm: its plan and its counts. */
@@ -73,8 +73,10 @@ export type SplitComparison = {
   readonly arms: Readonly<Record<Arm, ComparedArm>>;
 };
 
-/** Returns the approved payments of an arm, of all that ended. */
+/** Returns the approved payments of an arm, captured or released, of all that ended. */
 export function approvedOf({ counts }: ComparedArm): Counted {
-  const sum = (name: "succeeded" | "declined" | "degraded") => counts.reduce((all, row) => all + row[name], 0);
-  return { count: sum("succeeded"), of: sum("succeeded") + sum("declined") + sum("degraded") };
+  const sum = (name: "succeeded" | "released" | "declined" | "degraded") =>
+    counts.reduce((all, row) => all + row[name], 0);
+  const approved = sum("succeeded") + sum("released");
+  return { count: approved, of: approved + sum("declined") + sum("degraded") };
 }

@@ -66,20 +66,31 @@ const authenticationsOf = `
 export const takenMinor = `CASE WHEN s.manual_capture AND s.status = 'SUCCEEDED'
   THEN (SELECT a.captured_amount_minor FROM attempt a WHERE a.session_id = s.id AND a.id = s.captured_attempt_id) ELSE s.amount_minor END`;
 
+/**
+ * SQL that says whether a session `s` is a payment that a gateway approved, and whose hold was then released: the merchant
+ * cancelled it, or did not capture it in time. Its status is DECLINED.
+ */
+export const isReleased = "(s.decline_code IN ('capture_cancelled', 'capture_expired')) IS TRUE";
+
+// A payment's outcomes, of rows `s` with `released`. Each payment that was submitted has one of them.
+const outcomes = `
+      count(*) FILTER (WHERE s.status = 'SUCCEEDED') AS succeeded,
+      count(*) FILTER (WHERE s.released) AS released,
+      count(*) FILTER (WHERE s.status = 'DECLINED' AND NOT s.released) AS declined,
+      count(*) FILTER (WHERE s.status = 'DEGRADED') AS degraded`;
+const outcomeSums = ["succeeded", "released", "declined", "degraded"] as const;
+
 /** Counts of payments, which are settled sessions. A session that was not submitted has expired, and has no latency. */
 export const countedPayments: CountedTable = {
   table: "analytics_payment",
   keys: ["currency"],
   sums: [
-    ...["succeeded", "declined", "degraded", "expired", "saved", "challenged", "authenticated"],
+    ...[...outcomeSums, "expired", "saved", "challenged", "authenticated"],
     ...["saved_authenticated", "challenged_again", "volume_minor", "saved_minor", "issuer_minor"],
   ],
   timed: true,
   facts: (where) => `
-    SELECT s.merchant_id, s.minutes, s.starts_at, s.currency,
-      count(*) FILTER (WHERE s.status = 'SUCCEEDED') AS succeeded,
-      count(*) FILTER (WHERE s.status = 'DECLINED') AS declined,
-      count(*) FILTER (WHERE s.status = 'DEGRADED') AS degraded,
+    SELECT s.merchant_id, s.minutes, s.starts_at, s.currency, ${outcomes},
       count(*) FILTER (WHERE s.status = 'EXPIRED') AS expired,
       count(*) FILTER (WHERE s.failover) AS saved,
       count(*) FILTER (WHERE s.challenges > 0) AS challenged,
@@ -91,7 +102,7 @@ export const countedPayments: CountedTable = {
       coalesce(sum(s.amount_minor) FILTER (WHERE s.status = 'SUCCEEDED' AND s.issuer_liable), 0) AS issuer_minor,
       ${histogram("s.step")} AS latency
     FROM (
-      SELECT s.merchant_id, f.minutes, ${when}, s.currency, s.status, ${takenMinor} AS amount_minor, t.challenges, t.passed, t.issuer_liable,
+      SELECT s.merchant_id, f.minutes, ${when}, s.currency, s.status, ${isReleased} AS released, ${takenMinor} AS amount_minor, t.challenges, t.passed, t.issuer_liable,
         s.failover AND s.status = 'SUCCEEDED' AS failover, app.latency_step(s.submitted_at, coalesce(s.held_at, s.settled_at) - t.customer_time) AS step
       FROM payment_session s CROSS JOIN LATERAL (${authenticationsOf} ${fence}) t CROSS JOIN f WHERE ${where} ${fence}) s
     GROUP BY 1, 2, 3, 4`,
@@ -104,16 +115,13 @@ export const countedPayments: CountedTable = {
 export const countedCards: CountedTable = {
   table: "analytics_card",
   keys: ["currency", "fact", "value"],
-  sums: ["succeeded", "declined", "degraded", "saved"],
+  sums: [...outcomeSums, "saved"],
   timed: false,
   facts: (where) => `
-    SELECT s.merchant_id, s.minutes, s.starts_at, s.currency, known.fact, known.value,
-      count(*) FILTER (WHERE s.status = 'SUCCEEDED') AS succeeded,
-      count(*) FILTER (WHERE s.status = 'DECLINED') AS declined,
-      count(*) FILTER (WHERE s.status = 'DEGRADED') AS degraded,
+    SELECT s.merchant_id, s.minutes, s.starts_at, s.currency, known.fact, known.value, ${outcomes},
       count(*) FILTER (WHERE s.status = 'SUCCEEDED' AND s.failover) AS saved
     FROM (
-      SELECT s.merchant_id, f.minutes, ${when}, s.currency, s.status, s.failover, s.card_brand, s.routed_by
+      SELECT s.merchant_id, f.minutes, ${when}, s.currency, s.status, ${isReleased} AS released, s.failover, s.card_brand, s.routed_by
       FROM payment_session s CROSS JOIN f WHERE ${where} AND s.status <> 'EXPIRED' ${fence}) s
     CROSS JOIN LATERAL (VALUES ('BRAND', coalesce(s.card_brand, '')),
       ('COUNTRY', coalesce(s.routed_by->'card'->>'country', ''))) known(fact, value)
@@ -183,17 +191,14 @@ const isSplit = "s.routed_by ? 'split'";
 export const countedArms: CountedTable = {
   table: "analytics_arm",
   keys: ["rule_version", "case_name", "arm", "currency"],
-  sums: ["succeeded", "declined", "degraded", "saved"],
+  sums: [...outcomeSums, "saved"],
   timed: true,
   facts: (where) => `
-    SELECT s.merchant_id, s.minutes, s.starts_at, s.rule_version, s.case_name, s.arm, s.currency,
-      count(*) FILTER (WHERE s.status = 'SUCCEEDED') AS succeeded,
-      count(*) FILTER (WHERE s.status = 'DECLINED') AS declined,
-      count(*) FILTER (WHERE s.status = 'DEGRADED') AS degraded,
+    SELECT s.merchant_id, s.minutes, s.starts_at, s.rule_version, s.case_name, s.arm, s.currency, ${outcomes},
       count(*) FILTER (WHERE s.status = 'SUCCEEDED' AND s.failover) AS saved,
       ${histogram("s.step")} AS latency
     FROM (
-      SELECT s.merchant_id, f.minutes, ${when}, ${ofArm}, s.currency, s.status, s.failover,
+      SELECT s.merchant_id, f.minutes, ${when}, ${ofArm}, s.currency, s.status, ${isReleased} AS released, s.failover,
         app.latency_step(s.submitted_at, coalesce(s.held_at, s.settled_at) - t.customer_time) AS step
       FROM payment_session s CROSS JOIN LATERAL (${authenticationsOf} ${fence}) t CROSS JOIN f
       WHERE ${where} AND ${isSplit} ${fence}) s

@@ -24,6 +24,8 @@ export type PaymentCounts = {
   readonly point: number;
   readonly currency: string;
   readonly succeeded: number;
+  /** Approved, and then cancelled by the merchant or not captured in time. */
+  readonly released: number;
   readonly declined: number;
   readonly degraded: number;
   readonly expired: number;
@@ -77,6 +79,8 @@ export type CardCounts = {
   /** Empty if it is not known. */
   readonly value: string;
   readonly succeeded: number;
+  /** Approved, and then cancelled by the merchant or not captured in time. */
+  readonly released: number;
   readonly declined: number;
   readonly degraded: number;
   readonly saved: number;
@@ -108,6 +112,8 @@ type ArmKey = { readonly ruleVersion: number; readonly caseName: string; readonl
 /** Settled payments of one arm, in the whole range. */
 export type ArmCounts = ArmKey & {
   readonly succeeded: number;
+  /** Approved, and then cancelled by the merchant or not captured in time. */
+  readonly released: number;
   readonly declined: number;
   readonly degraded: number;
   readonly saved: number;
@@ -211,24 +217,32 @@ export async function loadCounts(
   const { merchantId, range, currency } = asked;
   const values = valuesOf(merchantId, range);
   const [payments, attempts, declines, authentications, cards] = await Promise.all([
-    load<PaymentCounts & MoneyAsText>(reads, selectPayments, [...values, null]),
+    loadPayments(reads, { merchantId, range }),
     load<AttemptCounts>(reads, selectAttempts, [...values, currency ?? null]),
     load<DeclineCounts>(reads, selectDeclines, [...values, currency ?? null]),
     load<AuthenticationCounts>(reads, selectAuthentications, [...values, currency ?? null]),
     load<CardCounts>(reads, selectCards, [...values, currency ?? null]),
   ]);
-  return {
-    payments: payments.map((row) => ({
-      ...row,
-      volumeMinor: BigInt(row.volumeMinor),
-      savedMinor: BigInt(row.savedMinor),
-      issuerMinor: BigInt(row.issuerMinor),
-    })),
-    attempts,
-    declines,
-    authentications,
-    cards,
-  };
+  return { payments, attempts, declines, authentications, cards };
+}
+
+/** Loads the counts of a range's payments alone; where `currency` is given, only of payments in it. */
+export async function loadPayments(
+  reads: Reads,
+  asked: {
+    readonly merchantId: string;
+    readonly range: Pick<CutRange, "startsAt" | "endsAt">;
+    readonly currency?: string | undefined;
+  },
+): Promise<PaymentCounts[]> {
+  const values = [...valuesOf(asked.merchantId, asked.range), asked.currency ?? null];
+  const rows = await load<PaymentCounts & MoneyAsText>(reads, selectPayments, values);
+  return rows.map((row) => ({
+    ...row,
+    volumeMinor: BigInt(row.volumeMinor),
+    savedMinor: BigInt(row.savedMinor),
+    issuerMinor: BigInt(row.issuerMinor),
+  }));
 }
 
 /** Returns the range as a single point. */

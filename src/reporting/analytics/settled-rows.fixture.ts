@@ -19,6 +19,8 @@ export type SettledRow = {
   readonly status?: Exclude<SessionStatus, "CREATED">;
   readonly amountMinor?: number;
   readonly currency?: string;
+  /** The code of a DECLINED payment, if it is not `card_declined`. */
+  readonly declineCode?: "capture_cancelled" | "capture_expired";
   /** Known facts of the card. */
   readonly card?: { readonly brand?: string; readonly country?: string };
   /** Time from submission to outcome. */
@@ -111,7 +113,7 @@ export async function storeSettled(owner: Owner, merchantId: string, rows: reado
     const declineCode = {
       SUCCEEDED: null,
       EXPIRED: null,
-      DECLINED: "card_declined",
+      DECLINED: row.declineCode ?? "card_declined",
       DEGRADED: "processing_unavailable",
     };
     const id = v7();

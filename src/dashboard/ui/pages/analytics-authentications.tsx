@@ -1,21 +1,22 @@
 /** Customer authentications of the range: how they ended, who is liable, and what they saved. */
 import type { AnalyticsPoint, AuthenticationCounts } from "../../../../gen/dashboard/v1/analytics_pb.ts";
-import { type CountsColumn, CountsTable } from "../parts/counts-table.tsx";
-import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
+import { type CountsColumn, CountsTable, countColumn, csvRows, msColumn, rateColumn } from "../parts/counts-table.tsx";
+import { CsvButton } from "../parts/csv-button.tsx";
+import { formatCount, formatMinor, formatRate } from "../parts/numbers.ts";
 
 const columns: readonly CountsColumn<AuthenticationCounts>[] = [
-  ["Authentications", (row) => formatCount(row.authentications)],
-  ["Frictionless", (row) => formatRate(row.frictionlessRate)],
-  ["Passed", (row) => formatCount(row.passed)],
-  ["Exempted", (row) => formatCount(row.exempted)],
-  ["Failed", (row) => formatCount(row.failed)],
-  ["Cancelled", (row) => formatCount(row.cancelled)],
-  ["Abandoned", (row) => formatCount(row.abandoned)],
-  ["No answer", (row) => formatCount(row.unavailable)],
-  ["Never shown", (row) => formatCount(row.neverShown)],
-  ["Issuer liable", (row) => formatCount(row.issuerLiable)],
-  ["Median at the bank", (row) => formatMs(row.p50Ms)],
-  ["95th percentile", (row) => formatMs(row.p95Ms)],
+  countColumn("Authentications", (row) => row.authentications),
+  rateColumn("Frictionless", (row) => row.frictionlessRate),
+  countColumn("Passed", (row) => row.passed),
+  countColumn("Exempted", (row) => row.exempted),
+  countColumn("Failed", (row) => row.failed),
+  countColumn("Cancelled", (row) => row.cancelled),
+  countColumn("Abandoned", (row) => row.abandoned),
+  countColumn("No answer", (row) => row.unavailable),
+  countColumn("Never shown", (row) => row.neverShown),
+  countColumn("Issuer liable", (row) => row.issuerLiable),
+  msColumn("Median at the bank", (row) => row.p50Ms),
+  msColumn("95th percentile", (row) => row.p95Ms),
 ];
 
 /** Authentications by gateway and provider, as a table; nothing where there was none and no gateway wanted one. */
@@ -24,9 +25,16 @@ export function AuthenticationTable({ total }: { total: AnalyticsPoint }) {
   if (!payments || !attempts || !authentications) return null;
   if (authentications.authentications === 0n && attempts.authenticationRequired === 0n) return null;
   const liable = payments.volumes.filter(({ issuerLiableMinor }) => issuerLiableMinor > 0n);
+  const title = "Customer authentication";
+  const table = { first: "Gateway or provider", rows: authenticatingGateways, columns };
   return (
     <section className="card" aria-labelledby="authentications">
-      <h2 id="authentications">Customer authentication</h2>
+      <div className="chart-head">
+        <h2 id="authentications">{title}</h2>
+        {authenticatingGateways.length > 0 && (
+          <CsvButton title={title} id="customer-authentication" rows={() => csvRows(table)} />
+        )}
+      </div>
       <dl className="facts">
         <div>
           <dt>Payments authenticated</dt>
@@ -60,14 +68,7 @@ export function AuthenticationTable({ total }: { total: AnalyticsPoint }) {
           </div>
         )}
       </dl>
-      {authenticatingGateways.length > 0 && (
-        <CountsTable
-          label="Customer authentication"
-          first="Gateway or provider"
-          rows={authenticatingGateways}
-          columns={columns}
-        />
-      )}
+      {authenticatingGateways.length > 0 && <CountsTable label={title} {...table} />}
     </section>
   );
 }

@@ -1,8 +1,8 @@
 /** Payments of the range by what is known of their cards: a table with its CSV file for brands, and one for countries. */
 import type { AnalyticsPoint, CardCounts } from "../../../../gen/dashboard/v1/analytics_pb.ts";
-import { Button } from "../parts/button.tsx";
-import { csvOf, saveFile } from "../parts/csv.ts";
+import { CsvButton } from "../parts/csv-button.tsx";
 import { formatCount, formatRate } from "../parts/numbers.ts";
+import { endedOf } from "../parts/outcomes.ts";
 import { Share } from "../parts/share.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { cardNames } from "./analytics-charts.ts";
@@ -23,33 +23,34 @@ export function CardTables({ total }: { total: AnalyticsPoint }) {
   );
 }
 
-const paymentsOf = ({ succeeded, declined, degraded }: CardCounts) => succeeded + declined + degraded;
+// What is known of cards, and from where.
+const sources = {
+  cardBrands: "By the brand that the vault or the gateway names.",
+  issuingCountries:
+    "By the card ranges of your routing cases. Published test numbers have a range of ours, and are cards of the United States.",
+} as const;
 
 function CardTable({ by, rows }: { by: keyof typeof titles; rows: readonly CardCounts[] }) {
   const [title, heading, id] = titles[by];
-  const all = rows.reduce((sum, row) => sum + paymentsOf(row), 0n);
-  const headings = ["Payments", "Approved", "Succeeded", "Declined", "Degraded", "Saved by failover"];
-  const download = () => {
-    const lines = rows.map((row) => [
-      ...[cardNames[by](row.value), Number(paymentsOf(row)), row.approvalRate ?? ""],
-      ...[row.succeeded, row.declined, row.degraded, row.savedByFailover].map(Number),
-    ]);
-    saveFile(csvOf([[heading, ...headings], ...lines]), `${id}.csv`);
-  };
+  const all = rows.reduce((sum, row) => sum + endedOf(row), 0n);
+  const headings = ["Payments", "Approval rate", "Succeeded", "Released", "Declined", "Failed", "Saved by failover"];
+  const csv = () => [
+    [heading, ...headings],
+    ...rows.map((row) => [
+      ...[cardNames[by](row.value), Number(endedOf(row)), row.approvalRate ?? ""],
+      ...[row.succeeded, row.released, row.declined, row.degraded, row.savedByFailover].map(Number),
+    ]),
+  ];
   return (
     <section className="card" aria-labelledby={id}>
       <div className="chart-head">
         <div>
           <h2 id={id}>{title}</h2>
           <p className="soft small">
-            {formatCount(all)} payments
-            {by === "issuingCountries" && ", by the card ranges of your routing cases"}. A card without a known{" "}
-            {heading.toLowerCase()} counts as Unknown.
+            {formatCount(all)} payments. {sources[by]} Other cards count as Unknown.
           </p>
         </div>
-        <Button onPress={download} aria-label={`${title} as a CSV file`}>
-          CSV
-        </Button>
+        <CsvButton {...{ title, id }} rows={csv} />
       </div>
       <TableScroll label={title}>
         <table className="counts">
@@ -66,14 +67,15 @@ function CardTable({ by, rows }: { by: keyof typeof titles; rows: readonly CardC
             {rows.map((row) => (
               <tr key={row.value}>
                 <th scope="row">{cardNames[by](row.value)}</th>
-                <td>{formatCount(paymentsOf(row))}</td>
+                <td>{formatCount(endedOf(row))}</td>
                 <td>{formatRate(row.approvalRate)}</td>
                 <td>{formatCount(row.succeeded)}</td>
+                <td>{formatCount(row.released)}</td>
                 <td>{formatCount(row.declined)}</td>
                 <td>{formatCount(row.degraded)}</td>
                 <td>{formatCount(row.savedByFailover)}</td>
                 <td>
-                  <Share part={Number(paymentsOf(row))} of={Number(all)} />
+                  <Share part={Number(endedOf(row))} of={Number(all)} />
                 </td>
               </tr>
             ))}

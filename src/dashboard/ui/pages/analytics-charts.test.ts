@@ -6,6 +6,7 @@ import { chartsOf, isLastRunning, pointNames } from "./analytics-charts.ts";
 
 const daysOfAnswer = create(GetAnalyticsResponseSchema, {
   pointLength: PointLength.DAY,
+  to: timestampFromDate(new Date(Date.UTC(2026, 10, 26))),
   points: [24, 25].map((day) => ({ startsAt: timestampFromDate(new Date(Date.UTC(2026, 10, day))) })),
   total: { gateways: [{ gateway: "STRIPE" }, { gateway: "SANDBOX_A" }], payments: {} },
 });
@@ -22,7 +23,7 @@ describe("the charts of the analytics", () => {
   it("give an outcome the colour of its badge, and a gateway the same in each chart", () => {
     const charts = new Map(chartsOf(daysOfAnswer).map(({ id, lines }) => [id, lines]));
     const looksOf = (id: string) => Object.fromEntries(charts.get(id)!.map(({ name, look }) => [name, look]));
-    expect(looksOf("payments")).toEqual({ Succeeded: 2, Declined: 3, Degraded: 1 });
+    expect(looksOf("payments")).toEqual({ Succeeded: 2, Declined: 3, Failed: 1 });
     expect(looksOf("saved")).toEqual({ Saved: 0 });
     const { Payments: _, ...approval } = looksOf("approval");
     expect(approval).toEqual(looksOf("failures"));

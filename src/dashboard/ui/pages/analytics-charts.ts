@@ -26,9 +26,12 @@ export type ChartData = {
   readonly max?: number;
 };
 
-/** Returns the points' names in charts and tables, in the range's own zone. */
+/**
+ * Returns the points' names in charts and tables, in the range's own zone. A point says so if it has only a part of its
+ * week, or its time is not over.
+ */
 export function pointNames(
-  { points, pointLength }: GetAnalyticsResponse,
+  { points, pointLength, to }: GetAnalyticsResponse,
   { timeZone, isLastPartial }: { timeZone: string; isLastPartial: boolean },
 ): string[] {
   const day = { day: "numeric", month: "short", timeZone } as const;
@@ -37,24 +40,28 @@ export function pointNames(
     undefined,
     pointLength === PointLength.HOUR ? hour : { ...day, year: "numeric" },
   );
-  const begin = pointLength === PointLength.WEEK ? "Week from " : "";
-  const names = points.map(({ startsAt }) => begin + format.format(timestampDate(startsAt!)));
+  const startOf = (index: number) => timestampDate((points[index]?.startsAt ?? to)!).getTime();
+  const names = points.map(({ startsAt }, index) => {
+    const name = format.format(timestampDate(startsAt!));
+    if (pointLength !== PointLength.WEEK) return name;
+    // A change of clocks is far less than a day.
+    const days = Math.round((startOf(index + 1) - startOf(index)) / (24 * hourMs));
+    return days < 7 ? `Week from ${name}, ${days} of its days` : `Week from ${name}`;
+  });
   return isLastPartial ? names.with(-1, `${names.at(-1)}, so far`) : names;
 }
 
+/** Returns the answer without the points that begin after `now`, such as the hours of today that are still to come. */
+export function untilNow(answer: GetAnalyticsResponse, now: Date): GetAnalyticsResponse {
+  return { ...answer, points: answer.points.filter(({ startsAt }) => timestampDate(startsAt!) <= now) };
+}
+
 /** Tells whether the last point is not over at `now`: an hour, day or week that is still running. */
-export function isLastRunning({ points, pointLength }: GetAnalyticsResponse, now: Date): boolean {
-  const last = points.at(-1);
-  // A day of a change of clocks has an hour more or less, which is no matter by its end.
-  return last !== undefined && now.getTime() < timestampDate(last.startsAt!).getTime() + (lengthsMs[pointLength] ?? 0);
+export function isLastRunning({ points, to }: GetAnalyticsResponse, now: Date): boolean {
+  return points.length > 0 && to !== undefined && now < timestampDate(to);
 }
 
 const hourMs = 3_600_000;
-const lengthsMs: Readonly<Record<number, number>> = {
-  [PointLength.HOUR]: hourMs,
-  [PointLength.DAY]: 24 * hourMs,
-  [PointLength.WEEK]: 7 * 24 * hourMs,
-};
 
 /** Returns shorter names for an axis: with hours, only a day's first one shows the day. */
 export function shortNames({ points, pointLength }: GetAnalyticsResponse, timeZone: string): string[] {
@@ -85,7 +92,7 @@ export function chartsOf(answer: GetAnalyticsResponse): ChartData[] {
   ];
 }
 
-function countCharts({ points }: GetAnalyticsResponse): ChartData[] {
+function countCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
   const payment = (
     name: string,
     look: keyof typeof meaningLooks,
@@ -102,7 +109,9 @@ function countCharts({ points }: GetAnalyticsResponse): ChartData[] {
       lines: [
         payment("Succeeded", "succeeded", ({ succeeded }) => succeeded),
         payment("Declined", "declined", ({ declined }) => declined),
-        payment("Degraded", "degraded", ({ degraded }) => degraded),
+        payment("Failed", "failed", ({ degraded }) => degraded),
+        // Only merchants that capture later have any.
+        ...(total?.payments?.released ? [payment("Released", "released", ({ released }) => released)] : []),
       ],
       format: orDash(formatCount),
       formatAxis: (value) => compact.format(value),
@@ -130,7 +139,7 @@ function rateCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
     {
       id: "approval",
       title: "Approval rate",
-      caption: "Payments that succeeded, and attempts that each gateway approved.",
+      caption: "Approved payments, of all that ended, and approved attempts, of all at each gateway.",
       lines: [
         {
           name: "Payments",
@@ -188,7 +197,7 @@ function latencyCharts({ points, latencyErrorMost }: GetAnalyticsResponse): Char
     {
       id: "latency",
       title: "Latency",
-      caption: `Median and 95th percentile: attempts until the gateway's answer, payments from submission to outcome without the customer's time at the bank. Exact to ${Math.round(latencyErrorMost * 100)} %.`,
+      caption: `Median and 95th percentile: attempts until the gateway's answer, payments from submission to outcome without the customer's time at the bank. Accurate to ± ${Math.round(latencyErrorMost * 100)} %.`,
       lines: [
         line("Attempts, median", "attempts", "p50Ms"),
         line("Attempts, 95th percentile", "attempts", "p95Ms"),
@@ -257,14 +266,14 @@ const linesMax = 6;
 
 /** Returns no chart where nothing is known of any card. */
 function cardCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
-  const chart = (by: keyof typeof cardNames, title: string): ChartData[] => {
+  const chart = (by: keyof typeof cardNames, title: string, source: string): ChartData[] => {
     const values = (total?.[by] ?? []).slice(0, linesMax).map(({ value }) => value);
     if (values.every((value) => value === "")) return [];
     return [
       {
         id: by,
         title,
-        caption: "Payments that succeeded, of all that ended. Only the six with the most payments have a line.",
+        caption: `Approved payments, of all that ended. Only the six with the most payments have a line.${source}`,
         lines: values.map((value) => ({
           name: cardNames[by](value),
           values: points.map((point) => point[by].find((each) => each.value === value)?.approvalRate),
@@ -276,8 +285,12 @@ function cardCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
     ];
   };
   return [
-    ...chart("cardBrands", "Approval rate by card brand"),
-    ...chart("issuingCountries", "Approval rate by issuing country"),
+    ...chart("cardBrands", "Approval rate by card brand", ""),
+    ...chart(
+      "issuingCountries",
+      "Approval rate by issuing country",
+      " By the card ranges of your routing cases, and of published test numbers (United States).",
+    ),
   ];
 }
 

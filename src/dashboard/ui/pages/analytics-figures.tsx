@@ -1,25 +1,25 @@
 /** The totals of the range: its figures, its gateways and the reasons of its declines, each explained. */
 import type { AnalyticsPoint, AttemptCounts, GetAnalyticsResponse } from "../../../../gen/dashboard/v1/analytics_pb.ts";
-import { Button } from "../parts/button.tsx";
-import { type CountsColumn, CountsTable } from "../parts/counts-table.tsx";
-import { csvOf, saveFile } from "../parts/csv.ts";
+import { type CountsColumn, CountsTable, countColumn, csvRows, msColumn, rateColumn } from "../parts/counts-table.tsx";
+import { CsvButton } from "../parts/csv-button.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
+import { approvedOf, endedOf } from "../parts/outcomes.ts";
 import { Share } from "../parts/share.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 
 /** The main figures. */
 export function Figures({ total: { payments, attempts } }: { total: AnalyticsPoint }) {
   if (payments === undefined || attempts === undefined) return null;
-  const ended = payments.succeeded + payments.declined + payments.degraded;
   const saved = payments.volumes.filter(({ savedMinor }) => savedMinor > 0n);
   return (
     <dl className="tiles">
       <div>
-        <dt>Payments approved</dt>
+        <dt>Approval rate</dt>
         <dd className="value">{formatRate(payments.approvalRate)}</dd>
         <dd className="soft small">
-          {formatCount(payments.succeeded)} of {formatCount(ended)}
+          {formatCount(approvedOf(payments))} of {formatCount(endedOf(payments))} payments
+          {payments.released > 0n && `, ${formatCount(payments.released)} of them released`}
         </dd>
       </div>
       <div>
@@ -30,10 +30,10 @@ export function Figures({ total: { payments, attempts } }: { total: AnalyticsPoi
         </dd>
       </div>
       <div>
-        <dt>Attempts approved</dt>
+        <dt>Approval rate of attempts</dt>
         <dd className="value">{formatRate(attempts.approvalRate)}</dd>
         <dd className="soft small">
-          {formatCount(attempts.approved)} of {formatCount(attempts.attempts)}
+          {formatCount(attempts.approved)} of {formatCount(attempts.attempts)} attempts
         </dd>
       </div>
       <div>
@@ -53,23 +53,27 @@ export function Figures({ total: { payments, attempts } }: { total: AnalyticsPoi
 }
 
 const gatewayColumns: readonly CountsColumn<AttemptCounts>[] = [
-  ["Attempts", (row) => formatCount(row.attempts)],
-  ["Approved", (row) => formatRate(row.approvalRate)],
-  ["Declined", (row) => formatCount(row.hardDeclined + row.softDeclined)],
-  ["Fraud", (row) => formatCount(row.fraudDeclined)],
-  ["Timeouts", (row) => formatCount(row.timeouts)],
-  ["Errors", (row) => formatCount(row.gatewayErrors)],
-  ["Unknown outcome", (row) => formatCount(row.unknown)],
-  ["Median", (row) => formatMs(row.p50Ms)],
-  ["95th percentile", (row) => formatMs(row.p95Ms)],
+  countColumn("Attempts", (row) => row.attempts),
+  rateColumn("Approval rate", (row) => row.approvalRate),
+  countColumn("Declined", (row) => row.hardDeclined + row.softDeclined),
+  countColumn("Declined as fraud", (row) => row.fraudDeclined),
+  countColumn("Timeouts", (row) => row.timeouts),
+  countColumn("Errors", (row) => row.gatewayErrors),
+  countColumn("Unknown outcome", (row) => row.unknown),
+  msColumn("Median response time", (row) => row.p50Ms),
+  msColumn("95th percentile", (row) => row.p95Ms),
 ];
 
 /** Attempts by gateway, as a table. */
 export function GatewayTable({ total }: { total: AnalyticsPoint }) {
+  const table = { first: "Gateway", rows: total.gateways, columns: gatewayColumns };
   return (
     <section className="card" aria-labelledby="by-gateway">
-      <h2 id="by-gateway">Gateways</h2>
-      <CountsTable label="Gateways" first="Gateway" rows={total.gateways} columns={gatewayColumns} />
+      <div className="chart-head">
+        <h2 id="by-gateway">Gateways</h2>
+        <CsvButton title="Gateways" id="gateways" rows={() => csvRows(table)} />
+      </div>
+      <CountsTable label="Gateways" {...table} />
     </section>
   );
 }
@@ -87,12 +91,11 @@ export function DeclineTable({ declines }: Pick<GetAnalyticsResponse, "declines"
           <h2 id="declines">Decline reasons</h2>
           <p className="soft small">{formatCount(sum)} declined attempts, by decline code and gateway.</p>
         </div>
-        <Button
-          onPress={() => saveFile(csvOf([["Decline code", "Gateway", "Attempts"], ...rows]), "declines.csv")}
-          aria-label="Decline reasons as a CSV file"
-        >
-          CSV
-        </Button>
+        <CsvButton
+          title="Decline reasons"
+          id="decline-reasons"
+          rows={() => [["Decline code", "Gateway", "Attempts"], ...rows]}
+        />
       </div>
       {declines.length === 0 ? (
         <p>No attempt was declined.</p>
@@ -139,18 +142,33 @@ export function Meanings() {
         <dt>Payment</dt>
         <dd>
           A payment session that a customer submitted and that has a final outcome. It counts once, at the time of that
-          outcome. Sessions that expire without a card are not counted in any rate.
+          outcome; a held payment when it is captured, cancelled or its hold expires. Sessions that expire without a
+          card are not counted in any rate.
         </dd>
         <dt>Attempt</dt>
         <dd>One request of such a payment to one gateway. A payment that fails over has several.</dd>
-        <dt>Payments approved</dt>
-        <dd>Payments that succeeded, of all that ended: succeeded, declined or degraded.</dd>
-        <dt>Attempts approved</dt>
-        <dd>Attempts in which the gateway authorized the amount, of all attempts.</dd>
+        <dt>Approval rate</dt>
+        <dd>
+          Payments that a gateway approved, of all that ended: those that succeeded and those that were released. Of
+          attempts: those in which the gateway authorized the amount, of all attempts.
+        </dd>
+        <dt>Released</dt>
+        <dd>
+          Payments that were approved and held, and not captured: you cancelled them, or their hold expired. They count
+          as approved, and no money of them as captured.
+        </dd>
+        <dt>Declined, failed</dt>
+        <dd>
+          Declined: the last gateway declined. Failed: it gave no usable answer or refused the capture, or no gateway
+          could be used.
+        </dd>
         <dt>Saved by failover</dt>
         <dd>Payments that succeeded at another gateway than the first one.</dd>
         <dt>Issuing country</dt>
-        <dd>The country whose bank issued the card. It is known of cards in the ranges of your routing cases.</dd>
+        <dd>
+          The country whose bank issued the card. It is known of cards in the ranges of your routing cases, and in test
+          of the numbers that gateways publish: these are cards of the United States.
+        </dd>
         <dt>Technical failure</dt>
         <dd>
           An attempt that ended in a timeout or a gateway error. Unknown outcome: the gateway might have held the
@@ -167,7 +185,10 @@ export function Meanings() {
           The card’s issuer bears a fraudulent payment, as the gateway or the network’s commerce indicator (ECI) says.
         </dd>
         <dt>Median time to outcome</dt>
-        <dd>From the submission to the outcome, without the time that the customer took to authenticate.</dd>
+        <dd>
+          From the submission to the outcome, without the time that the customer took to authenticate; of a held payment
+          to its hold. Times are counted in steps, so medians and percentiles are accurate to ± 9 %.
+        </dd>
       </dl>
     </section>
   );

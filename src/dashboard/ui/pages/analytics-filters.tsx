@@ -3,21 +3,7 @@ import type { ReactNode } from "react";
 import type { GetAnalyticsResponse } from "../../../../gen/dashboard/v1/analytics_pb.ts";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { ownZone, timeZones } from "../parts/time-zones.ts";
-import {
-  type AnalyticsSearch,
-  type DayRange,
-  daysBefore,
-  type PresetName,
-  presets,
-  todayIn,
-} from "./analytics-search.ts";
-
-/** Returns the days that an address means. */
-export function daysOf({ first, last, range = "7d", zone = ownZone }: AnalyticsSearch): DayRange {
-  if (first !== undefined && last !== undefined) return { first, last };
-  const end = daysBefore(todayIn(zone), range === "yesterday" ? 1 : 0);
-  return { first: daysBefore(end, presets[range].days - 1), last: end };
-}
+import { type AnalyticsSearch, type DayRange, daysOf, type PresetName, presets, todayIn } from "./analytics-search.ts";
 
 /** The fields. `known` holds the values to filter by. */
 export function AnalyticsFilters({

@@ -1,5 +1,7 @@
 /** The search parameters of the analytics page's address. */
 
+import { ownZone } from "../parts/time-zones.ts";
+
 /** Everything is optional: the default is the last seven days in the browser's own zone. */
 export type AnalyticsSearch = {
   readonly range?: PresetName;
@@ -12,14 +14,14 @@ export type AnalyticsSearch = {
   readonly currency?: string;
 };
 
-/** Ranges that end today or yesterday, by their number of days. */
+/** Ranges that end with today so far, or yesterday, by their number of days. */
 export const presets = {
   today: { name: "Today", days: 1 },
   yesterday: { name: "Yesterday", days: 1 },
   "7d": { name: "Last 7 days", days: 7 },
   "28d": { name: "Last 28 days", days: 28 },
   "90d": { name: "Last 90 days", days: 90 },
-  "365d": { name: "Last 12 months", days: 365 },
+  "365d": { name: "Last 365 days", days: 365 },
 } as const;
 
 /** A range that has a name. */
@@ -27,6 +29,13 @@ export type PresetName = keyof typeof presets;
 
 /** Whole days, the last one included, as `2026-11-21`. */
 export type DayRange = { readonly first: string; readonly last: string };
+
+/** Returns the days that an address means. */
+export function daysOf({ first, last, range = "7d", zone = ownZone }: AnalyticsSearch): DayRange {
+  if (first !== undefined && last !== undefined) return { first, last };
+  const end = daysBefore(todayIn(zone), range === "yesterday" ? 1 : 0);
+  return { first: daysBefore(end, presets[range].days - 1), last: end };
+}
 
 /** Returns today's date in a zone. */
 export function todayIn(timeZone: string): string {

@@ -6,8 +6,10 @@ import type {
   RateEstimate,
   SplitComparison,
 } from "../../../../gen/dashboard/v1/analytics_pb.ts";
+import { CsvButton } from "../parts/csv-button.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
-import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
+import { decimalOf, formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
+import { endedOf } from "../parts/outcomes.ts";
 import { TableScroll } from "../parts/table-scroll.tsx";
 
 /** A section for each split; nothing where no payment of one has ended. */
@@ -22,15 +24,21 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
   if (!a || !b) return null;
   const name = split.case === undefined ? "the default plan" : `the case “${split.case}”`;
   const arms = [
-    ["Arm A", a],
-    ["Arm B", b],
+    ["Variant A", a],
+    ["Variant B", b],
   ] as const;
   return (
     <section className="card" aria-labelledby={id}>
-      <h2 id={id}>Split of {name}</h2>
-      <p className="soft small">
-        {percent} % of payments go to arm B, by rule version {ruleVersions.join(", ")}.
-      </p>
+      <div className="chart-head">
+        <div>
+          <h2 id={id}>Split of {name}</h2>
+          <p className="soft small">
+            Payments of the chosen days. {percent} % of payments go to variant B, by rule version{" "}
+            {ruleVersions.join(", ")}.
+          </p>
+        </div>
+        <CsvButton title={`Split of ${name}`} id={id} rows={() => csvOfSplit(arms)} />
+      </div>
       <dl className="meanings">
         {arms.map(([arm, { plan }]) => (
           <Fragment key={arm}>
@@ -41,21 +49,22 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
       </dl>
       <p>
         <span className="badge" data-tone={isSignificant ? "good" : "warn"}>
-          {isSignificant ? "A difference" : "No difference yet"}
+          {isSignificant ? "Significant difference" : "No significant difference"}
         </span>{" "}
         {verdict}
       </p>
-      <TableScroll label={`Arms of ${name}`}>
+      <TableScroll label={`Variants of ${name}`}>
         <table className="counts">
           <thead>
             <tr>
-              <th scope="col">Arm</th>
+              <th scope="col">Variant</th>
               <th scope="col">Payments</th>
-              <th scope="col">Approved</th>
-              <th scope="col">95 % interval</th>
+              <th scope="col">Approval rate</th>
+              <th scope="col">At 95 % confidence</th>
+              <th scope="col">Released</th>
               <th scope="col">Saved by failover</th>
               <th scope="col">Attempts per payment</th>
-              <th scope="col">Median</th>
+              <th scope="col">Median time to outcome</th>
               <th scope="col">95th percentile</th>
             </tr>
           </thead>
@@ -63,9 +72,10 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
             {arms.map(([arm, counts]) => (
               <tr key={arm}>
                 <th scope="row">{arm}</th>
-                <td>{formatCount(paymentsOf(counts))}</td>
+                <td>{formatCount(endedOf(counts))}</td>
                 <td>{formatRate(counts.approval?.value)}</td>
                 <td>{interval(counts.approval)}</td>
+                <td>{formatCount(counts.released)}</td>
                 <td>{formatCount(counts.savedByFailover)}</td>
                 <td>{attemptsPerPayment(counts)}</td>
                 <td>{formatMs(counts.p50Ms)}</td>
@@ -75,11 +85,12 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
           </tbody>
         </table>
       </TableScroll>
+      <h3>What gateways charge for</h3>
       <TableScroll label={`What gateways charge for in ${name}`}>
         <table className="counts">
           <thead>
             <tr>
-              <th scope="col">What gateways charge for</th>
+              <th scope="col">Variant</th>
               <th scope="col" className="text">
                 Gateway
               </th>
@@ -106,21 +117,49 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
         </table>
       </TableScroll>
       <p className="soft small">
-        Of 20 such intervals, about 19 contain the true rate (Wilson’s interval; Newcombe’s for the difference). Decide
-        in advance how long you compare: who looks every day and stops at the first difference finds one by chance.
+        At 95 % confidence, about 19 of 20 such intervals contain the true rate (Wilson’s interval; Newcombe’s for the
+        difference). Decide in advance how long you compare: if you look every day and stop at the first difference, you
+        find one by chance.
       </p>
     </section>
   );
 }
 
-const paymentsOf = ({ succeeded, declined, degraded }: ArmCounts) => succeeded + declined + degraded;
-
 function interval(rate: RateEstimate | undefined): string {
   return rate === undefined ? "–" : `${formatRate(rate.low)} – ${formatRate(rate.high)}`;
 }
 
+/** Returns both tables as one: a row for each variant, and one for each of its gateways and currencies. */
+function csvOfSplit(arms: readonly (readonly [name: string, counts: ArmCounts])[]): (string | number)[][] {
+  const headings = [
+    ...["Variant", "Gateway", "Currency", "Payments", "Approval rate", "95 % from", "95 % to", "Released"],
+    ...["Saved by failover", "Median time to outcome", "95th percentile", "Attempts", "Captures", "Voided holds"],
+    "Captured",
+  ];
+  const ofArm = ([name, counts]: (typeof arms)[number]) => {
+    const { approval, released, savedByFailover, p50Ms, p95Ms, costs } = counts;
+    const sum = (of: "attempts" | "captured" | "voided") => Number(costs.reduce((all, cost) => all + cost[of], 0n));
+    return [
+      ...[name, "", "", Number(endedOf(counts)), approval?.value ?? "", approval?.low ?? "", approval?.high ?? ""],
+      ...[Number(released), Number(savedByFailover), p50Ms ?? "", p95Ms ?? ""],
+      ...[sum("attempts"), sum("captured"), sum("voided"), ""],
+    ];
+  };
+  return [
+    headings,
+    ...arms.flatMap((arm) => [
+      ofArm(arm),
+      ...arm[1].costs.map(({ gateway, currency, decimals, attempts, captured, voided, capturedMinor }) => [
+        ...[arm[0], nameOfGateway(gateway), currency, "", "", "", "", "", "", "", ""],
+        ...[attempts, captured, voided].map(Number),
+        Number(decimalOf(capturedMinor, decimals)),
+      ]),
+    ]),
+  ];
+}
+
 function attemptsPerPayment(counts: ArmCounts): string {
-  const payments = paymentsOf(counts);
+  const payments = endedOf(counts);
   if (payments === 0n) return "–";
   const attempts = counts.costs.reduce((sum, cost) => sum + cost.attempts, 0n);
   return (Number(attempts) / Number(payments)).toFixed(2);

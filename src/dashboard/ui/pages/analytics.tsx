@@ -5,15 +5,17 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { AnalyticsService, type GetAnalyticsResponse, PointLength } from "../../../../gen/dashboard/v1/analytics_pb.ts";
 import { ChartCard } from "../parts/chart-card.tsx";
+import { CsvDays } from "../parts/csv-button.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { ownZone } from "../parts/time-zones.ts";
 import { useScope } from "../scope.ts";
 import { AuthenticationTable } from "./analytics-authentications.tsx";
 import { CardTables } from "./analytics-cards.tsx";
-import { chartsOf, isLastRunning, pointNames, shortNames } from "./analytics-charts.ts";
+import { chartsOf, isLastRunning, pointNames, shortNames, untilNow } from "./analytics-charts.ts";
 import { DeclineTable, Figures, GatewayTable, Meanings } from "./analytics-figures.tsx";
-import { AnalyticsFilters, daysOf } from "./analytics-filters.tsx";
+import { AnalyticsFilters } from "./analytics-filters.tsx";
+import { type DayRange, daysOf, todayIn } from "./analytics-search.ts";
 import { Splits } from "./analytics-splits.tsx";
 
 const lengths = { hour: PointLength.HOUR, day: PointLength.DAY, week: PointLength.WEEK } as const;
@@ -23,7 +25,8 @@ export function AnalyticsPage() {
   const { merchantId, environment, environmentName } = useScope();
   const search = useSearch({ from: "/signed-in/$environment/$merchantId/analytics" });
   const navigate = useNavigate({ from: "/$environment/$merchantId/analytics" });
-  const { first: firstDay, last: lastDay } = daysOf(search);
+  const days = daysOf(search);
+  const { first: firstDay, last: lastDay } = days;
   const { zone = ownZone, points, gateway = "", currency = "" } = search;
   const { data, error, refetch, isPlaceholderData } = useQuery(
     AnalyticsService.method.getAnalytics,
@@ -39,7 +42,7 @@ export function AnalyticsPage() {
         <div>
           <h1>Analytics</h1>
           <p>
-            Payments in {environmentName} by outcome. Days begin and end in {zone}.
+            Payments in {environmentName} that ended {inWords(days, zone)}. Days begin and end in {zone}.
           </p>
         </div>
       </header>
@@ -52,18 +55,33 @@ export function AnalyticsPage() {
       {!data && !error && <Loading what="Analytics" />}
       {data && !error && (
         <div className="analytics" aria-busy={isPlaceholderData}>
-          <Results answer={data} zone={zone} gateway={gateway} />
+          <CsvDays value={`${firstDay}_${lastDay}`}>
+            <Results answer={data} zone={zone} gateway={gateway} />
+          </CsvDays>
         </div>
       )}
     </>
   );
 }
 
+const dayFormat = new Intl.DateTimeFormat(undefined, {
+  ...{ day: "numeric", month: "short", year: "numeric", timeZone: "UTC" },
+});
+
+/** Returns the days in words. The last one is not over if it is today. */
+function inWords({ first, last }: DayRange, zone: string): string {
+  const format = (day: string) => dayFormat.format(new Date(day));
+  const soFar = last >= todayIn(zone) ? " (so far)" : "";
+  return first === last ? `on ${format(last)}${soFar}` : `from ${format(first)} to ${format(last)}${soFar}`;
+}
+
 function Results({ answer, zone, gateway }: { answer: GetAnalyticsResponse; zone: string; gateway: string }) {
   const { names, short, charts, isLastPartial } = useMemo(() => {
-    const isLastPartial = isLastRunning(answer, new Date());
-    const names = pointNames(answer, { timeZone: zone, isLastPartial });
-    return { names, short: shortNames(answer, zone), charts: chartsOf(answer), isLastPartial };
+    const now = new Date();
+    const isLastPartial = isLastRunning(answer, now);
+    const shown = untilNow(answer, now);
+    const names = pointNames(shown, { timeZone: zone, isLastPartial });
+    return { names, short: shortNames(shown, zone), charts: chartsOf(shown), isLastPartial };
   }, [answer, zone]);
   const { total, declines } = answer;
   const isEmpty =

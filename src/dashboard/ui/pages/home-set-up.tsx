@@ -25,7 +25,7 @@ const steps: readonly Step[] = [
   {
     step: SetUpStep.ROUTING_RULE,
     done: "The routing rule contains a verified gateway.",
-    missing: "The routing rule contains no verified gateway. Payments end as Degraded.",
+    missing: "The routing rule contains no verified gateway. Payments fail.",
     to: "/$environment/$merchantId/routing",
     action: "Set up routing",
   },

@@ -1,37 +1,38 @@
-/** The last seven whole days beside the seven before them, and the newest payments. */
+/** The last seven days beside as long a time before them, and the newest payments. */
+import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import { AnalyticsService, PointLength } from "../../../../gen/dashboard/v1/analytics_pb.ts";
 import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { changeOf, changeOfRate, pairVolumes } from "../parts/comparison.ts";
 import { formatCount, formatMinor, formatRate } from "../parts/numbers.ts";
+import { endedOf } from "../parts/outcomes.ts";
 import { Empty } from "../parts/states.tsx";
 import { ownZone } from "../parts/time-zones.ts";
 import { useScope } from "../scope.ts";
-import { daysBefore, todayIn } from "./analytics-search.ts";
+import { daysOf, presets } from "./analytics-search.ts";
 import { PaymentsTable } from "./payments-table.tsx";
 
-const weekDays = 7;
 const recentRows = 5;
 
-/** The figures of the week. They end yesterday, so that both weeks are whole. Nothing where neither has a payment. */
+/** The figures of the last seven days beside those of as long a time before. Nothing where neither has a payment. */
 export function Week() {
   const { environmentName: environment, merchantId } = useScope();
-  const yesterday = daysBefore(todayIn(ownZone), 1);
-  const [first, last] = [daysBefore(yesterday, weekDays - 1), yesterday];
-  const now = useWeek(last)?.total?.payments;
-  const before = useWeek(daysBefore(yesterday, weekDays))?.total?.payments;
-  if (now === undefined || before === undefined) return null;
-  const endedOf = (counts: typeof now) => counts.succeeded + counts.declined + counts.degraded;
+  const data = useWeek();
+  const [now, before] = [data?.total?.payments, data?.periodBefore];
+  if (!data || now === undefined || before === undefined) return null;
   if (endedOf(now) + endedOf(before) === 0n) return null;
   return (
     <section className="stack" aria-labelledby="week">
       <div className="page-head">
         <div>
-          <h2 id="week">Last seven days</h2>
-          <p className="small">Until yesterday, beside the seven days before.</p>
+          <h2 id="week">{presets["7d"].name}</h2>
+          <p className="small">
+            Payments that ended since {formatDay(data.from)}, today so far ({ownZone}). Compared with the seven days
+            before, until the same time of day: {formatDay(data.periodBeforeFrom)} – {formatTime(data.periodBeforeTo)}.
+          </p>
         </div>
-        <Link to="/$environment/$merchantId/analytics" params={{ environment, merchantId }} search={{ first, last }}>
+        <Link to="/$environment/$merchantId/analytics" params={{ environment, merchantId }} search={{ range: "7d" }}>
           See the analytics
         </Link>
       </div>
@@ -44,7 +45,7 @@ export function Week() {
           </div>
         ))}
         <div>
-          <dt>Payments approved</dt>
+          <dt>Approval rate</dt>
           <dd className="value">{formatRate(now.approvalRate)}</dd>
           <dd className="soft small">
             {changeOfRate(now.approvalRate, before.approvalRate) ?? `of ${formatCount(endedOf(now))} that ended`}
@@ -60,11 +61,19 @@ export function Week() {
   );
 }
 
-function useWeek(lastDay: string) {
+const dayFormat = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: ownZone });
+const timeFormat = new Intl.DateTimeFormat(undefined, {
+  ...{ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", timeZone: ownZone },
+});
+const formatDay = (at: Timestamp | undefined) => at && dayFormat.format(timestampDate(at));
+const formatTime = (at: Timestamp | undefined) => at && timeFormat.format(timestampDate(at));
+
+function useWeek() {
   const { merchantId, environment } = useScope();
+  const { first: firstDay, last: lastDay } = daysOf({ range: "7d" });
   const { data } = useQuery(AnalyticsService.method.getAnalytics, {
-    ...{ merchantId, environment, firstDay: daysBefore(lastDay, weekDays - 1), lastDay },
-    ...{ timeZone: ownZone, pointLength: PointLength.DAY },
+    ...{ merchantId, environment, firstDay, lastDay, timeZone: ownZone },
+    ...{ pointLength: PointLength.DAY, withPeriodBefore: true },
   });
   return data;
 }

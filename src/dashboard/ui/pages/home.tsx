@@ -10,6 +10,7 @@ import { visible } from "../parts/copied-text.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
+import { ownZone } from "../parts/time-zones.ts";
 import { dayBegin, dayOf, type PaymentSearch } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
 import { CloseAlarm } from "./close-alarm.tsx";
@@ -83,7 +84,7 @@ const titles: Readonly<Record<number, { title: string; tone: "bad" | "warn" }>> 
   [AlertItem_Kind.ENDPOINT_DISABLED]: { title: "Webhook endpoint disabled", tone: "bad" },
   [AlertItem_Kind.ORDER_REF_LIKE_CARD]: { title: "An order reference looks like a card number", tone: "bad" },
   [AlertItem_Kind.GATEWAY_UNHEALTHY]: { title: "Gateway unhealthy", tone: "warn" },
-  [AlertItem_Kind.PAYMENTS_DEGRADED]: { title: "Degraded payments", tone: "warn" },
+  [AlertItem_Kind.PAYMENTS_DEGRADED]: { title: "Failed payments", tone: "warn" },
   [AlertItem_Kind.APPROVAL_RATE_LOW]: { title: "Approval rate low", tone: "warn" },
   [AlertItem_Kind.GATEWAY_UNVERIFIED]: { title: "Gateway not verified", tone: "warn" },
   [AlertItem_Kind.ENDPOINT_UNVERIFIED]: { title: "Webhook endpoint not verified", tone: "warn" },
@@ -160,7 +161,7 @@ function ItemLink({ item }: { item: AlertItem }) {
       return <PaymentLink item={item} />;
     case AlertItem_Kind.PAYMENTS_DEGRADED:
       return (
-        <Link to="/$environment/$merchantId/payments" params={scope} search={{ status: "degraded" }}>
+        <Link to="/$environment/$merchantId/payments" params={scope} search={{ status: "failed" }}>
           See the payments
         </Link>
       );
@@ -206,13 +207,17 @@ function PaymentLink({ item: { sessionId } }: { item: AlertItem }) {
 }
 
 function Day({ today }: { today: Today }) {
-  const decided = today.succeeded + today.declined + today.degraded;
-  const rate = decided === 0 ? undefined : today.succeeded / decided;
+  const approved = today.succeeded + today.released;
+  const decided = approved + today.declined + today.degraded;
+  const rate = decided === 0 ? undefined : approved / decided;
   const number = new Intl.NumberFormat();
   const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
   return (
     <section className="stack" aria-labelledby="today">
-      <h2 id="today">Today</h2>
+      <div>
+        <h2 id="today">Today</h2>
+        <p className="small">Payments created since midnight ({ownZone}).</p>
+      </div>
       <div className="day-figures">
         {/* By code, an order that stays however the day goes. */}
         {today.volume
@@ -231,7 +236,7 @@ function Day({ today }: { today: Today }) {
         </Figure>
         {rate !== undefined && (
           <Figure name="Approval rate" value={percent.format(rate)}>
-            of {number.format(decided)} that ended
+            {number.format(approved)} of {number.format(decided)} that ended
           </Figure>
         )}
         {today.savedByFailover > 0 && (

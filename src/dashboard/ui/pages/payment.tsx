@@ -163,7 +163,7 @@ function Facts({ payment }: { payment: Payment }) {
           </Fact>
         )}
         {summary?.settledAt && (
-          <Fact name="Settled">
+          <Fact name="Ended">
             <Moment at={summary.settledAt} />
           </Fact>
         )}

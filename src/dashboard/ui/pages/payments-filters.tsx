@@ -21,7 +21,7 @@ const presets: readonly [string, Outcome][] = [
   ["All", {}],
   ["Succeeded", { status: "succeeded" }],
   ["Declined", { status: "declined" }],
-  ["Degraded", { status: "degraded" }],
+  ["Failed", { status: "failed" }],
   ["Processing", { status: "processing" }],
   ["Held", { status: "held" }],
   ["Saved by failover", { failover: true }],
@@ -31,8 +31,8 @@ const dayMs = 86_400_000;
 // Works with any filter; choosing it again clears it.
 const periods = [
   ["Today", 0],
-  ["7 days", 6],
-  ["30 days", 29],
+  ["Last 7 days", 6],
+  ["Last 28 days", 27],
 ] as const;
 
 /** The most frequently used lists. */

@@ -161,7 +161,8 @@ const foundBy: Readonly<Record<number, string>> = {
 const statuses: Readonly<Record<string, PaymentSession_Status>> = {
   succeeded: PaymentSession_Status.SUCCEEDED,
   declined: PaymentSession_Status.DECLINED,
-  degraded: PaymentSession_Status.DEGRADED,
+  failed: PaymentSession_Status.DEGRADED,
+  released: PaymentSession_Status.DECLINED,
   expired: PaymentSession_Status.EXPIRED,
   created: PaymentSession_Status.CREATED,
 };
@@ -176,6 +177,7 @@ function filterOf(search: PaymentSearch, currencies: readonly Currency[]) {
     ...(status === "processing" && { processing: true }),
     ...(status === "held" && { held: true }),
     ...(status === "created" && { processing: false, held: false }),
+    ...((status === "declined" || status === "released") && { released: status === "released" }),
     ...(status && statuses[status] && { status: statuses[status] }),
     ...(gateway && { gateway }),
     ...(order && { orderRef: order, orderRefPrefix: true }),

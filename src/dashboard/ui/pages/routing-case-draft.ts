@@ -101,10 +101,10 @@ export function problemsOfSplit(split: SplitContent | undefined, planned: readon
   if (split === undefined) return [];
   const { percent, connectionIds } = split;
   return [
-    ...(percent === 0 ? [`Give arm B ${where} a share from 1 to 99 percent.`] : []),
-    ...(connectionIds.length === 0 ? [`Add a gateway to arm B ${where}.`] : []),
+    ...(percent === 0 ? [`Give variant B ${where} a share from 1 to 99 percent.`] : []),
+    ...(connectionIds.length === 0 ? [`Add a gateway to variant B ${where}.`] : []),
     ...(connectionIds.length > 0 && connectionIds.join() === planned.join()
-      ? [`Change the gateways of arm B ${where}: they are those of arm A.`]
+      ? [`Change the gateways of variant B ${where}: they are those of variant A.`]
       : []),
   ];
 }

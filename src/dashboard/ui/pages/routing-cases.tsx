@@ -175,7 +175,7 @@ function CaseRow({ one: { name, split }, conditions, place, count, mayChange, ..
       </span>
       <span className="order-name">
         <strong>{name}</strong> <bdi className="soft small">{conditions || "No condition yet"}</bdi>{" "}
-        {split && <span className="badge">{split.percent} % to arm B</span>}
+        {split && <span className="badge">{split.percent} % to variant B</span>}
       </span>
       <span className="order-actions">
         {mayChange && (

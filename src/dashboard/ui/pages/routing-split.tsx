@@ -16,7 +16,7 @@ type SplitProps = {
 
 const share = (text: string) => (/^[1-9]\d?$/.test(text) ? null : "A whole number from 1 to 99.");
 
-/** A switch, and while it is on the share and the gateways of arm B. */
+/** A switch, and while it is on the share and the gateways of variant B. */
 export function RoutingSplit({ split, connectionIds, connections, mayChange, onChange }: SplitProps) {
   const id = useId();
   return (
@@ -30,13 +30,13 @@ export function RoutingSplit({ split, connectionIds, connections, mayChange, onC
       />
       {split && (
         <section className="arm" aria-labelledby={id}>
-          <h4 id={id}>Arm B</h4>
+          <h4 id={id}>Variant B</h4>
           <Field
-            label="Share of arm B in percent"
+            label="Share of variant B in percent"
             inputMode="numeric"
             maxLength={2}
             defaultValue={String(split.percent)}
-            hint="The other payments are arm A, which follows the gateways above."
+            hint="The other payments are variant A, which follows the gateways above."
             isReadOnly={!mayChange}
             validate={share}
             onChange={(text) => onChange({ ...split, percent: share(text) === null ? Number(text) : 0 })}

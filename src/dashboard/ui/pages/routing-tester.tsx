@@ -15,26 +15,27 @@ import { brands, cardTypes } from "./routing-case-draft.ts";
 import { problemsOf, type RuleDraft, type Trial, type TrialFacts, useRouteTest } from "./routing-draft.ts";
 
 const answers: readonly (readonly [Answer, string])[] = [
-  [Answer.APPROVED, "approve"],
-  [Answer.HARD_DECLINE, "decline"],
-  [Answer.SOFT_DECLINE, "decline for now"],
-  [Answer.TRY_AGAIN, "decline, and allow another try"],
-  [Answer.FRAUD, "suspect fraud"],
-  [Answer.SCHEME_RULE, "decline, and the scheme forbids a retry"],
-  [Answer.SAME_CARD_FAILS, "decline, as every gateway would"],
-  [Answer.AUTHENTICATION_REQUIRED, "ask for authentication"],
-  [Answer.UNCLASSIFIED, "decline by an unclassified code"],
-  [Answer.TIMEOUT, "do not answer in time"],
-  [Answer.GATEWAY_ERROR, "answer with an error"],
-  [Answer.CAPTURE_REFUSED, "hold, and refuse the capture"],
-  [Answer.VAULT_UNAVAILABLE, "receive no card, because the vault is down"],
+  [Answer.APPROVED, "an approval"],
+  [Answer.HARD_DECLINE, "a hard decline"],
+  [Answer.SOFT_DECLINE, "a soft decline"],
+  [Answer.TRY_AGAIN, "a decline that allows a retry at once"],
+  [Answer.FRAUD, "a decline for suspected fraud"],
+  [Answer.SCHEME_RULE, "a decline after which card schemes forbid a retry"],
+  [Answer.SAME_CARD_FAILS, "a decline that the card gets everywhere, such as an expired card"],
+  [Answer.AUTHENTICATION_REQUIRED, "a request for authentication (3-D Secure)"],
+  [Answer.UNCLASSIFIED, "an unclassified decline code"],
+  [Answer.TIMEOUT, "no answer in time (timeout)"],
+  [Answer.GATEWAY_ERROR, "a gateway error"],
+  [Answer.CAPTURE_REFUSED, "an approval, and then a refusal of the capture"],
+  [Answer.VAULT_UNAVAILABLE, "nothing: the vault is unavailable, so no gateway gets the card"],
 ];
 
-const endTones: Readonly<Record<string, string>> = {
-  SUCCEEDED: "good",
-  DECLINED: "warn",
-  DEGRADED: "bad",
-  CANNOT_KNOW: "warn",
+// As the state of a payment, which each of these would have.
+const ends: Readonly<Record<string, readonly [name: string, tone: string]>> = {
+  SUCCEEDED: ["Succeeded", "good"],
+  DECLINED: ["Declined", "bad"],
+  DEGRADED: ["Failed", "warn"],
+  CANNOT_KNOW: ["Unknown: it depends on the customer", "warn"],
 };
 
 /** A form for a payment and the gateways' answers, and the resulting route. */
@@ -74,7 +75,7 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
           onChange={(text) => submit(String(trial.amountMinor), text)}
         />
         <div className="field">
-          <label htmlFor={answerId}>The gateways</label>
+          <label htmlFor={answerId}>Each gateway answers with</label>
           <select id={answerId} value={answer} onChange={(event) => setAnswer(Number(event.target.value) as Answer)}>
             {answers.map(([each, words]) => (
               <option key={each} value={each}>
@@ -104,8 +105,8 @@ function ArmField({ arm, onChange }: { arm: string; onChange: (arm: string) => v
     <div className="field">
       <label htmlFor={id}>If its plan is split, the payment falls into</label>
       <select id={id} value={arm || "A"} onChange={({ target }) => onChange(target.value)}>
-        <option value="A">Arm A</option>
-        <option value="B">Arm B</option>
+        <option value="A">Variant A</option>
+        <option value="B">Variant B</option>
       </select>
     </div>
   );
@@ -181,8 +182,8 @@ function Way({ answer, test }: { answer: Answer; test: TestRouteResponse }) {
       )}
       {test.split && (
         <p>
-          Falls into <strong>arm {test.split.arm}</strong>: {test.split.percent} % of the payments of this plan go to
-          arm B.
+          Falls into <strong>variant {test.split.arm}</strong>: {test.split.percent} % of the payments of this plan go
+          to variant B.
         </p>
       )}
       {test.unknownCases.map((sentence) => (
@@ -199,9 +200,9 @@ function Way({ answer, test }: { answer: Answer; test: TestRouteResponse }) {
         ))}
       </ol>
       <p>
-        Ends{" "}
-        <span className="badge" data-tone={endTones[outcome?.status ?? ""]}>
-          {outcome?.status === "CANNOT_KNOW" ? "Unknown: it depends on the customer" : outcome?.status}
+        Ends as{" "}
+        <span className="badge" data-tone={ends[outcome?.status ?? ""]?.[1]}>
+          {ends[outcome?.status ?? ""]?.[0]}
         </span>
         {outcome?.steps.length === 0 && " without an attempt: no gateway can be used."}
         {outcome && ["DECLINED", "DEGRADED"].includes(outcome.status) && outcome.steps.length > 1 && (

@@ -14,6 +14,7 @@ import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { Refusal } from "../parts/refusal.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
+import { ownZone } from "../parts/time-zones.ts";
 import { useScope } from "../scope.ts";
 import { textOfCases } from "./routing-case-draft.ts";
 import { contentOf, problemsOf, type RuleDraft } from "./routing-draft.ts";
@@ -36,7 +37,14 @@ export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
       const content = contentOf(draft);
       let sum = emptyTotals;
       do {
-        const request = { merchantId, environment, draft: content, days, pageToken: sum.nextPageToken };
+        const request = {
+          merchantId,
+          environment,
+          draft: content,
+          days,
+          timeZone: ownZone,
+          pageToken: sum.nextPageToken,
+        };
         sum = addSlice(sum, await client.whatIf(request, { signal }));
         setTotals({ ...sum, rule });
       } while (sum.nextPageToken !== "");
@@ -48,17 +56,18 @@ export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
       <h2 id="what-if">Simulate on past payments</h2>
       <p>
         Applies {draft.isChanged ? "your unsaved changes" : "the rule in use"} to your past payments, with the answers
-        that the gateways gave. What cannot be known is not guessed: a payment counts as unknown if it needs a gateway
-        that was not called, if its customer was at the bank, if the rule would ask for the customer otherwise, or if a
-        case asks for something that was not recorded of the payment.
+        that the gateways gave. Days are those of {ownZone}, in which the payments were created; today counts so far.
+        What cannot be known is not guessed: a payment counts as unknown if it needs a gateway that was not called, if
+        its customer was at the bank, if the rule would ask for the customer otherwise, or if a case asks for something
+        that was not recorded of the payment.
       </p>
       <div className="row">
         <label className="row">
-          Simulate the last
+          Simulate payments of
           <select className="select" value={days} onChange={(event) => setDays(Number(event.target.value))}>
             {[1, 7, 14, 31].map((each) => (
               <option key={each} value={each}>
-                {each === 1 ? "day" : `${each} days`}
+                {each === 1 ? "today" : `the last ${each} days`}
               </option>
             ))}
           </select>
@@ -104,6 +113,13 @@ function Result({ totals, isWhole }: { totals: Totals; isWhole: boolean }) {
   );
 }
 
+const stateNames: Readonly<Record<string, string>> = {
+  SUCCEEDED: "Succeeded",
+  RELEASED: "Released",
+  DECLINED: "Declined",
+  DEGRADED: "Failed",
+};
+
 const endNames: Readonly<Record<number, readonly [string, string]>> = {
   [End.SUCCEEDS]: ["Succeeds", "good"],
   [End.FAILS]: ["Fails", "bad"],
@@ -140,7 +156,7 @@ function Examples({ examples }: { examples: readonly ReplayedPayment[] }) {
               </td>
               <td>
                 {path(each.askedThen)}
-                <div className="small soft">{each.statusThen}</div>
+                <div className="small soft">{stateNames[each.statusThen] ?? each.statusThen}</div>
               </td>
               <td>
                 {path(each.askedInstead)}{" "}

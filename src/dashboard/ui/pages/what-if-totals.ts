@@ -78,7 +78,7 @@ export function whatIfRows(counts: Counts): Figure[] {
     { name: "Another gateway first", value: String(counts.otherFirst), detail: "tried before all others" },
     { name: "Fewer attempts", value: String(counts.fewerAttempts), detail: "known to end earlier" },
     { name: "More attempts", value: String(counts.moreAttempts), detail: "at least one more gateway" },
-    { name: "Would fail", value: String(lost), detail: "but actually succeeded" },
+    { name: "Would fail", value: String(lost), detail: "but were actually approved" },
     { name: "Unknown", value: String(cannotKnow), detail: "a gateway that was not called, or a customer" },
     ...(measured === 0
       ? []

@@ -1,8 +1,7 @@
 /** A chart with its legend, its caption and its table, which has the same numbers and can be saved. */
 import { lazy, Suspense, useState } from "react";
 import { ToggleButton } from "react-aria-components";
-import { Button } from "./button.tsx";
-import { csvOf, saveFile } from "./csv.ts";
+import { CsvButton } from "./csv-button.tsx";
 import { type ChartLine, lookOf } from "./line-look.ts";
 import { TableScroll } from "./table-scroll.tsx";
 
@@ -31,10 +30,10 @@ export function ChartCard(props: ChartCardProps) {
   const { shortNames, formatAxis, isWhole, max, isLastPartial } = props;
   const [isTable, setTable] = useState(false);
   const [point, setPoint] = useState<number>();
-  const save = () => {
-    const rows = names.map((name, index) => [name, ...lines.map(({ values }) => values[index] ?? "")]);
-    saveFile(csvOf([["Time", ...lines.map(({ name }) => name)], ...rows]), `${id}.csv`);
-  };
+  const rows = () => [
+    ["Time", ...lines.map(({ name }) => name)],
+    ...names.map((name, index) => [name, ...lines.map(({ values }) => values[index] ?? "")]),
+  ];
   return (
     <section className="card chart" aria-labelledby={`chart-${id}`}>
       <div className="chart-head">
@@ -51,9 +50,7 @@ export function ChartCard(props: ChartCardProps) {
           >
             Table
           </ToggleButton>
-          <Button onPress={save} aria-label={`${title} as a CSV file`}>
-            CSV
-          </Button>
+          <CsvButton {...{ title, id, rows }} />
         </div>
       </div>
       {isTable ? (

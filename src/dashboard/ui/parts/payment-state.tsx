@@ -6,13 +6,26 @@ const faces: Readonly<Record<number, { name: string; tone?: "good" | "warn" | "b
   [PaymentSession_Status.CREATED]: { name: "Created" },
   [PaymentSession_Status.SUCCEEDED]: { name: "Succeeded", tone: "good" },
   [PaymentSession_Status.DECLINED]: { name: "Declined", tone: "bad" },
-  [PaymentSession_Status.DEGRADED]: { name: "Degraded", tone: "warn" },
+  [PaymentSession_Status.DEGRADED]: { name: "Failed", tone: "warn" },
   [PaymentSession_Status.EXPIRED]: { name: "Expired" },
+};
+
+// Declined by no gateway: approved, and then not captured.
+const released: Readonly<Record<string, string>> = {
+  capture_cancelled: "Cancelled",
+  capture_expired: "Hold expired",
 };
 
 type Shown = Pick<
   PaymentSummary,
-  "status" | "processing" | "failover" | "awaitingCustomer" | "heldUntil" | "amountCaptured" | "amountRefunded"
+  | "status"
+  | "declineCode"
+  | "processing"
+  | "failover"
+  | "awaitingCustomer"
+  | "heldUntil"
+  | "amountCaptured"
+  | "amountRefunded"
 >;
 
 /** The badge, and beside it a short detail. */
@@ -21,7 +34,7 @@ export function PaymentState({ payment }: { payment: Shown }) {
     ? { name: "Processing", tone: "warn" }
     : payment.heldUntil
       ? { name: "Held", tone: "warn" }
-      : (faces[payment.status] ?? { name: "–" });
+      : faceOf(payment);
   const refunded = refundedInWords(payment);
   return (
     <span className="states">
@@ -37,6 +50,11 @@ export function PaymentState({ payment }: { payment: Shown }) {
       )}
     </span>
   );
+}
+
+function faceOf({ status, declineCode }: Shown): { name: string; tone?: "good" | "warn" | "bad" } {
+  const name = released[declineCode];
+  return name === undefined ? (faces[status] ?? { name: "–" }) : { name };
 }
 
 // A refund counts from its request on, as in the payment's refundable amount.
