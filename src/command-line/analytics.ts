@@ -25,7 +25,7 @@ export function analyticsCommand(): Command {
 function showCommand(): Command {
   return merchantCommand("show", {
     description:
-      "count payments and attempts over whole days, by default the last seven; a payment counts on the day its outcome became final",
+      "count payments and attempts over whole days, by default the last 7 days: today so far and the six before it; a payment counts on the day its outcome became final",
     example: "switchyard analytics show --from 2026-11-01 --to 2026-11-30 --time-zone Europe/Berlin --points week",
   })
     .option("--from <day>", "first day, such as 2026-11-15 (default: six days before the last day)")
@@ -68,19 +68,26 @@ type Attempts = NonNullable<Point["attempts"]>;
 type Cards = NonNullable<Point["cardBrands"]>[number];
 type Authentications = NonNullable<Point["authentications"]>;
 
-function linesOf({ total, points = [], declines = [], splits = [] }: AnalyticsView, timeZone: string): string[] {
+function linesOf({ total, to, points = [], declines = [], splits = [] }: AnalyticsView, timeZone: string): string[] {
   const at = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });
-  const named = points.map((point): [string, Point] => [at.format(new Date(String(point.startsAt))), point]);
+  const now = new Date();
+  const begun = points.filter(({ startsAt }) => new Date(String(startsAt)) <= now);
+  const isRunning = (index: number) => index === begun.length - 1 && now < new Date(String(to));
+  const named = begun.map((point, index): [string, Point] => [
+    `${at.format(new Date(String(point.startsAt)))}${isRunning(index) ? ", so far" : ""}`,
+    point,
+  ]);
   return [
     ...table(
       [
         "FROM",
         "PAYMENTS",
         "SUCCEEDED",
-        "APPROVED",
+        "RELEASED",
+        "APPROVAL RATE",
         "SAVED",
         "ATTEMPTS",
-        "APPROVED",
+        "APPROVAL RATE",
         "TECHNICAL FAILURES",
         "P50",
         "P95",
@@ -90,7 +97,7 @@ function linesOf({ total, points = [], declines = [], splits = [] }: AnalyticsVi
     ),
     "",
     ...table(
-      ["GATEWAY", "ATTEMPTS", "APPROVED", "TIMEOUTS", "ERRORS", "P50", "P95"],
+      ["GATEWAY", "ATTEMPTS", "APPROVAL RATE", "TIMEOUTS", "ERRORS", "P50", "P95"],
       (total?.gateways ?? []).map(gatewayCells),
       "No gateway was called.",
     ),
@@ -146,19 +153,22 @@ function splitLines(split: Split): string[] {
   const name = split.case === undefined ? "the default plan" : `the case “${split.case}”`;
   return [
     "",
-    `Split of ${name}: ${split.percent} % to arm B, by rule version ${(split.ruleVersions ?? []).join(", ")}`,
+    `Split of ${name}: ${split.percent} % to variant B, by rule version ${(split.ruleVersions ?? []).join(", ")}`,
     `  ${split.verdict}`,
     ...table(
-      ["ARM", "PLAN", "PAYMENTS", "APPROVED", "95 % INTERVAL", "SAVED", "P50", "P95"],
-      arms.map(([arm, { plan = [], succeeded, declined, degraded, savedByFailover, approval, p50Ms, p95Ms }]) => [
-        ...[arm, plan.join(" → "), String(Number(succeeded) + Number(declined) + Number(degraded))],
-        ...[percent(approval?.value), `${percent(approval?.low)} to ${percent(approval?.high)}`],
-        ...[String(savedByFailover), duration(p50Ms), duration(p95Ms)],
-      ]),
+      ["VARIANT", "PLAN", "PAYMENTS", "APPROVAL RATE", "AT 95 % CONFIDENCE", "RELEASED", "SAVED", "P50", "P95"],
+      arms.map(([arm, counts]) => {
+        const { plan = [], released, savedByFailover, approval, p50Ms, p95Ms } = counts;
+        return [
+          ...[arm, plan.join(" → "), String(endedOf(counts))],
+          ...[percent(approval?.value), `${percent(approval?.low)} to ${percent(approval?.high)}`],
+          ...[String(released), String(savedByFailover), duration(p50Ms), duration(p95Ms)],
+        ];
+      }),
       "",
     ),
     ...table(
-      ["ARM", "GATEWAY", "ATTEMPTS", "CAPTURES", "VOIDED", "CAPTURED IN MINOR UNITS"],
+      ["VARIANT", "GATEWAY", "ATTEMPTS", "CAPTURES", "VOIDED", "CAPTURED IN MINOR UNITS"],
       arms.flatMap(([arm, { costs = [] }]) =>
         costs.map(({ gateway = "", attempts, captured, voided, capturedMinor, currency }) => [
           ...[arm, gateway, String(attempts), String(captured), String(voided), `${capturedMinor} ${currency}`],
@@ -170,17 +180,9 @@ function splitLines(split: Split): string[] {
 }
 
 function pointCells(name: string, { payments = {}, attempts = {} }: Point): string[] {
-  const ended = [payments.succeeded, payments.declined, payments.degraded]
-    .map(Number)
-    .reduce((sum, each) => sum + each);
   return [
-    ...[
-      name,
-      String(ended),
-      String(payments.succeeded),
-      percent(payments.approvalRate),
-      String(payments.savedByFailover),
-    ],
+    ...[name, String(endedOf(payments)), String(payments.succeeded), String(payments.released)],
+    ...[percent(payments.approvalRate), String(payments.savedByFailover)],
     ...[String(attempts.attempts), percent(attempts.approvalRate), percent(attempts.technicalFailureRate)],
     ...[duration(payments.p50Ms), duration(payments.p95Ms)],
   ];
@@ -199,10 +201,19 @@ function gatewayCells({
   return [gateway, String(attempts), percent(approvalRate), ...counts, duration(p50Ms), duration(p95Ms)];
 }
 
-const cardHeadings = (first: string) => [first, "SUCCEEDED", "DECLINED", "DEGRADED", "SAVED", "APPROVED"];
+/** Returns how many payments ended that were submitted. */
+function endedOf({ succeeded, released, declined, degraded }: Outcomes): number {
+  return [succeeded, released, declined, degraded].reduce<number>((sum, each) => sum + Number(each ?? 0), 0);
+}
+type Outcomes = { readonly [Name in "succeeded" | "released" | "declined" | "degraded"]?: number | string };
 
-function cardCells({ value, succeeded, declined, degraded, savedByFailover, approvalRate }: Cards): string[] {
-  const counts = [succeeded, declined, degraded, savedByFailover].map(String);
+const cardHeadings = (first: string) => [
+  ...[first, "SUCCEEDED", "RELEASED", "DECLINED", "DEGRADED", "SAVED", "APPROVAL RATE"],
+];
+
+function cardCells(row: Cards): string[] {
+  const { value, succeeded, released, declined, degraded, savedByFailover, approvalRate } = row;
+  const counts = [succeeded, released, declined, degraded, savedByFailover].map(String);
   return [value || "unknown", ...counts, percent(approvalRate)];
 }
 

@@ -13,6 +13,7 @@ type DemoCommandOptions = {
   readonly postgres?: string;
   readonly nats?: string;
   readonly demoTraffic?: string;
+  readonly examples: boolean;
 };
 
 /** Runs the whole product on this machine until it is stopped. */
@@ -32,11 +33,12 @@ export function demoCommand(): Command {
     .addOption(
       new Option(
         "--demo-traffic [seed]",
-        "start with a week of payments, made through the API; this takes a minute or two",
+        "make a week of payments through the API in the background; this takes two minutes or three",
       )
         .preset("week")
         .argParser(parseSeed),
     )
+    .option("--no-examples", "do not make the example payments of a first start")
     .addHelpText("after", "\nExamples:\n  npm start -- --port 5000\n  npm start -- --demo-traffic")
     .action(async ({ demoTraffic, temporary: isTemporary = false, ...options }: DemoCommandOptions) => {
       const { startDemo } = await import("../demo/demo.ts");

@@ -27,7 +27,7 @@ import { Progress } from "./progress.ts";
 import { roleVariables, type ServerLogins } from "./role-variables.ts";
 import { type RoleProcess, startRole } from "./roles.ts";
 import { SandboxAccounts } from "./sandbox-accounts.ts";
-import { makeTraffic, type TrafficOptions } from "./traffic.ts";
+import { makeExamples, makeTraffic, type TrafficOptions } from "./traffic.ts";
 import { whyNoTraffic } from "./whether-traffic.ts";
 
 /** Options that a person may choose: the demo's port and state folder, and their own servers. */
@@ -42,8 +42,10 @@ export type DemoOptions = {
   readonly dashboard?: boolean | undefined;
   /** Prints nothing; for tests. */
   readonly quiet?: boolean | undefined;
-  /** Seed for a week of payments that is made once everything runs; no payments are made without it. */
+  /** Seed for a week of payments that is made in the background once everything runs; none is made without it. */
   readonly traffic?: string | undefined;
+  /** Makes a few example payments in the background once everything runs, unless there are payments. */
+  readonly examples?: boolean | undefined;
   /** Settings of the roles besides the demo's own, read whenever a role starts; for tests. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
 };
@@ -56,7 +58,12 @@ export type Demo = {
   close(): Promise<void>;
 };
 
-type Started = { readonly file: DemoFile; readonly run: (role: Role) => Promise<void> };
+type Started = {
+  readonly file: DemoFile;
+  readonly run: (role: Role) => Promise<void>;
+  /** The database of the test environment, as the owner of its tables. */
+  readonly ownerUrl: string;
+};
 
 type Servers = ServerLogins & { readonly pids: Record<string, number>; readonly ownerUrl: string };
 
@@ -68,8 +75,14 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     for (const stop of undo.splice(0).toReversed()) await stop();
   };
   try {
-    const { file, run } = await startParts(options, progress, undo);
+    const { file, run, ownerUrl } = await startParts(options, progress, undo);
     progress.summary(file, join(options.state, "demo.json"), options.isTemporary);
+    const stop = new AbortController();
+    const made = makePayments(options, progress, { file, ownerUrl, signal: stop.signal });
+    undo.push(async () => {
+      stop.abort();
+      await made;
+    });
     return { file, restart: run, close };
   } catch (error) {
     await close();
@@ -129,13 +142,8 @@ async function startParts(
     pids: started,
   };
   writeDemoFile(options.state, file);
-  if (options.traffic !== undefined) {
-    const ownerUrl = Object.assign(new URL(servers.ownerUrl), {
-      pathname: new URL(servers.databases.test).pathname,
-    }).href;
-    await addTraffic(progress, { file, seed: options.traffic, ownerUrl });
-  }
-  return { file, run };
+  const { pathname } = new URL(servers.databases.test);
+  return { file, run, ownerUrl: Object.assign(new URL(servers.ownerUrl), { pathname }).href };
 }
 
 async function removeState(state: string): Promise<void> {
@@ -143,13 +151,28 @@ async function removeState(state: string): Promise<void> {
   await rm(state, { recursive: true, force: true });
 }
 
-/** Makes a week of payments, or prints the reason not to. */
-async function addTraffic(progress: Progress, traffic: Omit<TrafficOptions, "onMade">): Promise<void> {
-  const reason = await whyNoTraffic(traffic.file);
-  if (reason === undefined) {
-    await progress.count("A week of payments", (onMade) => makeTraffic({ ...traffic, onMade }));
-  } else {
-    progress.say(reason);
+/** Makes the payments that the options ask for, or prints the reason not to. Never rejects: the demo runs without them. */
+async function makePayments(
+  { traffic, examples }: DemoOptions,
+  progress: Progress,
+  installation: Omit<TrafficOptions, "onMade" | "seed">,
+): Promise<void> {
+  if (traffic === undefined && !examples) return;
+  try {
+    const reason = await whyNoTraffic(installation.file);
+    if (reason !== undefined && traffic !== undefined) progress.say(reason);
+    if (reason !== undefined) return;
+    if (traffic !== undefined) {
+      const makeWeek = (onMade: TrafficOptions["onMade"]) => makeTraffic({ ...installation, seed: traffic, onMade });
+      await progress.count("In the background, a week of payments", makeWeek);
+    }
+    if (examples) {
+      await progress.count("In the background, example payments", (onMade) =>
+        makeExamples({ ...installation, onMade }),
+      );
+    }
+  } catch (error) {
+    if (!installation.signal?.aborted) progress.say(`The payments could not all be made: ${(error as Error).message}`);
   }
 }
 

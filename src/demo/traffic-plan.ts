@@ -1,4 +1,4 @@
-/** A week of a shop's payments, drawn from a seed: the same seed draws the same week. PURE. */
+/** A shop's payments: a few examples, and a week that is drawn from a seed: the same seed draws the same week. PURE. */
 
 /** One payment that a customer makes. */
 export type PlannedPayment = {
@@ -7,15 +7,25 @@ export type PlannedPayment = {
   readonly minutesAgo: number;
   readonly amountMinor: number;
   readonly currency: string;
+} & Manner;
+
+/** How a payment is made, and what follows it. */
+export type Manner = {
   /** A test card of the sandbox. */
   readonly card: string;
+  /** The customer's answer if the bank asks (3-D Secure). Without it the page describes no browser, and no bank asks. */
+  readonly atBank?: "passes" | "fails" | "cancels";
+  /** What becomes of the hold of a payment that is captured later. */
+  readonly hold?: "captured" | "captured in part" | "cancelled" | "waits";
+  /** How much of it is refunded. */
+  readonly refund?: "whole" | "part";
 };
 
 /** Number of payments in a week: enough for charts with a shape, and made within a minute or two. */
 const weekPayments = 600;
 const weekMinutes = 7 * 24 * 60;
-// For two hours of the week the first gateway has an outage.
-const trouble = { from: 51 * 60, to: 49 * 60 };
+// For two hours of the week the first gateway has an outage, in which this share of the payments is made.
+const trouble = { from: 51 * 60, to: 49 * 60, share: 0.05 };
 
 // Customers by hour of the day, UTC: few at night, most in the evening.
 const byHour = [2, 1, 1, 1, 1, 2, 4, 7, 9, 10, 11, 12, 13, 12, 11, 11, 12, 14, 17, 20, 19, 15, 9, 4];
@@ -44,14 +54,68 @@ const troubledCards: readonly (readonly [number, string])[] = [
   [30, "4000000000009995"],
 ];
 
+const [approved, challenge, frictionless] = ["4242424242424242", "4000000000007106", "4000000000007171"];
+const times = (count: number, manner: Manner): Manner[] => Array.from({ length: count }, () => manner);
+
+// A handful of everything else that a payment can do, spread over the week.
+const weekManners: readonly Manner[] = [
+  ...times(8, { card: challenge, atBank: "passes" }),
+  { card: challenge, atBank: "fails" },
+  { card: challenge, atBank: "cancels" },
+  ...times(5, { card: frictionless, atBank: "passes" }),
+  ...times(5, { card: approved, hold: "captured" }),
+  ...times(2, { card: approved, hold: "captured in part" }),
+  ...times(3, { card: approved, hold: "cancelled" }),
+  ...times(6, { card: approved, refund: "whole" }),
+  ...times(5, { card: approved, refund: "part" }),
+  // Its refund is refused.
+  { card: "4000000000007197", refund: "whole" },
+];
+
+const examples: readonly Manner[] = [
+  { card: approved },
+  { card: "5555555555554444" },
+  // Declined by the first gateway, an error of it, and approved by the second.
+  { card: "4000000000000002" },
+  { card: "4000000000005001" },
+  // Declined by both, and no gateway at work.
+  { card: "4000000000009995" },
+  { card: "4000000000005035" },
+  { card: challenge, atBank: "passes" },
+  { card: challenge, atBank: "fails" },
+  { card: frictionless, atBank: "passes" },
+  { card: approved, hold: "captured in part" },
+  { card: approved, hold: "cancelled" },
+  ...times(2, { card: approved, hold: "waits" }),
+  { card: approved, refund: "whole" },
+  { card: approved, refund: "part" },
+  { card: "4000000000007197", refund: "whole" },
+];
+
+/** Returns a few payments that show what a payment can do, at the present time. */
+export function planExamples(): PlannedPayment[] {
+  return examples.map((manner, index) => ({
+    orderRef: `example-${String(index + 1).padStart(2, "0")}`,
+    minutesAgo: 0,
+    amountMinor: prices[index % prices.length]!,
+    currency: currencies[index % currencies.length]!,
+    ...manner,
+  }));
+}
+
 /**
  * Returns the payments of the week in order of time. `endsAtMs` is the end of the week, and determines the hours of the
  * day.
  */
 export function planTraffic(seed: string, endsAtMs: number, payments = weekPayments): PlannedPayment[] {
   const draw = diceOf(seed);
-  const moments = Array.from({ length: payments }, () => momentOf(draw, endsAtMs)).toSorted(
-    (one, other) => other - one,
+  const troubled = Math.floor(payments * trouble.share);
+  const moments = Array.from({ length: payments }, (_, index) =>
+    index < troubled ? trouble.to + draw() * (trouble.from - trouble.to) : momentOf(draw, endsAtMs),
+  ).toSorted((one, other) => other - one);
+  const manners = weekManners.map((manner) => ({ manner, at: draw() })).toSorted((one, other) => one.at - other.at);
+  const special = new Map(
+    manners.map(({ manner }, index) => [Math.floor(((index + 0.5) * payments) / manners.length), manner]),
   );
   return moments.map((minutesAgo, index) => {
     const isTroubled = minutesAgo <= trouble.from && minutesAgo > trouble.to;
@@ -61,6 +125,7 @@ export function planTraffic(seed: string, endsAtMs: number, payments = weekPayme
       amountMinor: pick(prices, draw()) * (draw() < 0.2 ? 2 : 1),
       currency: pick(currencies, draw()),
       card: weighed(isTroubled ? troubledCards : cards, draw()),
+      ...special.get(index),
     };
   });
 }

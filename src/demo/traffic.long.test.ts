@@ -29,6 +29,16 @@ describe("makeTraffic()", () => {
     expect(ends.SUCCEEDED).toBeGreaterThan(480);
   });
 
+  it("makes refunds, holds of which some are cancelled, and authentications of which some fail, all in the past", async () => {
+    const row = await one(`SELECT (SELECT count(*) FROM refund)::int AS refunds,
+      count(*) FILTER (WHERE manual_capture AND status = 'SUCCEEDED')::int AS captured,
+      count(*) FILTER (WHERE decline_code = 'capture_cancelled')::int AS cancelled,
+      count(*) FILTER (WHERE authentications > 0 AND status = 'SUCCEEDED')::int AS authenticated,
+      count(*) FILTER (WHERE decline_code = 'authentication_failed')::int AS failed,
+      count(*) FILTER (WHERE held_at > created_at + interval '1 minute' OR held_at < created_at)::int AS apart FROM payment_session`);
+    expect(row).toEqual({ refunds: 12, captured: 7, cancelled: 3, authenticated: 13, failed: 2, apart: 0 });
+  });
+
   it("leaves payments in the order of their ids, complete, and with every guard enabled", async () => {
     const orders = "SELECT array_agg(id ORDER BY id) = array_agg(id ORDER BY created_at) AS same FROM payment_session";
     expect(await one(orders)).toEqual({ same: true });

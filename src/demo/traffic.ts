@@ -1,106 +1,70 @@
 /**
- * Makes the payments of a week through the API, as a shop, its page and a card frame would, and then moves their times
- * into that week.
+ * Makes the demo's payments through the API, as a shop, its page and a card frame would: a few examples at the present
+ * time, and a week whose times are then moved into it.
  */
 import { Client } from "pg";
-import { Agent, request } from "undici";
-import { RestClient } from "../client/merchant/rest-client.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { decodeId } from "../platform/ids.ts";
 import { forgetCounts } from "../reporting/analytics/count-settled.ts";
 import type { DemoFile } from "./demo-file.ts";
-import { type PlannedPayment, planTraffic } from "./traffic-plan.ts";
+import { DemoShop } from "./demo-shop.ts";
+import { type PlannedPayment, planExamples, planTraffic } from "./traffic-plan.ts";
 
 // Number of concurrent customers that a laptop serves well beside everything else.
 const customers = 8;
-// Longer than the time after which a submission answers that it is still in progress.
-const submitTimeoutMs = 40_000;
 
-/** The installation and the plan of the traffic. */
-export type TrafficOptions = {
+/** The installation, and what is reported of the payments. */
+export type ExampleOptions = {
   readonly file: DemoFile;
+  readonly onMade: (made: number, all: number) => void;
+  /** Ends the making between two payments; it then rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** The installation and the plan of the week. */
+export type TrafficOptions = ExampleOptions & {
   readonly seed: string;
   /** The database of the test environment, as the owner of its tables. */
   readonly ownerUrl: string;
   /** Number of payments; the demo's default if absent. */
   readonly payments?: number | undefined;
-  readonly onMade: (made: number, all: number) => void;
 };
 
+/** Makes a few payments that show what a payment can do, one after the other, and resolves with their number by outcome. */
+export async function makeExamples(options: ExampleOptions): Promise<Record<string, number>> {
+  return (await sellAll(planExamples(), 1, options)).ends;
+}
+
 /** Makes the week and resolves when it is complete, with the number of payments by outcome. */
-export async function makeTraffic({
-  file,
-  seed,
-  ownerUrl,
-  payments,
-  onMade,
-}: TrafficOptions): Promise<Record<string, number>> {
+export async function makeTraffic(options: TrafficOptions): Promise<Record<string, number>> {
   const endsAtMs = Date.now();
-  const plan = planTraffic(seed, endsAtMs, payments);
-  const shop = new Shop(file);
+  const plan = planTraffic(options.seed, endsAtMs, options.payments);
+  const { made, ends } = await sellAll(plan, customers, options);
+  // Lists are in the order of ids, and customers overtake each other: the times are assigned in that order too.
+  const moments = plan.map(({ minutesAgo }) => new Date(endsAtMs - minutesAgo * 60_000));
+  await putInTheirWeek(
+    options.ownerUrl,
+    made.toSorted().map((id, index) => ({ id, at: moments[index]! })),
+  );
+  return ends;
+}
+
+async function sellAll(plan: readonly PlannedPayment[], side: number, { file, onMade, signal }: ExampleOptions) {
+  const shop = new DemoShop(file);
   const made: string[] = [];
   const ends: Record<string, number> = {};
   const queue = plan.values();
   const customer = async () => {
     for (const payment of queue) {
+      signal?.throwIfAborted();
       const { sessionId, status } = await shop.sell(payment, made.length);
       made.push(decodeId("ps", sessionId)!);
       ends[status] = (ends[status] ?? 0) + 1;
       onMade(made.length, plan.length);
     }
   };
-  await Promise.all(Array.from({ length: customers }, customer)).finally(() => shop.close());
-  // Lists are in the order of ids, and customers overtake each other: the times are assigned in that order too.
-  const moments = plan.map(({ minutesAgo }) => new Date(endsAtMs - minutesAgo * 60_000));
-  await putInTheirWeek(
-    ownerUrl,
-    made.toSorted().map((id, index) => ({ id, at: moments[index]! })),
-  );
-  return ends;
-}
-
-/** The first merchant's shop in test, with customers who pay by test cards. */
-class Shop {
-  readonly #file: DemoFile;
-  readonly #api: RestClient;
-  // The vault limits the cards of an address: customers come from many, and loopback has many too.
-  readonly #addresses = Array.from({ length: 60 }, (_, number) => new Agent({ localAddress: `127.0.0.${number + 2}` }));
-
-  constructor(file: DemoFile) {
-    this.#file = file;
-    this.#api = new RestClient({ restBase: file.restBase, secretKey: file.merchants[0]!.test.secretKey });
-  }
-
-  async sell(payment: PlannedPayment, visitor: number): Promise<{ sessionId: string; status: string }> {
-    const { orderRef, amountMinor, currency, card } = payment;
-    const session = await this.#api.createSession({ orderRef, amountMinor, currency });
-    const { sdkUrl, sdkAuthorization } = session.vault as { sdkUrl: string; sdkAuthorization: string };
-    const entered = { number: card, expMonth: 4, expYear: new Date().getUTCFullYear() + 3 };
-    const cvc = card.length === 15 ? "1234" : "123";
-    const dispatcher = this.#addresses[visitor % this.#addresses.length]!;
-    const { token } = await post(`${new URL(sdkUrl).origin}/tokens`, sdkAuthorization, { ...entered, cvc }, dispatcher);
-    const rpc = `${this.#file.connectOrigin}/payments.v1.CheckoutService/SubmitPayment`;
-    const { sessionId, clientSecret } = session;
-    const { checkout } = await post(rpc, clientSecret, { sessionId, vaultToken: token }, dispatcher);
-    return { sessionId, status: (checkout as { status: string }).status };
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#addresses.map((agent) => agent.close()));
-  }
-}
-
-async function post(url: string, secret: string, body: object, dispatcher: Agent): Promise<Record<string, unknown>> {
-  const answer = await request(url, {
-    dispatcher,
-    method: "POST",
-    headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(submitTimeoutMs),
-  });
-  // The body could hold a secret; its address and status are enough to find it in the logs.
-  if (answer.statusCode >= 300) throw new Error(`${new URL(url).pathname} answered ${answer.statusCode}`);
-  return (await answer.body.json()) as Record<string, unknown>;
+  await Promise.all(Array.from({ length: side }, customer)).finally(() => shop.close());
+  return { made, ends };
 }
 
 const sessionMoments = [
@@ -111,16 +75,25 @@ const sessionMoments = [
   "submit_deadline",
   "lease_until",
   "pending_event_at",
+  ...["held_at", "held_until", "capture_by", "capture_due_at", "capture_asked_at"],
 ];
 const attemptMoments = [
   ...["started_at", "answered_at", "completed_at", "capture_ordered_at", "changed_at", "looked_up_at"],
   ...["void_asked_at", "voiding_at", "latest_execution_at"],
 ];
+const authenticationMoments = [
+  "started_at",
+  "deadline_at",
+  "shown_at",
+  "cancel_asked_at",
+  "answered_at",
+  "completed_at",
+];
 const moved = (columns: readonly string[]) => columns.map((column) => `${column} = x.${column} + moved.by`);
 
 /**
- * Moves the times of the demo's own payments, all of one payment by the same interval. It is the demo's only step that
- * bypasses the service. The guards against such changes are off for this transaction, which only the tables' owner can
+ * Moves the times of the demo's own payments, all of one payment by the same interval; only its refunds stay today's. It
+ * is the demo's only step that bypasses the service. The guards against such changes are off for this transaction, which only the tables' owner can
  * do. Counters of the payments are computed again.
  */
 async function putInTheirWeek(ownerUrl: string, made: readonly { id: string; at: Date }[]): Promise<void> {
@@ -138,6 +111,7 @@ async function putInTheirWeek(ownerUrl: string, made: readonly { id: string; at:
     await client.query(`
       UPDATE payment_session x SET ${moved(sessionMoments)} FROM moved WHERE moved.id = x.id;
       UPDATE attempt x SET ${moved(attemptMoments)} FROM moved WHERE moved.id = x.session_id;
+      UPDATE authentication x SET ${moved(authenticationMoments)} FROM moved WHERE moved.id = x.session_id;
       ${switchGuards("ENABLE")};
       ${forgetCounts};
       COMMIT`);

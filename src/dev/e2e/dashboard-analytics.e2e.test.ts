@@ -85,6 +85,7 @@ describe("the analytics page", { timeout: 60_000 }, () => {
     expect(new URL(page.url()).searchParams.get("zone")).toBe("Asia/Kolkata");
     const download = page.waitForEvent("download");
     await page.getByRole("button", { name: "Captured in EUR as a CSV file" }).click();
+    expect((await download).suggestedFilename()).toBe("volume-EUR_2026-03-09_2026-03-12.csv");
     const file = await readFile(await (await download).path(), "utf8");
     const lines = file.replace("\ufeff", "").trim().split("\r\n");
     expect(lines[0]).toBe("Time,Captured,Saved by failover");
@@ -104,6 +105,10 @@ describe("the analytics page", { timeout: 60_000 }, () => {
     expect(row!.slice(0, 2)).toEqual(["Sandbox B", "1"]);
     expect(row!.slice(3, 11)).toEqual(["1", "0", "0", "0", "0", "0", "0", "0"]);
     expect(row!.slice(11).join()).toMatch(/^\d\d(,\d)?.s,\d\d(,\d)?.s$/);
+    const download = page.waitForEvent("download");
+    await section.getByRole("button", { name: "Customer authentication as a CSV file" }).click();
+    const file = await readFile(await (await download).path(), "utf8");
+    expect(file).toMatch(/\r\nSandbox B,1,0,1,0,0,0,0,0,0,0,2\d{4}(\.\d+)?,2\d{4}(\.\d+)?\r\n$/);
     await page.close();
   });
 
@@ -138,12 +143,12 @@ describe("the analytics page", { timeout: 60_000 }, () => {
 });
 
 describe("the home page", () => {
-  it("shows the last seven whole days beside the seven before, with links to both", async () => {
+  it("shows the last seven days beside the seven before, with a link to them", async () => {
     const page = await openPage();
-    // Yesterday is March 17: the week has the payment of the 11th, the one before has the two of the 10th.
-    await page.clock.setFixedTime("2026-03-18T09:00:00Z");
+    // The week begins on March 11 and has its payment; the one before has the two of the 10th.
+    await page.clock.setFixedTime("2026-03-17T09:00:00Z");
     await page.getByRole("link", { name: "Home", exact: true }).click();
-    const week = page.getByRole("region", { name: "Last seven days" });
+    const week = page.getByRole("region", { name: "Last 7 days" });
     await week.waitFor();
     const cells = week.locator("dl > div");
     const tiles = await cells.evaluateAll((all) =>
@@ -152,13 +157,13 @@ describe("the home page", () => {
     const plain = tiles.map((lines) => lines.map((line) => line?.replaceAll("\u00a0", " ")));
     expect(plain).toEqual([
       ["Captured in EUR", "25,00 €", "83 % less than before"],
-      ["Payments approved", "100,0 %", "as before"],
+      ["Approval rate", "100,0 %", "as before"],
       ["Saved by failover", "1", "none before"],
     ]);
     expect(await findViolations(page)).toEqual([]);
     await week.getByRole("link", { name: "See the analytics" }).click();
     await page.getByRole("heading", { name: "Definitions" }).waitFor();
-    expect(new URL(page.url()).search).toBe("?first=2026-03-11&last=2026-03-17");
+    expect(new URL(page.url()).search).toBe("?range=7d");
     await page.close();
   });
 });

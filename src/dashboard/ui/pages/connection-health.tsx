@@ -25,7 +25,7 @@ export function ConnectionHealth({ health }: { health: GatewayHealth | undefined
           </dd>
         </div>
         <div>
-          <dt>Approved</dt>
+          <dt>Approval rate</dt>
           <dd>{formatRate(approved / attempts)}</dd>
           <dd className="soft small">
             {approved} approved, {declined} declined
