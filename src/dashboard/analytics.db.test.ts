@@ -76,7 +76,7 @@ describe("the splits of GetAnalytics", () => {
         ...{ percent: 50, ruleVersions: [one, two], isSignificant: false },
         a: { succeeded: "2", declined: "1", plan: ["A connection"] },
         b: { succeeded: "1", costs: [{ gateway: "B", attempts: "1", captured: "1", capturedMinor: "1000" }] },
-        verdict: expect.stringMatching(/^No clear difference yet: the approval rate of variant B is between/),
+        verdict: expect.stringMatching(/^Chance alone may explain it: the approval rate of variant B is between/),
       },
     ]);
     expect(uncounted?.[0]?.a?.approval?.value).toBeCloseTo(2 / 3);

@@ -54,7 +54,7 @@ const troubledCards: readonly (readonly [number, string])[] = [
   [30, "4000000000009995"],
 ];
 
-const [approved, challenge, frictionless] = ["4242424242424242", "4000000000007106", "4000000000007171"];
+const [approved, challenge, frictionless] = ["4242424242424242", "4000000000007106", "4000000000003055"];
 const times = (count: number, manner: Manner): Manner[] => Array.from({ length: count }, () => manner);
 
 // A handful of everything else that a payment can do, spread over the week.

@@ -57,7 +57,7 @@ export function replayMeasured({ plan }: Pick<DraftPlan, "plan">, measured: Meas
   return {
     asked: first === undefined ? [] : [{ connectionId: first.connectionId, gateway: first.gateway }],
     end: "cannotKnow",
-    because: `Unknown for a single payment. Its split sent ${payments} others this way, of which ${percent(rate.value)} succeeded (${percent(rate.low)} to ${percent(rate.high)} with 95 % confidence).`,
+    because: `Unknown for a single payment. Its split sent ${payments} others this way, of which ${percent(rate.value)} were approved (${percent(rate.low)} to ${percent(rate.high)} with 95 % confidence).`,
     measured,
   };
 }

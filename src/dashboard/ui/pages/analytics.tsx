@@ -117,7 +117,7 @@ function NothingYet() {
       <Empty title="No payments ended in this period">
         <p>A payment is counted when its outcome is final. Choose another period, or make a first payment.</p>
         <p>
-          In a demo, <code>npm start -- --demo-traffic</code> makes a week of payments.
+          In a demo, <code>npm start -- --state .switchyard/week --demo-traffic</code> makes a week of payments.
         </p>
       </Empty>
       <Meanings />

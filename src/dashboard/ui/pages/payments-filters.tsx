@@ -24,6 +24,7 @@ const presets: readonly [string, Outcome][] = [
   ["Failed", { status: "failed" }],
   ["Processing", { status: "processing" }],
   ["Held", { status: "held" }],
+  ["Released", { status: "released" }],
   ["Saved by failover", { failover: true }],
 ];
 

@@ -5,7 +5,7 @@ import type { PaymentSummary } from "../../../../gen/dashboard/v1/payments_pb.ts
 import { Amount, capturedInPart } from "../parts/amount.tsx";
 import { CardFace, Gateway } from "../parts/brand.tsx";
 import { visible } from "../parts/copied-text.tsx";
-import { PaymentState } from "../parts/payment-state.tsx";
+import { isReleased, PaymentState } from "../parts/payment-state.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
@@ -76,7 +76,7 @@ function Row({ payment, note }: PaymentRow) {
       </td>
       <td role="cell">
         <PaymentState payment={payment} />
-        {declineCode && <div className="soft small">{declineCode.replaceAll("_", " ")}</div>}
+        {declineCode && !isReleased(payment) && <div className="soft small">{declineCode.replaceAll("_", " ")}</div>}
       </td>
       <td role="cell">{gateways.length === 0 ? <span className="soft">–</span> : <Way gateways={gateways} />}</td>
       <td role="cell">

@@ -236,7 +236,8 @@ function CardRanges({ ranges, mayChange, onChange }: RangesProps) {
         />
         <span id="ranges-hint" className="hint">
           They tell the type and the issuing country of a card by its first 6 to 8 digits; the longest range decides.
-          Ask your acquirer for the ranges that matter to you. Without a range, both are unknown. At most 500.
+          Ask your acquirer for the ranges that matter to you. Without a range, both are unknown, but for published test
+          numbers, which are cards of the United States. At most 500.
         </span>
       </div>
     </details>

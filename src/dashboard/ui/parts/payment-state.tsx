@@ -52,6 +52,11 @@ export function PaymentState({ payment }: { payment: Shown }) {
   );
 }
 
+/** Reports whether a gateway approved the payment, and it was not captured: its state says what its decline code does. */
+export function isReleased({ declineCode }: Pick<Shown, "declineCode">): boolean {
+  return released[declineCode] !== undefined;
+}
+
 function faceOf({ status, declineCode }: Shown): { name: string; tone?: "good" | "warn" | "bad" } {
   const name = released[declineCode];
   return name === undefined ? (faces[status] ?? { name: "–" }) : { name };
