@@ -8,11 +8,15 @@ import {
   ListAuditEntriesResponseSchema,
 } from "../../gen/dashboard/v1/audit_pb.ts";
 import { type AuditEntry, type AuditFilter, listAudit } from "../accounts/audit-trail.ts";
+import type { RuleContent } from "../core/routing-rules.ts";
+import { type Connection, listConnections } from "../gateways/connections.ts";
 import { encodeId } from "../platform/ids.ts";
+import { describeRuleChanges } from "../reporting/rule-changes.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { isChanging } from "./guard.ts";
 import { loadPage } from "./paging.ts";
 import { momentOf } from "./payment-messages.ts";
+import { nameIn } from "./routing-messages.ts";
 import { scopedContextOf } from "./rpc-context.ts";
 
 /**
@@ -39,7 +43,10 @@ export function createAuditService(
         // Ids sort by time.
         return lists.flat().sort((left, right) => (left.id < right.id ? 1 : -1));
       });
-      return create(ListAuditEntriesResponseSchema, { entries: rows.map(auditEntryMessage), nextPageToken, actions });
+      const isAboutRules = rows.some((row) => ruleChangeOf(row) !== undefined);
+      const connections = isAboutRules ? await listConnections(environment.database, merchantId) : [];
+      const entries = rows.map((row) => ({ ...auditEntryMessage(row), changes: describeChanges(row, connections) }));
+      return create(ListAuditEntriesResponseSchema, { entries, nextPageToken, actions });
     },
   };
 }
@@ -54,6 +61,20 @@ function filterOf(request: ListAuditEntriesRequest, reads: readonly string[]): A
     createdAfter: momentOf("createdAfter", request.createdAfter),
     createdBefore: momentOf("createdBefore", request.createdBefore),
   };
+}
+
+/** Returns the two versions of a routing rule that an entry recorded, with public ids; undefined for any other entry. */
+function ruleChangeOf({ subject, before, after }: AuditEntry) {
+  if (!subject.endsWith("/routing-rule") || after === null) return undefined;
+  return { before: (before ?? undefined) as RuleContent | undefined, after: after as RuleContent };
+}
+
+/** Returns the differences between two versions of a routing rule, in the sentences of the rule's own history. */
+function describeChanges(entry: AuditEntry, connections: readonly Connection[]): string[] {
+  const change = ruleChangeOf(entry);
+  if (change === undefined) return [];
+  const nameOf = nameIn(connections.map((each) => ({ ...each, id: encodeId("gc", each.id) })));
+  return describeRuleChanges(change.before, change.after, nameOf);
 }
 
 /** Returns an entry of the audit trail. */

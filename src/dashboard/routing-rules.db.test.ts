@@ -79,7 +79,8 @@ describe("the versions of a routing rule", () => {
     expect(routingRule).toMatchObject({ connectionIds: [a, b], authentication: "ALWAYS" });
     await set(ada, [a, b], { authentication: "AS_NEEDED" });
     const { entries = [] } = await (await dashboard.callAs("ada")).audit.listAuditEntries(dashboard.scope);
-    expect(JSON.stringify(entries[0])).toContain("AS_NEEDED");
+    expect(entries[0]?.changes).toEqual(["Gateways ask for customer authentication as needed."]);
+    expect(JSON.stringify(entries[0]?.after)).toContain("AS_NEEDED");
   });
 
   it("keep the policies of the newest one unless they name others, and restore those of an older one", async () => {

@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/audit.proto.
  */
 export const file_dashboard_v1_audit: GenFile = /*@__PURE__*/
-  fileDesc("ChhkYXNoYm9hcmQvdjEvYXVkaXQucHJvdG8SDGRhc2hib2FyZC52MSKDAwoXTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESIQoJcGFnZV9zaXplGAMgASgFQgm6SAYaBBhkKAFIAIgBARISCgpwYWdlX3Rva2VuGAQgASgJEhUKDWluY2x1ZGVfcmVhZHMYBSABKAgSFwoFYWN0b3IYBiABKAlCCLpIBXIDGP4BEhcKBmFjdGlvbhgHIAEoCUIHukgEcgIYZBIZCgdzdWJqZWN0GAggASgJQgi6SAVyAxjIARIxCg1jcmVhdGVkX2FmdGVyGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDAoKX3BhZ2Vfc2l6ZSJvChhMaXN0QXVkaXRFbnRyaWVzUmVzcG9uc2USKQoHZW50cmllcxgBIAMoCzIYLmRhc2hib2FyZC52MS5BdWRpdEVudHJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIPCgdhY3Rpb25zGAMgAygJIukBCgpBdWRpdEVudHJ5EhYKDmF1ZGl0X2VudHJ5X2lkGAEgASgJEg0KBWFjdG9yGAIgASgJEg4KBmFjdGlvbhgDIAEoCRIPCgdzdWJqZWN0GAQgASgJEicKBmJlZm9yZRgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSJgoFYWZ0ZXIYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhIKCnJlcXVlc3RfaWQYByABKAkSLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAyegoMQXVkaXRTZXJ2aWNlEmoKEExpc3RBdWRpdEVudHJpZXMSJS5kYXNoYm9hcmQudjEuTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QaJi5kYXNoYm9hcmQudjEuTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlIgeQAgGouxgDYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChhkYXNoYm9hcmQvdjEvYXVkaXQucHJvdG8SDGRhc2hib2FyZC52MSKDAwoXTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESIQoJcGFnZV9zaXplGAMgASgFQgm6SAYaBBhkKAFIAIgBARISCgpwYWdlX3Rva2VuGAQgASgJEhUKDWluY2x1ZGVfcmVhZHMYBSABKAgSFwoFYWN0b3IYBiABKAlCCLpIBXIDGP4BEhcKBmFjdGlvbhgHIAEoCUIHukgEcgIYZBIZCgdzdWJqZWN0GAggASgJQgi6SAVyAxjIARIxCg1jcmVhdGVkX2FmdGVyGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDAoKX3BhZ2Vfc2l6ZSJvChhMaXN0QXVkaXRFbnRyaWVzUmVzcG9uc2USKQoHZW50cmllcxgBIAMoCzIYLmRhc2hib2FyZC52MS5BdWRpdEVudHJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIPCgdhY3Rpb25zGAMgAygJIvoBCgpBdWRpdEVudHJ5EhYKDmF1ZGl0X2VudHJ5X2lkGAEgASgJEg0KBWFjdG9yGAIgASgJEg4KBmFjdGlvbhgDIAEoCRIPCgdzdWJqZWN0GAQgASgJEicKBmJlZm9yZRgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSJgoFYWZ0ZXIYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhIKCnJlcXVlc3RfaWQYByABKAkSLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHY2hhbmdlcxgJIAMoCTJ6CgxBdWRpdFNlcnZpY2USagoQTGlzdEF1ZGl0RW50cmllcxIlLmRhc2hib2FyZC52MS5MaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBomLmRhc2hib2FyZC52MS5MaXN0QXVkaXRFbnRyaWVzUmVzcG9uc2UiB5ACAai7GANiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.ListAuditEntriesRequest
@@ -265,6 +265,13 @@ export type AuditEntry = Message<"dashboard.v1.AuditEntry"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * The differences between two versions of a routing rule, one sentence each; empty for every other object.
+   *
+   * @generated from field: repeated string changes = 9;
+   */
+  changes: string[];
 };
 
 /**
@@ -318,6 +325,13 @@ export type AuditEntryJson = {
    * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
   createdAt?: TimestampJson;
+
+  /**
+   * The differences between two versions of a routing rule, one sentence each; empty for every other object.
+   *
+   * @generated from field: repeated string changes = 9;
+   */
+  changes?: string[];
 };
 
 /**

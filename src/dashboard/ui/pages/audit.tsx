@@ -1,11 +1,11 @@
 /** The audit trail of a merchant: each change with its author and the values before and after. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { useInfiniteQuery } from "@connectrpc/connect-query";
+import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { type AuditEntry, AuditService, type ListAuditEntriesResponse } from "../../../../gen/dashboard/v1/audit_pb.ts";
+import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { inWords } from "../parts/action-words.ts";
-import { changesOf } from "../parts/audit-changes.ts";
 import { Button } from "../parts/button.tsx";
 import { Choice, FilterForm, TextBox } from "../parts/filter-form.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
@@ -13,6 +13,7 @@ import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { dayBegin, dayOf } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
+import { Actor, Changes, Subject } from "./audit-entry.tsx";
 import { type AuditSearch, readAuditSearch } from "./audit-search.ts";
 
 const rowsAtOnce = 50;
@@ -111,85 +112,30 @@ const columns: readonly RecordColumn[] = [
 ];
 
 function Entries({ entries }: { entries: readonly AuditEntry[] }) {
+  const { merchantId, environment } = useScope();
+  const known = useQuery(
+    PaymentService.method.listCurrencies,
+    { merchantId, environment },
+    { staleTime: Number.POSITIVE_INFINITY },
+  );
+  const currencies = known.data?.currencies ?? [];
   const rows = entries.map((entry) => ({
     key: entry.auditEntryId,
     cells: [
       <>
         {inWords(entry.action)}
-        <Subject subject={entry.subject} />
+        {!entry.subject.startsWith("mer_") && (
+          <div className="subject soft">
+            <Subject subject={entry.subject} />
+          </div>
+        )}
       </>,
-      <Changes key="changes" entry={entry} />,
+      <Changes key="changes" entry={entry} currencies={currencies} />,
       <Actor key="actor" actor={entry.actor} />,
       <Moment key="at" at={entry.createdAt} />,
     ],
   }));
   return <RecordTable label="Entries" columns={columns} rows={rows} />;
-}
-
-/** The object's id, as a link where it has a page. */
-function Subject({ subject }: { subject: string }) {
-  const { environmentName: environment, merchantId } = useScope();
-  const [first = "", second = ""] = subject.split("/");
-  if (first.startsWith("mer_")) return null;
-  const params = { environment, merchantId };
-  if (first.startsWith("ps_"))
-    return (
-      <div className="mono">
-        <Link to="/$environment/$merchantId/payments/$sessionId" params={{ ...params, sessionId: first }}>
-          {first}
-        </Link>
-      </div>
-    );
-  if (first.startsWith("we_") && second.startsWith("evt_"))
-    return (
-      <div className="mono">
-        <Link
-          to="/$environment/$merchantId/webhooks/deliveries/$endpointId/$eventId"
-          params={{ ...params, endpointId: first, eventId: second }}
-        >
-          {second}
-        </Link>
-      </div>
-    );
-  return <div className="mono soft">{subject}</div>;
-}
-
-/** The name of an operator, or the address of a member; the id, which names them forever, below. */
-function Actor({ actor }: { actor: string }) {
-  const [, name = actor, id = ""] = /^(.*) \((\w+)\)$/s.exec(actor) ?? [];
-  return (
-    <>
-      <bdi>{name}</bdi>
-      {id.startsWith("op_") && <div className="soft small">operator</div>}
-    </>
-  );
-}
-
-function Changes({ entry: { before, after } }: { entry: AuditEntry }) {
-  const changes = changesOf(before, after);
-  if (changes.length === 0) return <span className="soft">–</span>;
-  return (
-    <dl className="changed">
-      {changes.map((field) => (
-        <div key={field.name}>
-          <dt>{field.name}</dt>
-          <dd>
-            {field.before !== undefined && (
-              <del>
-                <bdi>{field.before}</bdi>
-              </del>
-            )}
-            {field.before !== undefined && field.after !== undefined && " → "}
-            {field.after !== undefined && (
-              <ins>
-                <bdi>{field.after}</bdi>
-              </ins>
-            )}
-          </dd>
-        </div>
-      ))}
-    </dl>
-  );
 }
 
 function filterOf({ who = "", action = "", about = "", after, before, reads = false }: AuditSearch) {

@@ -1,0 +1,163 @@
+/** The parts of an audit trail entry: its object, its actor and its changes, with ids as links. */
+import type { JsonObject } from "@bufbuild/protobuf";
+import { useQuery } from "@connectrpc/connect-query";
+import { Link } from "@tanstack/react-router";
+import type { AuditEntry } from "../../../../gen/dashboard/v1/audit_pb.ts";
+import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
+import type { Currency } from "../../../../gen/dashboard/v1/payments_pb.ts";
+import { formatAmount } from "../parts/amount.tsx";
+import { changesOf } from "../parts/audit-changes.ts";
+import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
+import { useScope } from "../scope.ts";
+
+/** The changed object, as a link where it has a page. The merchant itself needs no name. */
+export function Subject({ subject }: { subject: string }) {
+  const { environmentName: environment, merchantId } = useScope();
+  const [first = "", second = ""] = subject.split("/");
+  const params = { environment, merchantId };
+  if (first.startsWith("we_") && second.startsWith("evt_"))
+    return (
+      <Link
+        to="/$environment/$merchantId/webhooks/deliveries/$endpointId/$eventId"
+        params={{ ...params, endpointId: first, eventId: second }}
+      >
+        {second}
+      </Link>
+    );
+  return <Id id={first} />;
+}
+
+/** An id, as a link to the page of its object. */
+function Id({ id }: { id: string }) {
+  const { environmentName: environment, merchantId } = useScope();
+  const params = { environment, merchantId };
+  switch (id.split("_")[0]) {
+    case "ps":
+      return (
+        <Link to="/$environment/$merchantId/payments/$sessionId" params={{ ...params, sessionId: id }}>
+          {id}
+        </Link>
+      );
+    case "att":
+      return (
+        <Link to="/$environment/$merchantId/payments" params={params} search={{ q: id }}>
+          {id}
+        </Link>
+      );
+    case "ref":
+      return (
+        <Link to="/$environment/$merchantId/refunds" params={params} search={{ reference: id }}>
+          {id}
+        </Link>
+      );
+    case "we":
+      return (
+        <Link to="/$environment/$merchantId/webhooks/deliveries" params={params} search={{ endpoint: id }}>
+          {id}
+        </Link>
+      );
+    case "gc":
+      return <Connection connectionId={id} />;
+    case "mbr":
+    case "inv":
+      return (
+        <Link to="/$environment/$merchantId/team" params={params}>
+          {id}
+        </Link>
+      );
+    default:
+      return id;
+  }
+}
+
+/** A gateway's account by its name; by its id once it was removed. */
+function Connection({ connectionId }: { connectionId: string }) {
+  const { environment, environmentName, merchantId } = useScope();
+  const { data } = useQuery(
+    GatewayConnectionService.method.listGatewayConnections,
+    { merchantId, environment },
+    { staleTime: 60_000 },
+  );
+  const connection = data?.connections.find((each) => each.connectionId === connectionId);
+  return (
+    <Link to="/$environment/$merchantId/gateways" params={{ environment: environmentName, merchantId }}>
+      {connection ? `${nameOfGateway(connection.gateway)} (${connection.account})` : connectionId}
+    </Link>
+  );
+}
+
+/** The name of an operator, or the address of a member, on one line; the id names them forever. */
+export function Actor({ actor }: { actor: string }) {
+  const [, name = actor, id = ""] = /^(.*) \((\w+)\)$/s.exec(actor) ?? [];
+  return (
+    <>
+      <div className="one-line" title={actor}>
+        <bdi>{name}</bdi>
+      </div>
+      {id.startsWith("op_") && <div className="soft small">operator</div>}
+    </>
+  );
+}
+
+const ids = /\b(?:ps|att|ref|we|gc|mbr|inv)_[0-9a-z]{26}\b/;
+
+/** A value, in which an id is a link. */
+function Value({ text }: { text: string }) {
+  const id = ids.exec(text)?.[0];
+  if (id === undefined) return <bdi>{text}</bdi>;
+  const [before = "", after = ""] = text.split(id, 2);
+  return (
+    <>
+      {before}
+      <Id id={id} />
+      {after}
+    </>
+  );
+}
+
+/** Returns the versions of a routing rule alone: its differences are sentences. */
+function versionsOf(facts: JsonObject | undefined): JsonObject | undefined {
+  return facts && { version: facts.version ?? null, restoredFrom: facts.restoredFrom ?? null };
+}
+
+/** What an entry changed: sentences of a routing rule, otherwise its fields before and after. */
+export function Changes({ entry, currencies }: { entry: AuditEntry; currencies: readonly Currency[] }) {
+  const isRule = entry.subject.endsWith("/routing-rule");
+  const [before, after] = isRule ? [entry.before, entry.after].map(versionsOf) : [entry.before, entry.after];
+  const fields = changesOf(before, after, (amountMinor, currency) => {
+    const known = currencies.find(({ code }) => code === currency);
+    return known && formatAmount({ amountMinor: BigInt(amountMinor), currency, exponent: known.exponent });
+  });
+  if (fields.length === 0 && entry.changes.length === 0) return <span className="soft">–</span>;
+  return (
+    <>
+      {entry.changes.length > 0 && (
+        <ul className="changed">
+          {entry.changes.map((sentence) => (
+            <li key={sentence}>{nameGatewaysIn(sentence)}</li>
+          ))}
+        </ul>
+      )}
+      <dl className="changed">
+        {fields.map((field) => (
+          <div key={field.name}>
+            <dt>{field.name}</dt>
+            <dd>
+              {field.before !== undefined && (
+                <del>
+                  <Value text={field.before} />
+                </del>
+              )}
+              {field.before !== undefined && field.after !== undefined && " → "}
+              {field.after !== undefined && (
+                <ins>
+                  <Value text={field.after} />
+                </ins>
+              )}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
