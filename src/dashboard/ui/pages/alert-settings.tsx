@@ -104,7 +104,7 @@ function Chat({ host, onChange }: { host: string; onChange: () => Promise<unknow
   return (
     <section className="card" aria-labelledby="alert-chat">
       <div>
-        <h2 id="alert-chat">Alerts to a chat</h2>
+        <h3 id="alert-chat">Alerts to a chat</h3>
         <p className="soft">
           Alerts are also posted to the incoming webhook of a chat, such as Slack, Mattermost or Teams. The address is a
           secret and is never shown again. Owners can change it.
@@ -145,7 +145,7 @@ function Chat({ host, onChange }: { host: string; onChange: () => Promise<unknow
             </Button>
             {host !== "" && (
               <Confirm title="Remove the chat?" action="Remove the chat" onConfirm={() => set.mutate("")}>
-                <p>Alerts are no longer posted to {host}. Its address is deleted.</p>
+                Alerts are no longer posted to {host}. Its address is deleted.
               </Confirm>
             )}
           </div>
@@ -197,7 +197,7 @@ function Topics({ settings, onChange }: { settings: AlertSettings; onChange: () 
   return (
     <section className="card" aria-labelledby="alert-topics">
       <div>
-        <h2 id="alert-topics">Alerts that are sent</h2>
+        <h3 id="alert-topics">Alerts that are sent</h3>
         <p className="soft">The others appear on the dashboard only. A change is saved at once.</p>
       </div>
       <Refusal error={save.error} />
@@ -225,7 +225,7 @@ function Test({ isPossible }: { isPossible: boolean }) {
   return (
     <section className="card" aria-labelledby="alert-test">
       <div>
-        <h2 id="alert-test">Test alert</h2>
+        <h3 id="alert-test">Test alert</h3>
         <p className="soft">
           Sends one message to each saved address and to the chat. It says that it is a test in {environmentName}.
         </p>

@@ -5,6 +5,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { Button } from "../parts/button.tsx";
+import { Confirm } from "../parts/confirm.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
 import { LeaveQuestion } from "../parts/leave-question.tsx";
 import { useProof } from "../parts/prove.tsx";
@@ -38,11 +39,11 @@ function keepClear(bar: HTMLElement): () => void {
 
 /** The save bar; empty while nothing is changed. */
 export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }) {
-  const { merchantId, environment } = useScope();
+  const { merchantId, environment, environmentName } = useScope();
   const client = createClient(RoutingRuleService, useTransport());
   const queries = useQueryClient();
   const { run, dialog } = useProof();
-  const { data, error } = useRouteTest(draft, trial);
+  const { data, error, isPlaceholderData } = useRouteTest(draft, trial);
   const problems = problemsOf(draft);
   const save = useMutation({
     mutationFn: () => {
@@ -55,6 +56,11 @@ export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }
     },
     meta: { done: `Version ${draft.base + 1} of the rule is in use.` },
   });
+  const changes = data?.changes.map((change) => <li key={change}>{nameGatewaysIn(change)}</li>);
+  const action = `Save as version ${draft.base + 1}`;
+  const isDisabled = problems.length > 0;
+  const saving = { isPending: save.isPending, isDisabled };
+  const describedBy = isDisabled ? "unsaved-changes" : undefined;
   const isConflict = save.error !== null && codeOf(save.error) === "state_conflict";
   return (
     <>
@@ -64,25 +70,34 @@ export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }
         <section className="unsaved" ref={keepClear} aria-label="Unsaved changes">
           <div role="status">
             <strong>Not saved yet</strong>
-            <ul className="small">
+            <ul className="small" id="unsaved-changes">
               {problems.map((problem) => (
                 <li key={problem}>{problem}</li>
               ))}
-              {problems.length === 0 &&
-                !error &&
-                data?.changes.map((change) => <li key={change}>{nameGatewaysIn(change)}</li>)}
+              {problems.length === 0 && !error && changes}
             </ul>
           </div>
           {!isConflict && <Refusal error={save.error} />}
           <div className="row">
-            <Button
-              kind="main"
-              isPending={save.isPending}
-              isDisabled={problems.length > 0}
-              onPress={() => save.mutate()}
-            >
-              Save as version {draft.base + 1}
-            </Button>
+            {environmentName === "live" ? (
+              <Confirm
+                {...saving}
+                describedBy={describedBy}
+                action={action}
+                title="Change the routing of live payments?"
+                onConfirm={() => save.mutate()}
+                isMain
+              >
+                <ul className="changed">
+                  {error ? <li>{messageOf(error)}</li> : isPlaceholderData ? <li>Loading the changes.</li> : changes}
+                </ul>
+                <p>Live payments that are submitted from then on follow version {draft.base + 1}.</p>
+              </Confirm>
+            ) : (
+              <Button {...saving} describedBy={describedBy} kind="main" onPress={() => save.mutate()}>
+                {action}
+              </Button>
+            )}
             <Button
               onPress={() => {
                 save.reset();

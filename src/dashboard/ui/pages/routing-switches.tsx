@@ -21,7 +21,7 @@ const switches = [
   ],
 ] as const;
 
-/** A switch for each kind of failure, and the kinds that are fixed. */
+/** A switch for each kind of failure, one for the retry before it, and the kinds that are fixed. */
 export function RoutingSwitches({ draft, mayChange }: { draft: RuleDraft; mayChange: boolean }) {
   const { failoverOn, change } = draft;
   const set = (kind: Kind, isOn: boolean) =>
@@ -45,17 +45,8 @@ export function RoutingSwitches({ draft, mayChange }: { draft: RuleDraft; mayCha
         retry, if the card would fail at every gateway, if the customer has to authenticate or did not, or if the
         decline code is unclassified.
       </p>
-    </section>
-  );
-}
-
-/** The switch for one more attempt at the gateway that declined. */
-export function RoutingRetry({ draft, mayChange }: { draft: RuleDraft; mayChange: boolean }) {
-  return (
-    <section className="card" aria-labelledby="retry">
-      <h2 id="retry">Retry at the same gateway</h2>
       <Switch
-        name="Once, if the gateway asks to try again"
+        name="Retry once at the same gateway, if it asks to try again"
         detail="Some declines are processing errors, after which a gateway allows another attempt at once. Only then the next gateway is tried."
         isOn={draft.retriesSameGateway ?? false}
         isDisabled={!mayChange}

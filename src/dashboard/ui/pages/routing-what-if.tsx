@@ -51,6 +51,7 @@ export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
     },
   });
   const isCurrent = totals?.rule === rule;
+  const problems = problemsOf(draft);
   return (
     <section className="card" aria-labelledby="what-if">
       <h2 id="what-if">Simulate on past payments</h2>
@@ -72,10 +73,20 @@ export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
             ))}
           </select>
         </label>
-        <Button isPending={look.isPending} isDisabled={problemsOf(draft).length > 0} onPress={() => look.mutate()}>
+        <Button
+          isPending={look.isPending}
+          isDisabled={problems.length > 0}
+          describedBy={problems.length > 0 ? "what-if-problems" : undefined}
+          onPress={() => look.mutate()}
+        >
           Simulate
         </Button>
       </div>
+      {problems.length > 0 && (
+        <p className="small" id="what-if-problems">
+          The rule cannot be simulated yet. {problems.join(" ")}
+        </p>
+      )}
       {look.isPending && (
         <label className="progress small">
           Looking back: {totals?.sessions ?? 0} sessions so far

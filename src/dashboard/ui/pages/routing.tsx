@@ -5,6 +5,7 @@ import { useState } from "react";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { type RoutingRule, RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { PageContents } from "../parts/page-contents.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
@@ -15,7 +16,7 @@ import { type Trial, useRuleDraft } from "./routing-draft.ts";
 import { RoutingHistory } from "./routing-history.tsx";
 import type { Connections } from "./routing-order.tsx";
 import { RoutingSave } from "./routing-save.tsx";
-import { RoutingRetry, RoutingSwitches } from "./routing-switches.tsx";
+import { RoutingSwitches } from "./routing-switches.tsx";
 import { RoutingTester } from "./routing-tester.tsx";
 import { RoutingWhatIf } from "./routing-what-if.tsx";
 
@@ -53,6 +54,16 @@ export function RoutingPage() {
   );
 }
 
+// What is used most comes first.
+const sections = [
+  ["order", "Order"],
+  ["failover", "Failover"],
+  ["cases", "Cases"],
+  ["tester", "Test a payment"],
+  ["what-if", "Simulate"],
+  ["authentication", "Authentication"],
+] as const;
+
 function InUse({ rule }: { rule: RoutingRule }) {
   return (
     <p className="small">
@@ -83,13 +94,13 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
   return (
     <>
       {!mayChange && <p className="banner">You can view and test the rule. Developers and owners can change it.</p>}
+      <PageContents sections={rule ? [...sections, ["history", "History"]] : sections} />
       <RoutingDefaultPlan draft={draft} connections={gateways} mayChange={mayChange} />
-      <RoutingCases draft={draft} connections={gateways} mayChange={mayChange} />
       <RoutingSwitches draft={draft} mayChange={mayChange} />
-      <RoutingRetry draft={draft} mayChange={mayChange} />
-      <RoutingAuthentication draft={draft} connections={connections} mayChange={mayChange} />
+      <RoutingCases draft={draft} connections={gateways} mayChange={mayChange} />
       <RoutingTester draft={draft} trial={trial} onTrial={setTrial} />
       <RoutingWhatIf draft={draft} />
+      <RoutingAuthentication draft={draft} connections={connections} mayChange={mayChange} />
       <RoutingHistory inUse={rule} mayChange={mayChange} />
       <RoutingSave draft={draft} trial={trial} />
     </>

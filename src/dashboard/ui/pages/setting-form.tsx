@@ -66,7 +66,7 @@ export function SettingForm(props: SettingProps) {
   return (
     <section className="card" aria-labelledby={id}>
       <div>
-        <h2 id={id}>{title}</h2>
+        <h3 id={id}>{title}</h3>
         <p className="soft">{explanation}</p>
       </div>
       <Refusal error={saving.error} />

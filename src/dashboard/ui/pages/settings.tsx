@@ -2,10 +2,11 @@
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
-import { useCallback, useState } from "react";
+import { type ReactNode, useCallback, useState } from "react";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { type Settings, SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
 import { LeaveQuestion } from "../parts/leave-question.tsx";
+import { PageContents } from "../parts/page-contents.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { chooseCell } from "../rpc.ts";
 import { useScope } from "../scope.ts";
@@ -71,6 +72,24 @@ function Cells({ cell: shown, cells }: { cell: number; cells: readonly number[] 
   );
 }
 
+const groups = [
+  ["checkout", "Checkout"],
+  ["alerts", "Alerts"],
+  ["refunds", "Refund limits"],
+  ["budgets", "Time budgets"],
+] as const;
+
+/** The settings of one subject, side by side where there is room. */
+function Group({ of: id, children }: { of: (typeof groups)[number][0]; children: ReactNode }) {
+  const name = groups.find(([each]) => each === id)?.[1];
+  return (
+    <section className="stack settings" aria-labelledby={id}>
+      <h2 id={id}>{name}</h2>
+      <div className="settings-cards">{children}</div>
+    </section>
+  );
+}
+
 type FormsProps = { settings: Settings; onChange: () => Promise<unknown> };
 
 function Forms({ settings, onChange }: FormsProps) {
@@ -85,49 +104,60 @@ function Forms({ settings, onChange }: FormsProps) {
   const service = createClient(SettingsService, transport);
   return (
     <>
-      <SettingForm
-        {...shared}
-        title="Checkout origins"
-        explanation="The card form loads only on these origins."
-        label="Origins"
-        hint={
-          environmentName === "live"
-            ? "One per line. Without origins, no page can show the checkout in live."
-            : "One per line. Without origins, any page can show the checkout in test."
-        }
-        kept={settings.checkoutOrigins.join("\n")}
-        isList
-        findProblem={findOriginProblem}
-        save={(text, from) => service.setCheckoutOrigins({ ...scope, checkoutOrigins: linesOf(text), revision: from })}
-      />
-      <SettingForm
-        {...shared}
-        title="Session lifetime"
-        explanation="The time that a customer has to pay after your backend has created the session. Existing sessions keep theirs."
-        label="Minutes"
-        hint="From 5 to 1440 (one day)."
-        kept={String(settings.sessionLifetimeSeconds / 60)}
-        findProblem={findLifetimeProblem}
-        save={(text, from) =>
-          service.setSessionLifetime({ ...scope, sessionLifetimeSeconds: Number(text) * 60, revision: from })
-        }
-      />
-      <SettingForm
-        {...shared}
-        title="Statement descriptor"
-        explanation="The text on your customers' card statements, for payments that name none of their own. Existing sessions keep theirs."
-        label="Text"
-        hint="From 5 to 22 letters, digits, dots, hyphens and spaces, with a letter among them. Without a text, gateways use the one of their account."
-        kept={settings.statementDescriptor}
-        isText
-        findProblem={findDescriptorProblem}
-        save={(text, from) =>
-          service.setStatementDescriptor({ ...scope, statementDescriptor: text.trim(), revision: from })
-        }
-      />
-      <AlertForms onUnsaved={onUnsaved} />
-      <RefundLimitForms onUnsaved={onUnsaved} />
-      <Budgets settings={settings} />
+      <PageContents sections={groups} />
+      <Group of="checkout">
+        <SettingForm
+          {...shared}
+          title="Checkout origins"
+          explanation="The card form loads only on these origins."
+          label="Origins"
+          hint={
+            environmentName === "live"
+              ? "One per line. Without origins, no page can show the checkout in live."
+              : "One per line. Without origins, any page can show the checkout in test."
+          }
+          kept={settings.checkoutOrigins.join("\n")}
+          isList
+          findProblem={findOriginProblem}
+          save={(text, from) =>
+            service.setCheckoutOrigins({ ...scope, checkoutOrigins: linesOf(text), revision: from })
+          }
+        />
+        <SettingForm
+          {...shared}
+          title="Session lifetime"
+          explanation="The time that a customer has to pay after your backend has created the session. Existing sessions keep theirs."
+          label="Minutes"
+          hint="From 5 to 1440 (one day)."
+          kept={String(settings.sessionLifetimeSeconds / 60)}
+          findProblem={findLifetimeProblem}
+          save={(text, from) =>
+            service.setSessionLifetime({ ...scope, sessionLifetimeSeconds: Number(text) * 60, revision: from })
+          }
+        />
+        <SettingForm
+          {...shared}
+          title="Statement descriptor"
+          explanation="The text on your customers' card statements, for payments that name none of their own. Existing sessions keep theirs."
+          label="Text"
+          hint="From 5 to 22 letters, digits, dots, hyphens and spaces, with a letter among them. Without a text, gateways use the one of their account."
+          kept={settings.statementDescriptor}
+          isText
+          findProblem={findDescriptorProblem}
+          save={(text, from) =>
+            service.setStatementDescriptor({ ...scope, statementDescriptor: text.trim(), revision: from })
+          }
+        />
+      </Group>
+      <Group of="alerts">
+        <AlertForms onUnsaved={onUnsaved} />
+      </Group>
+      <Group of="refunds">
+        <RefundLimitForms onUnsaved={onUnsaved} />
+      </Group>
+      <Group of="budgets">
+        <Budgets settings={settings} />
+      </Group>
       <LeaveQuestion isChanged={unsaved.length > 0} lost={`Your changes are lost: ${unsaved.join(", ")}.`} />
     </>
   );
@@ -137,11 +167,8 @@ const seconds = (ms: number) => `${(ms / 1_000).toLocaleString(undefined)} s`;
 
 function Budgets({ settings }: { settings: Settings }) {
   return (
-    <section className="card" aria-labelledby="budgets">
-      <div>
-        <h2 id="budgets">Time budgets</h2>
-        <p className="soft">Time limits for gateways. Your operator sets them for the whole installation.</p>
-      </div>
+    <div className="card">
+      <p>Time limits for gateways. Your operator sets them for the whole installation.</p>
       <dl className="form">
         <div className="page-head">
           <dt>One gateway’s answer</dt>
@@ -152,6 +179,6 @@ function Budgets({ settings }: { settings: Settings }) {
           <dd>{seconds(settings.submissionBudgetMs)}</dd>
         </div>
       </dl>
-    </section>
+    </div>
   );
 }

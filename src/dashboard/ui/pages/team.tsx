@@ -1,11 +1,13 @@
 /** A merchant's team: its members, their roles, and open invitations. */
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
 import { type Invitation, type Member, MemberService } from "../../../../gen/dashboard/v1/members_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Button } from "../parts/button.tsx";
-import { Confirm } from "../parts/confirm.tsx";
+import { Confirm, ConfirmDialog } from "../parts/confirm.tsx";
 import { useProof } from "../parts/prove.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { Refusal } from "../parts/refusal.tsx";
@@ -47,51 +49,75 @@ const columns: readonly RecordColumn[] = [
   { name: "Actions", isHidden: true },
 ];
 
-type MemberProps = { member: Member; onChange: () => unknown };
+type MemberProps = { member: Member; onChange: () => unknown; isOnlyOwner: boolean };
 
 function Members({ members, onChange }: { members: readonly Member[]; onChange: () => unknown }) {
-  const rows = members.map((member) => ({
-    key: member.memberId,
-    cells: [
-      <Name key="name" member={member} />,
-      <RoleChoice key="role" member={member} onChange={onChange} />,
-      <span key="totp" className="badge" data-tone={member.hasTotp ? "good" : "warn"}>
-        {member.hasTotp ? "On" : "Off"}
-      </span>,
-      <Moment key="seen" at={member.lastSeenAt} />,
-      <Removal key="remove" member={member} onChange={onChange} />,
-    ],
-  }));
-  return <RecordTable label="Members" columns={columns} rows={rows} />;
+  const { role } = useScope();
+  const owners = members.filter((member) => member.role === Role.OWNER);
+  const rows = members.map((member) => {
+    const isOnlyOwner = member.role === Role.OWNER && owners.length === 1;
+    return {
+      key: member.memberId,
+      cells: [
+        <Name key="name" member={member} />,
+        role < Role.OWNER ? (
+          nameOfRole(member.role)
+        ) : (
+          <RoleChoice key={`role ${member.role}`} member={member} onChange={onChange} isOnlyOwner={isOnlyOwner} />
+        ),
+        <span key="totp" className="badge" data-tone={member.hasTotp ? "good" : "warn"}>
+          {member.hasTotp ? "On" : "Off"}
+        </span>,
+        <Moment key="seen" at={member.lastSeenAt} />,
+        role >= Role.OWNER && <Removal key="remove" member={member} onChange={onChange} isOnlyOwner={isOnlyOwner} />,
+      ],
+    };
+  });
+  // Members who may change nothing see no column for it.
+  return <RecordTable label="Members" columns={role < Role.OWNER ? columns.slice(0, -1) : columns} rows={rows} />;
 }
 
+/** Whether a member is the person who reads the page. */
+function useIsSelf(memberId: string): boolean {
+  return useSignIn().member?.memberId === memberId;
+}
+
+const onlyOwner = "The only owner stays one. Make another member an owner first.";
+
 function Name({ member: { memberId, name, email } }: { member: Member }) {
-  const isSelf = useSignIn().member?.memberId === memberId;
   return (
     <>
-      {name} {isSelf && <span className="badge">You</span>}
+      {name} {useIsSelf(memberId) && <span className="badge">You</span>}
       <div className="soft small">{email}</div>
     </>
   );
 }
 
-function RoleChoice({ member: { memberId, name, role: current }, onChange }: MemberProps) {
-  const { merchantId, role } = useScope();
+function RoleChoice({ member: { memberId, name, role: current }, onChange, isOnlyOwner }: MemberProps) {
+  const { merchantId } = useScope();
   const client = createClient(MemberService, useTransport());
   const { run, dialog } = useProof();
+  const isSelf = useIsSelf(memberId);
+  const queries = useQueryClient();
+  const [wanted, setWanted] = useState<Role>();
   const change = useMutation({
-    mutationFn: (wanted: Role) => run(() => client.changeMemberRole({ merchantId, memberId, role: wanted })),
-    onSuccess: onChange,
+    mutationFn: (role: Role) => run(() => client.changeMemberRole({ merchantId, memberId, role })),
+    // One's own rights are part of the sign-in.
+    onSuccess: () => (isSelf ? queries.invalidateQueries() : onChange()),
     meta: { done: `The role of ${name} is changed.` },
   });
-  if (role < Role.OWNER) return nameOfRole(current);
   return (
     <div className="field">
       <select
         aria-label={`Role of ${name}`}
+        aria-describedby={isOnlyOwner ? `${memberId}-role` : undefined}
         value={current}
-        disabled={change.isPending}
-        onChange={(event) => change.mutate(Number(event.target.value) as Role)}
+        disabled={isOnlyOwner || change.isPending}
+        onChange={({ target }) => {
+          const role = Number(target.value) as Role;
+          if (isSelf) setWanted(role);
+          else change.mutate(role);
+        }}
       >
         {[Role.VIEWER, Role.DEVELOPER, Role.OWNER].map((each) => (
           <option key={each} value={each}>
@@ -99,27 +125,62 @@ function RoleChoice({ member: { memberId, name, role: current }, onChange }: Mem
           </option>
         ))}
       </select>
+      {isOnlyOwner && (
+        <span className="hint" id={`${memberId}-role`}>
+          {onlyOwner}
+        </span>
+      )}
+      <ConfirmDialog
+        isOpen={wanted !== undefined}
+        onClose={() => setWanted(undefined)}
+        action="Change my role"
+        title={`Change your own role to ${nameOfRole(wanted ?? current)}?`}
+        onConfirm={() => wanted !== undefined && change.mutate(wanted)}
+      >
+        You immediately lose the rights of an owner. Another owner can restore them.
+      </ConfirmDialog>
       <Refusal error={change.error} />
       {dialog}
     </div>
   );
 }
 
-function Removal({ member: { memberId, name, email }, onChange }: MemberProps) {
-  const { merchantId, merchantName, role } = useScope();
+function Removal({ member: { memberId, name, email }, onChange, isOnlyOwner }: MemberProps) {
+  const { merchantId, merchantName } = useScope();
   const client = createClient(MemberService, useTransport());
   const { run, dialog } = useProof();
+  const isSelf = useIsSelf(memberId);
+  const queries = useQueryClient();
+  const navigate = useNavigate();
   const remove = useMutation({
     mutationFn: () => run(() => client.removeMember({ merchantId, memberId })),
-    onSuccess: onChange,
-    meta: { done: `${name} is no longer a member.` },
+    onSuccess: async () => {
+      if (!isSelf) return onChange();
+      await navigate({ to: "/" });
+      await queries.invalidateQueries();
+    },
+    meta: { done: isSelf ? `You have left ${merchantName}.` : `${name} is no longer a member.` },
   });
-  if (role < Role.OWNER) return null;
+  const reason = `${memberId}-remove`;
   return (
     <>
-      <Confirm action="Remove" title={`Remove ${name}?`} onConfirm={() => remove.mutate()} isPending={remove.isPending}>
-        {email} immediately loses access to {merchantName}.
+      <Confirm
+        action={isSelf ? "Leave" : "Remove"}
+        title={isSelf ? `Leave ${merchantName}?` : `Remove ${name}?`}
+        onConfirm={() => remove.mutate()}
+        isPending={remove.isPending}
+        isDisabled={isOnlyOwner}
+        describedBy={isOnlyOwner ? reason : undefined}
+      >
+        {isSelf
+          ? `You immediately lose access to ${merchantName} in test and live. Another owner can invite you again.`
+          : `${email} immediately loses access to ${merchantName}, and gets no more alerts about it.`}
       </Confirm>
+      {isOnlyOwner && (
+        <div className="hint" id={reason}>
+          {isSelf ? "You are the only owner, so you cannot leave." : "The only owner cannot be removed."}
+        </div>
+      )}
       <Refusal error={remove.error} />
       {dialog}
     </>
