@@ -11,6 +11,7 @@ import {
   useDragAndDrop,
 } from "react-aria-components";
 import { Button } from "../parts/button.tsx";
+import { MoveButtons } from "../parts/move-buttons.tsx";
 import { reordered } from "../parts/reorder.ts";
 import { useScope } from "../scope.ts";
 import {
@@ -178,21 +179,7 @@ function CaseRow({ one: { name, split }, conditions, place, count, mayChange, ..
         {split && <span className="badge">{split.percent} % to variant B</span>}
       </span>
       <span className="order-actions">
-        {mayChange && (
-          <>
-            <Button kind="plain" isDisabled={place === 1} aria-label={`Move ${name} up`} onPress={() => on.onMove(-1)}>
-              ↑
-            </Button>
-            <Button
-              kind="plain"
-              isDisabled={place === count}
-              aria-label={`Move ${name} down`}
-              onPress={() => on.onMove(1)}
-            >
-              ↓
-            </Button>
-          </>
-        )}
+        {mayChange && <MoveButtons name={name} place={place} count={count} onMove={on.onMove} />}
         <Button kind="plain" aria-label={`${mayChange ? "Edit" : "View"} ${name}`} onPress={on.onEdit}>
           {mayChange ? "Edit" : "View"}
         </Button>

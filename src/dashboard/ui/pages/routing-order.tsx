@@ -9,6 +9,7 @@ import {
 import type { GatewayConnection } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
+import { MoveButtons } from "../parts/move-buttons.tsx";
 import { reordered } from "../parts/reorder.ts";
 
 /** A merchant's accounts. */
@@ -73,9 +74,8 @@ function OrderRow({
   const { connectionId } = connection;
   const index = connectionIds.indexOf(connectionId);
   const name = `${nameOfGateway(connection.gateway)} (${connection.account})`;
-  const neighbour = (step: -1 | 1) => connectionIds[index + step];
   const move = (step: -1 | 1) => {
-    const target = neighbour(step);
+    const target = connectionIds[index + step];
     const place = step === -1 ? "before" : "after";
     if (target) onChange(reordered(connectionIds, new Set([connectionId]), { target, place }));
   };
@@ -93,12 +93,7 @@ function OrderRow({
       <AccountName connection={connection} />
       {mayChange && (
         <span className="order-actions">
-          <Button kind="plain" isDisabled={!neighbour(-1)} aria-label={`Move ${name} up`} onPress={() => move(-1)}>
-            ↑
-          </Button>
-          <Button kind="plain" isDisabled={!neighbour(1)} aria-label={`Move ${name} down`} onPress={() => move(1)}>
-            ↓
-          </Button>
+          <MoveButtons name={name} place={index + 1} count={connectionIds.length} onMove={move} />
           <Button
             kind="plain"
             aria-label={`Leave out ${name}`}

@@ -12,8 +12,18 @@ export type ButtonProps = AriaProps & {
   ref?: Ref<HTMLButtonElement>;
 };
 
-/** A button. */
-export function Button({ kind, describedBy, ...props }: ButtonProps) {
-  const described = describedBy === undefined ? {} : { "aria-describedby": describedBy };
-  return <AriaButton {...props} {...described} className="button" data-kind={kind} />;
+/** A button. React Aria would announce the label of its own pending button as an image, before and after. */
+export function Button({ kind, describedBy, isPending = false, onPress, type, ...props }: ButtonProps) {
+  return (
+    <AriaButton
+      {...props}
+      {...(onPress && !isPending && { onPress })}
+      // Enter in a field of the form sends nothing while the button is busy.
+      {...(type && { type: isPending ? "button" : type })}
+      {...(isPending && { "aria-disabled": true, "data-pending": true })}
+      {...(describedBy !== undefined && { "aria-describedby": describedBy })}
+      className="button"
+      data-kind={kind}
+    />
+  );
 }

@@ -1,6 +1,6 @@
 /** Asks for confirmation before an action that cannot be undone, or that matters. */
-import type { ReactNode } from "react";
-import { Dialog, DialogTrigger, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { type ReactNode, useState } from "react";
+import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { Button } from "./button.tsx";
 
 type Question = {
@@ -27,54 +27,48 @@ export function Confirm({
 }) {
   const { action, isPending = false, isDanger = !isMain } = question;
   const kind = isDanger ? "danger" : isMain ? "main" : undefined;
+  const [isOpen, setOpen] = useState(false);
   return (
-    <DialogTrigger>
-      <Button kind={kind} describedBy={describedBy} isPending={isPending} isDisabled={isDisabled}>
+    <>
+      <Button
+        kind={kind}
+        describedBy={describedBy}
+        isPending={isPending}
+        isDisabled={isDisabled}
+        onPress={() => setOpen(true)}
+      >
         {action}
       </Button>
-      <ModalOverlay className="overlay" isDismissable>
-        <Modal className="dialog">
-          <Asked {...question} isDanger={isDanger} />
-        </Modal>
-      </ModalOverlay>
-    </DialogTrigger>
+      <ConfirmDialog {...question} isDanger={isDanger} isOpen={isOpen} onClose={() => setOpen(false)} />
+    </>
   );
 }
 
 /** The confirmation of an action that no button of its own begins. */
-export function ConfirmDialog({ isOpen, onClose, ...question }: Question & { isOpen: boolean; onClose: () => void }) {
+export function ConfirmDialog(props: Question & { isOpen: boolean; onClose: () => void }) {
+  const { isOpen, onClose, action, title, children, onConfirm, isDanger = true } = props;
   return (
     <ModalOverlay className="overlay" isOpen={isOpen} onOpenChange={(open) => open || onClose()} isDismissable>
       <Modal className="dialog">
-        <Asked {...question} />
-      </Modal>
-    </ModalOverlay>
-  );
-}
-
-function Asked({ action, title, children, onConfirm, isDanger = true }: Question) {
-  return (
-    <Dialog role="alertdialog">
-      {({ close }) => (
-        <>
+        <Dialog role="alertdialog">
           <Heading slot="title">{title}</Heading>
           <div className="soft">{children}</div>
           <div className="row">
             <Button
               kind={isDanger ? "danger" : "main"}
               onPress={() => {
-                close();
+                onClose();
                 onConfirm();
               }}
             >
               {action}
             </Button>
-            <Button onPress={close} autoFocus>
+            <Button onPress={onClose} autoFocus>
               Cancel
             </Button>
           </div>
-        </>
-      )}
-    </Dialog>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
   );
 }
