@@ -160,6 +160,31 @@ describe("the dashboard in a browser", () => {
   });
 });
 
+describe("the menu of a phone", () => {
+  it("opens by keyboard, leads to a page, and returns the focus", { timeout: patienceMs }, async () => {
+    const page = await openPage(merchantPath("keys"));
+    await page.setViewportSize({ width: 390, height: 844 });
+    await signIn(page);
+    const menu = page.getByRole("button", { name: "Menu" });
+    const drawer = page.getByRole("dialog");
+    const expectFocusOnMenu = () =>
+      expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("Menu");
+    await menu.press("Enter");
+    await drawer.getByRole("link", { name: "API keys" }).waitFor();
+    expect(await drawer.getByRole("link", { name: "API keys" }).getAttribute("aria-current")).toBe("page");
+    expect(await findViolations(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await drawer.waitFor({ state: "detached" });
+    await expectFocusOnMenu();
+    await menu.press("Enter");
+    await drawer.getByRole("link", { name: "Team" }).press("Enter");
+    await page.getByRole("heading", { name: "Team", level: 1 }).waitFor();
+    await drawer.waitFor({ state: "detached" });
+    await expectFocusOnMenu();
+    expect(await page.locator(".bar-page").textContent()).toBe("Team");
+  });
+});
+
 describe("every page of the dashboard", () => {
   const looks: Look[] = [
     ["light", 1280],
@@ -188,7 +213,7 @@ describe("every page of the dashboard", () => {
 
 function elementsBeyond(width: number): string[] {
   return [...document.querySelectorAll("body *")]
-    .filter((element) => !element.closest(".table-scroll, .nav") && element.getBoundingClientRect().right > width)
+    .filter((element) => !element.closest(".table-scroll") && element.getBoundingClientRect().right > width)
     .map(({ outerHTML }) => outerHTML.slice(0, 120));
 }
 

@@ -11,6 +11,7 @@ import type { GatewayHealth, ListGatewaysResponse } from "../../../../gen/dashbo
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Gateway } from "../parts/brand.tsx";
 import { Button } from "../parts/button.tsx";
+import { nameOfBrand } from "../parts/card-brand.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { CopyLine } from "../parts/copy-line.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
@@ -100,7 +101,7 @@ function Acquirer({ connection: { connectionId, acquirer } }: { connection: Gate
   return acquirer ? (
     <p className="small">
       Data of the acquirer for authentication: {acquirer.merchantName},{" "}
-      {acquirer.networks.map(({ network }) => network).join(", ")}
+      {acquirer.networks.map(({ network }) => nameOfBrand(network)).join(", ")}
       {acquirer.acceptsOwnOnly && "; it accepts only an authentication with its own data"}.
     </p>
   ) : (

@@ -155,9 +155,7 @@ function List({ search, currencies }: { search: RefundSearch; currencies: readon
         />
       )}
       {refunds.length > 0 && <RefundsTable refunds={refunds} />}
-      {refunds.length === 0 && !hasNextPage && (
-        <NoRefunds isFiltered={Object.keys(search).length > 0} environmentName={environmentName} />
-      )}
+      {refunds.length === 0 && !hasNextPage && <NoRefunds isFiltered={Object.keys(search).length > 0} />}
       {hasNextPage && (
         <ShowMore
           {...list}
@@ -170,14 +168,22 @@ function List({ search, currencies }: { search: RefundSearch; currencies: readon
   );
 }
 
-function NoRefunds({ isFiltered, environmentName }: { isFiltered: boolean; environmentName: string }) {
+function NoRefunds({ isFiltered }: { isFiltered: boolean }) {
+  const { environmentName: environment, merchantId } = useScope();
   return isFiltered ? (
     <Empty title="No refund matches the filters">
       <p>Remove a filter, or switch the environment.</p>
     </Empty>
   ) : (
-    <Empty title={`No refunds in ${environmentName} yet`}>
+    <Empty title={`No refunds in ${environment} yet`}>
       <p>Refunds appear here, whether your backend, a member or a person at the gateway made them.</p>
+      <Link
+        to="/$environment/$merchantId/payments"
+        params={{ environment, merchantId }}
+        search={{ status: "succeeded" }}
+      >
+        See the payments that succeeded
+      </Link>
     </Empty>
   );
 }

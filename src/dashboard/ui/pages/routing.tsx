@@ -85,7 +85,12 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
     return (
       <Empty title="No gateway is connected yet">
         <p>Payments are routed to accounts that you connect and verify first.</p>
-        <Link to="/$environment/$merchantId/gateways" params={{ environment: environmentName, merchantId }}>
+        <Link
+          className="button"
+          data-kind="main"
+          to="/$environment/$merchantId/gateways"
+          params={{ environment: environmentName, merchantId }}
+        >
           Connect a gateway
         </Link>
       </Empty>

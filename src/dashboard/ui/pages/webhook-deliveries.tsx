@@ -73,8 +73,13 @@ function List({ search, urls }: { search: DeliverySearch; urls: ReadonlyMap<stri
           <p>
             {isFiltered
               ? "Remove a filter, or switch the environment."
-              : `Events of ${environmentName} appear here when they are due at an endpoint.`}
+              : `Events of ${environmentName} appear here when they are due at a verified endpoint.`}
           </p>
+          {!isFiltered && (
+            <Link to="/$environment/$merchantId/webhooks" params={{ environment: environmentName, merchantId }}>
+              See your endpoints
+            </Link>
+          )}
         </Empty>
       )}
       {hasNextPage && (

@@ -34,6 +34,10 @@ describe("changesOf()", () => {
     expect(changesOf({ DEVELOPER: {} }, { DEVELOPER: { EUR: 50_000 } }, format)).toEqual([
       { name: "Limits of developers EUR", before: undefined, after: "EUR 500" },
     ]);
+    expect(changesOf({ reason: "Broken_by_post" }, { reason: "requested_by_customer", eventTypes: [] })).toEqual([
+      { name: "Reason", before: "Broken_by_post", after: "Requested by customer" },
+      { name: "Event types", before: undefined, after: "every event" },
+    ]);
     expect(changesOf({ role: "VIEWER" }, { role: "OWNER" })).toEqual([
       { name: "Role", before: "Viewer", after: "Owner" },
     ]);

@@ -54,10 +54,12 @@ const named: Readonly<Record<string, string>> = {
   last4: "last four characters",
   orderRef: "order reference",
   refundRef: "refund reference",
+  restoredFrom: "restored from version",
   sessionId: "payment",
   session: "payment",
   taken: "accepted",
   takesTwo: "needs two people",
+  topics: "muted alerts",
   url: "address",
   DEVELOPER: "limits of developers",
   OWNER: "limits of owners",
@@ -82,7 +84,12 @@ function textOf(key: string, value: unknown): string {
     return Number.isInteger(whole) ? `${whole.toLocaleString()} min` : seconds(value / 1_000);
   }
   if (typeof value === "boolean") return value ? "Yes" : "No";
-  if (Array.isArray(value)) return value.map((each) => textOf("", each)).join(", ") || "none";
+  if (Array.isArray(value)) {
+    // An endpoint without event types receives every event.
+    return value.map((each) => textOf("", each)).join(", ") || (key === "eventTypes" ? "every event" : "none");
+  }
+  // The code of a reason, such as requested_by_customer.
+  if (key === "reason" && /^[a-z]+(_[a-z]+)+$/.test(String(value))) return capitalized(wordsOf(String(value)));
   if (typeof value === "object" && value !== null)
     return [...fieldsOf(value as Facts, () => undefined)].map(([name, text]) => `${name} ${text}`).join(", ");
   return plainWords(String(value));
