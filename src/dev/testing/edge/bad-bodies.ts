@@ -108,8 +108,11 @@ export const wrongNames: readonly BadBody[] = [
 
 /** One member with a value that it cannot have. */
 export const wrongValues: readonly BadBody[] = [
-  ...each("amountMinor", "missing_field", { "left out": undefined, zero: "0", "minus zero": "-0", "no cents": "0.00" }),
+  ...each("amountMinor", "missing_field", { "left out": undefined }),
   ...each("amountMinor", "invalid_field", {
+    zero: "0",
+    "minus zero": "-0",
+    "no cents": "0.00",
     null: "null",
     true: "true",
     false: "false",
