@@ -1,38 +1,60 @@
-/** `switchyard ledger`: every capture, refund and void of a past day, as a file. */
-import { Command, InvalidArgumentError } from "commander";
-import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+/** `switchyard ledger`: every capture, refund and void of past days, as a file. */
+import { Command } from "commander";
+import { ApiError } from "../client/merchant/api-error.ts";
+import { findWrongDay, type LedgerDays } from "../reporting/ledger-days.ts";
+import {
+  type AttachOptions,
+  administer,
+  merchantCommand,
+  type ScopeOptions,
+  scopeOf,
+  UsageError,
+} from "./attachment.ts";
 import { exportPages } from "./export-pages.ts";
 
-/** Exports the ledger of a day. */
+/** Exports the ledger of a day or a range. */
 export function ledgerCommand(): Command {
   return new Command("ledger")
-    .description("every capture, refund and void of a past day, to compare with the gateways' statements")
+    .description("every capture, refund and void of past days, to compare with the gateways' statements")
     .addCommand(exportCommand());
 }
 
-type Options = AttachOptions & ScopeOptions & { readonly day: string; readonly output: string };
+type Options = AttachOptions & ScopeOptions & LedgerDays & { readonly output: string };
 
 function exportCommand(): Command {
   return merchantCommand("export", {
-    description: "export a past day as CSV, oldest first; the same day is the same file each time",
-    example: "switchyard ledger export --day 2026-03-04 --output ledger-2026-03-04.csv",
+    description:
+      "export a past day, or a range of at most 31 days, as CSV, oldest first; the same days are the same file each time",
+    example: "switchyard ledger export --from 2026-03-01 --to 2026-03-31 --output ledger-2026-03.csv",
   })
-    .requiredOption("--day <day>", "past day in UTC, such as 2026-03-04", parseDay)
+    .option("--day <day>", "past day in UTC, such as 2026-03-04")
+    .option("--from <day>", "first day of a range, in place of --day")
+    .option("--to <day>", "last day of the range, included; it must be over")
     .requiredOption("--output <file>", "file to create; it must not exist yet")
     .action(async (options: Options) => {
-      await administer(
+      const { day = "", from = "", to = "" } = options;
+      const wrong = findWrongDay({ day, from, to });
+      if (wrong) throw new UsageError(asOptions(`${wrong.field} ${wrong.rule}.`));
+      const call = administer(
         options,
         ({ ledger }) =>
           exportPages(options.output, async (pageToken) => {
-            const page = await ledger.exportLedger({ ...scopeOf(options), day: options.day, pageToken });
+            const page = await ledger.exportLedger({ ...scopeOf(options), day, from, to, pageToken });
             return { ...page, rows: page.entries };
           }),
-        ({ rows }) => [`Exported ${rows} entries of ${options.day} to ${options.output}.`],
+        ({ rows }) => [
+          `Exported ${rows} entries of ${day || (from === to ? from : `${from} to ${to}`)} to ${options.output}.`,
+        ],
       );
+      await (options.json ? call : call.catch(nameOptions));
     });
 }
 
-function parseDay(text: string): string {
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return text;
-  throw new InvalidArgumentError("It must be a day, such as 2026-03-04.");
+/** Names the fields of a message as options. */
+const asOptions = (message: string) => message.replace(/^day\b|\b(?:from|to)\b/g, "--$&");
+
+function nameOptions(error: unknown): never {
+  throw error instanceof ApiError && error.code === "invalid_parameter"
+    ? new UsageError(asOptions(error.message))
+    : error;
 }

@@ -1,4 +1,4 @@
-/** The ledger of a past day as CSV: proto ↔ reporting. */
+/** The ledger of past days as totals and as CSV: proto ↔ reporting. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -17,22 +17,22 @@ import { scopedContextOf } from "./rpc-context.ts";
 // Rows of one call of an export: a quarter of a megabyte.
 const exportRows = 1_000;
 
-/** The rpcs that show the totals of a day's ledger and export it. */
+/** The rpcs that show the totals of a ledger and export it. */
 export const ledgerService: ServiceImpl<typeof LedgerService> = {
-  async getLedgerTotals({ day }, context) {
+  async getLedgerTotals(days, context) {
     const { merchantId, environment } = scopedContextOf(context);
     // Never a replica, for the same reason as below.
-    const totals = await totalLedger(environment.database, { merchantId, day });
+    const totals = await totalLedger(environment.database, { merchantId, days });
     const places = Map.groupBy(totals, ({ gateway, currency }) => `${gateway} ${currency}`);
     const sorted = [...places].toSorted(([one], [other]) => (one < other ? -1 : 1));
     return create(GetLedgerTotalsResponseSchema, { totals: sorted.map(([, place]) => totalMessage(place)) });
   },
 
-  async exportLedger({ day, pageToken }, context) {
+  async exportLedger({ pageToken, ...days }, context) {
     const { rpcContext, merchantId, environment } = scopedContextOf(context);
     // Never a replica, which may lag behind what is known to be closed.
     const { entries, nextPageToken = "" } = await readLedger([environment.database], {
-      ...{ merchantId, day, pageToken, count: exportRows, keys: environment.core.pageTokenKey },
+      ...{ merchantId, days, pageToken, count: exportRows, keys: environment.core.pageTokenKey },
     });
     // An export leaves one audit row, however many calls it takes.
     if (pageToken !== "") rpcContext.leaveNoRow();

@@ -1,4 +1,4 @@
-/** Tests `switchyard ledger export`: a past day as one CSV file, with one audit row, for its own merchant. */
+/** Tests `switchyard ledger export`: past days as one CSV file, with one audit row, for its own merchant. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,8 +33,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const exportTo = async (file: string, day = "2026-03-04") => {
-  const args = ["--day", day, "--output", join(folder, file), "--grpc-address", dashboard.address];
+const exportTo = async (file: string, days: string[] = ["--day", "2026-03-04"]) => {
+  const args = [...days, "--output", join(folder, file), "--grpc-address", dashboard.address];
   return runCommand(["ledger", "export", ...args, "--merchant", dashboard.merchantId], {
     env: { SWITCHYARD_OPERATOR_TOKEN: (await dashboard.hireOperator("ada")).expose() },
   });
@@ -58,6 +58,17 @@ it("writes the day's entries as CSV, the same each time, with an audit row for e
   expect(readFileSync(join(folder, "two.csv"), "utf8")).toBe(csv);
   const rows = await dashboard.rows("SELECT actor FROM audit_entry WHERE action = 'ExportLedger'");
   expect(rows).toMatchObject([{ actor: expect.stringMatching(/^ada/) }, { actor: expect.stringMatching(/^ada/) }]);
+});
+
+it("writes a range of days as one file", async () => {
+  const done = await exportTo("range.csv", ["--from", "2026-03-04", "--to", "2026-03-05"]);
+  expect(done).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^Exported 3 entries of 2026-03-04 to 2026-03-05 to /),
+  });
+  const [one, range] = ["one", "range"].map((name) => readFileSync(join(folder, `${name}.csv`), "utf8"));
+  expect(range!.startsWith(one!)).toBe(true);
+  expect(range!.slice(one!.length)).toMatch(/^CAPTURED,2026-03-05T12:00:\d\d\.\d{3}Z,[^\n]+\r\n$/);
 });
 
 it("totals the day by gateway and currency, and refuses a day that is not over", async () => {
@@ -90,17 +101,20 @@ it("totals the day by gateway and currency, and refuses a day that is not over",
   ]);
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
   await expect(client.ledger.getLedgerTotals({ ...scope, day: tomorrow })).rejects.toThrow("day must be over");
+  const { totals } = await client.ledger.getLedgerTotals({ ...scope, from: "2026-03-04", to: "2026-03-05" });
+  expect(totals).toMatchObject([{ gateway: "SANDBOX_A" }, { captured: { entries: 3, amount: jpy("1140") } }]);
 });
 
 it("overwrites no file, and names the rule for a day that is not over", async () => {
   expect(await exportTo("one.csv")).toMatchObject({ code: 1, err: expect.stringContaining("exists already") });
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
-  expect(await exportTo("three.csv", tomorrow)).toMatchObject({
+  expect(await exportTo("three.csv", ["--day", tomorrow])).toMatchObject({
     code: 1,
-    err: expect.stringContaining("day must be over"),
+    err: expect.stringContaining("--day must be over"),
   });
-  expect(await exportTo("four.csv", "yesterday")).toMatchObject({
-    code: 1,
-    err: expect.stringContaining("2026-03-04"),
-  });
+  for (const [days, rule] of [
+    ["--day yesterday", "--day must be a day of the calendar, such as 2026-03-04."],
+    ["--from 2026-03-04 --to 2026-03-03", "--to must not be before --from."],
+  ] as const)
+    expect(await exportTo("four.csv", days.split(" "))).toMatchObject({ code: 1, err: `${rule}\n` });
 });

@@ -16,13 +16,13 @@ const entriesDefault = 100;
 
 /** The ledger rpc; it sees its own merchant and environment only. */
 export const ledgerService: ServiceImpl<typeof LedgerService> = {
-  async listLedgerEntries({ day, pageSize, pageToken }, context) {
+  async listLedgerEntries({ pageSize, pageToken, ...days }, context) {
     const { environment, holder } = requireMerchant(context.values.get(callerKey));
     const former = holder.formerCells.map((cell) => requireCell(environment, cell));
     // Never a replica, which may lag behind what is known to be closed.
     const databases = [environment, ...former].map(({ core }) => core.database);
     const { entries, nextPageToken } = await readLedger(databases, {
-      ...{ merchantId: holder.merchantId, day, pageToken, keys: environment.core.pageTokenKey },
+      ...{ merchantId: holder.merchantId, days, pageToken, keys: environment.core.pageTokenKey },
       count: pageSize ?? entriesDefault,
     });
     return create(ListLedgerEntriesResponseSchema, {

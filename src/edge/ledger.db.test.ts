@@ -43,12 +43,15 @@ it("refuses a day that is not over, that no calendar has, or that is missing", a
 });
 
 it.each([
-  ["", "is required"],
-  ["day=", "is required"],
-  ["day=4.3.2026", "must be a day such as 2026-03-04"],
-])("says what a query of %j needs", async (query, detail) => {
+  ["", "day", "is required, unless from and to name a range"],
+  ["day=", "day", "is required, unless from and to name a range"],
+  ["day=4.3.2026", "day", "must be a day such as 2026-03-04"],
+  ["from=2026-03-01", "to", "is required with from"],
+  ["from=2026-03-01&to=31.3.2026", "to", "must be a day such as 2026-03-04"],
+  ["from=2026-03-02&to=2026-03-01", "to", "must not be before from"],
+])("says what a query of %j needs", async (query, param, detail) => {
   expect((await read(query)).json.errors).toEqual([
-    expect.objectContaining({ code: "invalid_parameter", param: "day", detail }),
+    expect.objectContaining({ code: "invalid_parameter", param, detail }),
   ]);
 });
 
@@ -76,4 +79,10 @@ it("returns the day's entries, which are the same bytes each time", async () => 
   expect(second.json).not.toHaveProperty("nextPageToken");
   await setClock(30);
   expect((await read(`day=${day}&pageSize=3`)).text).toBe(first.text);
+  const before = new Date(noon - 30 * dayMs).toISOString().slice(0, 10);
+  const range = await read(`from=${before}&to=${day}&pageSize=3`);
+  expect(range.json.entries).toEqual(first.json.entries);
+  const rest = await read(`from=${before}&to=${day}&pageSize=3&pageToken=${range.json.nextPageToken}`);
+  expect(rest.json).toEqual(second.json);
+  expect((await read(`from=${before}&to=${day}&pageSize=3`)).text).toBe(range.text);
 });

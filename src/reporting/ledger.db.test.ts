@@ -1,4 +1,4 @@
-/** Tests the ledger of a day against the books of the sandbox acquirers: every movement once, in pages that never change. */
+/** Tests the ledger of a day, and of a range, against the books of the sandbox acquirers: every movement once, in pages that never change. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
 import type { PaymentSession } from "../core/entities.ts";
@@ -7,6 +7,7 @@ import { Secret } from "../platform/secrets.ts";
 import { refundOnce } from "../refunds/refund-once.ts";
 import { requestRefund } from "../refunds/request-refund.ts";
 import { type LedgerEntry, readLedger } from "./ledger.ts";
+import type { LedgerDays } from "./ledger-days.ts";
 
 const dayMs = 24 * 60 * 60_000;
 const minutesOfDay = 24 * 60;
@@ -51,13 +52,26 @@ async function refund({ id: sessionId, merchantId }: PaymentSession, key: string
   while (await refundOnce(fixture.core));
 }
 
-const read = (day: string, options: { count?: number; pageToken?: string; merchantId?: string } = {}) =>
+type Options = { count?: number; pageToken?: string; merchantId?: string };
+const read = (day: string, options: Options = {}) => readDays({ day }, options);
+const readDays = (days: LedgerDays, options: Options = {}) =>
   readLedger([fixture.core.database], {
     ...{ merchantId: fixture.owner.merchantId, count: 100, pageToken: undefined, keys: [new Secret("page")] },
-    ...{ day, ...options },
+    ...{ days, ...options },
   });
+const dayAfter = (days: number) => new Date(Date.parse(today) + days * dayMs).toISOString().slice(0, 10);
+const setNoonAfter = (days: number) =>
+  fixture.setClockAhead(Math.round((Date.parse(today) + (days + 0.5) * dayMs - Date.now()) / 60_000));
 // The noon after the next: the clock moves by whole minutes.
-const endDay = () => fixture.setClockAhead(Math.round((Date.parse(today) + 2.5 * dayMs - Date.now()) / 60_000));
+const endDay = () => setNoonAfter(2);
+
+/** Returns all pages of two entries. */
+async function walk(days: LedgerDays) {
+  const pages = [await readDays(days, { count: 2 })];
+  for (let last = pages.at(-1)!; last.nextPageToken !== undefined; last = pages.at(-1)!)
+    pages.push(await readDays(days, { count: 2, pageToken: last.nextPageToken }));
+  return pages;
+}
 
 /** Returns what the acquirers' books hold, as the ledger names it. */
 async function atAcquirers(): Promise<string[]> {
@@ -98,27 +112,55 @@ it("has every capture, refund and void of the acquirers' books once, and nothing
   expect(entries[0]).toMatchObject({ sessionId: sessions[0]!.id, orderRef: sessions[0]!.orderRef, currency: "EUR" });
 });
 
+it("has every movement of the acquirers' books once over a range, in the order of its days", async () => {
+  await setNoonAfter(1);
+  const next = await pay(captureRefused);
+  await refund(sessions[1]!, "return-4", 700);
+  const range = { from: today, to: dayAfter(1) };
+  await expect(readDays(range)).rejects.toMatchObject({
+    field: "to",
+    message: expect.stringMatching(/^to must be over/),
+  });
+  await setNoonAfter(3);
+  const { entries } = await readDays(range);
+  expect(asAcquirers(entries)).toEqual(await atAcquirers());
+  expect(entries).toEqual([...(await read(today)).entries, ...(await read(dayAfter(1))).entries]);
+  expect(
+    entries
+      .slice(7)
+      .map(({ type, sessionId }) => [type, sessionId])
+      .toSorted(),
+  ).toEqual([
+    ...[
+      ["CAPTURED", next.id],
+      ["REFUNDED", sessions[1]!.id],
+      ["VOIDED", next.id],
+    ],
+  ]);
+  const pages = await walk(range);
+  expect(pages.map(({ entries: page }) => page.length)).toEqual([2, 2, 2, 2, 2]);
+  expect(pages.flatMap(({ entries: page }) => page)).toEqual(entries);
+  await setNoonAfter(10);
+  expect(await walk(range)).toEqual(pages);
+  expect(await walk({ from: today, to: today })).toEqual(await walk({ day: today }));
+});
+
 it("gives the same pages again, which together are the whole day", async () => {
   await endDay();
-  const walk = async () => {
-    const pages = [await read(today, { count: 2 })];
-    for (let last = pages.at(-1)!; last.nextPageToken !== undefined; last = pages.at(-1)!)
-      pages.push(await read(today, { count: 2, pageToken: last.nextPageToken }));
-    return pages;
-  };
-  const pages = await walk();
+  const pages = await walk({ day: today });
   expect(pages.map(({ entries }) => entries.length)).toEqual([2, 2, 2, 1]);
   expect(pages.flatMap(({ entries }) => entries)).toEqual((await read(today)).entries);
   await fixture.setClockAhead(10 * minutesOfDay);
-  expect(await walk()).toEqual(pages);
+  expect(await walk({ day: today })).toEqual(pages);
 });
 
-it("takes a page token for its own day and merchant only", async () => {
+it("takes a page token for its own days and merchant only", async () => {
   await endDay();
   const { nextPageToken: pageToken } = await read(today, { count: 1 });
   const yesterday = new Date(Date.parse(today) - dayMs).toISOString().slice(0, 10);
   for (const other of [
     read(yesterday, { pageToken: pageToken! }),
+    readDays({ from: yesterday, to: today }, { pageToken: pageToken! }),
     read(today, { pageToken: pageToken!, merchantId: sessions[0]!.id }),
   ])
     await expect(other).rejects.toMatchObject({ code: "invalid_parameter", field: "pageToken" });
@@ -134,8 +176,7 @@ it("has a refund that failed on a later day on both days", async () => {
   await fixture.asOwner.pool.query(text, [id]);
   await fixture.setClockAhead(10 * minutesOfDay);
   expect((await read(today)).entries).toEqual(before);
-  const later = new Date(Date.parse(today) + 2 * dayMs).toISOString().slice(0, 10);
-  expect((await read(later)).entries).toMatchObject([{ type: "REFUND_FAILED", refundId: id }]);
+  expect((await read(dayAfter(2))).entries).toMatchObject([{ type: "REFUND_FAILED", refundId: id }]);
 });
 
 it("does not end the day while a transaction that began on it is open", async () => {

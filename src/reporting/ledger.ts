@@ -1,7 +1,8 @@
-/** Reads the ledger: every capture, refund and void of a merchant in one past day, in an order that never changes. */
+/** Reads the ledger: every capture, refund and void of a merchant in past days, in an order that never changes. */
 import { type PageTokenKeys, signPageToken, verifyPageToken } from "../core/page-token.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import { type LedgerDays, type LedgerRange, rangeOf } from "./ledger-days.ts";
 
 /** One movement of money, as it was recorded. */
 export type LedgerEntry = {
@@ -19,16 +20,16 @@ export type LedgerEntry = {
   readonly gatewayReference: string | null;
 };
 
-/** A day's page. */
+/** A page of a ledger. */
 export type LedgerPage = { readonly entries: readonly LedgerEntry[]; readonly nextPageToken: string | undefined };
 
 // A statement of its own, before the entries are read: what this finds closed is in the snapshot of the next statement.
 const selectIsClosed: Statement = {
   name: "select_ledger_is_closed",
-  text: `SELECT app.settled_before() >= $1::timestamptz + interval '1 day' AS "isClosed"`,
+  text: `SELECT app.settled_before() >= $1::timestamptz AS "isClosed"`,
 };
 
-/** The entries of one type of a day, at one gateway in one currency. */
+/** The entries of one type, at one gateway in one currency. */
 export type LedgerTotal = Pick<LedgerEntry, "type" | "gateway" | "currency" | "amountMinor"> & {
   readonly entries: number;
 };
@@ -74,10 +75,9 @@ function selectSource(source: Source): string {
     SELECT '${type}' AS type, ${at} AS at, m.id, m.session_id, ${isRefund ? "m.attempt_id" : "m.id"} AS attempt_id,
       ${isRefund ? "m.id" : "NULL::uuid"} AS refund_id, s.order_ref, ${amount} AS amount_minor, m.currency, m.gateway, m.gateway_reference
     FROM ${from}
-    WHERE ${of} AND ${merchantIn(source)} = $1 AND ${at} >= greatest($2::timestamptz, $3::timestamptz)
-      AND ${at} < $2::timestamptz + interval '1 day'
-      AND ($3::timestamptz IS NULL OR (${at}, '${type}', m.id) > ($3::timestamptz, $4::text COLLATE "C", $5::uuid))
-    ORDER BY ${at}, m.id LIMIT $6)`;
+    WHERE ${of} AND ${merchantIn(source)} = $1 AND ${at} >= greatest($2::timestamptz, $4::timestamptz) AND ${at} < $3::timestamptz
+      AND ($4::timestamptz IS NULL OR (${at}, '${type}', m.id) > ($4::timestamptz, $5::text COLLATE "C", $6::uuid))
+    ORDER BY ${at}, m.id LIMIT $7)`;
 }
 
 const selectEntries: Statement = {
@@ -87,7 +87,7 @@ const selectEntries: Statement = {
       attempt_id AS "attemptId", refund_id AS "refundId", order_ref AS "orderRef", amount_minor::float8 AS "amountMinor",
       currency, gateway, gateway_reference AS "gatewayReference"
     FROM (${sources.map(selectSource).join(" UNION ALL ")}) entry
-    ORDER BY at, type COLLATE "C", id LIMIT $6`,
+    ORDER BY at, type COLLATE "C", id LIMIT $7`,
 };
 
 const selectTotals: Statement = {
@@ -97,45 +97,47 @@ const selectTotals: Statement = {
       (source) => `
     SELECT '${source.type}' AS type, m.gateway, m.currency, sum(${amountIn(source)})::float8 AS "amountMinor", count(*)::int AS entries
     FROM ${source.from === refunds ? "refund m" : source.from}
-    WHERE ${source.of} AND ${merchantIn(source)} = $1 AND ${source.at} >= $2::timestamptz AND ${source.at} < $2::timestamptz + interval '1 day'
+    WHERE ${source.of} AND ${merchantIn(source)} = $1 AND ${source.at} >= $2::timestamptz AND ${source.at} < $3::timestamptz
     GROUP BY m.gateway, m.currency`,
     )
     .join(" UNION ALL "),
 };
 
-/** Returns the totals of a day. Throws `invalid_parameter` for a day that does not exist or is not over. */
+/** Returns the totals of the days. Throws `invalid_parameter` for days that break a rule or are not over. */
 export async function totalLedger(
   database: Queryable,
-  { merchantId, day }: { merchantId: string; day: string },
+  { merchantId, days }: { merchantId: string; days: LedgerDays },
 ): Promise<readonly LedgerTotal[]> {
-  const start = startOf(day);
-  await requireClosed(database, day, start);
-  return database.query<LedgerTotal>(selectTotals, [merchantId, start]);
+  const range = rangeOf(days);
+  await requireClosed(database, range);
+  return database.query<LedgerTotal>(selectTotals, [merchantId, range.begin, range.end]);
 }
 
 /**
- * Returns one page of a day, over all databases that have payments of the merchant. Throws `invalid_parameter` for a day
- * that does not exist or is not over, and for a page token of another ledger.
+ * Returns one page of the days, over all databases that have payments of the merchant. Throws `invalid_parameter` for
+ * days that break a rule or are not over, and for a page token of another ledger.
  */
 export async function readLedger(
   databases: readonly Queryable[],
   wanted: {
     readonly merchantId: string;
-    readonly day: string;
+    readonly days: LedgerDays;
     readonly count: number;
     readonly pageToken: string | undefined;
     readonly keys: PageTokenKeys;
   },
 ): Promise<LedgerPage> {
-  const { merchantId, day, count, keys } = wanted;
-  const start = startOf(day);
-  const scope = JSON.stringify(["ledger", merchantId, day]);
-  // A token of the day's own time expires for no reader, and is the same bytes each time.
-  const token = { scope, now: start };
+  const { merchantId, count, keys } = wanted;
+  const range = rangeOf(wanted.days);
+  const { firstDay, lastDay, begin } = range;
+  // A range of one day is that day.
+  const scope = JSON.stringify(["ledger", merchantId, ...new Set([firstDay, lastDay])]);
+  // A token of the ledger's own time expires for no reader, and is the same bytes each time.
+  const token = { scope, now: begin };
   const position = wanted.pageToken ? verifyPageToken(keys, { ...token, token: wanted.pageToken }) : undefined;
   const after = position?.split("|") ?? [null, null, null];
-  for (const database of databases) await requireClosed(database, day, start);
-  const values = [merchantId, start, ...after, count + 1];
+  for (const database of databases) await requireClosed(database, range);
+  const values = [merchantId, begin, range.end, ...after, count + 1];
   const found = await Promise.all(databases.map((database) => database.query<LedgerEntry>(selectEntries, [...values])));
   const rows = found.length === 1 ? found[0]! : found.flat().toSorted(byPosition);
   const entries = rows.slice(0, count);
@@ -144,19 +146,11 @@ export async function readLedger(
   return { entries, nextPageToken: signPageToken(keys, { ...token, lastId: positionOf(last) }) };
 }
 
-function startOf(day: string): Date {
-  const start = new Date(`${day}T00:00:00.000Z`);
-  if (!Number.isNaN(start.getTime()) && start.toISOString().startsWith(day)) return start;
-  throw new DomainError("invalid_parameter", "day must be a day of the calendar, such as 2026-03-04.", {
-    field: "day",
-  });
-}
-
-async function requireClosed(database: Queryable, day: string, start: Date): Promise<void> {
-  const [row] = await database.query<{ isClosed: boolean }>(selectIsClosed, [start]);
+async function requireClosed(database: Queryable, { lastDay, lastField, end }: LedgerRange): Promise<void> {
+  const [row] = await database.query<{ isClosed: boolean }>(selectIsClosed, [end]);
   if (row?.isClosed) return;
-  const message = `day must be over: the ledger of ${day} is complete shortly after midnight UTC. Ask again then.`;
-  throw new DomainError("invalid_parameter", message, { field: "day" });
+  const message = `${lastField} must be over: the ledger of ${lastDay} is complete shortly after midnight UTC. Ask again then.`;
+  throw new DomainError("invalid_parameter", message, { field: lastField });
 }
 
 function positionOf({ recordedAt, type, refundId, attemptId }: LedgerEntry): string {

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/ledger.proto.
  */
 export const file_dashboard_v1_ledger: GenFile = /*@__PURE__*/
-  fileDesc("ChlkYXNoYm9hcmQvdjEvbGVkZ2VyLnByb3RvEgxkYXNoYm9hcmQudjEipAEKFkdldExlZGdlclRvdGFsc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESMAoDZGF5GAMgASgJQiO6SCByHjIcXlswLTldezR9LVswLTldezJ9LVswLTldezJ9JCJEChdHZXRMZWRnZXJUb3RhbHNSZXNwb25zZRIpCgZ0b3RhbHMYASADKAsyGS5kYXNoYm9hcmQudjEuTGVkZ2VyVG90YWwiugIKC0xlZGdlclRvdGFsEg8KB2dhdGV3YXkYASABKAkSEAoIY3VycmVuY3kYAiABKAkSKQoIY2FwdHVyZWQYAyABKAsyFy5kYXNoYm9hcmQudjEuTGVkZ2VyU3VtEi8KDmNhcHR1cmVfZmFpbGVkGAQgASgLMhcuZGFzaGJvYXJkLnYxLkxlZGdlclN1bRIpCghyZWZ1bmRlZBgFIAEoCzIXLmRhc2hib2FyZC52MS5MZWRnZXJTdW0SLgoNcmVmdW5kX2ZhaWxlZBgGIAEoCzIXLmRhc2hib2FyZC52MS5MZWRnZXJTdW0SJwoGdm9pZGVkGAcgASgLMhcuZGFzaGJvYXJkLnYxLkxlZGdlclN1bRIoCgNuZXQYCCABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudEFtb3VudCJJCglMZWRnZXJTdW0SDwoHZW50cmllcxgBIAEoBRIrCgZhbW91bnQYAiABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudEFtb3VudCK1AQoTRXhwb3J0TGVkZ2VyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIwCgNkYXkYAyABKAlCI7pIIHIeMhxeWzAtOV17NH0tWzAtOV17Mn0tWzAtOV17Mn0kEhIKCnBhZ2VfdG9rZW4YBCABKAkiTQoURXhwb3J0TGVkZ2VyUmVzcG9uc2USCwoDY3N2GAEgASgJEg8KB2VudHJpZXMYAiABKAUSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJMtUBCg1MZWRnZXJTZXJ2aWNlEmcKD0dldExlZGdlclRvdGFscxIkLmRhc2hib2FyZC52MS5HZXRMZWRnZXJUb3RhbHNSZXF1ZXN0GiUuZGFzaGJvYXJkLnYxLkdldExlZGdlclRvdGFsc1Jlc3BvbnNlIgeQAgGouxgBElsKDEV4cG9ydExlZGdlchIhLmRhc2hib2FyZC52MS5FeHBvcnRMZWRnZXJSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkV4cG9ydExlZGdlclJlc3BvbnNlIgSouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role]);
+  fileDesc("ChlkYXNoYm9hcmQvdjEvbGVkZ2VyLnByb3RvEgxkYXNoYm9hcmQudjEimQEKFkdldExlZGdlclRvdGFsc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESCwoDZGF5GAMgASgJEgwKBGZyb20YBCABKAkSCgoCdG8YBSABKAkiRAoXR2V0TGVkZ2VyVG90YWxzUmVzcG9uc2USKQoGdG90YWxzGAEgAygLMhkuZGFzaGJvYXJkLnYxLkxlZGdlclRvdGFsIroCCgtMZWRnZXJUb3RhbBIPCgdnYXRld2F5GAEgASgJEhAKCGN1cnJlbmN5GAIgASgJEikKCGNhcHR1cmVkGAMgASgLMhcuZGFzaGJvYXJkLnYxLkxlZGdlclN1bRIvCg5jYXB0dXJlX2ZhaWxlZBgEIAEoCzIXLmRhc2hib2FyZC52MS5MZWRnZXJTdW0SKQoIcmVmdW5kZWQYBSABKAsyFy5kYXNoYm9hcmQudjEuTGVkZ2VyU3VtEi4KDXJlZnVuZF9mYWlsZWQYBiABKAsyFy5kYXNoYm9hcmQudjEuTGVkZ2VyU3VtEicKBnZvaWRlZBgHIAEoCzIXLmRhc2hib2FyZC52MS5MZWRnZXJTdW0SKAoDbmV0GAggASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRBbW91bnQiSQoJTGVkZ2VyU3VtEg8KB2VudHJpZXMYASABKAUSKwoGYW1vdW50GAIgASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRBbW91bnQiqgEKE0V4cG9ydExlZGdlclJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESCwoDZGF5GAMgASgJEhIKCnBhZ2VfdG9rZW4YBCABKAkSDAoEZnJvbRgFIAEoCRIKCgJ0bxgGIAEoCSJNChRFeHBvcnRMZWRnZXJSZXNwb25zZRILCgNjc3YYASABKAkSDwoHZW50cmllcxgCIAEoBRIXCg9uZXh0X3BhZ2VfdG9rZW4YAyABKAky1QEKDUxlZGdlclNlcnZpY2USZwoPR2V0TGVkZ2VyVG90YWxzEiQuZGFzaGJvYXJkLnYxLkdldExlZGdlclRvdGFsc1JlcXVlc3QaJS5kYXNoYm9hcmQudjEuR2V0TGVkZ2VyVG90YWxzUmVzcG9uc2UiB5ACAai7GAESWwoMRXhwb3J0TGVkZ2VyEiEuZGFzaGJvYXJkLnYxLkV4cG9ydExlZGdlclJlcXVlc3QaIi5kYXNoYm9hcmQudjEuRXhwb3J0TGVkZ2VyUmVzcG9uc2UiBKi7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role]);
 
 /**
  * @generated from message dashboard.v1.GetLedgerTotalsRequest
@@ -33,11 +33,23 @@ export type GetLedgerTotalsRequest = Message<"dashboard.v1.GetLedgerTotalsReques
   environment: Environment;
 
   /**
-   * A past day in UTC, such as 2026-03-04.
+   * A past day in UTC, such as 2026-03-04. Required, unless from and to name a range.
    *
    * @generated from field: string day = 3;
    */
   day: string;
+
+  /**
+   * First and last day of a range, both included, in place of day.
+   *
+   * @generated from field: string from = 4;
+   */
+  from: string;
+
+  /**
+   * @generated from field: string to = 5;
+   */
+  to: string;
 };
 
 /**
@@ -55,11 +67,23 @@ export type GetLedgerTotalsRequestJson = {
   environment?: EnvironmentJson;
 
   /**
-   * A past day in UTC, such as 2026-03-04.
+   * A past day in UTC, such as 2026-03-04. Required, unless from and to name a range.
    *
    * @generated from field: string day = 3;
    */
   day?: string;
+
+  /**
+   * First and last day of a range, both included, in place of day.
+   *
+   * @generated from field: string from = 4;
+   */
+  from?: string;
+
+  /**
+   * @generated from field: string to = 5;
+   */
+  to?: string;
 };
 
 /**
@@ -142,7 +166,7 @@ export type LedgerTotal = Message<"dashboard.v1.LedgerTotal"> & {
   voided?: LedgerSum | undefined;
 
   /**
-   * Captured less failed captures and refunds, plus failed refunds: the day's change at the gateway before fees.
+   * Captured less failed captures and refunds, plus failed refunds: the change at the gateway before fees.
    *
    * @generated from field: dashboard.v1.PaymentAmount net = 8;
    */
@@ -191,7 +215,7 @@ export type LedgerTotalJson = {
   voided?: LedgerSumJson;
 
   /**
-   * Captured less failed captures and refunds, plus failed refunds: the day's change at the gateway before fees.
+   * Captured less failed captures and refunds, plus failed refunds: the change at the gateway before fees.
    *
    * @generated from field: dashboard.v1.PaymentAmount net = 8;
    */
@@ -257,7 +281,7 @@ export type ExportLedgerRequest = Message<"dashboard.v1.ExportLedgerRequest"> & 
   environment: Environment;
 
   /**
-   * A past day in UTC, such as 2026-03-04.
+   * A past day in UTC, such as 2026-03-04. Required, unless from and to name a range.
    *
    * @generated from field: string day = 3;
    */
@@ -269,6 +293,18 @@ export type ExportLedgerRequest = Message<"dashboard.v1.ExportLedgerRequest"> & 
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
+
+  /**
+   * First and last day of a range, both included, in place of day.
+   *
+   * @generated from field: string from = 5;
+   */
+  from: string;
+
+  /**
+   * @generated from field: string to = 6;
+   */
+  to: string;
 };
 
 /**
@@ -286,7 +322,7 @@ export type ExportLedgerRequestJson = {
   environment?: EnvironmentJson;
 
   /**
-   * A past day in UTC, such as 2026-03-04.
+   * A past day in UTC, such as 2026-03-04. Required, unless from and to name a range.
    *
    * @generated from field: string day = 3;
    */
@@ -298,6 +334,18 @@ export type ExportLedgerRequestJson = {
    * @generated from field: string page_token = 4;
    */
   pageToken?: string;
+
+  /**
+   * First and last day of a range, both included, in place of day.
+   *
+   * @generated from field: string from = 5;
+   */
+  from?: string;
+
+  /**
+   * @generated from field: string to = 6;
+   */
+  to?: string;
 };
 
 /**
@@ -367,13 +415,14 @@ export const ExportLedgerResponseSchema: GenMessage<ExportLedgerResponse, {jsonT
   messageDesc(file_dashboard_v1_ledger, 5);
 
 /**
- * The ledger of a past day, as totals and as a file.
+ * The ledger of past days, as totals and as a file.
  *
  * @generated from service dashboard.v1.LedgerService
  */
 export const LedgerService: GenService<{
   /**
-   * Returns the totals of a day by gateway and currency. Only a day that is over has a ledger.
+   * Returns the totals of a day, or of a range of at most 31 days, by gateway and currency. Only days that are over have a
+   * ledger.
    *
    * @generated from rpc dashboard.v1.LedgerService.GetLedgerTotals
    */
@@ -383,8 +432,9 @@ export const LedgerService: GenService<{
     output: typeof GetLedgerTotalsResponseSchema;
   },
   /**
-   * Returns a day's captures, refunds and voids as CSV, oldest first, 1000 per call; continue with the token. Only a day
-   * that is over has a ledger. The first call of an export is recorded in the audit trail.
+   * Returns the captures, refunds and voids of a day, or of a range of at most 31 days, as CSV, oldest first, 1000 per call;
+   * continue with the token. Only days that are over have a ledger. The first call of an export is recorded in the audit
+   * trail.
    *
    * @generated from rpc dashboard.v1.LedgerService.ExportLedger
    */

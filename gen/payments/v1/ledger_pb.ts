@@ -14,14 +14,14 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file payments/v1/ledger.proto.
  */
 export const file_payments_v1_ledger: GenFile = /*@__PURE__*/
-  fileDesc("ChhwYXltZW50cy92MS9sZWRnZXIucHJvdG8SC3BheW1lbnRzLnYxIvMBChhMaXN0TGVkZ2VyRW50cmllc1JlcXVlc3QScwoDZGF5GAEgASgJQma6SGO6AV0KCmxlZGdlci5kYXkSIG11c3QgYmUgYSBkYXkgc3VjaCBhcyAyMDI2LTAzLTA0Gi10aGlzLm1hdGNoZXMocideWzAtOV17NH0tWzAtOV17Mn0tWzAtOV17Mn0kJynIAQESIgoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygBSACIAQESIQoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMYgAhIAYgBAUIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuIngKGUxpc3RMZWRnZXJFbnRyaWVzUmVzcG9uc2USKQoHZW50cmllcxgBIAMoCzIYLnBheW1lbnRzLnYxLkxlZGdlckVudHJ5EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4iqAMKC0xlZGdlckVudHJ5EisKBHR5cGUYASABKA4yHS5wYXltZW50cy52MS5MZWRnZXJFbnRyeS5UeXBlEi8KC3JlY29yZGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzZXNzaW9uX2lkGAMgASgJEhIKCmF0dGVtcHRfaWQYBCABKAkSFgoJcmVmdW5kX2lkGAUgASgJSACIAQESEQoJb3JkZXJfcmVmGAYgASgJEhQKDGFtb3VudF9taW5vchgHIAEoAxIQCghjdXJyZW5jeRgIIAEoCRIPCgdnYXRld2F5GAkgASgJEh4KEWdhdGV3YXlfcmVmZXJlbmNlGAogASgJSAGIAQEiawoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASDAoIQ0FQVFVSRUQQARISCg5DQVBUVVJFX0ZBSUxFRBACEgoKBlZPSURFRBADEgwKCFJFRlVOREVEEAQSEQoNUkVGVU5EX0ZBSUxFRBAFQgwKCl9yZWZ1bmRfaWRCFAoSX2dhdGV3YXlfcmVmZXJlbmNlMo4BCg1MZWRnZXJTZXJ2aWNlEn0KEUxpc3RMZWRnZXJFbnRyaWVzEiUucGF5bWVudHMudjEuTGlzdExlZGdlckVudHJpZXNSZXF1ZXN0GiYucGF5bWVudHMudjEuTGlzdExlZGdlckVudHJpZXNSZXNwb25zZSIZkAIBgtPkkwIQEg4vYXBpL3YxL2xlZGdlcmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp]);
+  fileDesc("ChhwYXltZW50cy92MS9sZWRnZXIucHJvdG8SC3BheW1lbnRzLnYxIvEDChhMaXN0TGVkZ2VyRW50cmllc1JlcXVlc3QScwoDZGF5GAEgASgJQma6SGO6AWAKCmxlZGdlci5kYXkSIG11c3QgYmUgYSBkYXkgc3VjaCBhcyAyMDI2LTAzLTA0GjB0aGlzLm1hdGNoZXMocideKFswLTldezR9LVswLTldezJ9LVswLTldezJ9KT8kJykSIgoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygBSACIAQESIQoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMYgAhIAYgBARJ3CgRmcm9tGAQgASgJQmS6SGG6AV4KC2xlZGdlci5mcm9tEiBtdXN0IGJlIGEgZGF5IHN1Y2ggYXMgMjAyNi0wMy0wNBotdGhpcy5tYXRjaGVzKHInXlswLTldezR9LVswLTldezJ9LVswLTldezJ9JCcpSAKIAQEScwoCdG8YBSABKAlCYrpIX7oBXAoJbGVkZ2VyLnRvEiBtdXN0IGJlIGEgZGF5IHN1Y2ggYXMgMjAyNi0wMy0wNBotdGhpcy5tYXRjaGVzKHInXlswLTldezR9LVswLTldezJ9LVswLTldezJ9JCcpSAOIAQFCDAoKX3BhZ2Vfc2l6ZUINCgtfcGFnZV90b2tlbkIHCgVfZnJvbUIFCgNfdG8ieAoZTGlzdExlZGdlckVudHJpZXNSZXNwb25zZRIpCgdlbnRyaWVzGAEgAygLMhgucGF5bWVudHMudjEuTGVkZ2VyRW50cnkSHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQFCEgoQX25leHRfcGFnZV90b2tlbiKoAwoLTGVkZ2VyRW50cnkSKwoEdHlwZRgBIAEoDjIdLnBheW1lbnRzLnYxLkxlZGdlckVudHJ5LlR5cGUSLwoLcmVjb3JkZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnNlc3Npb25faWQYAyABKAkSEgoKYXR0ZW1wdF9pZBgEIAEoCRIWCglyZWZ1bmRfaWQYBSABKAlIAIgBARIRCglvcmRlcl9yZWYYBiABKAkSFAoMYW1vdW50X21pbm9yGAcgASgDEhAKCGN1cnJlbmN5GAggASgJEg8KB2dhdGV3YXkYCSABKAkSHgoRZ2F0ZXdheV9yZWZlcmVuY2UYCiABKAlIAYgBASJrCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIMCghDQVBUVVJFRBABEhIKDkNBUFRVUkVfRkFJTEVEEAISCgoGVk9JREVEEAMSDAoIUkVGVU5ERUQQBBIRCg1SRUZVTkRfRkFJTEVEEAVCDAoKX3JlZnVuZF9pZEIUChJfZ2F0ZXdheV9yZWZlcmVuY2UyjgEKDUxlZGdlclNlcnZpY2USfQoRTGlzdExlZGdlckVudHJpZXMSJS5wYXltZW50cy52MS5MaXN0TGVkZ2VyRW50cmllc1JlcXVlc3QaJi5wYXltZW50cy52MS5MaXN0TGVkZ2VyRW50cmllc1Jlc3BvbnNlIhmQAgGC0+STAhASDi9hcGkvdjEvbGVkZ2VyYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message payments.v1.ListLedgerEntriesRequest
  */
 export type ListLedgerEntriesRequest = Message<"payments.v1.ListLedgerEntriesRequest"> & {
   /**
-   * A past day in UTC, such as 2026-03-04.
+   * A past day in UTC, such as 2026-03-04. Required, unless from and to name a range.
    *
    * @generated from field: string day = 1;
    */
@@ -35,11 +35,25 @@ export type ListLedgerEntriesRequest = Message<"payments.v1.ListLedgerEntriesReq
   pageSize?: number | undefined;
 
   /**
-   * next_page_token of the previous page; valid only for the same day.
+   * next_page_token of the previous page; valid only for the same days.
    *
    * @generated from field: optional string page_token = 3;
    */
   pageToken?: string | undefined;
+
+  /**
+   * First day of a range, in UTC, in place of day.
+   *
+   * @generated from field: optional string from = 4;
+   */
+  from?: string | undefined;
+
+  /**
+   * Last day of the range, included: a past day, at most 30 days after from.
+   *
+   * @generated from field: optional string to = 5;
+   */
+  to?: string | undefined;
 };
 
 /**
@@ -47,7 +61,7 @@ export type ListLedgerEntriesRequest = Message<"payments.v1.ListLedgerEntriesReq
  */
 export type ListLedgerEntriesRequestJson = {
   /**
-   * A past day in UTC, such as 2026-03-04.
+   * A past day in UTC, such as 2026-03-04. Required, unless from and to name a range.
    *
    * @generated from field: string day = 1;
    */
@@ -61,11 +75,25 @@ export type ListLedgerEntriesRequestJson = {
   pageSize?: number;
 
   /**
-   * next_page_token of the previous page; valid only for the same day.
+   * next_page_token of the previous page; valid only for the same days.
    *
    * @generated from field: optional string page_token = 3;
    */
   pageToken?: string;
+
+  /**
+   * First day of a range, in UTC, in place of day.
+   *
+   * @generated from field: optional string from = 4;
+   */
+  from?: string;
+
+  /**
+   * Last day of the range, included: a past day, at most 30 days after from.
+   *
+   * @generated from field: optional string to = 5;
+   */
+  to?: string;
 };
 
 /**
@@ -323,14 +351,14 @@ export const LedgerEntry_TypeSchema: GenEnum<LedgerEntry_Type, LedgerEntry_TypeJ
   enumDesc(file_payments_v1_ledger, 2, 0);
 
 /**
- * The ledger: every movement of money of a past day, to be compared with the gateways' statements.
+ * The ledger: every movement of money of past days, to be compared with the gateways' statements.
  *
  * @generated from service payments.v1.LedgerService
  */
 export const LedgerService: GenService<{
   /**
-   * Lists a day's captures, refunds and voids, oldest first. Only a day that is over has a ledger, and it never changes
-   * while its payments are kept: the same page is the same bytes.
+   * Lists the captures, refunds and voids of a day, or of a range of at most 31 days, oldest first. Only days that are over
+   * have a ledger, and it never changes while its payments are kept: the same page is the same bytes.
    *
    * @generated from rpc payments.v1.LedgerService.ListLedgerEntries
    */

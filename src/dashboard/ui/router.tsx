@@ -7,6 +7,7 @@ import {
   Outlet,
   redirect,
 } from "@tanstack/react-router";
+import { readLedgerSearch } from "./ledger-address.ts";
 import { readAnalyticsSearch } from "./pages/analytics-search.ts";
 import { readAuditSearch } from "./pages/audit-search.ts";
 import { Failure, Missing } from "./parts/states.tsx";
@@ -114,8 +115,7 @@ const refunds = createRoute({
 const ledger = createRoute({
   getParentRoute: () => scope,
   path: "/ledger",
-  validateSearch: (search: Record<string, unknown>): { day?: string } =>
-    typeof search.day === "string" && /^\d{4}-\d{2}-\d{2}$/.test(search.day) ? { day: search.day } : {},
+  validateSearch: readLedgerSearch,
   component: lazyRouteComponent(() => import("./pages/ledger.tsx"), "LedgerPage"),
 });
 

@@ -97,7 +97,7 @@ export async function moneyCalls(database: Database, rows: MoneyRows): Promise<r
   const holds = (after: string | undefined) =>
     listPayments(database, { merchantId, filter: { held: true }, after, count: pageSize });
   const ledger = (of: string, token: string | undefined) =>
-    readLedger([database], { merchantId: of, day, count: ledgerPage, pageToken: token, keys });
+    readLedger([database], { merchantId: of, days: { day }, count: ledgerPage, pageToken: token, keys });
   return [
     ["refunds", "first", () => refunds(undefined)],
     ["refunds", "late", () => refunds(lateRefund)],
@@ -106,7 +106,7 @@ export async function moneyCalls(database: Database, rows: MoneyRows): Promise<r
     ["held payments", "late", () => holds(lateHold)],
     ["ledger of the longest day", "first", () => ledger(merchantId, undefined)],
     ["ledger of the longest day", "late", () => ledger(merchantId, pageToken)],
-    ["its totals", "", () => totalLedger(database, { merchantId, day })],
+    ["its totals", "", () => totalLedger(database, { merchantId, days: { day } })],
     ["ledger of the same day for a merchant with 100 refunds", "first", () => ledger(smallMerchantId, undefined)],
   ];
 }

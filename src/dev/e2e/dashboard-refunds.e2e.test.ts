@@ -263,7 +263,7 @@ describe("the pages about refunds", () => {
     await page.close();
   });
 
-  it("show the ledger of a past day, with its file, and say that a day is not over", {
+  it("show the ledger of past days, with its file, and say that a day is not over", {
     timeout: patienceMs,
   }, async () => {
     const { sessionId } = await checkout.pay(approved, { orderRef: "ledger-1", amountMinor: 12_345 });
@@ -273,9 +273,9 @@ describe("the pages about refunds", () => {
     const page = await open("ledger?day=2026-03-03");
     await page.getByRole("heading", { name: "No money moved on 2026-03-03" }).waitFor();
     await expectSound(page);
-    await page.getByLabel("Day (UTC)").fill("2026-03-04");
+    await page.getByLabel("To, included (UTC)").fill("2026-03-04");
     await page.getByRole("button", { name: "Show" }).click();
-    await page.getByRole("heading", { name: "Totals of 2026-03-04" }).waitFor();
+    await page.getByRole("heading", { name: "Totals of 2026-03-03 to 2026-03-04" }).waitFor();
     expect(await page.getByRole("row").allTextContents()).toEqual([
       "GatewayCurrencyCapturedRefundedNet",
       "Sandbox AEUR€123.451 entry€3.451 entry€120.00",
@@ -286,10 +286,12 @@ describe("the pages about refunds", () => {
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Download every entry (CSV)" }).click(),
     ]);
-    expect(download.suggestedFilename()).toBe("ledger-test-2026-03-04.csv");
+    expect(download.suggestedFilename()).toBe("ledger-test-2026-03-03-to-2026-03-04.csv");
     expect(readFileSync(await download.path(), "utf8").split("\r\n")).toHaveLength(5);
     const today = new Date().toISOString().slice(0, 10);
-    await page.goto(page.url().replace("2026-03-04", today));
+    await page.getByRole("link", { name: "Yesterday" }).click();
+    await expect.poll(() => new URL(page.url()).search).toMatch(/^\?day=/);
+    await page.goto(page.url().replace(/day=.*$/, `day=${today}`));
     await page.getByText(`day must be over: the ledger of ${today} is complete shortly after midnight UTC.`).waitFor();
     await page.close();
   });

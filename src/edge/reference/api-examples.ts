@@ -165,7 +165,7 @@ export const refundResponse = {
   completedAt: "2026-03-04T09:12:44.655Z",
 };
 
-/** The last page of a day's ledger. */
+/** The last page of a ledger. */
 export const ledgerResponse = {
   entries: [
     {

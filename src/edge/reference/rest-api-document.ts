@@ -125,13 +125,13 @@ const details: Readonly<Record<string, OperationDetails>> = {
     errors: errorResponses(["any", "secretKey", "lookup"]),
   },
   listLedgerEntries: {
-    successDescription: "One page of the day's entries.",
+    successDescription: "One page of the entries.",
     successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
     links: {
       nextPage: {
         operationId: "listLedgerEntries",
         parameters: { pageToken: "$response.body#/nextPageToken" },
-        description: "The next page of the same day.",
+        description: "The next page of the same days.",
       },
     },
     security: [withSecretKey],

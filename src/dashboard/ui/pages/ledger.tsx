@@ -1,8 +1,10 @@
-/** The ledger of a past day: its totals by gateway and currency, and the file with every entry. */
+/** The ledger of past days: its totals by gateway and currency, and the file with every entry. */
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { LedgerService, type LedgerSum, type LedgerTotal } from "../../../../gen/dashboard/v1/ledger_pb.ts";
+import type { PaymentAmount } from "../../../../gen/dashboard/v1/payment_amount_pb.ts";
+import { daysOf, ledgerPresets, searchOf, utcDay } from "../ledger-address.ts";
 import { Amount } from "../parts/amount.tsx";
 import { Gateway } from "../parts/brand.tsx";
 import { Button } from "../parts/button.tsx";
@@ -12,77 +14,89 @@ import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { useScope } from "../scope.ts";
 
-const dayMs = 86_400_000;
-
-/** Returns a day in UTC, so many days before today. */
-const utcDay = (daysBack: number) => new Date(Date.now() - daysBack * dayMs).toISOString().slice(0, 10);
+type Days = { readonly from: string; readonly to: string };
 
 /** The page. */
 export function LedgerPage() {
   const { merchantId, environmentName: environment } = useScope();
-  const { day = utcDay(1) } = useSearch({ from: "/signed-in/$environment/$merchantId/ledger" });
+  const days = daysOf(useSearch({ from: "/signed-in/$environment/$merchantId/ledger" }));
   const navigate = useNavigate();
-  const go = (wanted: string) =>
-    navigate({
-      to: "/$environment/$merchantId/ledger",
-      params: { environment, merchantId },
-      search: /^\d{4}-\d{2}-\d{2}$/.test(wanted) ? { day: wanted } : {},
-    });
+  const params = { environment, merchantId };
   return (
     <>
       <header className="page-head">
         <div>
           <h1>Ledger</h1>
           <p>
-            Every capture, refund and void of a past day in {environment}, as recorded here, to compare with the
-            gateways’ statements. A day is a day in UTC.
+            Every capture, refund and void of past days in {environment}, as recorded here, to compare with the
+            gateways’ statements. A day is a day in UTC; a range has at most 31 days.
           </p>
         </div>
       </header>
+      <nav className="presets" aria-label="Periods">
+        {ledgerPresets(new Date()).map(({ name, ...preset }) => (
+          <Link
+            key={name}
+            to="/$environment/$merchantId/ledger"
+            params={params}
+            search={searchOf(preset)}
+            activeProps={{}}
+            activeOptions={{ exact: true, includeSearch: true, explicitUndefined: true }}
+            aria-current={preset.from === days.from && preset.to === days.to ? "page" : undefined}
+          >
+            {name}
+          </Link>
+        ))}
+      </nav>
       <form
-        className="row ledger-day"
-        key={day}
+        className="row ledger-days"
+        key={`${days.from} ${days.to}`}
         onSubmit={(event) => {
           event.preventDefault();
-          void go(String(new FormData(event.currentTarget).get("day")));
+          const { from, to } = Object.fromEntries(new FormData(event.currentTarget));
+          const search = searchOf({ from: String(from), to: String(to) });
+          void navigate({ to: "/$environment/$merchantId/ledger", params, search });
         }}
       >
-        <TextBox label="Day (UTC)" name="day" value={day} type="date" max={utcDay(1)} required />
+        <TextBox label="From (UTC)" name="from" value={days.from} type="date" max={utcDay(1)} required />
+        <TextBox label="To, included (UTC)" name="to" value={days.to} type="date" max={utcDay(1)} required />
         <Button kind="main" type="submit">
           Show
         </Button>
       </form>
-      <Totals day={day} />
+      <Totals days={days} />
     </>
   );
 }
 
-function Totals({ day }: { day: string }) {
+function Totals({ days }: { days: Days }) {
   const { merchantId, environment, environmentName } = useScope();
   const client = createClient(LedgerService, useTransport());
   const { data, error, refetch } = useQuery(
     LedgerService.method.getLedgerTotals,
-    { merchantId, environment, day },
+    { merchantId, environment, ...searchOf(days) },
     { retry: false },
   );
   if (error) return <Failure error={error} onRetry={refetch} />;
   if (!data) return <Loading what="The ledger" />;
+  const { from, to } = days;
+  const name = from === to ? from : `${from} to ${to}`;
   if (data.totals.length === 0)
     return (
-      <Empty title={`No money moved on ${day}`}>
-        <p>Nothing was captured, refunded or voided on this day in {environmentName}. Choose another day.</p>
+      <Empty title={from === to ? `No money moved on ${from}` : `No money moved from ${name}`}>
+        <p>Nothing was captured, refunded or voided then in {environmentName}. Choose other days.</p>
       </Empty>
     );
   return (
     <section className="stack" aria-labelledby="totals">
       <div className="page-head">
-        <h2 id="totals">Totals of {day}</h2>
+        <h2 id="totals">Totals of {name}</h2>
         <CsvExport
-          file={`ledger-${environmentName}-${day}.csv`}
+          file={`ledger-${environmentName}-${name.replaceAll(" ", "-")}.csv`}
           what="entries"
           action="Download every entry (CSV)"
           loadPage={async (pageToken, options) => {
-            const page = await client.exportLedger({ merchantId, environment, day, pageToken }, options);
+            const page = await client.exportLedger({ merchantId, environment, ...searchOf(days), pageToken }, options);
             return { ...page, rows: page.entries };
           }}
         />
@@ -105,7 +119,7 @@ const columns = [
 ] as const;
 
 function TotalsTable({ totals }: { totals: readonly LedgerTotal[] }) {
-  // What never happened that day has no column.
+  // What never happened on these days has no column.
   const shown = columns.filter(([, field]) => totals.some((total) => total[field]));
   return (
     <TableScroll label="Totals">
@@ -125,11 +139,9 @@ function TotalsTable({ totals }: { totals: readonly LedgerTotal[] }) {
           </tr>
         </thead>
         <tbody>
-          {totals.map((total) => (
+          {[...totals, ...sumByCurrency(totals)].map((total) => (
             <tr key={`${total.gateway} ${total.currency}`}>
-              <th scope="row">
-                <Gateway gateway={total.gateway} />
-              </th>
+              <th scope="row">{total.gateway === "" ? "All gateways" : <Gateway gateway={total.gateway} />}</th>
               <td>{total.currency}</td>
               {shown.map(([name, field]) => (
                 <td key={name} className="number">
@@ -147,6 +159,30 @@ function TotalsTable({ totals }: { totals: readonly LedgerTotal[] }) {
       </table>
     </TableScroll>
   );
+}
+
+type Total = Omit<LedgerTotal, "$typeName" | "$unknown">;
+
+/** Returns the totals of the currencies that several gateways have, each without a gateway. */
+function sumByCurrency(totals: readonly LedgerTotal[]): Total[] {
+  const currencies = [...Map.groupBy(totals, ({ currency }) => currency)].filter(([, parts]) => parts.length > 1);
+  return currencies
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([currency, parts]) => ({
+      ...Object.fromEntries(columns.map(([, field]) => [field, addSums(parts.map((part) => part[field]))])),
+      ...{ gateway: "", currency, net: addAmounts(parts.map(({ net }) => net)) },
+    }));
+}
+
+function addSums(given: readonly (LedgerSum | undefined)[]): LedgerSum | undefined {
+  const sums = given.filter((sum) => sum !== undefined);
+  const entries = sums.reduce((count, sum) => count + sum.entries, 0);
+  return sums[0] && { ...sums[0], entries, amount: addAmounts(sums.map(({ amount }) => amount)) };
+}
+
+function addAmounts(amounts: readonly (PaymentAmount | undefined)[]): PaymentAmount | undefined {
+  const [first] = amounts;
+  return first && { ...first, amountMinor: amounts.reduce((sum, one) => sum + (one?.amountMinor ?? 0n), 0n) };
 }
 
 function Sum({ sum }: { sum: LedgerSum | undefined }) {
