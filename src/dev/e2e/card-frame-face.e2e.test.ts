@@ -1,23 +1,28 @@
 /**
  * The card frame's display: problems at their fields, languages, colours, and widths from a phone's to a zoomed page's.
  */
-import type { BrowserContextOptions } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { BrowserContextOptions, Request } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { CardFrameOptions } from "../../../widget/vault-sdk/sdk.ts";
 import { CardFrameFixture, CardFrameStage } from "./card-frame-fixture.ts";
 import { cutOffIn, measureCardFrame, measuredLanguages, measureFloatingLabels } from "./language-measures.ts";
 
 let stage: CardFrameStage;
+let shared: CardFrameFixture;
 let fixture: CardFrameFixture;
 
 beforeAll(async () => {
   stage = await CardFrameStage.build();
+  shared = await CardFrameFixture.open(stage);
 });
 afterAll(() => stage?.close());
-afterEach(() => fixture?.close());
+afterEach(async () => {
+  if (fixture !== shared) await fixture?.close();
+});
 
-async function open(change: Partial<CardFrameOptions> = {}, context: BrowserContextOptions = {}): Promise<void> {
-  fixture = await CardFrameFixture.open(stage, context);
+/** Mounts a new frame, in a page of its own if that needs other settings: a page costs more than what a test does there. */
+async function open(change: Partial<CardFrameOptions> = {}, context?: BrowserContextOptions): Promise<void> {
+  fixture = context === undefined ? shared : await CardFrameFixture.open(stage, context);
   await fixture.mount(change);
 }
 
@@ -214,9 +219,10 @@ describe("the card frame's variables", () => {
     ["__proto__", "none", "display", "block"],
   ])("never lets %s be %s", async (name, value, property, used) => {
     const asked: string[] = [];
-    fixture = await CardFrameFixture.open(stage);
-    fixture.page.on("request", (request) => asked.push(request.url()));
-    await fixture.mount({ appearance: { variables: JSON.parse(JSON.stringify({ [name]: value })) } });
+    const note = (request: Request) => asked.push(request.url());
+    shared.page.on("request", note);
+    onTestFinished(() => void shared.page.off("request", note));
+    await open({ appearance: { variables: JSON.parse(JSON.stringify({ [name]: value })) } });
     expect(await style("number", property)).toBe(used);
     await fixture.enterCard();
     expect(asked.filter((url) => !url.startsWith(stage.vaultOrigin))).toEqual([]);
@@ -257,7 +263,7 @@ describe("the card frame's motion", () => {
         .locator("svg")
         .first()
         .evaluate((mark) => getComputedStyle(mark).transitionDuration);
-    await open();
+    await open({}, {});
     await fixture.page.evaluate("frame.accept(['visa'])");
     expect(await transition()).not.toBe("0s");
     await fixture.page.emulateMedia({ reducedMotion: "reduce" });

@@ -1,7 +1,7 @@
 /** The card frame alone on a merchant's page of another site, in a real browser, with the real vault behind it. */
 import type { BrowserContextOptions, Frame, Locator, Page } from "playwright-core";
 import { expect } from "vitest";
-import type { CardFrameOptions } from "../../../widget/vault-sdk/sdk.ts";
+import type { CardFrame, CardFrameOptions } from "../../../widget/vault-sdk/sdk.ts";
 import { startVaultFixture, testCard, type VaultFixture } from "../../vault/vault.fixture.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { MerchantPages } from "./merchant-pages.ts";
@@ -62,11 +62,12 @@ export class CardFrameFixture {
     return new CardFrameFixture(stage, page);
   }
 
-  /** Mounts the frame and waits until it accepts input; `page.evaluate` reaches it as `frame`. */
+  /** Mounts the frame in place of an earlier one, and waits until it accepts input; the page reaches it as `frame`. */
   async mount(change: Partial<CardFrameOptions> = {}): Promise<void> {
     const { vault, vaultOrigin, shopOrigin } = this.#stage;
     const options = { ...change, sdkUrl: `${vaultOrigin}/sdk.js`, framePolicy: await vault.policy([shopOrigin]) };
     await this.page.evaluate(async (given) => {
+      (globalThis as { frame?: CardFrame }).frame?.destroy();
       const container = document.querySelector<HTMLElement>("#card")!;
       const frame = globalThis.SwitchyardVault!.mountCardFrame({ ...given, container });
       Object.assign(globalThis, { frame });
