@@ -1,5 +1,5 @@
 /** Typing, pasting and filling in the card frame: the fields' content, and the caret afterwards. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { CardFrameFixture, CardFrameStage } from "./card-frame-fixture.ts";
 
 let stage: CardFrameStage;
@@ -7,15 +7,15 @@ let fixture: CardFrameFixture;
 
 beforeAll(async () => {
   stage = await CardFrameStage.build();
+  fixture = await CardFrameFixture.open(stage, { permissions: ["clipboard-read", "clipboard-write"] });
 });
 afterAll(() => stage?.close());
-beforeEach(async () => {
-  fixture = await CardFrameFixture.open(stage, { permissions: ["clipboard-read", "clipboard-write"] });
-  await fixture.mount();
-});
-afterEach(() => fixture.close());
+// A frame of its own for each test, in one page.
+beforeEach(() => fixture.mount());
 
 async function paste(text: string): Promise<void> {
+  // The focus may be in the frame of the test before, which is gone; only a page that has it may copy.
+  await fixture.page.locator("#pay").focus();
   await fixture.page.evaluate((copied) => navigator.clipboard.writeText(copied), text);
   await fixture.field("number").click();
   await fixture.press("Control+A", "Control+V");
