@@ -11,51 +11,25 @@ const included: Readonly<Record<string, string[]>> = {
 };
 
 const never = ["**/*.long.test.ts", "**/*.contract.test.ts"];
-// Start an installation, a browser or runs of their own, and wait for them most of the time: three keep two cores busy.
+// Start an installation, a browser or runs of their own, and wait for them most of the time.
 const whole = [
   "src/dev/e2e/**/*.test.ts",
   // Ends what its worker has started, which may be the servers of the whole run.
   "src/dev/testing/left-processes.test.ts",
 ];
 
-// Computes all the while, for minutes.
+// Computes all the while, in processes of its own.
 const simulation = ["src/dev/simulation/simulation.test.ts"];
 
+// Three keep two cores busy: they wait for browsers, silent gateways and slow clients half of the time. Vitest requires
+// one number of the projects of a group; in groups of their own, each would end with one file and an idle core.
+const together = { exclude: never, maxWorkers: 3, isolate: false };
+
 const projects = [
-  {
-    extends: true as const,
-    test: {
-      name: "whole",
-      include: whole,
-      exclude: never,
-      maxWorkers: 3,
-      isolate: false,
-      sequence: { groupOrder: 0 },
-    },
-  },
-  {
-    extends: true as const,
-    test: {
-      name: "parts",
-      include: ["{src,widget}/**/*.test.ts"],
-      exclude: [...never, ...whole, ...simulation],
-      // They use half of the CPU time of their workers, and wait for silent gateways and slow clients in the other.
-      maxWorkers: 3,
-      isolate: false,
-      sequence: { groupOrder: 1 },
-    },
-  },
-  {
-    extends: true as const,
-    test: {
-      name: "simulation",
-      include: simulation,
-      exclude: never,
-      maxWorkers: 1,
-      sequence: { groupOrder: 2 },
-    },
-  },
-];
+  { name: "whole", include: whole },
+  { name: "parts", include: ["{src,widget}/**/*.test.ts"], exclude: [...never, ...whole, ...simulation] },
+  { name: "simulation", include: simulation },
+].map((project) => ({ extends: true as const, test: { ...together, ...project } }));
 
 export default defineConfig(({ mode }) => ({
   test: {

@@ -2,6 +2,9 @@
 import { readFileSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
+// The simulation fills both cores by itself, so that none is idle at the end.
+const projects = ["whole", "parts", "simulation"];
+
 // Vitest orders files by an earlier run, which a fresh checkout does not have, and then by their sizes. A long file that
 // begins last would run alone at the end.
 const longest = [
@@ -17,7 +20,10 @@ const longest = [
   "rolling-upgrade",
 ];
 
-/** Each project's longest files, then the others as Vitest orders them. A shared demo runs no longer than it is used. */
+/**
+ * One project after the other, for a worker serves one only: its longest files, then the others as Vitest orders them. A
+ * shared demo runs no longer than it is used.
+ */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
@@ -31,7 +37,7 @@ export class LongestFirst extends BaseSequencer {
 function rankOf({ moduleId, project }: TestSpecification): number {
   const index = longest.findIndex((name) => new RegExp(`/${name}(\\.e2e|\\.db|\\.long)?\\.test\\.ts$`).test(moduleId));
   const within = index === -1 ? longest.length + (sharesDemo(moduleId) ? 1 : 0) : index;
-  return project.config.sequence.groupOrder * (longest.length + 2) + within;
+  return projects.indexOf(project.name) * (longest.length + 2) + within;
 }
 
 function sharesDemo(file: string): boolean {
