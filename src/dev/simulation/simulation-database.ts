@@ -43,7 +43,7 @@ export async function createSimulationDatabase(
   const url = Object.assign(new URL(serverUrl), { pathname: name }).href;
   // A copy has not the template's own settings.
   const planOnce = `ALTER DATABASE ${name} SET plan_cache_mode = force_generic_plan`;
-  await runOn(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${simulationTemplate}`, planOnce);
+  await runOn(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${simulationTemplate} STRATEGY file_copy`, planOnce);
   await removeFromSchema(url, withoutInSchema);
   const server = await SqlServer.connect(url);
   const merchantId = fixedId(0);
