@@ -109,7 +109,8 @@ describe("several counters on one bucket", () => {
   });
 
   it("admit burst and refill less what the bucket and they hold, with under a tenth of the statements", async () => {
-    const limit = { perSecond: 400, burst: 200 };
+    // So few that a busy machine, too, requests far more than they admit.
+    const limit = { perSecond: 100, burst: 50 };
     const { counters, statements } = openCounters(limit);
     const startedAt = performance.now();
     let admitted = 0;
