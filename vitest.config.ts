@@ -44,9 +44,9 @@ export default defineConfig(({ mode }) => ({
     // Concurrent tests wait for gateways that stay silent; they compute next to nothing.
     maxConcurrency: 12,
     // Real databases, processes and browsers on two cores: slow is not wrong, but a hang must end.
-    testTimeout: { long: 600_000, contract: 120_000 }[mode] ?? 30_000,
-    hookTimeout: 60_000,
+    testTimeout: { long: 600_000, contract: 120_000 }[mode] ?? 60_000,
+    hookTimeout: 120_000,
     // What a page shows comes when the machine gets round to it.
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: 20_000 } },
   },
 }));

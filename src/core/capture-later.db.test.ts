@@ -262,7 +262,7 @@ describe("a payment that is captured later", () => {
     const { id: sessionId, merchantId } = session;
     await captureHeld(fixture.core, { sessionId, merchantId, amountMinor: 900, signal: new AbortController().signal });
     const isConfirmed = async () => (await fixture.loadSession(session)).session.captureConfirmed;
-    await expect.poll(isConfirmed, { timeout: 10_000 }).toBe(true);
+    await expect.poll(isConfirmed).toBe(true);
     await fixture.setClockAhead(300);
     while (await reconcileOnce(fixture.core));
     await fixture.setClockAhead(0);

@@ -137,13 +137,10 @@ describe("a customer who returns again and again", () => {
     await fixture.answer(url, "pass");
     await takeReturn(core, token, new URLSearchParams());
     await expect
-      .poll(
-        async () => {
-          await fixture.recover();
-          return (await fixture.story(session)).end;
-        },
-        { timeout: 10_000 },
-      )
+      .poll(async () => {
+        await fixture.recover();
+        return (await fixture.story(session)).end;
+      })
       .toBe("SUCCEEDED SANDBOX_A");
   });
 });

@@ -197,7 +197,7 @@ describe("after payments by a canary card, there is nothing of it or of its sess
   it("the vault's table of cards, which has forgotten every session that ended", async () => {
     const cards = async () =>
       (await dumpDatabases(demo)).find(({ where }) => /^switchyard_vault .*"card"$/.test(where));
-    await expect.poll(async () => (await cards())?.text, { timeout: 10_000 }).toBe("");
+    await expect.poll(async () => (await cards())?.text).toBe("");
   });
 
   it("the write-ahead log", () => {
@@ -214,7 +214,7 @@ describe("after payments by a canary card, there is nothing of it or of its sess
 
   it("the files of NATS", async () => {
     // The relay writes an event a moment after the session has ended.
-    await expect.poll(() => isIn(readNatsFiles(demo), orderRef), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => isIn(readNatsFiles(demo), orderRef)).toBe(true);
     expectNothingIn(readNatsFiles(demo));
   });
 
@@ -283,7 +283,7 @@ describe("the trace of a payment that failed over", () => {
       `worker: ${event} › event.publish`,
       `worker: ${event} › webhook.deliver 2xx`,
     ];
-    await expect.poll(() => pathsOf(failedOver).sort(), { timeout: 15_000 }).toEqual(expected.sort());
+    await expect.poll(() => pathsOf(failedOver).sort()).toEqual(expected.sort());
   });
 
   it("is linked to the trace of the merchant's request, and no part of it", () => {

@@ -49,7 +49,5 @@ async function fillInByChromium(): Promise<void> {
   await session.send("Autofill.enable");
   const card = { number: "4242424242424242", name: "Ada Lovelace", expiryMonth: "04", expiryYear: "2031", cvc: "123" };
   const fill = { fieldId: node.backendNodeId, frameId: frameTree.frame.id, card };
-  await expect
-    .poll(() => session.send("Autofill.trigger", fill).then(Boolean, () => false), { timeout: 10_000 })
-    .toBe(true);
+  await expect.poll(() => session.send("Autofill.trigger", fill).then(Boolean, () => false)).toBe(true);
 }

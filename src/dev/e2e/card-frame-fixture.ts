@@ -122,7 +122,7 @@ export class CardFrameFixture {
   async focused(id: string): Promise<void> {
     const hasFocus = () =>
       this.field(id).evaluate((input) => document.hasFocus() && input === input.ownerDocument.activeElement);
-    await expect.poll(hasFocus, { timeout: 10_000 }).toBe(true);
+    await expect.poll(hasFocus).toBe(true);
   }
 
   close(): Promise<void> {

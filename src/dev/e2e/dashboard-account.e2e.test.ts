@@ -13,7 +13,7 @@ const stepMs = 15_000;
 const patienceMs = 60_000;
 
 // Every card of a page is loaded by then, on a busy machine too.
-const pageWaitMs = 15_000;
+const pageWaitMs = 30_000;
 
 let demo: SharedDemo;
 let browser: Browser;

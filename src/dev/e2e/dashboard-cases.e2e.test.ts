@@ -36,13 +36,10 @@ afterAll(() => browser?.close());
 const region = (name: string) => page.getByRole("region", { name });
 const cases = () => page.getByRole("grid", { name: "Cases" });
 const unsaved = () => region("Unsaved changes");
-const expectOrder = (names: string[]) =>
-  expect.poll(() => cases().locator("strong").allTextContents(), { timeout: 15_000 }).toEqual(names);
+const expectOrder = (names: string[]) => expect.poll(() => cases().locator("strong").allTextContents()).toEqual(names);
 const expectFocus = (label: RegExp) =>
   expect
-    .poll(() => page.evaluate("document.activeElement.ariaLabel ?? document.activeElement.textContent"), {
-      timeout: 15_000,
-    })
+    .poll(() => page.evaluate("document.activeElement.ariaLabel ?? document.activeElement.textContent"))
     .toMatch(label);
 
 /** Presses Tab until the focus has this label or text. */

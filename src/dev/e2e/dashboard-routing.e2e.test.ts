@@ -44,9 +44,9 @@ async function open(name: string): Promise<Page> {
 
 const list = (on: Page) => on.getByRole("grid", { name: "Order" });
 const orderOf = (on: Page) => list(on).locator("strong").allTextContents();
-const expectOrder = (on: Page, names: string[]) => expect.poll(() => orderOf(on), { timeout: 15_000 }).toEqual(names);
+const expectOrder = (on: Page, names: string[]) => expect.poll(() => orderOf(on)).toEqual(names);
 const expectFocus = (label: RegExp) =>
-  expect.poll(() => page.evaluate(() => document.activeElement?.ariaLabel), { timeout: 15_000 }).toMatch(label);
+  expect.poll(() => page.evaluate(() => document.activeElement?.ariaLabel)).toMatch(label);
 const unsaved = (on: Page) => on.getByRole("region", { name: "Unsaved changes" });
 const region = (name: string) => page.getByRole("region", { name });
 

@@ -9,7 +9,7 @@ import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
 const patienceMs = 90_000;
 
 // Every card of a page is loaded by then, on a busy machine too.
-const pageWaitMs = 15_000;
+const pageWaitMs = 30_000;
 
 let demo: TestDemo;
 let browser: Browser;

@@ -108,7 +108,7 @@ describe("SwitchyardWidget", () => {
   it("shows a new session after the running payment's decline, which the latest callbacks receive", async () => {
     await open("changing");
     await pay();
-    await expect.poll(() => fixture.service.submitted.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => fixture.service.submitted.length).toBe(1);
     const reopened = Promise.withResolvers<void>();
     // The emulator has one session for both: the second one's read waits until it is open.
     await fixture.page.route("**/GetCheckout", async (route) => {
@@ -135,7 +135,7 @@ describe("SwitchyardWidget", () => {
   it("shows no other form after a success, whatever props the page sets meanwhile", async () => {
     await open("changing");
     await pay();
-    await expect.poll(() => fixture.service.submitted.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => fixture.service.submitted.length).toBe(1);
     await setSession(2);
     fixture.service.succeed();
     await fixture.called("onSuccess");
@@ -147,7 +147,7 @@ describe("SwitchyardWidget", () => {
   it("keeps the success visible when the page sets a session afterwards", async () => {
     await open("changing");
     await pay();
-    await expect.poll(() => fixture.service.submitted.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => fixture.service.submitted.length).toBe(1);
     fixture.service.succeed();
     await fixture.called("onSuccess");
     fixture.service.reopen();
@@ -163,7 +163,7 @@ describe("SwitchyardWidget", () => {
   it("ends a payment with its component, without any callback", async () => {
     await open("changing");
     await pay();
-    await expect.poll(() => fixture.service.submitted.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => fixture.service.submitted.length).toBe(1);
     await fixture.page.evaluate("root.unmount()");
     expect(await fixture.page.locator("#root").innerHTML()).toBe("");
     fixture.service.succeed();

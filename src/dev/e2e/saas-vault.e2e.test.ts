@@ -114,7 +114,7 @@ async function openCheckout(): Promise<string> {
     },
   });
   await page.goto(pages.origin);
-  await expect.poll(() => reported, { timeout: 15_000 }).toContainEqual(["onReady", undefined]);
+  await expect.poll(() => reported).toContainEqual(["onReady", undefined]);
   return sessionId;
 }
 
@@ -147,9 +147,7 @@ describe("an installation that has moved to an external vault", () => {
   it("takes a payment in a browser by the vault's own script, over the gateway that the vault can reach", async () => {
     const sessionId = await openCheckout();
     await pay();
-    await expect
-      .poll(outcomes, { timeout: 15_000 })
-      .toEqual([["onSuccess", { capturedVia: "SANDBOX_B", failoverUsed: false }]]);
+    await expect.poll(outcomes).toEqual([["onSuccess", { capturedVia: "SANDBOX_B", failoverUsed: false }]]);
     expect(await merchant.read(sessionId)).toMatchObject({
       status: "SUCCEEDED",
       card: { brand: "visa", last4: "4242" },
@@ -171,9 +169,7 @@ describe("an installation that has moved to an external vault", () => {
     await openCheckout();
     await pay();
     await answerBank(page.frameLocator(`#card iframe[title="${challengeTitle}"]`).frameLocator("iframe"));
-    await expect
-      .poll(outcomes, { timeout: 15_000 })
-      .toEqual([["onSuccess", { capturedVia: "SANDBOX_B", failoverUsed: false }]]);
+    await expect.poll(outcomes).toEqual([["onSuccess", { capturedVia: "SANDBOX_B", failoverUsed: false }]]);
   });
 
   it("fails over to the second account under one submission", async () => {
@@ -184,9 +180,7 @@ describe("an installation that has moved to an external vault", () => {
     await demo.sandbox.paused({ operation: "b.authorize" });
     await demo.sandbox.setCard("B", number, { act: "approve" });
     await demo.sandbox.release();
-    await expect
-      .poll(outcomes, { timeout: 15_000 })
-      .toEqual([["onSuccess", { capturedVia: "SANDBOX_B", failoverUsed: true }]]);
+    await expect.poll(outcomes).toEqual([["onSuccess", { capturedVia: "SANDBOX_B", failoverUsed: true }]]);
     expect((await merchant.read(sessionId)).attempts).toMatchObject([
       { status: "DECLINED", next: { action: "failover" } },
       { status: "CAPTURED" },
@@ -207,9 +201,7 @@ describe("an installation that has moved to an external vault", () => {
     await emulator.setFaults({ operation: "proxy", moment: "before", effect: "cut" });
     const sessionId = await openCheckout();
     await pay();
-    await expect
-      .poll(outcomes, { timeout: 15_000 })
-      .toEqual([["onDeclined", { declineCode: "processing_unavailable" }]]);
+    await expect.poll(outcomes).toEqual([["onDeclined", { declineCode: "processing_unavailable" }]]);
     expect(await merchant.read(sessionId)).toMatchObject({
       status: "DEGRADED",
       attempts: [{ failureKind: "GATEWAY_ERROR", next: { action: "stop", because: expect.stringContaining("vault") } }],

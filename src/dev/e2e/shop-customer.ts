@@ -53,7 +53,7 @@ const takeNotes = `
   });
 `;
 
-const stepTimeoutMs = 10_000;
+const stepTimeoutMs = 20_000;
 
 /** One browser profile with one page. All notes survive navigation. */
 export class ShopCustomer {

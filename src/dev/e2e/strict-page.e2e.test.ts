@@ -139,7 +139,7 @@ describe("a page with the documented policy", () => {
         document.createElement("script").src = "https://elsewhere.example/x.js";
       })
       .catch(() => undefined);
-    await expect.poll(() => merchant.reports.join(), { timeout: 10_000 }).toContain("require-trusted-types-for");
+    await expect.poll(() => merchant.reports.join()).toContain("require-trusted-types-for");
     await expect.poll(() => complaints.join()).toContain("require-trusted-types-for");
   });
 });

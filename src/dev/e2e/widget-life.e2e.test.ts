@@ -52,7 +52,7 @@ const moments: readonly [string, () => Promise<() => void>][] = [
       };
       await fixture.enterCard();
       await pay();
-      await expect.poll(() => fixture.service.submitted.length, { timeout: 10_000 }).toBe(1);
+      await expect.poll(() => fixture.service.submitted.length).toBe(1);
       return () => held.resolve();
     },
   ],
@@ -61,7 +61,7 @@ const moments: readonly [string, () => Promise<() => void>][] = [
     async () => {
       await fixture.enterCard();
       await pay();
-      await expect.poll(() => fixture.service.looks, { timeout: 10_000 }).toBeGreaterThan(1);
+      await expect.poll(() => fixture.service.looks).toBeGreaterThan(1);
       return () => undefined;
     },
   ],
@@ -79,7 +79,7 @@ describe("unmount()", () => {
     goOn();
     await fixture.page.evaluate("widget = mount()");
     const calls = () => fixture.callNames.toSorted();
-    await expect.poll(calls, { timeout: 10_000 }).toEqual(["onReady", "onReady", "onSuccess"]);
+    await expect.poll(calls).toEqual(["onReady", "onReady", "onSuccess"]);
   });
 
   it("is silent right after mount, and from within a callback", async () => {
@@ -231,7 +231,7 @@ describe("update()", () => {
     await fixture.goToCheckout();
     await fixture.enterCard();
     await pay();
-    await expect.poll(() => fixture.service.submitted.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => fixture.service.submitted.length).toBe(1);
     expect(await complaintOf("widget.update(session)")).toContain("until the running payment has ended");
     fixture.service.decline("card_declined");
     await fixture.called("onDeclined");

@@ -219,7 +219,7 @@ async function settle({ page, stage }: WidgetFixture): Promise<void> {
   const inner = page.frames().find((frame) => frame.url().startsWith(`${stage.vaultOrigin}/frame`));
   const isTall = async () =>
     (await inner?.evaluate(() => document.body === null || innerHeight >= document.body.scrollHeight)) ?? true;
-  await expect.poll(isTall, { timeout: 10_000 }).toBe(true);
+  await expect.poll(isTall).toBe(true);
   await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
 }
 

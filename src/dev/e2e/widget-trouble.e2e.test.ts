@@ -22,7 +22,7 @@ const success = ["onSuccess", { capturedVia: "SANDBOX_B", failoverUsed: true }];
 async function payUntilSubmitted(): Promise<void> {
   await fixture.enterCard();
   await fixture.payButton.click();
-  await expect.poll(() => fixture.service.submitted.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => fixture.service.submitted.length).toBe(1);
 }
 
 /** Resolves when the page's next call to the service has failed for lack of a connection. */
@@ -96,7 +96,7 @@ describe("a service that restarts", () => {
   it("while the outcome is pending is called again", async () => {
     await fixture.goToCheckout();
     await payUntilSubmitted();
-    await expect.poll(() => fixture.service.looks, { timeout: 10_000 }).toBeGreaterThan(1);
+    await expect.poll(() => fixture.service.looks).toBeGreaterThan(1);
     const comeBack = await fixture.service.goAway();
     await nextFailure();
     fixture.service.decline("insufficient_funds");

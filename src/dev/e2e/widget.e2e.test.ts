@@ -71,7 +71,7 @@ describe("Switchyard.mount() in a page", () => {
     });
     await fixture.enterCard();
     await fixture.payButton.click();
-    await expect.poll(() => fixture.service.looks, { timeout: 10_000 }).toBeGreaterThan(1);
+    await expect.poll(() => fixture.service.looks).toBeGreaterThan(1);
     fixture.service.succeed();
     await fixture.called("onSuccess");
     expect(await fixture.page.evaluate("announced")).toEqual(["Processing your payment…", "Payment complete."]);
@@ -162,7 +162,7 @@ describe("Switchyard.mount() in a page", () => {
     expect(await fixture.page.locator("#card").innerHTML()).toBe("");
     await fixture.page.evaluate("widget = mount()");
     await expect
-      .poll(() => fixture.calls, { timeout: 10_000 })
+      .poll(() => fixture.calls)
       .toEqual([
         ["onReady", undefined],
         ["onReady", undefined],

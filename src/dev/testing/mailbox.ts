@@ -35,7 +35,7 @@ export type MailboxOptions = {
 };
 
 // Longer than a test waits for anything, shorter than its own timeout.
-const waitMs = 10_000;
+const waitMs = 20_000;
 
 /** A mail server on a loopback port. Make it with `Mailbox.start()` and close it at the test's end. */
 export class Mailbox {

@@ -47,7 +47,7 @@ export function observeRequests(observer: RequestObserver): () => void {
 type Waiter = { readonly arrived: () => boolean; readonly wake: () => void };
 
 // Longer than any expected wait, shorter than the test's own timeout, so that this message is shown.
-const defaultWaitMs = 10_000;
+const defaultWaitMs = 20_000;
 
 /** A receiver on its own loopback port. Make it with `Receiver.start()` and close it at the test's end. */
 export class Receiver {

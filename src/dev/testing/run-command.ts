@@ -31,7 +31,7 @@ function exitCodeOf({ code }: ExecFileException): number {
 }
 
 // Longer than a command needs to start on a busy machine, shorter than a test's own timeout.
-const lineWaitMs = 20_000;
+const lineWaitMs = 30_000;
 
 /** A command that runs until it is stopped. Stop it at the test's end. */
 export class RunningCommand {
