@@ -62,10 +62,12 @@ Examples:
 Rules: ${rules.map(({ id }) => id).join(", ")}`,
   )
   .action(async (options: Options) => {
+    // Before anything starts: a name may be mistyped.
+    const selected = options.break === "all" ? rules : options.break?.split(",").map(findRule);
     const server = await startSimulationServer(root);
     try {
       if (options.seed !== undefined) process.exitCode = await playOne(server, options.seed, options.break);
-      else if (options.break !== undefined) process.exitCode = await playBroken(server, options, options.break);
+      else if (selected !== undefined) process.exitCode = await playBroken(server, options, selected);
       else process.exitCode = await playMany(server, options);
     } finally {
       await server.stop();
@@ -96,8 +98,7 @@ async function playMany(server: SimulationServer, options: Options): Promise<num
 }
 
 /** Returns 0 when the removal of every rule is detected. */
-async function playBroken(server: SimulationServer, options: Options, ids: string): Promise<number> {
-  const selected = ids === "all" ? rules : ids.split(",").map(findRule);
+async function playBroken(server: SimulationServer, options: Options, selected: readonly Rule[]): Promise<number> {
   // Removals that never did harm are skipped.
   const broken = options.least ? selected.filter(({ harmless }) => harmless === undefined) : selected;
   const findings: Finding[] = [];
