@@ -40,7 +40,8 @@ function refused(code: status, details: string): Error {
 const emailPattern = /^[^@\p{Cc}]+@[^@\p{Cc}]+$/u;
 
 function isValid({ amountMinor, currency, orderRef, customerEmail }: CreatePaymentSessionRequest): boolean {
-  if (amountMinor === undefined || amountMinor < 1n || amountMinor > 999_999_999_999n || !isCurrency(currency)) return false;
+  if (amountMinor === undefined || amountMinor < 1n || amountMinor > 999_999_999_999n || !isCurrency(currency))
+    return false;
   if (orderRef.trim() === "" || [...orderRef].length > 255 || /\p{Cc}/u.test(orderRef)) return false;
   return customerEmail === undefined || ([...customerEmail].length <= 254 && emailPattern.test(customerEmail));
 }
