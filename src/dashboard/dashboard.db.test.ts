@@ -1,8 +1,18 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type DescMethod, type DescService, fromJson, getOption, type JsonValue, ScalarType } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMethod,
+  type DescService,
+  fromJson,
+  getOption,
+  type JsonValue,
+  ScalarType,
+} from "@bufbuild/protobuf";
+import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Role, role } from "../../gen/dashboard/v1/role_pb.ts";
+import type { WebhookDeliveryService } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { RpcError } from "../client/rpc-error.ts";
 import { answeredRequests } from "../dev/testing/dashboard/answered-requests.ts";
 import { restOf } from "../dev/testing/dashboard/sample-requests.ts";
@@ -164,6 +174,21 @@ describe("the dashboard's rpcs", () => {
     await expect(call(methodNamed("ListPayments"), { ...scope, filter }, operator)).rejects.toMatchObject({
       ...{ code: "invalid_field", param: "filter.orderRef" },
     });
+  });
+
+  it("refuse a time beyond every calendar, which only the binary form can carry", async () => {
+    const { parent, input } = methodNamed("RecoverWebhookDeliveries");
+    const since = create(TimestampSchema, { seconds: 10n ** 15n });
+    const message = Object.assign(fromJson(input, { ...restOf(methodNamed("RecoverWebhookDeliveries")), ...scope }), {
+      since,
+    });
+    const client = createGrpcClient(parent as typeof WebhookDeliveryService, dashboard.address);
+    const metadata = { authorization: `Bearer ${operator.expose()}` };
+    const refusal = await client
+      .recoverWebhookDeliveries(message as never, { timeoutMs: 15_000, metadata })
+      .catch((error) => error);
+    client.close();
+    expect(new RpcError(refusal)).toMatchObject({ code: "invalid_parameter", param: "since" });
   });
 
   it("write one row each with actor, action, subject and request, and without secrets", async () => {

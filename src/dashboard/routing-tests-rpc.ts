@@ -1,6 +1,6 @@
 /** Simulates a routing rule on one payment or on past payments: proto ↔ core. */
 import { create } from "@bufbuild/protobuf";
-import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   RouteCase_Answer as AnswerMessage,
@@ -36,7 +36,7 @@ import {
   replayPayment,
 } from "../reporting/what-if.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
-import { amountMessage } from "./payment-messages.ts";
+import { amountMessage, momentOf } from "./payment-messages.ts";
 import { casesOf, splitOf } from "./routing-case-messages.ts";
 import { authenticationOf, connectionOf, failoverOf, nameIn, policyOf } from "./routing-messages.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
@@ -193,7 +193,7 @@ function factsOf(message: TestFacts | undefined, now: Date): Omit<PaymentFacts, 
   const { cardBrand = "", cardType, issuingCountry = "", billingCountry = "", metadata, at, arm } = message ?? {};
   const type = cardTypes.find((name) => CardRange_Type[name] === cardType);
   return {
-    ...{ metadata, at: at === undefined ? now : timestampDate(at) },
+    ...{ metadata, at: momentOf("facts.at", at) ?? now },
     // Every share of arm B includes 1, and none includes 100.
     draw: arm === "B" ? 1 : 100,
     ...(billingCountry !== "" && { billingCountry }),

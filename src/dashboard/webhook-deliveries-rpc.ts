@@ -1,6 +1,6 @@
 /** Deliveries of a merchant's events: proto ↔ events. */
 import { create } from "@bufbuild/protobuf";
-import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   GetWebhookDeliveryResponseSchema,
@@ -30,6 +30,7 @@ import { encodeId } from "../platform/ids.ts";
 import { shownEventBody } from "../reporting/shown-order-ref.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { loadPage } from "./paging.ts";
+import { momentOf } from "./payment-messages.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
 import {
   attemptMessage,
@@ -87,7 +88,7 @@ export function createWebhookDeliveryService({ runtime }: DashboardParts): Servi
       const { merchantId, rpcContext, change } = scopedContextOf(context);
       const { endpointId, afterEventId } = request;
       const key = { merchantId, endpointId: requireEndpointId(endpointId) };
-      const since = timestampDate(request.since!);
+      const since = momentOf("since", request.since)!;
       const after = afterEventId === "" ? undefined : requireEventId(afterEventId);
       const { due, nextAfter } = await change(async (tx) => {
         const batch = await recoverDeliveries(tx, key, { since, after });

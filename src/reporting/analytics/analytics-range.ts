@@ -10,7 +10,7 @@ import { countedMinutes } from "./counted-facts.ts";
 const analyticsDaysMax = 1_096;
 // Most points of a chart: a month of hours; a page of 1 000 pixels shows no more.
 const analyticsPointsMax = 800;
-const unknownZone = "It must be a name of the IANA time zone database, such as Europe/Berlin.";
+const unknownZone = "must be a name of the IANA time zone database, such as Europe/Berlin";
 
 const quarterMs = 15 * 60_000;
 const dayMs = 24 * 60 * 60_000;
@@ -86,7 +86,7 @@ export async function cutRange(queryable: Queryable, asked: AskedRange): Promise
   const days = daysIn(asked);
   const pointLength = asked.pointLength ?? lengthFor(days);
   if (pointsOf(days, pointLength) > analyticsPointsMax) {
-    refuse("bucket", `That would be more than ${analyticsPointsMax} points; ask for longer ones or for fewer days.`);
+    refuse("pointLength", `gives more than ${analyticsPointsMax} points; ask for longer ones or for fewer days`);
   }
   await requireZone(queryable, timeZone);
   const values = [firstDay, lastDay, timeZone];
@@ -131,22 +131,22 @@ function dayIn(timeZone: string, at: Date): string {
   try {
     return at.toLocaleDateString("sv-SE", { timeZone });
   } catch {
-    return refuse("time_zone", unknownZone);
+    return refuse("timeZone", unknownZone);
   }
 }
 
 function daysIn({ firstDay, lastDay }: AskedRange): number {
-  const [first, last] = [requireDay("first_day", firstDay), requireDay("last_day", lastDay)];
+  const [first, last] = [requireDay("firstDay", firstDay), requireDay("lastDay", lastDay)];
   const days = (last - first) / dayMs + 1;
-  if (days < 1) refuse("last_day", "The range ends before it begins.");
-  if (days > analyticsDaysMax) refuse("last_day", `A range has at most ${analyticsDaysMax} days.`);
+  if (days < 1) refuse("lastDay", "is before firstDay");
+  if (days > analyticsDaysMax) refuse("lastDay", `makes the range longer than ${analyticsDaysMax} days`);
   return days;
 }
 
 function requireDay(param: string, text: string): number {
   const at = /^20\d\d-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
   if (Number.isNaN(at) || !new Date(at).toISOString().startsWith(text)) {
-    refuse(param, "It must be a day such as 2026-11-21.");
+    refuse(param, "must be a day such as 2026-11-21");
   }
   return at;
 }
@@ -164,14 +164,14 @@ function pointsOf(days: number, length: PointLength): number {
 async function requireZone(queryable: Queryable, timeZone: string): Promise<void> {
   if (knownZones.has(timeZone)) return;
   if ((await queryable.query(selectZone, [timeZone])).length === 0) {
-    refuse("time_zone", unknownZone);
+    refuse("timeZone", unknownZone);
   }
   knownZones.add(timeZone);
 }
 
 function refuse(param: string, detail: string): never {
   const problems = [{ param, pointer: `/${param}`, code: "invalid_field" as const, detail }];
-  throw new DomainError("invalid_field", detail, { problems });
+  throw new DomainError("invalid_field", `${param} ${detail}.`, { problems });
 }
 
 /**
