@@ -8,7 +8,7 @@ import type { PaymentFilter } from "./payment-filter.ts";
 import { walkPayments } from "./payment-list.ts";
 
 /** The filters of the list; each is undefined for any. */
-export type SessionFilters = Pick<PaymentFilter, "status" | "processing" | "createdAfter" | "createdBefore"> & {
+type SessionFilters = Pick<PaymentFilter, "status" | "processing" | "createdAfter" | "createdBefore"> & {
   readonly orderRef?: string | undefined;
 };
 
