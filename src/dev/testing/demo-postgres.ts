@@ -28,13 +28,18 @@ export async function startDemoPostgres(options: {
 }): Promise<PrivatePostgres> {
   const { dataName, stateFolder, forTests } = options;
   const template = await onceInTestRun("demo-postgres", makeTemplate);
-  const { dataFolder } = await preparePostgresHome({ stateFolder: testStateFolder, dataName });
-  const record = loadRecord(recordOf(template))!;
-  saveRecord(recordOf(dataName), { ...record, dataFolder, port: await freePort() });
-  await run("cp", ["-a", record.dataFolder, dataFolder]);
+  await copyPostgres(template, dataName);
   mkdirSync(stateFolder, { recursive: true, mode: 0o700 });
   copyFileSync(join(keptIn(template), passwordsFile), join(stateFolder, passwordsFile));
   return startPrivatePostgres({ stateFolder: testStateFolder, dataName, forTests });
+}
+
+/** Copies a stopped PostgreSQL of the test run, by the names of their data. */
+export async function copyPostgres(from: string, to: string): Promise<void> {
+  const { dataFolder } = await preparePostgresHome({ stateFolder: testStateFolder, dataName: to });
+  const record = loadRecord(recordOf(from))!;
+  saveRecord(recordOf(to), { ...record, dataFolder, port: await freePort() });
+  await run("cp", ["-a", record.dataFolder, dataFolder]);
 }
 
 /** Returns the name of the stopped server's data. */
