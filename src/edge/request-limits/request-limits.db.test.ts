@@ -153,11 +153,17 @@ describe("a merchant's requests", () => {
     const limited = await open(few);
     const other = await edge.addMerchant();
     await useUp(limited, few);
-    const refused = Promise.all(Array.from({ length: 1_000 }, () => list(limited)));
+    // Fifty at a time: a thousand connections of one busy process would send their headers too late.
+    const twenty = async () => {
+      const codes: unknown[] = [];
+      while (codes.length < 20) codes.push((await list(limited)).code);
+      return codes;
+    };
+    const refused = Promise.all(Array.from({ length: 50 }, twenty));
     for (let request = 0; request < few.burst; request++) {
       expect(await list(limited, other.secret)).toMatchObject({ status: 200 });
     }
-    expect(new Set((await refused).map(({ code }) => code))).toEqual(new Set(["rate_limited"]));
+    expect((await refused).flat()).toEqual(Array(1_000).fill("rate_limited"));
   });
 
   it("cost no statement once they are refused", async () => {
