@@ -60,7 +60,7 @@ async function stepsOf(seeds: number, { processes }: { processes: number }): Pro
 // The end of one run, when only its last seeds are played, leaves a core to another.
 describe.concurrent("npm run sim", { timeout: timeoutMs }, () => {
   it("finds no violation in eight hundred seeds", async ({ expect }) => {
-    const { code, output } = await simulate("--seeds", "800", "--processes", "3");
+    const { code, output } = await simulate("--seeds", "800", "--processes", "2");
     expect(output).toMatch(/^800 seeds, \d+ steps, 0 violations,/m);
     expect(code).toBe(0);
   });
