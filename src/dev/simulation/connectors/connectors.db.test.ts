@@ -37,8 +37,8 @@ describe("the real connectors under faults", { timeout: timeoutMs }, () => {
     expect(new Set(captured.map(({ gateway }) => gateway))).toEqual(new Set(realGateways));
     // ADYEN asks for no retry.
     const retried = attempts.filter(({ round }) => round === retryRound);
-    expect(new Set(retried.map(({ gateway }) => gateway))).toEqual(new Set(["STRIPE", "PAYPAL"]));
     expect(retried.map(({ status }) => status)).toContain("CAPTURED");
+    expect(retried.map(({ gateway }) => gateway)).not.toContain("ADYEN");
     expect(worlds.flatMap(({ authentications }) => authentications)).toContainEqual(
       expect.stringMatching(/ AUTHENTICATED$/),
     );
