@@ -19,7 +19,7 @@ export function isCarried({ id }: Pick<Refund, "id">, listed: readonly ListedRef
 export type Listing = {
   readonly loaded: SessionWithAttempts;
   readonly captured: Attempt;
-  readonly traits: RefundTraits;
+  readonly traits: Pick<RefundTraits, "canRead">;
   readonly listed: readonly ListedRefund[];
 };
 
@@ -59,7 +59,7 @@ function findListed(
 }
 
 /** Reports whether a refund of the gateway can be the money of this row. */
-function isSame(refund: Refund, one: ListedRefund, { canRead }: RefundTraits): boolean {
+function isSame(refund: Refund, one: ListedRefund, { canRead }: Listing["traits"]): boolean {
   if (refund.amountMinor !== one.amountMinor || refund.currency !== one.currency) return false;
   const isNamed = refund.gatewayReference === one.gatewayReference;
   if (one.status === "failed") return isNamed || refund.gatewayReference === null || !canRead;

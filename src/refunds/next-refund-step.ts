@@ -177,7 +177,7 @@ function stepOfSucceeded({ refund, loaded, traits }: RefundWork): RefundStep {
 /** Returns the pause until a refund with this status, read at `now`, is looked at again; undefined for never. */
 export function pauseAfterLookUp(
   refund: Pick<Refund, "status" | "createdAt" | "completedAt">,
-  traits: RefundTraits,
+  traits: Pick<RefundTraits, "canRead">,
   now: Date,
 ): number | undefined {
   if (refund.status === "FAILED") return undefined;

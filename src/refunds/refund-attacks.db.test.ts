@@ -227,6 +227,20 @@ describe("money at the gateway that no row explains", () => {
     await processNotificationsOnce(fixture.core);
     expect(await fixture.refundsOf(session)).toMatchObject([{ origin: "GATEWAY", amountMinor: 900 }]);
   });
+
+  it("waits for a held payment that was captured and refunded by hand while no worker ran", async () => {
+    const { base } = fixture;
+    await base.setRule([], [base.connectionIds[1]!]);
+    const session = await base.newSession({ capture: "manual" });
+    await base.submit(session, cards.approved);
+    await Promise.all(base.core.inFlight);
+    await notify(session, { kind: "captured", reference: "psp-by-hand", amountMinor: 1900 });
+    await notify(session, { kind: "refunded", reference: "psp-back", amountMinor: 500 });
+    await recover(base, base.core, session);
+    await processNotificationsOnce(fixture.core);
+    expect(await fixture.refundsOf(session)).toMatchObject([{ origin: "GATEWAY", amountMinor: 500 }]);
+    expect(await refundableOf(session)).toBe(1400);
+  });
 });
 
 describe("a second request", () => {

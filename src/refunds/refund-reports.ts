@@ -40,7 +40,7 @@ type ReportRow = {
 /**
  * Records what a signed notification says about a refund: the end of one of ours, or one that was made by hand at the
  * gateway. One without its own reference, amount or currency, or about no payment of ours, proves nothing and changes
- * nothing. `later`: the payment's capture was sent, and its answer is not known yet.
+ * nothing. `later`: the payment has not ended, so it is not known yet whether it was captured.
  */
 export async function recordRefundReport(core: Core, report: RefundReport): Promise<"later" | undefined> {
   const { connectionId, notificationId, gatewayReference } = report;
@@ -71,8 +71,7 @@ async function record(
   const { loaded, attemptId, listed } = given;
   const captured = capturedOf(loaded);
   if (captured?.id !== attemptId) return recordUncaptured(tx, core, given);
-  const traits = { needsConfirmedCapture: false, keyLifeMs: 0, canList: false, canRead: false };
-  await recordListed(tx, core, { loaded, captured, traits, listed: [listed] });
+  await recordListed(tx, core, { loaded, captured, traits: { canRead: false }, listed: [listed] });
   return undefined;
 }
 
@@ -82,9 +81,9 @@ async function recordUncaptured(
   core: Core,
   { loaded, attemptId, listed }: { loaded: SessionWithAttempts; attemptId: string; listed: ListedRefund },
 ): Promise<"later" | undefined> {
-  const { session, attempts } = loaded;
-  const attempt = attempts.find(({ id }) => id === attemptId);
-  if (session.status === "CREATED" && attempt?.captureOrderedAt) return "later";
+  const { session } = loaded;
+  // Its capture is not recorded yet: it was sent, made by hand, or lost with a restore.
+  if (session.status === "CREATED") return "later";
   if (listed.status === "failed") return undefined;
   const { gatewayReference, amountMinor, currency } = listed;
   const detail = `The gateway reports the refund ${gatewayReference.slice(0, 100)} of ${amountMinor} ${currency}, and this attempt is not the captured one.`;
