@@ -230,6 +230,17 @@ describe("a payment that is captured later", () => {
     await fixture.setClockAhead(0);
   });
 
+  it("reports a capture by hand that had failed before a worker took it as an order", async () => {
+    const session = await hold({ at: 1 });
+    await settled();
+    const attempt = await firstOf(session);
+    await report(attempt, "captured", { amountMinor: 1_900, capture: "by-hand" });
+    await report(attempt, "capture_failed", { amountMinor: 1_900, capture: "by-hand" });
+    await turn(fixture.core);
+    expect(await firstOf(session)).toMatchObject({ status: "CAPTURED", captureFailedAt: expect.any(Date) });
+    expect(await fixture.eventTypes(session)).toContain("payment_attempt.capture_failed");
+  });
+
   it("leaves a capture by hand of more than is held to a person", async () => {
     const session = await hold({ at: 1 });
     await settled();
