@@ -291,6 +291,25 @@ describe("a payment that is captured later", () => {
     expect((await order(session)).session.status).toBe("DEGRADED");
   });
 
+  it("reports the failure of a capture that the gateway had refused and reports as made", async () => {
+    const session = await hold({ at: 1 });
+    await settled();
+    const refusing = withAnswers(fixture.core, {
+      capture: async () => ({ type: "refused", definitive: true, gatewayCode: "expired" }),
+      void: async () => noAnswer,
+    });
+    const { id: sessionId, merchantId } = session;
+    await captureHeld(refusing, { sessionId, merchantId, signal: AbortSignal.abort() });
+    await Promise.all(refusing.inFlight);
+    const attempt = await firstOf(session);
+    expect(attempt).toMatchObject({ status: "VOIDING" });
+    await report(attempt, "captured", { capture: "landed" });
+    await report(attempt, "capture_failed", { capture: "landed" });
+    await recover(fixture, fixture.core, session);
+    expect(await firstOf(session)).toMatchObject({ status: "CAPTURED", captureFailedAt: expect.any(Date) });
+    expect(await fixture.eventTypes(session)).toContain("payment_attempt.capture_failed");
+  });
+
   it("goes on with an order whose process died before the gateway answered", async () => {
     const session = await hold({ at: 0 });
     const silent = withAnswers(fixture.core, { capture: () => new Promise(() => {}) });

@@ -44,7 +44,7 @@ import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession, PlannedConnection, PlannedProvider } from "./entities.ts";
 import * as gateway from "./gateway-calls.ts";
 import { recordAuthorized, recordWinner } from "./held-payments.ts";
-import { actOnReports, queryCaptureReports, readCaptureReports } from "./late-captures.ts";
+import { actOnReports, queryCaptureReports, readCaptureReports, settleReported } from "./late-captures.ts";
 import { type Lease, lockAndRenew, lockOnly, nameWinner, renewLease, wakeSession } from "./lease.ts";
 import {
   becauseProviderFirst,
@@ -448,8 +448,7 @@ async function recordVoidAnswer(
   if (answer.type === "alreadyCaptured" && attempt.captureOrderedAt && loaded.session.status === "CREATED") {
     recordCaptured(tx, attempt);
     nameWinner(tx, attempt);
-    const ending = { status: "SUCCEEDED", winner: attempt, captureConfirmed: true } as const;
-    return void (await settleSession(tx, core, loaded.session, ending));
+    return settleReported(tx, core, loaded.session, attempt);
   }
   if (answer.type === "alreadyCaptured") await reportNeverOrdered(tx, core, attempt);
   // Of the voids that the gateway reports on later, the first one that no late authorization can follow is stored.

@@ -20,7 +20,7 @@ import {
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
 import { lookUp, voidHold } from "./gateway-calls.ts";
-import { actOnReports, queryCaptureReports, readCaptureReports } from "./late-captures.ts";
+import { settleReported } from "./late-captures.ts";
 import { type Lease, lockAndRenew, renewLease, required } from "./lease.ts";
 import { dropProof } from "./provided-rows.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
@@ -228,10 +228,7 @@ export async function recordFoundCapture(
 ): Promise<void> {
   recordOrder(tx, session, attempt, answer.capturedMinor);
   recordCaptured(tx, { ...attempt, status: "AUTHORIZED" }, answer);
-  const sent = queryCaptureReports(tx, attempt);
-  await settleSession(tx, core, session, { status: "SUCCEEDED", winner: attempt, captureConfirmed: true });
-  // Reports that were processed before, while the capture was not the session's.
-  await actOnReports(tx, core, { session, attemptId: attempt.id, reports: await readCaptureReports(sent) });
+  await settleReported(tx, core, session, attempt);
 }
 
 async function adoptCapture(tx: Tx, core: Core, held: HeldAttempt, answer: Captured): Promise<void> {

@@ -6,9 +6,10 @@
 import type { Sent, Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Core } from "./core.ts";
+import type { Attempt, PaymentSession } from "./entities.ts";
 import { heldInSql } from "./held-state.ts";
 import { type OurRecord, reconcileRecords } from "./reconcile-records.ts";
-import { emitEvent } from "./settle.ts";
+import { emitEvent, settleSession } from "./settle.ts";
 import { openWorkItem } from "./work-items.ts";
 
 type AttemptKey = { readonly sessionId: string; readonly id: string };
@@ -213,6 +214,16 @@ export async function actOnReports(
   await openWorkItem(tx, core, { kind: "CAPTURE_FAILED", ...about, detail });
   await tx.query(setCaptureFailed, [session.id, attemptId]);
   await emitEvent(tx, core, session, "payment_attempt.capture_failed", { attemptId });
+}
+
+/**
+ * Settles a locked session with a capture that its gateway reports, once it is recorded, and acts on the reports that came
+ * before the capture was the session's.
+ */
+export async function settleReported(tx: Tx, core: Core, session: PaymentSession, winner: Attempt): Promise<void> {
+  const sent = queryCaptureReports(tx, winner);
+  await settleSession(tx, core, session, { status: "SUCCEEDED", winner, captureConfirmed: true });
+  await actOnReports(tx, core, { session, attemptId: winner.id, reports: await readCaptureReports(sent) });
 }
 
 /**

@@ -38,7 +38,7 @@ export type ReconciliationRun = ReconciliationCounts & {
 /** A share of a pass that this worker has leased. */
 export type ReconciliationSlice = { readonly runId: string; readonly id: string; readonly leaseToken: string };
 
-/** An attempt to recover, as of its reading. `changedAt` has the database's own precision. */
+/** An attempt to reconcile, as of its reading. `changedAt` has the database's own precision. */
 export type ReconciledAttempt = Attempt & {
   readonly changedAt: string;
   readonly captureConfirmed: boolean;
