@@ -80,7 +80,7 @@ export async function orderCapture(
   if (taken === undefined) return requireOrdered(await loadOwn(tx, order), amountMinor);
   const { session, attempt } = taken;
   const orderedMinor = amountMinor ?? session.amountMinor;
-  requirePayable(core, attempt, orderedMinor);
+  requirePayable(core, attempt, { amountMinor: orderedMinor, to: "capture" });
   recordCaptureOrdered(tx, attempt, orderedMinor);
   return taken;
 }
@@ -192,11 +192,16 @@ function alreadyOrdered(message: string): DomainError {
   return new DomainError("capture_already_ordered", message);
 }
 
-function requirePayable(core: Pick<Core, "connectorOf">, { gateway, currency }: Attempt, amountMinor: number): void {
+/** Throws `invalid_field` for an amount that the gateway cannot capture or refund exactly. */
+export function requirePayable(
+  core: Pick<Core, "connectorOf">,
+  { gateway, currency }: Pick<Attempt, "gateway" | "currency">,
+  { amountMinor, to }: { amountMinor: number; to: "capture" | "refund" },
+): void {
   const whyNot = core.connectorOf(gateway)?.whyNotPayable({ amountMinor, currency });
   if (whyNot === undefined) return;
   const problem = { param: "amountMinor", pointer: "/amountMinor", code: "invalid_field", detail: whyNot } as const;
-  throw new DomainError("invalid_field", "The gateway cannot capture exactly this amount.", {
+  throw new DomainError("invalid_field", `The gateway cannot ${to} exactly this amount.`, {
     field: "amountMinor",
     problems: [problem],
   });

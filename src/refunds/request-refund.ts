@@ -1,4 +1,5 @@
 /** Takes a merchant's refund: one row for each Idempotency-Key, committed before a byte leaves for the gateway. */
+import { requirePayable } from "../core/capture-later.ts";
 import type { Core } from "../core/core.ts";
 import type { Refund } from "../core/entities.ts";
 import { loadSession, type SessionWithAttempts } from "../core/session-with-attempts.ts";
@@ -83,7 +84,7 @@ export async function recordRequest(tx: Tx, core: Connectors, request: RefundReq
   const loaded = await loadSession(tx, sessionId);
   const captured = requireRefundable(core, loaded);
   const amountMinor = amountOf(loaded, request.amountMinor);
-  requirePayable(core, loaded, amountMinor);
+  requirePayable(core, captured, { amountMinor, to: "refund" });
   const { connectionId, gateway } = captured;
   const { reason, refundRef, madeBy } = request;
   const { currency } = loaded.session;
@@ -129,17 +130,6 @@ function amountOf(loaded: SessionWithAttempts, wanted: number | undefined): numb
   if (amountMinor >= 1 && amountMinor <= left) return amountMinor; // rule:refund-sum
   const message = left === 0 ? nothingLeft : "The amount is more than amountRefundableMinor of the session.";
   throw new DomainError("amount_exceeds_refundable", message, { field: "amountMinor" });
-}
-
-function requirePayable(core: Connectors, { session, attempts }: SessionWithAttempts, amountMinor: number): void {
-  const gateway = attempts.find(({ id }) => id === session.winnerAttemptId)?.gateway ?? "";
-  const whyNot = core.connectorOf(gateway)?.whyNotPayable({ amountMinor, currency: session.currency });
-  if (whyNot === undefined) return;
-  const problem = { param: "amountMinor", pointer: "/amountMinor", code: "invalid_field", detail: whyNot } as const;
-  throw new DomainError("invalid_field", "The gateway cannot refund exactly this amount.", {
-    field: "amountMinor",
-    problems: [problem],
-  });
 }
 
 /** Loads a refund with its session. Both must exist. */
