@@ -21,7 +21,7 @@ const browser = {
   language: "en-GB",
 };
 
-/** What the demo reads of a checkout. */
+/** The part of a checkout that the demo reads. */
 type Checkout = {
   readonly status: string;
   readonly outcome?: object;

@@ -9,15 +9,15 @@ export type PlannedPayment = {
   readonly currency: string;
 } & Manner;
 
-/** How a payment is made, and what follows it. */
+/** The course of a payment: its card, and the steps after its submission. */
 export type Manner = {
   /** A test card of the sandbox. */
   readonly card: string;
   /** The customer's answer if the bank asks (3-D Secure). Without it the page describes no browser, and no bank asks. */
   readonly atBank?: "passes" | "fails" | "cancels";
-  /** What becomes of the hold of a payment that is captured later. */
+  /** The end of the hold of a payment that is captured later. */
   readonly hold?: "captured" | "captured in part" | "cancelled" | "waits";
-  /** How much of it is refunded. */
+  /** The part of it that is refunded. */
   readonly refund?: "whole" | "part";
 };
 

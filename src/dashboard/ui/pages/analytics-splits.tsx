@@ -53,69 +53,9 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
         </span>{" "}
         {verdict}
       </p>
-      <TableScroll label={`Variants of ${name}`}>
-        <table className="counts">
-          <thead>
-            <tr>
-              <th scope="col">Variant</th>
-              <th scope="col">Payments</th>
-              <th scope="col">Approval rate</th>
-              <th scope="col">At 95 % confidence</th>
-              <th scope="col">Released</th>
-              <th scope="col">Saved by failover</th>
-              <th scope="col">Attempts per payment</th>
-              <th scope="col">Median time to outcome</th>
-              <th scope="col">95th percentile</th>
-            </tr>
-          </thead>
-          <tbody>
-            {arms.map(([arm, counts]) => (
-              <tr key={arm}>
-                <th scope="row">{arm}</th>
-                <td>{formatCount(endedOf(counts))}</td>
-                <td>{formatRate(counts.approval?.value)}</td>
-                <td>{interval(counts.approval)}</td>
-                <td>{formatCount(counts.released)}</td>
-                <td>{formatCount(counts.savedByFailover)}</td>
-                <td>{attemptsPerPayment(counts)}</td>
-                <td>{formatMs(counts.p50Ms)}</td>
-                <td>{formatMs(counts.p95Ms)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </TableScroll>
+      <VariantTable name={name} arms={arms} />
       <h3>What gateways charge for</h3>
-      <TableScroll label={`What gateways charge for in ${name}`}>
-        <table className="counts">
-          <thead>
-            <tr>
-              <th scope="col">Variant</th>
-              <th scope="col" className="text">
-                Gateway
-              </th>
-              <th scope="col">Attempts</th>
-              <th scope="col">Captures</th>
-              <th scope="col">Voided holds</th>
-              <th scope="col">Captured</th>
-            </tr>
-          </thead>
-          <tbody>
-            {arms.flatMap(([arm, { costs }]) =>
-              costs.map((cost) => (
-                <tr key={`${arm} ${cost.gateway} ${cost.currency}`}>
-                  <th scope="row">{arm}</th>
-                  <td className="text">{nameOfGateway(cost.gateway)}</td>
-                  <td>{formatCount(cost.attempts)}</td>
-                  <td>{formatCount(cost.captured)}</td>
-                  <td>{formatCount(cost.voided)}</td>
-                  <td>{formatMinor(cost.capturedMinor, cost)}</td>
-                </tr>
-              )),
-            )}
-          </tbody>
-        </table>
-      </TableScroll>
+      <CostTable name={name} arms={arms} />
       <p className="soft small">
         At 95 % confidence, about 19 of 20 such intervals contain the true rate (Wilson’s interval; Newcombe’s for the
         difference). Decide in advance how long you compare: if you look every day and stop at the first difference, you
@@ -125,18 +65,94 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
   );
 }
 
+/** The variants of the split that a sentence names as `name`. */
+type TableProps = { readonly name: string; readonly arms: readonly NamedArm[] };
+type NamedArm = readonly [name: string, counts: ArmCounts];
+
+function VariantTable({ name, arms }: TableProps) {
+  return (
+    <TableScroll label={`Variants of ${name}`}>
+      <table className="counts">
+        <thead>
+          <tr>
+            <th scope="col">Variant</th>
+            <th scope="col">Payments</th>
+            <th scope="col">Approval rate</th>
+            <th scope="col">At 95 % confidence</th>
+            <th scope="col">Released</th>
+            <th scope="col">Saved by failover</th>
+            <th scope="col">Attempts per payment</th>
+            <th scope="col">Median time to outcome</th>
+            <th scope="col">95th percentile</th>
+          </tr>
+        </thead>
+        <tbody>
+          {arms.map(([arm, counts]) => (
+            <tr key={arm}>
+              <th scope="row">{arm}</th>
+              <td>{formatCount(endedOf(counts))}</td>
+              <td>{formatRate(counts.approval?.value)}</td>
+              <td>{interval(counts.approval)}</td>
+              <td>{formatCount(counts.released)}</td>
+              <td>{formatCount(counts.savedByFailover)}</td>
+              <td>{attemptsPerPayment(counts)}</td>
+              <td>{formatMs(counts.p50Ms)}</td>
+              <td>{formatMs(counts.p95Ms)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableScroll>
+  );
+}
+
+function CostTable({ name, arms }: TableProps) {
+  return (
+    <TableScroll label={`What gateways charge for in ${name}`}>
+      <table className="counts">
+        <thead>
+          <tr>
+            <th scope="col">Variant</th>
+            <th scope="col" className="text">
+              Gateway
+            </th>
+            <th scope="col">Attempts</th>
+            <th scope="col">Captures</th>
+            <th scope="col">Voided holds</th>
+            <th scope="col">Captured</th>
+          </tr>
+        </thead>
+        <tbody>
+          {arms.flatMap(([arm, { costs }]) =>
+            costs.map((cost) => (
+              <tr key={`${arm} ${cost.gateway} ${cost.currency}`}>
+                <th scope="row">{arm}</th>
+                <td className="text">{nameOfGateway(cost.gateway)}</td>
+                <td>{formatCount(cost.attempts)}</td>
+                <td>{formatCount(cost.captured)}</td>
+                <td>{formatCount(cost.voided)}</td>
+                <td>{formatMinor(cost.capturedMinor, cost)}</td>
+              </tr>
+            )),
+          )}
+        </tbody>
+      </table>
+    </TableScroll>
+  );
+}
+
 function interval(rate: RateEstimate | undefined): string {
   return rate === undefined ? "–" : `${formatRate(rate.low)} – ${formatRate(rate.high)}`;
 }
 
 /** Returns both tables as one: a row for each variant, and one for each of its gateways and currencies. */
-function csvOfSplit(arms: readonly (readonly [name: string, counts: ArmCounts])[]): (string | number)[][] {
+function csvOfSplit(arms: readonly NamedArm[]): (string | number)[][] {
   const headings = [
     ...["Variant", "Gateway", "Currency", "Payments", "Approval rate", "95 % from", "95 % to", "Released"],
     ...["Saved by failover", "Median time to outcome", "95th percentile", "Attempts", "Captures", "Voided holds"],
     "Captured",
   ];
-  const ofArm = ([name, counts]: (typeof arms)[number]) => {
+  const ofArm = ([name, counts]: NamedArm) => {
     const { approval, released, savedByFailover, p50Ms, p95Ms, costs } = counts;
     const sum = (of: "attempts" | "captured" | "voided") => Number(costs.reduce((all, cost) => all + cost[of], 0n));
     return [
