@@ -81,7 +81,7 @@ export function RoutingAuthentication({ draft, connections, mayChange }: Authent
   return (
     <section className="card" aria-labelledby="authentication">
       <h2 id="authentication">Customer authentication</h2>
-      <p>Whether a gateway may ask your customers to confirm a payment at their bank (3-D Secure).</p>
+      <p>Whether a gateway may ask your customers to confirm a payment at their bank (3‑D Secure).</p>
       <div className="form" role="radiogroup" aria-labelledby="authentication">
         {choices.map(([choice, name, detail]) => (
           <label className="choice" key={choice}>

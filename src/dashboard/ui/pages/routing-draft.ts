@@ -7,7 +7,7 @@ import {
   type CardRange_Type,
   type RoutingRule,
   RoutingRule_Authentication,
-  type RoutingRule_FailoverSwitch,
+  RoutingRule_FailoverSwitch as FailoverSwitch,
   RoutingRuleService,
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { useScope } from "../scope.ts";
@@ -25,7 +25,7 @@ import {
 /** The content of a rule. */
 export type RuleContent = {
   readonly connectionIds: readonly string[];
-  readonly failoverOn: readonly RoutingRule_FailoverSwitch[];
+  readonly failoverOn: readonly FailoverSwitch[];
   readonly authentication: RoutingRule_Authentication;
   /** The connection of the provider of authentication; empty for none. */
   readonly providerId?: string | undefined;
@@ -65,7 +65,8 @@ export function useRuleDraft(rule: RoutingRule | undefined): RuleDraft {
   const [discards, setDiscards] = useState(0);
   const saved = {
     connectionIds: rule?.connectionIds ?? [],
-    failoverOn: rule?.failoverOn ?? [],
+    // A first rule fails over on all failures that allow it, as the service's interface promises.
+    failoverOn: rule?.failoverOn ?? [FailoverSwitch.HARD_DECLINE, FailoverSwitch.TIMEOUT, FailoverSwitch.GATEWAY_ERROR],
     authentication: rule?.authentication ?? RoutingRule_Authentication.AS_NEEDED,
     providerId: rule?.providerId ?? "",
     policy: rule?.policy,

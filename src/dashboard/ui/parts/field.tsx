@@ -15,7 +15,7 @@ export function Field({ label, hint, problem, ...props }: FieldProps) {
     <TextField {...props} {...(problem && { isInvalid: true })} className="field">
       <Label>{label}</Label>
       <Input onInput={reviseProblem} />
-      {hint && (
+      {hint && hint !== problem && (
         <Text slot="description" className="hint">
           {hint}
         </Text>
