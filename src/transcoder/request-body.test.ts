@@ -39,6 +39,16 @@ describe("checkBodyHeaders()", () => {
   });
 });
 
+describe("hasNoBody()", () => {
+  it("reads a request without content as an empty message, and names what it lacks", async () => {
+    const { port } = await start();
+    for (const header of ["", "Content-Length: 0\r\n"]) {
+      const answer = await sendRaw(port, `POST /v1/books HTTP/1.1\r\nHost: x\r\n${header}Connection: close\r\n\r\n`);
+      expect(answer).toMatch(/^HTTP\/1.1 400 .*"param":"title".*"missing_field"/s);
+    }
+  });
+});
+
 describe("readBody()", () => {
   it("accepts a body at the bound and refuses one byte more, declared or streamed", async () => {
     const library = await start();

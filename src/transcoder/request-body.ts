@@ -27,9 +27,18 @@ export function checkBodyHeaders({ headers }: IncomingMessage): void {
   }
 }
 
+/** Reports that a request announces no content at all. Where the body is the whole message, it is an empty one. */
+export function hasNoBody({ headers }: IncomingMessage): boolean {
+  return headers["content-type"] === undefined && !announcesContent(headers);
+}
+
+function announcesContent(headers: IncomingMessage["headers"]): boolean {
+  return Number(headers["content-length"] ?? 0) > 0 || headers["transfer-encoding"] !== undefined;
+}
+
 /** Throws TranscodingError if a method without a body receives one: its content would be lost. */
 export function checkNoBody({ headers }: IncomingMessage): void {
-  if (Number(headers["content-length"] ?? 0) > 0 || headers["transfer-encoding"] !== undefined) {
+  if (announcesContent(headers)) {
     throw new TranscodingError("invalid_json", "This method takes no body.");
   }
 }

@@ -6,7 +6,7 @@ import { type Call, composeInvoke, openCall } from "./call.ts";
 import { compileRoutes } from "./compile-routes.ts";
 import { decodeRequest } from "./decode-request.ts";
 import { publicFieldJson, publicJson } from "./public-json.ts";
-import { type BodyLimits, checkBodyHeaders, checkNoBody, readBody } from "./request-body.ts";
+import { type BodyLimits, checkBodyHeaders, checkNoBody, hasNoBody, readBody } from "./request-body.ts";
 import type { Route } from "./route.ts";
 import { allowedMethods, findRoute, type PathMatch } from "./route-table.ts";
 import { type Answer, sendAnswer } from "./send-answer.ts";
@@ -83,6 +83,7 @@ async function receiveBody(route: Route, request: IncomingMessage, limits: BodyL
     checkNoBody(request);
     return undefined;
   }
+  if (route.body.type === "message" && hasNoBody(request)) return undefined;
   checkBodyHeaders(request);
   return readBody(request, limits);
 }

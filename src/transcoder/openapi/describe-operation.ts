@@ -116,7 +116,9 @@ function describeBody({ body, method, pathFields }: Route, details: OperationDet
   const whole = () =>
     filled.length === 0 ? schemas.message(method.input, "request") : schemas.object(method.input, "request", filled);
   const schema = body.type === "message" ? whole() : schemas.field(body.field, "request");
-  return { required: true, content: jsonContent(schema, details.requestExamples) };
+  // A message without a required field may be left out as a whole.
+  const required = body.type === "field" || filled.length === 0 || "required" in schema;
+  return { required, content: jsonContent(schema, details.requestExamples) };
 }
 
 function describeSuccess(
