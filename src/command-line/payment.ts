@@ -38,6 +38,7 @@ type FilterOptions = {
   readonly from?: string;
   readonly to?: string;
   readonly currency?: string;
+  readonly cardLast4?: string;
   readonly after?: string;
   readonly before?: string;
   readonly failover?: boolean;
@@ -58,13 +59,14 @@ function addFilter(command: Command): Command {
     .addOption(new Option("--from <minor>", "former name of --amount-from").argParser(parseMinor).hideHelp())
     .addOption(new Option("--to <minor>", "former name of --amount-to").argParser(parseMinor).hideHelp())
     .option("--currency <code>", "only payments in this currency, such as EUR")
+    .option("--card-last4 <digits>", "only payments whose card ends in these four digits")
     .option("--after <time>", "only payments created at or after this time, such as 2026-11-01T08:00:00Z", parseTime)
     .option("--before <time>", "only payments created before this time", parseTime)
     .option("--failover", "only payments that another gateway than the first captured");
 }
 
 function filterOf(options: FilterOptions): Filter {
-  const { status, order, orderPrefix, currency, after, before, failover } = options;
+  const { status, order, orderPrefix, currency, cardLast4, after, before, failover } = options;
   const { amountFrom = options.from, amountTo = options.to } = options;
   const isProcessing = status === "processing";
   const isHeld = status === "held";
@@ -81,6 +83,7 @@ function filterOf(options: FilterOptions): Filter {
     ...(amountFrom !== undefined && { amountFrom }),
     ...(amountTo !== undefined && { amountTo }),
     currency: currency ?? "",
+    cardLast4: cardLast4 ?? "",
     ...(after !== undefined && { createdAfter: after }),
     ...(before !== undefined && { createdBefore: before }),
     ...(failover && { failover }),
@@ -110,10 +113,11 @@ function listCommand(): Command {
 
 function searchCommand(): Command {
   return merchantCommand("search", {
-    description: "find payments by an order reference or its beginning, any id, or a gateway's reference",
+    description:
+      "find payments by an order reference or its beginning, any id, a gateway's reference, or the card's last four digits",
     example: "switchyard payment search order-1042",
   })
-    .argument("<text>", "order reference or its beginning, id, or gateway reference")
+    .argument("<text>", "order reference or its beginning, id, gateway reference, or last four digits of the card")
     .action(async (text: string, options: PaymentOptions) => {
       await administer(
         options,

@@ -80,6 +80,8 @@ it("totals the day by gateway and currency, and refuses a day that is not over",
   const captured = [{ gateway: "SANDBOX_B", became: "CAPTURED", gatewayReference: "b-2" }] as const;
   const paid = { status: "SUCCEEDED", amountMinor: 1000, currency: "JPY", attempts: captured } as const;
   const { sessionUuid } = await makePayment(dashboard, { ...paid, createdAt: later });
+  // Captured later, in part.
+  await dashboard.rows("UPDATE payment_session SET manual_capture = true WHERE id = $1", [sessionUuid]);
   await dashboard.rows("UPDATE attempt SET captured_amount_minor = 900 WHERE session_id = $1", [sessionUuid]);
   await dashboard.rows(
     `INSERT INTO refund (session_id, id, attempt_id, connection_id, gateway, amount_minor, currency, status, origin, gateway_reference, completed_at)

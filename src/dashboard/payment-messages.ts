@@ -210,6 +210,7 @@ export function filterOf(message: PaymentFilterMessage | undefined): PaymentFilt
     amountFrom: amountFrom === undefined ? undefined : Number(amountFrom),
     amountTo: amountTo === undefined ? undefined : Number(amountTo),
     currency: message.currency === "" ? undefined : message.currency,
+    cardLast4: message.cardLast4 === "" ? undefined : message.cardLast4,
     createdAfter,
     createdBefore,
     failover: message.failover,

@@ -3,6 +3,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
+  CountPaymentsResponseSchema,
   ExportPaymentsResponseSchema,
   GetPaymentResponseSchema,
   ListCurrenciesResponseSchema,
@@ -21,14 +22,14 @@ import { decimalOf, isoCurrencies, isoExponent } from "../platform/money.ts";
 import { whyNotRefundable } from "../refunds/request-refund.ts";
 import { loadPayment } from "../reporting/payment-details.ts";
 import type { PaymentFilter } from "../reporting/payment-filter.ts";
-import { type ListedPayment, listPayments, type PaymentPage } from "../reporting/payment-list.ts";
+import { countPayments, type ListedPayment, listPayments, type PaymentPage } from "../reporting/payment-list.ts";
 import { searchPayments } from "../reporting/payment-search.ts";
 import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import { createDecisionMethods } from "./attempt-decisions-rpc.ts";
 import { csvLine } from "./csv.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { createHoldMethods } from "./holds-rpc.ts";
-import { filterOf, paymentMessage, summaryMessage } from "./payment-messages.ts";
+import { amountMessage, filterOf, paymentMessage, summaryMessage } from "./payment-messages.ts";
 import { refundFields } from "./refund-messages.ts";
 import { createRefundMethods } from "./refunds-rpc.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
@@ -64,6 +65,18 @@ export function createPaymentService({ runtime }: DashboardParts): ServiceImpl<t
         payments: payments.map(summaryMessage),
         nextPageToken,
         ...(searchedBackTo && { searchedBackTo: timestampFromDate(searchedBackTo) }),
+      });
+    },
+
+    async countPayments(request, context) {
+      const { merchantId, environment } = scopedContextOf(context);
+      const filter = filterOf(request.filter);
+      if (filter.orderRef?.text.includes(nul)) return create(CountPaymentsResponseSchema, {});
+      const { payments, amounts, countedBackTo } = await countPayments(environment.reads, { merchantId, filter });
+      return create(CountPaymentsResponseSchema, {
+        payments,
+        amounts: amounts.map(({ amountMinor, currency }) => amountMessage(BigInt(amountMinor), currency)),
+        ...(countedBackTo && { countedBackTo: timestampFromDate(countedBackTo) }),
       });
     },
 

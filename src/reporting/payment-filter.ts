@@ -28,6 +28,8 @@ export type PaymentFilter = {
   readonly createdAfter?: Date | undefined;
   /** Exclusive. */
   readonly createdBefore?: Date | undefined;
+  /** The last four digits of the card. */
+  readonly cardLast4?: string | undefined;
   /** True for payments that another gateway than the first captured. */
   readonly failover?: boolean | undefined;
 };
@@ -81,6 +83,7 @@ export function rowConditions(filter: PaymentFilter, parameters: Parameters): st
   ask(amountFrom, (wanted) => `s.amount_minor >= ${wanted}::bigint`);
   ask(amountTo, (wanted) => `s.amount_minor <= ${wanted}::bigint`);
   ask(currency, (wanted) => `s.currency = ${wanted}`);
+  ask(filter.cardLast4, (wanted) => `s.card_last4 = ${wanted}`);
   ask(createdAfter, (wanted) => `s.created_at >= ${wanted}::timestamptz`);
   ask(createdBefore, (wanted) => `s.created_at < ${wanted}::timestamptz`);
   ask(filter.failover, (wanted) => `s.failover = ${wanted}::boolean`);

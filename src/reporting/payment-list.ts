@@ -15,8 +15,9 @@ import {
 
 // Payments that one call checks against a filter, newest first: 100 ms of reading, not a million payments.
 const paymentsWalked = 10_000;
-// Most payments with a common beginning of their order reference that are searched; beyond it the whole list is walked.
-const prefixMatchesMax = 2_000;
+// Most payments with a common beginning of their order reference, or with the same last four digits, that are searched; beyond
+// it the whole list is walked.
+const matchesMax = 2_000;
 
 const shown = [
   "id",
@@ -92,14 +93,46 @@ export async function walkPayments<Row extends { readonly id: string }>(
   columns: string,
   wanted: Wanted,
 ): Promise<Omit<PaymentPage, "payments"> & { readonly rows: readonly Row[] }> {
-  const among = await findByPrefix(queryable, wanted);
-  const below = await boundOf(queryable, wanted);
-  const walk = { ...wanted, among, below };
+  const walk = await planWalk(queryable, wanted);
   const found = await queryable.query<Row>(...selectPage(columns, walk));
   const rows = found.slice(0, wanted.count);
   if (found.length > wanted.count) return { rows, lastId: rows.at(-1)?.id };
   const [end] = await queryable.query<{ id: string; createdAt: Date }>(...selectWalkEnd(walk));
   return end === undefined ? { rows } : { rows, lastId: end.id, searchedBackTo: end.createdAt };
+}
+
+/** The number and the amounts of a list. */
+export type PaymentCount = {
+  readonly payments: number;
+  /** Minor units in each currency, as digits: a sum may be larger than any amount. */
+  readonly amounts: readonly { readonly currency: string; readonly amountMinor: string }[];
+  /** Creation time of the oldest payment that was checked, where there are older ones. */
+  readonly countedBackTo?: Date | undefined;
+};
+
+/** Counts and sums the payments of a list: of the newest `paymentsWalked`. */
+export async function countPayments(
+  queryable: Queryable,
+  wanted: Pick<Wanted, "merchantId" | "filter">,
+): Promise<PaymentCount> {
+  const walk = await planWalk(queryable, { ...wanted, after: undefined, count: 0 });
+  type Sum = PaymentCount["amounts"][number] & { readonly payments: number };
+  const sums = await queryable.query<Sum>(...selectSums(walk));
+  const [oldest, older] = await queryable.query<{ createdAt: Date }>(...selectWalkEnd(walk, 2));
+  return {
+    payments: sums.reduce((sum, { payments }) => sum + payments, 0),
+    amounts: sums,
+    ...(older && { countedBackTo: oldest!.createdAt }),
+  };
+}
+
+function selectSums(walk: Walk) {
+  const parameters = new Parameters();
+  const text = `
+    SELECT s.currency, count(*)::int AS payments, sum(s.amount_minor)::text AS "amountMinor"
+    FROM (${walkSql(walk, parameters)} LIMIT ${paymentsWalked}) s
+    WHERE ${rowConditions(walk.filter, parameters)} GROUP BY s.currency ORDER BY s.currency`;
+  return [{ name: unnamed, text }, parameters.values] as const;
 }
 
 type Walk = Wanted & { readonly among: readonly string[] | undefined; readonly below: string | undefined };
@@ -114,11 +147,12 @@ function selectPage(columns: string, walk: Walk) {
   return [{ name: unnamed, text }, parameters.values] as const;
 }
 
-function selectWalkEnd(walk: Walk) {
+/** Selects the last payment that a walk checks, and up to `rows - 1` after it. */
+function selectWalkEnd(walk: Walk, rows = 1) {
   const parameters = new Parameters();
   const text = `
     SELECT s.id, s.created_at AS "createdAt"
-    FROM (${walkSql(walk, parameters)} OFFSET ${paymentsWalked - 1} LIMIT 1) s`;
+    FROM (${walkSql(walk, parameters)} OFFSET ${paymentsWalked - 1} LIMIT ${rows}) s`;
   return [{ name: unnamed, text }, parameters.values] as const;
 }
 
@@ -135,17 +169,40 @@ function walkSql({ merchantId, filter, after, among, below }: Walk, parameters: 
   return `SELECT s.* FROM payment_session s WHERE ${conditions.join(" AND ")} ${by} ORDER BY s.id DESC`;
 }
 
+async function planWalk(queryable: Queryable, wanted: Wanted): Promise<Walk> {
+  return { ...wanted, among: await findAmong(queryable, wanted), below: await boundOf(queryable, wanted) };
+}
+
 /**
- * Finds the payments whose order reference begins with the text; undefined where they are too many to be checked
- * separately.
+ * Finds the payments whose order reference begins with the text, or whose card ends in the digits; undefined where they
+ * are too many to be checked separately.
  */
-async function findByPrefix(
+async function findAmong(
   queryable: Queryable,
-  { merchantId, filter: { orderRef } }: Wanted,
+  { merchantId, filter: { orderRef, cardLast4 } }: Wanted,
 ): Promise<string[] | undefined> {
-  if (!orderRef?.isPrefix) return undefined;
-  const found = await findByOrderRefPrefix(queryable, { merchantId, text: orderRef.text, count: prefixMatchesMax + 1 });
-  return found.length > prefixMatchesMax ? undefined : found;
+  const count = matchesMax + 1;
+  const found = orderRef?.isPrefix
+    ? await findByOrderRefPrefix(queryable, { merchantId, text: orderRef.text, count })
+    : cardLast4 !== undefined && orderRef === undefined
+      ? await findByCardLast4(queryable, { merchantId, cardLast4, count })
+      : undefined;
+  return found && found.length > matchesMax ? undefined : found;
+}
+
+/** Finds ids of the newest payments whose card ends in these digits. */
+export async function findByCardLast4(
+  queryable: Queryable,
+  { merchantId, cardLast4, count }: { merchantId: string; cardLast4: string; count: number },
+): Promise<string[]> {
+  const rows = await queryable.query<{ id: string }>(
+    {
+      name: "find_by_card_last4",
+      text: "SELECT id FROM payment_session WHERE merchant_id = $1 AND card_last4 = $2 ORDER BY id DESC LIMIT $3",
+    },
+    [merchantId, cardLast4, count],
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** Finds ids of payments whose order reference begins with the text, in no particular order. */

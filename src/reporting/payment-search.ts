@@ -1,8 +1,8 @@
-/** Finds payments by an id of ours, a gateway's reference, an order reference or its beginning. */
+/** Finds payments by an id of ours, a gateway's reference, an order reference or its beginning, or the card's last digits. */
 import type { Queryable, Statement } from "../platform/database.ts";
 import { decodeId, type IdPrefix } from "../platform/ids.ts";
 import { clockSkewMs, firstIdAt } from "./past-payments.ts";
-import { findByOrderRefPrefix, type ListedPayment, listedColumns } from "./payment-list.ts";
+import { findByCardLast4, findByOrderRefPrefix, type ListedPayment, listedColumns } from "./payment-list.ts";
 
 // Payments that a search shows for a beginning of order references: one screen.
 const searchRows = 20;
@@ -17,7 +17,8 @@ type FoundBy =
   | "REQUEST_ID"
   | "GATEWAY_REFERENCE"
   | "ORDER_REF"
-  | "ORDER_REF_PREFIX";
+  | "ORDER_REF_PREFIX"
+  | "CARD_LAST4";
 
 /** A payment with the identifier by which it was found. */
 export type PaymentMatch = { readonly payment: ListedPayment; readonly by: FoundBy };
@@ -58,10 +59,11 @@ const byReference = finder(
 );
 const byOrderRef = finder("ORDER_REF", "s.order_ref = $2");
 const byIds = finder("ORDER_REF_PREFIX", "s.id = ANY ($2::uuid[])");
+const byCard = finder("CARD_LAST4", "s.id = ANY ($2::uuid[])", "card_last4");
 
 /**
  * Searches payments. Returns exact matches first, each payment once, then the newest whose order reference begins with
- * the text.
+ * the text, then the newest whose card ends in it.
  */
 export async function searchPayments(
   queryable: Queryable,
@@ -75,7 +77,13 @@ export async function searchPayments(
     const ids = await findByOrderRefPrefix(queryable, { merchantId, text, count: searchRows * 10 });
     return ids.length === 0 ? [] : run(byIds, ids);
   };
-  const groups = await Promise.all([...findById(text, run), run(byReference, text), run(byOrderRef, text), prefixed()]);
+  const ofCard = async () => {
+    if (!/^\d{4}$/.test(text)) return [];
+    const ids = await findByCardLast4(queryable, { merchantId, cardLast4: text, count: searchRows });
+    return ids.length === 0 ? [] : run(byCard, ids);
+  };
+  const byValue = [run(byReference, text), run(byOrderRef, text), prefixed(), ofCard()];
+  const groups = await Promise.all([...findById(text, run), ...byValue]);
   const seen = new Map<string, PaymentMatch>();
   for (const match of groups.flat()) {
     if (!seen.has(match.payment.id)) seen.set(match.payment.id, match);

@@ -9,6 +9,8 @@ export type PaymentSearch = {
   readonly status?: PaymentState;
   readonly gateway?: string;
   readonly order?: string;
+  /** The last four digits of the card. */
+  readonly card?: string;
   readonly currency?: string;
   readonly from?: number;
   readonly to?: number;
@@ -39,6 +41,7 @@ const shapes: Readonly<Record<Exclude<keyof PaymentSearch, "failover" | "status"
   q: /^.{1,255}$/su,
   gateway: /^[A-Z][A-Z0-9_]{0,49}$/,
   order: /^.{1,255}$/su,
+  card: /^\d{4}$/,
   currency: /^[A-Z]{3}$/,
   from: /^\d{1,12}(\.\d{1,3})?$/,
   to: /^\d{1,12}(\.\d{1,3})?$/,

@@ -4,6 +4,7 @@ import { type PageTokenKeys, signPageToken } from "../../core/page-token.ts";
 import type { Database } from "../../platform/database.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { readLedger, totalLedger } from "../../reporting/ledger.ts";
+import type { LedgerDays } from "../../reporting/ledger-days.ts";
 import { listPayments } from "../../reporting/payment-list.ts";
 import { listRefunds } from "../../reporting/refund-list.ts";
 
@@ -96,8 +97,9 @@ export async function moneyCalls(database: Database, rows: MoneyRows): Promise<r
     listRefunds(database, { merchantId, filter, after, count: pageSize });
   const holds = (after: string | undefined) =>
     listPayments(database, { merchantId, filter: { held: true }, after, count: pageSize });
-  const ledger = (of: string, token: string | undefined) =>
-    readLedger([database], { merchantId: of, days: { day }, count: ledgerPage, pageToken: token, keys });
+  const month = { from: new Date(Date.parse(day) - 30 * 86_400_000).toISOString().slice(0, 10), to: day };
+  const ledger = (of: string, token: string | undefined, days: LedgerDays = { day }) =>
+    readLedger([database], { merchantId: of, days, count: ledgerPage, pageToken: token, keys });
   return [
     ["refunds", "first", () => refunds(undefined)],
     ["refunds", "late", () => refunds(lateRefund)],
@@ -107,6 +109,13 @@ export async function moneyCalls(database: Database, rows: MoneyRows): Promise<r
     ["ledger of the longest day", "first", () => ledger(merchantId, undefined)],
     ["ledger of the longest day", "late", () => ledger(merchantId, pageToken)],
     ["its totals", "", () => totalLedger(database, { merchantId, days: { day } })],
+    ["ledger of 31 days, the longest among them", "first", () => ledger(merchantId, undefined, month)],
+    ["its totals", "", () => totalLedger(database, { merchantId, days: month })],
+    [
+      "ledger of the same 31 days for a merchant with 100 refunds",
+      "first",
+      () => ledger(smallMerchantId, undefined, month),
+    ],
     ["ledger of the same day for a merchant with 100 refunds", "first", () => ledger(smallMerchantId, undefined)],
   ];
 }

@@ -22,7 +22,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
     guides: [
       guide("integration.md", "Integration guide", "Create a session, mount the widget, verify the webhook."),
       guide("appearance.md", "Appearance", "Make the card form look like your shop."),
-      guide("ledger.md", "Ledger", "Every capture, refund and void of a past day, to compare with statements."),
+      guide("ledger.md", "Ledger", "Every capture, refund and void of past days, to compare with statements."),
       guide("refunds.md", "Refunds", "Refund a captured payment, whole or in part, and never twice."),
       guide("capture-later.md", "Capture later", "Hold the amount now, capture it when you ship, or cancel it."),
       guide("webhooks.md", "Webhooks", "Receive and verify events in Node, Python, PHP, Go or by hand."),

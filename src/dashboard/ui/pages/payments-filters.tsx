@@ -111,7 +111,7 @@ export function SearchBox({ search }: { search: PaymentSearch }) {
         maxLength={255}
         autoComplete="off"
         spellCheck={false}
-        placeholder="Order reference, any id, gateway’s reference"
+        placeholder="Order reference, any id, card’s last four digits"
       />
       <Button type="submit">Find</Button>
       {search.q !== undefined && (
@@ -152,6 +152,15 @@ export function Filters({ search, currencies }: { search: PaymentSearch; currenc
         values={gateways.map((gateway) => [gateway, nameOfGateway(gateway)])}
       />
       <TextBox label="Order begins with" name="order" value={search.order} />
+      <TextBox
+        label="Card ends in"
+        name="card"
+        value={search.card}
+        inputMode="numeric"
+        pattern="\d{4}"
+        maxLength={4}
+        title="The last four digits of the card"
+      />
       <CurrencyChoice value={search.currency} currencies={currencies} />
       <AmountRange from={search.from} to={search.to} />
       <TextBox label="Created on or after" name="after" value={search.after} type="date" max={dayOf(new Date())} />

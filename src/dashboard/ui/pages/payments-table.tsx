@@ -1,4 +1,4 @@
-/** Rows of payments: a table where there is room, a card each on a phone. */
+/** Rows of payments: a table where there is room, two lines each on a phone. */
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { PaymentSummary } from "../../../../gen/dashboard/v1/payments_pb.ts";

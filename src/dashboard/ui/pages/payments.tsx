@@ -4,8 +4,8 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { useInfiniteQuery, useQuery, useTransport } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
-import { useSearch } from "@tanstack/react-router";
-import { useState } from "react";
+import { Link, useSearch } from "@tanstack/react-router";
+import { Fragment, useState } from "react";
 import { Switch } from "react-aria-components";
 import {
   type Currency,
@@ -14,9 +14,11 @@ import {
   PaymentService,
 } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import { Amount } from "../parts/amount.tsx";
 import { CsvExport } from "../parts/csv-export.tsx";
 import { ShowMore } from "../parts/show-more.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { Moment } from "../parts/time.tsx";
 import { dayBegin, exponentOf, minorOf, type PaymentSearch, unreadAmount } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
 import { Filters, Presets, SearchBox } from "./payments-filters.tsx";
@@ -25,6 +27,8 @@ import { PaymentsTable } from "./payments-table.tsx";
 // Fast enough to see a payment arrive, slow enough to put no load on the service.
 const liveEveryMs = 5_000;
 const rowsAtOnce = 50;
+// The number that the service counts up to.
+const countedMax = 10_000;
 
 /** The page. */
 export function PaymentsPage() {
@@ -82,6 +86,7 @@ function List({ search, currencies }: { search: PaymentSearch; currencies: reado
   return (
     <section className="stack" aria-label="Payments" aria-busy={isPlaceholderData}>
       <div className="page-head">
+        <Count filter={filter} isLive={isLive} />
         <Switch className="toggle" isSelected={isLive} onChange={setLive}>
           <span className="toggle-track" /> Keep up to date
         </Switch>
@@ -109,6 +114,38 @@ function List({ search, currencies }: { search: PaymentSearch; currencies: reado
         />
       )}
     </section>
+  );
+}
+
+/** The number and the amounts of the list, as far back as they are counted. */
+function Count({ filter, isLive }: { filter: ReturnType<typeof filterOf>; isLive: boolean }) {
+  const { merchantId, environment } = useScope();
+  const { data } = useQuery(
+    PaymentService.method.countPayments,
+    { merchantId, environment, filter },
+    { refetchInterval: isLive ? liveEveryMs : false, placeholderData: keepPreviousData },
+  );
+  if (data === undefined || (data.payments === 0 && !data.countedBackTo)) return null;
+  const { payments, amounts, countedBackTo } = data;
+  const number = payments.toLocaleString();
+  if (countedBackTo && payments >= countedMax)
+    return <p className="soft">{number} payments or more. Choose a shorter period to count and sum them.</p>;
+  return (
+    <p>
+      {payments === 1 ? "1 payment" : `${number} payments`}
+      {amounts.map((amount) => (
+        <Fragment key={amount.currency}>
+          {" · "}
+          <Amount amount={amount} />
+        </Fragment>
+      ))}
+      {countedBackTo && (
+        <span className="soft">
+          {" "}
+          since <Moment at={countedBackTo} />; older ones are not counted
+        </span>
+      )}
+    </p>
   );
 }
 
@@ -145,6 +182,17 @@ function Found({ text }: { text: string }) {
         {rows.length === 1 ? "1 payment" : `${rows.length} payments`} found
       </p>
       <PaymentsTable label="Search results" rows={rows} />
+      {data.matches.some(({ by }) => by === PaymentMatch_By.CARD_LAST4) && (
+        <p>
+          <Link
+            to="/$environment/$merchantId/payments"
+            params={{ environment: environmentName, merchantId }}
+            search={{ card: text }}
+          >
+            List every payment whose card ends in {text}
+          </Link>
+        </p>
+      )}
     </section>
   );
 }
@@ -156,6 +204,7 @@ const foundBy: Readonly<Record<number, string>> = {
   [PaymentMatch_By.EVENT_ID]: "by an event’s id",
   [PaymentMatch_By.REQUEST_ID]: "by a request’s id",
   [PaymentMatch_By.GATEWAY_REFERENCE]: "by a gateway’s reference",
+  [PaymentMatch_By.CARD_LAST4]: "by the card’s last digits",
 };
 
 const statuses: Readonly<Record<string, PaymentSession_Status>> = {
@@ -169,7 +218,7 @@ const statuses: Readonly<Record<string, PaymentSession_Status>> = {
 
 /** Returns the filter of an address. Amounts have two decimals until a currency is chosen, as most currencies do. */
 function filterOf(search: PaymentSearch, currencies: readonly Currency[]) {
-  const { status, gateway, order, currency, from, to, after, before, failover } = search;
+  const { status, gateway, order, card, currency, from, to, after, before, failover } = search;
   const exponent = exponentOf(currency, currencies);
   const [amountFrom, amountTo] = [minorOf(from, exponent), minorOf(to, exponent)];
   const [createdAfter, createdBefore] = [dayBegin(after), dayBegin(before, 1)];
@@ -181,6 +230,7 @@ function filterOf(search: PaymentSearch, currencies: readonly Currency[]) {
     ...(status && statuses[status] && { status: statuses[status] }),
     ...(gateway && { gateway }),
     ...(order && { orderRef: order, orderRefPrefix: true }),
+    ...(card && { cardLast4: card }),
     ...(currency && { currency }),
     ...(amountFrom !== undefined && { amountFrom }),
     ...(amountTo !== undefined && { amountTo }),

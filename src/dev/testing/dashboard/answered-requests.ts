@@ -163,6 +163,7 @@ async function paymentRequests({ dashboard, scope }: RequestParts): Promise<Answ
   const [decided, confirmed, withdrawn] = await Promise.all([1, 2, 3].map(() => makeVoiding(dashboard)));
   return {
     ListPayments: () => scope,
+    CountPayments: () => scope,
     SearchPayments: () => ({ ...scope, text: sessionId }),
     GetPayment: () => ({ ...scope, sessionId }),
     ExportPayments: () => scope,
