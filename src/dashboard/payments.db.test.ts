@@ -73,6 +73,9 @@ describe("the list of payments", () => {
     [{ amountFrom: "4900", amountTo: "9999" }, ["open", "processing", "expired", "degraded", "declined"]],
     [{ amountFrom: "10000" }, ["failedOver"]],
     [{ currency: "JPY" }, ["yen"]],
+    [{ cardLast4: "4242" }, ["processing", "failedOver", "degraded", "declined", "yen"]],
+    [{ cardLast4: "4242", orderRef: "tea", orderRefPrefix: true }, ["degraded", "declined", "yen"]],
+    [{ cardLast4: "0000" }, []],
     [{ failover: true }, ["failedOver"]],
     [{ failover: false, status: "SUCCEEDED" }, ["yen"]],
     [{ createdAfter: minutesAgo(61).toISOString() }, ["open", "processing", "failedOver"]],
@@ -87,6 +90,19 @@ describe("the list of payments", () => {
     ],
   ])("with the filter %j holds %j", async (filter, names) => {
     expect((await list(filter)).names).toEqual(names);
+  });
+
+  it("counts and sums what the filters select, in each currency", async () => {
+    const count = (filter: Filter) => client.payments.countPayments({ ...scope(), filter });
+    expect(await count({ cardLast4: "4242" })).toEqual({
+      payments: 5,
+      amounts: [
+        { amountMinor: "24700", currency: "EUR", exponent: 2 },
+        { amountMinor: "120", currency: "JPY", exponent: 0 },
+      ],
+    });
+    expect(await count({ gateway: "STRIPE" })).toEqual({ payments: 0, amounts: [] });
+    await expect(count({ cardLast4: "42" })).rejects.toThrow("filter.cardLast4 must be four digits");
   });
 
   it("shows the fields of a row, with the currency's own decimals", async () => {
@@ -146,6 +162,20 @@ describe("the list of payments", () => {
     const second = await client.payments.listPayments({ ...rare, pageToken: first.nextPageToken! });
     expect(second).toMatchObject({ payments: [{ orderRef: "many-0" }], nextPageToken: "" });
     expect(second.searchedBackTo).toBeUndefined();
+    const counted = await client.payments.countPayments({ ...rare, filter: {} });
+    expect(counted).toMatchObject({
+      payments: paymentsWalked,
+      amounts: [{ amountMinor: "49000000", currency: "EUR" }],
+    });
+    expect(counted.countedBackTo).toBe(first.searchedBackTo);
+    expect(await client.payments.countPayments(rare)).toMatchObject({
+      payments: 0,
+      countedBackTo: first.searchedBackTo,
+    });
+    const shorter = { createdAfter: new Date(created.getTime() + 3_600_000).toISOString() };
+    const exact = await client.payments.countPayments({ ...rare, filter: shorter });
+    expect(exact.payments).toBe(paymentsWalked + 1 - 3600);
+    expect(exact.countedBackTo).toBeUndefined();
   });
 
   it("knows the decimals of every currency that can be queried", async () => {
@@ -201,6 +231,10 @@ describe("the search", () => {
     expect(await search(encodeId("req", wanted.open!.requestUuid!))).toEqual(["open REQUEST_ID"]);
     expect(await search(" order-7 ")).toEqual(["failedOver ORDER_REF"]);
     expect(await search("order-")).toEqual(["processing ORDER_REF_PREFIX", "failedOver ORDER_REF_PREFIX"]);
+    const ofCard = (await search("4242")).filter((found) => found.endsWith(" CARD_LAST4"));
+    expect(ofCard.filter((found) => !found.startsWith("somebody else's"))).toEqual(
+      ["processing", "failedOver", "degraded", "declined", "yen"].map((name) => `${name} CARD_LAST4`),
+    );
     expect(await search("tea_")).toEqual(["expired ORDER_REF_PREFIX", "yen ORDER_REF_PREFIX"]);
     for (const text of [
       "nothing",

@@ -1,6 +1,6 @@
 /** Tests the days of the ledger's page. */
 import { expect, it } from "vitest";
-import { ledgerPresets, readLedgerSearch } from "./ledger-address.ts";
+import { ledgerPresets, rangeProblem, readLedgerSearch } from "./ledger-address.ts";
 
 it("readLedgerSearch() keeps a range or a day, and drops what is neither", () => {
   expect(readLedgerSearch({ from: "2026-03-01", to: "2026-03-31", day: "2026-03-04" })).toEqual({
@@ -9,6 +9,12 @@ it("readLedgerSearch() keeps a range or a day, and drops what is neither", () =>
   });
   expect(readLedgerSearch({ from: "2026-03-01", day: "2026-03-04" })).toEqual({ day: "2026-03-04" });
   expect(readLedgerSearch({ day: "today", to: 7 })).toEqual({});
+});
+
+it("rangeProblem() refuses what the service refuses", () => {
+  expect(rangeProblem({ from: "2026-03-02", to: "2026-03-01" })).toBe("The last day is before the first");
+  expect(rangeProblem({ from: "2026-03-01", to: "2026-04-01" })).toBe("A range has at most 31 days");
+  expect(rangeProblem({ from: "2026-03-01", to: "2026-03-31" })).toBeUndefined();
 });
 
 it.each([

@@ -30,6 +30,13 @@ export function searchOf({ from, to }: { from: string; to: string }): LedgerSear
   return from === to ? { day: from } : { from, to };
 }
 
+/** Returns why a range has no ledger, or nothing. The service has the same rules. */
+export function rangeProblem({ from, to }: { from: string; to: string }): string | undefined {
+  const daysAfter = (Date.parse(to) - Date.parse(from)) / dayMs;
+  if (daysAfter < 0) return "The last day is before the first";
+  return daysAfter > 30 ? "A range has at most 31 days" : undefined;
+}
+
 /** Returns the ranges to choose from. This month ends with yesterday, and is not there on its first day. */
 export function ledgerPresets(now: Date): { name: string; from: string; to: string }[] {
   const yesterday = utcDay(1, now);

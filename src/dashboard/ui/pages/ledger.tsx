@@ -4,7 +4,7 @@ import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { LedgerService, type LedgerSum, type LedgerTotal } from "../../../../gen/dashboard/v1/ledger_pb.ts";
 import type { PaymentAmount } from "../../../../gen/dashboard/v1/payment_amount_pb.ts";
-import { daysOf, ledgerPresets, searchOf, utcDay } from "../ledger-address.ts";
+import { daysOf, ledgerPresets, rangeProblem, searchOf, utcDay } from "../ledger-address.ts";
 import { Amount } from "../parts/amount.tsx";
 import { Gateway } from "../parts/brand.tsx";
 import { Button } from "../parts/button.tsx";
@@ -22,6 +22,7 @@ export function LedgerPage() {
   const days = daysOf(useSearch({ from: "/signed-in/$environment/$merchantId/ledger" }));
   const navigate = useNavigate();
   const params = { environment, merchantId };
+  const problem = rangeProblem(days);
   return (
     <>
       <header className="page-head">
@@ -64,7 +65,13 @@ export function LedgerPage() {
           Show
         </Button>
       </form>
-      <Totals days={days} />
+      {problem === undefined ? (
+        <Totals days={days} />
+      ) : (
+        <Empty title={problem}>
+          <p>Choose other days.</p>
+        </Empty>
+      )}
     </>
   );
 }

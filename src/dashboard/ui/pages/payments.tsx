@@ -87,19 +87,21 @@ function List({ search, currencies }: { search: PaymentSearch; currencies: reado
     <section className="stack" aria-label="Payments" aria-busy={isPlaceholderData}>
       <div className="page-head">
         <Count filter={filter} isLive={isLive} />
-        <Switch className="toggle" isSelected={isLive} onChange={setLive}>
-          <span className="toggle-track" /> Keep up to date
-        </Switch>
-        {payments.length > 0 && (
-          <CsvExport
-            file={`payments-${environmentName}.csv`}
-            what="payments"
-            loadPage={async (pageToken, options) => {
-              const page = await client.exportPayments({ merchantId, environment, filter, pageToken }, options);
-              return { ...page, rows: page.payments };
-            }}
-          />
-        )}
+        <div className="row">
+          <Switch className="toggle" isSelected={isLive} onChange={setLive}>
+            <span className="toggle-track" /> Keep up to date
+          </Switch>
+          {payments.length > 0 && (
+            <CsvExport
+              file={`payments-${environmentName}.csv`}
+              what="payments"
+              loadPage={async (pageToken, options) => {
+                const page = await client.exportPayments({ merchantId, environment, filter, pageToken }, options);
+                return { ...page, rows: page.payments };
+              }}
+            />
+          )}
+        </div>
       </div>
       {payments.length > 0 && <PaymentsTable label="Payments" rows={payments.map((payment) => ({ payment }))} />}
       {payments.length === 0 && !hasNextPage && (
@@ -135,8 +137,10 @@ function Count({ filter, isLive }: { filter: ReturnType<typeof filterOf>; isLive
       {payments === 1 ? "1 payment" : `${number} payments`}
       {amounts.map((amount) => (
         <Fragment key={amount.currency}>
-          {" · "}
-          <Amount amount={amount} />
+          {" "}
+          <span className="amount">
+            · <Amount amount={amount} />
+          </span>
         </Fragment>
       ))}
       {countedBackTo && (
@@ -181,7 +185,6 @@ function Found({ text }: { text: string }) {
       <p className="soft" role="status">
         {rows.length === 1 ? "1 payment" : `${rows.length} payments`} found
       </p>
-      <PaymentsTable label="Search results" rows={rows} />
       {data.matches.some(({ by }) => by === PaymentMatch_By.CARD_LAST4) && (
         <p>
           <Link
@@ -193,18 +196,18 @@ function Found({ text }: { text: string }) {
           </Link>
         </p>
       )}
+      <PaymentsTable label="Search results" rows={rows} />
     </section>
   );
 }
 
-// Omits the order reference, which the row itself shows.
+// Omits the order reference, which the row itself shows, and the card, which the page names once.
 const foundBy: Readonly<Record<number, string>> = {
   [PaymentMatch_By.SESSION_ID]: "by its session id",
   [PaymentMatch_By.ATTEMPT_ID]: "by an attempt’s id",
   [PaymentMatch_By.EVENT_ID]: "by an event’s id",
   [PaymentMatch_By.REQUEST_ID]: "by a request’s id",
   [PaymentMatch_By.GATEWAY_REFERENCE]: "by a gateway’s reference",
-  [PaymentMatch_By.CARD_LAST4]: "by the card’s last digits",
 };
 
 const statuses: Readonly<Record<string, PaymentSession_Status>> = {

@@ -45,7 +45,7 @@ export function PaymentState({ payment }: { payment: Shown }) {
       {payment.awaitingCustomer && <span className="badge">Awaiting customer</span>}
       {payment.failover && (
         <span className="badge" data-tone="saved">
-          Saved by failover
+          <span className="wide-only">Saved by </span>failover
         </span>
       )}
     </span>
