@@ -60,6 +60,17 @@ const calls: readonly Call[] = [
     "the newest 50 that were declined",
     ({ payments }, scope) => payments.listPayments({ ...scope, pageSize: 50, filter: { status: "DECLINED" } }),
   ],
+  [
+    "ListPayments",
+    "the newest 50 with a card that ends in 4242",
+    ({ payments }, scope) => payments.listPayments({ ...scope, pageSize: 50, filter: { cardLast4: "4242" } }),
+  ],
+  ["CountPayments", "all", ({ payments }, scope) => payments.countPayments(scope)],
+  [
+    "CountPayments",
+    "those that SANDBOX_B was asked for",
+    ({ payments }, scope) => payments.countPayments({ ...scope, filter: { gateway: "SANDBOX_B" } }),
+  ],
   ["SearchPayments", "an orderRef", ({ payments }, scope) => payments.searchPayments({ ...scope, text: "order-4711" })],
   ["GetHome", "today", ({ home }, scope) => home.getHome(scope)],
 ];
