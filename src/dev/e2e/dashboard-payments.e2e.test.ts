@@ -128,6 +128,7 @@ describe("the payments pages", () => {
   it("find a payment by what is typed, and write a list as CSV without a formula in it", async () => {
     const page = await open(pathOf("payments"));
     await page.getByRole("link", { name: "=1+1" }).waitFor();
+    await page.getByText(/^6 payments · /).waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("order-7");
     await page.keyboard.press("Enter");
@@ -183,7 +184,7 @@ describe("the payments pages", () => {
     await page.close();
   });
 
-  it("show every column of a payment that used four gateways, on a wide screen and on a phone", async () => {
+  it("show every column of a payment that used four gateways on a wide screen, and two lines of it on a phone", async () => {
     const page = await open(pathOf("payments"));
     await page.setViewportSize({ width: 1440, height: 900 });
     const row = page.getByRole("row").filter({ hasText: "saved-1" });
@@ -194,12 +195,22 @@ describe("the payments pages", () => {
     const table = await page.getByRole("region", { name: "Payments" }).last().evaluate(widthsOf);
     expect(table.scrollWidth).toBeLessThanOrEqual(table.clientWidth);
     expect(table.clientWidth).toBeGreaterThan(1100);
+    const isScrolled = await page.getByRole("region", { name: "Payments" }).last().evaluate(isScrolledWithManyRows);
+    expect(isScrolled).toBe(false);
     await page.setViewportSize({ width: 390, height: 900 });
-    const [gateways, card] = [
-      await row.locator(".gateways").boundingBox(),
-      await row.locator(".card-face").boundingBox(),
+    const lines = [
+      row.getByRole("rowheader"),
+      row.getByText("€129.50"),
+      row.getByText("Succeeded"),
+      row.locator("time"),
     ];
-    expect(gateways!.x + gateways!.width).toBeLessThan(card!.x);
+    const [order, amount, state, time] = await Promise.all(
+      lines.map(async (part) => middleOf(await part.boundingBox())),
+    );
+    expect([Math.abs(order! - amount!), Math.abs(state! - time!)].map((gap) => gap < 6)).toEqual([true, true]);
+    expect(state).toBeGreaterThan(order!);
+    expect((await row.boundingBox())!.height).toBeLessThan(70);
+    expect(await row.locator(".gateways").isVisible()).toBe(false);
     await page.close();
   });
 
@@ -257,6 +268,16 @@ describe("the payments pages", () => {
     await page.close();
   });
 });
+
+function isScrolledWithManyRows(table: Element): boolean {
+  const body = table.querySelector("tbody")!;
+  body.append(...Array.from({ length: 30 }, () => body.firstElementChild!.cloneNode(true)));
+  return table.scrollHeight > table.clientHeight;
+}
+
+function middleOf(box: { y: number; height: number } | null): number {
+  return box!.y + box!.height / 2;
+}
 
 function widthsOf({ scrollWidth, clientWidth }: Element): { scrollWidth: number; clientWidth: number } {
   return { scrollWidth, clientWidth };
