@@ -102,7 +102,7 @@ describe("the list of payments", () => {
       ],
     });
     expect(await count({ gateway: "STRIPE" })).toEqual({ payments: 0, amounts: [] });
-    await expect(count({ cardLast4: "42" })).rejects.toThrow("filter.cardLast4 must be four digits");
+    await expect(count({ cardLast4: "42" })).rejects.toThrow("filter.cardLast4: it must be four digits");
   });
 
   it("shows the fields of a row, with the currency's own decimals", async () => {
