@@ -61,7 +61,7 @@ const insertPayments = (spanSeconds: number) => `
       CASE WHEN status = 'SUCCEEDED' THEN CASE WHEN failover THEN 'SANDBOX_B' ELSE 'SANDBOX_A' END END,
       CASE status WHEN 'SUCCEEDED' THEN true END, failover,
       CASE status WHEN 'DECLINED' THEN 'insufficient_funds' WHEN 'DEGRADED' THEN 'processing_unavailable' END,
-      'visa', lpad((i * 7919 % 10000)::text, 4, '0'), at, at + interval '30 minutes', CASE status WHEN 'EXPIRED' THEN NULL ELSE submitted END, ended
+      'visa', lpad((i % 10000 * 7919 % 10000)::text, 4, '0'), at, at + interval '30 minutes', CASE status WHEN 'EXPIRED' THEN NULL ELSE submitted END, ended
     FROM p),
   tries AS (
     SELECT p.*, 1 AS sequence, 'SANDBOX_A' AS gateway,
