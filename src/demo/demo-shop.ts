@@ -33,12 +33,15 @@ type Customer = { readonly secret: string; readonly sessionId: string; readonly 
 /** The shop. Close it afterwards. */
 export class DemoShop {
   readonly #file: DemoFile;
+  readonly #signal: AbortSignal;
   readonly #api: RestClient;
   // The vault limits the cards of an address: customers come from many, and loopback has many too.
   readonly #addresses = Array.from({ length: 60 }, (_, number) => new Agent({ localAddress: `127.0.0.${number + 2}` }));
 
-  constructor(file: DemoFile) {
+  /** `signal` ends every call. */
+  constructor(file: DemoFile, signal: AbortSignal) {
     this.#file = file;
+    this.#signal = signal;
     this.#api = new RestClient({ restBase: file.restBase, secretKey: file.merchants[0]!.test.secretKey });
   }
 
@@ -46,12 +49,14 @@ export class DemoShop {
   async sell(payment: PlannedPayment, visitor: number): Promise<{ sessionId: string; status: string }> {
     const { orderRef, amountMinor, currency, card, atBank, hold, refund } = payment;
     const capture = hold === undefined ? {} : ({ capture: "manual" } as const);
-    const session = await this.#api.createSession({ orderRef, amountMinor, currency, ...capture });
+    const signal = this.#signal;
+    const session = await this.#api.createSession({ orderRef, amountMinor, currency, ...capture }, { signal });
     const { sdkUrl, sdkAuthorization } = session.vault as { sdkUrl: string; sdkAuthorization: string };
     const entered = { number: card, expMonth: 4, expYear: new Date().getUTCFullYear() + 3 };
     const cvc = card.length === 15 ? "1234" : "123";
     const dispatcher = this.#addresses[visitor % this.#addresses.length]!;
-    const { token } = await post(`${new URL(sdkUrl).origin}/tokens`, sdkAuthorization, { ...entered, cvc }, dispatcher);
+    const tokens = `${new URL(sdkUrl).origin}/tokens`;
+    const { token } = await this.#post(tokens, sdkAuthorization, { ...entered, cvc }, dispatcher);
     const { sessionId, clientSecret } = session;
     const customer = { secret: clientSecret, sessionId, dispatcher };
     const submitted = { vaultToken: token, ...(atBank && { browser }) };
@@ -65,20 +70,20 @@ export class DemoShop {
     if (hold === undefined || hold === "waits" || checkout.status !== "CREATED") {
       if (refund && checkout.status === "SUCCEEDED") {
         const part = refund === "part" ? { amountMinor: half } : {};
-        await this.#api.createRefund(sessionId, part, { idempotencyKey: `${orderRef}-return` });
+        await this.#api.createRefund(sessionId, part, { idempotencyKey: `${orderRef}-return`, signal });
       }
       return { sessionId, status: hold === "waits" && checkout.status === "CREATED" ? "HELD" : checkout.status };
     }
     const { status } =
       hold === "cancelled"
-        ? await this.#api.cancelSession(sessionId)
-        : await this.#api.captureSession(sessionId, hold === "captured" ? {} : { amountMinor: half });
+        ? await this.#api.cancelSession(sessionId, { signal })
+        : await this.#api.captureSession(sessionId, hold === "captured" ? {} : { amountMinor: half }, { signal });
     return { sessionId, status };
   }
 
   async #call({ secret, sessionId, dispatcher }: Customer, rpc: string, fields: object): Promise<Checkout> {
     const url = `${this.#file.connectOrigin}/payments.v1.CheckoutService/${rpc}`;
-    const answer = await post(url, secret, { sessionId, ...fields }, dispatcher);
+    const answer = await this.#post(url, secret, { sessionId, ...fields }, dispatcher);
     return (answer.checkout ?? answer) as Checkout;
   }
 
@@ -87,46 +92,52 @@ export class DemoShop {
     const { dispatcher } = customer;
     const opened = await this.#call(customer, "OpenAction", { authenticationId });
     const open = `${this.#file.connectOrigin}/authentication/test/open`;
-    const { url } = await post(open, "", opened, dispatcher);
-    const page = await get(String(url), dispatcher);
+    const { url } = await this.#post(open, "", opened, dispatcher);
+    const page = await this.#get(String(url), dispatcher);
     const code = /The code is (\w+)/.exec(page)?.[1];
     const form = answer === "cancels" ? { cancel: "1" } : { code: answer === "passes" ? String(code) : "wrong" };
     const { headers, body } = await request(String(url), {
       ...{ dispatcher, method: "POST", body: new URLSearchParams(form).toString() },
       headers: { "content-type": "application/x-www-form-urlencoded" },
+      signal: this.#within(),
     });
     await body.dump();
-    if (typeof headers.location === "string") await get(headers.location, dispatcher);
+    if (typeof headers.location === "string") await this.#get(headers.location, dispatcher);
   }
 
   async #waitForEnd(customer: Customer): Promise<Checkout> {
     for (let looks = 0; looks < looksMax; looks++) {
       const checkout = await this.#call(customer, "GetCheckout", {});
       if (checkout.status !== "CREATED" || checkout.outcome) return checkout;
-      await pause(lookAgainMs);
+      await pause(lookAgainMs, undefined, { signal: this.#signal });
     }
     throw new Error(`${customer.sessionId} has not ended after its authentication`);
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.#addresses.map((agent) => agent.close()));
+  async #post(url: string, secret: string, body: object, dispatcher: Agent): Promise<Record<string, unknown>> {
+    const answer = await request(url, {
+      dispatcher,
+      method: "POST",
+      headers: { "content-type": "application/json", ...(secret && { authorization: `Bearer ${secret}` }) },
+      body: JSON.stringify(body),
+      signal: this.#within(),
+    });
+    // The body could hold a secret; its address and status are enough to find it in the logs.
+    if (answer.statusCode >= 300) throw new Error(`${new URL(url).pathname} answered ${answer.statusCode}`);
+    return (await answer.body.json()) as Record<string, unknown>;
   }
-}
 
-async function post(url: string, secret: string, body: object, dispatcher: Agent): Promise<Record<string, unknown>> {
-  const answer = await request(url, {
-    dispatcher,
-    method: "POST",
-    headers: { "content-type": "application/json", ...(secret && { authorization: `Bearer ${secret}` }) },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(submitTimeoutMs),
-  });
-  // The body could hold a secret; its address and status are enough to find it in the logs.
-  if (answer.statusCode >= 300) throw new Error(`${new URL(url).pathname} answered ${answer.statusCode}`);
-  return (await answer.body.json()) as Record<string, unknown>;
-}
+  async #get(url: string, dispatcher: Agent): Promise<string> {
+    const answer = await request(url, { dispatcher, signal: this.#within() });
+    return answer.body.text();
+  }
 
-async function get(url: string, dispatcher: Agent): Promise<string> {
-  const answer = await request(url, { dispatcher, signal: AbortSignal.timeout(submitTimeoutMs) });
-  return answer.body.text();
+  #within(): AbortSignal {
+    return AbortSignal.any([this.#signal, AbortSignal.timeout(submitTimeoutMs)]);
+  }
+
+  /** Ends the connections of the customers. */
+  async close(): Promise<void> {
+    await Promise.all(this.#addresses.map((agent) => agent.destroy()));
+  }
 }

@@ -17,7 +17,7 @@ const customers = 8;
 export type ExampleOptions = {
   readonly file: DemoFile;
   readonly onMade: (made: number, all: number) => void;
-  /** Ends the making between two payments; it then rejects with the signal's reason. */
+  /** Ends the making; it then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -49,14 +49,18 @@ export async function makeTraffic(options: TrafficOptions): Promise<Record<strin
   return ends;
 }
 
-async function sellAll(plan: readonly PlannedPayment[], side: number, { file, onMade, signal }: ExampleOptions) {
-  const shop = new DemoShop(file);
+async function sellAll(
+  plan: readonly PlannedPayment[],
+  side: number,
+  { file, onMade, signal = new AbortController().signal }: ExampleOptions,
+) {
+  const shop = new DemoShop(file, signal);
   const made: string[] = [];
   const ends: Record<string, number> = {};
   const queue = plan.values();
   const customer = async () => {
     for (const payment of queue) {
-      signal?.throwIfAborted();
+      signal.throwIfAborted();
       const { sessionId, status } = await shop.sell(payment, made.length);
       made.push(decodeId("ps", sessionId)!);
       ends[status] = (ends[status] ?? 0) + 1;
