@@ -49,13 +49,13 @@ const environmentRows: Record<string, [days: number, insert: (since: string) => 
   ],
   analytics_payment: [
     1_098,
-    (since) => `VALUES (${id()}, 15, ${since}, 'EUR', 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, '{}')`,
+    (since) => `VALUES (${id()}, 15, ${since}, 'EUR', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, '{}')`,
   ],
   analytics_authentication: [
     1_098,
     (since) => `VALUES (${id()}, 15, ${since}, 'A', 'EUR', 1, 0, 0, 0, 0, 0, 0, 0, 0, '{}')`,
   ],
-  analytics_arm: [1_098, (since) => `VALUES (${id()}, 15, ${since}, 1, '', 'A', 'EUR', 1, 0, 0, 0, '{}')`],
+  analytics_arm: [1_098, (since) => `VALUES (${id()}, 15, ${since}, 1, '', 'A', 'EUR', 1, 0, 0, 0, 0, '{}')`],
   analytics_arm_cost: [1_098, (since) => `VALUES (${id()}, 15, ${since}, 1, '', 'A', 'B', 'EUR', 1, 0, 0, 0)`],
 };
 const accountsRows: Record<string, [days: number, insert: (since: string) => string]> = {

@@ -120,7 +120,7 @@ function versionsOf(facts: JsonObject | undefined): JsonObject | undefined {
   return facts && { version: facts.version ?? null, restoredFrom: facts.restoredFrom ?? null };
 }
 
-/** What an entry changed: sentences of a routing rule, otherwise its fields before and after. */
+/** The changes of an entry: sentences of a routing rule, otherwise its fields before and after. */
 export function Changes({ entry, currencies }: { entry: AuditEntry; currencies: readonly Currency[] }) {
   const isRule = entry.subject.endsWith("/routing-rule");
   const [before, after] = isRule ? [entry.before, entry.after].map(versionsOf) : [entry.before, entry.after];

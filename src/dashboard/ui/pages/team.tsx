@@ -77,7 +77,7 @@ function Members({ members, onChange }: { members: readonly Member[]; onChange: 
   return <RecordTable label="Members" columns={role < Role.OWNER ? columns.slice(0, -1) : columns} rows={rows} />;
 }
 
-/** Whether a member is the person who reads the page. */
+/** Reports whether a member is the person who reads the page. */
 function useIsSelf(memberId: string): boolean {
   return useSignIn().member?.memberId === memberId;
 }

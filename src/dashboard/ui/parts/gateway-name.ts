@@ -1,4 +1,4 @@
-/** The display names of gateways and of providers of authentication. */
+/** The display names of gateways and of providers of authentication. PURE. */
 
 const names: Readonly<Record<string, string>> = {
   STRIPE: "Stripe",
