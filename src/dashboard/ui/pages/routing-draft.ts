@@ -5,9 +5,9 @@ import { useState } from "react";
 import type { AcquirerExemption_Kind } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import {
   type CardRange_Type,
+  RoutingRule_FailoverSwitch as FailoverSwitch,
   type RoutingRule,
   RoutingRule_Authentication,
-  RoutingRule_FailoverSwitch as FailoverSwitch,
   RoutingRuleService,
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { useScope } from "../scope.ts";

@@ -2,23 +2,18 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
-import { useRef, useState } from "react";
-import {
-  ReplayedPayment_End as End,
-  type ReplayedPayment,
-  RoutingRuleService,
-} from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { lazy, Suspense, useRef, useState } from "react";
+import { RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { Button } from "../parts/button.tsx";
-import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { Refusal } from "../parts/refusal.tsx";
-import { TableScroll } from "../parts/table-scroll.tsx";
-import { Moment } from "../parts/time.tsx";
 import { ownZone } from "../parts/time-zones.ts";
 import { useScope } from "../scope.ts";
 import { textOfCases } from "./routing-case-draft.ts";
 import { contentOf, problemsOf, type RuleDraft } from "./routing-draft.ts";
-import { addSlice, emptyTotals, progressOf, type Totals, whatIfRows } from "./what-if-totals.ts";
+import { addSlice, emptyTotals, progressOf, type Totals } from "./what-if-totals.ts";
+
+// Its code is loaded with the first result.
+const WhatIfResult = lazy(async () => ({ default: (await import("./routing-what-if-result.tsx")).WhatIfResult }));
 
 /** Loads slice by slice and shows the running total. */
 export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
@@ -95,91 +90,11 @@ export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
       )}
       <Refusal error={look.error} />
       {totals && !isCurrent && !look.isPending && <p className="small">The rule has changed since: simulate again.</p>}
-      {totals && isCurrent && <Result totals={totals} isWhole={!look.isPending} />}
+      {totals && isCurrent && (
+        <Suspense>
+          <WhatIfResult totals={totals} isWhole={!look.isPending} />
+        </Suspense>
+      )}
     </section>
-  );
-}
-
-function Result({ totals, isWhole }: { totals: Totals; isWhole: boolean }) {
-  if (totals.counts.payments === 0) {
-    return isWhole ? <p role="status">No submitted payment ended in this period.</p> : null;
-  }
-  return (
-    <div className="form" role="status">
-      <dl className="figures">
-        {whatIfRows(totals.counts).map(({ name, value, detail }) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-            <dd className="soft small">{detail}</dd>
-          </div>
-        ))}
-      </dl>
-      {isWhole && totals.examples.length > 0 && <Examples examples={totals.examples} />}
-      <p className="small soft">
-        The simulation assumes that each gateway answers as it did then, and that connections are as they are now. It
-        ignores circuit breakers and the time budget of a payment.
-      </p>
-    </div>
-  );
-}
-
-const stateNames: Readonly<Record<string, string>> = {
-  SUCCEEDED: "Succeeded",
-  RELEASED: "Released",
-  DECLINED: "Declined",
-  DEGRADED: "Failed",
-};
-
-const endNames: Readonly<Record<number, readonly [string, string]>> = {
-  [End.SUCCEEDS]: ["Succeeds", "good"],
-  [End.FAILS]: ["Fails", "bad"],
-  [End.CANNOT_KNOW]: ["Unknown", "warn"],
-};
-
-function Examples({ examples }: { examples: readonly ReplayedPayment[] }) {
-  const { environmentName, merchantId } = useScope();
-  const path = (gateways: readonly string[]) => gateways.map(nameOfGateway).join(" → ") || "no gateway";
-  return (
-    <TableScroll label="Payments with another outcome">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Payment</th>
-            <th scope="col">Actual</th>
-            <th scope="col">Simulated</th>
-          </tr>
-        </thead>
-        <tbody>
-          {examples.map((each) => (
-            <tr key={each.sessionId}>
-              <td>
-                <Moment at={each.createdAt} />
-                <div>
-                  <Link
-                    className="mono small"
-                    to="/$environment/$merchantId/payments/$sessionId"
-                    params={{ environment: environmentName, merchantId, sessionId: each.sessionId }}
-                  >
-                    {each.sessionId}
-                  </Link>
-                </div>
-              </td>
-              <td>
-                {path(each.askedThen)}
-                <div className="small soft">{stateNames[each.statusThen] ?? each.statusThen}</div>
-              </td>
-              <td>
-                {path(each.askedInstead)}{" "}
-                <span className="badge" data-tone={endNames[each.end]?.[1]}>
-                  {endNames[each.end]?.[0]}
-                </span>
-                <div className="small soft">{nameGatewaysIn(each.because)}</div>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableScroll>
   );
 }

@@ -1,7 +1,7 @@
 /** The ways through a merchant's pages: their groups, the switch of the environment, and the drawer of both on a phone. */
 import { Link, useLocation } from "@tanstack/react-router";
 import { useId, useState } from "react";
-import { Dialog, DialogTrigger, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { useScope } from "../scope.ts";
 import { Button } from "./button.tsx";
 import { PageIcon } from "./page-icon.tsx";
@@ -82,13 +82,19 @@ export function Drawer({ memberName }: { memberName: string | undefined }) {
   const [isOpen, setOpen] = useState(false);
   const close = () => setOpen(false);
   return (
-    <DialogTrigger isOpen={isOpen} onOpenChange={setOpen}>
-      <Button kind="plain" aria-label="Menu">
+    <>
+      <Button
+        kind="plain"
+        aria-label="Menu"
+        aria-haspopup="dialog"
+        aria-expanded={isOpen}
+        onPress={() => setOpen(true)}
+      >
         <svg viewBox="0 0 20 20" aria-hidden="true" stroke="currentColor" strokeWidth="1.8" strokeLinecap="round">
           <path d="M3 5.5h14M3 10h14M3 14.5h14" />
         </svg>
       </Button>
-      <ModalOverlay className="overlay drawer-ground" isDismissable>
+      <ModalOverlay className="overlay drawer-ground" isOpen={isOpen} onOpenChange={setOpen} isDismissable>
         <Modal className="drawer">
           <Dialog>
             <div className="drawer-head">
@@ -111,6 +117,6 @@ export function Drawer({ memberName }: { memberName: string | undefined }) {
           </Dialog>
         </Modal>
       </ModalOverlay>
-    </DialogTrigger>
+    </>
   );
 }
