@@ -163,9 +163,9 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 @media (prefers-reduced-motion: reduce) {
   .spinner { animation: fade 2s infinite; }
 }
-/* Forced colours take the ground of a sign away, and draw what is transparent. */
+/* Forced colours take the ground of a sign away, put their own behind its letter, and draw what is transparent. */
 @media (forced-colors: active) {
-  .error::before, .notice::before, .good::before { background: CanvasText; }
+  .error::before, .notice::before, .good::before { background: CanvasText; forced-color-adjust: none; }
   .spinner { border-inline-end-color: ButtonFace; }
 }
 `;
