@@ -188,6 +188,9 @@ export async function recordCaptureReport(core: Core, attempt: AttemptKey): Prom
     if (session.capturedAttemptId !== attempt.id) return recordUnexpected(tx, core, { session, attempt, rows });
     const reports = judgeReports(rows);
     if (reports.captured && !session.captureConfirmed) await tx.query(confirm, [session.id]);
+    // Only then a failure may have been reported before.
+    const otherStands = reports.captured && !reports.failed && reports.mismatch !== undefined;
+    if (otherStands) await tx.query(unsetCaptureFailed, [session.id, attempt.id]);
     const isNews = reports.failed && (await tx.query(selectCaptureFailedEvent, [session.id])).length === 0;
     await actOnReports(tx, core, { session, attemptId: attempt.id, reports: { ...reports, failed: isNews } });
   });
@@ -197,6 +200,15 @@ const setCaptureFailed: Statement = {
   name: "set_capture_failed",
   partitionKey: 1,
   text: `UPDATE attempt SET capture_failed_at = app.clock() WHERE session_id = $1 AND id = $2 AND capture_failed_at IS NULL`,
+};
+
+// A capture that stands is reported after the failure of another one. The ledger of a past day keeps what it had.
+const unsetCaptureFailed: Statement = {
+  name: "unset_capture_failed",
+  partitionKey: 1,
+  text: `
+    UPDATE attempt SET capture_failed_at = NULL
+    WHERE session_id = $1 AND id = $2 AND capture_failed_at >= date_trunc('day', app.clock(), 'UTC')`,
 };
 
 /** Opens rows of the work queue and emits the merchant's event for reports about the session's own capture. */

@@ -25,13 +25,14 @@ async function accepted(): Promise<PaymentSession> {
   return session;
 }
 
-async function report(session: PaymentSession, kind: "captured" | "capture_failed"): Promise<void> {
+async function report(session: PaymentSession, kind: "captured" | "capture_failed", capture?: string): Promise<void> {
   const [attempt] = (await fixture.loadSession(session)).attempts;
   const text = `
-    INSERT INTO gateway_notification (connection_id, notification_id, kind, attempt_reference, gateway_reference, amount_minor, currency)
-    VALUES ($1, $2, $3, $4, $5, 4900, 'EUR')`;
+    INSERT INTO gateway_notification (connection_id, notification_id, kind, attempt_reference, gateway_reference, amount_minor, currency, modification_reference)
+    VALUES ($1, $2, $3, $4, $5, 4900, 'EUR', $6)`;
   const reference = encodeId("att", attempt!.id);
-  const values = [attempt!.connectionId, `${kind}:${reference}`, kind, reference, attempt!.gatewayReference];
+  const named = [kind, reference, attempt!.gatewayReference, capture ?? null];
+  const values = [attempt!.connectionId, `${kind}:${reference}`, ...named];
   await fixture.core.database.query({ name: "take_notification", text }, values);
   await processNotificationsOnce(fixture.core);
 }
@@ -80,6 +81,17 @@ describe("a capture that was accepted and not reported", () => {
       { kind: "CAPTURE_UNCONFIRMED", resolvedAt: expect.any(Date) },
       { kind: "CAPTURE_FAILED", resolvedAt: null },
     ]);
+  });
+
+  it("has not failed once another capture of its hold is reported as made, although its own failure came first", async () => {
+    const session = await accepted();
+    await report(session, "capture_failed", "second");
+    expect((await fixture.loadSession(session)).attempts).toMatchObject([{ captureFailedAt: expect.any(Date) }]);
+    await report(session, "captured", "first");
+    const { session: confirmed, attempts } = await fixture.loadSession(session);
+    expect(confirmed.captureConfirmed).toBe(true);
+    expect(attempts).toMatchObject([{ captureFailedAt: null }]);
+    expect((await itemsOf(fixture, session)).map(({ kind }) => kind)).toContain("RECORD_MISMATCH");
   });
 
   it("is not searched for once the gateway has reported either", async () => {
