@@ -10,7 +10,7 @@ export type PlannedPayment = {
 } & Manner;
 
 /** The course of a payment: its card, and the steps after its submission. */
-export type Manner = {
+type Manner = {
   /** A test card of the sandbox. */
   readonly card: string;
   /** The customer's answer if the bank asks (3-D Secure). Without it the page describes no browser, and no bank asks. */
