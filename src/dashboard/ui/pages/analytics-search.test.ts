@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { daysBefore, readAnalyticsSearch } from "./analytics-search.ts";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { daysOf, readAnalyticsSearch } from "./analytics-search.ts";
 
 describe("readAnalyticsSearch()", () => {
   it("keeps valid parameters", () => {
@@ -16,12 +16,17 @@ describe("readAnalyticsSearch()", () => {
   });
 });
 
-describe("daysBefore()", () => {
-  it("counts calendar days, across months, leap days and clock changes", () => {
-    expect([daysBefore("2028-03-01", 1), daysBefore("2026-01-01", 1), daysBefore("2026-11-02", 6)]).toEqual([
-      "2028-02-29",
-      "2025-12-31",
-      "2026-10-27",
-    ]);
+describe("daysOf()", () => {
+  it("counts calendar days, across months, leap days and clock changes, with today as the last of seven", () => {
+    onTestFinished(() => void vi.useRealTimers());
+    const at = (now: string, search: Parameters<typeof daysOf>[0]) => {
+      vi.useFakeTimers({ now: new Date(now) });
+      return daysOf(search);
+    };
+    const day = (first: string) => ({ first, last: first });
+    expect(at("2028-03-01T12:00:00Z", { range: "yesterday", zone: "UTC" })).toEqual(day("2028-02-29"));
+    expect(at("2026-01-01T12:00:00Z", { range: "yesterday", zone: "UTC" })).toEqual(day("2025-12-31"));
+    const week = { first: "2026-10-27", last: "2026-11-02" };
+    expect(at("2026-11-03T03:00:00Z", { zone: "America/New_York" })).toEqual(week);
   });
 });

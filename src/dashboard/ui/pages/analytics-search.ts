@@ -50,7 +50,7 @@ export function todayIn(timeZone: string): string {
 }
 
 /** Returns the day `days` before another one. */
-export function daysBefore(from: string, days: number): string {
+function daysBefore(from: string, days: number): string {
   return new Date(Date.parse(from) - days * 86_400_000).toISOString().slice(0, 10);
 }
 
