@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { RouteConditions, RoutingCase, RoutingCases } from "../core/entities.ts";
-import { describeCases, describeConditions } from "./case-changes.ts";
+import { describeCases, describeConditions, describeSplit } from "./case-changes.ts";
 
 const nameOf = (id: string) => id.toUpperCase();
 const one = (name: string, conditions: RouteConditions, connectionIds = ["a"]): RoutingCase => {
@@ -60,4 +60,15 @@ it("puts each condition into words", () => {
 it("puts an amount into words in the currency, if there is one", () => {
   const conditions = { currencies: ["EUR"], amountFromMinor: 10_001, cardBrands: ["amex"] };
   expect(describeConditions(conditions)).toBe("currency EUR, amount from 100.01 EUR, card brand American Express");
+});
+
+it("describes another share of a split by both shares, and another plan of it as a whole", () => {
+  const split = (percent: number, connectionIds = ["b"]) => ({ percent, connectionIds });
+  expect(describeSplit(split(10), split(10), nameOf)).toEqual([]);
+  expect(describeSplit(split(10), split(20), nameOf)).toEqual([
+    "Variant B of the default plan gets 20 % instead of 10 %.",
+  ]);
+  expect(describeSplit(split(10), split(20, ["a"]), nameOf)).toEqual([
+    "Split of the default plan: 20 % goes to variant B, which plans A.",
+  ]);
 });

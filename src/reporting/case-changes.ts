@@ -53,6 +53,8 @@ export function describeSplit(
 ): string[] {
   const words = (split: Split | null | undefined, name: NameOf) => (split ? describeArm(split, name) : undefined);
   if (words(before, (id) => id) === words(after, (id) => id)) return [];
+  if (before && after && before.connectionIds.join() === after.connectionIds.join())
+    return [`Variant B of the default plan gets ${after.percent} % instead of ${before.percent} %.`];
   const arm = words(after, nameOf);
   return [arm === undefined ? "The default plan is no longer split." : `Split of the default plan: ${arm}.`];
 }
