@@ -83,7 +83,7 @@ describe("a held payment in the browser", () => {
     await dialog(page).getByLabel("Reason").fill("out of stock");
     await dialog(page).getByRole("button", { name: "Continue" }).click();
     await dialog(page).getByRole("button", { name: "Cancel €49.00" }).click();
-    await page.getByRole("heading", { name: /Declined/ }).waitFor();
+    await page.getByRole("heading", { name: /Cancelled/ }).waitFor();
     await page.getByText("Cancelled the payment", { exact: true }).waitFor();
     const read = { status: "DECLINED", declineCode: "capture_cancelled" };
     expect(await checkout.read(sessionId!)).toMatchObject(read);
