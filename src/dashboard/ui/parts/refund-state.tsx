@@ -27,9 +27,9 @@ const whys: Readonly<Record<string, string>> = {
   never_made: "a person found that the gateway has no such refund",
 };
 
-/** Returns the meaning of a failure code of this service, or the gateway's own code. */
+/** Returns the meaning of a failure code of this service, or the gateway’s own code in words. */
 export function inWords(failureCode: string): string {
-  return whys[failureCode] ?? failureCode;
+  return whys[failureCode] ?? failureCode.replaceAll("_", " ");
 }
 
 /** Returns who made a refund. A member is named by the e-mail address. */
