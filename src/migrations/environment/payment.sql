@@ -77,10 +77,10 @@ CREATE INDEX payment_session_unconfirmed ON payment_session (settled_at) WHERE N
 CREATE INDEX payment_session_of_merchant ON payment_session (merchant_id, id);
 -- Equal references, and beginnings of references whatever the database's collation is.
 CREATE INDEX payment_session_of_order ON payment_session (merchant_id, order_ref text_pattern_ops, id);
--- The last four digits of the card, from the submission on: a payment that is held has to be found too.
-CREATE INDEX payment_session_of_card ON payment_session (merchant_id, card_last4, id) WHERE card_last4 IS NOT NULL;
--- Rows come into both when a payment settles and not before, so that a payment's many changes until then do not write to
+-- Rows come into the three when a payment settles and not before, so that a payment's many changes until then do not write to
 -- them. Sessions that are CREATED are the newest, where a walk by id begins anyway.
+CREATE INDEX payment_session_of_card ON payment_session (merchant_id, card_last4, id)
+  WHERE card_last4 IS NOT NULL AND status <> 'CREATED';
 CREATE INDEX payment_session_of_status ON payment_session (merchant_id, status, id) WHERE status <> 'CREATED';
 CREATE INDEX payment_session_failed_over ON payment_session (merchant_id, id) WHERE failover;
 

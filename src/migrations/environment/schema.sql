@@ -1203,7 +1203,7 @@ CREATE INDEX payment_session_held ON ONLY payment_session USING btree (merchant_
 CREATE INDEX payment_session_hold_ends ON ONLY payment_session USING btree (held_until) WHERE ((held_at IS NOT NULL) AND (status = 'CREATED'::text) AND (capture_asked_at IS NULL));
 
 -- index payment_session_of_card
-CREATE INDEX payment_session_of_card ON ONLY payment_session USING btree (merchant_id, card_last4, id) WHERE (card_last4 IS NOT NULL);
+CREATE INDEX payment_session_of_card ON ONLY payment_session USING btree (merchant_id, card_last4, id) WHERE ((card_last4 IS NOT NULL) AND (status <> 'CREATED'::text));
 
 -- index payment_session_of_merchant
 CREATE INDEX payment_session_of_merchant ON ONLY payment_session USING btree (merchant_id, id);
