@@ -1,6 +1,16 @@
 /** Prints the start of the demo: a line for each step with its duration, then the addresses. */
-import { groupTitles } from "../gateways/sandbox/card-words.ts";
 import type { DemoFile } from "./demo-file.ts";
+
+// What a newcomer tries first: one card for each kind of ending.
+const firstCards = [
+  "4242424242424242",
+  "4000000000000002",
+  "4000000000002040",
+  "4000000000009995",
+  "4100000000000019",
+  "4000000000003220",
+  "4000000000005035",
+];
 
 /** Prints the progress of the start; prints nothing if `quiet`. */
 export class Progress {
@@ -47,8 +57,7 @@ export class Progress {
   /** Prints the addresses, test cards to try, and what a stop does with the data. */
   summary(file: DemoFile, path: string, isTemporary = false): void {
     if (this.#quiet) return;
-    const onPageOnly = [groupTitles.nasty, groupTitles.refunds, groupTitles.later];
-    const shown = file.testCards.filter((card) => !onPageOnly.includes(card.group));
+    const shown = file.testCards.filter(({ number }) => firstCards.includes(number));
     const width = Math.max(...shown.map((card) => card.name.length));
     const cards = shown.map((card) => `    ${card.number.padEnd(16)}  ${card.name.padEnd(width)}  ${card.behaviour}`);
     console.log(`
@@ -58,13 +67,13 @@ Switchyard is running. Pay in the demo shop:
 
   Test cards (any expiry in the future, any security code):
 ${cards.join("\n")}
-    The checkout page has ${file.testCards.length - shown.length} more: lost, late or wrong answers, failing captures, refunds, and holds that end.
+    The checkout page has ${file.testCards.length - shown.length} more: 3-D Secure, lost, late or wrong answers, refunds, and holds that end.
 
   Dashboard   ${file.dashboardOrigin}
               ${file.member.email}  ${file.member.password}
 
   REST        ${file.restBase}
-  Reference   ${file.connectOrigin}/docs
+  Docs        ${file.connectOrigin}/docs
   gRPC        ${file.grpcAddress}
   Vault       ${file.vaultOrigin}
   Secret key  ${file.merchants[0]?.test.secretKey}

@@ -40,7 +40,8 @@ export function Figures({ total: { payments, attempts } }: { total: AnalyticsPoi
         <dt>Technical failures</dt>
         <dd className="value">{formatRate(attempts.technicalFailureRate)}</dd>
         <dd className="soft small">
-          {formatCount(attempts.timeouts)} timeouts · {formatCount(attempts.gatewayErrors)} errors
+          {formatCount(attempts.timeouts)} {attempts.timeouts === 1n ? "timeout" : "timeouts"} ·{" "}
+          {formatCount(attempts.gatewayErrors)} {attempts.gatewayErrors === 1n ? "error" : "errors"}
         </dd>
       </div>
       <div>

@@ -40,7 +40,7 @@ export function ConnectionHealth({ health }: { health: GatewayHealth | undefined
             </span>
           </dd>
           <dd className="soft small">
-            {timeouts} timeouts · {errors} errors
+            {timeouts} {timeouts === 1 ? "timeout" : "timeouts"} · {errors} {errors === 1 ? "error" : "errors"}
           </dd>
         </div>
         <div>
