@@ -112,13 +112,16 @@ function Results({ answer, zone, gateway }: { answer: GetAnalyticsResponse; zone
 }
 
 function NothingYet() {
+  const { environmentName } = useScope();
   return (
     <>
       <Empty title="No payments ended in this period">
         <p>A payment is counted when its outcome is final. Choose another period, or make a first payment.</p>
-        <p>
-          In a demo, <code>npm start -- --state .switchyard/week --demo-traffic</code> makes a week of payments.
-        </p>
+        {environmentName === "test" && (
+          <p>
+            In a demo, <code>npm start -- --state .switchyard/week --demo-traffic</code> makes a week of payments.
+          </p>
+        )}
       </Empty>
       <Meanings />
     </>
