@@ -113,7 +113,7 @@ async function recordNew(tx: Tx, core: Core, listing: Listing, one: ListedRefund
     },
     ...{ status: end.status, origin: "GATEWAY", gatewayReference: one.gatewayReference },
     failureCode: end.status === "FAILED" ? end.failureCode : null,
-    lookAfterMs: pauseAfterLookUp({ status: end.status, createdAt: loaded.readAt, completedAt }, traits, loaded.readAt),
+    dueInMs: pauseAfterLookUp({ status: end.status, createdAt: loaded.readAt, completedAt }, traits, loaded.readAt),
   });
   if (end.status === "SUCCEEDED") await emitEvent(tx, core, session, "refund.succeeded", { refundId: id });
   return true;

@@ -37,14 +37,6 @@ const takeDue: Statement = {
       ORDER BY next_try_at LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING session_id AS "sessionId", id`,
 };
-const takeThis: Statement = {
-  name: "take_refund",
-  partitionKey: 1,
-  text: `
-    UPDATE refund SET retries = retries + 1, next_try_at = app.clock() + $3 * interval '1 ms'
-    WHERE session_id = $1 AND id = $2 AND next_try_at <= app.clock() RETURNING session_id AS "sessionId", id`,
-};
-
 // Refunds in one turn; each may take ten seconds at its gateway.
 const batch = 10;
 // While a payment's gateway is not connected, or its refunds cannot be read.
@@ -66,16 +58,11 @@ export async function refundOnce(core: Core, closing?: AbortSignal): Promise<boo
   return isMore;
 }
 
-/** Takes one refund a step further, if it is due and no other process has taken it. */
-export async function processRefund(core: Core, { sessionId, id }: RefundName): Promise<void> {
-  const [name] = await core.database.query<RefundName>(takeThis, [sessionId, id, leaseMs]);
-  if (name !== undefined) await runStep(core, name);
-}
-
 /** A refund with all that its calls need. */
 type Bound = RefundWork & { readonly refunds: GatewayRefunds; readonly credentials: BoundConnector["credentials"] };
 
-async function runStep(core: Core, name: RefundName): Promise<void> {
+/** Takes a refund that this process has taken up a step further. */
+export async function runStep(core: Core, name: RefundName): Promise<void> {
   try {
     const work = await loadWork(core, name);
     if (work === undefined)

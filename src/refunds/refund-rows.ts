@@ -45,9 +45,9 @@ const insertStatement: Statement = {
   partitionKey: 1,
   text: `
     INSERT INTO refund (session_id, id, attempt_id, connection_id, gateway, amount_minor, currency, status, origin, reason,
-                        refund_ref, made_by, request_hash, gateway_reference, failure_code, next_try_at, completed_at)
+                        refund_ref, made_by, request_hash, gateway_reference, failure_code, next_try_at, retries, completed_at)
     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-      CASE WHEN $9 = 'MERCHANT' THEN app.clock() ELSE app.clock() + $16 * interval '1 ms' END,
+      app.clock() + $16 * interval '1 ms', CASE WHEN $17::boolean THEN 1 ELSE 0 END,
       CASE WHEN $8 IN ('SUCCEEDED','FAILED') THEN app.clock() END`,
 };
 const countRefund: Statement = {
@@ -63,8 +63,10 @@ export type NewRefund = Pick<Refund, "sessionId" | "id" | "attemptId" | "connect
     Pick<Refund, "status" | "origin" | "reason" | "refundRef" | "madeBy" | "gatewayReference" | "failureCode">
   > & {
     readonly requestHash?: Buffer | undefined;
-    /** Of a refund made at the gateway: the time until it is looked at; undefined for never. */
-    readonly lookAfterMs?: number | undefined;
+    /** The time until it is taken up; undefined for never. */
+    readonly dueInMs?: number | undefined;
+    /** True if the caller has taken it up, and another process may do so when it is due. */
+    readonly isTaken?: boolean | undefined;
   };
 
 /** Records a refund of a locked session. One that we make is committed before a byte leaves. */
@@ -85,7 +87,8 @@ export function insertRefund(tx: Tx, refund: NewRefund): void {
     refund.requestHash ?? null,
     refund.gatewayReference ?? null,
     refund.failureCode ?? null,
-    refund.lookAfterMs ?? null,
+    refund.dueInMs ?? null,
+    refund.isTaken ?? false,
   ]);
   tx.send(countRefund, [refund.sessionId]);
 }

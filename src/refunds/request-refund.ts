@@ -4,11 +4,12 @@ import type { Core } from "../core/core.ts";
 import type { Refund } from "../core/entities.ts";
 import { loadSession, type SessionWithAttempts } from "../core/session-with-attempts.ts";
 import type { RefundReason } from "../gateways/connector.ts";
+import { leaseMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { sha256 } from "../platform/secrets.ts";
 import { capturedOf, refundableMinor } from "./next-refund-step.ts";
-import { processRefund } from "./refund-once.ts";
+import { runStep } from "./refund-once.ts";
 import { insertRefund, refundIdOf } from "./refund-rows.ts";
 
 /** A merchant's request. Without an amount it is for everything that is left. */
@@ -45,9 +46,9 @@ export type RequestedRefund = {
  */
 export async function requestRefund(core: Core, request: RefundRequest): Promise<RequestedRefund> {
   const id = refundIdOf(request.sessionId, request.key);
-  const replayed = await core.database.transaction((tx) => recordRequest(tx, core, request, id));
+  const replayed = await core.database.transaction((tx) => recordRequest(tx, core, request, id, { isTaken: true }));
   if (!replayed) {
-    const processing = processRefund(core, { sessionId: request.sessionId, id });
+    const processing = runStep(core, { sessionId: request.sessionId, id });
     core.inFlight.add(processing);
     await processing.finally(() => core.inFlight.delete(processing));
   }
@@ -66,10 +67,16 @@ const selectHash: Statement = {
 };
 
 /**
- * Records a refund for a worker to send, or returns true if its key has recorded it before. Throws as `requestRefund`
- * does.
+ * Records a refund for a worker to send, or for the caller where it has taken it up: then no worker sends it before the
+ * caller's lease is over. Returns true if its key has recorded it before. Throws as `requestRefund` does.
  */
-export async function recordRequest(tx: Tx, core: Connectors, request: RefundRequest, id: string): Promise<boolean> {
+export async function recordRequest(
+  tx: Tx,
+  core: Connectors,
+  request: RefundRequest,
+  id: string,
+  { isTaken = false }: { isTaken?: boolean } = {},
+): Promise<boolean> {
   const { sessionId, merchantId } = request;
   const owned = await tx.query(lockOwned, [sessionId, merchantId]);
   if (owned.length === 0) throw new DomainError("not_found", "There is no payment session with this id.");
@@ -91,6 +98,7 @@ export async function recordRequest(tx: Tx, core: Connectors, request: RefundReq
   insertRefund(tx, {
     ...{ sessionId, id, attemptId: captured.id, connectionId, gateway, amountMinor, currency },
     ...{ reason: reason ?? null, refundRef: refundRef ?? null, madeBy: madeBy ?? null, requestHash },
+    ...{ isTaken, dueInMs: isTaken ? leaseMs : 0 },
   });
   return false;
 }
