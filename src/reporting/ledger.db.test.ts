@@ -50,6 +50,9 @@ async function refund({ id: sessionId, merchantId }: PaymentSession, key: string
     reason: undefined,
   });
   while (await refundOnce(fixture.core));
+  // SANDBOX_B reports the end of a refund by notification.
+  const statuses = async () => (await fixture.loadSession({ id: sessionId })).refunds.map(({ status }) => status);
+  await expect.poll(async () => new Set(await statuses())).toEqual(new Set(["SUCCEEDED"]));
 }
 
 type Options = { count?: number; pageToken?: string; merchantId?: string };
