@@ -36,7 +36,11 @@ const order = (session: PaymentSession, amountMinor?: number, core = fixture.cor
   captureHeld(core, { sessionId: session.id, merchantId: session.merchantId, amountMinor, signal });
 const cancel = (session: PaymentSession) =>
   cancelHeld(fixture.core, { sessionId: session.id, merchantId: session.merchantId });
-const settled = () => Promise.all(fixture.core.inFlight);
+/** Resolves once no worker is at work, and every notification is processed: a late one would wake its session. */
+async function settled() {
+  await Promise.all(fixture.core.inFlight);
+  await fixture.sandbox.quiet();
+}
 const { firstOf, report, turn } = decisionSteps(() => fixture);
 
 async function atGateways(session: PaymentSession) {
@@ -72,6 +76,7 @@ describe("a payment that is captured later", () => {
     const vaultToken = new Secret("tok_1");
     await submitPayment(dying, { session, vaultToken, signal: AbortSignal.abort() });
     await expect.poll(() => atGateways(session)).toEqual(["held"]);
+    await fixture.sandbox.quiet();
     await fixture.setClockAhead(12 * 60);
     await expect
       .poll(async () => {

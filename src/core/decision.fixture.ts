@@ -66,6 +66,7 @@ export function decisionSteps(fixture: () => CoreFixture) {
   async function turn(core: Core): Promise<void> {
     await recoverSessionsOnce(core);
     await Promise.all(core.inFlight);
+    await fixture().sandbox.quiet();
   }
 
   /** Runs a turn past the quiet time, after which a capture that was in flight has been reported. */

@@ -27,10 +27,10 @@ beforeAll(async () => {
   harness = await PairHarness.start();
   const connected = await Promise.all(pairs.map(([first, second]) => harness.connect(first, second)));
   const jobs = connected.flatMap((pair) => troubles.map((trouble) => ({ pair, trouble })));
-  // Cases that only wait run all at once; of the others, as many at a time as two cores answer well within their time.
+  // Cases that only wait run all at once; of the others, as many at a time as two busy cores answer well within their time.
   const waits = ({ trouble }: { trouble: Trouble }) => trouble === "timeout" || trouble === "lost answer";
   const busy = jobs.filter((job) => !waits(job));
-  const groups = Array.from({ length: Math.ceil(busy.length / 20) }, (_, nth) => busy.slice(nth * 20, nth * 20 + 20));
+  const groups = Array.from({ length: Math.ceil(busy.length / 8) }, (_, nth) => busy.slice(nth * 8, nth * 8 + 8));
   paid = [];
   for (const group of [...groups, jobs.filter(waits)]) {
     const sessions = await Promise.all(group.map(({ pair, trouble }) => harness.pay(pair, trouble)));

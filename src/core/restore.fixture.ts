@@ -41,6 +41,7 @@ export async function payUnseen(
   const deleteReports =
     "DELETE FROM gateway_notification WHERE attempt_reference = $1 AND kind = 'captured' RETURNING 1";
   await expect.poll(async () => (await fixture.asOwner.pool.query(deleteReports, [attemptReference])).rowCount).toBe(1);
+  await fixture.sandbox.quiet();
   return attemptReference;
 }
 

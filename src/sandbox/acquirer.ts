@@ -61,7 +61,7 @@ export function createAcquirer(delays: Delays): Acquirer {
     ...adyenRoutes({ accounts, ledger, issuer, challenges, directory, notifications, pauses, faults, clock }),
     ...stripeRoutes({ accounts, ledger, issuer, challenges, pauses, faults, clock, searchLagMs: delays.searchLagMs }),
     ...paypalRoutes({ accounts, ledger, issuer, clock }),
-    ...adminRoutes({ accounts, ledger, issuer, directory, pauses, faults, requests, clock }),
+    ...adminRoutes({ accounts, ledger, issuer, directory, notifications, pauses, faults, requests, clock }),
   ];
   const server = createServer((request, response) => {
     serve({ routes, pauses, faults, requests }, request, response).then(undefined, (error: Error) =>

@@ -7,6 +7,7 @@ import type { CardBehaviour, DirectoryBehaviour } from "../gateways/sandbox/card
 import type { SandboxClock } from "../gateways/sandbox/clock.ts";
 import { isObject, parseJsonObject } from "../platform/outbound-http.ts";
 import type { Account, Accounts } from "./accounts.ts";
+import type { NotificationSender } from "./b-notifications.ts";
 import type { FaultPlan, Faults } from "./faults.ts";
 import type { Issuer } from "./issuer.ts";
 import { type AcquirerName, acquirerNames, type Ledger, refundedValue } from "./ledger.ts";
@@ -21,6 +22,7 @@ export type AdminParts = {
   readonly ledger: Ledger;
   readonly issuer: Issuer;
   readonly directory: Directory;
+  readonly notifications: NotificationSender;
   readonly pauses: Pauses;
   readonly faults: Faults;
   readonly requests: RequestLog;
@@ -31,6 +33,7 @@ export type AdminParts = {
  * GET  /admin/authorizations?reference=   every authorization, also those whose answer was lost
  * GET  /admin/requests?reference=         number of requests for each operation
  * GET  /admin/pauses?operation=&reference=  waits until a matching request is paused
+ * GET  /admin/quiet                       waits until no notification is under way
  * POST /admin/hold {operation}            holds back that operation's answers from now on; with `.arrival` behind
  *                                         its name, its requests before they are executed
  * POST /admin/release {operation?, reference?}  releases every matching pause
@@ -46,7 +49,7 @@ export type AdminParts = {
  * PUT  /admin/accounts {account, …settings}  notificationUrl, hmacKey, rawCards, manualCapture, readsCharges
  */
 export function adminRoutes(parts: AdminParts): readonly Route[] {
-  const { ledger, issuer, directory, pauses, faults, requests, clock } = parts;
+  const { ledger, issuer, directory, notifications, pauses, faults, requests, clock } = parts;
   return [
     route("GET", "authorizations", ({ query }) => {
       const reference = query.get("reference");
@@ -57,6 +60,10 @@ export function adminRoutes(parts: AdminParts): readonly Route[] {
     route("GET", "pauses", async ({ query }) => ({
       paused: await pauses.arrival(filterOf(Object.fromEntries(query))),
     })),
+    route("GET", "quiet", async () => {
+      await notifications.quiet();
+      return {};
+    }),
     route("POST", "hold", ({ body }) => {
       const { operation } = jsonOf(body);
       if (typeof operation === "string") pauses.holdBack(operation);

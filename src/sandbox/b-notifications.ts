@@ -40,6 +40,7 @@ export class NotificationSender {
   readonly #http: GatewayHttp;
   readonly #pauses: Pauses;
   readonly #faults: Faults;
+  readonly #posts = new Set<Promise<boolean>>();
   #closed = false;
 
   constructor(http: GatewayHttp, pauses: Pauses, faults: Faults) {
@@ -57,6 +58,11 @@ export class NotificationSender {
     return this.#faults.aroundNotification(() => this.#deliver(account, content, eventDate));
   }
 
+  /** Resolves once every notification that is neither held back nor waiting for its repeat has been answered. */
+  async quiet(): Promise<void> {
+    while (this.#posts.size > 0) await Promise.all(this.#posts);
+  }
+
   close(): void {
     this.#closed = true;
   }
@@ -66,7 +72,12 @@ export class NotificationSender {
     let delayMs = firstRetryMs;
     for (let tried = 0; tried < triesMax && !this.#closed; tried++) {
       await this.#pauses.gate(`${from}.notification`, content.merchantReference);
-      if (account.notificationUrl !== "" && (await this.#post(account, content, eventDate))) return;
+      if (account.notificationUrl !== "") {
+        const post = this.#post(account, content, eventDate);
+        this.#posts.add(post);
+        const isTaken = await post.finally(() => this.#posts.delete(post));
+        if (isTaken) return;
+      }
       await this.#pauses.wait(`${from}.notification-retry`, content.merchantReference, delayMs);
       delayMs = Math.min(delayMs * 2, retryMsMax);
     }

@@ -34,6 +34,11 @@ export class SandboxControl {
     return (await this.#ask<{ paused: number }>("GET", `pauses?${query}`)).paused;
   }
 
+  /** Resolves once the merchant's side has taken every notification that nothing holds back. */
+  async quiet(): Promise<void> {
+    await this.#ask("GET", "quiet");
+  }
+
   /** Holds back an operation's answers, or its requests before they are executed: `a.capture`, `a.capture.arrival`. */
   async hold(operation: string): Promise<void> {
     await this.#ask("POST", "hold", { operation });
