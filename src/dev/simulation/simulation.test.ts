@@ -5,7 +5,7 @@ import { replay, type SimulationServer, simulate as simulateOn, startSimulationS
 
 const main = join(import.meta.dirname, "main.ts");
 const root = join(import.meta.dirname, "../../..");
-// Eight hundred seeds take a minute on two quiet cores; the rest is for a busy machine. `npm run test:long` plays more.
+// Four hundred seeds take half a minute on two quiet cores; the rest is for a busy machine. `npm run test:long` plays more.
 const timeoutMs = 900_000;
 
 // One of each mechanism: turns, look-ups, keys, doubt, held payments and refunds.
@@ -59,9 +59,9 @@ async function stepsOf(seeds: number, { processes }: { processes: number }): Pro
 
 // The end of one run, when only its last seeds are played, leaves a core to another.
 describe.concurrent("npm run sim", { timeout: timeoutMs }, () => {
-  it("finds no violation in eight hundred seeds", async ({ expect }) => {
-    const { code, output } = await simulate("--seeds", "800", "--processes", "2");
-    expect(output).toMatch(/^800 seeds, \d+ steps, 0 violations,/m);
+  it("finds no violation in four hundred seeds", async ({ expect }) => {
+    const { code, output } = await simulate("--seeds", "400", "--processes", "2");
+    expect(output).toMatch(/^400 seeds, \d+ steps, 0 violations,/m);
     expect(code).toBe(0);
   });
 
