@@ -18,11 +18,13 @@ CREATE TABLE gateway_notification (
   -- The credentials that it was signed with, so that a test message verifies those and no others.
   credential_version int,
   received_at       timestamptz NOT NULL DEFAULT app.clock(),
+  -- When it is processed, or processed again.
+  next_try_at       timestamptz NOT NULL DEFAULT app.clock(),
   processed_at      timestamptz,
   PRIMARY KEY (connection_id, notification_id),
   FOREIGN KEY (connection_id, credential_version) REFERENCES connection_credential (connection_id, version)
 );
 CREATE INDEX gateway_notification_of_attempt ON gateway_notification (connection_id, attempt_reference);
-CREATE INDEX gateway_notification_to_process ON gateway_notification (received_at) WHERE processed_at IS NULL;
+CREATE INDEX gateway_notification_to_process ON gateway_notification (next_try_at) WHERE processed_at IS NULL;
 -- Finds old rows, which lie in the order of their times.
 CREATE INDEX gateway_notification_by_age ON gateway_notification USING brin (received_at);

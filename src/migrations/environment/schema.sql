@@ -373,6 +373,7 @@ CREATE TABLE gateway_notification (
   refund_reference text,
   credential_version integer,
   received_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  next_try_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   processed_at timestamp with time zone
 );
 
@@ -1170,7 +1171,7 @@ CREATE INDEX gateway_notification_by_age ON gateway_notification USING brin (rec
 CREATE INDEX gateway_notification_of_attempt ON gateway_notification USING btree (connection_id, attempt_reference);
 
 -- index gateway_notification_to_process
-CREATE INDEX gateway_notification_to_process ON gateway_notification USING btree (received_at) WHERE (processed_at IS NULL);
+CREATE INDEX gateway_notification_to_process ON gateway_notification USING btree (next_try_at) WHERE (processed_at IS NULL);
 
 -- index idempotency_to_expire
 CREATE INDEX idempotency_to_expire ON idempotency USING btree (expires_at);

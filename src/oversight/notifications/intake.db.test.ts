@@ -231,6 +231,31 @@ describe("processNotificationsOnce()", () => {
     expect(await processNotificationsOnce(fixture.core)).toBe(false);
   });
 
+  it("processes the others although a whole turn of notifications fails, and takes the failed ones up again", async () => {
+    const stuck = await degradedPayment();
+    const { session, attempt } = await degradedPayment();
+    const voided = { eventCode: "TECHNICAL_CANCEL", originalReference: "psp_c" };
+    await take(notificationOf(stuck.attempt, { ...voided, psp: "stuck-0" }));
+    const more = `INSERT INTO gateway_notification (connection_id, notification_id, kind, attempt_reference, gateway_reference)
+      SELECT connection_id, 'stuck-' || more, kind, attempt_reference, gateway_reference
+      FROM gateway_notification, generate_series(1, 99) more WHERE notification_id LIKE 'stuck-0%'`;
+    await fixture.asOwner.pool.query(more);
+    await take(notificationOf(attempt, { ...voided, psp: "behind-them" }));
+    await fixture.asOwner.pool.query(`CREATE TRIGGER stuck BEFORE UPDATE ON payment_session FOR EACH ROW
+      WHEN (OLD.id = '${stuck.session.id}') EXECUTE FUNCTION app.refuse_waking()`);
+    await expect(processNotificationsOnce(fixture.core)).rejects.toThrow("stuck");
+    await processNotificationsOnce(fixture.core).finally(() =>
+      fixture.asOwner.pool.query("DROP TRIGGER stuck ON payment_session"),
+    );
+    await recover();
+    expect(await firstAttempt(session)).toMatchObject({ status: "VOIDED", voidKind: "VOIDED" });
+    await fixture.setClockAhead(1);
+    while (await processNotificationsOnce(fixture.core));
+    await recover();
+    expect(await firstAttempt(stuck.session)).toMatchObject({ status: "VOIDED", voidKind: "VOIDED" });
+    await fixture.setClockAhead(0);
+  });
+
   it("wakes a session that waits for its hold to be voided", async () => {
     const { session, attempt } = await degradedPayment();
     expect(attempt.status).toBe("VOIDING");

@@ -9,6 +9,7 @@ import { recordCaptureReport } from "../../core/late-captures.ts";
 import { wakeSession } from "../../core/lease.ts";
 import { findEndInNotifications } from "../../core/stored-notifications.ts";
 import { findSessionOfUnrecorded } from "../../core/unrecorded-attempts.ts";
+import { repeatFirstMs, repeatLongestMs } from "../../limits.ts";
 import type { Statement } from "../../platform/database.ts";
 import { decodeId } from "../../platform/ids.ts";
 import { recordRefundReport } from "../../refunds/refund-reports.ts";
@@ -19,7 +20,16 @@ const selectWaiting: Statement = {
   text: `
     SELECT connection_id AS "connectionId", notification_id AS "notificationId", kind, attempt_reference AS "attemptReference",
       gateway_reference AS "gatewayReference"
-    FROM gateway_notification WHERE processed_at IS NULL ORDER BY received_at LIMIT $1`,
+    FROM gateway_notification WHERE processed_at IS NULL AND next_try_at <= (SELECT app.clock())
+    ORDER BY next_try_at LIMIT $1`,
+};
+// Its own age is its pause, so that the pauses double; the oldest waits as long as any other repeat.
+const postpone: Statement = {
+  name: "postpone_notification",
+  text: `
+    UPDATE gateway_notification
+    SET next_try_at = app.clock() + least(greatest(app.clock() - received_at, $3 * interval '1 ms'), $4 * interval '1 ms')
+    WHERE connection_id = $1 AND notification_id = $2 AND processed_at IS NULL`,
 };
 const markProcessed: Statement = {
   name: "mark_notification_processed",
@@ -49,32 +59,31 @@ type FoundAttempt = Pick<Attempt, "sessionId" | "id" | "connectionId" | "gateway
 const batch = 100;
 
 /**
- * Processes the waiting notifications; processing one twice is harmless. Returns true when there may be more. A failing
- * one does not block the others: it is retried in the next turn, and the first failure is thrown after all have been
- * processed.
+ * Processes the notifications that are due; processing one twice is harmless. Returns true when there may be more. One
+ * that fails or has to wait is processed again later, after a pause of its own, so that it holds up no other one. The
+ * first failure is thrown after all have been processed.
  */
 export async function processNotificationsOnce(core: Core): Promise<boolean> {
   const notifications = await core.database.query<StoredNotification>(selectWaiting, [batch]);
   const failures: unknown[] = [];
-  let processed = 0;
   for (const notification of notifications) {
-    const processing = processNotification(core, notification);
-    await processing.then(
-      (isProcessed) => (processed += Number(isProcessed)),
-      (error) => failures.push(error),
-    );
+    await processNotification(core, notification).catch((error) => failures.push(error));
   }
   if (failures.length > 0) throw failures[0];
-  return notifications.length === batch && processed > 0;
+  return notifications.length === batch;
 }
 
-async function processNotification(core: Core, notification: StoredNotification): Promise<boolean> {
-  if ((await act(core, notification)) === "later") return false;
-  await core.database.query(markProcessed, [notification.connectionId, notification.notificationId]);
-  return true;
+async function processNotification(core: Core, notification: StoredNotification): Promise<void> {
+  const key = [notification.connectionId, notification.notificationId];
+  const later = () => core.database.query(postpone, [...key, repeatFirstMs, repeatLongestMs]);
+  const result = await act(core, notification).catch(async (error: unknown) => {
+    await later();
+    throw error;
+  });
+  await (result === "later" ? later() : core.database.query(markProcessed, key));
 }
 
-/** Acts on a notification. `later`: it is processed again in the next turn. */
+/** Acts on a notification. `later`: it is processed again after a pause. */
 async function act(core: Core, notification: StoredNotification): Promise<"later" | undefined> {
   if (notification.kind === "refunded" || notification.kind === "refund_failed")
     return recordRefundReport(core, notification);
