@@ -117,6 +117,36 @@ describe("a refund whose answer is lost", () => {
     expect(await atGateway(session)).toHaveLength(1);
   });
 
+  it("is sent by the caller alone while its lease lasts, and by a worker afterwards", async () => {
+    const session = await fixture.pay();
+    const { SANDBOX_A } = fixture.books;
+    const before = SANDBOX_A.keys.length;
+    const listing = Promise.withResolvers<void>();
+    const stopped = Promise.withResolvers<void>();
+    // The caller's process stops before it sends.
+    SANDBOX_A.onList = () => {
+      listing.resolve();
+      return stopped.promise;
+    };
+    const asked = fixture.refund(session);
+    await listing.promise;
+    // The clock stands still, so that no lease lapses on a slow machine.
+    const { rows } = await execute("SELECT created_at::text AS at FROM refund WHERE session_id = $1", [session.id]);
+    await execute(
+      `CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT ''${rows[0].at}''::timestamptz'`,
+      [],
+    );
+    await fixture.work();
+    expect(SANDBOX_A.keys.slice(before)).toEqual([]);
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "REQUESTED", sends: 0 }]);
+    await fixture.workAfter(1);
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "SUCCEEDED", sends: 1 }]);
+    stopped.resolve();
+    expect(await asked).toMatchObject({ status: "SUCCEEDED", sends: 1 });
+    expect(SANDBOX_A.keys.slice(before)).toHaveLength(1);
+    expect(await atGateway(session)).toHaveLength(1);
+  });
+
   it("is looked up once the gateway may have forgotten its key", async () => {
     const session = await fixture.pay();
     fixture.books.SANDBOX_A.faults.push("loseAnswer");
