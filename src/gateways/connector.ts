@@ -434,7 +434,7 @@ export interface Connector {
   /** Returns every check, also those that could not be tried. */
   verify(call: GatewayCall): Promise<readonly VerifyRow[]>;
   /** True if its acquirer can be told to ask for an exemption. */
-  readonly asksExemptions?: true;
+  readonly asksExemptions?: boolean | undefined;
   /** True if it takes a provider's proof. */
   readonly importsProof?: boolean | undefined;
   /** Absent where no authentication is run, or none that this connector supports. */

@@ -62,9 +62,8 @@ export function observeProvider(provider: AuthenticationProvider, observer: Gate
 
 /** Returns the same connector with an observer. */
 export function observeConnector(connector: Connector, observer: GatewayObserver): Connector {
-  const { gateway } = connector;
+  const { gateway, readNotification, authentication, refunds } = connector;
   const seen = observeCalls(gateway, observer);
-  const { readNotification, authentication, refunds } = connector;
   const authorized = ({ outcome }: AuthorizeAnswer) => ({ outcome: outcome.type, reason: becauseOf(outcome) });
   return {
     gateway,
@@ -75,6 +74,7 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
     credentialFields: connector.credentialFields,
     forwardFeatures: connector.forwardFeatures,
     cardBrands: connector.cardBrands,
+    asksExemptions: connector.asksExemptions,
     importsProof: connector.importsProof,
     holdLifeMs: connector.holdLifeMs,
     whyNotPayable: (amount) => connector.whyNotPayable(amount),
@@ -83,33 +83,30 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
     void: (call, attempt) => seen("void", connector.void(call, attempt), byType),
     lookUp: (call, attempt) => seen("look_up", connector.lookUp(call, attempt), byType),
     verify: (call) => seen("verify", connector.verify(call), byRows),
-    ...(authentication && {
-      authentication: {
-        ...authentication,
-        readReturn: (fields) => authentication.readReturn(fields),
-        complete: (...asked) => seen("complete", authentication.complete(...asked), authorized),
-        ...(authentication.askAction && {
-          askAction: (...asked) => seen("ask_action", authentication.askAction!(...asked), byType),
-        }),
-      },
-    }),
-    ...(refunds && {
-      refunds: {
-        keyLifeMs: refunds.keyLifeMs,
-        needsConfirmedCapture: refunds.needsConfirmedCapture,
-        refund: (...asked) => seen("refund", refunds.refund(...asked), byType),
-        lookUpRefund: (...asked) => seen("look_up_refund", refunds.lookUpRefund(...asked), byType),
-        ...(refunds.listRefunds && {
-          listRefunds: (...asked) =>
-            seen("list_refunds", refunds.listRefunds!(...asked), (found) => ({
-              outcome: found ? "done" : "unknown",
-              reason: "none",
-            })),
-        }),
-      },
-    }),
+    authentication: authentication && {
+      ...authentication,
+      readReturn: (fields) => authentication.readReturn(fields),
+      complete: (...asked) => seen("complete", authentication.complete(...asked), authorized),
+      ...(authentication.askAction && {
+        askAction: (...asked) => seen("ask_action", authentication.askAction!(...asked), byType),
+      }),
+    },
+    refunds: refunds && {
+      keyLifeMs: refunds.keyLifeMs,
+      needsConfirmedCapture: refunds.needsConfirmedCapture,
+      refund: (...asked) => seen("refund", refunds.refund(...asked), byType),
+      lookUpRefund: (...asked) => seen("look_up_refund", refunds.lookUpRefund(...asked), byType),
+      ...(refunds.listRefunds && {
+        listRefunds: (...asked) =>
+          seen("list_refunds", refunds.listRefunds!(...asked), (found) => ({
+            outcome: found ? "done" : "unknown",
+            reason: "none",
+          })),
+      }),
+    },
     ...(readNotification && { readNotification: (...sent) => readNotification.apply(connector, sent) }),
-  };
+    // What is forgotten here would be missing from every process.
+  } satisfies Connector & Record<Exclude<keyof Connector, "readNotification">, unknown>;
 }
 
 function becauseOf(outcome: GatewayOutcome): string {
