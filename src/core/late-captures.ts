@@ -215,7 +215,11 @@ const unsetCaptureFailed: Statement = {
 export async function actOnReports(
   tx: Tx,
   core: Core,
-  { session, attemptId, reports }: { session: SessionKey; attemptId: string; reports: CaptureReports },
+  {
+    session,
+    attemptId,
+    reports,
+  }: { session: SessionKey; attemptId: string; reports: Pick<CaptureReports, "failed" | "mismatch"> },
 ): Promise<void> {
   const about = { sessionId: session.id, attemptId };
   if (reports.mismatch !== undefined) {
@@ -229,12 +233,31 @@ export async function actOnReports(
 }
 
 /**
+ * Records the end of the session's own capture, which its gateway had only accepted, as it was read there: it is
+ * confirmed, or an event to the merchant says that it failed.
+ */
+export async function recordReadCapture(core: Core, attempt: AttemptKey, end: "captured" | "failed"): Promise<void> {
+  await core.database.transaction(async (tx) => {
+    const [session] = await tx.query<Locked>(lockReported, [attempt.sessionId]);
+    if (session?.capturedAttemptId !== attempt.id || session.captureConfirmed) return;
+    if (end === "captured") {
+      await tx.query(confirm, [session.id]);
+      return;
+    }
+    const isNews = (await tx.query(selectCaptureFailedEvent, [session.id])).length === 0;
+    await actOnReports(tx, core, { session, attemptId: attempt.id, reports: { failed: isNews } });
+  });
+}
+
+/**
  * Settles a locked session with a capture that its gateway reports, once it is recorded, and acts on the reports that came
  * before the capture was the session's.
  */
 export async function settleReported(tx: Tx, core: Core, session: PaymentSession, winner: Attempt): Promise<void> {
   const sent = queryCaptureReports(tx, winner);
-  await settleSession(tx, core, session, { status: "SUCCEEDED", winner, captureConfirmed: true });
+  // The gateway may still review it.
+  const captureConfirmed = core.connectorOf(winner.gateway)?.readCapture === undefined;
+  await settleSession(tx, core, session, { status: "SUCCEEDED", winner, captureConfirmed });
   await actOnReports(tx, core, { session, attemptId: winner.id, reports: await readCaptureReports(sent) });
 }
 

@@ -1,10 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Connector } from "../gateways/connector.ts";
+import { confirmCaptures } from "../oversight/confirm-captures.ts";
 import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
 import { raiseAlarmsOnce } from "../oversight/raise-alarms.ts";
+import { reconcileOnce } from "../oversight/reconcile.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import type { Core } from "./core.ts";
 import type { PaymentSession } from "./entities.ts";
-import { itemsOf, recover } from "./recovery.fixture.ts";
+import { itemsOf, recover, replaced, withAnswers } from "./recovery.fixture.ts";
 import { closeWorkItem } from "./work-items.ts";
 
 let fixture: CoreFixture;
@@ -110,6 +114,78 @@ describe("a capture that was accepted and not reported", () => {
     await closeWorkItem(fixture.core.database, { id: item!.id, by: "ada", note: "the gateway's statement has it" });
     await alarmsAfterHours(6 * hoursADay);
     expect(await itemsOf(fixture, session)).toHaveLength(1);
+  });
+});
+
+describe("an accepted capture at a gateway that can be asked about it", () => {
+  const readable = (read: NonNullable<Connector["readCapture"]>): Core => {
+    const { core } = fixture;
+    const readCapture = async (...asked: Parameters<typeof read>) => read(...asked);
+    const connectorOf: Core["connectorOf"] = (gateway) => {
+      const connector = core.connectorOf(gateway);
+      return connector && replaced(connector, { readCapture });
+    };
+    return { ...withAnswers(core, { readCapture }), connectorOf };
+  };
+
+  it("is confirmed by the next pass of reconciliation, whose read it is again until then", async () => {
+    const session = await accepted();
+    const [attempt] = (await fixture.loadSession(session)).attempts;
+    const states = (["unknown", "pending", "captured"] as const).values();
+    const seen: unknown[] = [];
+    const core = readable(async (_, captured) => {
+      if (captured.gatewayReference !== attempt?.gatewayReference) return { type: "unknown" };
+      const { value: type = "pending" } = states.next();
+      seen.push({ captured, type });
+      return { type };
+    });
+    for (const days of [1, 8, 9, 10]) {
+      await fixture.setClockAhead(days * hoursADay * 60);
+      while (await reconcileOnce(core));
+      const { captureConfirmed } = (await fixture.loadSession(session)).session;
+      expect(captureConfirmed).toBe(days > 8);
+    }
+    expect(seen).toHaveLength(3);
+    expect(seen[0]).toMatchObject({
+      captured: {
+        attemptReference: encodeId("att", attempt!.id),
+        amountMinor: 4900,
+        capturedMinor: 4900,
+        currency: "EUR",
+      },
+    });
+    expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded"]);
+  });
+
+  it("is reported as failed once, to the merchant and a person, and not read again", async () => {
+    const session = await accepted();
+    const { gatewayReference } = (await fixture.loadSession(session)).attempts[0]!;
+    let reads = 0;
+    const core = readable(async (_, captured) => {
+      const isOurs = captured.gatewayReference === gatewayReference;
+      if (isOurs) reads++;
+      return { type: isOurs ? "failed" : "unknown" };
+    });
+    for (let times = 0; times < 3; times++) await confirmCaptures(core);
+    expect(reads).toBe(1);
+    expect(await fixture.loadSession(session)).toMatchObject({
+      session: { status: "SUCCEEDED", captureConfirmed: false },
+      attempts: [{ status: "CAPTURED", captureFailedAt: expect.any(Date) }],
+    });
+    expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded", "payment_attempt.capture_failed"]);
+    expect((await itemsOf(fixture, session)).map(({ kind }) => kind)).toEqual(["CAPTURE_FAILED"]);
+  });
+
+  it("does not stop the others where its read fails", async () => {
+    const [first, second] = [await accepted(), await accepted()];
+    const { gatewayReference } = (await fixture.loadSession(first)).attempts[0]!;
+    const core = readable(async (_, captured) => {
+      if (captured.gatewayReference === gatewayReference) throw new Error("a bug of the connector");
+      return { type: "captured" };
+    });
+    await confirmCaptures(core);
+    expect((await fixture.loadSession(first)).session.captureConfirmed).toBe(false);
+    expect((await fixture.loadSession(second)).session.captureConfirmed).toBe(true);
   });
 });
 

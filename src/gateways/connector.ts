@@ -249,6 +249,9 @@ export type CapturedPayment = AttemptAtGateway & {
   readonly captureReference?: string | undefined;
 };
 
+/** The state of a capture that its gateway had only accepted. `unknown`: it could not be read. */
+export type CaptureState = { readonly type: "captured" | "pending" | "failed" | "unknown" };
+
 /** A merchant's reason for a refund, which some gateways take. */
 export type RefundReason = "requested_by_customer" | "duplicate" | "fraudulent";
 
@@ -431,6 +434,11 @@ export interface Connector {
   void(call: ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer>;
   /** Reads the gateway's record; never creates or changes anything. */
   lookUp(call: GatewayCall, attempt: AttemptAtGateway): Promise<LookUpAnswer>;
+  /**
+   * Reads the state of a capture that the gateway had only accepted. Absent where the answer to a capture is its end, or
+   * a notification reports it.
+   */
+  readonly readCapture?: ((call: GatewayCall, captured: CapturedPayment) => Promise<CaptureState>) | undefined;
   /** Returns every check, also those that could not be tried. */
   verify(call: GatewayCall): Promise<readonly VerifyRow[]>;
   /** True if its acquirer can be told to ask for an exemption. */

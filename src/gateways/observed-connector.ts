@@ -82,6 +82,7 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
     capture: (call, hold) => seen("capture", connector.capture(call, hold), byType),
     void: (call, attempt) => seen("void", connector.void(call, attempt), byType),
     lookUp: (call, attempt) => seen("look_up", connector.lookUp(call, attempt), byType),
+    readCapture: connector.readCapture && ((...asked) => seen("look_up", connector.readCapture!(...asked), byType)),
     verify: (call) => seen("verify", connector.verify(call), byRows),
     authentication: authentication && {
       ...authentication,

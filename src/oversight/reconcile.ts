@@ -6,6 +6,7 @@ import { wakeSession } from "../core/lease.ts";
 import { reconcileRecords, type TheirRecord, type Verdict } from "../core/reconcile-records.ts";
 import { openWorkItem, resolveWorkItem } from "../core/work-items.ts";
 import { reconciliationConcurrency } from "../limits.ts";
+import { confirmCaptures } from "./confirm-captures.ts";
 import { recordOrphan } from "./orphaned-authorizations.ts";
 import {
   finishRunIfCounted,
@@ -22,7 +23,7 @@ import {
  * interrupts is reconciled again once its lease has lapsed, which is harmless.
  */
 export async function reconcileOnce(core: Core, closing?: AbortSignal): Promise<boolean> {
-  await openRunIfDue(core);
+  if (await openRunIfDue(core)) await confirmCaptures(core, closing);
   const slice = await takeSlice(core);
   if (slice !== undefined) {
     const attempts = await loadSlice(core.database, slice);

@@ -53,13 +53,16 @@ const insertRun: Statement = {
     SELECT $1, now, now - $2 * interval '1 ms', now - $3 * interval '1 ms' FROM app.clock() AS now
     WHERE NOT EXISTS (
       SELECT FROM reconciliation_run WHERE finished_at IS NULL OR started_at > now - $4 * interval '1 ms')
-    ON CONFLICT DO NOTHING`,
+    ON CONFLICT DO NOTHING RETURNING id`,
 };
 
-/** Opens a pass when the last one began an hour ago and is finished. The first worker to call it opens the pass. */
-export async function openRunIfDue(core: Core): Promise<void> {
+/**
+ * Opens a pass when the last one began an hour ago and is finished. The first worker to call it opens the pass. Returns true
+ * if this call did.
+ */
+export async function openRunIfDue(core: Core): Promise<boolean> {
   const values = [core.runtime.uuid(), reconciliationWindowMs, reconciliationLagMs, reconciliationEveryMs];
-  await core.database.query(insertRun, values);
+  return (await core.database.query(insertRun, values)).length > 0;
 }
 
 const retakeSlice: Statement = {

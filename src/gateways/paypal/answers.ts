@@ -124,7 +124,7 @@ export function readCapture(
     case "COMPLETED":
       return { type: "done", ...recordOfCapture(json) };
     case "PENDING":
-      // Accepted and under review; no notification reports its end, so it stays unconfirmed (docs/gateways.md).
+      // Accepted and under review: it is read until it has ended (oversight/confirm-captures.ts).
       return { type: "accepted", ...recordOfCapture(json) };
     case "DECLINED":
     case "FAILED":

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import {
   approvedCard,
   type GatewayHarness,
@@ -93,6 +93,60 @@ describe("PayPalConnector", () => {
   });
   const orderName = expect.stringMatching(/^order_[A-Z0-9]{17}$/);
   const authorizationName = expect.stringMatching(/^[A-Z0-9]{17}$/);
+
+  describe("a capture that PayPal has accepted", () => {
+    afterEach(() => harness.spoilWith((honest) => honest));
+
+    const capture = async () => {
+      const hold = await holdPayment(harness, harness.newPayment());
+      const answer = await harness.connector.capture(harness.call(`${hold.attemptReference}_cap`), hold);
+      if (answer.type !== "done") throw new Error(`expected a capture, got ${answer.type}`);
+      return { ...hold, capturedMinor: hold.amountMinor, captureReference: answer.captureReference };
+    };
+    /** Changes captures in the answers, by themselves and in their orders. */
+    const changing = (change: object) =>
+      harness.spoilWith(({ status, headers, body }) => {
+        const json = JSON.parse(body);
+        const { captures = [] } = json.purchase_units?.[0]?.payments ?? {};
+        for (const one of [...captures, ...(json.final_capture ? [json] : [])]) Object.assign(one, change);
+        return { status, headers, body: JSON.stringify(json) };
+      });
+
+    it.each([
+      ["COMPLETED", "captured"],
+      ["PARTIALLY_REFUNDED", "captured"],
+      ["REFUNDED", "captured"],
+      ["PENDING", "pending"],
+      ["DECLINED", "failed"],
+      ["FAILED", "failed"],
+      ["IN_NO_LIST", "unknown"],
+    ])("is read as %s, by its name or without one", async (status, type) => {
+      const captured = await capture();
+      changing({ status });
+      expect(await harness.connector.readCapture!(harness.call(""), captured)).toEqual({ type });
+      const unnamed = { ...captured, captureReference: undefined };
+      expect(await harness.connector.readCapture!(harness.call(""), unnamed)).toEqual({ type });
+    });
+
+    it.each([
+      ["reference", { invoice_id: "att_other" }],
+      ["amount", { amount: { currency_code: "EUR", value: "0.01" } }],
+    ])("is not known from a record with another %s", async (_, change) => {
+      const captured = await capture();
+      changing(change);
+      expect(await harness.connector.readCapture!(harness.call(""), captured)).toEqual({ type: "unknown" });
+    });
+
+    it.each([
+      ["PENDING", "accepted"],
+      ["COMPLETED", "done"],
+    ])("is judged by its own record where its answer was lost: %s", async (status, type) => {
+      const { captureReference: _, capturedMinor: __, ...hold } = await capture();
+      changing({ status });
+      const again = harness.connector.capture(harness.call(`${hold.attemptReference}_new_key`), hold);
+      expect(await again).toMatchObject({ type });
+    });
+  });
 
   it.each([
     ["Ada Lovelace", { type: "held", gatewayReference: authorizationName }],

@@ -13,6 +13,8 @@ import type {
   AuthorizeAnswer,
   AuthorizeRequest,
   CaptureAnswer,
+  CapturedPayment,
+  CaptureState,
   ChangingCall,
   Connector,
   GatewayAuthenticator,
@@ -34,7 +36,7 @@ import {
   readVoid,
   voidByRecord,
 } from "./answers.ts";
-import { authorizationPath, orderPath, PayPalApi, type PayPalParts } from "./api.ts";
+import { authorizationPath, capturePath, orderPath, PayPalApi, type PayPalParts } from "./api.ts";
 import { askingFields, isCancelled, readAction, readAuthenticated } from "./authentication.ts";
 import { billingFields } from "./billing.ts";
 import { toMoney, whyNotPayable } from "./currencies.ts";
@@ -43,12 +45,14 @@ import {
   captureIn,
   isFor,
   nameOfOrder,
+  type Order,
   orderNamedBy,
   parseName,
   partlyCaptured,
   readAuthorizationRecord,
   readOrder,
   readOrderRecord,
+  stateOfCapture,
 } from "./order.ts";
 import { PayPalRefunds } from "./refunds.ts";
 import { issueOf, refusedOrUnknown } from "./refusals.ts";
@@ -129,6 +133,7 @@ export class PayPalConnector implements Connector {
     const record = await this.#api.get(left(), authorizationPath(hold.gatewayReference));
     const state = await this.#stateOf(left, record, hold);
     const judged = captureByRecord(state, statusIn(record), ordered);
+    if (judged.type === "done") return this.#confirm(left, record, { hold, judged });
     if (judged.type !== "unknown" || answer.type === "undecided") return judged;
     if (state.type !== "held") return answer;
     // PayPal may return this refusal to every repeat of the key. Another key captures an untouched hold, and cannot
@@ -136,6 +141,17 @@ export class PayPalConnector implements Connector {
     // (https://developer.paypal.com/docs/api/payments/v2/, 2026).
     const again = readCapture(await this.#capture(left(), hold, `${call.idempotencyKey}_${randomUUID()}`), hold);
     return again.type === "undecided" ? answer : again;
+  }
+
+  /** Reads the capture by its name; without one, its order shows it. */
+  async readCapture(call: GatewayCall, captured: CapturedPayment): Promise<CaptureState> {
+    const { captureReference, gatewayReference } = captured;
+    const left = this.#api.sharedDeadline(call);
+    if (captureReference === undefined) {
+      const record = await this.#api.get(left(), authorizationPath(gatewayReference));
+      return this.#captureInOrder(left, record, captured);
+    }
+    return stateOfCapture(jsonOf(await this.#api.get(left(), capturePath(captureReference))), captured);
   }
 
   async void(call: ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
@@ -160,12 +176,37 @@ export class PayPalConnector implements Connector {
   /** Returns the state of an authorization that was read. Of a part that was captured, its order shows how much. */
   async #stateOf(left: () => GatewayCall, record: GatewayReply, attempt: AttemptAtGateway): Promise<LookUpAnswer> {
     const state = readAuthorizationRecord(record, attempt);
-    const orderId = state === partlyCaptured ? orderNamedBy(record, attempt) : undefined;
-    if (orderId === undefined) return state;
-    const reply = await this.#api.get(left(), orderPath(orderId));
-    const isRead = reply.type === "answer" && reply.status === 200;
-    const order = isRead ? readOrder(readJsonObject(reply), attempt) : undefined;
-    return captureIn(order?.id === orderId ? order : undefined, attempt);
+    return state === partlyCaptured ? captureIn(await this.#orderOf(left, record, attempt), attempt) : state;
+  }
+
+  /** Reads the order that an authorization names; undefined for anything else. */
+  async #orderOf(left: () => GatewayCall, record: GatewayReply, attempt: AttemptAtGateway): Promise<Order | undefined> {
+    const orderId = orderNamedBy(record, attempt);
+    if (orderId === undefined) return undefined;
+    const order = readOrder(jsonOf(await this.#api.get(left(), orderPath(orderId))), attempt);
+    return order?.id === orderId ? order : undefined;
+  }
+
+  /** Returns the state of an order's one capture. */
+  async #captureInOrder(
+    left: () => GatewayCall,
+    record: GatewayReply,
+    captured: CapturedPayment,
+  ): Promise<CaptureState> {
+    const [capture, ...others] = (await this.#orderOf(left, record, captured))?.captures ?? [];
+    return others.length > 0 ? { type: "unknown" } : stateOfCapture(capture, captured);
+  }
+
+  /** Takes a capture that the authorization shows as done only if it is: one that is under review is accepted. */
+  async #confirm(
+    left: () => GatewayCall,
+    record: GatewayReply,
+    { hold, judged }: { readonly hold: Hold; readonly judged: CaptureAnswer & { type: "done" } },
+  ): Promise<CaptureAnswer> {
+    const capturedMinor = capturedAmountOf(hold).amountMinor;
+    const captured = { ...hold, capturedMinor, captureReference: judged.captureReference };
+    const { type } = await this.#captureInOrder(left, record, captured);
+    return type === "captured" ? judged : { ...judged, type: "accepted" };
   }
 
   verify(call: GatewayCall): Promise<readonly VerifyRow[]> {
@@ -309,6 +350,10 @@ function descriptorOf({ statementDescriptor = "" }: Hold): string | undefined {
     .slice(0, 22)
     .trim();
   return plain === "" ? undefined : plain;
+}
+
+function jsonOf(reply: GatewayReply) {
+  return reply.type === "answer" && reply.status === 200 ? readJsonObject(reply) : undefined;
 }
 
 function statusIn(reply: GatewayReply): unknown {

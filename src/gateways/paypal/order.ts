@@ -1,7 +1,7 @@
 /** PayPal's orders and authorizations: whose they are, their amounts, and their states. */
 
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
-import type { AttemptAtGateway, LookUpAnswer } from "../connector.ts";
+import type { AttemptAtGateway, CapturedPayment, CaptureState, LookUpAnswer } from "../connector.ts";
 import { untrusted } from "../unanswered.ts";
 import { fromMoney, isSameMoney } from "./currencies.ts";
 import { judgeDecline } from "./judge-decline.ts";
@@ -162,6 +162,29 @@ export function captureIn(order: Order | undefined, attempt: AttemptAtGateway): 
   if (!isPart || captured.amountMinor < 1) return partlyCaptured;
   const { amountMinor: capturedMinor } = captured;
   return { type: "captured", gatewayReference, capturedMinor, captureReference: capture.id };
+}
+
+/**
+ * Returns the state of a capture of ours: https://developer.paypal.com/docs/api/payments/v2/#captures_get (2026). What is
+ * refunded was captured.
+ */
+export function stateOfCapture(capture: unknown, captured: CapturedPayment): CaptureState {
+  const { captureReference, capturedMinor, ...attempt } = captured;
+  const isOurs = isFor(capture, attempt) && (captureReference === undefined || capture.id === captureReference);
+  if (!isOurs || !isSameMoney(capture.amount, { ...attempt, amountMinor: capturedMinor })) return { type: "unknown" };
+  switch (capture.status) {
+    case "COMPLETED":
+    case "PARTIALLY_REFUNDED":
+    case "REFUNDED":
+      return { type: "captured" };
+    case "PENDING":
+      return { type: "pending" };
+    case "DECLINED":
+    case "FAILED":
+      return { type: "failed" };
+    default:
+      return { type: "unknown" };
+  }
 }
 
 const anothers = { type: "inconclusive", reason: "the gateway's record is another payment's" } as const;

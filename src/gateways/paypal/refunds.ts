@@ -13,7 +13,7 @@ import type {
   RefundAtGateway,
   RefundRecord,
 } from "../connector.ts";
-import { authorizationPath, orderPath, type PayPalApi } from "./api.ts";
+import { authorizationPath, capturePath, orderPath, type PayPalApi } from "./api.ts";
 import { toMoney, whyNotPayable } from "./currencies.ts";
 import { isFor, orderNamedBy, readOrder } from "./order.ts";
 import { answerBy, type Books, findRefund, listedOf, readRefund, readRefundRecord } from "./refund-answers.ts";
@@ -38,7 +38,7 @@ export class PayPalRefunds implements GatewayRefunds {
     const captureId = captured.captureReference ?? (await this.#readBooks(left, captured))?.capture.id;
     if (captureId === undefined) return unnamed;
     const { refundReference } = refund;
-    const reply = await this.#api.post(left(), `/v2/payments/captures/${encodeURIComponent(captureId)}/refund`, {
+    const reply = await this.#api.post(left(), capturePath(captureId, "refund"), {
       key: call.idempotencyKey,
       body: { amount: toMoney(refund), custom_id: refundReference, invoice_id: refundReference },
     });

@@ -145,6 +145,13 @@ export class EmulatorOrders {
     this.#orderOfRecord.set(record, order);
   }
 
+  readCapture({ account, request }: Asked): Executed {
+    const order = this.orderOfCapture(request.parameters.id);
+    const held = order?.authorization;
+    if (order?.account.id !== account.id || held === undefined) return { answer: refusal(404, "INVALID_RESOURCE_ID") };
+    return shown(200, order, () => captureView(order, held, true));
+  }
+
   readAuthorization(asked: Asked): Executed {
     return this.#withHeld(asked, (order, held) => shown(200, order, () => loneAuthorizationView(order, held)));
   }

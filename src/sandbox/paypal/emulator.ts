@@ -70,6 +70,7 @@ export function paypalRoutes(parts: PayPalEmulatorParts): readonly Route[] {
       route("POST", `${oneAuthorization}/capture`, "capture", (asked) => emulator.capture(asked)),
     ),
     route("POST", `${oneAuthorization}/void`, "void", (asked) => emulator.void(asked)),
+    route("GET", "/v2/payments/captures/(?<id>[^/]+)", "read_capture", (asked) => emulator.readCapture(asked)),
     losingRefunds(
       emulator,
       parts,

@@ -1,0 +1,89 @@
+/**
+ * Reads captures that a gateway had only accepted, such as those that PayPal reviews: each is confirmed, or reported as
+ * failed.
+ */
+
+import type { Core } from "../core/core.ts";
+import { recordReadCapture } from "../core/late-captures.ts";
+import { type CapturedPayment, type CaptureState, gateways } from "../gateways/connector.ts";
+import { followUpTimeoutMs, reconciliationConcurrency } from "../limits.ts";
+import type { Statement } from "../platform/database.ts";
+import { encodeId } from "../platform/ids.ts";
+
+// An accepted capture that no gateway ends within a month is a matter for a person alone: its alarm is open since the third day.
+const readForMs = 30 * 24 * 60 * 60_000;
+const batch = 100;
+
+// Read with the newest credentials of the account: those of the attempt may be dropped by now.
+const selectUnconfirmed: Statement = {
+  name: "select_captures_to_confirm",
+  text: `
+    SELECT a.session_id AS "sessionId", a.id, a.connection_id AS "connectionId", a.gateway, c.credential_version AS "credentialVersion",
+      a.gateway_reference AS "gatewayReference", a.amount_minor AS "amountMinor", a.currency,
+      a.captured_amount_minor AS "capturedMinor", a.capture_reference AS "captureReference", s.settled_at::text AS "settledAt"
+    FROM payment_session s
+    JOIN attempt a ON a.session_id = s.id AND a.id = s.captured_attempt_id
+    JOIN connection c ON c.id = a.connection_id
+    WHERE NOT s.capture_confirmed AND s.settled_at > (SELECT app.clock()) - $1 * interval '1 ms' AND s.captured_via = ANY ($2)
+      AND a.capture_failed_at IS NULL AND c.credential_version IS NOT NULL
+      AND (s.settled_at, s.id) > ($3::timestamptz, $4::uuid)
+    ORDER BY s.settled_at, s.id LIMIT $5`,
+};
+
+type Unconfirmed = {
+  readonly sessionId: string;
+  readonly id: string;
+  readonly connectionId: string;
+  readonly gateway: string;
+  readonly credentialVersion: number;
+  readonly gatewayReference: string | null;
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly capturedMinor: number | null;
+  readonly captureReference: string | null;
+  /** In the database's own precision. */
+  readonly settledAt: string;
+};
+
+/**
+ * Reads every accepted capture of the last month at the gateways that can be asked, oldest first, until `closing`. One that
+ * cannot be read, or is still under review, is read again with the next call.
+ */
+export async function confirmCaptures(core: Core, closing?: AbortSignal): Promise<void> {
+  const readable = gateways.filter((gateway) => core.connectorOf(gateway)?.readCapture !== undefined);
+  let after = ["-infinity", "00000000-0000-0000-0000-000000000000"];
+  for (;;) {
+    const found = await core.database.query<Unconfirmed>(selectUnconfirmed, [readForMs, readable, ...after, batch]);
+    for (let start = 0; start < found.length; start += reconciliationConcurrency) {
+      if (closing?.aborted) return;
+      await Promise.all(found.slice(start, start + reconciliationConcurrency).map((one) => confirmOrSkip(core, one)));
+    }
+    const last = found.at(-1);
+    if (last === undefined || found.length < batch) return;
+    after = [last.settledAt, last.sessionId];
+  }
+}
+
+/** Reads one capture. One that fails does not block the others. */
+async function confirmOrSkip(core: Core, one: Unconfirmed): Promise<void> {
+  try {
+    const { type } = await readState(core, one);
+    if (type === "captured" || type === "failed") await recordReadCapture(core, one, type);
+  } catch (err) {
+    core.log.error({ err, attemptId: one.id }, "an accepted capture could not be read");
+  }
+}
+
+async function readState(core: Core, one: Unconfirmed): Promise<CaptureState> {
+  const bound = await core.bind(one.connectionId, one.gateway, one.credentialVersion);
+  if (bound?.connector.readCapture === undefined) return { type: "unknown" };
+  const captured: CapturedPayment = {
+    attemptReference: encodeId("att", one.id),
+    gatewayReference: one.gatewayReference ?? "",
+    amountMinor: one.amountMinor,
+    currency: one.currency,
+    capturedMinor: one.capturedMinor ?? one.amountMinor,
+    captureReference: one.captureReference ?? undefined,
+  };
+  return bound.connector.readCapture({ credentials: bound.credentials, timeoutMs: followUpTimeoutMs }, captured);
+}
