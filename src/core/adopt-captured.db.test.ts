@@ -47,6 +47,50 @@ const seen = (session: PaymentSession, attempt: string, reference = "PSP1", amou
   });
 const refused = (reason: RegExp) => ({ type: "refused", reason: expect.stringMatching(reason) });
 
+const orderOf = (session: PaymentSession) => ({ sessionId: session.id, merchantId: session.merchantId });
+
+describe("a held payment that a person has captured at its gateway", () => {
+  const reportsOf = async (session: PaymentSession) => {
+    const reference = encodeId("att", (await fixture.loadSession(session)).attempts[0]!.id);
+    const text = "SELECT kind FROM gateway_notification WHERE attempt_reference = $1";
+    return (await fixture.asOwner.pool.query(text, [reference])).rows.map(({ kind }) => kind);
+  };
+  const heldAt = async (at: 0 | 1) => {
+    await fixture.setRule([], [fixture.connectionIds[at]!]);
+    const session = await fixture.submit(await fixture.newSession({ capture: "manual" }), cards.approved);
+    await Promise.all(fixture.core.inFlight);
+    await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+    const { gatewayReference } = (await fixture.loadSession(session)).attempts[0]!;
+    return { session, gatewayReference: gatewayReference!, named: orderOf(session) };
+  };
+
+  it.each([0, 1] as const)("is not cancelled any more, although no worker has seen that: gateway %s", async (at) => {
+    const { session, gatewayReference, named } = await heldAt(at);
+    await fixture.sandbox.captureByHand(gatewayReference, 1_900);
+    if (at === 1) await expect.poll(() => reportsOf(session)).toContain("captured");
+    await expect(cancelHeld(fixture.core, named)).rejects.toMatchObject({ code: "capture_already_ordered" });
+    const { session: ended, attempts } = await fixture.loadSession(session);
+    expect(ended).toMatchObject({ status: "SUCCEEDED", captureConfirmed: true });
+    expect(attempts).toMatchObject([{ status: "CAPTURED", capturedAmountMinor: 1_900 }]);
+    expect(await itemsOf(fixture, session)).toMatchObject([{ detail: expect.stringMatching(/not ordered here/) }]);
+    expect(await fixture.eventTypes(session)).toEqual(["payment_session.held", "payment_session.succeeded"]);
+  });
+
+  it("is cancelled while its gateway gives no answer, and of no other merchant", async () => {
+    const { session, gatewayReference, named } = await heldAt(0);
+    await fixture.sandbox.captureByHand(gatewayReference, 1_900);
+    const stranger = cancelHeld(fixture.core, { ...named, merchantId: session.id });
+    await expect(stranger).rejects.toMatchObject({ code: "not_found" });
+    expect((await fixture.loadSession(session)).session).toMatchObject({ status: "CREATED" });
+    const silent = withAnswers(fixture.core, { lookUp: async () => ({ type: "inconclusive", reason: "no answer" }) });
+    const { session: cancelled } = await cancelHeld(silent, named);
+    expect(cancelled).toMatchObject({ status: "DECLINED", declineCode: "capture_cancelled" });
+    await Promise.all(silent.inFlight);
+    // The void then finds the money, which a person has to refund.
+    expect(await itemsOf(fixture, session)).toMatchObject([{ detail: expect.stringMatching(/never ordered/) }]);
+  });
+});
+
 describe("money at a gateway that refuses a void and does not say why, as ADYEN", () => {
   it("stays in doubt until a person adopts it; the session then succeeds, and nothing more is taken", async () => {
     const session = await fixture.newSession();
@@ -188,7 +232,6 @@ describe("a session that was being paid at the moment of the backup", () => {
 });
 
 describe("a payment that is captured later, whose order a restore has lost", () => {
-  const orderOf = (session: PaymentSession) => ({ sessionId: session.id, merchantId: session.merchantId });
   /** Holds a payment at one gateway, and takes the database back to that moment. */
   async function held(at: 0 | 1, capturedMinor?: number) {
     await fixture.setRule([], [fixture.connectionIds[at]!]);

@@ -5,7 +5,9 @@ import { DomainError } from "../platform/errors.ts";
 import { recordCaptureOrdered } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
-import { endHold, mayHaveLostOrder } from "./held-payments.ts";
+import { lookUp } from "./gateway-calls.ts";
+import { adoptCapture, endHold, mayHaveLostOrder } from "./held-payments.ts";
+import { isHeld } from "./held-state.ts";
 import type { Lease } from "./lease.ts";
 import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
 import type { EndParts } from "./settle.ts";
@@ -58,9 +60,29 @@ export async function captureHeld(
  * payment as it stands. Throws `not_found`, `not_held`, `capture_already_ordered` and `session_ended`.
  */
 export async function cancelHeld(core: Core, held: HeldPayment): Promise<SessionWithAttempts> {
+  await adoptCapturedByHand(core, held);
   const taken = await core.database.transaction((tx) => orderCancel(tx, core, { ...held, workMs: leaseMs }));
   if (taken) void startProcessing(core, { lease: taken.lease });
   return loadSession(core.database, held.sessionId);
+}
+
+/**
+ * Reads a hold at its gateway before it is cancelled. One that a person has captured there counts as ordered, so that it is
+ * not cancelled any more: that would end a payment whose money is taken. Without an answer nothing changes.
+ */
+async function adoptCapturedByHand(core: Core, held: HeldPayment): Promise<void> {
+  const { merchantId, sessionId } = held;
+  if ((await core.database.query(selectOwn, [sessionId, merchantId])).length === 0) return;
+  const { session, attempts } = await loadSession(core.database, sessionId);
+  const isReadable = isHeld(session) && !session.unrecordedCheckAt;
+  const attempt = isReadable ? attempts.find(({ id }) => id === session.winnerAttemptId) : undefined;
+  if (attempt === undefined || attempt.decisionConfirmedAt) return;
+  const answer = await lookUp(core, attempt);
+  if (answer.type !== "captured") return;
+  await core.database.transaction(async (tx) => {
+    const taken = await takeHold(tx, takeToCancel, { ...held, workMs: 0 }, []);
+    if (taken !== undefined) await adoptCapture(tx, core, taken, answer);
+  });
 }
 
 /** An order, and the time for which the process that gives it works on the session; 0 leaves the work to a worker. */

@@ -231,7 +231,8 @@ export async function recordFoundCapture(
   await settleReported(tx, core, session, attempt);
 }
 
-async function adoptCapture(tx: Tx, core: Core, held: HeldAttempt, answer: Captured): Promise<void> {
+/** Takes a capture that was made at the gateway as the order of its amount, which a person has to know. */
+export async function adoptCapture(tx: Tx, core: Core, held: HeldAttempt, answer: Captured): Promise<void> {
   await recordFoundCapture(tx, core, held, answer);
   const { sessionId, id: attemptId, gateway, currency, amountMinor } = held.attempt;
   const captured = `${answer.capturedMinor ?? amountMinor} ${currency} in minor units`;
