@@ -287,6 +287,17 @@ describe("the card frame's size", () => {
     await expect.poll(cutOff).toEqual([]);
   });
 
+  it.each(["en", "ar"])("holds a whole card number in a column of 195 px, in %s", async (locale) => {
+    fixture = shared;
+    const setWidth = (width: string) =>
+      fixture.page.evaluate(`document.getElementById("card").style.width = "${width}"`);
+    onTestFinished(() => setWidth(""));
+    await setWidth("195px");
+    await fixture.mount({ locale });
+    await fixture.type("number", "4242424242424242");
+    expect(await cutOff()).toEqual([]);
+  });
+
   it("holds everything with letters twice as large", async () => {
     await open({ appearance: { variables: { "font-size": "32px" } } }, narrow);
     await fixture.tokenize();
