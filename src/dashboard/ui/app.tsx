@@ -2,7 +2,6 @@
 import { TransportProvider } from "@connectrpc/connect-query";
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { RouterProvider as AriaRouter } from "react-aria-components";
 import { Confirmation, confirmDone } from "./parts/confirmation.tsx";
 import { router } from "./router.tsx";
 import { codeOf, transport } from "./rpc.ts";
@@ -38,10 +37,8 @@ export function App() {
   return (
     <TransportProvider transport={transport}>
       <QueryClientProvider client={client}>
-        <AriaRouter navigate={(to) => void router.navigate({ href: to })}>
-          <RouterProvider router={router} />
-          <Confirmation />
-        </AriaRouter>
+        <RouterProvider router={router} />
+        <Confirmation />
       </QueryClientProvider>
     </TransportProvider>
   );

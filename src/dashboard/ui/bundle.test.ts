@@ -45,8 +45,15 @@ describe("bundlePage()", () => {
     expect([around.length, parts.length > 10]).toEqual([2, true]);
     const loads = parts.map((page) => {
       const scripts = [main!, ...around, page].reduce((found, script) => withImports(script, found), new Set<string>());
-      return [page, sizeOf([...scripts, style!])] as const;
+      return [page, scripts] as const;
     });
-    expect(loads.filter(([, bytes]) => bytes > budgetBytes)).toEqual([]);
+    const pagesWith = (is: (scripts: ReadonlySet<string>) => boolean) =>
+      loads.filter(([, scripts]) => is(scripts)).map(([page]) => page);
+    expect(pagesWith((scripts) => sizeOf([...scripts, style!]) > budgetBytes)).toEqual([]);
+    // Drag and drop would be an eighth of each page. A component that one page uses must not be loaded with every page.
+    const scriptsThat = (pattern: RegExp) => [...files.keys()].filter((path) => pattern.test(textOf(path)));
+    const dragging = scriptsThat(/dragDescriptionKeyboard/);
+    expect(dragging).toHaveLength(1);
+    expect(pagesWith((scripts) => scripts.has(dragging[0]!))).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { Form } from "react-aria-components";
+import { Form } from "react-aria-components/Form";
 import { Environment } from "../../../../gen/dashboard/v1/environment_pb.ts";
 import { type OpenMerchantResponse, SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";

@@ -3,7 +3,7 @@ import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { Form } from "react-aria-components";
+import { Form } from "react-aria-components/Form";
 import { type Passkey, PasskeyService } from "../../../../gen/dashboard/v1/passkeys_pb.ts";
 import { createPasskey } from "../parts/ask-passkey.ts";
 import { browserName } from "../parts/browser-name.ts";

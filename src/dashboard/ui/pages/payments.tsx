@@ -6,7 +6,7 @@ import { useInfiniteQuery, useQuery, useTransport } from "@connectrpc/connect-qu
 import { keepPreviousData } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { Fragment, useState } from "react";
-import { Switch } from "react-aria-components";
+import { Switch } from "react-aria-components/Switch";
 import {
   type Currency,
   type ListPaymentsResponse,

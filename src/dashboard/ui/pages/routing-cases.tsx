@@ -3,15 +3,9 @@ import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import {
-  Button as AriaButton,
-  type DroppableCollectionReorderEvent,
-  GridList,
-  GridListItem,
-  useDragAndDrop,
-} from "react-aria-components";
 import { Button } from "../parts/button.tsx";
 import { MoveButtons } from "../parts/move-buttons.tsx";
+import { OrderList } from "../parts/order-list.tsx";
 import { reordered } from "../parts/reorder.ts";
 import { useScope } from "../scope.ts";
 import {
@@ -108,15 +102,6 @@ type ListProps = {
 function CaseList({ list, currencies, mayChange, onChange, onEdit }: ListProps) {
   const keys = list.map(({ key = "" }) => key);
   const inOrder = (order: readonly string[]) => order.flatMap((key) => list.find((one) => one.key === key) ?? []);
-  const onReorder = ({ keys: moved, target }: DroppableCollectionReorderEvent) => {
-    const place = target.dropPosition === "before" ? "before" : "after";
-    onChange(inOrder(reordered(keys, new Set([...moved].map(String)), { target: String(target.key), place })));
-  };
-  const { dragAndDropHooks } = useDragAndDrop({
-    getItems: (dragged) => [...dragged].map((key) => ({ "text/plain": String(key) })),
-    onReorder,
-    isDisabled: !mayChange,
-  });
   if (list.length === 0) return <p className="soft">No case yet: all payments follow the order above.</p>;
   const move = (key: string, step: -1 | 1) => {
     const target = keys[keys.indexOf(key) + step];
@@ -124,29 +109,30 @@ function CaseList({ list, currencies, mayChange, onChange, onEdit }: ListProps) 
     if (target) onChange(inOrder(reordered(keys, new Set([key]), { target, place })));
   };
   return (
-    <GridList
-      className="order"
-      aria-labelledby="cases"
-      items={list.map((one) => ({ id: one.key ?? "", one }))}
-      dragAndDropHooks={dragAndDropHooks}
-      keyboardNavigationBehavior="tab"
-      dependencies={[list, currencies, mayChange]}
-    >
-      {({ id, one }) => (
-        <GridListItem id={id} className="order-row" textValue={one.name}>
-          <CaseRow
-            one={one}
-            conditions={wordsOf(one.conditions ?? noConditions, currencies)}
-            place={keys.indexOf(id) + 1}
-            count={keys.length}
-            mayChange={mayChange}
-            onMove={(step) => move(id, step)}
-            onEdit={() => onEdit(id)}
-            onRemove={() => onChange(list.filter(({ key }) => key !== id))}
-          />
-        </GridListItem>
-      )}
-    </GridList>
+    <OrderList
+      labelledBy="cases"
+      rows={list.map((one) => {
+        const { key = "", name, conditions = noConditions } = one;
+        return {
+          id: key,
+          name,
+          content: (
+            <CaseRow
+              one={one}
+              conditions={wordsOf(conditions, currencies)}
+              place={keys.indexOf(key) + 1}
+              count={keys.length}
+              mayChange={mayChange}
+              onMove={(step) => move(key, step)}
+              onEdit={() => onEdit(key)}
+              onRemove={() => onChange(list.filter((other) => other.key !== key))}
+            />
+          ),
+        };
+      })}
+      mayChange={mayChange}
+      onOrder={(order) => onChange(inOrder(order))}
+    />
   );
 }
 
@@ -165,11 +151,6 @@ type RowProps = {
 function CaseRow({ one: { name, split }, conditions, place, count, mayChange, ...on }: RowProps) {
   return (
     <>
-      {mayChange && (
-        <AriaButton slot="drag" className="order-handle" aria-label={`Drag ${name}`}>
-          <span aria-hidden="true">⠿</span>
-        </AriaButton>
-      )}
       <span className="order-number">
         <span className="visually-hidden">Place </span>
         {place}

@@ -1,15 +1,9 @@
 /** The order in which gateways are tried, changed by drag, keyboard or labelled buttons. */
-import {
-  Button as AriaButton,
-  type DroppableCollectionReorderEvent,
-  GridList,
-  GridListItem,
-  useDragAndDrop,
-} from "react-aria-components";
 import type { GatewayConnection } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { MoveButtons } from "../parts/move-buttons.tsx";
+import { OrderList } from "../parts/order-list.tsx";
 import { reordered } from "../parts/reorder.ts";
 
 /** A merchant's accounts. */
@@ -29,37 +23,19 @@ export function ConnectionOrder(props: OrderProps) {
   const { labelledBy, connectionIds, connections, mayChange, onChange } = props;
   const used = connectionIds.flatMap((id) => connections.find((each) => each.connectionId === id) ?? []);
   const others = connections.filter(({ connectionId }) => !connectionIds.includes(connectionId));
-  const onReorder = ({ keys, target }: DroppableCollectionReorderEvent) => {
-    const place = target.dropPosition === "before" ? "before" : "after";
-    const moved = new Set([...keys].map(String));
-    onChange(reordered(connectionIds, moved, { target: String(target.key), place }));
-  };
-  const { dragAndDropHooks } = useDragAndDrop({
-    getItems: (keys) => [...keys].map((key) => ({ "text/plain": String(key) })),
-    onReorder,
-    isDisabled: !mayChange,
-  });
   return (
     <>
-      <GridList
-        className="order"
-        aria-labelledby={labelledBy}
-        items={used.map((connection) => ({ id: connection.connectionId, connection }))}
-        dragAndDropHooks={dragAndDropHooks}
-        keyboardNavigationBehavior="tab"
-        renderEmptyState={() => "No gateway is used. Add one below."}
-        dependencies={[connectionIds, mayChange]}
-      >
-        {({ id, connection }) => (
-          <GridListItem
-            id={id}
-            className="order-row"
-            textValue={`${nameOfGateway(connection.gateway)}, ${connection.account}`}
-          >
-            <OrderRow connection={connection} {...props} />
-          </GridListItem>
-        )}
-      </GridList>
+      {used.length === 0 && <p>No gateway is used. Add one below.</p>}
+      <OrderList
+        labelledBy={labelledBy}
+        rows={used.map((connection) => ({
+          id: connection.connectionId,
+          name: `${nameOfGateway(connection.gateway)} (${connection.account})`,
+          content: <OrderRow connection={connection} {...props} />,
+        }))}
+        mayChange={mayChange}
+        onOrder={onChange}
+      />
       {others.length > 0 && <LeftOut others={others} {...props} />}
     </>
   );
@@ -81,11 +57,6 @@ function OrderRow({
   };
   return (
     <>
-      {mayChange && (
-        <AriaButton slot="drag" className="order-handle" aria-label={`Drag ${name}`}>
-          <span aria-hidden="true">⠿</span>
-        </AriaButton>
-      )}
       <span className="order-number">
         <span className="visually-hidden">Priority </span>
         {index + 1}

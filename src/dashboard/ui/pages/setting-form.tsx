@@ -1,7 +1,8 @@
 /** One setting: its value, its edit, and its validation error. */
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { FieldError, Form, Input, Label, Text, TextArea, TextField } from "react-aria-components";
+import { Form } from "react-aria-components/Form";
+import { FieldError, Input, Label, Text, TextArea, TextField } from "react-aria-components/TextField";
 import { Button } from "../parts/button.tsx";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";

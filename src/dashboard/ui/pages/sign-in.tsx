@@ -4,7 +4,7 @@ import { useMutation as useRpc, useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { Form } from "react-aria-components";
+import { Form } from "react-aria-components/Form";
 import { PasskeyService } from "../../../../gen/dashboard/v1/passkeys_pb.ts";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { answerByPasskey } from "../parts/ask-passkey.ts";

@@ -2,7 +2,7 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { Form } from "react-aria-components";
+import { Form } from "react-aria-components/Form";
 import {
   WebhookEndpoint_Status as Status,
   type WebhookEndpoint,

@@ -6,7 +6,7 @@ import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { Form } from "react-aria-components";
+import { Form } from "react-aria-components/Form";
 import { WebhookDeliveryService } from "../../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { Refusal } from "../parts/refusal.tsx";

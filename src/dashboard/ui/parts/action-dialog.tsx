@@ -1,6 +1,7 @@
 /** The dialog of an action about money, and the button that a second Enter presses in its question. */
 import { type ReactNode, useEffect, useRef } from "react";
-import { Dialog, Modal, ModalOverlay } from "react-aria-components";
+import { Dialog } from "react-aria-components/Dialog";
+import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { Button } from "./button.tsx";
 
 /** A dialog whose content begins anew each time that it opens. */

@@ -1,6 +1,6 @@
 /** Buttons. A busy button says so and ignores further presses. */
 import type { Ref } from "react";
-import { Button as AriaButton, type ButtonProps as AriaProps } from "react-aria-components";
+import { Button as AriaButton, type ButtonProps as AriaProps } from "react-aria-components/Button";
 
 /**
  * `main` marks the main action of a page; `danger` marks an action that cannot be undone. `describedBy` is the id of the

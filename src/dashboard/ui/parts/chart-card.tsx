@@ -1,6 +1,6 @@
 /** A chart with its legend, its caption and its table, which has the same numbers and can be saved. */
 import { lazy, Suspense, useState } from "react";
-import { ToggleButton } from "react-aria-components";
+import { ToggleButton } from "react-aria-components/ToggleButton";
 import { CsvButton } from "./csv-button.tsx";
 import { type ChartLine, lookOf } from "./line-look.ts";
 import { TableScroll } from "./table-scroll.tsx";

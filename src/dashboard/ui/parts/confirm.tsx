@@ -1,6 +1,7 @@
 /** Asks for confirmation before an action that cannot be undone, or that matters. */
 import { type ReactNode, useState } from "react";
-import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { Dialog, Heading } from "react-aria-components/Dialog";
+import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { Button } from "./button.tsx";
 
 type Question = {

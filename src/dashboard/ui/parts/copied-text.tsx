@@ -1,6 +1,6 @@
 /** An id or a reference, with a small button that copies it. */
 import { useState } from "react";
-import { Button } from "react-aria-components";
+import { Button } from "react-aria-components/Button";
 
 /** The text with its button; `label` names it. Foreign text is isolated, whichever direction it runs. */
 export function CopiedText({ label, text }: { label: string; text: string }) {

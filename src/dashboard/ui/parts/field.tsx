@@ -1,5 +1,5 @@
 /** A labelled text field, with its hint and its validation error. */
-import { FieldError, Input, Label, Text, TextField, type TextFieldProps } from "react-aria-components";
+import { FieldError, Input, Label, Text, TextField, type TextFieldProps } from "react-aria-components/TextField";
 
 /** The texts of a field beside its value. */
 export type FieldProps = TextFieldProps & {

@@ -1,6 +1,7 @@
 /** Asks before a page with unsaved changes is left: for another page, another environment, or another site. */
 import { useBlocker } from "@tanstack/react-router";
-import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { Dialog, Heading } from "react-aria-components/Dialog";
+import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { Button } from "./button.tsx";
 
 /** The question, shown only with unsaved changes; `lost` names what would be lost. */

@@ -1,7 +1,8 @@
 /** The ways through a merchant's pages: their groups, the switch of the environment, and the drawer of both on a phone. */
 import { Link, useLocation } from "@tanstack/react-router";
 import { useId, useState } from "react";
-import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { Dialog, Heading } from "react-aria-components/Dialog";
+import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { useScope } from "../scope.ts";
 import { Button } from "./button.tsx";
 import { PageIcon } from "./page-icon.tsx";

@@ -3,7 +3,9 @@
  */
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { Dialog, Heading, Modal, ModalOverlay, Switch } from "react-aria-components";
+import { Dialog, Heading } from "react-aria-components/Dialog";
+import { Modal, ModalOverlay } from "react-aria-components/Modal";
+import { Switch } from "react-aria-components/Switch";
 import { Button } from "./button.tsx";
 
 const pages = {
