@@ -25,6 +25,7 @@ const startAgainMs = 1_000;
 /** Keeps one role's process running, except for the faults of the run. */
 export class RoleKeeper {
   readonly #kept: KeptRole;
+  readonly #startProcess: typeof startRole;
   #process: RoleProcess | undefined;
   #starts = 0;
   #isStopped = false;
@@ -33,8 +34,9 @@ export class RoleKeeper {
   #goOn: NodeJS.Timeout | undefined;
   #starting: Promise<void> = Promise.resolve();
 
-  constructor(kept: KeptRole) {
+  constructor(kept: KeptRole, startProcess = startRole) {
     this.#kept = kept;
+    this.#startProcess = startProcess;
   }
 
   get name(): string {
@@ -104,7 +106,7 @@ export class RoleKeeper {
     while (!this.#ended) {
       const logFile = join(logFolder, `${name}.${++this.#starts}.log`);
       try {
-        this.#process = await startRole(role, { variables, logFile });
+        this.#process = await this.#startProcess(role, { variables, logFile });
         this.#isExpected = this.#ended;
         void this.#process.ended.then(() => this.#afterEnd());
         return;

@@ -1,0 +1,48 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import type { Role } from "../../../config/checked-config.ts";
+import type { RoleProcess } from "../../../demo/roles.ts";
+import { RoleKeeper } from "./role-keeper.ts";
+import { Tally } from "./tally.ts";
+
+const logFolder = mkdtempSync(join(tmpdir(), "role-keeper-"));
+const started: RoleProcess[] = [];
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((one) => one.close()));
+  rmSync(logFolder, { recursive: true });
+});
+
+/** Starts a process that does nothing, in the place of a role. */
+async function startIdle(role: Role): Promise<RoleProcess> {
+  const child = spawn("sleep", ["3600"]);
+  const ended = once(child, "exit").then(() => undefined);
+  const close = async () => {
+    child.kill("SIGKILL");
+    await ended;
+  };
+  const one = { role, pid: child.pid!, ended, exitCode: () => child.exitCode, close };
+  started.push(one);
+  return one;
+}
+
+describe("RoleKeeper", () => {
+  it("starts one process after two kills at the same moment", async () => {
+    const tally = new Tally();
+    const keeper = new RoleKeeper({ name: "edge", role: "edge", variables: {}, logFolder, tally }, startIdle);
+    await keeper.start();
+    const [first] = started;
+    keeper.kill(0);
+    // The end of the first process is not reported yet.
+    keeper.kill(0);
+    // Timers of one length end in the order in which they began: every start of the keeper has been ordered by then.
+    await first!.ended.then(() => pause(0));
+    expect(started).toHaveLength(2);
+    expect(tally.of("kill edge")).toBe(1);
+    await keeper.end();
+  });
+});
