@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import type { DashboardClient } from "../client/dashboard-client.ts";
 import { readCases } from "./case-file.ts";
-import { describeSplit, parseSplit } from "./routing-draft.ts";
+import { describeSplit, parseSplit, readRule } from "./routing-draft.ts";
 
 it("reads the share and the connections of --split, and refuses everything else", () => {
   expect(parseSplit("20:gc_1,gc_2")).toEqual({ percent: 20, connectionIds: ["gc_1", "gc_2"] });
@@ -46,4 +47,27 @@ it("names the file, the case, the key and the rule of a case file that has anoth
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+describe("readRule()", () => {
+  const scope = { merchantId: "mer_1", environment: "ENVIRONMENT_LIVE" } as const;
+  const rulesWith = (answer: { routingRule?: object }) =>
+    ({ getRoutingRule: async () => answer }) as unknown as DashboardClient["routingRules"];
+
+  it("gives a merchant's first rule failover after every failure that allows it, as the service's interface says", async () => {
+    expect(await readRule(rulesWith({}), scope, { connections: "gc_1,gc_2" })).toEqual({
+      connectionIds: ["gc_1", "gc_2"],
+      failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"],
+      expectedVersion: 0,
+    });
+  });
+
+  it("keeps the switches of the newest version, also where all are off", async () => {
+    const newest = { version: 3, connectionIds: ["gc_1"] };
+    expect(await readRule(rulesWith({ routingRule: newest }), scope, { connections: "gc_2" })).toEqual({
+      connectionIds: ["gc_2"],
+      failoverOn: [],
+      expectedVersion: 3,
+    });
+  });
 });
