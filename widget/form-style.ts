@@ -15,8 +15,15 @@ export const formStyle = `
   --top: 26px;
   --high: 48px;
   --pitch: calc(74px + var(--spacing, 16px));
-  font: 400 var(--font-size, 1rem)/1.4 var(--font-family, system-ui, sans-serif);
+  /* No rem here: a page may set its own, and the card frame has the browser's, as medium is. */
+  font: 400 var(--font-size, medium)/1.4 var(--font-family, system-ui, sans-serif);
   color: var(--text);
+  letter-spacing: 0;
+  word-spacing: 0;
+  text-align: start;
+  text-indent: 0;
+  text-transform: none;
+  white-space: normal;
 }
 :host([data-labels="floating"]) {
   --label: 0px;
@@ -49,7 +56,7 @@ export const formStyle = `
 p {
   display: flex;
   gap: .6em;
-  margin: .875rem 0 0;
+  margin: 14px 0 0;
   overflow-wrap: anywhere;
 }
 /* Without words it takes no room, and stays where screen readers have found it. */
@@ -60,7 +67,7 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
   justify-content: space-between;
   align-items: baseline;
   min-height: 1.75em;
-  margin: 0 0 var(--spacing, 1rem);
+  margin: 0 0 var(--spacing, 16px);
 }
 .merchant { color: var(--muted); }
 .amount { font-size: 1.25em; }
@@ -102,11 +109,11 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 .pay, .again {
   position: relative;
   width: 100%;
-  min-height: 3rem;
-  margin-top: var(--spacing, 1rem);
-  padding: .625rem 1rem;
+  min-height: 48px;
+  margin-top: var(--spacing, 16px);
+  padding: 10px 16px;
   border: 1px solid transparent;
-  border-radius: var(--radius, .5rem);
+  border-radius: var(--radius, 8px);
   background: var(--primary);
   color: var(--on-primary);
   font: inherit;
@@ -138,9 +145,9 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 }
 .error, .notice, .good {
   --tone: var(--danger);
-  padding: .75rem .875rem;
+  padding: 12px 14px;
   border: 1px solid var(--tone);
-  border-radius: var(--radius, .5rem);
+  border-radius: var(--radius, 8px);
   background: color-mix(in srgb, var(--tone) 8%, transparent);
 }
 .error::before, .notice::before, .good::before {

@@ -63,7 +63,7 @@ export type Form = {
 /** Builds the form in a shadow tree, so that neither page nor widget restyles the other. */
 export function createForm({ container, locale, submitButton, rows, onPay, onRetry, ...asked }: FormOptions): Form {
   const appearance = { ...asked.appearance, theme: themeFor(container, asked.appearance.theme) };
-  const host = createHost(locale, appearance);
+  const host = createHost(locale);
   host.style.setProperty("--rows", String(rows));
   const summary = element("p", "summary");
   summary.hidden = asked.appearance.summary === "hidden";
@@ -104,6 +104,7 @@ export function createForm({ container, locale, submitButton, rows, onPay, onRet
   hideCard(true);
   host.shadowRoot!.append(summary, cardContainer, actionPlace, button, wait, status, error, again.button);
   container.append(host);
+  applyAppearance(host, appearance);
 
   const say = (message: Message | undefined) => {
     status.className = message?.tone ?? "busy";
@@ -154,11 +155,10 @@ export function createForm({ container, locale, submitButton, rows, onPay, onRet
   };
 }
 
-function createHost(locale: string, appearance: Appearance): HTMLElement {
+function createHost(locale: string): HTMLElement {
   const host = document.createElement("div");
   host.lang = locale;
   host.dir = isRightToLeft(locale) ? "rtl" : "ltr";
-  applyAppearance(host, appearance);
   addSheet(host.attachShadow({ mode: "open" }), formStyle);
   return host;
 }
@@ -206,9 +206,13 @@ function themeFor(container: Element, theme: Appearance["theme"]): "auto" | "lig
 function applyAppearance(host: HTMLElement, { theme, labels, variables }: Appearance): void {
   host.dataset.theme = theme;
   host.dataset.labels = labels;
+  // A page may set its own rem; that of the card frame is the browser's.
+  host.style.fontSize = "medium";
+  const rem = getComputedStyle(host).fontSize;
+  host.style.fontSize = "";
   // A property of the page that happens to have the name of a variable must not come in.
   for (const name of variableNames) {
-    host.style.setProperty(`--${name}`, variables?.[name] ?? "initial");
+    host.style.setProperty(`--${name}`, variables?.[name]?.replace(/([\d.]+)rem/, `calc($1*${rem})`) ?? "initial");
   }
 }
 

@@ -53,7 +53,7 @@ export function createMount(lazyParts: LazyParts): Mount {
       throw new WrongOptionError("container", "already holds a widget; unmount that one first.");
     occupied.add(container);
 
-    const locale = options.locale ?? usableLocale([document.documentElement.lang || navigator.language]);
+    const locale = options.locale ?? usableLocale([document.documentElement.lang, navigator.language]);
     const form = createForm({
       container,
       locale,

@@ -41,6 +41,7 @@ describe("checkOptions()", () => {
     [{ clientSecret: "ps_01xyz_secret_t1_0123abcd" }, "clientSecret belongs to another session"],
     [{ vault: null }, "vault must be the vault object"],
     [{ vault: { ...right.vault, sdkUrl: "http://vault.example/sdk.js" } }, "vault.sdkUrl must be https"],
+    [{ vault: { ...right.vault, sdkUrl: "http://vault.example/a.localhost/sdk.js" } }, "vault.sdkUrl must be https"],
     [{ vault: { sdkUrl: right.vault.sdkUrl } }, "vault.sdkAuthorization is missing"],
     [{ locale: "not a locale" }, "locale must be a language tag"],
     [{ submitButton: "no" }, "submitButton must be true or false"],

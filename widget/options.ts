@@ -203,7 +203,7 @@ function checkClientSecret(clientSecret: unknown, sessionId: string): void {
 
 function checkOrigin(apiBase: unknown): string {
   const url = secureUrl("apiBase", apiBase);
-  if (url.pathname !== "/" || url.search !== "" || url.hash !== "") {
+  if (url.href !== `${url.origin}/`) {
     throw new WrongOptionError("apiBase", "must be the service's origin alone, without a path.");
   }
   return url.origin;
@@ -212,9 +212,8 @@ function checkOrigin(apiBase: unknown): string {
 function secureUrl(option: string, value: unknown): URL {
   const url = typeof value === "string" ? parseUrl(value) : undefined;
   if (!url) throw new WrongOptionError(option, "must be an absolute URL.");
-  if (url.username !== "" || url.password !== "") throw new WrongOptionError(option, "must not hold credentials.");
-  const local = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname) || url.hostname.endsWith(".localhost");
-  if (url.protocol !== "https:" && !(url.protocol === "http:" && local)) {
+  if (url.username || url.password) throw new WrongOptionError(option, "must not hold credentials.");
+  if (!/^(https:|http:\/\/(([^/]+\.)?localhost|127(\.\d+){3}|\[::1\])(:|\/))/.test(url.href)) {
     throw new WrongOptionError(option, "must be https (http only on localhost).");
   }
   return url;

@@ -9,7 +9,7 @@ export const outcomeStyle = `
 .good {
   flex-direction: column;
   align-items: center;
-  padding: 1.5rem;
+  padding: 24px;
   font-weight: 600;
   text-align: center;
 }

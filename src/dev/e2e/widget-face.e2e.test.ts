@@ -246,26 +246,46 @@ describe("the look that a page asks for", () => {
     await expect.poll(() => fixture.payButton.textContent()).toContain("49.00");
   });
 
-  it("is the page's alone to ask for: its own properties of these names stay outside", async () => {
+  it("is the page's alone to ask for: its own properties, rem and text style stay outside", async () => {
     await openLike({});
     const { contentType, body } = await fixture.fileOf("/mount.js");
     const own = `const sheet = new CSSStyleSheet();
-      sheet.replaceSync(":root { --radius: 99px; --spacing: 90px; --color-primary: red; --font-size: 40px }");
+      sheet.replaceSync(\`
+        :root { --radius: 99px; --spacing: 90px; --color-primary: red; --font-size: 40px; font-size: 62.5% }
+        body { letter-spacing: 1em; word-spacing: 1em; text-align: right; text-indent: 3em; text-transform: uppercase;
+          white-space: nowrap }
+      \`);
       document.adoptedStyleSheets = [sheet];`;
     fixture.merchantFiles.set("/mount.js", { contentType, body: own + body });
     await fixture.goToCheckout();
-    const style = await fixture.payButton.evaluate((button) => {
-      const { borderTopLeftRadius, marginTop, backgroundColor, fontSize } = getComputedStyle(button);
-      return { borderTopLeftRadius, marginTop, backgroundColor, fontSize };
-    });
-    expect(style).toEqual({
-      borderTopLeftRadius: "8px",
-      marginTop: "16px",
-      backgroundColor: "rgb(29, 78, 216)",
-      fontSize: "16px",
-    });
+    expect(await styleOf(".pay", sizes)).toEqual(["8px", "16px", "48px", "rgb(29, 78, 216)", "16px"]);
+    const textStyle = [
+      "letterSpacing",
+      "wordSpacing",
+      "textAlign",
+      "textIndent",
+      "textTransform",
+      "whiteSpace",
+    ] as const;
+    expect(await styleOf(".error", textStyle)).toEqual(["normal", "0px", "start", "0px", "none", "normal"]);
+
+    // The card frame's rem is the browser's.
+    const variables = { "font-size": "1.125rem", spacing: "1.25rem" };
+    const options = JSON.stringify({ ...fixture.mountOptions, container: "#card", appearance: { variables } });
+    await fixture.page.evaluate(`widget.unmount();
+      Switchyard.mount({ ...${options}, onSuccess() {}, onDeclined() {}, onReady: () => report("large") })`);
+    await fixture.called("large");
+    expect(await styleOf(".pay", ["fontSize", "marginTop"])).toEqual(["18px", "20px"]);
+    expect(await fixture.frame.locator("#number").evaluate((field) => getComputedStyle(field).fontSize)).toBe("18px");
   });
 });
+
+const sizes = ["borderTopLeftRadius", "marginTop", "minHeight", "backgroundColor", "fontSize"] as const;
+const styleOf = (part: string, names: readonly (keyof CSSStyleDeclaration)[]) =>
+  fixture.page.locator(`#card ${part}`).evaluate((one, asked) => {
+    const style = getComputedStyle(one);
+    return asked.map((name) => style[name]);
+  }, names);
 
 const spinner = (property: string) =>
   fixture.page

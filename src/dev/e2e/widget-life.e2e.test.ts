@@ -192,6 +192,12 @@ describe("mount()", () => {
     fixture.merchantFiles.set("/", fixture.pageWith(fixture.scripts, 'lang="de_DE"'));
     await fixture.goToCheckout();
     expect(await fixture.payButton.textContent()).toBe("49,00\u00a0€ bezahlen");
+    // A template without its value: then the browser's language counts.
+    await fixture.page.evaluate(`document.documentElement.lang = "{{lang}}";
+      Object.defineProperty(navigator, "language", { value: "fr" });
+      widget.unmount();
+      widget = mount();`);
+    await expect.poll(() => fixture.payButton.textContent()).toMatch(/^Payer 49,00/);
   });
 
   it("continues when a callback throws, and the page sees its own mistake", async () => {
