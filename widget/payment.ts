@@ -56,7 +56,9 @@ export class Payment {
   #mountedFrame: CardFrame | undefined;
   /** True if the service accepts no card here. */
   #refused = false;
-  /** True if the card form could not be loaded. */
+  /** The reason for which there is no card form. */
+  #frameError = cardFormUnavailable;
+  /** True if the card form could not be loaded, and may be the next time. */
   #isFrameLost = false;
   /** True once the session takes no card any more and was not paid. */
   #isOver = false;
@@ -165,10 +167,11 @@ export class Payment {
       // The form was ready all the time if it stayed in the page.
       return taken ? undefined : emit(options.onReady);
     }
-    const error = looked.kind === "refused" ? looked.error : frame ? serviceUnreachable : cardFormUnavailable;
+    const error = looked.kind === "refused" ? looked.error : frame ? serviceUnreachable : this.#frameError;
     if (submitted?.kind !== "failed") this.#emit({ kind: "failed", error });
-    // The service would refuse a second request again. A form that is there has the pay button.
-    const canRetry = looked.kind !== "refused" || options.getSession;
+    // The service would refuse a second request again, and so would the page's policy. A form that is there has the pay
+    // button.
+    const canRetry = error === serviceUnreachable || error === cardFormUnavailable || this.needsFresh;
     if (canRetry && !this.#usableFrame) this.#offerRetry();
     throw Object.assign(new Error(error.message), { code: error.code });
   }
@@ -193,9 +196,13 @@ export class Payment {
     for (let tries = 1; ; tries++) {
       try {
         return await this.#tryFrame();
-      } catch {
+      } catch (error) {
         this.#mountedFrame?.destroy();
-        if (this.#isFrameless) return undefined;
+        // Without a reason where its time was over.
+        const { code, message }: Partial<WidgetError> = Object(error);
+        const isBlocked = code === "blocked_by_policy";
+        if (isBlocked) this.#frameError = { code, message: message! };
+        if (isBlocked || this.#isFrameless) return undefined;
         this.#isFrameLost = tries === frameTriesMax || browserClock.now() > giveUpAt;
         if (this.#isFrameLost) return undefined;
       }
@@ -217,7 +224,8 @@ export class Payment {
       appearance: form.appearance,
       fields: options.fields,
       onChange: (change) => emit(options.onChange, change),
-      onSubmitRequest: this.#parts.onPay,
+      // A page with a button of its own may have conditions before it, such as terms to accept.
+      onSubmitRequest: options.submitButton === false ? undefined : this.#parts.onPay,
     });
     this.#mountedFrame = frame;
     await frame.ready;
@@ -227,7 +235,7 @@ export class Payment {
 
   async #tokenize(): Promise<CardAnswer> {
     const frame = await this.#frame;
-    if (!frame || this.#refused) return { kind: "refused", error: cardFormUnavailable };
+    if (!frame || this.#refused) return { kind: "refused", error: this.#frameError };
     try {
       const { token } = await frame.tokenize(this.#parts.session.vault.sdkAuthorization);
       return { kind: "token", token };

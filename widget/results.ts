@@ -1,5 +1,6 @@
 /** Maps a result of the state machine to the page's callbacks and the customer's message. */
 
+import type { WidgetError } from "./answers.ts";
 import type { Emit } from "./callbacks.ts";
 import { type CheckoutResult, fieldProblems } from "./checkout.ts";
 import type { Message } from "./form.ts";
@@ -20,6 +21,7 @@ export function emitResult(result: CheckoutResult, options: MountOptions, emit: 
       else emit(options.onDeclined, { declineCode: "session_expired" });
       break;
     case "failed":
+      explain(result.error);
       emit(options.onError, result.error);
       break;
     case "pending":
@@ -28,6 +30,18 @@ export function emitResult(result: CheckoutResult, options: MountOptions, emit: 
     default:
       unreachable(result);
   }
+}
+
+// The browser names the request that it has blocked; this names what to do. The customer's text says neither.
+const hints: Readonly<Record<string, string>> = {
+  card_form_unavailable:
+    "Check that this page's Content-Security-Policy has the vault's host in script-src and frame-src, and that no content blocker stops it.",
+  origin_not_allowed: "Register it as a checkout origin.",
+};
+
+/** Writes an error to the console, for the page's developer; not one that the card form shows to the customer. */
+function explain({ code, message }: WidgetError): void {
+  if (!fieldProblems.includes(code)) console.error(`Switchyard: ${code}: ${message} ${hints[code] ?? ""}`);
 }
 
 /**
@@ -53,13 +67,21 @@ export function messageFor(result: CheckoutResult, texts: Texts, canRenew = fals
   }
 }
 
-// A refused token is no outcome, yet certain: the service has answered, and nothing was charged. Nor was anything where
-// the page had no fresh session.
+// No outcome, yet nothing was charged: the service has refused the token, the page had no fresh session, or the vault
+// has no time now.
+const notCharged = [
+  "token_refused",
+  "session_unavailable",
+  "rate_limited",
+  "unavailable",
+  "internal",
+  "request_timeout",
+];
+
 function failureMessage(code: string, texts: Texts): Message | undefined {
   if (fieldProblems.includes(code)) return undefined;
   if (code === "card_form_unavailable") return { kind: "error", text: texts.formUnavailable };
-  if (["token_refused", "session_unavailable"].includes(code))
-    return { kind: "error", text: declineText(texts, "processing_unavailable") };
+  if (notCharged.includes(code)) return { kind: "error", text: declineText(texts, "processing_unavailable") };
   const text = ["unreachable", "vault_unavailable"].includes(code) ? texts.unreachable : texts.notAccepted;
   return { kind: "error", text };
 }

@@ -43,11 +43,14 @@ export function connectSession({ apiBase, sessionId, clientSecret, place, locale
     headers: { Authorization: `Bearer ${clientSecret}` },
   });
   const note = createNote(place, closed);
-  const answerOf = (call: Promise<{ checkout?: Checkout | undefined }>) =>
-    answerTo(call, (checkout) => {
+  const isBlocked = watchPolicy(apiBase, closed);
+  const answerOf = async (call: Promise<{ checkout?: Checkout | undefined }>): Promise<ApiAnswer> => {
+    const answer = await answerTo(call, (checkout) => {
       note(checkout.bankMessage);
       return viewOf(checkout, locale);
     });
+    return answer.kind === "unreachable" && isBlocked() ? { kind: "refused", error: blockedBy(apiBase) } : answer;
+  };
   return {
     getCheckout: () => answerOf(client.getCheckout({ sessionId }, callOptions(readTimeoutMs))),
     submitPayment: (vaultToken) =>
@@ -55,6 +58,21 @@ export function connectSession({ apiBase, sessionId, clientSecret, place, locale
         client.submitPayment({ sessionId, vaultToken, browser: describeBrowser(place) }, callOptions(submitTimeoutMs)),
       ),
   };
+}
+
+/** Returns a function that reports whether the page's policy has blocked a call of the service. */
+function watchPolicy(apiBase: string, signal: AbortSignal): () => boolean {
+  let isBlocked = false;
+  const hear = ({ blockedURI, disposition, effectiveDirective }: SecurityPolicyViolationEvent) => {
+    isBlocked ||= disposition === "enforce" && effectiveDirective === "connect-src" && blockedURI.startsWith(apiBase);
+  };
+  globalThis.document?.addEventListener("securitypolicyviolation", hear, { signal });
+  return () => isBlocked;
+}
+
+function blockedBy(apiBase: string): WidgetError {
+  const message = `This page's Content-Security-Policy blocks the payment service: add ${apiBase} to its connect-src.`;
+  return { code: "blocked_by_policy", message };
 }
 
 /** Returns a function that shows the bank's message to the customer below the form, as text. */

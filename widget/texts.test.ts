@@ -132,7 +132,16 @@ describe("messageFor()", () => {
     const failed = (code: string) => messageFor({ kind: "failed", error: { code, message: "" } }, english)?.text;
     expect(failed("unreachable")).toBe(english.unreachable);
     expect(failed("vault_unavailable")).toBe(english.unreachable);
-    expect(failed("token_refused")).toBe(english.declines.processing_unavailable);
+    const later = [
+      "token_refused",
+      "session_unavailable",
+      "rate_limited",
+      "unavailable",
+      "internal",
+      "request_timeout",
+    ];
+    for (const code of later) expect(failed(code)).toBe(english.declines.processing_unavailable);
+    expect(failed("blocked_by_policy")).toBe(english.notAccepted);
     expect(failed("invalid_client_secret")).toBe(english.notAccepted);
   });
 });

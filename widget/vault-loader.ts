@@ -29,9 +29,9 @@ function appendScript(script: HTMLScriptElement, address: string): Promise<Switc
     script.referrerPolicy = "origin";
     script.onload = () => {
       if (globalThis.SwitchyardVault) resolve(globalThis.SwitchyardVault);
-      else reject(new Error("The script at vault.sdkUrl is not the vault's."));
+      else reject();
     };
-    script.onerror = () => reject(new Error("The vault's script cannot be loaded."));
+    script.onerror = reject;
     document.head.append(script);
   });
 }

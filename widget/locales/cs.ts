@@ -12,7 +12,7 @@ export const texts: Texts = {
   expiredRetry: "Čas na tuto platbu vypršel. Nic nebylo strženo. Zkuste to prosím znovu.",
   expiresSoon: "Platnost této platební stránky brzy vyprší. Dokončete prosím platbu nyní.",
   unreachable: "Platební služba není dostupná. Zkontrolujte připojení a zkuste to znovu.",
-  formUnavailable: "Formulář karty nelze načíst. Zkontrolujte připojení a zkuste to znovu.",
+  formUnavailable: "Formulář karty nelze načíst. Zkontrolujte připojení a blokování obsahu a zkuste to znovu.",
   tryAgain: "Zkusit znovu",
   notAccepted: "Na této stránce nelze zaplatit. Obraťte se prosím na obchod.",
   action: {

@@ -12,7 +12,8 @@ export const texts: Texts = {
   expiredRetry: "Tiden til betalingen er udløbet. Der er ikke trukket noget. Prøv igen.",
   expiresSoon: "Betalingssiden udløber snart. Gennemfør betalingen nu.",
   unreachable: "Der er ingen forbindelse til betalingstjenesten. Tjek din forbindelse, og prøv igen.",
-  formUnavailable: "Kortformularen kan ikke indlæses. Tjek din forbindelse, og prøv igen.",
+  formUnavailable:
+    "Kortformularen kan ikke indlæses. Tjek din forbindelse og eventuelle indholdsblokeringer, og prøv igen.",
   tryAgain: "Prøv igen",
   notAccepted: "Der kan ikke betales på denne side. Kontakt butikken.",
   action: {

@@ -13,7 +13,7 @@ export const texts: Texts = {
   expiresSoon: "Diese Zahlungsseite läuft bald ab. Bitte schließen Sie die Zahlung jetzt ab.",
   unreachable: "Der Zahlungsdienst ist nicht erreichbar. Prüfen Sie Ihre Verbindung und versuchen Sie es erneut.",
   formUnavailable:
-    "Das Kartenformular kann nicht geladen werden. Prüfen Sie Ihre Verbindung und versuchen Sie es erneut.",
+    "Das Kartenformular kann nicht geladen werden. Prüfen Sie Ihre Verbindung und Ihre Inhaltsblocker und versuchen Sie es erneut.",
   tryAgain: "Erneut versuchen",
   notAccepted: "Auf dieser Seite kann nicht bezahlt werden. Bitte wenden Sie sich an den Shop.",
   action: {

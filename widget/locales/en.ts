@@ -8,7 +8,7 @@ const firstTexts: Omit<Texts, keyof OutcomeTexts | "action"> = {
   loading: "The card form is still loading.",
   processing: "Processing your payment…",
   unreachable: "We cannot reach the payment service. Check your connection and try again.",
-  formUnavailable: "The card form cannot be loaded. Check your connection and try again.",
+  formUnavailable: "The card form cannot be loaded. Check your connection and content blockers, then try again.",
   tryAgain: "Try again",
   notAccepted: "The payment cannot be made from this page. Please contact the shop.",
 };

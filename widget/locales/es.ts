@@ -12,7 +12,8 @@ export const texts: Texts = {
   expiredRetry: "El tiempo para este pago ha terminado. No se le ha cobrado nada. Inténtelo de nuevo.",
   expiresSoon: "Esta página de pago caducará pronto. Complete el pago ahora.",
   unreachable: "No se puede conectar con el servicio de pago. Compruebe su conexión e inténtelo de nuevo.",
-  formUnavailable: "No se puede cargar el formulario de la tarjeta. Compruebe su conexión e inténtelo de nuevo.",
+  formUnavailable:
+    "No se puede cargar el formulario de la tarjeta. Compruebe su conexión y los bloqueadores de contenido e inténtelo de nuevo.",
   tryAgain: "Intentar de nuevo",
   notAccepted: "No se puede pagar desde esta página. Póngase en contacto con la tienda.",
   action: {

@@ -12,7 +12,7 @@ export const texts: Texts = {
   expiredRetry: "Maksun aika on päättynyt. Mitään ei ole veloitettu. Yritä uudelleen.",
   expiresSoon: "Maksusivu vanhenee pian. Suorita maksu nyt.",
   unreachable: "Maksupalveluun ei saada yhteyttä. Tarkista yhteys ja yritä uudelleen.",
-  formUnavailable: "Korttilomaketta ei voi ladata. Tarkista yhteys ja yritä uudelleen.",
+  formUnavailable: "Korttilomaketta ei voi ladata. Tarkista yhteys ja sisällönesto ja yritä uudelleen.",
   tryAgain: "Yritä uudelleen",
   notAccepted: "Tällä sivulla ei voi maksaa. Ota yhteyttä kauppaan.",
   action: {

@@ -13,7 +13,8 @@ export const texts: Texts = {
   expiredRetry: "Le délai de ce paiement est dépassé. Vous n’avez pas été débité. Veuillez réessayer.",
   expiresSoon: "Cette page de paiement expire bientôt. Veuillez terminer votre paiement maintenant.",
   unreachable: "Le service de paiement est injoignable. Vérifiez votre connexion et réessayez.",
-  formUnavailable: "Le formulaire de carte ne peut pas être chargé. Vérifiez votre connexion et réessayez.",
+  formUnavailable:
+    "Le formulaire de carte ne peut pas être chargé. Vérifiez votre connexion et vos bloqueurs de contenu, puis réessayez.",
   tryAgain: "Réessayer",
   notAccepted: "Le paiement n’est pas possible sur cette page. Veuillez contacter la boutique.",
   action: {

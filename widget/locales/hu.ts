@@ -12,7 +12,8 @@ export const texts: Texts = {
   expiredRetry: "A fizetésre szánt idő lejárt. Nem terheltünk semmit. Kérjük, próbálja újra.",
   expiresSoon: "Ez a fizetési oldal hamarosan lejár. Kérjük, fejezze be a fizetést most.",
   unreachable: "A fizetési szolgáltatás nem érhető el. Ellenőrizze a kapcsolatot, és próbálja újra.",
-  formUnavailable: "A kártyaűrlap nem tölthető be. Ellenőrizze a kapcsolatot, és próbálja újra.",
+  formUnavailable:
+    "A kártyaűrlap nem tölthető be. Ellenőrizze a kapcsolatot és a tartalomblokkolókat, majd próbálja újra.",
   tryAgain: "Újrapróbálás",
   notAccepted: "Erről az oldalról nem lehet fizetni. Kérjük, forduljon az üzlethez.",
   action: {

@@ -12,7 +12,8 @@ export const texts: Texts = {
   expiredRetry: "Il tempo per questo pagamento è scaduto. Non ti è stato addebitato nulla. Riprova.",
   expiresSoon: "Questa pagina di pagamento sta per scadere. Completa subito il pagamento.",
   unreachable: "Il servizio di pagamento non è raggiungibile. Controlla la connessione e riprova.",
-  formUnavailable: "Impossibile caricare il modulo della carta. Controlla la connessione e riprova.",
+  formUnavailable:
+    "Impossibile caricare il modulo della carta. Controlla la connessione e i blocchi dei contenuti, poi riprova.",
   tryAgain: "Riprova",
   notAccepted: "Non è possibile pagare da questa pagina. Contatta il negozio.",
   action: {

@@ -12,7 +12,7 @@ export const texts: Texts = {
   expiredRetry: "결제 시간이 지났습니다. 청구된 금액은 없습니다. 다시 시도해 주세요.",
   expiresSoon: "결제 페이지가 곧 만료됩니다. 지금 결제를 완료해 주세요.",
   unreachable: "결제 서비스에 연결할 수 없습니다. 연결을 확인하고 다시 시도해 주세요.",
-  formUnavailable: "카드 입력란을 불러올 수 없습니다. 연결을 확인하고 다시 시도해 주세요.",
+  formUnavailable: "카드 입력란을 불러올 수 없습니다. 연결과 콘텐츠 차단기를 확인하고 다시 시도해 주세요.",
   tryAgain: "다시 시도",
   notAccepted: "이 페이지에서는 결제할 수 없습니다. 상점에 문의해 주세요.",
   action: {

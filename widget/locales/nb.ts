@@ -12,7 +12,7 @@ export const texts: Texts = {
   expiredRetry: "Tiden for betalingen er ute. Ingenting er belastet. Prøv igjen.",
   expiresSoon: "Betalingssiden utløper snart. Fullfør betalingen nå.",
   unreachable: "Vi får ikke kontakt med betalingstjenesten. Sjekk forbindelsen og prøv igjen.",
-  formUnavailable: "Kortskjemaet kan ikke lastes inn. Sjekk forbindelsen og prøv igjen.",
+  formUnavailable: "Kortskjemaet kan ikke lastes inn. Sjekk forbindelsen og innholdsblokkering, og prøv igjen.",
   tryAgain: "Prøv igjen",
   notAccepted: "Det er ikke mulig å betale på denne siden. Kontakt butikken.",
   action: {

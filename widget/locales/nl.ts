@@ -12,7 +12,8 @@ export const texts: Texts = {
   expiredRetry: "De tijd voor deze betaling is verstreken. Er is niets afgeschreven. Probeer het opnieuw.",
   expiresSoon: "Deze betaalpagina verloopt binnenkort. Rond uw betaling nu af.",
   unreachable: "De betaaldienst is niet bereikbaar. Controleer uw verbinding en probeer het opnieuw.",
-  formUnavailable: "Het kaartformulier kan niet worden geladen. Controleer uw verbinding en probeer het opnieuw.",
+  formUnavailable:
+    "Het kaartformulier kan niet worden geladen. Controleer uw verbinding en uw contentblokkering en probeer het opnieuw.",
   tryAgain: "Opnieuw proberen",
   notAccepted: "Op deze pagina kan niet worden betaald. Neem contact op met de winkel.",
   action: {

@@ -12,7 +12,8 @@ export const texts: Texts = {
   expiredRetry: "Czas na tę płatność minął. Nie pobrano żadnych środków. Prosimy spróbować ponownie.",
   expiresSoon: "Ta strona płatności wkrótce wygaśnie. Prosimy dokończyć płatność teraz.",
   unreachable: "Nie można połączyć się z usługą płatności. Sprawdź połączenie i spróbuj ponownie.",
-  formUnavailable: "Nie można wczytać formularza karty. Sprawdź połączenie i spróbuj ponownie.",
+  formUnavailable:
+    "Nie można wczytać formularza karty. Sprawdź połączenie i blokowanie treści, a następnie spróbuj ponownie.",
   tryAgain: "Spróbuj ponownie",
   notAccepted: "Na tej stronie nie można zapłacić. Prosimy o kontakt ze sklepem.",
   action: {

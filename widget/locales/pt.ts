@@ -12,7 +12,8 @@ export const texts: Texts = {
   expiredRetry: "O tempo para este pagamento terminou. Nada foi cobrado. Tente novamente.",
   expiresSoon: "Esta página de pagamento expira em breve. Conclua o pagamento agora.",
   unreachable: "Não é possível contactar o serviço de pagamento. Verifique a ligação e tente novamente.",
-  formUnavailable: "Não é possível carregar o formulário do cartão. Verifique a ligação e tente novamente.",
+  formUnavailable:
+    "Não é possível carregar o formulário do cartão. Verifique a ligação e os bloqueadores de conteúdo e tente novamente.",
   tryAgain: "Tentar novamente",
   notAccepted: "Não é possível pagar a partir desta página. Contacte a loja.",
   action: {

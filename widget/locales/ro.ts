@@ -13,7 +13,8 @@ export const texts: Texts = {
     "Timpul pentru această plată s-a încheiat. Nu a fost debitată nicio sumă. Vă rugăm să încercați din nou.",
   expiresSoon: "Această pagină de plată va expira în curând. Vă rugăm să finalizați plata acum.",
   unreachable: "Serviciul de plată nu poate fi accesat. Verificați conexiunea și încercați din nou.",
-  formUnavailable: "Formularul cardului nu poate fi încărcat. Verificați conexiunea și încercați din nou.",
+  formUnavailable:
+    "Formularul cardului nu poate fi încărcat. Verificați conexiunea și blocarea conținutului, apoi încercați din nou.",
   tryAgain: "Încercați din nou",
   notAccepted: "Plata nu poate fi făcută de pe această pagină. Vă rugăm să contactați magazinul.",
   action: {

@@ -12,7 +12,7 @@ export const texts: Texts = {
   expiredRetry: "Tiden för betalningen är slut. Inget har debiterats. Försök igen.",
   expiresSoon: "Betalningssidan går snart ut. Slutför betalningen nu.",
   unreachable: "Det går inte att nå betaltjänsten. Kontrollera anslutningen och försök igen.",
-  formUnavailable: "Kortformuläret kan inte laddas. Kontrollera anslutningen och försök igen.",
+  formUnavailable: "Kortformuläret kan inte laddas. Kontrollera anslutningen och innehållsblockerare och försök igen.",
   tryAgain: "Försök igen",
   notAccepted: "Det går inte att betala på den här sidan. Kontakta butiken.",
   action: {

@@ -12,7 +12,7 @@ export const texts: Texts = {
   expiredRetry: "Bu ödeme için süre doldu. Sizden ücret alınmadı. Lütfen yeniden deneyin.",
   expiresSoon: "Bu ödeme sayfasının süresi dolmak üzere. Lütfen ödemenizi şimdi tamamlayın.",
   unreachable: "Ödeme hizmetine ulaşılamıyor. Bağlantınızı kontrol edip yeniden deneyin.",
-  formUnavailable: "Kart formu yüklenemiyor. Bağlantınızı kontrol edip yeniden deneyin.",
+  formUnavailable: "Kart formu yüklenemiyor. Bağlantınızı ve içerik engelleyicilerinizi kontrol edip yeniden deneyin.",
   tryAgain: "Yeniden dene",
   notAccepted: "Bu sayfadan ödeme yapılamıyor. Lütfen mağazayla iletişime geçin.",
   action: {

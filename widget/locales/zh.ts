@@ -12,7 +12,7 @@ export const texts: Texts = {
   expiredRetry: "本次付款已超时。未向您扣款。请重试。",
   expiresSoon: "此付款页面即将过期。请立即完成付款。",
   unreachable: "无法连接支付服务。请检查网络后重试。",
-  formUnavailable: "无法加载银行卡表单。请检查网络后重试。",
+  formUnavailable: "无法加载银行卡表单。请检查网络和内容拦截器后重试。",
   tryAgain: "重试",
   notAccepted: "无法在此页面付款。请联系商家。",
   action: {

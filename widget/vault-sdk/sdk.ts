@@ -29,7 +29,7 @@ export type CardFrameOptions = {
   /** Called whenever the form's state changes. */
   readonly onChange?: (state: FormState) => void;
   /** Called when the customer presses Enter in a field. */
-  readonly onSubmitRequest?: () => void;
+  readonly onSubmitRequest?: (() => void) | undefined;
 };
 
 /** A card that the vault stores, with what may be shown of it. */
@@ -37,7 +37,7 @@ export type TokenizedCard = { readonly token: string; readonly brand: string; re
 
 /** A card frame in the page, as the page may use it. */
 export type CardFrame = {
-  /** Resolves when the customer can type; rejects with `vault_unavailable`. */
+  /** Resolves when the customer can type; rejects with `vault_unavailable` or `blocked_by_policy`. */
   readonly ready: Promise<void>;
   /**
    * Tokenizes the card, one call at a time: a second one while the first runs gets the first's answer. Rejects with a
@@ -56,7 +56,10 @@ export type CardFrame = {
   destroy(): void;
 };
 
-/** `code` is the vault's, or `invalid_card` (the form shows why), `vault_unavailable`, `destroyed`. */
+/**
+ * `code` is the vault's, or `invalid_card` (the form shows why), `vault_unavailable`, `destroyed`, or
+ * `blocked_by_policy`: the page's Content-Security-Policy refuses the frame, now and at every other attempt.
+ */
 export class CardFrameError extends Error {
   override readonly name = "CardFrameError";
   readonly code: string;
@@ -94,6 +97,7 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
   const iframe = createIframe(options, vaultOrigin);
   const line = new FrameLine();
   const ready = awaitFrame(line);
+  rejectIfBlocked(ready, vaultOrigin);
   const calls = new TokenizeCalls(line);
   const focus = () => {
     iframe.focus();
@@ -170,20 +174,29 @@ function awaitFrame(line: FrameLine) {
   const within = (timeoutMs: number) => {
     clearTimeout(timer);
     if (!isOpen) return;
-    timer = setTimeout(() => {
-      ready.reject(unavailable());
-      line.end();
-    }, timeoutMs);
+    timer = setTimeout(() => ready.reject(unavailable()), timeoutMs);
   };
   within(readyTimeoutMs);
   // A page that never reads `ready` must not get an unhandled rejection for it.
   ready.promise
-    .catch(() => {})
+    .catch(() => line.end())
     .finally(() => {
       isOpen = false;
       clearTimeout(timer);
     });
   return { ...ready, within };
+}
+
+/** Rejects the frame's readiness at once if the page's policy blocks the frame, with an error that says what to add. */
+function rejectIfBlocked({ promise, reject }: PromiseWithResolvers<void>, vaultOrigin: string): void {
+  const listening = new AbortController();
+  const hear = ({ blockedURI, disposition, effectiveDirective }: SecurityPolicyViolationEvent) => {
+    if (disposition !== "enforce" || effectiveDirective !== "frame-src" || !blockedURI.startsWith(vaultOrigin)) return;
+    const message = `This page's Content-Security-Policy blocks the card form: add ${vaultOrigin} to its frame-src.`;
+    reject(new CardFrameError("blocked_by_policy", message));
+  };
+  document.addEventListener("securitypolicyviolation", hear, { signal: listening.signal });
+  promise.catch(() => {}).finally(() => listening.abort());
 }
 
 /** Runs `work` at once, and again after twice the time each, until the promise settles. */

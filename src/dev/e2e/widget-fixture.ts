@@ -81,6 +81,8 @@ export class WidgetFixture {
   readonly merchantFiles = new Map<string, MerchantFile>();
   /** Added to the page's script-src. */
   scriptSources = "";
+  /** Changes the page's policy. */
+  changePolicy = (policy: string): string => policy;
   readonly #merchant: Server;
 
   private constructor(stage: WidgetStage, service: CheckoutEmulator, context: BrowserContext, page: Page) {
@@ -201,7 +203,8 @@ export class WidgetFixture {
     const policy = `default-src 'none'; ${scripts}; connect-src 'self' ${service.origin}; frame-src ${stage.vaultOrigin}`;
     const file = this.merchantFiles.get(path) ?? this.#ownFile(path);
     if (file === undefined) return void response.writeHead(404).end();
-    response.writeHead(200, { "Content-Type": file.contentType, "Content-Security-Policy": policy }).end(file.body);
+    const headers = { "Content-Type": file.contentType, "Content-Security-Policy": this.changePolicy(policy) };
+    response.writeHead(200, headers).end(file.body);
   }
 
   #ownFile(path: string): MerchantFile | undefined {

@@ -220,11 +220,20 @@ describe("mount()", () => {
 });
 
 describe("submitButton: false", () => {
-  it("leaves paying to the page's own button, which gets the result too", async () => {
+  it("leaves paying to the page's own button alone, which gets the result too", async () => {
     fixture.mountOptions.submitButton = false;
     fixture.service.onSubmit = () => fixture.service.succeed();
     await fixture.goToCheckout();
     expect(await fixture.payButton.count()).toBe(0);
+    const heightOf = () => fixture.page.locator("iframe").evaluate((frame) => frame.clientHeight);
+    const before = await heightOf();
+    await fixture.frame.locator("#expiry").fill("13/31");
+    await fixture.frame.locator("#expiry").press("Enter");
+    // The frame's next message after Enter: it grows by a problem.
+    await fixture.frame.locator("#expiry").press("Tab");
+    await expect.poll(heightOf).toBeGreaterThan(before);
+    expect(await fixture.page.evaluate("widget.running")).toBe(false);
+    expect(fixture.callNames).toEqual(["onReady"]);
     await fixture.enterCard();
     const result = await fixture.page.evaluate("widget.submit()");
     expect(result).toEqual({ kind: "succeeded", capturedVia: "SANDBOX_B", failoverUsed: true });

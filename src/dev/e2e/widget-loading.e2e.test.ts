@@ -39,6 +39,12 @@ function requestsOf(part: string): string[] {
   });
   return found;
 }
+/** The errors in the page's console, from now on. */
+function consoleErrors(): string[] {
+  const errors: string[] = [];
+  fixture.page.on("console", (line) => line.type() === "error" && errors.push(line.text()));
+  return errors;
+}
 /** Puts an import map before the page's scripts, which its policy allows. */
 function useImportMap(content: object): void {
   const map = JSON.stringify(content);
@@ -78,8 +84,12 @@ describe("a part that is lost", () => {
       await fixture.page.clock.install();
       await lose(address);
       await fixture.page.goto(fixture.merchantOrigin);
+      const errors = consoleErrors();
       await passUntilGivenUp(address);
       await fixture.page.getByRole("alert").getByText(text).waitFor();
+      // The part that loses is the one that explains.
+      if (!address.includes("session-api"))
+        await expect.poll(() => errors.join("\n")).toContain("no content blocker stops it");
       await fixture.page.keyboard.press("Tab");
       expect(await tryAgain().evaluate((button) => button.matches(":focus-visible"))).toBe(true);
       await fixture.page.unroute(address);
@@ -161,6 +171,22 @@ describe("a part that is lost", () => {
     expect(addresses.map((address) => address.split("?")[1])).toEqual([undefined]);
     await fixture.page.reload();
     await fixture.called("onReady");
+  });
+});
+
+describe("a page whose policy blocks", () => {
+  it.each([
+    ["frame-src", "the card form", () => stage.vaultOrigin],
+    ["connect-src", "the payment service", () => fixture.service.origin],
+  ])("by %s %s says at once what to add, and the customer what to do", async (directive, what, missing) => {
+    fixture.changePolicy = (policy) => policy.replace(new RegExp(`${directive} [^;]*`), "");
+    const errors = consoleErrors();
+    await fixture.page.goto(fixture.merchantOrigin);
+    await fixture.page.getByRole("alert").getByText(english.notAccepted).waitFor();
+    const message = `This page's Content-Security-Policy blocks ${what}: add ${missing()} to its ${directive}.`;
+    expect(fixture.calls).toEqual([["onError", { code: "blocked_by_policy", message }]]);
+    await expect.poll(() => errors.join("\n")).toContain(`Switchyard: blocked_by_policy: ${message}`);
+    expect(await tryAgain().count()).toBe(0);
   });
 });
 
