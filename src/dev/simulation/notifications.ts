@@ -87,7 +87,7 @@ export class NotificationCarrier {
       () => {
         isAcknowledged = true;
         this.#stored.push({ gatewayReference: notification.gatewayReference, atMs: timeline.nowMs });
-        for (const member of this.#members) member.processNotifications();
+        for (const member of this.#members) member.onChange();
       },
       () => process.note(() => "does not acknowledge the notification"),
     );

@@ -107,6 +107,8 @@ export type Observed = {
   readonly refundDueAt: string | null;
   /** The time of the next void of an orphaned authorization; null if there is none. */
   readonly orphanDueAt: string | null;
+  /** When a notification of the database, which has one session, is processed next; null if all are. */
+  readonly notificationDueAt: string | null;
 };
 
 /** Returns the statement that reads the session with this id. */
@@ -124,7 +126,8 @@ export function observedQuery(sessionId: string) {
         CASE WHEN s.refunds = 0 THEN '[]' ELSE (SELECT coalesce(json_agg(w.rule), '[]') FROM work_item w
           WHERE w.session_id = s.id AND w.kind = 'REFUND_UNANSWERED' AND w.resolved_at IS NULL) END AS alarms,
         CASE WHEN s.refunds > 0 THEN (SELECT to_json(min(r.next_try_at)) FROM refund r WHERE r.session_id = s.id) END AS "refundDueAt",
-        (SELECT to_json(min(h.next_retry_at)) FROM orphaned_authorization h WHERE h.session_id = s.id AND h.ended_at IS NULL) AS "orphanDueAt"
+        (SELECT to_json(min(h.next_retry_at)) FROM orphaned_authorization h WHERE h.session_id = s.id AND h.ended_at IS NULL) AS "orphanDueAt",
+        (SELECT to_json(min(n.next_try_at)) FROM gateway_notification n WHERE n.processed_at IS NULL) AS "notificationDueAt"
       FROM payment_session s WHERE s.id = $1`,
     values: [sessionId],
   };

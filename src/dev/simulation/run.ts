@@ -204,10 +204,11 @@ class Run implements GatewayWorld {
 
   #isOver(): boolean {
     const { timeline, faults } = this.#stage;
-    const { session, orphanDueAt } = this.#observed!;
+    const { session, orphanDueAt, notificationDueAt } = this.#observed!;
     if (
       session.phase !== "DONE" ||
       orphanDueAt !== null ||
+      notificationDueAt !== null ||
       timeline.nowMs < Math.max(faults.endMs, this.#schedule.restore?.atMs ?? 0)
     ) {
       return false;

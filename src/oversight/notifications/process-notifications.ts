@@ -9,7 +9,7 @@ import { recordCaptureReport } from "../../core/late-captures.ts";
 import { wakeSession } from "../../core/lease.ts";
 import { findEndInNotifications } from "../../core/stored-notifications.ts";
 import { findSessionOfUnrecorded } from "../../core/unrecorded-attempts.ts";
-import { repeatFirstMs, repeatLongestMs } from "../../limits.ts";
+import { repeatFirstMs } from "../../limits.ts";
 import type { Statement } from "../../platform/database.ts";
 import { decodeId } from "../../platform/ids.ts";
 import { recordRefundReport } from "../../refunds/refund-reports.ts";
@@ -23,7 +23,7 @@ const selectWaiting: Statement = {
     FROM gateway_notification WHERE processed_at IS NULL AND next_try_at <= (SELECT app.clock())
     ORDER BY next_try_at LIMIT $1`,
 };
-// Its own age is its pause, so that the pauses double; the oldest waits as long as any other repeat.
+// Its own age is its pause, so that the pauses double up to the longest.
 const postpone: Statement = {
   name: "postpone_notification",
   text: `
@@ -57,6 +57,8 @@ type FoundAttempt = Pick<Attempt, "sessionId" | "id" | "connectionId" | "gateway
 
 // Notifications in one turn.
 const batch = 100;
+// Longest pause: one that fails for ever keeps the alert SwitchyardLoopFailing up, which wants six failures in 15 minutes.
+const longestPauseMs = 2 * 60_000;
 
 /**
  * Processes the notifications that are due; processing one twice is harmless. Returns true when there may be more. One
@@ -75,7 +77,7 @@ export async function processNotificationsOnce(core: Core): Promise<boolean> {
 
 async function processNotification(core: Core, notification: StoredNotification): Promise<void> {
   const key = [notification.connectionId, notification.notificationId];
-  const later = () => core.database.query(postpone, [...key, repeatFirstMs, repeatLongestMs]);
+  const later = () => core.database.query(postpone, [...key, repeatFirstMs, longestPauseMs]);
   const result = await act(core, notification).catch(async (error: unknown) => {
     await later();
     throw error;
