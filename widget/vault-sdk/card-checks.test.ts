@@ -17,7 +17,7 @@ describe("the fields beyond the card", () => {
     expect(problem("holder", " ", { holderName: true })).toBe("holder_missing");
     expect(problem("holder", "Ada", { holderName: true })).toBeUndefined();
     expect(problem("postalCode", " ", { postalCode: true })).toBe("postal_code_missing");
-    for (const text of ["10115", "SW1A 1AA", "94043-1351", " 8010 "])
+    for (const text of ["10115", "SW1A 1AA", "94043-1351", " 8010 ", "１５０−０００１", "١٢٣٤٥"])
       expect(problem("postalCode", text, { postalCode: true })).toBeUndefined();
     for (const text of ["1", "12345678901", "10115!", "東京"])
       expect(problem("postalCode", text, { postalCode: true })).toBe("postal_code_wrong");
@@ -28,6 +28,13 @@ describe("the fields beyond the card", () => {
     expect(cardBodyOf({ ...texts, holder: " Ada ", postalCode: " 8010 " })).toMatchObject({
       holder: "Ada",
       postalCode: "8010",
+    });
+  });
+
+  it("are sent in characters that the vault takes", () => {
+    expect(cardBodyOf({ ...texts, holder: "Ada\tLovelace\n", postalCode: "１５０−０００１" })).toMatchObject({
+      holder: "Ada Lovelace",
+      postalCode: "150-0001",
     });
   });
 });

@@ -1,6 +1,6 @@
 /** Checks a card in the form before it is sent to the vault. Pure. */
 import { unreachable } from "../unreachable.ts";
-import { digitsOf, lookOf, parseExpiry } from "./card-format.ts";
+import { digitsOf, lookOf, parseExpiry, withPlainDigits } from "./card-format.ts";
 
 /** A field of the card form. */
 export type FieldName = "number" | "expiry" | "cvc" | "holder" | "postalCode";
@@ -69,7 +69,7 @@ export function findProblem(field: FieldName, texts: FieldTexts, rules: FormRule
       // A number in the name field would be shown as a name by gateways.
       return digitsOf(texts.holder).length >= numberDigitsMin ? "holder_wrong" : undefined;
     case "postalCode":
-      return rules.fields?.postalCode ? findPostalCodeProblem(texts.postalCode.trim()) : undefined;
+      return rules.fields?.postalCode ? findPostalCodeProblem(postalCodeOf(texts)) : undefined;
     default:
       return unreachable(field);
   }
@@ -80,9 +80,18 @@ export function cardBodyOf(texts: FieldTexts): CardBody {
   const expiry = parseExpiry(texts.expiry);
   if (expiry === undefined) throw new Error("the expiry has not been checked");
   const { cvc } = texts;
-  const [holder, postalCode] = [texts.holder.trim(), texts.postalCode.trim()];
+  // The vault refuses a tab or a line end, which a name from a table may hold.
+  const holder = texts.holder.replace(/[\p{Cc}\p{Cs}]+/gu, " ").trim();
+  const postalCode = postalCodeOf(texts);
   const named = { ...(holder !== "" && { holder }), ...(postalCode !== "" && { postalCode }) };
   return { number: digitsOf(texts.number), ...expiry, cvc, ...named };
+}
+
+/** Returns the postal code in the letters that the vault takes: input methods write wide digits, and dashes of every length. */
+function postalCodeOf({ postalCode }: FieldTexts): string {
+  return withPlainDigits(postalCode)
+    .replace(/[\u2010-\u2015\u2212\u30fc]/g, "-")
+    .trim();
 }
 
 // As the vault.

@@ -73,7 +73,8 @@ export function digitsOf(text: string): string {
   return withPlainDigits(text).replace(/\D/g, "");
 }
 
-function withPlainDigits(text: string): string {
+/** Returns the text with plain digits and letters for Arabic-Indic digits and full-width characters. */
+export function withPlainDigits(text: string): string {
   return text.normalize("NFKC").replace(/[٠-٩۰-۹]/g, arabicDigit);
 }
 
