@@ -38,6 +38,11 @@ describe("judgeApprovals()", () => {
     [of(81, 100), usual, "good"],
     [of(100, 100), usual, "good"],
     [of(0, 0), usual, "good"],
+    // 200 approvals in a row leave open that one in 70 is declined: an exact test gives four of 20 by chance in 1 of 20,000.
+    [of(18, 20), of(200, 200), "unclear"],
+    [of(16, 20), of(200, 200), "unclear"],
+    [of(15, 20), of(200, 200), "bad"],
+    [of(0, 20), of(200, 200), "bad"],
     // Without a history nothing is known to be low.
     [of(0, 100), of(100, 199), "unclear"],
   ])("says of %o beside %o: %s", (recent, past, verdict) => {
