@@ -1,11 +1,12 @@
 /** A merchant's team: its members, their roles, and open invitations. */
 import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { createConnectQueryKey, useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { type Invitation, type Member, MemberService } from "../../../../gen/dashboard/v1/members_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm, ConfirmDialog } from "../parts/confirm.tsx";
 import { useProof } from "../parts/prove.tsx";
@@ -156,8 +157,10 @@ function Removal({ member: { memberId, name, email }, onChange, isOnlyOwner }: M
     mutationFn: () => run(() => client.removeMember({ merchantId, memberId })),
     onSuccess: async () => {
       if (!isSelf) return onChange();
+      // The start page leads to the merchants of the sign-in, which must no longer have this one.
+      const schema = SignInService.method.getCurrentSignIn;
+      await queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema, cardinality: "finite" }) });
       await navigate({ to: "/" });
-      await queries.invalidateQueries();
     },
     meta: { done: isSelf ? `You have left ${merchantName}.` : `${name} is no longer a member.` },
   });
