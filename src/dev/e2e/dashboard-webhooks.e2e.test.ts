@@ -1,5 +1,5 @@
 /** The dashboard's pages about webhooks in a browser, with a real receiver behind the endpoint. */
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { Receiver } from "../testing/receiver.ts";
@@ -116,6 +116,13 @@ describe("the webhook pages", () => {
     const row = page.getByRole("row").filter({ hasText: "payment_session.succeeded" });
     await row.getByText("Next attempt").waitFor({ timeout: 30_000 });
     await expect.poll(() => page.locator("[aria-live=polite]").allTextContents()).toContain("1 new delivery");
+    // On a phone it takes three lines while it has a next step, and a delivered one two.
+    await page.setViewportSize({ width: 390, height: 844 });
+    const heightOf = async (line: Locator) => (await line.boundingBox())!.height;
+    const delivered = page.getByRole("row").filter({ hasText: "webhook_endpoint.test" }).first();
+    expect([(await heightOf(row)) < 100, (await heightOf(delivered)) < 70]).toEqual([true, true]);
+    await row.getByText("Waiting", { exact: true }).waitFor();
+    await page.setViewportSize({ width: 1280, height: 900 });
     expect(new URL(page.url()).search).toContain("endpoint=we_");
     await page.getByLabel("State").selectOption("succeeded");
     await row.waitFor({ state: "detached" });

@@ -119,7 +119,7 @@ function DeliveryTable({ deliveries, urls }: TableProps) {
           >
             {type}
           </Link>
-          <div className="mono soft">{eventId}</div>
+          <div className="mono soft wide-only">{eventId}</div>
         </>,
         <bdi key="order" className={isTestEvent(delivery) ? "soft" : undefined}>
           {isTestEvent(delivery) ? "Test event" : visible(orderRef)}
@@ -132,5 +132,5 @@ function DeliveryTable({ deliveries, urls }: TableProps) {
       ],
     };
   });
-  return <RecordTable label="Deliveries" columns={columns} rows={rows} isLinked />;
+  return <RecordTable label="Deliveries" columns={columns} rows={rows} className="linked deliveries" />;
 }

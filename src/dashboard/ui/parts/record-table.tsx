@@ -14,19 +14,19 @@ export type RecordColumn = {
 export type RecordRow = { readonly key: string; readonly cells: readonly ReactNode[] };
 
 // The roles are explicit because browsers drop those of a table whose rows are displayed as cards.
-/** The table. With `isLinked`, a link in the heading of a row leads from every place in the row. */
+/** The table. With the class `linked`, a link in the heading of a row leads from every place in the row. */
 export function RecordTable(props: {
   label: string;
   columns: readonly RecordColumn[];
   rows: readonly RecordRow[];
-  isLinked?: boolean;
+  className?: string;
 }) {
-  const { label, columns, rows, isLinked } = props;
+  const { label, columns, rows, className = "" } = props;
   return (
     <TableScroll label={label}>
       {/* biome-ignore-start lint/a11y/noRedundantRoles: see above */}
       {/* biome-ignore-start lint/a11y/useFocusableInteractive: they are the roles of a plain table */}
-      <table className={isLinked ? "records linked" : "records"} role="table">
+      <table className={`records ${className}`} role="table">
         <thead role="rowgroup">
           <tr role="row">
             {columns.map(({ name, isHidden, ...column }) => (
