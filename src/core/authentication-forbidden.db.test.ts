@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ActionAnswer } from "../gateways/connector.ts";
 import { declareRestore } from "../oversight/declare-restore.ts";
-import { voidOrphansOnce } from "../oversight/orphaned-authorizations.ts";
+import { createOrphanTurn } from "../oversight/orphaned-authorizations.ts";
 import {
   type AuthenticationFixture,
   challengeAt,
@@ -12,7 +12,7 @@ import {
 import type { Core } from "./core.ts";
 import { cancelAction } from "./customer-actions.ts";
 import type { PaymentSession } from "./entities.ts";
-import { itemsOf, recover, replaced, withAnswers } from "./recovery.fixture.ts";
+import { drain, itemsOf, recover, replaced, withAnswers } from "./recovery.fixture.ts";
 import { payUnseen, turns } from "./restore.fixture.ts";
 
 let fixture: AuthenticationFixture;
@@ -149,12 +149,12 @@ describe("a database that is restored to a time while a customer was asked", () 
     expect(await turns(base, session, 8)).toMatchObject({ status: "DEGRADED" });
     await fixture.answer(url, "pass");
     const statuses = async () => {
-      await voidOrphansOnce(base.core);
+      await drain(createOrphanTurn(base.core));
       return (await base.sandbox.authorizations(reference)).map(({ status }) => status);
     };
     await expect.poll(statuses).toEqual(["voided"]);
     const items = async () => {
-      await voidOrphansOnce(base.core);
+      await drain(createOrphanTurn(base.core));
       return itemsOf(base, session);
     };
     await expect.poll(items).toMatchObject([{ kind: "ORPHANED_AUTHORIZATION", resolvedAt: expect.any(Date) }]);

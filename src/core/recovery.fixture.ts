@@ -1,6 +1,7 @@
 /** Steps for tests of recovery: gateways with chosen answers, a late authorization, and the rows that they leave. */
 import type { Connector } from "../gateways/connector.ts";
 import { encodeId } from "../platform/ids.ts";
+import type { Turn } from "../platform/loop.ts";
 import { Secret } from "../platform/secrets.ts";
 import { type CoreFixture, cards } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
@@ -18,6 +19,11 @@ export function withAnswers(core: Core, answers: Partial<Connector>): Core {
       return bound && { ...bound, connector: replaced(bound.connector, answers) };
     },
   };
+}
+
+/** Runs turns until nothing is left to do, or `closing`. */
+export async function drain(turn: Turn, closing = new AbortController().signal): Promise<void> {
+  while (!closing.aborted && (await turn(closing)));
 }
 
 /** Returns the same connector with some of its answers replaced. */

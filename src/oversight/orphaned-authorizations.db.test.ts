@@ -1,14 +1,22 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
+import type { Core } from "../core/core.ts";
 import type { Attempt, PaymentSession } from "../core/entities.ts";
-import { authorizeLate, itemsOf, statusAtGateway, withAnswers, withoutConnectors } from "../core/recovery.fixture.ts";
+import {
+  authorizeLate,
+  drain,
+  itemsOf,
+  statusAtGateway,
+  withAnswers,
+  withoutConnectors,
+} from "../core/recovery.fixture.ts";
 import { submitPayment } from "../core/submit-payment.ts";
 import type { VoidAnswer } from "../gateways/connector.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { processNotificationsOnce } from "./notifications/process-notifications.ts";
-import { recordOrphan, voidOrphansOnce } from "./orphaned-authorizations.ts";
+import { createOrphanTurn, recordOrphan } from "./orphaned-authorizations.ts";
 import { reconcileOnce } from "./reconcile.ts";
 import { listReconciliationRuns } from "./reconciliation-runs.ts";
 
@@ -39,6 +47,10 @@ async function reconcile(): Promise<void> {
   minutes += 62;
   await fixture.setClockAhead(minutes);
   while (await reconcileOnce(fixture.core));
+}
+
+function voidOrphansOnce(core: Core, closing?: AbortSignal): Promise<void> {
+  return drain(createOrphanTurn(core), closing);
 }
 
 type OrphanRow = {
@@ -77,7 +89,7 @@ describe("an orphaned authorization at a gateway that can be read", () => {
     expect(await itemsOf(fixture, payment.session)).toMatchObject([
       { kind: "ORPHANED_AUTHORIZATION", resolvedAt: null },
     ]);
-    expect(await voidOrphansOnce(fixture.core)).toBe(false);
+    await voidOrphansOnce(fixture.core);
     expect(await statusAtGateway(fixture, payment.attempt, reference)).toBe("voided");
     expect(await orphansOf(payment)).toMatchObject([{ outcome: "VOIDED", retries: 1, waits: null }]);
     expect(await itemsOf(fixture, payment.session)).toMatchObject([{ resolvedAt: expect.any(Date), closedAt: null }]);

@@ -7,6 +7,7 @@ import { isReferenceTaken } from "../core/attempts.ts";
 import type { Core } from "../core/core.ts";
 import { repeatAt } from "../core/flow-steps.ts";
 import { voidOrphan } from "../core/gateway-calls.ts";
+import { type Called, createGatewayTurn } from "../core/gateway-slots.ts";
 import { loadSession } from "../core/session-with-attempts.ts";
 import { findEndInNotifications } from "../core/stored-notifications.ts";
 import { findUnrecordedAttempt } from "../core/unrecorded-attempts.ts";
@@ -15,6 +16,7 @@ import type { VoidAnswer } from "../gateways/connector.ts";
 import { leaseMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
+import type { Turn } from "../platform/loop.ts";
 
 /** One authorization at a gateway that belongs to no open or captured attempt. */
 export type Orphan = { readonly sessionId: string; readonly attemptId: string; readonly gatewayReference: string };
@@ -94,33 +96,33 @@ export async function recordUnrecordedHold(
   });
 }
 
+// An attempt whose row is lost has no account here; such ones share an empty name.
 const takeDue: Statement = {
   name: "take_due_orphaned_authorization",
   text: `
-    UPDATE orphaned_authorization SET retries = retries + 1, next_retry_at = app.clock() + $1 * interval '1 ms'
-    WHERE (session_id, attempt_id, gateway_reference) = (
-      SELECT session_id, attempt_id, gateway_reference FROM orphaned_authorization
-      WHERE ended_at IS NULL AND next_retry_at <= app.clock()
-      ORDER BY next_retry_at, attempt_id LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING session_id AS "sessionId", attempt_id AS "attemptId", gateway_reference AS "gatewayReference", retries,
-      app.is_reference_in_use(session_id, attempt_id, gateway_reference) AS "isInUse", app.clock() AS "takenAt"`,
+    UPDATE orphaned_authorization o SET retries = o.retries + 1, next_retry_at = app.clock() + $1 * interval '1 ms'
+    FROM (
+      SELECT d.session_id, d.attempt_id, d.gateway_reference, coalesce(a.connection_id::text, '') AS "connectionId",
+        coalesce(a.gateway, '') AS gateway
+      FROM orphaned_authorization d LEFT JOIN attempt a ON a.session_id = d.session_id AND a.id = d.attempt_id
+      WHERE d.ended_at IS NULL AND d.next_retry_at <= app.clock()
+        AND coalesce(a.connection_id::text, '') <> ALL($2::text[]) AND coalesce(a.gateway, '') <> ALL($3::text[])
+      ORDER BY d.next_retry_at, d.attempt_id LIMIT 1 FOR UPDATE OF d SKIP LOCKED) due
+    WHERE (o.session_id, o.attempt_id, o.gateway_reference) = (due.session_id, due.attempt_id, due.gateway_reference)
+    RETURNING o.session_id AS "sessionId", o.attempt_id AS "attemptId", o.gateway_reference AS "gatewayReference", o.retries,
+      app.is_reference_in_use(o.session_id, o.attempt_id, o.gateway_reference) AS "isInUse", app.clock() AS "takenAt",
+      due."connectionId", due.gateway`,
 };
 
-type TakenOrphan = Orphan & { readonly retries: number; readonly isInUse: boolean; readonly takenAt: Date };
+type TakenOrphan = Orphan & Called & { readonly retries: number; readonly isInUse: boolean; readonly takenAt: Date };
 
-// Orphaned authorizations in one turn; each may take up to ten seconds at its gateway.
-const batch = 10;
-
-/**
- * Voids orphaned authorizations that are due, one after another until `closing`. Returns true when there may be more.
- */
-export async function voidOrphansOnce(core: Core, closing?: AbortSignal): Promise<boolean> {
-  for (let taken = 0; taken < batch && !closing?.aborted; taken++) {
-    const [orphan] = await core.database.query<TakenOrphan>(takeDue, [leaseMs]);
-    if (orphan === undefined) return false;
-    await voidOne(core, orphan);
-  }
-  return true;
+/** Returns the turns that void orphaned authorizations that are due, a few at each gateway side by side. */
+export function createOrphanTurn(core: Core): Turn {
+  return createGatewayTurn<TakenOrphan>(core, {
+    take: async ({ connections, gateways }) =>
+      (await core.database.query<TakenOrphan>(takeDue, [leaseMs, connections, gateways]))[0],
+    work: (orphan) => voidOne(core, orphan),
+  });
 }
 
 const hurry: Statement = {

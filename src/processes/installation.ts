@@ -34,7 +34,7 @@ import { sampleWebhooksOnce } from "../metrics/sample-webhooks.ts";
 import { SchemaCheck } from "../migrations/schema-check.ts";
 import { auditOnce } from "../oversight/audit-sessions.ts";
 import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
-import { voidOrphansOnce } from "../oversight/orphaned-authorizations.ts";
+import { createOrphanTurn } from "../oversight/orphaned-authorizations.ts";
 import { raiseAlarmsOnce } from "../oversight/raise-alarms.ts";
 import { reconcileOnce } from "../oversight/reconcile.ts";
 import { loadRecoveryFigures } from "../oversight/recovery-figures.ts";
@@ -51,7 +51,7 @@ import { systemRuntime } from "../platform/runtime.ts";
 import { logMissingLimits } from "../platform/session-limits.ts";
 import { type Tracing, untraced } from "../platform/telemetry.ts";
 import { TlsFiles } from "../platform/tls-files.ts";
-import { refundOnce } from "../refunds/refund-once.ts";
+import { createRefundTurn } from "../refunds/refund-once.ts";
 import { countSettledOnce } from "../reporting/analytics/count-settled.ts";
 import { raiseAlertsOnce } from "../reporting/raise-alerts.ts";
 import { expireIdempotencyOnce } from "../retention/expire-idempotency-keys.ts";
@@ -327,8 +327,8 @@ async function startLoops(
     loop("expire-idempotency", everyMinuteMs, () => expireIdempotencyOnce(core)),
     loop("retention", retentionSweepEveryMs, () => sweepOldRowsOnce(database)),
     loop("notifications", everySecondMs, () => processNotificationsOnce(core)),
-    loop("orphans", everySecondMs, (closing) => voidOrphansOnce(core, closing)),
-    loop("refunds", everySecondMs, (closing) => refundOnce(core, closing)),
+    loop("orphans", everySecondMs, createOrphanTurn(core)),
+    loop("refunds", everySecondMs, createRefundTurn(core)),
     loop("alarms", everyTenSecondsMs, () => raiseAlarmsOnce(core)),
     loop("endpoint-warnings", everyMinuteMs, () => raiseWarningsOnce(endpoints)),
     loop("alerts", everyMinuteMs, () => raiseAlertsOnce(endpoints)),

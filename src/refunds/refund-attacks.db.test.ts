@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { cards } from "../core/core.fixture.ts";
 import type { Core } from "../core/core.ts";
 import type { PaymentSession } from "../core/entities.ts";
-import { itemsOf, recover, replaced, withAnswers } from "../core/recovery.fixture.ts";
+import { drain, itemsOf, recover, replaced, withAnswers } from "../core/recovery.fixture.ts";
 import { submitPayment } from "../core/submit-payment.ts";
 import type { GatewayRefunds } from "../gateways/connector.ts";
 import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
@@ -11,7 +11,7 @@ import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { decideRefund, type RefundDecision } from "./decide-refund.ts";
 import { refundableMinor } from "./next-refund-step.ts";
-import { refundOnce } from "./refund-once.ts";
+import { createRefundTurn } from "./refund-once.ts";
 import { type RefundFixture, startRefundFixture } from "./refunds.fixture.ts";
 import { requestRefund } from "./request-refund.ts";
 
@@ -407,11 +407,38 @@ describe("a refund that gets nowhere", () => {
         : fixture.books.SANDBOX_A.refund(call, captured, refund),
     );
     await fixture.base.setClockAhead(1);
-    await expect(refundOnce(core)).rejects.toThrow(/invalid byte sequence|unsupported/i);
+    await expect(drain(createRefundTurn(core))).rejects.toThrow(/invalid byte sequence|unsupported/i);
+    await Promise.all(core.inFlight);
     expect(await fixture.refundsOf(other)).toMatchObject([{ status: "SUCCEEDED" }]);
     expect(await kindsOf(session)).toEqual(["REFUND_UNANSWERED"]);
     await fixture.workAfter(20);
     expect(await fixture.refundsOf(session)).toMatchObject([{ status: "SUCCEEDED" }]);
+  });
+
+  it("holds up none at another gateway, nor all of its own gateway's calls", async () => {
+    const [silent, other] = [await fixture.pay("SANDBOX_B"), await fixture.pay("SANDBOX_A")];
+    fixture.books.SANDBOX_B.faults.push(...Array<"loseRequest">(6).fill("loseRequest"));
+    fixture.books.SANDBOX_A.faults.push("loseRequest");
+    for (let made = 0; made < 6; made++) await fixture.refund(silent, { amountMinor: 100 });
+    await fixture.refund(other);
+    const { reference } = await fixture.paymentOf(silent);
+    const gate = Promise.withResolvers<void>();
+    let waiting = 0;
+    const core = answering(async (call, captured, refund) => {
+      if (captured.attemptReference !== reference) return fixture.books.SANDBOX_A.refund(call, captured, refund);
+      waiting++;
+      await gate.promise;
+      return fixture.books.SANDBOX_B.refund(call, captured, refund);
+    });
+    await fixture.base.setClockAhead(1);
+    const turn = createRefundTurn(core);
+    const afterATurn = () => turn(new AbortController().signal).then(() => fixture.refundsOf(other));
+    await expect.poll(afterATurn).toMatchObject([{ status: "SUCCEEDED" }]);
+    expect(waiting).toBe(4);
+    gate.resolve();
+    await drain(turn);
+    const made = (await fixture.refundsOf(silent)).map(({ status, amountMinor }) => [status, amountMinor]);
+    expect(made).toEqual(Array(6).fill(["SUCCEEDED", 100]));
   });
 
   it("raises no alarm where the database was away, which passes", async () => {
@@ -421,7 +448,8 @@ describe("a refund that gets nowhere", () => {
     // As the driver throws in a process that was stopped: another one may have ended the refund meanwhile.
     const core = answering(() => Promise.reject(new Error("Query read timeout")));
     await fixture.base.setClockAhead(1);
-    await expect(refundOnce(core)).rejects.toThrow("Query read timeout");
+    await expect(drain(createRefundTurn(core))).rejects.toThrow("Query read timeout");
+    await Promise.all(core.inFlight);
     expect(await kindsOf(session)).toEqual([]);
     await fixture.workAfter(20);
     expect(await fixture.refundsOf(session)).toMatchObject([{ status: "SUCCEEDED" }]);

@@ -4,6 +4,7 @@
  */
 import type { BoundConnector, Core } from "../core/core.ts";
 import type { Attempt, Refund } from "../core/entities.ts";
+import { type Called, createGatewayTurn } from "../core/gateway-slots.ts";
 import { loadSession } from "../core/session-with-attempts.ts";
 import { openWorkItem } from "../core/work-items.ts";
 import type { CapturedPayment, GatewayCall, GatewayRefunds } from "../gateways/connector.ts";
@@ -11,6 +12,7 @@ import { followUpTimeoutMs, leaseMs } from "../limits.ts";
 import { isDatabaseDown, type Statement, type Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
+import type { Turn } from "../platform/loop.ts";
 import { isCarried, recordListed } from "./listed-refunds.ts";
 import { capturedOf, nextRefundStep, pauseMs, type RefundTraits, type RefundWork } from "./next-refund-step.ts";
 import {
@@ -33,29 +35,26 @@ const takeDue: Statement = {
   text: `
     UPDATE refund SET retries = retries + 1, next_try_at = app.clock() + $1 * interval '1 ms'
     WHERE (session_id, id) = (
-      SELECT session_id, id FROM refund WHERE next_try_at <= (SELECT app.clock())
+      SELECT session_id, id FROM refund
+      WHERE next_try_at <= (SELECT app.clock()) AND connection_id <> ALL($2::uuid[]) AND gateway <> ALL($3::text[])
       ORDER BY next_try_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING session_id AS "sessionId", id`,
+    RETURNING session_id AS "sessionId", id, connection_id AS "connectionId", gateway`,
 };
-// Refunds in one turn; each may take ten seconds at its gateway.
-const batch = 10;
 // While a payment's gateway is not connected, or its refunds cannot be read.
 const unboundMs = 5 * 60_000;
 
+type TakenRefund = RefundName & Called;
+
 /**
- * Takes due refunds one step further, one after another until `closing`. Returns true when there may be more. A failing
- * one does not hold up the others: it is taken up again, and the first failure is thrown at the end of the turn.
+ * Returns the turns that take due refunds one step further, a few at each gateway side by side. A failing one does not
+ * hold up the others: it is taken up again.
  */
-export async function refundOnce(core: Core, closing?: AbortSignal): Promise<boolean> {
-  const failures: unknown[] = [];
-  let isMore = true;
-  for (let taken = 0; isMore && taken < batch && !closing?.aborted; taken++) {
-    const [name] = await core.database.query<RefundName>(takeDue, [leaseMs]);
-    if (name === undefined) isMore = false;
-    else await runStep(core, name).catch((error) => failures.push(error));
-  }
-  if (failures.length > 0) throw failures[0];
-  return isMore;
+export function createRefundTurn(core: Core): Turn {
+  return createGatewayTurn<TakenRefund>(core, {
+    take: async ({ connections, gateways }) =>
+      (await core.database.query<TakenRefund>(takeDue, [leaseMs, connections, gateways]))[0],
+    work: (name) => runStep(core, name),
+  });
 }
 
 /** A refund with all that its calls need. */

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
 import type { Core } from "../core/core.ts";
 import type { PaymentSession, Refund } from "../core/entities.ts";
-import { replaced } from "../core/recovery.fixture.ts";
+import { drain, replaced } from "../core/recovery.fixture.ts";
 import type {
   CapturedPayment,
   ChangingCall,
@@ -14,7 +14,7 @@ import type {
   RefundRecord,
 } from "../gateways/connector.ts";
 import { encodeId } from "../platform/ids.ts";
-import { refundOnce } from "./refund-once.ts";
+import { createRefundTurn } from "./refund-once.ts";
 import { type RefundRequest, requestRefund } from "./request-refund.ts";
 
 type Entry = ListedRefund & { readonly payment: string };
@@ -178,8 +178,8 @@ export class RefundFixture {
   }
 
   /** Takes every refund that is due a step further, until none is. */
-  async work(core = this.core): Promise<void> {
-    while (await refundOnce(core));
+  work(core = this.core): Promise<void> {
+    return drain(createRefundTurn(core));
   }
 
   /** Moves the clock ahead, and works. */

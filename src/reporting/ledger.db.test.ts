@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
 import type { PaymentSession } from "../core/entities.ts";
+import { drain } from "../core/recovery.fixture.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
-import { refundOnce } from "../refunds/refund-once.ts";
+import { createRefundTurn } from "../refunds/refund-once.ts";
 import { requestRefund } from "../refunds/request-refund.ts";
 import { type LedgerEntry, readLedger } from "./ledger.ts";
 import type { LedgerDays } from "./ledger-days.ts";
@@ -49,7 +50,7 @@ async function refund({ id: sessionId, merchantId }: PaymentSession, key: string
     refundRef: undefined,
     reason: undefined,
   });
-  while (await refundOnce(fixture.core));
+  await drain(createRefundTurn(fixture.core));
   // SANDBOX_B reports the end of a refund by notification.
   const statuses = async () => (await fixture.loadSession({ id: sessionId })).refunds.map(({ status }) => status);
   // expect.poll() works in a test alone, and the first refunds are made before all of them.

@@ -6,11 +6,11 @@ import type { Core } from "../../core/core.ts";
 import { createSession, type NewSession } from "../../core/create-session.ts";
 import type { PaymentSession } from "../../core/entities.ts";
 import { expireOnce } from "../../core/expire-sessions.ts";
-import { replaced } from "../../core/recovery.fixture.ts";
+import { drain, replaced } from "../../core/recovery.fixture.ts";
 import { recoverSessionsOnce } from "../../core/submit-payment.ts";
 import type { EventType } from "../../events/outbox.ts";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
-import { refundOnce } from "../../refunds/refund-once.ts";
+import { createRefundTurn } from "../../refunds/refund-once.ts";
 import { requestRefund } from "../../refunds/request-refund.ts";
 
 /** A sequence of operations, with its events in order. */
@@ -141,9 +141,9 @@ export const stories: readonly Story[] = [
       const silent = losingRefunds(fixture.core);
       await requestRefund(silent, refundOf(session));
       await fixture.setClockAhead(61);
-      await refundOnce(silent);
+      await drain(createRefundTurn(silent));
       await fixture.setClockAhead(67);
-      await refundOnce(fixture.core);
+      await drain(createRefundTurn(fixture.core));
       await fixture.setClockAhead(0);
     },
   },

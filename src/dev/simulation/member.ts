@@ -7,9 +7,9 @@ import { expireOnce } from "../../core/expire-sessions.ts";
 import { recoverSessionsOnce } from "../../core/submit-payment.ts";
 import { reconciliationEveryMs } from "../../limits.ts";
 import { processNotificationsOnce } from "../../oversight/notifications/process-notifications.ts";
-import { voidOrphansOnce } from "../../oversight/orphaned-authorizations.ts";
+import { createOrphanTurn } from "../../oversight/orphaned-authorizations.ts";
 import { reconcileOnce } from "../../oversight/reconcile.ts";
-import { refundOnce } from "../../refunds/refund-once.ts";
+import { createRefundTurn } from "../../refunds/refund-once.ts";
 import type { Observed } from "./observed.ts";
 import type { SimulatedPool } from "./simulated-pool.ts";
 import { SimulatedProcess, type Stage } from "./simulated-process.ts";
@@ -27,6 +27,12 @@ export type MemberParts = {
 
 // The pause between two turns of a loop.
 const turnMs = 1_000;
+// A process that dies closes nothing.
+const neverClosing = new AbortController().signal;
+
+function loopsOf(core: Core) {
+  return { refunds: createRefundTurn(core), orphans: createOrphanTurn(core) };
+}
 
 /** A process that serves submissions, receives notifications and runs its turns. */
 export class Member {
@@ -34,22 +40,27 @@ export class Member {
   readonly #parts: MemberParts;
   readonly #pool: SimulatedPool;
   #core: Core;
+  #loops: ReturnType<typeof loopsOf>;
   #recoversAtMs = Number.POSITIVE_INFINITY;
   #refundsAtMs = Number.POSITIVE_INFINITY;
   #isVoidingOrphans = false;
+  #isProcessingNotifications = false;
 
   constructor(name: string, parts: MemberParts) {
     this.#parts = parts;
     this.process = new SimulatedProcess(name, parts.stage);
     this.#pool = parts.createPool(this.process);
     this.#core = parts.createCore(this.process, this.#pool);
+    this.#loops = loopsOf(this.#core);
     this.process.onKill = () => this.#pool.abandon();
     this.process.onStop = (ms) => this.#pool.stopFor(ms);
     this.process.onStart = () => {
       this.#core = parts.createCore(this.process, this.#pool);
+      this.#loops = loopsOf(this.#core);
       this.#recoversAtMs = Number.POSITIVE_INFINITY;
       this.#refundsAtMs = Number.POSITIVE_INFINITY;
       this.#isVoidingOrphans = false;
+      this.#isProcessingNotifications = false;
       this.start();
     };
   }
@@ -62,13 +73,13 @@ export class Member {
   start(): void {
     this.onChange();
     this.expireWhenDue();
-    this.processNotifications();
     this.#reconcileHourly();
   }
 
   /** Rows have changed: a turn may be due earlier than before. */
   onChange(): void {
     this.#recoverWhenDue();
+    this.#processNotificationsWhenDue();
     this.#voidOrphansWhenDue();
     this.#refundWhenDue();
   }
@@ -78,9 +89,15 @@ export class Member {
     return this.#pool.abandon();
   }
 
-  processNotifications(): void {
-    const again = () => this.process.later(turnMs, () => this.processNotifications());
-    this.#inTurn(0, () => void processNotificationsOnce(this.#core).catch(again));
+  #processNotificationsWhenDue(): void {
+    const dueAt = this.#parts.observed()?.notificationDueAt;
+    if (dueAt == null || this.#isProcessingNotifications) return;
+    this.#isProcessingNotifications = true;
+    const again = () => {
+      this.#isProcessingNotifications = false;
+      this.#processNotificationsWhenDue();
+    };
+    this.#inTurn(this.#delayUntil(dueAt), () => void processNotificationsOnce(this.#core).then(again, again));
   }
 
   expireWhenDue(): void {
@@ -122,7 +139,7 @@ export class Member {
       const nowDueAt = this.#parts.observed()?.refundDueAt;
       if (nowDueAt != null && this.#parts.sinceStart(nowDueAt) >= timeline.nowMs) return this.#refundWhenDue();
       const again = () => this.process.later(turnMs, () => this.#refundWhenDue());
-      void refundOnce(this.#core).then(again, again);
+      void this.#loops.refunds(neverClosing).then(again, again);
     });
   }
 
@@ -134,7 +151,7 @@ export class Member {
       this.#isVoidingOrphans = false;
       this.#voidOrphansWhenDue();
     };
-    this.#inTurn(this.#delayUntil(dueAt), () => void voidOrphansOnce(this.#core).then(again, again));
+    this.#inTurn(this.#delayUntil(dueAt), () => void this.#loops.orphans(neverClosing).then(again, again));
   }
 
   #reconcileHourly(): void {

@@ -6,10 +6,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { CircuitBreaker } from "../../../core/circuit-breaker.ts";
 import type { Core } from "../../../core/core.ts";
 import { createSession } from "../../../core/create-session.ts";
+import { drain } from "../../../core/recovery.fixture.ts";
 import { loadSession } from "../../../core/session-with-attempts.ts";
 import { recoverSessionsOnce, submitPayment } from "../../../core/submit-payment.ts";
 import { processNotificationsOnce } from "../../../oversight/notifications/process-notifications.ts";
-import { voidOrphansOnce } from "../../../oversight/orphaned-authorizations.ts";
+import { createOrphanTurn } from "../../../oversight/orphaned-authorizations.ts";
 import { reconcileOnce } from "../../../oversight/reconcile.ts";
 import { encodeId } from "../../../platform/ids.ts";
 import { Secret } from "../../../platform/secrets.ts";
@@ -219,7 +220,7 @@ class Payment {
       await makeReconciliationDue(databaseUrl);
       while (await reconcileOnce(one));
     }
-    await voidOrphansOnce(one);
+    await drain(createOrphanTurn(one));
     return !isHeld && (await asOwner.query(orphans, [this.sessionId])).length === 0;
   }
 
