@@ -289,8 +289,9 @@ describe("the card frame's size", () => {
 
   it.each(["en", "ar"])("holds a whole card number in a column of 195 px, in %s", async (locale) => {
     fixture = shared;
-    const setWidth = (width: string) =>
-      fixture.page.evaluate(`document.getElementById("card").style.width = "${width}"`);
+    const setWidth = async (width: string) => {
+      await fixture.page.evaluate(`document.getElementById("card").style.width = "${width}"`);
+    };
     onTestFinished(() => setWidth(""));
     await setWidth("195px");
     await fixture.mount({ locale });
