@@ -32,6 +32,7 @@ import { type Core, defaultTiming } from "./core.ts";
 import { createSession, type NewSession, type SessionOwner } from "./create-session.ts";
 import { returnTokenOf } from "./customer-actions.ts";
 import type { FailoverSwitch, PaymentSession } from "./entities.ts";
+import { GatewaySlots } from "./gateway-slots.ts";
 import { recordRoutingRule } from "./routing-rules.ts";
 import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
 import { submitPayment } from "./submit-payment.ts";
@@ -209,6 +210,7 @@ export function coreOn(
     describeSession: describeForEvent,
     timing: defaultTiming,
     inFlight: new Set(),
+    repeats: GatewaySlots.forRepeats(),
     sleep: (ms, signal) => pause(ms, undefined, signal && { signal }).catch(() => {}),
   };
 }

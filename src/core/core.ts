@@ -15,6 +15,7 @@ import type { Tracing } from "../platform/telemetry.ts";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
 import type { ClientSecretKeys } from "./client-secret.ts";
 import type { PaymentSession } from "./entities.ts";
+import type { GatewaySlots } from "./gateway-slots.ts";
 import type { PageTokenKeys } from "./page-token.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
@@ -98,6 +99,8 @@ export type Core = {
   readonly timing: Timing;
   /** Submissions in progress in this process. An orderly stop waits for them. */
   readonly inFlight: Set<Promise<unknown>>;
+  /** The repeated captures and voids that wait for their gateways in this process. */
+  readonly repeats: GatewaySlots;
   /** Resolves after `ms` milliseconds or when the signal fires. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
 };

@@ -157,20 +157,35 @@ export async function capture(
   if (known?.type === "captured") return { type: "done" };
   if (known?.type === "voided") return holdVoided;
   const key = `${encodeId("att", attempt.id)}_cap`; // rule:capture-one-key
-  return connector.capture(
-    { credentials, timeoutMs: followUpTimeoutMs, idempotencyKey: key },
-    {
-      ...atGateway(attempt),
-      // A hold may be days old when its capture is ordered.
-      ageMs: ageOf({ startedAt: attempt.captureOrderedAt ?? attempt.startedAt }, readAt),
-      attemptAgeMs: ageOf(attempt, readAt),
-      gatewayReference: attempt.gatewayReference ?? "",
-      ...partOf(attempt),
-      sessionId: encodeId("ps", session.id),
-      orderRef: session.orderRef,
-      statementDescriptor: session.details?.statementDescriptor,
-    },
+  return sendWithRoom(core, attempt, () =>
+    connector.capture(
+      { credentials, timeoutMs: followUpTimeoutMs, idempotencyKey: key },
+      {
+        ...atGateway(attempt),
+        // A hold may be days old when its capture is ordered.
+        ageMs: ageOf({ startedAt: attempt.captureOrderedAt ?? attempt.startedAt }, readAt),
+        attemptAgeMs: ageOf(attempt, readAt),
+        gatewayReference: attempt.gatewayReference ?? "",
+        ...partOf(attempt),
+        sessionId: encodeId("ps", session.id),
+        orderRef: session.orderRef,
+        statementDescriptor: session.details?.statementDescriptor,
+      },
+    ),
   );
+}
+
+/**
+ * Sends a capture or a void. A repeat is sent only while its gateway has room for one: those at a silent gateway would
+ * otherwise take up every place of recovery (`submissionsInFlightMax`), and payments at others would wait.
+ */
+async function sendWithRoom<Answer>(
+  core: Core,
+  attempt: Attempt,
+  send: () => Promise<Answer>,
+): Promise<Answer | Unknown> {
+  if (attempt.retries === 0) return send();
+  return core.repeats.hasRoom(attempt) ? core.repeats.occupy(attempt, send()) : crowded;
 }
 
 /** Returns the amount of a capture that was ordered in part. */
@@ -206,7 +221,7 @@ export async function voidHold(
   const key = `${encodeId("att", attempt.id)}_void${attempt.retries + 1}`;
   const call = { credentials, timeoutMs: followUpTimeoutMs, idempotencyKey: key };
   const named = { ...atGateway(attempt), ageMs: ageOf(attempt, readAt), orderRef: session.orderRef };
-  const answer = await connector.void(call, named);
+  const answer = await sendWithRoom(core, attempt, () => connector.void(call, named));
   return isDeclined && answer.type === "refused" ? { type: "absent" } : answer;
 }
 
@@ -292,6 +307,8 @@ const unbound = "this installation has no connector for the gateway, or not the 
 
 // The gateway may still act on what it was sent, so only its own answer ends the attempt: the call is repeated later.
 const unanswered: Unknown = { type: "unknown", kind: "GATEWAY_ERROR", reason: unbound };
+
+const crowded: Unknown = { type: "unknown", kind: "TIMEOUT", reason: "too many repeats wait for the gateway" };
 
 async function bind(core: Core, attempt: Attempt) {
   const bound = await core.bind(attempt.connectionId, attempt.gateway, attempt.credentialVersion);

@@ -8,7 +8,7 @@ import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
 import { itemsOf, recover, withAnswers, withoutConnectors } from "./recovery.fixture.ts";
-import { submitPayment } from "./submit-payment.ts";
+import { recoverSessionsOnce, submitPayment } from "./submit-payment.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
@@ -235,5 +235,33 @@ describe("money that a gateway took without an order", () => {
     await recover(fixture, core, session);
     expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH" }]);
     expect(await firstOf(session)).toMatchObject({ status: "VOIDING" });
+  });
+});
+
+describe("payments whose gateway does not answer repeats", () => {
+  it("take up a part of recovery, and the next repeat is sent once another one has ended", async () => {
+    const lost = { type: "unknown", kind: "TIMEOUT", reason: "no answer" } as const;
+    const silent = withAnswers(fixture.core, { capture: async () => lost });
+    const sessions = await Promise.all(Array.from({ length: 17 }, () => submitOn(silent)));
+    const answering = Promise.withResolvers<typeof lost>();
+    let waiting = 0;
+    const core = withAnswers(fixture.core, {
+      capture: () => {
+        waiting++;
+        return answering.promise;
+      },
+    });
+    await fixture.setClockAhead(1);
+    expect(await recoverSessionsOnce(core)).toBeGreaterThanOrEqual(17);
+    // The one without room waits for its next repeat, as after any other lack of an answer.
+    await expect.poll(() => core.inFlight.size).toBe(16);
+    expect(waiting).toBe(16);
+    answering.resolve(lost);
+    await Promise.all(core.inFlight);
+    const retries = await Promise.all(sessions.map(async (session) => (await firstOf(session)).retries));
+    expect(retries).toEqual(Array(17).fill(2));
+    for (const session of sessions) await recover(fixture, fixture.core, session);
+    const ended = await Promise.all(sessions.map((session) => fixture.loadSession(session)));
+    expect(new Set(ended.map(({ session }) => session.status))).toEqual(new Set(["SUCCEEDED"]));
   });
 });

@@ -10,6 +10,7 @@ import type { EnvironmentConfig, ServiceConfig } from "../config/checked-config.
 import { CircuitBreaker } from "../core/circuit-breaker.ts";
 import type { Core } from "../core/core.ts";
 import { returnTokenOf } from "../core/customer-actions.ts";
+import { GatewaySlots } from "../core/gateway-slots.ts";
 import { returnPathOf } from "../edge/authentication-routes.ts";
 import type { EdgeEnvironment } from "../edge/caller.ts";
 import { RequestLimits } from "../edge/request-limits/request-limits.ts";
@@ -120,6 +121,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     describeSession: describeForEvent,
     timing: shared.timing,
     inFlight,
+    repeats: GatewaySlots.forRepeats(),
     sleep: (ms, signal) => pause(ms, undefined, signal && { signal }).catch(() => {}),
   };
   return {

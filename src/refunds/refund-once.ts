@@ -4,7 +4,8 @@
  */
 import type { BoundConnector, Core } from "../core/core.ts";
 import type { Attempt, Refund } from "../core/entities.ts";
-import { type Called, createGatewayTurn } from "../core/gateway-slots.ts";
+import type { Called } from "../core/gateway-slots.ts";
+import { createGatewayTurn } from "../core/gateway-turn.ts";
 import { loadSession } from "../core/session-with-attempts.ts";
 import { openWorkItem } from "../core/work-items.ts";
 import type { CapturedPayment, GatewayCall, GatewayRefunds } from "../gateways/connector.ts";

@@ -6,6 +6,7 @@ import { selfHostedForwarding } from "../../card-vault/own/self-hosted-vault.ts"
 import { CircuitBreaker } from "../../core/circuit-breaker.ts";
 import { type Core, defaultTiming } from "../../core/core.ts";
 import { returnTokenOf } from "../../core/customer-actions.ts";
+import { GatewaySlots } from "../../core/gateway-slots.ts";
 import { describeForEvent } from "../../edge/session-messages.ts";
 import type { AuthenticationProvider } from "../../gateways/authentication-provider.ts";
 import { createBinder } from "../../gateways/connections.ts";
@@ -78,6 +79,7 @@ export function createSimulatedCore(parts: {
     creations: new Map(),
     timing: defaultTiming,
     inFlight: new Set(),
+    repeats: GatewaySlots.forRepeats(),
     sleep: (ms, signal) =>
       process.wait<void>((arrive) => {
         if (signal?.aborted) return arrive();
