@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CoreFixture, cards } from "../../core/core.fixture.ts";
 import { itemsOf } from "../../core/recovery.fixture.ts";
 import { recoverSessionsOnce } from "../../core/submit-payment.ts";
+import { recordVerified, stageCredentials } from "../../gateways/connections.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { type AdyenNotifications, bodyOf, itemOf, startAdyenNotifications } from "./adyen-notifications.fixture.ts";
 
@@ -170,5 +171,24 @@ describe("a payment without Adyen's answer", () => {
     await adyen.take(bodyOf(itemOf(attempt, { ...found, psp: "R2" }, { "modification.action": "cancel" })));
     await recover();
     expect((await fixture.loadSession(session)).attempts).toMatchObject([{ status: "VOIDED" }]);
+  });
+});
+
+// Last, because every later payment of this file would be made with these credentials.
+describe("a payment whose connection has got the credentials of another account since, with the same key", () => {
+  it("still hears of its capture", async () => {
+    await adyen.listen(false);
+    const { session, attempt } = await adyen.pay(cards.approved);
+    const { database, sealing } = fixture.core;
+    const { connectionId } = attempt;
+    const credentials = { apiKey: "AQEanykeywilldo", merchantAccount: "OtherShopECOM", hmacKey: "0F".repeat(32) };
+    await database.transaction(async (tx) => {
+      const credentialVersion = await stageCredentials(tx, sealing, { connectionId, credentials });
+      await recordVerified(tx, { connectionId, credentialVersion });
+    });
+    await adyen.take(bodyOf(itemOf(attempt, { psp: "S1", merchantAccountCode: "AnotherShopECOM" })));
+    expect(await adyen.stateOf(session)).toMatchObject({ captureConfirmed: false });
+    await adyen.take(bodyOf(itemOf(attempt, { psp: "S2" })));
+    expect(await adyen.stateOf(session)).toMatchObject({ captureConfirmed: true });
   });
 });

@@ -127,6 +127,18 @@ describe("takeNotification()", () => {
     expect(await storedNotifications(attempt)).toBe(1);
   });
 
+  it("accepts the credentials that were in use before, however many were staged since", async () => {
+    const { attempt } = await acceptedPayment();
+    const { database, sealing } = fixture.core;
+    const credentials = { merchantAccount: "test_other", notificationHmacKey: "AB".repeat(32) };
+    await database.transaction(async (tx) => {
+      const credentialVersion = await stageCredentials(tx, sealing, { connectionId: connectionB, credentials });
+      await recordVerified(tx, { connectionId: connectionB, credentialVersion });
+    });
+    await take(notificationOf(attempt, { psp: "signed-with-those-before" }));
+    expect(await storedNotifications(attempt)).toBe(1);
+  });
+
   it("also accepts staged credentials, because their test notification verifies them", async () => {
     const { attempt } = await acceptedPayment();
     const merchantAccount = `test_${fixture.owner.merchantId}`;

@@ -54,7 +54,7 @@ export async function takeNotification(
     const credentials = await loadCredentials(context.database, context.sealing, wanted);
     const reading = await connector.readNotification(credentials, notification);
     if (reading.type !== "authentic") continue;
-    if (signed === undefined || reading.notifications.some(isTest))
+    if (signed === undefined || signed.notifications.length === 0 || reading.notifications.some(isTest))
       signed = { ...wanted, notifications: reading.notifications };
   }
   if (signed === undefined) {
@@ -70,9 +70,9 @@ type Signed = {
 };
 
 // A test notification counts for the newest credentials that it is signed with: where two share a key, the newer ones
-// are being verified.
+// are being verified. One about no account of these credentials may be about that of others, which payments were made with.
 function mayBeTried({ credentialVersion, notifications }: Signed, version: number): boolean {
-  return version > credentialVersion && notifications.every(isTest);
+  return notifications.length === 0 || (version > credentialVersion && notifications.every(isTest));
 }
 
 function isTest({ kind }: Notification): boolean {
@@ -82,11 +82,16 @@ function isTest({ kind }: Notification): boolean {
 const selectVersions: Statement = {
   name: "select_credential_versions_to_try",
   text: `
-    SELECT v.version FROM connection_credential v JOIN connection c ON c.id = v.connection_id
-    WHERE c.id = $1 AND v.dropped_at IS NULL ORDER BY (v.version IS NOT DISTINCT FROM c.credential_version) DESC, v.version DESC LIMIT 3`,
+    SELECT version FROM (
+      SELECT v.version, v.version IS NOT DISTINCT FROM c.credential_version AS in_use, row_number() OVER (
+          PARTITION BY v.version IS NOT DISTINCT FROM c.credential_version, v.verified_at IS NULL ORDER BY v.version DESC) AS place
+      FROM connection_credential v JOIN connection c ON c.id = v.connection_id
+      WHERE c.id = $1 AND v.dropped_at IS NULL) v
+    WHERE place <= 2 ORDER BY in_use DESC, version DESC`,
 };
 
-// The version in use and the newest two besides it: while credentials are rotated, the gateway may sign with either.
+// The version in use, the newest two that were in use before it, and the newest two that are being verified: while
+// credentials are rotated, the gateway may sign with any of them.
 async function versionsToTry(database: Database, connectionId: string): Promise<number[]> {
   const rows = await database.query<{ version: number }>(selectVersions, [connectionId]);
   return rows.map((row) => row.version);
