@@ -7,7 +7,7 @@ it("a card outlives a payment with the longest budget and all of its customer's 
   expect(cardLifetimeMs).toBeGreaterThanOrEqual(timingBounds.submissionBudgetMs.max + customerTimeMs + 60_000);
 });
 
-it("a card is filled in for each attempt of a plan, the repeat with authentication, and a provider's calls", () => {
+it("a card is filled in for each attempt of a plan, the repeat with authentication, the retry, and a provider's calls", () => {
   // The two calls; the first of them once more for each of two crashes.
-  expect(usesPerToken).toBe(attemptsMax + 1 + 2 + 2);
+  expect(usesPerToken).toBe(attemptsMax + 1 + 1 + 2 + 2);
 });

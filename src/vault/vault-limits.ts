@@ -6,10 +6,11 @@ const minute = 60 * second;
 /** A card outlives the submission for which it was entered, and little else. */
 export const cardLifetimeMs = 15 * minute;
 /**
- * A plan holds at most five attempts, one of which may be repeated, and each fills the card in once. So do the two calls
- * to a provider of authentication, of which the first may be repeated after each of two crashes.
+ * A plan holds at most five attempts, of which one may be repeated with authentication and one retried, and each fills the
+ * card in once. So do the two calls to a provider of authentication, of which the first may be repeated after each of two
+ * crashes.
  */
-export const usesPerToken = 10;
+export const usesPerToken = 11;
 /** Enough for a customer who mistypes; a card tester needs hundreds. */
 export const tokensPerSession = 10;
 /** Longer than any session grant is valid (at most 24 h), or an ended session could add cards again. */
