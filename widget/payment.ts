@@ -240,7 +240,8 @@ export class Payment {
       const { token } = await frame.tokenize(this.#parts.session.vault.sdkAuthorization);
       return { kind: "token", token };
     } catch (error) {
-      const { code = "card_refused", message = "The vault did not take the card." } = error as Partial<WidgetError>;
+      const reason: Partial<WidgetError> = Object(error);
+      const { code = "card_refused", message = "The vault did not take the card." } = reason;
       return { kind: "refused", error: { code, message } };
     }
   }

@@ -163,12 +163,21 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
   };
 }
 
+/** As Promise.withResolvers, which the oldest browsers that the form supports do not have (browser-files.ts). */
+function withResolvers<Value>(): PromiseWithResolvers<Value> {
+  let settle!: Pick<PromiseWithResolvers<Value>, "resolve" | "reject">;
+  const promise = new Promise<Value>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  return { promise, ...settle };
+}
+
 /**
  * Returns the frame's readiness, which fails after its time; `within` sets another limit, which counts until it is
  * ready.
  */
 function awaitFrame(line: FrameLine) {
-  const ready = Promise.withResolvers<void>();
+  const ready = withResolvers<void>();
   let timer: ReturnType<typeof setTimeout>;
   let isOpen = true;
   const within = (timeoutMs: number) => {
@@ -219,7 +228,7 @@ class FrameLine {
   #port: MessagePort | undefined;
   readonly #unsaid: ToFrame[] = [];
   readonly #lasting = new Map<string, ToFrame>();
-  #opening = Promise.withResolvers<void>();
+  #opening = withResolvers<void>();
 
   /** Resolves when the frame listens, or never will. */
   get opened(): Promise<void> {
@@ -246,7 +255,7 @@ class FrameLine {
   close(): void {
     this.end();
     this.#port = undefined;
-    this.#opening = Promise.withResolvers();
+    this.#opening = withResolvers();
   }
 
   end(): void {
@@ -270,7 +279,7 @@ class TokenizeCalls {
     if (this.#ended) throw this.#ended;
     if (this.#open === undefined) {
       this.#requests += 1;
-      const answer = Promise.withResolvers<TokenizedCard>();
+      const answer = withResolvers<TokenizedCard>();
       this.#open = { request: this.#requests, answer };
       const timer = setTimeout(() => this.fail(unavailable()), answerTimeoutMs);
       answer.promise.catch(() => {}).finally(() => clearTimeout(timer));
