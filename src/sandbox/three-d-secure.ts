@@ -6,6 +6,8 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { DirectoryBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 import type { SandboxClock } from "../gateways/sandbox/clock.ts";
 import { directoryCardBehaviour } from "../gateways/sandbox/provider-cards.ts";
+import { currencyNumber } from "../platform/iso-numbers.ts";
+import { amountInWords, isoCurrencies } from "../platform/money.ts";
 import { parseJsonObject } from "../platform/outbound-http.ts";
 import type { Accounts } from "./accounts.ts";
 import { bankPage, blankPage, postingPage } from "./bank-forms.ts";
@@ -250,7 +252,8 @@ function show(transaction: Transaction): SandboxAnswer {
   const { id, behaviour, areq, transStatus, acsTransID, number } = transaction;
   if (behaviour.answer === "blank") return blankPage;
   if (transStatus === "C") {
-    const amount = `${(Number(areq?.purchaseAmount) / 100).toFixed(2)} ${String(areq?.purchaseCurrency)}`;
+    const currency = isoCurrencies.find((code) => currencyNumber(code) === areq?.purchaseCurrency);
+    const amount = currency ? amountInWords(Number(areq?.purchaseAmount), currency) : "";
     const payment = { merchantName: String(areq?.merchantName), amount, last4: number.slice(-4) };
     return bankPage({ ...payment, action: `/acs/answer/${id}`, isApp: behaviour.answer === "app" });
   }

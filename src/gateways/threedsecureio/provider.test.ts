@@ -166,6 +166,7 @@ describe.each(["SANDBOX_3DS", "THREEDSECUREIO"] as const)("%s at the 3DS server"
     expect(await provider.result(call, answer.keep)).toEqual({ type: "waiting" });
     const { url, fields } = answer.action;
     const page = await (await fetch(url, { method: "POST", body: new URLSearchParams(fields) })).text();
+    expect(page).toContain("49.00 EUR with the card ending in 3184");
     const action = /action="([^"]+)"/.exec(page)![1]!;
     await fetch(sandbox.origin + action, { method: "POST", body: new URLSearchParams({ code: "123456" }) });
     expect(await provider.result(call, answer.keep)).toMatchObject({
