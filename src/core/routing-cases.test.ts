@@ -2,7 +2,7 @@ import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import type { CardRange, RouteConditions, RoutedBy, RoutingCase } from "./entities.ts";
 import type { Candidate } from "./plan-route.ts";
-import { cardFactsOf, followCases, type PaymentFacts } from "./routing-cases.ts";
+import { cardFactsOf, followCases, implies, type PaymentFacts } from "./routing-cases.ts";
 import { drawOf } from "./routing-rules.ts";
 
 // Wednesday, 23:30 in Berlin and 21:30 in UTC.
@@ -157,5 +157,29 @@ describe("the facts of a card", () => {
   it("are unknown in no range, for an unknown network, and without digits", () => {
     expect(cardFactsOf({ brand: "unknown", firstDigits: "90000000" }, own)).toEqual({});
     expect(cardFactsOf(undefined, own)).toEqual({});
+  });
+});
+
+describe("implies()", () => {
+  const hours = { ...berlin, from: "08:00", until: "12:00" };
+  it.each<[RouteConditions, RouteConditions]>([
+    [{ currencies: ["EUR"], cardTypes: ["DEBIT"] }, { currencies: ["USD", "EUR"] }],
+    [
+      { currencies: ["EUR"], amountFromMinor: 500, amountToMinor: 800 },
+      { currencies: ["EUR"], amountFromMinor: 500 },
+    ],
+    [{ metadata: [{ key: "tier", values: ["gold"] }] }, { metadata: [{ key: "tier", values: ["gold", "silver"] }] }],
+    [{ time: { ...hours, days: ["MONDAY"] } }, { time: hours }],
+  ])("finds that each payment with %o also has %o, and not the reverse", (narrow, wide) => {
+    expect([implies(narrow, wide), implies(wide, narrow), implies(wide, wide)]).toEqual([true, false, true]);
+  });
+
+  it("is false of conditions of which one may hold without the other", () => {
+    expect(implies({ amountToMinor: 500 }, { amountToMinor: 499 })).toBe(false);
+    expect(implies({ billingCountries: ["DE"] }, { issuingCountries: ["DE"] })).toBe(false);
+    expect(implies({ time: hours }, { time: { ...hours, timeZone: "UTC" } })).toBe(false);
+    expect(implies({ metadata: [{ key: "tier", values: [] }] }, { metadata: [{ key: "shop", values: [""] }] })).toBe(
+      false,
+    );
   });
 });

@@ -191,6 +191,48 @@ function check(name: keyof RouteConditions, conditions: RouteConditions, facts: 
   }
 }
 
+/**
+ * Reports whether each payment that meets the first conditions also meets the others. Hours are compared only where both
+ * are equal, so false may be wrong, but true never is.
+ */
+export function implies(conditions: RouteConditions, others: RouteConditions): boolean {
+  return conditionNames.every((name) => impliesOne(name, conditions, others));
+}
+
+function impliesOne(name: keyof RouteConditions, conditions: RouteConditions, others: RouteConditions): boolean {
+  if (others[name] === undefined) return true;
+  switch (name) {
+    case "amountFromMinor":
+      return (conditions.amountFromMinor ?? 0) >= (others.amountFromMinor ?? 0);
+    case "amountToMinor":
+      return (conditions.amountToMinor ?? Number.POSITIVE_INFINITY) <= (others.amountToMinor ?? 0);
+    case "currencies":
+    case "cardBrands":
+    case "cardTypes":
+    case "issuingCountries":
+    case "billingCountries":
+      return isWithinList(conditions[name], others[name] ?? []);
+    case "metadata":
+      return (others.metadata ?? []).every(({ key, values }) =>
+        isWithinList(conditions.metadata?.find((one) => one.key === key)?.values, values),
+      );
+    case "time":
+      return isWithinTime(conditions.time, others.time);
+    default:
+      return unreachable(name);
+  }
+}
+
+function isWithinList(values: readonly string[] | undefined, others: readonly string[]): boolean {
+  return values?.every((value) => others.includes(value)) ?? false;
+}
+
+function isWithinTime(time: TimeCondition | undefined, other: TimeCondition | undefined): boolean {
+  if (time === undefined || other === undefined || time.timeZone !== other.timeZone) return false;
+  const isOnDays = other.days === undefined || isWithinList(time.days, other.days);
+  return isOnDays && (other.from === undefined || (time.from === other.from && time.until === other.until));
+}
+
 function isOneOf<Value extends string>(
   wanted: readonly Value[] | undefined,
   fact: Value | undefined,

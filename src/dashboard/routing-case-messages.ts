@@ -23,7 +23,7 @@ import type {
   Split,
   TimeCondition,
 } from "../core/entities.ts";
-import { cardTypes, weekdays } from "../core/routing-cases.ts";
+import { cardTypes, implies, weekdays } from "../core/routing-cases.ts";
 import { isCountry } from "../platform/countries.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -42,10 +42,17 @@ export function casesOf(
 ): NamedCases | null {
   if (message === undefined) return newest?.cases ? showCases(newest.cases) : null;
   const names = message.list.map(({ name }) => name);
+  const conditionsAbove: RouteConditions[] = [];
   const list = message.list.map(({ name, conditions, connectionIds, split }, index): RoutingCase => {
     const at = `cases.list[${index}]`;
     if (names.indexOf(name) !== index) refuse(`${at}.name`, "Two cases have this name.");
     const read = conditionsOf(conditions, `${at}.conditions`);
+    const above = conditionsAbove.findIndex((wider) => implies(read, wider));
+    if (above !== -1) {
+      const detail = `No payment follows it: “${names[above]}” above it has each of its payments. Move it up, or change one.`;
+      refuse(`${at}.conditions`, detail);
+    }
+    conditionsAbove.push(read);
     const arms = readSplit(split, connectionIds, `${at}.split`);
     return { name, conditions: read, connectionIds, ...(arms && { split: arms }) };
   });
@@ -127,6 +134,12 @@ function listed<Name extends string, Value>(name: Name, values: readonly Value[]
 }
 
 function refuseImpossible(conditions: RouteConditions, at: string): void {
+  const keys = (conditions.metadata ?? []).map(({ key }) => key);
+  const twice = keys.find((key, index) => keys.indexOf(key) !== index);
+  if (twice !== undefined) refuse(`${at}.metadata`, `The key ${twice} is named twice; name all of its values at once.`);
+  if (conditions.metadata?.some(({ values }) => values.some((value) => /\p{Cc}/u.test(value)))) {
+    refuse(`${at}.metadata`, "No metadata of a session has control characters.");
+  }
   const { currencies = [], amountFromMinor, amountToMinor, issuingCountries = [], billingCountries = [] } = conditions;
   if (!currencies.every(isCurrency)) refuse(`${at}.currencies`, "One of these is not a currency in circulation.");
   if (!issuingCountries.every(isCountry)) refuse(`${at}.issuingCountries`, "One of these is not a country.");

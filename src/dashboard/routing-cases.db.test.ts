@@ -95,6 +95,24 @@ describe("the cases of a rule", () => {
       "cases.list[0].conditions.time.until",
       /beginning and an end/,
     ],
+    [
+      "a key of metadata that is named twice, of which no session has two values",
+      () =>
+        withOne({
+          metadata: [
+            { key: "tier", values: ["gold"] },
+            { key: "tier", values: ["silver"] },
+          ],
+        }),
+      "cases.list[0].conditions.metadata",
+      /tier is named twice/,
+    ],
+    [
+      "metadata that no session can have",
+      () => withOne({ metadata: [{ key: "tier", values: ["gold\n"] }] }),
+      "cases.list[0].conditions.metadata",
+      /control characters/,
+    ],
     ["an empty time", () => withOne({ time: { timeZone: "UTC" } }), "cases.list[0].conditions.time", /days or hours/],
     [
       "an unknown digit range",
@@ -109,6 +127,18 @@ describe("the cases of a rule", () => {
       message: expect.stringMatching(/^(Case|Card range) 1: /),
       problems: [{ param: field, detail: expect.stringMatching(message) }],
     });
+  });
+
+  it("are refused with one below another that has each of its payments", async () => {
+    const [wide] = withOne({ currencies: ["EUR", "USD"] }).list!;
+    const [narrow] = withOne({ currencies: ["EUR"], cardTypes: ["DEBIT"] }).list!;
+    const list = [wide!, { ...narrow!, name: "narrow" }];
+    await expect(set({ list })).rejects.toMatchObject({
+      code: "invalid_field",
+      message: "Case 2: No payment follows it: “one” above it has each of its payments. Move it up, or change one.",
+      problems: [{ param: "cases.list[1].conditions" }],
+    });
+    await set({ list: list.toReversed() });
   });
 
   it("are refused with two of one name, and with a connection that does not exist", async () => {

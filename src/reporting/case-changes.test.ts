@@ -27,6 +27,11 @@ it("describes added, removed, moved and changed cases, and nothing of equal ones
   expect(describeCases(cases([euro]), cases([{ ...euro, connectionIds: ["b"] }]), nameOf)).toEqual([
     "The case “Euro” is now: currency EUR; it plans B.",
   ]);
+  // One value with these words, and two.
+  const tier = (...values: string[]) => cases([one("Tier", { metadata: [{ key: "tier", values }] })]);
+  expect(describeCases(tier("gold or silver"), tier("gold", "silver"), nameOf)).toEqual([
+    "The case “Tier” is now: metadata tier gold or silver; it plans A.",
+  ]);
 });
 
 it("counts card ranges that changed", () => {

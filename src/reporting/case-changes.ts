@@ -1,4 +1,5 @@
 /** Describes the cases of a routing rule, and the differences between two rules' cases, in sentences. PURE. */
+import { isDeepStrictEqual } from "node:util";
 import type { RouteConditions, RoutingCase, RoutingCases, Split, TimeCondition } from "../core/entities.ts";
 import { amountInWords, isCurrency } from "../platform/money.ts";
 import { nameOfBrand } from "./card-brand-name.ts";
@@ -33,8 +34,14 @@ function describeChange(
   one: RoutingCase,
   nameOf: (connectionId: string) => string,
 ): string[] {
-  if (old === undefined || describeCase(old, (id) => id) === describeCase(one, (id) => id)) return [];
+  // Not by their words: “a or b” may be one value of metadata, or two.
+  if (old === undefined || isDeepStrictEqual(contentOf(old), contentOf(one))) return [];
   return [`The case “${one.name}” is now: ${describeCase(one, nameOf)}.`];
+}
+
+/** Returns what a case says, without its place. */
+function contentOf({ conditions, connectionIds, split }: RoutingCase) {
+  return { conditions, connectionIds, ...(split && { split }) };
 }
 
 function describeCase({ conditions, connectionIds, split }: RoutingCase, nameOf: NameOf): string {

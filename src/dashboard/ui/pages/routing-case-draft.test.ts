@@ -38,6 +38,7 @@ it.each<[string, Typed, string[]]>([
   ["Lowest amount", { lowest: "0.00" }, ["EUR"]],
   ["Lowest amount", { lowest: "1,000" }, ["EUR"]],
   ["Highest amount", { highest: "ten" }, ["EUR"]],
+  ["Metadata", { metadata: "tier = gold\ntier = silver" }, ["EUR"]],
   ["Metadata", { metadata: "tier = gold\nvip: yes" }, ["EUR"]],
   ["From and Until", { isPartOfHours: true }, ["EUR"]],
   ["Currencies", {}, ["EURO"]],

@@ -148,7 +148,10 @@ export function findCountryProblem(text: string): string | null {
 export function findMetadataProblem(text: string): string | null {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const wrong = lines.find((line) => metadataIn(line).length === 0);
-  return wrong === undefined ? null : `“${wrong.trim()}” is not a line such as tier = gold | silver.`;
+  if (wrong !== undefined) return `“${wrong.trim()}” is not a line such as tier = gold | silver.`;
+  const keys = metadataIn(text).map(({ key }) => key);
+  const twice = keys.find((key, index) => keys.indexOf(key) !== index);
+  return twice === undefined ? null : `Put all values of ${twice} in one line: a payment has one of them.`;
 }
 
 /** Returns the error of the text of an amount, for a case with these currencies. */
