@@ -98,8 +98,9 @@ export async function cutRange(queryable: Queryable, asked: AskedRange): Promise
 }
 
 /**
- * Returns the period right before a range: as many days. Of a range that is not over at `now` it has only as much as has
- * passed, in whole quarters of an hour, because counts are stored for these.
+ * Returns the period right before a range: as many days. Of a range that is not over at `now` it ends on the day that
+ * corresponds to today, after as much of that day as has passed of today: in whole quarters of an hour, because counts
+ * are stored for these. So a day of 23 or 25 hours before today changes nothing.
  */
 export async function periodBefore(
   queryable: Queryable,
@@ -111,9 +112,19 @@ export async function periodBefore(
   const days = { firstDay: dayBefore(daysIn(asked)), lastDay: dayBefore(1) };
   const { startsAt, endsAt } = await cutRange(queryable, { ...days, timeZone, pointLength: "week" });
   if (now >= range.endsAt) return { startsAt: startsAt.slice(0, 1), endsAt };
-  const passedMs = Math.max(0, Math.floor((now.getTime() - range.startsAt[0]!.getTime()) / quarterMs) * quarterMs);
-  const cutAt = Math.min(startsAt[0]!.getTime() + passedMs, endsAt.getTime());
-  return { startsAt: startsAt.slice(0, 1), endsAt: new Date(cutAt) };
+  const startOf = async (day: string) => {
+    const cut = await cutRange(queryable, { firstDay: day, lastDay: day, timeZone, pointLength: "week" });
+    return cut.startsAt[0]!.getTime();
+  };
+  const today = dayIn(timeZone, now);
+  const corresponding = new Date(Date.parse(today) - daysIn(asked) * dayMs).toISOString().slice(0, 10);
+  const [todayAt, cutDayAt] = await Promise.all([startOf(today), startOf(corresponding)]);
+  const passedMs = Math.max(0, Math.floor((now.getTime() - todayAt) / quarterMs) * quarterMs);
+  const [beginsAt, atMost] = [startsAt[0]!.getTime(), endsAt.getTime()];
+  return {
+    startsAt: startsAt.slice(0, 1),
+    endsAt: new Date(Math.max(beginsAt, Math.min(cutDayAt + passedMs, atMost))),
+  };
 }
 
 /** Returns the last `days` days of a zone: today, and as many before it as are missing. */

@@ -462,6 +462,11 @@ describe("periodBefore()", () => {
     // Seven days of which one has 25 hours: never longer than the days before.
     const fall = { firstDay: "2026-10-19", lastDay: "2026-10-25", timeZone: "Europe/Berlin" };
     expect(await boundsBefore(fall, "2026-10-25T22:50:00Z")).toEqual(["2026-10-11T22:00", "2026-10-18T22:00"]);
+    // Noon of Monday beside noon of the Monday before, which was in summer time.
+    const since = { firstDay: "2026-10-20", lastDay: "2026-10-26", timeZone: "Europe/Berlin" };
+    expect(await boundsBefore(since, "2026-10-26T11:00:00Z")).toEqual(["2026-10-12T22:00", "2026-10-19T10:00"]);
+    // Nothing has passed of days to come.
+    expect(await boundsBefore(since, "2026-10-19T11:00:00Z")).toEqual(["2026-10-12T22:00", "2026-10-12T22:00"]);
   });
 });
 
