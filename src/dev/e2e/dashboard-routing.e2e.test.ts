@@ -1,5 +1,7 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createDashboardClient } from "../../client/dashboard-client.ts";
+import { Secret } from "../../platform/secrets.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { findViolations, inEachLook, type Look } from "./accessibility.ts";
 import { ApiCheckout } from "./api-checkout.ts";
@@ -135,6 +137,43 @@ describe("the routing page", () => {
         .getByText(/restores version 2/)
         .waitFor();
       await expectOrder(page, ["Sandbox B", "Sandbox A"]);
+    },
+    patienceMs,
+  );
+});
+
+describe("the routing page of live", () => {
+  it(
+    "asks before a change is saved, and a first rule fails over after every failure that allows it",
+    async () => {
+      const { grpcAddress, operatorToken, merchants } = demo.file;
+      const client = createDashboardClient(grpcAddress, new Secret(operatorToken));
+      const scope = { merchantId: merchants[0]!.merchantId, environment: "ENVIRONMENT_LIVE" } as const;
+      const account = { gateway: "SANDBOX_A", account: "live", credentials: { apiKey: "sandbox_live_first" } };
+      const { connection } = await client.connections.addGatewayConnection({ ...scope, ...account });
+      const connectionId = connection!.connectionId!;
+      await client.connections.verifyGatewayConnection({ ...scope, connectionId });
+      await page.goto(urlOf("routing", "live"));
+      for (const name of [/^Declines/, /^Timeouts/, /^Gateway errors/])
+        expect(await page.getByRole("switch", { name }).isChecked()).toBe(true);
+      await page.getByRole("button", { name: /^Add Sandbox A/ }).click();
+      const save = unsaved(page).getByRole("button", { name: "Save as version 1" });
+      await save.click();
+      const question = page.getByRole("alertdialog", { name: "Change the routing of live payments?" });
+      await question.getByText(/^Sandbox A .* is added with priority 1\.$/).waitFor();
+      await question.getByRole("button", { name: "Cancel" }).click();
+      await question.waitFor({ state: "detached" });
+      expect(await client.routingRules.getRoutingRule(scope)).toEqual({});
+      await save.click();
+      await question.getByRole("button", { name: "Save as version 1" }).click();
+      await page.getByText("Version 1 in use", { exact: true }).waitFor();
+      expect((await client.routingRules.getRoutingRule(scope)).routingRule).toMatchObject({
+        connectionIds: [connectionId],
+        failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"],
+        authentication: "AS_NEEDED",
+        retriesSameGateway: false,
+      });
+      client.close();
     },
     patienceMs,
   );
