@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
 import type { BoundConnector, Core } from "../core/core.ts";
 import type { PaymentSession } from "../core/entities.ts";
-import { itemsOf, withAnswers, withoutConnectors } from "../core/recovery.fixture.ts";
+import { itemsOf, replaced, withAnswers, withoutConnectors } from "../core/recovery.fixture.ts";
 import type { Connector, LookUpAnswer } from "../gateways/connector.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -231,6 +231,33 @@ describe("the pass of an hour", () => {
     expect(after[0]).toMatchObject({ attempts: 60, read: 60, finishedAt: expect.any(Date) });
     expect(new Set(asked).size).toBe(60);
     expect(asked).toHaveLength(60);
+  });
+
+  it("reads a gateway that does not answer a few times only, and all attempts at another one", async () => {
+    for (const connectionId of fixture.connectionIds) {
+      await fixture.setRule([], [connectionId]);
+      await Promise.all(Array.from({ length: 12 }, () => paid(cards.softDecline)));
+    }
+    await fixture.setRule([]);
+    minutes += 2;
+    await fixture.setClockAhead(minutes);
+    const asked: string[] = [];
+    const core: Core = {
+      ...fixture.core,
+      bind: async (...account) => {
+        const bound = await fixture.core.bind(...account);
+        const [connectionId] = account;
+        const lookUp = async (): Promise<LookUpAnswer> => {
+          asked.push(connectionId);
+          const isSilent = connectionId === fixture.connectionIds[0];
+          return isSilent ? { type: "inconclusive", reason: "no answer" } : { type: "absent" };
+        };
+        return bound && { ...bound, connector: replaced(bound.connector, { canRead: true, lookUp }) };
+      },
+    };
+    while (await reconcileOnce(core));
+    const timesAsked = fixture.connectionIds.map((id) => asked.filter((one) => one === id).length);
+    expect(timesAsked).toEqual([5, 12]);
   });
 
   it("is cut so that two concurrent workers get different shares", async () => {

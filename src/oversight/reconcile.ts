@@ -1,5 +1,6 @@
 /** The hourly reconciliation with the gateways: reads their record of each attempt and acts on differences. */
 
+import { CircuitBreaker } from "../core/circuit-breaker.ts";
 import type { Core } from "../core/core.ts";
 import { readRecord } from "../core/gateway-calls.ts";
 import { wakeSession } from "../core/lease.ts";
@@ -20,9 +21,15 @@ import {
 
 /**
  * Reconciles one slice of the pass that is due. Returns true when there may be another. A slice that `closing`
- * interrupts is reconciled again once its lease has lapsed, which is harmless.
+ * interrupts is reconciled again once its lease has lapsed, which is harmless. `readings` knows the connections that do not
+ * answer: their attempts are left to the next pass, so that a silent gateway does not delay this one by ten seconds for
+ * every five attempts.
  */
-export async function reconcileOnce(core: Core, closing?: AbortSignal): Promise<boolean> {
+export async function reconcileOnce(
+  core: Core,
+  closing?: AbortSignal,
+  readings = new CircuitBreaker(),
+): Promise<boolean> {
   if (await openRunIfDue(core)) await confirmCaptures(core, closing);
   const slice = await takeSlice(core);
   if (slice !== undefined) {
@@ -31,7 +38,7 @@ export async function reconcileOnce(core: Core, closing?: AbortSignal): Promise<
     for (let start = 0; start < attempts.length; start += reconciliationConcurrency) {
       if (closing?.aborted) return false;
       const some = attempts.slice(start, start + reconciliationConcurrency);
-      outcomes.push(...(await Promise.all(some.map((attempt) => reconcileOrSkip(core, attempt)))));
+      outcomes.push(...(await Promise.all(some.map((attempt) => reconcileOrSkip(core, attempt, readings)))));
     }
     const count = (isCounted: (outcome: Outcome) => boolean) => outcomes.filter(isCounted).length;
     await recordSlice(core.database, slice, {
@@ -49,16 +56,19 @@ export async function reconcileOnce(core: Core, closing?: AbortSignal): Promise<
 type Outcome = { readonly seen: "read" | "notifications" | "nothing"; readonly found?: Verdict["type"] };
 
 /** Reconciles one attempt. An attempt that fails does not block the others; the next pass contains it again. */
-async function reconcileOrSkip(core: Core, attempt: ReconciledAttempt): Promise<Outcome> {
-  return reconcileAttempt(core, attempt).catch((error: unknown) => {
+async function reconcileOrSkip(core: Core, attempt: ReconciledAttempt, readings: CircuitBreaker): Promise<Outcome> {
+  if (readings.isFailing(attempt.connectionId, core.runtime.now())) return { seen: "nothing" };
+  return reconcileAttempt(core, attempt, readings).catch((error: unknown) => {
     core.log.error({ err: error, attemptId: attempt.id }, "an attempt could not be reconciled");
     return { seen: "nothing" } as const;
   });
 }
 
-async function reconcileAttempt(core: Core, attempt: ReconciledAttempt): Promise<Outcome> {
+async function reconcileAttempt(core: Core, attempt: ReconciledAttempt, readings: CircuitBreaker): Promise<Outcome> {
   // By our reference alone, to find what exists besides the authorization that we know of.
   const found = await readRecord(core, { ...attempt, gatewayReference: null });
+  const isSilent = found.answer.type === "inconclusive" && !found.answer.isUnfound;
+  readings.record(attempt.connectionId, isSilent ? "failed" : "answered", core.runtime.now());
   const isUnfound = found.answer.type === "inconclusive" && found.answer.isUnfound && attempt.gatewayReference !== null;
   // If a gateway finds nothing by our reference (PayPal), or not yet, the authorization that we know of is read. A
   // gateway that failed is read again an hour later: there may be more than the one that we know of.

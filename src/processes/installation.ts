@@ -7,6 +7,7 @@ import { bundleAuthenticationPages } from "../../widget/authentication/bundle-pa
 import { bundleWidget } from "../../widget/bundle.ts";
 import { publishWidget } from "../../widget/publish.ts";
 import type { Config, ServiceConfig } from "../config/checked-config.ts";
+import { CircuitBreaker } from "../core/circuit-breaker.ts";
 import { expireOnce } from "../core/expire-sessions.ts";
 import { recoverSessionsOnce } from "../core/submit-payment.ts";
 import type { ServedParts } from "../dashboard/dashboard-parts.ts";
@@ -319,6 +320,7 @@ async function startLoops(
   );
   const onHandover = (kind: Handover["kind"]) => figures.countMail(label, kind);
   const alerting = { ...endpoints, mailer, dashboardOrigin, nameGatewaysIn, onHandover };
+  const readings = new CircuitBreaker();
   const loops = [
     relayLoop,
     loop("recover", everySecondMs, async () => (await recoverSessionsOnce(core)) > 0),
@@ -333,7 +335,7 @@ async function startLoops(
     loop("endpoint-warnings", everyMinuteMs, () => raiseWarningsOnce(endpoints)),
     loop("alerts", everyMinuteMs, () => raiseAlertsOnce(endpoints)),
     loop("send-alerts", everyTenSecondsMs, (closing) => sendAlertsOnce(alerting, closing)),
-    loop("reconcile", everyMinuteMs, (closing) => reconcileOnce(core, closing)),
+    loop("reconcile", everyMinuteMs, (closing) => reconcileOnce(core, closing, readings)),
     loop("partitions", everyTenMinutesMs, () => keepPartitionsOnce(database, log).then(() => false)),
     loop("audit", everyMinuteMs, () => auditOnce(core).then(() => false)),
     loop("stream-watch", everyMinuteMs, () => streamWatch.checkOnce().then(() => false)),
