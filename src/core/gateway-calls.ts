@@ -303,7 +303,8 @@ async function lookUpWithoutRead(
   return canRead ? undefined : lookUpInNotifications(core.database, attempt);
 }
 
-const unbound = "this installation has no connector for the gateway, or not the attempt's credentials";
+/** The reason of a look-up that called no gateway. */
+export const unbound = "this installation has no connector for the gateway, or not the attempt's credentials";
 
 // The gateway may still act on what it was sent, so only its own answer ends the attempt: the call is repeated later.
 const unanswered: Unknown = { type: "unknown", kind: "GATEWAY_ERROR", reason: unbound };

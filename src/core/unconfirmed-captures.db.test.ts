@@ -176,6 +176,17 @@ describe("an accepted capture at a gateway that can be asked about it", () => {
     expect((await itemsOf(fixture, session)).map(({ kind }) => kind)).toEqual(["CAPTURE_FAILED"]);
   });
 
+  it("is left to the next call where its gateway does not answer", async () => {
+    for (let times = 0; times < 7; times++) await accepted();
+    let reads = 0;
+    const core = readable(async () => {
+      reads++;
+      return { type: "unknown" };
+    });
+    await confirmCaptures(core);
+    expect(reads).toBe(5);
+  });
+
   it("does not stop the others where its read fails", async () => {
     const [first, second] = [await accepted(), await accepted()];
     const { gatewayReference } = (await fixture.loadSession(first)).attempts[0]!;

@@ -3,6 +3,7 @@
  * failed.
  */
 
+import { CircuitBreaker } from "../core/circuit-breaker.ts";
 import type { Core } from "../core/core.ts";
 import { recordReadCapture } from "../core/late-captures.ts";
 import { type CapturedPayment, type CaptureState, gateways } from "../gateways/connector.ts";
@@ -47,16 +48,22 @@ type Unconfirmed = {
 
 /**
  * Reads every accepted capture of the last month at the gateways that can be asked, oldest first, until `closing`. One that
- * cannot be read, or is still under review, is read again with the next call.
+ * cannot be read, or is still under review, is read again with the next call; so are those of a connection that `readings`
+ * knows not to answer.
  */
-export async function confirmCaptures(core: Core, closing?: AbortSignal): Promise<void> {
+export async function confirmCaptures(
+  core: Core,
+  closing?: AbortSignal,
+  readings = new CircuitBreaker(),
+): Promise<void> {
   const readable = gateways.filter((gateway) => core.connectorOf(gateway)?.readCapture !== undefined);
   let after = ["-infinity", "00000000-0000-0000-0000-000000000000"];
   for (;;) {
     const found = await core.database.query<Unconfirmed>(selectUnconfirmed, [readForMs, readable, ...after, batch]);
     for (let start = 0; start < found.length; start += reconciliationConcurrency) {
       if (closing?.aborted) return;
-      await Promise.all(found.slice(start, start + reconciliationConcurrency).map((one) => confirmOrSkip(core, one)));
+      const some = found.slice(start, start + reconciliationConcurrency);
+      await Promise.all(some.map((one) => confirmOrSkip(core, one, readings)));
     }
     const last = found.at(-1);
     if (last === undefined || found.length < batch) return;
@@ -65,18 +72,22 @@ export async function confirmCaptures(core: Core, closing?: AbortSignal): Promis
 }
 
 /** Reads one capture. One that fails does not block the others. */
-async function confirmOrSkip(core: Core, one: Unconfirmed): Promise<void> {
+async function confirmOrSkip(core: Core, one: Unconfirmed, readings: CircuitBreaker): Promise<void> {
+  if (readings.isFailing(one.connectionId, core.runtime.now())) return;
   try {
-    const { type } = await readState(core, one);
+    const type = await readState(core, one);
+    if (type === undefined) return;
+    readings.record(one.connectionId, type === "unknown" ? "failed" : "answered", core.runtime.now());
     if (type === "captured" || type === "failed") await recordReadCapture(core, one, type);
   } catch (err) {
     core.log.error({ err, attemptId: one.id }, "an accepted capture could not be read");
   }
 }
 
-async function readState(core: Core, one: Unconfirmed): Promise<CaptureState> {
+/** Returns what the gateway has of a capture; undefined if it cannot be called. */
+async function readState(core: Core, one: Unconfirmed): Promise<CaptureState["type"] | undefined> {
   const bound = await core.bind(one.connectionId, one.gateway, one.credentialVersion);
-  if (bound?.connector.readCapture === undefined) return { type: "unknown" };
+  if (bound?.connector.readCapture === undefined) return undefined;
   const captured: CapturedPayment = {
     attemptReference: encodeId("att", one.id),
     gatewayReference: one.gatewayReference ?? "",
@@ -85,5 +96,6 @@ async function readState(core: Core, one: Unconfirmed): Promise<CaptureState> {
     capturedMinor: one.capturedMinor ?? one.amountMinor,
     captureReference: one.captureReference ?? undefined,
   };
-  return bound.connector.readCapture({ credentials: bound.credentials, timeoutMs: followUpTimeoutMs }, captured);
+  const call = { credentials: bound.credentials, timeoutMs: followUpTimeoutMs };
+  return (await bound.connector.readCapture(call, captured)).type;
 }

@@ -260,6 +260,19 @@ describe("the pass of an hour", () => {
     expect(timesAsked).toEqual([5, 12]);
   });
 
+  it("reads the attempts of a connection beside those whose credentials are gone", async () => {
+    await Promise.all(Array.from({ length: 12 }, () => paid(cards.softDecline)));
+    let [binds, asked] = [0, 0];
+    const read = withAnswers(fixture.core, {
+      lookUp: async () => {
+        asked++;
+        return { type: "absent" };
+      },
+    });
+    await wholePass({ ...read, bind: async (...account) => (++binds <= 10 ? undefined : read.bind(...account)) });
+    expect(asked).toBe(2);
+  });
+
   it("is cut so that two concurrent workers get different shares", async () => {
     await paid();
     minutes += 2;

@@ -2,7 +2,7 @@
 
 import { CircuitBreaker } from "../core/circuit-breaker.ts";
 import type { Core } from "../core/core.ts";
-import { readRecord } from "../core/gateway-calls.ts";
+import { readRecord, unbound } from "../core/gateway-calls.ts";
 import { wakeSession } from "../core/lease.ts";
 import { reconcileRecords, type TheirRecord, type Verdict } from "../core/reconcile-records.ts";
 import { openWorkItem, resolveWorkItem } from "../core/work-items.ts";
@@ -30,7 +30,7 @@ export async function reconcileOnce(
   closing?: AbortSignal,
   readings = new CircuitBreaker(),
 ): Promise<boolean> {
-  if (await openRunIfDue(core)) await confirmCaptures(core, closing);
+  if (await openRunIfDue(core)) await confirmCaptures(core, closing, readings);
   const slice = await takeSlice(core);
   if (slice !== undefined) {
     const attempts = await loadSlice(core.database, slice);
@@ -67,8 +67,7 @@ async function reconcileOrSkip(core: Core, attempt: ReconciledAttempt, readings:
 async function reconcileAttempt(core: Core, attempt: ReconciledAttempt, readings: CircuitBreaker): Promise<Outcome> {
   // By our reference alone, to find what exists besides the authorization that we know of.
   const found = await readRecord(core, { ...attempt, gatewayReference: null });
-  const isSilent = found.answer.type === "inconclusive" && !found.answer.isUnfound;
-  readings.record(attempt.connectionId, isSilent ? "failed" : "answered", core.runtime.now());
+  recordReading(core, attempt, found, readings);
   const isUnfound = found.answer.type === "inconclusive" && found.answer.isUnfound && attempt.gatewayReference !== null;
   // If a gateway finds nothing by our reference (PayPal), or not yet, the authorization that we know of is read. A
   // gateway that failed is read again an hour later: there may be more than the one that we know of.
@@ -80,6 +79,14 @@ async function reconcileAttempt(core: Core, attempt: ReconciledAttempt, readings
   const settles = theirs.source === "read" && !isUnfound;
   if (verdict.type !== "agree" || settles) await actOn(core, attempt, verdict, theirs.source);
   return { seen: theirs.source, found: verdict.type };
+}
+
+/** Records whether the gateway answered. Notifications that prove nothing, and attempts without credentials, call no gateway. */
+function recordReading(core: Core, attempt: ReconciledAttempt, found: TheirRecord, readings: CircuitBreaker): void {
+  const { answer, source } = found;
+  if (source !== "read" || (answer.type === "inconclusive" && answer.reason === unbound)) return;
+  const isSilent = answer.type === "inconclusive" && !answer.isUnfound;
+  readings.record(attempt.connectionId, isSilent ? "failed" : "answered", core.runtime.now());
 }
 
 async function actOn(
