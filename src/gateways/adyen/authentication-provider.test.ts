@@ -199,6 +199,20 @@ describe("AdyenAuthenticationProvider", () => {
     expect(result).not.toHaveProperty("proof");
   });
 
+  it("asks under another key where Adyen keeps an error of its own for the first one", async () => {
+    const { action, keep } = await challenge();
+    const returned = await returnOf(action.url, "pass");
+    const keys: unknown[] = [];
+    harness.replaceWith(({ path, headers }) => {
+      if (path !== "/v72/payments/details") return undefined;
+      keys.push(headers["idempotency-key"]);
+      if (keys.length > 1 && headers["idempotency-key"] !== keys[0]) return undefined;
+      return { status: 500, body: JSON.stringify({ status: 500, errorCode: "905", errorType: "internal" }) };
+    });
+    expect(await provider.result(call, keep, returned)).toHaveProperty("proof");
+    expect(keys).toEqual([expect.stringMatching(/^\w{64}$/), expect.stringMatching(/^\w{64}$/)]);
+  });
+
   it("does not believe the return of another payment, or one that Adyen does not know", async () => {
     const mine = await challenge();
     const other = await challenge();

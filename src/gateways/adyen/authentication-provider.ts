@@ -16,7 +16,7 @@ import type {
   Unavailable,
 } from "../authentication-provider.ts";
 import type { CardOfRequest, CredentialField, Credentials, GatewayCall, VerifyRow } from "../connector.ts";
-import { readVoid } from "./answers.ts";
+import { isKeptError, readVoid } from "./answers.ts";
 import { AdyenApi, type AdyenParts, paymentPath } from "./api.ts";
 import {
   type Kept,
@@ -92,14 +92,18 @@ export class AdyenAuthenticationProvider implements AuthenticationProvider {
     if (returned === undefined) return { type: "waiting" };
     const redirectResult = returned.expose();
     const left = this.#api.sharedDeadline(call);
-    const changing = { ...call, idempotencyKey: sha256(redirectResult).toString("hex") };
-    const reply = await this.#api.post(changing, "/payments/details", {
-      // The result names the payment, and so its account.
-      merchantAccount: undefined,
-      details: { redirectResult },
-      // It is false by default, and the payment would be authorized: the text of the OpenAPI file.
-      authenticationData: { authenticationOnly: true },
-    });
+    const ask = (key: string) =>
+      this.#api.post({ ...left(), idempotencyKey: sha256(key).toString("hex") }, "/payments/details", {
+        // The result names the payment, and so its account.
+        merchantAccount: undefined,
+        details: { redirectResult },
+        // It is false by default, and the payment would be authorized: the text of the OpenAPI file.
+        authenticationData: { authenticationOnly: true },
+      });
+    const first = await ask(redirectResult);
+    // Adyen may return its error to every repeat of the key, for a week. Asking under another one authorizes nothing.
+    const isStuck = first.type === "answer" && first.status >= 500 && isKeptError(first);
+    const reply = isStuck ? await ask(`${redirectResult} ${this.#api.nowMs()}`) : first;
     const kept = readKept(keep);
     const payment = paymentIn(reply, kept);
     return payment === undefined ? readDetails(reply, kept) : this.#cancel(left(), payment, kept);
