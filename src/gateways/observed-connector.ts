@@ -7,10 +7,12 @@ import type { AuthenticationProvider, ProviderName } from "./authentication-prov
 import type { AuthorizeAnswer, Connector, Gateway, GatewayOutcome, VerifyRow } from "./connector.ts";
 
 /** The operations of a gateway and of a provider. */
-type GatewayOperation =
-  | ("authorize" | "capture" | "void" | "look_up" | "complete" | "ask_action" | "verify")
-  | ("refund" | "look_up_refund" | "list_refunds")
-  | ("prepare" | "authenticate" | "result");
+export const gatewayOperations = [
+  ...(["authorize", "capture", "void", "look_up", "complete", "ask_action", "verify"] as const),
+  ...(["refund", "look_up_refund", "list_refunds"] as const),
+  ...(["prepare", "authenticate", "result"] as const),
+] as const;
+type GatewayOperation = (typeof gatewayOperations)[number];
 
 /** One answered call. */
 type SeenCall = {
@@ -57,7 +59,7 @@ export function observeProvider(provider: AuthenticationProvider, observer: Gate
     authenticate: (...asked) => seen("authenticate", provider.authenticate(...asked), byType),
     result: (...asked) => seen("result", provider.result(...asked), byType),
     verify: (call) => seen("verify", provider.verify(call), byRows),
-  };
+  } satisfies AuthenticationProvider & Record<keyof AuthenticationProvider, unknown>;
 }
 
 /** Returns the same connector with an observer. */

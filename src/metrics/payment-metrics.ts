@@ -2,7 +2,7 @@
 import type { PaymentObserver } from "../core/core.ts";
 import { providers } from "../gateways/authentication-provider.ts";
 import { type GatewayOutcome, gateways } from "../gateways/connector.ts";
-import type { GatewayObserver } from "../gateways/observed-connector.ts";
+import { type GatewayObserver, gatewayOperations } from "../gateways/observed-connector.ts";
 import { closedLabel, type MetricMaker } from "./metric-maker.ts";
 
 /** The state of one environment of this process, read at each scrape. */
@@ -29,15 +29,12 @@ const causesOf = {
   ],
   unknown: ["TIMEOUT", "GATEWAY_ERROR", "lost_at_vault"],
 } satisfies Record<GatewayOutcome["type"], readonly string[]>;
-const operations = [
-  ...["authorize", "capture", "void", "look_up", "complete", "ask_action", "verify"],
-  ...["prepare", "authenticate", "result"],
-];
 const answers = [
   ...["done", "accepted", "refused", "unknown", "alreadyCaptured", "absent"],
   ...["held", "heldOther", "captured", "voided", "declined", "inconclusive"],
   ...["actionNeeded", "notProcessed", "waiting", "answered", "failed"],
   ...["ready", "challenge", "ended", "unavailable"],
+  ...["pending", "succeeded", "cannotTell"],
 ];
 const giveUps = ["CANCELLED", "ABANDONED"];
 const statuses = ["SUCCEEDED", "DECLINED", "DEGRADED", "EXPIRED"] as const;
@@ -45,7 +42,7 @@ const statuses = ["SUCCEEDED", "DECLINED", "DEGRADED", "EXPIRED"] as const;
 const shownGateway = closedLabel([...gateways, ...providers]);
 const shownOutcome = closedLabel(Object.keys(causesOf));
 const shownCause = closedLabel(Object.values(causesOf).flat());
-const shownOperation = closedLabel(operations);
+const shownOperation = closedLabel(gatewayOperations);
 const shownAnswer = closedLabel(answers);
 const shownGiveUp = closedLabel(giveUps);
 const shownStatus = closedLabel(statuses);
@@ -102,7 +99,7 @@ function createCounters({ counter, histogram }: MetricMaker) {
     ),
     answers: counter(
       "gateway_answers_total",
-      "Responses to captures, voids, look-ups, completions and verifications, looks at customers' actions (ask_action), and calls to providers of authentication (prepare, authenticate, result); calls with an unknown outcome are repeated.",
+      "Responses to captures, voids, look-ups, completions and verifications, looks at customers' actions (ask_action), refunds (refund, look_up_refund, list_refunds), and calls to providers of authentication (prepare, authenticate, result); calls with an unknown outcome are repeated.",
       ...["environment" as const, "gateway" as const, "operation" as const, "answer" as const],
     ),
     duration: histogram(

@@ -77,6 +77,8 @@ describe("createProcessMetrics()", () => {
       durationMs: 2_000,
     });
     observer.gateway({ gateway: "ADYEN", operation: "capture", outcome: "done", reason: "none", durationMs: 200 });
+    const lookedUp = { outcome: "cannotTell", reason: "none", durationMs: 5 };
+    observer.gateway({ gateway: "ADYEN", operation: "look_up_refund", ...lookedUp });
     observer.payments.settled("SUCCEEDED");
     observer.payments.failedOver("STRIPE");
     observer.payments.gaveUp("STRIPE", "ABANDONED");
@@ -87,6 +89,7 @@ describe("createProcessMetrics()", () => {
       'brand_requests_refused_total{surface="grpc",reason="rate_limited"}': 1,
       'brand_attempts_total{environment="live",gateway="STRIPE",outcome="unknown",reason="TIMEOUT"}': 1,
       'brand_gateway_answers_total{environment="live",gateway="ADYEN",operation="capture",answer="done"}': 1,
+      'brand_gateway_answers_total{environment="live",gateway="ADYEN",operation="look_up_refund",answer="cannotTell"}': 1,
       'brand_gateway_call_duration_seconds_sum{environment="live",gateway="STRIPE",operation="authorize"}': 2,
       'brand_failovers_total{environment="live",gateway="STRIPE"}': 1,
       'brand_actions_given_up_total{environment="live",gateway="STRIPE",reason="ABANDONED"}': 1,
