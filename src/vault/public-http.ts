@@ -187,6 +187,12 @@ function embeddersOf({ environment, origins }: FramePolicy): Embedders {
   return origins.length === 0 && environment === "test" ? ["*"] : origins;
 }
 
+/** Returns the directive about the pages around a page; none for any page, because `*` has no page of a file in it. */
+function ancestorsOf(embedders: Embedders): string[] {
+  if (embedders.includes("*")) return [];
+  return [`frame-ancestors ${embedders.length === 0 ? "'none'" : embedders.join(" ")}`];
+}
+
 /**
  * Returns the frame's Content-Security-Policy: its own style, files of the vault's origin, and no way to write HTML.
  */
@@ -200,7 +206,7 @@ function framePolicyHeader(embedders: Embedders, styleSource: string): string {
     "form-action 'none'",
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
-    `frame-ancestors ${embedders.length === 0 ? "'none'" : embedders.join(" ")}`,
+    ...ancestorsOf(embedders),
   ].join("; ");
 }
 
@@ -214,7 +220,7 @@ function relayPolicyHeader(embedders: Embedders, serviceOrigin: string): string 
     "form-action 'none'",
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
-    `frame-ancestors ${embedders.length === 0 ? "'none'" : embedders.join(" ")}`,
+    ...ancestorsOf(embedders),
   ].join("; ");
 }
 
