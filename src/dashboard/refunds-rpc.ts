@@ -46,6 +46,7 @@ import type { DashboardParts } from "./dashboard-parts.ts";
 import { amountMessage } from "./payment-messages.ts";
 import { refundFilterOf, refundMessage, statusOf } from "./refund-messages.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
+import { requireRevision, revisionOf } from "./settings-revision.ts";
 import { requireId } from "./webhook-messages.ts";
 
 /** The rpcs that refund, and that record a person's decision about a refund. Each writes an audit row. */
@@ -180,6 +181,7 @@ export function createRefundService({ runtime }: DashboardParts): ServiceImpl<ty
       const wanted = amountsOf(request);
       const limits = await change(async (tx) => {
         const before = await loadRefundLimits(tx, merchantId);
+        requireRevision(request.revision, revised(role, before));
         const limits = { ...before, [role]: wanted };
         await recordRefundLimits(tx, merchantId, limits);
         const subject = `${encodeId("mer", merchantId)}/refund-limits`;
@@ -192,8 +194,17 @@ export function createRefundService({ runtime }: DashboardParts): ServiceImpl<ty
 }
 
 function limitsMessage(role: RefundingRole, limits: RefundLimits) {
-  const amounts = Object.entries(limits[role] ?? {}).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return { role: Role[role], amounts: amounts.map(([currency, minor]) => amountMessage(minor, currency)) };
+  const amounts = revised(role, limits);
+  return {
+    role: Role[role],
+    amounts: amounts.map(([currency, minor]) => amountMessage(minor, currency)),
+    revision: revisionOf(amounts),
+  };
+}
+
+/** Returns the limits of a role in the order of the currencies' codes. */
+function revised(role: RefundingRole, limits: RefundLimits) {
+  return Object.entries(limits[role] ?? {}).toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
 function amountsOf({ limits }: SetRefundLimitsRequest): Record<string, number> {

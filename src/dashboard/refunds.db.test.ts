@@ -315,6 +315,13 @@ describe("a member's daily limit", () => {
     expect(await trailOf(`${dashboard.merchantId}/refund-limits`)).toMatchObject([
       { action: "SetRefundLimits", before: { DEVELOPER: {} }, after: { DEVELOPER: { USD: 1000 } } },
     ]);
+    // Another owner was first, about the same role.
+    const { revision } = kept[0]!;
+    await set(cookies.olive, Role.DEVELOPER, [{ currency: "USD", amountMinor: 1n }]);
+    const late = pages.refunds(cookies.olive).setRefundLimits({ ...scope(), role: Role.DEVELOPER, limits, revision });
+    expect(await codeOf(late)).toBe("state_conflict");
+    const ofOwners = { ...scope(), role: Role.OWNER, limits: [], revision: kept[1]!.revision };
+    await pages.refunds(cookies.olive).setRefundLimits(ofOwners);
   });
 
   it("lets through no more at one moment than alone, and names the limit and what is left", async () => {

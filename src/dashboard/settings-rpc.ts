@@ -19,10 +19,10 @@ import { requireCell } from "../platform/cells.ts";
 import { DomainError, type FieldProblem } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { isPageOrigin } from "../platform/page-origin.ts";
-import { sha256 } from "../platform/secrets.ts";
 import { eraseCustomer, eraseFromSession, hashOfErased } from "../retention/erase-customer.ts";
 import type { DashboardEnvironment } from "./dashboard-parts.ts";
 import { scopedContextOf } from "./rpc-context.ts";
+import { requireRevision, revisionOf } from "./settings-revision.ts";
 
 /** The rpcs that show and change a merchant's checkout settings. */
 export function createSettingsService(): ServiceImpl<typeof SettingsService> {
@@ -112,12 +112,7 @@ async function changeSettings(context: HandlerContext, revision: string | undefi
   const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
   const after = await change(async (tx) => {
     const before = await loadSettings(tx, merchantId);
-    if (revision !== undefined && revision !== revisionOf(before)) {
-      throw new DomainError(
-        "state_conflict",
-        "The settings were changed meanwhile. Review the current values, then save again.",
-      );
-    }
+    requireRevision(revision, revised(before));
     const changed = { ...before, ...wanted };
     await recordSettings(tx, changed);
     const earlier = Object.fromEntries(Object.keys(wanted).map((name) => [name, before[name as keyof Change]]));
@@ -138,8 +133,9 @@ function requireOrigins(origins: readonly string[]): void {
   if (problems.length > 0) throw new DomainError("invalid_field", rule, { field: "checkoutOrigins", problems });
 }
 
-function revisionOf({ checkoutOrigins, sessionLifetimeMs, statementDescriptor }: MerchantSettings): string {
-  return sha256(JSON.stringify([checkoutOrigins, sessionLifetimeMs, statementDescriptor])).toString("base64url");
+/** Returns what the revision is of. */
+function revised({ checkoutOrigins, sessionLifetimeMs, statementDescriptor }: MerchantSettings) {
+  return [checkoutOrigins, sessionLifetimeMs, statementDescriptor];
 }
 
 function toMessage({ core }: DashboardEnvironment, settings: MerchantSettings) {
@@ -148,7 +144,7 @@ function toMessage({ core }: DashboardEnvironment, settings: MerchantSettings) {
     checkoutOrigins: [...checkoutOrigins],
     sessionLifetimeSeconds: Math.round(sessionLifetimeMs / 1_000),
     statementDescriptor: statementDescriptor ?? "",
-    revision: revisionOf(settings),
+    revision: revisionOf(revised(settings)),
     ...core.timing,
   };
 }

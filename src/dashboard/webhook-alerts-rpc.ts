@@ -17,6 +17,7 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { loadPage } from "./paging.ts";
 import { scopedContextOf } from "./rpc-context.ts";
+import { requireRevision, revisionOf } from "./settings-revision.ts";
 
 /** The rpcs that list alerts, acknowledge them in the caller's name, and set the addresses they are mailed to. */
 export function createWebhookAlertService({ runtime }: DashboardParts): ServiceImpl<typeof WebhookAlertService> {
@@ -47,18 +48,22 @@ export function createWebhookAlertService({ runtime }: DashboardParts): ServiceI
     async getAlertAddresses(_request, context) {
       const { merchantId, environment } = scopedContextOf(context);
       const addresses = await loadAlertAddresses(environment.database, merchantId);
-      return create(GetAlertAddressesResponseSchema, { addresses: [...addresses] });
+      return create(GetAlertAddressesResponseSchema, {
+        addresses: [...addresses],
+        revision: revisionOf(addresses),
+      });
     },
 
-    async setAlertAddresses({ addresses }, context) {
+    async setAlertAddresses({ addresses, revision }, context) {
       const { merchantId, rpcContext, change } = scopedContextOf(context);
       await change(async (tx) => {
         const before = await loadAlertAddresses(tx, merchantId);
+        requireRevision(revision, before);
         await recordAlertAddresses(tx, merchantId, addresses);
         const subject = `${encodeId("mer", merchantId)}/alert-addresses`;
         await rpcContext.audit(tx, { subject, before: { addresses: before }, after: { addresses } });
       });
-      return create(SetAlertAddressesResponseSchema, { addresses });
+      return create(SetAlertAddressesResponseSchema, { addresses, revision: revisionOf(addresses) });
     },
   };
 }

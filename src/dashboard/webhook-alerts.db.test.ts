@@ -66,6 +66,16 @@ describe("alert addresses", () => {
     expect(rows).toEqual([{ before: { addresses: [] }, after: { addresses } }]);
   });
 
+  it("are not overwritten by a change that is based on earlier ones", async () => {
+    const { revision } = await client.alerts.getAlertAddresses(scope);
+    const addresses = ["ops@example.com"];
+    const set = await client.alerts.setAlertAddresses({ ...scope, addresses, revision: revision! });
+    expect(await client.alerts.getAlertAddresses(scope)).toEqual({ addresses, revision: set.revision });
+    const late = client.alerts.setAlertAddresses({ ...scope, addresses: ["left@example.com"], revision: revision! });
+    await expect(late).rejects.toMatchObject({ code: "state_conflict", message: expect.stringMatching(/meanwhile/) });
+    expect((await client.alerts.getAlertAddresses(scope)).addresses).toEqual(addresses);
+  });
+
   it.each([
     "ops",
     "ops@example.com\r\nBcc: eve@example.com",

@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/webhook_alerts.proto.
  */
 export const file_dashboard_v1_webhook_alerts: GenFile = /*@__PURE__*/
-  fileDesc("CiFkYXNoYm9hcmQvdjEvd2ViaG9va19hbGVydHMucHJvdG8SDGRhc2hib2FyZC52MSLXAQoYTGlzdFdlYmhvb2tBbGVydHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhwKFGluY2x1ZGVfYWNrbm93bGVkZ2VkGAMgASgIEiEKCXBhZ2Vfc2l6ZRgEIAEoBUIJukgGGgQYZCgBSACIAQESEgoKcGFnZV90b2tlbhgFIAEoCUIMCgpfcGFnZV9zaXplImAKGUxpc3RXZWJob29rQWxlcnRzUmVzcG9uc2USKgoGYWxlcnRzGAEgAygLMhouZGFzaGJvYXJkLnYxLldlYmhvb2tBbGVydBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkilAEKHkFja25vd2xlZGdlV2ViaG9va0FsZXJ0UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIYCghhbGVydF9pZBgDIAEoCUIGukgDyAEBIkwKH0Fja25vd2xlZGdlV2ViaG9va0FsZXJ0UmVzcG9uc2USKQoFYWxlcnQYASABKAsyGi5kYXNoYm9hcmQudjEuV2ViaG9va0FsZXJ0InQKGEdldEFsZXJ0QWRkcmVzc2VzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASIuChlHZXRBbGVydEFkZHJlc3Nlc1Jlc3BvbnNlEhEKCWFkZHJlc3NlcxgBIAMoCSKcAQoYU2V0QWxlcnRBZGRyZXNzZXNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEiYKCWFkZHJlc3NlcxgDIAMoCUITukgQkgENEAoYASIHcgUY/gFgASIuChlTZXRBbGVydEFkZHJlc3Nlc1Jlc3BvbnNlEhEKCWFkZHJlc3NlcxgBIAMoCSKMBAoMV2ViaG9va0FsZXJ0EhAKCGFsZXJ0X2lkGAEgASgJEi0KBGtpbmQYAiABKA4yHy5kYXNoYm9hcmQudjEuV2ViaG9va0FsZXJ0LktpbmQSEwoLZW5kcG9pbnRfaWQYAyABKAkSCwoDdXJsGAQgASgJEjEKDWZhaWxpbmdfc2luY2UYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC3N0YXR1c19jb2RlGAYgASgFSACIAQESFgoJbm9fYW5zd2VyGAcgASgJSAGIAQESDAoEb3ZlchgIIAEoCBIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCg9hY2tub3dsZWRnZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhwKD2Fja25vd2xlZGdlZF9ieRgLIAEoCUgCiAEBInEKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEhQKEEZBSUxJTkdfMjRfSE9VUlMQARIUChBGQUlMSU5HXzcyX0hPVVJTEAISFAoQRElTQUJMRURfRkFJTElORxADEhEKDURJU0FCTEVEX0dPTkUQBEIOCgxfc3RhdHVzX2NvZGVCDAoKX25vX2Fuc3dlckISChBfYWNrbm93bGVkZ2VkX2J5MuEDChNXZWJob29rQWxlcnRTZXJ2aWNlEm0KEUxpc3RXZWJob29rQWxlcnRzEiYuZGFzaGJvYXJkLnYxLkxpc3RXZWJob29rQWxlcnRzUmVxdWVzdBonLmRhc2hib2FyZC52MS5MaXN0V2ViaG9va0FsZXJ0c1Jlc3BvbnNlIgeQAgGouxgBEnwKF0Fja25vd2xlZGdlV2ViaG9va0FsZXJ0EiwuZGFzaGJvYXJkLnYxLkFja25vd2xlZGdlV2ViaG9va0FsZXJ0UmVxdWVzdBotLmRhc2hib2FyZC52MS5BY2tub3dsZWRnZVdlYmhvb2tBbGVydFJlc3BvbnNlIgSouxgCEm0KEUdldEFsZXJ0QWRkcmVzc2VzEiYuZGFzaGJvYXJkLnYxLkdldEFsZXJ0QWRkcmVzc2VzUmVxdWVzdBonLmRhc2hib2FyZC52MS5HZXRBbGVydEFkZHJlc3Nlc1Jlc3BvbnNlIgeQAgGouxgBEm4KEVNldEFsZXJ0QWRkcmVzc2VzEiYuZGFzaGJvYXJkLnYxLlNldEFsZXJ0QWRkcmVzc2VzUmVxdWVzdBonLmRhc2hib2FyZC52MS5TZXRBbGVydEFkZHJlc3Nlc1Jlc3BvbnNlIgiouxgDuLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("CiFkYXNoYm9hcmQvdjEvd2ViaG9va19hbGVydHMucHJvdG8SDGRhc2hib2FyZC52MSLXAQoYTGlzdFdlYmhvb2tBbGVydHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhwKFGluY2x1ZGVfYWNrbm93bGVkZ2VkGAMgASgIEiEKCXBhZ2Vfc2l6ZRgEIAEoBUIJukgGGgQYZCgBSACIAQESEgoKcGFnZV90b2tlbhgFIAEoCUIMCgpfcGFnZV9zaXplImAKGUxpc3RXZWJob29rQWxlcnRzUmVzcG9uc2USKgoGYWxlcnRzGAEgAygLMhouZGFzaGJvYXJkLnYxLldlYmhvb2tBbGVydBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkilAEKHkFja25vd2xlZGdlV2ViaG9va0FsZXJ0UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIYCghhbGVydF9pZBgDIAEoCUIGukgDyAEBIkwKH0Fja25vd2xlZGdlV2ViaG9va0FsZXJ0UmVzcG9uc2USKQoFYWxlcnQYASABKAsyGi5kYXNoYm9hcmQudjEuV2ViaG9va0FsZXJ0InQKGEdldEFsZXJ0QWRkcmVzc2VzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJAChlHZXRBbGVydEFkZHJlc3Nlc1Jlc3BvbnNlEhEKCWFkZHJlc3NlcxgBIAMoCRIQCghyZXZpc2lvbhgCIAEoCSLJAQoYU2V0QWxlcnRBZGRyZXNzZXNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEiYKCWFkZHJlc3NlcxgDIAMoCUITukgQkgENEAoYASIHcgUY/gFgARIeCghyZXZpc2lvbhgEIAEoCUIHukgEcgIYZEgAiAEBQgsKCV9yZXZpc2lvbiJAChlTZXRBbGVydEFkZHJlc3Nlc1Jlc3BvbnNlEhEKCWFkZHJlc3NlcxgBIAMoCRIQCghyZXZpc2lvbhgCIAEoCSKMBAoMV2ViaG9va0FsZXJ0EhAKCGFsZXJ0X2lkGAEgASgJEi0KBGtpbmQYAiABKA4yHy5kYXNoYm9hcmQudjEuV2ViaG9va0FsZXJ0LktpbmQSEwoLZW5kcG9pbnRfaWQYAyABKAkSCwoDdXJsGAQgASgJEjEKDWZhaWxpbmdfc2luY2UYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC3N0YXR1c19jb2RlGAYgASgFSACIAQESFgoJbm9fYW5zd2VyGAcgASgJSAGIAQESDAoEb3ZlchgIIAEoCBIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCg9hY2tub3dsZWRnZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhwKD2Fja25vd2xlZGdlZF9ieRgLIAEoCUgCiAEBInEKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEhQKEEZBSUxJTkdfMjRfSE9VUlMQARIUChBGQUlMSU5HXzcyX0hPVVJTEAISFAoQRElTQUJMRURfRkFJTElORxADEhEKDURJU0FCTEVEX0dPTkUQBEIOCgxfc3RhdHVzX2NvZGVCDAoKX25vX2Fuc3dlckISChBfYWNrbm93bGVkZ2VkX2J5MuEDChNXZWJob29rQWxlcnRTZXJ2aWNlEm0KEUxpc3RXZWJob29rQWxlcnRzEiYuZGFzaGJvYXJkLnYxLkxpc3RXZWJob29rQWxlcnRzUmVxdWVzdBonLmRhc2hib2FyZC52MS5MaXN0V2ViaG9va0FsZXJ0c1Jlc3BvbnNlIgeQAgGouxgBEnwKF0Fja25vd2xlZGdlV2ViaG9va0FsZXJ0EiwuZGFzaGJvYXJkLnYxLkFja25vd2xlZGdlV2ViaG9va0FsZXJ0UmVxdWVzdBotLmRhc2hib2FyZC52MS5BY2tub3dsZWRnZVdlYmhvb2tBbGVydFJlc3BvbnNlIgSouxgCEm0KEUdldEFsZXJ0QWRkcmVzc2VzEiYuZGFzaGJvYXJkLnYxLkdldEFsZXJ0QWRkcmVzc2VzUmVxdWVzdBonLmRhc2hib2FyZC52MS5HZXRBbGVydEFkZHJlc3Nlc1Jlc3BvbnNlIgeQAgGouxgBEm4KEVNldEFsZXJ0QWRkcmVzc2VzEiYuZGFzaGJvYXJkLnYxLlNldEFsZXJ0QWRkcmVzc2VzUmVxdWVzdBonLmRhc2hib2FyZC52MS5TZXRBbGVydEFkZHJlc3Nlc1Jlc3BvbnNlIgiouxgDuLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.ListWebhookAlertsRequest
@@ -257,6 +257,13 @@ export type GetAlertAddressesResponse = Message<"dashboard.v1.GetAlertAddressesR
    * @generated from field: repeated string addresses = 1;
    */
   addresses: string[];
+
+  /**
+   * Changes with the addresses. Equal addresses have equal revisions.
+   *
+   * @generated from field: string revision = 2;
+   */
+  revision: string;
 };
 
 /**
@@ -267,6 +274,13 @@ export type GetAlertAddressesResponseJson = {
    * @generated from field: repeated string addresses = 1;
    */
   addresses?: string[];
+
+  /**
+   * Changes with the addresses. Equal addresses have equal revisions.
+   *
+   * @generated from field: string revision = 2;
+   */
+  revision?: string;
 };
 
 /**
@@ -296,6 +310,14 @@ export type SetAlertAddressesRequest = Message<"dashboard.v1.SetAlertAddressesRe
    * @generated from field: repeated string addresses = 3;
    */
   addresses: string[];
+
+  /**
+   * The revision of the addresses that the change is based on. If they were changed since, the call fails. If absent, the
+   * change applies to any revision.
+   *
+   * @generated from field: optional string revision = 4;
+   */
+  revision?: string | undefined;
 };
 
 /**
@@ -318,6 +340,14 @@ export type SetAlertAddressesRequestJson = {
    * @generated from field: repeated string addresses = 3;
    */
   addresses?: string[];
+
+  /**
+   * The revision of the addresses that the change is based on. If they were changed since, the call fails. If absent, the
+   * change applies to any revision.
+   *
+   * @generated from field: optional string revision = 4;
+   */
+  revision?: string;
 };
 
 /**
@@ -335,6 +365,11 @@ export type SetAlertAddressesResponse = Message<"dashboard.v1.SetAlertAddressesR
    * @generated from field: repeated string addresses = 1;
    */
   addresses: string[];
+
+  /**
+   * @generated from field: string revision = 2;
+   */
+  revision: string;
 };
 
 /**
@@ -345,6 +380,11 @@ export type SetAlertAddressesResponseJson = {
    * @generated from field: repeated string addresses = 1;
    */
   addresses?: string[];
+
+  /**
+   * @generated from field: string revision = 2;
+   */
+  revision?: string;
 };
 
 /**

@@ -39,6 +39,7 @@ export function AlertForms({ onUnsaved }: FormsProps) {
     <>
       <Addresses
         kept={addresses.data.addresses}
+        revision={addresses.data.revision}
         members={team.data.members.map(({ email }) => email)}
         canMail={settings.canMail}
         onChange={refetch}
@@ -53,11 +54,13 @@ export function AlertForms({ onUnsaved }: FormsProps) {
 
 function Addresses({
   kept,
+  revision,
   members,
   canMail,
   ...shared
 }: FormsProps & {
   kept: readonly string[];
+  revision: string;
   members: readonly string[];
   canMail: boolean;
   onChange: () => Promise<unknown>;
@@ -67,7 +70,7 @@ function Addresses({
   return (
     <SettingForm
       {...shared}
-      revision=""
+      revision={revision}
       mayChange={role >= Role.OWNER}
       title="Alerts by mail"
       explanation={
@@ -81,11 +84,12 @@ function Addresses({
       kept={kept.join("\n")}
       isList
       findProblem={findAddressProblem}
-      save={(text) =>
+      save={(text, from) =>
         createClient(WebhookAlertService, transport).setAlertAddresses({
           merchantId,
           environment,
           addresses: linesOf(text),
+          revision: from,
         })
       }
     />

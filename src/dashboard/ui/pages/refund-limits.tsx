@@ -30,7 +30,7 @@ export function RefundLimitForms({ onUnsaved }: { onUnsaved: (title: string, isU
       mayChange={role >= Role.OWNER}
       onChange={refetch}
       onUnsaved={onUnsaved}
-      revision=""
+      revision={limit.revision}
       title={`Refunds by ${names[limit.role]}`}
       explanation="How much each of them may refund per day (UTC) in the dashboard. Refunds by your backend have no limit. Owners can change it."
       label="Limits"
@@ -38,8 +38,8 @@ export function RefundLimitForms({ onUnsaved }: { onUnsaved: (title: string, isU
       kept={textOf(limit)}
       isList
       findProblem={(text) => findLimitProblem(text, currencies)}
-      save={(text) =>
-        service.setRefundLimits({ ...scope, role: limit.role, limits: readLimits(text, currencies) ?? [] })
+      save={(text, revision) =>
+        service.setRefundLimits({ ...scope, role: limit.role, limits: readLimits(text, currencies) ?? [], revision })
       }
     />
   ));
