@@ -11,6 +11,8 @@ describe("csvLine()", () => {
     ["\r=1", `"'\\u000d=1"`],
     ["＝1", `"'＝1"`],
     ["a=1", "a=1"],
+    // A cell of its own where spreadsheets split at semicolons.
+    ["a;=HYPERLINK(1); -1;b", `"a;'=HYPERLINK(1); '-1;b"`],
     ['say "so", then', `"say ""so"", then"`],
     ["two\nlines", "two\\u000alines"],
     ["\u202eegap", "\\u202eegap"],

@@ -2,6 +2,8 @@
 
 // A cell that begins with one of these is a formula to a spreadsheet (OWASP, CSV Injection, 2026); full-width ones too.
 const formulaStart = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
+// Spreadsheets of countries that write a decimal comma split at semicolons, within quotes too: what follows one is a cell.
+const formulaWithin = /;(\s*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 // Characters that are invisible or change the direction of the text around them. They are written as escapes, so that a
 // cell reads as it is stored.
 const unseen = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
@@ -13,7 +15,7 @@ export function csvLine(cells: readonly (string | number)[]): string {
 
 function csvCell(cell: string | number): string {
   if (typeof cell === "number") return String(cell);
-  const harmless = formulaStart.test(cell) ? `'${cell}` : cell;
+  const harmless = (formulaStart.test(cell) ? `'${cell}` : cell).replace(formulaWithin, ";$1'");
   const shown = harmless.replace(unseen, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return /[",'\r\n]|^\s|\s$/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
 }

@@ -1,20 +1,7 @@
-/** Tables of the page as CSV files (RFC 4180) that a spreadsheet opens without running anything in them. */
+/** Saves tables of the page as CSV files that a spreadsheet opens as UTF-8. */
 
-// A cell that begins with one of these is a formula to a spreadsheet (OWASP, CSV Injection, 2026).
-const formulaStart = /^[=+\-@\t\r]/;
 // The mark by which spreadsheets recognize UTF-8.
 const byteOrderMark = "\ufeff";
-
-/** Returns the file's text. Numbers are unchanged. */
-export function csvOf(rows: readonly (readonly (string | number)[])[]): string {
-  return rows.map((row) => `${row.map(cellOf).join(",")}\r\n`).join("");
-}
-
-function cellOf(cell: string | number): string {
-  if (typeof cell === "number") return String(cell);
-  const harmless = formulaStart.test(cell) ? `'${cell}` : cell;
-  return /[",'\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
-}
 
 /** Saves a text as a file in the browser. */
 export function saveFile(text: string, name: string): void {
