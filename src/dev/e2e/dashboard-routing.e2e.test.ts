@@ -157,6 +157,9 @@ describe("the routing page of live", () => {
       for (const name of [/^Declines/, /^Timeouts/, /^Gateway errors/])
         expect(await page.getByRole("switch", { name }).isChecked()).toBe(true);
       await page.getByRole("button", { name: /^Add Sandbox A/ }).click();
+      // A payment that cannot be tested hides no change from the question.
+      await region("Test a payment").getByLabel("Currency").fill("ABC");
+      await region("Test a payment").getByText("This is not a currency in circulation.").waitFor();
       const save = unsaved(page).getByRole("button", { name: "Save as version 1" });
       await save.click();
       const question = page.getByRole("alertdialog", { name: "Change the routing of live payments?" });

@@ -147,6 +147,9 @@ export function whoSet({ setBy }: RoutingRule): string {
 /** A payment to test a rule on. Facts that are empty are unknown. */
 export type Trial = { readonly amountMinor: bigint; readonly currency: string; readonly facts?: TrialFacts };
 
+/** A payment that any rule can be tested on: the changes of a rule do not depend on it. */
+export const anyPayment: Trial = { amountMinor: 4900n, currency: "EUR" };
+
 /** Facts about the payment beside its amount. */
 export type TrialFacts = {
   readonly cardBrand: string;

@@ -16,7 +16,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
-import { useRouteTest, whoSet } from "./routing-draft.ts";
+import { anyPayment, useRouteTest, whoSet } from "./routing-draft.ts";
 
 // The first page's size, and the maximum of one call.
 const [firstCount, maxCount] = [5, 100];
@@ -114,8 +114,7 @@ function Restore({ rule, inUse }: { rule: RoutingRule; inUse: RoutingRule }) {
 
 /** The differences of a version from the one in use. */
 function RestoredChanges({ rule }: { rule: RoutingRule }) {
-  // Any payment will do: a version's changes do not depend on it.
-  const { data, error } = useRouteTest(rule, { amountMinor: 100n, currency: "EUR" });
+  const { data, error } = useRouteTest(rule, anyPayment);
   if (error) return null;
   if (!data) return <>Loading the changes.</>;
   return (

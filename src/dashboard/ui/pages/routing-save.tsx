@@ -14,7 +14,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { codeOf, messageOf } from "../rpc.ts";
 import { useScope } from "../scope.ts";
-import { contentOf, problemsOf, type RuleDraft, type Trial, useRouteTest, whoSet } from "./routing-draft.ts";
+import { anyPayment, contentOf, problemsOf, type RuleDraft, useRouteTest, whoSet } from "./routing-draft.ts";
 
 /**
  * Keeps the field that has the focus above the bar, while the bar is there and whatever its height. Returns the end of
@@ -39,12 +39,12 @@ function keepClear(bar: HTMLElement): () => void {
 }
 
 /** The save bar; empty while nothing is changed. */
-export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }) {
+export function RoutingSave({ draft }: { draft: RuleDraft }) {
   const { merchantId, environment, environmentName } = useScope();
   const client = createClient(RoutingRuleService, useTransport());
   const queries = useQueryClient();
   const { run, dialog } = useProof();
-  const { data, error, isPlaceholderData } = useRouteTest(draft, trial);
+  const { data, error, isPlaceholderData } = useRouteTest(draft, anyPayment);
   const problems = problemsOf(draft);
   const save = useMutation({
     mutationFn: () => {

@@ -12,7 +12,7 @@ import { useScope } from "../scope.ts";
 import { RoutingAuthentication } from "./routing-authentication.tsx";
 import { RoutingCases } from "./routing-cases.tsx";
 import { RoutingDefaultPlan } from "./routing-default-plan.tsx";
-import { type Trial, useRuleDraft } from "./routing-draft.ts";
+import { anyPayment, useRuleDraft } from "./routing-draft.ts";
 import { RoutingHistory } from "./routing-history.tsx";
 import type { Connections } from "./routing-order.tsx";
 import { RoutingSave } from "./routing-save.tsx";
@@ -77,7 +77,7 @@ function InUse({ rule }: { rule: RoutingRule }) {
 
 function Editor({ rule, connections }: { rule: RoutingRule | undefined; connections: Connections }) {
   const { role, environmentName, merchantId } = useScope();
-  const [trial, setTrial] = useState<Trial>({ amountMinor: 4900n, currency: "EUR" });
+  const [trial, setTrial] = useState(anyPayment);
   const draft = useRuleDraft(rule);
   const mayChange = role >= Role.DEVELOPER;
   const gateways = connections.filter(({ isProvider }) => !isProvider);
@@ -107,7 +107,7 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
       <RoutingWhatIf draft={draft} />
       <RoutingAuthentication draft={draft} connections={connections} mayChange={mayChange} />
       <RoutingHistory inUse={rule} mayChange={mayChange} />
-      <RoutingSave draft={draft} trial={trial} />
+      <RoutingSave draft={draft} />
     </>
   );
 }
