@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   dayBegin,
   dayOf,
@@ -66,5 +66,13 @@ describe("dayBegin()", () => {
     expect(dayBegin("2026-02-28", 1)).toEqual(new Date(2026, 2, 1));
     expect(dayBegin("2026-02-31")).toBeUndefined();
     expect(dayOf(new Date(2026, 0, 9, 23, 59))).toBe("2026-01-09");
+  });
+
+  it("counts days back by the calendar, over the day of 23 hours and the one of 25", () => {
+    vi.stubEnv("TZ", "Europe/Berlin");
+    expect(dayOf(new Date("2026-04-01T00:30:00+02:00"), 6)).toBe("2026-03-26");
+    expect(dayOf(new Date("2026-10-26T23:30:00+01:00"), 6)).toBe("2026-10-20");
+    expect(dayOf(new Date("2026-03-01T12:00:00+01:00"), 0)).toBe("2026-03-01");
+    vi.unstubAllEnvs();
   });
 });

@@ -132,8 +132,10 @@ export function dayBegin(day: string | undefined, daysOn = 0): Date | undefined 
   return new Date(year, month - 1, date).getMonth() === month - 1 ? begin : undefined;
 }
 
-/** Returns a time's day in the browser's zone, as dates are written in addresses. */
-export function dayOf(at: Date): string {
-  const [month, date] = [at.getMonth() + 1, at.getDate()].map((part) => String(part).padStart(2, "0"));
-  return `${at.getFullYear()}-${month}-${date}`;
+/** Returns a time's day in the browser's zone, or that many days earlier, as dates are written in addresses. */
+export function dayOf(at: Date, daysBack = 0): string {
+  // By the calendar: a day may have 23 or 25 hours.
+  const day = new Date(at.getFullYear(), at.getMonth(), at.getDate() - daysBack);
+  const [month, date] = [day.getMonth() + 1, day.getDate()].map((part) => String(part).padStart(2, "0"));
+  return `${day.getFullYear()}-${month}-${date}`;
 }

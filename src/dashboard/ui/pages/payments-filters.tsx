@@ -28,7 +28,6 @@ const presets: readonly [string, Outcome][] = [
   ["Saved by failover", { failover: true }],
 ];
 
-const dayMs = 86_400_000;
 // Works with any filter; choosing it again clears it.
 const periods = [
   ["Today", 0],
@@ -56,7 +55,7 @@ export function Presets({ search }: { search: PaymentSearch }) {
       ))}
       <span className="presets-rest">
         {periods.map(([name, daysBack]) => {
-          const after = dayOf(new Date(Date.now() - daysBack * dayMs));
+          const after = dayOf(new Date(), daysBack);
           const isChosen = search.after === after && search.before === undefined;
           const { after: _, before: __, ...rest } = search;
           return (
