@@ -67,6 +67,16 @@ async function degradedPayment(): Promise<{ session: PaymentSession; attempt: At
   return { session, attempt: await firstAttempt(session) };
 }
 
+/** Makes a payment as above whose next void is due in an hour, however slow the machine is: only a notification wakes it. */
+async function waitingPayment(): ReturnType<typeof degradedPayment> {
+  const payment = await degradedPayment();
+  const { pool } = fixture.asOwner;
+  const inAnHour = "app.clock() + interval '1 h'";
+  await pool.query(`UPDATE payment_session SET lease_until = ${inAnHour} WHERE id = $1`, [payment.session.id]);
+  await pool.query(`UPDATE attempt SET next_retry_at = ${inAnHour} WHERE id = $1`, [payment.attempt.id]);
+  return payment;
+}
+
 async function recover(): Promise<void> {
   await recoverSessionsOnce(fixture.core);
   await Promise.all(fixture.core.inFlight);
@@ -226,7 +236,7 @@ describe("processNotificationsOnce()", () => {
   });
 
   it("processes the other notifications when one fails", async () => {
-    const stuck = await degradedPayment();
+    const stuck = await waitingPayment();
     const { session, attempt } = await degradedPayment();
     await take(
       notificationOf(stuck.attempt, { psp: "stuck", eventCode: "TECHNICAL_CANCEL", originalReference: "psp_a" }),
@@ -244,7 +254,7 @@ describe("processNotificationsOnce()", () => {
   });
 
   it("processes the others although a whole turn of notifications fails, and takes the failed ones up again", async () => {
-    const stuck = await degradedPayment();
+    const stuck = await waitingPayment();
     const { session, attempt } = await degradedPayment();
     const voided = { eventCode: "TECHNICAL_CANCEL", originalReference: "psp_c" };
     await take(notificationOf(stuck.attempt, { ...voided, psp: "stuck-0" }));
