@@ -14,6 +14,7 @@ import { AdyenConnector } from "../gateways/adyen/connector.ts";
 import type { AuthenticationProvider } from "../gateways/authentication-provider.ts";
 import { createBinder, recordConnection, recordVerified, stageCredentials } from "../gateways/connections.ts";
 import type { Connector } from "../gateways/connector.ts";
+import { observeConnector, observeProvider } from "../gateways/observed-connector.ts";
 import { SandboxAConnector } from "../gateways/sandbox/a/connector.ts";
 import { SandboxBConnector } from "../gateways/sandbox/b/connector.ts";
 import type { ConnectorParts } from "../gateways/sandbox/connector-parts.ts";
@@ -58,10 +59,16 @@ export async function startCoreFixture(): Promise<CoreFixture> {
   const http = new GatewayHttp();
   const forwarder = new TestForwarder(http, cards.approved);
   const parts: ConnectorParts = { http, forwarder, origin: sandbox.origin, environment: "test" };
+  const connectors = [new SandboxAConnector(parts), new SandboxBConnector(parts), new AdyenConnector(parts)];
+  const providers = [
+    new ThreeDSecureIoProvider({ ...parts, gateway: "SANDBOX_3DS" }),
+    new AdyenAuthenticationProvider(parts),
+  ];
+  // Observed, as every process has them.
   const core = coreOn(
     database,
-    [new SandboxAConnector(parts), new SandboxBConnector(parts), new AdyenConnector(parts)],
-    [new ThreeDSecureIoProvider({ ...parts, gateway: "SANDBOX_3DS" }), new AdyenAuthenticationProvider(parts)],
+    connectors.map((connector) => observeConnector(connector, () => {})),
+    providers.map((provider) => observeProvider(provider, () => {})),
   );
   const notifications = await receiveNotifications(core);
   const control = new SandboxControl(sandbox.origin);
