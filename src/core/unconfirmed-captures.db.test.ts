@@ -118,6 +118,7 @@ describe("a capture that was accepted and not reported", () => {
 });
 
 describe("an accepted capture at a gateway that can be asked about it", () => {
+  const unfound = { type: "unknown", isAnswered: true } as const;
   const readable = (read: NonNullable<Connector["readCapture"]>): Core => {
     const { core } = fixture;
     const readCapture = async (...asked: Parameters<typeof read>) => read(...asked);
@@ -134,7 +135,7 @@ describe("an accepted capture at a gateway that can be asked about it", () => {
     const states = (["unknown", "pending", "captured"] as const).values();
     const seen: unknown[] = [];
     const core = readable(async (_, captured) => {
-      if (captured.gatewayReference !== attempt?.gatewayReference) return { type: "unknown" };
+      if (captured.gatewayReference !== attempt?.gatewayReference) return unfound;
       const { value: type = "pending" } = states.next();
       seen.push({ captured, type });
       return { type };
@@ -164,7 +165,7 @@ describe("an accepted capture at a gateway that can be asked about it", () => {
     const core = readable(async (_, captured) => {
       const isOurs = captured.gatewayReference === gatewayReference;
       if (isOurs) reads++;
-      return { type: isOurs ? "failed" : "unknown" };
+      return isOurs ? { type: "failed" } : unfound;
     });
     for (let times = 0; times < 3; times++) await confirmCaptures(core);
     expect(reads).toBe(1);
@@ -185,6 +186,17 @@ describe("an accepted capture at a gateway that can be asked about it", () => {
     });
     await confirmCaptures(core);
     expect(reads).toBe(5);
+  });
+
+  it("is read although the gateway finds none of five older ones", async () => {
+    for (let older = 0; older < 5; older++) await accepted();
+    const session = await accepted();
+    const { gatewayReference } = (await fixture.loadSession(session)).attempts[0]!;
+    const core = readable(async (_, captured) =>
+      captured.gatewayReference === gatewayReference ? { type: "captured" } : unfound,
+    );
+    await confirmCaptures(core);
+    expect((await fixture.loadSession(session)).session.captureConfirmed).toBe(true);
   });
 
   it("does not stop the others where its read fails", async () => {

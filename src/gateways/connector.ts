@@ -249,8 +249,13 @@ export type CapturedPayment = AttemptAtGateway & {
   readonly captureReference?: string | undefined;
 };
 
-/** The state of a capture that its gateway had only accepted. `unknown`: it could not be read. */
-export type CaptureState = { readonly type: "captured" | "pending" | "failed" | "unknown" };
+/**
+ * The state of a capture that its gateway had only accepted. `unknown`: it could not be read; with `isAnswered` the gateway
+ * answered, and its answer proves nothing.
+ */
+export type CaptureState =
+  | { readonly type: "captured" | "pending" | "failed" }
+  | { readonly type: "unknown"; readonly isAnswered?: true };
 
 /** A merchant's reason for a refund, which some gateways take. */
 export type RefundReason = "requested_by_customer" | "duplicate" | "fraudulent";

@@ -75,17 +75,19 @@ export async function confirmCaptures(
 async function confirmOrSkip(core: Core, one: Unconfirmed, readings: CircuitBreaker): Promise<void> {
   if (readings.isFailing(one.connectionId, core.runtime.now())) return;
   try {
-    const type = await readState(core, one);
-    if (type === undefined) return;
-    readings.record(one.connectionId, type === "unknown" ? "failed" : "answered", core.runtime.now());
-    if (type === "captured" || type === "failed") await recordReadCapture(core, one, type);
+    const state = await readState(core, one);
+    if (state === undefined) return;
+    // Those of another account, made before the credentials were replaced, are answered and never found.
+    const isSilent = state.type === "unknown" && !state.isAnswered;
+    readings.record(one.connectionId, isSilent ? "failed" : "answered", core.runtime.now());
+    if (state.type === "captured" || state.type === "failed") await recordReadCapture(core, one, state.type);
   } catch (err) {
     core.log.error({ err, attemptId: one.id }, "an accepted capture could not be read");
   }
 }
 
 /** Returns what the gateway has of a capture; undefined if it cannot be called. */
-async function readState(core: Core, one: Unconfirmed): Promise<CaptureState["type"] | undefined> {
+async function readState(core: Core, one: Unconfirmed): Promise<CaptureState | undefined> {
   const bound = await core.bind(one.connectionId, one.gateway, one.credentialVersion);
   if (bound?.connector.readCapture === undefined) return undefined;
   const captured: CapturedPayment = {
@@ -97,5 +99,5 @@ async function readState(core: Core, one: Unconfirmed): Promise<CaptureState["ty
     captureReference: one.captureReference ?? undefined,
   };
   const call = { credentials: bound.credentials, timeoutMs: followUpTimeoutMs };
-  return (await bound.connector.readCapture(call, captured)).type;
+  return bound.connector.readCapture(call, captured);
 }

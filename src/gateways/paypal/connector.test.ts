@@ -123,9 +123,22 @@ describe("PayPalConnector", () => {
     ])("is read as %s, by its name or without one", async (status, type) => {
       const captured = await capture();
       changing({ status });
-      expect(await harness.connector.readCapture!(harness.call(""), captured)).toEqual({ type });
+      const state = type === "unknown" ? { type, isAnswered: true } : { type };
+      expect(await harness.connector.readCapture!(harness.call(""), captured)).toEqual(state);
       const unnamed = { ...captured, captureReference: undefined };
-      expect(await harness.connector.readCapture!(harness.call(""), unnamed)).toEqual({ type });
+      expect(await harness.connector.readCapture!(harness.call(""), unnamed)).toEqual(state);
+    });
+
+    it.each([
+      [404, { isAnswered: true }],
+      [500, {}],
+    ])("is not known from HTTP %s", async (status, answered) => {
+      const captured = await capture();
+      const down = { status, body: '{"name":"NONE","message":"","debug_id":"1"}' };
+      harness.replaceWith(({ method }) => (method === "GET" ? down : undefined));
+      const state = await harness.connector.readCapture!(harness.call(""), captured);
+      harness.replaceWith(() => undefined);
+      expect(state).toEqual({ type: "unknown", ...answered });
     });
 
     it.each([
@@ -134,7 +147,8 @@ describe("PayPalConnector", () => {
     ])("is not known from a record with another %s", async (_, change) => {
       const captured = await capture();
       changing(change);
-      expect(await harness.connector.readCapture!(harness.call(""), captured)).toEqual({ type: "unknown" });
+      const state = await harness.connector.readCapture!(harness.call(""), captured);
+      expect(state).toEqual({ type: "unknown", isAnswered: true });
     });
 
     it.each([

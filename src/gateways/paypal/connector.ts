@@ -147,11 +147,14 @@ export class PayPalConnector implements Connector {
   async readCapture(call: GatewayCall, captured: CapturedPayment): Promise<CaptureState> {
     const { captureReference, gatewayReference } = captured;
     const left = this.#api.sharedDeadline(call);
-    if (captureReference === undefined) {
-      const record = await this.#api.get(left(), authorizationPath(gatewayReference));
-      return this.#captureInOrder(left, record, captured);
-    }
-    return stateOfCapture(jsonOf(await this.#api.get(left(), capturePath(captureReference))), captured);
+    const path = captureReference === undefined ? authorizationPath(gatewayReference) : capturePath(captureReference);
+    const record = await this.#api.get(left(), path);
+    const state =
+      captureReference === undefined
+        ? await this.#captureInOrder(left, record, captured)
+        : stateOfCapture(jsonOf(record), captured);
+    const isAnswered = record.type === "answer" && record.status < 500;
+    return state.type === "unknown" && isAnswered ? { ...state, isAnswered } : state;
   }
 
   async void(call: ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
