@@ -37,7 +37,7 @@ export const SwitchyardWidget = forwardRef<SwitchyardWidgetHandle, SwitchyardWid
     const look = JSON.stringify([props.appearance, props.fields]);
     // biome-ignore lint/correctness/useExhaustiveDependencies: These say when to mount; the rest is read by way of latest.
     useEffect(() => {
-      const mounted = mount({ ...optionsOf(latest, paid), container: container.current! });
+      const mounted = mount({ ...optionsOf(latest, { paid, shownSession }), container: container.current! });
       widget.current = mounted;
       shownSession.current = latest.current.sessionId;
       return () => {
@@ -75,7 +75,7 @@ export const SwitchyardWidget = forwardRef<SwitchyardWidgetHandle, SwitchyardWid
 /** Returns the current options, with callbacks that reach those of the latest render. */
 function optionsOf(
   latest: { readonly current: SwitchyardWidgetProps },
-  paid: { current: boolean },
+  { paid, shownSession }: { paid: { current: boolean }; shownSession: { current: string | undefined } },
 ): Omit<MountOptions, "container"> {
   const { className: _, ...options } = latest.current;
   return {
@@ -86,7 +86,14 @@ function optionsOf(
     },
     onDeclined: (result) => latest.current.onDeclined(result),
     // The widget offers another try only to a page that can provide a session for it.
-    ...(options.getSession && { getSession: () => latest.current.getSession!() }),
+    ...(options.getSession && {
+      async getSession() {
+        const fresh = await latest.current.getSession!();
+        // The page may set it as a prop too; to show it again would empty the form.
+        shownSession.current = fresh?.sessionId;
+        return fresh;
+      },
+    }),
     onReady: () => latest.current.onReady?.(),
     onChange: (change) => latest.current.onChange?.(change),
     onError: (error) => latest.current.onError?.(error),

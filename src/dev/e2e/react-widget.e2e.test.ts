@@ -19,13 +19,21 @@ const changingPage = `
 
   type Session = Pick<SwitchyardWidgetProps, "apiBase" | "sessionId" | "clientSecret" | "vault">;
   declare const report: (name: string, result: unknown) => void;
+  declare const fresh: Session | undefined;
 
   function Page({ first }: { first: Session }) {
     const [session, setSession] = useState(first);
     Object.assign(window, { setSession });
     const say = (name: string) => () => report(name, session.sessionId);
+    const retry = typeof fresh === "object" && {
+      onError: say("onError"),
+      getSession: async () => {
+        setSession(fresh);
+        return fresh;
+      },
+    };
     return (
-      <SwitchyardWidget {...session} onSuccess={say("onSuccess")} onDeclined={say("onDeclined")} onReady={say("onReady")} />
+      <SwitchyardWidget {...session} {...retry} onSuccess={say("onSuccess")} onDeclined={say("onDeclined")} onReady={say("onReady")} />
     );
   }
   const element = document.getElementById("root")!;
@@ -158,6 +166,24 @@ describe("SwitchyardWidget", () => {
     await fixture.page.getByText("Payment complete.").waitFor();
     expect(await payButton().count()).toBe(0);
     expect(fixture.service.looks).toBe(looks);
+  });
+
+  it("keeps what was entered when getSession's session is also set as a prop", async () => {
+    const second = JSON.stringify(await fixture.sessionOptions(`${emulatorSession}2`));
+    await fixture.page.addInitScript(`globalThis.fresh = ${second}`);
+    fixture.service.onSubmit = () => fixture.service.decline("card_declined");
+    await open("changing");
+    await pay();
+    await fixture.called("onDeclined");
+    fixture.service.reopen();
+    fixture.service.onSubmit = () => fixture.service.succeed();
+    // Without the security code: the form asks for it, in the session that is there.
+    await payButton().click();
+    await fixture.called("onError");
+    await fixture.frame.locator("#cvc").fill("123");
+    await payButton().click();
+    await fixture.called("onSuccess");
+    expect(fixture.callNames).toEqual(["onReady", "onDeclined", "onError", "onSuccess"]);
   });
 
   it("ends a payment with its component, without any callback", async () => {
