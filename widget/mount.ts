@@ -149,13 +149,12 @@ export function createMount(lazyParts: LazyParts): Mount {
 
 /** Returns the page's fresh session; an error if it has none, returns the one that has ended, or takes too long. */
 async function getFresh(options: MountOptions, { sessionId }: CheckedSession): Promise<CheckedSession | WidgetError> {
-  let message = "getSession() provided no session.";
+  let message = "getSession() returned the session that has ended.";
   try {
     const fresh = checkSession(await inTime(Promise.resolve(options.getSession!())));
     if (fresh.sessionId !== sessionId) return fresh;
-    message = "getSession() returned the session that has ended.";
   } catch (error) {
-    if (error instanceof WrongOptionError) message = error.message;
+    message = `getSession() provided no session. ${error ?? "It took too long."}`;
   }
   return { code: "session_unavailable", message };
 }

@@ -190,7 +190,7 @@ function checkClientSecret(clientSecret: unknown, sessionId: string): void {
     throw new WrongOptionError("clientSecret", "holds a secret of your server. Replace it: this page has shown it.");
   }
   if (/_(test|live)_pk_/.test(text)) {
-    throw new WrongOptionError("clientSecret", "holds a publishable key; it must be the session's clientSecret.");
+    throw new WrongOptionError("clientSecret", "holds a publishable key.");
   }
   // Its end is base64url, so a hyphen is as likely there as any letter.
   if (!/^ps_\w+_secret_[\w-]+$/.test(text)) {

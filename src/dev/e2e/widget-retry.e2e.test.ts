@@ -187,7 +187,7 @@ describe("after the session's time, with getSession", () => {
 
 describe("a getSession that provides no fresh session", () => {
   const failures: readonly [string, () => Promise<unknown>, string][] = [
-    ["fails", () => Promise.reject(new Error("503")), "getSession() provided no session."],
+    ["fails", () => Promise.reject(new Error("503")), "getSession() provided no session. Error: 503"],
     ["returns nothing", async () => undefined, "must be an object"],
     ["returns a session without its secret", async () => ({ sessionId: "ps_1" }), "clientSecret must be"],
     [
