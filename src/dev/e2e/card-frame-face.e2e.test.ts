@@ -253,6 +253,9 @@ describe("a floating label", () => {
   it.each(measuredLanguages)("holds everything on 320 px in %s, empty and with problems", (locale) =>
     measureFloatingLabels(stage, locale),
   );
+
+  it("holds everything with letters half as large again", () =>
+    measureFloatingLabels(stage, "en", { fontSize: "24px", scrolling: ["number"] }));
 });
 
 describe("the card frame's motion", () => {
