@@ -6,7 +6,7 @@ import { formStyle } from "./form-style.ts";
 import { outcomeStyle } from "./outcome-style.ts";
 
 // The oldest supported browsers (bundle.ts), by esbuild's names.
-const target = ["chrome111", "firefox113", "safari16.4"];
+const target = ["chrome111", "firefox121", "safari16.4"];
 
 const sheets = { formStyle, actionStyle, outcomeStyle };
 

@@ -15,7 +15,7 @@ const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 export const browserSettings = {
   bundle: true,
   minify: true,
-  // Private class fields stay as they are; the oldest browsers are Chrome 111, Firefox 113 and Safari
+  // Private class fields stay as they are; the oldest browsers are Chrome 111, Firefox 121 and Safari
   // 16.4, the first with constructed style sheets and color-mix.
   target: "es2022",
   // Arabic and Japanese would be three times as long in escapes.

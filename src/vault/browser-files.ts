@@ -119,7 +119,7 @@ async function bundle(entry: string): Promise<Buffer> {
     write: false,
     format: "iife",
     // Those of the widget (bundle.ts): phones whose system ended with iOS 16 are still paid with.
-    target: ["chrome111", "firefox113", "safari16.4"],
+    target: ["chrome111", "firefox121", "safari16.4"],
     legalComments: "none",
   };
   const { outputFiles } = await build(options);
