@@ -27,6 +27,10 @@ it("describes added, removed, moved and changed cases, and nothing of equal ones
   expect(describeCases(cases([euro]), cases([{ ...euro, connectionIds: ["b"] }]), nameOf)).toEqual([
     "The case “Euro” is now: currency EUR; it plans B.",
   ]);
+  // A stored case has its keys in another order.
+  const stored = one("Euro", { amountToMinor: 5, currencies: ["EUR"], time: { days: ["MONDAY"], timeZone: "UTC" } });
+  const drafted = one("Euro", { currencies: ["EUR"], amountToMinor: 5, time: { timeZone: "UTC", days: ["MONDAY"] } });
+  expect(describeCases(cases([stored]), cases([drafted]), nameOf)).toEqual([]);
   // One value with these words, and two.
   const tier = (...values: string[]) => cases([one("Tier", { metadata: [{ key: "tier", values }] })]);
   expect(describeCases(tier("gold or silver"), tier("gold", "silver"), nameOf)).toEqual([

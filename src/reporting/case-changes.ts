@@ -1,5 +1,4 @@
 /** Describes the cases of a routing rule, and the differences between two rules' cases, in sentences. PURE. */
-import { isDeepStrictEqual } from "node:util";
 import type { RouteConditions, RoutingCase, RoutingCases, Split, TimeCondition } from "../core/entities.ts";
 import { amountInWords, isCurrency } from "../platform/money.ts";
 import { nameOfBrand } from "./card-brand-name.ts";
@@ -35,13 +34,18 @@ function describeChange(
   nameOf: (connectionId: string) => string,
 ): string[] {
   // Not by their words: “a or b” may be one value of metadata, or two.
-  if (old === undefined || isDeepStrictEqual(contentOf(old), contentOf(one))) return [];
+  if (old === undefined || contentOf(old) === contentOf(one)) return [];
   return [`The case “${one.name}” is now: ${describeCase(one, nameOf)}.`];
 }
 
-/** Returns what a case says, without its place. */
-function contentOf({ conditions, connectionIds, split }: RoutingCase) {
-  return { conditions, connectionIds, ...(split && { split }) };
+/** Returns what a case says, without its place, as a text: two texts are the same exactly if the cases say the same. */
+function contentOf({ conditions, connectionIds, split }: RoutingCase): string {
+  // PostgreSQL keeps the keys of a stored case in an order of its own.
+  const inOrder = (_: string, value: unknown) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : value;
+  return JSON.stringify({ conditions, connectionIds, split }, inOrder);
 }
 
 function describeCase({ conditions, connectionIds, split }: RoutingCase, nameOf: NameOf): string {

@@ -1,8 +1,7 @@
 /** A button that saves a table of the page as a CSV file, with the table's days in the file's name. */
 import { createContext, useContext } from "react";
-import { csvLine } from "../../csv.ts";
 import { Button } from "./button.tsx";
-import { saveFile } from "./csv.ts";
+import { csvOf, saveFile } from "./csv.ts";
 
 /** The days that the tables below are of, as `2026-11-21_2026-11-27`. */
 export const CsvDays = createContext("");
@@ -19,10 +18,7 @@ export function CsvButton({
 }) {
   const days = useContext(CsvDays);
   return (
-    <Button
-      onPress={() => saveFile(rows().map(csvLine).join(""), `${id}_${days}.csv`)}
-      aria-label={`${title} as a CSV file`}
-    >
+    <Button onPress={() => saveFile(csvOf(rows()), `${id}_${days}.csv`)} aria-label={`${title} as a CSV file`}>
       CSV
     </Button>
   );

@@ -1,7 +1,22 @@
-/** Saves tables of the page as CSV files that a spreadsheet opens as UTF-8. */
+/** Tables of the page as CSV files (RFC 4180) that a spreadsheet opens without running anything in them. */
 
+// A cell that begins with one of these is a formula to a spreadsheet (OWASP, CSV Injection, 2026); full-width ones too.
+const formulaStart = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
+// Spreadsheets of countries that write a decimal comma split at semicolons, within quotes too: what follows one is a cell.
+const formulaWithin = /;(\s*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 // The mark by which spreadsheets recognize UTF-8.
 const byteOrderMark = "\ufeff";
+
+/** Returns the file's text. Numbers are unchanged. */
+export function csvOf(rows: readonly (readonly (string | number)[])[]): string {
+  return rows.map((row) => `${row.map(cellOf).join(",")}\r\n`).join("");
+}
+
+function cellOf(cell: string | number): string {
+  if (typeof cell === "number") return String(cell);
+  const harmless = (formulaStart.test(cell) ? `'${cell}` : cell).replace(formulaWithin, ";$1'");
+  return /[",'\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
 
 /** Saves a text as a file in the browser. */
 export function saveFile(text: string, name: string): void {
