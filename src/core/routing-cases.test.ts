@@ -1,5 +1,5 @@
 import { v7 } from "uuid";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { CardRange, RouteConditions, RoutedBy, RoutingCase } from "./entities.ts";
 import type { Candidate } from "./plan-route.ts";
 import { cardFactsOf, followCases, implies, type PaymentFacts } from "./routing-cases.ts";
@@ -54,6 +54,14 @@ describe("a case", () => {
   ])("applies by its %s", (_, matching, other) => {
     expect(applies(matching)).toBe(true);
     expect(applies(other)).toBe(false);
+  });
+
+  it("makes one clock for each time zone, however many payments and cases it is used for", () => {
+    const made = vi.spyOn(Intl, "DateTimeFormat");
+    const time = { timeZone: "Pacific/Fiji", days: ["THURSDAY"] } as const;
+    for (let count = 0; count < 50; count++) expect(applies({ time })).toBe(true);
+    expect(made).toHaveBeenCalledTimes(1);
+    made.mockRestore();
   });
 
   it("applies in the small hours if its hours pass midnight", () => {

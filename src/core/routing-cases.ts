@@ -84,15 +84,22 @@ type ChosenCase = {
 function chooseCase(cases: readonly RoutingCase[], facts: PaymentFacts): ChosenCase {
   const unknown: { case: string; because: string }[] = [];
   for (const one of cases) {
-    const verdicts = conditionNames.map((name) => check(name, one.conditions, facts));
-    if (verdicts.every((verdict) => verdict === true)) return { chosen: one, unknown };
-    const missing = verdicts.filter((verdict) => typeof verdict === "string");
-    if (!verdicts.includes(false)) {
-      const because = `Unknown: ${missing.join(" and ")}.`;
-      unknown.push({ case: one.name, because });
-    }
+    const missing = unknownFacts(one.conditions, facts);
+    if (missing?.length === 0) return { chosen: one, unknown };
+    if (missing !== undefined) unknown.push({ case: one.name, because: `Unknown: ${missing.join(" and ")}.` });
   }
   return { chosen: undefined, unknown };
+}
+
+/** Returns the names of the unknown facts that conditions ask for; undefined if one of the conditions does not hold. */
+function unknownFacts(conditions: RouteConditions, facts: PaymentFacts): string[] | undefined {
+  const missing: string[] = [];
+  for (const name of conditionNames) {
+    const verdict = check(name, conditions, facts);
+    if (verdict === false) return undefined;
+    if (verdict !== true) missing.push(verdict);
+  }
+  return missing;
 }
 
 /** The newest rule of a merchant; `candidates` are those of the default plan. */
@@ -242,11 +249,24 @@ function isOneOf<Value extends string>(
   return fact === undefined ? name : wanted.includes(fact);
 }
 
+// A formatter costs a hundred times what it takes to use it, and a simulation uses one for each payment and case.
+const clocks = new Map<string, Intl.DateTimeFormat>();
+// More than the zones of the database: members can write a zone in upper and lower case.
+const clocksMax = 1_000;
+
+function clockOf(timeZone: string): Intl.DateTimeFormat {
+  const known = clocks.get(timeZone);
+  if (known !== undefined) return known;
+  if (clocks.size >= clocksMax) clocks.clear();
+  const options = { weekday: "long", hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
+  const made = new Intl.DateTimeFormat("en-GB", { timeZone, ...options });
+  clocks.set(timeZone, made);
+  return made;
+}
+
 /** Reports whether a moment is on one of the days and within the hours, in the condition's time zone. */
 function isWithin({ timeZone, days, from, until }: TimeCondition, at: Date): boolean {
-  const parts = new Intl.DateTimeFormat("en-GB", {
-    ...{ timeZone, weekday: "long", hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
-  }).formatToParts(at);
+  const parts = clockOf(timeZone).formatToParts(at);
   const partOf = (type: string) => parts.find((part) => part.type === type)?.value ?? "";
   const day = partOf("weekday").toUpperCase() as Weekday;
   const time = `${partOf("hour")}:${partOf("minute")}`;
