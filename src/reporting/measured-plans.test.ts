@@ -37,6 +37,23 @@ it("takes the rate of the other arm for a payment that the draft would send by t
   expect(measured({ ...followed, case: "Euro" }, ["b"])).toBeUndefined();
 });
 
+it("takes nothing from another version with the same split that differs in more than its plans", () => {
+  const [rule] = comparison.rules;
+  const without = { ...rule, version: 4, failoverOn: [] } as unknown as RoutingRule;
+  const counts = [
+    ...comparison.arms.B.counts,
+    { ...comparison.arms.B.counts[0]!, ruleVersion: 4, succeeded: 0, declined: 900 },
+  ];
+  const both = {
+    ...comparison,
+    rules: [rule!, without],
+    arms: { ...comparison.arms, B: { ...comparison.arms.B, counts } },
+  };
+  const measured = measuredBy([both], draft);
+  expect(measured(followed, ["b"])).toMatchObject({ payments: 100, rate: { value: 0.9 } });
+  expect(measured({ ...followed, ruleVersion: 4 }, ["b"])).toBeUndefined();
+});
+
 it("takes nothing from a rule that differs from the draft in more than its plans", () => {
   const other = measuredBy([comparison], { ...draft, failoverOn: [] });
   expect(other(followed, ["b"])).toBeUndefined();

@@ -29,14 +29,18 @@ export function measuredBy(
     return describeRuleChanges({ ...rule, connectionIds, cases, split }, draft, String).length === 0;
   };
   const known = new Map<string, SplitComparison>();
+  const comparable = new Set<number>();
   for (const comparison of comparisons) {
-    for (const rule of comparison.rules.filter(isComparable))
-      known.set(`${rule.version} ${comparison.case}`, comparison);
+    for (const { version } of comparison.rules.filter(isComparable)) {
+      comparable.add(version);
+      known.set(`${version} ${comparison.case}`, comparison);
+    }
   }
   return ({ ruleVersion, arm, case: name }, connectionIds) => {
     const other = known.get(`${ruleVersion} ${name}`)?.arms[arm === "A" ? "B" : "A"];
     if (other === undefined || other.connectionIds.join() !== connectionIds.join()) return undefined;
-    const approved = approvedOf(other);
+    // Another version with the same split may have differed in more.
+    const approved = approvedOf({ ...other, counts: other.counts.filter((row) => comparable.has(row.ruleVersion)) });
     const rate = rateOf(approved);
     return rate && { rate, payments: approved.of };
   };
