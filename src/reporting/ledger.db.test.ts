@@ -1,9 +1,13 @@
 /** Tests the ledger of a day, and of a range, against the books of the sandbox acquirers: every movement once, in pages that never change. */
+import { escapeLiteral } from "pg";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
 import type { PaymentSession } from "../core/entities.ts";
 import { drain } from "../core/recovery.fixture.ts";
+import { switchGuards } from "../migrations/switch-guards.ts";
+import { type Queryable, unnamed } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
+import { systemRuntime } from "../platform/runtime.ts";
 import { Secret } from "../platform/secrets.ts";
 import { createRefundTurn } from "../refunds/refund-once.ts";
 import { requestRefund } from "../refunds/request-refund.ts";
@@ -99,6 +103,34 @@ const asAcquirers = (entries: readonly LedgerEntry[]) =>
     })
     .toSorted();
 
+/** Returns the most rows that a step of the plans read, for the statements of a ledger as the product plans them. */
+async function mostRowsRead(merchantId: string, days: LedgerDays): Promise<number> {
+  const asked: { name: string; text: string; values: unknown[] }[] = [];
+  const observed: Queryable = {
+    query: ({ name, text }, values) => {
+      asked.push({ name, text, values: [...values] });
+      return fixture.core.database.query({ name, text }, values);
+    },
+  };
+  await readLedger([observed], { merchantId, days, count: 100, pageToken: undefined, keys: [new Secret("page")] });
+  const client = await fixture.asOwner.pool.connect();
+  let most = 0;
+  for (const { name, text, values } of asked) {
+    await client.query(`SET plan_cache_mode = ${name === unnamed ? "force_custom_plan" : "force_generic_plan"}`);
+    const given = values.map((value) =>
+      value == null ? "NULL" : escapeLiteral(value instanceof Date ? value.toISOString() : String(value)),
+    );
+    await client.query(`PREPARE asked AS ${text}`);
+    const { rows } = await client.query<Record<string, string>>(`EXPLAIN (ANALYZE) EXECUTE asked(${given.join()})`);
+    await client.query("DEALLOCATE asked");
+    const lines = rows.map((row) => row["QUERY PLAN"] ?? "").join(" ");
+    for (const [, count] of lines.matchAll(/(?:actual time=\S+ rows=|Rows Removed by Filter: )(\d+)/g))
+      most = Math.max(most, Number(count));
+  }
+  client.release(true);
+  return most;
+}
+
 it("refuses a day that is not over, and one that no calendar has", async () => {
   await expect(read(today)).rejects.toMatchObject({ code: "invalid_parameter", field: "day" });
   for (const day of ["2026-02-30", "2026-13-01", "today"])
@@ -115,6 +147,28 @@ it("has every capture, refund and void of the acquirers' books once, and nothing
   ]);
   expect(entries.map(({ recordedAt }) => recordedAt)).toEqual(entries.map(({ recordedAt }) => recordedAt).toSorted());
   expect(entries[0]).toMatchObject({ sessionId: sessions[0]!.id, orderRef: sessions[0]!.orderRef, currency: "EUR" });
+});
+
+it("reads the payments of a merchant that has few, not all of the cell", async () => {
+  const other = systemRuntime.uuid();
+  const withoutGuards = async (text: string) => {
+    for (const one of [switchGuards("DISABLE"), text, switchGuards("ENABLE"), "ANALYZE payment_session, attempt"])
+      await fixture.asOwner.pool.query(one);
+  };
+  await withoutGuards(`
+    INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, status, phase, expires_at, settled_at)
+    SELECT uuidv7(), '${other}', 4900, 'EUR', 'order-' || i, 1, 'DECLINED', 'DONE', app.clock(), '${today}T13:00:00Z'
+    FROM generate_series(1, 3000) i`);
+  await withoutGuards(`
+    INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
+      status, latest_execution_at)
+    SELECT id, id, 1, 'SANDBOX_A', merchant_id, 1, 1, 'by the rule', amount_minor, currency, 'DECLINED', created_at
+    FROM payment_session WHERE merchant_id = '${other}'`);
+  await endDay();
+  expect((await read(today)).entries).toHaveLength(7);
+  expect(await mostRowsRead(fixture.owner.merchantId, { day: today })).toBeLessThan(100);
+  await withoutGuards(`DELETE FROM attempt WHERE connection_id = '${other}'`);
+  await withoutGuards(`DELETE FROM payment_session WHERE merchant_id = '${other}'`);
 });
 
 it("has every movement of the acquirers' books once over a range, in the order of its days", async () => {
