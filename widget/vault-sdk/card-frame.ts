@@ -19,6 +19,7 @@ const fieldOfParam: Readonly<Record<string, readonly [FieldName, FieldProblem]>>
   cvc: ["cvc", "cvc_incomplete"],
   holder: ["holder", "holder_wrong"],
   postalCode: ["postalCode", "postal_code_wrong"],
+  brand: ["number", "brand_not_accepted"],
 };
 
 type Say = (message: FromFrame) => void;

@@ -80,6 +80,14 @@ describe("the choice of a brand", () => {
       cvc: "123",
       brand: "cartes_bancaires",
     });
+    // A vault that does not know this brand says so at the number: no refusal may be silent.
+    await radios()
+      .nth(0)
+      .evaluate((radio: HTMLInputElement) => {
+        radio.value = "amex";
+      });
+    await fixture.tokenize();
+    expect(await fixture.field("number-problem").textContent()).toContain("not accepted");
   });
 
   it("need not be made: then the card is sent as any other", async () => {
