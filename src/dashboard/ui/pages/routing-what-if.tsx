@@ -2,7 +2,7 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { lazy, Suspense, useRef, useState } from "react";
+import { type ComponentType, lazy, Suspense, useRef, useState } from "react";
 import { RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { Refusal } from "../parts/refusal.tsx";
@@ -12,8 +12,21 @@ import { textOfCases } from "./routing-case-draft.ts";
 import { contentOf, problemsOf, type RuleDraft } from "./routing-draft.ts";
 import { addSlice, emptyTotals, progressOf, type Totals } from "./what-if-totals.ts";
 
-// Its code is loaded with the first result.
-const WhatIfResult = lazy(async () => ({ default: (await import("./routing-what-if-result.tsx")).WhatIfResult }));
+// Its code is loaded with the first result. If it cannot be loaded, the edits of the page must not be lost.
+const WhatIfResult = lazy<ComponentType<{ totals: Totals; isWhole: boolean }>>(async () => ({
+  default: await import("./routing-what-if-result.tsx").then(
+    (loaded) => loaded.WhatIfResult,
+    () => NotLoaded,
+  ),
+}));
+
+function NotLoaded() {
+  return (
+    <p className="banner" data-tone="bad" role="alert">
+      The result cannot be shown: this page is from an earlier version. Save your changes, then reload it.
+    </p>
+  );
+}
 
 /** Loads slice by slice and shows the running total. */
 export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {

@@ -8,14 +8,15 @@ import { reordered } from "./reorder.ts";
 /** A row: `name` is its accessible name, `content` what it shows. */
 export type OrderRow = { readonly id: string; readonly name: string; readonly content: ReactNode };
 
-type ListProps = {
+/** An ordered list; `labelledBy` is the id of its heading. */
+export type DragListProps = {
   readonly labelledBy: string;
   readonly rows: readonly OrderRow[];
   readonly onOrder: (ids: string[]) => void;
 };
 
 /** The list. */
-export function DragList({ labelledBy, rows, onOrder }: ListProps) {
+export function DragList({ labelledBy, rows, onOrder }: DragListProps) {
   const ids = rows.map(({ id }) => id);
   const onReorder = ({ keys, target }: DroppableCollectionReorderEvent) => {
     const place = target.dropPosition === "before" ? "before" : "after";
