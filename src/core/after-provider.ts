@@ -147,7 +147,7 @@ export function providerBefore(
   return to.provider;
 }
 
-/** Returns the exemption that an attempt's gateway is told to ask for. */
+/** Returns the exemption that an attempt's request asks for. */
 export function exemptionOf(
   session: Pick<PaymentSession, "plan">,
   attempt: Pick<Attempt, "connectionId"> & {

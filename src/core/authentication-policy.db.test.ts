@@ -4,7 +4,7 @@ import { type AuthenticationFixture, challengeAt, startProvided } from "./authen
 
 const soft = "SANDBOX_A DECLINED";
 const exempted = { exemptions: ["LOW_VALUE"], stopsIfUnavailable: false, forbidsSecondChallenge: false } as const;
-const asking = "It is told to ask for an exemption: low value.";
+const asking = "The request asks for an exemption: low value.";
 
 /** Returns a started fixture for the tests of a describe block. */
 function fixture(rule: Parameters<typeof startProvided>[0]): () => AuthenticationFixture {

@@ -78,13 +78,13 @@ export type PlannedConnection = {
   readonly authentication?: AuthenticationWish["wish"] | undefined;
   /** The provider whose proof the gateway gets; without a proof it must not ask before the provider has. */
   readonly provider?: PlannedProvider | undefined;
-  /** True if the provider authenticates before this gateway is called, unless it is told to ask for an exemption. */
+  /** True if the provider authenticates before this gateway is called, unless the request asks for an exemption. */
   readonly providerFirst?: true | undefined;
   /** True if the payment stops here where the provider could not authenticate the customer. */
   readonly stopsIfUnavailable?: true | undefined;
   /** True if this gateway may not ask a customer who was asked before. */
   readonly onlyFirstChallenge?: true | undefined;
-  /** The exemption that the gateway is told to ask for, unless it gets a proof. */
+  /** The exemption that the request asks for, unless it gets a proof. */
   readonly exemption?: Exemption | undefined;
   /** The reason why the gateway gets no proof, where the plan has a provider. */
   readonly withoutProof?: string | undefined;

@@ -281,7 +281,7 @@ export function openNext(
   const id = attemptIdOf({ sessionId: session.id, connectionId: to.connectionId, round });
   const { authenticationId, because } = proofFor(session, authentications, to);
   const exemption = exemptionOf(session, { connectionId: to.connectionId, round, authenticationId });
-  const asking = exemption === undefined ? "" : ` It is told to ask for an exemption: ${exemptionInWords[exemption]}.`;
+  const asking = exemption === undefined ? "" : ` The request asks for an exemption: ${exemptionInWords[exemption]}.`;
   openAttempt(tx, {
     ...{ id, session, to, round, because: next.because + because + asking, authenticationId },
     ...limitsAt(core, to),
