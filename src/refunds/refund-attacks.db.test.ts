@@ -434,7 +434,10 @@ describe("a refund that gets nowhere", () => {
     const turn = createRefundTurn(core);
     const afterATurn = () => turn(new AbortController().signal).then(() => fixture.refundsOf(other));
     await expect.poll(afterATurn).toMatchObject([{ status: "SUCCEEDED" }]);
-    expect(waiting).toBe(4);
+    const { rows } = await execute("SELECT retries FROM refund WHERE session_id = $1 ORDER BY retries", [silent.id]);
+    // The caller took each up once; a turn has taken up four of them again.
+    expect(rows.map(({ retries }) => retries)).toEqual([1, 1, 2, 2, 2, 2]);
+    await expect.poll(() => waiting).toBe(4);
     gate.resolve();
     await drain(turn);
     const made = (await fixture.refundsOf(silent)).map(({ status, amountMinor }) => [status, amountMinor]);
