@@ -224,7 +224,7 @@ describe("money at the gateway that no row explains", () => {
     await notify(session, { kind: "refunded", reference: "psp-at-once", amountMinor: 900 });
     await recover(base, base.core, session);
     expect(await base.loadSession(session)).toMatchObject({ session: { status: "SUCCEEDED" }, refunds: [] });
-    await base.setClockAhead(1);
+    await base.setClockAhead(5);
     await processNotificationsOnce(fixture.core);
     expect(await fixture.refundsOf(session)).toMatchObject([{ origin: "GATEWAY", amountMinor: 900 }]);
   });
@@ -238,7 +238,7 @@ describe("money at the gateway that no row explains", () => {
     await notify(session, { kind: "captured", reference: "psp-by-hand", amountMinor: 1900 });
     await notify(session, { kind: "refunded", reference: "psp-back", amountMinor: 500 });
     await recover(base, base.core, session);
-    await base.setClockAhead(1);
+    await base.setClockAhead(5);
     await processNotificationsOnce(fixture.core);
     expect(await fixture.refundsOf(session)).toMatchObject([{ origin: "GATEWAY", amountMinor: 500 }]);
     expect(await refundableOf(session)).toBe(1400);
