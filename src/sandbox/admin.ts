@@ -39,6 +39,7 @@ export type AdminParts = {
  * POST /admin/release {operation?, reference?}  releases every matching pause
  * PUT  /admin/faults {seed, rates, lateMsMax}  applies these faults from now on (faults.ts); without rates none
  * GET  /admin/faults                       number of times that each has happened
+ * GET  /admin/kept-errors                  idempotency keys to whose repeats the emulator of Adyen answers an error
  * POST /admin/refund {id, value?}          refunds an authorization by hand: what is left, without a value
  * POST /admin/capture {id, value?}         captures a hold, or a part of it, by hand
  * POST /admin/void {id}                    voids a hold by hand

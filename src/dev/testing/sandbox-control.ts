@@ -58,6 +58,11 @@ export class SandboxControl {
     return (await this.#ask<{ counts: Partial<Record<FaultKind, number>> }>("GET", "faults")).counts;
   }
 
+  /** Returns the idempotency keys to whose repeats the emulator of Adyen answers an error. */
+  async keptErrors(): Promise<readonly string[]> {
+    return (await this.#ask<{ keys: string[] }>("GET", "kept-errors")).keys;
+  }
+
   /** Refunds a part of an authorization by hand at its acquirer; what is left, without a value. */
   async refundByHand(id: string, value?: number): Promise<Refund> {
     const answer = await this.#ask<{ refund?: Refund; refused?: string }>("POST", "refund", { id, value });

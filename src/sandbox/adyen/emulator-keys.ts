@@ -40,6 +40,13 @@ export class AdyenKeys {
     }
   }
 
+  /** Returns the names of the keys whose answer is an error of the server, which each repeat gets. */
+  keptErrors(): string[] {
+    return [...this.#kept].flatMap(([name, { answer }]) =>
+      answer !== undefined && answer.status >= 500 ? [name] : [],
+    );
+  }
+
   #keep(name: string, entry: Kept): void {
     this.#kept.set(name, entry);
     const oldest = this.#kept.keys().next().value;

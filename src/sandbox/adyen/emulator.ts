@@ -43,7 +43,14 @@ export function adyenRoutes(parts: AdyenEmulatorParts): readonly Route[] {
       return keys.once(name, () => parts.faults.insideKey(`adyen.${operation}`, { execute, failed }));
     },
   });
+  const keptErrors: Route = {
+    method: "GET",
+    path: /^\/admin\/kept-errors$/,
+    operation: "admin.kept-errors",
+    handle: async () => ({ status: 200, body: { keys: keys.keptErrors().map((name) => name.split(" ").at(-1)) } }),
+  };
   return [
+    keptErrors,
     route("/paymentMethods", "methods", () => methods),
     route("/cardDetails", "card-details", (asked) => standalone.cardDetails(asked)),
     route("/payments", "authorize", (asked) =>

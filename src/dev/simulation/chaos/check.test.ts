@@ -29,6 +29,7 @@ function sound() {
       { eventId: "evt_1", body: "aa", signed: true, accepted: false },
       { eventId: "evt_1", body: "aa", signed: true, accepted: true },
     ],
+    keptErrors: [] as string[],
     audit: [] as { sessionId: string; rule: string }[],
     workItems: [{ sessionId: "ps_1", kind: "ORPHANED_AUTHORIZATION", detail: "It was voided.", resolved: true }],
     refunds: [] as Refunded[],
@@ -364,6 +365,29 @@ describe("findViolations()", () => {
     made.authorizations[0]!.capturedValue = 4900;
     made.attempts[0]!.orderedValue = 4900;
     expect(kindsOf(made)).toEqual(["captured_twice", "captured_by_another"]);
+  });
+
+  it("leaves a refund to a person whose key Adyen answers with an error for good, if the work queue says so", () => {
+    const made = sound();
+    const { here, refunds } = refunded(made);
+    here.status = "REQUESTED";
+    refunds.pop();
+    made.keptErrors = ["ref_1"];
+    expect(kindsOf(made)).toEqual(["refund_open"]);
+    const item = { sessionId: "ps_1", kind: "REFUND_UNANSWERED", detail: "", resolved: false };
+    made.workItems.push(item);
+    expect(kindsOf(made)).toEqual([]);
+    made.keptErrors = [];
+    expect(kindsOf(made)).toEqual(["refund_open", "work_item"]);
+    made.keptErrors = ["ref_1"];
+    refunds.push({
+      id: "re_1",
+      reference: "ref_1",
+      value: 900,
+      openedAt: "2026-01-01T00:00:04.000Z",
+      status: "succeeded",
+    });
+    expect(kindsOf(made)).toEqual(["refund_open", "work_item"]);
   });
 
   it("leaves a capture that failed because its hold had ended to a person, if the work queue says so", () => {

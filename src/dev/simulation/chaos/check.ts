@@ -8,7 +8,7 @@ import {
   isByHand,
   isLeftToPerson,
 } from "./check-holds.ts";
-import { findRefundViolations, refundViolationKinds } from "./check-refunds.ts";
+import { findRefundViolations, refundsLeftToPerson, refundViolationKinds } from "./check-refunds.ts";
 import { findRetryViolations, retryViolationKinds } from "./check-retries.ts";
 import type {
   AuthenticationRecord,
@@ -98,6 +98,7 @@ export function findViolations(records: Records): Violation[] {
   });
   const left = new Set(cases.filter(isLeftToPerson).map(({ session }) => session.sessionId));
   const secondCaptures = new Set(records.workItems.filter(isSecondCapture).map(({ sessionId }) => sessionId));
+  const unanswered = new Set([...refundsLeftToPerson(records).values()].map(({ sessionId }) => sessionId));
   const strangers = records.authorizations.filter(({ reference }) => !attempts.has(reference));
   return [
     ...ofSessions,
@@ -108,7 +109,9 @@ export function findViolations(records: Records): Violation[] {
     ...records.audit.map(({ sessionId, rule }) => violation("audit", sessionId, rule)),
     ...records.workItems
       .filter((item) => !(item.resolved && mayBeInWorkQueue.has(item.kind)) && !isExplained(item, secondCaptures))
-      .filter(({ sessionId }) => !left.has(sessionId))
+      .filter(
+        ({ sessionId, kind }) => !left.has(sessionId) && !(kind === "REFUND_UNANSWERED" && unanswered.has(sessionId)),
+      )
       .map(({ sessionId, kind, detail }) => violation("work_item", sessionId, `${kind}: ${detail}`)),
   ];
 }

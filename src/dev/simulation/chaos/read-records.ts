@@ -51,7 +51,7 @@ const selectAudit = `SELECT rule, session_id AS "sessionId" FROM app.audit()`;
 const selectWorkItems = `
   SELECT session_id AS "sessionId", kind, detail, resolved_at IS NOT NULL AS resolved FROM work_item`;
 
-type Stored = Omit<Records, "webhooks" | "orders" | "authorizations" | "clockMovedAt">;
+type Stored = Omit<Records, "webhooks" | "orders" | "authorizations" | "keptErrors" | "clockMovedAt">;
 
 /** Reads the records of the service and the acquirers, from one snapshot of each cell's database. */
 export async function readRecords(
@@ -69,6 +69,7 @@ export async function readRecords(
     workItems: cells.flatMap(({ workItems }) => workItems),
     // After the rows, as each is recorded before a gateway is called.
     authorizations: (await acquirers.authorizations()).map(inBooks),
+    keptErrors: await acquirers.keptErrors(),
   };
 }
 

@@ -126,6 +126,8 @@ export type Records = {
     Authorization,
     "id" | "reference" | "status" | "value" | "capturedValue" | "currency" | "openedAt" | "refunds" | "hold"
   > & { /** In whose books it is. */ readonly gateway: string })[];
+  /** The idempotency keys to whose repeats the emulator of Adyen answers an error. */
+  readonly keptErrors: readonly string[];
   readonly audit: readonly AuditRecord[];
   readonly workItems: readonly WorkItemRecord[];
   readonly webhooks: readonly WebhookRecord[];

@@ -16,6 +16,7 @@ function verdictWith(violations: readonly Violation[], kept: readonly string[] =
     refunds: [],
     authorizations: [],
     audit: [],
+    keptErrors: [],
     workItems: [],
     webhooks: [],
     orders: [],
