@@ -8,6 +8,7 @@ import type {
   AttemptAtGateway,
   AuthorizeAnswer,
   CaptureAnswer,
+  CapturedPayment,
   Connector,
   GatewayOutcome,
   Hold,
@@ -329,6 +330,23 @@ function atGateway(attempt: AttemptToLookUp) {
     amountMinor: attempt.amountMinor,
     currency: attempt.currency,
     ...(attempt.isUnrecorded && { isUnrecorded: attempt.isUnrecorded }),
+  };
+}
+
+/** Returns a captured attempt as a gateway knows it, for its refunds and for reading the capture. */
+export function capturedAtGateway(
+  captured: Pick<
+    Attempt,
+    "id" | "gatewayReference" | "amountMinor" | "currency" | "capturedAmountMinor" | "captureReference"
+  >,
+): CapturedPayment {
+  return {
+    attemptReference: encodeId("att", captured.id),
+    gatewayReference: captured.gatewayReference ?? "",
+    amountMinor: captured.amountMinor,
+    currency: captured.currency,
+    capturedMinor: captured.capturedAmountMinor ?? captured.amountMinor,
+    captureReference: captured.captureReference ?? undefined,
   };
 }
 

@@ -5,11 +5,11 @@
 
 import { CircuitBreaker } from "../core/circuit-breaker.ts";
 import type { Core } from "../core/core.ts";
+import { capturedAtGateway } from "../core/gateway-calls.ts";
 import { recordReadCapture } from "../core/late-captures.ts";
-import { type CapturedPayment, type CaptureState, gateways } from "../gateways/connector.ts";
+import { type CaptureState, gateways } from "../gateways/connector.ts";
 import { followUpTimeoutMs, reconciliationConcurrency } from "../limits.ts";
 import type { Statement } from "../platform/database.ts";
-import { encodeId } from "../platform/ids.ts";
 
 // An accepted capture that no gateway ends within a month is a matter for a person alone: its alarm is open since the third day.
 const readForMs = 30 * 24 * 60 * 60_000;
@@ -21,7 +21,7 @@ const selectUnconfirmed: Statement = {
   text: `
     SELECT a.session_id AS "sessionId", a.id, a.connection_id AS "connectionId", a.gateway, c.credential_version AS "credentialVersion",
       a.gateway_reference AS "gatewayReference", a.amount_minor AS "amountMinor", a.currency,
-      a.captured_amount_minor AS "capturedMinor", a.capture_reference AS "captureReference", s.settled_at::text AS "settledAt"
+      a.captured_amount_minor AS "capturedAmountMinor", a.capture_reference AS "captureReference", s.settled_at::text AS "settledAt"
     FROM payment_session s
     JOIN attempt a ON a.session_id = s.id AND a.id = s.captured_attempt_id
     JOIN connection c ON c.id = a.connection_id
@@ -40,7 +40,7 @@ type Unconfirmed = {
   readonly gatewayReference: string | null;
   readonly amountMinor: number;
   readonly currency: string;
-  readonly capturedMinor: number | null;
+  readonly capturedAmountMinor: number | null;
   readonly captureReference: string | null;
   /** In the database's own precision. */
   readonly settledAt: string;
@@ -90,14 +90,6 @@ async function confirmOrSkip(core: Core, one: Unconfirmed, readings: CircuitBrea
 async function readState(core: Core, one: Unconfirmed): Promise<CaptureState | undefined> {
   const bound = await core.bind(one.connectionId, one.gateway, one.credentialVersion);
   if (bound?.connector.readCapture === undefined) return undefined;
-  const captured: CapturedPayment = {
-    attemptReference: encodeId("att", one.id),
-    gatewayReference: one.gatewayReference ?? "",
-    amountMinor: one.amountMinor,
-    currency: one.currency,
-    capturedMinor: one.capturedMinor ?? one.amountMinor,
-    captureReference: one.captureReference ?? undefined,
-  };
   const call = { credentials: bound.credentials, timeoutMs: followUpTimeoutMs };
-  return bound.connector.readCapture(call, captured);
+  return bound.connector.readCapture(call, capturedAtGateway(one));
 }

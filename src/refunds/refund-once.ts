@@ -3,12 +3,13 @@
  * looked up afterwards, and read until the money is on its way. A refund neither wakes nor leases its session.
  */
 import type { BoundConnector, Core } from "../core/core.ts";
-import type { Attempt, Refund } from "../core/entities.ts";
+import type { Refund } from "../core/entities.ts";
+import { capturedAtGateway } from "../core/gateway-calls.ts";
 import type { Called } from "../core/gateway-slots.ts";
 import { createGatewayTurn } from "../core/gateway-turn.ts";
 import { loadSession } from "../core/session-with-attempts.ts";
 import { openWorkItem } from "../core/work-items.ts";
-import type { CapturedPayment, GatewayCall, GatewayRefunds } from "../gateways/connector.ts";
+import type { GatewayCall, GatewayRefunds } from "../gateways/connector.ts";
 import { followUpTimeoutMs, leaseMs } from "../limits.ts";
 import { isDatabaseDown, type Statement, type Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
@@ -178,7 +179,7 @@ async function send(core: Core, work: Bound, key: 1 | 2): Promise<void> {
   const call = callOf(work);
   const isNew = key > refund.keys;
   // rule:refund-list-first
-  const listed = isNew && refunds.listRefunds ? await refunds.listRefunds(call, capturedAtGateway(work)) : [];
+  const listed = isNew && refunds.listRefunds ? await refunds.listRefunds(call, capturedAtGateway(work.captured)) : [];
   if (listed === undefined) {
     return inTransaction(core, refund, (tx, current) => repeatIn(tx, core, current, pauseMs(current.refund)));
   }
@@ -197,7 +198,7 @@ async function send(core: Core, work: Bound, key: 1 | 2): Promise<void> {
   // A process that was stopped meanwhile leaves the request to the one that has taken the refund over.
   if (!isSent || core.runtime.now().getTime() - begunAt.getTime() > leaseMs) return;
   const idempotencyKey = key === 1 ? encodeId("ref", refund.id) : `${encodeId("ref", refund.id)}_2`;
-  const answer = await refunds.refund({ ...call, idempotencyKey }, capturedAtGateway(work), atGateway(refund));
+  const answer = await refunds.refund({ ...call, idempotencyKey }, capturedAtGateway(work.captured), atGateway(refund));
   await inTransaction(core, refund, (tx, current) => recordAnswer(tx, core, { ...current, work, answer }));
 }
 
@@ -235,24 +236,13 @@ async function lookUp(core: Core, work: Bound): Promise<void> {
   const { refund, refunds } = work;
   // One made by hand does not carry the reference by which a look-up knows ours.
   if (refund.origin === "GATEWAY" && refunds.listRefunds) {
-    const listed = await refunds.listRefunds(callOf(work), capturedAtGateway(work));
+    const listed = await refunds.listRefunds(callOf(work), capturedAtGateway(work.captured));
     return inTransaction(core, refund, (tx, current) => recordList(tx, core, { ...current, work, listed }));
   }
-  const answer = await refunds.lookUpRefund(callOf(work), capturedAtGateway(work), atGateway(refund));
+  const answer = await refunds.lookUpRefund(callOf(work), capturedAtGateway(work.captured), atGateway(refund));
   await inTransaction(core, refund, (tx, current) => recordLookUp(tx, core, { ...current, work, answer }));
 }
 
 function callOf({ credentials }: Bound): GatewayCall {
   return { credentials, timeoutMs: followUpTimeoutMs };
-}
-
-function capturedAtGateway({ captured }: { captured: Attempt }): CapturedPayment {
-  return {
-    attemptReference: encodeId("att", captured.id),
-    gatewayReference: captured.gatewayReference ?? "",
-    amountMinor: captured.amountMinor,
-    currency: captured.currency,
-    capturedMinor: captured.capturedAmountMinor ?? captured.amountMinor,
-    captureReference: captured.captureReference ?? undefined,
-  };
 }
