@@ -263,8 +263,7 @@ describe("an orphaned authorization at a gateway that only sends notifications",
     expect(await statusAtGateway(fixture, payment.attempt, reference)).toBe("voided");
     await fixture.sandbox.release({});
     await expect.poll(() => orphansOf(payment)).toMatchObject([{ waits: false }]);
-    await voidOrphansOnce(fixture.core);
-    expect(await orphansOf(payment)).toMatchObject([{ outcome: "VOIDED" }]);
+    await expect.poll(afterATurn).toMatchObject([{ outcome: "VOIDED" }]);
     expect(await itemsOf(fixture, payment.session)).toMatchObject([
       { kind: "ORPHANED_AUTHORIZATION", resolvedAt: expect.any(Date) },
     ]);

@@ -5,6 +5,7 @@ import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.
 import type { PaymentSession } from "../core/entities.ts";
 import { drain } from "../core/recovery.fixture.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
+import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
 import { type Queryable, unnamed } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
@@ -54,11 +55,15 @@ async function refund({ id: sessionId, merchantId }: PaymentSession, key: string
     refundRef: undefined,
     reason: undefined,
   });
-  await drain(createRefundTurn(fixture.core));
   // SANDBOX_B reports the end of a refund by notification.
   const statuses = async () => (await fixture.loadSession({ id: sessionId })).refunds.map(({ status }) => status);
   // expect.poll() works in a test alone, and the first refunds are made before all of them.
-  await vi.waitFor(async () => expect(new Set(await statuses())).toEqual(new Set(["SUCCEEDED"])), 60_000);
+  const isMade = async () => {
+    await processNotificationsOnce(fixture.core);
+    await drain(createRefundTurn(fixture.core));
+    expect(new Set(await statuses())).toEqual(new Set(["SUCCEEDED"]));
+  };
+  await vi.waitFor(isMade, 60_000);
 }
 
 type Options = { count?: number; pageToken?: string; merchantId?: string };
