@@ -169,6 +169,7 @@ function auth(directory: Directory, json: Json, account: string, request: Sandbo
   const transaction = directory.find(id);
   if (transaction?.account !== account || transaction.number !== json.acctNumber) return erro("301", "unknown", id);
   if (transaction.areq !== undefined) return erro("312", "transaction id was used", id);
+  if (!isName(json.cardholderName)) return erro("203", "cardholderName", id);
   transaction.areq = json;
   const { behaviour } = transaction;
   if (behaviour.answer === "down") return erro("405", "Connection timeout", id);
@@ -186,6 +187,11 @@ function auth(directory: Directory, json: Json, account: string, request: Sandbo
     },
     about: id,
   };
+}
+
+/** Reports whether text is a name of EMV 3DS 2.2: 2 to 45 characters of ASCII. */
+function isName(text: unknown): boolean {
+  return typeof text === "string" && /^[ -~]{2,45}$/.test(text);
 }
 
 function postauth(directory: Directory, json: Json, account: string): SandboxAnswer {

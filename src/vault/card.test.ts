@@ -58,6 +58,7 @@ describe("findCardProblems()", () => {
 
   it("accepts no card number as a name", () => {
     expect(fieldsOf({ holder: "4242 4242 4242 4242" })).toEqual(["holder"]);
+    expect(fieldsOf({ holder: "４２４２ ４２４２ ４２４２ ４２４２" })).toEqual(["holder"]);
     expect(fieldsOf({ holder: " " })).toEqual(["holder"]);
     expect(fieldsOf({ holder: "Ada\nLovelace" })).toEqual(["holder"]);
   });

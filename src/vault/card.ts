@@ -1,4 +1,5 @@
 /** Payment cards and their plausibility: brand, length, Luhn digit, expiry and CVC. PURE. */
+import anyAscii from "any-ascii";
 import { passesLuhn } from "../platform/luhn.ts";
 
 /** A card as entered by the customer and printed by its issuer. */
@@ -139,5 +140,5 @@ function findExpiryProblems(card: Card, now: Date): CardProblem[] {
 function isPlausibleHolder(holder: string): boolean {
   const printable = /^[^\p{Cc}\p{Cs}]+$/u.test(holder) && holder.trim() !== "";
   // A card number typed into the name field would be stored and shown as a name by gateways.
-  return printable && holder.length <= holderLengthMax && !/(?:[0-9][ -]?){12}/.test(holder);
+  return printable && holder.length <= holderLengthMax && !/(?:[0-9][ -]?){12}/.test(anyAscii(holder));
 }

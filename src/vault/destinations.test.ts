@@ -68,7 +68,7 @@ describe("the fields of every destination", () => {
       ]);
     else if (template.includes("card.cvc"))
       expect([name, template]).toEqual([name === "security_code" ? name : "cvc", "{{card.cvc}}"]);
-    else if (template.includes("card.holder")) expect(name).toMatch(/name|holder/i);
+    else if (/card\.(holder|emvHolder)/.test(template)) expect(name).toMatch(/name|holder/i);
     else if (template.includes("card.postalCode")) expect(name).toMatch(/postal_?code/i);
     else if (template.includes("card.adyenBrand")) expect(name).toBe("brand");
     else expect(name).toMatch(/exp/i);

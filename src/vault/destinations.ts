@@ -52,7 +52,7 @@ const adyenLive = /^[0-9a-f]{16}-[a-z0-9]{1,32}-checkout-live\.adyenpayments\.co
 const areqCard = {
   "/acctNumber": "{{card.number}}",
   "/cardExpiryDate": "{{card.expYear2}}{{card.expMonth}}",
-  "/cardholderName": "{{card.holder}}",
+  "/cardholderName": "{{card.emvHolder}}",
 } as const;
 
 const threeDSecureIo = { test: /^service\.sandbox\.3dsecure\.io$/, live: /^service\.3dsecure\.io$/ };

@@ -1,6 +1,7 @@
 /** Fills a card into a gateway request, and refuses placeholders in every field but those of the destination. Pure. */
 import { DomainError, unreachable } from "../platform/errors.ts";
 import type { Card } from "./card.ts";
+import { emvNameOf } from "./cardholder-name.ts";
 import type { Destination } from "./destinations.ts";
 
 /** Returns the body for one card. */
@@ -29,7 +30,9 @@ const parts: Readonly<Record<string, (card: Card) => string | undefined>> = {
   "card.expYear": (card) => String(card.expYear),
   "card.expYear2": (card) => String(card.expYear % 100).padStart(2, "0"),
   "card.cvc": (card) => card.cvc,
-  "card.holder": (card) => card.holder,
+  // PayPal takes one line.
+  "card.holder": (card) => card.holder?.replaceAll(/[\u2028\u2029]/g, " "),
+  "card.emvHolder": (card) => emvNameOf(card.holder),
   "card.postalCode": (card) => card.postalCode,
   "card.adyenBrand": ({ brand }) => (brand === undefined ? undefined : adyenBrands[brand]),
 };

@@ -6,6 +6,7 @@ import type { GatewayHttp, GatewayReply } from "../platform/outbound-http.ts";
 import { type Tracing, untraced } from "../platform/telemetry.ts";
 import { type CardSummary, shownOf } from "./card.ts";
 import { type TakenCard, takeCard } from "./card-store.ts";
+import { emvNameOf } from "./cardholder-name.ts";
 import { addressOf, type Destination, findDestination } from "./destinations.ts";
 import { holdsPlaceholder, planFill } from "./fill-body.ts";
 import { type MaskedCard, maskCard, maskCardBytes } from "./mask.ts";
@@ -81,7 +82,7 @@ export async function forward(
       timeoutMs: request.timeoutMs,
     }),
   );
-  return { type: "sent", reply: masked(reply, card), shown: { ...shownOf(card), chosenBrand: card.brand ?? "" } };
+  return { type: "sent", reply: maskedNames(reply, card), shown: { ...shownOf(card), chosenBrand: card.brand ?? "" } };
 }
 
 /**
@@ -136,4 +137,12 @@ function masked(reply: GatewayReply, card: MaskedCard): GatewayReply {
   if (reply.type !== "answer") return reply;
   const headers = Object.entries(reply.headers).map(([name, value]) => [name, maskCard(value, card)]);
   return { ...reply, headers: Object.fromEntries(headers), body: maskCardBytes(reply.body, card) };
+}
+
+/** Masks the name as the card has it, and as a message of EMV 3DS carried it. */
+function maskedNames(reply: GatewayReply, card: MaskedCard): GatewayReply {
+  const { holder } = card;
+  const once = masked(reply, card);
+  const sent = emvNameOf(holder);
+  return holder === undefined || sent === holder ? once : masked(once, { ...card, holder: sent });
 }

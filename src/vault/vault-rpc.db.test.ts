@@ -141,6 +141,16 @@ describe("Forward", () => {
     expect(names).toEqual(["Grace Hopper", "Ada Lovelace"]);
   });
 
+  it("writes a name for a 3DS server in its letters, and masks it in both forms", async () => {
+    const body = Buffer.from('{"cardholderName":"{{card.emvHolder}}"}');
+    answer = (_, response) => response.end('{"a":"of Ivan Shcherbakov","b":"of Иван Щербаков"}');
+    const token = await tokenFor("ps_1", { holder: "Иван Щербаков" });
+    const { result } = await forward({ connector: "SANDBOX_3DS", operation: "auth", body, token });
+    if (result.case !== "answer") throw new Error(`unexpected ${result.case}`);
+    expect(JSON.parse(received[0]?.body ?? "")).toEqual({ cardholderName: "Ivan Shcherbakov" });
+    expect(Buffer.from(result.value.body).toString()).toMatch(/^\{"a":"of \*+","b":"of \*+"\}$/);
+  });
+
   it("writes JSON for a gateway that takes JSON", async () => {
     const body = Buffer.from('{"paymentMethod":{"number":"{{card.number}}","holderName":"{{card.holder}}"}}');
     await forward({ connector: "SANDBOX_B", body, token: await tokenFor("ps_1") });

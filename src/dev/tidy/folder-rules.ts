@@ -78,6 +78,8 @@ const pureMayImport = [
   "src/limits.ts",
   "src/platform/errors.ts",
   "src/platform/money.ts",
+  // A table of letters.
+  "any-ascii",
   "@bufbuild/protobuf",
   "@bufbuild/protobuf/wkt",
 ];

@@ -2,6 +2,7 @@
  * The authentication request of EMV 3DS 2.1.0 and 2.2.0 (AReq) for a payment in a browser, with placeholders for the
  * card. The field table is in areq-fields.fixture.ts. Pure.
  */
+import anyAscii from "any-ascii";
 import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
 import { countryNumber, currencyNumber } from "../../platform/iso-numbers.ts";
 import { isoExponent } from "../../platform/money.ts";
@@ -32,7 +33,7 @@ export function areqOf(request: AuthenticationRequest, transaction: AReqTransact
     notificationURL: returnUrl,
     acctNumber: "{{card.number}}",
     cardExpiryDate: "{{card.expYear2}}{{card.expMonth}}",
-    cardholderName: holderOf(request),
+    cardholderName: "{{card.emvHolder}}",
     // Without its other letters it would be another person's address.
     email: isPlain(request.customerEmail) ? request.customerEmail : undefined,
     ...addressOf(request.billingAddress),
@@ -56,12 +57,6 @@ export function areqOf(request: AuthenticationRequest, transaction: AReqTransact
     browserTZ: String(browser.timeZoneOffsetMinutes),
     browserUserAgent: plain(request.shopperUserAgent ?? "unknown", 2_048),
   };
-}
-
-/** Returns the name in the messages' characters; the card's own, which the vault knows, if the session has none. */
-function holderOf({ customerName = "" }: AuthenticationRequest): string {
-  const name = plain(customerName, 45).trim();
-  return name.length < 2 ? "{{card.holder}}" : name;
 }
 
 const colorDepths = [48, 32, 24, 16, 15, 8, 4, 1];
@@ -93,6 +88,6 @@ function isPlain(email: string | undefined): boolean {
 
 /** Returns text in the characters that the messages carry, without a placeholder, at most this long. */
 function plain(text: string, charactersMax: number): string {
-  const ascii = text.normalize("NFKD").replaceAll(/[^\x20-\x7e]/g, "");
+  const ascii = anyAscii(text).replaceAll(/[^\x20-\x7e]/g, "");
   return withoutPlaceholders(ascii).slice(0, charactersMax);
 }

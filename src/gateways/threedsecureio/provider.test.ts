@@ -42,7 +42,7 @@ const filled = (asked: AuthenticationRequest) => {
   const text = JSON.stringify(areqOf(asked, transaction))
     .replace("{{card.number}}", "4000000000003055")
     .replace("{{card.expYear2}}{{card.expMonth}}", "3004")
-    .replace("{{card.holder}}", "Ada Lovelace");
+    .replace("{{card.emvHolder}}", "Ada Lovelace");
   return JSON.parse(text) as Record<string, unknown>;
 };
 
@@ -81,7 +81,19 @@ describe("areqOf()", () => {
       browser: { ...request.browser, acceptHeader: "text/html" },
     };
     expect(problemsOf(filled(whole))).toEqual([]);
-    expect(JSON.stringify(areqOf(whole, transaction)).match(/\{\{/g)).toHaveLength(3);
+    expect(JSON.stringify(areqOf(whole, transaction)).match(/\{\{/g)).toHaveLength(4);
+  });
+
+  it("writes an address and a name of another script in Latin letters", () => {
+    const billingAddress = { line1: "улица Ленина 1", city: "Łódź", postalCode: "101000", country: "RU" };
+    const acquirer = { ...request.acquirer, merchantName: "Книги {{card.number}}" };
+    const sent = filled({ ...request, billingAddress, acquirer });
+    expect(problemsOf(sent)).toEqual([]);
+    expect(sent).toMatchObject({
+      billAddrLine1: "ulitsa Lenina 1",
+      billAddrCity: "Lodz",
+      merchantName: "Knigi { {card.number}}",
+    });
   });
 
   it("finds a request that breaks the table", () => {
@@ -125,6 +137,18 @@ describe.each(["SANDBOX_3DS", "THREEDSECUREIO"] as const)("%s at the 3DS server"
     if (prepared.type !== "ready") throw new Error(prepared.reason);
     return provider.authenticate(call, { ...request, keep: prepared.keep });
   };
+
+  it.each([
+    ["59 letters", `${"Maria ".repeat(9)}Lopez`],
+    ["another script", "Иван Щербаков"],
+    ["accents", "Zoë Ångström"],
+    ["one letter", "Ö"],
+    ["nothing typed", undefined],
+  ])("authenticates a cardholder whose name is %s", async (_, name) => {
+    forwarder.useHolder(name);
+    expect(await authenticate("4000000000003055")).toMatchObject({ type: "ended", result: { transStatus: "Y" } });
+    forwarder.useHolder("Ada Lovelace");
+  });
 
   it("knows which device check a card has", async () => {
     expect(await prepare("4000000000003220")).toMatchObject({
