@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { passesLuhn } from "../platform/luhn.ts";
-import { type Card, findCardProblems, shownOf } from "./card.ts";
+import { type Card, findCardProblems, isNetworkNumber, shownOf } from "./card.ts";
 
 const card: Card = { number: "4242424242424242", expMonth: 4, expYear: 2030, cvc: "123" };
 const now = new Date("2030-04-15T12:00:00Z");
@@ -20,10 +20,39 @@ describe("shownOf()", () => {
     ["3566002020360505", "jcb"],
     ["6200000000000005", "unionpay"],
     ["6759649826438453", "maestro"],
+    ["6771798021000008", "maestro"],
+    ["5018000000000009", "maestro"],
     ["9999999999999995", "unknown"],
   ])("recognizes %s as %s", (number, brand) => {
     expect(shownOf({ ...card, number })).toEqual({ brand, last4: number.slice(-4) });
     expect(passesLuhn(number)).toBe(true);
+  });
+});
+
+/** Ranges of networks of one country, which lie within those of the networks that are shown. */
+const ranges: readonly (readonly [string, readonly string[]])[] = [
+  ["Elo", ["401178 401179", "431274", "438935", "451416", "457393", "457631 457632", "504175", "506699 506778"]],
+  ["Elo", ["509000 509999", "627780", "636297", "636368", "650031 650033", "650035 650051", "650405 650439"]],
+  ["Elo", ["650485 650538", "650541 650598", "650700 650718", "650720 650727", "650901 650978", "651652 651679"]],
+  ["Elo", ["655000 655019", "655021 655058"]],
+  ["Hipercard", ["384100", "384140", "384160", "606282", "637095", "637568", "637599 637600", "637609", "637612"]],
+  ["Dankort", ["501900 501999"]],
+  ["Verve", ["506099 506198", "507865 507964", "650002 650027"]],
+  ["RuPay", ["508500 508999", "600000 601099"]],
+  ["InterPayment and InstaPayment", ["636000", "638000 639999"]],
+];
+
+describe.each(ranges)("a card of %s", (_, given) => {
+  it.each(given)("in %s is of no network that is known here, and is accepted", (range) => {
+    const [first, last = first] = range.split(" ").map(Number) as [number, number?];
+    for (let start = first; start <= last; start++) {
+      const body = `${start}000000000`;
+      const number = `${body}${[..."0123456789"].find((digit) => passesLuhn(body + digit))}`;
+      expect(shownOf({ ...card, number }).brand).toBe("unknown");
+      expect(fieldsOf({ number })).toEqual([]);
+      // It is masked like any other.
+      expect(isNetworkNumber(number)).toBe(true);
+    }
   });
 });
 

@@ -32,7 +32,16 @@ type BrandRule = {
   readonly cvcLength: number;
 };
 
+const lengthsOfAny = [12, 13, 14, 15, 16, 17, 18, 19];
+
+// Networks of one country within the ranges of others: Elo and Hipercard (https://github.com/braintree/credit-card-type,
+// 10.3.0, 2026; https://github.com/erikhenrique/bin-cc, 2026), Dankort, RuPay and Verve
+// (https://en.wikipedia.org/wiki/Payment_card_number, 2026).
+const ofOneCountry =
+  /^(3841[046]0|4(0117[89]|31274|38935|51416|57393|5763[12])|5019|504175|506(099|1[0-8]|19[0-8]|699|7[0-6]|77[0-8])|507(86[5-9]|8[7-9]|9[0-5]|96[0-4])|508[5-9]|509|606282|627780|636(297|368)|637(095|568|599|60[09]|612)|650(00[2-9]|01|02[0-7]|03[1-35-9]|04|05[01]|40[5-9]|4[1-3]|48[5-9]|49|5[0-2]|53[0-8]|54[1-9]|5[5-8]|59[0-8]|70|71[0-8]|72[0-7]|90[1-9]|9[1-6]|97[0-8])|651(65[2-9]|6[67])|6550([01]|2[1-9]|[34]|5[0-8]))/;
+
 const brandRules: readonly BrandRule[] = [
+  { brand: "unknown", starts: ofOneCountry, lengths: lengthsOfAny, cvcLength: 3 },
   { brand: "visa", starts: /^4/, lengths: [13, 16, 19], cvcLength: 3 },
   {
     brand: "mastercard",
@@ -45,7 +54,9 @@ const brandRules: readonly BrandRule[] = [
   { brand: "diners", starts: /^(30[0-5]|3095|36|38|39)/, lengths: [14, 16, 19], cvcLength: 3 },
   { brand: "jcb", starts: /^35(2[89]|[3-8])/, lengths: [16, 19], cvcLength: 3 },
   { brand: "unionpay", starts: /^(62|81)/, lengths: [16, 17, 18, 19], cvcLength: 3 },
-  { brand: "maestro", starts: /^(50|5[6-9]|6)/, lengths: [12, 13, 14, 15, 16, 17, 18, 19], cvcLength: 3 },
+  { brand: "maestro", starts: /^(50|5[6-8]|6304|67)/, lengths: lengthsOfAny, cvcLength: 3 },
+  // Many networks issue from these; their numbers are masked all the same.
+  { brand: "unknown", starts: /^[56]/, lengths: lengthsOfAny, cvcLength: 3 },
 ];
 
 // ISO/IEC 7812-1 numbers have at most 19 digits; no network issues fewer than 12.
@@ -95,8 +106,9 @@ export function findCardProblems(card: Card, now: Date): CardProblem[] {
     problems.push({ field: "number", detail: "The card number is not complete or has a typing mistake." });
   }
   problems.push(...findExpiryProblems(card, now));
-  if (!/^[0-9]+$/.test(card.cvc) || !(rule ? [rule.cvcLength] : [3, 4]).includes(card.cvc.length)) {
-    problems.push({ field: "cvc", detail: `The security code has ${rule?.cvcLength ?? "3 or 4"} digits.` });
+  const isKnown = rule !== undefined && rule.brand !== "unknown";
+  if (!/^[0-9]+$/.test(card.cvc) || !(isKnown ? [rule.cvcLength] : [3, 4]).includes(card.cvc.length)) {
+    problems.push({ field: "cvc", detail: `The security code has ${isKnown ? rule.cvcLength : "3 or 4"} digits.` });
   }
   if (card.holder !== undefined && !isPlausibleHolder(card.holder)) {
     problems.push({ field: "holder", detail: `The name has 1 to ${holderLengthMax} characters and no card number.` });

@@ -6,6 +6,16 @@ const now = new Date("2026-05-01");
 const problem = (name: "holder" | "postalCode", text: string, fields?: CardFields) =>
   findProblem(name, { ...texts, [name]: text }, { now, fields });
 
+describe("a card of a network that the form does not know", () => {
+  it("is accepted where brands are listed", () => {
+    for (const number of ["6550000000000001", "5090000000000000", "6062820000000003"]) {
+      expect(findProblem("number", { ...texts, number }, { now, accepted: ["visa", "mastercard"] })).toBeUndefined();
+    }
+    const discover = { ...texts, number: "6011111111111117" };
+    expect(findProblem("number", discover, { now, accepted: ["visa"] })).toBe("brand_not_accepted");
+  });
+});
+
 describe("the fields beyond the card", () => {
   it("may stay empty where the page asks for none", () => {
     expect(problem("holder", "")).toBeUndefined();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { shownOf } from "../../src/vault/card.ts";
 import {
   caretAfter,
   coBadgeOf,
@@ -6,9 +7,22 @@ import {
   formatCvc,
   formatExpiry,
   formatNumber,
+  lookOf,
   parseExpiry,
   splitPastedCard,
 } from "./card-format.ts";
+
+describe("lookOf()", () => {
+  it("shows the brand that the vault finds, whatever a number begins with", () => {
+    const others: string[] = [];
+    const card = { expMonth: 4, expYear: 2030, cvc: "123" };
+    for (let start = 200_000; start < 700_000; start++) {
+      const { brand } = shownOf({ ...card, number: `${start}0000000000` });
+      if (lookOf(String(start)).brand !== brand) others.push(`${start} ${brand}`);
+    }
+    expect(others).toEqual([]);
+  });
+});
 
 describe("formatNumber()", () => {
   it.each([
