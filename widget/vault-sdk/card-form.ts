@@ -30,6 +30,7 @@ export class CardForm {
   readonly #texts: FrameTexts = textsOfPage();
   #accepted: readonly string[] | undefined;
   #fields: CardFields = {};
+  readonly #handled = new Map<FieldName, string>();
   readonly #choice = new BrandChoice(this.#texts, () => this.#emit());
 
   constructor(listeners: { onChange: (state: FormState) => void; onEnter: () => void }) {
@@ -39,6 +40,7 @@ export class CardForm {
       input.addEventListener("input", (event) => this.#handleInput(name, event as InputEvent));
       // Text of an input method causes no input event after its end.
       input.addEventListener("compositionend", () => this.#handleInput(name));
+      input.addEventListener("change", () => this.#catchUp(name));
       input.addEventListener("blur", (event) => this.#handleBlur(name, event));
       input.addEventListener("keydown", (event) => event.key === "Enter" && !event.isComposing && listeners.onEnter());
     }
@@ -79,6 +81,7 @@ export class CardForm {
 
   /** Returns the card, or undefined after showing and focusing the first problem. */
   takeCard(): CardBody | undefined {
+    for (const name of fieldNames) this.#catchUp(name);
     const wrong = fieldNames.filter((name) => this.#check(name) !== undefined);
     const brand = this.#choice.chosen;
     if (wrong[0] === undefined) return { ...cardBodyOf(fieldTexts()), ...(brand !== undefined && { brand }) };
@@ -126,22 +129,30 @@ export class CardForm {
   #handleInput(name: FieldName, event?: InputEvent): void {
     if (event?.isComposing) return;
     const input = inputOf(name);
-    if (name !== "holder" && name !== "postalCode")
-      reformat(input, event?.inputType ?? "", (text) => formatField(name, text));
+    formatInput(name, event?.inputType);
     if (name === "number") {
       this.#showNumber();
-      inputOf("cvc").value = formatField("cvc", inputOf("cvc").value);
+      formatInput("cvc");
     }
+    this.#handled.set(name, input.value);
     // A problem disappears as soon as it is corrected; a new one waits until the field is left.
     if (input.ariaInvalid === "true" && this.#problemOf(name) === undefined) this.#say(name);
     this.#emit();
   }
 
+  /** Handles what a password manager wrote without an input event. */
+  #catchUp(name: FieldName): void {
+    if (inputOf(name).value !== (this.#handled.get(name) ?? "")) this.#handleInput(name);
+  }
+
   /**
    * Shows the problem of a half-filled field when it is left, but none for an empty one. Not where the focus leaves the
-   * frame: the form would grow between press and release of the pay button, which would then miss its click.
+   * frame: the form would grow between press and release of the pay button, which would then miss its click. A number
+   * may bring up the choice of a brand.
    */
   #handleBlur(name: FieldName, { relatedTarget }: FocusEvent): void {
+    if (relatedTarget === null && name === "number") formatInput(name);
+    else this.#catchUp(name);
     if (relatedTarget !== null && inputOf(name).value !== "") this.#check(name);
   }
 
@@ -150,7 +161,7 @@ export class CardForm {
     if (card === undefined) return;
     event.preventDefault();
     for (const name of ["number", "expiry", "cvc"] as const) {
-      inputOf(name).value = formatField(name, card[name]);
+      inputOf(name).value = formatField(name, card[name], card.number);
       this.#check(name);
     }
     this.#showNumber();
@@ -194,22 +205,32 @@ function ask(name: FieldName, isAsked: boolean): void {
   inputOf(name).closest<HTMLElement>(".field")!.hidden = !isAsked;
 }
 
-function formatField(name: "number" | "expiry" | "cvc", text: string): string {
+function formatInput(name: FieldName, inputType = ""): void {
+  const input = inputOf(name);
+  reformat(input, inputType, (text) => formatField(name, text, inputOf("number").value));
+}
+
+function formatField(name: FieldName, text: string, number: string): string {
   switch (name) {
     case "number":
       return formatNumber(text);
     case "expiry":
       return formatExpiry(text);
     case "cvc":
-      return formatCvc(text, inputOf("number").value);
+      return formatCvc(text, number);
+    case "holder":
+    case "postalCode":
+      return text;
     default:
       return unreachable(name);
   }
 }
 
+/** Returns the texts as they are formatted, also those that were written without an event. */
 function fieldTexts(): FieldTexts {
-  const [number = "", expiry = "", cvc = "", holder = "", postalCode = ""] = fieldNames.map(
-    (name) => inputOf(name).value,
+  const given = inputOf("number").value;
+  const [number = "", expiry = "", cvc = "", holder = "", postalCode = ""] = fieldNames.map((name) =>
+    formatField(name, inputOf(name).value, given),
   );
   return { number, expiry, cvc, holder, postalCode };
 }

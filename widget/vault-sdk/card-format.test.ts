@@ -52,19 +52,51 @@ describe("formatExpiry()", () => {
     ["042027", "04 / 27"],
     ["2027-04", "04 / 27"],
     ["12 / 30", "12 / 30"],
-    ["12 / 305", "12 / 30"],
-    ["1/", "1"],
+    ["12/2030", "12 / 30"],
+    ["1230", "12 / 30"],
+    ["122030", "12 / 30"],
+    ["203012", "12 / 30"],
+    ["202704", "04 / 27"],
+    ["2027/4", "04 / 27"],
+    ["2027.04", "04 / 27"],
+    ["04 2027", "04 / 27"],
+    ["04–27", "04 / 27"],
+    ["04/27\t", "04 / 27"],
+    ["1/", "01 / "],
+    ["04 / ", "04 / "],
     ["1/2", "01 / 2"],
     [" 4 / 27 ", "04 / 27"],
     ["\u200e04/27", "04 / 27"],
     ["０４／２７", "04 / 27"],
-    ["April 2027", ""],
+    ["April", ""],
   ])("reads %s as %s", (text, shown) => {
     expect(formatExpiry(text)).toBe(shown);
   });
 
+  // Each of these contains what could be taken for another date.
+  it.each([
+    "30/04/2027",
+    "04/30/2027",
+    "04 / 30/",
+    "04/05/2027",
+    "2027-04-30",
+    "20270430",
+    "30042027",
+    "12 / 305",
+    "04 / 302027",
+    "04/1927",
+    "04/0027",
+    "2027",
+    "April 2027",
+    "30. April 2027",
+    "04/27 or 05/28",
+  ])("leaves %s as it is, and reads no date in it", (text) => {
+    expect(formatExpiry(text)).toBe(text);
+    expect(parseExpiry(text)).toBeUndefined();
+  });
+
   it("is stable: formatting twice changes nothing", () => {
-    for (const text of ["1", "4", "0427", "04/2027", "2027-04", "12 / 3"]) {
+    for (const text of ["1", "4", "0427", "04/2027", "2027-04", "12 / 3", "1/", "127", "12 / 203"]) {
       expect(formatExpiry(formatExpiry(text))).toBe(formatExpiry(text));
     }
   });
@@ -88,8 +120,9 @@ describe("coBadgeOf()", () => {
 
 describe("parseExpiry()", () => {
   it("parses only a complete date", () => {
-    expect(parseExpiry("04 / 27")).toEqual({ expMonth: 4, expYear: 2027 });
-    expect(parseExpiry("04 / 2")).toBeUndefined();
+    for (const text of ["04 / 27", "4/27", "04/2027", "2027-04", "0427", "202704"])
+      expect(parseExpiry(text)).toEqual({ expMonth: 4, expYear: 2027 });
+    for (const text of ["04 / 2", "04 / ", "4", "127", ""]) expect(parseExpiry(text)).toBeUndefined();
   });
 });
 

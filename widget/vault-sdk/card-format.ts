@@ -99,22 +99,33 @@ export function formatNumber(text: string): string {
   return shown.join(" ");
 }
 
-/** Returns `MM / YY` for typed, pasted or filled-in text: `4`, `0427`, ` 4/27`, `04/2027`, `2027-04`. */
-export function formatExpiry(given: string): string {
-  // What stands before the first letter or digit, such as a pasted space, means nothing.
-  const text = withPlainDigits(given).replace(/^[^\p{L}\p{N}]+/u, "");
-  const iso = /^\s*(20\d\d)\D+(\d{1,2})\s*$/.exec(text);
-  const [monthText = "", yearText = ""] = iso ? [iso[2], iso[1]] : splitExpiry(text);
-  const month = monthText.length === 1 && (monthText > "1" || yearText !== "") ? `0${monthText}` : monthText;
-  if (month.length < 2) return month;
-  const year = yearText.length > 2 ? yearText.replace(/^20/, "").slice(0, 2) : yearText;
-  return `${month} / ${year}`;
+// What no other date could be meant by: a month beside its year, or a year of four digits before its month.
+const expiryShapes = [
+  /^(?<month>\d\d?)[^\p{L}\p{N}]+(?:20)?(?<year>\d\d)$/u,
+  /^(?<month>0[1-9]|1[0-2]|[2-9])(?:20)?(?<year>\d\d)$/,
+  /^20(?<year>\d\d)[^\p{L}\p{N}]+(?<month>\d\d?)$/u,
+  /^20(?<year>\d\d)(?<month>0[1-9]|1[0-2])$/,
+];
+
+/**
+ * Returns `MM / YY` for typed, pasted or filled-in text: `4`, `0427`, ` 4/27`, `04/2027`, `2027-04`, `202704`. Text that
+ * is neither a date nor the beginning of one stays as it is: cut, it could become another date.
+ */
+export function formatExpiry(text: string): string {
+  const [month, year] = readExpiry(text) ?? [];
+  if (month !== undefined) return `${month} / ${year}`;
+  const begun = /^(\d\d?)(\D*)(\d?)\D*$/.exec(tidyExpiry(text));
+  if (begun === null) return /\d/.test(tidyExpiry(text)) ? text : "";
+  const [, digits = "", separator = "", yearDigit = ""] = begun;
+  // "4" can only be April.
+  const isMonth = digits.length === 2 || digits > "1" || separator !== "";
+  return isMonth ? `${digits.padStart(2, "0")} / ${yearDigit}` : digits;
 }
 
 /** Returns month and year as numbers, or undefined while the text is not both. */
 export function parseExpiry(text: string): { expMonth: number; expYear: number } | undefined {
-  const match = /^(\d\d) \/ (\d\d)$/.exec(text);
-  return match ? { expMonth: Number(match[1]), expYear: 2000 + Number(match[2]) } : undefined;
+  const [month, year] = readExpiry(text) ?? [];
+  return month === undefined ? undefined : { expMonth: Number(month), expYear: 2000 + Number(year) };
 }
 
 /** Returns as many digits as a security code of this number's network has. */
@@ -142,12 +153,19 @@ export function caretAfter(formatted: string, digitsBefore: number): number {
   return formatted.length;
 }
 
-function splitExpiry(text: string): [string, string] {
-  const [first = "", second] = text.split(/\D+/);
-  if (second !== undefined) return [first.slice(0, 2), second + digitsOf(text).slice(first.length + second.length)];
-  // "4" can only be April, so "427" is 04 / 27.
-  const monthLength = first > "1" && first.charAt(0) > "1" ? 1 : 2;
-  return [first.slice(0, monthLength), first.slice(monthLength)];
+/** Returns month and year in two digits each, or undefined for text that is not exactly one date. */
+function readExpiry(text: string): readonly [month: string, year: string] | undefined {
+  const tidy = tidyExpiry(text);
+  for (const shape of expiryShapes) {
+    const { month, year } = shape.exec(tidy)?.groups ?? {};
+    if (month !== undefined && year !== undefined) return [month.padStart(2, "0"), year];
+  }
+  return undefined;
+}
+
+/** Removes what means nothing: all before the first letter or digit, such as a pasted space, and spaces at the end. */
+function tidyExpiry(text: string): string {
+  return withPlainDigits(text).replace(/^[^\p{L}\p{N}]+|[\s\p{Cf}]+$/gu, "");
 }
 
 function arabicDigit(digit: string): string {

@@ -9,7 +9,8 @@ export function reformat(input: HTMLInputElement, inputType: string, format: (te
   const formatted = format(input.value);
   const onlySeparatorGone = digitsOf(formatted) === digitsOf(input.value) && formatted.length > input.value.length;
   if (onlySeparatorGone && inputType === "deleteContentBackward") {
-    put(input, format(before.replace(/\d(\D*)$/, "$1") + after), digitsOf(before).length - 1);
+    // At the end the separator goes as well: behind a month it would be formatted anew.
+    put(input, format(before.replace(/\d(\D*)$/, after && "$1") + after), digitsOf(before).length - 1);
   } else if (onlySeparatorGone && inputType === "deleteContentForward") {
     put(input, format(before + after.replace(/^(\D*)\d/, "$1")), digitsOf(before).length);
   } else if (formatted !== input.value) {

@@ -69,7 +69,8 @@ export class CardFrameFixture {
     await this.page.evaluate(async (given) => {
       (globalThis as { frame?: CardFrame }).frame?.destroy();
       const container = document.querySelector<HTMLElement>("#card")!;
-      const frame = globalThis.SwitchyardVault!.mountCardFrame({ ...given, container });
+      const onChange = (state: object) => Object.assign(globalThis, { state });
+      const frame = globalThis.SwitchyardVault!.mountCardFrame({ ...given, container, onChange });
       Object.assign(globalThis, { frame });
       await frame.ready;
     }, options);
@@ -109,6 +110,11 @@ export class CardFrameFixture {
     await this.type("number", testCard.number);
     await this.type("expiry", "431");
     await this.type("cvc", testCard.cvc);
+  }
+
+  /** Returns what the frame last told the page about the form. */
+  state(): Promise<unknown> {
+    return this.page.evaluate("state");
   }
 
   /** Requests a token as a page does; returns the refusal's code in place of an error. */

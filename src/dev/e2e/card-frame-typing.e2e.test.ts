@@ -93,6 +93,11 @@ describe("an expiry date", () => {
     ["4/31", "04 / 31"],
     ["042031", "04 / 31"],
     ["12/2031", "12 / 31"],
+    ["1/31", "01 / 31"],
+    ["4/2031", "04 / 31"],
+    // Nothing is cut off: a day before or behind the month would make another date.
+    ["04/30/2031", "04 / 30/2031"],
+    ["04302031", "04 / 302031"],
   ])("typed as %s is %s", async (typed, shown) => {
     await fixture.type("expiry", typed);
     expect(await fixture.field("expiry").inputValue()).toBe(shown);
@@ -126,6 +131,40 @@ describe("autofill", () => {
     expect(await fixture.field("cvc").inputValue()).toBe("123");
   });
 
+  it.each([
+    ["12/2031", "12 / 31"],
+    ["1231", "12 / 31"],
+    ["203112", "12 / 31"],
+  ])("without an event is understood when the form is sent: %s", async (expiry, shown) => {
+    await fillInAs([...unformatted, ["expiry", expiry]], []);
+    expect(await fixture.tokenize()).toMatchObject({ brand: "visa", last4: "4242" });
+    expect(await fixture.field("number").inputValue()).toBe("4242 4242 4242 4242");
+    expect(await fixture.field("expiry").inputValue()).toBe(shown);
+    expect(await fixture.field("mark").getAttribute("href")).toBe("#visa");
+  });
+
+  it("with a change event alone is formatted, and the page knows that the form is complete", async () => {
+    await fillInAs([...unformatted, ["expiry", "2031-04"]], ["change"]);
+    expect(await fixture.field("number").inputValue()).toBe("4242 4242 4242 4242");
+    expect(await fixture.field("expiry").inputValue()).toBe("04 / 31");
+    await expect.poll(() => fixture.state()).toMatchObject({ complete: true, empty: false, brand: "visa" });
+  });
+
+  it("without an event is formatted when the customer leaves the field", async () => {
+    await fixture.field("expiry").focus();
+    await fillInAs([...unformatted, ["expiry", "04/2031"]], []);
+    await fixture.press("Tab");
+    expect(await fixture.field("expiry").inputValue()).toBe("04 / 31");
+    await expect.poll(() => fixture.state()).toMatchObject({ complete: true });
+  });
+
+  it.each(["30/04/2031", "04/30/2031", "20310430"])("with a date that is not clear is refused: %s", async (expiry) => {
+    await fillInAs([...unformatted, ["expiry", expiry]]);
+    expect(await fixture.tokenize()).toEqual({ code: "invalid_card" });
+    expect(await fixture.field("expiry").inputValue()).toBe(expiry);
+    expect(await fixture.field("expiry-problem").textContent()).toContain("Enter month and year");
+  });
+
   it("leaves the focus where it is", async () => {
     await fixture.field("holder").click();
     await fillInAs([["number", "4242424242424242"]]);
@@ -144,14 +183,27 @@ describe("autofill", () => {
   });
 });
 
+/** A card as a manager keeps it. */
+const unformatted: Entries = [
+  ["number", "4242424242424242"],
+  ["cvc", " 123 "],
+];
+
+type Entries = readonly (readonly [string, string])[];
+
 /** Writes into fields as browsers' autofill does: the value at once, then the two events. */
-async function fillInAs(entries: readonly (readonly [string, string])[]): Promise<void> {
-  await fixture.document.evaluate((fields) => {
-    for (const [id, text] of fields) {
-      const input = document.getElementById(id!) as HTMLInputElement;
-      input.value = text!;
-      input.dispatchEvent(new InputEvent("input", { inputType: "insertReplacementText", bubbles: true }));
-      input.dispatchEvent(new Event("change", { bubbles: true }));
-    }
-  }, entries);
+function fillInAs(entries: Entries, events: readonly string[] = ["input", "change"]): Promise<void> {
+  return fixture.document.evaluate(
+    ([fields, types]) => {
+      for (const [id, text] of fields!) {
+        const input = document.getElementById(id!) as HTMLInputElement;
+        input.value = text!;
+        for (const type of types as readonly string[]) {
+          const event = { inputType: "insertReplacementText", bubbles: true };
+          input.dispatchEvent(type === "input" ? new InputEvent(type, event) : new Event(type, { bubbles: true }));
+        }
+      }
+    },
+    [entries, events] as const,
+  );
 }
