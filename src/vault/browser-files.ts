@@ -59,6 +59,8 @@ export async function buildBrowserFiles(): Promise<BrowserFiles> {
       // Serialized origins and `*` contain nothing that HTML would interpret; service-token.ts accepts nothing else.
       const values: Record<string, string> = {
         embedders: embedders.join(" "),
+        // The form checks a card's expiry by this time. The answer is stored nowhere.
+        now: String(Date.now()),
         texts: languages.get(language) ?? "",
         script: frameScript.path,
         // In the page itself: a file of its own could arrive after the first layout, which would then shift.

@@ -6,6 +6,21 @@ const now = new Date("2026-05-01");
 const problem = (name: "holder" | "postalCode", text: string, fields?: CardFields) =>
   findProblem(name, { ...texts, [name]: text }, { now, fields });
 
+describe("an expiry date", () => {
+  const expiry = (text: string, at: string) => findProblem("expiry", { ...texts, expiry: text }, { now: new Date(at) });
+
+  it("is past when the month is over in every time zone, as in the vault", () => {
+    expect(expiry("04 / 31", "2031-05-01T11:59:59Z")).toBeUndefined();
+    expect(expiry("04 / 31", "2031-05-01T12:00:00Z")).toBe("expiry_past");
+  });
+
+  it("is wrong without such a month, and in a year that no issuer prints", () => {
+    expect(expiry("13 / 31", "2026-05-01T00:00:00Z")).toBe("expiry_wrong");
+    expect(expiry("04 / 47", "2026-05-01T00:00:00Z")).toBe("expiry_wrong");
+    expect(expiry("04/30/2031", "2026-05-01T00:00:00Z")).toBe("expiry_incomplete");
+  });
+});
+
 describe("a card of a network that the form does not know", () => {
   it("is accepted where brands are listed", () => {
     for (const number of ["6550000000000001", "5090000000000000", "6062820000000003"]) {

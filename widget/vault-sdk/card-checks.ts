@@ -113,9 +113,9 @@ function findExpiryProblem(text: string, now: Date): FieldProblem | undefined {
   const expiry = parseExpiry(text);
   if (expiry === undefined) return "expiry_incomplete";
   const isPossible = expiry.expMonth >= 1 && expiry.expMonth <= 12;
-  if (!isPossible || expiry.expYear > now.getFullYear() + yearsAheadMax) return "expiry_wrong";
-  const firstInvalidDay = new Date(expiry.expYear, expiry.expMonth, 1);
-  return now >= firstInvalidDay ? "expiry_past" : undefined;
+  if (!isPossible || expiry.expYear > now.getUTCFullYear() + yearsAheadMax) return "expiry_wrong";
+  // As the vault: through the last day of the month in every time zone.
+  return now.getTime() >= Date.UTC(expiry.expYear, expiry.expMonth, 1, 12) ? "expiry_past" : undefined;
 }
 
 function isCvcComplete({ cvc, number }: FieldTexts): boolean {

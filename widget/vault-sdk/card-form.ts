@@ -17,6 +17,7 @@ import { reformat } from "./edit-field.ts";
 import type { FormState, InitMessage } from "./frame-messages.ts";
 import type { FrameTexts } from "./frame-texts.ts";
 import { problemText, textsOfPage } from "./texts.ts";
+import { vaultNow } from "./vault-time.ts";
 
 // As long as a browser may take to bring the focus into a frame, and shorter than a person needs to leave and come back.
 const frameFocusMs = 500;
@@ -183,12 +184,12 @@ export class CardForm {
   }
 
   #problemOf(name: FieldName): FieldProblem | undefined {
-    return findProblem(name, fieldTexts(), { now: new Date(), accepted: this.#accepted, fields: this.#fields });
+    return findProblem(name, fieldTexts(), { now: vaultNow(), accepted: this.#accepted, fields: this.#fields });
   }
 
   #say(name: FieldName, problem?: FieldProblem): void {
     inputOf(name).ariaInvalid = problem === undefined ? null : "true";
-    elementOf(`${name}-problem`).textContent = problem ? problemText(this.#texts, problem, new Date()) : "";
+    elementOf(`${name}-problem`).textContent = problem ? problemText(this.#texts, problem, vaultNow()) : "";
   }
 
   #emit(): void {

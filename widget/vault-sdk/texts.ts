@@ -15,6 +15,6 @@ export function textsOfPage(): FrameTexts {
 /** Returns a problem's sentence at `now`. Its example date stays left to right where the language is not. */
 export function problemText(texts: FrameTexts, problem: FieldProblem, now: Date): string {
   // Three years ahead: a date that many cards have.
-  const year = String(now.getFullYear() + 3).slice(-2);
+  const year = String(now.getUTCFullYear() + 3).slice(-2);
   return texts.problems[problem].replace("{example}", `\u206604 / ${year}\u2069`);
 }

@@ -110,6 +110,25 @@ describe("an expiry date", () => {
   });
 });
 
+describe("a browser whose clock is wrong", () => {
+  it.each(["2005-01-01T00:00:00Z", "2035-01-01T00:00:00Z"])("of %s: the vault's time decides", async (time) => {
+    const wrong = await CardFrameFixture.open(stage);
+    await wrong.page.clock.setFixedTime(time);
+    await wrong.mount();
+    expect(await wrong.document.evaluate(() => Date.now())).toBe(Date.parse(time));
+    await wrong.type("number", "4242424242424242");
+    await wrong.type("cvc", "123");
+    const lastYear = new Date().getUTCFullYear() - 1;
+    await wrong.type("expiry", `12${lastYear}`);
+    expect(await wrong.tokenize()).toEqual({ code: "invalid_card" });
+    expect(await wrong.field("expiry-problem").textContent()).toContain("expired");
+    await wrong.press("Control+A");
+    await wrong.page.keyboard.type("0431");
+    expect(await wrong.tokenize()).toMatchObject({ last4: "4242" });
+    await wrong.close();
+  });
+});
+
 describe("autofill", () => {
   it("as other browsers do it is understood too, with the year in four digits", async () => {
     await fillInAs([
