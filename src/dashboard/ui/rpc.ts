@@ -1,6 +1,7 @@
 /** Typed JSON calls to the service, with the browser's own cookie, and messages for its errors. */
 import { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
+import { useMemo } from "react";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 
 // The cell that a person has chosen, by environment and merchant; without one, the service uses the merchant's own.
@@ -40,10 +41,14 @@ export function codeOf(error: unknown): string {
 
 /**
  * Returns the service's errors of single fields, by their names in the request; a form's fields have the same names.
+ * React Aria's form shows a new object's problems again, also those that were corrected, and then submits nothing: one
+ * error has one object.
  */
-export function fieldProblemsOf(error: unknown): Record<string, string> {
-  const [refused] = error ? ConnectError.from(error).findDetails(BadRequestSchema) : [];
-  return Object.fromEntries((refused?.fieldViolations ?? []).map(({ field, description }) => [field, description]));
+export function useFieldProblems(error: unknown): Record<string, string> {
+  return useMemo(() => {
+    const [refused] = error ? ConnectError.from(error).findDetails(BadRequestSchema) : [];
+    return Object.fromEntries((refused?.fieldViolations ?? []).map(({ field, description }) => [field, description]));
+  }, [error]);
 }
 
 /** Returns the message of an error for the person at the page. */

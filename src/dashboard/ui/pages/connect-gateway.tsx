@@ -11,7 +11,7 @@ import { Field } from "../parts/field.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
-import { fieldProblemsOf } from "../rpc.ts";
+import { useFieldProblems } from "../rpc.ts";
 import { useScope } from "../scope.ts";
 import { ConnectedGateway } from "./connected-gateway.tsx";
 import { CredentialFields, credentialsOf } from "./credential-fields.tsx";
@@ -85,11 +85,12 @@ type FormProps = {
 function AccountForm({ gateway, error, isPending, onSubmit, onEnd }: FormProps) {
   const { environmentName } = useScope();
   const { credentialFields, becauseUnusable } = gateway;
+  const fieldProblems = useFieldProblems(error);
   return (
     <Form
       className="form"
       autoComplete="off"
-      validationErrors={fieldProblemsOf(error)}
+      validationErrors={fieldProblems}
       onSubmit={(event) => {
         event.preventDefault();
         onSubmit(new FormData(event.currentTarget));

@@ -12,7 +12,7 @@ import { Button } from "../parts/button.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
-import { fieldProblemsOf } from "../rpc.ts";
+import { useFieldProblems } from "../rpc.ts";
 import { useScope } from "../scope.ts";
 import { CredentialFields, credentialsOf } from "./credential-fields.tsx";
 import { VerificationRows, verificationCall } from "./verification-rows.tsx";
@@ -32,6 +32,7 @@ export function RotateCredentials({ connection, gateway, onChange, onEnd }: Rota
     },
     onSuccess: onChange,
   });
+  const fieldProblems = useFieldProblems(rotate.error);
   if (rotate.data?.verified) {
     return (
       <div className="form">
@@ -46,7 +47,7 @@ export function RotateCredentials({ connection, gateway, onChange, onEnd }: Rota
     <Form
       className="form"
       autoComplete="off"
-      validationErrors={fieldProblemsOf(rotate.error)}
+      validationErrors={fieldProblems}
       aria-label={`New credentials of ${nameOfGateway(gateway.gateway)}, ${connection.account}`}
       onSubmit={(event) => {
         event.preventDefault();
