@@ -2,7 +2,7 @@
  * The steps of a session whose customer is asked: looking at the action, completing the payment, and giving up. As in
  * flow-steps.ts, each is a gateway call, a transaction, or a call followed by a transaction.
  */
-import type { ActionAnswer, AuthorizeAnswer, Unknown } from "../gateways/connector.ts";
+import type { ActionAnswer, CompletionAnswer, Unknown } from "../gateways/connector.ts";
 import { customerTimeMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
@@ -17,6 +17,7 @@ import {
   postponeLook,
   recordCompleting,
   recordCompletingAgain,
+  recordNotAnswered,
 } from "./authentications.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, Authentication } from "./entities.ts";
@@ -48,7 +49,7 @@ export async function completePayment(work: Work, asked: Asked): Promise<Reloade
   return commitAndReload(core, lease, (tx) => recordCompletion(tx, work, asked, answer));
 }
 
-async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: AuthorizeAnswer): Promise<Changed> {
+async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: CompletionAnswer): Promise<Changed> {
   const { core, lease, loaded } = work;
   const { attempt, authentication } = asked;
   const { outcome, card, authenticated } = answer;
@@ -64,6 +65,12 @@ async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: Author
       const status = isFailed ? "FAILED" : (endOf(outcome, authenticated) ?? "AUTHENTICATED");
       const end = () => endAuthentication(tx, authentication, status, authenticated);
       return recordAndContinue(tx, work, attempt, outcome, { card, end });
+    }
+    // Anybody may send a return, so it never leads to another gateway.
+    case "notAnswered": {
+      const { now } = await lockAndRenew(tx, lease, card);
+      recordNotAnswered(tx, asked, now);
+      return {};
     }
     case "unknown":
     case "notProcessed":
@@ -113,6 +120,8 @@ async function recordOutcome(tx: Tx, work: Work, asked: Asked, answer: ActionAns
   if (answer.type !== "captured" && (await isGivenUp(tx, authentication))) return {};
   switch (answer.type) {
     case "answered": {
+      // Returns that were none of the customer's answers have used up the requests.
+      if (!mayCompleteAgain(authentication)) break;
       const isBegun = await recordCompleting(tx, asked, latestFrom(core, attempt, now, authentication.actionLifeMs));
       return isBegun ? { openedAttemptId: attempt.id } : {};
     }

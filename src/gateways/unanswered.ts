@@ -1,7 +1,7 @@
 /** Interprets calls without a usable answer. The same for every connector. */
 
 import type { GatewayReply } from "../platform/outbound-http.ts";
-import type { GatewayOutcome, NotProcessed, Unknown } from "./connector.ts";
+import type { GatewayOutcome, NotAnswered, NotProcessed, Unknown } from "./connector.ts";
 
 /** A call without an answer, and how far it had got. */
 export type Unanswered = Exclude<GatewayReply, { type: "answer" }>;
@@ -36,6 +36,9 @@ export const unshown: Unknown = {
   reason: "an action that was not permitted, or that cannot be shown",
   isAnswered: true,
 };
+
+/** Interprets an answer that a return of anybody's may have caused: it decides nothing. */
+export const notAnswered: NotAnswered = { type: "notAnswered" };
 
 /** Replaces an action where the customer is not asked, or was asked already. */
 export function withoutAction(outcome: GatewayOutcome): GatewayOutcome {
