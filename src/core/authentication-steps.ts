@@ -13,6 +13,7 @@ import {
   endWait,
   isGivenUp,
   laterOf,
+  liabilityOf,
   loadCompletion,
   postponeLook,
   recordCompleting,
@@ -55,15 +56,16 @@ async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: Comple
   const { outcome, card, authenticated } = answer;
   switch (outcome.type) {
     case "held": {
-      const status = endOf(outcome, authenticated) ?? "AUTHENTICATED";
-      const end = () => endAuthentication(tx, authentication, status, authenticated);
+      const end = () => endCompleted(tx, authentication, answer);
       await recordAuthorized(tx, core, lease, { loaded, attempt, hold: outcome, card, end });
       return {};
     }
     case "declined": {
       const isFailed = outcome.stop === "authentication_failed";
-      const status = isFailed ? "FAILED" : (endOf(outcome, authenticated) ?? "AUTHENTICATED");
-      const end = () => endAuthentication(tx, authentication, status, authenticated);
+      const end = () =>
+        isFailed
+          ? endAuthentication(tx, authentication, "FAILED", authenticated)
+          : endCompleted(tx, authentication, answer);
       return recordAndContinue(tx, work, attempt, outcome, { card, end });
     }
     // Anybody may send a return, so it never leads to another gateway.
@@ -88,6 +90,17 @@ async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: Comple
     default:
       return unreachable(outcome);
   }
+}
+
+/** Ends an authentication with what the gateway's decision says about it. Without a word about it, nothing is known. */
+function endCompleted(
+  tx: Tx,
+  authentication: Authentication,
+  { outcome, authenticated }: Pick<CompletionAnswer, "outcome" | "authenticated">,
+): void {
+  const liability = authenticated?.liability ?? liabilityOf(authenticated?.eci) ?? "UNKNOWN";
+  const status = endOf(outcome, authenticated) ?? "UNAVAILABLE";
+  endAuthentication(tx, authentication, status, { ...authenticated, liability });
 }
 
 /** Returns the latest time at which the gateway may execute a request that is sent now. */

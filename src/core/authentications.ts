@@ -11,7 +11,7 @@ import { endOf, mayAsk } from "./after-authentication.ts";
 import { exemptionOf, isLeftToProvider } from "./after-provider.ts";
 import { move } from "./attempts.ts";
 import type { Core } from "./core.ts";
-import type { Attempt, Authentication, PaymentSession } from "./entities.ts";
+import type { Attempt, Authentication, AuthenticationStatus, PaymentSession } from "./entities.ts";
 import { required } from "./lease.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
@@ -320,6 +320,12 @@ export function liabilityOf(eci: string | undefined): "ISSUER" | "MERCHANT" | "U
   if (eci === undefined) return undefined;
   if (eci === "05" || eci === "02") return "ISSUER";
   return eci === "07" || eci === "00" ? "MERCHANT" : "UNKNOWN";
+}
+
+/** Returns the party that is liable after a provider's authentication. A payment with an exemption is the merchant's risk. */
+export function liabilityOfEnd(status: AuthenticationStatus, eci: string | undefined): ReturnType<typeof liabilityOf> {
+  if (status === "EXEMPTED") return "MERCHANT";
+  return status === "AUTHENTICATED" || status === "ATTEMPTED" ? liabilityOf(eci) : undefined;
 }
 
 // A wake since the reading is kept: it reports something that the gateway was not asked about yet.

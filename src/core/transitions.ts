@@ -76,7 +76,7 @@ export const authenticationTransitions = {
     AUTHENTICATED: "held, or declined for another reason",
     ATTEMPTED: "held, and the bank did not take part",
     FAILED: "refused by the bank",
-    UNAVAILABLE: "no usable answer",
+    UNAVAILABLE: "no usable answer, or none about the authentication",
   },
   AUTHENTICATED: {},
   ATTEMPTED: {},
