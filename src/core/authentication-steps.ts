@@ -82,8 +82,11 @@ async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: Comple
         recordCompletingAgain(tx, asked, latestFrom(core, attempt, now, authentication.actionLifeMs));
         return { openedAttemptId: attempt.id };
       }
+      const notProcessed = outcome.type === "notProcessed" ? outcome : undefined;
       const unknown: Unknown =
-        outcome.type === "unknown" ? outcome : { type: "unknown", kind: "GATEWAY_ERROR", reason: outcome.type };
+        outcome.type === "unknown"
+          ? outcome
+          : { type: "unknown", kind: "GATEWAY_ERROR", reason: outcome.type, notProcessed };
       const end = () => endAuthentication(tx, authentication, "UNAVAILABLE");
       return recordAndContinue(tx, work, attempt, unknown, { card, end });
     }

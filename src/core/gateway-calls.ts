@@ -11,6 +11,7 @@ import type {
   CapturedPayment,
   CompletionAnswer,
   Connector,
+  Credentials,
   GatewayOutcome,
   Hold,
   LookUpAnswer,
@@ -25,6 +26,7 @@ import { unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import type { SpanFacts, SpanName, SpanOptions, Tracing } from "../platform/telemetry.ts";
+import { storableCode } from "./attempts.ts";
 import { classifyHealth } from "./circuit-breaker.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
@@ -76,7 +78,7 @@ export async function authorize(
       exemption,
     },
   );
-  const outcome = withUsableReference(answered.outcome);
+  const outcome = withShownCode(withUsableReference(answered.outcome), credentials);
   const answer = { ...answered, outcome: authentication ? outcome : withoutAction(outcome) };
   const health = classifyHealth(answer.outcome, connector);
   core.circuitBreaker.record(attempt.connectionId, health, core.runtime.now(), attempt.gateway);
@@ -118,8 +120,21 @@ export async function complete(core: Core, attempt: Attempt, completion: Complet
   const answered = await authentication.complete(call, atGateway(attempt), completion);
   const { outcome } = answered;
   if (outcome.type === "notAnswered") return { ...answered, outcome };
-  return { ...answered, outcome: withoutAction(withUsableReference(outcome)) };
+  return { ...answered, outcome: withoutAction(withShownCode(withUsableReference(outcome), credentials)) };
 }
+
+/** Cuts a gateway's code to what may be stored: no card number, none of the credentials, and no long text. */
+function withShownCode(outcome: GatewayOutcome, credentials: Credentials): GatewayOutcome {
+  if (outcome.type !== "declined" && outcome.type !== "notProcessed") return outcome;
+  const { gatewayCode } = outcome;
+  if (gatewayCode === undefined) return outcome;
+  const secrets = Object.values(credentials).map((value) => value.expose());
+  const isSecret = secrets.some((secret) => secret.length >= secretCharactersMin && gatewayCode.includes(secret));
+  return { ...outcome, gatewayCode: isSecret ? "not_shown" : storableCode(gatewayCode) };
+}
+
+// A shorter value, such as an account's name, may be part of an honest code.
+const secretCharactersMin = 12;
 
 function suffixOf({ returned }: Completion): string {
   return returned === undefined ? "" : `_${sha256(returned.expose()).toString("hex").slice(0, 16)}`;

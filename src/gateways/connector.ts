@@ -134,6 +134,8 @@ export type Unknown = {
   readonly lostAtVault?: true | undefined;
   /** The gateway itself answered, but its answer leaves open what it did; it does not count as unhealthy. */
   readonly isAnswered?: true | undefined;
+  /** Set where a request that completes a payment was not processed: what the customer did may still hold. */
+  readonly notProcessed?: NotProcessed | undefined;
 };
 
 /**
@@ -154,6 +156,8 @@ export type NotProcessed = {
   readonly type: "notProcessed";
   readonly cause: NotProcessedCause;
   readonly reason: string;
+  /** The gateway's own code, where the gateway answered. */
+  readonly gatewayCode?: string | undefined;
 };
 
 /** A hold for exactly the amount, under exactly our reference. */

@@ -20,6 +20,7 @@ import type {
 import { classifyDecline } from "../declines.ts";
 import {
   notAnswered,
+  refusedRequest,
   unansweredAuthorize,
   unansweredChange,
   undecided,
@@ -68,7 +69,7 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
   // "No messaging could be initiated to an issuing system": the text of the OpenAPI file, RequestedTestErrorResponseCode.
   const cause = error.isTransient ? "connection_refused" : notProcessed[reply.status];
   if (cause === undefined || error.type === "internal") return untrusted(reply.status);
-  return { type: "notProcessed", cause, reason: `the gateway refused the request (HTTP ${reply.status})` };
+  return refusedRequest(cause, reply.status, error.code);
 }
 
 /**

@@ -20,7 +20,14 @@ import type {
   VoidAnswer,
 } from "../../connector.ts";
 import { classifyDecline } from "../../declines.ts";
-import { notAnswered, unansweredAuthorize, unansweredChange, untrusted, withoutAction } from "../../unanswered.ts";
+import {
+  notAnswered,
+  refusedRequest,
+  unansweredAuthorize,
+  unansweredChange,
+  untrusted,
+  withoutAction,
+} from "../../unanswered.ts";
 import type { AccountReading } from "../connector-parts.ts";
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
@@ -71,9 +78,9 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
       return classifyDecline(declines, refusalReasonCode);
     }
   }
-  const cause = errorCodeOf(reply.status, json) === undefined ? undefined : notProcessed[reply.status];
-  if (cause === undefined) return untrusted(reply.status);
-  return { type: "notProcessed", cause, reason: `the gateway refused the request (HTTP ${reply.status})` };
+  const code = errorCodeOf(reply.status, json);
+  const cause = code === undefined ? undefined : notProcessed[reply.status];
+  return cause === undefined ? untrusted(reply.status) : refusedRequest(cause, reply.status, code);
 }
 
 /** Returns the outcome of completing a payment: an answer to another's return, or to none, says nothing about this one. */
