@@ -5,7 +5,7 @@ import { writeTimeline } from "./payment-timeline.ts";
 const startedAt = new Date("2026-05-01T10:00:00Z");
 const answeredAt = new Date(startedAt.getTime() + 10_002);
 
-function stepsOf(attempt: { nextBecause: string | null; captureRefusalCode: string | null }): string[] {
+function stepsOf(attempt: { nextBecause: string | null; captureRefusalCode: string | null } & object): string[] {
   const held = { gateway: "STRIPE", failureKind: null, gatewayReference: "pi_1", startedAt, answeredAt, ...attempt };
   const details = {
     session: { status: "CREATED" },
@@ -31,6 +31,30 @@ it("writeTimeline() distinguishes a hold that a look-up found from an authorizat
   expect(stepsOf({ nextBecause: "Rule 3 goes on.", captureRefusalCode: "51" })).toContain(
     "Authorized after 10002 ms, reference pi_1",
   );
+});
+
+it.each([
+  [
+    "REQUEST",
+    "amount_too_small",
+    "Refused the request, and processed nothing after 10002 ms, its code amount_too_small",
+  ],
+  [
+    "CREDENTIALS",
+    "api_key_expired",
+    "Refused the credentials, and processed nothing after 10002 ms, its code api_key_expired",
+  ],
+  ["NO_ANSWER", null, "Could not be reached, and processed nothing after 10002 ms"],
+  [null, null, "Processed nothing after 10002 ms"],
+])("writeTimeline() says why a gateway processed nothing: %s", (refusal, gatewayCode, step) => {
+  const failed = {
+    status: "FAILED",
+    failureKind: "GATEWAY_ERROR",
+    refusal,
+    gatewayCode,
+    nextBecause: "Rule 3 goes on.",
+  };
+  expect(stepsOf({ captureRefusalCode: null, ...failed })).toContain(step);
 });
 
 describe("an attempt whose customer was asked", () => {
