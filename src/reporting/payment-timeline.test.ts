@@ -5,7 +5,7 @@ import { writeTimeline } from "./payment-timeline.ts";
 const startedAt = new Date("2026-05-01T10:00:00Z");
 const answeredAt = new Date(startedAt.getTime() + 10_002);
 
-function stepsOf(attempt: { nextBecause: string | null; captureRefusalCode: string | null } & object): string[] {
+function stepsOf(attempt: { nextBecause: string | null; captureRefusalCode: string | null }): string[] {
   const held = { gateway: "STRIPE", failureKind: null, gatewayReference: "pi_1", startedAt, answeredAt, ...attempt };
   const details = {
     session: { status: "CREATED" },

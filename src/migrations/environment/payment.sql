@@ -162,9 +162,9 @@ CREATE INDEX attempt_void_due ON attempt (next_retry_at) WHERE status = 'VOIDING
 CREATE INDEX attempt_being_voided ON attempt (voiding_at) WHERE status = 'VOIDING';
 CREATE INDEX attempt_being_captured ON attempt (capture_ordered_at) WHERE status = 'AUTHORIZED';
 -- The voided holds of a day, for the ledger. An attempt comes into it when it is voided, and never changes there.
+CREATE INDEX attempt_voided ON attempt (completed_at) WHERE void_kind = 'VOIDED';
 -- The few attempts whose credentials were refused, for the alert about them.
 CREATE INDEX attempt_credentials_refused ON attempt (connection_id, answered_at) WHERE refusal = 'CREDENTIALS';
-CREATE INDEX attempt_voided ON attempt (completed_at) WHERE void_kind = 'VOIDED';
 
 CREATE TABLE idempotency (
   merchant_id   uuid NOT NULL,
