@@ -2,7 +2,7 @@
  * Decides from rows alone what a session does while its customer is asked, and whether a gateway may ask at all. PURE.
  */
 import type { AuthenticationResult } from "../gateways/authentication.ts";
-import type { GatewayOutcome } from "../gateways/connector.ts";
+import type { CompletionAnswer } from "../gateways/connector.ts";
 import type { Attempt, Authentication, AuthenticationStatus, PaymentSession } from "./entities.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 import type { authenticationBeginnings, StateOf } from "./transitions.ts";
@@ -117,7 +117,10 @@ const endsByStatus: Readonly<Record<string, ReportedEnd>> = {
  * Returns the end of an authentication that a gateway's answer reports; undefined if the answer leaves it open, or
  * reports none.
  */
-export function endOf(outcome: GatewayOutcome, result: AuthenticationResult | undefined): ReportedEnd | undefined {
+export function endOf(
+  outcome: CompletionAnswer["outcome"],
+  result: AuthenticationResult | undefined,
+): ReportedEnd | undefined {
   if (outcome.type !== "held" && outcome.type !== "declined") return undefined;
   const end = endsByStatus[result?.transStatus ?? ""];
   const isRefusal = outcome.type === "declined" && outcome.stop === "authentication_failed";

@@ -3,13 +3,14 @@
  * order.
  */
 import type { CardSummary } from "../card-vault/card-forwarder.ts";
-import type { CaptureRecord, Held } from "../gateways/connector.ts";
+import type { CaptureRecord, Held, NotProcessed } from "../gateways/connector.ts";
 import type { Declined } from "../gateways/declines.ts";
 import { gatewayReferenceCharactersMax, timingBounds } from "../limits.ts";
 import { columnName } from "../platform/columns.ts";
 import type { Statement, Tx } from "../platform/database.ts";
+import { scrub } from "../platform/scrub.ts";
 import { sha256 } from "../platform/secrets.ts";
-import type { Attempt, AttemptStatus, FailureKind, PaymentSession, PlannedConnection } from "./entities.ts";
+import type { Attempt, AttemptStatus, FailureKind, PaymentSession, PlannedConnection, Refusal } from "./entities.ts";
 import { type Lease, nameWinner, nameWinnerUnderLease, required } from "./lease.ts";
 import type { FailoverDecision } from "./next-step.ts";
 import type { NextStatus } from "./transitions.ts";
@@ -209,6 +210,15 @@ export function voidUnknown(tx: Tx, sessionId: string): void {
 
 const nextColumns = (next: FailoverDecision): Changes => ({ nextAction: next.action, nextBecause: next.because });
 
+const codeCharactersMax = 100;
+
+/** Returns a gateway's code as it may be stored and shown: short, on one line, and without the digits of a card. */
+export function storableCode(code: string): string {
+  return scrub(code.toWellFormed())
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
+    .slice(0, codeCharactersMax);
+}
+
 /** Records that the gateway declined. */
 export function recordDeclined(tx: Tx, attempt: Attempt, declined: Declined, next?: FailoverDecision): void {
   move(tx, attempt, attempt.status, {
@@ -217,17 +227,25 @@ export function recordDeclined(tx: Tx, attempt: Attempt, declined: Declined, nex
       failureKind: declined.kind,
       stop: declined.stop === "none" ? null : declined.stop,
       declineCode: declined.declineCode,
-      gatewayCode: declined.gatewayCode,
+      gatewayCode: storableCode(declined.gatewayCode),
       ...(next && nextColumns(next)),
     },
     stamp: [...answered(attempt), "completedAt"],
   });
 }
 
+/** Returns who did not process a request, and why; empty where the fault is our own. */
+export function refusalOf(answer: NotProcessed | undefined): { refusal?: Refusal; gatewayCode?: string } {
+  if (answer?.cause === "connection_refused") return { refusal: "NO_ANSWER" };
+  if (answer?.gatewayCode === undefined) return {};
+  const { cause, gatewayCode } = answer;
+  return { refusal: cause === "credentials_refused" ? "CREDENTIALS" : "REQUEST", gatewayCode };
+}
+
 /** Records that provably nothing happened at the gateway. */
-export function recordFailed(tx: Tx, attempt: Attempt, next: FailoverDecision): void {
+export function recordFailed(tx: Tx, attempt: Attempt, answer: NotProcessed, next: FailoverDecision): void {
   move(tx, attempt, "AUTHORIZING", {
-    set: { status: "FAILED", failureKind: "GATEWAY_ERROR", ...nextColumns(next) },
+    set: { status: "FAILED", failureKind: "GATEWAY_ERROR", ...refusalOf(answer), ...nextColumns(next) },
     stamp: ["answeredAt", "completedAt"],
   });
 }
@@ -240,13 +258,18 @@ export function recordUnknown(
   tx: Tx,
   attempt: Attempt,
   kind: Extract<FailureKind, "TIMEOUT" | "GATEWAY_ERROR">,
-  known: { next: FailoverDecision; gatewayReference?: string | undefined },
+  known: {
+    next: FailoverDecision;
+    gatewayReference?: string | undefined;
+    notProcessed?: NotProcessed | undefined;
+  },
 ): void {
-  const { next, gatewayReference } = known;
+  const { next, gatewayReference, notProcessed } = known;
   move(tx, attempt, "AUTHORIZING", {
     set: {
       status: "UNKNOWN",
       failureKind: kind,
+      ...refusalOf(notProcessed),
       ...nextColumns(next),
       ...(gatewayReference !== undefined && { gatewayReference }),
     },

@@ -2,7 +2,7 @@
  * The steps of a session whose customer is asked: looking at the action, completing the payment, and giving up. As in
  * flow-steps.ts, each is a gateway call, a transaction, or a call followed by a transaction.
  */
-import type { ActionAnswer, AuthorizeAnswer, Unknown } from "../gateways/connector.ts";
+import type { ActionAnswer, CompletionAnswer, Unknown } from "../gateways/connector.ts";
 import { customerTimeMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
@@ -13,10 +13,12 @@ import {
   endWait,
   isGivenUp,
   laterOf,
+  liabilityOf,
   loadCompletion,
   postponeLook,
   recordCompleting,
   recordCompletingAgain,
+  recordNotAnswered,
 } from "./authentications.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, Authentication } from "./entities.ts";
@@ -48,22 +50,29 @@ export async function completePayment(work: Work, asked: Asked): Promise<Reloade
   return commitAndReload(core, lease, (tx) => recordCompletion(tx, work, asked, answer));
 }
 
-async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: AuthorizeAnswer): Promise<Changed> {
+async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: CompletionAnswer): Promise<Changed> {
   const { core, lease, loaded } = work;
   const { attempt, authentication } = asked;
   const { outcome, card, authenticated } = answer;
   switch (outcome.type) {
     case "held": {
-      const status = endOf(outcome, authenticated) ?? "AUTHENTICATED";
-      const end = () => endAuthentication(tx, authentication, status, authenticated);
+      const end = () => endCompleted(tx, authentication, answer);
       await recordAuthorized(tx, core, lease, { loaded, attempt, hold: outcome, card, end });
       return {};
     }
     case "declined": {
       const isFailed = outcome.stop === "authentication_failed";
-      const status = isFailed ? "FAILED" : (endOf(outcome, authenticated) ?? "AUTHENTICATED");
-      const end = () => endAuthentication(tx, authentication, status, authenticated);
+      const end = () =>
+        isFailed
+          ? endAuthentication(tx, authentication, "FAILED", authenticated)
+          : endCompleted(tx, authentication, answer);
       return recordAndContinue(tx, work, attempt, outcome, { card, end });
+    }
+    // Anybody may send a return, so it never leads to another gateway.
+    case "notAnswered": {
+      const { now } = await lockAndRenew(tx, lease, card);
+      recordNotAnswered(tx, asked, now);
+      return {};
     }
     case "unknown":
     case "notProcessed":
@@ -73,14 +82,28 @@ async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: Author
         recordCompletingAgain(tx, asked, latestFrom(core, attempt, now, authentication.actionLifeMs));
         return { openedAttemptId: attempt.id };
       }
+      const notProcessed = outcome.type === "notProcessed" ? outcome : undefined;
       const unknown: Unknown =
-        outcome.type === "unknown" ? outcome : { type: "unknown", kind: "GATEWAY_ERROR", reason: outcome.type };
+        outcome.type === "unknown"
+          ? outcome
+          : { type: "unknown", kind: "GATEWAY_ERROR", reason: outcome.type, notProcessed };
       const end = () => endAuthentication(tx, authentication, "UNAVAILABLE");
       return recordAndContinue(tx, work, attempt, unknown, { card, end });
     }
     default:
       return unreachable(outcome);
   }
+}
+
+/** Ends an authentication with what the gateway's decision says about it. Without a word about it, nothing is known. */
+function endCompleted(
+  tx: Tx,
+  authentication: Authentication,
+  { outcome, authenticated }: Pick<CompletionAnswer, "outcome" | "authenticated">,
+): void {
+  const liability = authenticated?.liability ?? liabilityOf(authenticated?.eci) ?? "UNKNOWN";
+  const status = endOf(outcome, authenticated) ?? "UNAVAILABLE";
+  endAuthentication(tx, authentication, status, { ...authenticated, liability });
 }
 
 /** Returns the latest time at which the gateway may execute a request that is sent now. */
@@ -113,6 +136,8 @@ async function recordOutcome(tx: Tx, work: Work, asked: Asked, answer: ActionAns
   if (answer.type !== "captured" && (await isGivenUp(tx, authentication))) return {};
   switch (answer.type) {
     case "answered": {
+      // Returns that were none of the customer's answers have used up the requests.
+      if (!mayCompleteAgain(authentication)) break;
       const isBegun = await recordCompleting(tx, asked, latestFrom(core, attempt, now, authentication.actionLifeMs));
       return isBegun ? { openedAttemptId: attempt.id } : {};
     }

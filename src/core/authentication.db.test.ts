@@ -4,6 +4,7 @@ import type { AuthorizeAnswer, AuthorizeRequest, Connector } from "../gateways/c
 import { declareRestore } from "../oversight/declare-restore.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type AuthenticationFixture, challengeAt, shopper, startAuthentication } from "./authentication.fixture.ts";
+import type { Core } from "./core.ts";
 import { openAction, takeReturn, useActionTicket } from "./customer-actions.ts";
 import type { AuthenticationRule } from "./entities.ts";
 import { replaced } from "./recovery.fixture.ts";
@@ -134,6 +135,39 @@ describe("a gateway that asks for the customer", () => {
       authentications: ["ABANDONED"],
     });
     expect(await fixture.base.eventTypes(session)).toEqual(["payment_session.declined"]);
+  });
+
+  it.each([
+    ["the payment is held", approve, "SUCCEEDED SANDBOX_A"],
+    ["the bank declines it", { act: "decline", code: "insufficient_funds" }, "DECLINED insufficient_funds"],
+  ] as const)("records no authentication that it says nothing about, where %s", async (_, passed, end) => {
+    const { core } = fixture.base;
+    const silent: Core = {
+      ...core,
+      inFlight: new Set(),
+      bind: async (...attempt) => {
+        const bound = await core.bind(...attempt);
+        if (bound?.connector.authentication === undefined) return bound;
+        const { authentication } = bound.connector;
+        const complete: typeof authentication.complete = async (...asked) => ({
+          ...(await authentication.complete(...asked)),
+          authenticated: undefined,
+        });
+        return { ...bound, connector: replaced(bound.connector, { authentication: { ...authentication, complete } }) };
+      },
+    };
+    const session = await fixture.pay(
+      { A: challengeAt.A(passed), B: { act: "decline", code: "12" } },
+      { core: silent },
+    );
+    const back = await fixture.answer(await fixture.show(session), "pass");
+    const sessionId = await takeReturn(silent, back.pathname.split("/").at(-1)!, back.searchParams);
+    await resumeSession(silent, sessionId!);
+    await fixture.settled(silent);
+    expect((await fixture.story(session)).end).toBe(end);
+    expect((await fixture.base.loadSession(session)).authentications).toMatchObject([
+      { status: "UNAVAILABLE", transStatus: null, eci: null, liability: "UNKNOWN" },
+    ]);
   });
 
   it("gets the payment when the return is lost, once it is asked", async () => {

@@ -139,6 +139,34 @@ export class AuthenticationFixture {
     return session;
   }
 
+  /** Connects ADYEN, at its emulator, for payments that go there first. Returns the connection's id. */
+  async connectAdyen(): Promise<string> {
+    const { core, owner } = this.base;
+    const connectionId = core.runtime.uuid();
+    await core.database.transaction(async (tx) => {
+      await recordConnection(tx, {
+        id: connectionId,
+        merchantId: owner.merchantId,
+        gateway: "ADYEN",
+        account: "test_one",
+      });
+      const { apiKey, merchantAccount } = credentialsOf.ADYEN_3DS;
+      const credentials = { apiKey, merchantAccount, notificationHmacKey: "0F".repeat(32) };
+      const credentialVersion = await stageCredentials(tx, core.sealing, { connectionId, credentials });
+      await recordVerified(tx, { connectionId, credentialVersion });
+    });
+    return connectionId;
+  }
+
+  /** Opens the return address of the action with this text in place of the gateway's. */
+  async forgeReturn(session: PaymentSession, text: string): Promise<void> {
+    const { core } = this.base;
+    const { attempts } = await this.base.loadSession(session);
+    const address = new URL(core.returnUrlOf({ sessionId: session.id, id: attempts.at(-1)!.id }));
+    address.searchParams.set("redirectResult", text);
+    await this.comeBack(address);
+  }
+
   /** Submits a payment with a test card. */
   async payWith(card: string): Promise<PaymentSession> {
     this.base.useCard(card);

@@ -11,7 +11,7 @@ import { endOf, mayAsk } from "./after-authentication.ts";
 import { exemptionOf, isLeftToProvider } from "./after-provider.ts";
 import { move } from "./attempts.ts";
 import type { Core } from "./core.ts";
-import type { Attempt, Authentication, PaymentSession } from "./entities.ts";
+import type { Attempt, Authentication, AuthenticationStatus, PaymentSession } from "./entities.ts";
 import { required } from "./lease.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
@@ -194,7 +194,7 @@ const beginCompletion: Statement = {
   name: "begin_completion",
   partitionKey: 1,
   text: `
-    UPDATE authentication SET status = 'CONFIRMING', completions_sent = 1, answered_at = app.clock(), action_sealed = NULL, ticket_hash = NULL
+    UPDATE authentication SET status = 'CONFIRMING', completions_sent = completions_sent + 1, answered_at = app.clock(), ticket_hash = NULL
     WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER' AND ${notGivenUp}
     RETURNING id`,
 };
@@ -236,6 +236,38 @@ export function recordCompletingAgain(
 ): void {
   tx.send(countCompletion, [attempt.sessionId, authentication.id, authentication.completionsSent]);
   move(tx, attempt, "AUTHORIZING", { set: { latestExecutionAt: laterOf(attempt, latestExecutionAt) } });
+}
+
+const resumeAction: Statement = {
+  name: "resume_action",
+  partitionKey: 1,
+  text: required(
+    `UPDATE authentication SET status = 'AWAITING_CUSTOMER', answered_at = NULL, returned_sealed = NULL
+    WHERE session_id = $1 AND id = $2 AND status = 'CONFIRMING' RETURNING id`,
+    "the authentication has moved on",
+  ),
+};
+const resumeWait: Statement = {
+  name: "resume_wait",
+  partitionKey: 1,
+  text: "UPDATE payment_session SET awaiting_since = app.clock() WHERE id = $1",
+};
+
+/**
+ * Records that the gateway knows nothing of the answer with which a return led on: the customer is still asked. The
+ * session must be locked.
+ */
+export function recordNotAnswered(
+  tx: Tx,
+  { attempt, authentication }: { attempt: Attempt; authentication: Authentication },
+  now: Date,
+): void {
+  const lookAt = new Date(
+    Math.min(now.getTime() + actionLookMs, Math.max(now.getTime(), authentication.deadlineAt.getTime())),
+  );
+  tx.send(resumeAction, [attempt.sessionId, authentication.id]);
+  move(tx, attempt, "AUTHORIZING", { set: { status: "AWAITING_CUSTOMER", retries: 1, nextRetryAt: lookAt } });
+  tx.send(resumeWait, [attempt.sessionId]);
 }
 
 /** Returns the later of an attempt's latest execution time and another. */
@@ -288,6 +320,12 @@ export function liabilityOf(eci: string | undefined): "ISSUER" | "MERCHANT" | "U
   if (eci === undefined) return undefined;
   if (eci === "05" || eci === "02") return "ISSUER";
   return eci === "07" || eci === "00" ? "MERCHANT" : "UNKNOWN";
+}
+
+/** Returns the party that is liable after a provider's authentication. A payment with an exemption is the merchant's risk. */
+export function liabilityOfEnd(status: AuthenticationStatus, eci: string | undefined): ReturnType<typeof liabilityOf> {
+  if (status === "EXEMPTED") return "MERCHANT";
+  return status === "AUTHENTICATED" || status === "ATTEMPTED" ? liabilityOf(eci) : undefined;
 }
 
 // A wake since the reading is kept: it reports something that the gateway was not asked about yet.

@@ -25,6 +25,9 @@ export const attemptStatuses = Object.keys(attemptTransitions) as readonly Attem
 /** State of one attempt. */
 export type AttemptStatus = StateOf<typeof attemptTransitions>;
 
+/** Why a gateway processed nothing: it refused the request or the credentials, or did not answer. */
+export type Refusal = "REQUEST" | "CREDENTIALS" | "NO_ANSWER";
+
 /** Every reason why an attempt was not authorized. */
 export const failureKinds = ["HARD_DECLINE", "SOFT_DECLINE", "FRAUD", "TIMEOUT", "GATEWAY_ERROR"] as const;
 /** The reason why an attempt was not authorized. */
@@ -263,6 +266,7 @@ export const AttemptEntity = defineEntity({
     stop: p.text().$type<Stop>().nullable(),
     declineCode: p.text().nullable(),
     gatewayCode: p.text().nullable(),
+    refusal: p.text().$type<Refusal>().nullable(),
     gatewayReference: p.text().nullable(),
     nextAction: p.text().$type<"failover" | "authenticate" | "retry" | "stop">().nullable(),
     nextBecause: p.text().nullable(),

@@ -31,6 +31,7 @@ import {
   recordRepeat,
   recordUnknown,
   recordVoided,
+  refusalOf,
 } from "./attempts.ts";
 import {
   endAuthentication,
@@ -182,9 +183,11 @@ function failureOf(outcome: Failed): Omit<Failure, "gateway"> {
     case "declined":
       return { kind: outcome.kind, stop: outcome.stop === "none" ? undefined : outcome.stop };
     case "notProcessed":
-      return { kind: "GATEWAY_ERROR", noCard: noCardOf(outcome) };
-    case "unknown":
-      return { kind: outcome.kind, noCard: outcome.lostAtVault && "vault_unavailable" };
+      return { kind: "GATEWAY_ERROR", noCard: noCardOf(outcome), ...refusalOf(outcome) };
+    case "unknown": {
+      const { kind, lostAtVault, notProcessed } = outcome;
+      return { kind, noCard: lostAtVault && "vault_unavailable", ...refusalOf(notProcessed) };
+    }
     default:
       return unreachable(outcome);
   }
@@ -212,13 +215,14 @@ async function recordFailure(tx: Tx, attempt: Attempt, outcome: Failed, next: Fa
       recordDeclined(tx, attempt, outcome, next);
       return countUnclassified(tx, attempt, outcome);
     case "notProcessed":
-      return recordFailed(tx, attempt, next);
+      return recordFailed(tx, attempt, outcome, next);
     case "unknown": {
-      const { gatewayReference } = outcome;
+      const { gatewayReference, notProcessed } = outcome;
       const isOurs = gatewayReference !== undefined && !(await isReferenceTaken(tx, attempt, gatewayReference));
       return recordUnknown(tx, attempt, outcome.kind, {
         next,
         gatewayReference: isOurs ? gatewayReference : undefined,
+        notProcessed,
       });
     }
     default:

@@ -9,7 +9,9 @@ import type {
   AuthorizeAnswer,
   CaptureAnswer,
   CapturedPayment,
+  CompletionAnswer,
   Connector,
+  Credentials,
   GatewayOutcome,
   Hold,
   LookUpAnswer,
@@ -22,8 +24,9 @@ import { withoutAction } from "../gateways/unanswered.ts";
 import { followUpTimeoutMs, gatewayReferenceCharactersMax } from "../limits.ts";
 import { unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
-import { Secret } from "../platform/secrets.ts";
+import { Secret, sha256 } from "../platform/secrets.ts";
 import type { SpanFacts, SpanName, SpanOptions, Tracing } from "../platform/telemetry.ts";
+import { storableCode } from "./attempts.ts";
 import { classifyHealth } from "./circuit-breaker.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
@@ -75,7 +78,7 @@ export async function authorize(
       exemption,
     },
   );
-  const outcome = withUsableReference(answered.outcome);
+  const outcome = withShownCode(withUsableReference(answered.outcome), credentials);
   const answer = { ...answered, outcome: authentication ? outcome : withoutAction(outcome) };
   const health = classifyHealth(answer.outcome, connector);
   core.circuitBreaker.record(attempt.connectionId, health, core.runtime.now(), attempt.gateway);
@@ -102,20 +105,39 @@ function withUsableReference(outcome: GatewayOutcome): GatewayOutcome {
 const unusable = "the gateway's reference is too long to be one";
 
 /**
- * Completes a payment whose customer has answered. A repeat has the same key. A second action is not shown: the answer
- * then leaves open what is held.
+ * Completes a payment whose customer has answered. A repeat has the same key, and another return has another one. A
+ * second action is not shown: the answer then leaves open what is held.
  */
-export async function complete(core: Core, attempt: Attempt, completion: Completion): Promise<AuthorizeAnswer> {
+export async function complete(core: Core, attempt: Attempt, completion: Completion): Promise<CompletionAnswer> {
   const binding = await bind(core, attempt);
   if (binding?.authentication === undefined) return { outcome: unanswered };
   const { authentication, credentials } = binding;
   const call = {
     credentials,
     timeoutMs: core.timing.attemptTimeoutMs,
-    idempotencyKey: `${encodeId("att", attempt.id)}_2`,
+    idempotencyKey: `${encodeId("att", attempt.id)}_2${suffixOf(completion)}`,
   };
   const answered = await authentication.complete(call, atGateway(attempt), completion);
-  return { ...answered, outcome: withoutAction(withUsableReference(answered.outcome)) };
+  const { outcome } = answered;
+  if (outcome.type === "notAnswered") return { ...answered, outcome };
+  return { ...answered, outcome: withoutAction(withShownCode(withUsableReference(outcome), credentials)) };
+}
+
+/** Cuts a gateway's code to what may be stored: no card number, none of the credentials, and no long text. */
+function withShownCode(outcome: GatewayOutcome, credentials: Credentials): GatewayOutcome {
+  if (outcome.type !== "declined" && outcome.type !== "notProcessed") return outcome;
+  const { gatewayCode } = outcome;
+  if (gatewayCode === undefined) return outcome;
+  const secrets = Object.values(credentials).map((value) => value.expose());
+  const isSecret = secrets.some((secret) => secret.length >= secretCharactersMin && gatewayCode.includes(secret));
+  return { ...outcome, gatewayCode: isSecret ? "not_shown" : storableCode(gatewayCode) };
+}
+
+// A shorter value, such as an account's name, may be part of an honest code.
+const secretCharactersMin = 12;
+
+function suffixOf({ returned }: Completion): string {
+  return returned === undefined ? "" : `_${sha256(returned.expose()).toString("hex").slice(0, 16)}`;
 }
 
 /**
@@ -353,7 +375,7 @@ export function capturedAtGateway(
 /** The part of a connector that the payment flow uses for one attempt. */
 type TracedConnector = Pick<Connector, "canRead" | "failsOnRequest" | "authorize" | "capture" | "void" | "lookUp">;
 
-type Answer = GatewayOutcome | VoidAnswer | LookUpAnswer | ActionAnswer;
+type Answer = CompletionAnswer["outcome"] | VoidAnswer | LookUpAnswer | ActionAnswer;
 type Traced = Pick<Attempt, "sessionId" | "id" | "gateway">;
 
 /** Returns a way to run calls about an attempt in spans. */
@@ -433,6 +455,7 @@ function factsOf(answer: Answer): SpanFacts {
     case "actionNeeded":
     case "waiting":
     case "answered":
+    case "notAnswered":
     case "failed":
       return { outcome: answer.type };
     default:

@@ -27,6 +27,7 @@ import type {
   PaymentSession,
   PlannedConnection,
   PlannedProvider,
+  Refusal,
   Stop,
 } from "./entities.ts";
 import { isHeld } from "./held-state.ts";
@@ -291,6 +292,9 @@ export type Failure = {
   readonly kind: FailureKind;
   readonly stop?: Stop | undefined;
   readonly noCard?: NoCard | undefined;
+  /** Why the gateway processed nothing, and its own code. */
+  readonly refusal?: Refusal | undefined;
+  readonly gatewayCode?: string | undefined;
   /** True when the gateway held the amount but refused to capture it. */
   readonly captureRefused?: boolean | undefined;
   /** The connection that can be asked once more, with authentication. */
@@ -369,8 +373,7 @@ export function decideNext(
     const because = `${failure.gateway} asked to try again, which ${named} does once.`;
     return { action: "retry", to: stepOf(failure.again), because, round: 2 };
   }
-  const what = failure.captureRefused ? "a permanently refused capture" : kindInWords[failure.kind];
-  const happened = `${what} at ${failure.gateway}`;
+  const happened = describeFailure(failure);
   const [to] = left.plan;
   // rule:stop-ends-plan
   if (failure.kind === "FRAUD" || !rule.failoverOn.includes(switchOf[failure.kind])) {
@@ -385,6 +388,18 @@ export function decideNext(
     };
   }
   return { action: "failover", to, because: `${capitalized(named)} fails over to ${to.gateway} after ${happened}.` };
+}
+
+const refusalInWords: Record<Refusal, string> = {
+  REQUEST: "refused the request",
+  CREDENTIALS: "refused the credentials",
+  NO_ANSWER: "did not answer",
+};
+
+function describeFailure({ gateway, kind, captureRefused, refusal, gatewayCode }: Failure): string {
+  if (captureRefused) return `a permanently refused capture at ${gateway}`;
+  if (refusal === undefined) return `${kindInWords[kind]} at ${gateway}`;
+  return `${gateway} ${refusalInWords[refusal]}${gatewayCode === undefined ? "" : ` (${gatewayCode})`}`;
 }
 
 function stepOf({ priority, gateway, connectionId, credentialVersion }: PlannedConnection): PlannedConnection {

@@ -8,7 +8,15 @@ import type { Shopper } from "../gateways/connector.ts";
 import { actionLookMs, customerTimeMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { Secret, seal, unseal } from "../platform/secrets.ts";
-import { actionOf, browserOf, endWait, keptOf, liabilityOf, loadCompletion, lookAgainMs } from "./authentications.ts";
+import {
+  actionOf,
+  browserOf,
+  endWait,
+  keptOf,
+  liabilityOfEnd,
+  loadCompletion,
+  lookAgainMs,
+} from "./authentications.ts";
 import type { Core } from "./core.ts";
 import type { Authentication, AuthenticationStatus, PlannedProvider } from "./entities.ts";
 import { LeaseLost, required } from "./lease.ts";
@@ -199,8 +207,7 @@ export function endProvided(
   const { sessionId, id, status } = authentication;
   const { result = {}, proof, message } = end;
   const { version, transStatus, transStatusReason, eci, dsTransactionId } = result;
-  const isProven = end.status === "AUTHENTICATED" || end.status === "ATTEMPTED";
-  const liability = isProven ? liabilityOf(eci) : end.status === "EXEMPTED" ? "MERCHANT" : undefined;
+  const liability = liabilityOfEnd(end.status, eci);
   tx.send(endStatement, [
     ...[sessionId, id, status, end.status, version ?? null, transStatus ?? null, transStatusReason ?? null],
     ...[eci ?? null, dsTransactionId ?? null, liability ?? null],

@@ -72,10 +72,11 @@ export const authenticationTransitions = {
     ABANDONED: "not finished in time, or open at a restore",
   },
   CONFIRMING: {
+    AWAITING_CUSTOMER: "the return was not the customer's answer",
     AUTHENTICATED: "held, or declined for another reason",
     ATTEMPTED: "held, and the bank did not take part",
     FAILED: "refused by the bank",
-    UNAVAILABLE: "no usable answer",
+    UNAVAILABLE: "no usable answer, or none about the authentication",
   },
   AUTHENTICATED: {},
   ATTEMPTED: {},

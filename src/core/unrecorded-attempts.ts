@@ -199,7 +199,14 @@ function unrecordedAttempt(core: Core, session: PaymentSession, lost: Lost): gat
   const latest = session.submitDeadline ?? never;
   const latestExecutionAt = new Date(latest.getTime() + latestExecutionMsOf(limitsAt(core, connection)));
   const id = attemptIdOf({ sessionId, connectionId: connection.connectionId, round });
-  const nothing = { failureKind: null, stop: null, declineCode: null, gatewayCode: null, gatewayReference: null };
+  const nothing = {
+    failureKind: null,
+    stop: null,
+    declineCode: null,
+    gatewayCode: null,
+    refusal: null,
+    gatewayReference: null,
+  };
   const undecided = { nextAction: null, nextBecause: null, captureOrderedAt: null, captureRefusalCode: null };
   const uncaptured = {
     capturedAmountMinor: null,

@@ -160,6 +160,8 @@ function headlineOf({ kind, gateway, endpointId }: DescribedMatter): string {
   switch (kind) {
     case "GATEWAY_UNHEALTHY":
       return `${named} is unhealthy`;
+    case "CREDENTIALS_REFUSED":
+      return `${named} refuses credentials`;
     case "APPROVAL_RATE_LOW":
       return `The approval rate at ${named} is low`;
     case "GATEWAY_UNVERIFIED":
@@ -190,6 +192,8 @@ function stepOf(kind: DescribedMatter["kind"]): string {
   switch (kind) {
     case "GATEWAY_UNHEALTHY":
       return "See the answers on the page Gateways. If the gateway reports an outage, pause it there: payments then go to the next gateway of their plan.";
+    case "CREDENTIALS_REFUSED":
+      return "Look the code up at the gateway: a key was revoked, or the account is restricted or lacks a permission. Enter new credentials on the page Gateways, or pause the gateway there.";
     case "APPROVAL_RATE_LOW":
       return "Compare the decline reasons on the page Analytics, and ask the gateway about one that is new or more frequent.";
     case "GATEWAY_UNVERIFIED":
@@ -212,6 +216,7 @@ function stepOf(kind: DescribedMatter["kind"]): string {
 function linkTo({ kind, merchantId, gateway }: DescribedMatter, sender: Sender): string {
   switch (kind) {
     case "GATEWAY_UNHEALTHY":
+    case "CREDENTIALS_REFUSED":
     case "GATEWAY_UNVERIFIED":
       return pageOf(sender, merchantId, "gateways");
     case "APPROVAL_RATE_LOW":

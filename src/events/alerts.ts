@@ -10,6 +10,7 @@ import type { AlertKind } from "./endpoint-alerts.ts";
 /** Topics, which a merchant may mute: every alert has one. */
 export const alertTopics = [
   "GATEWAY_UNHEALTHY",
+  "CREDENTIALS_REFUSED",
   "APPROVAL_RATE",
   "ENDPOINT_FAILING",
   "UNVERIFIED",
@@ -21,6 +22,7 @@ export type AlertTopic = (typeof alertTopics)[number];
 /** The kinds of alerts besides those about endpoints that fail. */
 export type MatterKind =
   | "GATEWAY_UNHEALTHY"
+  | "CREDENTIALS_REFUSED"
   | "APPROVAL_RATE_LOW"
   | "GATEWAY_UNVERIFIED"
   | "ENDPOINT_UNVERIFIED"
@@ -30,6 +32,7 @@ export type MatterKind =
 export function topicOf(kind: AlertKind | MatterKind): AlertTopic {
   switch (kind) {
     case "GATEWAY_UNHEALTHY":
+    case "CREDENTIALS_REFUSED":
     case "HOLDS_EXPIRING":
       return kind;
     case "APPROVAL_RATE_LOW":

@@ -130,5 +130,15 @@ export function bankMessageIn(cardholderInfo: unknown): string | undefined {
   return [...line].slice(0, messageCharactersMax).join("") || undefined;
 }
 
+// Base64 in either alphabet, percent signs, and the marks that separate parts. Markup or a quote would be stopped before
+// the gateway, whose answer to it would then be unreadable.
+const redirectResults = /^[\w!%*+,./:=@~-]+$/;
+
+/** Returns `redirectResult` of a customer's return; undefined for none, and for a text that no gateway has made. */
+export function redirectResultIn(fields: URLSearchParams): string | undefined {
+  const result = fields.get("redirectResult");
+  return result !== null && redirectResults.test(result) ? result : undefined;
+}
+
 /** The data with which a payment is completed: what the connector kept, and what the customer's return brought. */
 export type Completion = { readonly keep?: Secret | undefined; readonly returned?: Secret | undefined };

@@ -134,6 +134,8 @@ export type Unknown = {
   readonly lostAtVault?: true | undefined;
   /** The gateway itself answered, but its answer leaves open what it did; it does not count as unhealthy. */
   readonly isAnswered?: true | undefined;
+  /** Set where a request that completes a payment was not processed: what the customer did may still hold. */
+  readonly notProcessed?: NotProcessed | undefined;
 };
 
 /**
@@ -154,6 +156,8 @@ export type NotProcessed = {
   readonly type: "notProcessed";
   readonly cause: NotProcessedCause;
   readonly reason: string;
+  /** The gateway's own code, where the gateway answered. */
+  readonly gatewayCode?: string | undefined;
 };
 
 /** A hold for exactly the amount, under exactly our reference. */
@@ -178,6 +182,15 @@ export type AuthorizeAnswer = {
   readonly card?: CardSummary | undefined;
   readonly authenticated?: AuthenticationResult | undefined;
 };
+
+/**
+ * What the customer's return brought is not the customer's answer to this payment: made up, another payment's, or early.
+ * The action stays open. Only a gateway that cannot be asked about an action answers so.
+ */
+export type NotAnswered = { readonly type: "notAnswered" };
+
+/** The answer to completing a payment. */
+export type CompletionAnswer = Omit<AuthorizeAnswer, "outcome"> & { readonly outcome: GatewayOutcome | NotAnswered };
 
 /** The gateway refuses. Only a `definitive` refusal is final; any other is worth repeating. */
 export type Refused = {
@@ -327,8 +340,11 @@ export interface GatewayAuthenticator {
    * hold nothing without a further request.
    */
   isCancelled?(fields: URLSearchParams): boolean;
-  /** Completes a payment whose customer has answered. A repeat has the same key and the same bytes. */
-  complete(call: ChangingCall, attempt: AttemptAtGateway, completion: Completion): Promise<AuthorizeAnswer>;
+  /**
+   * Completes a payment whose customer has answered. A repeat has the same key and the same bytes. Anybody may send a
+   * return: unless the gateway confirms it for exactly this payment, the answer is `notAnswered`.
+   */
+  complete(call: ChangingCall, attempt: AttemptAtGateway, completion: Completion): Promise<CompletionAnswer>;
   /** Reads the state of an action; absent where the gateway cannot be read. */
   askAction?(call: GatewayCall, attempt: AttemptAtGateway, completion: Completion): Promise<ActionAnswer>;
 }

@@ -4,7 +4,7 @@
  */
 import { unreachable } from "../platform/errors.ts";
 import type { AuthenticationProvider, ProviderName } from "./authentication-provider.ts";
-import type { AuthorizeAnswer, Connector, Gateway, GatewayOutcome, VerifyRow } from "./connector.ts";
+import type { CompletionAnswer, Connector, Gateway, VerifyRow } from "./connector.ts";
 
 /** The operations of a gateway and of a provider. */
 export const gatewayOperations = [
@@ -66,7 +66,7 @@ export function observeProvider(provider: AuthenticationProvider, observer: Gate
 export function observeConnector(connector: Connector, observer: GatewayObserver): Connector {
   const { gateway, readNotification, authentication, refunds } = connector;
   const seen = observeCalls(gateway, observer);
-  const authorized = ({ outcome }: AuthorizeAnswer) => ({ outcome: outcome.type, reason: becauseOf(outcome) });
+  const authorized = ({ outcome }: CompletionAnswer) => ({ outcome: outcome.type, reason: becauseOf(outcome) });
   return {
     gateway,
     canRead: connector.canRead,
@@ -112,10 +112,11 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
   } satisfies Connector & Record<Exclude<keyof Connector, "readNotification">, unknown>;
 }
 
-function becauseOf(outcome: GatewayOutcome): string {
+function becauseOf(outcome: CompletionAnswer["outcome"]): string {
   switch (outcome.type) {
     case "held":
     case "actionNeeded":
+    case "notAnswered":
       return "none";
     case "declined":
       return outcome.kind;

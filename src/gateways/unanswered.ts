@@ -1,10 +1,16 @@
 /** Interprets calls without a usable answer. The same for every connector. */
 
 import type { GatewayReply } from "../platform/outbound-http.ts";
-import type { GatewayOutcome, NotProcessed, Unknown } from "./connector.ts";
+import type { GatewayOutcome, NotAnswered, NotProcessed, NotProcessedCause, Unknown } from "./connector.ts";
 
 /** A call without an answer, and how far it had got. */
 export type Unanswered = Exclude<GatewayReply, { type: "answer" }>;
+
+/** Interprets an answer of the gateway's own that is documented to mean that nothing was done. */
+export function refusedRequest(cause: NotProcessedCause, status: number, code: unknown): NotProcessed {
+  const gatewayCode = typeof code === "string" && code !== "" ? code : `http_${status}`;
+  return { type: "notProcessed", cause, gatewayCode, reason: `the gateway refused the request (HTTP ${status})` };
+}
 
 /** Interprets an authorize without an answer: nothing happened if nothing was sent; otherwise the result is unknown. */
 export function unansweredAuthorize(reply: Unanswered): NotProcessed | Unknown {
@@ -36,6 +42,9 @@ export const unshown: Unknown = {
   reason: "an action that was not permitted, or that cannot be shown",
   isAnswered: true,
 };
+
+/** Interprets an answer that a return of anybody's may have caused: it decides nothing. */
+export const notAnswered: NotAnswered = { type: "notAnswered" };
 
 /** Replaces an action where the customer is not asked, or was asked already. */
 export function withoutAction(outcome: GatewayOutcome): GatewayOutcome {

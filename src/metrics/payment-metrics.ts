@@ -32,7 +32,7 @@ const causesOf = {
 const answers = [
   ...["done", "accepted", "refused", "unknown", "alreadyCaptured", "absent"],
   ...["held", "heldOther", "captured", "voided", "declined", "inconclusive"],
-  ...["actionNeeded", "notProcessed", "waiting", "answered", "failed"],
+  ...["actionNeeded", "notAnswered", "notProcessed", "waiting", "answered", "failed"],
   ...["ready", "challenge", "ended", "unavailable"],
   ...["pending", "succeeded", "cannotTell"],
 ];

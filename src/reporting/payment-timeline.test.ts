@@ -33,6 +33,30 @@ it("writeTimeline() distinguishes a hold that a look-up found from an authorizat
   );
 });
 
+it.each([
+  [
+    "REQUEST",
+    "amount_too_small",
+    "Refused the request, and processed nothing after 10002 ms, its code amount_too_small",
+  ],
+  [
+    "CREDENTIALS",
+    "api_key_expired",
+    "Refused the credentials, and processed nothing after 10002 ms, its code api_key_expired",
+  ],
+  ["NO_ANSWER", null, "Could not be reached, and processed nothing after 10002 ms"],
+  [null, null, "Processed nothing after 10002 ms"],
+])("writeTimeline() says why a gateway processed nothing: %s", (refusal, gatewayCode, step) => {
+  const failed = {
+    status: "FAILED",
+    failureKind: "GATEWAY_ERROR",
+    refusal,
+    gatewayCode,
+    nextBecause: "Rule 3 goes on.",
+  };
+  expect(stepsOf({ captureRefusalCode: null, ...failed })).toContain(step);
+});
+
 describe("an attempt whose customer was asked", () => {
   const asked = new Date(startedAt.getTime() + 800);
   const later = (seconds: number) => new Date(asked.getTime() + seconds * 1_000);

@@ -2,7 +2,14 @@
 
 import { challengeOf } from "../core/after-authentication.ts";
 import type { RecordedDecision } from "../core/decisions.ts";
-import type { Attempt, Authentication, AuthenticationStatus, Liability, PaymentSession } from "../core/entities.ts";
+import type {
+  Attempt,
+  Authentication,
+  AuthenticationStatus,
+  Liability,
+  PaymentSession,
+  Refusal,
+} from "../core/entities.ts";
 import type { WorkItem } from "../core/work-items.ts";
 import type { SessionDelivery } from "../events/delivery-log.ts";
 import { unreachable } from "../platform/errors.ts";
@@ -303,6 +310,12 @@ function endSteps(attempt: Attempt, authentication: Authentication, at: Date | n
   }
 }
 
+const refusalInWords: Record<Refusal, string> = {
+  REQUEST: "Refused the request, and processed nothing",
+  CREDENTIALS: "Refused the credentials, and processed nothing",
+  NO_ANSWER: "Could not be reached, and processed nothing",
+};
+
 /**
  * Returns the step of an answer: an authorization, a refusal, or nothing usable. `took` is left out where the customer's
  * time is in it.
@@ -330,7 +343,9 @@ function answerStep(attempt: Attempt, at: Date | null | undefined, took = ""): M
     case "GATEWAY_ERROR": {
       const what = failureKind === "TIMEOUT" ? "No answer" : "No usable answer";
       const isKnown = attempt.status === "FAILED";
-      const step = isKnown ? `Processed nothing${took}` : `${what}${took}; it may hold the amount`;
+      const code = gatewayCode ? `, its code ${gatewayCode}` : "";
+      const refused = attempt.refusal ? refusalInWords[attempt.refusal] : "Processed nothing";
+      const step = isKnown ? `${refused}${took}${code}` : `${what}${took}; it may hold the amount`;
       return { at, actor, step, why, tone: "WARN" };
     }
     case "SOFT_DECLINE":

@@ -16,7 +16,7 @@ import type { Database, Queryable, Statement } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Runtime } from "../platform/runtime.ts";
-import { loadConnectionHealth } from "./gateway-health.ts";
+import { loadConnectionHealth, sessionLongestMs } from "./gateway-health.ts";
 import {
   attemptsMin,
   differenceMin,
@@ -27,6 +27,7 @@ import {
   shareOf,
   type Verdict,
 } from "./gateway-rules.ts";
+import { firstIdAt } from "./past-payments.ts";
 
 const hourMs = 60 * 60_000;
 const dayMs = 24 * hourMs;
@@ -53,6 +54,7 @@ export async function raiseAlertsOnce(context: RaiseContext): Promise<boolean> {
   const open = await loadOpenMatters(database);
   const seen = [
     await compareGateways(database, { open, now: clock!.now }),
+    await compareCredentials(database, { open, now: clock!.now }),
     await compareVerifications(database, open),
     await compareHolds(database, open),
   ];
@@ -210,6 +212,54 @@ function describeFailures(gateway: string, recent: Share, past: Share): string {
 
 function describeApprovals(gateway: string, recent: Share, past: Share): string {
   return `${gateway} approved ${recent.counted} of the ${recent.attempts} attempts that it answered in the last hour. That is ${percent(recent)}${pastWords(past)}.`;
+}
+
+// The last refusal of each connection, and whether its gateway has accepted credentials since: by any other answer to a
+// payment of the last hour, or by the verification of newer ones. An alert that is open needs no refusal of the last hour.
+const selectRefused: Statement = {
+  name: "select_refused_credentials",
+  text: `
+    WITH suspected AS (
+      SELECT DISTINCT connection_id FROM attempt WHERE refusal = 'CREDENTIALS' AND answered_at > $1
+      UNION SELECT connection_id FROM alert WHERE kind = 'CREDENTIALS_REFUSED' AND over_at IS NULL)
+    SELECT c.merchant_id AS "merchantId", c.id AS "connectionId", c.gateway, r.answered_at AS since, r.gateway_code AS "gatewayCode",
+      EXISTS (SELECT FROM connection_credential v WHERE v.connection_id = c.id AND v.verified_at > r.answered_at)
+      OR EXISTS (
+        SELECT FROM payment_session s CROSS JOIN LATERAL (SELECT * FROM attempt WHERE session_id = s.id OFFSET 0) a
+        WHERE s.merchant_id = c.merchant_id AND s.id >= $2 AND a.connection_id = c.id AND a.answered_at > r.answered_at
+          AND a.status IN ('AUTHORIZED','CAPTURED','DECLINED','AWAITING_CUSTOMER')) AS "isAccepted"
+    FROM suspected JOIN connection c ON c.id = suspected.connection_id CROSS JOIN LATERAL (
+      SELECT answered_at, gateway_code FROM attempt WHERE connection_id = c.id AND refusal = 'CREDENTIALS'
+      ORDER BY answered_at DESC LIMIT 1) r`,
+};
+
+/** Finds the connections whose credentials their gateway refuses now. */
+async function compareCredentials(
+  database: Queryable,
+  { open, now }: { open: readonly OpenMatter[]; now: Date },
+): Promise<Seen> {
+  type Row = {
+    merchantId: string;
+    connectionId: string;
+    gateway: string;
+    since: Date;
+    gatewayCode: string | null;
+    isAccepted: boolean;
+  };
+  const since = new Date(now.getTime() - hourMs);
+  const firstId = firstIdAt(new Date(since.getTime() - sessionLongestMs));
+  const refused = (await database.query<Row>(selectRefused, [since, firstId])).filter(({ isAccepted }) => !isAccepted);
+  return {
+    found: refused.map(({ isAccepted: _, gatewayCode, ...subject }) => ({
+      ...nothing,
+      ...subject,
+      kind: "CREDENTIALS_REFUSED" as const,
+      detail: `${subject.gateway} refuses the credentials of this connection${gatewayCode === null ? "" : `; its code is ${gatewayCode}`}. It processes no payment: each goes to the next gateway of its plan, if there is one.`,
+    })),
+    over: ofKinds(open, ["CREDENTIALS_REFUSED"]).filter(
+      (alert) => !refused.some(({ connectionId }) => connectionId === alert.connectionId),
+    ),
+  };
 }
 
 // Credentials that are newer than those in use. One that has waited for a day is forgotten rather than in work.

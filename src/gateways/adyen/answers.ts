@@ -11,13 +11,23 @@ import type {
   CaptureAnswer,
   GatewayOutcome,
   Hold,
+  NotAnswered,
   NotProcessedCause,
   Refused,
   Unknown,
   VoidAnswer,
 } from "../connector.ts";
 import { classifyDecline } from "../declines.ts";
-import { unansweredAuthorize, unansweredChange, undecided, unshown, untrusted } from "../unanswered.ts";
+import {
+  notAnswered,
+  refusedRequest,
+  unansweredAuthorize,
+  unansweredChange,
+  undecided,
+  unshown,
+  untrusted,
+  withoutAction,
+} from "../unanswered.ts";
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
 import { type Json, judgeRefusal, type Refusal } from "./judge-decline.ts";
@@ -59,8 +69,26 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
   // "No messaging could be initiated to an issuing system": the text of the OpenAPI file, RequestedTestErrorResponseCode.
   const cause = error.isTransient ? "connection_refused" : notProcessed[reply.status];
   if (cause === undefined || error.type === "internal") return untrusted(reply.status);
-  return { type: "notProcessed", cause, reason: `the gateway refused the request (HTTP ${reply.status})` };
+  return refusedRequest(cause, reply.status, error.code);
 }
+
+/**
+ * Returns the outcome of completing a payment. A customer may send any text as the result of the redirect, also that of
+ * another payment: an answer to such a text says nothing about this one.
+ */
+export function readCompletion(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome | NotAnswered {
+  const json = reply.type === "answer" ? readJsonObject(reply) : undefined;
+  if (reply.type !== "answer" || json === undefined) return withoutAction(readAuthorize(reply, attempt));
+  const error = errorIn(reply, json);
+  if (error?.type === "validation" && reply.status < 500 && error.code !== inProgress) return notAnswered;
+  const { merchantReference, resultCode } = json;
+  const isAnothers = typeof merchantReference === "string" && merchantReference !== attempt.attemptReference;
+  if (reply.status === 200 && (isAnothers || asking.has(resultCode))) return notAnswered;
+  return withoutAction(readAuthorize(reply, attempt));
+}
+
+// The customer has not answered yet.
+const asking: ReadonlySet<unknown> = new Set(["RedirectShopper", "IdentifyShopper", "ChallengeShopper"]);
 
 /** The result codes: https://docs.adyen.com/online-payments/payment-result-codes (2026). */
 function readResult(json: Json, attempt: AttemptAtGateway): GatewayOutcome {

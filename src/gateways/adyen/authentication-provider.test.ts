@@ -3,6 +3,7 @@ import { findProxyDestination } from "../../card-vault/external/destinations.ts"
 import { planProxyBody } from "../../card-vault/external/proxy-request.ts";
 import { answerAtBank } from "../../dev/testing/bank-customer.ts";
 import { type GatewayHarness, holdPayment, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
+import { describeForgedReturns } from "../../dev/testing/gateways/forged-returns.conformance.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { AuthenticationRequest } from "../authentication-provider.ts";
 import { findCredentialProblems } from "../check-credentials.ts";
@@ -100,6 +101,13 @@ function answerWith(path: string, content: object, status = 200): void {
 }
 
 describe("AdyenAuthenticationProvider", () => {
+  describeForgedReturns(async () => {
+    const [{ action, keep }, other] = [await challenge(), await challenge()];
+    const theirs = await returnOf(other.action.url, "pass");
+    const pass = async () => (await answerAtBank(action.url, "pass"))!.searchParams;
+    return { provider, call, keep, known: [theirs.expose()], pass };
+  });
+
   it("learns the card's network from the vault, and has no device check of its own", async () => {
     const prepared = await prepare(challenged);
     expect(prepared).toMatchObject({ type: "ready", network: "visa" });

@@ -6,6 +6,7 @@
 import { probe, withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
 import { Secret, sha256 } from "../../platform/secrets.ts";
 import { toGatewayAmount } from "../amounts.ts";
+import { redirectResultIn } from "../authentication.ts";
 import type {
   AuthenticationProvider,
   AuthenticationRequest,
@@ -48,7 +49,7 @@ export class AdyenAuthenticationProvider implements AuthenticationProvider {
   }
 
   readReturn(fields: URLSearchParams): string | undefined {
-    return fields.get("redirectResult") ?? undefined;
+    return redirectResultIn(fields);
   }
 
   /** Sends the card for its brands: the vault says its network, on which the acquirer's data depend. */

@@ -3,6 +3,7 @@
 import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
 import { type Amount, capturedAmountOf, toGatewayAmount } from "../amounts.ts";
+import { redirectResultIn } from "../authentication.ts";
 import type {
   AttemptAtGateway,
   AuthorizeAnswer,
@@ -22,8 +23,8 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../connector.ts";
-import { withoutAction } from "../unanswered.ts";
-import { isKeptError, readAuthenticated, readAuthorize, readCapture, readVoid } from "./answers.ts";
+import { notAnswered, withoutAction } from "../unanswered.ts";
+import { isKeptError, readAuthenticated, readAuthorize, readCapture, readCompletion, readVoid } from "./answers.ts";
 import { AdyenApi, type AdyenParts, paymentPath } from "./api.ts";
 import { billingFields } from "./billing.ts";
 import { askingFields, cardFields, customerFields, exemptionFields, importFields } from "./card-fields.ts";
@@ -64,13 +65,13 @@ export class AdyenConnector implements Connector {
     // Assumed: Adyen does not document how long a customer may take.
     actionLifeMs: hourMs,
     framing: "frame",
-    readReturn: (fields) => fields.get("redirectResult") ?? undefined,
+    readReturn: redirectResultIn,
     complete: async (call, attempt, { returned }) => {
-      const redirectResult = returned?.expose() ?? "";
+      if (returned === undefined) return { outcome: notAnswered };
       // The result names the payment, and so its account.
-      const body = { merchantAccount: undefined, details: { redirectResult } };
+      const body = { merchantAccount: undefined, details: { redirectResult: returned.expose() } };
       const reply = await this.#api.post(call, "/payments/details", body);
-      return { outcome: withoutAction(readAuthorize(reply, attempt)), authenticated: readAuthenticated(reply) };
+      return { outcome: readCompletion(reply, attempt), authenticated: readAuthenticated(reply) };
     },
   };
   readonly refunds: GatewayRefunds;

@@ -108,7 +108,7 @@ describe("readAction()", () => {
   it("reports the result with the payment, without a cryptogram", () => {
     const authenticated = { ...result("POSSIBLE", "Y", "Y"), cavv: "AAA" };
     const completed = reply(order({ payment_source: { card: { authentication_result: authenticated } } }));
-    expect(readAuthenticated(completed)).toEqual({ transStatus: "Y", liability: "ISSUER" });
+    expect(readAuthenticated(completed)).toEqual({ transStatus: "Y", liability: "UNKNOWN" });
     expect(readAuthenticated(reply(order()))).toBeUndefined();
     const none = reply(order({ payment_source: { card: { authentication_result: result("NO", "N") } } }));
     expect(readAuthenticated(none)).toMatchObject({ liability: "MERCHANT" });
@@ -161,7 +161,7 @@ describe("PayPalConnector with a customer", () => {
       type: "held",
       gatewayReference: expect.stringMatching(/^[A-Z0-9]{17}$/),
     });
-    expect(completed.authenticated).toEqual({ transStatus: "Y", liability: "ISSUER" });
+    expect(completed.authenticated).toEqual({ transStatus: "Y", liability: "UNKNOWN" });
     const { path, headers, body } = harness.middle.requests.at(-1)!;
     expect(path).toMatch(/\/authorize$/);
     expect(headers["paypal-request-id"]).toBe(`${asked.attemptReference}_2`);

@@ -71,9 +71,9 @@ export function readAuthenticated(reply: GatewayReply): AuthenticationResult | u
   return resultOf({ transStatus }, liability);
 }
 
-/** "Liability might shift" is the most that PayPal says before a dispute: response parameters, as above. */
+// POSSIBLE means "liability might shift", and so does not say who bears it: response parameters, as above.
 const liabilities: ReadonlyMap<unknown, AuthenticationResult["liability"]> = new Map([
-  ["POSSIBLE", "ISSUER"],
+  ["POSSIBLE", "UNKNOWN"],
   ["YES", "ISSUER"],
   ["NO", "MERCHANT"],
   ["UNKNOWN", "UNKNOWN"],

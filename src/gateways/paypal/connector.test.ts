@@ -37,7 +37,7 @@ describeConformance({
   gateway: "PAYPAL",
   authentication: {
     codes: { unasked: "PAYER_ACTION_REQUIRED", soft: "5650" },
-    reported: { Y: { liability: "ISSUER" }, A: { liability: "ISSUER" } },
+    reported: { Y: { liability: "UNKNOWN" }, A: { liability: "UNKNOWN" } },
     asks: /^POST .*\/authorize$/,
     requests: 2,
     otherShape: (body) => body.replace('"payer-action"', '"other-action"'),

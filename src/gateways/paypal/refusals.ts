@@ -2,7 +2,7 @@
 
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type { NotProcessed, NotProcessedCause, Refused, Unknown } from "../connector.ts";
-import { undecided, untrusted } from "../unanswered.ts";
+import { refusedRequest, undecided, untrusted } from "../unanswered.ts";
 
 /** A JSON object of PayPal's. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -75,8 +75,7 @@ export function refusedOrUntrusted(reply: GatewayReply & { type: "answer" }): No
   const isNamed = isOauth || (known !== undefined && json?.name === known.name);
   const cause = isNamed ? known?.cause : Object.hasOwn(unasked, issue) ? unasked[issue] : undefined;
   if (cause === undefined) return isOpen(status, json) ? undecided(status) : untrusted(status);
-  const what = issue === "" ? `HTTP ${status}` : issue;
-  return { type: "notProcessed", cause, reason: `the gateway refused the request (${what})` };
+  return refusedRequest(cause, status, issue || (isOauth ? json?.error : json?.name));
 }
 
 /** Reports whether PayPal itself refuses, or is still working on it, in terms that leave open what was done before. */

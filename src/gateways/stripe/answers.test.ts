@@ -138,6 +138,22 @@ function describePreparation({ resources, metadata, intent }: Samples): void {
 }
 
 function describeConfirmation({ resources, charge, intent, declined, held, failed }: Samples): void {
+  it.each([
+    [400, { code: "amount_too_small" }, "request_refused", "amount_too_small"],
+    [401, { code: "api_key_expired" }, "credentials_refused", "api_key_expired"],
+    [401, {}, "credentials_refused", "invalid_request_error"],
+    [403, { code: "account_invalid" }, "credentials_refused", "account_invalid"],
+  ])("are refused under status %d with Stripe's code: %j", (status, details, cause, gatewayCode) => {
+    const error = { type: "invalid_request_error", message: "Invalid API Key provided: sk_test_****", ...details };
+    const refused = {
+      type: "notProcessed",
+      cause,
+      gatewayCode,
+      reason: `the gateway refused the request (HTTP ${status})`,
+    };
+    expect(readNewIntent(reply({ error }, status), attempt)).toEqual(refused);
+  });
+
   it("are a hold for exactly our amount, and nothing else is", () => {
     const gatewayReference = resources.payment_intent.id;
     const outcome = (body: object) => readConfirmation(reply(body), attempt);

@@ -16,7 +16,7 @@ import type {
   VoidAnswer,
 } from "../connector.ts";
 import { classifyDecline } from "../declines.ts";
-import { unansweredAuthorize, unansweredChange, undecided, untrusted } from "../unanswered.ts";
+import { refusedRequest, unansweredAuthorize, unansweredChange, undecided, untrusted } from "../unanswered.ts";
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
 import { codeOf, contradictsDecline, isJudged, type Json, judgeDecline } from "./judge-decline.ts";
@@ -198,7 +198,7 @@ function refusedOrUntrusted(status: number, error: Json | undefined): Exclude<Ga
   if (error?.type !== "invalid_request_error") return untrusted(status);
   const cause = status === 429 && error.code === "rate_limit" ? "rate_limited" : notProcessed[status];
   if (cause === undefined) return isBusy(status, error) ? undecided(status) : untrusted(status);
-  return { type: "notProcessed", cause, reason: `the gateway refused the request (HTTP ${status})` };
+  return refusedRequest(cause, status, codeOf(error));
 }
 
 /**

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TestForwarder } from "../../dev/testing/forwarder.ts";
+import { describeForgedReturns } from "../../dev/testing/gateways/forged-returns.conformance.ts";
 import { SandboxControl } from "../../dev/testing/sandbox-control.ts";
 import { currencyNumber } from "../../platform/iso-numbers.ts";
 import { isoCurrencies } from "../../platform/money.ts";
@@ -197,6 +198,19 @@ describe.each(["SANDBOX_3DS", "THREEDSECUREIO"] as const)("%s at the 3DS server"
       type: "ended",
       proof: { transStatus: "Y", directoryStatus: "C", eci: "05" },
     });
+  });
+
+  describeForgedReturns(async () => {
+    const answer = await authenticate("4000002760003184");
+    if (answer.type !== "challenge") throw new Error("the bank asks");
+    const { url, fields } = answer.action;
+    const pass = async () => {
+      const page = await (await fetch(url, { method: "POST", body: new URLSearchParams(fields) })).text();
+      const action = /action="([^"]+)"/.exec(page)![1]!;
+      await fetch(sandbox.origin + action, { method: "POST", body: new URLSearchParams({ code: "123456" }) });
+      return new URLSearchParams();
+    };
+    return { provider, call, keep: answer.keep, known: [String(fields.creq)], pass };
   });
 
   it("says that the customer did not come in time", async () => {

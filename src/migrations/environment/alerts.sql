@@ -5,7 +5,7 @@ CREATE TABLE alert (
   merchant_id     uuid NOT NULL,
   kind            text NOT NULL CHECK (kind IN (
     'FAILING_24_HOURS','FAILING_72_HOURS','DISABLED_FAILING','DISABLED_GONE',
-    'GATEWAY_UNHEALTHY','APPROVAL_RATE_LOW','GATEWAY_UNVERIFIED','ENDPOINT_UNVERIFIED','HOLDS_EXPIRING')),
+    'GATEWAY_UNHEALTHY','CREDENTIALS_REFUSED','APPROVAL_RATE_LOW','GATEWAY_UNVERIFIED','ENDPOINT_UNVERIFIED','HOLDS_EXPIRING')),
   -- What it is about, if that is not the merchant as a whole.
   endpoint_id     uuid REFERENCES endpoint (id),
   connection_id   uuid,

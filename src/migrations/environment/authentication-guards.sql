@@ -32,7 +32,7 @@ BEGIN
     IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
          ('AWAITING_CUSTOMER','CONFIRMING'), ('AWAITING_CUSTOMER','AUTHENTICATED'), ('AWAITING_CUSTOMER','UNAVAILABLE'),
          ('AWAITING_CUSTOMER','FAILED'), ('AWAITING_CUSTOMER','CANCELLED'), ('AWAITING_CUSTOMER','ABANDONED'),
-         ('CONFIRMING','AUTHENTICATED'), ('CONFIRMING','ATTEMPTED'), ('CONFIRMING','FAILED'), ('CONFIRMING','UNAVAILABLE')) THEN
+         ('CONFIRMING','AWAITING_CUSTOMER'), ('CONFIRMING','AUTHENTICATED'), ('CONFIRMING','ATTEMPTED'), ('CONFIRMING','FAILED'), ('CONFIRMING','UNAVAILABLE')) THEN
       PERFORM app.refuse('illegal authentication transition ' || OLD.status || ' to ' || NEW.status); END IF;
     IF NEW.cancel_asked_at IS DISTINCT FROM OLD.cancel_asked_at AND (OLD.cancel_asked_at IS NOT NULL OR OLD.status <> 'AWAITING_CUSTOMER') THEN
       PERFORM app.refuse('only a customer who is asked gives up, once'); END IF;

@@ -24,7 +24,7 @@ CREATE TABLE merchant_settings (
   -- Addresses that get the merchant's alerts, and the topics of those that are not sent.
   alert_addresses    text[] NOT NULL DEFAULT '{}' CHECK (cardinality(alert_addresses) <= 10),
   muted_alerts       text[] NOT NULL DEFAULT '{}'
-    CHECK (muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY','APPROVAL_RATE','ENDPOINT_FAILING','UNVERIFIED','HOLDS_EXPIRING']),
+    CHECK (muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY','CREDENTIALS_REFUSED','APPROVAL_RATE','ENDPOINT_FAILING','UNVERIFIED','HOLDS_EXPIRING']),
   -- The incoming address of a chat with the secret that signs its messages, sealed; and the host to show.
   alert_chat_sealed  text,
   alert_chat_host    text,

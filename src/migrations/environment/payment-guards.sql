@@ -170,6 +170,7 @@ BEGIN
     PERFORM app.refuse('no attempt fails in such a way'); END IF;
   IF NEW.stop NOT IN ('fraud','scheme_rule','same_card_fails','authentication_required','authentication_failed','unclassified') THEN
     PERFORM app.refuse('no attempt stops a payment in such a way'); END IF;
+  IF NEW.refusal NOT IN ('REQUEST','CREDENTIALS','NO_ANSWER') THEN PERFORM app.refuse('no gateway refuses in such a way'); END IF;
   IF NEW.next_action NOT IN ('failover','authenticate','retry','stop') THEN PERFORM app.refuse('an attempt is followed by failover, authentication, a retry or a stop'); END IF;
   IF NEW.void_kind NOT IN ('VOIDED','NEVER_EXISTED','GIVEN_UP') THEN PERFORM app.refuse('no void ends in such a way'); END IF;
   IF (NEW.status = 'DECLINED') <> (NEW.failure_kind IS NOT NULL AND NEW.failure_kind IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD')) THEN

@@ -100,6 +100,8 @@ CREATE TABLE attempt (
   stop                  text,
   decline_code          text,
   gateway_code          text,
+  -- Why the gateway processed nothing: REQUEST or CREDENTIALS refused, or NO_ANSWER.
+  refusal               text,
   gateway_reference     text,
   next_action           text,
   next_because          text,
@@ -161,6 +163,8 @@ CREATE INDEX attempt_being_voided ON attempt (voiding_at) WHERE status = 'VOIDIN
 CREATE INDEX attempt_being_captured ON attempt (capture_ordered_at) WHERE status = 'AUTHORIZED';
 -- The voided holds of a day, for the ledger. An attempt comes into it when it is voided, and never changes there.
 CREATE INDEX attempt_voided ON attempt (completed_at) WHERE void_kind = 'VOIDED';
+-- The few attempts whose credentials were refused, for the alert about them.
+CREATE INDEX attempt_credentials_refused ON attempt (connection_id, answered_at) WHERE refusal = 'CREDENTIALS';
 
 CREATE TABLE idempotency (
   merchant_id   uuid NOT NULL,

@@ -198,6 +198,7 @@ CREATE TABLE attempt (
   stop text,
   decline_code text,
   gateway_code text,
+  refusal text,
   gateway_reference text,
   next_action text,
   next_because text,
@@ -648,7 +649,7 @@ ALTER TABLE alert ADD CONSTRAINT alert_endpoint_id_fkey FOREIGN KEY (endpoint_id
 ALTER TABLE alert ADD CONSTRAINT alert_endpoint_id_kind_since_key UNIQUE (endpoint_id, kind, since);
 
 -- constraint alert.alert_kind_check
-ALTER TABLE alert ADD CONSTRAINT alert_kind_check CHECK ((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text, 'GATEWAY_UNHEALTHY'::text, 'APPROVAL_RATE_LOW'::text, 'GATEWAY_UNVERIFIED'::text, 'ENDPOINT_UNVERIFIED'::text, 'HOLDS_EXPIRING'::text])));
+ALTER TABLE alert ADD CONSTRAINT alert_kind_check CHECK ((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text, 'GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE_LOW'::text, 'GATEWAY_UNVERIFIED'::text, 'ENDPOINT_UNVERIFIED'::text, 'HOLDS_EXPIRING'::text])));
 
 -- constraint alert.alert_pkey
 ALTER TABLE alert ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
@@ -898,7 +899,7 @@ ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_check CHECK (((al
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_moved_to_check CHECK (((moved_to >= 1) AND (moved_to <= 61)));
 
 -- constraint merchant_settings.merchant_settings_muted_alerts_check
-ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_muted_alerts_check CHECK ((muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY'::text, 'APPROVAL_RATE'::text, 'ENDPOINT_FAILING'::text, 'UNVERIFIED'::text, 'HOLDS_EXPIRING'::text]));
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_muted_alerts_check CHECK ((muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE'::text, 'ENDPOINT_FAILING'::text, 'UNVERIFIED'::text, 'HOLDS_EXPIRING'::text]));
 
 -- constraint merchant_settings.merchant_settings_pkey
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_pkey PRIMARY KEY (merchant_id);
@@ -1124,6 +1125,9 @@ CREATE INDEX attempt_capture_failed ON ONLY attempt USING btree (capture_failed_
 
 -- index attempt_changed
 CREATE INDEX attempt_changed ON ONLY attempt USING btree (changed_at, id);
+
+-- index attempt_credentials_refused
+CREATE INDEX attempt_credentials_refused ON ONLY attempt USING btree (connection_id, answered_at) WHERE (refusal = 'CREDENTIALS'::text);
 
 -- index attempt_void_due
 CREATE INDEX attempt_void_due ON ONLY attempt USING btree (next_retry_at) WHERE (status = 'VOIDING'::text);
@@ -1922,6 +1926,7 @@ BEGIN
     PERFORM app.refuse('no attempt fails in such a way'); END IF;
   IF NEW.stop NOT IN ('fraud','scheme_rule','same_card_fails','authentication_required','authentication_failed','unclassified') THEN
     PERFORM app.refuse('no attempt stops a payment in such a way'); END IF;
+  IF NEW.refusal NOT IN ('REQUEST','CREDENTIALS','NO_ANSWER') THEN PERFORM app.refuse('no gateway refuses in such a way'); END IF;
   IF NEW.next_action NOT IN ('failover','authenticate','retry','stop') THEN PERFORM app.refuse('an attempt is followed by failover, authentication, a retry or a stop'); END IF;
   IF NEW.void_kind NOT IN ('VOIDED','NEVER_EXISTED','GIVEN_UP') THEN PERFORM app.refuse('no void ends in such a way'); END IF;
   IF (NEW.status = 'DECLINED') <> (NEW.failure_kind IS NOT NULL AND NEW.failure_kind IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD')) THEN
@@ -2035,7 +2040,7 @@ BEGIN
     IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
          ('AWAITING_CUSTOMER','CONFIRMING'), ('AWAITING_CUSTOMER','AUTHENTICATED'), ('AWAITING_CUSTOMER','UNAVAILABLE'),
          ('AWAITING_CUSTOMER','FAILED'), ('AWAITING_CUSTOMER','CANCELLED'), ('AWAITING_CUSTOMER','ABANDONED'),
-         ('CONFIRMING','AUTHENTICATED'), ('CONFIRMING','ATTEMPTED'), ('CONFIRMING','FAILED'), ('CONFIRMING','UNAVAILABLE')) THEN
+         ('CONFIRMING','AWAITING_CUSTOMER'), ('CONFIRMING','AUTHENTICATED'), ('CONFIRMING','ATTEMPTED'), ('CONFIRMING','FAILED'), ('CONFIRMING','UNAVAILABLE')) THEN
       PERFORM app.refuse('illegal authentication transition ' || OLD.status || ' to ' || NEW.status); END IF;
     IF NEW.cancel_asked_at IS DISTINCT FROM OLD.cancel_asked_at AND (OLD.cancel_asked_at IS NOT NULL OR OLD.status <> 'AWAITING_CUSTOMER') THEN
       PERFORM app.refuse('only a customer who is asked gives up, once'); END IF;

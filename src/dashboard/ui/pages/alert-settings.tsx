@@ -167,6 +167,11 @@ const topics = [
     "Far more timeouts and errors in the last hour than in the four weeks before.",
   ],
   [
+    AlertTopic.CREDENTIALS_REFUSED,
+    "Gateway refuses credentials",
+    "A gateway refuses the key or the account of a connection, until it accepts them again.",
+  ],
+  [
     AlertTopic.APPROVAL_RATE,
     "Approval rate low",
     "A gateway approves far fewer attempts in the last hour than in the four weeks before.",

@@ -84,6 +84,7 @@ const titles: Readonly<Record<number, { title: string; tone: "bad" | "warn" }>> 
   [AlertItem_Kind.ENDPOINT_DISABLED]: { title: "Webhook endpoint disabled", tone: "bad" },
   [AlertItem_Kind.ORDER_REF_LIKE_CARD]: { title: "An order reference looks like a card number", tone: "bad" },
   [AlertItem_Kind.GATEWAY_UNHEALTHY]: { title: "Gateway unhealthy", tone: "warn" },
+  [AlertItem_Kind.CREDENTIALS_REFUSED]: { title: "Gateway refuses credentials", tone: "bad" },
   [AlertItem_Kind.PAYMENTS_DEGRADED]: { title: "Failed payments", tone: "warn" },
   [AlertItem_Kind.APPROVAL_RATE_LOW]: { title: "Approval rate low", tone: "warn" },
   [AlertItem_Kind.GATEWAY_UNVERIFIED]: { title: "Gateway not verified", tone: "warn" },
@@ -178,6 +179,7 @@ function ItemLink({ item }: { item: AlertItem }) {
         </Link>
       );
     case AlertItem_Kind.GATEWAY_UNHEALTHY:
+    case AlertItem_Kind.CREDENTIALS_REFUSED:
     case AlertItem_Kind.GATEWAY_UNVERIFIED:
       return (
         <Link to="/$environment/$merchantId/gateways" params={scope}>

@@ -6,13 +6,19 @@ import type {
   AuthenticationResult,
   AuthenticationWish,
 } from "../../../gateways/authentication.ts";
-import type { AuthorizeAnswer, AuthorizeRequest, GatewayOutcome } from "../../../gateways/connector.ts";
+import type {
+  AuthorizeAnswer,
+  AuthorizeRequest,
+  CompletionAnswer,
+  GatewayOutcome,
+} from "../../../gateways/connector.ts";
 import type { CardBehaviour } from "../../../gateways/sandbox/card-behaviour.ts";
 import { Secret } from "../../../platform/secrets.ts";
 import { answerAtBank } from "../bank-customer.ts";
 import { brokenAnswers, otherMoney } from "../broken-answers.ts";
 import { emulatorAccounts } from "../emulator-accounts.ts";
 import { approvedCard, type GatewayHarness, notificationPath } from "../gateway-harness.ts";
+import { forgedTexts, returnWith } from "./forged-returns.conformance.ts";
 
 /** The facts about a gateway's authentication that the suite needs. */
 export type AuthenticationSubject = {
@@ -62,6 +68,7 @@ export function describeAuthentication(harness: () => GatewayHarness, subject: A
     describeFrictionless(customer);
     describeNotShown(customer);
     describeCompleting(customer);
+    describeForgedReturns(customer);
     describeGivingUp(customer);
   });
 }
@@ -134,8 +141,8 @@ class Customer {
     return { attemptReference, amountMinor, currency, gatewayReference: outcome.gatewayReference };
   }
 
-  complete(asked: Asked, returned: string | undefined): Promise<AuthorizeAnswer> {
-    const call = this.harness.call(`${asked.payment.attemptReference}_2`);
+  complete(asked: Asked, returned: string | undefined): Promise<CompletionAnswer> {
+    const call = this.harness.call(`${asked.payment.attemptReference}_2${returned ? `_${returned.slice(0, 40)}` : ""}`);
     const completion = {
       keep: asked.outcome.keep,
       returned: returned === undefined ? undefined : new Secret(returned),
@@ -143,8 +150,8 @@ class Customer {
     return this.authenticator.complete(call, this.attempt(asked), completion);
   }
 
-  async look(asked: Asked): Promise<string | undefined> {
-    const answer = await this.authenticator.askAction?.(this.harness.call(""), this.attempt(asked), {});
+  async look(asked: Asked, returned?: Secret): Promise<string | undefined> {
+    const answer = await this.authenticator.askAction?.(this.harness.call(""), this.attempt(asked), { returned });
     return answer === undefined || answer.type !== "declined" ? answer?.type : answer.stop;
   }
 
@@ -282,11 +289,14 @@ function describeFrictionless(customer: Customer): void {
 
 function describeNotShown(customer: Customer): void {
   /** Expects that an action is not shown, and that nothing is left of the payment once the flow has given it up. */
-  const expectGone = async (asked: Asked, outcome: GatewayOutcome): Promise<void> => {
-    expect(["declined", "unknown"]).toContain(outcome.type);
+  const expectGone = async (asked: Asked, outcome: CompletionAnswer["outcome"]): Promise<void> => {
+    // What is not answered waits for the same customer, and ends as any wait does.
+    const isWaiting = outcome.type === "notAnswered";
+    if (isWaiting) expect(customer.authenticator.askAction).toBeUndefined();
+    else expect(["declined", "unknown"]).toContain(outcome.type);
     if (outcome.type === "declined") expect(customer.authenticator.holdsOnlyWhenAsked).toBe(true);
     await customer.answer(asked, "pass");
-    if (outcome.type === "unknown") await customer.void(asked, "void");
+    if (isWaiting || outcome.type === "unknown") await customer.void(asked, "void");
     await expect.poll(() => customer.statuses(asked.payment)).not.toContain("held");
     if (customer.harness.connector.refusesVoidedReference) {
       expect((await customer.complete(asked, undefined)).outcome.type).not.toBe("held");
@@ -349,7 +359,8 @@ function describeCompleting(customer: Customer): void {
     for (const [name, spoil] of Object.entries({ ...brokenAnswers, ...otherMoney })) {
       customer.harness.spoilWith(spoil);
       const { outcome } = await customer.complete(asked, returned);
-      expect(outcome, name).toMatchObject({ type: "unknown" });
+      const isAnothers = name === "another reference" && customer.authenticator.askAction === undefined;
+      expect(outcome, name).toMatchObject({ type: isAnothers ? "notAnswered" : "unknown" });
     }
   });
 
@@ -372,8 +383,51 @@ function describeCompleting(customer: Customer): void {
       expect(customer.authenticator.readReturn(new URLSearchParams(query))).toBeUndefined();
     }
     if (returned === undefined) return;
-    const { outcome } = await customer.complete(asked, undefined);
-    expect(["unknown", "notProcessed"]).toContain(outcome.type);
+    expect((await customer.complete(asked, undefined)).outcome).toEqual({ type: "notAnswered" });
+  });
+}
+
+// Anybody who knows the address of a return opens it. What it brings never decides where the money goes.
+function describeForgedReturns(customer: Customer): void {
+  /** Opens a return while the customer is asked. Returns what the payment does then. */
+  const open = async (asked: Asked, fields: URLSearchParams): Promise<string | undefined> => {
+    const returned = customer.authenticator.readReturn(fields);
+    if (customer.authenticator.askAction)
+      return customer.look(asked, returned === undefined ? undefined : new Secret(returned));
+    if (returned === undefined) return "waiting";
+    const { outcome } = await customer.complete(asked, returned);
+    return outcome.type === "notAnswered" ? "waiting" : outcome.type;
+  };
+
+  it("keeps waiting when a return is made up or another payment's, and takes the customer's own afterwards", async () => {
+    const asked = await customer.ask();
+    const other = await customer.ask();
+    const theirs = await customer.answer(other, "pass");
+    const known = [theirs, other.payment.attemptReference, asked.payment.attemptReference];
+    for (const text of [...Object.values(forgedTexts), ...known]) {
+      expect(await open(asked, returnWith(text ?? "")), text?.slice(0, 40)).toBe("waiting");
+    }
+    expect(await customer.statuses(asked.payment)).toEqual([]);
+    const own = await customer.answer(asked, "pass");
+    expect((await customer.complete(asked, own)).outcome).toMatchObject({ type: "held" });
+    expect(await customer.statuses(asked.payment)).toEqual(["held"]);
+  });
+
+  it("keeps waiting when the customer knows the text of the return before the answer", async () => {
+    const asked = await customer.ask();
+    const early = /auth_[\w-]+/.exec(asked.action.url)?.[0];
+    expect(await open(asked, returnWith(early ?? ""))).toBe("waiting");
+    expect(await customer.statuses(asked.payment)).toEqual([]);
+  });
+
+  it("holds for no return that follows a customer who failed", async () => {
+    const asked = await customer.ask();
+    const other = await customer.ask();
+    const theirs = await customer.answer(other, "pass");
+    await customer.answer(asked, "fail");
+    const ends = ["waiting", "failed", "authentication_failed", "declined"];
+    expect(ends).toContain(await open(asked, returnWith(theirs ?? "made-up")));
+    expect(await customer.statuses(asked.payment)).toEqual([]);
   });
 }
 

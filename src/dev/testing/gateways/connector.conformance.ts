@@ -5,7 +5,13 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type CurrencyTable, fromGatewayAmount, toGatewayAmount } from "../../../gateways/amounts.ts";
-import type { Gateway, NotProcessedCause } from "../../../gateways/connector.ts";
+import type {
+  AuthorizeRequest,
+  ChangingCall,
+  Gateway,
+  NotProcessed,
+  NotProcessedCause,
+} from "../../../gateways/connector.ts";
 import { classifyDecline, type DeclineTable, declineCodes } from "../../../gateways/declines.ts";
 import { isoExponent } from "../../../platform/money.ts";
 import { brokenAnswers, otherMoney, silences } from "../broken-answers.ts";
@@ -57,6 +63,7 @@ export function describeConformance(subject: ConformanceSubject): void {
     describeDistrust(() => harness);
     describeSilence(() => harness);
     describeRefusals(() => harness, subject);
+    describeReasons(() => harness);
     describeRepeats(() => harness);
     describeVerify(() => harness);
     describeAuthentication(() => harness, subject.authentication);
@@ -177,6 +184,7 @@ function describeRefusals(harness: () => GatewayHarness, { refusalOf, notProcess
     const { outcome } = await connector.authorize(harness().call(payment.attemptReference), payment);
     const cause = notProcessed[status];
     expect(outcome).toMatchObject(cause ? { type: "notProcessed", cause } : unknownAnswer);
+    if (outcome.type === "notProcessed") expectCodeOf(outcome, body);
     const settling = status < 500 ? { type: "refused", definitive: false } : unknownAnswer;
     expect(await connector.capture(harness().call(`${hold.attemptReference}_cap`), hold)).toMatchObject(settling);
     expect(await connector.void(harness().call(`${hold.attemptReference}_void`), hold)).toMatchObject(settling);
@@ -193,6 +201,53 @@ function describeRefusals(harness: () => GatewayHarness, { refusalOf, notProcess
       expect(outcome).toMatchObject(unknownAnswer);
       expect((await connector.lookUp(harness().call(""), hold)).type).toBe("inconclusive");
     }
+  });
+}
+
+/** Expects the gateway's own code, as its answer has it. */
+function expectCodeOf({ gatewayCode }: NotProcessed, body: string): void {
+  expect(gatewayCode).toMatch(/^[\w.-]{1,64}$/);
+  // Empty where the answer came to a request that is never spoilt.
+  if (body !== "") expect(body).toContain(`"${gatewayCode}"`);
+}
+
+// What a merchant has to tell from an outage: each names the gateway's code and what it refuses.
+function describeReasons(harness: () => GatewayHarness): void {
+  let body = "";
+  const refuse = async (call: (payment: AuthorizeRequest) => Partial<ChangingCall> = () => ({})) => {
+    body = "";
+    harness().spoilWith((honest) => {
+      if (honest.status >= 400) ({ body } = honest);
+      return honest;
+    });
+    const payment = harness().newPayment();
+    const sent = { ...harness().call(payment.attemptReference), ...call(payment) };
+    const { outcome } = await harness().connector.authorize(sent, payment);
+    expect(await harness().sandbox.authorizations(payment.attemptReference)).toEqual([]);
+    if (outcome.type !== "notProcessed") throw new Error(`expected a refusal, got ${JSON.stringify(outcome)}`);
+    return outcome;
+  };
+
+  it("names the code of a gateway that refuses an account's card numbers", async () => {
+    await harness().sandbox.setAccount("test_conformance", { rawCards: false });
+    const outcome = await refuse();
+    await harness().sandbox.setAccount("test_conformance", { rawCards: true });
+    expect(["request_refused", "credentials_refused"]).toContain(outcome.cause);
+    expectCodeOf(outcome, body);
+  });
+
+  it("names the code of a gateway that refuses a key, and not the key", async () => {
+    const outcome = await refuse(() => ({ credentials: {} }));
+    expect(outcome.cause).toBe("credentials_refused");
+    expectCodeOf(outcome, body);
+  });
+
+  it("names no code where no gateway answered", async () => {
+    const connector = harness().connectTo("http://127.0.0.1:9");
+    const payment = harness().newPayment();
+    const { outcome } = await connector.authorize(harness().call(payment.attemptReference), payment);
+    expect(outcome).toMatchObject({ type: "notProcessed", cause: "connection_refused" });
+    expect(outcome).not.toHaveProperty("gatewayCode");
   });
 }
 

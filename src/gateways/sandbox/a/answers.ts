@@ -18,7 +18,7 @@ import type {
   VoidAnswer,
 } from "../../connector.ts";
 import { classifyDecline } from "../../declines.ts";
-import { unansweredAuthorize, unansweredChange, untrusted } from "../../unanswered.ts";
+import { refusedRequest, unansweredAuthorize, unansweredChange, untrusted } from "../../unanswered.ts";
 import type { AccountReading } from "../connector-parts.ts";
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
@@ -54,8 +54,9 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
     return classifyDecline(declines, error.decline_code);
   }
   const cause = error && notProcessed[`${reply.status} ${error.type}`];
-  if (cause === undefined) return untrusted(reply.status);
-  return { type: "notProcessed", cause, reason: `the gateway refused the request (HTTP ${reply.status})` };
+  return cause === undefined
+    ? untrusted(reply.status)
+    : refusedRequest(cause, reply.status, error?.code ?? error?.type);
 }
 
 function urlOf(action: unknown): string | undefined {

@@ -10,6 +10,7 @@ import type {
   Credentials,
   GatewayOutcome,
   Hold,
+  NotAnswered,
   NotProcessedCause,
   RefundAnswer,
   RefundAtGateway,
@@ -19,7 +20,14 @@ import type {
   VoidAnswer,
 } from "../../connector.ts";
 import { classifyDecline } from "../../declines.ts";
-import { unansweredAuthorize, unansweredChange, untrusted } from "../../unanswered.ts";
+import {
+  notAnswered,
+  refusedRequest,
+  unansweredAuthorize,
+  unansweredChange,
+  untrusted,
+  withoutAction,
+} from "../../unanswered.ts";
 import type { AccountReading } from "../connector-parts.ts";
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
@@ -70,9 +78,21 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
       return classifyDecline(declines, refusalReasonCode);
     }
   }
-  const cause = errorCodeOf(reply.status, json) === undefined ? undefined : notProcessed[reply.status];
-  if (cause === undefined) return untrusted(reply.status);
-  return { type: "notProcessed", cause, reason: `the gateway refused the request (HTTP ${reply.status})` };
+  const code = errorCodeOf(reply.status, json);
+  const cause = code === undefined ? undefined : notProcessed[reply.status];
+  return cause === undefined ? untrusted(reply.status) : refusedRequest(cause, reply.status, code);
+}
+
+/** Returns the outcome of completing a payment: an answer to another's return, or to none, says nothing about this one. */
+export function readCompletion(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome | NotAnswered {
+  const json = reply.type === "answer" ? readJsonObject(reply) : undefined;
+  if (reply.type !== "answer" || json === undefined) return withoutAction(readAuthorize(reply, attempt));
+  if (errorCodeOf(reply.status, json) !== undefined && notProcessed[reply.status] === "request_refused")
+    return notAnswered;
+  const { merchantReference, resultCode } = json;
+  const isAnothers = typeof merchantReference === "string" && merchantReference !== attempt.attemptReference;
+  if (reply.status === 200 && (isAnothers || resultCode === "RedirectShopper")) return notAnswered;
+  return withoutAction(readAuthorize(reply, attempt));
 }
 
 /** Returns the result of an authentication, if the answer has one. */

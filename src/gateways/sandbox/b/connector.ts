@@ -6,6 +6,7 @@
 import { type CardForwarder, withoutPlaceholders } from "../../../card-vault/card-forwarder.ts";
 import type { GatewayHttp, GatewayReply } from "../../../platform/outbound-http.ts";
 import { type Amount, capturedAmountOf, toGatewayAmount } from "../../amounts.ts";
+import { redirectResultIn } from "../../authentication.ts";
 import type {
   AttemptAtGateway,
   AuthorizeAnswer,
@@ -26,7 +27,7 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../../connector.ts";
-import { withoutAction } from "../../unanswered.ts";
+import { notAnswered, withoutAction } from "../../unanswered.ts";
 import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs } from "../connector-parts.ts";
 import {
   notificationChecks,
@@ -34,6 +35,7 @@ import {
   readAuthenticated,
   readAuthorize,
   readCapture,
+  readCompletion,
   readRefund,
   readVoid,
 } from "./answers.ts";
@@ -78,11 +80,12 @@ export class SandboxBConnector implements Connector {
     holdsOnlyWhenAsked: false,
     actionLifeMs: 60 * 60_000,
     framing: "frame",
-    readReturn: (fields) => fields.get("redirectResult") ?? undefined,
+    readReturn: redirectResultIn,
     complete: async (call, attempt, { returned }) => {
-      const redirectResult = returned?.expose() ?? "";
-      const reply = await this.#post(call, "/b/payments/details", { details: { redirectResult } });
-      return { outcome: withoutAction(readAuthorize(reply, attempt)), authenticated: readAuthenticated(reply) };
+      if (returned === undefined) return { outcome: notAnswered };
+      const details = { redirectResult: returned.expose() };
+      const reply = await this.#post(call, "/b/payments/details", { details });
+      return { outcome: readCompletion(reply, attempt), authenticated: readAuthenticated(reply) };
     },
   };
   readonly refunds: GatewayRefunds = {
