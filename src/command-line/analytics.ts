@@ -1,6 +1,7 @@
 /** `switchyard analytics`: outcomes of a merchant's payments over time. */
 import { Command, Option } from "commander";
 import type { AnalyticsView } from "../client/dashboard-client.ts";
+import { amountInWords } from "../platform/money.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
 
@@ -130,11 +131,10 @@ function linesOf({ total, to, points = [], declines = [], splits = [] }: Analyti
     ...table(cardHeadings("ISSUING COUNTRY"), (total?.issuingCountries ?? []).map(cardCells), "No payment ended."),
     "",
     ...table(
-      ["CAPTURED", "IN MINOR UNITS", "SAVED BY FAILOVER"],
+      ["CAPTURED", "SAVED BY FAILOVER"],
       (total?.payments?.volumes ?? []).map(({ currency = "", capturedMinor = "0", savedMinor = "0" }) => [
-        currency,
-        String(capturedMinor),
-        String(savedMinor),
+        amountInWords(Number(capturedMinor), currency),
+        amountInWords(Number(savedMinor), currency),
       ]),
       "Nothing was captured.",
     ),
@@ -168,10 +168,17 @@ function splitLines(split: Split): string[] {
       "",
     ),
     ...table(
-      ["VARIANT", "GATEWAY", "ATTEMPTS", "CAPTURES", "VOIDED", "CAPTURED IN MINOR UNITS"],
+      ["VARIANT", "GATEWAY", "ATTEMPTS", "CAPTURES", "VOIDED", "CAPTURED"],
       arms.flatMap(([arm, { costs = [] }]) =>
-        costs.map(({ gateway = "", attempts, captured, voided, capturedMinor, currency }) => [
-          ...[arm, gateway, String(attempts), String(captured), String(voided), `${capturedMinor} ${currency}`],
+        costs.map(({ gateway = "", attempts, captured, voided, capturedMinor = "0", currency = "" }) => [
+          ...[
+            arm,
+            gateway,
+            String(attempts),
+            String(captured),
+            String(voided),
+            amountInWords(Number(capturedMinor), currency),
+          ],
         ]),
       ),
       "",
