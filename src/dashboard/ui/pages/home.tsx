@@ -10,6 +10,7 @@ import { visible } from "../parts/copied-text.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
+import { NoZone } from "../parts/no-zone.tsx";
 import { ownZone } from "../parts/time-zones.ts";
 import { dayBegin, dayOf, type PaymentSearch } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
@@ -217,6 +218,7 @@ function Day({ today }: { today: Today }) {
       <div>
         <h2 id="today">Today</h2>
         <p className="small">Payments created since midnight ({ownZone}).</p>
+        <NoZone />
       </div>
       <div className="day-figures">
         {/* By code, an order that stays however the day goes. */}

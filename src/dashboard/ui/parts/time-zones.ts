@@ -15,8 +15,23 @@ const renamed: Readonly<Record<string, string>> = {
 
 const nameOf = (zone: string) => renamed[zone] ?? zone;
 
-/** The time zone of the browser. */
-export const ownZone: string = nameOf(Intl.DateTimeFormat().resolvedOptions().timeZone);
+/** Returns a zone by its current name; undefined for none and for one that dates cannot be formatted in. */
+export function usableZone(zone: string | undefined): string | undefined {
+  try {
+    // Of a machine without a zone, browsers return Etc/Unknown, which they refuse themselves.
+    return zone ? nameOf(new Intl.DateTimeFormat("en", { timeZone: zone }).resolvedOptions().timeZone) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const browserZone = usableZone(Intl.DateTimeFormat().resolvedOptions().timeZone);
+
+/** The time zone of the browser; UTC if it has none. */
+export const ownZone: string = browserZone ?? "UTC";
+
+/** True if the browser has no time zone, so that days are those of UTC. */
+export const isZoneUnknown: boolean = browserZone === undefined;
 
 /** All zones: the browser's own first, then UTC, then by name. */
 export const timeZones: readonly string[] = [
