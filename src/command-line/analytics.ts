@@ -4,6 +4,7 @@ import type { AnalyticsView } from "../client/dashboard-client.ts";
 import { amountInWords } from "../platform/money.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
+import { parseDay } from "./times.ts";
 
 type AnalyticsOptions = AttachOptions &
   ScopeOptions & {
@@ -29,8 +30,8 @@ function showCommand(): Command {
       "count payments and attempts over whole days, by default the last 7 days: today so far and the six before it; a payment counts on the day its outcome became final",
     example: "switchyard analytics show --from 2026-11-01 --to 2026-11-30 --time-zone Europe/Berlin --points week",
   })
-    .option("--from <day>", "first day, such as 2026-11-15 (default: six days before the last day)")
-    .option("--to <day>", "last day, included (default: today)")
+    .option("--from <day>", "first day, such as 2026-11-15 (default: six days before the last day)", parseDay)
+    .option("--to <day>", "last day, included (default: today)", parseDay)
     .option("--time-zone <name>", "time zone of the days, such as Europe/Berlin", "UTC")
     .addOption(
       new Option("--points <length>", "period of a row; chosen to fit the range by default").choices([
