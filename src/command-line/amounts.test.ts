@@ -6,6 +6,7 @@ describe("parseAmount()", () => {
     ["49.00 EUR", 4_900n, "EUR"],
     ["49eur", 4_900n, "EUR"],
     ["EUR 1,234.50", 123_450n, "EUR"],
+    ["EUR49", 4_900n, "EUR"],
     ["4900 JPY", 4_900n, "JPY"],
     ["1.5 KWD", 1_500n, "KWD"],
   ])("reads %j", (text, amountMinor, currency) => {

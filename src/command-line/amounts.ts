@@ -17,7 +17,7 @@ export function parseAmount(text: string): Amount {
 
 /** Parses an amount, such as 49.00 EUR or EUR 49.00. */
 export function parseAmountOrZero(text: string): Amount {
-  const [, before, after] = /^\s*(?:([A-Za-z]{3})\b.*|.*?([A-Za-z]{3}))\s*$/s.exec(text) ?? [];
+  const [, before, after] = /^\s*(?:([A-Za-z]{3}).*|.*?([A-Za-z]{3}))\s*$/s.exec(text) ?? [];
   const currency = (before ?? after ?? "").toUpperCase();
   if (!isCurrency(currency))
     throw new InvalidArgumentError("It must be an amount in major units with its currency, such as 49.00EUR.");

@@ -125,7 +125,7 @@ function AmountBox({ label, name, value, unit }: BoxProps) {
   const problem = typed?.type === "problem" ? typed.problem : unit ? "" : "Choose the currency of the amount.";
   return (
     <div className="field">
-      <label htmlFor={id}>{unit ? `${label} in ${unit.code}` : label}</label>
+      <label htmlFor={id}>{unit ? `${label} (${unit.code})` : label}</label>
       <input
         id={id}
         ref={(input) => input?.setCustomValidity(isEmpty ? "" : problem)}
