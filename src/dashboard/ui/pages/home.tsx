@@ -8,9 +8,9 @@ import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
+import { NoZone } from "../parts/no-zone.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
-import { NoZone } from "../parts/no-zone.tsx";
 import { ownZone } from "../parts/time-zones.ts";
 import { dayBegin, dayOf, type PaymentSearch } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
@@ -39,6 +39,7 @@ export function HomePage() {
           <p>
             {merchantName}, {environmentName} environment
           </p>
+          <NoZone />
         </div>
       </header>
       {error && !data && <Failure error={error} onRetry={refetch} />}
@@ -218,7 +219,6 @@ function Day({ today }: { today: Today }) {
       <div>
         <h2 id="today">Today</h2>
         <p className="small">Payments created since midnight ({ownZone}).</p>
-        <NoZone />
       </div>
       <div className="day-figures">
         {/* By code, an order that stays however the day goes. */}
