@@ -17,7 +17,9 @@ describe("messageOf()", () => {
     "never calls an exception of the page a lost connection: %s",
     (exception) => {
       expect(codeOf(exception)).toBe("page_failed");
-      expect(messageOf(exception)).toBe("This page has an error. Reload it; if the error persists, contact your operator.");
+      expect(messageOf(exception)).toBe(
+        "This page has an error. Reload it; if the error persists, contact your operator.",
+      );
     },
   );
 

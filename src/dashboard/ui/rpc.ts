@@ -60,8 +60,7 @@ export function messageOf(error: unknown): string {
   if (code === "offline") return "The service does not answer. Check your connection, then try again.";
   if (code === "page_not_loaded")
     return "This page could not be loaded. Check your connection, then reload it: a new version may be installed.";
-  if (code === "page_failed")
-    return "This page has an error. Reload it; if the error persists, contact your operator.";
+  if (code === "page_failed") return "This page has an error. Reload it; if the error persists, contact your operator.";
   if (code === "internal") return "Something went wrong on our side. Try again; if it persists, contact your operator.";
   return ConnectError.from(error).rawMessage;
 }

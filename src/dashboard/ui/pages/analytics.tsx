@@ -7,8 +7,8 @@ import { AnalyticsService, type GetAnalyticsResponse, PointLength } from "../../
 import { ChartCard } from "../parts/chart-card.tsx";
 import { CsvDays } from "../parts/csv-button.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
-import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { NoZone } from "../parts/no-zone.tsx";
+import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { ownZone } from "../parts/time-zones.ts";
 import { useScope } from "../scope.ts";
 import { AuthenticationTable } from "./analytics-authentications.tsx";

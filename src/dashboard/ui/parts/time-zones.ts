@@ -15,23 +15,22 @@ const renamed: Readonly<Record<string, string>> = {
 
 const nameOf = (zone: string) => renamed[zone] ?? zone;
 
-/** Returns a zone by its current name; undefined for none and for one that dates cannot be formatted in. */
-export function usableZone(zone: string | undefined): string | undefined {
+/** Reports whether the browser can tell times in a zone. On a machine without one, it names Etc/Unknown and refuses it. */
+export function isZone(timeZone: string): boolean {
   try {
-    // Of a machine without a zone, browsers return Etc/Unknown, which they refuse themselves.
-    return zone ? nameOf(new Intl.DateTimeFormat("en", { timeZone: zone }).resolvedOptions().timeZone) : undefined;
+    return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone !== "";
   } catch {
-    return undefined;
+    return false;
   }
 }
 
-const browserZone = usableZone(Intl.DateTimeFormat().resolvedOptions().timeZone);
-
-/** The time zone of the browser; UTC if it has none. */
-export const ownZone: string = browserZone ?? "UTC";
+const browserZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** True if the browser has no time zone, so that days are those of UTC. */
-export const isZoneUnknown: boolean = browserZone === undefined;
+export const isZoneUnknown: boolean = !isZone(browserZone);
+
+/** The time zone of the browser; UTC if it has none. */
+export const ownZone: string = isZoneUnknown ? "UTC" : nameOf(browserZone);
 
 /** All zones: the browser's own first, then UTC, then by name. */
 export const timeZones: readonly string[] = [
