@@ -103,7 +103,8 @@ describe("PaymentSessionsClient", () => {
     expect(error).toMatchObject({ code: "missing_field", tries: 1, isTemporary: false, idempotencyKey: "refused-1" });
     expect(error.requestId).toMatch(/^req_/);
     expect(error.problems.map(({ param }: { param: string }) => param).toSorted()).toEqual(["amountMinor", "orderRef"]);
-    expect(error.message).toMatch(/: amountMinor must be [^:]+ \(and 1 more\)\.$/);
+    expect(error.message).toMatch(/^orderRef [^:]+ \(and 1 more\)\.$/);
+    expect(error.param).toBe("orderRef");
     await expect(client.getSession("ps_1")).rejects.toMatchObject({ code: "not_found", tries: 1 });
   });
 

@@ -1,8 +1,10 @@
 /** `switchyard analytics`: outcomes of a merchant's payments over time. */
 import { Command, Option } from "commander";
 import type { AnalyticsView } from "../client/dashboard-client.ts";
+import { amountInWords } from "../platform/money.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
+import { parseDay } from "./times.ts";
 
 type AnalyticsOptions = AttachOptions &
   ScopeOptions & {
@@ -28,8 +30,8 @@ function showCommand(): Command {
       "count payments and attempts over whole days, by default the last 7 days: today so far and the six before it; a payment counts on the day its outcome became final",
     example: "switchyard analytics show --from 2026-11-01 --to 2026-11-30 --time-zone Europe/Berlin --points week",
   })
-    .option("--from <day>", "first day, such as 2026-11-15 (default: six days before the last day)")
-    .option("--to <day>", "last day, included (default: today)")
+    .option("--from <day>", "first day, such as 2026-11-15 (default: six days before the last day)", parseDay)
+    .option("--to <day>", "last day, included (default: today)", parseDay)
     .option("--time-zone <name>", "time zone of the days, such as Europe/Berlin", "UTC")
     .addOption(
       new Option("--points <length>", "period of a row; chosen to fit the range by default").choices([
@@ -130,11 +132,10 @@ function linesOf({ total, to, points = [], declines = [], splits = [] }: Analyti
     ...table(cardHeadings("ISSUING COUNTRY"), (total?.issuingCountries ?? []).map(cardCells), "No payment ended."),
     "",
     ...table(
-      ["CAPTURED", "IN MINOR UNITS", "SAVED BY FAILOVER"],
+      ["CAPTURED", "SAVED BY FAILOVER"],
       (total?.payments?.volumes ?? []).map(({ currency = "", capturedMinor = "0", savedMinor = "0" }) => [
-        currency,
-        String(capturedMinor),
-        String(savedMinor),
+        amountInWords(Number(capturedMinor), currency),
+        amountInWords(Number(savedMinor), currency),
       ]),
       "Nothing was captured.",
     ),
@@ -168,10 +169,17 @@ function splitLines(split: Split): string[] {
       "",
     ),
     ...table(
-      ["VARIANT", "GATEWAY", "ATTEMPTS", "CAPTURES", "VOIDED", "CAPTURED IN MINOR UNITS"],
+      ["VARIANT", "GATEWAY", "ATTEMPTS", "CAPTURES", "VOIDED", "CAPTURED"],
       arms.flatMap(([arm, { costs = [] }]) =>
-        costs.map(({ gateway = "", attempts, captured, voided, capturedMinor, currency }) => [
-          ...[arm, gateway, String(attempts), String(captured), String(voided), `${capturedMinor} ${currency}`],
+        costs.map(({ gateway = "", attempts, captured, voided, capturedMinor = "0", currency = "" }) => [
+          ...[
+            arm,
+            gateway,
+            String(attempts),
+            String(captured),
+            String(voided),
+            amountInWords(Number(capturedMinor), currency),
+          ],
         ]),
       ),
       "",

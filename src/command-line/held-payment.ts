@@ -1,26 +1,28 @@
 /** `switchyard payment capture` and `cancel`: a merchant's orders about a held payment. */
 import type { Command } from "commander";
-import { decimalOf, isoExponent } from "../platform/money.ts";
+import { amountInWords } from "../platform/money.ts";
+import { type Amount, parseAmount, partOf } from "./amounts.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
-import { parseMinor } from "./refund.ts";
 
-type OrderOptions = AttachOptions & ScopeOptions & { readonly amount?: bigint; readonly reason: string };
+type OrderOptions = AttachOptions & ScopeOptions & { readonly amount?: Amount; readonly reason: string };
 
 /** Captures a held payment. */
 export function captureCommand(): Command {
   return merchantCommand("capture", {
     description: "capture a held payment, whole or in part, at the gateway that holds it",
-    example: "switchyard payment capture ps_01h455vb4pex5vsknk084sn02q --amount 900 --reason shipped",
+    example: "switchyard payment capture ps_01h455vb4pex5vsknk084sn02q --amount 9.00EUR --reason shipped",
   })
     .argument("<session>", "id of the session")
-    .option("--amount <minor>", "amount in minor units; without it, the whole amount", parseMinor)
+    .option("--amount <amount>", "amount and currency, such as 9.00EUR; without it, the whole amount", parseAmount)
     .requiredOption("--reason <text>", "the reason; written to the audit trail")
     .action(async (sessionId: string, options: OrderOptions) => {
       const { amount, reason } = options;
-      const part = amount === undefined ? {} : { amountMinor: String(amount) };
       await administer(
         options,
-        ({ payments }) => payments.capturePayment({ ...scopeOf(options), sessionId, reason, ...part }),
+        async (dashboard) => {
+          const part = await partOf(dashboard, options, { sessionId, amount });
+          return dashboard.payments.capturePayment({ ...scopeOf(options), sessionId, reason, ...part });
+        },
         ({ replayed, ...ordered }) => [
           `Capture of ${orderedAmount(ordered)} ordered.`,
           replayed ? "It had been ordered before; nothing is captured twice." : "A worker sends it within a second.",
@@ -51,7 +53,7 @@ export function cancelCommand(): Command {
 }
 
 function orderedAmount({ amountMinor = "0", currency = "EUR", gateway = "" }: Ordered): string {
-  return `${decimalOf(Number(amountMinor), isoExponent(currency))} ${currency} at ${gateway}`;
+  return `${amountInWords(Number(amountMinor), currency)} at ${gateway}`;
 }
 
 type Ordered = { readonly amountMinor?: string; readonly currency?: string; readonly gateway?: string };

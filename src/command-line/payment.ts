@@ -1,6 +1,7 @@
 /** `switchyard payment`: a merchant's payments, as the dashboard shows them. */
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 import type { DashboardClient, PaymentView } from "../client/dashboard-client.ts";
+import { type AmountOptions, amountFilterOf, parseAmountOrZero } from "./amounts.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { endAttemptCommand, withdrawEndCommand } from "./end-attempt.ts";
 import { exportPages } from "./export-pages.ts";
@@ -28,16 +29,11 @@ export function paymentCommand(): Command {
     .addCommand(withdrawEndCommand());
 }
 
-type FilterOptions = {
+type FilterOptions = AmountOptions & {
   readonly status?: "created" | "succeeded" | "declined" | "degraded" | "expired" | "processing" | "held" | "released";
   readonly gateway?: string;
   readonly order?: string;
   readonly orderPrefix?: string;
-  readonly amountFrom?: string;
-  readonly amountTo?: string;
-  readonly from?: string;
-  readonly to?: string;
-  readonly currency?: string;
   readonly cardLast4?: string;
   readonly after?: string;
   readonly before?: string;
@@ -54,10 +50,8 @@ function addFilter(command: Command): Command {
     .option("--gateway <gateway>", "only payments with an attempt at this gateway, such as STRIPE")
     .option("--order <reference>", "only payments of this order")
     .option("--order-prefix <text>", "only payments whose order reference starts with this text")
-    .option("--amount-from <minor>", "minimum amount, in minor units", parseMinor)
-    .option("--amount-to <minor>", "maximum amount, in minor units", parseMinor)
-    .addOption(new Option("--from <minor>", "former name of --amount-from").argParser(parseMinor).hideHelp())
-    .addOption(new Option("--to <minor>", "former name of --amount-to").argParser(parseMinor).hideHelp())
+    .option("--amount-from <amount>", "minimum amount and its currency, such as 49.00EUR", parseAmountOrZero)
+    .option("--amount-to <amount>", "maximum amount and its currency", parseAmountOrZero)
     .option("--currency <code>", "only payments in this currency, such as EUR")
     .option("--card-last4 <digits>", "only payments whose card ends in these four digits")
     .option("--after <time>", "only payments created at or after this time, such as 2026-11-01T08:00:00Z", parseTime)
@@ -66,8 +60,7 @@ function addFilter(command: Command): Command {
 }
 
 function filterOf(options: FilterOptions): Filter {
-  const { status, order, orderPrefix, currency, cardLast4, after, before, failover } = options;
-  const { amountFrom = options.from, amountTo = options.to } = options;
+  const { status, order, orderPrefix, cardLast4, after, before, failover } = options;
   const isProcessing = status === "processing";
   const isHeld = status === "held";
   const isReleased = status === "released";
@@ -80,9 +73,7 @@ function filterOf(options: FilterOptions): Filter {
     gateway: options.gateway ?? "",
     orderRef: order ?? orderPrefix ?? "",
     orderRefPrefix: order === undefined && orderPrefix !== undefined,
-    ...(amountFrom !== undefined && { amountFrom }),
-    ...(amountTo !== undefined && { amountTo }),
-    currency: currency ?? "",
+    ...amountFilterOf(options),
     cardLast4: cardLast4 ?? "",
     ...(after !== undefined && { createdAfter: after }),
     ...(before !== undefined && { createdBefore: before }),
@@ -189,9 +180,4 @@ function paymentTable(payments: readonly PaymentView[], whenEmpty: string): read
 function stateOf({ status, processing, heldUntil, declineCode }: PaymentView): string {
   if (heldUntil) return `held until ${heldUntil}`;
   return processing ? "processing" : [status, declineCode].filter(Boolean).join(" ");
-}
-
-function parseMinor(text: string): string {
-  if (/^\d{1,12}$/.test(text)) return text;
-  throw new InvalidArgumentError("It must be a whole number of minor units, such as 4900.");
 }

@@ -1,6 +1,7 @@
 /** `switchyard refund limits`: how much each member of a role may refund per day. */
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import type { RefundLimitsView } from "../client/dashboard-client.ts";
+import { type Amount, parseAmountOrZero } from "./amounts.ts";
 import {
   type AttachOptions,
   administer,
@@ -11,18 +12,17 @@ import {
 } from "./attachment.ts";
 import { amountOf } from "./output.ts";
 
-type Limit = { readonly currency: string; readonly amountMinor: string };
 type Options = AttachOptions &
-  ScopeOptions & { readonly role?: "developer" | "owner"; readonly set?: readonly Limit[]; readonly remove?: boolean };
+  ScopeOptions & { readonly role?: "developer" | "owner"; readonly set?: readonly Amount[]; readonly remove?: boolean };
 
 /** Shows the limits, or replaces those of a role. */
 export function limitsCommand(): Command {
   return merchantCommand("limits", {
     description: "show or replace how much each member of a role may refund per day (UTC) with a sign-in",
-    example: "switchyard refund limits --role developer --set EUR=50000 USD=50000",
+    example: "switchyard refund limits --role developer --set 500.00EUR 500.00USD",
   })
     .addOption(new Option("--role <role>", "role whose limits are replaced").choices(["developer", "owner"]))
-    .option("--set <limits...>", "all limits of the role, in minor units, such as EUR=50000", addLimit)
+    .option("--set <limits...>", "all limits of the role, one for each currency, such as 500.00EUR", addLimit)
     .option("--remove", "remove every limit of the role")
     .action(async ({ role, set, remove = false, ...options }: Options) => {
       if ((role !== undefined) !== (set !== undefined || remove) || (set !== undefined && remove))
@@ -32,7 +32,10 @@ export function limitsCommand(): Command {
         async ({ refunds }) => {
           if (role === undefined) return refunds.getRefundLimits(scopeOf(options));
           const named = role === "owner" ? "ROLE_OWNER" : "ROLE_DEVELOPER";
-          const wanted = [...(set ?? [])];
+          const wanted = (set ?? []).map(({ amountMinor, currency }) => ({
+            currency,
+            amountMinor: String(amountMinor),
+          }));
           const { limits } = await refunds.setRefundLimits({ ...scopeOf(options), role: named, limits: wanted });
           return { limits: limits ? [limits] : [] };
         },
@@ -46,8 +49,6 @@ function lineOf({ role, amounts = [] }: RefundLimitsView): string {
   return `${name}: ${amounts.length === 0 ? "no limit" : `${amounts.map(amountOf).join(", ")} per day each`}`;
 }
 
-function addLimit(text: string, before: readonly Limit[] = []): readonly Limit[] {
-  const [, currency, amountMinor] = /^([A-Z]{3})=(\d{1,12})$/.exec(text) ?? [];
-  if (currency !== undefined && amountMinor !== undefined) return [...before, { currency, amountMinor }];
-  throw new InvalidArgumentError("Give a currency and minor units, such as EUR=50000 for 500.00 EUR.");
+function addLimit(text: string, before: readonly Amount[] = []): readonly Amount[] {
+  return [...before, parseAmountOrZero(text)];
 }

@@ -1,7 +1,8 @@
 /** `switchyard refund list`, `show` and `export`: a merchant's refunds, as the dashboard shows them. */
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import type { DashboardClient, RefundView } from "../client/dashboard-client.ts";
 import { nameGatewaysIn, nameOfGateway } from "../dashboard/ui/parts/gateway-name.ts";
+import { type AmountOptions, amountFilterOf, parseAmountOrZero } from "./amounts.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { exportPages } from "./export-pages.ts";
 import { amountOf, shown, table } from "./output.ts";
@@ -11,12 +12,9 @@ import { parseTime } from "./times.ts";
 type RefundOptions = AttachOptions & ScopeOptions;
 type Filter = NonNullable<Parameters<DashboardClient["refunds"]["listRefunds"]>[0]["filter"]>;
 
-type FilterOptions = {
+type FilterOptions = AmountOptions & {
   readonly status?: "pending" | "succeeded" | "failed";
   readonly gateway?: string;
-  readonly amountFrom?: string;
-  readonly amountTo?: string;
-  readonly currency?: string;
   readonly after?: string;
   readonly before?: string;
   readonly reference?: string;
@@ -28,21 +26,20 @@ function addFilter(command: Command): Command {
       new Option("--status <status>", "only refunds with this status").choices(["pending", "succeeded", "failed"]),
     )
     .option("--gateway <gateway>", "only refunds at this gateway, such as STRIPE")
-    .option("--amount-from <minor>", "minimum amount, in minor units", parseMinor)
-    .option("--amount-to <minor>", "maximum amount, in minor units", parseMinor)
+    .option("--amount-from <amount>", "minimum amount and its currency, such as 49.00EUR", parseAmountOrZero)
+    .option("--amount-to <amount>", "maximum amount and its currency", parseAmountOrZero)
     .option("--currency <code>", "only refunds in this currency, such as EUR")
     .option("--after <time>", "only refunds requested at or after this time, such as 2026-11-01T08:00:00Z", parseTime)
     .option("--before <time>", "only refunds requested before this time", parseTime)
     .option("--reference <text>", "whole id, reference of the refund or order reference");
 }
 
-function filterOf({ status, gateway = "", currency = "", reference = "", ...options }: FilterOptions): Filter {
-  const { amountFrom, amountTo, after, before } = options;
+function filterOf({ status, gateway = "", reference = "", ...options }: FilterOptions): Filter {
+  const { after, before } = options;
   return {
     ...(status && { status: status.toUpperCase() as "PENDING" }),
-    ...{ gateway, currency, reference },
-    ...(amountFrom !== undefined && { amountFrom }),
-    ...(amountTo !== undefined && { amountTo }),
+    ...{ gateway, reference },
+    ...amountFilterOf(options),
     ...(after !== undefined && { createdAfter: after }),
     ...(before !== undefined && { createdBefore: before }),
   };
@@ -144,9 +141,4 @@ function refundTable(refunds: readonly RefundView[], whenEmpty: string): readonl
     ]),
     whenEmpty,
   );
-}
-
-function parseMinor(text: string): string {
-  if (/^\d{1,12}$/.test(text)) return text;
-  throw new InvalidArgumentError("It must be a whole number of minor units, such as 4900.");
 }

@@ -1,6 +1,7 @@
 /** `switchyard refund`: makes, lists and shows refunds, and records the end of one that no gateway reports. */
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 import { nameOfGateway } from "../dashboard/ui/parts/gateway-name.ts";
+import { type Amount, parseAmount, partOf } from "./amounts.ts";
 import {
   type AttachOptions,
   administer,
@@ -29,7 +30,7 @@ export function refundCommand(): Command {
 
 type MakeOptions = RefundOptions & {
   readonly key: string;
-  readonly amount?: bigint;
+  readonly amount?: Amount;
   readonly reason?: string;
   readonly ref?: string;
 };
@@ -37,11 +38,15 @@ type MakeOptions = RefundOptions & {
 function makeCommand(): Command {
   return merchantCommand("make", {
     description: "refund a captured payment, whole or in part, at the gateway that captured it",
-    example: "switchyard refund make ps_01h455vb4pex5vsknk084sn02q --key return-77 --amount 900",
+    example: "switchyard refund make ps_01h455vb4pex5vsknk084sn02q --key return-77 --amount 9.00EUR",
   })
     .argument("<session>", "id of the session")
     .requiredOption("--key <key>", "names the refund: a repeat with the same key refunds nothing twice")
-    .option("--amount <minor>", "amount in minor units; without it, everything that is left", parseMinor)
+    .option(
+      "--amount <amount>",
+      "amount and currency, such as 9.00EUR; without it, everything that is left",
+      parseAmount,
+    )
     .addOption(
       new Option("--reason <reason>", "reason, which some gateways take").choices([
         "requested_by_customer",
@@ -51,27 +56,29 @@ function makeCommand(): Command {
     )
     .option("--ref <text>", "your own reference of the refund, at most 80 characters")
     .action(async (sessionId: string, options: MakeOptions) => {
-      const { key: idempotencyKey, amount: amountMinor, reason, ref: refundRef } = options;
+      const { key: idempotencyKey, amount, reason, ref: refundRef } = options;
       const asked = {
-        ...(amountMinor !== undefined && { amountMinor: String(amountMinor) }),
         ...(reason !== undefined && { reason }),
         ...(refundRef !== undefined && { refundRef }),
       };
       await administer(
         options,
-        ({ payments }) => payments.refundPayment({ ...scopeOf(options), sessionId, idempotencyKey, ...asked }),
+        async (dashboard) => {
+          const part = await partOf(dashboard, options, { sessionId, amount });
+          return dashboard.payments.refundPayment({
+            ...scopeOf(options),
+            sessionId,
+            idempotencyKey,
+            ...asked,
+            ...part,
+          });
+        },
         ({ refund: { refundId, amount, gateway = "" } = {}, replayed }) => [
           `${refundId}  ${amountOf(amount)} at ${nameOfGateway(gateway)}`,
           replayed ? "This key had made it before; nothing was refunded again." : "A worker sends it within a second.",
         ],
       );
     });
-}
-
-/** Reads an amount in minor units. */
-export function parseMinor(text: string): bigint {
-  if (/^[1-9][0-9]{0,11}$/.test(text)) return BigInt(text);
-  throw new InvalidArgumentError("Give a whole number of minor units, such as 900 for 9.00 EUR.");
 }
 
 type DecideOptions = RefundOptions & {

@@ -6,10 +6,10 @@ import type { Database, Tx } from "../platform/database.ts";
 import { databaseLogin } from "../platform/database-address.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
+import { type Amount, parseAmount } from "./amounts.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print, table } from "./output.ts";
 import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
-import { parseMinor } from "./refund.ts";
 import { parseTime } from "./times.ts";
 
 type Options = OutputOptions & OwnerUrlOptions;
@@ -136,7 +136,7 @@ function adoptCommand(): Command {
     .requiredOption("--session <id>", "id of the session")
     .requiredOption("--attempt <id>", "id of the attempt, as in the work queue and at the gateway")
     .requiredOption("--captured <reference>", "the gateway's reference of the payment")
-    .option("--amount <minor>", "captured amount in minor units, of a payment that is captured later", parseMinor)
+    .option("--amount <amount>", "captured amount and its currency, of a payment that is captured later", parseAmount)
     .requiredOption("--by <name>", "name of the person who checked; written to the audit trail")
     .requiredOption("--note <text>", "what you saw; written to the audit trail")
     .action(async (options: AdoptOptions) => {
@@ -157,7 +157,7 @@ type AdoptOptions = Options & {
   readonly session: string;
   readonly attempt: string;
   readonly captured: string;
-  readonly amount?: bigint;
+  readonly amount?: Amount;
   readonly by: string;
   readonly note: string;
 };
@@ -171,14 +171,14 @@ async function adoptAttempt(
   const actor = `command line (${by})`;
   const { adoptCaptured } = await import("../oversight/declare-restore.ts");
   const { systemRuntime } = await import("../platform/runtime.ts");
-  const amountMinor = amount === undefined ? undefined : Number(amount);
-  const found = await adoptCaptured(tx, { ...of, reference, amountMinor, by: actor, note });
+  const captured = amount && { amountMinor: Number(amount.amountMinor), currency: amount.currency };
+  const found = await adoptCaptured(tx, { ...of, reference, ...captured, by: actor, note });
   if (found.type === "refused") throw new UsageError(found.reason);
   const { merchantId, gateway } = found;
   await recordAudit(tx, systemRuntime.uuid(), {
     ...{ merchantId, actor, action: "AdoptCapturedPayment", subject: session },
     ...{
-      after: { attempt, gateway, reference, ...(amountMinor !== undefined && { amountMinor }), note },
+      after: { attempt, gateway, reference, ...captured, note },
       requestId: "",
     },
   });

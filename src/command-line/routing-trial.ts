@@ -1,6 +1,7 @@
 /** `switchyard routing test` and `what-if`: simulates a rule on one payment, and on past payments. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { DashboardClient } from "../client/dashboard-client.ts";
+import { type Amount, parseAmount } from "./amounts.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
 import {
@@ -14,6 +15,7 @@ import {
   splitHelp,
   switchesHelp,
 } from "./routing-draft.ts";
+import { parseTime } from "./times.ts";
 
 type RoutingOptions = AttachOptions & ScopeOptions;
 type Rules = DashboardClient["routingRules"];
@@ -25,10 +27,9 @@ export function routeTestCommand(): Command {
   return merchantCommand("test", {
     description:
       "simulate one payment: show the plan and the outcome for each kind of gateway response; calls no gateway",
-    example: "switchyard routing test --amount-minor 4900 --currency EUR",
+    example: "switchyard routing test --amount 49.00EUR",
   })
-    .requiredOption("--amount-minor <amount>", "amount in minor units: 4900 is 49.00 EUR", parseAmount)
-    .requiredOption("--currency <code>", "currency, such as EUR")
+    .requiredOption("--amount <amount>", "amount and its currency, such as 49.00EUR", parseAmount)
     .option("--connections <ids>", "connection ids by priority, comma-separated (default: as in the newest version)")
     .option("--failover-on <kinds>", switchesHelp)
     .option("--authentication <when>", authenticationHelp, parseAuthentication)
@@ -49,10 +50,10 @@ export function routeTestCommand(): Command {
       ]),
     )
     .option("--at <time>", "time of the submission, such as 2026-07-01T22:30:00Z (default: now)", parseTime)
-    .action(async (options: RoutingOptions & NamedRule & FactOptions & { amountMinor: string; currency: string }) => {
-      const { amountMinor, currency, connections, failoverOn, authentication, cases, split, retrySameGateway } =
-        options;
-      const request = { ...scopeOf(options), amountMinor, currency, facts: factsOf(options) };
+    .action(async (options: RoutingOptions & NamedRule & FactOptions & { amount: Amount }) => {
+      const { amount, connections, failoverOn, authentication, cases, split, retrySameGateway } = options;
+      const payment = { amountMinor: String(amount.amountMinor), currency: amount.currency };
+      const request = { ...scopeOf(options), ...payment, facts: factsOf(options) };
       const isDraft = [connections, failoverOn, authentication, cases, split, retrySameGateway].some(
         (named) => named !== undefined,
       );
@@ -130,12 +131,6 @@ function addMetadata(text: string, others: Record<string, string> = {}): Record<
   return { ...others, [key]: value };
 }
 
-function parseTime(text: string): string {
-  const time = new Date(text);
-  if (!Number.isNaN(time.getTime())) return time.toISOString();
-  throw new InvalidArgumentError("It must be a time such as 2026-07-01T22:30:00Z.");
-}
-
 /** Merges all slices into one answer. */
 async function wholeWhatIf(rules: Rules, request: Parameters<Rules["whatIf"]>[0]) {
   const counts: Record<string, number> = {};
@@ -205,11 +200,6 @@ function describeTest(tested: Tested) {
       "",
     ),
   ];
-}
-
-function parseAmount(text: string): string {
-  if (/^[1-9]\d{0,11}$/.test(text)) return text;
-  throw new InvalidArgumentError("It must be a whole number of minor units, such as 4900.");
 }
 
 function parseDays(text: string): number {

@@ -3,7 +3,9 @@ import { Command, InvalidArgumentError } from "commander";
 import type { BillingAddress, PaymentSession } from "../client/merchant/payment-session.ts";
 import { RestClient } from "../client/merchant/rest-client.ts";
 import { readCommandLineVariables } from "../config/config.ts";
+import { amountInWords } from "../platform/money.ts";
 import { Secret } from "../platform/secrets.ts";
+import { type Amount, parseAmount } from "./amounts.ts";
 import { addScope, demoOf, describedCommand, readSecretFile, type ScopeOptions, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
 
@@ -11,8 +13,7 @@ type RestOptions = OutputOptions &
   ScopeOptions & { readonly demo: string; readonly restBase?: string; readonly secretKeyFile?: string };
 
 type CreateOptions = RestOptions & {
-  readonly amount: number;
-  readonly currency: string;
+  readonly amount: Amount;
   readonly order: string;
   readonly email?: string;
   readonly customerName?: string;
@@ -33,10 +34,9 @@ export function sessionCommand(): Command {
 function createCommand(): Command {
   return restCommand("create", {
     description: "create a payment session",
-    example: "switchyard session create --amount 4900 --currency EUR --order order-1042",
+    example: "switchyard session create --amount 49.00EUR --order order-1042",
   })
-    .requiredOption("--amount <minor>", "amount in minor units: 4900 is 49.00 EUR", parseAmount)
-    .requiredOption("--currency <code>", "currency by ISO 4217, such as EUR")
+    .requiredOption("--amount <amount>", "amount and its currency by ISO 4217, such as 49.00EUR", parseAmount)
     .requiredOption("--order <reference>", "your reference for the order")
     .option("--email <address>", "the customer's email address")
     .option("--customer-name <name>", "the customer's name")
@@ -45,11 +45,12 @@ function createCommand(): Command {
     .option("--statement-descriptor <text>", "text for the card statement (default: the merchant's setting)")
     .option("--idempotency-key <key>", "idempotency key; repeat it to get the same session (default: a new key)")
     .action(async (options: CreateOptions) => {
-      const { amount: amountMinor, currency, order: orderRef, email: customerEmail } = options;
+      const { amount, order: orderRef, email: customerEmail } = options;
+      const { amountMinor, currency } = amount;
       const { customerName, billingAddress, metadata, statementDescriptor } = options;
       const details = { customerEmail, customerName, billingAddress, metadata, statementDescriptor };
       const created = await clientOf(options).createSession(
-        { amountMinor, currency, orderRef, ...details },
+        { amountMinor: Number(amountMinor), currency, orderRef, ...details },
         { idempotencyKey: options.idempotencyKey },
       );
       print(options, created, ({ sessionId, status, expiresAt, clientSecret }) => [
@@ -101,7 +102,7 @@ function describeSession(session: PaymentSession): string[] {
     declineCode,
   ];
   return [
-    `${sessionId}  ${orderRef}  ${amountMinor} ${currency} (minor units)  ${outcome.filter(Boolean).join(", ")}`,
+    `${sessionId}  ${orderRef}  ${amountInWords(amountMinor, currency)}  ${outcome.filter(Boolean).join(", ")}`,
     ...session.attempts.map(({ sequence, gateway, status: state, declineCode: code, next }) =>
       [`  ${sequence}  ${gateway}  ${state}`, code, next && `${next.action}: ${next.because}`]
         .filter(Boolean)
@@ -122,10 +123,4 @@ function addPair(text: string, pairs: Readonly<Record<string, string>> = {}): Re
   const equals = text.indexOf("=");
   if (equals < 1) throw new InvalidArgumentError("It must be a key and a value, such as cart=c-881.");
   return { ...pairs, [text.slice(0, equals)]: text.slice(equals + 1) };
-}
-
-function parseAmount(text: string): number {
-  const amount = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(amount)) return amount;
-  throw new InvalidArgumentError("It must be a whole number of minor units, such as 4900.");
 }

@@ -1,9 +1,22 @@
 /** Parses times as people type them. */
 import { InvalidArgumentError } from "commander";
+import { readTimestamp } from "../transcoder/well-known-text.ts";
 
-/** Parses a date, which means its first moment in UTC, or an ISO 8601 time. */
+/** Parses a day, which means its first moment in UTC, or a time with its zone, by RFC 3339. */
 export function parseTime(text: string): string {
-  const time = new Date(text);
-  if (/^\d{4}-\d{2}-\d{2}(T|$)/.test(text) && !Number.isNaN(time.getTime())) return time.toISOString();
-  throw new InvalidArgumentError("It must be a time such as 2026-11-01T08:00:00Z.");
+  const time = isDay(text) ? `${text}T00:00:00Z` : text;
+  if (readTimestamp(time).ok) return new Date(time).toISOString();
+  throw new InvalidArgumentError(
+    "It must be a day, which begins at midnight in UTC, or a time with its zone, such as 2026-11-01T08:00:00Z or 2026-11-01T09:00:00+01:00.",
+  );
+}
+
+/** Parses a day of the calendar. */
+export function parseDay(text: string): string {
+  if (isDay(text)) return text;
+  throw new InvalidArgumentError("It must be a day that exists, such as 2026-11-15.");
+}
+
+function isDay(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && readTimestamp(`${text}T00:00:00Z`).ok;
 }

@@ -264,12 +264,14 @@ describe("a payment that is captured later, whose order a restore has lost", () 
     expect(await stateOf(session)).toMatchObject({ session: { status: "CREATED", unrecordedCheckAt: null } });
     const named = `switchyard restore adopt --session ${encodeId("ps", session.id)} --attempt ${attempt} --captured`;
     expect(await overdue(session)).toContain(named);
-    expect(await seen(session, attempt, reference)).toEqual(
-      refused(/Repeat this with --amount.*4900 EUR in minor units was held/),
-    );
+    expect(await seen(session, attempt, reference)).toEqual(refused(/Repeat this with --amount.*49\.00 EUR was held/));
     for (const minor of [0, 4_901])
-      expect(await seen(session, attempt, reference, minor)).toEqual(refused(/--amount must be 1 to 4900/));
-    const adopted = await adopt(session, attempt, reference, ["--amount", "1900"]);
+      expect(await seen(session, attempt, reference, minor)).toEqual(
+        refused(/--amount must be above zero and at most 49\.00 EUR/),
+      );
+    const inYen = await adopt(session, attempt, reference, ["--amount", "1900JPY"]);
+    expect(inYen).toMatchObject({ code: 1, err: expect.stringContaining("The payment is in EUR") });
+    const adopted = await adopt(session, attempt, reference, ["--amount", "19.00EUR"]);
     expect(adopted).toMatchObject({ code: 0, out: expect.stringMatching(/at SANDBOX_B/) });
     const silent = withAnswers(refusing(), { capture: () => Promise.reject(new Error("nothing is sent")) });
     await recover(fixture, silent, session);
@@ -328,7 +330,7 @@ describe("a payment that is captured later, whose order a restore has lost", () 
     const attempt = await payUnseen(session, 1, "captured");
     await declare();
     await turns(session, 2, refusing());
-    expect(await seen(session, attempt, "PSP4", 900)).toEqual(refused(/was ordered for 4900 EUR in minor units/));
+    expect(await seen(session, attempt, "PSP4", 900)).toEqual(refused(/was ordered for 49\.00 EUR/));
     expect(await seen(session, attempt, "PSP4", 4_900)).toMatchObject({ type: "adopted" });
   });
 

@@ -3,7 +3,7 @@ import { captureByAfterMs, idempotencyLifetimeMs, idempotencyWaitMs } from "../l
 import { columnsOf } from "../platform/columns.ts";
 import { isCountry } from "../platform/countries.ts";
 import type { Statement } from "../platform/database.ts";
-import { DomainError, type FieldProblem } from "../platform/errors.ts";
+import { DomainError, type FieldProblem, problemsInWords } from "../platform/errors.ts";
 import { isCurrency } from "../platform/money.ts";
 import { type Secret, seal, sha256, unseal } from "../platform/secrets.ts";
 import { deriveClientSecret } from "./client-secret.ts";
@@ -340,6 +340,6 @@ function findUncapturable({ runtime }: Core, owner: SessionOwner, order: NewSess
 function requirePayable(core: Core, owner: SessionOwner, order: NewSession): void {
   const problems = [...findUnpayable(order), ...findUncapturable(core, owner, order)];
   if (problems.length > 0) {
-    throw new DomainError("invalid_field", "One or more fields are invalid.", { problems });
+    throw new DomainError("invalid_field", problemsInWords(problems, "invalid_field"), { problems });
   }
 }

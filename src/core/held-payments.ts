@@ -7,6 +7,7 @@ import type { CardSummary } from "../card-vault/card-forwarder.ts";
 import type { LookUpAnswer } from "../gateways/connector.ts";
 import { captureDueMs, holdAlarmMs, holdLookAgainMs, holdLookMs, holdMarginMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import { amountInWords } from "../platform/money.ts";
 import {
   type HoldNames,
   move,
@@ -235,7 +236,7 @@ export async function recordFoundCapture(
 export async function adoptCapture(tx: Tx, core: Core, held: HeldAttempt, answer: Captured): Promise<void> {
   await recordFoundCapture(tx, core, held, answer);
   const { sessionId, id: attemptId, gateway, currency, amountMinor } = held.attempt;
-  const captured = `${answer.capturedMinor ?? amountMinor} ${currency} in minor units`;
+  const captured = amountInWords(answer.capturedMinor ?? amountMinor, currency);
   const detail = `${gateway} has captured ${captured}, which was not ordered here. It counts as the order. Compare the amount with the gateway.`;
   await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, detail });
 }

@@ -1,6 +1,7 @@
 /** Reconciles a gateway's record of an attempt with ours. PURE. */
 
 import type { LookUpAnswer } from "../gateways/connector.ts";
+import { amountInWords } from "../platform/money.ts";
 import type { Attempt, AttemptStatus } from "./entities.ts";
 
 /** Our record: the attempt, and whether its session counts the capture as confirmed. */
@@ -8,7 +9,7 @@ export type OurRecord = Pick<Attempt, "status" | "captureOrderedAt" | "gatewayRe
   readonly captureConfirmed: boolean;
   /** True for a hold that waits until its merchant orders the capture. */
   readonly isHeld?: boolean;
-} & Partial<Pick<Attempt, "amountMinor" | "capturedAmountMinor">>;
+} & Partial<Pick<Attempt, "amountMinor" | "capturedAmountMinor" | "currency">>;
 
 /** The gateway's record, and whether it was just read or assembled from its notifications. */
 export type TheirRecord = { readonly answer: LookUpAnswer; readonly source: "read" | "notifications" };
@@ -88,11 +89,15 @@ export function reconcileRecords(ours: OurRecord, theirs: TheirRecord): Verdict 
 }
 
 /** Describes a capture of another amount than the ordered one; undefined if there is none. */
-function otherAmountIn({ amountMinor, capturedAmountMinor }: OurRecord, answer: LookUpAnswer): string | undefined {
+function otherAmountIn(
+  { amountMinor, capturedAmountMinor, currency = "" }: OurRecord,
+  answer: LookUpAnswer,
+): string | undefined {
   if (answer.type !== "captured" || amountMinor === undefined || capturedAmountMinor == null) return undefined;
   const { capturedMinor = amountMinor } = answer;
   if (capturedMinor === capturedAmountMinor) return undefined;
-  return `The gateway has captured ${capturedMinor} in minor units, and ${capturedAmountMinor} was ordered.`;
+  const [captured, ordered] = [capturedMinor, capturedAmountMinor].map((minor) => amountInWords(minor, currency));
+  return `The gateway has captured ${captured}, and ${ordered} was ordered.`;
 }
 
 function stageOf({ status, captureOrderedAt, captureConfirmed, isHeld }: OurRecord): Stage {

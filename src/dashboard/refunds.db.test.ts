@@ -385,11 +385,19 @@ describe("switchyard refund", () => {
     const none = await run("list");
     expect(none).toMatchObject({ code: 0, out: "There are no refunds yet.\n" });
     const { sessionId } = await paid({ orderRef: "order-7" }, operators);
-    const limits = await run("limits", "--role", "owner", "--set", "EUR=1", "USD=0");
+    const limits = await run("limits", "--role", "owner", "--set", "0.01EUR", "0USD");
     expect(limits).toMatchObject({ code: 0, out: "Owners: 0.01 EUR, 0.00 USD per day each\n" });
     expect((await run("limits")).out).toBe("Developers: no limit\nOwners: 0.01 EUR, 0.00 USD per day each\n");
     expect(await run("limits", "--role", "owner")).toMatchObject({ code: 1, err: expect.stringContaining("--set") });
-    const made = await run("make", sessionId, "--key", "k-1", "--amount", "700", "--ref", "return-7");
+    for (const [amount, error] of [
+      ["700", "with its currency"],
+      ["1.000EUR", "could be 1.00 EUR or 1000.00 EUR"],
+      ["7JPY", "The payment is in EUR"],
+    ] as const) {
+      const refused = await run("make", sessionId, "--key", "k-1", "--amount", amount);
+      expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(error) });
+    }
+    const made = await run("make", sessionId, "--key", "k-1", "--amount", "7.00EUR", "--ref", "return-7");
     expect(made.out).toMatch(/^ref_\w{26} {2}7\.00 EUR at Sandbox A\nA worker sends it within a second\.\n$/);
     const refundId = made.out.split(" ")[0]!;
     const listed = await run("list", "--status", "pending", "--reference", "return-7");

@@ -11,7 +11,7 @@ import { findMerchantOf } from "../core/sessions.ts";
 import { cellOf, findCell, requireCell } from "../platform/cells.ts";
 import { DomainError } from "../platform/errors.ts";
 import { sha256 } from "../platform/secrets.ts";
-import { type Caller, type EdgeEnvironment, type EdgeEnvironments, invalidKeyDetail } from "./caller.ts";
+import { type Caller, type EdgeEnvironment, type EdgeEnvironments, invalidKeyDetail, noKeyDetail } from "./caller.ts";
 import type { Customer, SetLimitHeaders } from "./request-limits/request-limits.ts";
 
 /**
@@ -63,10 +63,11 @@ async function authenticateMerchant(
   { brand, holdersOf, authorization, setLimitHeaders }: { brand: string; holdersOf: HoldersOf } & Presented,
 ): Promise<Caller> {
   const key = bearerToken(authorization);
-  const parsed = key === undefined ? undefined : parseKey(brand, key);
+  if (key === undefined) throw new DomainError("invalid_key", noKeyDetail(authorization));
+  const parsed = parseKey(brand, key);
   const named = parsed && environmentNamed(environments, parsed.environment);
   const first = named && findCell(named, parsed.cell);
-  if (key === undefined || first === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
+  if (first === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
   const hash = sha256(key);
   const credential = hash.toString("base64");
   first.requestLimits?.refuseEarly(credential, setLimitHeaders);

@@ -48,7 +48,10 @@ describe("a bad body", () => {
     if (code === "invalid_json") return expect(problemsSeen).toEqual([]);
     expect(problemsSeen.map((each) => `${each.code} ${each.pointer}`)).toEqual(problems);
     expect(problemsSeen.map(({ param }) => param)).toEqual(problems.map(paramOf));
-    expect(json.param).toBe(problemsSeen.find((each) => each.code === code)?.param);
+    const first = problemsSeen.find((each) => each.code === code)!;
+    expect(json.param).toBe(first.param);
+    const others = problems.length === 1 ? "" : ` (and ${problems.length - 1} more)`;
+    expect(json.detail).toBe(`${first.param || "The body"} ${first.detail}${others}.`);
   });
 
   it.each(badBodies)("over Connect, %s", async (_, body, problems) => {

@@ -54,9 +54,16 @@ export function requireMerchant(caller: Caller): Extract<Caller, { type: "mercha
   return caller;
 }
 
-/** One text for every invalid key, so that callers cannot learn which keys exist. */
+/** One text for malformed, unknown and revoked keys, so that callers cannot learn which keys exist. */
 export const invalidKeyDetail =
-  "Send the secret key of the environment as `Authorization: Bearer <key>`; regenerating keys revokes the old ones.";
+  "No secret key in use is this one: it is mistyped, unknown or revoked. Send the secret key of the environment as `Authorization: Bearer <key>`; regenerating keys revokes the old ones.";
+
+/** Returns the refusal of a request without the form of a key. It tells nothing about keys. */
+export function noKeyDetail(authorization: string | null): string {
+  return authorization
+    ? "The Authorization header is not of the form `Bearer <key>`, with one space and the secret key of the environment."
+    : "The request has no key. Send the secret key of the environment as `Authorization: Bearer <key>`.";
+}
 
 /** Returns the id of a merchant's session and the core of its cell. Throws `not_found` for an id of no cell here. */
 export function requireSession(publicId: string, context: HandlerContext) {

@@ -4,7 +4,7 @@ import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { isDatabaseDown } from "../platform/database.ts";
-import { DomainError, type DomainErrorCode, type FieldProblem } from "../platform/errors.ts";
+import { DomainError, type DomainErrorCode, type FieldProblem, problemsInWords } from "../platform/errors.ts";
 import { TranscodingError, type TranscodingErrorKind } from "../transcoder/transcoding-error.ts";
 
 type Appearance = { readonly status: number; readonly connect: Code; readonly title: string };
@@ -177,8 +177,10 @@ const merchantMovedCode = "LL002";
 export function toDomainError(error: unknown): DomainError {
   if (error instanceof DomainError) return error;
   if (error instanceof TranscodingError) {
-    return new DomainError(codeOfKind(error.kind, error.problems), error.message, {
-      problems: error.problems,
+    const { kind, problems } = error;
+    const code = codeOfKind(kind, problems);
+    return new DomainError(code, problems.length > 0 ? problemsInWords(problems, code) : error.message, {
+      problems,
       allow: error.allow,
       cause: error,
     });

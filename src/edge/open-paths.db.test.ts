@@ -55,6 +55,28 @@ describe.each(pages)("%s", (path, type) => {
   });
 });
 
+describe("the root", () => {
+  it("leads to the guides", async () => {
+    for (const method of ["GET", "HEAD"]) {
+      const response = await call("/", { method, redirect: "manual" });
+      expect([response.status, response.headers.get("location")]).toEqual([308, "/docs"]);
+    }
+    expect((await call("/", { method: "POST" })).status).toBe(404);
+  });
+});
+
+describe.each(["/v1/meta", "/api/v2/payment-sessions", "/payment-sessions", "/api/payment-sessions", "/nothing"])(
+  "%s",
+  (path) => {
+    it("names the version that the API has", async () => {
+      const response = await call(path, { method: "POST" });
+      const { code, detail } = (await response.json()) as { code: string; detail: string };
+      expect([response.status, code]).toEqual([404, "not_found"]);
+      expect(detail).toContain("/api/v1");
+    });
+  },
+);
+
 describe.each(["/docs", "/docs/api", "/docs/errors", "/docs/integration"])("%s", (path) => {
   it("is found with a trailing slash, too", async () => {
     const response = await call(`${path}/`, { redirect: "manual" });

@@ -1,5 +1,7 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { generateKey } from "../accounts/api-keys.ts";
+import { issueKey } from "../accounts/issue-keys.ts";
 import { encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
@@ -114,17 +116,38 @@ describe("POST /api/v1/payment-sessions", () => {
 });
 
 describe("authentication", () => {
-  it("gives missing, malformed, unknown and revoked keys one identical answer", async () => {
-    const unknown = edge.keys.secret.replace(/.$/, (last) => (last === "A" ? "B" : "A"));
-    const answers = await Promise.all(
-      ["", "Bearer x", `Bearer ${unknown}`, `Basic ${edge.keys.secret}`].map((authorization) =>
-        edge.call("GET", "/payment-sessions", { headers: { authorization } }),
-      ),
+  const answerTo = async (authorization: string) => {
+    const { status, headers, json } = await edge.call("GET", "/payment-sessions", { headers: { authorization } });
+    expect([status, json.code, headers.get("www-authenticate")]).toEqual([401, "invalid_key", "Bearer"]);
+    return { ...json, requestId: "" };
+  };
+
+  it("gives malformed, unknown and revoked keys one identical answer", async () => {
+    const mistyped = edge.keys.secret.replace(/.$/, (last) => (last === "A" ? "B" : "A"));
+    const named = { brand: "switchyard", environment: "test" };
+    const unknown = generateKey(systemRuntime, { ...named, kind: "secret" }).expose();
+    const revoked = await edge.core.core.database.transaction(async (tx) => {
+      const of = { merchantId: systemRuntime.uuid(), kind: "secret" } as const;
+      const key = await issueKey(tx, { ...named, runtime: systemRuntime }, of);
+      await issueKey(tx, { ...named, runtime: systemRuntime }, of);
+      return key.expose();
+    });
+    const [first, ...others] = await Promise.all(
+      ["x", mistyped, unknown, revoked].map((key) => answerTo(`Bearer ${key}`)),
     );
-    expect(new Set(answers.map(({ json }) => JSON.stringify({ ...json, requestId: "" }))).size).toBe(1);
-    expect(answers.map(({ status, headers }) => [status, headers.get("www-authenticate")])).toEqual(
-      Array(4).fill([401, "Bearer"]),
-    );
+    expect(first?.detail).toMatch(/^No secret key in use is this one/);
+    for (const other of others) expect(other).toEqual(first);
+  });
+
+  it.each([
+    ["no key", "", /^The request has no key\. Send .*`Authorization: Bearer <key>`/],
+    ["another scheme", "Basic KEY", /^The Authorization header is not of the form `Bearer <key>`/],
+    ["the key alone", "KEY", /^The Authorization header is not of the form `Bearer <key>`/],
+    ["two spaces", "Bearer  KEY", /^The Authorization header is not of the form/],
+  ])("names %s in the detail, without the key", async (_, header, detail) => {
+    const refused = await answerTo(header.replace("KEY", edge.keys.secret));
+    expect(refused.detail).toMatch(detail);
+    expect(JSON.stringify(refused)).not.toContain(edge.keys.secret);
   });
 
   it("refuses a publishable key on a server endpoint", async () => {

@@ -74,7 +74,10 @@ async function answer(
   try {
     requireSoundHead(request);
     for (const handle of handlers) if (await handle(request, response)) return;
-    throw new DomainError("not_found", "There is nothing at this path.");
+    throw new DomainError(
+      "not_found",
+      "There is nothing at this path. The REST API is under /api/v1; /docs describes it.",
+    );
   } catch (error) {
     // The request was refused because its body is no HTTP, or the client disconnected: a later failure is no bug.
     if (request.destroyed && !request.complete) return;

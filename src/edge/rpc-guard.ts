@@ -2,7 +2,7 @@
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import type { Interceptor, UnaryRequest } from "@connectrpc/connect";
 import { http } from "../../gen/google/api/annotations_pb.ts";
-import { DomainError } from "../platform/errors.ts";
+import { DomainError, problemsInWords } from "../platform/errors.ts";
 import type { RequestMeter } from "../platform/request-meter.ts";
 import { requestIdKey } from "./caller.ts";
 import { type ErrorStyle, leadingCode, toConnectError, toDomainError } from "./error-mapping.ts";
@@ -55,7 +55,8 @@ function requireNoProblems({ method, message, contextValues }: UnaryRequest): vo
   const problems = takesParameters(method)
     ? found.map((problem) => ({ ...problem, pointer: "", code: "invalid_parameter" as const }))
     : found;
-  throw new DomainError(leadingCode(problems), "One or more fields are invalid.", { problems });
+  const code = leadingCode(problems);
+  throw new DomainError(code, problemsInWords(problems, code), { problems });
 }
 
 /**

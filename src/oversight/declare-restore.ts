@@ -8,6 +8,7 @@ import { recordHold, recordOrder } from "../core/held-payments.ts";
 import { heldInSql } from "../core/held-state.ts";
 import { loadSession } from "../core/session-with-attempts.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import { amountInWords } from "../platform/money.ts";
 
 // Time from a restore to the first look-up at the gateways: an authorization that was sent just before the database was
 // lost has been executed by then, or never will be.
@@ -205,6 +206,8 @@ export type SeenCapture = {
   readonly reference: string;
   /** The captured amount; required where the payment is captured later and its order is not recorded here. */
   readonly amountMinor?: number | undefined;
+  /** The currency in which the person has seen the amount; absent, the session's. */
+  readonly currency?: string | undefined;
   readonly by: string;
   readonly note: string;
 };
@@ -234,7 +237,7 @@ export async function adoptCaptured(tx: Tx, seen: SeenCapture): Promise<Adoption
   const recorded = attempts.find(({ id }) => id === attemptId);
   const isOrdered = !session.manualCapture || recorded?.captureOrderedAt != null;
   const orderedMinor = isOrdered ? (recorded?.capturedAmountMinor ?? session.amountMinor) : undefined;
-  const otherAmount = whyNotAmount(session, amountMinor, orderedMinor);
+  const otherAmount = whyNotAmount(session, seen, orderedMinor);
   if (otherAmount !== undefined) return { type: "refused", reason: otherAmount };
   const attempt = await knownOrReopened(tx, row.merchantId, seen);
   if (attempt === undefined)
@@ -274,18 +277,20 @@ const nothingToAdopt =
 /** Returns why a captured amount cannot be adopted; undefined if it can. */
 function whyNotAmount(
   { amountMinor: heldMinor, currency }: PaymentSession,
-  amountMinor: number | undefined,
+  { amountMinor, currency: seenCurrency = currency }: Pick<SeenCapture, "amountMinor" | "currency">,
   orderedMinor: number | undefined,
 ): string | undefined {
-  const held = `${heldMinor} ${currency} in minor units`;
+  const held = amountInWords(heldMinor, currency);
   if (amountMinor === undefined) {
     return orderedMinor === undefined
       ? `The payment is captured later, so a part of it may have been captured. Repeat this with --amount, the captured amount; ${held} was held.`
       : undefined;
   }
-  if (amountMinor < 1 || amountMinor > heldMinor) return `--amount must be 1 to ${heldMinor}: ${held} was held.`;
+  if (seenCurrency !== currency) return `The payment is in ${currency}: give --amount in ${currency}.`;
+  if (amountMinor < 1 || amountMinor > heldMinor)
+    return `--amount must be above zero and at most ${held}, which was held.`;
   if (orderedMinor === undefined || orderedMinor === amountMinor) return undefined;
-  return `The capture was ordered for ${orderedMinor} ${currency} in minor units. A capture of another amount is not this one: refund it at the gateway.`;
+  return `The capture was ordered for ${amountInWords(orderedMinor, currency)}. A capture of another amount is not this one: refund it at the gateway.`;
 }
 
 const otherReference = "the one you named is: at PayPal it may be this payment's capture, which has a separate id";

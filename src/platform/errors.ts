@@ -57,6 +57,14 @@ export type FieldProblem = {
   readonly detail: string;
 };
 
+/** Returns the first problem with this code in a sentence, and how many others there are. */
+export function problemsInWords(problems: readonly FieldProblem[], code: DomainErrorCode): string {
+  const first = problems.find((problem) => problem.code === code) ?? problems[0];
+  if (first === undefined) return "A field breaks its rule.";
+  const others = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
+  return `${first.param || "The body"} ${first.detail}${others}.`;
+}
+
 /** An expected refusal. `message` is public and says what to do; it never contains a value that the caller sent. */
 export class DomainError extends Error {
   override readonly name = "DomainError";

@@ -43,7 +43,8 @@ export function decimalOf(amountMinor: number, exponent: number): string {
   return `${amountMinor < 0 ? "-" : ""}${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
 }
 
-/** Returns an amount for a sentence: 49.00 EUR. */
+/** Returns an amount for a sentence: 49.00 EUR. A gateway may name a currency that has no known decimals. */
 export function amountInWords(amountMinor: number, currency: string): string {
+  if (!isCurrency(currency)) return `${amountMinor} minor units of ${currency}`;
   return `${decimalOf(amountMinor, isoExponent(currency))} ${currency}`;
 }

@@ -1,4 +1,5 @@
 /** Records refunds that the gateway has and this database does not: those made by hand, and those that a restore has lost. */
+
 import type { Core } from "../core/core.ts";
 import type { Attempt, Refund } from "../core/entities.ts";
 import { loadSession, type SessionWithAttempts } from "../core/session-with-attempts.ts";
@@ -7,6 +8,7 @@ import { openWorkItem } from "../core/work-items.ts";
 import type { ListedRefund } from "../gateways/connector.ts";
 import type { Tx } from "../platform/database.ts";
 import { decodeId } from "../platform/ids.ts";
+import { amountInWords } from "../platform/money.ts";
 import { pauseAfterLookUp, type RefundTraits } from "./next-refund-step.ts";
 import { insertRefund, listedRefundIdOf, type RefundEnd, recordEnd } from "./refund-rows.ts";
 
@@ -121,7 +123,7 @@ async function recordNew(tx: Tx, core: Core, listing: Listing, one: ListedRefund
 
 async function reportOther(tx: Tx, core: Core, { loaded, captured }: Listing, one: ListedRefund): Promise<void> {
   const { amountMinor, currency, gatewayReference } = one;
-  const detail = `${captured.gateway} has the refund ${gatewayReference.slice(0, 100)} of ${amountMinor} ${currency}, which differs from ours.`;
+  const detail = `${captured.gateway} has the refund ${gatewayReference.slice(0, 100)} of ${amountInWords(amountMinor, currency)}, which differs from ours.`;
   const about = { sessionId: loaded.session.id, attemptId: captured.id };
   await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", ...about, detail });
 }

@@ -1,10 +1,12 @@
 /** Acts on gateways' notifications about refunds. */
+
 import type { Core } from "../core/core.ts";
 import type { SessionWithAttempts } from "../core/session-with-attempts.ts";
 import { openWorkItem } from "../core/work-items.ts";
 import type { ListedRefund } from "../gateways/connector.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { decodeId } from "../platform/ids.ts";
+import { amountInWords } from "../platform/money.ts";
 import { recordListed } from "./listed-refunds.ts";
 import { capturedOf } from "./next-refund-step.ts";
 import { lockSession } from "./refund-rows.ts";
@@ -86,7 +88,7 @@ async function recordUncaptured(
   if (session.status === "CREATED") return "later";
   if (listed.status === "failed") return undefined;
   const { gatewayReference, amountMinor, currency } = listed;
-  const detail = `The gateway reports the refund ${gatewayReference.slice(0, 100)} of ${amountMinor} ${currency}, and this attempt is not the captured one.`;
+  const detail = `The gateway reports the refund ${gatewayReference.slice(0, 100)} of ${amountInWords(amountMinor, currency)}, and this attempt is not the captured one.`;
   await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId: session.id, attemptId, detail });
   return undefined;
 }

@@ -62,7 +62,7 @@ it("puts each condition into words", () => {
     time: { timeZone: "Europe/Berlin", days: ["SATURDAY", "SUNDAY"], from: "22:00", until: "06:00" },
   };
   expect(describeConditions(conditions)).toBe(
-    "currency EUR or CHF, amount from 1000 minor units, amount up to 5000 minor units, card brand Visa, card type debit or prepaid, issued in DK, billed in DE or AT, metadata tier gold, time on saturday or sunday from 22:00 to 06:00 in Europe/Berlin",
+    "currency EUR or CHF, amount from 10.00, amount up to 50.00, card brand Visa, card type debit or prepaid, issued in DK, billed in DE or AT, metadata tier gold, time on saturday or sunday from 22:00 to 06:00 in Europe/Berlin",
   );
 });
 

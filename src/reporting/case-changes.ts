@@ -1,6 +1,6 @@
 /** Describes the cases of a routing rule, and the differences between two rules' cases, in sentences. PURE. */
 import type { RouteConditions, RoutingCase, RoutingCases, Split, TimeCondition } from "../core/entities.ts";
-import { amountInWords, isCurrency } from "../platform/money.ts";
+import { amountInWords, decimalOf, isCurrency, isoExponent } from "../platform/money.ts";
 import { nameOfBrand } from "./card-brand-name.ts";
 
 const none: RoutingCases = { list: [], cardRanges: [] };
@@ -89,7 +89,9 @@ export function describeConditions(conditions: RouteConditions): string {
   const { amountFromMinor: from, amountToMinor: to, time, metadata = [] } = conditions;
   const [currency = "", another] = conditions.currencies ?? [];
   const inWords = (amountMinor: number) =>
-    another === undefined && isCurrency(currency) ? amountInWords(amountMinor, currency) : `${amountMinor} minor units`;
+    another === undefined || !isCurrency(currency)
+      ? amountInWords(amountMinor, currency)
+      : decimalOf(amountMinor, isoExponent(currency));
   const list = (name: string, values: readonly string[] = []) =>
     values.length === 0 ? [] : [`${name} ${values.join(" or ")}`];
   return [

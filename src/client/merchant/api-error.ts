@@ -84,9 +84,15 @@ export type ErrorFacts = {
   readonly cause?: unknown;
 };
 
+/** The problem that the code names; a server lists others before it. */
+function leadingProblem({ code, problems = [] }: ErrorFacts): FieldProblem | undefined {
+  return problems.find((problem) => problem.code === code) ?? problems[0];
+}
+
 /** The detail with the first field that broke a rule, so that a log line alone says what to change. */
-function describe({ detail, param, problems = [] }: ErrorFacts): string {
-  const first = problems.find((problem) => problem.param === param) ?? problems[0];
+function describe(facts: ErrorFacts): string {
+  const { detail, param, problems = [] } = facts;
+  const first = problems.find((problem) => problem.param === param) ?? leadingProblem(facts);
   const field = first?.param ?? param;
   // A refusal about one field alone may say its rule itself.
   if (field === undefined || field === "" || (first !== undefined && detail.includes(first.detail))) return detail;
@@ -120,7 +126,7 @@ export abstract class ApiError extends Error {
     this.code = facts.code;
     this.isTemporary = facts.isTemporary;
     this.problems = facts.problems ?? [];
-    this.param = facts.param ?? this.problems[0]?.param;
+    this.param = facts.param ?? leadingProblem(facts)?.param;
     this.requestId = facts.requestId;
     this.retryAfterMs = facts.retryAfterMs;
   }

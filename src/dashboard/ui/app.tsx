@@ -22,7 +22,7 @@ const client = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      retry: (failures, error) => failures < 2 && ["offline", "unavailable"].includes(codeOf(error)),
+      retry: (failures, error) => failures < 2 && ["offline", "page_not_loaded", "unavailable"].includes(codeOf(error)),
     },
   },
 });

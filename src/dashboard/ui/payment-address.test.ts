@@ -1,11 +1,11 @@
 import { describe, expect, it, vi } from "vitest";
 import {
+  amountsOf,
   dayBegin,
   dayOf,
   minorOf,
   readPaymentSearch,
   readRefundSearch,
-  unreadAmount,
   withOutcome,
 } from "./payment-address.ts";
 
@@ -30,10 +30,30 @@ describe("readRefundSearch()", () => {
   });
 });
 
-describe("unreadAmount()", () => {
-  it("returns the first amount that has more decimals than the currency", () => {
-    expect(unreadAmount({ from: 1, to: 1.5 }, 0)).toBe(1.5);
-    expect(unreadAmount({ from: 1.25 }, 2)).toBeUndefined();
+describe("amountsOf()", () => {
+  const currencies = [
+    { code: "EUR", exponent: 2 },
+    { code: "JPY", exponent: 0 },
+  ];
+  it("reads amounts in the chosen currency", () => {
+    expect(amountsOf({ from: 1.25, currency: "EUR" }, currencies)).toEqual({
+      type: "amounts",
+      minor: { amountFrom: 125n },
+    });
+    expect(amountsOf({ from: 1500, to: 2000, currency: "JPY" }, currencies)).toEqual({
+      type: "amounts",
+      minor: { amountFrom: 1_500n, amountTo: 2_000n },
+    });
+    expect(amountsOf({ currency: "JPY" }, [])).toEqual({ type: "amounts", minor: {} });
+    expect(amountsOf({ to: 1, currency: "JPY" }, [])).toEqual({ type: "notLoaded" });
+  });
+
+  it.each([
+    [{ from: 49 }, "The amount has no currency"],
+    [{ from: 1, to: 1.5, currency: "JPY" }, "JPY has fewer decimals than 1.5"],
+    [{ from: 1, currency: "ABC" }, "There is no currency ABC"],
+  ])("searches nothing for %j", (search, title) => {
+    expect(amountsOf(search, currencies)).toMatchObject({ type: "problem", title });
   });
 });
 

@@ -100,19 +100,33 @@ export function readRefundSearch(given: Readonly<Record<string, unknown>>): Refu
   };
 }
 
-/** Returns the decimals of a currency: two until one is chosen, as most have. */
-export function exponentOf(
-  currency: string | undefined,
-  currencies: readonly { readonly code: string; readonly exponent: number }[],
-): number {
-  return currencies.find(({ code }) => code === currency)?.exponent ?? 2;
-}
+/** The amounts of a filter in minor units, or why they cannot be searched. */
+export type SearchedAmounts =
+  | { readonly type: "amounts"; readonly minor: { readonly amountFrom?: bigint; readonly amountTo?: bigint } }
+  | { readonly type: "notLoaded" }
+  | { readonly type: "problem"; readonly title: string; readonly advice: string };
 
-/**
- * Returns the first amount of a filter that has more decimals than the currency; undefined if each can be searched.
- */
-export function unreadAmount({ from, to }: Pick<PaymentSearch, "from" | "to">, exponent: number): number | undefined {
-  return [from, to].find((amount) => amount !== undefined && minorOf(amount, exponent) === undefined);
+/** Reads the amounts of a filter. They need a currency, and have at most its decimals; never rounds. */
+export function amountsOf(
+  { from, to, currency }: Pick<PaymentSearch, "from" | "to" | "currency">,
+  currencies: readonly { readonly code: string; readonly exponent: number }[],
+): SearchedAmounts {
+  if (from === undefined && to === undefined) return { type: "amounts", minor: {} };
+  if (currency === undefined)
+    return { type: "problem", title: "The amount has no currency", advice: "Choose the currency of the amount." };
+  if (currencies.length === 0) return { type: "notLoaded" };
+  const exponent = currencies.find(({ code }) => code === currency)?.exponent;
+  if (exponent === undefined)
+    return { type: "problem", title: `There is no currency ${currency}`, advice: "Choose another currency." };
+  const [amountFrom, amountTo] = [minorOf(from, exponent), minorOf(to, exponent)];
+  const unread = [amountFrom === undefined ? from : undefined, amountTo === undefined ? to : undefined];
+  const [wrong] = unread.filter((amount) => amount !== undefined);
+  if (wrong !== undefined) {
+    const title = `${currency} has fewer decimals than ${wrong}`;
+    return { type: "problem", title, advice: "Enter an amount with fewer decimals." };
+  }
+  const minor = { ...(amountFrom !== undefined && { amountFrom }), ...(amountTo !== undefined && { amountTo }) };
+  return { type: "amounts", minor };
 }
 
 /**

@@ -219,6 +219,8 @@ export const router = createRouter({
     ]),
   ]),
   defaultPreload: "intent",
+  // In the frame of the page that failed, so that its navigation stays.
+  defaultErrorComponent: ({ error }) => <Failure error={error} />,
 });
 
 declare module "@tanstack/react-router" {

@@ -31,9 +31,17 @@ export const transport: Transport = createConnectTransport({
   interceptors: [inChosenCell],
 });
 
-/** Returns the service's error code; `offline` if there was no answer. */
+// As Chromium, Firefox and WebKit word it.
+const notLoaded = /dynamically imported module|importing a module script failed/i;
+
+/**
+ * Returns the service's error code; `offline` if a call had no answer. An exception of the page itself is `page_failed`,
+ * or `page_not_loaded` if its code could not be fetched.
+ */
 export function codeOf(error: unknown): string {
-  const connectError = ConnectError.from(error);
+  if (!(error instanceof ConnectError))
+    return error instanceof Error && notLoaded.test(error.message) ? "page_not_loaded" : "page_failed";
+  const connectError = error;
   const reason = connectError.findDetails(ErrorInfoSchema)[0]?.reason;
   if (reason !== undefined) return reason.toLowerCase();
   return connectError.code === Code.Canceled ? "canceled" : "offline";
@@ -55,6 +63,9 @@ export function useFieldProblems(error: unknown): Record<string, string> {
 export function messageOf(error: unknown): string {
   const code = codeOf(error);
   if (code === "offline") return "The service does not answer. Check your connection, then try again.";
+  if (code === "page_not_loaded")
+    return "This page could not be loaded. Check your connection, then reload it: a new version may be installed.";
+  if (code === "page_failed") return "This page has an error. Reload it; if the error persists, contact your operator.";
   if (code === "internal") return "Something went wrong on our side. Try again; if it persists, contact your operator.";
   return ConnectError.from(error).rawMessage;
 }

@@ -97,7 +97,7 @@ describe("a payment that is captured later", () => {
     const list = ["delivery", "list", "--session", first.sessionId, ...demo.commandOptions, "--json"];
     await expect.poll(async () => (await runCommand(list)).out, { timeout: 30_000 }).toContain("payment_session.held");
     const because = ["--reason", "shipped", ...demo.commandOptions];
-    const captured = await runCommand(["payment", "capture", first.sessionId, "--amount", "700", ...because]);
+    const captured = await runCommand(["payment", "capture", first.sessionId, "--amount", "7.00EUR", ...because]);
     expect(captured.out).toContain("Capture of 7.00 EUR");
     await expect.poll(async () => (await first.ended()).amountCapturedMinor, { timeout: 30_000 }).toBe(700);
     const cancelled = await runCommand(["payment", "cancel", second.sessionId, ...because]);

@@ -92,7 +92,7 @@ describe("switchyard keys", () => {
     const merchants = readDemoFile(demo.stateFolder)?.merchants;
     expect(merchants?.[1]?.test.publishableKey).toBe(key);
     expect(merchants?.[1]?.live).toEqual(demo.file.merchants[1]?.live);
-    const create = ["session", "create", "--amount", "1", "--currency", "EUR", "--order", "o"];
+    const create = ["session", "create", "--amount", "0.01EUR", "--order", "o"];
     const described = await onDemo(...create, "--json", "--merchant", secondShop);
     expect(JSON.parse(described.out).vault.publishableKey).toBe(key);
   });
@@ -135,16 +135,7 @@ describe("switchyard connection, routing", () => {
     expect(again).toMatchObject({ code: 0, out: `Version 2\n${described("as-needed")}` });
     const always = await onDemo("routing", "set", "--authentication", "always", "--merchant", merchantId);
     expect(always).toMatchObject({ code: 0, out: `Version 3\n${described("always")}` });
-    const tested = await ours(
-      "routing",
-      "test",
-      "--amount-minor",
-      "4900",
-      "--currency",
-      "EUR",
-      "--authentication",
-      "never",
-    );
+    const tested = await ours("routing", "test", "--amount", "49.00EUR", "--authentication", "never");
     expect(tested.authentication[0]).toBe("No gateway may ask for the customer.");
     expect((await ours("routing", "show")).routingRule.authentication).toBe("ALWAYS");
 
@@ -157,7 +148,7 @@ describe("switchyard connection, routing", () => {
     expect(cased.out).toContain(
       "  case 1  Large: currency EUR, amount from 100.00 EUR, card type debit → SANDBOX_A\n  card ranges 1\n",
     );
-    const payment = ["routing", "test", "--amount-minor", "12000", "--currency", "EUR", "--merchant", merchantId];
+    const payment = ["routing", "test", "--amount", "120.00EUR", "--merchant", merchantId];
     expect((await onDemo(...payment, "--card-type", "debit")).out).toContain("By the case “Large”\n");
     expect((await onDemo(...payment)).out).toContain("The case “Large” is skipped. Unknown: the card’s type.\n");
     const none = await ours("routing", "set", "--cases", "none");
@@ -228,14 +219,14 @@ describe("switchyard endpoint", () => {
 
 describe("switchyard session", () => {
   it("creates a session with the demo's key, once for one idempotency key, and shows it", async () => {
-    const create = ["session", "create", "--amount", "4900", "--currency", "EUR", "--order", "order-77"];
+    const create = ["session", "create", "--amount", "49.00EUR", "--order", "order-77"];
     const created = await json(...create, "--idempotency-key", "order-77");
     expect(created).toMatchObject({ status: "CREATED", amountMinor: 4900, currency: "EUR", orderRef: "order-77" });
     expect(await json(...create, "--idempotency-key", "order-77")).toEqual(created);
     const shown = await json("session", "show", created.sessionId);
     expect(shown).toMatchObject({ sessionId: created.sessionId, status: "CREATED", attempts: [] });
     const described = await onDemo("session", "show", created.sessionId);
-    expect(described.out).toBe(`${created.sessionId}  order-77  4900 EUR (minor units)  CREATED\n`);
+    expect(described.out).toBe(`${created.sessionId}  order-77  49.00 EUR  CREATED\n`);
     const live = await onDemo("session", "show", created.sessionId, "--environment", "live", "--json");
     expect({ code: live.code, refusal: JSON.parse(live.err) }).toMatchObject({
       code: 1,
@@ -244,7 +235,7 @@ describe("switchyard session", () => {
   });
 
   it("takes an address and a key from a file or the environment instead of a demo", async () => {
-    const create = ["session", "create", "--amount", "1", "--currency", "EUR", "--order", "o"];
+    const create = ["session", "create", "--amount", "0.01EUR", "--order", "o"];
     const at = [...create, "--rest-base", demo.file.restBase];
     const key = demo.file.merchants[0]!.test.secretKey;
     const keyFile = join(folder, "secret-key");

@@ -112,6 +112,26 @@ describe("the analytics page", { timeout: 60_000 }, () => {
     await page.close();
   });
 
+  it("counts days in UTC, as the home page does, and says so, in a browser that has no time zone", async () => {
+    const page = await openPage();
+    await page.addInitScript(() => {
+      const { resolvedOptions } = Intl.DateTimeFormat.prototype;
+      Intl.DateTimeFormat.prototype.resolvedOptions = function () {
+        return { ...resolvedOptions.call(this), timeZone: "Etc/Unknown" };
+      };
+    });
+    const { href } = new URL(path(""));
+    for (const [url, place] of [
+      [href, "Days begin and end in UTC."],
+      [href.replace(/analytics$/, "home"), "test environment"],
+    ] as const) {
+      await page.goto(url);
+      await page.getByText(place).waitFor();
+      await page.getByText("This browser has no time zone, so times are in UTC.").first().waitFor();
+    }
+    await page.close();
+  });
+
   it("accepts custom days, and says how payments arrive if there are none", async () => {
     const page = await openPage();
     await page.getByLabel("Range").selectOption("90d");

@@ -154,9 +154,9 @@ describe("the cases on the routing page", () => {
       await page.getByRole("button", { name: "Move Large up" }).click();
       await expectOrder(["Large", "American credit"]);
       const tester = region("Test a payment");
-      await tester.getByLabel("Amount in minor units").fill("12000");
+      await tester.getByLabel("Amount in EUR").fill("120.00");
       await tester.getByText("Follows the case Large.").waitFor();
-      await tester.getByLabel("Amount in minor units").fill("900");
+      await tester.getByLabel("Amount in EUR").fill("9");
       await tester.getByText(/The case “American credit” is skipped/).waitFor();
       await tester.getByLabel("Card type").selectOption({ label: "Credit" });
       await tester.getByLabel("Issuing country").fill("CA");
@@ -200,7 +200,7 @@ describe("the cases on the routing page", () => {
         .getByText(/^The case “Large” is now: .* 30 % goes to variant B, which plans Sandbox B/)
         .waitFor();
       const tester = region("Test a payment");
-      await tester.getByLabel("Amount in minor units").fill("12000");
+      await tester.getByLabel("Amount in EUR").fill("120.00");
       await tester.getByLabel(/falls into$/).selectOption({ label: "Variant B" });
       await tester.getByText("Falls into variant B: 30 % of the payments of this plan go to variant B.").waitFor();
       await page.getByText("Card ranges: 1").click();

@@ -57,7 +57,7 @@ describe("a held payment in the browser", () => {
     await page.getByRole("button", { name: "Capture" }).click();
     await dialog(page).getByLabel("Amount in EUR").fill("49.01");
     await dialog(page).getByRole("button", { name: "Continue" }).click();
-    await dialog(page).getByText("Enter an amount up to 49.00.").waitFor();
+    await dialog(page).getByText("Enter an amount above zero, up to 49.00 EUR.").waitFor();
     await dialog(page).getByText("Enter a reason.").waitFor();
     await dialog(page).getByLabel("Amount in EUR").fill("9");
     await dialog(page).getByLabel("Reason").fill("shipped");

@@ -83,7 +83,14 @@ describe("the payments pages", () => {
     ]);
     expect(await page.getByRole("row").filter({ hasText: "=1+1" }).textContent()).toMatch(/KWD\s1\.234/);
     await page.getByText("Filters").click();
+    const problem = () => page.getByLabel("Amount from").evaluate((field: HTMLInputElement) => field.validationMessage);
+    await page.getByLabel("Amount from").fill("1,500");
+    await page.getByRole("button", { name: "Apply", exact: true }).click();
+    expect(await problem()).toBe("Choose the currency of the amount.");
     await page.getByLabel("Currency").selectOption("JPY");
+    await page.getByRole("button", { name: "Apply", exact: true }).click();
+    expect(await problem()).toContain("or 1500 JPY");
+    expect(new URL(page.url()).search).toBe("");
     await page.getByLabel("Amount from").fill("1500");
     await page.getByRole("button", { name: "Apply", exact: true }).click();
     await expect.poll(() => rows(page)).toEqual(["<img src=x onerror=alert(1)>"]);

@@ -95,7 +95,7 @@ describe("a refund over REST", () => {
 
   it("is made by command too, once for each key, and audited", async () => {
     const { sessionId } = await checkout.pay(cards.approved);
-    const make = ["refund", "make", sessionId!, "--key", "by-command", "--amount", "700", ...demo.commandOptions];
+    const make = ["refund", "make", sessionId!, "--key", "by-command", "--amount", "7.00EUR", ...demo.commandOptions];
     const first = await runCommand(make);
     expect(first.out).toMatch(/^ref_\S+ {2}7\.00 EUR at Sandbox A\n/);
     expect((await runCommand(make)).out).toContain("nothing was refunded again");
@@ -110,7 +110,7 @@ describe("a refund over REST", () => {
       "--key",
       "more",
       "--amount",
-      "4201",
+      "42.01EUR",
       ...demo.commandOptions,
     ]);
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("amountRefundableMinor")]);

@@ -15,7 +15,7 @@ export class FakeMachine {
   constructor() {
     cpSync(import.meta.dirname, join(this.checkout, "src", "dev", "set-up"), { recursive: true });
     mkdirSync(this.#commands);
-    writeFileSync(join(this.checkout, "package-lock.json"), "{}");
+    for (const name of ["package.json", "package-lock.json"]) writeFileSync(join(this.checkout, name), "{}");
     // The tools that the commands below are written with.
     for (const tool of ["bash", "mkdir", "ln", "touch", "chmod"]) this.#link(tool);
   }

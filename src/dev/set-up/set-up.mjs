@@ -23,6 +23,8 @@ const checkout = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..")
 const stateFolder = join(checkout, ".switchyard");
 // Type stripping without a flag, and the version that the packages require.
 const nodeMajorMin = 24;
+const isForTests = process.argv.includes("--browser");
+const needsDevelopment = isForTests || process.argv.includes("--development");
 
 /**
  * Something the product needs. `obtain` is called when `isThere` says no.
@@ -32,11 +34,16 @@ const nodeMajorMin = 24;
 /** @type {Need} */
 const packages = {
   name: "packages",
-  isThere: () => existsSync(stampFile()) && readFileSync(stampFile(), "utf8") === stampOf(),
+  isThere: () =>
+    existsSync(stampFile()) &&
+    readFileSync(stampFile(), "utf8") === stampOf() &&
+    (!needsDevelopment || hasDevelopmentPackages()),
   async obtain() {
     // Not "npm ci": it refuses a lock without the optional packages of platforms that the available registry does not
     // have.
-    const args = ["install", "--no-audit", "--no-fund", "--loglevel=error"];
+    // NODE_ENV and npm's own settings may leave out the development packages.
+    const dev = needsDevelopment ? ["--include=dev"] : [];
+    const args = ["install", ...dev, "--no-audit", "--no-fund", "--loglevel=error"];
     await runStep({ what: "Installing packages", command: "npm", args, cwd: checkout });
     writeFileSync(stampFile(), stampOf());
   },
@@ -121,6 +128,11 @@ function stampOf() {
   return createHash("sha256").update(lock).update(`${process.platform}-${process.arch}`).digest("hex");
 }
 
+function hasDevelopmentPackages() {
+  const { devDependencies = {} } = JSON.parse(readFileSync(join(checkout, "package.json"), "utf8"));
+  return Object.keys(devDependencies).every((name) => existsSync(join(checkout, "node_modules", name)));
+}
+
 function fetchedNatsServer() {
   return join(stateFolder, "bin", "nats-server");
 }
@@ -165,7 +177,6 @@ async function meet(need) {
   }
 }
 
-const isForTests = process.argv.includes("--browser");
 const wanted = [natsServer, ...(isForTests ? [browser] : []), ...(process.argv.includes("--engines") ? [engines] : [])];
 const isReady = (await meet(packages)) && (await meet(node));
 // Without nats-server a start can still use another NATS server; the tests need everything.

@@ -30,6 +30,22 @@ describe("set-up", () => {
     expect(fresh.calls.filter((call) => call.startsWith("npm"))).toHaveLength(2);
   });
 
+  it("installs the development packages for the tests where an install has left them out, and not for a start", async () => {
+    const lean = machine();
+    lean.change("package.json", '{"devDependencies": {"vitest": "1.0.0", "@scope/tool": "1.0.0"}}');
+    const installed = "mkdir -p node_modules/vitest node_modules/@scope/tool";
+    lean.has("npm", `${installsNode24}; case "$*" in *--include=dev*) ${installed};; esac`);
+    lean.has("nats-server");
+    const installs = () => lean.calls.filter((call) => call.startsWith("npm"));
+    await lean.run("set-up.mjs");
+    expect(await lean.run("set-up.mjs")).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect(installs()).toHaveLength(1);
+    expect((await lean.run("set-up.mjs", "--browser")).stderr).toContain("Installing packages: done");
+    expect(installs().at(-1)).toBe("npm install --include=dev --no-audit --no-fund --loglevel=error");
+    await lean.run("set-up.mjs", "--development");
+    expect(installs()).toHaveLength(2);
+  });
+
   it("says what failed and what to do next, without the addresses of registries", async () => {
     const offline = machine();
     const complaint = "request to https://registry.example.com/pg failed: ENOTFOUND registry.example.com 192.0.2.7:443";

@@ -59,7 +59,7 @@ export const explanations = {
     "A part of the request other than its body breaks a rule:\n\n- a query parameter is unknown or breaks its rule (`pageSize` is 1 to 100);\n- a page token belongs to another list or is older than a day;\n- `Host` names no host;\n- the request is not valid HTTP/1.1, or has an `Expect` other than `100-continue` or a `Transfer-Encoding` other than `chunked`. The connection is then closed.\n\nCorrect it and send the request again.",
   ),
   invalid_key: credentials(
-    "The key is missing, malformed, unknown or revoked; the answer does not say which. Send `Authorization: Bearer <secret key>`. Regenerating keys revokes the old ones immediately. For a gateway's notification, the code means that the notification is not signed with that connection's secret.",
+    "The request has no key, its `Authorization` header is not of the form `Bearer <key>`, or the key is mistyped, unknown or revoked: `detail` says which of the three, and not more. Send `Authorization: Bearer <secret key>`. Regenerating keys revokes the old ones immediately. For a gateway's notification, the code means that the notification is not signed with that connection's secret.",
   ),
   invalid_client_secret: credentials(
     "The client secret does not open this session, or the session ended more than a day ago. From the vault: `sdkAuthorization` is missing, altered or expired. Pass all three values of the create answer unchanged.",

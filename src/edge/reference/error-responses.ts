@@ -1,5 +1,5 @@
 /** The error answers of each operation, from the one table of errors; the error renderer writes their examples. */
-import { DomainError, type DomainErrorCode, type FieldProblem } from "../../platform/errors.ts";
+import { DomainError, type DomainErrorCode, type FieldProblem, problemsInWords } from "../../platform/errors.ts";
 import type { Schema } from "../../transcoder/openapi/value-schema.ts";
 import { appearances, renderError } from "../error-mapping.ts";
 
@@ -143,8 +143,8 @@ const problems: Partial<Record<DomainErrorCode, Omit<FieldProblem, "code">>> = {
 function rendered(code: DomainErrorCode) {
   const problem = problems[code];
   const style = { brand: "switchyard", errorDocsUrl: "https://your-host/docs/errors" };
-  const error = new DomainError(code, `${appearances[code].title}.`, {
-    ...(problem && { problems: [{ ...problem, code }] }),
-  });
+  const found = problem ? [{ ...problem, code }] : [];
+  const detail = problem ? problemsInWords(found, code) : `${appearances[code].title}.`;
+  const error = new DomainError(code, detail, { problems: found });
   return renderError(style, error, "req_01m7yf98y0eht817q13cv6rysk");
 }

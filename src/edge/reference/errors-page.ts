@@ -15,7 +15,7 @@ Look up a code here to see its cause and what to do next. Every error has one sh
   "title": "A field breaks its rule",
   "status": 400,
   "code": "invalid_field",
-  "detail": "The body is not valid.",
+  "detail": "amountMinor must be a whole number.",
   "param": "amountMinor",
   "errors": [{ "param": "amountMinor", "pointer": "/amountMinor", "code": "invalid_field", "detail": "must be a whole number" }],
   "requestId": "req_01m7yf98y0eht817q13cv6rysk"
@@ -25,7 +25,7 @@ Look up a code here to see its cause and what to do next. Every error has one sh
 | field | meaning |
 |---|---|
 | \`code\` | Decide by it: it never changes its meaning. |
-| \`title\`, \`detail\` | Text for people, which may be reworded. |
+| \`title\`, \`detail\` | Text for people, which may be reworded. Of a body or query, \`detail\` is the first problem, with its field, and the number of the others. |
 | \`errors\` | All problems of a body or query. \`code\` is then the one that [comes first](#when-several-things-are-wrong). |
 | \`type\` | The address of the code's section on this page. Every installation serves the page at \`/docs/errors\`; \`SWITCHYARD_ERROR_DOCS_URL\` names its public address. |
 | \`requestId\` | Log it. Every answer, errors or not, also has it in the \`Request-Id\` header. |

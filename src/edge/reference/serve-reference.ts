@@ -36,7 +36,7 @@ export function serveReference(): (request: IncomingMessage, response: ServerRes
     ],
   ]);
   const serveFile = serveFiles(files);
-  return (request, response) => redirectSlash(request, response) || serveFile(request, response);
+  return (request, response) => redirect(request, response) || serveFile(request, response);
 }
 
 const withSlash = new Map(
@@ -48,9 +48,10 @@ function textOf({ file, path }: Guide): string {
   return path === referencePaths.errors ? errorsPage() : Buffer.from(read("docs", file)).toString("utf8");
 }
 
-/** Redirects a page's address with a trailing slash to the one without. */
-function redirectSlash({ url = "" }: IncomingMessage, response: ServerResponse): boolean {
-  const location = withSlash.get(url);
+/** Redirects the root to the guides, and a page's address with a trailing slash to the one without. */
+function redirect({ url = "", method = "" }: IncomingMessage, response: ServerResponse): boolean {
+  const isRoot = url === "/" && ["GET", "HEAD"].includes(method);
+  const location = isRoot ? referencePaths.guides : withSlash.get(url);
   if (location === undefined) return false;
   response.writeHead(308, { location, "cache-control": moving, "content-length": 0 }).end();
   return true;

@@ -8,7 +8,8 @@ import {
 import { nameOfBrand } from "../parts/card-brand.ts";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { type ChartLine as Line, meaningLooks } from "../parts/line-look.ts";
-import { decimalOf, formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
+import { decimalOf } from "../parts/minor-units.ts";
+import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
 
 /** A chart and its table. */
 export type ChartData = {
@@ -170,7 +171,12 @@ function moneyCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
     const line = (name: string, look: number, column: "capturedMinor" | "savedMinor"): Line => ({
       ...{ name, look },
       values: points.map(({ payments }) =>
-        Number(decimalOf(payments?.volumes.find((each) => each.currency === currency)?.[column] ?? 0n, decimals)),
+        Number(
+          decimalOf({
+            amountMinor: payments?.volumes.find((each) => each.currency === currency)?.[column] ?? 0n,
+            exponent: decimals,
+          }),
+        ),
       ),
     });
     return {

@@ -1,6 +1,6 @@
 /** The search parameters of the analytics page's address. */
 
-import { ownZone } from "../parts/time-zones.ts";
+import { isZone, ownZone } from "../parts/time-zones.ts";
 
 /** Everything is optional: the default is the last seven days in the browser's own zone. */
 export type AnalyticsSearch = {
@@ -55,15 +55,6 @@ function daysBefore(from: string, days: number): string {
 }
 
 const day = /^20\d\d-\d\d-\d\d$/;
-
-/** Reports whether the browser knows the zone, which it needs to tell the date there. */
-function isZone(timeZone: string): boolean {
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone !== "";
-  } catch {
-    return false;
-  }
-}
 
 /** Reads the page's parameters from an address and drops all others. */
 export function readAnalyticsSearch(search: Readonly<Record<string, unknown>>): AnalyticsSearch {

@@ -8,7 +8,8 @@ import type {
 } from "../../../../gen/dashboard/v1/analytics_pb.ts";
 import { CsvButton } from "../parts/csv-button.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
-import { decimalOf, formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
+import { decimalOf } from "../parts/minor-units.ts";
+import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
 import { endedOf } from "../parts/outcomes.ts";
 import { TableScroll } from "../parts/table-scroll.tsx";
 
@@ -168,7 +169,7 @@ function csvOfSplit(arms: readonly NamedArm[]): (string | number)[][] {
       ...arm[1].costs.map(({ gateway, currency, decimals, attempts, captured, voided, capturedMinor }) => [
         ...[arm[0], nameOfGateway(gateway), currency, "", "", "", "", "", "", "", ""],
         ...[attempts, captured, voided].map(Number),
-        Number(decimalOf(capturedMinor, decimals)),
+        Number(decimalOf({ amountMinor: capturedMinor, exponent: decimals })),
       ]),
     ]),
   ];

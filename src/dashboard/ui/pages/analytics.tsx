@@ -7,6 +7,7 @@ import { AnalyticsService, type GetAnalyticsResponse, PointLength } from "../../
 import { ChartCard } from "../parts/chart-card.tsx";
 import { CsvDays } from "../parts/csv-button.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
+import { NoZone } from "../parts/no-zone.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { ownZone } from "../parts/time-zones.ts";
 import { useScope } from "../scope.ts";
@@ -44,6 +45,7 @@ export function AnalyticsPage() {
           <p>
             Payments in {environmentName} that ended {inWords(days, zone)}. Days begin and end in {zone}.
           </p>
+          {search.zone === undefined && <NoZone />}
         </div>
       </header>
       <AnalyticsFilters

@@ -8,6 +8,7 @@ import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
+import { NoZone } from "../parts/no-zone.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { ownZone } from "../parts/time-zones.ts";
@@ -38,6 +39,7 @@ export function HomePage() {
           <p>
             {merchantName}, {environmentName} environment
           </p>
+          <NoZone />
         </div>
       </header>
       {error && !data && <Failure error={error} onRetry={refetch} />}

@@ -15,7 +15,7 @@ import { Button } from "../parts/button.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
 import { Field } from "../parts/field.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
-import { decimalOf, minorOfText } from "../parts/minor-units.ts";
+import { findPartProblem, readAmount, typedOf } from "../parts/minor-units.ts";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useScope } from "../scope.ts";
@@ -92,12 +92,13 @@ function RefundForm(props: { payment: Payment; reason: string | undefined; onEnd
   const { run, dialog } = useProof();
   const [idempotencyKey] = useState(() => crypto.randomUUID());
   const [draft, setDraft] = useState<Draft>({
-    amount: left ? decimalOf(left) : "",
+    amount: left ? typedOf(left) : "",
     reason: props.reason ?? "",
     refundRef: "",
   });
   const [isAsking, setAsking] = useState(false);
-  const amountMinor = left && minorOfText(draft.amount, left.exponent);
+  const typed = left && readAmount(draft.amount, left);
+  const amountMinor = typed?.type === "amount" ? typed.amountMinor : undefined;
   const refund = useMutation({
     mutationFn: () => {
       const { reason, refundRef } = draft;
@@ -156,9 +157,7 @@ function DraftForm(props: {
   const { left, draft, setDraft, onNext, onCancel, children } = props;
   const [wasSubmitted, setSubmitted] = useState(false);
   const reasonId = useId();
-  const amountMinor = minorOfText(draft.amount, left.exponent);
-  const isRight = amountMinor !== undefined && amountMinor > 0n && amountMinor <= left.amountMinor;
-  const problem = `Enter an amount up to ${decimalOf(left)}, such as ${decimalOf({ ...left, amountMinor: (left.amountMinor + 1n) / 2n })}.`;
+  const problem = findPartProblem(draft.amount, left);
   return (
     <>
       <Heading slot="title">Refund</Heading>
@@ -169,14 +168,14 @@ function DraftForm(props: {
         onSubmit={(event) => {
           event.preventDefault();
           setSubmitted(true);
-          if (isRight) onNext();
+          if (problem === undefined) onNext();
         }}
       >
         <Field
           label={`Amount in ${left.currency}`}
           value={draft.amount}
           onChange={(amount) => setDraft({ ...draft, amount })}
-          problem={wasSubmitted && !isRight ? problem : undefined}
+          problem={wasSubmitted ? problem : undefined}
           inputMode="decimal"
           autoComplete="off"
           autoFocus

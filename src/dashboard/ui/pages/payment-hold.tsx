@@ -13,7 +13,7 @@ import { formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
 import { Field } from "../parts/field.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
-import { decimalOf, minorOfText } from "../parts/minor-units.ts";
+import { findPartProblem, readAmount, typedOf } from "../parts/minor-units.ts";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
@@ -71,10 +71,11 @@ function OrderForm({ payment, order, onEnd }: { payment: Payment; order: Order; 
   const held = summary?.amount;
   const client = createClient(PaymentService, useTransport());
   const { run, dialog } = useProof();
-  const [amount, setAmount] = useState(held ? decimalOf(held) : "");
+  const [amount, setAmount] = useState(held ? typedOf(held) : "");
   const [reason, setReason] = useState("");
   const [isAsking, setAsking] = useState(false);
-  const amountMinor = held && minorOfText(amount, held.exponent);
+  const typed = held && readAmount(amount, held);
+  const amountMinor = typed?.type === "amount" ? typed.amountMinor : undefined;
   const isCapture = order === "capture";
   const give = useMutation({
     mutationFn: async () => {
@@ -145,8 +146,7 @@ function DraftForm(props: {
 }) {
   const { held, amount, reason, isCapture, onNext, onClose } = props;
   const [wasSubmitted, setSubmitted] = useState(false);
-  const amountMinor = minorOfText(amount, held.exponent);
-  const isRight = amountMinor !== undefined && amountMinor > 0n && amountMinor <= held.amountMinor;
+  const problem = findPartProblem(amount, held);
   const hasReason = reason.trim() !== "";
   return (
     <Form
@@ -155,7 +155,7 @@ function DraftForm(props: {
       onSubmit={(event) => {
         event.preventDefault();
         setSubmitted(true);
-        if (isRight && hasReason) onNext();
+        if (problem === undefined && hasReason) onNext();
       }}
     >
       {isCapture && (
@@ -163,7 +163,7 @@ function DraftForm(props: {
           label={`Amount in ${held.currency}`}
           value={amount}
           onChange={props.setAmount}
-          problem={wasSubmitted && !isRight ? `Enter an amount up to ${decimalOf(held)}.` : undefined}
+          problem={wasSubmitted ? problem : undefined}
           inputMode="decimal"
           autoComplete="off"
           autoFocus

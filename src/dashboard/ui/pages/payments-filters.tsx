@@ -5,7 +5,7 @@ import { useId } from "react";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import type { Currency } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Button } from "../parts/button.tsx";
-import { AmountRange, Choice, CurrencyChoice, FilterForm, TextBox } from "../parts/filter-form.tsx";
+import { AmountFields, Choice, FilterForm, TextBox } from "../parts/filter-form.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import {
   dayOf,
@@ -160,16 +160,12 @@ export function Filters({ search, currencies }: { search: PaymentSearch; currenc
         maxLength={4}
         title="The last four digits of the card"
       />
-      <CurrencyChoice value={search.currency} currencies={currencies} />
-      <AmountRange from={search.from} to={search.to} />
+      <AmountFields {...{ currencies, currency: search.currency, from: search.from, to: search.to }} />
       <TextBox label="Created on or after" name="after" value={search.after} type="date" max={dayOf(new Date())} />
       <TextBox label="Created on or before" name="before" value={search.before} type="date" />
       <label className="tick">
         <input type="checkbox" name="failover" defaultChecked={search.failover ?? false} /> Saved by failover
       </label>
-      <p className="row soft small">
-        Amounts are in the chosen currency. Without a currency, enter amounts with two decimals.
-      </p>
     </FilterForm>
   );
 }

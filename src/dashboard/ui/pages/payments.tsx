@@ -19,7 +19,7 @@ import { CsvExport } from "../parts/csv-export.tsx";
 import { ShowMore } from "../parts/show-more.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
-import { dayBegin, exponentOf, minorOf, type PaymentSearch, unreadAmount } from "../payment-address.ts";
+import { amountsOf, dayBegin, type PaymentSearch, type SearchedAmounts } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
 import { Filters, Presets, SearchBox } from "./payments-filters.tsx";
 import { PaymentsTable } from "./payments-table.tsx";
@@ -60,7 +60,8 @@ function List({ search, currencies }: { search: PaymentSearch; currencies: reado
   const { merchantId, environment, environmentName } = useScope();
   const client = createClient(PaymentService, useTransport());
   const [isLive, setLive] = useState(false);
-  const filter = filterOf(search, currencies);
+  const amounts = amountsOf(search, currencies);
+  const filter = filterOf(search, amounts);
   const list = useInfiniteQuery(
     PaymentService.method.listPayments,
     { merchantId, environment, filter, pageSize: rowsAtOnce, pageToken: "" },
@@ -69,14 +70,14 @@ function List({ search, currencies }: { search: PaymentSearch; currencies: reado
       getNextPageParam: ({ nextPageToken }: ListPaymentsResponse) => nextPageToken || undefined,
       refetchInterval: isLive ? liveEveryMs : false,
       placeholderData: keepPreviousData,
+      enabled: amounts.type === "amounts",
     },
   );
   const { data, error, refetch, hasNextPage, isPlaceholderData } = list;
-  const unread = unreadAmount(search, exponentOf(search.currency, currencies));
-  if (unread !== undefined)
+  if (amounts.type === "problem")
     return (
-      <Empty title={`${search.currency ?? "Money"} has fewer decimals than ${unread}`}>
-        <p>Enter an amount with fewer decimals.</p>
+      <Empty title={amounts.title}>
+        <p>{amounts.advice}</p>
       </Empty>
     );
   if (error && !data) return <Failure error={error} onRetry={refetch} />;
@@ -219,11 +220,9 @@ const statuses: Readonly<Record<string, PaymentSession_Status>> = {
   created: PaymentSession_Status.CREATED,
 };
 
-/** Returns the filter of an address. Amounts have two decimals until a currency is chosen, as most currencies do. */
-function filterOf(search: PaymentSearch, currencies: readonly Currency[]) {
-  const { status, gateway, order, card, currency, from, to, after, before, failover } = search;
-  const exponent = exponentOf(currency, currencies);
-  const [amountFrom, amountTo] = [minorOf(from, exponent), minorOf(to, exponent)];
+/** Returns the filter of an address. */
+function filterOf(search: PaymentSearch, amounts: SearchedAmounts) {
+  const { status, gateway, order, card, currency, after, before, failover } = search;
   const [createdAfter, createdBefore] = [dayBegin(after), dayBegin(before, 1)];
   return {
     ...(status === "processing" && { processing: true }),
@@ -235,8 +234,7 @@ function filterOf(search: PaymentSearch, currencies: readonly Currency[]) {
     ...(order && { orderRef: order, orderRefPrefix: true }),
     ...(card && { cardLast4: card }),
     ...(currency && { currency }),
-    ...(amountFrom !== undefined && { amountFrom }),
-    ...(amountTo !== undefined && { amountTo }),
+    ...(amounts.type === "amounts" && amounts.minor),
     ...(createdAfter && { createdAfter: timestampFromDate(createdAfter) }),
     ...(createdBefore && { createdBefore: timestampFromDate(createdBefore) }),
     ...(failover && { failover }),

@@ -4,7 +4,7 @@ import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { type RefundLimits, RefundService } from "../../../../gen/dashboard/v1/refunds_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
-import { decimalOf } from "../parts/minor-units.ts";
+import { typedOf } from "../parts/minor-units.ts";
 import { Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";
 import { SettingForm } from "./setting-form.tsx";
@@ -46,5 +46,5 @@ export function RefundLimitForms({ onUnsaved }: { onUnsaved: (title: string, isU
 }
 
 function textOf({ amounts }: RefundLimits): string {
-  return amounts.map((amount) => `${amount.currency} ${decimalOf(amount)}`).join("\n");
+  return amounts.map((amount) => `${amount.currency} ${typedOf(amount)}`).join("\n");
 }

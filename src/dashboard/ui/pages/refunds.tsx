@@ -16,7 +16,7 @@ import { Amount } from "../parts/amount.tsx";
 import { Gateway } from "../parts/brand.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { CsvExport } from "../parts/csv-export.tsx";
-import { AmountRange, Choice, CurrencyChoice, FilterForm, TextBox } from "../parts/filter-form.tsx";
+import { AmountFields, Choice, FilterForm, TextBox } from "../parts/filter-form.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { inWords, makerOf, RefundState } from "../parts/refund-state.tsx";
 import { ShowMore } from "../parts/show-more.tsx";
@@ -24,14 +24,13 @@ import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
 import {
+  amountsOf,
   dayBegin,
   dayOf,
-  exponentOf,
-  minorOf,
   type RefundSearch,
   readRefundSearch,
   refundStates,
-  unreadAmount,
+  type SearchedAmounts,
 } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
 
@@ -106,13 +105,10 @@ function Filters({ search, currencies }: { search: RefundSearch; currencies: rea
         values={gateways.map((gateway) => [gateway, nameOfGateway(gateway)])}
       />
       <TextBox label="Whole id or reference" name="reference" value={search.reference} spellCheck={false} />
-      <CurrencyChoice value={search.currency} currencies={currencies} />
-      <AmountRange from={search.from} to={search.to} />
+      <AmountFields {...{ currencies, currency: search.currency, from: search.from, to: search.to }} />
       <TextBox label="Requested on or after" name="after" value={search.after} type="date" max={dayOf(new Date())} />
       <TextBox label="Requested on or before" name="before" value={search.before} type="date" />
-      <p className="row soft small">
-        A reference is the gateway’s, your own, or the order’s. Without a currency, enter amounts with two decimals.
-      </p>
+      <p className="row soft small">A reference is the gateway’s, your own, or the order’s.</p>
     </FilterForm>
   );
 }
@@ -120,7 +116,8 @@ function Filters({ search, currencies }: { search: RefundSearch; currencies: rea
 function List({ search, currencies }: { search: RefundSearch; currencies: readonly Currency[] }) {
   const { merchantId, environment, environmentName } = useScope();
   const client = createClient(RefundService, useTransport());
-  const filter = filterOf(search, currencies);
+  const amounts = amountsOf(search, currencies);
+  const filter = filterOf(search, amounts);
   const list = useInfiniteQuery(
     RefundService.method.listRefunds,
     { merchantId, environment, filter, pageSize: rowsAtOnce, pageToken: "" },
@@ -128,14 +125,14 @@ function List({ search, currencies }: { search: RefundSearch; currencies: readon
       pageParamKey: "pageToken",
       getNextPageParam: ({ nextPageToken }: ListRefundsResponse) => nextPageToken || undefined,
       placeholderData: keepPreviousData,
+      enabled: amounts.type === "amounts",
     },
   );
   const { data, error, refetch, hasNextPage, isPlaceholderData } = list;
-  const unread = unreadAmount(search, exponentOf(search.currency, currencies));
-  if (unread !== undefined)
+  if (amounts.type === "problem")
     return (
-      <Empty title={`${search.currency ?? "Money"} has fewer decimals than ${unread}`}>
-        <p>Enter an amount with fewer decimals.</p>
+      <Empty title={amounts.title}>
+        <p>{amounts.advice}</p>
       </Empty>
     );
   if (error && !data) return <Failure error={error} onRetry={refetch} />;
@@ -262,18 +259,15 @@ function Row({ refund }: { refund: Refund }) {
 
 const statuses = { pending: Status.PENDING, succeeded: Status.SUCCEEDED, failed: Status.FAILED } as const;
 
-function filterOf(search: RefundSearch, currencies: readonly Currency[]) {
-  const { status, gateway, currency, from, to, after, before, reference } = search;
-  const exponent = exponentOf(currency, currencies);
-  const [amountFrom, amountTo] = [minorOf(from, exponent), minorOf(to, exponent)];
+function filterOf(search: RefundSearch, amounts: SearchedAmounts) {
+  const { status, gateway, currency, after, before, reference } = search;
   const [createdAfter, createdBefore] = [dayBegin(after), dayBegin(before, 1)];
   return {
     ...(status && { status: statuses[status] }),
     ...(gateway && { gateway }),
     ...(currency && { currency }),
     ...(reference && { reference }),
-    ...(amountFrom !== undefined && { amountFrom }),
-    ...(amountTo !== undefined && { amountTo }),
+    ...(amounts.type === "amounts" && amounts.minor),
     ...(createdAfter && { createdAfter: timestampFromDate(createdAfter) }),
     ...(createdBefore && { createdBefore: timestampFromDate(createdBefore) }),
   };

@@ -6,7 +6,9 @@ import {
   problemsOfCases,
   rangesIn,
   type Typed,
+  textOfAmount,
   textOfCases,
+  withCurrencies,
   withTyped,
   wordsOf,
 } from "./routing-case-draft.ts";
@@ -22,7 +24,9 @@ const casesWith = (typed: Typed, currencies = ["EUR"]) => {
 };
 
 it.each<[string, string[], bigint]>([
-  ["10001", ["EUR", "CHF"], 10_001n],
+  ["100", ["EUR"], 10_000n],
+  ["100.01", ["EUR", "CHF"], 10_001n],
+  ["100", ["JPY"], 100n],
   ["100.01", ["EUR"], 10_001n],
   ["100,5", ["EUR"], 10_050n],
 ])("reads the amount %j in %j", (lowest, currencies, amountFromMinor) => {
@@ -32,11 +36,12 @@ it.each<[string, string[], bigint]>([
 });
 
 it.each<[string, Typed, string[]]>([
-  ["Lowest amount", { lowest: "100.00" }, ["EUR", "CHF"]],
+  ["Lowest amount", { lowest: "100.00" }, ["EUR", "JPY"]],
   ["Lowest amount", { lowest: "100.00" }, []],
   ["Lowest amount", { lowest: "100.00" }, ["JPY"]],
   ["Lowest amount", { lowest: "0.00" }, ["EUR"]],
   ["Lowest amount", { lowest: "1,000" }, ["EUR"]],
+  ["Lowest amount", { lowest: "1.000" }, ["JPY"]],
   ["Highest amount", { highest: "ten" }, ["EUR"]],
   ["Metadata", { metadata: "tier = gold\ntier = silver" }, ["EUR"]],
   ["Metadata", { metadata: "tier = gold\nvip: yes" }, ["EUR"]],
@@ -60,9 +65,21 @@ it("does not save a case with a country or half of the hours that no rule has", 
 
 it("puts an amount into words in the currency, if there is one", () => {
   const words = (currencies: string[]) =>
-    wordsOf(casesWith({ lowest: "10001" }, currencies).list[0]!.conditions, known);
+    wordsOf(casesWith({ lowest: "100.01" }, currencies).list[0]!.conditions, known);
   expect(words(["EUR"])).toBe("EUR · from €100.01 · Amex");
-  expect(words(["EUR", "CHF"])).toBe("EUR or CHF · from 10001 minor units · Amex");
+  expect(words(["EUR", "CHF"])).toBe("EUR or CHF · from 100.01 · Amex");
+});
+
+it("reads a saved amount again in another currency, as its field shows it", () => {
+  const saved = { ...noConditions, currencies: ["EUR"], amountFromMinor: 10_000n };
+  expect(textOfAmount(10_000n, ["EUR"], known)).toBe("100.00");
+  expect(withCurrencies(saved, ["CHF"], known)).toMatchObject({ amountFromMinor: 10_000n });
+  const inYen = withCurrencies(saved, ["JPY"], known);
+  expect(inYen.amountFromMinor).toBeUndefined();
+  expect(
+    problemsOfCases({ list: [{ name: "x", conditions: inYen, connectionIds: ["gc_a"] }], cardRanges: [] }),
+  ).toEqual(["Case 1: Lowest amount: JPY has no decimals: enter a whole number, such as 49."]);
+  expect(withCurrencies(inYen, ["EUR"], known)).toMatchObject({ amountFromMinor: 10_000n, unreadAmounts: [] });
 });
 
 it("keeps a mistyped word of a card range, so that it is refused", () => {

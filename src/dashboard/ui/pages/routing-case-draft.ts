@@ -7,7 +7,7 @@ import {
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
-import { minorOfText } from "../parts/minor-units.ts";
+import { decimalOf, readAmount, type TypedAmount, typedOf } from "../parts/minor-units.ts";
 
 /** The conditions of a case; an empty list is no condition. */
 export type Conditions = {
@@ -22,6 +22,8 @@ export type Conditions = {
   readonly time?: Time | undefined;
   /** Present once the form was typed in. */
   readonly typed?: Typed | undefined;
+  /** The amounts that were typed and are none, with their fields' names. */
+  readonly unreadAmounts?: readonly string[] | undefined;
 };
 
 /** Texts of the form as they were typed: one that cannot be read is no condition, and must stop the save. */
@@ -156,42 +158,74 @@ export function findMetadataProblem(text: string): string | null {
 
 /** Returns the error of the text of an amount, for a case with these currencies. */
 export function findAmountProblem(text: string, chosen: readonly string[], known: Currencies): string | null {
-  return text.trim() === "" || amountIn(text, chosen, known) !== undefined ? null : notAnAmount;
+  const read = text.trim() === "" ? undefined : amountIn(text, chosen, known);
+  return read?.type === "problem" ? read.problem : null;
 }
 
-const notAnAmount =
-  "A whole number of minor units, such as 4900; or, for one currency, an amount with its decimals, such as 49.00.";
-const amountMax = 999_999_999_999n;
-
-function amountIn(text: string, chosen: readonly string[], known: Currencies): bigint | undefined {
-  if (/^\s*[1-9]\d{0,11}\s*$/.test(text)) return BigInt(text);
-  const [only, another] = chosen;
-  const currency = another === undefined ? known.find(({ code }) => code === only) : undefined;
-  const amount = currency && /[.,]/.test(text) ? minorOfText(text, currency.exponent) : undefined;
-  return amount !== undefined && amount > 0n && amount <= amountMax ? amount : undefined;
+/** Returns an amount of a case as its field shows it; undefined without one. */
+export function textOfAmount(amountMinor: bigint | undefined, chosen: readonly string[], known: Currencies) {
+  const unit = unitOf(chosen, known);
+  return amountMinor === undefined || unit.type === "problem" ? undefined : typedOf({ amountMinor, ...unit });
 }
 
-/** Returns conditions with what was typed: the currency decides what an amount with decimals means. */
+function amountIn(text: string, chosen: readonly string[], known: Currencies): TypedAmount {
+  const unit = unitOf(chosen, known);
+  if (unit.type === "problem") return unit;
+  const read = readAmount(text, unit);
+  const isZero = read.type === "amount" && read.amountMinor === 0n;
+  return isZero ? { type: "problem", problem: "Enter an amount above zero." } : read;
+}
+
+type Unit =
+  | { readonly type: "unit"; readonly currency: string; readonly exponent: number }
+  | Extract<TypedAmount, { type: "problem" }>;
+
+/** Returns what an amount of a case is counted in: its currencies have to have the same number of decimals. */
+function unitOf(chosen: readonly string[], known: Currencies): Unit {
+  const found = chosen.map((one) => known.find(({ code }) => code === one));
+  const [first] = found;
+  if (first === undefined) return { type: "problem", problem: "Enter the currencies of the amount first." };
+  if (found.some((one) => one?.exponent !== first.exponent))
+    return { type: "problem", problem: "The currencies have different numbers of decimals: make a case for each." };
+  return { type: "unit", currency: chosen.join("/"), exponent: first.exponent };
+}
+
+/** Returns conditions with what was typed: the currencies decide what an amount means. */
 export function withTyped(conditions: Conditions, known: Currencies): Conditions {
   const { currencies, typed = {} } = conditions;
   const { lowest, highest, metadata } = typed;
+  const minorIn = (text: string) => {
+    const read = amountIn(text, currencies, known);
+    return read.type === "amount" ? read.amountMinor : undefined;
+  };
+  const problemOf = (name: string, text = "") => {
+    const problem = findAmountProblem(text, currencies, known);
+    return problem === null ? [] : [`${name}: ${problem}`];
+  };
   return {
     ...conditions,
-    ...(lowest !== undefined && { amountFromMinor: amountIn(lowest, currencies, known) }),
-    ...(highest !== undefined && { amountToMinor: amountIn(highest, currencies, known) }),
+    unreadAmounts: [...problemOf("Lowest amount", lowest), ...problemOf("Highest amount", highest)],
+    ...(lowest !== undefined && { amountFromMinor: minorIn(lowest) }),
+    ...(highest !== undefined && { amountToMinor: minorIn(highest) }),
     ...(metadata !== undefined && { metadata: metadataIn(metadata) }),
   };
 }
 
-function problemsOfTyped({ typed = {}, time, amountFromMinor, amountToMinor, ...lists }: Conditions): string[] {
+/** Returns conditions with other currencies: the amounts stay as their fields show them, and are read again. */
+export function withCurrencies(conditions: Conditions, currencies: readonly string[], known: Currencies): Conditions {
+  const { amountFromMinor, amountToMinor, typed } = conditions;
+  const shown = (amountMinor: bigint | undefined) => textOfAmount(amountMinor, conditions.currencies, known);
+  const [lowest, highest] = [typed?.lowest ?? shown(amountFromMinor), typed?.highest ?? shown(amountToMinor)];
+  const amounts = { ...(lowest !== undefined && { lowest }), ...(highest !== undefined && { highest }) };
+  return withTyped({ ...conditions, currencies, typed: { ...typed, ...amounts } }, known);
+}
+
+function problemsOfTyped({ typed = {}, unreadAmounts = [], time, ...lists }: Conditions): string[] {
   const named = (name: string, problem: string | null) => (problem === null ? [] : [`${name}: ${problem}`]);
-  const amountProblem = (text = "", read: bigint | undefined) =>
-    text.trim() === "" || read !== undefined ? null : notAnAmount;
   const isHalf = typed.isPartOfHours || (time?.from === undefined) !== (time?.until === undefined);
   return [
     ...named("Currencies", findCurrencyProblem(lists.currencies.join())),
-    ...named("Lowest amount", amountProblem(typed.lowest, amountFromMinor)),
-    ...named("Highest amount", amountProblem(typed.highest, amountToMinor)),
+    ...unreadAmounts,
     ...named("Issuing countries", findCountryProblem(lists.issuingCountries.join())),
     ...named("Billing countries", findCountryProblem(lists.billingCountries.join())),
     ...named("Metadata", findMetadataProblem(typed.metadata ?? "")),
@@ -223,9 +257,11 @@ export const brands = ["visa", "mastercard", "amex", "discover", "diners", "jcb"
 /** Returns conditions in words, such as `EUR · from €100.01 · debit · issued in DK`; empty if there are none. */
 export function wordsOf(conditions: Conditions, known: Currencies = []): string {
   const { currencies, amountFromMinor: from, amountToMinor: to, time } = conditions;
-  const only = currencies.length === 1 ? known.find(({ code }) => code === currencies[0]) : undefined;
-  const inWords = (amountMinor: bigint) =>
-    only ? formatAmount({ amountMinor, currency: only.code, exponent: only.exponent }) : `${amountMinor} minor units`;
+  const unit = unitOf(currencies, known);
+  const inWords = (amountMinor: bigint) => {
+    if (unit.type === "problem") return "an amount";
+    return currencies.length === 1 ? formatAmount({ amountMinor, ...unit }) : decimalOf({ amountMinor, ...unit });
+  };
   const anyOf = (values: readonly string[], before = "") =>
     values.length === 0 ? [] : [`${before}${values.join(" or ")}`];
   const namesIn = <Value>(pairs: readonly (readonly [Value, string])[], values: readonly Value[]) =>

@@ -19,7 +19,9 @@ import {
   noConditions,
   type Time,
   type Typed,
+  textOfAmount,
   textOfMetadata,
+  withCurrencies,
   withTyped,
 } from "./routing-case-draft.ts";
 import { ConnectionOrder, type Connections } from "./routing-order.tsx";
@@ -59,7 +61,10 @@ export function RoutingCaseForm({ edited, place, connections, known, mayChange, 
             hint="The attempt trail shows it."
             onChange={(name) => onChange({ name: name.trim() })}
           />
-          <PaymentFields {...{ conditions, set, type, known }} />
+          <PaymentFields
+            {...{ conditions, set, type, known }}
+            onCurrencies={(codes) => onChange({ conditions: withCurrencies(conditions, codes, known) })}
+          />
         </div>
         <Choices
           legend="Card brand"
@@ -103,14 +108,17 @@ export function RoutingCaseForm({ edited, place, connections, known, mayChange, 
 }
 
 type TypeProps = { conditions: Conditions; type: (typed: Typed) => void };
-type PaymentProps = TypeProps & { set: (changed: Partial<Conditions>) => void; known: Currencies };
+type PaymentProps = TypeProps & {
+  set: (changed: Partial<Conditions>) => void;
+  onCurrencies: (codes: string[]) => void;
+  known: Currencies;
+};
 
-function PaymentFields({ conditions, set, type, known }: PaymentProps) {
+function PaymentFields({ conditions, set, type, onCurrencies, known }: PaymentProps) {
   const { currencies, amountFromMinor, amountToMinor, issuingCountries, billingCountries, typed = {} } = conditions;
-  const amounts = {
-    hint: "In minor units, or 49.00 for one currency. Needs currencies.",
-    inputMode: "decimal",
-  } as const;
+  const amounts = { hint: "Such as 49.00. Needs currencies.", inputMode: "decimal" } as const;
+  const inCurrencies = currencies.length === 0 ? "" : ` in ${currencies.join(" or ")}`;
+  const shown = (amountMinor: bigint | undefined) => textOfAmount(amountMinor, currencies, known) ?? "";
   const validate = (text: string) => findAmountProblem(text, currencies, known);
   return (
     <>
@@ -119,19 +127,19 @@ function PaymentFields({ conditions, set, type, known }: PaymentProps) {
         defaultValue={currencies.join(", ")}
         hint="Such as EUR, CHF."
         validate={findCurrencyProblem}
-        onChange={(text) => set({ currencies: listIn(text) })}
+        onChange={(text) => onCurrencies(listIn(text))}
       />
       <Field
-        label="Lowest amount"
+        label={`Lowest amount${inCurrencies}`}
         {...amounts}
-        defaultValue={typed.lowest ?? String(amountFromMinor ?? "")}
+        defaultValue={typed.lowest ?? shown(amountFromMinor)}
         validate={validate}
         onChange={(lowest) => type({ lowest })}
       />
       <Field
-        label="Highest amount"
+        label={`Highest amount${inCurrencies}`}
         {...amounts}
-        defaultValue={typed.highest ?? String(amountToMinor ?? "")}
+        defaultValue={typed.highest ?? shown(amountToMinor)}
         validate={validate}
         onChange={(highest) => type({ highest })}
       />

@@ -7,6 +7,7 @@ import { Button } from "../parts/button.tsx";
 import { MoveButtons } from "../parts/move-buttons.tsx";
 import { OrderList } from "../parts/order-list.tsx";
 import { reordered } from "../parts/reorder.ts";
+import { Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";
 import {
   type CaseContent,
@@ -24,12 +25,11 @@ import type { Connections } from "./routing-order.tsx";
 
 type CasesProps = { draft: RuleDraft; connections: Connections; mayChange: boolean };
 
-/** The cases, the form of the one that is edited, and the card ranges. */
-export function RoutingCases({ draft, connections, mayChange }: CasesProps) {
-  const [editedKey, setEditedKey] = useState<string>();
+/** Loads the currencies, with their numbers of decimals. */
+export function useCurrencies() {
   const { merchantId, environment } = useScope();
   const transport = useTransport();
-  const known = useQuery({
+  return useQuery({
     queryKey: ["currencies", merchantId, environment],
     // Its schema is larger than this page, and is loaded beside it.
     queryFn: async () => {
@@ -38,6 +38,12 @@ export function RoutingCases({ draft, connections, mayChange }: CasesProps) {
     },
     staleTime: Number.POSITIVE_INFINITY,
   });
+}
+
+/** The cases, the form of the one that is edited, and the card ranges. */
+export function RoutingCases({ draft, connections, mayChange }: CasesProps) {
+  const [editedKey, setEditedKey] = useState<string>();
+  const known = useCurrencies();
   const currencies = known.data?.currencies ?? [];
   const { list } = draft.cases ?? noCases;
   const edited = list.find(({ key }) => key === editedKey);
@@ -70,7 +76,9 @@ export function RoutingCases({ draft, connections, mayChange }: CasesProps) {
           <Button onPress={add}>Add a case</Button>
         </div>
       )}
-      {edited && (
+      {edited && known.error && <Failure error={known.error} onRetry={known.refetch} />}
+      {edited && !known.error && !known.data && <Loading what="The list of currencies" />}
+      {edited && known.data && (
         <RoutingCaseForm
           key={edited.key}
           edited={edited}

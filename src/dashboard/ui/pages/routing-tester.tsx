@@ -9,9 +9,11 @@ import { formatAmount } from "../parts/amount.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
 import { Field } from "../parts/field.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
+import { readAmount, type TypedAmount, typedOf } from "../parts/minor-units.ts";
 import { Refusal } from "../parts/refusal.tsx";
-import { Loading } from "../parts/states.tsx";
-import { brands, cardTypes } from "./routing-case-draft.ts";
+import { Failure, Loading } from "../parts/states.tsx";
+import { brands, type Currencies, cardTypes } from "./routing-case-draft.ts";
+import { useCurrencies } from "./routing-cases.tsx";
 import { problemsOf, type RuleDraft, type Trial, type TrialFacts, useRouteTest } from "./routing-draft.ts";
 
 const answers: readonly (readonly [Answer, string])[] = [
@@ -48,10 +50,7 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
   const list = draft.cases?.list ?? [];
   const hasCases = list.length > 0;
   const hasSplit = [draft, ...list].some(({ split }) => split !== undefined);
-  const submit = (amount: string, currency: string) => {
-    if (/^[1-9]\d{0,11}$/.test(amount) && /^[A-Z]{3}$/.test(currency))
-      onTrial({ ...trial, amountMinor: BigInt(amount), currency });
-  };
+  const currencies = useCurrencies();
   return (
     <section className="card" aria-labelledby="tester">
       <h2 id="tester">Test a payment</h2>
@@ -60,20 +59,8 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
         {draft.isChanged ? "your unsaved changes" : "the rule in use"}. No gateway is called.
       </p>
       <div className="fields">
-        <Field
-          label="Amount in minor units"
-          inputMode="numeric"
-          defaultValue={String(trial.amountMinor)}
-          validate={(text) => (/^[1-9]\d{0,11}$/.test(text) ? null : "A whole number: 4900 is 49.00 EUR.")}
-          onChange={(text) => submit(text, trial.currency)}
-        />
-        <Field
-          label="Currency"
-          defaultValue={trial.currency}
-          maxLength={3}
-          validate={(text) => (/^[A-Z]{3}$/.test(text) ? null : "Three upper-case letters, such as EUR.")}
-          onChange={(text) => submit(String(trial.amountMinor), text)}
-        />
+        {currencies.error && <Failure error={currencies.error} onRetry={currencies.refetch} />}
+        {currencies.data && <AmountFields known={currencies.data.currencies} trial={trial} onTrial={onTrial} />}
         <div className="field">
           <label htmlFor={answerId}>Each gateway answers with</label>
           <select id={answerId} value={answer} onChange={(event) => setAnswer(Number(event.target.value) as Answer)}>
@@ -92,6 +79,51 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
       {data && !error && <Way answer={answer} test={data} />}
     </section>
   );
+}
+
+type AmountProps = { known: Currencies; trial: Trial; onTrial: (trial: Trial) => void };
+
+/** The amount and its currency. Another currency does not change the amount that is shown. */
+function AmountFields({ known, trial, onTrial }: AmountProps) {
+  const decimalsOf = (currency: string) => known.find(({ code }) => code === currency)?.exponent;
+  const [text, setText] = useState(typedOf({ ...trial, exponent: decimalsOf(trial.currency) ?? 2 }));
+  const [currency, setCurrency] = useState(trial.currency);
+  const exponent = decimalsOf(currency);
+  const read = (amount: string, unit: string) => {
+    const decimals = decimalsOf(unit);
+    return decimals === undefined ? undefined : readAmount(amount, { currency: unit, exponent: decimals });
+  };
+  const change = (amount: string, unit: string) => {
+    setText(amount);
+    setCurrency(unit);
+    const typed = read(amount, unit);
+    if (typed?.type === "amount" && typed.amountMinor > 0n)
+      onTrial({ ...trial, amountMinor: typed.amountMinor, currency: unit });
+  };
+  const typed = read(text, currency);
+  return (
+    <>
+      <Field
+        label={`Amount in ${exponent === undefined ? "the currency" : currency}`}
+        inputMode="decimal"
+        value={text}
+        problem={problemOf(typed)}
+        onChange={(amount) => change(amount, currency)}
+      />
+      <Field
+        label="Currency"
+        value={currency}
+        maxLength={3}
+        problem={exponent === undefined ? "Three upper-case letters, such as EUR." : undefined}
+        onChange={(unit) => change(text, unit)}
+      />
+    </>
+  );
+}
+
+function problemOf(typed: TypedAmount | undefined): string | undefined {
+  if (typed?.type === "problem") return typed.problem;
+  return typed?.amountMinor === 0n ? "Enter an amount above zero." : undefined;
 }
 
 const noFacts: TrialFacts = {

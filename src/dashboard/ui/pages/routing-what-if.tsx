@@ -5,6 +5,7 @@ import { useMutation } from "@tanstack/react-query";
 import { type ComponentType, lazy, Suspense, useRef, useState } from "react";
 import { RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { Button } from "../parts/button.tsx";
+import { NoZone } from "../parts/no-zone.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ownZone } from "../parts/time-zones.ts";
 import { useScope } from "../scope.ts";
@@ -70,6 +71,7 @@ export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
         its customer was at the bank, if the rule would ask for the customer otherwise, or if a case asks for something
         that was not recorded of the payment.
       </p>
+      <NoZone />
       <div className="row">
         <label className="row">
           Simulate payments of

@@ -1,6 +1,6 @@
 /** The text form of settings and its validation. PURE. */
 
-import { minorOfText } from "../parts/minor-units.ts";
+import { readAmount } from "../parts/minor-units.ts";
 
 /** Returns the values of a list, one a line. */
 export function linesOf(text: string): string[] {
@@ -62,24 +62,32 @@ type Currencies = readonly { readonly code: string; readonly exponent: number }[
 
 const limitRows = (text: string) => text.split("\n").filter((line) => line.trim() !== "");
 
-function readLimit(line: string, currencies: Currencies) {
-  const [, currency, text = ""] = /^\s*([A-Za-z]{3})\s+(\S+)\s*$/.exec(line) ?? [];
-  const known = currencies.find(({ code }) => code === currency?.toUpperCase());
-  const amountMinor = known && minorOfText(text, known.exponent);
-  return known && amountMinor !== undefined ? { currency: known.code, amountMinor } : undefined;
+/** A limit of a line, or a sentence that says why the line is none. */
+type Limit =
+  | { readonly type: "limit"; readonly currency: string; readonly amountMinor: bigint }
+  | { readonly type: "problem"; readonly problem: string };
+
+function readLimit(line: string, currencies: Currencies): Limit {
+  const [, code = "", text = ""] = /^\s*([A-Za-z]{3})\s+(\S.*)$/.exec(line) ?? [];
+  const known = currencies.find((each) => each.code === code.toUpperCase());
+  const problem = `${line.trim()} is not a limit: enter a currency and an amount with its decimals, such as EUR 500.00.`;
+  if (known === undefined) return { type: "problem", problem };
+  const read = readAmount(text, { currency: known.code, exponent: known.exponent });
+  if (read.type === "problem") return { type: "problem", problem: `${line.trim()} is not a limit. ${read.problem}` };
+  return { type: "limit", currency: known.code, amountMinor: read.amountMinor };
 }
 
 /** Returns the limits of a text with one currency and amount per line; undefined if a line is invalid. */
 export function readLimits(text: string, currencies: Currencies) {
   const limits = limitRows(text).map((line) => readLimit(line, currencies));
-  return limits.every((limit) => limit !== undefined) ? limits : undefined;
+  return limits.every((limit) => limit.type === "limit")
+    ? limits.map(({ currency, amountMinor }) => ({ currency, amountMinor }))
+    : undefined;
 }
 
 /** Returns the error of a list of limits, naming the first invalid line. */
 export function findLimitProblem(text: string, currencies: Currencies): string | undefined {
-  const lines = limitRows(text);
-  const wrong = lines.find((line) => readLimit(line, currencies) === undefined);
-  if (wrong !== undefined)
-    return `${wrong.trim()} is not a limit: enter a currency and an amount with its decimals, such as EUR 500.00.`;
-  return repeatedIn(lines.map((line) => readLimit(line, currencies)?.currency ?? ""));
+  const limits = limitRows(text).map((line) => readLimit(line, currencies));
+  const wrong = limits.find((limit) => limit.type === "problem");
+  return wrong?.problem ?? repeatedIn(limits.flatMap((limit) => (limit.type === "limit" ? [limit.currency] : [])));
 }

@@ -51,12 +51,12 @@ describe("changesOf()", () => {
     const acquirer = {
       mcc: "5812",
       networks: { visa: { acquirerBin: "400551" } },
-      exemptions: [{ kind: "LOW_VALUE" }],
+      exemptions: [{ kind: "LOW_VALUE", currency: "EUR", amountMinor: 3_000 }],
     };
-    expect(changesOf({ acquirer: null }, { acquirer })).toEqual([
+    expect(changesOf({ acquirer: null }, { acquirer }, format)).toEqual([
       { name: "Acquirer mcc", before: undefined, after: "5812" },
       { name: "Acquirer networks visa acquirer bin", before: undefined, after: "400551" },
-      { name: "Acquirer exemptions", before: undefined, after: "Kind Low value" },
+      { name: "Acquirer exemptions", before: undefined, after: "Kind Low value, Amount EUR 30" },
     ]);
     expect(changesOf(undefined, undefined)).toEqual([]);
   });

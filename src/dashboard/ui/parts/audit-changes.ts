@@ -40,7 +40,7 @@ function fieldsOf(facts: Facts | undefined, format: FormatMinor, prefix = ""): M
       if (value === undefined || value === null || value === "") return [];
       if (typeof value === "object" && !Array.isArray(value)) return [...fieldsOf(value as Facts, format, name)];
       const limit = typeof value === "number" && isCurrency(key) ? format(value, key) : undefined;
-      return [[name, limit ?? textOf(key, value)]];
+      return [[name, limit ?? textOf(key, value, format)]];
     }),
   );
 }
@@ -78,7 +78,7 @@ function wordsOf(name: string): string {
 
 const seconds = (count: number) => `${count.toLocaleString()} s`;
 
-function textOf(key: string, value: unknown): string {
+function textOf(key: string, value: unknown, format: FormatMinor): string {
   if (key.endsWith("Ms") && typeof value === "number") {
     const whole = value / 60_000;
     return Number.isInteger(whole) ? `${whole.toLocaleString()} min` : seconds(value / 1_000);
@@ -86,12 +86,12 @@ function textOf(key: string, value: unknown): string {
   if (typeof value === "boolean") return value ? "Yes" : "No";
   if (Array.isArray(value)) {
     // An endpoint without event types receives every event.
-    return value.map((each) => textOf("", each)).join(", ") || (key === "eventTypes" ? "every event" : "none");
+    return value.map((each) => textOf("", each, format)).join(", ") || (key === "eventTypes" ? "every event" : "none");
   }
   // The code of a reason, such as requested_by_customer.
   if (key === "reason" && /^[a-z]+(_[a-z]+)+$/.test(String(value))) return capitalized(wordsOf(String(value)));
   if (typeof value === "object" && value !== null)
-    return [...fieldsOf(value as Facts, () => undefined)].map(([name, text]) => `${name} ${text}`).join(", ");
+    return [...fieldsOf(value as Facts, format)].map(([name, text]) => `${name} ${text}`).join(", ");
   return plainWords(String(value));
 }
 

@@ -1,6 +1,8 @@
 /** The form of a list's filters, which are kept in the address, and its fields. */
-import { type ReactNode, useId } from "react";
+import { type ReactNode, useId, useState } from "react";
+import { minorOf } from "../payment-address.ts";
 import { Button } from "./button.tsx";
+import { decimalOf, readAmount, typedOf } from "./minor-units.ts";
 
 /** The form, collapsed by default. `used`: the filters in use; `onApply` gets the fields by their names. */
 export function FilterForm(props: {
@@ -40,6 +42,7 @@ export function Choice(props: {
   name: string;
   value: string | undefined;
   values: readonly (readonly [string, string])[];
+  onChange?: (value: string) => void;
 }) {
   const id = useId();
   const { value: chosen, values } = props;
@@ -48,7 +51,12 @@ export function Choice(props: {
   return (
     <div className="field">
       <label htmlFor={id}>{props.label}</label>
-      <select id={id} name={props.name} defaultValue={chosen ?? ""}>
+      <select
+        id={id}
+        name={props.name}
+        defaultValue={chosen ?? ""}
+        onChange={({ target }) => props.onChange?.(target.value)}
+      >
         <option value="">Any</option>
         {(isKnown ? values : [[chosen, chosen] as const, ...values]).map(([value, name]) => (
           <option key={value} value={value}>
@@ -75,22 +83,62 @@ export function TextBox({
   );
 }
 
-/** The smallest and the largest amount of a list in a currency. */
-export function AmountRange({ from, to }: { from: number | undefined; to: number | undefined }) {
-  const amount = { inputMode: "decimal", pattern: "\\d{1,12}(\\.\\d{1,3})?" } as const;
+const currencyNames = new Intl.DisplayNames(undefined, { type: "currency" });
+
+/** The currency of a list, and in it the smallest and the largest amount. The form is not sent with an amount that is none. */
+export function AmountFields(props: {
+  currency: string | undefined;
+  from: number | undefined;
+  to: number | undefined;
+  currencies: readonly { readonly code: string; readonly exponent: number }[];
+}) {
+  const { currencies } = props;
+  const [currency, setCurrency] = useState(props.currency ?? "");
+  const known = currencies.find(({ code }) => code === currency);
+  const values = currencies.map(({ code }) => [code, `${code} – ${currencyNames.of(code) ?? code}`] as const);
   return (
     <>
-      <TextBox label="Amount from" name="from" value={from?.toString()} {...amount} />
-      <TextBox label="Amount to" name="to" value={to?.toString()} {...amount} />
+      <Choice label="Currency" name="currency" value={props.currency} values={values} onChange={setCurrency} />
+      <AmountBox label="Amount from" name="from" value={props.from} unit={known} />
+      <AmountBox label="Amount to" name="to" value={props.to} unit={known} />
     </>
   );
 }
 
-const currencyNames = new Intl.DisplayNames(undefined, { type: "currency" });
+type BoxProps = {
+  label: string;
+  name: string;
+  value: number | undefined;
+  unit: { readonly code: string; readonly exponent: number } | undefined;
+};
 
-/** One of the currencies. */
-export function CurrencyChoice(props: { value: string | undefined; currencies: readonly { code: string }[] }) {
-  const { value, currencies } = props;
-  const values = currencies.map(({ code }) => [code, `${code} – ${currencyNames.of(code) ?? code}`] as const);
-  return <Choice label="Currency" name="currency" value={value} values={values} />;
+/** An amount as a person types it; the form sends it as a plain decimal number. */
+function AmountBox({ label, name, value, unit }: BoxProps) {
+  const id = useId();
+  const [edited, setEdited] = useState<string>();
+  const exponent = unit?.exponent ?? 0;
+  const applied = unit && minorOf(value, exponent);
+  const text =
+    edited ?? (applied === undefined ? (value?.toString() ?? "") : typedOf({ amountMinor: applied, exponent }));
+  const typed = unit && readAmount(text, { currency: unit.code, exponent });
+  const isEmpty = text.trim() === "";
+  const problem = typed?.type === "problem" ? typed.problem : unit ? "" : "Choose the currency of the amount.";
+  return (
+    <div className="field">
+      <label htmlFor={id}>{unit ? `${label} (${unit.code})` : label}</label>
+      <input
+        id={id}
+        ref={(input) => input?.setCustomValidity(isEmpty ? "" : problem)}
+        value={text}
+        inputMode="decimal"
+        autoComplete="off"
+        onChange={({ target }) => setEdited(target.value)}
+      />
+      <input
+        type="hidden"
+        name={name}
+        value={typed?.type === "amount" && !isEmpty ? decimalOf({ amountMinor: typed.amountMinor, exponent }) : ""}
+      />
+    </div>
+  );
 }

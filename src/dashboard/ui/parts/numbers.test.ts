@@ -1,15 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decimalOf, formatMinor, formatMs, formatRate } from "./numbers.ts";
-
-describe("decimalOf()", () => {
-  it("moves the decimal point by the currency's decimals, exactly for any amount", () => {
-    expect(decimalOf(4900n, 2)).toBe("49.00");
-    expect(decimalOf(5n, 2)).toBe("0.05");
-    expect(decimalOf(4900n, 0)).toBe("4900");
-    expect(decimalOf(1n, 3)).toBe("0.001");
-    expect(decimalOf(12_345_678_901_234_567_890n, 2)).toBe("123456789012345678.90");
-  });
-});
+import { formatMinor, formatMs, formatRate } from "./numbers.ts";
 
 describe("formatMinor()", () => {
   it("uses the decimals of ISO 4217, not the browser's", () => {

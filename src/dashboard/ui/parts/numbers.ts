@@ -1,4 +1,5 @@
 /** Formats counts, rates, durations and money in the person's locale. */
+import { decimalOf } from "./minor-units.ts";
 
 const count = new Intl.NumberFormat();
 const percent = new Intl.NumberFormat(undefined, {
@@ -25,16 +26,10 @@ export function formatMs(ms: number | undefined): string {
     : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 }
 
-/** Returns minor units as a decimal number, exactly: 4900 with two decimals is 49.00. */
-export function decimalOf(minor: bigint, decimals: number): string {
-  const digits = minor.toString().padStart(decimals + 1, "0");
-  return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
-}
-
 /** Formats money with the decimals that its currency has by ISO 4217, whatever the browser's own data. */
 export function formatMinor(minor: bigint, { currency, decimals }: { currency: string; decimals: number }): string {
   const format = new Intl.NumberFormat(undefined, {
     ...{ style: "currency", currency, minimumFractionDigits: decimals, maximumFractionDigits: decimals },
   });
-  return format.format(decimalOf(minor, decimals) as `${number}`);
+  return format.format(decimalOf({ amountMinor: minor, exponent: decimals }) as `${number}`);
 }

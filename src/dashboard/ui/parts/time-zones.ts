@@ -15,8 +15,22 @@ const renamed: Readonly<Record<string, string>> = {
 
 const nameOf = (zone: string) => renamed[zone] ?? zone;
 
-/** The time zone of the browser. */
-export const ownZone: string = nameOf(Intl.DateTimeFormat().resolvedOptions().timeZone);
+/** Reports whether the browser can tell times in a zone. On a machine without one, it names Etc/Unknown and refuses it. */
+export function isZone(timeZone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}
+
+const browserZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** True if the browser has no time zone, so that days are those of UTC. */
+export const isZoneUnknown: boolean = !isZone(browserZone);
+
+/** The time zone of the browser; UTC if it has none. */
+export const ownZone: string = isZoneUnknown ? "UTC" : nameOf(browserZone);
 
 /** All zones: the browser's own first, then UTC, then by name. */
 export const timeZones: readonly string[] = [
