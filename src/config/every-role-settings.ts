@@ -2,6 +2,7 @@
 import { databaseConnectionsMax } from "../limits.ts";
 import {
   addressRanges,
+  file,
   oneOf,
   optional,
   port,
@@ -102,6 +103,13 @@ export const sandboxSettings = {
     kind: port,
     about: "where the sandbox gateways listen",
     example: "8085",
+  }),
+  recordsFile: optional("SWITCHYARD_SANDBOX_RECORDS_FILE", {
+    roles: ["sandbox"],
+    kind: file("the path of a file"),
+    about:
+      "where the sandbox gateways keep their records, so that a restart finds them; without it they are in memory alone",
+    example: "/var/lib/switchyard/sandbox.sqlite",
   }),
 } as const;
 

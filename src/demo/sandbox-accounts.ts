@@ -27,7 +27,7 @@ export class SandboxAccounts {
     return { apiKey, merchantAccount: account, notificationHmacKey };
   }
 
-  /** Sets the address of notifications on every start, because the acquirers keep nothing on disk. */
+  /** Sets the address of notifications on every start, because the ports may be others. */
   async sendNotificationsTo(
     account: string,
     to: { environment: string; connectionId: string; credentials: ClearCredentials },
