@@ -9,7 +9,7 @@ import type { Book, Books } from "../books.ts";
 import type { Asking } from "../challenges.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
 import type { Authorization, Ledger } from "../ledger.ts";
-import type { SandboxAnswer, SandboxRequest } from "../routes.ts";
+import type { SandboxRequest } from "../routes.ts";
 import { askedByName } from "./emulator-cards.ts";
 import type { Again, Executed } from "./emulator-keys.ts";
 import {
