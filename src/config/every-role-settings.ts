@@ -30,7 +30,8 @@ export const everyRoleSettings = {
   brand: withDefault("SWITCHYARD_BRAND", "switchyard", {
     roles: [...allRoles, "commands"],
     kind: text(/^[a-z][a-z0-9]{1,30}$/, "lower-case letters and digits"),
-    about: "prefix of every key and name of the service: 2 to 31 lower-case letters and digits, starting with a letter",
+    about:
+      "prefix of every key and name of the service: 2 to 31 lower-case letters and digits, starting with a letter; it cannot change once there are keys",
     example: "acmepay",
   }),
   logLevel: withDefault("SWITCHYARD_LOG_LEVEL", "info", {

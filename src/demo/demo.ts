@@ -16,7 +16,14 @@ import type { NatsLogin } from "../platform/nats.ts";
 import { openInstallation } from "../processes/installation.ts";
 import { type ShopKey, startShop } from "../shop/shop.ts";
 import { prepareDatabases } from "./databases.ts";
-import { type DemoFile, type DemoMerchant, readDemoFile, recordDemoKey, writeDemoFile, writeSettingsFile } from "./demo-file.ts";
+import {
+  type DemoFile,
+  type DemoMerchant,
+  readDemoFile,
+  recordDemoKey,
+  writeDemoFile,
+  writeSettingsFile,
+} from "./demo-file.ts";
 import { type DemoMerchants, prepareMerchants } from "./demo-merchants.ts";
 import { parseGivenAddress, requireGivenServers } from "./given-servers.ts";
 import { addressesFrom, type DemoAddresses, requireFreePorts } from "./ports.ts";
@@ -234,7 +241,8 @@ async function openMerchants(
 /** The key of the demo's file, which a rotation by command or the shop's own page replaces. */
 function shopKeyIn(state: string, { merchantId, test }: DemoMerchant): ShopKey {
   return {
-    read: () => readDemoFile(state)?.merchants.find((one) => one.merchantId === merchantId)?.test.secretKey ?? test.secretKey,
+    read: () =>
+      readDemoFile(state)?.merchants.find((one) => one.merchantId === merchantId)?.test.secretKey ?? test.secretKey,
     replace: (secretKey) => recordDemoKey(state, { merchantId, environment: "test", credentials: { secretKey } }),
   };
 }
