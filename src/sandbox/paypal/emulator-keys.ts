@@ -7,7 +7,7 @@ import { loneAuthorizationView, type Order, orderView, refundView, refusal } fro
 
 type Answered = Exclude<SandboxAnswer, string>;
 
-/** What a repeat of a request shows: the answer as it was, or the latest state of an order or a refund. */
+/** The answer to a repeat of a request: as it was, or the latest state of an order or a refund. */
 export type Again =
   | { readonly answer: Answered }
   | { readonly order: Order; readonly view: "brief" | "whole" | "authorization" }
