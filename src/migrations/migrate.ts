@@ -62,9 +62,7 @@ async function bringUp(options: MigrateOptions): Promise<string[]> {
   const connection = orm.em.getConnection();
   const role = escapeIdentifier(options.runtimeRole);
   try {
-    const [version] = await connection.execute<[{ number: number }]>(
-      "SELECT current_setting('server_version_num')::int AS number",
-    );
+    const [version] = await connection.execute("SELECT current_setting('server_version_num')::int AS number");
     requireServerVersion(version.number);
     if (files === schemaHistory[kind]) await refuseEarlierSchema(connection);
     await connection.execute(
