@@ -130,3 +130,18 @@ const selectKeys: Statement = {
 export async function listKeys(queryable: Queryable, merchantId: string): Promise<ShownKey[]> {
   return queryable.query<ShownKey>(selectKeys, [merchantId]);
 }
+
+const selectOtherBrand: Statement = {
+  name: "select_other_brand",
+  text: `
+    SELECT split_part(prefix, '_', 1) AS brand FROM api_key
+    WHERE revoked_at IS NULL
+      AND NOT EXISTS (SELECT FROM api_key WHERE revoked_at IS NULL AND starts_with(prefix, $1 || '_'))
+    LIMIT 1`,
+};
+
+/** Returns the brand of the keys in use if none of them is of this one, so that each would be refused. */
+export async function findOtherBrand(queryable: Queryable, brand: string): Promise<string | undefined> {
+  const [row] = await queryable.query<{ brand: string }>(selectOtherBrand, [brand]);
+  return row?.brand;
+}

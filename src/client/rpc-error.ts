@@ -34,8 +34,16 @@ function factsOf(error: ServiceError, address: string | undefined): ErrorFacts {
   const code = reason ?? status[error.code]?.toLowerCase() ?? "unknown";
   const isTemporary = temporaryCodes.has(code);
   const noAnswer =
-    address !== undefined && noConnection.test(error.details) ? `Nothing answers at ${address}.` : undefined;
+    address !== undefined && isUnanswered(error)
+      ? `Nothing answers at ${address}, called directly by gRPC: no proxy variable is used.`
+      : undefined;
   return { code, detail: message ?? noAnswer ?? error.details, isTemporary, ...details, cause: error };
+}
+
+/** Reports whether no server answered, as a port does that a firewall drops: the deadline then ends the attempt. */
+function isUnanswered({ code, details, metadata }: ServiceError): boolean {
+  const isLate = code === status.DEADLINE_EXCEEDED && Object.keys(metadata?.getMap() ?? {}).length === 0;
+  return noConnection.test(details) || (isLate && !/remote_addr=/.test(details));
 }
 
 function detailsOf(error: ServiceError) {

@@ -62,6 +62,9 @@ describe("a command whose service does not answer", () => {
     const address = ["--grpc-address", "127.0.0.1:1", "--merchant", "mer_01h455vb4pex5vsknk084sn02q"];
     const env = { SWITCHYARD_OPERATOR_TOKEN: "switchyard_op_none" };
     const { code, err } = await runCommand(["endpoint", "list", ...address], { env });
-    expect({ code, err }).toEqual({ code: 1, err: "Nothing answers at 127.0.0.1:1. (unavailable)\n" });
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: "Nothing answers at 127.0.0.1:1, called directly by gRPC: no proxy variable is used. (unavailable)\n",
+    });
   });
 });

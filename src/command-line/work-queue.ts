@@ -23,32 +23,42 @@ export function workQueueCommand(): Command {
 
 function listCommand(): Command {
   const command = environmentCommand("list", {
-    description: "list open items, newest first",
+    description: "list open items, newest first; those of one cause are one row",
     example: "switchyard work-queue list --environment live",
-  }).option("--all", "include closed items");
-  return addPaging(command).action(async (options: WorkQueueOptions & PagingOptions & { all?: boolean }) => {
-    await administer(
-      options,
-      ({ workQueue }) =>
-        workQueue.listWorkItems({ ...environmentOf(options), ...pageOf(options), includeClosed: options.all ?? false }),
-      ({ workItems = [], nextPageToken }) =>
-        withNextPage(
-          table(
-            ["ITEM", "KIND", "SESSION", "OPENED", "STATE", "DETAIL"],
-            workItems.map((item) => [
-              item.workItemId ?? "",
-              item.kind ?? "",
-              item.sessionId ?? "",
-              item.openedAt ?? "",
-              stateOf(item),
-              item.detail ?? "",
-            ]),
-            "The work queue is empty.",
+  })
+    .option("--all", "include closed items")
+    .option("--each", "one row for each payment");
+  return addPaging(command).action(
+    async (options: WorkQueueOptions & PagingOptions & { all?: boolean; each?: boolean }) => {
+      await administer(
+        options,
+        ({ workQueue }) =>
+          workQueue.listWorkItems({
+            ...environmentOf(options),
+            ...pageOf(options),
+            includeClosed: options.all ?? false,
+            byCause: !options.each,
+          }),
+        ({ workItems = [], nextPageToken }) =>
+          withNextPage(
+            table(
+              ["ITEM", "KIND", "COUNT", "SESSION", "OPENED", "STATE", "DETAIL"],
+              workItems.map((item) => [
+                item.workItemId ?? "",
+                item.kind ?? "",
+                String(item.count ?? 1),
+                item.sessionId ?? "",
+                item.openedAt ?? "",
+                stateOf(item),
+                item.detail ?? "",
+              ]),
+              "The work queue is empty.",
+            ),
+            nextPageToken,
           ),
-          nextPageToken,
-        ),
-    );
-  });
+      );
+    },
+  );
 }
 
 function closeCommand(): Command {
@@ -58,12 +68,15 @@ function closeCommand(): Command {
   })
     .argument("<item>", "id of the item")
     .requiredOption("--note <text>", "note for later readers")
-    .action(async (workItemId: string, options: WorkQueueOptions & { note: string }) => {
-      const { note } = options;
+    .option("--whole-cause", "also close the older items of the same cause")
+    .action(async (workItemId: string, options: WorkQueueOptions & { note: string; wholeCause?: boolean }) => {
+      const { note, wholeCause = false } = options;
       await administer(
         options,
-        ({ workQueue }) => workQueue.closeWorkItem({ ...environmentOf(options), workItemId, note }),
-        ({ workItem }) => [`Closed ${workItem?.workItemId} (${workItem?.kind}) in the name of ${workItem?.closedBy}.`],
+        ({ workQueue }) => workQueue.closeWorkItem({ ...environmentOf(options), workItemId, note, wholeCause }),
+        ({ workItem, closedCount = 1 }) => [
+          `Closed ${workItem?.workItemId} (${workItem?.kind})${closedCount > 1 ? ` and ${closedCount - 1} more of its cause` : ""} in the name of ${workItem?.closedBy}.`,
+        ],
       );
     });
 }

@@ -104,5 +104,7 @@ export type Config = {
   readonly service: ServiceConfig | undefined;
   readonly dashboard: DashboardSettings | undefined;
   readonly vault: VaultRoleConfig | undefined;
-  readonly sandbox: { readonly host: string; readonly port: number } | undefined;
+  readonly sandbox:
+    | { readonly host: string; readonly port: number; readonly recordsFile: string | undefined }
+    | undefined;
 };

@@ -174,6 +174,10 @@ function readVault(reader: SettingReader): VaultRoleConfig {
   };
 }
 
-function readSandbox(reader: SettingReader): { host: string; port: number } {
-  return { host: reader.read(everyRoleSettings.host), port: reader.read(sandboxSettings.port) };
+function readSandbox(reader: SettingReader): Config["sandbox"] {
+  return {
+    host: reader.read(everyRoleSettings.host),
+    port: reader.read(sandboxSettings.port),
+    recordsFile: reader.read(sandboxSettings.recordsFile),
+  };
 }

@@ -2,6 +2,7 @@
 import { databaseConnectionsMax } from "../limits.ts";
 import {
   addressRanges,
+  file,
   oneOf,
   optional,
   port,
@@ -29,7 +30,8 @@ export const everyRoleSettings = {
   brand: withDefault("SWITCHYARD_BRAND", "switchyard", {
     roles: [...allRoles, "commands"],
     kind: text(/^[a-z][a-z0-9]{1,30}$/, "lower-case letters and digits"),
-    about: "prefix of every key and name of the service: 2 to 31 lower-case letters and digits, starting with a letter",
+    about:
+      "prefix of every key and name of the service: 2 to 31 lower-case letters and digits, starting with a letter; it cannot change once there are keys",
     example: "acmepay",
   }),
   logLevel: withDefault("SWITCHYARD_LOG_LEVEL", "info", {
@@ -102,6 +104,13 @@ export const sandboxSettings = {
     kind: port,
     about: "where the sandbox gateways listen",
     example: "8085",
+  }),
+  recordsFile: optional("SWITCHYARD_SANDBOX_RECORDS_FILE", {
+    roles: ["sandbox"],
+    kind: file("the path of a file"),
+    about:
+      "where the sandbox gateways keep their records, so that a restart finds them; without it they are in memory alone",
+    example: "/var/lib/switchyard/sandbox.sqlite",
   }),
 } as const;
 

@@ -134,6 +134,40 @@ export const itemColumns = `
   opened_at AS "openedAt", resolved_at AS "resolvedAt", closed_at AS "closedAt", closed_by AS "closedBy",
   close_note AS "closeNote"`;
 
+/**
+ * SQL: the cause of a row, which many payments may share: its kind, the gateway, the rule of the database, and the
+ * detail without what is different for each payment, which is in brackets or has a digit.
+ */
+export const causeOf = (w: string) => `
+  concat_ws(' ', ${w}.kind, (SELECT gateway FROM attempt a WHERE a.session_id = ${w}.session_id AND a.id = ${w}.attempt_id),
+    CASE ${w}.kind WHEN 'INVARIANT_VIOLATED' THEN ${w}.rule END,
+    regexp_replace(${w}.detail, '\\([^()]*\\)|\\S*[0-9]\\S*', '', 'g'))`;
+
+/** The newest row of a cause, and the number of rows with this cause. */
+export type WorkItemCause = WorkItem & { readonly count: number };
+
+// Rows that are grouped by their causes. An outage may open thousands.
+const groupedMax = 10_000;
+
+const selectCauses: Statement = {
+  name: "select_causes_of_work_items",
+  text: `
+    SELECT ${itemColumns}, count FROM (
+      SELECT w.*, (count(*) OVER cause)::int AS count, row_number() OVER (cause ORDER BY id DESC) AS nth
+      FROM (SELECT * FROM work_item WHERE $1 OR closed_at IS NULL ORDER BY id DESC LIMIT ${groupedMax}) w
+      WINDOW cause AS (PARTITION BY merchant_id, closed_at IS NULL, resolved_at IS NULL, close_note, ${causeOf("w")})) g
+    WHERE nth = 1 AND ($2::uuid IS NULL OR id < $2)
+    ORDER BY id DESC LIMIT $3`,
+};
+
+/** Like `listWorkItems`, with one row for each merchant and cause. */
+export async function listCauses(
+  queryable: Queryable,
+  page: { includeClosed: boolean; after: string | undefined; count: number },
+): Promise<WorkItemCause[]> {
+  return queryable.query<WorkItemCause>(selectCauses, [page.includeClosed, page.after ?? null, page.count]);
+}
+
 const selectItems: Statement = {
   name: "select_work_items",
   text: `
@@ -154,9 +188,18 @@ const closeItem: Statement = {
   name: "close_work_item",
   text: `
     UPDATE work_item SET closed_at = app.clock(), closed_by = $2, close_note = $3
-    WHERE id = $1 AND closed_at IS NULL AND ($4::uuid IS NULL OR merchant_id = $4 AND kind <> 'INVARIANT_VIOLATED')
+    WHERE closed_at IS NULL AND id IN (
+      SELECT w.id FROM work_item named JOIN work_item w ON w.merchant_id = named.merchant_id AND w.kind = named.kind
+      WHERE named.id = $1 AND named.closed_at IS NULL
+        AND ($4::uuid IS NULL OR named.merchant_id = $4 AND named.kind <> 'INVARIANT_VIOLATED')
+        AND (w.id = named.id OR $5 AND w.id < named.id AND w.closed_at IS NULL AND ${causeOf("w")} = ${causeOf("named")}))
     RETURNING ${itemColumns}`,
 };
+
+/** Returns what the audit trail keeps of a closing. */
+export function auditedClosing({ kind, count }: WorkItemCause, note: string) {
+  return { kind, note, ...(count > 1 && { count }) };
+}
 
 /** Reports whether the merchant's own people may close a row: a broken rule of the database is the operator's matter. */
 export function mayMerchantClose({ kind }: Pick<WorkItem, "kind">): boolean {
@@ -164,14 +207,16 @@ export function mayMerchantClose({ kind }: Pick<WorkItem, "kind">): boolean {
 }
 
 /**
- * Closes a row in a person's name. Returns undefined when there is no open row with this id, or, with `merchantId`, none
- * that this merchant may close.
+ * Closes a row in a person's name; with `isWholeCause` also the older open rows of its merchant that have the same cause.
+ * A newer one stays open, because the person has not seen it. Returns undefined when there is no open row with this id,
+ * or, with `merchantId`, none that this merchant may close.
  */
 export async function closeWorkItem(
   queryable: Queryable,
-  closing: { id: string; by: string; note: string; merchantId?: string },
-): Promise<WorkItem | undefined> {
-  const { id, by, note, merchantId = null } = closing;
-  const [item] = await queryable.query<WorkItem>(closeItem, [id, by, note, merchantId]);
-  return item;
+  closing: { id: string; by: string; note: string; merchantId?: string; isWholeCause?: boolean },
+): Promise<WorkItemCause | undefined> {
+  const { id, by, note, merchantId = null, isWholeCause = false } = closing;
+  const closed = await queryable.query<WorkItem>(closeItem, [id, by, note, merchantId, isWholeCause]);
+  const item = closed.find((one) => one.id === id);
+  return item && { ...item, count: closed.length };
 }

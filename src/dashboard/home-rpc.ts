@@ -11,7 +11,7 @@ import {
   SetUpStep,
   type TodaySchema,
 } from "../../gen/dashboard/v1/home_pb.ts";
-import { closeWorkItem, mayMerchantClose } from "../core/work-items.ts";
+import { auditedClosing, closeWorkItem, mayMerchantClose } from "../core/work-items.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { type Alerts, type DayInCurrency, loadAlerts, loadDay, loadSetUp, type SetUp } from "../reporting/alerts.ts";
@@ -43,15 +43,16 @@ export function createHomeService({ runtime }: Pick<DashboardParts, "runtime">):
       });
     },
 
-    async closeAlarm({ workItemId, note }, context) {
+    async closeAlarm({ workItemId, note, wholeCause: isWholeCause }, context) {
       const { merchantId, environment, rpcContext } = scopedContextOf(context);
       const id = decodeId("wi", workItemId);
-      await rpcContext.changeEnvironment(environment, async (tx) => {
-        const closed = id && (await closeWorkItem(tx, { id, by: rpcContext.actor, note, merchantId }));
+      const closedCount = await rpcContext.changeEnvironment(environment, async (tx) => {
+        const closed = id && (await closeWorkItem(tx, { id, by: rpcContext.actor, note, merchantId, isWholeCause }));
         if (!closed) throw new DomainError("not_found", "There is no open alarm with this id that you can close.");
-        await rpcContext.audit(tx, { subject: workItemId, after: { kind: closed.kind, note } });
+        await rpcContext.audit(tx, { subject: workItemId, after: auditedClosing(closed, note) });
+        return closed.count;
       });
-      return create(CloseAlarmResponseSchema, {});
+      return create(CloseAlarmResponseSchema, { closedCount });
     },
   };
 }
@@ -89,7 +90,8 @@ function itemsOf({ alarms, paidTwice, cardNumbers, open, endpoints, degraded }: 
     })),
     ...alarms.map((alarm) => ({
       kind: AlertItem_Kind.PAYMENT_ALARM,
-      text: alarm.detail,
+      text: alarm.count === 1 ? alarm.detail : `${alarm.count} payments have this alarm. The newest: ${alarm.detail}`,
+      count: alarm.count,
       since: timestampFromDate(alarm.openedAt),
       sessionId: encodeId("ps", alarm.sessionId),
       ...(mayMerchantClose(alarm) && { workItemId: encodeId("wi", alarm.id) }),

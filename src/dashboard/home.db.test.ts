@@ -154,6 +154,33 @@ describe("the home page's response", () => {
     await client.workQueue.closeWorkItem({ environment, workItemId: broken.workItemId, note: "mended" });
   });
 
+  it("shows alarms of one cause as one, and closes them with one note, but none that came later", async () => {
+    const forgotten = (payment: number) =>
+      dashboard.openItem(`Our record is CAPTURED (auth_${payment}); the gateway's is absent.`);
+    for (let payment = 1; payment <= 12; payment++) await forgotten(payment);
+    await dashboard.openItem("The gateway is silent.");
+    const newest = await forgotten(13);
+    const alarms = async () => ((await home()).alerts ?? []).filter(({ kind }) => kind === "PAYMENT_ALARM");
+    const shown = await alarms();
+    expect(shown).toMatchObject([
+      {
+        ...newest,
+        count: 13,
+        text: "13 payments have this alarm. The newest: Our record is CAPTURED (auth_13); the gateway's is absent.",
+      },
+      { count: 1, text: "The gateway is silent." },
+    ]);
+    const later = await forgotten(14);
+    const closing = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST", note: "looked up" } as const;
+    const { workItemId } = newest;
+    expect(await client.home.closeAlarm({ ...closing, workItemId, wholeCause: true })).toEqual({ closedCount: 13 });
+    expect(await alarms()).toMatchObject([{ ...later, count: 1 }, { text: "The gateway is silent." }]);
+    expect(
+      await dashboard.rows("SELECT after FROM audit_entry WHERE action = 'CloseAlarm' AND subject = $1", [workItemId]),
+    ).toEqual([{ after: { kind: "ORPHANED_AUTHORIZATION", note: "looked up", count: 13 } }]);
+    for (const one of await alarms()) await client.home.closeAlarm({ ...closing, workItemId: one.workItemId! });
+  });
+
   it("names the newest of two payments for a refund, and stops when one is refunded as a whole", async () => {
     const twice = async () => ((await home()).alerts ?? []).filter(({ orderRef }) => orderRef === "twice");
     await make({ orderRef: "twice" });

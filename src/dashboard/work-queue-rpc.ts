@@ -8,7 +8,7 @@ import {
   WorkItem_Kind,
   type WorkQueueService,
 } from "../../gen/dashboard/v1/work_queue_pb.ts";
-import { closeWorkItem, listWorkItems, type WorkItem } from "../core/work-items.ts";
+import { auditedClosing, closeWorkItem, listCauses, listWorkItems, type WorkItem } from "../core/work-items.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
@@ -20,30 +20,30 @@ export function createWorkQueueService({ runtime }: DashboardParts): ServiceImpl
   return {
     async listWorkItems(request, context) {
       const { database, core } = environmentContextOf(context).environment;
-      const { includeClosed } = request;
-      const about = { list: ["work items", includeClosed], key: core.pageTokenKey, now: runtime.now() };
+      const { includeClosed, byCause } = request;
+      const about = { list: ["work items", includeClosed, byCause], key: core.pageTokenKey, now: runtime.now() };
       const { rows, nextPageToken } = await loadPage(request, about, (page) =>
-        listWorkItems(database, { includeClosed, ...page }),
+        (byCause ? listCauses : listWorkItems)(database, { includeClosed, ...page }),
       );
       return create(ListWorkItemsResponseSchema, { workItems: rows.map(toMessage), nextPageToken });
     },
 
-    async closeWorkItem({ workItemId, note }, context) {
+    async closeWorkItem({ workItemId, note, wholeCause: isWholeCause }, context) {
       const { rpcContext, environment } = environmentContextOf(context);
       const id = decodeId("wi", workItemId);
       const item = await rpcContext.changeEnvironment(environment, async (tx) => {
-        const closed = id && (await closeWorkItem(tx, { id, by: rpcContext.actor, note }));
+        const closed = id && (await closeWorkItem(tx, { id, by: rpcContext.actor, note, isWholeCause }));
         if (!closed) throw new DomainError("not_found", "This work item does not exist or is already closed.");
         const { merchantId } = closed;
-        await rpcContext.audit(tx, { merchantId, subject: workItemId, after: { kind: closed.kind, note } });
+        await rpcContext.audit(tx, { merchantId, subject: workItemId, after: auditedClosing(closed, note) });
         return closed;
       });
-      return create(CloseWorkItemResponseSchema, { workItem: toMessage(item) });
+      return create(CloseWorkItemResponseSchema, { workItem: toMessage(item), closedCount: item.count });
     },
   };
 }
 
-function toMessage({ id, merchantId, sessionId, ...item }: WorkItem) {
+function toMessage({ id, merchantId, sessionId, count = 1, ...item }: WorkItem & { readonly count?: number }) {
   const { attemptId, rule, resolvedAt, closedAt, closedBy, closeNote } = item;
   return {
     workItemId: encodeId("wi", id),
@@ -51,6 +51,7 @@ function toMessage({ id, merchantId, sessionId, ...item }: WorkItem) {
     merchantId: encodeId("mer", merchantId),
     sessionId: encodeId("ps", sessionId),
     detail: item.detail,
+    count,
     openedAt: timestampFromDate(item.openedAt),
     ...(attemptId !== null && { attemptId: encodeId("att", attemptId) }),
     ...(rule !== null && { rule }),

@@ -65,6 +65,27 @@ describe("the work queue", () => {
     ]);
   });
 
+  it("lists and closes items by their cause, one for each merchant and cause", async () => {
+    const opened = [];
+    for (const at of ["10:00", "10:05", "10:07"]) {
+      opened.push(await dashboard.openItem(`SANDBOX_A has not confirmed a void since 2026-03-01T${at}:00.000Z.`));
+    }
+    const alone = await dashboard.openItem("SANDBOX_A has not confirmed a capture.");
+    const causes = async () =>
+      (await client.workQueue.listWorkItems({ environment, byCause: true, pageSize: 100 })).workItems ?? [];
+    expect((await causes()).slice(0, 2)).toMatchObject([
+      { ...alone, count: 1 },
+      { ...opened[2], count: 3 },
+    ]);
+    const { workItemId } = opened[2]!;
+    const answer = await client.workQueue.closeWorkItem({ environment, workItemId, note: "asked", wholeCause: true });
+    expect(answer).toMatchObject({ closedCount: 3, workItem: { workItemId, closeNote: "asked" } });
+    expect((await causes())[0]).toMatchObject(alone);
+    const ids = (await list({ pageSize: 100 })).items.map((item) => item.workItemId);
+    expect(ids).toContain(alone.workItemId);
+    for (const each of opened) expect(ids).not.toContain(each.workItemId);
+  });
+
   it("requires an environment that is named and served", async () => {
     const workItemId = "wi_01h455vb4pex5vsknk084sn02q";
     const calls = [

@@ -15,10 +15,9 @@ import type { SandboxAccounts } from "./sandbox-accounts.ts";
 import { type Seeded, seedMerchant } from "./seed.ts";
 import { moveShopEndpoint } from "./shop-endpoint.ts";
 
-/** The demo's merchants, with the keys that the shop needs of the first one. */
+/** The demo's merchants; the first one has the shop. */
 export type DemoMerchants = {
   readonly credentials: Pick<DemoFile, "merchants" | "operatorToken" | "member">;
-  readonly shopKeys: { readonly secretKey: string; readonly signingSecret: string };
   /** Verifies the shop's endpoint when it is new, and closes the databases. Call it once the shop listens. */
   finish(): Promise<void>;
 };
@@ -47,10 +46,8 @@ export async function prepareMerchants(preparation: Preparation): Promise<DemoMe
     operatorToken: known?.operatorToken ?? (await makeOperatorToken(preparation.installation)),
     member: known?.member ?? (await makeMember(preparation.installation, merchants)),
   };
-  const { secretKey, signingSecret } = credentials.merchants[0]!.test;
   return {
     credentials,
-    shopKeys: { secretKey, signingSecret },
     async finish() {
       for (const { verify } of seeded) await verify();
       await preparation.installation.close();

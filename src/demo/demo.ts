@@ -14,9 +14,16 @@ import { testCards } from "../gateways/sandbox/test-cards.ts";
 import { createLogger } from "../platform/log.ts";
 import type { NatsLogin } from "../platform/nats.ts";
 import { openInstallation } from "../processes/installation.ts";
-import { startShop } from "../shop/shop.ts";
+import { type ShopKey, startShop } from "../shop/shop.ts";
 import { prepareDatabases } from "./databases.ts";
-import { type DemoFile, writeDemoFile, writeSettingsFile } from "./demo-file.ts";
+import {
+  type DemoFile,
+  type DemoMerchant,
+  readDemoFile,
+  recordDemoKey,
+  writeDemoFile,
+  writeSettingsFile,
+} from "./demo-file.ts";
 import { type DemoMerchants, prepareMerchants } from "./demo-merchants.ts";
 import { parseGivenAddress, requireGivenServers } from "./given-servers.ts";
 import { addressesFrom, type DemoAddresses, requireFreePorts } from "./ports.ts";
@@ -125,7 +132,8 @@ async function startParts(
     restBase: `${addresses.apiOrigin}/api/v1`,
     apiOrigin: addresses.apiOrigin,
     vaultOrigin: addresses.vaultOrigin,
-    ...merchants.shopKeys,
+    secretKey: shopKeyIn(options.state, merchants.credentials.merchants[0]!),
+    signingSecret: merchants.credentials.merchants[0]!.test.signingSecret,
     port: addresses.ports.shop,
     testCards: shownCards(),
     dashboardUrl:
@@ -228,6 +236,15 @@ async function openMerchants(
     stateFolder: options.state,
     webhookUrl: `${addresses.shopUrl}/webhooks`,
   });
+}
+
+/** The key of the demo's file, which a rotation by command or the shop's own page replaces. */
+function shopKeyIn(state: string, { merchantId, test }: DemoMerchant): ShopKey {
+  return {
+    read: () =>
+      readDemoFile(state)?.merchants.find((one) => one.merchantId === merchantId)?.test.secretKey ?? test.secretKey,
+    replace: (secretKey) => recordDemoKey(state, { merchantId, environment: "test", credentials: { secretKey } }),
+  };
 }
 
 function publicAddresses({ apiOrigin, dashboardOrigin, ...addresses }: DemoAddresses) {

@@ -2,6 +2,7 @@
  * The configuration of roles that run on one machine: databases, NATS, keys and addresses, under the names of any
  * installation.
  */
+import { join } from "node:path";
 import type { NatsLogin } from "../platform/nats.ts";
 import { type DemoDatabases, prepareKeyFiles } from "./databases.ts";
 import type { DemoAddresses } from "./ports.ts";
@@ -48,6 +49,7 @@ export function roleVariables(
     SWITCHYARD_VAULT_PORT: String(ports.vault),
     SWITCHYARD_VAULT_GRPC_PORT: String(ports.vaultGrpc),
     SWITCHYARD_SANDBOX_PORT: String(ports.sandbox),
+    SWITCHYARD_SANDBOX_RECORDS_FILE: join(stateFolder, "sandbox.sqlite"),
     SWITCHYARD_API_ORIGIN: addresses.apiOrigin,
     SWITCHYARD_VAULT_ORIGIN: addresses.vaultOrigin,
     SWITCHYARD_VAULT_GRPC_ADDRESS: addresses.vaultGrpcAddress,

@@ -2,6 +2,7 @@
  * Accounts at the sandbox gateways: their credentials, and the address of SANDBOX_B's notifications after every start.
  */
 import { createHmac } from "node:crypto";
+import { Agent, request } from "undici";
 import { encodeId } from "../platform/ids.ts";
 
 /** Credentials that a merchant enters to connect an account, in clear. */
@@ -27,13 +28,16 @@ export class SandboxAccounts {
     return { apiKey, merchantAccount: account, notificationHmacKey };
   }
 
-  /** Sets the address of notifications on every start, because the acquirers keep nothing on disk. */
+  /** Sets the address of notifications on every start, because the ports may be others. */
   async sendNotificationsTo(
     account: string,
     to: { environment: string; connectionId: string; credentials: ClearCredentials },
   ): Promise<void> {
     const connectionId = encodeId("gc", to.connectionId);
-    const answer = await fetch(`${this.#origin}/admin/accounts`, {
+    // An agent of its own follows no proxy, whatever the environment names.
+    const dispatcher = new Agent();
+    const { statusCode, body } = await request(`${this.#origin}/admin/accounts`, {
+      dispatcher,
       method: "PUT",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({
@@ -42,6 +46,8 @@ export class SandboxAccounts {
         hmacKey: to.credentials.notificationHmacKey,
       }),
     });
-    if (!answer.ok) throw new Error(`the sandbox did not accept its notification address (${answer.status})`);
+    await body.dump();
+    await dispatcher.close();
+    if (statusCode !== 200) throw new Error(`the sandbox did not accept its notification address (${statusCode})`);
   }
 }

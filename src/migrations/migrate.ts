@@ -7,7 +7,7 @@ import { escapeIdentifier } from "pg";
 import { databaseTls } from "../platform/database-address.ts";
 import { limitSessionsOf } from "../platform/session-limits.ts";
 import { inTurn } from "./migrate-turn.ts";
-import { beforeBaselineError, isBeforeBaseline, SchemaError } from "./schema-error.ts";
+import { beforeBaselineError, isBeforeBaseline, requireServerVersion, SchemaError } from "./schema-error.ts";
 import { type DatabaseKind, type SqlFile, schemaHistory } from "./schema-history.ts";
 
 const second = 1_000;
@@ -62,6 +62,8 @@ async function bringUp(options: MigrateOptions): Promise<string[]> {
   const connection = orm.em.getConnection();
   const role = escapeIdentifier(options.runtimeRole);
   try {
+    const [version] = await connection.execute("SELECT current_setting('server_version_num')::int AS number");
+    requireServerVersion(version.number);
     if (files === schemaHistory[kind]) await refuseEarlierSchema(connection);
     await connection.execute(
       `ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE ON TABLES TO ${role}`,

@@ -24,3 +24,13 @@ export function beforeBaselineError(database: string): SchemaError {
 export function isBeforeBaseline(applied: readonly string[]): boolean {
   return applied.length > 0 && !applied.includes(baselineName);
 }
+
+// The tests run on this one. The schema uses functions that 15 does not have.
+const postgresMajorMin = 18;
+
+/** Throws SchemaError unless the server is of a supported version, given as its `server_version_num`. */
+export function requireServerVersion(versionNumber: number): void {
+  const major = Math.floor(versionNumber / 10_000);
+  if (major >= postgresMajorMin) return;
+  throw new SchemaError(`Switchyard needs PostgreSQL ${postgresMajorMin} or newer; this server is PostgreSQL ${major}.`);
+}

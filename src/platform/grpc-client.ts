@@ -51,9 +51,13 @@ const reconnect = { "grpc.initial_reconnect_backoff_ms": 100, "grpc.max_reconnec
 // A6, "transparent retries"): it is sent once more, over a new connection.
 const onlySafeRepeats = { "grpc.service_config_disable_resolution": 1 };
 
+// Internal traffic carries tokens. grpc-js would send it to the proxy that `http_proxy`, `https_proxy` or `grpc_proxy`
+// names, loopback addresses included.
+const direct = { "grpc.enable_http_proxy": 0 };
+
 /**
  * Creates a client that connects lazily and reconnects by itself; a call that a server may have begun is never
- * repeated. `address` is `host:port`.
+ * repeated. `address` is `host:port`, and no proxy variable changes the way there.
  */
 export function createGrpcClient<Service extends DescService>(
   service: Service,
@@ -61,7 +65,7 @@ export function createGrpcClient<Service extends DescService>(
   channel: ChannelCredentials = credentials.createInsecure(),
   options: ChannelOptions = {},
 ): GrpcClient<Service> {
-  const client = new Client(address, channel, { ...reconnect, ...options, ...onlySafeRepeats });
+  const client = new Client(address, channel, { ...reconnect, ...options, ...onlySafeRepeats, ...direct });
   const methods = service.methods
     .filter((method): method is DescMethodUnary => method.methodKind === "unary")
     .map((method) => [method.localName, callOf(client, method)]);

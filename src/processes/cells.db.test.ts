@@ -50,6 +50,16 @@ async function asOwner<Row extends object>(url: string, text: string, values: re
   }
 }
 
+describe("SWITCHYARD_BRAND", () => {
+  it("cannot change once there are keys: the process refuses to start, and says so", async () => {
+    const { key } = await addMerchant();
+    expect(key).toMatch(/^switchyard_test_sk_/);
+    await expect(cells.open("acmepay")).rejects.toThrow(
+      "SWITCHYARD_BRAND is acmepay, but every key in test begins with switchyard_ and would be refused. Set SWITCHYARD_BRAND=switchyard: the brand cannot change once there are keys.",
+    );
+  });
+});
+
 /** Returns the SQL by which an attempt of a created session asks for its customer, who has an hour. */
 const askCustomer = ({ sessionId, id }: { sessionId: string; id: string }) => `BEGIN;
   UPDATE payment_session SET phase = 'PROCESSING', lease_epoch = 1, lease_until = now() + interval '1 h', vault_token = 't',

@@ -50,7 +50,7 @@ export async function startCellsFixture() {
   };
   const config = readConfig(["edge"], variables);
   const log = createLogger({ name: "edge", level: "silent" });
-  const open = () => openInstallation({ ...config, service: config.service! }, log);
+  const open = (brand = config.brand) => openInstallation({ ...config, brand, service: config.service! }, log);
   const installation = await open();
   starting.defer(() => installation.close());
   const edge = await startEdge(installation);

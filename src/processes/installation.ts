@@ -6,7 +6,9 @@ import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { bundleAuthenticationPages } from "../../widget/authentication/bundle-pages.ts";
 import { bundleWidget } from "../../widget/bundle.ts";
 import { publishWidget } from "../../widget/publish.ts";
+import { findOtherBrand } from "../accounts/api-keys.ts";
 import type { Config, ServiceConfig } from "../config/checked-config.ts";
+import { ConfigError } from "../config/config.ts";
 import { CircuitBreaker } from "../core/circuit-breaker.ts";
 import { expireOnce } from "../core/expire-sessions.ts";
 import { recoverSessionsOnce } from "../core/submit-payment.ts";
@@ -82,7 +84,7 @@ export type Installation = {
 
 /**
  * Opens every environment of the configuration, and the accounts. Throws SchemaError when a database is older than this
- * program.
+ * program, and ConfigError when all keys in use are of another brand.
  */
 export async function openInstallation(
   config: Config & { readonly service: ServiceConfig },
@@ -124,11 +126,23 @@ export async function openInstallation(
     })),
     { name: "the accounts", oneOf: "accounts", kind: "accounts", database: accounts.database },
   ]);
-  await schema.begin(log).catch(async (error: unknown) => {
+  try {
+    await schema.begin(log);
+    await Promise.all(environments.map((environment) => requireBrand(environment, config.brand)));
+  } catch (error) {
     await close();
     throw error;
-  });
+  }
   return { config, log, environments, accounts: accounts.database, schema, metrics, close };
+}
+
+async function requireBrand({ label, database }: Environment, brand: string): Promise<void> {
+  // A database that does not answer stops no start.
+  const other = await findOtherBrand(database, brand).catch(() => undefined);
+  if (other === undefined) return;
+  throw new ConfigError(
+    `SWITCHYARD_BRAND is ${brand}, but every key in ${label} begins with ${other}_ and would be refused. Set SWITCHYARD_BRAND=${other}: the brand cannot change once there are keys.`,
+  );
 }
 
 /** Gives the cells of each environment to each other. */

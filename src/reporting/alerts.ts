@@ -2,7 +2,7 @@
  * Alerts for a merchant's people and figures of the current day. Every query is bounded, however large the tables are.
  */
 
-import { itemColumns, type WorkItem } from "../core/work-items.ts";
+import { causeOf, itemColumns, type WorkItemCause } from "../core/work-items.ts";
 import type { MatterKind } from "../events/alerts.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { isReleased, takenMinor } from "./analytics/counted-facts.ts";
@@ -25,6 +25,8 @@ const orderRefsChecked = 10_000;
 const cardNumberWindowMs = 72 * hour;
 // Payments of a day that are added up: 100 ms of reading.
 const todayCounted = 100_000;
+// Payments whose alarms are grouped by their causes. An outage may open thousands.
+const alarmsGrouped = 10_000;
 // Lines of one kind on the home page; the list shows more.
 const alertRows = 10;
 
@@ -56,7 +58,8 @@ type CardNumbersGiven = { readonly count: number; readonly lastAt: Date; readonl
 
 /** The alerts of a merchant. Each list holds a few rows, all of which need a person. */
 export type Alerts = {
-  readonly alarms: readonly WorkItem[];
+  /** One for each cause, which several payments may share. */
+  readonly alarms: readonly WorkItemCause[];
   readonly paidTwice: readonly PaidTwice[];
   readonly open: readonly OpenAlert[];
   readonly endpoints: readonly LostEndpoint[];
@@ -70,8 +73,14 @@ export type Alerts = {
 
 const selectAlarms: Statement = {
   name: "select_alarms_of_merchant",
-  text: `SELECT DISTINCT ON (session_id) ${itemColumns} FROM work_item
-         WHERE merchant_id = $1 AND closed_at IS NULL AND resolved_at IS NULL ORDER BY session_id DESC, id DESC LIMIT $2`,
+  text: `
+    SELECT ${itemColumns}, count FROM (
+      SELECT w.*, (count(*) OVER cause)::int AS count, row_number() OVER (cause ORDER BY id DESC) AS nth
+      FROM (SELECT DISTINCT ON (session_id) * FROM work_item
+            WHERE merchant_id = $1 AND closed_at IS NULL AND resolved_at IS NULL
+            ORDER BY session_id DESC, id DESC LIMIT ${alarmsGrouped}) w
+      WINDOW cause AS (PARTITION BY ${causeOf("w")})) g
+    WHERE nth = 1 ORDER BY id DESC LIMIT $2`,
 };
 
 // SQL: true unless the refunds of a success add up to what was captured. Most payments have none.
@@ -171,7 +180,7 @@ export async function loadAlerts(
   // One row more than is shown reveals whether there are more.
   const rows = alertRows + 1;
   const [alarms, paidTwice, endpoints, [degraded], cardNumbers, open] = await Promise.all([
-    queryable.query<WorkItem>(selectAlarms, [merchantId, rows]),
+    queryable.query<WorkItemCause>(selectAlarms, [merchantId, rows]),
     queryable.query<PaidTwice>(selectPaidTwice, [merchantId, paidSince, successesChecked, rows]),
     queryable.query<LostEndpoint>(selectEndpoints, [merchantId, rows]),
     queryable.query<Alerts["degraded"]>(selectDegraded, [merchantId, firstId, before(troubleWindowMs)]),

@@ -1,4 +1,5 @@
 /** Merchants' accounts at the sandbox acquirers. Any well-formed key opens one, so nothing has to be set up first. */
+import type { Book, Books } from "./books.ts";
 
 /** The API key of account `test_acme` is `sandbox_test_acme`. */
 const apiKeyShape = /^sandbox_(test|live)_[a-z0-9-]{1,40}$/;
@@ -26,7 +27,11 @@ const accountsMax = 10_000;
 
 /** The open accounts. */
 export class Accounts {
-  readonly #accounts = new Map<string, Account>();
+  readonly #accounts: Book<Account>;
+
+  constructor(books: Books) {
+    this.#accounts = books.open("account", accountsMax);
+  }
 
   /** Returns the account that a key opens, or undefined for anything that is not a key. */
   openedBy(apiKey: string | undefined): Account | undefined {
@@ -47,8 +52,11 @@ export class Accounts {
       hmacKey: "",
     };
     this.#accounts.set(id, account);
-    const oldest = this.#accounts.keys().next().value;
-    if (this.#accounts.size > accountsMax && oldest !== undefined) this.#accounts.delete(oldest);
     return account;
+  }
+
+  /** Keeps what has changed of an account. */
+  save(account: Account): void {
+    this.#accounts.set(account.id, account);
   }
 }

@@ -14,6 +14,8 @@ import { adyenRoutes } from "./adyen/emulator.ts";
 import { sandboxBRoutes } from "./b-acquirer.ts";
 import { NotificationSender } from "./b-notifications.ts";
 import { bankRoutes } from "./bank-pages.ts";
+import { isTestCard } from "./behaviour-at.ts";
+import { Books } from "./books.ts";
 import { Challenges } from "./challenges.ts";
 import { Faults } from "./faults.ts";
 import { IdempotencyStore } from "./idempotency.ts";
@@ -24,6 +26,7 @@ import { paypalRoutes } from "./paypal/emulator.ts";
 import { RequestLog } from "./request-log.ts";
 import { findRoute, type Route, type SandboxAnswer } from "./routes.ts";
 import { stripeRoutes } from "./stripe/emulator.ts";
+import { Tasks } from "./tasks.ts";
 import { Directory, threeDSecureRoutes } from "./three-d-secure.ts";
 
 /** The server of all acquirers; closing it releases every pause. */
@@ -34,43 +37,54 @@ type Served = {
   readonly pauses: Pauses;
   readonly faults: Faults;
   readonly requests: RequestLog;
+  readonly books: Books;
 };
 
 // The connectors' requests are under 4 KiB.
 const bodyBytesMax = 64 * 1024;
 
-/** Creates the server without listening. `close` releases every pause and the port. */
-export function createAcquirer(delays: Delays): Acquirer {
+/**
+ * Creates the server without listening. `close` releases every pause and the port. With `recordsFile` the next server
+ * finds every record of this one in that file; without it they are in memory alone.
+ */
+export function createAcquirer(delays: Delays, recordsFile?: string): Acquirer {
   const http = new GatewayHttp();
-  const accounts = new Accounts();
+  const books = new Books(recordsFile, isTestCard);
+  const tasks = new Tasks(books);
+  const accounts = new Accounts(books);
   const clock = new SandboxClock();
-  const ledger = new Ledger(clock);
+  const ledger = new Ledger(clock, books);
   const pauses = new Pauses();
   const faults = new Faults(pauses);
   const requests = new RequestLog();
-  const challenges = new Challenges();
-  const directory = new Directory(clock);
-  const issuer = new Issuer({ ledger, pauses, delays, challenges, directory });
-  const idempotency = new IdempotencyStore<SandboxAnswer>();
-  const notifications = new NotificationSender(http, pauses, faults);
+  const challenges = new Challenges(books);
+  const directory = new Directory(clock, books);
+  const issuer = new Issuer({ ledger, pauses, delays, challenges, directory, books });
+  const idempotency = new IdempotencyStore<SandboxAnswer>(books);
+  const notifications = new NotificationSender({ http, pauses, faults, tasks });
+  const shared = { accounts, ledger, issuer, challenges, directory, pauses, faults, clock, books, tasks };
   const routes = [
-    ...sandboxARoutes({ accounts, ledger, issuer, idempotency, challenges }),
-    ...sandboxBRoutes({ accounts, ledger, issuer, idempotency, notifications, pauses, faults, challenges }),
+    ...sandboxARoutes({ ...shared, idempotency }),
+    ...sandboxBRoutes({ ...shared, idempotency, notifications }),
     ...bankRoutes(challenges),
     ...threeDSecureRoutes({ directory, accounts }),
-    ...adyenRoutes({ accounts, ledger, issuer, challenges, directory, notifications, pauses, faults, clock }),
-    ...stripeRoutes({ accounts, ledger, issuer, challenges, pauses, faults, clock, searchLagMs: delays.searchLagMs }),
-    ...paypalRoutes({ accounts, ledger, issuer, clock }),
-    ...adminRoutes({ accounts, ledger, issuer, directory, notifications, pauses, faults, requests, clock }),
+    ...adyenRoutes({ ...shared, notifications }),
+    ...stripeRoutes({ ...shared, searchLagMs: delays.searchLagMs }),
+    ...paypalRoutes(shared),
+    ...adminRoutes({ ...shared, notifications, requests }),
   ];
+  ledger.resume();
+  tasks.resume();
   const server = createServer((request, response) => {
-    serve({ routes, pauses, faults, requests }, request, response).then(undefined, (error: Error) =>
+    serve({ routes, pauses, faults, requests, books }, request, response).then(undefined, (error: Error) =>
       response.destroy(error),
     );
   });
   return {
     server,
     async close() {
+      // First, so that the file shows the same as after a kill: what a stop interrupts, the next start resumes.
+      books.close();
       notifications.close();
       pauses.close();
       server.closeAllConnections();
@@ -80,7 +94,11 @@ export function createAcquirer(delays: Delays): Acquirer {
   };
 }
 
-async function serve({ routes, pauses, faults, requests }: Served, request: IncomingMessage, response: ServerResponse) {
+async function serve(
+  { routes, pauses, faults, requests, books }: Served,
+  request: IncomingMessage,
+  response: ServerResponse,
+) {
   const url = new URL(request.url ?? "/", "http://sandbox");
   const method = request.method ?? "GET";
   const found = findRoute(routes, method, url.pathname);
@@ -99,6 +117,7 @@ async function serve({ routes, pauses, faults, requests }: Served, request: Inco
   const about = answer === "hang_up" ? "" : (answer.about ?? "");
   requests.record(route.operation, about);
   await pauses.gate(route.operation, about);
+  books.flush();
   if (answer === "hang_up") return response.destroy();
   return reply(response, answer);
 }

@@ -145,6 +145,7 @@ function changeAccount(accounts: Accounts, settings: Readonly<Record<string, unk
   if (typeof rawCards === "boolean") account.rawCards = rawCards;
   if (typeof manualCapture === "boolean") account.manualCapture = manualCapture;
   if (typeof readsCharges === "boolean") account.readsCharges = readsCharges;
+  accounts.save(account);
   return account;
 }
 

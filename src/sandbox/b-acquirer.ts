@@ -8,7 +8,7 @@ import { isObject, parseJsonObject } from "../platform/outbound-http.ts";
 import type { Account } from "./accounts.ts";
 import { newPspReference } from "./b-notifications.ts";
 import { type Call, type Json, refusal, type SandboxBParts } from "./b-parts.ts";
-import { refund } from "./b-refunds.ts";
+import { refunding } from "./b-refunds.ts";
 import { reportUnasked } from "./b-unasked.ts";
 import { bankPageOf } from "./bank-pages.ts";
 import { type Asking, asksExemption, type Challenge, proofIn } from "./challenges.ts";
@@ -34,19 +34,18 @@ export function sandboxBRoutes(parts: SandboxBParts): readonly Route[] {
   parts.ledger.onUnasked((authorization, change) => {
     if (authorization.acquirer === "B") void reportUnasked(parts, authorization, change);
   });
+  const captureLater = parts.tasks.define<OwedCapture>("b.capture", (owed) => makeCapture(parts, owed));
+  const cancelLater = parts.tasks.define<OwedCancel>("b.cancel", (owed) => makeCancel(parts, owed));
   return [
     route("/payments", "b.authorize", (call) => authorize(parts, call)),
     route("/payments/details", "b.complete", (call) => details(parts, call, results)),
     losingCaptures(
       parts,
-      route("/payments/(?<id>[^/]+)/captures", "b.capture", (call) => capture(parts, call)),
+      route("/payments/(?<id>[^/]+)/captures", "b.capture", (call) => capture(parts, call, captureLater)),
     ),
-    losingRefunds(
-      parts,
-      route("/payments/(?<id>[^/]+)/refunds", "b.refund", (call) => refund(parts, call)),
-    ),
-    route("/payments/(?<id>[^/]+)/cancels", "b.void", (call) => cancel(parts, call)),
-    route("/cancels", "b.void", (call) => cancelByReference(parts, call)),
+    losingRefunds(parts, route("/payments/(?<id>[^/]+)/refunds", "b.refund", refunding(parts))),
+    route("/payments/(?<id>[^/]+)/cancels", "b.void", (call) => cancel(parts, call, cancelLater)),
+    route("/cancels", "b.void", (call) => cancelByReference(call, cancelLater)),
     route("/test-notification", "b.test-notification", async ({ account }) => {
       if (account.notificationUrl === "") return refusal(422, "notifications_not_configured");
       const pspReference = newPspReference();
@@ -141,7 +140,7 @@ async function details(
   if (challenge?.payment.acquirer !== "B" || challenge.payment.account !== account.id) {
     return refusal(422, "redirect_result");
   }
-  const settled = await results.get(challenge);
+  const settled = await (results.get(challenge) ?? parts.issuer.decided(challenge));
   if (settled !== undefined) return authorizeAnswer(settled, secureResult("Y", challenge.id));
   if (challenge.state === "waiting") return redirectTo(challenge, request);
   const { reference, value, currency } = challenge.payment;
@@ -189,7 +188,18 @@ function secureView({ isShifted: liabilityShift, ...result }: SecureResult): obj
   return { ...result, liabilityShift };
 }
 
-async function capture(parts: SandboxBParts, { request, account, json }: Call): Promise<SandboxAnswer> {
+type OwedCapture = {
+  readonly account: Account;
+  readonly authorization: Authorization;
+  readonly value: number;
+  readonly pspReference: string;
+};
+
+async function capture(
+  parts: SandboxBParts,
+  { request, account, json }: Call,
+  captureLater: (owed: OwedCapture) => Promise<void>,
+): Promise<SandboxAnswer> {
   const authorization = parts.ledger.find("B", account.id, request.parameters.id ?? "");
   if (authorization === undefined) return refusal(422, "payment_not_found");
   const { amount } = json;
@@ -198,16 +208,15 @@ async function capture(parts: SandboxBParts, { request, account, json }: Call): 
   if (!isPart(value, authorization.value)) return refusal(422, "amount");
   if (authorization.capture === "refuse") return refusal(422, "capture_not_allowed");
   const pspReference = newPspReference();
-  void captureLater(parts, account, { authorization, value, pspReference });
+  void captureLater({ account, authorization, value, pspReference });
   const { currency, reference } = authorization;
   const body = { pspReference, paymentPspReference: authorization.id, status: "received", amount: { value, currency } };
   return { status: 201, body: { ...body, reference }, about: reference };
 }
 
-async function captureLater(
+async function makeCapture(
   parts: SandboxBParts,
-  account: Account,
-  { authorization, value, pspReference }: { authorization: Authorization; value: number; pspReference: string },
+  { account, authorization, value, pspReference }: OwedCapture,
 ): Promise<void> {
   await parts.issuer.captureDelay(authorization);
   await parts.pauses.gate("b.result", authorization.reference);
@@ -216,7 +225,7 @@ async function captureLater(
   if (fails) parts.ledger.void(authorization);
   const before = authorization.status;
   const captured = parts.ledger.capture(authorization, value);
-  await parts.notifications.send(account, {
+  void parts.notifications.send(account, {
     eventCode: "CAPTURE",
     success: captured,
     pspReference,
@@ -227,42 +236,57 @@ async function captureLater(
   });
 }
 
-async function cancel(parts: SandboxBParts, { request, account }: Call): Promise<SandboxAnswer> {
+type OwedCancel = {
+  readonly account: Account;
+  readonly notification: {
+    readonly eventCode: "CANCELLATION" | "TECHNICAL_CANCEL";
+    readonly pspReference: string;
+    readonly merchantReference: string;
+  };
+  /** The one payment; without it, every one under the reference by then. */
+  readonly authorization?: Authorization;
+};
+
+async function cancel(
+  parts: SandboxBParts,
+  { request, account }: Call,
+  cancelLater: (owed: OwedCancel) => Promise<void>,
+): Promise<SandboxAnswer> {
   const authorization = parts.ledger.find("B", account.id, request.parameters.id ?? "");
   if (authorization === undefined) return refusal(422, "payment_not_found");
   const { reference } = authorization;
   const pspReference = newPspReference();
-  void cancelLater(parts, account, { eventCode: "CANCELLATION", pspReference, merchantReference: reference }, () => [
-    authorization,
-  ]);
+  const notification = { eventCode: "CANCELLATION", pspReference, merchantReference: reference } as const;
+  void cancelLater({ account, notification, authorization });
   const body = { pspReference, paymentPspReference: authorization.id, reference, status: "received" };
   return { status: 201, body, about: reference };
 }
 
 /** Cancels every hold under the reference by then. Unlike SANDBOX_A it does not refuse a later authorize. */
-async function cancelByReference(parts: SandboxBParts, { account, json }: Call): Promise<SandboxAnswer> {
+async function cancelByReference(
+  { account, json }: Call,
+  cancelLater: (owed: OwedCancel) => Promise<void>,
+): Promise<SandboxAnswer> {
   const reference = String(json.paymentReference);
   const pspReference = newPspReference();
-  void cancelLater(parts, account, { eventCode: "TECHNICAL_CANCEL", pspReference, merchantReference: reference }, () =>
-    parts.ledger.findByReference({ acquirer: "B", account: account.id, reference }),
-  );
+  const notification = { eventCode: "TECHNICAL_CANCEL", pspReference, merchantReference: reference } as const;
+  void cancelLater({ account, notification });
   const body = { pspReference, paymentReference: reference, status: "received" };
   return { status: 201, body, about: reference };
 }
 
-async function cancelLater(
-  parts: SandboxBParts,
-  account: Account,
-  notification: { eventCode: "CANCELLATION" | "TECHNICAL_CANCEL"; pspReference: string; merchantReference: string },
-  find: () => readonly Authorization[],
-): Promise<void> {
+async function makeCancel(parts: SandboxBParts, { account, notification, authorization }: OwedCancel): Promise<void> {
   await parts.pauses.gate("b.result", notification.merchantReference);
   await parts.faults.beforeResult();
-  const found = find().filter((one) => one.status !== "declined");
+  const { merchantReference: reference } = notification;
+  const named = authorization
+    ? [authorization]
+    : parts.ledger.findByReference({ acquirer: "B", account: account.id, reference });
+  const found = named.filter((one) => one.status !== "declined");
   const captured = found.find((one) => one.status === "captured");
   if (captured === undefined) for (const one of found) parts.ledger.void(one);
   const reason = captured !== undefined ? "already_captured" : found.length === 0 ? "payment_not_found" : undefined;
-  await parts.notifications.send(account, {
+  void parts.notifications.send(account, {
     ...notification,
     success: reason === undefined,
     authorization: captured ?? found[0],

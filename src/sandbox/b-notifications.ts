@@ -9,6 +9,7 @@ import type { Account } from "./accounts.ts";
 import type { Faults } from "./faults.ts";
 import type { Authorization } from "./ledger.ts";
 import type { Pauses } from "./pauses.ts";
+import type { Tasks } from "./tasks.ts";
 
 /** The content of a notification, before it is addressed and signed. */
 export type NotificationContent = {
@@ -35,18 +36,28 @@ const retryMsMax = 30_000;
 const triesMax = 150;
 const postTimeoutMs = 5_000;
 
+type Notification = {
+  readonly account: Account;
+  readonly content: NotificationContent;
+  readonly eventDate: string;
+};
+
 /** Posts SANDBOX_B's notifications to each account's address. */
 export class NotificationSender {
   readonly #http: GatewayHttp;
   readonly #pauses: Pauses;
   readonly #faults: Faults;
+  readonly #owed: (notification: Notification) => Promise<void>;
   readonly #posts = new Set<Promise<boolean>>();
   #closed = false;
 
-  constructor(http: GatewayHttp, pauses: Pauses, faults: Faults) {
+  constructor({ http, pauses, faults, tasks }: { http: GatewayHttp; pauses: Pauses; faults: Faults; tasks: Tasks }) {
     this.#http = http;
     this.#pauses = pauses;
     this.#faults = faults;
+    this.#owed = tasks.define("notification", (notification) =>
+      this.#faults.aroundNotification(() => this.#deliver(notification)),
+    );
   }
 
   /**
@@ -55,7 +66,7 @@ export class NotificationSender {
    */
   send(account: Account, content: NotificationContent): Promise<void> {
     const eventDate = new Date().toISOString();
-    return this.#faults.aroundNotification(() => this.#deliver(account, content, eventDate));
+    return this.#owed({ account, content, eventDate });
   }
 
   /** Resolves once every notification that is neither held back nor waiting for its repeat has been answered. */
@@ -67,7 +78,7 @@ export class NotificationSender {
     this.#closed = true;
   }
 
-  async #deliver(account: Account, content: NotificationContent, eventDate: string): Promise<void> {
+  async #deliver({ account, content, eventDate }: Notification): Promise<void> {
     const { from = "b" } = content;
     let delayMs = firstRetryMs;
     for (let tried = 0; tried < triesMax && !this.#closed; tried++) {

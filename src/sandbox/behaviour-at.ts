@@ -23,3 +23,9 @@ export const behaviourAt: Readonly<Record<AcquirerName, (number: string) => Card
   PAYPAL: (number) => paypalCardBehaviour(number) ?? inPayPalsWords(behaviourAt.A(number)),
   STRIPE: (number) => stripeCardBehaviour(number) ?? behaviourAt.A(number),
 };
+
+/** Reports whether a number is one of the test cards, the gateways' own among them. */
+export function isTestCard(number: string): boolean {
+  const known = cardOf(number) ?? adyenCardBehaviour(number);
+  return (known ?? paypalCardBehaviour(number) ?? stripeCardBehaviour(number)) !== undefined;
+}

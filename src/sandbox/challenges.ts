@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 import { isObject } from "../platform/outbound-http.ts";
+import type { Book, Books } from "./books.ts";
 import type { Reference } from "./ledger.ts";
 
 /** The proof of a provider's authentication as an acquirer receives it. */
@@ -66,9 +67,13 @@ const challengesMax = 10_000;
 
 /** All open and answered challenges. */
 export class Challenges {
-  readonly #challenges = new Map<string, Challenge>();
+  readonly #challenges: Book<Challenge>;
   /** Called when a customer has passed: by acquirers that then hold without a further request. */
   readonly #onPassed: ((challenge: Challenge) => void)[] = [];
+
+  constructor(books: Books) {
+    this.#challenges = books.open("challenge", challengesMax);
+  }
 
   onPassed(run: (challenge: Challenge) => void): void {
     this.#onPassed.push(run);
@@ -77,8 +82,6 @@ export class Challenges {
   open(challenge: Omit<Challenge, "id" | "state">): Challenge {
     const opened: Challenge = { ...challenge, id: `auth_${randomUUID()}`, state: "waiting" };
     this.#challenges.set(opened.id, opened);
-    const oldest = this.#challenges.keys().next().value;
-    if (this.#challenges.size > challengesMax && oldest !== undefined) this.#challenges.delete(oldest);
     return opened;
   }
 
@@ -90,6 +93,12 @@ export class Challenges {
   answer(challenge: Challenge, state: Exclude<ChallengeState, "waiting">): void {
     if (challenge.state !== "waiting") return;
     challenge.state = state;
+    this.save(challenge);
     if (state === "passed") for (const run of this.#onPassed) run(challenge);
+  }
+
+  /** Keeps what has changed of a challenge. */
+  save(challenge: Challenge): void {
+    this.#challenges.set(challenge.id, challenge);
   }
 }

@@ -3,6 +3,7 @@
 import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 import { unreachable } from "../platform/errors.ts";
 import { behaviourAt } from "./behaviour-at.ts";
+import type { Book, Books } from "./books.ts";
 import type { Asking, CardPayment, Challenge, Challenges } from "./challenges.ts";
 import type { AcquirerName, Authorization, Ledger, NewAuthorization } from "./ledger.ts";
 import type { Pauses } from "./pauses.ts";
@@ -32,6 +33,9 @@ export type CardResult =
   | { readonly type: "refused" }
   | { readonly type: "silent" };
 
+// A day of a busy demo; beyond it the oldest are dropped.
+const ordersMax = 100_000;
+
 type OnDecision = (authorization: Authorization) => void;
 
 /** Answers authorizes by the test card's behaviour, for all acquirers. */
@@ -42,7 +46,7 @@ export class Issuer {
   readonly #challenges: Challenges;
   readonly #directory: Directory;
   /** The orders of which a card's first authorization was declined. */
-  readonly #declinedOnce = new Set<string>();
+  readonly #declinedOnce: Book<true>;
   /** Behaviours set by a test, which precede those of the table. */
   readonly #overrides = new Map<string, CardBehaviour>();
 
@@ -52,7 +56,9 @@ export class Issuer {
     delays: Delays;
     challenges: Challenges;
     directory: Directory;
+    books: Books;
   }) {
+    this.#declinedOnce = parts.books.open("declined once", ordersMax);
     this.#challenges = parts.challenges;
     this.#directory = parts.directory;
     this.#ledger = parts.ledger;
@@ -98,6 +104,14 @@ export class Issuer {
     return this.#decide(payment, passed, onDecision, id);
   }
 
+  /** Returns the decision about a payment whose customer has passed, if it was made before a restart. */
+  decided({ id }: Challenge): CardResult | undefined {
+    const authorization = this.#ledger.record(id);
+    if (authorization === undefined) return undefined;
+    const { declineCode: code } = authorization;
+    return code === undefined ? { type: "held", authorization } : { type: "declined", authorization, code };
+  }
+
   async #decide(
     payment: CardPayment,
     behaviour: CardBehaviour,
@@ -133,7 +147,7 @@ export class Issuer {
         const { code, frictionless, once } = behaviour;
         const order = `${payment.acquirer} ${payment.account} ${payment.orderRef} ${payment.number}`;
         if (once && this.#declinedOnce.has(order)) return { type: "held", authorization: open() };
-        if (once) this.#declinedOnce.add(order);
+        if (once) this.#declinedOnce.set(order, true);
         return { type: "declined", authorization: open({ declineCode: code, frictionless }), code };
       }
       case "authenticate":
@@ -178,6 +192,7 @@ export class Issuer {
     const loses = authorization?.capture === "lose_request" || authorization?.capture === "lose_answer";
     if (!loses || authorization.captureWasLost) return deliver();
     authorization.captureWasLost = true;
+    this.#ledger.save(authorization);
     if (authorization.capture === "lose_answer") await deliver();
     const operation = `${authorization.acquirer.toLowerCase()}.lost-capture`;
     await this.#pauses.wait(operation, authorization.reference, this.#delays.silenceMs);
@@ -197,6 +212,7 @@ export class Issuer {
   ): Promise<Answer | undefined> {
     if (authorization?.refund !== "lose_answer" || authorization.refundWasLost) return deliver();
     authorization.refundWasLost = true;
+    this.#ledger.save(authorization);
     await deliver();
     const operation = `${authorization.acquirer.toLowerCase()}.lost-refund`;
     await this.#pauses.wait(operation, authorization.reference, this.#delays.silenceMs);
@@ -210,6 +226,7 @@ export class Issuer {
   ): Promise<Answer | undefined> {
     if (!challenge?.losesCompletion || challenge.completionWasLost) return deliver();
     challenge.completionWasLost = true;
+    this.#challenges.save(challenge);
     await deliver();
     await this.#silence(challenge.payment, this.#delays.silenceMs);
     return undefined;

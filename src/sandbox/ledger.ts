@@ -8,6 +8,7 @@ import type {
 } from "../gateways/sandbox/card-behaviour.ts";
 import type { SandboxClock } from "../gateways/sandbox/clock.ts";
 import { unreachable } from "../platform/errors.ts";
+import type { Book, Books } from "./books.ts";
 
 /** SANDBOX_A, SANDBOX_B, and the emulators of real gateways. */
 export const acquirerNames = ["A", "B", "STRIPE", "ADYEN", "PAYPAL"] as const;
@@ -118,19 +119,42 @@ const holdLifeMs: Readonly<Record<AcquirerName, number>> = {
 
 /** All money that the sandbox acquirers hold, have captured, have voided or have refunded. */
 export class Ledger {
-  readonly #authorizations = new Map<string, Authorization>();
+  readonly #authorizations: Book<Authorization>;
   /** The authorization of each refund, by their ids. */
-  readonly #refunded = new Map<string, string>();
+  readonly #refunded: Book<string>;
   /** References voided before they were ever authorized: a late authorize of one is refused. */
-  readonly #refused = new Set<string>();
+  readonly #refused: Book<true>;
 
   /** Cancels what ends a hold by itself. */
   readonly #holdEnds = new WeakMap<Authorization, () => void>();
   readonly #clock: SandboxClock;
   readonly #onUnasked: OnUnasked[] = [];
 
-  constructor(clock: SandboxClock) {
+  constructor(clock: SandboxClock, books: Books) {
     this.#clock = clock;
+    this.#authorizations = books.open("authorization", authorizationsMax);
+    this.#refunded = books.open("refunded", authorizationsMax);
+    this.#refused = books.open("refused", authorizationsMax);
+  }
+
+  /** Resumes what a stop has interrupted; called once every listener is there. */
+  resume(): void {
+    for (const authorization of this.#authorizations.values()) {
+      const { status, refund, refunds } = authorization;
+      if (status === "held") this.#scheduleEnd(authorization);
+      const isAwaitingHand = status === "captured" && refund === "by_hand";
+      if (isAwaitingHand && refunds.every(({ reference }) => reference !== ""))
+        this.#scheduleRefundByHand(authorization);
+      for (const one of refunds) {
+        if (one.status === "pending") this.makeRefund(authorization, one);
+        else if (one.status === "succeeded") this.#scheduleFailure(authorization, one);
+      }
+    }
+  }
+
+  /** Keeps what has changed of an authorization. */
+  save(authorization: Authorization): void {
+    this.#authorizations.set(authorization.id, authorization);
   }
 
   /** Calls the listener with each change that no request made, once it is made. */
@@ -147,8 +171,7 @@ export class Ledger {
     const id = authorization.id ?? `auth_${randomUUID()}`;
     const opened: Authorization = { ...authorization, id, status, capturedValue: 0, refunds: [], openedAt, holdEndsAt };
     this.#authorizations.set(opened.id, opened);
-    dropOldest(this.#authorizations);
-    if (status === "held") this.#scheduleEnd(opened, lifeMs);
+    if (status === "held") this.#scheduleEnd(opened);
     return opened;
   }
 
@@ -179,7 +202,7 @@ export class Ledger {
   }
 
   all(): readonly Authorization[] {
-    return [...this.#authorizations.values()];
+    return this.#authorizations.values();
   }
 
   /** Captures the hold, or the part that is given, and releases the rest; returns false if there is none any more. */
@@ -189,11 +212,16 @@ export class Ledger {
     authorization.status = "captured";
     authorization.capturedValue = value;
     authorization.captureId = `cap_${randomUUID()}`;
-    if (authorization.refund === "by_hand") {
-      const value = Math.ceil(authorization.capturedValue / 2);
-      this.#clock.at(this.#clock.nowMs() + byHandAfterMs, () => this.refundByHand(authorization, value));
-    }
+    this.save(authorization);
+    if (authorization.refund === "by_hand") this.#scheduleRefundByHand(authorization);
     return true;
+  }
+
+  /** Takes back a capture that the card scheme rejects. */
+  takeBack(authorization: Authorization): void {
+    authorization.status = "voided";
+    authorization.capturedValue = 0;
+    this.save(authorization);
   }
 
   /** Takes on a refund of at most what is left of the captured amount, or says why not. */
@@ -207,8 +235,8 @@ export class Ledger {
     const openedAt = new Date(this.#clock.nowMs()).toISOString();
     const refund: Refund = { ...asked, id: `re_${randomUUID()}`, openedAt, status: "pending" };
     refunds.push(refund);
+    this.save(authorization);
     this.#refunded.set(refund.id, authorization.id);
-    dropOldest(this.#refunded);
     return refund;
   }
 
@@ -216,11 +244,8 @@ export class Ledger {
   makeRefund(authorization: Authorization, refund: Refund): void {
     if (refund.status !== "pending") return;
     refund.status = "succeeded";
-    if (authorization.refund !== "fail_later") return;
-    this.#clock.at(this.#clock.nowMs() + failsAfterMs, () => {
-      refund.status = "failed";
-      this.#report(authorization, { type: "refundFailed", refund });
-    });
+    this.save(authorization);
+    this.#scheduleFailure(authorization, refund);
   }
 
   /** Refunds as a person does at the acquirer: without a reference of ours. */
@@ -243,6 +268,7 @@ export class Ledger {
     if (authorization.status !== "held") return false;
     this.#cancelEnd(authorization);
     authorization.status = "voided";
+    this.save(authorization);
     return true;
   }
 
@@ -255,30 +281,44 @@ export class Ledger {
 
   /** Refuses every authorize under this reference from now on. */
   refuse(reference: Reference): void {
-    this.#refused.add(keyOf(reference));
-    dropOldest(this.#refused);
+    this.#refused.set(keyOf(reference), true);
   }
 
   isRefused(reference: Reference): boolean {
     return this.#refused.has(keyOf(reference));
   }
 
-  #scheduleEnd(authorization: Authorization, lifeMs: number): void {
-    const inMs = (afterMs: number, act: () => void) => {
-      this.#holdEnds.set(authorization, this.#clock.at(this.#clock.nowMs() + afterMs, act));
+  #scheduleRefundByHand(authorization: Authorization): void {
+    const value = Math.ceil(authorization.capturedValue / 2);
+    this.#clock.at(this.#clock.nowMs() + byHandAfterMs, () => this.refundByHand(authorization, value));
+  }
+
+  #scheduleFailure(authorization: Authorization, refund: Refund): void {
+    if (authorization.refund !== "fail_later") return;
+    this.#clock.at(Date.parse(refund.openedAt) + failsAfterMs, () => {
+      refund.status = "failed";
+      this.save(authorization);
+      this.#report(authorization, { type: "refundFailed", refund });
+    });
+  }
+
+  #scheduleEnd(authorization: Authorization): void {
+    const openedMs = Date.parse(authorization.openedAt);
+    const atMs = (timeMs: number, act: () => void) => {
+      this.#holdEnds.set(authorization, this.#clock.at(timeMs, act));
     };
     const expire = () => {
       if (this.void(authorization)) this.#report(authorization, { type: "expired" });
     };
     switch (authorization.hold) {
       case "lasts":
-        inMs(lifeMs, expire);
+        atMs(Date.parse(authorization.holdEndsAt), expire);
         break;
       case "ends_early":
-        inMs(endsEarlyAfterMs, expire);
+        atMs(openedMs + endsEarlyAfterMs, expire);
         break;
       case "captured_by_hand":
-        inMs(byHandAfterMs, () => this.captureByHand(authorization, Math.ceil(authorization.value / 2)));
+        atMs(openedMs + byHandAfterMs, () => this.captureByHand(authorization, Math.ceil(authorization.value / 2)));
         break;
       default:
         unreachable(authorization.hold);
@@ -307,9 +347,4 @@ export function refundedValue({ refunds }: Authorization): number {
 
 function keyOf({ acquirer, account, reference }: Reference): string {
   return JSON.stringify([acquirer, account, reference]);
-}
-
-function dropOldest(kept: Map<string, unknown> | Set<string>): void {
-  const oldest = kept.keys().next().value;
-  if (kept.size > authorizationsMax && oldest !== undefined) kept.delete(oldest);
 }

@@ -8,6 +8,8 @@ export type SandboxOptions = Partial<Delays> & {
   /** 0 picks any free port. */
   readonly port: number;
   readonly host?: string | undefined;
+  /** The file of the gateways' records; without it they are in memory alone, and a stop forgets them. */
+  readonly recordsFile?: string | undefined;
 };
 
 /** The running sandbox acquirers and their address. */
@@ -26,8 +28,13 @@ const defaultDelays: Delays = {
 };
 
 /** Starts the acquirers; resolves once requests are accepted. Rejects if the port is taken. */
-export async function startSandbox({ port, host = "127.0.0.1", ...delays }: SandboxOptions): Promise<Sandbox> {
-  const acquirer = createAcquirer({ ...defaultDelays, ...delays });
+export async function startSandbox({
+  port,
+  host = "127.0.0.1",
+  recordsFile,
+  ...delays
+}: SandboxOptions): Promise<Sandbox> {
+  const acquirer = createAcquirer({ ...defaultDelays, ...delays }, recordsFile);
   await new Promise<void>((resolve, reject) => {
     acquirer.server.once("error", reject).listen(port, host, resolve);
   });

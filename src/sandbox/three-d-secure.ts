@@ -11,6 +11,7 @@ import { amountInWords, isoCurrencies } from "../platform/money.ts";
 import { parseJsonObject } from "../platform/outbound-http.ts";
 import type { Accounts } from "./accounts.ts";
 import { bankPage, blankPage, postingPage } from "./bank-forms.ts";
+import type { Book, Books } from "./books.ts";
 import type { SentProof } from "./challenges.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
 
@@ -43,12 +44,18 @@ const transactionsMax = 10_000;
 
 /** The transactions of the 3DS server, and what acquirers may ask about them. */
 export class Directory {
-  readonly #transactions = new Map<string, Transaction>();
+  readonly #transactions: Book<Transaction>;
   readonly #overrides = new Map<string, DirectoryBehaviour>();
   readonly #clock: SandboxClock;
 
-  constructor(clock: SandboxClock) {
+  constructor(clock: SandboxClock, books: Books) {
     this.#clock = clock;
+    this.#transactions = books.open("3ds transaction", transactionsMax);
+  }
+
+  /** Keeps what has changed of a transaction. */
+  save(transaction: Transaction): void {
+    this.#transactions.set(transaction.id, transaction);
   }
 
   setBehaviour(number: string, behaviour: DirectoryBehaviour): void {
@@ -67,9 +74,7 @@ export class Directory {
       dsTransID: randomUUID(),
       authenticationValue: randomBytes(20).toString("base64"),
     };
-    this.#transactions.set(transaction.id, transaction);
-    const oldest = this.#transactions.keys().next().value;
-    if (this.#transactions.size > transactionsMax && oldest !== undefined) this.#transactions.delete(oldest);
+    this.save(transaction);
     return transaction;
   }
 
@@ -81,9 +86,11 @@ export class Directory {
     if (found.shownAtMs === undefined && nowMs >= (found.askedAtMs ?? nowMs) + firstRequestMs) {
       found.transStatus = "N";
       found.challengeCancel = "05";
+      this.save(found);
     }
     if (found.behaviour.answer === "app" && found.shownAtMs !== undefined && nowMs >= found.shownAtMs + appMs) {
       found.transStatus = "Y";
+      this.save(found);
     }
     return found;
   }
@@ -94,7 +101,7 @@ export class Directory {
 
   /** Reports whether a proof is of this card and amount. */
   isProof(proof: SentProof, payment: { readonly number: string; readonly value: number }): boolean {
-    const found = [...this.#transactions.values()].find(({ dsTransID }) => dsTransID === proof.dsTransactionId);
+    const found = this.#transactions.values().find(({ dsTransID }) => dsTransID === proof.dsTransactionId);
     return (
       found !== undefined &&
       (found.transStatus === "Y" || found.transStatus === "A") &&
@@ -171,6 +178,7 @@ function auth(directory: Directory, json: Json, account: string, request: Sandbo
   if (transaction.areq !== undefined) return erro("312", "transaction id was used", id);
   if (!isName(json.cardholderName)) return erro("203", "cardholderName", id);
   transaction.areq = json;
+  directory.save(transaction);
   const { behaviour } = transaction;
   if (behaviour.answer === "down") return erro("405", "Connection timeout", id);
   const isAsked = behaviour.answer === "challenge" || behaviour.answer === "app" || behaviour.answer === "blank";
@@ -233,6 +241,7 @@ function challenge(directory: Directory, request: SandboxRequest): SandboxAnswer
   const transaction = directory.find(threeDSServerTransID);
   if (transaction === undefined || transaction.acsTransID !== acsTransID) return { ...blankPage, status: 404 };
   transaction.shownAtMs ??= directory.nowMs();
+  directory.save(transaction);
   return show(transaction);
 }
 
@@ -249,6 +258,7 @@ function answer(directory: Directory, { parameters, body }: SandboxRequest): San
     const isRight = form.get("code") === "123456" && !form.has("cancel");
     transaction.transStatus = isRight ? "Y" : "N";
     if (form.has("cancel")) transaction.challengeCancel = "01";
+    directory.save(transaction);
   }
   return show(transaction);
 }

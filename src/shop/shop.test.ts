@@ -12,6 +12,8 @@ const verifier = new Webhook(`whsec_${Buffer.alloc(32, 7).toString("base64")}`);
 type Created = { readonly key: string; readonly authorization: string; readonly body: { readonly orderRef: string } };
 
 let created: Created[];
+let kept: string;
+let refusedKey: string | undefined;
 let session: Record<string, unknown>;
 let refusal: object | undefined;
 let service: Server;
@@ -24,6 +26,9 @@ async function startService(): Promise<Server> {
     const answer = (status: number, body: object) =>
       response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
     if (refusal) return answer(503, refusal);
+    const isRefused = request.headers.authorization === `Bearer ${refusedKey}`;
+    if (isRefused) return answer(401, { code: "invalid_key", detail: "The key was rotated.", requestId: "req_8" });
+    if (request.url?.includes("pageSize")) return answer(200, { paymentSessions: [] });
     if (request.method === "GET") return answer(200, session);
     const key = String(request.headers["idempotency-key"]);
     const body = (await json(request)) as Created["body"];
@@ -46,6 +51,8 @@ async function startService(): Promise<Server> {
 
 beforeEach(async () => {
   created = [];
+  kept = secretKey;
+  refusedKey = undefined;
   refusal = undefined;
   service = await startService();
   const apiOrigin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
@@ -56,7 +63,12 @@ beforeEach(async () => {
     restBase: `${apiOrigin}/api/v1`,
     apiOrigin,
     vaultOrigin,
-    secretKey,
+    secretKey: {
+      read: () => kept,
+      replace: (renewed) => {
+        kept = renewed;
+      },
+    },
     signingSecret,
     port: 0,
     testCards,
@@ -129,6 +141,33 @@ describe("ordering", () => {
     const response = await fetch(`${shop.origin}/orders`, { method: "POST", redirect: "manual" });
     expect(response.status).toBe(502);
     expect(await response.text()).toContain("req_7");
+  });
+});
+
+describe("a rotated secret key", () => {
+  const enter = (entered: string, site = "same-origin") =>
+    fetch(`${shop.origin}/secret-key`, {
+      method: "POST",
+      headers: { "sec-fetch-site": site },
+      body: new URLSearchParams({ secretKey: entered }),
+      redirect: "manual",
+    });
+
+  it("is asked for on the page that it breaks, and replaced by one that the service accepts", async () => {
+    refusedKey = secretKey;
+    const refused = await fetch(`${shop.origin}/orders`, { method: "POST", redirect: "manual" });
+    expect(refused.status).toBe(502);
+    expect(await refused.text()).toContain('action="/secret-key"');
+    expect((await enter(secretKey)).status).toBe(502);
+    expect(kept).toBe(secretKey);
+    expect((await enter(" switchyard_test_sk_renewed ")).status).toBe(303);
+    await order();
+    expect(created[0]?.authorization).toBe("Bearer switchyard_test_sk_renewed");
+  });
+
+  it("is not replaced by another site's page", async () => {
+    expect((await enter("switchyard_test_sk_theirs", "cross-site")).status).toBe(404);
+    expect(kept).toBe(secretKey);
   });
 });
 

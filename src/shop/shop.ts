@@ -25,7 +25,7 @@ export type ShopConfig = {
   readonly apiOrigin: string;
   /** The only origin that sees a card; the checkout page's content security policy names it. */
   readonly vaultOrigin: string;
-  readonly secretKey: string;
+  readonly secretKey: ShopKey;
   readonly signingSecret: string;
   /** 0 for any free port. */
   readonly port: number;
@@ -34,6 +34,9 @@ export type ShopConfig = {
   /** The merchant's pages of the test environment on the dashboard, such as `https://dashboard.example/test/mer_…`. */
   readonly dashboardUrl?: string | undefined;
 };
+
+/** The secret key as the shop's owner keeps it, who replaces it when it is rotated. */
+export type ShopKey = { read(): string; replace(secretKey: string): void };
 
 /** A running shop and its address. */
 export type Shop = { readonly origin: string; close(): Promise<void> };
@@ -62,7 +65,8 @@ export async function startShop(config: ShopConfig): Promise<Shop> {
 
 function routesOf(config: ShopConfig): Route[] {
   const orders = new Orders();
-  const api = new RestClient({ restBase: config.restBase, secretKey: config.secretKey });
+  const apiWith = (secretKey: string) => new RestClient({ restBase: config.restBase, secretKey });
+  const api = () => apiWith(config.secretKey.read());
   const webhooks = new WebhookReceiver(config.signingSecret, orders);
   const found = (orderRef: string) => orders.find(orderRef) ?? notFound();
   const checkoutPolicy = contentSecurityPolicy(config);
@@ -75,8 +79,21 @@ function routesOf(config: ShopConfig): Route[] {
       handle: async ({ response }) => {
         const orderRef = `RH-${randomBytes(6).toString("hex")}`;
         const order = orders.add({ orderRef, amountMinor: product.amountMinor, currency: product.currency });
-        await openSession(order, api);
+        await openSession(order, api());
         response.writeHead(303, { Location: `/checkout/${orderRef}` }).end();
+      },
+    },
+    {
+      // A rotated key is refused at once. The shop then asks for the new one, and accepts it if the service does.
+      method: "POST",
+      path: /^\/secret-key$/,
+      handle: async ({ request, response }) => {
+        if (request.headers["sec-fetch-site"] !== "same-origin") notFound();
+        const secretKey = new URLSearchParams(await readText(request)).get("secretKey")?.trim() ?? "";
+        if (!/^\w+$/.test(secretKey)) return sendPage(response, page("Secret key", secretKeyForm));
+        await apiWith(secretKey).listSessions({ pageSize: 1 });
+        config.secretKey.replace(secretKey);
+        response.writeHead(303, { Location: "/" }).end();
       },
     },
     {
@@ -95,9 +112,9 @@ function routesOf(config: ShopConfig): Route[] {
       path: /^\/orders\/([\w-]+)\/sessions$/,
       handle: async ({ response, orderRef }) => {
         const order = found(orderRef);
-        await refreshState(order, { orders, api });
+        await refreshState(order, { orders, api: api() });
         const ended = ["DECLINED", "DEGRADED", "EXPIRED"].includes(order.state?.status ?? "");
-        sendJson(response, ended ? await openSession(order, api) : order.sessions.at(-1));
+        sendJson(response, ended ? await openSession(order, api()) : order.sessions.at(-1));
       },
     },
     {
@@ -109,7 +126,7 @@ function routesOf(config: ShopConfig): Route[] {
       method: "GET",
       path: /^\/orders\/([\w-]+)\/events$/,
       handle: ({ response, orderRef }) =>
-        streamOrder(found(orderRef), response, { orders, api, dashboardUrl: config.dashboardUrl }),
+        streamOrder(found(orderRef), response, { orders, api: api(), dashboardUrl: config.dashboardUrl }),
     },
     {
       method: "POST",
@@ -151,6 +168,14 @@ async function answer(routes: readonly Route[], request: IncomingMessage, respon
   notFound();
 }
 
+const secretKeyForm = html`<h1>The shop’s secret key is refused</h1>
+<p>It was rotated. Enter the new secret key of the test environment, which the page API keys of the dashboard shows once; rotate the key again if you no longer have it.</p>
+<form method="post" action="/secret-key">
+<label for="secret-key">Secret key</label>
+<input id="secret-key" name="secretKey" type="password" autocomplete="off" required>
+<button class="button">Use this key</button>
+</form>`;
+
 class NotFound extends Error {}
 
 function notFound(): never {
@@ -163,6 +188,9 @@ function answerError(error: unknown, response: ServerResponse): void {
   } else if (error instanceof NotFound) {
     response.statusCode = 404;
     sendPage(response, page("Not found", html`<h1>Not found</h1><p>${error.message}</p>`));
+  } else if (error instanceof ApiError && error.code === "invalid_key") {
+    response.statusCode = 502;
+    sendPage(response, page("Secret key", secretKeyForm));
   } else if (error instanceof ApiError) {
     response.statusCode = 502;
     const facts = html`<p class="note"><code>${error.code}</code> · request <code>${error.requestId ?? "none"}</code></p>`;

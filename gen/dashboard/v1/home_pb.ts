@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/home.proto.
  */
 export const file_dashboard_v1_home: GenFile = /*@__PURE__*/
-  fileDesc("ChdkYXNoYm9hcmQvdjEvaG9tZS5wcm90bxIMZGFzaGJvYXJkLnYxIqgBChFDbG9zZUFsYXJtUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIcCgx3b3JrX2l0ZW1faWQYAyABKAlCBrpIA8gBARIbCgRub3RlGAQgASgJQg26SArIAQFyBRABGOgHIhQKEkNsb3NlQWxhcm1SZXNwb25zZSKZAQoOR2V0SG9tZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESLQoJZGF5X3N0YXJ0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKcAQoPR2V0SG9tZVJlc3BvbnNlEicKBmFsZXJ0cxgBIAMoCzIXLmRhc2hib2FyZC52MS5BbGVydEl0ZW0SIgoFdG9kYXkYAiABKAsyEy5kYXNoYm9hcmQudjEuVG9kYXkSEgoKYWxlcnRzX2N1dBgDIAEoCBIoCgdtaXNzaW5nGAQgAygOMhcuZGFzaGJvYXJkLnYxLlNldFVwU3RlcCKwBAoJQWxlcnRJdGVtEioKBGtpbmQYASABKA4yHC5kYXNoYm9hcmQudjEuQWxlcnRJdGVtLktpbmQSDAoEdGV4dBgCIAEoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKc2Vzc2lvbl9pZBgEIAEoCRIRCglvcmRlcl9yZWYYBSABKAkSDwoHZ2F0ZXdheRgGIAEoCRIVCg1jb25uZWN0aW9uX2lkGAcgASgJEhMKC2VuZHBvaW50X2lkGAggASgJEhkKEXJlZnVuZF9zZXNzaW9uX2lkGAkgASgJEhQKDHdvcmtfaXRlbV9pZBgKIAEoCSKoAgoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASEQoNUEFZTUVOVF9BTEFSTRABEg4KClBBSURfVFdJQ0UQAhIVChFHQVRFV0FZX1VOSEVBTFRIWRADEhUKEUVORFBPSU5UX0RJU0FCTEVEEAQSFQoRUEFZTUVOVFNfREVHUkFERUQQBRIXChNPUkRFUl9SRUZfTElLRV9DQVJEEAYSFQoRQVBQUk9WQUxfUkFURV9MT1cQBxIWChJHQVRFV0FZX1VOVkVSSUZJRUQQCBIXChNFTkRQT0lOVF9VTlZFUklGSUVEEAkSEgoOSE9MRFNfRVhQSVJJTkcQChIUChBFTkRQT0lOVF9GQUlMSU5HEAsSFwoTQ1JFREVOVElBTFNfUkVGVVNFRBAMIukBCgVUb2RheRIPCgdjcmVhdGVkGAEgASgFEhEKCXN1Y2NlZWRlZBgCIAEoBRIQCghkZWNsaW5lZBgDIAEoBRIQCghkZWdyYWRlZBgEIAEoBRIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoBRIrCgZ2b2x1bWUYBiADKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudEFtb3VudBITCgtuZXdlc3Rfb25seRgHIAEoCBIpCgVzaW5jZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIcmVsZWFzZWQYCSABKAUqogEKCVNldFVwU3RlcBIbChdTRVRfVVBfU1RFUF9VTlNQRUNJRklFRBAAEhcKE1NFVF9VUF9TVEVQX0dBVEVXQVkQARIcChhTRVRfVVBfU1RFUF9ST1VUSU5HX1JVTEUQAhIfChtTRVRfVVBfU1RFUF9DSEVDS09VVF9PUklHSU4QAxIgChxTRVRfVVBfU1RFUF9XRUJIT09LX0VORFBPSU5UEAQytQEKC0hvbWVTZXJ2aWNlEk8KB0dldEhvbWUSHC5kYXNoYm9hcmQudjEuR2V0SG9tZVJlcXVlc3QaHS5kYXNoYm9hcmQudjEuR2V0SG9tZVJlc3BvbnNlIgeQAgGouxgBElUKCkNsb3NlQWxhcm0SHy5kYXNoYm9hcmQudjEuQ2xvc2VBbGFybVJlcXVlc3QaIC5kYXNoYm9hcmQudjEuQ2xvc2VBbGFybVJlc3BvbnNlIgSouxgCYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChdkYXNoYm9hcmQvdjEvaG9tZS5wcm90bxIMZGFzaGJvYXJkLnYxIr0BChFDbG9zZUFsYXJtUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIcCgx3b3JrX2l0ZW1faWQYAyABKAlCBrpIA8gBARIbCgRub3RlGAQgASgJQg26SArIAQFyBRABGOgHEhMKC3dob2xlX2NhdXNlGAUgASgIIioKEkNsb3NlQWxhcm1SZXNwb25zZRIUCgxjbG9zZWRfY291bnQYASABKAUimQEKDkdldEhvbWVSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEi0KCWRheV9zdGFydBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAinAEKD0dldEhvbWVSZXNwb25zZRInCgZhbGVydHMYASADKAsyFy5kYXNoYm9hcmQudjEuQWxlcnRJdGVtEiIKBXRvZGF5GAIgASgLMhMuZGFzaGJvYXJkLnYxLlRvZGF5EhIKCmFsZXJ0c19jdXQYAyABKAgSKAoHbWlzc2luZxgEIAMoDjIXLmRhc2hib2FyZC52MS5TZXRVcFN0ZXAivwQKCUFsZXJ0SXRlbRIqCgRraW5kGAEgASgOMhwuZGFzaGJvYXJkLnYxLkFsZXJ0SXRlbS5LaW5kEgwKBHRleHQYAiABKAkSKQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnNlc3Npb25faWQYBCABKAkSEQoJb3JkZXJfcmVmGAUgASgJEg8KB2dhdGV3YXkYBiABKAkSFQoNY29ubmVjdGlvbl9pZBgHIAEoCRITCgtlbmRwb2ludF9pZBgIIAEoCRIZChFyZWZ1bmRfc2Vzc2lvbl9pZBgJIAEoCRIUCgx3b3JrX2l0ZW1faWQYCiABKAkSDQoFY291bnQYCyABKAUiqAIKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEhEKDVBBWU1FTlRfQUxBUk0QARIOCgpQQUlEX1RXSUNFEAISFQoRR0FURVdBWV9VTkhFQUxUSFkQAxIVChFFTkRQT0lOVF9ESVNBQkxFRBAEEhUKEVBBWU1FTlRTX0RFR1JBREVEEAUSFwoTT1JERVJfUkVGX0xJS0VfQ0FSRBAGEhUKEUFQUFJPVkFMX1JBVEVfTE9XEAcSFgoSR0FURVdBWV9VTlZFUklGSUVEEAgSFwoTRU5EUE9JTlRfVU5WRVJJRklFRBAJEhIKDkhPTERTX0VYUElSSU5HEAoSFAoQRU5EUE9JTlRfRkFJTElORxALEhcKE0NSRURFTlRJQUxTX1JFRlVTRUQQDCLpAQoFVG9kYXkSDwoHY3JlYXRlZBgBIAEoBRIRCglzdWNjZWVkZWQYAiABKAUSEAoIZGVjbGluZWQYAyABKAUSEAoIZGVncmFkZWQYBCABKAUSGQoRc2F2ZWRfYnlfZmFpbG92ZXIYBSABKAUSKwoGdm9sdW1lGAYgAygLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRBbW91bnQSEwoLbmV3ZXN0X29ubHkYByABKAgSKQoFc2luY2UYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHJlbGVhc2VkGAkgASgFKqIBCglTZXRVcFN0ZXASGwoXU0VUX1VQX1NURVBfVU5TUEVDSUZJRUQQABIXChNTRVRfVVBfU1RFUF9HQVRFV0FZEAESHAoYU0VUX1VQX1NURVBfUk9VVElOR19SVUxFEAISHwobU0VUX1VQX1NURVBfQ0hFQ0tPVVRfT1JJR0lOEAMSIAocU0VUX1VQX1NURVBfV0VCSE9PS19FTkRQT0lOVBAEMrUBCgtIb21lU2VydmljZRJPCgdHZXRIb21lEhwuZGFzaGJvYXJkLnYxLkdldEhvbWVSZXF1ZXN0Gh0uZGFzaGJvYXJkLnYxLkdldEhvbWVSZXNwb25zZSIHkAIBqLsYARJVCgpDbG9zZUFsYXJtEh8uZGFzaGJvYXJkLnYxLkNsb3NlQWxhcm1SZXF1ZXN0GiAuZGFzaGJvYXJkLnYxLkNsb3NlQWxhcm1SZXNwb25zZSIEqLsYAmIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.CloseAlarmRequest
@@ -47,6 +47,13 @@ export type CloseAlarmRequest = Message<"dashboard.v1.CloseAlarmRequest"> & {
    * @generated from field: string note = 4;
    */
   note: string;
+
+  /**
+   * Also closes the older open alarms of the same cause.
+   *
+   * @generated from field: bool whole_cause = 5;
+   */
+  wholeCause: boolean;
 };
 
 /**
@@ -76,6 +83,13 @@ export type CloseAlarmRequestJson = {
    * @generated from field: string note = 4;
    */
   note?: string;
+
+  /**
+   * Also closes the older open alarms of the same cause.
+   *
+   * @generated from field: bool whole_cause = 5;
+   */
+  wholeCause?: boolean;
 };
 
 /**
@@ -89,12 +103,20 @@ export const CloseAlarmRequestSchema: GenMessage<CloseAlarmRequest, {jsonType: C
  * @generated from message dashboard.v1.CloseAlarmResponse
  */
 export type CloseAlarmResponse = Message<"dashboard.v1.CloseAlarmResponse"> & {
+  /**
+   * @generated from field: int32 closed_count = 1;
+   */
+  closedCount: number;
 };
 
 /**
  * @generated from message dashboard.v1.CloseAlarmResponse
  */
 export type CloseAlarmResponseJson = {
+  /**
+   * @generated from field: int32 closed_count = 1;
+   */
+  closedCount?: number;
 };
 
 /**
@@ -291,6 +313,13 @@ export type AlertItem = Message<"dashboard.v1.AlertItem"> & {
    * @generated from field: string work_item_id = 10;
    */
   workItemId: string;
+
+  /**
+   * With PAYMENT_ALARM: the number of payments with this cause. The other fields are those of the newest.
+   *
+   * @generated from field: int32 count = 11;
+   */
+  count: number;
 };
 
 /**
@@ -358,6 +387,13 @@ export type AlertItemJson = {
    * @generated from field: string work_item_id = 10;
    */
   workItemId?: string;
+
+  /**
+   * With PAYMENT_ALARM: the number of payments with this cause. The other fields are those of the newest.
+   *
+   * @generated from field: int32 count = 11;
+   */
+  count?: number;
 };
 
 /**
@@ -377,7 +413,7 @@ export const AlertItem_Kind = {
   KIND_UNSPECIFIED: 0,
 
   /**
-   * An alarm about a payment, such as a capture that its gateway has not answered. One item for each payment.
+   * An alarm about a payment, such as a capture that its gateway has not answered. One item for each cause.
    *
    * @generated from enum value: PAYMENT_ALARM = 1;
    */

@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/work_queue.proto.
  */
 export const file_dashboard_v1_work_queue: GenFile = /*@__PURE__*/
-  fileDesc("Ch1kYXNoYm9hcmQvdjEvd29ya19xdWV1ZS5wcm90bxIMZGFzaGJvYXJkLnYxIrABChRMaXN0V29ya0l0ZW1zUmVxdWVzdBI7CgtlbnZpcm9ubWVudBgBIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESFgoOaW5jbHVkZV9jbG9zZWQYAiABKAgSIQoJcGFnZV9zaXplGAMgASgFQgm6SAYaBBhkKAFIAIgBARISCgpwYWdlX3Rva2VuGAQgASgJQgwKCl9wYWdlX3NpemUiXAoVTGlzdFdvcmtJdGVtc1Jlc3BvbnNlEioKCndvcmtfaXRlbXMYASADKAsyFi5kYXNoYm9hcmQudjEuV29ya0l0ZW0SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIo4BChRDbG9zZVdvcmtJdGVtUmVxdWVzdBI7CgtlbnZpcm9ubWVudBgBIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESHAoMd29ya19pdGVtX2lkGAIgASgJQga6SAPIAQESGwoEbm90ZRgDIAEoCUINukgKyAEBcgUQARjoByJCChVDbG9zZVdvcmtJdGVtUmVzcG9uc2USKQoJd29ya19pdGVtGAEgASgLMhYuZGFzaGJvYXJkLnYxLldvcmtJdGVtIqQFCghXb3JrSXRlbRIUCgx3b3JrX2l0ZW1faWQYASABKAkSKQoEa2luZBgCIAEoDjIbLmRhc2hib2FyZC52MS5Xb3JrSXRlbS5LaW5kEhMKC21lcmNoYW50X2lkGAMgASgJEhIKCnNlc3Npb25faWQYBCABKAkSFwoKYXR0ZW1wdF9pZBgFIAEoCUgAiAEBEhEKBHJ1bGUYBiABKAlIAYgBARIOCgZkZXRhaWwYByABKAkSLQoJb3BlbmVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXNvbHZlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJY2xvc2VkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIWCgljbG9zZWRfYnkYCyABKAlIAogBARIXCgpjbG9zZV9ub3RlGAwgASgJSAOIAQEi/AEKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEhMKD1ZPSURfVU5BTlNXRVJFRBABEhYKEkNBUFRVUkVfVU5BTlNXRVJFRBACEhoKFk9SUEhBTkVEX0FVVEhPUklaQVRJT04QAxITCg9SRUNPUkRfTUlTTUFUQ0gQBBISCg5DQVBUVVJFX0ZBSUxFRBAFEhYKEklOVkFSSUFOVF9WSU9MQVRFRBAGEhcKE0NBUFRVUkVfVU5DT05GSVJNRUQQBxISCg5BQ1RJT05fT1ZFUkRVRRAIEhUKEVJFRlVORF9VTkFOU1dFUkVEEAkSEAoMSE9MRF9PVkVSRFVFEApCDQoLX2F0dGVtcHRfaWRCBwoFX3J1bGVCDAoKX2Nsb3NlZF9ieUINCgtfY2xvc2Vfbm90ZTLVAQoQV29ya1F1ZXVlU2VydmljZRJhCg1MaXN0V29ya0l0ZW1zEiIuZGFzaGJvYXJkLnYxLkxpc3RXb3JrSXRlbXNSZXF1ZXN0GiMuZGFzaGJvYXJkLnYxLkxpc3RXb3JrSXRlbXNSZXNwb25zZSIHkAIBqLsYBBJeCg1DbG9zZVdvcmtJdGVtEiIuZGFzaGJvYXJkLnYxLkNsb3NlV29ya0l0ZW1SZXF1ZXN0GiMuZGFzaGJvYXJkLnYxLkNsb3NlV29ya0l0ZW1SZXNwb25zZSIEqLsYBGIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("Ch1kYXNoYm9hcmQvdjEvd29ya19xdWV1ZS5wcm90bxIMZGFzaGJvYXJkLnYxIsIBChRMaXN0V29ya0l0ZW1zUmVxdWVzdBI7CgtlbnZpcm9ubWVudBgBIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESFgoOaW5jbHVkZV9jbG9zZWQYAiABKAgSIQoJcGFnZV9zaXplGAMgASgFQgm6SAYaBBhkKAFIAIgBARISCgpwYWdlX3Rva2VuGAQgASgJEhAKCGJ5X2NhdXNlGAUgASgIQgwKCl9wYWdlX3NpemUiXAoVTGlzdFdvcmtJdGVtc1Jlc3BvbnNlEioKCndvcmtfaXRlbXMYASADKAsyFi5kYXNoYm9hcmQudjEuV29ya0l0ZW0SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqMBChRDbG9zZVdvcmtJdGVtUmVxdWVzdBI7CgtlbnZpcm9ubWVudBgBIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESHAoMd29ya19pdGVtX2lkGAIgASgJQga6SAPIAQESGwoEbm90ZRgDIAEoCUINukgKyAEBcgUQARjoBxITCgt3aG9sZV9jYXVzZRgEIAEoCCJYChVDbG9zZVdvcmtJdGVtUmVzcG9uc2USKQoJd29ya19pdGVtGAEgASgLMhYuZGFzaGJvYXJkLnYxLldvcmtJdGVtEhQKDGNsb3NlZF9jb3VudBgCIAEoBSKzBQoIV29ya0l0ZW0SFAoMd29ya19pdGVtX2lkGAEgASgJEikKBGtpbmQYAiABKA4yGy5kYXNoYm9hcmQudjEuV29ya0l0ZW0uS2luZBITCgttZXJjaGFudF9pZBgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJEhcKCmF0dGVtcHRfaWQYBSABKAlIAIgBARIRCgRydWxlGAYgASgJSAGIAQESDgoGZGV0YWlsGAcgASgJEi0KCW9wZW5lZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcmVzb2x2ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCWNsb3NlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoJY2xvc2VkX2J5GAsgASgJSAKIAQESFwoKY2xvc2Vfbm90ZRgMIAEoCUgDiAEBEg0KBWNvdW50GA0gASgFIvwBCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABITCg9WT0lEX1VOQU5TV0VSRUQQARIWChJDQVBUVVJFX1VOQU5TV0VSRUQQAhIaChZPUlBIQU5FRF9BVVRIT1JJWkFUSU9OEAMSEwoPUkVDT1JEX01JU01BVENIEAQSEgoOQ0FQVFVSRV9GQUlMRUQQBRIWChJJTlZBUklBTlRfVklPTEFURUQQBhIXChNDQVBUVVJFX1VOQ09ORklSTUVEEAcSEgoOQUNUSU9OX09WRVJEVUUQCBIVChFSRUZVTkRfVU5BTlNXRVJFRBAJEhAKDEhPTERfT1ZFUkRVRRAKQg0KC19hdHRlbXB0X2lkQgcKBV9ydWxlQgwKCl9jbG9zZWRfYnlCDQoLX2Nsb3NlX25vdGUy1QEKEFdvcmtRdWV1ZVNlcnZpY2USYQoNTGlzdFdvcmtJdGVtcxIiLmRhc2hib2FyZC52MS5MaXN0V29ya0l0ZW1zUmVxdWVzdBojLmRhc2hib2FyZC52MS5MaXN0V29ya0l0ZW1zUmVzcG9uc2UiB5ACAai7GAQSXgoNQ2xvc2VXb3JrSXRlbRIiLmRhc2hib2FyZC52MS5DbG9zZVdvcmtJdGVtUmVxdWVzdBojLmRhc2hib2FyZC52MS5DbG9zZVdvcmtJdGVtUmVzcG9uc2UiBKi7GARiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.ListWorkItemsRequest
@@ -47,6 +47,13 @@ export type ListWorkItemsRequest = Message<"dashboard.v1.ListWorkItemsRequest"> 
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
+
+  /**
+   * Lists one item for each merchant and cause, the newest, with their number in `count`.
+   *
+   * @generated from field: bool by_cause = 5;
+   */
+  byCause: boolean;
 };
 
 /**
@@ -78,6 +85,13 @@ export type ListWorkItemsRequestJson = {
    * @generated from field: string page_token = 4;
    */
   pageToken?: string;
+
+  /**
+   * Lists one item for each merchant and cause, the newest, with their number in `count`.
+   *
+   * @generated from field: bool by_cause = 5;
+   */
+  byCause?: boolean;
 };
 
 /**
@@ -148,6 +162,13 @@ export type CloseWorkItemRequest = Message<"dashboard.v1.CloseWorkItemRequest"> 
    * @generated from field: string note = 3;
    */
   note: string;
+
+  /**
+   * Also closes the older open items of the same merchant and cause.
+   *
+   * @generated from field: bool whole_cause = 4;
+   */
+  wholeCause: boolean;
 };
 
 /**
@@ -170,6 +191,13 @@ export type CloseWorkItemRequestJson = {
    * @generated from field: string note = 3;
    */
   note?: string;
+
+  /**
+   * Also closes the older open items of the same merchant and cause.
+   *
+   * @generated from field: bool whole_cause = 4;
+   */
+  wholeCause?: boolean;
 };
 
 /**
@@ -187,6 +215,11 @@ export type CloseWorkItemResponse = Message<"dashboard.v1.CloseWorkItemResponse"
    * @generated from field: dashboard.v1.WorkItem work_item = 1;
    */
   workItem?: WorkItem | undefined;
+
+  /**
+   * @generated from field: int32 closed_count = 2;
+   */
+  closedCount: number;
 };
 
 /**
@@ -197,6 +230,11 @@ export type CloseWorkItemResponseJson = {
    * @generated from field: dashboard.v1.WorkItem work_item = 1;
    */
   workItem?: WorkItemJson;
+
+  /**
+   * @generated from field: int32 closed_count = 2;
+   */
+  closedCount?: number;
 };
 
 /**
@@ -273,6 +311,13 @@ export type WorkItem = Message<"dashboard.v1.WorkItem"> & {
    * @generated from field: optional string close_note = 12;
    */
   closeNote?: string | undefined;
+
+  /**
+   * The number of items with this cause, if they are listed by cause; otherwise 1.
+   *
+   * @generated from field: int32 count = 13;
+   */
+  count: number;
 };
 
 /**
@@ -342,6 +387,13 @@ export type WorkItemJson = {
    * @generated from field: optional string close_note = 12;
    */
   closeNote?: string;
+
+  /**
+   * The number of items with this cause, if they are listed by cause; otherwise 1.
+   *
+   * @generated from field: int32 count = 13;
+   */
+  count?: number;
 };
 
 /**

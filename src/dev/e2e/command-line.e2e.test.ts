@@ -265,7 +265,10 @@ describe("attaching", () => {
     const unreachable = await run(["merchant", "list", "--grpc-address", "127.0.0.1:9"], {
       env: { SWITCHYARD_OPERATOR_TOKEN: "x" },
     });
-    expect(unreachable).toMatchObject({ code: 1, err: "Nothing answers at 127.0.0.1:9. (unavailable)\n" });
+    expect(unreachable).toMatchObject({
+      code: 1,
+      err: "Nothing answers at 127.0.0.1:9, called directly by gRPC: no proxy variable is used. (unavailable)\n",
+    });
     const noRest = await run(["session", "show", "ps_1", "--rest-base", "http://127.0.0.1:9"], {
       env: { SWITCHYARD_SECRET_KEY: "x" },
     });

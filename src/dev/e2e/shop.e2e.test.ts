@@ -55,7 +55,7 @@ beforeAll(async () => {
     restBase: `http://127.0.0.1:${(rest.address() as AddressInfo).port}`,
     apiOrigin: checkout.origin,
     vaultOrigin,
-    secretKey: "switchyard_test_sk_shop",
+    secretKey: { read: () => "switchyard_test_sk_shop", replace: () => {} },
     signingSecret: `switchyard_test_${signingKey}`,
     port: 0,
     testCards: [

@@ -68,8 +68,41 @@ describe("the pages about the project", () => {
   });
 });
 
+describe(".github/CONTRIBUTING.md", () => {
+  const page = read(".github/CONTRIBUTING.md");
+
+  it("runs tests that exist, by their files and names", () => {
+    const files = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
+      .filter((path) => path.endsWith(".test.ts"))
+      .map((path) => `src/${path}`);
+    const commands = [...page.matchAll(/npx vitest run ([\w./-]+)(?: -t "([^"]+)")?|npm test -- ([\w./-]+)/g)];
+    const missing = commands.filter(([, path, title, word]) => {
+      const found = files.filter((file) => file.includes(path ?? word!));
+      return !found.some((file) => title === undefined || read(file).includes(title));
+    });
+    expect(commands.length).toBeGreaterThan(4);
+    expect(missing.map(([command]) => command)).toEqual([]);
+  });
+
+  it("names the limits that the rules check", () => {
+    const rules = read("src/dev/tidy/file-rules.ts");
+    const [, lines] = /const fileLinesMax = (\d+);/.exec(rules)!;
+    const [, functions] = /const functionLinesMax = (\d+);/.exec(rules)!;
+    expect(page).toContain(`files of ${lines} lines at most, functions of ${functions},`);
+  });
+});
+
 describe("docs/architecture.md", () => {
   const page = read("docs/architecture.md");
+
+  it("counts the steps as they are", () => {
+    const unions = ["next-step", "after-authentication", "after-provider"].map(
+      (file) => /export type \w*Step =\n([\s\S]*?);\n\n/.exec(read(`src/core/${file}.ts`))![1]!,
+    );
+    const names = unions.flatMap((union) => [...union.matchAll(/type: "(\w+)"/g)].map(([, name]) => name!));
+    expect(names.length).toBeGreaterThan(20);
+    expect(page).toContain(`two of its ${new Set(names).size} steps, \`authorize\` and \`capture\``);
+  });
 
   const sectionOf = (title: string) => page.split(`\n## ${title}\n`)[1]!.split("\n## ")[0]!;
 

@@ -1,5 +1,6 @@
 /** Idempotency keys at Adyen's emulator: https://docs.adyen.com/development-resources/api-idempotency (2026). */
 import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
+import type { Book, Books } from "../books.ts";
 import type { SandboxAnswer } from "../routes.ts";
 
 /** An answer that is sent at once. */
@@ -17,11 +18,12 @@ const keysMax = 400_000;
 
 /** Repeats the first answer to a key, also if it is an error, unless the error is transient. */
 export class AdyenKeys {
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept: Book<Kept>;
   readonly #clock: SandboxClock;
 
-  constructor(clock: SandboxClock) {
+  constructor(clock: SandboxClock, books: Books) {
     this.#clock = clock;
+    this.#kept = books.open("adyen key", keysMax);
   }
 
   /** Runs `act` once for a key; a repeat while the first one runs is refused for now. */
@@ -30,10 +32,13 @@ export class AdyenKeys {
     const known = this.#kept.get(name);
     if (known !== undefined && this.#clock.nowMs() < known.sinceMs + lifeMs) return known.answer ?? inProgress;
     const entry: Kept = { sinceMs: this.#clock.nowMs() };
-    this.#keep(name, entry);
+    this.#kept.set(name, entry, { isWritten: false });
     try {
       const { answer, kept } = await act();
-      if (kept.headers?.["transient-error"] !== "true") entry.answer = kept;
+      if (kept.headers?.["transient-error"] !== "true") {
+        entry.answer = kept;
+        this.#kept.set(name, entry);
+      }
       return answer;
     } finally {
       if (entry.answer === undefined && this.#kept.get(name) === entry) this.#kept.delete(name);
@@ -42,15 +47,9 @@ export class AdyenKeys {
 
   /** Returns the names of the keys whose answer is an error of the server, which each repeat gets. */
   keptErrors(): string[] {
-    return [...this.#kept].flatMap(([name, { answer }]) =>
-      answer !== undefined && answer.status >= 500 ? [name] : [],
-    );
-  }
-
-  #keep(name: string, entry: Kept): void {
-    this.#kept.set(name, entry);
-    const oldest = this.#kept.keys().next().value;
-    if (this.#kept.size > keysMax && oldest !== undefined) this.#kept.delete(oldest);
+    return this.#kept
+      .entries()
+      .flatMap(([name, { answer }]) => (answer !== undefined && answer.status >= 500 ? [name] : []));
   }
 }
 

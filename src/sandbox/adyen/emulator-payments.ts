@@ -10,20 +10,15 @@ import { unreachable } from "../../platform/errors.ts";
 import { isObject } from "../../platform/outbound-http.ts";
 import type { Account, Accounts } from "../accounts.ts";
 import type { NotificationContent, NotificationSender } from "../b-notifications.ts";
+import type { Book, Books } from "../books.ts";
 import { asksExemption, type Challenge, type Challenges, proofIn } from "../challenges.ts";
 import type { Faults } from "../faults.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
-import {
-  type Authorization,
-  isPart,
-  type Ledger,
-  type Refund,
-  type RefundRefusal,
-  type UnaskedChange,
-} from "../ledger.ts";
+import { type Authorization, isPart, type Ledger, type RefundRefusal, type UnaskedChange } from "../ledger.ts";
 import type { Pauses } from "../pauses.ts";
 import type { SandboxRequest } from "../routes.ts";
 import { frictionlessOf, type SecureResult, secureResult } from "../secure-results.ts";
+import type { Tasks } from "../tasks.ts";
 import { askingOf, authenticatedFields, newPspReference, redirectTo, refusedFor } from "./emulator-authentication.ts";
 import {
   adyenTestNumbers,
@@ -44,15 +39,24 @@ export type PaymentParts = {
   readonly pauses: Pauses;
   readonly faults: Faults;
   readonly accounts: Accounts;
+  readonly books: Books;
+  readonly tasks: Tasks;
 };
 
 /** A request of an authenticated account. */
 export type Asked = { readonly request: SandboxRequest; readonly account: Account; readonly json: Json };
 
-type Cancellation = {
+/** Work that is done after the answer to its request, and reported by a notification under its own reference. */
+type Owed = { readonly account: Account; readonly pspReference: string; readonly merchantReference: string };
+type OwedCapture = Owed & { readonly payment: Authorization; readonly value: number };
+type OwedRefund = OwedCapture & {
+  readonly refundId?: string | undefined;
+  readonly refusal?: RefundRefusal | undefined;
+};
+type OwedCancel = Owed & {
   readonly eventCode: "CANCELLATION" | "TECHNICAL_CANCEL";
-  readonly pspReference: string;
-  readonly merchantReference: string;
+  /** The one payment; without it, every one under the reference by then. */
+  readonly payment?: Authorization | undefined;
 };
 
 const refundFailures: Readonly<Partial<Record<RefundRefusal, string>>> = {
@@ -66,11 +70,15 @@ const paymentsMax = 100_000;
 /** All payments of the emulator, by the references that it assigned. */
 export class EmulatorPayments {
   readonly #parts: PaymentParts;
-  readonly #payments = new Map<string, Authorization>();
-  readonly #references = new Map<string, string>();
-  readonly #refunds = new WeakMap<Refund, string>();
-  readonly #accounts = new WeakMap<Challenge, Account>();
+  readonly #payments: Book<Authorization>;
+  /** The references of payments and refunds, by their ids in the ledger. */
+  readonly #references: Book<string>;
+  /** The accounts whose customers were asked, by the ids of the challenges. */
+  readonly #accounts: Book<Account>;
   readonly #results = new WeakMap<Challenge, Promise<CardResult>>();
+  readonly #captureLater: (owed: OwedCapture) => Promise<void>;
+  readonly #refundLater: (owed: OwedRefund) => Promise<void>;
+  readonly #cancelLater: (owed: OwedCancel) => Promise<void>;
 
   constructor(parts: PaymentParts) {
     this.#parts = parts;
@@ -78,8 +86,14 @@ export class EmulatorPayments {
     // other is authorized as soon as the customer has passed, as at SANDBOX_B.
     parts.challenges.onPassed((challenge) => {
       const waits = adyenTestNumbers.includes(challenge.payment.number);
-      if (this.#accounts.has(challenge) && !waits) void this.#settle(challenge);
+      if (this.#accounts.has(challenge.id) && !waits) void this.#settle(challenge);
     });
+    this.#payments = parts.books.open("adyen payment", paymentsMax);
+    this.#references = parts.books.open("adyen reference", 2 * paymentsMax);
+    this.#accounts = parts.books.open("adyen challenge", paymentsMax);
+    this.#captureLater = parts.tasks.define("adyen.capture", (owed) => this.#capture(owed));
+    this.#refundLater = parts.tasks.define("adyen.refund", (owed) => this.#refund(owed));
+    this.#cancelLater = parts.tasks.define("adyen.cancel", (owed) => this.#cancel(owed));
     parts.ledger.onUnasked((payment, change) => {
       if (payment.acquirer === "ADYEN") this.#reportUnasked(parts.accounts.find(payment.account), payment, change);
     });
@@ -122,14 +136,14 @@ export class EmulatorPayments {
       },
     );
     if (result.type !== "asked") return this.#answerTo(result, opened, paymentMethod.holderName === pendingHolder);
-    this.#accounts.set(result.challenge, account);
+    this.#accounts.set(result.challenge.id, account);
     return redirectTo(result.challenge, request);
   }
 
   /** Returns the challenge that a customer's return leads on to, with its account. */
   findChallenge({ details }: Json): { readonly challenge: Challenge; readonly account: Account } | undefined {
     const challenge = this.#parts.challenges.find(isObject(details) ? String(details.redirectResult) : "");
-    const account = challenge && this.#accounts.get(challenge);
+    const account = challenge && this.#accounts.get(challenge.id);
     return challenge && account && { challenge, account };
   }
 
@@ -146,10 +160,13 @@ export class EmulatorPayments {
   #settle(challenge: Challenge): Promise<CardResult> {
     const known = this.#results.get(challenge);
     if (known !== undefined) return known;
-    const result = this.#parts.issuer.settle(challenge, (authorization) => {
-      this.#remember(authorization);
-      this.#reportAuthorization(this.#accounts.get(challenge)!, authorization);
-    });
+    const decided = this.#parts.issuer.decided(challenge);
+    const result = decided
+      ? Promise.resolve(decided)
+      : this.#parts.issuer.settle(challenge, (authorization) => {
+          this.#remember(authorization);
+          this.#reportAuthorization(this.#accounts.get(challenge.id)!, authorization);
+        });
     this.#results.set(challenge, result);
     return result;
   }
@@ -162,7 +179,7 @@ export class EmulatorPayments {
     if (!isObject(amount) || !isPart(value, payment.value)) return refusal(422, "137");
     if (amount.currency !== payment.currency) return refusal(422, "138");
     const pspReference = newPspReference();
-    void this.#captureLater(account, payment, { pspReference, merchantReference: String(reference), value });
+    void this.#captureLater({ account, payment, pspReference, merchantReference: String(reference), value });
     const body = { paymentPspReference: request.parameters.id, pspReference, reference, amount, status: "received" };
     return { status: 201, body: { ...body, merchantAccount: account.id }, about: payment.reference };
   }
@@ -177,8 +194,11 @@ export class EmulatorPayments {
     if (amount.currency !== payment.currency) return refusal(422, "138");
     const pspReference = newPspReference();
     const { merchantRefundReason } = json;
-    const wanted = { pspReference, merchantReference: String(reference ?? payment.reference), value };
-    void this.#refundLater(account, payment, wanted);
+    const merchantReference = String(reference ?? payment.reference);
+    const taken = this.#parts.ledger.refund(payment, { reference: merchantReference, value });
+    const outcome = typeof taken === "string" ? { refusal: taken } : { refundId: taken.id };
+    if (typeof taken !== "string") this.#references.set(taken.id, pspReference);
+    void this.#refundLater({ account, payment, pspReference, merchantReference, value, ...outcome });
     const body = { paymentPspReference: request.parameters.id, pspReference, reference, amount, status: "received" };
     return {
       status: 201,
@@ -196,8 +216,8 @@ export class EmulatorPayments {
     const { reference } = json;
     if (payment?.account !== account.id) return refusal(422, "167");
     const pspReference = newPspReference();
-    const cancellation = { eventCode: "CANCELLATION", pspReference, merchantReference: String(reference) } as const;
-    void this.#cancelLater(account, cancellation, () => [payment]);
+    const merchantReference = String(reference);
+    void this.#cancelLater({ account, payment, eventCode: "CANCELLATION", pspReference, merchantReference });
     const body = { paymentPspReference: request.parameters.id, pspReference, reference, status: "received" };
     return { status: 201, body: { ...body, merchantAccount: account.id }, about: payment.reference };
   }
@@ -205,12 +225,11 @@ export class EmulatorPayments {
   /** Cancels every payment that the reference holds by then; a later payment is accepted all the same. */
   async cancelByReference({ account, json }: Asked): Promise<Answered> {
     const { paymentReference, reference } = json;
-    const wanted = { acquirer: "ADYEN", account: account.id, reference: String(paymentReference) } as const;
+    const merchantReference = String(paymentReference);
     const pspReference = newPspReference();
-    const cancellation = { eventCode: "TECHNICAL_CANCEL", pspReference, merchantReference: wanted.reference } as const;
-    void this.#cancelLater(account, cancellation, () => this.#parts.ledger.findByReference(wanted));
+    void this.#cancelLater({ account, eventCode: "TECHNICAL_CANCEL", pspReference, merchantReference });
     const body = { paymentReference, pspReference, reference, status: "received", merchantAccount: account.id };
-    return { status: 201, body, about: wanted.reference };
+    return { status: 201, body, about: merchantReference };
   }
 
   #answerTo(
@@ -267,11 +286,7 @@ export class EmulatorPayments {
     });
   }
 
-  async #captureLater(
-    account: Account,
-    payment: Authorization,
-    event: { pspReference: string; merchantReference: string; value: number },
-  ): Promise<void> {
+  async #capture({ account, payment, ...event }: OwedCapture): Promise<void> {
     const { issuer, ledger, faults, pauses } = this.#parts;
     await issuer.captureDelay(payment);
     await pauses.gate("adyen.result", payment.reference);
@@ -282,8 +297,7 @@ export class EmulatorPayments {
     this.#reportChange(account, payment, { ...event, eventCode: "CAPTURE", success: captured, reason });
     if (!captured || payment.capture !== "fail_later") return;
     // The card scheme rejects the capture that Adyen sent to it.
-    payment.status = "voided";
-    payment.capturedValue = 0;
+    ledger.takeBack(payment);
     this.#reportChange(account, payment, {
       ...event,
       eventCode: "CAPTURE_FAILED",
@@ -292,23 +306,17 @@ export class EmulatorPayments {
     });
   }
 
-  async #refundLater(
-    account: Account,
-    payment: Authorization,
-    wanted: { readonly pspReference: string; readonly merchantReference: string; readonly value: number },
-  ): Promise<void> {
+  async #refund({ account, payment, refundId, refusal, ...event }: OwedRefund): Promise<void> {
     const { issuer, ledger, faults, pauses } = this.#parts;
-    const { pspReference, merchantReference, value } = wanted;
-    const refund = ledger.refund(payment, { reference: merchantReference, value });
-    if (typeof refund !== "string") this.#refunds.set(refund, pspReference);
     await issuer.refundDelay(payment);
     await pauses.gate("adyen.result", payment.reference);
     await faults.beforeResult();
-    const success = typeof refund !== "string";
+    const refund = payment.refunds.find(({ id }) => id === refundId);
+    const success = refund !== undefined;
     if (success) ledger.makeRefund(payment, refund);
     // The sample of adyen-webhooks.json, REFUND.
-    const reason = success ? "" : (refundFailures[refund] ?? "Refund not possible");
-    this.#reportChange(account, payment, { eventCode: "REFUND", success, reason, ...wanted });
+    const reason = success ? "" : ((refusal && refundFailures[refusal]) ?? "Refund not possible");
+    this.#reportChange(account, payment, { eventCode: "REFUND", success, reason, ...event });
   }
 
   /** Reports a change that no request made: by hand, under the payment's reference, or by Adyen itself. */
@@ -330,7 +338,7 @@ export class EmulatorPayments {
         return { ...named, eventCode: "REFUND", value: change.refund.value };
       case "refundFailed": {
         const { refund } = change;
-        const pspReference = this.#refunds.get(refund) ?? named.pspReference;
+        const pspReference = this.#references.get(refund.id) ?? named.pspReference;
         const merchantReference = refund.reference === "" ? payment.reference : refund.reference;
         const content = { pspReference, merchantReference, value: refund.value };
         return { ...content, eventCode: "REFUND_FAILED", reason: "Refund Failed" };
@@ -340,15 +348,13 @@ export class EmulatorPayments {
     }
   }
 
-  async #cancelLater(
-    account: Account,
-    cancellation: Cancellation,
-    find: () => readonly Authorization[],
-  ): Promise<void> {
+  async #cancel({ account, payment, ...cancellation }: OwedCancel): Promise<void> {
     const { faults, ledger, pauses } = this.#parts;
     await pauses.gate("adyen.result", cancellation.merchantReference);
     await faults.beforeResult();
-    const found = find().filter(({ status }) => status !== "declined");
+    const wanted = { acquirer: "ADYEN", account: account.id, reference: cancellation.merchantReference } as const;
+    const named = payment ? [payment] : ledger.findByReference(wanted);
+    const found = named.filter(({ status }) => status !== "declined");
     const captured = found.find(({ status }) => status === "captured");
     if (captured === undefined) for (const one of found) ledger.void(one);
     const success = captured === undefined && found.length > 0;
@@ -375,10 +381,6 @@ export class EmulatorPayments {
     const pspReference = newPspReference();
     this.#references.set(authorization.id, pspReference);
     this.#payments.set(pspReference, authorization);
-    const oldest = this.#payments.entries().next().value;
-    if (this.#payments.size <= paymentsMax || oldest === undefined) return;
-    this.#payments.delete(oldest[0]);
-    this.#references.delete(oldest[1].id);
   }
 }
 

@@ -6,6 +6,7 @@
 import type { Json } from "../../gateways/adyen/judge-decline.ts";
 import { isObject } from "../../platform/outbound-http.ts";
 import type { Account } from "../accounts.ts";
+import type { Book, Books } from "../books.ts";
 import type { Challenge, Challenges } from "../challenges.ts";
 import type { Issuer } from "../issuer.ts";
 import type { SandboxRequest } from "../routes.ts";
@@ -20,6 +21,7 @@ export type StandaloneParts = {
   readonly challenges: Challenges;
   readonly directory: Directory;
   readonly issuer: Issuer;
+  readonly books: Books;
 };
 
 type Standalone = { readonly transaction: Transaction; readonly account: Account };
@@ -29,13 +31,18 @@ export function isStandalone({ authenticationData }: Json): boolean {
   return isObject(authenticationData) && authenticationData.authenticationOnly === true;
 }
 
+// A day of a busy demo; beyond it the oldest are dropped.
+const openMax = 10_000;
+
 /** The authentications that no payment of the emulator's follows. */
 export class StandaloneAuthentications {
   readonly #parts: StandaloneParts;
-  readonly #open = new WeakMap<Challenge, Standalone>();
+  /** By the ids of their challenges. */
+  readonly #open: Book<Standalone>;
 
   constructor(parts: StandaloneParts) {
     this.#parts = parts;
+    this.#open = parts.books.open("adyen standalone", openMax);
   }
 
   /** Answers with the brands of a card: https://docs.adyen.com/api-explorer/Checkout/72/post/cardDetails (2026). */
@@ -62,6 +69,7 @@ export class StandaloneAuthentications {
     const { answer } = transaction.behaviour;
     if (answer !== "challenge" && answer !== "app" && answer !== "blank") {
       transaction.transStatus = answer === "down" ? "U" : answer;
+      this.#parts.directory.save(transaction);
       return finished(about, transaction);
     }
     const challenge = this.#parts.challenges.open({
@@ -78,14 +86,15 @@ export class StandaloneAuthentications {
       losesCompletion: false,
       returnUrl: String(returnUrl),
     });
-    this.#open.set(challenge, { transaction, account });
+    this.#parts.directory.save(transaction);
+    this.#open.set(challenge.id, { transaction, account });
     return redirectTo(challenge, request);
   }
 
   /** Returns the challenge that a customer's return leads on to; undefined for that of a payment. */
   find({ details }: Json): (Standalone & { readonly challenge: Challenge }) | undefined {
     const challenge = this.#parts.challenges.find(isObject(details) ? String(details.redirectResult) : "");
-    const found = challenge && this.#open.get(challenge);
+    const found = challenge && this.#open.get(challenge.id);
     return challenge && found && { ...found, challenge };
   }
 
@@ -102,6 +111,7 @@ export class StandaloneAuthentications {
     }
     transaction.transStatus = state === "passed" ? "Y" : "N";
     if (state === "cancelled") transaction.challengeCancel = "01";
+    this.#parts.directory.save(transaction);
     return finished(payment.reference, transaction);
   }
 }

@@ -22,7 +22,7 @@ const onePayment = "/payments/(?<id>[A-Z0-9]+)";
 export function adyenRoutes(parts: AdyenEmulatorParts): readonly Route[] {
   const emulator = new EmulatorPayments(parts);
   const standalone = new StandaloneAuthentications(parts);
-  const keys = new AdyenKeys(parts.clock);
+  const keys = new AdyenKeys(parts.clock, parts.books);
   const route = (
     path: string,
     operation: string,

@@ -18,8 +18,6 @@ export type Order = {
   readonly value: number;
   readonly currency: string;
   readonly createdAt: string;
-  /** True while another request is working on it. */
-  isLocked: boolean;
   needsPayer: boolean;
   /** Set while the bank asks the customer, and from then on, with the page that it shows. */
   asked?: { readonly challenge: Challenge; readonly page: string };

@@ -5,12 +5,13 @@ import { unreachable } from "../../platform/errors.ts";
 import { isObject, parseJsonObject } from "../../platform/outbound-http.ts";
 import type { Account } from "../accounts.ts";
 import { bankPageOf } from "../bank-pages.ts";
+import type { Book, Books } from "../books.ts";
 import type { Asking } from "../challenges.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
 import type { Authorization, Ledger } from "../ledger.ts";
-import type { SandboxAnswer, SandboxRequest } from "../routes.ts";
+import type { SandboxRequest } from "../routes.ts";
 import { askedByName } from "./emulator-cards.ts";
-import type { Executed } from "./emulator-keys.ts";
+import type { Again, Executed } from "./emulator-keys.ts";
 import {
   captureView,
   type Held,
@@ -25,12 +26,11 @@ import {
 } from "./emulator-objects.ts";
 
 /** The dependencies of the emulator's orders. */
-export type OrderParts = { readonly ledger: Ledger; readonly issuer: Issuer };
+export type OrderParts = { readonly ledger: Ledger; readonly issuer: Issuer; readonly books: Books };
 
 /** A request of an authenticated account. */
 export type Asked = { readonly request: SandboxRequest; readonly account: Account };
 
-type Answered = Exclude<SandboxAnswer, string>;
 type Json = Readonly<Record<string, unknown>>;
 
 // A day of a busy demo; beyond it the oldest are dropped.
@@ -39,16 +39,23 @@ const ordersMax = 100_000;
 /** All payments of the emulator. */
 export class EmulatorOrders {
   readonly #parts: OrderParts;
-  readonly #orders = new Map<string, Order>();
-  readonly #orderOfAuthorization = new Map<string, Order>();
-  readonly #orderOfCapture = new Map<string, Order>();
-  readonly #orderOfRecord = new WeakMap<Authorization, Order>();
+  readonly #orders: Book<Order>;
+  readonly #orderOfAuthorization: Book<Order>;
+  readonly #orderOfCapture: Book<Order>;
+  /** By the ids of the ledger's authorizations. */
+  readonly #orderOfRecord: Book<Order>;
+  /** The orders that a request is working on. */
+  readonly #locked = new WeakSet<Order>();
 
   constructor(parts: OrderParts) {
     this.#parts = parts;
+    this.#orders = parts.books.open("paypal order", ordersMax);
+    this.#orderOfAuthorization = parts.books.open("paypal authorization", ordersMax);
+    this.#orderOfCapture = parts.books.open("paypal capture", ordersMax);
+    this.#orderOfRecord = parts.books.open("paypal record", ordersMax);
     // A capture by hand has a name of PayPal's too.
     parts.ledger.onUnasked((record, { type }) => {
-      const order = this.#orderOfRecord.get(record);
+      const order = this.#orderOfRecord.get(record.id);
       if (type === "captured" && order?.authorization !== undefined) this.#nameCapture(order, order.authorization);
     });
   }
@@ -83,18 +90,18 @@ export class EmulatorOrders {
       customId: typeof unit.custom_id === "string" ? unit.custom_id : undefined,
       ...money,
       createdAt: new Date().toISOString(),
-      isLocked: false,
       needsPayer: false,
     };
-    remember(this.#orders, order.id, order);
-    return shown(201, order, () => orderView(order, isWhole(asked)));
+    this.#orders.set(order.id, order);
+    const whole = isWhole(asked);
+    return shown(201, order, { body: orderView(order, whole), again: { order, view: whole ? "whole" : "brief" } });
   }
 
   read(asked: Asked): Executed {
     const order = this.#orders.get(asked.request.parameters.id ?? "");
     if (order?.account.id !== asked.account.id) return { answer: refusal(404, "INVALID_RESOURCE_ID") };
     const isSourceOnly = asked.request.query.get("fields") === "payment_source";
-    return shown(200, order, () => (isSourceOnly ? sourceOnlyView(order) : orderView(order, true)));
+    return shown(200, order, { body: isSourceOnly ? sourceOnlyView(order) : orderView(order, true) });
   }
 
   async authorize(asked: Asked): Promise<Executed> {
@@ -106,7 +113,7 @@ export class EmulatorOrders {
     const { challenge } = order.asked ?? {};
     if (challenge !== undefined && asked.request.body === "" && order.authorization === undefined) {
       if (!hasPassed(order)) return payerWanted(order);
-      return locked(order, async () => {
+      return this.locked(order, async () => {
         const result = await this.#parts.issuer.settle(challenge, (record) => this.#remember(order, record));
         return authorizeAnswer(order, result, isWhole(asked));
       });
@@ -115,7 +122,7 @@ export class EmulatorOrders {
     const card = readCard(body);
     if (typeof card === "string") return { answer: refusal(422, card) };
     if (order.authorization !== undefined) return { answer: refusal(422, "ORDER_ALREADY_AUTHORIZED") };
-    return locked(order, async () => {
+    return this.locked(order, async () => {
       order.card = card;
       const result = await this.#parts.issuer.authorizeOrAsk(
         {
@@ -141,19 +148,20 @@ export class EmulatorOrders {
     order.needsPayer = record.declineCode === "PAYER_ACTION_REQUIRED";
     if (order.needsPayer) return;
     order.authorization = { id: newId(), record, isWithdrawn: false };
-    remember(this.#orderOfAuthorization, order.authorization.id, order);
-    this.#orderOfRecord.set(record, order);
+    this.#orders.set(order.id, order);
+    this.#orderOfAuthorization.set(order.authorization.id, order);
+    this.#orderOfRecord.set(record.id, order);
   }
 
   readCapture({ account, request }: Asked): Executed {
     const order = this.orderOfCapture(request.parameters.id);
     const held = order?.authorization;
     if (order?.account.id !== account.id || held === undefined) return { answer: refusal(404, "INVALID_RESOURCE_ID") };
-    return shown(200, order, () => captureView(order, held, true));
+    return shown(200, order, { body: captureView(order, held, true) });
   }
 
   readAuthorization(asked: Asked): Executed {
-    return this.#withHeld(asked, (order, held) => shown(200, order, () => loneAuthorizationView(order, held)));
+    return this.#withHeld(asked, (order, held) => shown(200, order, { body: loneAuthorizationView(order, held) }));
   }
 
   async capture(asked: Asked): Promise<Executed> {
@@ -165,7 +173,7 @@ export class EmulatorOrders {
       if (typeof money === "string") return { answer: refusal(422, money) };
       if (money.currency !== record.currency) return { answer: refusal(422, "AUTH_CAPTURE_CURRENCY_MISMATCH") };
       if (money.value > record.value) return { answer: refusal(422, "MAX_CAPTURE_AMOUNT_EXCEEDED") };
-      return locked(order, async () => {
+      return this.locked(order, async () => {
         if (record.capture === "refuse" || record.capture === "fail_later") {
           this.#parts.ledger.void(record);
           held.isWithdrawn = true;
@@ -174,26 +182,40 @@ export class EmulatorOrders {
         await this.#parts.issuer.captureDelay(record);
         if (!this.#parts.ledger.capture(record, money.value)) return { answer: refusal(422, "AUTHORIZATION_VOIDED") };
         this.#nameCapture(order, held);
-        const { answer } = shown(201, order, () => captureView(order, held, isWhole(asked)));
-        return { answer, again: () => answer };
+        const answer = { status: 201, body: captureView(order, held, isWhole(asked)), about: order.reference };
+        return { answer, again: { answer } };
       });
     });
   }
 
   #nameCapture(order: Order, held: Held): void {
     held.captureId = newId();
-    remember(this.#orderOfCapture, held.captureId, order);
+    this.#orders.set(order.id, order);
+    this.#orderOfCapture.set(held.captureId, order);
   }
 
   void(asked: Asked): Executed | Promise<Executed> {
     return this.#withHeld(asked, (order, held) => {
-      if (order.isLocked) return { answer: refusal(409, "PREVIOUS_REQUEST_IN_PROGRESS") };
+      if (this.#locked.has(order)) return { answer: refusal(409, "PREVIOUS_REQUEST_IN_PROGRESS") };
       if (held.record.status === "captured") return { answer: refusal(422, "PREVIOUSLY_CAPTURED") };
       if (held.record.status !== "held") return { answer: refusal(422, "PREVIOUSLY_VOIDED") };
       this.#parts.ledger.void(held.record);
       if (!isWhole(asked)) return { answer: { status: 204, body: {}, about: order.reference } };
-      return shown(200, order, () => loneAuthorizationView(order, held));
+      const body = loneAuthorizationView(order, held);
+      return shown(200, order, { body, again: { order, view: "authorization" } });
     });
+  }
+
+  /** Serializes changes of one payment; a second one meanwhile is refused. */
+  async locked(order: Order, act: () => Promise<Executed>): Promise<Executed> {
+    if (this.#locked.has(order)) return { answer: refusal(409, "PREVIOUS_REQUEST_IN_PROGRESS") };
+    this.#locked.add(order);
+    try {
+      return await act();
+    } finally {
+      this.#locked.delete(order);
+      this.#orders.set(order.id, order);
+    }
   }
 
   #withHeld<Result extends Executed | Promise<Executed>>(
@@ -208,20 +230,9 @@ export class EmulatorOrders {
   }
 }
 
-/** Serializes changes of one payment; a second one meanwhile is refused. */
-export async function locked(order: Order, act: () => Promise<Executed>): Promise<Executed> {
-  if (order.isLocked) return { answer: refusal(409, "PREVIOUS_REQUEST_IN_PROGRESS") };
-  order.isLocked = true;
-  try {
-    return await act();
-  } finally {
-    order.isLocked = false;
-  }
-}
-
 function authorizeAnswer(order: Order, result: CardResult, whole: boolean): Executed {
   const about = order.reference;
-  const again = () => ({ status: 200, body: orderView(order, whole), about });
+  const again: Again = { order, view: whole ? "whole" : "brief" };
   switch (result.type) {
     case "held":
       return { answer: { status: 201, body: orderView(order, whole, result.authorization), about }, again };
@@ -229,7 +240,7 @@ function authorizeAnswer(order: Order, result: CardResult, whole: boolean): Exec
       // A payment that the processor denied is an order that has ended; one that it did not see is an issue.
       return order.needsPayer
         ? { answer: { ...refusal(422, "PAYER_ACTION_REQUIRED"), about } }
-        : { answer: { ...again(), status: 201 }, again };
+        : { answer: { status: 201, body: orderView(order, whole), about }, again };
     case "failed":
       return { answer: { ...refusal(result.status), about }, again: order.authorization && again };
     case "refused":
@@ -246,7 +257,7 @@ function payerWanted(order: Order): Executed {
   const { body, ...answer } = refusal(422, "PAYER_ACTION_REQUIRED");
   const links = payerLinks(order);
   const refused = { ...answer, body: { ...body, ...(links.length > 0 && { links }) }, about: order.reference };
-  return { answer: refused, again: () => refused };
+  return { answer: refused, again: { answer: refused } };
 }
 
 /**
@@ -263,10 +274,12 @@ function askingOf(body: Json): Asking | undefined {
   return { wish: method === "SCA_ALWAYS" ? "always" : "as_needed", ...urls };
 }
 
-/** Returns the result of a change, and for a repeat the state since. */
-export function shown(status: number, { reference: about }: Order, view: () => object) {
-  const answer = (code: number): Answered => ({ status: code, body: view(), about });
-  return { answer: answer(status), again: () => answer(200) };
+function shown(
+  status: number,
+  { reference: about }: Order,
+  { body, again }: { readonly body: object; readonly again?: Again },
+): Executed {
+  return { answer: { status, body, about }, again };
 }
 
 function whyNotCapturable({ record, isWithdrawn }: Held): string | undefined {
@@ -306,11 +319,4 @@ function readCard(body: Json): { number: string; expiry: string; name: string | 
 
 function cardIn({ payment_source: source }: Json): Json {
   return isObject(source) && isObject(source.card) ? source.card : {};
-}
-
-/** Keeps one more object, and drops the oldest beyond the bound. */
-export function remember<Kept>(kept: Map<string, Kept>, id: string, one: Kept): void {
-  kept.set(id, one);
-  const oldest = kept.keys().next().value;
-  if (kept.size > ordersMax && oldest !== undefined) kept.delete(oldest);
 }

@@ -1,25 +1,31 @@
 /** Refunds at PayPal's emulator: of a capture, once for each invoice number, readable one by one or by their order. */
 
 import { unreachable } from "../../platform/errors.ts";
+import type { Book, Books } from "../books.ts";
 import type { Issuer } from "../issuer.ts";
-import { type Ledger, type Refund, type RefundRefusal, refundedValue } from "../ledger.ts";
+import { type Ledger, type RefundRefusal, refundedValue } from "../ledger.ts";
 import type { Route } from "../routes.ts";
 import type { Executed } from "./emulator-keys.ts";
 import { type Order, refundIdOf, refundView, refusal } from "./emulator-objects.ts";
-import { type Asked, bodyOf, type EmulatorOrders, locked, readMoney, remember, shown } from "./emulator-orders.ts";
+import { type Asked, bodyOf, type EmulatorOrders, readMoney } from "./emulator-orders.ts";
 
 /** The dependencies of the emulator's refunds. */
-export type RefundParts = { readonly ledger: Ledger; readonly issuer: Issuer };
+export type RefundParts = { readonly ledger: Ledger; readonly issuer: Issuer; readonly books: Books };
+
+// A day of a busy demo; beyond it the oldest are dropped.
+const refundsMax = 100_000;
 
 /** Refunds captures of the emulator. */
 export class EmulatorRefunds {
   readonly #parts: RefundParts;
   readonly #orders: EmulatorOrders;
-  readonly #refunds = new Map<string, { readonly order: Order; readonly refund: Refund }>();
+  /** The orders of the refunds, by PayPal's ids. */
+  readonly #refunds: Book<Order>;
 
   constructor(parts: RefundParts, orders: EmulatorOrders) {
     this.#parts = parts;
     this.#orders = orders;
+    this.#refunds = parts.books.open("paypal refund", refundsMax);
   }
 
   async create(asked: Asked): Promise<Executed> {
@@ -33,35 +39,37 @@ export class EmulatorRefunds {
     const money = amount === undefined ? left : readMoney(amount);
     if (typeof money === "string") return { answer: refusal(422, money) };
     if (money.currency !== record.currency) return { answer: refusal(422, "REFUND_CAPTURE_CURRENCY_MISMATCH") };
-    return locked(order, async () => {
+    return this.#orders.locked(order, async () => {
       const reference = typeof invoiceId === "string" ? invoiceId : "";
       const isKnown = record.refunds.some((one) => one.reference === reference && reference !== "");
       if (isKnown) return { answer: refusal(422, "DUPLICATE_INVOICE_ID") };
       const refund = this.#parts.ledger.refund(record, { reference, value: money.value });
       if (typeof refund === "string") return refused(refund, left.value);
-      remember(this.#refunds, refundIdOf(refund), { order, refund });
+      this.#refunds.set(refundIdOf(refund), order);
       if (record.refund === "slow") {
         void this.#parts.issuer.refundDelay(record).then(() => this.#parts.ledger.makeRefund(record, refund));
       } else {
         this.#parts.ledger.makeRefund(record, refund);
       }
-      // The OpenAPI file has no other status for a repeat.
-      const answer = () => ({ status: 201, body: refundView(order, refund), about: order.reference });
-      return { answer: answer(), again: answer };
+      const answer = { status: 201, body: refundView(order, refund), about: order.reference };
+      return { answer, again: { order, refundId: refund.id } };
     });
   }
 
   read({ account, request }: Asked): Executed {
-    const found = this.#refunds.get(request.parameters.id ?? "");
-    if (found?.order.account.id !== account.id) return { answer: refusal(404, "INVALID_RESOURCE_ID") };
-    return shown(200, found.order, () => refundView(found.order, found.refund));
+    const id = request.parameters.id ?? "";
+    const order = this.#refunds.get(id);
+    const refund = order?.authorization?.record.refunds.find((one) => refundIdOf(one) === id);
+    if (order?.account.id !== account.id || refund === undefined)
+      return { answer: refusal(404, "INVALID_RESOURCE_ID") };
+    return { answer: { status: 200, body: refundView(order, refund), about: order.reference } };
   }
 }
 
 /** Returns PayPal's refusal, which it repeats for the key. */
 function refused(reason: RefundRefusal, left: number): Executed {
   const answer = refusal(422, issueOf(reason, left));
-  return { answer, again: () => answer };
+  return { answer, again: { answer } };
 }
 
 function issueOf(reason: RefundRefusal, left: number): string {

@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
 import type { Account, Accounts } from "../accounts.ts";
+import type { Book } from "../books.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "../routes.ts";
 import { type Executed, PayPalKeys, refundKeyLifeMs } from "./emulator-keys.ts";
 import { refusal } from "./emulator-objects.ts";
@@ -27,8 +28,8 @@ const tokensMax = 10_000;
 export function paypalRoutes(parts: PayPalEmulatorParts): readonly Route[] {
   const emulator = new EmulatorOrders(parts);
   const refunds = new EmulatorRefunds(parts, emulator);
-  const keys = new PayPalKeys(parts.clock);
-  const tokens = new Map<string, Account>();
+  const keys = new PayPalKeys(parts.clock, parts.books);
+  const tokens: Book<Account> = parts.books.open("paypal token", tokensMax);
   const route = (
     method: "GET" | "POST",
     path: string,
@@ -109,7 +110,7 @@ function losingCompletions(emulator: EmulatorOrders, { issuer }: PayPalEmulatorP
  * Opens the account that the last part of the client ID names, such as `…_test_shop`, with any secret as long as
  * PayPal's are.
  */
-function openAccount(accounts: Accounts, tokens: Map<string, Account>, request: SandboxRequest): SandboxAnswer {
+function openAccount(accounts: Accounts, tokens: Book<Account>, request: SandboxRequest): SandboxAnswer {
   const login = /^Basic (\S+)$/.exec(String(request.headers.authorization))?.[1] ?? "";
   const [clientId = "", secret = ""] = Buffer.from(login, "base64").toString().split(":");
   const id = /_((?:test|live)_[A-Za-z0-9]{1,40})$/.exec(clientId)?.[1];
@@ -121,8 +122,6 @@ function openAccount(accounts: Accounts, tokens: Map<string, Account>, request: 
   }
   const token = `A21AA${randomBytes(48).toString("base64url")}`;
   tokens.set(token, accounts.find(id));
-  const oldest = tokens.keys().next().value;
-  if (tokens.size > tokensMax && oldest !== undefined) tokens.delete(oldest);
   const body = { scope: "https://uri.paypal.com/payments/payments", access_token: token, token_type: "Bearer" };
   return { status: 200, body: { ...body, app_id: "APP-80W284485P519543T", expires_in: tokenLifeS } };
 }

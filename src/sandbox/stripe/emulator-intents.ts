@@ -4,6 +4,7 @@ import { currencies } from "../../gateways/stripe/currencies.ts";
 import { unreachable } from "../../platform/errors.ts";
 import type { Account } from "../accounts.ts";
 import { bankPageOf } from "../bank-pages.ts";
+import type { Book, Books } from "../books.ts";
 import type { Asking, CardPayment, Challenge, Challenges } from "../challenges.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
 import { type Authorization, isPart, type Ledger } from "../ledger.ts";
@@ -29,6 +30,7 @@ export type IntentParts = {
   readonly issuer: Issuer;
   readonly challenges: Challenges;
   readonly pauses: Pauses;
+  readonly books: Books;
   /** Time for which the search cannot find a new payment intent. */
   readonly searchLagMs: number;
 };
@@ -45,17 +47,26 @@ const objectsMax = 100_000;
 /** All payments of the emulator. */
 export class EmulatorIntents {
   readonly #parts: IntentParts;
-  readonly #intents = new Map<string, Intent>();
-  readonly #methods = new Map<string, PaymentMethod>();
-  readonly #asked = new WeakMap<Challenge, Intent>();
-  readonly #byAuthorization = new WeakMap<Authorization, Intent>();
+  readonly #intents: Book<Intent>;
+  readonly #methods: Book<PaymentMethod>;
+  /** By the ids of their challenges. */
+  readonly #asked: Book<Intent>;
+  readonly #byAuthorization: Book<Intent>;
+  /** The intents that another request is working on. */
+  readonly #locked = new WeakSet<Intent>();
+  /** The new intents, which the search does not find yet. */
+  readonly #unindexed = new WeakSet<Intent>();
 
   constructor(parts: IntentParts) {
     this.#parts = parts;
+    this.#intents = parts.books.open("stripe intent", objectsMax);
+    this.#methods = parts.books.open("stripe payment method", objectsMax);
+    this.#asked = parts.books.open("stripe challenge", objectsMax);
+    this.#byAuthorization = parts.books.open("stripe authorization", objectsMax);
     // "After next_actions are handled, no additional confirmation is required": https://docs.stripe.com/api/payment_intents
     // (2026), `confirmation_method`.
     parts.challenges.onPassed((challenge) => {
-      const intent = this.#asked.get(challenge);
+      const intent = this.#asked.get(challenge.id);
       if (intent?.isManual === false) void this.#decide(intent, challenge);
     });
   }
@@ -66,7 +77,7 @@ export class EmulatorIntents {
 
   /** Finds the payment intent of an authorization of the ledger's. */
   findByAuthorization(authorization: Authorization): Intent | undefined {
-    return this.#byAuthorization.get(authorization);
+    return this.#byAuthorization.get(authorization.id);
   }
 
   createMethod({ account, form }: Asked): Answered {
@@ -86,7 +97,7 @@ export class EmulatorIntents {
       email: form.get("billing_details[email]"),
       metadata: metadataIn(form),
     };
-    remember(this.#methods, method);
+    this.#methods.set(method.id, method);
     return { status: 200, body: paymentMethodView(method, seconds()), about: method.metadata.attempt_id ?? "" };
   }
 
@@ -108,13 +119,12 @@ export class EmulatorIntents {
       isManual: form.get("confirmation_method") === "manual",
       metadata: metadataIn(form),
       isCancelled: false,
-      isLocked: false,
-      isIndexed: false,
     };
-    remember(this.#intents, intent);
+    this.#intents.set(intent.id, intent);
+    this.#unindexed.add(intent);
     const { pauses, searchLagMs } = this.#parts;
     void pauses.wait("stripe.search-index", referenceOf(intent), searchLagMs).then(() => {
-      intent.isIndexed = true;
+      this.#unindexed.delete(intent);
     });
     return shown(intent);
   }
@@ -122,9 +132,9 @@ export class EmulatorIntents {
   search({ account, request }: Asked): Answered {
     const wanted = /^metadata\['attempt_id'\]:'([^']*)'$/.exec(request.query.get("query") ?? "")?.[1];
     if (wanted === undefined) return refusal(400, "parameter_invalid_string", { param: "query" });
-    const found = [...this.#intents.values()].filter(
-      (one) => one.account === account.id && one.isIndexed && one.metadata.attempt_id === wanted,
-    );
+    const found = this.#intents
+      .values()
+      .filter((one) => one.account === account.id && !this.#unindexed.has(one) && one.metadata.attempt_id === wanted);
     const data = found.map((intent) => intentView(intent, { expandsCharge: true }));
     return { status: 200, body: { object: "search_result", data, has_more: false, url: request.path }, about: wanted };
   }
@@ -137,12 +147,13 @@ export class EmulatorIntents {
     const intent = this.find(request.parameters.id);
     if (intent?.account !== account.id) return refusal(404, "resource_missing");
     if (request.method === "GET") return act(intent);
-    if (intent.isLocked) return refusal(429, "lock_timeout");
-    intent.isLocked = true;
+    if (this.#locked.has(intent)) return refusal(429, "lock_timeout");
+    this.#locked.add(intent);
     try {
       return await act(intent);
     } finally {
-      intent.isLocked = false;
+      this.#locked.delete(intent);
+      this.#intents.set(intent.id, intent);
     }
   }
 
@@ -179,7 +190,7 @@ export class EmulatorIntents {
       }
       const { challenge } = result;
       intent.asked = { challenge, page: bankPageOf(asked.request, challenge) };
-      this.#asked.set(challenge, intent);
+      this.#asked.set(challenge.id, intent);
       return shown(intent, asked);
     });
   }
@@ -192,7 +203,8 @@ export class EmulatorIntents {
 
   #keep(intent: Intent, authorization: Authorization): void {
     intent.authorization = authorization;
-    this.#byAuthorization.set(authorization, intent);
+    this.#intents.set(intent.id, intent);
+    this.#byAuthorization.set(authorization.id, intent);
   }
 
   capture(asked: Asked): Promise<Answered | Executed> {
@@ -294,10 +306,4 @@ function metadataIn(form: URLSearchParams): Record<string, string> {
 
 function seconds(): number {
   return Math.floor(Date.now() / 1_000);
-}
-
-function remember<Kept extends { readonly id: string }>(kept: Map<string, Kept>, one: Kept): void {
-  kept.set(one.id, one);
-  const oldest = kept.keys().next().value;
-  if (kept.size > objectsMax && oldest !== undefined) kept.delete(oldest);
 }

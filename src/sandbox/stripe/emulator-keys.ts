@@ -1,6 +1,8 @@
 /** Idempotency keys at Stripe's emulator: https://docs.stripe.com/api/idempotent_requests (2026). */
 import { createHash } from "node:crypto";
 import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
+import { isTestCard } from "../behaviour-at.ts";
+import { type Book, type Books, mentionsCard } from "../books.ts";
 import type { SandboxAnswer } from "../routes.ts";
 import { refusal } from "./emulator-objects.ts";
 
@@ -18,11 +20,12 @@ const keysMax = 400_000;
 
 /** Repeats the first answer to a key, also if it is an error of Stripe's own. */
 export class StripeKeys {
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept: Book<Kept>;
   readonly #clock: SandboxClock;
 
-  constructor(clock: SandboxClock) {
+  constructor(clock: SandboxClock, books: Books) {
     this.#clock = clock;
+    this.#kept = books.open("stripe key", keysMax);
   }
 
   /**
@@ -38,20 +41,18 @@ export class StripeKeys {
     const known = this.#kept.get(name);
     if (known !== undefined && this.#clock.nowMs() < known.sinceMs + lifeMs) return repeat(known, fingerprint);
     const entry: Kept = { fingerprint, sinceMs: this.#clock.nowMs() };
-    this.#keep(name, entry);
+    this.#kept.set(name, entry, { isWritten: false });
     try {
       const { answer, kept } = await act();
-      if (wasExecuted(kept)) entry.answer = kept;
+      if (wasExecuted(kept)) {
+        entry.answer = kept;
+        // A fingerprint could betray a card number.
+        this.#kept.set(name, entry, { isWritten: !mentionsCard(asked.body, isTestCard) });
+      }
       return answer;
     } finally {
       if (entry.answer === undefined && this.#kept.get(name) === entry) this.#kept.delete(name);
     }
-  }
-
-  #keep(name: string, entry: Kept): void {
-    this.#kept.set(name, entry);
-    const oldest = this.#kept.keys().next().value;
-    if (this.#kept.size > keysMax && oldest !== undefined) this.#kept.delete(oldest);
   }
 }
 

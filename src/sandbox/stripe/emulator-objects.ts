@@ -38,10 +38,6 @@ export type Intent = {
   chargeId?: string;
   authorization?: Authorization;
   isCancelled: boolean;
-  /** True while another request is working on it. */
-  isLocked: boolean;
-  /** True once the search finds it. */
-  isIndexed: boolean;
 };
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -26,7 +26,7 @@ const oneIntent = `${intents}/(?<id>pi_[^/]+)`;
 export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
   const emulator = new EmulatorIntents(parts);
   const refunds = new EmulatorRefunds(parts, emulator);
-  const keys = new StripeKeys(parts.clock);
+  const keys = new StripeKeys(parts.clock, parts.books);
   const route = (
     method: "GET" | "POST",
     path: string,

@@ -11,40 +11,53 @@ import { Button } from "../parts/button.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useScope } from "../scope.ts";
 
-/** A button and its form. `about` names the payment. */
-export function CloseAlarm({ workItemId, about }: { workItemId: string; about: string }) {
+type Closing = {
+  readonly workItemId: string;
+  /** The payment, or the newest of them. */
+  readonly about: string;
+  /** The number of payments whose alarms have the same cause. */
+  readonly count: number;
+};
+
+/** A button and its form. */
+export function CloseAlarm({ workItemId, about, count }: Closing) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <Button onPress={() => setOpen(true)} aria-label={`Close the alarm about ${about}`}>
-        Close
+      <Button
+        onPress={() => setOpen(true)}
+        aria-label={count > 1 ? `Close the alarms about ${count} payments` : `Close the alarm about ${about}`}
+      >
+        {count > 1 ? `Close all ${count}` : "Close"}
       </Button>
       <ActionDialog isOpen={isOpen} onClose={() => setOpen(false)}>
-        <CloseForm workItemId={workItemId} onEnd={() => setOpen(false)} />
+        <CloseForm workItemId={workItemId} count={count} onEnd={() => setOpen(false)} />
       </ActionDialog>
     </>
   );
 }
 
-function CloseForm({ workItemId, onEnd }: { workItemId: string; onEnd: () => void }) {
+function CloseForm({ workItemId, count, onEnd }: Omit<Closing, "about"> & { onEnd: () => void }) {
   const { merchantId, environment } = useScope();
   const client = createClient(HomeService, useTransport());
   const queries = useQueryClient();
   const noteId = useId();
   const close = useMutation({
-    mutationFn: (note: string) => client.closeAlarm({ merchantId, environment, workItemId, note }),
+    mutationFn: (note: string) =>
+      client.closeAlarm({ merchantId, environment, workItemId, note, wholeCause: count > 1 }),
     onSuccess: async () => {
       onEnd();
       await queries.invalidateQueries();
     },
-    meta: { done: "The alarm is closed." },
+    meta: { done: count > 1 ? "The alarms are closed." : "The alarm is closed." },
   });
   return (
     <>
-      <Heading slot="title">Close the alarm?</Heading>
+      <Heading slot="title">{count > 1 ? `Close ${count} alarms?` : "Close the alarm?"}</Heading>
       <p className="soft">
-        Close it when the matter is settled. It closes for your whole team and for the operator. If the matter lasts, it
-        returns a day later.
+        {count > 1
+          ? "All have the same cause. Close them when the matter is settled for every payment. They close for your whole team and for the operator. If the matter lasts, they return a day later."
+          : "Close it when the matter is settled. It closes for your whole team and for the operator. If the matter lasts, it returns a day later."}
       </p>
       <Form
         className="form"
@@ -61,7 +74,7 @@ function CloseForm({ workItemId, onEnd }: { workItemId: string; onEnd: () => voi
         <Refusal error={close.error} />
         <div className="row">
           <Button kind="main" type="submit" isPending={close.isPending}>
-            Close the alarm
+            {count > 1 ? "Close the alarms" : "Close the alarm"}
           </Button>
           <Button onPress={onEnd}>Cancel</Button>
         </div>

@@ -96,7 +96,9 @@ const titles: Readonly<Record<number, { title: string; tone: "bad" | "warn" }>> 
 };
 
 function Item({ item }: { item: AlertItem }) {
-  const { title, tone } = titles[item.kind] ?? { title: "Needs attention", tone: "warn" };
+  const known = titles[item.kind] ?? { title: "Needs attention", tone: "warn" };
+  const { tone } = known;
+  const title = item.count > 1 ? `Alarm about ${item.count} payments` : known.title;
   return (
     <>
       <span className="badge" data-tone={tone}>
@@ -156,7 +158,7 @@ function ItemLink({ item }: { item: AlertItem }) {
         <div className="row">
           <PaymentLink item={item} />
           {role >= Role.DEVELOPER && item.workItemId !== "" && (
-            <CloseAlarm workItemId={item.workItemId} about={item.orderRef || item.sessionId} />
+            <CloseAlarm workItemId={item.workItemId} about={item.sessionId} count={item.count} />
           )}
         </div>
       );
@@ -201,11 +203,12 @@ function ItemLink({ item }: { item: AlertItem }) {
   }
 }
 
-function PaymentLink({ item: { sessionId } }: { item: AlertItem }) {
+function PaymentLink({ item }: { item: AlertItem }) {
+  const { sessionId } = item;
   const { environmentName: environment, merchantId } = useScope();
   return (
     <Link to="/$environment/$merchantId/payments/$sessionId" params={{ environment, merchantId, sessionId }}>
-      See the payment
+      {item.count > 1 ? "See the newest payment" : "See the payment"}
     </Link>
   );
 }
