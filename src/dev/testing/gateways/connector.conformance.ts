@@ -5,7 +5,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type CurrencyTable, fromGatewayAmount, toGatewayAmount } from "../../../gateways/amounts.ts";
-import type { Gateway, NotProcessedCause } from "../../../gateways/connector.ts";
+import type { Credentials, Gateway, NotProcessedCause } from "../../../gateways/connector.ts";
 import { classifyDecline, type DeclineTable, declineCodes } from "../../../gateways/declines.ts";
 import { isoExponent } from "../../../platform/money.ts";
 import { brokenAnswers, otherMoney, silences } from "../broken-answers.ts";
@@ -34,6 +34,8 @@ export type ConformanceSubject = HarnessSubject & {
   readonly holds?: HoldSubject;
   /** Absent where the connector refunds nothing. */
   readonly refunds?: RefundSubject;
+  /** Credentials of another account, which does not know the payments of the first. */
+  readonly foreign: Credentials;
   readonly declines: DeclineTable;
   readonly currencies: CurrencyTable;
   /** The gateway's own error body under a status, with a code that no row of ours names. */
@@ -59,6 +61,7 @@ export function describeConformance(subject: ConformanceSubject): void {
     describeRefusals(() => harness, subject);
     describeRepeats(() => harness);
     describeVerify(() => harness);
+    describeForeign(() => harness, subject);
     describeAuthentication(() => harness, subject.authentication);
     if (subject.imports) describeImport(() => harness, subject.imports);
     else it("imports no proof", () => expect(harness.connector.importsProof).toBeUndefined());
@@ -284,6 +287,36 @@ function describeVerify(harness: () => GatewayHarness): void {
     const text = JSON.stringify([outcome, await harness().connector.verify(harness().call(""))]);
     for (const credential of Object.values(harness().call("").credentials))
       expect(text).not.toContain(credential.expose());
+  });
+}
+
+/** That an account does not know a payment of ours proves nothing: the money may be at another account. */
+function describeForeign(harness: () => GatewayHarness, { foreign }: ConformanceSubject): void {
+  const callOf = (key: string) => ({ ...harness().call(key), credentials: foreign });
+  const isOpen = ({ type, ...answer }: { readonly type: string; readonly definitive?: boolean }) =>
+    type === "unknown" || type === "inconclusive" || (type === "refused" && answer.definitive === false);
+
+  it("believes no answer of another account about a hold", async () => {
+    const { connector } = harness();
+    const hold = await holdPayment(harness(), harness().newPayment());
+    const { attemptReference } = hold;
+    expect(await connector.lookUp(callOf(""), hold)).toSatisfy(isOpen);
+    expect(await connector.capture(callOf(`${attemptReference}_cap`), hold)).toSatisfy(isOpen);
+    expect(await connector.void(callOf(`${attemptReference}_void`), hold)).toSatisfy(isOpen);
+    const captured = await connector.capture(harness().call(`${attemptReference}_cap`), hold);
+    expect(["done", "accepted"]).toContain(captured.type);
+  });
+
+  it("believes no answer of another account about a capture", async () => {
+    const { connector } = harness();
+    const refunds = connector.refunds!;
+    const hold = await holdPayment(harness(), harness().newPayment());
+    await connector.capture(harness().call(`${hold.attemptReference}_cap`), hold);
+    const captured = { ...hold, capturedMinor: hold.amountMinor };
+    const refund = { refundReference: `ref_of_${hold.attemptReference}`, amountMinor: 100, currency: "EUR" };
+    expect(await refunds.refund(callOf(refund.refundReference), captured, refund)).toSatisfy(isOpen);
+    expect(await refunds.lookUpRefund(callOf(""), captured, refund)).toMatchObject({ type: "cannotTell" });
+    expect(await refunds.listRefunds?.(callOf(""), captured)).toBeUndefined();
   });
 }
 

@@ -36,7 +36,7 @@ const notProcessed: Readonly<Record<string, NotProcessedCause>> = {
 };
 
 /** Refusals after which repeating a capture or void is pointless; the cause of any other may go away. */
-const definitive = new Set(["not_found", "already_voided", "already_declined", "capture_not_allowed", "amount"]);
+const definitive = new Set(["already_voided", "already_declined", "capture_not_allowed", "amount"]);
 
 /** Returns the outcome of an authorize. An answer that is undocumented or not about this attempt is unknown. */
 export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome {
@@ -115,7 +115,9 @@ export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAn
   if (captured?.reference === attempt.attemptReference) return { type: "alreadyCaptured" };
   const declined = authorizationCalled("already_declined", reply.status, json);
   if (declined?.reference === attempt.attemptReference) return { type: "absent" };
-  if (reply.status === 404 && errorOf(json)?.code === "not_found") return { type: "absent" };
+  // What it has held it knows; an account that does not is another one.
+  const isNowhere = reply.status === 404 && errorOf(json)?.code === "not_found";
+  if (isNowhere && attempt.gatewayReference === undefined) return { type: "absent" };
   return refusedOrUnknown(reply.status, json, attempt);
 }
 
@@ -130,8 +132,10 @@ export function readLookUp(reply: GatewayReply, attempt: AttemptAtGateway): Look
   return readRecords(records, attempt);
 }
 
+const unfound = { type: "inconclusive", reason: "the gateway does not know a payment that it has named" } as const;
+
 function readRecords(records: readonly unknown[], attempt: AttemptAtGateway): LookUpAnswer {
-  if (records.length === 0) return { type: "absent" };
+  if (records.length === 0) return attempt.gatewayReference === undefined ? { type: "absent" } : unfound;
   // Whatever its amount was, nothing is left of a voided authorization.
   const isOurs = (record: unknown, status: string) =>
     isObject(record) && record.reference === attempt.attemptReference && record.status === status;
