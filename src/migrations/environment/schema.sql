@@ -309,6 +309,7 @@ CREATE TABLE connection_credential (
   sealed text NOT NULL,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   verified_at timestamp with time zone,
+  gateway_account text,
   dropped_at timestamp with time zone
 );
 
@@ -1404,6 +1405,18 @@ CREATE OR REPLACE FUNCTION app.first_id_at(moment timestamp with time zone)
 AS $function$
   SELECT rpad(lpad(to_hex(floor(extract(epoch FROM moment) * 1000)::bigint), 12, '0'), 32, '0')::uuid $function$;
 
+-- function app.guard_account()
+CREATE OR REPLACE FUNCTION app.guard_account()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF (SELECT count(DISTINCT v.gateway_account) FROM connection_credential v
+      WHERE v.connection_id = NEW.id AND v.version IN (OLD.credential_version, NEW.credential_version)) > 1 THEN
+    PERFORM app.refuse('the credentials of a connection open one account'); END IF;
+  RETURN NEW;
+END $function$;
+
 -- function app.guard_decision()
 CREATE OR REPLACE FUNCTION app.guard_decision()
  RETURNS trigger
@@ -2420,6 +2433,9 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.authentication_rest F
 
 -- trigger authentication.whole
 CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON partitions.authentication_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION partitions.check_awaiting_row_rest();
+
+-- trigger connection.guard_account
+CREATE TRIGGER guard_account BEFORE UPDATE OF credential_version ON connection FOR EACH ROW EXECUTE FUNCTION app.guard_account();
 
 -- trigger delivery_attempt.unchanging
 CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON delivery_attempt FOR EACH ROW EXECUTE FUNCTION app.refuse_change();

@@ -5,7 +5,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type CurrencyTable, fromGatewayAmount, toGatewayAmount } from "../../../gateways/amounts.ts";
-import type { Credentials, Gateway, NotProcessedCause } from "../../../gateways/connector.ts";
+import type { ChangingCall, Credentials, Gateway, NotProcessedCause } from "../../../gateways/connector.ts";
 import { classifyDecline, type DeclineTable, declineCodes } from "../../../gateways/declines.ts";
 import { isoExponent } from "../../../platform/money.ts";
 import { brokenAnswers, otherMoney, silences } from "../broken-answers.ts";
@@ -284,7 +284,8 @@ function describeVerify(harness: () => GatewayHarness): void {
     expect(outcome).toMatchObject({ type: "notProcessed", cause: "credentials_refused" });
     const rows = await harness().connector.verify(call);
     expect(rows[0]).toMatchObject({ check: "credentials", state: "failed" });
-    const text = JSON.stringify([outcome, await harness().connector.verify(harness().call(""))]);
+    const verified = await harness().connector.verify(harness().call(""));
+    const text = JSON.stringify([outcome, verified.map(({ account: _, ...shown }) => shown)]);
     for (const credential of Object.values(harness().call("").credentials))
       expect(text).not.toContain(credential.expose());
   });
@@ -295,6 +296,15 @@ function describeForeign(harness: () => GatewayHarness, { foreign }: Conformance
   const callOf = (key: string) => ({ ...harness().call(key), credentials: foreign });
   const isOpen = ({ type, ...answer }: { readonly type: string; readonly definitive?: boolean }) =>
     type === "unknown" || type === "inconclusive" || (type === "refused" && answer.definitive === false);
+
+  it("names the account that credentials open, and another one for those of another account", async () => {
+    const accountOf = async (call: ChangingCall) =>
+      (await harness().connector.verify(call)).find(({ check }) => check === "credentials")?.account;
+    const own = await accountOf(harness().call(""));
+    expect(own).toEqual(expect.any(String));
+    expect(await accountOf(callOf(""))).toEqual(expect.any(String));
+    expect(await accountOf(callOf(""))).not.toBe(own);
+  });
 
   it("believes no answer of another account about a hold", async () => {
     const { connector } = harness();

@@ -162,11 +162,11 @@ export function readAccount(reply: GatewayReply): AccountReading {
   if (reply.type !== "answer") return { type: "unreadable", reason: `The gateway did not answer: ${reply.reason}.` };
   const json = readJsonObject(reply);
   if (reply.status === 401) return { type: "unreadable", reason: "The gateway does not know this key." };
-  if (reply.status !== 200 || json?.object !== "account") {
+  if (reply.status !== 200 || json?.object !== "account" || typeof json.id !== "string") {
     return { type: "unreadable", reason: `The gateway returned no account (HTTP ${reply.status}).` };
   }
-  const { environment, raw_cards: rawCards, manual_capture: manualCapture, currencies: taken } = json;
-  return { type: "account", environment, rawCards, manualCapture, currencies: taken };
+  const { id, environment, raw_cards: rawCards, manual_capture: manualCapture, currencies: taken } = json;
+  return { type: "account", id, environment, rawCards, manualCapture, currencies: taken };
 }
 
 function refusedOrUnknown(status: number, json: Json | undefined, attempt: AttemptAtGateway): Refused | Unknown {

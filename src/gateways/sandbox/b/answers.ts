@@ -131,8 +131,8 @@ export function readAccount(reply: GatewayReply): AccountReading {
   if (reply.status !== 200 || typeof json?.merchantAccount !== "string") {
     return { type: "unreadable", reason: `The gateway returned no account (HTTP ${reply.status}).` };
   }
-  const { environment, rawCards, manualCapture, currencies: taken } = json;
-  return { type: "account", environment, rawCards, manualCapture, currencies: taken };
+  const { merchantAccount: id, environment, rawCards, manualCapture, currencies: taken } = json;
+  return { type: "account", id, environment, rawCards, manualCapture, currencies: taken };
 }
 
 /**
