@@ -113,6 +113,16 @@ export class PairHarness {
     }
   }
 
+  /** Has a new merchant's payment held by this gateway alone, until it is captured or cancelled. */
+  async holdAt(gateway: Gateway): Promise<PaymentSession> {
+    const owner = await this.#connect([gateway]);
+    const number = cardNumber(++this.#numbers);
+    await this.base.sandbox.setCard(emulatorAccounts[gateway].acquirer, number, { act: "approve" });
+    const order = { amountMinor: 4900, currency: "EUR", orderRef: gateway, capture: "manual" } as const;
+    const { session } = await createSession(this.core, owner, order);
+    return this.base.submit(session, number, `tok_${number}`, this.core);
+  }
+
   async #connect(named: readonly Gateway[]): Promise<SessionOwner> {
     const merchantId = systemRuntime.uuid();
     // The random end of the id: ids of one millisecond begin alike.
