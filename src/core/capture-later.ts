@@ -37,7 +37,8 @@ const takeToCapture: Statement = {
 const takeToCancel: Statement = { name: "take_hold_to_cancel", partitionKey: 1, text: take("", "") };
 
 /**
- * Orders the capture of a held payment: of `amountMinor`, or the whole amount. Durable on return, which waits up to 20 s for
+ * Orders the capture of a held payment: of `amountMinor`, or the whole amount. What a person has captured at the gateway before
+ * counts as the order. Durable on return, which waits up to 20 s for
  * the gateway's answer. A repeat with the same amount returns the payment as it stands. Throws `not_found`, `not_held`,
  * `capture_already_ordered` for another amount, `session_ended`, `amount_exceeds_held`, and `invalid_field` for an amount
  * that the gateway cannot express.
@@ -47,6 +48,7 @@ export async function captureHeld(
   held: HeldPayment & { readonly amountMinor?: number | undefined; readonly signal: AbortSignal },
 ): Promise<SessionWithAttempts> {
   const { sessionId, signal } = held;
+  await adoptCapturedByHand(core, held);
   const taken = await core.database.transaction((tx) => orderCapture(tx, core, { ...held, workMs: leaseMs }));
   const lease = taken?.lease;
   const run = lease && startProcessing(core, { lease });
@@ -67,8 +69,9 @@ export async function cancelHeld(core: Core, held: HeldPayment): Promise<Session
 }
 
 /**
- * Reads a hold at its gateway before it is cancelled. One that a person has captured there counts as ordered, so that it is
- * not cancelled any more: that would end a payment whose money is taken. Without an answer nothing changes.
+ * Reads a hold at its gateway before an order about it. One that a person has captured there counts as ordered with that
+ * amount: a cancellation would end a payment whose money is taken, and a capture of another amount would never be answered.
+ * Without an answer nothing changes.
  */
 async function adoptCapturedByHand(core: Core, held: HeldPayment): Promise<void> {
   const { merchantId, sessionId } = held;

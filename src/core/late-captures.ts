@@ -161,11 +161,6 @@ const confirm: Statement = {
   partitionKey: 1,
   text: "UPDATE payment_session SET capture_confirmed = true WHERE id = $1",
 };
-const selectCaptureFailedEvent: Statement = {
-  name: "select_capture_failed_event",
-  partitionKey: 1,
-  text: "SELECT 1 FROM outbox_event WHERE session_id = $1 AND type = 'payment_attempt.capture_failed'",
-};
 
 type Locked = SessionKey & {
   readonly capturedAttemptId: string | null;
@@ -191,24 +186,29 @@ export async function recordCaptureReport(core: Core, attempt: AttemptKey): Prom
     // Only then a failure may have been reported before.
     const otherStands = reports.captured && !reports.failed && reports.mismatch !== undefined;
     if (otherStands) await tx.query(unsetCaptureFailed, [session.id, attempt.id]);
-    const isNews = reports.failed && (await tx.query(selectCaptureFailedEvent, [session.id])).length === 0;
-    await actOnReports(tx, core, { session, attemptId: attempt.id, reports: { ...reports, failed: isNews } });
+    await actOnReports(tx, core, { session, attemptId: attempt.id, reports });
   });
 }
 
+const today = "date_trunc('day', app.clock(), 'UTC')";
 const setCaptureFailed: Statement = {
   name: "set_capture_failed",
   partitionKey: 1,
-  text: `UPDATE attempt SET capture_failed_at = app.clock() WHERE session_id = $1 AND id = $2 AND capture_failed_at IS NULL`,
+  text: `
+    UPDATE attempt SET capture_failed_at = app.clock() WHERE session_id = $1 AND id = $2 AND capture_failed_at IS NULL
+    RETURNING id`,
 };
 
-// A capture that stands is reported after the failure of another one. The ledger of a past day keeps what it had.
+// A capture that stands is reported after the failure of another one. The ledger of a past day keeps what it had, and has the
+// capture again on the day of the report.
 const unsetCaptureFailed: Statement = {
   name: "unset_capture_failed",
   partitionKey: 1,
   text: `
-    UPDATE attempt SET capture_failed_at = NULL
-    WHERE session_id = $1 AND id = $2 AND capture_failed_at >= date_trunc('day', app.clock(), 'UTC')`,
+    UPDATE attempt SET capture_failed_at = NULL,
+      capture_failed_before_at = CASE WHEN capture_failed_at < ${today} THEN capture_failed_at ELSE capture_failed_before_at END,
+      capture_stands_at = CASE WHEN capture_failed_at < ${today} THEN app.clock() ELSE capture_stands_at END
+    WHERE session_id = $1 AND id = $2 AND (capture_failed_at >= ${today} OR capture_failed_at < ${today} AND capture_stands_at IS NULL)`,
 };
 
 /** Opens rows of the work queue and emits the merchant's event for reports about the session's own capture. */
@@ -226,9 +226,10 @@ export async function actOnReports(
     await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", ...about, detail: reports.mismatch });
   }
   if (!reports.failed) return;
+  const isNews = (await tx.query(setCaptureFailed, [session.id, attemptId])).length > 0;
+  if (!isNews) return;
   const detail = "The gateway reports that the capture has failed: the merchant may not get the money.";
   await openWorkItem(tx, core, { kind: "CAPTURE_FAILED", ...about, detail });
-  await tx.query(setCaptureFailed, [session.id, attemptId]);
   await emitEvent(tx, core, session, "payment_attempt.capture_failed", { attemptId });
 }
 
@@ -244,8 +245,7 @@ export async function recordReadCapture(core: Core, attempt: AttemptKey, end: "c
       await tx.query(confirm, [session.id]);
       return;
     }
-    const isNews = (await tx.query(selectCaptureFailedEvent, [session.id])).length === 0;
-    await actOnReports(tx, core, { session, attemptId: attempt.id, reports: { failed: isNews } });
+    await actOnReports(tx, core, { session, attemptId: attempt.id, reports: { failed: true } });
   });
 }
 

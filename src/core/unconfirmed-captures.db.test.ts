@@ -5,6 +5,8 @@ import { processNotificationsOnce } from "../oversight/notifications/process-not
 import { raiseAlarmsOnce } from "../oversight/raise-alarms.ts";
 import { reconcileOnce } from "../oversight/reconcile.ts";
 import { encodeId } from "../platform/ids.ts";
+import { refundableMinor } from "../refunds/next-refund-step.ts";
+import { readLedger } from "../reporting/ledger.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
 import type { PaymentSession } from "./entities.ts";
@@ -36,7 +38,7 @@ async function report(session: PaymentSession, kind: "captured" | "capture_faile
     VALUES ($1, $2, $3, $4, $5, 4900, 'EUR', $6)`;
   const reference = encodeId("att", attempt!.id);
   const named = [kind, reference, attempt!.gatewayReference, capture ?? null];
-  const values = [attempt!.connectionId, `${kind}:${reference}`, ...named];
+  const values = [attempt!.connectionId, `${kind}:${reference}:${capture ?? ""}`, ...named];
   await fixture.core.database.query({ name: "take_notification", text }, values);
   await processNotificationsOnce(fixture.core);
 }
@@ -96,6 +98,33 @@ describe("a capture that was accepted and not reported", () => {
     expect(confirmed.captureConfirmed).toBe(true);
     expect(attempts).toMatchObject([{ captureFailedAt: null }]);
     expect((await itemsOf(fixture, session)).map(({ kind }) => kind)).toContain("RECORD_MISMATCH");
+  });
+
+  it("can be refunded, and is in the ledger of both days, once another capture of its hold stands after midnight", async () => {
+    const session = await accepted();
+    await report(session, "capture_failed", "second");
+    await fixture.setClockAhead(1 * hoursADay * 60);
+    await report(session, "captured", "first");
+    const loaded = await fixture.loadSession(session);
+    expect(loaded.attempts).toMatchObject([{ captureFailedAt: null }]);
+    expect(refundableMinor(loaded)).toBe(4900);
+    await fixture.setClockAhead(2 * hoursADay * 60);
+    const entriesOf = async (days: number) => {
+      const day = new Date(session.createdAt.getTime() + days * hoursADay * 3_600_000).toISOString().slice(0, 10);
+      const wanted = { merchantId: session.merchantId, days: { day }, count: 1000, pageToken: undefined };
+      const { entries } = await readLedger([fixture.core.database], { ...wanted, keys: fixture.core.pageTokenKey });
+      return entries.filter(({ sessionId }) => sessionId === session.id).map(({ type }) => type);
+    };
+    expect(await entriesOf(0)).toEqual(["CAPTURED", "CAPTURE_FAILED"]);
+    expect(await entriesOf(1)).toEqual(["CAPTURED"]);
+    // The one that stood fails as well.
+    await report(session, "capture_failed", "first");
+    expect(refundableMinor(await fixture.loadSession(session))).toBe(0);
+    const failures = (await fixture.eventTypes(session)).filter((type) => type === "payment_attempt.capture_failed");
+    expect(failures).toHaveLength(2);
+    await fixture.setClockAhead(3 * hoursADay * 60);
+    expect(await entriesOf(2)).toEqual(["CAPTURE_FAILED"]);
+    expect(await entriesOf(0)).toEqual(["CAPTURED", "CAPTURE_FAILED"]);
   });
 
   it("is not searched for once the gateway has reported either", async () => {

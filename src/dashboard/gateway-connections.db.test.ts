@@ -107,7 +107,7 @@ describe("a verification", () => {
 describe("a rotation", () => {
   it("replaces the credentials and keeps the old ones for requests in flight", async () => {
     const connectionId = await connect("rotating");
-    const answer = await rotate(connectionId, keyOf("rotating-next"));
+    const answer = await rotate(connectionId, keyOf("rotating-key2"));
     expect(answer).toMatchObject({ verified: true, checks: expect.arrayContaining([expect.anything()]) });
     expect(await versionsOf("rotating")).toMatchObject([
       { version: 1, inUse: false, dropped: false },
@@ -123,25 +123,38 @@ describe("a rotation", () => {
 
   it("changes nothing when a check fails, and stores nothing of the refused credentials", async () => {
     const connectionId = await connect("unmoved");
-    await sandbox.setAccount("test_unmoved-next", { rawCards: false });
-    const answer = await rotate(connectionId, keyOf("unmoved-next"));
+    await sandbox.setAccount("test_unmoved", { rawCards: false });
+    const answer = await rotate(connectionId, keyOf("unmoved-key2"));
     expect(answer.verified).toBe(false);
     expect(answer.checks).toContainEqual(expect.objectContaining({ check: "raw_cards", passed: false }));
     expect(await versionsOf("unmoved")).toMatchObject([
       { version: 1, inUse: true, dropped: false },
       { version: 2, inUse: false, dropped: true, sealed: "" },
     ]);
+    await sandbox.setAccount("test_unmoved", { rawCards: true });
     // The next verification uses the credentials of before.
     expect(await client.connections.verifyGatewayConnection({ ...scope, connectionId })).toMatchObject({
       verified: true,
     });
-    expect(await rotate(connectionId, keyOf("unmoved-third"))).toMatchObject({ verified: true });
+    expect(await rotate(connectionId, keyOf("unmoved-key3"))).toMatchObject({ verified: true });
+  });
+
+  it("refuses the key of another account, and says that it needs a connection of its own", async () => {
+    const connectionId = await connect("settled");
+    const answer = await rotate(connectionId, keyOf("another"));
+    expect(answer.verified).toBe(false);
+    const detail = expect.stringContaining("Connect the other account as a new connection");
+    expect(answer.checks).toContainEqual(expect.objectContaining({ check: "account", passed: false, detail }));
+    expect(await versionsOf("settled")).toMatchObject([
+      { version: 1, inUse: true },
+      { dropped: true, sealed: "" },
+    ]);
   });
 
   it("activates nothing without an audit row", async () => {
     const connectionId = await connect("unwritten");
     await dashboard.rows("ALTER TABLE audit_entry ADD CONSTRAINT no_row CHECK (false) NOT VALID");
-    await expect(rotate(connectionId, keyOf("unwritten-next"))).rejects.toMatchObject({ code: "internal" });
+    await expect(rotate(connectionId, keyOf("unwritten-key2"))).rejects.toMatchObject({ code: "internal" });
     await dashboard.rows("ALTER TABLE audit_entry DROP CONSTRAINT no_row");
     expect(await versionsOf("unwritten")).toMatchObject([
       { version: 1, inUse: true },

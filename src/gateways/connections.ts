@@ -65,16 +65,23 @@ const swapCredentials: Statement = {
     RETURNING c.id`,
 };
 
+const setAccount: Statement = {
+  name: "set_account_of_credential",
+  text: "UPDATE connection_credential SET gateway_account = $3 WHERE connection_id = $1 AND version = $2",
+};
+
 /**
  * Activates verified credentials for new attempts; attempts under way keep the version that they began with. Returns
  * false if newer credentials are already in use, so that of two concurrent rotations the later one stays; the earlier
- * is not verified then.
+ * is not verified then. `account` is the gateway's own name of the account that they open, where it is known.
  */
 export async function recordVerified(
   tx: Tx,
-  verified: { connectionId: string; credentialVersion: number },
+  verified: { connectionId: string; credentialVersion: number; account?: string | undefined },
 ): Promise<boolean> {
-  const swapped = await tx.query(swapCredentials, [verified.connectionId, verified.credentialVersion]);
+  const { connectionId, credentialVersion, account } = verified;
+  if (account !== undefined) await tx.query(setAccount, [connectionId, credentialVersion, account]);
+  const swapped = await tx.query(swapCredentials, [connectionId, credentialVersion]);
   return swapped.length > 0;
 }
 

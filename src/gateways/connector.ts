@@ -353,6 +353,7 @@ export interface GatewayAuthenticator {
 export type VerifyRow = {
   readonly check:
     | "credentials"
+    | "account"
     | "environment"
     | "raw_cards"
     | "card_vault"
@@ -367,6 +368,8 @@ export type VerifyRow = {
   readonly required: boolean;
   /** One sentence for the person connecting the account; never a credential. */
   readonly detail: string;
+  /** Of `credentials`: the gateway's own name of the account that they open. Absent where they may not read it. */
+  readonly account?: string | undefined;
 };
 
 /**

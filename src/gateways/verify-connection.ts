@@ -3,9 +3,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Forwarding, whyNotForwardable } from "../card-vault/card-vault.ts";
 import { followUpTimeoutMs } from "../limits.ts";
 import type { Statement, Transacting, Tx } from "../platform/database.ts";
+import { encodeId } from "../platform/ids.ts";
 import type { KeyRing } from "../platform/secrets.ts";
+import type { Amount } from "./amounts.ts";
 import { dropCredentials, loadCredentials, recordVerified, stageCredentials } from "./connections.ts";
-import type { Connector, VerifyRow } from "./connector.ts";
+import type { Connector, Credentials, VerifyRow } from "./connector.ts";
 
 const selectTestNotification: Statement = {
   name: "select_test_notification",
@@ -15,10 +17,9 @@ const selectTestNotification: Statement = {
       AND received_at >= app.clock() - make_interval(secs => $3) LIMIT 1`,
 };
 
-/** A gateway's connector, or a provider of authentication. */
-export type Verifiable = Pick<Connector, "credentialFields" | "forwardFeatures" | "verify"> & {
-  readonly gateway: string;
-};
+/** A gateway's connector, or a provider of authentication, which has no payments to look up. */
+export type Verifiable = Pick<Connector, "credentialFields" | "forwardFeatures" | "verify"> &
+  Partial<Pick<Connector, "lookUp">> & { readonly gateway: string };
 
 /** Dependencies of a verification, and the gateway's connector. */
 export type VerifyContext = {
@@ -67,10 +68,12 @@ export async function verifyConnection(
         : { ...row, state: "failed", detail: noNotification };
     }),
   );
-  const rows = [...answered, ...vaultRows(context.forwarding, connector), ...(context.ownChecks ?? [])];
+  const opened = await compareAccount(context, staged, { credentials, answered });
+  const own = [...opened.rows, ...vaultRows(context.forwarding, connector), ...(context.ownChecks ?? [])];
+  const rows = [...answered, ...own];
   const isFit = rows.every((row) => row.state === "passed" || !row.required);
   const verified = await change(async (tx) => {
-    const isInUse = isFit && (await recordVerified(tx, staged));
+    const isInUse = isFit && (await recordVerified(tx, { ...staged, account: opened.account }));
     await also?.(tx, { credentialVersion: staged.credentialVersion, verified: isInUse });
     return isInUse;
   });
@@ -101,6 +104,67 @@ export async function rotateCredentials(
     if (!isKept) await dropCredentials(database, staged);
   }
 }
+
+const selectInUse: Statement = {
+  name: "select_credential_in_use",
+  text: `
+    SELECT v.version, v.gateway_account AS account
+    FROM connection c JOIN connection_credential v ON v.connection_id = c.id AND v.version = c.credential_version
+    WHERE c.id = $1`,
+};
+const selectPayment: Statement = {
+  name: "select_payment_of_connection",
+  text: `
+    SELECT id, gateway_reference AS "gatewayReference", amount_minor AS "amountMinor", currency FROM attempt
+    WHERE connection_id = $1 AND gateway_reference IS NOT NULL AND status IN ('AUTHORIZED','VOIDING','CAPTURED') LIMIT 1`,
+};
+
+type InUse = { readonly version: number; readonly account: string | null };
+type Payment = Amount & { readonly id: string; readonly gatewayReference: string };
+type Opened = { readonly account?: string | undefined; readonly rows: readonly VerifyRow[] };
+
+/**
+ * Compares the account that staged credentials open with the one in use: payments of the connection are refunded with the
+ * newest credentials, and another account does not know them. Where either cannot be read, the credentials must find a
+ * payment of the connection, if there is one.
+ */
+async function compareAccount(
+  { database, connector }: VerifyContext,
+  { connectionId, credentialVersion }: { connectionId: string; credentialVersion: number },
+  { credentials, answered }: { credentials: Credentials; answered: readonly VerifyRow[] },
+): Promise<Opened> {
+  const account = answered.find(({ check }) => check === "credentials")?.account;
+  const [inUse] = await database.query<InUse>(selectInUse, [connectionId]);
+  if (inUse === undefined || inUse.version === credentialVersion) return { account, rows: [] };
+  if (account !== undefined && inUse.account !== null) {
+    return { account, rows: [account === inUse.account ? sameAccount : otherAccount] };
+  }
+  if (answered.some(({ state, required }) => state === "failed" && required)) return { rows: [] };
+  const [payment] = connector.lookUp ? await database.query<Payment>(selectPayment, [connectionId]) : [];
+  if (payment === undefined) return { account, rows: [] };
+  const attempt = {
+    ...payment,
+    amountMinor: Number(payment.amountMinor),
+    attemptReference: encodeId("att", payment.id),
+  };
+  const { type } = await connector.lookUp!({ credentials, timeoutMs: followUpTimeoutMs }, attempt);
+  const isKnown = type !== "absent" && type !== "inconclusive";
+  return isKnown ? { account: account ?? inUse.account ?? undefined, rows: [sameAccount] } : { rows: [unknownAccount] };
+}
+
+const accountRow = { check: "account", required: true } as const;
+const sameAccount: VerifyRow = { ...accountRow, state: "passed", detail: "The credentials open the account in use." };
+const connectInstead = "Connect the other account as a new connection, and put that one into the routing rule.";
+const otherAccount: VerifyRow = {
+  ...accountRow,
+  state: "failed",
+  detail: `These credentials open another account, which cannot refund the payments of this connection. ${connectInstead}`,
+};
+const unknownAccount: VerifyRow = {
+  ...accountRow,
+  state: "failed",
+  detail: `These credentials do not find a payment of this connection, so they may open another account. If they open the same one, give the key the right to read the account and its payments. ${connectInstead}`,
+};
 
 /** Returns the vault's checks; none if the vault can send everything that the gateway needs. */
 function vaultRows(forwarding: Forwarding, connector: Verifiable): VerifyRow[] {

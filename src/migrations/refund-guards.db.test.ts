@@ -84,6 +84,18 @@ describe("a refund", () => {
     await refused(client, run, requested(), /nothing is refunded of a capture that failed/);
   });
 
+  it("R7: is of one that stands again, while the ledger of the failure's day keeps its time", async () => {
+    const run = await paid();
+    const set = (change: string) => `UPDATE attempt SET ${change} WHERE id = $attempt`;
+    await run(set("capture_failed_at = now() - interval '1 day'"));
+    await refused(client, run, set("capture_failed_at = NULL"), /the failure of a capture on a past day never changes/);
+    const before = "capture_failed_at = NULL, capture_failed_before_at = capture_failed_at";
+    await refused(client, run, set(before), /stands again after its failure/);
+    await run(set(`${before}, capture_stands_at = now()`));
+    await refused(client, run, set("capture_stands_at = now() + interval '1 s'"), /that stands again keeps its times/);
+    await run(requested());
+  });
+
   it.each([
     ["R1: without a reference", [sent], `UPDATE refund SET status = 'PENDING' ${own}`, /has the gateway's reference/],
     [

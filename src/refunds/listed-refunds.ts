@@ -10,7 +10,7 @@ import type { Tx } from "../platform/database.ts";
 import { decodeId } from "../platform/ids.ts";
 import { amountInWords } from "../platform/money.ts";
 import { pauseAfterLookUp, type RefundTraits } from "./next-refund-step.ts";
-import { insertRefund, listedRefundIdOf, type RefundEnd, recordEnd } from "./refund-rows.ts";
+import { eventOf, insertRefund, listedRefundIdOf, type RefundEnd, recordEnd } from "./refund-rows.ts";
 
 /** Reports whether the gateway lists a refund under our reference. */
 export function isCarried({ id }: Pick<Refund, "id">, listed: readonly ListedRefund[]): boolean {
@@ -117,7 +117,7 @@ async function recordNew(tx: Tx, core: Core, listing: Listing, one: ListedRefund
     failureCode: end.status === "FAILED" ? end.failureCode : null,
     dueInMs: pauseAfterLookUp({ status: end.status, createdAt: loaded.readAt, completedAt }, traits, loaded.readAt),
   });
-  if (end.status === "SUCCEEDED") await emitEvent(tx, core, session, "refund.succeeded", { refundId: id });
+  if (end.status !== "PENDING") await emitEvent(tx, core, session, eventOf[end.status], { refundId: id });
   return true;
 }
 

@@ -16,6 +16,7 @@ import {
   overdueReason,
   pauseAfterLookUp,
   pauseMs,
+  type RefundTraits,
   type RefundWork,
   unansweredMs,
 } from "./next-refund-step.ts";
@@ -59,6 +60,7 @@ export async function recordAnswer(tx: Tx, core: Core, answered: Answered<Refund
       if (!answer.definitive) return repeatLater(tx, core, answered, false);
       // A report that the gateway has made the refund meanwhile counts for more: it is about the money.
       if (refund.status !== "REQUESTED") return;
+      if (mayBeMadeBefore(refund, answered.work.traits)) return lookUpInstead(tx, core, answered);
       await recordEnd(tx, core, {
         ...{ loaded, refund, dueInMs: undefined },
         end: { status: "FAILED", failureCode: answer.gatewayCode },
@@ -69,6 +71,14 @@ export async function recordAnswer(tx: Tx, core: Core, answered: Answered<Refund
     default:
       return unreachable(answer);
   }
+}
+
+/**
+ * Reports whether an earlier request under the present key had no answer. It may have made the refund, whatever a repeat is
+ * answered.
+ */
+function mayBeMadeBefore({ sentAt, keyUntil }: Refund, { keyLifeMs }: RefundTraits): boolean {
+  return sentAt?.getTime() !== (keyUntil?.getTime() ?? 0) - keyLifeMs;
 }
 
 /** Records that the gateway has a refund. Returns false if that is no news, also where a person is alarmed about it. */
@@ -92,6 +102,16 @@ async function repeatLater(tx: Tx, core: Core, current: Current, isKept: boolean
     ? absenceCertainInMs({ ...refund, lookUpFirst: true }, current.loaded.readAt)
     : pauseMs(refund);
   await moveRefund(tx, refund, "REQUESTED", { set, dueInMs });
+  await reportUnanswered(tx, core, current);
+}
+
+/**
+ * Lets a look-up or a person end a refund, by giving up its key. The request without an answer may be on its way for as long as
+ * any other.
+ */
+async function lookUpInstead(tx: Tx, core: Core, current: Current): Promise<void> {
+  const { refund, loaded } = current;
+  await moveRefund(tx, refund, "REQUESTED", { set: { keyUntil: loaded.readAt }, dueInMs: pauseMs(refund) });
   await reportUnanswered(tx, core, current);
 }
 
@@ -169,7 +189,7 @@ export async function recordLookUp(tx: Tx, core: Core, answered: Answered<Refund
 
 /** Returns what a person has to know about a refund of which the gateway can say nothing. */
 export function untold({ gateway }: Refund): string {
-  return `${gateway} cannot be asked whether it has this refund, and its key has lapsed. Check there, then record its end.`;
+  return `${gateway} cannot be asked whether it has this refund, and repeating the request tells nothing more. Check there, then record its end.`;
 }
 
 async function recordAbsent(tx: Tx, core: Core, current: Answered<RefundRecord>): Promise<void> {

@@ -134,7 +134,8 @@ export type RefundEnd =
 // The gateway chose the text.
 const failureCodeCharactersMax = 100;
 
-const eventOf: Record<"SUCCEEDED" | "FAILED", EventType> = { SUCCEEDED: "refund.succeeded", FAILED: "refund.failed" };
+/** The event that reports the end of a refund. */
+export const eventOf: Record<"SUCCEEDED" | "FAILED", EventType> = { SUCCEEDED: "refund.succeeded", FAILED: "refund.failed" };
 
 /**
  * Records what a refund has come to, with its event, under the session's lock. A report that tells nothing new changes

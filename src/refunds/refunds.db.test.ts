@@ -171,6 +171,44 @@ describe("a refund whose answer is lost", () => {
     expect(await atGateway(session)).toHaveLength(1);
   });
 
+  it("is not ended by the refusal of a repeat, for the first request may have made it", async () => {
+    const session = await fixture.pay();
+    fixture.books.SANDBOX_A.faults.push("loseAnswer", "refuse");
+    await fixture.refund(session);
+    fixture.books.SANDBOX_A.forgetKeys();
+    await fixture.workAfter(1);
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "REQUESTED", sends: 2 }]);
+    expect(refundableMinor(await fixture.base.loadSession(session))).toBe(0);
+    await fixture.workAfter(2);
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "SUCCEEDED", sends: 2 }]);
+    expect(await refundEvents(session)).toEqual(["refund.succeeded"]);
+    expect(await atGateway(session)).toHaveLength(1);
+  });
+
+  it("fails where the gateway has none and refuses the first request under a second key", async () => {
+    const session = await fixture.pay();
+    fixture.books.SANDBOX_A.faults.push("loseRequest", "refuse", "refuse");
+    await fixture.refund(session);
+    await fixture.workAfter(1);
+    // The first request may still be on its way.
+    await fixture.workAfter(59);
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "REQUESTED", keys: 1, absentAt: null }]);
+    await fixture.workAfter(62);
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "FAILED", failureCode: "no_refund", keys: 2 }]);
+    expect(await atGateway(session)).toHaveLength(0);
+  });
+
+  it("waits for a person where its repeat is refused and the gateway cannot be asked", async () => {
+    const session = await fixture.pay("SANDBOX_B");
+    fixture.books.SANDBOX_B.faults.push("loseAnswer", "refuse");
+    await fixture.refund(session);
+    fixture.books.SANDBOX_B.forgetKeys();
+    await fixture.workAfter(1);
+    await fixture.workAfter(3);
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "REQUESTED", sends: 2 }]);
+    expect(await itemsOf(fixture.base, session)).toMatchObject([{ kind: "REFUND_UNANSWERED", resolvedAt: null }]);
+  });
+
   it("waits for a person where the gateway cannot be asked", async () => {
     const session = await fixture.pay("SANDBOX_B");
     fixture.books.SANDBOX_B.faults.push("loseAnswer");
@@ -243,6 +281,22 @@ describe("a refund that was made by hand at the gateway", () => {
     expect(await fixture.refund(session, { key: "lost", amountMinor: 1000 })).toMatchObject({ id: first.id, sends: 0 });
     expect(books.of(reference)).toHaveLength(1);
     expect(await fixture.refundsOf(session)).toMatchObject([{ id: first.id, status: "SUCCEEDED" }]);
+  });
+});
+
+describe("a refund that a restore has lost", () => {
+  it("is reported to the merchant as failed where its gateway lists it so", async () => {
+    const session = await fixture.pay();
+    const { reference, books } = await fixture.paymentOf(session);
+    const lost = await fixture.refund(session, { key: "lost to the bank", amountMinor: 1000 });
+    await execute("DELETE FROM refund WHERE id = $1", [lost.id]);
+    await execute("UPDATE payment_session SET refunds = 0 WHERE id = $1", [session.id]);
+    await execute("DELETE FROM outbox_event WHERE session_id = $1 AND type LIKE 'refund.%'", [session.id]);
+    books.setStatus(books.of(reference)[0]!.gatewayReference, "failed");
+    await fixture.refund(session, { amountMinor: 500 });
+    const found = (await fixture.refundsOf(session)).find(({ id }) => id === lost.id);
+    expect(found).toMatchObject({ status: "FAILED", origin: "GATEWAY" });
+    expect((await refundEvents(session)).toSorted()).toEqual(["refund.failed", "refund.succeeded"]);
   });
 });
 

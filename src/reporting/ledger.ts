@@ -55,7 +55,11 @@ const sources: readonly Source[] = [
     at: "s.settled_at",
     of: "s.settled_at IS NOT NULL",
   },
-  { type: "CAPTURE_FAILED", from: attempts, at: "m.capture_failed_at", of: "m.capture_failed_at IS NOT NULL" },
+  ...(["capture_failed_at", "capture_failed_before_at"] as const).map(
+    (at) => ({ type: "CAPTURE_FAILED", from: attempts, at: `m.${at}`, of: `m.${at} IS NOT NULL` }) as const,
+  ),
+  // Another capture of the hold stands, on a later day than that of the failure.
+  { type: "CAPTURED", from: attempts, at: "m.capture_stands_at", of: "m.capture_stands_at IS NOT NULL" },
   { type: "VOIDED", from: attempts, at: "m.completed_at", of: "m.void_kind = 'VOIDED'" },
   { type: "REFUNDED", from: refunds, at: "m.succeeded_at", of: "m.succeeded_at IS NOT NULL" },
   {
@@ -114,7 +118,7 @@ const automaticCaptures = totalOf("CAPTURED", {
 const sourceTotals = sources.map((source) =>
   totalOf(source.type, {
     from: source.from === refunds ? "refund m" : source.from,
-    where: `${source.of} ${source.type === "CAPTURED" ? "AND s.manual_capture" : ""} AND ${isBetween(source.at)}`,
+    where: `${source.of} ${source.at === "s.settled_at" ? "AND s.manual_capture" : ""} AND ${isBetween(source.at)}`,
     columns: `m.gateway, m.currency, ${amountIn(source)}`,
     merchant: merchantIn(source),
   }),

@@ -66,6 +66,7 @@ export function sandboxARoutes(parts: SandboxAParts): readonly Route[] {
       status: 200,
       body: {
         object: "account",
+        id: account.id,
         environment: account.environment,
         raw_cards: account.rawCards,
         manual_capture: account.manualCapture,

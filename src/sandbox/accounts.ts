@@ -1,7 +1,7 @@
 /** Merchants' accounts at the sandbox acquirers. Any well-formed key opens one, so nothing has to be set up first. */
 import type { Book, Books } from "./books.ts";
 
-/** The API key of account `test_acme` is `sandbox_test_acme`. */
+/** The API key of account `test_acme` is `sandbox_test_acme`; further ones are `sandbox_test_acme-key2` and so on. */
 const apiKeyShape = /^sandbox_(test|live)_[a-z0-9-]{1,40}$/;
 
 /** A merchant's account at a sandbox acquirer. */
@@ -36,7 +36,7 @@ export class Accounts {
   /** Returns the account that a key opens, or undefined for anything that is not a key. */
   openedBy(apiKey: string | undefined): Account | undefined {
     const match = apiKeyShape.exec(apiKey ?? "");
-    return match === null ? undefined : this.find(match[0].slice("sandbox_".length));
+    return match === null ? undefined : this.find(match[0].slice("sandbox_".length).replace(/-key\d+$/, ""));
   }
 
   find(id: string): Account {

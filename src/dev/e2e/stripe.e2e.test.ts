@@ -74,13 +74,12 @@ describe("switchyard connection with STRIPE", () => {
     expect(paused.connection).toMatchObject({ paused: true, verified: true });
     const resumed = JSON.parse((await run(["connection", "resume", connectionId])).out);
     expect(resumed.connection).toMatchObject({ paused: false });
-    await demo.sandbox.setAccount("test_thekeythatfails", { rawCards: false });
-    const failed = await rotate("sk_test_thekeythatfails");
+    const failed = await rotate("sk_test_anothershop00");
     expect({ code: failed.code, answer: JSON.parse(failed.out) }).toMatchObject({
       code: 1,
-      answer: { verified: false },
+      answer: { verified: false, checks: expect.arrayContaining([expect.objectContaining({ check: "account" })]) },
     });
-    const rotated = await rotate("sk_test_thenextkeyoftheshop");
+    const rotated = await rotate("sk_test_theshopofthedemoKey2");
     expect({ code: rotated.code, answer: JSON.parse(rotated.out) }).toMatchObject({
       code: 0,
       answer: { verified: true },

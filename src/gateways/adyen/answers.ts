@@ -49,7 +49,7 @@ const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
 export const inProgress = "704";
 
 /** "Original pspReference required for this operation": there is no such payment (https://docs.adyen.com/development-resources/error-codes, 2026). */
-const noSuchPayment = "167";
+export const noSuchPayment = "167";
 
 // 137 invalid amount, 138 currency not supported: repeating the same capture cannot succeed (error-codes, as above).
 const neverCapturable = new Set(["137", "138"]);

@@ -11,6 +11,7 @@ import { declines } from "./declines.ts";
 describeConformance({
   ...subject,
   gateway: "ADYEN",
+  foreign: { ...subject.credentials, merchantAccount: new Secret("test_another") },
   authentication: {
     codes: { unasked: "38", soft: "38" },
     reported: {
@@ -45,7 +46,7 @@ describeConformance({
     findsByReference: false,
     finalRefusal: {
       status: 422,
-      body: '{"status":422,"errorCode":"167","errorType":"validation","message":"Original pspReference required"}',
+      body: '{"status":422,"errorCode":"137","errorType":"validation","message":"Invalid amount specified"}',
     },
     finalStatuses: [422],
   },

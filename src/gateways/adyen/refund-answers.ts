@@ -3,7 +3,7 @@ import { type GatewayReply, isObject, readJsonObject } from "../../platform/outb
 import { isSameAmount } from "../amounts.ts";
 import type { CapturedPayment, RefundAnswer, RefundAtGateway } from "../connector.ts";
 import { unansweredChange, untrusted } from "../unanswered.ts";
-import { errorIn, inProgress } from "./answers.ts";
+import { errorIn, inProgress, noSuchPayment } from "./answers.ts";
 import { currencies } from "./currencies.ts";
 import type { Json } from "./judge-decline.ts";
 
@@ -17,6 +17,8 @@ export function readRefund(reply: GatewayReply, captured: CapturedPayment, refun
   }
   const error = errorIn(reply, json);
   if (error === undefined || status >= 500) return untrusted(status);
+  // Adyen has captured the payment, so that it does not know it proves nothing: the key may open another account.
+  if (error.code === noSuchPayment) return untrusted(status);
   // Validation comes before any processing, and its error is kept for the key:
   // https://docs.adyen.com/development-resources/response-handling (2026).
   const definitive = status === 422 && error.code !== inProgress && !error.isTransient;

@@ -25,7 +25,10 @@ export async function verifyAccount(api: AdyenApi, call: GatewayCall): Promise<r
   const reference = `${probePrefix}${randomUUID()}`;
   const card = await probeCard(api, call, reference);
   return [
-    row("credentials", true, "The key opens the merchant account."),
+    {
+      ...row("credentials", true, "The key opens the merchant account."),
+      account: clear(call.credentials, "merchantAccount"),
+    },
     row(
       "environment",
       true,

@@ -35,6 +35,7 @@ describeConformance({
   // The requests that decide about money; faults in earlier requests have tests of their own.
   spoils: /^(?!POST \/(v1\/oauth2\/token|v2\/checkout\/orders)$)/,
   gateway: "PAYPAL",
+  foreign: { ...subject.credentials, clientId: new Secret("ClientOfConformance_test_another") },
   authentication: {
     codes: { unasked: "PAYER_ACTION_REQUIRED", soft: "5650" },
     reported: { Y: { liability: "UNKNOWN" }, A: { liability: "UNKNOWN" } },

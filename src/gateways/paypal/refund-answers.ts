@@ -51,6 +51,8 @@ export function readRefund(reply: GatewayReply, refund: RefundAtGateway): Refund
     const json = readJsonObject(reply);
     return isAbout(json, refund) ? answerBy(recordOf(json)) : untrusted(reply.status);
   }
+  // PayPal has captured the payment, so that it does not know it proves nothing: the app may be another account's.
+  if (reply.status === 404) return untrusted(reply.status);
   const issue = issueOf(reply);
   const isFinal = issue !== undefined && definitive.has(issue);
   return isFinal ? { type: "refused", definitive: true, gatewayCode: issue } : refusedOrUnknown(reply);

@@ -47,7 +47,7 @@ export async function verifyAccount(api: PayPalApi, call: GatewayCall): Promise<
   const card =
     order.id === undefined || !isRightPlace ? noOrder : await probeCard(api, call, { attempt, orderId: order.id });
   return [
-    row("credentials", true, "The credentials open the account."),
+    { ...row("credentials", true, "The credentials open the account."), account: order.merchantId },
     row(
       "environment",
       isRightPlace,
@@ -92,7 +92,8 @@ async function probeOrder(api: PayPalApi, call: GatewayCall, attempt: AttemptAtG
   if (order.type !== "ready") return { reason: order.type === "declined" ? order.gatewayCode : order.reason };
   const json = jsonOf(await api.get(call, orderPath(order.id)));
   const isRead = readOrder(json, attempt) !== undefined && json?.intent === "AUTHORIZE";
-  return isRead ? { id: order.id, environment: environmentIn(json) } : { reason: "it could not be read" };
+  if (!isRead) return { reason: "it could not be read" };
+  return { id: order.id, environment: environmentIn(json), merchantId: merchantIn(json) };
 }
 
 /** Reasons why a card may not be sent and may not be held first; undefined if it may. */
@@ -186,6 +187,13 @@ function environmentIn(json: Readonly<Record<string, unknown>> | undefined): "te
   const host = URL.canParse(href) ? new URL(href).hostname : "";
   if (!/(^|\.)paypal\.com$/.test(host)) return undefined;
   return host.includes(".sandbox.") ? "test" : "live";
+}
+
+/** Returns PayPal's own id of the merchant who is paid: the account that created the order. */
+function merchantIn(json: Readonly<Record<string, unknown>> | undefined): string | undefined {
+  const [unit] = Array.isArray(json?.purchase_units) ? (json.purchase_units as readonly unknown[]) : [];
+  const payee = isObject(unit) ? unit.payee : undefined;
+  return isObject(payee) && typeof payee.merchant_id === "string" ? payee.merchant_id : undefined;
 }
 
 function jsonOf(reply: GatewayReply): Readonly<Record<string, unknown>> | undefined {

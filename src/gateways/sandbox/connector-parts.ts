@@ -25,6 +25,7 @@ export const cardBrands = ["visa", "mastercard", "amex", "discover", "diners", "
 export type AccountReading =
   | {
       readonly type: "account";
+      readonly id: string;
       readonly environment: unknown;
       readonly rawCards: unknown;
       readonly manualCapture: unknown;
@@ -48,6 +49,7 @@ export function accountChecks(reading: AccountReading, environment: "test" | "li
       state: read === undefined ? "failed" : "passed",
       required: true,
       detail: reading.type === "account" ? "The key opens the account." : reading.reason,
+      account: read?.id,
     },
     row(
       "environment",

@@ -23,6 +23,7 @@ describeConformance({
   // The requests that decide about money; faults in earlier requests have tests below.
   spoils: /^(?!POST \/v1\/payment_(methods|intents)$)/,
   gateway: "STRIPE",
+  foreign: { secretKey: new Secret("sk_test_anotheraccount") },
   authentication: {
     codes: { unasked: "authentication_required", soft: "authentication_required" },
     reported: {

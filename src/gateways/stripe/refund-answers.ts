@@ -32,6 +32,8 @@ export function readRefund(reply: GatewayReply, captured: CapturedPayment, refun
   const json = readJsonObject(reply);
   if (status === 200 && isAbout(json, captured, refund)) return answerOf(json);
   const error = errorOf(json);
+  // Stripe has captured the payment, so that it does not know it proves nothing: the key may open another account.
+  if (status === 404) return untrusted(status);
   if (error !== undefined && isFinal(status, error)) {
     return { type: "refused", definitive: true, gatewayCode: codeOf(error) };
   }
@@ -61,7 +63,6 @@ function answerOf(refund: StripeRefund): RefundAnswer {
 /** Reports whether Stripe refuses a refund for good. Too high an amount has no code of its own, but names its field. */
 function isFinal(status: number, error: Json): boolean {
   if (error.type !== "invalid_request_error") return false;
-  if (status === 404) return error.code === "resource_missing";
   return status === 400 && (definitive.has(codeOf(error)) || error.param === "amount");
 }
 

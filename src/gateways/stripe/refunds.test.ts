@@ -32,7 +32,6 @@ describe("readRefund()", () => {
     ["a refunded charge", { code: "charge_already_refunded" }, 400, "charge_already_refunded"],
     ["a dispute", { code: "charge_disputed" }, 400, "charge_disputed"],
     ["too high an amount, which has no code", { param: "amount" }, 400, "invalid_request_error"],
-    ["a payment that it does not know", { code: "resource_missing" }, 404, "resource_missing"],
   ])("takes a refusal because of %s as final, also when the key repeats it", (_, error, status, gatewayCode) => {
     expect(refused(error, status)).toEqual({ type: "refused", definitive: true, gatewayCode });
     expect(refused(error, status, replayed)).toEqual({ type: "refused", definitive: true, gatewayCode });
@@ -43,10 +42,13 @@ describe("readRefund()", () => {
       ["lock_timeout", 429],
       ["idempotency_key_in_use", 409],
       ["charge_already_refunded", 403],
-      ["in_no_row", 404],
     ] as const) {
       expect(refused({ code }, status)).toEqual({ type: "refused", definitive: false, gatewayCode: code });
     }
+  });
+
+  it("believes no answer that it does not know a payment that it has captured", () => {
+    expect(refused({ code: "resource_missing" }, 404)).toMatchObject({ type: "unknown", kind: "GATEWAY_ERROR" });
   });
 
   it("reports an error that the key keeps, or a key of other content, as one that only a look-up leads on from", () => {

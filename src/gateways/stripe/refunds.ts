@@ -1,4 +1,5 @@
 /** Stripe's refunds: their requests. refund-answers.ts interprets its answers. */
+import { readJsonObject } from "../../platform/outbound-http.ts";
 import { toGatewayAmount } from "../amounts.ts";
 import type {
   CapturedPayment,
@@ -10,7 +11,7 @@ import type {
   RefundAtGateway,
   RefundRecord,
 } from "../connector.ts";
-import type { Form, StripeApi } from "./api.ts";
+import { type Form, intentPath, type StripeApi } from "./api.ts";
 import { currencies, whyNotPayable } from "./currencies.ts";
 import type { Json } from "./judge-decline.ts";
 import { findRefund, listedOf, readPage, readRefund, readRefundRecord, withoutRelease } from "./refund-answers.ts";
@@ -48,7 +49,12 @@ export class StripeRefunds implements GatewayRefunds {
 
   async lookUpRefund(call: GatewayCall, captured: CapturedPayment, refund: RefundAtGateway): Promise<RefundRecord> {
     const { gatewayReference } = refund;
-    if (gatewayReference === undefined) return findRefund(await this.#list(call, captured), captured, refund);
+    if (gatewayReference === undefined) {
+      const left = this.#api.sharedDeadline(call);
+      const record = findRefund(await this.#list(left(), captured), captured, refund);
+      // An account that does not know the payment may list nothing, which proves nothing.
+      return record.type !== "absent" || (await this.#isKnown(left(), captured)) ? record : unfound;
+    }
     return readRefundRecord(
       await this.#api.get(call, `/v1/refunds/${encodeURIComponent(gatewayReference)}`),
       captured,
@@ -59,6 +65,11 @@ export class StripeRefunds implements GatewayRefunds {
   async listRefunds(call: GatewayCall, captured: CapturedPayment): Promise<readonly ListedRefund[] | undefined> {
     const listed = (await this.#list(call, captured))?.map((record) => listedOf(record, captured));
     return listed?.every((one) => one !== undefined) ? withoutRelease(listed, captured) : undefined;
+  }
+
+  async #isKnown(call: GatewayCall, { gatewayReference }: CapturedPayment): Promise<boolean> {
+    const reply = await this.#api.get(call, intentPath(gatewayReference));
+    return reply.type === "answer" && reply.status === 200 && readJsonObject(reply)?.id === gatewayReference;
   }
 
   /** Reads every refund of a payment; undefined unless the whole list could be read. */
@@ -78,3 +89,5 @@ export class StripeRefunds implements GatewayRefunds {
     return undefined;
   }
 }
+
+const unfound = { type: "cannotTell", reason: "the account does not know the payment" } as const;

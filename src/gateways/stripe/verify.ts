@@ -40,23 +40,26 @@ const probeAmount = 1_000_000;
 const probeCurrencies = ["usd", "brl", "inr"];
 
 /**
- * Returns every check; if the key does not open the account, the others fail as not checked. The account itself is not
- * read: a restricted key may not read it (https://github.com/stripe/stripe-node/issues/2246, 2025), and a payment
- * reports its mode as well.
+ * Returns every check; if the key does not open the account, the others fail as not checked. A restricted key may not read
+ * the account itself (https://github.com/stripe/stripe-node/issues/2246, 2025), so its mode is that of a payment.
  */
 export async function verifyAccount(api: StripeApi, call: GatewayCall): Promise<readonly VerifyRow[]> {
   const created = await createProbe(api, call);
   const unopened = whyUnopened(created);
   if (unopened !== undefined) return unchecked(unopened);
   const intent = intentOf(created);
-  const [isCancelled, unreadable, rawCards] = await Promise.all([
+  const [account, isCancelled, unreadable, rawCards] = await Promise.all([
+    api.get(call, "/v1/account"),
     isCancelTaken(api, call, intent),
     whyChargesUnreadable(api, call, intent),
     probeRawCards(api, call),
   ]);
   const { environment } = api;
   return [
-    row("credentials", unreadable === undefined, "The key opens the account.", unreadable),
+    {
+      ...row("credentials", unreadable === undefined, "The key opens the account.", unreadable),
+      account: accountIn(account),
+    },
     row(
       "environment",
       intent?.livemode === (environment === "live"),
@@ -77,6 +80,11 @@ export async function verifyAccount(api: StripeApi, call: GatewayCall): Promise<
       `No payment could be prepared (${codeIn(created)}); complete the account in Stripe's dashboard.`,
     ),
   ];
+}
+
+function accountIn(reply: GatewayReply): string | undefined {
+  const json = reply.type === "answer" && reply.status === 200 ? readJsonObject(reply) : undefined;
+  return json?.object === "account" && typeof json.id === "string" ? json.id : undefined;
 }
 
 /** Prepares a payment, in the first currency that the account accepts. */

@@ -58,6 +58,8 @@ CREATE TABLE connection_credential (
   sealed        text NOT NULL,
   created_at    timestamptz NOT NULL DEFAULT app.clock(),
   verified_at   timestamptz,
+  -- The gateway's own name of the account that it opens; null where it may not read that.
+  gateway_account text,
   -- When the gateway refused it, before any attempt used it. The sealed value is deleted then.
   dropped_at    timestamptz,
   PRIMARY KEY (connection_id, version)
@@ -128,6 +130,16 @@ CREATE TRIGGER guard_moved BEFORE UPDATE ON merchant_settings FOR EACH ROW
   WHEN (OLD.moved_to IS NOT NULL) EXECUTE FUNCTION app.guard_moved();
 CREATE TRIGGER guard_moved BEFORE INSERT ON api_key FOR EACH ROW EXECUTE FUNCTION app.guard_moved();
 CREATE TRIGGER guard_moved BEFORE INSERT ON routing_rule FOR EACH ROW EXECUTE FUNCTION app.guard_moved();
+
+-- Refunds use the newest credentials of the connection that captured. Another account does not know its payments.
+CREATE FUNCTION app.guard_account() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (SELECT count(DISTINCT v.gateway_account) FROM connection_credential v
+      WHERE v.connection_id = NEW.id AND v.version IN (OLD.credential_version, NEW.credential_version)) > 1 THEN
+    PERFORM app.refuse('the credentials of a connection open one account'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER guard_account BEFORE UPDATE OF credential_version ON connection FOR EACH ROW EXECUTE FUNCTION app.guard_account();
 
 CREATE TRIGGER unchanging BEFORE UPDATE OR DELETE ON audit_entry FOR EACH ROW EXECUTE FUNCTION app.refuse_change();
 CREATE TRIGGER unchanging BEFORE UPDATE OR DELETE ON routing_rule FOR EACH ROW EXECUTE FUNCTION app.refuse_change();

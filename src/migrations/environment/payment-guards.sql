@@ -185,6 +185,15 @@ BEGIN
   IF (NEW.captured_amount_minor IS NULL) <> (NEW.capture_ordered_at IS NULL) OR NEW.captured_amount_minor NOT BETWEEN 1 AND NEW.amount_minor THEN
     PERFORM app.refuse('an ordered capture has an amount, at most the held one'); END IF;
   IF NEW.capture_failed_at IS NOT NULL AND NEW.status <> 'CAPTURED' THEN PERFORM app.refuse('only a recorded capture fails afterwards'); END IF;
+  IF (NEW.capture_failed_before_at IS NULL) <> (NEW.capture_stands_at IS NULL) OR NEW.capture_failed_before_at >= NEW.capture_stands_at THEN
+    PERFORM app.refuse('a capture stands again after its failure'); END IF;
+  -- The ledger of a past day never changes.
+  IF TG_OP = 'UPDATE' AND OLD.capture_failed_at IS DISTINCT FROM NEW.capture_failed_at
+     AND OLD.capture_failed_at < date_trunc('day', app.clock(), 'UTC') AND NEW.capture_failed_before_at IS DISTINCT FROM OLD.capture_failed_at THEN
+    PERFORM app.refuse('the failure of a capture on a past day never changes'); END IF;
+  IF TG_OP = 'UPDATE' AND OLD.capture_stands_at IS NOT NULL
+     AND (OLD.capture_failed_before_at, OLD.capture_stands_at) IS DISTINCT FROM (NEW.capture_failed_before_at, NEW.capture_stands_at) THEN
+    PERFORM app.refuse('a capture that stands again keeps its times'); END IF;
   IF NEW.capture_reference IS NOT NULL AND NEW.capture_ordered_at IS NULL THEN PERFORM app.refuse('only an ordered capture has a reference'); END IF;
   IF (NEW.status = 'VOIDED') <> (NEW.void_kind IS NOT NULL) THEN PERFORM app.refuse('VOIDED says how'); END IF;
   IF (NEW.status IN ('CAPTURED','DECLINED','FAILED','VOIDED')) <> (NEW.completed_at IS NOT NULL) THEN

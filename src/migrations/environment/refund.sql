@@ -6,7 +6,11 @@ ALTER TABLE payment_session
 
 ALTER TABLE attempt
   -- When the gateway reported that the capture had failed, and no other one stands. Nothing is refunded from then on.
-  ADD COLUMN capture_failed_at timestamptz;
+  ADD COLUMN capture_failed_at timestamptz,
+  -- The time of a failure on an earlier day than the report that another capture of the hold stands, and of that report: the
+  -- ledger has both. Both are set together.
+  ADD COLUMN capture_failed_before_at timestamptz,
+  ADD COLUMN capture_stands_at timestamptz;
 
 CREATE TABLE refund (
   session_id        uuid NOT NULL,
@@ -70,3 +74,5 @@ CREATE INDEX refund_due ON refund (next_try_at) WHERE next_try_at IS NOT NULL;
 CREATE INDEX refund_succeeded ON refund (merchant_id, succeeded_at) WHERE succeeded_at IS NOT NULL;
 CREATE INDEX refund_returned ON refund (merchant_id, completed_at) WHERE status = 'FAILED' AND succeeded_at IS NOT NULL;
 CREATE INDEX attempt_capture_failed ON attempt (capture_failed_at) WHERE capture_failed_at IS NOT NULL;
+CREATE INDEX attempt_capture_failed_before ON attempt (capture_failed_before_at) WHERE capture_failed_before_at IS NOT NULL;
+CREATE INDEX attempt_capture_stands ON attempt (capture_stands_at) WHERE capture_stands_at IS NOT NULL;

@@ -231,7 +231,9 @@ CREATE TABLE attempt (
   decision_confirmed_at timestamp with time zone,
   round smallint DEFAULT 0 NOT NULL,
   authentication_id uuid,
-  capture_failed_at timestamp with time zone
+  capture_failed_at timestamp with time zone,
+  capture_failed_before_at timestamp with time zone,
+  capture_stands_at timestamp with time zone
 ) PARTITION BY RANGE (session_id);
 
 -- table audit_entry
@@ -310,6 +312,7 @@ CREATE TABLE connection_credential (
   sealed text NOT NULL,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   verified_at timestamp with time zone,
+  gateway_account text,
   dropped_at timestamp with time zone
 );
 
@@ -1123,6 +1126,12 @@ CREATE INDEX attempt_by_id ON ONLY attempt USING btree (id);
 -- index attempt_capture_failed
 CREATE INDEX attempt_capture_failed ON ONLY attempt USING btree (capture_failed_at) WHERE (capture_failed_at IS NOT NULL);
 
+-- index attempt_capture_failed_before
+CREATE INDEX attempt_capture_failed_before ON ONLY attempt USING btree (capture_failed_before_at) WHERE (capture_failed_before_at IS NOT NULL);
+
+-- index attempt_capture_stands
+CREATE INDEX attempt_capture_stands ON ONLY attempt USING btree (capture_stands_at) WHERE (capture_stands_at IS NOT NULL);
+
 -- index attempt_changed
 CREATE INDEX attempt_changed ON ONLY attempt USING btree (changed_at, id);
 
@@ -1407,6 +1416,18 @@ CREATE OR REPLACE FUNCTION app.first_id_at(moment timestamp with time zone)
  STABLE
 AS $function$
   SELECT rpad(lpad(to_hex(floor(extract(epoch FROM moment) * 1000)::bigint), 12, '0'), 32, '0')::uuid $function$;
+
+-- function app.guard_account()
+CREATE OR REPLACE FUNCTION app.guard_account()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF (SELECT count(DISTINCT v.gateway_account) FROM connection_credential v
+      WHERE v.connection_id = NEW.id AND v.version IN (OLD.credential_version, NEW.credential_version)) > 1 THEN
+    PERFORM app.refuse('the credentials of a connection open one account'); END IF;
+  RETURN NEW;
+END $function$;
 
 -- function app.guard_decision()
 CREATE OR REPLACE FUNCTION app.guard_decision()
@@ -1941,6 +1962,15 @@ BEGIN
   IF (NEW.captured_amount_minor IS NULL) <> (NEW.capture_ordered_at IS NULL) OR NEW.captured_amount_minor NOT BETWEEN 1 AND NEW.amount_minor THEN
     PERFORM app.refuse('an ordered capture has an amount, at most the held one'); END IF;
   IF NEW.capture_failed_at IS NOT NULL AND NEW.status <> 'CAPTURED' THEN PERFORM app.refuse('only a recorded capture fails afterwards'); END IF;
+  IF (NEW.capture_failed_before_at IS NULL) <> (NEW.capture_stands_at IS NULL) OR NEW.capture_failed_before_at >= NEW.capture_stands_at THEN
+    PERFORM app.refuse('a capture stands again after its failure'); END IF;
+  -- The ledger of a past day never changes.
+  IF TG_OP = 'UPDATE' AND OLD.capture_failed_at IS DISTINCT FROM NEW.capture_failed_at
+     AND OLD.capture_failed_at < date_trunc('day', app.clock(), 'UTC') AND NEW.capture_failed_before_at IS DISTINCT FROM OLD.capture_failed_at THEN
+    PERFORM app.refuse('the failure of a capture on a past day never changes'); END IF;
+  IF TG_OP = 'UPDATE' AND OLD.capture_stands_at IS NOT NULL
+     AND (OLD.capture_failed_before_at, OLD.capture_stands_at) IS DISTINCT FROM (NEW.capture_failed_before_at, NEW.capture_stands_at) THEN
+    PERFORM app.refuse('a capture that stands again keeps its times'); END IF;
   IF NEW.capture_reference IS NOT NULL AND NEW.capture_ordered_at IS NULL THEN PERFORM app.refuse('only an ordered capture has a reference'); END IF;
   IF (NEW.status = 'VOIDED') <> (NEW.void_kind IS NOT NULL) THEN PERFORM app.refuse('VOIDED says how'); END IF;
   IF (NEW.status IN ('CAPTURED','DECLINED','FAILED','VOIDED')) <> (NEW.completed_at IS NOT NULL) THEN
@@ -2425,6 +2455,9 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.authentication_rest F
 
 -- trigger authentication.whole
 CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON partitions.authentication_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION partitions.check_awaiting_row_rest();
+
+-- trigger connection.guard_account
+CREATE TRIGGER guard_account BEFORE UPDATE OF credential_version ON connection FOR EACH ROW EXECUTE FUNCTION app.guard_account();
 
 -- trigger delivery_attempt.unchanging
 CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON delivery_attempt FOR EACH ROW EXECUTE FUNCTION app.refuse_change();

@@ -1,5 +1,5 @@
 /** PayPal's objects as its emulator stores them, and as PayPal writes them. */
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { currencies } from "../../gateways/paypal/currencies.ts";
 import type { Frictionless } from "../../gateways/sandbox/card-behaviour.ts";
 import type { Account } from "../accounts.ts";
@@ -43,6 +43,15 @@ export function newId(): string {
   return [...randomBytes(17)].map((byte) => letters[byte % letters.length]).join("");
 }
 
+/** Returns an id like PayPal's for a merchant: 13 capital letters and digits, always the same of an account. */
+function merchantIdOf({ id }: Account): string {
+  const digest = createHash("sha256").update(id).digest();
+  return [...digest.subarray(0, 13)].map((byte) => merchantLetters[byte % merchantLetters.length]).join("");
+}
+
+// The pattern of `payee.merchant_id`: the OpenAPI file of Orders v2 (2026).
+const merchantLetters = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
+
 /** Returns PayPal's view of an order; few fields, unless the whole was requested. */
 export function orderView(order: Order, isWhole: boolean, seenAs = order.authorization?.record): Fields {
   const { authorization, customId } = order;
@@ -59,7 +68,7 @@ export function orderView(order: Order, isWhole: boolean, seenAs = order.authori
       {
         reference_id: reference,
         amount: money(seenAs ?? order),
-        payee: { merchant_id: "ABCDEFGH23456" },
+        payee: { merchant_id: merchantIdOf(order.account) },
         ...(customId !== undefined && { custom_id: customId }),
         invoice_id: order.invoiceId,
         ...(authorization && { payments: paymentsView(order, authorization, seenAs) }),

@@ -79,6 +79,10 @@ export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
     ),
     route("GET", "/v1/refunds", "list_refunds", (asked) => refunds.list(asked)),
     route("GET", "/v1/refunds/(?<id>[^/]+)", "read_refund", (asked) => refunds.read(asked)),
+    // A restricted key may not read the account unless it was given the right to.
+    route("GET", "/v1/account", "account", ({ request, account }) =>
+      isRestricted(request) ? refusal(403, undefined) : { status: 200, body: accountView(account) },
+    ),
     route("GET", "/v1/charges/[^/]+", "charge", () => refusal(404, "resource_missing", { param: "id" })),
   ];
 }
@@ -114,7 +118,17 @@ function toExecuted(result: Answered | Executed): Executed {
 
 function openedBy(accounts: Accounts, { headers }: SandboxRequest): Account | undefined {
   const id = /^Bearer (?:sk|rk)_((?:test|live)_[A-Za-z0-9]{10,250})$/.exec(String(headers.authorization))?.[1];
-  return id === undefined ? undefined : accounts.find(id);
+  // A further key of an account ends in its number, such as `sk_test_theshopKey2`.
+  return id === undefined ? undefined : accounts.find(id.replace(/Key\d+$/, ""));
+}
+
+/** Returns the required fields of an account: https://docs.stripe.com/api/accounts/object (2026). */
+function accountView({ id }: Account): { readonly [field: string]: unknown } {
+  return { id: `acct_${id.replace("_", "")}`, object: "account" };
+}
+
+function isRestricted({ headers }: SandboxRequest): boolean {
+  return String(headers.authorization).startsWith("Bearer rk_");
 }
 
 /**
@@ -122,7 +136,7 @@ function openedBy(accounts: Accounts, { headers }: SandboxRequest): Account | un
  * https://docs.stripe.com/keys/restricted-api-keys (2026).
  */
 function mayReadCharges({ request, account }: Asked): boolean {
-  return account.readsCharges || !String(request.headers.authorization).startsWith("Bearer rk_");
+  return account.readsCharges || !isRestricted(request);
 }
 
 function showsCharges({ request, form }: Asked): boolean {

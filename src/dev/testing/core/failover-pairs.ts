@@ -93,6 +93,36 @@ export class PairHarness {
     return session;
   }
 
+  /** Pays by a new merchant with this gateway alone, with a card of this behaviour, until its capture is confirmed. */
+  async payAt(gateway: Gateway, behaviour: CardBehaviour) {
+    const owner = await this.#connect([gateway]);
+    const number = cardNumber(++this.#numbers);
+    await this.base.sandbox.setCard(emulatorAccounts[gateway].acquirer, number, behaviour);
+    const { session } = await createSession(this.core, owner, {
+      amountMinor: 4900,
+      currency: "EUR",
+      orderRef: gateway,
+    });
+    await this.base.submit(session, number, `tok_${number}`, this.core);
+    await Promise.all(this.core.inFlight);
+    for (;;) {
+      await Promise.all(this.#accepting);
+      while (await processNotificationsOnce(this.core));
+      const loaded = await this.base.loadSession(session);
+      if (loaded.session.captureConfirmed) return { ...loaded, owner, attempt: loaded.attempts[0]! };
+    }
+  }
+
+  /** Has a new merchant's payment held by this gateway alone, until it is captured or cancelled. */
+  async holdAt(gateway: Gateway): Promise<PaymentSession> {
+    const owner = await this.#connect([gateway]);
+    const number = cardNumber(++this.#numbers);
+    await this.base.sandbox.setCard(emulatorAccounts[gateway].acquirer, number, { act: "approve" });
+    const order = { amountMinor: 4900, currency: "EUR", orderRef: gateway, capture: "manual" } as const;
+    const { session } = await createSession(this.core, owner, order);
+    return this.base.submit(session, number, `tok_${number}`, this.core);
+  }
+
   async #connect(named: readonly Gateway[]): Promise<SessionOwner> {
     const merchantId = systemRuntime.uuid();
     // The random end of the id: ids of one millisecond begin alike.

@@ -8,6 +8,7 @@ import { type CurrencyTable, fromGatewayAmount, toGatewayAmount } from "../../..
 import type {
   AuthorizeRequest,
   ChangingCall,
+  Credentials,
   Gateway,
   NotProcessed,
   NotProcessedCause,
@@ -40,6 +41,8 @@ export type ConformanceSubject = HarnessSubject & {
   readonly holds?: HoldSubject;
   /** Absent where the connector refunds nothing. */
   readonly refunds?: RefundSubject;
+  /** Credentials of another account, which does not know the payments of the first. */
+  readonly foreign: Credentials;
   readonly declines: DeclineTable;
   readonly currencies: CurrencyTable;
   /** The gateway's own error body under a status, with a code that no row of ours names. */
@@ -66,6 +69,7 @@ export function describeConformance(subject: ConformanceSubject): void {
     describeReasons(() => harness);
     describeRepeats(() => harness);
     describeVerify(() => harness);
+    describeForeign(() => harness, subject);
     describeAuthentication(() => harness, subject.authentication);
     if (subject.imports) describeImport(() => harness, subject.imports);
     else it("imports no proof", () => expect(harness.connector.importsProof).toBeUndefined());
@@ -336,9 +340,49 @@ function describeVerify(harness: () => GatewayHarness): void {
     expect(outcome).toMatchObject({ type: "notProcessed", cause: "credentials_refused" });
     const rows = await harness().connector.verify(call);
     expect(rows[0]).toMatchObject({ check: "credentials", state: "failed" });
-    const text = JSON.stringify([outcome, await harness().connector.verify(harness().call(""))]);
+    const verified = await harness().connector.verify(harness().call(""));
+    const text = JSON.stringify([outcome, verified.map(({ account: _, ...shown }) => shown)]);
     for (const credential of Object.values(harness().call("").credentials))
       expect(text).not.toContain(credential.expose());
+  });
+}
+
+/** That an account does not know a payment of ours proves nothing: the money may be at another account. */
+function describeForeign(harness: () => GatewayHarness, { foreign }: ConformanceSubject): void {
+  const callOf = (key: string) => ({ ...harness().call(key), credentials: foreign });
+  const isOpen = ({ type, ...answer }: { readonly type: string; readonly definitive?: boolean }) =>
+    type === "unknown" || type === "inconclusive" || (type === "refused" && answer.definitive === false);
+
+  it("names the account that credentials open, and another one for those of another account", async () => {
+    const accountOf = async (call: ChangingCall) =>
+      (await harness().connector.verify(call)).find(({ check }) => check === "credentials")?.account;
+    const own = await accountOf(harness().call(""));
+    expect(own).toEqual(expect.any(String));
+    expect(await accountOf(callOf(""))).toEqual(expect.any(String));
+    expect(await accountOf(callOf(""))).not.toBe(own);
+  });
+
+  it("believes no answer of another account about a hold", async () => {
+    const { connector } = harness();
+    const hold = await holdPayment(harness(), harness().newPayment());
+    const { attemptReference } = hold;
+    expect(await connector.lookUp(callOf(""), hold)).toSatisfy(isOpen);
+    expect(await connector.capture(callOf(`${attemptReference}_cap`), hold)).toSatisfy(isOpen);
+    expect(await connector.void(callOf(`${attemptReference}_void`), hold)).toSatisfy(isOpen);
+    const captured = await connector.capture(harness().call(`${attemptReference}_cap`), hold);
+    expect(["done", "accepted"]).toContain(captured.type);
+  });
+
+  it("believes no answer of another account about a capture", async () => {
+    const { connector } = harness();
+    const refunds = connector.refunds!;
+    const hold = await holdPayment(harness(), harness().newPayment());
+    await connector.capture(harness().call(`${hold.attemptReference}_cap`), hold);
+    const captured = { ...hold, capturedMinor: hold.amountMinor };
+    const refund = { refundReference: `ref_of_${hold.attemptReference}`, amountMinor: 100, currency: "EUR" };
+    expect(await refunds.refund(callOf(refund.refundReference), captured, refund)).toSatisfy(isOpen);
+    expect(await refunds.lookUpRefund(callOf(""), captured, refund)).toMatchObject({ type: "cannotTell" });
+    expect(await refunds.listRefunds?.(callOf(""), captured)).toBeUndefined();
   });
 }
 

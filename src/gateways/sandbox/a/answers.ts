@@ -36,7 +36,7 @@ const notProcessed: Readonly<Record<string, NotProcessedCause>> = {
 };
 
 /** Refusals after which repeating a capture or void is pointless; the cause of any other may go away. */
-const definitive = new Set(["not_found", "already_voided", "already_declined", "capture_not_allowed", "amount"]);
+const definitive = new Set(["already_voided", "already_declined", "capture_not_allowed", "amount"]);
 
 /** Returns the outcome of an authorize. An answer that is undocumented or not about this attempt is unknown. */
 export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome {
@@ -116,7 +116,9 @@ export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAn
   if (captured?.reference === attempt.attemptReference) return { type: "alreadyCaptured" };
   const declined = authorizationCalled("already_declined", reply.status, json);
   if (declined?.reference === attempt.attemptReference) return { type: "absent" };
-  if (reply.status === 404 && errorOf(json)?.code === "not_found") return { type: "absent" };
+  // What it has held it knows; an account that does not is another one.
+  const isNowhere = reply.status === 404 && errorOf(json)?.code === "not_found";
+  if (isNowhere && attempt.gatewayReference === undefined) return { type: "absent" };
   return refusedOrUnknown(reply.status, json, attempt);
 }
 
@@ -131,8 +133,10 @@ export function readLookUp(reply: GatewayReply, attempt: AttemptAtGateway): Look
   return readRecords(records, attempt);
 }
 
+const unfound = { type: "inconclusive", reason: "the gateway does not know a payment that it has named" } as const;
+
 function readRecords(records: readonly unknown[], attempt: AttemptAtGateway): LookUpAnswer {
-  if (records.length === 0) return { type: "absent" };
+  if (records.length === 0) return attempt.gatewayReference === undefined ? { type: "absent" } : unfound;
   // Whatever its amount was, nothing is left of a voided authorization.
   const isOurs = (record: unknown, status: string) =>
     isObject(record) && record.reference === attempt.attemptReference && record.status === status;
@@ -159,11 +163,11 @@ export function readAccount(reply: GatewayReply): AccountReading {
   if (reply.type !== "answer") return { type: "unreadable", reason: `The gateway did not answer: ${reply.reason}.` };
   const json = readJsonObject(reply);
   if (reply.status === 401) return { type: "unreadable", reason: "The gateway does not know this key." };
-  if (reply.status !== 200 || json?.object !== "account") {
+  if (reply.status !== 200 || json?.object !== "account" || typeof json.id !== "string") {
     return { type: "unreadable", reason: `The gateway returned no account (HTTP ${reply.status}).` };
   }
-  const { environment, raw_cards: rawCards, manual_capture: manualCapture, currencies: taken } = json;
-  return { type: "account", environment, rawCards, manualCapture, currencies: taken };
+  const { id, environment, raw_cards: rawCards, manual_capture: manualCapture, currencies: taken } = json;
+  return { type: "account", id, environment, rawCards, manualCapture, currencies: taken };
 }
 
 function refusedOrUnknown(status: number, json: Json | undefined, attempt: AttemptAtGateway): Refused | Unknown {

@@ -27,6 +27,7 @@ const errorTypes: Readonly<Partial<Record<number, string>>> = {
 describeConformance({
   ...subject,
   gateway: "SANDBOX_A",
+  foreign: { apiKey: new Secret("sandbox_test_another") },
   authentication: {
     codes: { unasked: "authentication_required", soft: "authentication_required" },
     reported: {
@@ -57,7 +58,7 @@ describeConformance({
   refunds: {
     acquirer: "A",
     findsByReference: true,
-    finalRefusal: { status: 404, body: '{"error":{"type":"invalid_request_error","code":"not_found"}}' },
+    finalRefusal: { status: 409, body: '{"error":{"type":"invalid_request_error","code":"refund_not_allowed"}}' },
   },
   declines,
   currencies,

@@ -12,7 +12,6 @@ type OurRefund = Json & { readonly id: string };
 
 /** Refusals after which repeating a refund is pointless. A key keeps its refusal, so all of its own are. */
 const definitive = new Set([
-  "not_found",
   "not_captured",
   "already_voided",
   "already_declined",
@@ -31,6 +30,8 @@ export function readRefund(reply: GatewayReply, captured: CapturedPayment, refun
     if (status === "pending") return { type: "accepted", gatewayReference };
     if (status === "failed") return { type: "refused", definitive: true, gatewayCode: failureOf(json) };
   }
+  // What it has captured it knows; an account that does not is another one.
+  if (reply.status === 404) return untrusted(reply.status);
   const code = errorOf(json)?.code;
   if (reply.status < 400 || reply.status >= 500 || typeof code !== "string") return untrusted(reply.status);
   return { type: "refused", definitive: definitive.has(code), gatewayCode: code };

@@ -43,12 +43,13 @@ const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
   429: "rate_limited",
 };
 
+const noSuchPayment = "payment_not_found";
+
 /** Refusals after which repeating a capture or void is pointless; the cause of any other may go away. */
-const definitive = new Set(["payment_not_found", "amount", "capture_not_allowed"]);
+const definitive = new Set(["amount", "capture_not_allowed"]);
 
 /** Refusals after which repeating a refund is pointless. A key keeps its refusal, so all of its own are. */
 const definitiveOfRefund = new Set([
-  "payment_not_found",
   "not_captured",
   "already_voided",
   "already_declined",
@@ -120,7 +121,9 @@ export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAn
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
   if (reply.status === 201 && isReceived(json, attempt)) return { type: "accepted" };
-  if (errorCodeOf(reply.status, json) === "payment_not_found") return { type: "absent" };
+  // What it has held it knows; an account that does not is another one.
+  const isNowhere = errorCodeOf(reply.status, json) === noSuchPayment;
+  if (isNowhere && attempt.gatewayReference === undefined) return { type: "absent" };
   return refusedOrUnknown(reply.status, json);
 }
 
@@ -135,6 +138,7 @@ export function readRefund(reply: GatewayReply, captured: CapturedPayment, refun
   if (reply.status === 201 && isReceived && isAmountOf(json, refund) && typeof json.pspReference === "string") {
     return { type: "accepted", gatewayReference: json.pspReference };
   }
+  if (errorCodeOf(reply.status, json) === noSuchPayment) return untrusted(reply.status);
   return refusedOrUnknown(reply.status, json, definitiveOfRefund);
 }
 
@@ -147,8 +151,8 @@ export function readAccount(reply: GatewayReply): AccountReading {
   if (reply.status !== 200 || typeof json?.merchantAccount !== "string") {
     return { type: "unreadable", reason: `The gateway returned no account (HTTP ${reply.status}).` };
   }
-  const { environment, rawCards, manualCapture, currencies: taken } = json;
-  return { type: "account", environment, rawCards, manualCapture, currencies: taken };
+  const { merchantAccount: id, environment, rawCards, manualCapture, currencies: taken } = json;
+  return { type: "account", id, environment, rawCards, manualCapture, currencies: taken };
 }
 
 /**

@@ -26,6 +26,11 @@ const subject = {
 describeConformance({
   ...subject,
   gateway: "SANDBOX_B",
+  foreign: {
+    ...subject.credentials,
+    apiKey: new Secret("sandbox_test_another"),
+    merchantAccount: new Secret("test_another"),
+  },
   authentication: {
     codes: { unasked: "38", soft: "38" },
     reported: {
@@ -54,7 +59,7 @@ describeConformance({
     acquirer: "B",
     hmacKey,
     findsByReference: false,
-    finalRefusal: { status: 422, body: '{"status":422,"errorCode":"payment_not_found","errorType":"validation"}' },
+    finalRefusal: { status: 422, body: '{"status":422,"errorCode":"refund_not_allowed","errorType":"validation"}' },
   },
   declines,
   currencies,
