@@ -11,8 +11,9 @@ import { findSignIn, lockSignIn, type SignIn } from "../accounts/sign-ins.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
+import { findProblems } from "../transcoder/connect-json.ts";
 import { findNul } from "../transcoder/find-nul.ts";
-import { validateMessage } from "../transcoder/validation.ts";
+import type { MessageRules } from "../transcoder/validation.ts";
 import type { ServedParts } from "./dashboard-parts.ts";
 import { findScope, memberActor, noSuchMerchant, type RequestScope, RpcContext, rpcContextKey } from "./rpc-context.ts";
 import { readSignInCookie } from "./sign-in-cookie.ts";
@@ -28,7 +29,8 @@ export function createGuard(parts: ServedParts): Interceptor {
       const { method } = request;
       const caller = await authenticate(parts, method, request.header);
       if (request.stream) throw new Error("the dashboard has unary rpcs only");
-      const problems = validateMessage(method.input, request.message, { rules: (_, message) => findNul(message) });
+      const rules: MessageRules = (_, message) => findNul(message);
+      const problems = findProblems(method.input, request.message, request.contextValues, rules);
       const [first] = problems;
       if (first !== undefined) {
         // People read this sentence alone.
