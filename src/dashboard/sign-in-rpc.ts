@@ -97,7 +97,7 @@ function passwordRpc(parts: SignInParts): Pick<ServiceImpl<typeof SignInService>
       const rpcContext = rpcContextOf(context);
       const { member, id } = rpcContext.signIn;
       const hash = await hashAccepted(newPassword, {
-        email: member.email,
+        owner: member,
         field: "newPassword",
         hasher: { kind: "member", name: member.id },
       });
