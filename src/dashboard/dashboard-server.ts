@@ -40,7 +40,6 @@ const pageHeaders = {
   "content-security-policy":
     `default-src 'none'; script-src 'self'; style-src 'self' ${pressStyle}; img-src 'self' data:; font-src 'self'; connect-src 'self'; ` +
     "manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
-  "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
   "x-frame-options": "DENY",
   "cross-origin-opener-policy": "same-origin",

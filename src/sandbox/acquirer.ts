@@ -64,6 +64,7 @@ export function createAcquirer(delays: Delays): Acquirer {
     ...adminRoutes({ accounts, ledger, issuer, directory, notifications, pauses, faults, requests, clock }),
   ];
   const server = createServer((request, response) => {
+    response.setHeader("x-content-type-options", "nosniff");
     serve({ routes, pauses, faults, requests }, request, response).then(undefined, (error: Error) =>
       response.destroy(error),
     );
