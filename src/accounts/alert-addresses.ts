@@ -5,7 +5,7 @@
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 
 /** A merchant's addresses as they were set, and those of them that have not confirmed it. */
-export type AlertAddresses = { readonly addresses: readonly string[]; readonly unconfirmed: readonly string[] };
+type AlertAddresses = { readonly addresses: readonly string[]; readonly unconfirmed: readonly string[] };
 
 const columns = `s.alert_addresses AS addresses,
   ARRAY(SELECT each FROM unnest(s.alert_addresses) AS each WHERE each <> ALL (s.confirmed_addresses)) AS unconfirmed`;
