@@ -57,7 +57,9 @@ export async function countAction(accounts: Queryable, subject: string, action: 
 
 /** Counts a mail to an address. Throws `rate_limited` if its mailbox has received too many, of whichever merchants. */
 export async function countMailTo(accounts: Queryable, address: string): Promise<void> {
-  const hash = sha256(`mailbox ${mailboxOf(address)}`).toString("hex").slice(0, 32);
+  const hash = sha256(`mailbox ${mailboxOf(address)}`)
+    .toString("hex")
+    .slice(0, 32);
   const seconds = await countOne(accounts, hash, "mailbox");
   if (seconds === undefined) return;
   const hours = Math.ceil(seconds / 3_600);

@@ -76,7 +76,9 @@ export function requireRole(method: DescMethod, held: Role): void {
 
 // The messages with the name of a merchant or a member.
 const naming: ReadonlySet<string> = new Set(
-  [CreateMerchantRequestSchema, OpenMerchantRequestSchema, AcceptInvitationRequestSchema].map(({ typeName }) => typeName),
+  [CreateMerchantRequestSchema, OpenMerchantRequestSchema, AcceptInvitationRequestSchema].map(
+    ({ typeName }) => typeName,
+  ),
 );
 
 const textRules: MessageRules = ({ typeName }, message) => {

@@ -31,7 +31,9 @@ describe("an address for alerts", () => {
     expect(set).toMatchObject({ addresses: [address], unconfirmed: [address] });
     expect(mailsTo(address).map(subjectOf)).toEqual(["Confirm your address for alerts"]);
     const { results } = await client.alertSettings.sendTestAlert(scope);
-    expect(results).toMatchObject([{ recipient: address, accepted: false, problem: expect.stringMatching(/not confirmed/) }]);
+    expect(results).toMatchObject([
+      { recipient: address, accepted: false, problem: expect.stringMatching(/not confirmed/) },
+    ]);
     expect(new Set(mailsTo(address).map(subjectOf))).toEqual(new Set(["Confirm your address for alerts"]));
     const token = tokenMailedTo(address);
     const confirmed = await pages.signIns().confirmAlertAddress({ token });
@@ -76,8 +78,7 @@ describe("mails that people cause", () => {
     const { merchant } = await client.merchants.createMerchant({ name: "Tea House" });
     const scopes = [scope, { ...scope, merchantId: merchant!.merchantId! }];
     for (const each of scopes) await client.alerts.setAlertAddresses({ ...each, addresses: variants });
-    for (let count = 0; count < 4; count++)
-      for (const each of scopes) await client.alertSettings.sendTestAlert(each);
+    for (let count = 0; count < 4; count++) for (const each of scopes) await client.alertSettings.sendTestAlert(each);
     const received = dashboard.mailbox.mails.filter(({ to }) => /v\.?ic\.?tim/i.test(String(to)));
     expect(received).toHaveLength(mailboxMax);
     const { results = [] } = await client.alertSettings.sendTestAlert(scope);
@@ -95,7 +96,9 @@ describe("mails that people cause", () => {
 
   it("tell apart addresses whose servers may", async () => {
     await client.alerts.setAlertAddresses({ ...scope, addresses: ["a.b@example.com", "ab@example.com"] });
-    const counted = await dashboard.accountRows("SELECT calls FROM member_action WHERE action = 'mailbox' AND calls = 1");
+    const counted = await dashboard.accountRows(
+      "SELECT calls FROM member_action WHERE action = 'mailbox' AND calls = 1",
+    );
     expect(counted.length).toBeGreaterThanOrEqual(2);
   });
 });

@@ -20,13 +20,17 @@ afterAll(async () => {
 });
 
 describe("every answer forbids to guess its content type", () => {
-  it.each(["/healthz", "/nothing", "/docs", "/api/v1/payment-sessions", "/authentication/test/window", "/widget/v1.js"])(
-    "at the public port: %s",
-    async (path) => {
-      const { headers } = await fetch(`http://127.0.0.1:${edge.port}${path}`, { redirect: "manual" });
-      expect(headers.get("x-content-type-options")).toBe("nosniff");
-    },
-  );
+  it.each([
+    "/healthz",
+    "/nothing",
+    "/docs",
+    "/api/v1/payment-sessions",
+    "/authentication/test/window",
+    "/widget/v1.js",
+  ])("at the public port: %s", async (path) => {
+    const { headers } = await fetch(`http://127.0.0.1:${edge.port}${path}`, { redirect: "manual" });
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+  });
 
   it.each([
     ["bytes that are no HTTP", "\x16\x03\x01\r\n\r\n"],

@@ -1,8 +1,8 @@
 import { Pool } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { recordAlertAddresses } from "../accounts/alert-addresses.ts";
-import { recordConfirmedAddresses } from "../dev/testing/confirmed-addresses.ts";
 import { recordSettings } from "../accounts/merchant-settings.ts";
+import { recordConfirmedAddresses } from "../dev/testing/confirmed-addresses.ts";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { Mailbox } from "../dev/testing/mailbox.ts";

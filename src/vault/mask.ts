@@ -26,7 +26,8 @@ const byteOrderMark = "\u00ef\u00bb\u00bf";
 
 /** Members that contain a card number if they contain anything of its form. */
 const numberName = /^(?:[a-z_-]*(?:card|account|cc)[_-]?(?:number|num|no)|number|[df]?pan)$/i;
-const cvcName = /^[a-z_-]*(?:cvc|cvv|cvn|csc|cid|security[_-]?code|card[_-]?verification|verification[_-]?(?:value|code))2?$/i;
+const cvcName =
+  /^[a-z_-]*(?:cvc|cvv|cvn|csc|cid|security[_-]?code|card[_-]?verification|verification[_-]?(?:value|code))2?$/i;
 
 /**
  * Masks a header or a body read as Latin-1. Lengths and separators stay, and the last four digits of each number.

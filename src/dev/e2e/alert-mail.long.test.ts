@@ -4,8 +4,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { recordConfirmedAddresses } from "../testing/confirmed-addresses.ts";
 import { recordSettings } from "../../accounts/merchant-settings.ts";
+import { recordConfirmedAddresses } from "../testing/confirmed-addresses.ts";
 import { Mailbox } from "../testing/mailbox.ts";
 import { type Act, killNow, WebhookFixture } from "./webhook-fixture.ts";
 

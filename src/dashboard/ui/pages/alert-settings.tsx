@@ -84,7 +84,9 @@ function Addresses({
       label="Addresses"
       hint="One per line, at most ten. Without addresses, alerts appear on the dashboard only."
       choices={{ legend: "Members of the team", values: members }}
-      note={unconfirmed.length > 0 ? `Not confirmed yet: ${unconfirmed.join(", ")}. A test alert asks again.` : undefined}
+      note={
+        unconfirmed.length > 0 ? `Not confirmed yet: ${unconfirmed.join(", ")}. A test alert asks again.` : undefined
+      }
       kept={kept.join("\n")}
       isList
       findProblem={findAddressProblem}
@@ -235,7 +237,8 @@ function Test({ isPossible }: { isPossible: boolean }) {
       <div>
         <h3 id="alert-test">Test alert</h3>
         <p className="soft">
-          Sends one message to each confirmed address and to the chat; the others are asked to confirm again. It says that it is a test in {environmentName}.
+          Sends one message to each confirmed address and to the chat; the others are asked to confirm again. It says
+          that it is a test in {environmentName}.
         </p>
       </div>
       <Refusal error={test.error} />
