@@ -1,32 +1,65 @@
-/** The addresses for a merchant's endpoint alerts, in one environment. */
+/**
+ * The addresses for a merchant's alerts, in one environment. Each gets only a request to confirm it until it has
+ * confirmed.
+ */
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+
+/** A merchant's addresses as they were set, and those of them that have not confirmed it. */
+type AlertAddresses = { readonly addresses: readonly string[]; readonly unconfirmed: readonly string[] };
+
+const columns = `s.alert_addresses AS addresses,
+  ARRAY(SELECT each FROM unnest(s.alert_addresses) AS each WHERE each <> ALL (s.confirmed_addresses)) AS unconfirmed`;
 
 const selectAddresses: Statement = {
   name: "select_alert_addresses",
-  text: "SELECT alert_addresses AS addresses FROM merchant_settings WHERE merchant_id = $1",
+  text: `SELECT ${columns} FROM merchant_settings s WHERE s.merchant_id = $1`,
 };
 
 /** Returns a merchant's addresses; empty if none are set. */
-export async function loadAlertAddresses(queryable: Queryable, merchantId: string): Promise<readonly string[]> {
-  const [row] = await queryable.query<{ addresses: string[] }>(selectAddresses, [merchantId]);
-  return row?.addresses ?? [];
+export async function loadAlertAddresses(queryable: Queryable, merchantId: string): Promise<AlertAddresses> {
+  const [row] = await queryable.query<AlertAddresses>(selectAddresses, [merchantId]);
+  return row ?? { addresses: [], unconfirmed: [] };
 }
 
 const replaceAddresses: Statement = {
   name: "replace_alert_addresses",
-  text: "UPDATE merchant_settings SET alert_addresses = $2 WHERE merchant_id = $1 RETURNING 1",
+  text: `UPDATE merchant_settings s SET alert_addresses = $2,
+           confirmed_addresses = ARRAY(SELECT each FROM unnest(s.confirmed_addresses) AS each WHERE each = ANY ($2))
+         WHERE s.merchant_id = $1 RETURNING ${columns}`,
 };
 
-/** Replaces a merchant's addresses. Every merchant has settings from its creation on, so their absence is a bug. */
-export async function recordAlertAddresses(tx: Tx, merchantId: string, addresses: readonly string[]): Promise<void> {
-  const rows = await tx.query(replaceAddresses, [merchantId, addresses]);
-  if (rows.length === 0) throw new Error("a merchant without settings");
+/**
+ * Replaces a merchant's addresses; those that stay need no new confirmation. Every merchant has settings from its
+ * creation on, so their absence is a bug.
+ */
+export async function recordAlertAddresses(
+  tx: Tx,
+  merchantId: string,
+  addresses: readonly string[],
+): Promise<AlertAddresses> {
+  const [row] = await tx.query<AlertAddresses>(replaceAddresses, [merchantId, addresses]);
+  if (row === undefined) throw new Error("a merchant without settings");
+  return row;
+}
+
+const confirm: Statement = {
+  name: "confirm_alert_address",
+  text: `UPDATE merchant_settings SET confirmed_addresses = confirmed_addresses || $2::text
+         WHERE merchant_id = $1 AND moved_to IS NULL AND $2 = ANY (alert_addresses) AND $2 <> ALL (confirmed_addresses)
+         RETURNING 1`,
+};
+
+/** Confirms one address; false if it is not set any more, or is confirmed already. */
+export async function confirmAlertAddress(tx: Tx, merchantId: string, address: string): Promise<boolean> {
+  return (await tx.query(confirm, [merchantId, address])).length > 0;
 }
 
 const dropAddress: Statement = {
   name: "drop_alert_address",
   text: `UPDATE merchant_settings s
-         SET alert_addresses = ARRAY(SELECT each FROM unnest(s.alert_addresses) AS each WHERE lower(each) <> lower($2))
+         SET alert_addresses = ARRAY(SELECT each FROM unnest(s.alert_addresses) AS each WHERE lower(each) <> lower($2)),
+           confirmed_addresses =
+             ARRAY(SELECT each FROM unnest(s.confirmed_addresses) AS each WHERE lower(each) <> lower($2))
          FROM merchant_settings old
          WHERE s.merchant_id = $1 AND old.merchant_id = $1 AND s.moved_to IS NULL
            AND EXISTS (SELECT FROM unnest(s.alert_addresses) AS each WHERE lower(each) = lower($2))

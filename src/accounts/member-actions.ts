@@ -4,6 +4,7 @@
  */
 import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import { sha256 } from "../platform/secrets.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -17,6 +18,11 @@ const memberActions = {
   post: { callsMax: 20, windowMs: minute },
   /** Changes of mail addresses: a team that joins together, and addresses that are corrected. */
   mail: { callsMax: 30, windowMs: hour },
+  /**
+   * Mails to one mailbox that a person has caused: invitations of several merchants, confirmations and tests. Enough for
+   * a day of setting up, and no flood for whoever did not ask for it.
+   */
+  mailbox: { callsMax: 20, windowMs: 24 * hour },
   /** Password hashes of one sign-in: many times the proofs of a long day. */
   password: { callsMax: 30, windowMs: hour },
   /** Pages of a long read, some 100 ms each: reading one after the other never reaches the limit. */
@@ -25,8 +31,8 @@ const memberActions = {
   change: { callsMax: 600, windowMs: minute },
 } as const;
 
-/** Actions with a common count. */
-export type MemberAction = keyof typeof memberActions;
+/** Actions of a member with a common count. */
+export type MemberAction = Exclude<keyof typeof memberActions, "mailbox">;
 
 const count: Statement = {
   name: "count_member_action",
@@ -41,17 +47,45 @@ const count: Statement = {
 
 /** Counts a call of a member or of a sign-in. Throws `rate_limited` beyond the limit until the period is over. */
 export async function countAction(accounts: Queryable, subject: string, action: MemberAction): Promise<void> {
-  const { callsMax, windowMs } = memberActions[action];
-  const [row] = await accounts.query<{ isTooMany: boolean; waitMs: number }>(count, [
-    subject,
-    action,
-    callsMax,
-    windowMs,
-  ]);
-  if (row === undefined || !row.isTooMany) return;
-  const seconds = Math.max(1, Math.ceil(row.waitMs / 1_000));
+  const seconds = await countOne(accounts, subject, action);
+  if (seconds === undefined) return;
   const wait = seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
   throw new DomainError("rate_limited", `You have done this too often. Try again in ${wait}.`, {
     retryAfterMs: seconds * 1_000,
   });
+}
+
+/** Counts a mail to an address. Throws `rate_limited` if its mailbox has received too many, of whichever merchants. */
+export async function countMailTo(accounts: Queryable, address: string): Promise<void> {
+  const hash = sha256(`mailbox ${mailboxOf(address)}`)
+    .toString("hex")
+    .slice(0, 32);
+  const seconds = await countOne(accounts, hash, "mailbox");
+  if (seconds === undefined) return;
+  const hours = Math.ceil(seconds / 3_600);
+  throw new DomainError("rate_limited", `This mailbox has received too many mails today. Try again in ${hours} h.`, {
+    retryAfterMs: seconds * 1_000,
+  });
+}
+
+// Their servers ignore dots (https://support.google.com/mail/answer/7436150, 2026); others tell `a.b` from `ab`.
+const dotlessDomains = ["gmail.com", "googlemail.com"];
+
+/** Returns the mailbox of an address: without what follows a plus sign (RFC 5233), and in lower case. */
+function mailboxOf(address: string): string {
+  const [, local = "", domain = ""] = /^(.*)@(.*)$/s.exec(address.toLowerCase()) ?? [];
+  const name = local.replace(/(?<=.)\+.*$/s, "");
+  return dotlessDomains.includes(domain) ? `${name.replaceAll(".", "")}@gmail.com` : `${name}@${domain}`;
+}
+
+/** Counts a call. Returns the seconds until the next one is admitted if it is too many. */
+async function countOne(
+  accounts: Queryable,
+  subject: string,
+  action: keyof typeof memberActions,
+): Promise<number | undefined> {
+  const { callsMax, windowMs } = memberActions[action];
+  const values = [subject, action, callsMax, windowMs];
+  const [row] = await accounts.query<{ isTooMany: boolean; waitMs: number }>(count, values);
+  return row?.isTooMany ? Math.max(1, Math.ceil(row.waitMs / 1_000)) : undefined;
 }

@@ -57,13 +57,16 @@ export async function findMemberByEmail(queryable: Queryable, email: string): Pr
 
 const updatePassword: Statement = {
   name: "update_member_password",
-  text: `UPDATE member SET password_hash = $2, proof_version = proof_version + 1 WHERE id = $1
+  text: `WITH ended AS (
+           UPDATE password_reset SET ended_at = clock_timestamp() WHERE member_id = $1 AND ended_at IS NULL
+         )
+         UPDATE member SET password_hash = $2, proof_version = proof_version + 1 WHERE id = $1
          RETURNING proof_version AS "proofVersion"`,
 };
 
 /**
- * Replaces the password; the caller ends the other sign-ins in the same transaction. Proofs by the old one start no
- * further sign-in. Returns the new version of proofs.
+ * Replaces the password and ends an open link for a new one; the caller ends the other sign-ins in the same
+ * transaction. Proofs by the old one start no further sign-in. Returns the new version of proofs.
  */
 export async function changePassword(tx: Tx, memberId: string, passwordHash: string): Promise<number> {
   const [changed] = await tx.query<Pick<MemberProofs, "proofVersion">>(updatePassword, [memberId, passwordHash]);

@@ -1,11 +1,13 @@
 /** Passwords of members: the rules for them, their storage and their reconciliation. */
 import { type Argon2Parameters, argon2, randomBytes, randomUUID } from "node:crypto";
 import { promisify } from "node:util";
+import type { ZxcvbnFactory } from "@zxcvbn-ts/core";
 import { equalInConstantTime, type Secret } from "../platform/secrets.ts";
 import { type Hasher, HashQueue } from "./hash-queue.ts";
+import type { Member } from "./members.ts";
 
-// Length of a password: long enough to resist guessing at the throttled rate without rules about digits (NIST SP
-// 800-63B-4, 3.1.1.2); short enough to hash.
+// Length of a password: long enough to resist guessing at the throttled rate without rules about digits, beside a list
+// of common passwords (NIST SP 800-63B-4, 3.1.1.2); short enough to hash.
 const passwordCharacters = { min: 12, max: 128 } as const;
 
 // https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html (2026): argon2id with 19 MiB, two
@@ -27,17 +29,54 @@ export function requireHashingRoom(hasher: Hasher): void {
  * Returns the reason why a password is not accepted, as the end of a sentence that begins with its field; undefined if
  * it is.
  */
-export function findPasswordProblem(password: Secret, email: string): string | undefined {
+export async function findPasswordProblem(
+  password: Secret,
+  owner: Pick<Member, "email" | "name">,
+): Promise<string | undefined> {
   const text = password.expose().normalize("NFKC");
   const characters = [...text].length;
   const { min, max } = passwordCharacters;
   if (characters < min || characters > max) return `must have ${min} to ${max} characters`;
   if (new Set(text).size < 5) return "must have at least five different characters";
-  const account = email.split("@")[0]!;
-  if (text.toLowerCase().includes(account) && characters - account.length < min / 2) {
-    return "must be more than the address and a few characters";
+  const own = ownWordsOf(owner);
+  const rest = own.reduce((left, word) => left.replaceAll(word, ""), text.toLowerCase());
+  if (rest.length < text.length && rest.replace(/[^\p{L}\p{N}]/gu, "").length < min / 2) {
+    return "must be more than your name or your address and a few characters";
+  }
+  const guessing = await guessingOf();
+  if (guessing.check(text, [...own]).guesses < guessesMin) {
+    return "must not be a common password or a pattern that is easy to guess";
   }
   return undefined;
+}
+
+// Fewer is "somewhat guessable" to zxcvbn: a few years at the throttled rate of one account, but an hour for whoever
+// tries a list on many.
+const guessesMin = 1e8;
+// What is longer is judged by its beginning: the estimate takes longer than linear time.
+const judgedCharacters = 64;
+let guessingEver: Promise<ZxcvbnFactory> | undefined;
+
+/** Loads the list of common passwords, 20 MB in memory, at the first password that is chosen. */
+function guessingOf(): Promise<ZxcvbnFactory> {
+  guessingEver ??= Promise.all([import("@zxcvbn-ts/core"), import("@zxcvbn-ts/language-common")]).then(
+    ([{ ZxcvbnFactory }, { adjacencyGraphs: graphs, dictionary }]) =>
+      new ZxcvbnFactory({ dictionary, graphs, maxLength: judgedCharacters }),
+  );
+  return guessingEver;
+}
+
+// Shorter parts of a name are in many words.
+const ownWordCharacters = 3;
+
+/** Returns a member's address and name with their parts, longest first. */
+function ownWordsOf({ email, name }: Pick<Member, "email" | "name">): readonly string[] {
+  const lower = (text: string) => text.normalize("NFKC").toLowerCase();
+  const [address, whole] = [lower(email), lower(name)];
+  // The last label of a domain is no one's own.
+  const parts = [...address.replace(/\.[^.@]*$/, "").split(/[@.+_-]/), ...whole.split(/[\s.'-]+/)];
+  const words = new Set([address, address.split("@")[0]!, whole, ...parts]);
+  return [...words].filter((word) => word.length >= ownWordCharacters).sort((one, other) => other.length - one.length);
 }
 
 /**

@@ -92,10 +92,13 @@ function mailToCommand(): Command {
           addresses.length > 0 || options.none
             ? alerts.setAlertAddresses({ ...scopeOf(options), addresses: options.none ? [] : addresses })
             : alerts.getAlertAddresses(scopeOf(options)),
-        ({ addresses: set = [] }) =>
+        ({ addresses: set = [], unconfirmed = [] }) =>
           set.length > 0
             ? [
-                ...set,
+                ...set.map((address) => (unconfirmed.includes(address) ? `${address} (not confirmed)` : address)),
+                ...(unconfirmed.length > 0
+                  ? ["An address gets alerts once it has confirmed, by the link that is mailed to it."]
+                  : []),
                 "Alerts are mailed only if the workers have a mail server: set SWITCHYARD_SMTP_URL (docs/configuration.md).",
               ]
             : ["None: alerts are shown but not mailed."],

@@ -7,6 +7,7 @@ import { Command, Option } from "commander";
 import { recordAudit } from "../accounts/audit-trail.ts";
 import { grantRole, insertMember, type MemberRole, memberRoles, normalizeEmail } from "../accounts/members.ts";
 import { findMerchant } from "../accounts/merchants.ts";
+import { findNameProblem } from "../accounts/names.ts";
 import { hashPassword } from "../accounts/passwords.ts";
 import type { Database, Tx } from "../platform/database.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
@@ -123,6 +124,8 @@ function createCommand(): Command {
 async function makeMember(accounts: Database, { email: given, name, merchant, role }: MemberOptions) {
   const email = normalizeEmail(given);
   if (email === undefined) throw new UsageError("--email must be an address, such as ada@example.com.");
+  const problem = findNameProblem(name);
+  if (problem !== undefined) throw new UsageError(`--name ${problem}.`);
   const merchantId = decodeId("mer", merchant);
   if (merchantId === undefined || (await findMerchant(accounts, merchantId)) === undefined) {
     throw new UsageError("There is no merchant with this id. To list merchants: switchyard merchant list");

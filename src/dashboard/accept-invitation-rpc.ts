@@ -52,7 +52,7 @@ export function acceptInvitationRpc(parts: SignInParts) {
     const hash = proof
       ? undefined
       : await hashAccepted(request.password, {
-          email,
+          owner: member,
           field: "password",
           hasher: { kind: "stranger", name: addressOf(parts, context) },
         });

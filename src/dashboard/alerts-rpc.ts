@@ -22,9 +22,8 @@ import {
 import { writeTestMessage } from "../events/alert-text.ts";
 import { alertTopics } from "../events/alerts.ts";
 import { postToChat } from "../events/chat.ts";
-import { unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
-import type { Handover } from "../platform/mail.ts";
+import { askToConfirm, mailCounted } from "./confirm-alert-address.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { scopedContextOf } from "./rpc-context.ts";
 
@@ -78,14 +77,19 @@ export function createAlertService(parts: DashboardParts): ServiceImpl<typeof Al
       const { database, endpoints, name: environmentName } = environment;
       const id = encodeId("ntc", runtime.uuid());
       const message = writeTestMessage({ id, merchantId, environmentName, dashboardOrigin });
-      const [{ chatHost }, addresses, chat] = await Promise.all([
+      const [{ chatHost }, { addresses, unconfirmed }, chat] = await Promise.all([
         loadAlertSettings(database, merchantId),
         loadAlertAddresses(database, merchantId),
         loadAlertChat(database, endpoints, merchantId),
       ]);
       const mails = addresses.map(async (to) => {
-        const handover = await mailer?.send({ to, ...message });
-        return { recipient: to, accepted: handover?.kind === "taken", problem: problemOf(handover) };
+        if (unconfirmed.includes(to)) {
+          const failure = await askToConfirm(parts, environment, { merchantId, address: to });
+          const problem = failure || "This address has not confirmed yet. The request to confirm was mailed again.";
+          return { recipient: to, accepted: false, problem };
+        }
+        const problem = await mailCounted(parts, to, message);
+        return { recipient: to, accepted: problem === "", problem };
       });
       const posts = chat === undefined ? [] : [postToChat(endpoints, chat, message)];
       const chats = posts.map(async (post) => {
@@ -95,19 +99,4 @@ export function createAlertService(parts: DashboardParts): ServiceImpl<typeof Al
       return create(SendTestAlertResponseSchema, { results: await Promise.all([...mails, ...chats]) });
     },
   };
-}
-
-/** Returns why a mail was not accepted. Undefined stands for an installation without a mail server. */
-function problemOf(handover: Handover | undefined): string {
-  if (handover === undefined) return "This installation has no mail server. Ask your operator to set one up.";
-  switch (handover.kind) {
-    case "taken":
-      return "";
-    case "refused":
-      return `The mail server refuses this address (${handover.replyCode}).`;
-    case "failed":
-      return `${handover.reason}.`;
-    default:
-      return unreachable(handover);
-  }
 }

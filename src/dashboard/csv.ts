@@ -1,9 +1,10 @@
 /** Comma-separated lines (RFC 4180) that a spreadsheet can open without running anything in them. PURE. */
 
-// A cell that begins with one of these is a formula to a spreadsheet (OWASP, CSV Injection, 2026); full-width ones too.
-const formulaStart = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
+// A cell that begins with one of these is a formula to a spreadsheet (OWASP, CSV Injection, 2026); full-width ones too,
+// and after spaces of any kind and quotes, which some programs remove.
+const formulaStart = /^(?:[\s\p{Cf}"]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r])/u;
 // Spreadsheets of countries that write a decimal comma split at semicolons, within quotes too: what follows one is a cell.
-const formulaWithin = /;(\s*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
+const formulaWithin = /;([\s\p{Cf}"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/gu;
 // Characters that are invisible or change the direction of the text around them. They are written as escapes, so that a
 // cell reads as it is stored.
 const unseen = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;

@@ -1,6 +1,5 @@
 /** The dashboard's own port: its page and its rpcs, for browsers on its own origin only. */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { type DescMessage, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { bodyBytesMax, requestTimeoutMs } from "../limits.ts";
@@ -12,6 +11,7 @@ import { encodeId } from "../platform/ids.ts";
 import { meterResponse, type RequestMeter } from "../platform/request-meter.ts";
 import { type StaticFile, serveFiles } from "../platform/static-files.ts";
 import { transportSecurityOf } from "../platform/transport-security.ts";
+import { decodeJsonMessage } from "../transcoder/connect-json.ts";
 import { checkBodyHeaders, readBody } from "../transcoder/request-body.ts";
 import { type Answer, sendAnswer } from "../transcoder/send-answer.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
@@ -40,7 +40,6 @@ const pageHeaders = {
   "content-security-policy":
     `default-src 'none'; script-src 'self'; style-src 'self' ${pressStyle}; img-src 'self' data:; font-src 'self'; connect-src 'self'; ` +
     "manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
-  "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
   "x-frame-options": "DENY",
   "cross-origin-opener-policy": "same-origin",
@@ -143,23 +142,12 @@ function createCalls({ route, addressOf }: DashboardServerParts) {
     if (handler === undefined) throw new DomainError("not_found", "This rpc does not exist.");
     checkBodyHeaders(request);
     const bytes = await readBody(request, { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs });
-    const json = parseMessage(handler.method.input, bytes);
     const values = createContextValues().set(requestFactsKey, { requestId, address: addressOf(request) });
+    const json = decodeJsonMessage(handler.method, bytes, values);
     const answered = await handler(universalRequestFromNodeRequest(request, response, json, values));
     await universalResponseToNodeResponse(answered, response).catch((error: unknown) => {
       // The client disconnected.
       if (ConnectError.from(error).code !== Code.Aborted) throw error;
     });
   };
-}
-
-/** Parses the JSON of a message. Throws DomainError where Connect would answer with its own text. */
-function parseMessage(schema: DescMessage, bytes: Buffer): JsonValue {
-  try {
-    const json = JSON.parse(bytes.toString()) as JsonValue;
-    fromJson(schema, json, { ignoreUnknownFields: true });
-    return json;
-  } catch (cause) {
-    throw new DomainError("invalid_json", "The body is not valid JSON for this call's message.", { cause });
-  }
 }

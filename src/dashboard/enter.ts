@@ -99,10 +99,10 @@ export function addressOf(parts: SignInParts, context: HandlerContext): string {
 /** Returns the hash of a new password. Throws `invalid_field` with the rule that it breaks. */
 export async function hashAccepted(
   text: string,
-  { email, field, hasher }: { email: string; field: string; hasher: Hasher },
+  { owner, field, hasher }: { owner: Pick<Member, "email" | "name">; field: string; hasher: Hasher },
 ): Promise<string> {
   const password = new Secret(text);
-  const problem = findPasswordProblem(password, email);
+  const problem = await findPasswordProblem(password, owner);
   if (problem !== undefined) {
     const problems = [{ param: field, pointer: `/${field}`, code: "invalid_field", detail: problem }] as const;
     throw new DomainError("invalid_field", `\`${field}\` ${problem}.`, { field, problems });

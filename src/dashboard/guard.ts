@@ -4,15 +4,20 @@
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Interceptor } from "@connectrpc/connect";
+import { CreateMerchantRequestSchema } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { Access, access, fresh, Role, role as roleOption } from "../../gen/dashboard/v1/role_pb.ts";
+import { AcceptInvitationRequestSchema, OpenMerchantRequestSchema } from "../../gen/dashboard/v1/sign_in_pb.ts";
 import { countAction, type MemberAction } from "../accounts/member-actions.ts";
+import { findNameProblem } from "../accounts/names.ts";
 import { findOperator, lockOperator, type Operator } from "../accounts/operator-tokens.ts";
 import { findSignIn, lockSignIn, type SignIn } from "../accounts/sign-ins.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
+import { findProblems } from "../transcoder/connect-json.ts";
 import { findNul } from "../transcoder/find-nul.ts";
-import { validateMessage } from "../transcoder/validation.ts";
+import type { Finding } from "../transcoder/problem.ts";
+import type { MessageRules } from "../transcoder/validation.ts";
 import type { ServedParts } from "./dashboard-parts.ts";
 import { findScope, memberActor, noSuchMerchant, type RequestScope, RpcContext, rpcContextKey } from "./rpc-context.ts";
 import { readSignInCookie } from "./sign-in-cookie.ts";
@@ -28,7 +33,7 @@ export function createGuard(parts: ServedParts): Interceptor {
       const { method } = request;
       const caller = await authenticate(parts, method, request.header);
       if (request.stream) throw new Error("the dashboard has unary rpcs only");
-      const problems = validateMessage(method.input, request.message, { rules: (_, message) => findNul(message) });
+      const problems = findProblems(method.input, request.message, request.contextValues, textRules);
       const [first] = problems;
       if (first !== undefined) {
         // People read this sentence alone.
@@ -68,6 +73,20 @@ export function requireRole(method: DescMethod, held: Role): void {
     );
   }
 }
+
+// The messages with the name of a merchant or a member.
+const naming: ReadonlySet<string> = new Set(
+  [CreateMerchantRequestSchema, OpenMerchantRequestSchema, AcceptInvitationRequestSchema].map(
+    ({ typeName }) => typeName,
+  ),
+);
+
+const textRules: MessageRules = ({ typeName }, message) => {
+  const { name } = message as { readonly name?: string };
+  const detail = naming.has(typeName) && name !== undefined ? findNameProblem(name) : undefined;
+  const found: Finding[] = detail === undefined ? [] : [{ path: ["name"], code: "invalid_field", detail }];
+  return [...findNul(message), ...found];
+};
 
 const memberRoles = { VIEWER: Role.VIEWER, DEVELOPER: Role.DEVELOPER, OWNER: Role.OWNER } as const;
 

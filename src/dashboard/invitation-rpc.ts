@@ -12,6 +12,7 @@ import {
 } from "../../gen/dashboard/v1/members_pb.ts";
 import type { Role } from "../../gen/dashboard/v1/role_pb.ts";
 import { countInvitationsOfADay, type Invitation, invite, revokeInvitation } from "../accounts/invitations.ts";
+import { countMailTo } from "../accounts/member-actions.ts";
 import { listTeam, normalizeEmail } from "../accounts/members.ts";
 import { findMerchant } from "../accounts/merchants.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -40,6 +41,7 @@ export function invitationRpcs(parts: DashboardParts): InvitationRpcs {
     async inviteMember(request, context) {
       const { mailer } = parts;
       const origin = requireOrigin(parts);
+      if (mailer !== undefined) await countMailTo(parts.accounts, request.email.trim());
       const { invitation, token } = await recordInvitation(parts, context, request);
       const link = linkTo(`${origin}/invitation`, token);
       if (mailer !== undefined) await mail({ ...parts, mailer }, invitation, link);

@@ -1,6 +1,6 @@
 /**
  * The mail of an invitation. It contains no text that the inviting member could choose, except their address and the
- * merchant's name, which is one line without an address.
+ * merchant's name, which is one line without a link; its subject contains neither.
  */
 import type { Invitation } from "../accounts/invitations.ts";
 
@@ -23,5 +23,5 @@ export function writeInvitation(
     "If you did not expect this invitation, ignore this mail.",
     "",
   ];
-  return { subject: `Invitation to the payment dashboard of ${merchantName}`, text: lines.join("\n") };
+  return { subject: "Invitation to a payment dashboard", text: lines.join("\n") };
 }

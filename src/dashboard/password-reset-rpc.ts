@@ -33,7 +33,7 @@ export function passwordResetRpcs(
       if (member === undefined) throw gone();
       const { email } = member;
       const hash = await hashAccepted(newPassword, {
-        email,
+        owner: member,
         field: "newPassword",
         hasher: { kind: "member", name: member.id },
       });

@@ -22,6 +22,7 @@ import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { acceptInvitationRpc, getInvitationRpc } from "./accept-invitation-rpc.ts";
 import { auditEntryMessage } from "./audit-rpc.ts";
+import { confirmAlertAddressRpc } from "./confirm-alert-address.ts";
 import { auditEntry, claimOf, enter, hashAccepted, keepProof, makeBrowserKnown, type SignInParts } from "./enter.ts";
 import { memberMessage } from "./member-messages.ts";
 import { openMerchantRpc } from "./open-merchant-rpc.ts";
@@ -87,6 +88,7 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
     openMerchant: openMerchantRpc(parts),
     getInvitation: getInvitationRpc(parts),
     acceptInvitation: acceptInvitationRpc(parts),
+    confirmAlertAddress: confirmAlertAddressRpc(parts),
   };
 }
 
@@ -97,7 +99,7 @@ function passwordRpc(parts: SignInParts): Pick<ServiceImpl<typeof SignInService>
       const rpcContext = rpcContextOf(context);
       const { member, id } = rpcContext.signIn;
       const hash = await hashAccepted(newPassword, {
-        email: member.email,
+        owner: member,
         field: "newPassword",
         hasher: { kind: "member", name: member.id },
       });

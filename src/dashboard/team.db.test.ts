@@ -42,6 +42,18 @@ describe("a team", () => {
     expect(member?.memberships).toMatchObject([{ ...scope(), role: Role.DEVELOPER }]);
   });
 
+  it("puts no name into the subject of an invitation, and takes no name with a link", async () => {
+    const owner = await enter("Olive");
+    await members(owner).inviteMember({ ...scope(), email: "linus@example.com", role: Role.VIEWER });
+    const mail = dashboard.mailbox.mails.findLast(({ to }) => to.includes("linus@example.com"))!;
+    expect(new Map(mail.headers).get("subject")).toBe("Invitation to a payment dashboard");
+    const token = pages.tokenMailedTo("linus@example.com");
+    const accept = (name: string) => signIns().acceptInvitation({ token, name, password: memberPassword });
+    expect(await codeOf(accept("Linus of evil.example"))).toBe("invalid_field");
+    expect(await codeOf(accept("Linus \u202e"))).toBe("invalid_field");
+    await accept("Linus");
+  });
+
   it("orders a revocation and an acceptance of the same invitation, and the first one counts", async () => {
     const owner = await enter("Olive");
     const { invitation } = await members(owner).inviteMember({
@@ -207,10 +219,12 @@ describe("a team", () => {
 
   it("takes the alerts from a member who leaves, and from no one else", async () => {
     const { memberId } = await dashboard.addMember("Max", "DEVELOPER");
-    await dashboard.rows("UPDATE merchant_settings SET alert_addresses = '{Max@example.com,ops@example.com}'");
+    await dashboard.rows(
+      "UPDATE merchant_settings SET alert_addresses = '{Max@example.com,ops@example.com}', confirmed_addresses = '{Max@example.com}'",
+    );
     await members(await enter("Olive")).removeMember({ ...scope(), memberId });
-    expect(await dashboard.rows("SELECT alert_addresses FROM merchant_settings")).toEqual([
-      { alert_addresses: ["ops@example.com"] },
+    expect(await dashboard.rows("SELECT alert_addresses, confirmed_addresses FROM merchant_settings")).toEqual([
+      { alert_addresses: ["ops@example.com"], confirmed_addresses: [] },
     ]);
     const rows = await dashboard.rows("SELECT before, after FROM audit_entry WHERE action = 'RemoveMember'");
     expect(rows).toEqual([
@@ -235,10 +249,13 @@ describe("a member", () => {
     await pages.setBack("proved_at", "16 minutes", cookie);
     expect(await codeOf(signIns(cookie).openMerchant({ name: "Tea House" }))).toBe("fresh_sign_in_required");
     // Mails of invitations contain it.
-    for (const name of ["Tea House\n\nYour account is locked.", "Sign in at https://tea.example", " "])
-      await expect(signIns(await enter("Olive")).openMerchant({ name })).rejects.toThrow(
-        "Correct name: it must be one line of text without an address.",
-      );
+    for (const [name, rule] of [
+      ["Tea House\n\nYour account is locked.", "must be one line"],
+      ["Sign in at tea.example", "must not contain a link"],
+      ["Tea House \u202emoc.knab", "must be one line"],
+      [" ", "must not be blank"],
+    ] as const)
+      await expect(signIns(await enter("Olive")).openMerchant({ name })).rejects.toThrow(`Correct name: it ${rule}`);
     const { merchant, keys } = await open("Olive");
     const { merchantId } = merchant!;
     expect(keys).toMatchObject([{ secretKey: expect.stringMatching(/_test_sk_/) }]);

@@ -14,13 +14,15 @@ import { loadAlertAddresses, recordAlertAddresses } from "../accounts/alert-addr
 import { acknowledgeAlert, type EndpointAlert, listAlerts } from "../events/endpoint-alerts.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
+import { askToConfirm } from "./confirm-alert-address.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { loadPage } from "./paging.ts";
 import { scopedContextOf } from "./rpc-context.ts";
 import { requireRevision, revisionOf } from "./settings-revision.ts";
 
 /** The rpcs that list alerts, acknowledge them in the caller's name, and set the addresses they are mailed to. */
-export function createWebhookAlertService({ runtime }: DashboardParts): ServiceImpl<typeof WebhookAlertService> {
+export function createWebhookAlertService(parts: DashboardParts): ServiceImpl<typeof WebhookAlertService> {
+  const { runtime } = parts;
   return {
     async listWebhookAlerts(request, context) {
       const { merchantId, environment } = scopedContextOf(context);
@@ -47,23 +49,31 @@ export function createWebhookAlertService({ runtime }: DashboardParts): ServiceI
 
     async getAlertAddresses(_request, context) {
       const { merchantId, environment } = scopedContextOf(context);
-      const addresses = await loadAlertAddresses(environment.database, merchantId);
+      const { addresses, unconfirmed } = await loadAlertAddresses(environment.database, merchantId);
       return create(GetAlertAddressesResponseSchema, {
         addresses: [...addresses],
         revision: revisionOf(addresses),
+        unconfirmed: [...unconfirmed],
       });
     },
 
     async setAlertAddresses({ addresses, revision }, context) {
-      const { merchantId, rpcContext, change } = scopedContextOf(context);
-      await change(async (tx) => {
-        const before = await loadAlertAddresses(tx, merchantId);
+      const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
+      const { unconfirmed } = await change(async (tx) => {
+        const { addresses: before } = await loadAlertAddresses(tx, merchantId);
         requireRevision(revision, before);
-        await recordAlertAddresses(tx, merchantId, addresses);
+        const recorded = await recordAlertAddresses(tx, merchantId, addresses);
         const subject = `${encodeId("mer", merchantId)}/alert-addresses`;
         await rpcContext.audit(tx, { subject, before: { addresses: before }, after: { addresses } });
+        return recorded;
       });
-      return create(SetAlertAddressesResponseSchema, { addresses, revision: revisionOf(addresses) });
+      // A mail that fails is sent again with the next test alert, which says why.
+      await Promise.all(unconfirmed.map((address) => askToConfirm(parts, environment, { merchantId, address })));
+      return create(SetAlertAddressesResponseSchema, {
+        addresses,
+        revision: revisionOf(addresses),
+        unconfirmed: [...unconfirmed],
+      });
     },
   };
 }

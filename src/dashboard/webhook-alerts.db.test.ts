@@ -2,6 +2,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { recordConfirmedAddresses } from "../dev/testing/confirmed-addresses.ts";
+import { decodeId } from "../platform/ids.ts";
 import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
 
 let dashboard: DashboardFixture;
@@ -70,7 +72,8 @@ describe("alert addresses", () => {
     const { revision } = await client.alerts.getAlertAddresses(scope);
     const addresses = ["ops@example.com"];
     const set = await client.alerts.setAlertAddresses({ ...scope, addresses, revision: revision! });
-    expect(await client.alerts.getAlertAddresses(scope)).toEqual({ addresses, revision: set.revision });
+    const unconfirmed = addresses;
+    expect(await client.alerts.getAlertAddresses(scope)).toEqual({ addresses, revision: set.revision, unconfirmed });
     const late = client.alerts.setAlertAddresses({ ...scope, addresses: ["left@example.com"], revision: revision! });
     await expect(late).rejects.toMatchObject({ code: "state_conflict", message: expect.stringMatching(/meanwhile/) });
     expect((await client.alerts.getAlertAddresses(scope)).addresses).toEqual(addresses);
@@ -102,7 +105,9 @@ describe("the chat of alerts", () => {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-    await client.alerts.setAlertAddresses({ ...scope, addresses: ["ops@example.com"] });
+    await dashboard.database.transaction((tx) =>
+      recordConfirmedAddresses(tx, decodeId("mer", scope.merchantId)!, ["ops@example.com"]),
+    );
     const set = await client.alertSettings.setAlertChat({ ...scope, url: `http://${host}/s3cret` });
     expect(set).toMatchObject({ settings: { chatHost: host }, signingSecret: expect.stringMatching(/_whsec_/) });
     const { results } = await client.alertSettings.sendTestAlert(scope);

@@ -25,15 +25,22 @@ export function actionPagesOf(
 ): { readonly frameUrl: string; readonly windowUrl: string } {
   const path = `${apiOrigin}/authentication/${environment.name}`;
   const isAny = checkoutOrigins.length === 0 && environment.anyOriginWhenNoneRegistered;
-  const policy = signEmbedders(environment.core.sealing, isAny ? ["*"] : checkoutOrigins);
+  const { sealing, runtime } = environment.core;
+  const policy = signEmbedders(sealing, isAny ? ["*"] : checkoutOrigins, runtime.now());
   return { frameUrl: `${path}/frame?p=${policy}`, windowUrl: `${path}/window#${ticket}` };
 }
 
 const purpose = "pages around an action";
 
-// Not a secret, and grants nothing: without a ticket the frame shows nothing. So it needs no expiry.
-function signEmbedders(ring: KeyRing, embedders: Embedders): string {
-  const content = Buffer.from(JSON.stringify(embedders)).toString("base64url");
+// Loaded at once, and again by a browser that reloads its page while the customer is at the bank: as long as a customer
+// may take. Origins that a merchant removes cannot embed the frame for longer.
+const policyLifetimeMs = 30 * 60_000;
+
+type Policy = { readonly embedders: Embedders; readonly expiresAt: number };
+
+function signEmbedders(ring: KeyRing, embedders: Embedders, now: Date): string {
+  const policy: Policy = { embedders, expiresAt: now.getTime() + policyLifetimeMs };
+  const content = Buffer.from(JSON.stringify(policy)).toString("base64url");
   return `${content}.${macOf(ring.keys[ring.current]!, content)}`;
 }
 
@@ -41,12 +48,13 @@ function macOf(key: Uint8Array, content: string): string {
   return hmacSha256(deriveKey(key, purpose), content).toString("base64url");
 }
 
-/** Returns the embedders that a frame's address names; none if it was not made with a key of this ring. */
-export function embeddersOf(ring: KeyRing, policy: string): Embedders {
-  const [content = "", mac = ""] = policy.split(".");
+/** Returns the embedders that a frame's address names; none if it has expired or was not made with a key of this ring. */
+export function embeddersOf(ring: KeyRing, signed: string, now: Date): Embedders {
+  const [content = "", mac = ""] = signed.split(".");
   const isOurs = (key: Uint8Array) => equalInConstantTime(Buffer.from(mac), Buffer.from(macOf(key, content)));
   if (!Object.values(ring.keys).some(isOurs)) return [];
-  return JSON.parse(Buffer.from(content, "base64url").toString()) as Embedders;
+  const { embedders, expiresAt } = JSON.parse(Buffer.from(content, "base64url").toString()) as Policy;
+  return expiresAt > now.getTime() ? embedders : [];
 }
 
 // A page of ours sends no Permissions-Policy: banks use payment and passkeys in their frames. The frame has no

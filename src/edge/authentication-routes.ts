@@ -15,6 +15,7 @@ import { readBody } from "../transcoder/request-body.ts";
 import { type Answer, sendAnswer } from "../transcoder/send-answer.ts";
 import { type AuthenticationPages, embeddersOf, returnPageHeaders, shownPageHeaders } from "./authentication-pages.ts";
 import type { EdgeEnvironment, EdgeEnvironments } from "./caller.ts";
+import { setAnswerHeaders } from "./request-id.ts";
 
 const pattern =
   /^\/authentication\/(?<name>test|live)\/(?:(?<page>frame|window|open)|return\/(?<token>[\w.-]{1,200})(?<end>\/end)?)$/;
@@ -37,9 +38,14 @@ type Asked = {
 /**
  * Answers the pages and calls of customer authentication, below /authentication/{environment}: `frame` and `window`,
  * which show an action; POST `open`, which returns the action of a ticket; GET and POST `return/{token}`, a page that
- * has nothing to press; and `return/{token}/end`, from which that page learns that the customer can go back.
+ * has nothing to press; and `return/{token}/end`, from which that page learns that the customer can go back. Each counts
+ * for the browser's address, before a body is read or a token is looked at.
  */
-export function createAuthenticationRoutes(environments: EdgeEnvironments, pages: AuthenticationPages) {
+export function createAuthenticationRoutes(
+  environments: EdgeEnvironments,
+  pages: AuthenticationPages,
+  addressOf: (request: IncomingMessage) => string | undefined,
+) {
   const serveScript = serveFiles(scriptsOf(pages));
   const answers: Readonly<Record<string, (asked: Asked) => Promise<Answer>>> = {
     frame: (asked) => answerFrame(pages, asked),
@@ -55,6 +61,10 @@ export function createAuthenticationRoutes(environments: EdgeEnvironments, pages
     const { name, page, token = "", end } = pattern.exec(url.pathname)?.groups ?? {};
     const environment = environments[name as "test" | "live"];
     if (environment === undefined) return false;
+    const address = addressOf(request);
+    if (address !== undefined) {
+      environment.requestLimits?.countAddress(address, (fields) => setAnswerHeaders(request, fields));
+    }
     const answer = answers[page ?? (end === undefined ? "return" : "end")]!;
     sendAnswer(response, await answer({ request, environment, query: url.searchParams, token }));
     return true;
@@ -80,7 +90,8 @@ function scriptsOf({ files }: AuthenticationPages) {
 
 async function answerFrame(pages: AuthenticationPages, { request, environment, query }: Asked): Promise<Answer> {
   requireMethod(request, ["GET", "HEAD"]);
-  const embedders = embeddersOf(environment.core.sealing, query.get("p") ?? "");
+  const { sealing, runtime } = environment.core;
+  const embedders = embeddersOf(sealing, query.get("p") ?? "", runtime.now());
   return {
     status: embedders.length === 0 ? 403 : 200,
     headers: shownPageHeaders(environment, pages.styleSource, embedders),

@@ -1,6 +1,7 @@
 /** Tests customer authentication as a page meets it: over the widget's rpcs, the bank's page and its return. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { browser, challengeAt } from "../core/authentication.fixture.ts";
+import { embeddersOf } from "./authentication-pages.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 
 let edge: EdgeFixture;
@@ -127,6 +128,10 @@ describe("the pages that show an action", () => {
       expect([forged.status, await forged.text()]).toEqual([403, "frame"]);
       expect(policyOf(forged)).toContain("frame-ancestors 'none'");
     }
+    const halfAnHour = 30 * 60_000;
+    const { sealing } = edge.parts.environments.test!.core;
+    expect(embeddersOf(sealing, address.searchParams.get("p")!, new Date())).toEqual(["*"]);
+    expect(embeddersOf(sealing, address.searchParams.get("p")!, new Date(Date.now() + halfAnHour))).toEqual([]);
     const shownInWindow = await at("/authentication/test/window");
     expect(policyOf(shownInWindow)).toContain("frame-ancestors 'none'");
     expect(shownInWindow.headers.get("cross-origin-opener-policy")).toBe("same-origin");

@@ -45,7 +45,7 @@ export function createPublicServer(parts: EdgeParts): Server {
     serveWidget(parts.widgetFiles),
     serveReference(),
     createNotificationIntake(parts.environments),
-    createAuthenticationRoutes(parts.environments, parts.authenticationPages),
+    createAuthenticationRoutes(parts.environments, parts.authenticationPages, limitedAddressOf(parts)),
     answerProbes(parts.isReady),
   ];
   return createHttpServer({
@@ -116,16 +116,23 @@ function createRest(parts: EdgeParts): Transcoder {
   });
 }
 
+/**
+ * Returns the address that limits count a browser's request for. Behind unconfigured proxies every customer would have
+ * the nearest proxy's address, which is no public one and is not counted.
+ */
+function limitedAddressOf(parts: EdgeParts): (request: AnyRequest) => string | undefined {
+  return ({ headers, socket }) => {
+    const request = { headers, socket } as IncomingMessage;
+    return parts.customerAddressOf(request) === undefined ? undefined : parts.countedAddressOf(request);
+  };
+}
+
 function createCheckoutRpc(parts: EdgeParts): Handler {
   const shopperOf = ({ headers, socket }: AnyRequest) => ({
     shopperIp: parts.customerAddressOf({ headers, socket } as IncomingMessage),
     shopperUserAgent: headers["user-agent"]?.slice(0, userAgentCharactersMax),
   });
-  // Behind unconfigured proxies every customer would have the nearest proxy's address, which is no public one.
-  const addressOf = ({ headers, socket }: AnyRequest) => {
-    const request = { headers, socket } as IncomingMessage;
-    return parts.customerAddressOf(request) === undefined ? undefined : parts.countedAddressOf(request);
-  };
+  const addressOf = limitedAddressOf(parts);
   const guarded = [CheckoutService];
   const rpc = createRpcAdapter(parts, { route: parts.routeCheckout, guarded, grpc: false, shopperOf, addressOf });
   return async (request, response) => {

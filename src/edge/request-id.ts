@@ -11,12 +11,13 @@ export type AnyResponse = ServerResponse | Http2ServerResponse;
 
 const requests = new WeakMap<AnyRequest, { readonly id: string; readonly response: AnyResponse }>();
 
-/** Names the request `req_…` and sets Request-Id and Cache-Control on its answer. Call it first. */
+/** Names the request `req_…` and sets the headers that every answer has. Call it first. */
 export function beginRequest(runtime: Runtime, request: AnyRequest, response: AnyResponse): string {
   const id = encodeId("req", runtime.uuid());
   requests.set(request, { id, response });
   response.setHeader("request-id", id);
   response.setHeader("cache-control", "no-store");
+  response.setHeader("x-content-type-options", "nosniff");
   return id;
 }
 

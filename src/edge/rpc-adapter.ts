@@ -21,6 +21,7 @@ import {
 import type { Shopper } from "../gateways/connector.ts";
 import { bodyBytesMax } from "../limits.ts";
 import { composeInvoke, type Target } from "../transcoder/call.ts";
+import { readJsonMessage, refuseBody } from "../transcoder/connect-json.ts";
 import { frameOf, offerCompressions, readCallBody } from "./call-body.ts";
 import { type Caller, callerKey, requestIdKey, shopperKey } from "./caller.ts";
 import { Deadline, timeoutOf } from "./deadline.ts";
@@ -31,7 +32,6 @@ import { type AnyRequest, type AnyResponse, requestIdOf, setAnswerHeaders } from
 import type { LimitFields } from "./request-limits/limit-fields.ts";
 import { type RpcForm, requireForm, sendRefusal } from "./rpc-form.ts";
 import { createRpcGuard } from "./rpc-guard.ts";
-import { readJsonMessage, refuseBody } from "./strict-connect-json.ts";
 import { answerUnary } from "./unary-call.ts";
 
 /**
@@ -45,12 +45,10 @@ type Call = {
   readonly authenticate: () => Promise<Caller>;
   readonly form: RpcForm;
   readonly deadline: Deadline;
-  /** True if the edge's own guard protects the method and reports the problems of a body. */
-  readonly isGuarded: boolean;
   readonly shopper: Shopper | undefined;
 };
 
-/** Creates an adapter for the routes. `guarded` are the services whose guard is the edge's own. */
+/** Creates an adapter for the routes. `guarded` are the services whose guard is the edge's own; every other guard reports the problems of a body too. */
 export function createRpcAdapter(
   parts: EdgeParts,
   options: {
@@ -102,8 +100,7 @@ export function createRpcAdapter(
         await answerUnary({ target, form, authenticate, invoke, request, response, deadline, stopping, shopper });
         return true;
       }
-      const isGuarded = guarded.has(handler.service.typeName);
-      const call = { handler, authenticate, form, deadline, isGuarded, shopper };
+      const call = { handler, authenticate, form, deadline, shopper };
       await universalResponseToNodeResponse(await runCall(call, request, response), response as never);
     } catch (error) {
       // The client disconnected while its answer was written.
@@ -165,16 +162,15 @@ function runCall(call: Call, request: AnyRequest, response: AnyResponse): Return
  * words.
  */
 async function readUnary(call: Call, request: AnyRequest, response: AnyResponse, values: ContextValues) {
-  const { form, isGuarded } = call;
+  const { form } = call;
   const { method } = call.handler;
-  if (form === "json" && isGuarded) return await readJsonMessage(method, request, values);
-  // The guests' own: their guard reads JSON as Protobuf's own reader does.
-  if (form === "json" || form === "stream") return bodyOf(request);
+  // node's HTTP/2 requests have the same shape, though not the same type.
+  if (form === "json") return await readJsonMessage(method, request as never, values);
+  if (form === "stream") return bodyOf(request);
   try {
     return once(frameOf(form, (await readCallBody(method, request, form)).bytes));
   } catch (error) {
     offerCompressions(response, form, error);
-    if (!isGuarded) throw error;
     refuseBody(values, error);
     return once(frameOf(form, new Uint8Array()));
   }

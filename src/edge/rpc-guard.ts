@@ -4,9 +4,10 @@ import type { Interceptor, UnaryRequest } from "@connectrpc/connect";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import { DomainError, problemsInWords } from "../platform/errors.ts";
 import type { RequestMeter } from "../platform/request-meter.ts";
+import { findProblems } from "../transcoder/connect-json.ts";
 import { requestIdKey } from "./caller.ts";
 import { type ErrorStyle, leadingCode, toConnectError, toDomainError } from "./error-mapping.ts";
-import { findProblems } from "./strict-connect-json.ts";
+import { orderRules } from "./order-rules.ts";
 
 /** Reports an unexpected error; the caller of the rpc sees only `internal` and the request id. */
 export type ReportBug = (error: unknown, requestId: string) => void;
@@ -50,7 +51,7 @@ async function* guarded<Message>(
 }
 
 function requireNoProblems({ method, message, contextValues }: UnaryRequest): void {
-  const found = findProblems(method.input, message, contextValues);
+  const found = findProblems(method.input, message, contextValues, orderRules);
   if (found.length === 0) return;
   const problems = takesParameters(method)
     ? found.map((problem) => ({ ...problem, pointer: "", code: "invalid_parameter" as const }))

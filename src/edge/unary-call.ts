@@ -18,13 +18,13 @@ import { codeToHttpStatus, errorToJson } from "@connectrpc/connect/protocol-conn
 import type { Shopper } from "../gateways/connector.ts";
 import { frameMessage } from "../platform/grpc-message.ts";
 import { type Call, type Invoke, openCall, type Target } from "../transcoder/call.ts";
+import { readJsonMessage, refuseBody } from "../transcoder/connect-json.ts";
 import { sendAnswer } from "../transcoder/send-answer.ts";
 import { offerCompressions, readCallBody } from "./call-body.ts";
 import { type Caller, callerKey, requestIdKey, shopperKey } from "./caller.ts";
 import type { Deadline } from "./deadline.ts";
 import { type AnyRequest, type AnyResponse, requestIdOf } from "./request-id.ts";
 import { sendGrpcStatus } from "./rpc-form.ts";
-import { readJsonMessage, refuseBody } from "./strict-connect-json.ts";
 
 /** One call: its target with the guard before it, its caller and its deadline. */
 export type UnaryCall = {
@@ -109,7 +109,10 @@ const grpc: UnaryForm = {
 
 const json: UnaryForm = {
   protocolName: "connect",
-  read: async (method, request, _, values) => fromJson(method.input, await readJsonMessage(method, request, values)),
+  async read(method, request, _, values) {
+    // Only the public port, which is HTTP/1.1, calls this.
+    return fromJson(method.input, await readJsonMessage(method, request as never, values));
+  },
   send(response, call, answer) {
     const trailers = [...(call.trailersSet() ?? [])].map(([name, value]) => [`trailer-${name}`, value]);
     const headers = Object.fromEntries([...(call.headersSet() ?? []), ...trailers]);
@@ -121,7 +124,6 @@ const json: UnaryForm = {
 };
 
 function sendJson(response: AnyResponse, status: number, body: string, headers: Record<string, string> = {}): void {
-  // Only the public port, which is HTTP/1.1, calls this.
   sendAnswer(response as Parameters<typeof sendAnswer>[0], { status, headers, body });
 }
 

@@ -2,6 +2,7 @@ import { Pool } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { recordAlertAddresses } from "../accounts/alert-addresses.ts";
 import { recordSettings } from "../accounts/merchant-settings.ts";
+import { recordConfirmedAddresses } from "../dev/testing/confirmed-addresses.ts";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { Mailbox } from "../dev/testing/mailbox.ts";
@@ -54,7 +55,7 @@ const mailerTo = (port: number) =>
 const mailOnce = (other: Partial<SendContext> = {}, closing?: AbortSignal) =>
   sendAlertsOnce({ ...harness.context, log, mailer, nameGatewaysIn: (text) => text, onHandover, ...other }, closing);
 const mailTo = (...addresses: string[]) =>
-  harness.change((tx) => recordAlertAddresses(tx, endpoint.merchantId, addresses));
+  harness.change((tx) => recordConfirmedAddresses(tx, endpoint.merchantId, addresses));
 const cameTo = () => mailbox.mails.map(({ to }) => to.join());
 const idsThatCame = () => mailbox.mails.map(({ headers }) => new Map(headers).get("message-id"));
 
@@ -117,6 +118,13 @@ describe("sendAlertsOnce()", () => {
     expect(await mailOnce()).toBe(true);
     expect(await mailOnce()).toBe(false);
     expect(await readAlert()).toMatchObject({ kind: "DISABLED_GONE", acknowledgedAt: null });
+  });
+
+  it("mails nothing to an address that has not confirmed", async () => {
+    await harness.change((tx) => recordAlertAddresses(tx, endpoint.merchantId, ["stranger@example.com"]));
+    await answerGone();
+    expect(await mailOnce()).toBe(true);
+    expect(cameTo()).toEqual([]);
   });
 
   it("gives up a permanently refused address, without naming it in the log", async () => {

@@ -43,7 +43,7 @@ type ClaimedAlert = DescribedMatter & {
 /** The name of a merchant's chat among its recipients. No mail address has this form. */
 const chatRecipient = "chat";
 
-const recipients = `s.alert_addresses || CASE WHEN s.alert_chat_sealed IS NULL THEN '{}' ELSE ARRAY['${chatRecipient}'] END`;
+const recipients = `s.confirmed_addresses || CASE WHEN s.alert_chat_sealed IS NULL THEN '{}' ELSE ARRAY['${chatRecipient}'] END`;
 
 // One at a time: the pause is both lease and retry time. An alert that is over before it was sent, or too old, is not
 // sent; neither is the end of one to a recipient who did not get its beginning.
@@ -102,8 +102,8 @@ const returnAttempt: Statement = {
 /**
  * Sends the next alert to those of its recipients that do not have it yet. Returns true when there may be more. A worker
  * that dies in between sends it again, under the same id. A temporary failure is retried after a pause; after the last
- * retry the alert is only in the list. An interruption by the worker's own shutdown does not count. No address has
- * confirmed that it wants alerts, so each gets only a few a day; further alerts are only in the list.
+ * retry the alert is only in the list. An interruption by the worker's own shutdown does not count. Each address gets
+ * only a few a day; further alerts are only in the list.
  */
 export async function sendAlertsOnce(context: SendContext, closing?: AbortSignal): Promise<boolean> {
   const [alert] = await context.database.query<ClaimedAlert>(claimAlert, []);

@@ -21,6 +21,7 @@ export type MetricsParts = {
  */
 export function createMetricsServer(parts: MetricsParts): Server {
   return createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs }, (request, response) => {
+    response.setHeader("x-content-type-options", "nosniff");
     answer(parts, request, response).catch((error: unknown) => {
       parts.reportBug(error);
       response.writeHead(503).end();

@@ -60,6 +60,7 @@ export function closeUnread(socket: Socket): void {
 
 function headersOf({ headers, body }: HttpAnswer): Record<string, string> {
   return {
+    "X-Content-Type-Options": "nosniff",
     ...headers,
     "content-type": "application/json",
     "content-length": String(Buffer.byteLength(body)),

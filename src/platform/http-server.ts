@@ -44,6 +44,7 @@ export function createHttpServer({ requestTimeoutMs, handle, refuse }: HttpServe
     exchange.latest = response;
     exchange.unanswered++;
     response.once("close", () => exchange.unanswered--);
+    response.setHeader("X-Content-Type-Options", "nosniff");
     if (exchange.unanswered <= limits.pipelinedRequestsMax) handle(request, response);
     else refuseOnResponse(response, refuse(tooManyAtOnce));
   };

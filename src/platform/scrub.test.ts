@@ -10,6 +10,8 @@ const keyBody = "3Jk8Zq1Lm5Np7Rs9Tv2Wx4Yb6Cd8Fg0H1aB2cD";
 describe("scrub()", () => {
   it.each([
     ["a card number", "declined 4242424242424242 again", "4242424242424242"],
+    ["one in full width", "declined ４２４２４２４２４２４２４２４２ again", "42424242|４２４２"],
+    ["a card's verification", '{"card_verification":"739"}', "739"],
     ["one in groups", "card 4242 4242 4242 4242,", "4242 4242"],
     ["one with dashes", "3782-822463-10005", "822463"],
     ["one in a form", "number=4242+4242+4242+4242&x", "4242+"],

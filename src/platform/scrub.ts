@@ -19,7 +19,7 @@ const suspicious = new RegExp(
     "A21AA",
     "PRIVATE KEY",
     "[Bb]earer|BEARER|[Bb]asic",
-    "[Pp]ass|[Ss]ecret|[Aa]uthorization|[Aa]pi[_-]?[Kk]ey|[Cc][Vv][CVNcvn]|[Cc][Ss][Cc]|ecurity",
+    "[Pp]ass|[Ss]ecret|[Aa]uthorization|[Aa]pi[_-]?[Kk]ey|[Cc][Vv][CVNcvn]|[Cc][Ss][Cc]|ecurity|erification",
   ].join("|"),
 );
 
@@ -44,7 +44,7 @@ const rules: readonly Rule[] = [
   [/(?<![\w-])[AE][\w-]{79}(?![\w-])/g, mask],
   // A value beside a name that identifies it, in JSON, forms and printed objects.
   [
-    /\b(pass(?:word|wd)?|(?:client|signing|shared)?_?secret|api[_-]?key|authorization|cvc2?|cvv2?|cvn|csc|security[_-]?code)((?:\\?["'])?\s{0,4}[:=]\s{0,4}(?:\\?["'])?)(?!\*)[^\s"'\\,;&}]{1,512}/gi,
+    /\b(pass(?:word|wd)?|(?:client|signing|shared)?_?secret|api[_-]?key|authorization|cvc2?|cvv2?|cvn|csc|security[_-]?code|card[_-]?verification(?:[_-]?(?:value|code))?)((?:\\?["'])?\s{0,4}[:=]\s{0,4}(?:\\?["'])?)(?!\*)[^\s"'\\,;&}]{1,512}/gi,
     `$1$2${mask}`,
   ],
   [/[^\s"'\\<>()[\]{},;:=/@*|]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}[\p{L}\p{N}-]{1,62}/gu, `${mask}@${mask}`],
@@ -63,7 +63,8 @@ const [cardDigitsMin, cardDigitsMax] = [12, 19];
  * Returns the text with `****` in place of anything that must not be in a log. A second defence after the allow-list of
  * fields, for messages and stacks.
  */
-export function scrub(text: string): string {
+export function scrub(given: string): string {
+  const text = given.replace(/[\uff10-\uff19]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0));
   if (!suspicious.test(text)) return text;
   let scrubbed = text;
   for (const [pattern, shown] of rules) scrubbed = scrubbed.replace(pattern, shown as string);

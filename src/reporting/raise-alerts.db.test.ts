@@ -2,9 +2,9 @@ import { Client, Pool } from "pg";
 import { Webhook } from "standardwebhooks";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { recordAlertAddresses } from "../accounts/alert-addresses.ts";
 import { recordSettings } from "../accounts/merchant-settings.ts";
 import { nameGatewaysIn } from "../dashboard/ui/parts/gateway-name.ts";
+import { recordConfirmedAddresses } from "../dev/testing/confirmed-addresses.ts";
 import { Mailbox } from "../dev/testing/mailbox.ts";
 import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
@@ -63,7 +63,7 @@ beforeEach(async () => {
   await database.transaction(async (tx) => {
     const settings = { sessionLifetimeMs: 1_800_000, checkoutOrigins: [], statementDescriptor: null };
     await recordSettings(tx, { merchantId, publishableKey: `switchyard_test_pk_${merchantId}`, ...settings });
-    await recordAlertAddresses(tx, merchantId, ["ops@example.com"]);
+    await recordConfirmedAddresses(tx, merchantId, ["ops@example.com"]);
     ({ signingSecret: chatSecret } = await recordAlertChat(tx, context(), {
       merchantId,
       url: `${chat.url}/T0/s3cret`,
@@ -131,7 +131,9 @@ describe("an approval rate that is low", () => {
     expect(mailbox.mails[0]!.source).not.toContain("s3cret");
 
     // An address that did not get the beginning does not get the end.
-    await database.transaction((tx) => recordAlertAddresses(tx, merchantId, ["ops@example.com", "new@example.com"]));
+    await database.transaction((tx) =>
+      recordConfirmedAddresses(tx, merchantId, ["ops@example.com", "new@example.com"]),
+    );
     await usual();
     await Promise.all([raise(), raise()]);
     await send();

@@ -76,6 +76,7 @@ export function createAcquirer(delays: Delays, recordsFile?: string): Acquirer {
   ledger.resume();
   tasks.resume();
   const server = createServer((request, response) => {
+    response.setHeader("x-content-type-options", "nosniff");
     serve({ routes, pauses, faults, requests, books }, request, response).then(undefined, (error: Error) =>
       response.destroy(error),
     );

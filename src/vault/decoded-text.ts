@@ -11,9 +11,13 @@ type Decoder = { readonly pattern: RegExp; readonly meaning: Meaning };
 
 const jsonLetters: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", b: "\b", f: "\f" };
 const json: Decoder = {
-  pattern: /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/g,
-  meaning: ([, unit, letter = ""]) =>
-    unit === undefined ? (jsonLetters[letter] ?? letter) : String.fromCharCode(Number.parseInt(unit, 16)),
+  // JSON has no \x; programs that print objects write it.
+  pattern: /\\(?:(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))|(["\\/bfnrt]))/g,
+  meaning: ([, wide, narrow, letter = ""]) => {
+    const unit = wide ?? narrow;
+    if (unit === undefined) return jsonLetters[letter] ?? letter;
+    return String.fromCharCode(Number.parseInt(unit, 16));
+  },
 };
 const percent: Decoder = {
   pattern: /%([0-9a-fA-F]{2})/g,

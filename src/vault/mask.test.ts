@@ -3,6 +3,7 @@ import { joined, readings } from "./decoded-text.ts";
 import { maskCard, maskCardBytes } from "./mask.ts";
 
 const card = { number: "4242424242424242", cvc: "739" };
+const latin1 = (text: string) => Buffer.from(text).toString("latin1");
 const masked = (text: string) => maskCard(text, card);
 
 describe("maskCard() of the card's own number", () => {
@@ -14,6 +15,13 @@ describe("maskCard() of the card's own number", () => {
     ["form-encoded", "n=4242%204242%204242%204242&x=1", "n=****%20****%20****%204242&x=1"],
     ["inside a longer text", "x4242424242424242y", "x************4242y"],
     ["escaped in JSON", '"\\u0034242424242424242"', '"************4242"'],
+    ["escaped as programs print objects", "\\x34242424242424242", "************4242"],
+    ["in full width", latin1("４２４２４２４２４２４２４２４２"), `${"*".repeat(12)}${latin1("４２４２")}`],
+    [
+      "in full width in JSON",
+      latin1('{"n":"４２４２４２４２４２４２４２４２"}'),
+      `{"n":"${"*".repeat(12)}${latin1("４２４２")}"}`,
+    ],
     ["percent-encoded", "%34242424242424242", "************4242"],
     ["twice", "4242424242424242,4242424242424242", "************4242,************4242"],
     ["a whole header", "4242424242424242", "************4242"],

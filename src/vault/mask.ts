@@ -26,7 +26,8 @@ const byteOrderMark = "\u00ef\u00bb\u00bf";
 
 /** Members that contain a card number if they contain anything of its form. */
 const numberName = /^(?:[a-z_-]*(?:card|account|cc)[_-]?(?:number|num|no)|number|[df]?pan)$/i;
-const cvcName = /^[a-z_-]*(?:cvc|cvv|cvn|csc|cid|security[_-]?code|verification[_-]?(?:value|code))2?$/i;
+const cvcName =
+  /^[a-z_-]*(?:cvc|cvv|cvn|csc|cid|security[_-]?code|card[_-]?verification|verification[_-]?(?:value|code))2?$/i;
 
 /**
  * Masks a header or a body read as Latin-1. Lengths and separators stay, and the last four digits of each number.
@@ -156,14 +157,18 @@ function maskOwn(
     const all = joined(sent, some);
     return readings(isJson ? fromJsonStrings(all) : all);
   };
-  const withDigits = parts.filter(({ from, to }) => /[0-9]/.test(sent.slice(from, to)));
+  const withDigits = parts.filter(({ from, to }) => anyDigit.test(sent.slice(from, to)));
   for (const reading of readingsOf(withDigits)) markNumber(marks, reading, number);
   if (name !== undefined) for (const reading of readingsOf(parts)) markName(marks, reading, name);
   return written(sent, parts, marks);
 }
 
+/** Digits, of full width too: those are read as Latin-1 here. */
+const anyDigit = /[0-9]|\xef\xbc/;
+
 /** Marks the number. A letter separates two numbers; anything else may occur between the digits of one. */
-function markNumber(marks: Uint8Array, { text, starts, ends }: Decoded, number: string): void {
+function markNumber(marks: Uint8Array, { text: sent, starts, ends }: Decoded, number: string): void {
+  const text = sent.replace(/[\uff10-\uff19]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0));
   const founds = findAll(text.replace(/[^0-9A-Za-z]+/g, ""), number);
   if (founds.length === 0) return;
   const places = placesOf(text);

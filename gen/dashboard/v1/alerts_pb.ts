@@ -543,7 +543,8 @@ export const AlertService: GenService<{
     output: typeof SetAlertChatResponseSchema;
   },
   /**
-   * Sends a test alert to every address and to the chat, once, and returns what each answered.
+   * Sends a test alert to every confirmed address and to the chat, once, and returns what each answered. An address that
+   * has not confirmed gets the request to confirm again.
    *
    * @generated from rpc dashboard.v1.AlertService.SendTestAlert
    */

@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/sign_in.proto.
  */
 export const file_dashboard_v1_sign_in: GenFile = /*@__PURE__*/
-  fileDesc("ChpkYXNoYm9hcmQvdjEvc2lnbl9pbi5wcm90bxIMZGFzaGJvYXJkLnYxIm8KDVNpZ25JblJlcXVlc3QSGgoFZW1haWwYASABKAlCC7pICMgBAXIDGP4BEh0KCHBhc3N3b3JkGAIgASgJQgu6SAjIAQFyAxiAARIaCgRjb2RlGAMgASgJQge6SARyAhgQSACIAQFCBwoFX2NvZGUiUwoOU2lnbkluUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhMKC2NvZGVfbmVlZGVkGAIgASgIIhkKF0dldEN1cnJlbnRTaWduSW5SZXF1ZXN0Ip4BChhHZXRDdXJyZW50U2lnbkluUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhIKCnNpZ25faW5faWQYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIaXNfZnJlc2gYBCABKAgiWAoSUHJvdmVTaWduSW5SZXF1ZXN0Eh0KCHBhc3N3b3JkGAEgASgJQgu6SAjIAQFyAxiAARIaCgRjb2RlGAIgASgJQge6SARyAhgQSACIAQFCBwoFX2NvZGUiKgoTUHJvdmVTaWduSW5SZXNwb25zZRITCgtjb2RlX25lZWRlZBgBIAEoCCIQCg5TaWduT3V0UmVxdWVzdCIRCg9TaWduT3V0UmVzcG9uc2UiFAoSTGlzdFNpZ25JbnNSZXF1ZXN0IkMKE0xpc3RTaWduSW5zUmVzcG9uc2USLAoIc2lnbl9pbnMYASADKAsyGi5kYXNoYm9hcmQudjEuTGlzdGVkU2lnbkluIr0BCgxMaXN0ZWRTaWduSW4SEgoKc2lnbl9pbl9pZBgBIAEoCRISCgp1c2VyX2FnZW50GAIgASgJEg8KB2FkZHJlc3MYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF9zZWVuX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgppc19jdXJyZW50GAYgASgIIjEKE1Jldm9rZVNpZ25JblJlcXVlc3QSGgoKc2lnbl9pbl9pZBgBIAEoCUIGukgDyAEBIhYKFFJldm9rZVNpZ25JblJlc3BvbnNlIjoKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBIhCgxuZXdfcGFzc3dvcmQYASABKAlCC7pICMgBAXIDGIABIjAKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2USFgoOZW5kZWRfc2lnbl9pbnMYASABKAUiEgoQT2ZmZXJUb3RwUmVxdWVzdCIwChFPZmZlclRvdHBSZXNwb25zZRILCgN1cmkYASABKAkSDgoGc2VjcmV0GAIgASgJIi4KEkNvbmZpcm1Ub3RwUmVxdWVzdBIYCgRjb2RlGAEgASgJQgq6SAfIAQFyAhgQIhUKE0NvbmZpcm1Ub3RwUmVzcG9uc2UiEwoRUmVtb3ZlVG90cFJlcXVlc3QiFAoSUmVtb3ZlVG90cFJlc3BvbnNlIhoKGExpc3RBY2NvdW50RXZlbnRzUmVxdWVzdCJGChlMaXN0QWNjb3VudEV2ZW50c1Jlc3BvbnNlEikKB2VudHJpZXMYASADKAsyGC5kYXNoYm9hcmQudjEuQXVkaXRFbnRyeSLBAQoTT3Blbk1lcmNoYW50UmVxdWVzdBKpAQoEbmFtZRgBIAEoCUKaAbpIlgG6AYkBCg9uYW1lLmNoYXJhY3RlcnMSK211c3QgYmUgb25lIGxpbmUgb2YgdGV4dCB3aXRob3V0IGFuIGFkZHJlc3MaSXRoaXMubWF0Y2hlcyhyJ15ccHtac30qW15ccHtDY31ccHtac31dXFB7Q2N9KiQnKSAmJiAhdGhpcy5jb250YWlucygnOi8vJynIAQFyBBABGGQiaAoUT3Blbk1lcmNoYW50UmVzcG9uc2USKAoIbWVyY2hhbnQYASABKAsyFi5kYXNoYm9hcmQudjEuTWVyY2hhbnQSJgoEa2V5cxgCIAMoCzIYLmRhc2hib2FyZC52MS5Jc3N1ZWRLZXlzIjQKF0dldFBhc3N3b3JkUmVzZXRSZXF1ZXN0EhkKBXRva2VuGAEgASgJQgq6SAfIAQFyAhhkIikKGEdldFBhc3N3b3JkUmVzZXRSZXNwb25zZRINCgVlbWFpbBgBIAEoCSJUChRSZXNldFBhc3N3b3JkUmVxdWVzdBIZCgV0b2tlbhgBIAEoCUIKukgHyAEBcgIYZBIhCgxuZXdfcGFzc3dvcmQYAiABKAlCC7pICMgBAXIDGIABIhcKFVJlc2V0UGFzc3dvcmRSZXNwb25zZSIxChRHZXRJbnZpdGF0aW9uUmVxdWVzdBIZCgV0b2tlbhgBIAEoCUIKukgHyAEBcgIYZCJxChVHZXRJbnZpdGF0aW9uUmVzcG9uc2USDQoFZW1haWwYASABKAkSFQoNbWVyY2hhbnRfbmFtZRgCIAEoCRIgCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGVKBAgEEAVSCmhhc19tZW1iZXIimAIKF0FjY2VwdEludml0YXRpb25SZXF1ZXN0EhkKBXRva2VuGAEgASgJQgq6SAfIAQFyAhhkEpQBCgRuYW1lGAIgASgJQoABukh9ugF0Cg9uYW1lLmNoYXJhY3RlcnMSL211c3Qgbm90IGJlIGJsYW5rIG9yIGNvbnRhaW4gY29udHJvbCBjaGFyYWN0ZXJzGjB0aGlzLm1hdGNoZXMocideXHB7WnN9KlteXHB7Q2N9XHB7WnN9XVxQe0NjfSokJylyBBABGGRIAIgBARIdCghwYXNzd29yZBgDIAEoCUILukgIyAEBcgMYgAESGgoEY29kZRgEIAEoCUIHukgEcgIYEEgBiAEBQgcKBV9uYW1lQgcKBV9jb2RlIl0KGEFjY2VwdEludml0YXRpb25SZXNwb25zZRIsCgZtZW1iZXIYASABKAsyHC5kYXNoYm9hcmQudjEuU2lnbmVkSW5NZW1iZXISEwoLY29kZV9uZWVkZWQYAiABKAgilgEKDlNpZ25lZEluTWVtYmVyEhEKCW1lbWJlcl9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIMCgRuYW1lGAMgASgJEhAKCGhhc190b3RwGAQgASgIEi0KC21lbWJlcnNoaXBzGAUgAygLMhguZGFzaGJvYXJkLnYxLk1lbWJlcnNoaXASEwoLaGFzX3Bhc3NrZXkYBiABKAgiWgoKTWVtYmVyc2hpcBITCgttZXJjaGFudF9pZBgBIAEoCRIVCg1tZXJjaGFudF9uYW1lGAIgASgJEiAKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZTKIDAoNU2lnbkluU2VydmljZRJJCgZTaWduSW4SGy5kYXNoYm9hcmQudjEuU2lnbkluUmVxdWVzdBocLmRhc2hib2FyZC52MS5TaWduSW5SZXNwb25zZSIEsLsYARJqChBHZXRDdXJyZW50U2lnbkluEiUuZGFzaGJvYXJkLnYxLkdldEN1cnJlbnRTaWduSW5SZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLkdldEN1cnJlbnRTaWduSW5SZXNwb25zZSIHkAIBsLsYAhJYCgtQcm92ZVNpZ25JbhIgLmRhc2hib2FyZC52MS5Qcm92ZVNpZ25JblJlcXVlc3QaIS5kYXNoYm9hcmQudjEuUHJvdmVTaWduSW5SZXNwb25zZSIEsLsYAhJMCgdTaWduT3V0EhwuZGFzaGJvYXJkLnYxLlNpZ25PdXRSZXF1ZXN0Gh0uZGFzaGJvYXJkLnYxLlNpZ25PdXRSZXNwb25zZSIEsLsYAhJbCgtMaXN0U2lnbklucxIgLmRhc2hib2FyZC52MS5MaXN0U2lnbkluc1JlcXVlc3QaIS5kYXNoYm9hcmQudjEuTGlzdFNpZ25JbnNSZXNwb25zZSIHkAIBsLsYAhJbCgxSZXZva2VTaWduSW4SIS5kYXNoYm9hcmQudjEuUmV2b2tlU2lnbkluUmVxdWVzdBoiLmRhc2hib2FyZC52MS5SZXZva2VTaWduSW5SZXNwb25zZSIEsLsYAhJlCg5DaGFuZ2VQYXNzd29yZBIjLmRhc2hib2FyZC52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaJC5kYXNoYm9hcmQudjEuQ2hhbmdlUGFzc3dvcmRSZXNwb25zZSIIsLsYAri7GAESVgoJT2ZmZXJUb3RwEh4uZGFzaGJvYXJkLnYxLk9mZmVyVG90cFJlcXVlc3QaHy5kYXNoYm9hcmQudjEuT2ZmZXJUb3RwUmVzcG9uc2UiCLC7GAK4uxgBElwKC0NvbmZpcm1Ub3RwEiAuZGFzaGJvYXJkLnYxLkNvbmZpcm1Ub3RwUmVxdWVzdBohLmRhc2hib2FyZC52MS5Db25maXJtVG90cFJlc3BvbnNlIgiwuxgCuLsYARJZCgpSZW1vdmVUb3RwEh8uZGFzaGJvYXJkLnYxLlJlbW92ZVRvdHBSZXF1ZXN0GiAuZGFzaGJvYXJkLnYxLlJlbW92ZVRvdHBSZXNwb25zZSIIsLsYAri7GAESbQoRTGlzdEFjY291bnRFdmVudHMSJi5kYXNoYm9hcmQudjEuTGlzdEFjY291bnRFdmVudHNSZXF1ZXN0GicuZGFzaGJvYXJkLnYxLkxpc3RBY2NvdW50RXZlbnRzUmVzcG9uc2UiB5ACAbC7GAISXwoMT3Blbk1lcmNoYW50EiEuZGFzaGJvYXJkLnYxLk9wZW5NZXJjaGFudFJlcXVlc3QaIi5kYXNoYm9hcmQudjEuT3Blbk1lcmNoYW50UmVzcG9uc2UiCLC7GAK4uxgBEmoKEEdldFBhc3N3b3JkUmVzZXQSJS5kYXNoYm9hcmQudjEuR2V0UGFzc3dvcmRSZXNldFJlcXVlc3QaJi5kYXNoYm9hcmQudjEuR2V0UGFzc3dvcmRSZXNldFJlc3BvbnNlIgeQAgGwuxgBEl4KDVJlc2V0UGFzc3dvcmQSIi5kYXNoYm9hcmQudjEuUmVzZXRQYXNzd29yZFJlcXVlc3QaIy5kYXNoYm9hcmQudjEuUmVzZXRQYXNzd29yZFJlc3BvbnNlIgSwuxgBEmEKDUdldEludml0YXRpb24SIi5kYXNoYm9hcmQudjEuR2V0SW52aXRhdGlvblJlcXVlc3QaIy5kYXNoYm9hcmQudjEuR2V0SW52aXRhdGlvblJlc3BvbnNlIgeQAgGwuxgBEmcKEEFjY2VwdEludml0YXRpb24SJS5kYXNoYm9hcmQudjEuQWNjZXB0SW52aXRhdGlvblJlcXVlc3QaJi5kYXNoYm9hcmQudjEuQWNjZXB0SW52aXRhdGlvblJlc3BvbnNlIgSwuxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_audit, file_dashboard_v1_merchants, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChpkYXNoYm9hcmQvdjEvc2lnbl9pbi5wcm90bxIMZGFzaGJvYXJkLnYxIm8KDVNpZ25JblJlcXVlc3QSGgoFZW1haWwYASABKAlCC7pICMgBAXIDGP4BEh0KCHBhc3N3b3JkGAIgASgJQgu6SAjIAQFyAxiAARIaCgRjb2RlGAMgASgJQge6SARyAhgQSACIAQFCBwoFX2NvZGUiUwoOU2lnbkluUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhMKC2NvZGVfbmVlZGVkGAIgASgIIhkKF0dldEN1cnJlbnRTaWduSW5SZXF1ZXN0Ip4BChhHZXRDdXJyZW50U2lnbkluUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhIKCnNpZ25faW5faWQYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIaXNfZnJlc2gYBCABKAgiWAoSUHJvdmVTaWduSW5SZXF1ZXN0Eh0KCHBhc3N3b3JkGAEgASgJQgu6SAjIAQFyAxiAARIaCgRjb2RlGAIgASgJQge6SARyAhgQSACIAQFCBwoFX2NvZGUiKgoTUHJvdmVTaWduSW5SZXNwb25zZRITCgtjb2RlX25lZWRlZBgBIAEoCCIQCg5TaWduT3V0UmVxdWVzdCIRCg9TaWduT3V0UmVzcG9uc2UiFAoSTGlzdFNpZ25JbnNSZXF1ZXN0IkMKE0xpc3RTaWduSW5zUmVzcG9uc2USLAoIc2lnbl9pbnMYASADKAsyGi5kYXNoYm9hcmQudjEuTGlzdGVkU2lnbkluIr0BCgxMaXN0ZWRTaWduSW4SEgoKc2lnbl9pbl9pZBgBIAEoCRISCgp1c2VyX2FnZW50GAIgASgJEg8KB2FkZHJlc3MYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF9zZWVuX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgppc19jdXJyZW50GAYgASgIIjEKE1Jldm9rZVNpZ25JblJlcXVlc3QSGgoKc2lnbl9pbl9pZBgBIAEoCUIGukgDyAEBIhYKFFJldm9rZVNpZ25JblJlc3BvbnNlIjoKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBIhCgxuZXdfcGFzc3dvcmQYASABKAlCC7pICMgBAXIDGIABIjAKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2USFgoOZW5kZWRfc2lnbl9pbnMYASABKAUiEgoQT2ZmZXJUb3RwUmVxdWVzdCIwChFPZmZlclRvdHBSZXNwb25zZRILCgN1cmkYASABKAkSDgoGc2VjcmV0GAIgASgJIi4KEkNvbmZpcm1Ub3RwUmVxdWVzdBIYCgRjb2RlGAEgASgJQgq6SAfIAQFyAhgQIhUKE0NvbmZpcm1Ub3RwUmVzcG9uc2UiEwoRUmVtb3ZlVG90cFJlcXVlc3QiFAoSUmVtb3ZlVG90cFJlc3BvbnNlIhoKGExpc3RBY2NvdW50RXZlbnRzUmVxdWVzdCJGChlMaXN0QWNjb3VudEV2ZW50c1Jlc3BvbnNlEikKB2VudHJpZXMYASADKAsyGC5kYXNoYm9hcmQudjEuQXVkaXRFbnRyeSIxChNPcGVuTWVyY2hhbnRSZXF1ZXN0EhoKBG5hbWUYASABKAlCDLpICcgBAXIEEAEYZCJoChRPcGVuTWVyY2hhbnRSZXNwb25zZRIoCghtZXJjaGFudBgBIAEoCzIWLmRhc2hib2FyZC52MS5NZXJjaGFudBImCgRrZXlzGAIgAygLMhguZGFzaGJvYXJkLnYxLklzc3VlZEtleXMiNAoXR2V0UGFzc3dvcmRSZXNldFJlcXVlc3QSGQoFdG9rZW4YASABKAlCCrpIB8gBAXICGGQiKQoYR2V0UGFzc3dvcmRSZXNldFJlc3BvbnNlEg0KBWVtYWlsGAEgASgJIlQKFFJlc2V0UGFzc3dvcmRSZXF1ZXN0EhkKBXRva2VuGAEgASgJQgq6SAfIAQFyAhhkEiEKDG5ld19wYXNzd29yZBgCIAEoCUILukgIyAEBcgMYgAEiFwoVUmVzZXRQYXNzd29yZFJlc3BvbnNlIjEKFEdldEludml0YXRpb25SZXF1ZXN0EhkKBXRva2VuGAEgASgJQgq6SAfIAQFyAhhkInEKFUdldEludml0YXRpb25SZXNwb25zZRINCgVlbWFpbBgBIAEoCRIVCg1tZXJjaGFudF9uYW1lGAIgASgJEiAKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUoECAQQBVIKaGFzX21lbWJlciI4ChpDb25maXJtQWxlcnRBZGRyZXNzUmVxdWVzdBIaCgV0b2tlbhgBIAEoCUILukgIyAEBcgMY6AciRQobQ29uZmlybUFsZXJ0QWRkcmVzc1Jlc3BvbnNlEg8KB2FkZHJlc3MYASABKAkSFQoNbWVyY2hhbnRfbmFtZRgCIAEoCSKfAQoXQWNjZXB0SW52aXRhdGlvblJlcXVlc3QSGQoFdG9rZW4YASABKAlCCrpIB8gBAXICGGQSHAoEbmFtZRgCIAEoCUIJukgGcgQQARhkSACIAQESHQoIcGFzc3dvcmQYAyABKAlCC7pICMgBAXIDGIABEhoKBGNvZGUYBCABKAlCB7pIBHICGBBIAYgBAUIHCgVfbmFtZUIHCgVfY29kZSJdChhBY2NlcHRJbnZpdGF0aW9uUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhMKC2NvZGVfbmVlZGVkGAIgASgIIpYBCg5TaWduZWRJbk1lbWJlchIRCgltZW1iZXJfaWQYASABKAkSDQoFZW1haWwYAiABKAkSDAoEbmFtZRgDIAEoCRIQCghoYXNfdG90cBgEIAEoCBItCgttZW1iZXJzaGlwcxgFIAMoCzIYLmRhc2hib2FyZC52MS5NZW1iZXJzaGlwEhMKC2hhc19wYXNza2V5GAYgASgIIloKCk1lbWJlcnNoaXASEwoLbWVyY2hhbnRfaWQYASABKAkSFQoNbWVyY2hhbnRfbmFtZRgCIAEoCRIgCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGUy+gwKDVNpZ25JblNlcnZpY2USSQoGU2lnbkluEhsuZGFzaGJvYXJkLnYxLlNpZ25JblJlcXVlc3QaHC5kYXNoYm9hcmQudjEuU2lnbkluUmVzcG9uc2UiBLC7GAESagoQR2V0Q3VycmVudFNpZ25JbhIlLmRhc2hib2FyZC52MS5HZXRDdXJyZW50U2lnbkluUmVxdWVzdBomLmRhc2hib2FyZC52MS5HZXRDdXJyZW50U2lnbkluUmVzcG9uc2UiB5ACAbC7GAISWAoLUHJvdmVTaWduSW4SIC5kYXNoYm9hcmQudjEuUHJvdmVTaWduSW5SZXF1ZXN0GiEuZGFzaGJvYXJkLnYxLlByb3ZlU2lnbkluUmVzcG9uc2UiBLC7GAISTAoHU2lnbk91dBIcLmRhc2hib2FyZC52MS5TaWduT3V0UmVxdWVzdBodLmRhc2hib2FyZC52MS5TaWduT3V0UmVzcG9uc2UiBLC7GAISWwoLTGlzdFNpZ25JbnMSIC5kYXNoYm9hcmQudjEuTGlzdFNpZ25JbnNSZXF1ZXN0GiEuZGFzaGJvYXJkLnYxLkxpc3RTaWduSW5zUmVzcG9uc2UiB5ACAbC7GAISWwoMUmV2b2tlU2lnbkluEiEuZGFzaGJvYXJkLnYxLlJldm9rZVNpZ25JblJlcXVlc3QaIi5kYXNoYm9hcmQudjEuUmV2b2tlU2lnbkluUmVzcG9uc2UiBLC7GAISZQoOQ2hhbmdlUGFzc3dvcmQSIy5kYXNoYm9hcmQudjEuQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0GiQuZGFzaGJvYXJkLnYxLkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiCLC7GAK4uxgBElYKCU9mZmVyVG90cBIeLmRhc2hib2FyZC52MS5PZmZlclRvdHBSZXF1ZXN0Gh8uZGFzaGJvYXJkLnYxLk9mZmVyVG90cFJlc3BvbnNlIgiwuxgCuLsYARJcCgtDb25maXJtVG90cBIgLmRhc2hib2FyZC52MS5Db25maXJtVG90cFJlcXVlc3QaIS5kYXNoYm9hcmQudjEuQ29uZmlybVRvdHBSZXNwb25zZSIIsLsYAri7GAESWQoKUmVtb3ZlVG90cBIfLmRhc2hib2FyZC52MS5SZW1vdmVUb3RwUmVxdWVzdBogLmRhc2hib2FyZC52MS5SZW1vdmVUb3RwUmVzcG9uc2UiCLC7GAK4uxgBEm0KEUxpc3RBY2NvdW50RXZlbnRzEiYuZGFzaGJvYXJkLnYxLkxpc3RBY2NvdW50RXZlbnRzUmVxdWVzdBonLmRhc2hib2FyZC52MS5MaXN0QWNjb3VudEV2ZW50c1Jlc3BvbnNlIgeQAgGwuxgCEl8KDE9wZW5NZXJjaGFudBIhLmRhc2hib2FyZC52MS5PcGVuTWVyY2hhbnRSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLk9wZW5NZXJjaGFudFJlc3BvbnNlIgiwuxgCuLsYARJqChBHZXRQYXNzd29yZFJlc2V0EiUuZGFzaGJvYXJkLnYxLkdldFBhc3N3b3JkUmVzZXRSZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLkdldFBhc3N3b3JkUmVzZXRSZXNwb25zZSIHkAIBsLsYARJeCg1SZXNldFBhc3N3b3JkEiIuZGFzaGJvYXJkLnYxLlJlc2V0UGFzc3dvcmRSZXF1ZXN0GiMuZGFzaGJvYXJkLnYxLlJlc2V0UGFzc3dvcmRSZXNwb25zZSIEsLsYARJhCg1HZXRJbnZpdGF0aW9uEiIuZGFzaGJvYXJkLnYxLkdldEludml0YXRpb25SZXF1ZXN0GiMuZGFzaGJvYXJkLnYxLkdldEludml0YXRpb25SZXNwb25zZSIHkAIBsLsYARJwChNDb25maXJtQWxlcnRBZGRyZXNzEiguZGFzaGJvYXJkLnYxLkNvbmZpcm1BbGVydEFkZHJlc3NSZXF1ZXN0GikuZGFzaGJvYXJkLnYxLkNvbmZpcm1BbGVydEFkZHJlc3NSZXNwb25zZSIEsLsYARJnChBBY2NlcHRJbnZpdGF0aW9uEiUuZGFzaGJvYXJkLnYxLkFjY2VwdEludml0YXRpb25SZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLkFjY2VwdEludml0YXRpb25SZXNwb25zZSIEsLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_audit, file_dashboard_v1_merchants, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.SignInRequest
@@ -725,7 +725,8 @@ export const ListAccountEventsResponseSchema: GenMessage<ListAccountEventsRespon
  */
 export type OpenMerchantRequest = Message<"dashboard.v1.OpenMerchantRequest"> & {
   /**
-   * The name that customers see above the card form.
+   * The name that customers see above the card form: one line, without a link and without characters that change its
+   * direction.
    *
    * @generated from field: string name = 1;
    */
@@ -737,7 +738,8 @@ export type OpenMerchantRequest = Message<"dashboard.v1.OpenMerchantRequest"> & 
  */
 export type OpenMerchantRequestJson = {
   /**
-   * The name that customers see above the card form.
+   * The name that customers see above the card form: one line, without a link and without characters that change its
+   * direction.
    *
    * @generated from field: string name = 1;
    */
@@ -981,6 +983,70 @@ export const GetInvitationResponseSchema: GenMessage<GetInvitationResponse, {jso
   messageDesc(file_dashboard_v1_sign_in, 30);
 
 /**
+ * @generated from message dashboard.v1.ConfirmAlertAddressRequest
+ */
+export type ConfirmAlertAddressRequest = Message<"dashboard.v1.ConfirmAlertAddressRequest"> & {
+  /**
+   * @generated from field: string token = 1;
+   */
+  token: string;
+};
+
+/**
+ * @generated from message dashboard.v1.ConfirmAlertAddressRequest
+ */
+export type ConfirmAlertAddressRequestJson = {
+  /**
+   * @generated from field: string token = 1;
+   */
+  token?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.ConfirmAlertAddressRequest.
+ * Use `create(ConfirmAlertAddressRequestSchema)` to create a new message.
+ */
+export const ConfirmAlertAddressRequestSchema: GenMessage<ConfirmAlertAddressRequest, {jsonType: ConfirmAlertAddressRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 31);
+
+/**
+ * @generated from message dashboard.v1.ConfirmAlertAddressResponse
+ */
+export type ConfirmAlertAddressResponse = Message<"dashboard.v1.ConfirmAlertAddressResponse"> & {
+  /**
+   * @generated from field: string address = 1;
+   */
+  address: string;
+
+  /**
+   * @generated from field: string merchant_name = 2;
+   */
+  merchantName: string;
+};
+
+/**
+ * @generated from message dashboard.v1.ConfirmAlertAddressResponse
+ */
+export type ConfirmAlertAddressResponseJson = {
+  /**
+   * @generated from field: string address = 1;
+   */
+  address?: string;
+
+  /**
+   * @generated from field: string merchant_name = 2;
+   */
+  merchantName?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.ConfirmAlertAddressResponse.
+ * Use `create(ConfirmAlertAddressResponseSchema)` to create a new message.
+ */
+export const ConfirmAlertAddressResponseSchema: GenMessage<ConfirmAlertAddressResponse, {jsonType: ConfirmAlertAddressResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 32);
+
+/**
  * @generated from message dashboard.v1.AcceptInvitationRequest
  */
 export type AcceptInvitationRequest = Message<"dashboard.v1.AcceptInvitationRequest"> & {
@@ -990,7 +1056,7 @@ export type AcceptInvitationRequest = Message<"dashboard.v1.AcceptInvitationRequ
   token: string;
 
   /**
-   * The name of a new member. If the address has an account, omit it and send that account's password.
+   * The name of a new member, by the rule of a merchant's name. If the address has an account, omit it and send that account's password.
    *
    * @generated from field: optional string name = 2;
    */
@@ -1017,7 +1083,7 @@ export type AcceptInvitationRequestJson = {
   token?: string;
 
   /**
-   * The name of a new member. If the address has an account, omit it and send that account's password.
+   * The name of a new member, by the rule of a merchant's name. If the address has an account, omit it and send that account's password.
    *
    * @generated from field: optional string name = 2;
    */
@@ -1039,7 +1105,7 @@ export type AcceptInvitationRequestJson = {
  * Use `create(AcceptInvitationRequestSchema)` to create a new message.
  */
 export const AcceptInvitationRequestSchema: GenMessage<AcceptInvitationRequest, {jsonType: AcceptInvitationRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 31);
+  messageDesc(file_dashboard_v1_sign_in, 33);
 
 /**
  * @generated from message dashboard.v1.AcceptInvitationResponse
@@ -1076,7 +1142,7 @@ export type AcceptInvitationResponseJson = {
  * Use `create(AcceptInvitationResponseSchema)` to create a new message.
  */
 export const AcceptInvitationResponseSchema: GenMessage<AcceptInvitationResponse, {jsonType: AcceptInvitationResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 32);
+  messageDesc(file_dashboard_v1_sign_in, 34);
 
 /**
  * @generated from message dashboard.v1.SignedInMember
@@ -1153,7 +1219,7 @@ export type SignedInMemberJson = {
  * Use `create(SignedInMemberSchema)` to create a new message.
  */
 export const SignedInMemberSchema: GenMessage<SignedInMember, {jsonType: SignedInMemberJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 33);
+  messageDesc(file_dashboard_v1_sign_in, 35);
 
 /**
  * @generated from message dashboard.v1.Membership
@@ -1200,7 +1266,7 @@ export type MembershipJson = {
  * Use `create(MembershipSchema)` to create a new message.
  */
 export const MembershipSchema: GenMessage<Membership, {jsonType: MembershipJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 34);
+  messageDesc(file_dashboard_v1_sign_in, 36);
 
 /**
  * A member's sign-in to the dashboard. The sign-in itself is a cookie that scripts cannot read.
@@ -1358,6 +1424,16 @@ export const SignInService: GenService<{
     methodKind: "unary";
     input: typeof GetInvitationRequestSchema;
     output: typeof GetInvitationResponseSchema;
+  },
+  /**
+   * Confirms, by the link that was mailed to it, that an address gets the alerts of a merchant.
+   *
+   * @generated from rpc dashboard.v1.SignInService.ConfirmAlertAddress
+   */
+  confirmAlertAddress: {
+    methodKind: "unary";
+    input: typeof ConfirmAlertAddressRequestSchema;
+    output: typeof ConfirmAlertAddressResponseSchema;
   },
   /**
    * Accepts an invitation and signs the member in. A new member chooses a password; an existing member enters theirs.

@@ -49,6 +49,12 @@ const newPassword = createRoute({
   component: lazyRouteComponent(() => import("./pages/new-password.tsx"), "NewPasswordPage"),
 });
 
+const alertAddress = createRoute({
+  getParentRoute: () => root,
+  path: "/alert-address",
+  component: lazyRouteComponent(() => import("./pages/alert-address.tsx"), "AlertAddressPage"),
+});
+
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: "signed-in",
@@ -197,6 +203,7 @@ export const router = createRouter({
     signIn,
     invitation,
     newPassword,
+    alertAddress,
     signedIn.addChildren([
       start,
       account,

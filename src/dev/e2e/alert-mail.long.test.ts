@@ -4,8 +4,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { recordAlertAddresses } from "../../accounts/alert-addresses.ts";
 import { recordSettings } from "../../accounts/merchant-settings.ts";
+import { recordConfirmedAddresses } from "../testing/confirmed-addresses.ts";
 import { Mailbox } from "../testing/mailbox.ts";
 import { type Act, killNow, WebhookFixture } from "./webhook-fixture.ts";
 
@@ -45,7 +45,7 @@ async function beginWith(addresses: readonly string[]): Promise<Act> {
     const publishableKey = `switchyard_test_pk_${merchantId}`;
     const settings = { sessionLifetimeMs: 1_800_000, checkoutOrigins: [], statementDescriptor: null };
     await recordSettings(tx, { merchantId, publishableKey, ...settings });
-    await recordAlertAddresses(tx, merchantId, addresses);
+    await recordConfirmedAddresses(tx, merchantId, addresses);
   });
   fixture.receiver.answerWith({ status: 410 });
   return act;

@@ -97,3 +97,19 @@ describe("one customer's calls", () => {
     expect(new Set(statuses.flat())).toEqual(new Set([200]));
   });
 });
+
+describe("the pages of authentication", () => {
+  const get = (path: string, address: string) =>
+    fetch(`${limited.publicOrigin}/authentication/test/${path}`, { headers: { "x-forwarded-for": address } });
+
+  it.each(["frame?p=x", "window", "return/ps_1.att_1.AAAA", "return/ps_1.att_1.AAAA/end"])(
+    "are limited for each address: %s",
+    async (path) => {
+      const statuses = await statusesOf(burstOf.address + 20, () => get(path, "93.184.216.40"));
+      expect(statuses.filter((status) => status === 429)).toHaveLength(20);
+      const last = await get(path, "93.184.216.40");
+      expect([last.status, last.headers.get("ratelimit-policy")]).toEqual([429, '"address";q=200;w=4']);
+      expect((await get(path, "93.184.216.41")).status).not.toBe(429);
+    },
+  );
+});

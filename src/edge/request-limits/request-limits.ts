@@ -87,8 +87,13 @@ export class RequestLimits {
   countCustomer({ sessionId, address }: Customer, setLimitHeaders: SetLimitHeaders): void {
     const nowMs = this.#parts.nowMs();
     judge("session", this.#sessions.limit, { verdict: this.#sessions.count(sessionId, nowMs), setLimitHeaders });
-    if (address === undefined) return;
-    judge("address", this.#addresses.limit, { verdict: this.#addresses.count(address, nowMs), setLimitHeaders });
+    if (address !== undefined) this.countAddress(address, setLimitHeaders);
+  }
+
+  /** Counts a browser's request that names no merchant yet. Throws `rate_limited` if its address has none left. */
+  countAddress(address: string, setLimitHeaders: SetLimitHeaders): void {
+    const verdict = this.#addresses.count(address, this.#parts.nowMs());
+    judge("address", this.#addresses.limit, { verdict, setLimitHeaders });
   }
 
   #counterOf(bucket: Bucket): RequestCounter {

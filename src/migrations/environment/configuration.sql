@@ -23,6 +23,8 @@ CREATE TABLE merchant_settings (
   statement_descriptor text CHECK (char_length(statement_descriptor) BETWEEN 5 AND 22),
   -- Addresses that get the merchant's alerts, and the topics of those that are not sent.
   alert_addresses    text[] NOT NULL DEFAULT '{}' CHECK (cardinality(alert_addresses) <= 10),
+  -- Those of them that have confirmed it. The others get only the request to confirm.
+  confirmed_addresses text[] NOT NULL DEFAULT '{}' CHECK (confirmed_addresses <@ alert_addresses),
   muted_alerts       text[] NOT NULL DEFAULT '{}'
     CHECK (muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY','CREDENTIALS_REFUSED','APPROVAL_RATE','ENDPOINT_FAILING','UNVERIFIED','HOLDS_EXPIRING']),
   -- The incoming address of a chat with the secret that signs its messages, sealed; and the host to show.

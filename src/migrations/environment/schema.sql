@@ -399,6 +399,7 @@ CREATE TABLE merchant_settings (
   publishable_key text NOT NULL,
   statement_descriptor text,
   alert_addresses text[] DEFAULT '{}'::text[] NOT NULL,
+  confirmed_addresses text[] DEFAULT '{}'::text[] NOT NULL,
   muted_alerts text[] DEFAULT '{}'::text[] NOT NULL,
   alert_chat_sealed text,
   alert_chat_host text,
@@ -896,7 +897,10 @@ ALTER TABLE idempotency ADD CONSTRAINT idempotency_request_hash_check CHECK ((oc
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_alert_addresses_check CHECK ((cardinality(alert_addresses) <= 10));
 
 -- constraint merchant_settings.merchant_settings_check
-ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_check CHECK (((alert_chat_sealed IS NULL) = (alert_chat_host IS NULL)));
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_check CHECK ((confirmed_addresses <@ alert_addresses));
+
+-- constraint merchant_settings.merchant_settings_check1
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_check1 CHECK (((alert_chat_sealed IS NULL) = (alert_chat_host IS NULL)));
 
 -- constraint merchant_settings.merchant_settings_moved_to_check
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_moved_to_check CHECK (((moved_to >= 1) AND (moved_to <= 61)));

@@ -40,6 +40,7 @@ export function AlertForms({ onUnsaved }: FormsProps) {
       <Addresses
         kept={addresses.data.addresses}
         revision={addresses.data.revision}
+        unconfirmed={addresses.data.unconfirmed}
         members={team.data.members.map(({ email }) => email)}
         canMail={settings.canMail}
         onChange={refetch}
@@ -55,12 +56,14 @@ export function AlertForms({ onUnsaved }: FormsProps) {
 function Addresses({
   kept,
   revision,
+  unconfirmed,
   members,
   canMail,
   ...shared
 }: FormsProps & {
   kept: readonly string[];
   revision: string;
+  unconfirmed: readonly string[];
   members: readonly string[];
   canMail: boolean;
   onChange: () => Promise<unknown>;
@@ -75,12 +78,15 @@ function Addresses({
       title="Alerts by mail"
       explanation={
         canMail
-          ? "These addresses get a mail when an alert opens and another when it is over. Owners can change them."
+          ? "These addresses get a mail when an alert opens and another when it is over, once they have confirmed by the link that is mailed to them. Owners can change them."
           : "This installation has no mail server, so no mail is sent until your operator sets one up. Owners can change the addresses."
       }
       label="Addresses"
       hint="One per line, at most ten. Without addresses, alerts appear on the dashboard only."
       choices={{ legend: "Members of the team", values: members }}
+      note={
+        unconfirmed.length > 0 ? `Not confirmed yet: ${unconfirmed.join(", ")}. A test alert asks again.` : undefined
+      }
       kept={kept.join("\n")}
       isList
       findProblem={findAddressProblem}
@@ -236,7 +242,8 @@ function Test({ isPossible }: { isPossible: boolean }) {
       <div>
         <h3 id="alert-test">Test alert</h3>
         <p className="soft">
-          Sends one message to each saved address and to the chat. It says that it is a test in {environmentName}.
+          Sends one message to each confirmed address and to the chat; the others are asked to confirm again. It says
+          that it is a test in {environmentName}.
         </p>
       </div>
       <Refusal error={test.error} />

@@ -12,6 +12,8 @@ import { codeOf } from "../rpc.ts";
 export type SettingProps = {
   title: string;
   explanation: string;
+  /** What is still to be done about the saved value. */
+  note?: string | undefined;
   label: string;
   hint: string;
   /** The value that the service has. */
@@ -39,7 +41,7 @@ export type SettingProps = {
 
 /** The setting's card. */
 export function SettingForm(props: SettingProps) {
-  const { title, explanation, kept, revision, mayChange, findProblem, save, onChange, onUnsaved } = props;
+  const { title, explanation, note, kept, revision, mayChange, findProblem, save, onChange, onUnsaved } = props;
   const [draft, setDraft] = useState<{ text: string; revision: string }>();
   const [wasSubmitted, setSubmitted] = useState(false);
   const { run, dialog } = useProof();
@@ -70,6 +72,7 @@ export function SettingForm(props: SettingProps) {
         <h3 id={id}>{title}</h3>
         <p className="soft">{explanation}</p>
       </div>
+      {note && <p className="banner">{note}</p>}
       <Refusal error={saving.error} />
       {saving.isSuccess && !isUnsaved && (
         <p className="banner" data-tone="good" role="status">

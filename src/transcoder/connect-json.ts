@@ -5,13 +5,11 @@
 import type { DescMessage, DescMethod, JsonValue, MessageShape } from "@bufbuild/protobuf";
 import { type ContextValues, createContextKey } from "@connectrpc/connect";
 import { bodyBytesMax, requestTimeoutMs } from "../limits.ts";
-import { decodeMessage } from "../transcoder/decode-json.ts";
-import type { Finding, Problem } from "../transcoder/problem.ts";
-import { checkBodyHeaders, readBody } from "../transcoder/request-body.ts";
-import { parseStrictJson } from "../transcoder/strict-json.ts";
-import { validateMessage } from "../transcoder/validation.ts";
-import { orderRules } from "./order-rules.ts";
-import type { AnyRequest } from "./request-id.ts";
+import { decodeMessage } from "./decode-json.ts";
+import type { Finding, Problem } from "./problem.ts";
+import { checkBodyHeaders, readBody } from "./request-body.ts";
+import { parseStrictJson } from "./strict-json.ts";
+import { type MessageRules, validateMessage } from "./validation.ts";
 
 type Body = { readonly findings: readonly Finding[]; readonly error?: unknown };
 
@@ -25,28 +23,34 @@ export function refuseBody(values: ContextValues, error: unknown): void {
   values.set(bodyKey, { findings: [], error });
 }
 
-/**
- * Returns the message of a call as JSON without mistakes. Problems stay in `values` until `findProblems` reads them: an
- * unauthenticated caller learns nothing about a body.
- */
+/** Reads the body of a call as `decodeJsonMessage`. An error that prevents this is stored too. */
 export async function readJsonMessage(
   method: DescMethod,
-  request: AnyRequest,
+  request: Parameters<typeof readBody>[0],
   values: ContextValues,
 ): Promise<JsonValue> {
   try {
-    // node's HTTP/2 requests have the same shape, though not the same type.
-    const plain = request as Parameters<typeof readBody>[0];
-    checkBodyHeaders(plain);
-    const bytes = await readBody(plain, { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs });
-    const findings: Finding[] = [];
-    const json = decodeMessage(method.input, parseStrictJson(bytes), [], findings, "proto");
-    values.set(bodyKey, { findings });
-    return json ?? {};
+    checkBodyHeaders(request);
+    return decodeJsonMessage(
+      method,
+      await readBody(request, { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs }),
+      values,
+    );
   } catch (error) {
     refuseBody(values, error);
     return {};
   }
+}
+
+/**
+ * Returns the message of a call as JSON without mistakes. Problems stay in `values` until `findProblems` reads them: an
+ * unauthenticated caller learns nothing about a body. Throws TranscodingError if the bytes are no JSON.
+ */
+export function decodeJsonMessage(method: DescMethod, bytes: Buffer, values: ContextValues): JsonValue {
+  const findings: Finding[] = [];
+  const json = decodeMessage(method.input, parseStrictJson(bytes), [], findings, "proto");
+  values.set(bodyKey, { findings });
+  return json ?? {};
 }
 
 /**
@@ -57,8 +61,9 @@ export function findProblems(
   schema: DescMessage,
   message: MessageShape<DescMessage>,
   values: ContextValues,
+  rules: MessageRules,
 ): readonly Problem[] {
   const { findings, error } = values.get(bodyKey);
   if (error !== undefined) throw error;
-  return validateMessage(schema, message, { rules: orderRules, known: findings });
+  return validateMessage(schema, message, { rules, known: findings });
 }

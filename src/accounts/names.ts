@@ -1,0 +1,18 @@
+/** The rule of names of merchants and members, which appear in mails to people who do not know them yet. PURE. */
+
+// Formatting characters reorder or hide text, but for the joiners of Persian, of Indic scripts and of emoji.
+const hidden = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+// What programs for mail turn into a link: an address, a path, and a dot between a word and a domain's last label. Other
+// dots stand for the same in domains (UTS 46).
+const link = /[/\\@]|[\p{L}\p{N}][.\u3002\uff0e\uff61]\p{L}{2}/u;
+
+/** Returns the rule that a name breaks, as the end of a sentence that begins with its field; undefined if none. */
+export function findNameProblem(name: string): string | undefined {
+  if (!/[^\p{Z}\p{C}]/u.test(name)) return "must not be blank";
+  if (hidden.test(name)) return "must be one line without control characters or characters that change its direction";
+  // Characters of full width, for example, are read as the plain ones.
+  if (link.test(name) || link.test(name.normalize("NFKC"))) {
+    return "must not contain a link: no slash, no @, and no dot between letters, as in example.com";
+  }
+  return undefined;
+}

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Role } from "../../gen/dashboard/v1/role_pb.ts";
+import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
+import type { ReceivedMail } from "../dev/testing/mailbox.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+
+let dashboard: DashboardFixture;
+let client: DashboardClient;
+let scope: { merchantId: string; environment: "ENVIRONMENT_TEST" };
+const pages = new Pages(() => dashboard);
+beforeAll(async () => {
+  dashboard = await startDashboardFixture({ members: true });
+  client = createDashboardClient(dashboard.address, await dashboard.hireOperator("ada"));
+  scope = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" };
+});
+afterAll(async () => {
+  client?.close();
+  await dashboard?.close();
+});
+
+const subjectOf = ({ headers }: ReceivedMail) => new Map(headers).get("subject");
+const mailsTo = (address: string) => dashboard.mailbox.mails.filter(({ to }) => to.includes(address));
+const tokenMailedTo = (address: string) =>
+  /^https:\/\/dashboard\.example\.com\/alert-address#(\S+)$/m.exec(mailsTo(address).at(-1)!.text)![1]!;
+
+describe("an address for alerts", () => {
+  it("gets nothing but the request to confirm until it has confirmed, once", async () => {
+    const address = "ops@example.com";
+    const set = await client.alerts.setAlertAddresses({ ...scope, addresses: [address] });
+    expect(set).toMatchObject({ addresses: [address], unconfirmed: [address] });
+    expect(mailsTo(address).map(subjectOf)).toEqual(["Confirm your address for alerts"]);
+    const { results } = await client.alertSettings.sendTestAlert(scope);
+    expect(results).toMatchObject([
+      { recipient: address, accepted: false, problem: expect.stringMatching(/not confirmed/) },
+    ]);
+    expect(new Set(mailsTo(address).map(subjectOf))).toEqual(new Set(["Confirm your address for alerts"]));
+    const token = tokenMailedTo(address);
+    const confirmed = await pages.signIns().confirmAlertAddress({ token });
+    expect(confirmed).toMatchObject({ address, merchantName: "Corner Coffee" });
+    expect(await client.alerts.getAlertAddresses(scope)).toMatchObject({ addresses: [address], unconfirmed: [] });
+    expect(await codeOf(pages.signIns().confirmAlertAddress({ token }))).toBe("not_found");
+    expect((await client.alertSettings.sendTestAlert(scope)).results).toEqual([
+      { recipient: address, accepted: true, problem: "" },
+    ]);
+    expect(subjectOf(mailsTo(address).at(-1)!)).toBe("[test] Test alert");
+    const rows = await dashboard.rows("SELECT actor, after FROM audit_entry WHERE action = 'ConfirmAlertAddress'");
+    expect(rows).toEqual([{ actor: address, after: { confirmed: address } }]);
+  });
+
+  it("cannot be confirmed once it was removed, by a changed link, or after a week", async () => {
+    const address = "left@example.com";
+    await client.alerts.setAlertAddresses({ ...scope, addresses: [address] });
+    const token = tokenMailedTo(address);
+    await client.alerts.setAlertAddresses({ ...scope, addresses: [] });
+    const codes = [token, `${token.slice(0, -2)}AA`, "nothing"].map((each) =>
+      codeOf(pages.signIns().confirmAlertAddress({ token: each })),
+    );
+    expect(await Promise.all(codes)).toEqual(["not_found", "not_found", "not_found"]);
+  });
+
+  it("has to confirm again after it was removed and entered again", async () => {
+    const address = "again@example.com";
+    await client.alerts.setAlertAddresses({ ...scope, addresses: [address, "other@example.com"] });
+    await pages.signIns().confirmAlertAddress({ token: tokenMailedTo(address) });
+    const kept = await client.alerts.setAlertAddresses({ ...scope, addresses: [address] });
+    expect(kept.unconfirmed).toEqual([]);
+    await client.alerts.setAlertAddresses({ ...scope, addresses: [] });
+    expect((await client.alerts.setAlertAddresses({ ...scope, addresses: [address] })).unconfirmed).toEqual([address]);
+  });
+});
+
+describe("mails that people cause", () => {
+  const mailboxMax = 20;
+
+  it("are counted for each mailbox, whatever the tag, the case or the merchant", async () => {
+    const variants = ["vic.tim@gmail.com", "Victim+1@gmail.com", "v.ictim+a@googlemail.com", "VICTIM@GMAIL.COM"];
+    const { merchant } = await client.merchants.createMerchant({ name: "Tea House" });
+    const scopes = [scope, { ...scope, merchantId: merchant!.merchantId! }];
+    for (const each of scopes) await client.alerts.setAlertAddresses({ ...each, addresses: variants });
+    for (let count = 0; count < 4; count++) for (const each of scopes) await client.alertSettings.sendTestAlert(each);
+    const received = dashboard.mailbox.mails.filter(({ to }) => /v\.?ic\.?tim/i.test(String(to)));
+    expect(received).toHaveLength(mailboxMax);
+    const { results = [] } = await client.alertSettings.sendTestAlert(scope);
+    expect(results[0]?.problem).toMatch(/^This mailbox has received too many mails today/);
+    await dashboard.addMember("Olive", "OWNER");
+    const invited = pages.members(await pages.enter("Olive")).inviteMember({
+      merchantId: dashboard.merchantId,
+      email: "victim@gmail.com",
+      role: Role.VIEWER,
+    });
+    expect(await codeOf(invited)).toBe("rate_limited");
+    const { invitations = [] } = await client.members.listMembers({ merchantId: dashboard.merchantId });
+    expect(invitations).toEqual([]);
+  });
+
+  it("tell apart addresses whose servers may", async () => {
+    await client.alerts.setAlertAddresses({ ...scope, addresses: ["a.b@example.com", "ab@example.com"] });
+    const counted = await dashboard.accountRows(
+      "SELECT calls FROM member_action WHERE action = 'mailbox' AND calls = 1",
+    );
+    expect(counted.length).toBeGreaterThanOrEqual(2);
+  });
+});

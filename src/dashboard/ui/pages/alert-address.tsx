@@ -1,0 +1,36 @@
+/** Confirms an address for alerts by the link in its mail, whose token is in the fragment, which browsers do not send. */
+import { useMutation } from "@connectrpc/connect-query";
+import { useState } from "react";
+import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+
+/** The page. A press confirms, because programs that check mails open their links. */
+export function AlertAddressPage() {
+  const [token] = useState(() => location.hash.slice(1));
+  const { data, error, isPending, mutate } = useMutation(SignInService.method.confirmAlertAddress);
+  return (
+    <main className="lone">
+      <div className="lone-box">
+        <h1>Alerts by mail</h1>
+        <Refusal error={error} />
+        <div aria-live="polite">
+          {data ? (
+            <p>
+              <bdi>{data.address}</bdi> now gets the alerts of <bdi>{data.merchantName}</bdi>. You can close this page.
+            </p>
+          ) : (
+            <p>Confirm that alerts about payments may be sent to your address.</p>
+          )}
+        </div>
+        {!data && (
+          <div>
+            <Button kind="main" isPending={isPending} onPress={() => mutate({ token })}>
+              Confirm
+            </Button>
+          </div>
+        )}
+      </div>
+    </main>
+  );
+}
