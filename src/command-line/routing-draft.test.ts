@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { DashboardClient } from "../client/dashboard-client.ts";
 import { readCases } from "./case-file.ts";
-import { describeSplit, parseSplit, readRule } from "./routing-draft.ts";
+import { describePolicy, describeSplit, parseSplit, readRule } from "./routing-draft.ts";
 
 it("reads the share and the connections of --split, and refuses everything else", () => {
   expect(parseSplit("20:gc_1,gc_2")).toEqual({ percent: 20, connectionIds: ["gc_1", "gc_2"] });
@@ -60,6 +60,17 @@ describe("readRule()", () => {
       failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"],
       expectedVersion: 0,
     });
+  });
+
+  it("changes the named parts of the policy, and keeps the others of the newest version", async () => {
+    const newest = { version: 3, connectionIds: ["gc_1"], policy: { stopsIfUnavailable: true } };
+    const { policy } = await readRule(rulesWith({ routingRule: newest }), scope, { withoutBrowser: "pay" });
+    expect(policy).toEqual({ stopsIfUnavailable: true, withoutBrowser: "PAY" });
+    expect(describePolicy({ policy: policy! })).toEqual(["on-unavailable stop", "without-browser pay"]);
+    const back = await readRule(rulesWith({ routingRule: { ...newest, policy } }), scope, {
+      withoutBrowser: "decline",
+    });
+    expect(describePolicy({ policy: back.policy! })).toEqual(["on-unavailable stop"]);
   });
 
   it("keeps the switches of the newest version, also where all are off", async () => {

@@ -36,6 +36,16 @@ type Policy = NonNullable<RoutingRuleView["policy"]>;
 export const exemptionsHelp =
   "comma-separated exemptions from authentication to ask for, where the acquirer has agreed to: low-value, risk-analysis; or none (default: as in the newest version)";
 
+const withoutBrowser = { decline: "DECLINE", pay: "PAY" } as const;
+
+/** Returns the option --without-browser. */
+export function withoutBrowserOption(): Option {
+  return new Option(
+    "--without-browser <policy>",
+    "with --authentication always, if the page sends no data of its browser: decline the payment, or make it without authentication (default: as in the newest version; decline for the first version)",
+  ).choices(Object.keys(withoutBrowser));
+}
+
 /** Parses the value of --exemptions. */
 export function parseExemptions(text: string): Exemption[] {
   const named = text === "none" ? [] : text.split(",");
@@ -54,6 +64,7 @@ export function describePolicy({ policy = {} }: RoutingRuleView): string[] {
     ...(asked.length > 0 ? [`exemptions ${asked.map(([word]) => word).join(",")}`] : []),
     ...(stopsIfUnavailable ? ["on-unavailable stop"] : []),
     ...(forbidsSecondChallenge ? ["second-challenge forbid"] : []),
+    ...(policy.withoutBrowser === "PAY" ? ["without-browser pay"] : []),
   ];
 }
 
@@ -64,13 +75,14 @@ export const casesHelp =
 /** Returns the cases and card ranges of a rule as lines for people. */
 export function describeCases({ cases = {} }: RoutingRuleView, nameOf: ConnectionNames): string[] {
   const { list = [], cardRanges = [] } = cases;
-  const lines = list.flatMap(({ name, conditions = {}, connectionIds = [], split }, index) => {
+  const lines = list.flatMap(({ name, conditions = {}, connectionIds = [], split, authentication }, index) => {
     const { amountFromMinor: from, amountToMinor: to, ...rest } = conditions;
     const amounts = { ...(from && { amountFromMinor: Number(from) }), ...(to && { amountToMinor: Number(to) }) };
     const gateways = connectionIds.map((id) => nameOf(id)?.gateway ?? id).join(", then ");
     return [
       `  case ${index + 1}  ${name}: ${describeConditions({ ...(rest as RouteConditions), ...amounts })} → ${gateways}`,
       ...describeSplit(split, nameOf).map((line) => `    split  ${line}`),
+      ...(authentication === "ALWAYS" ? ["    customer authentication always"] : []),
     ];
   });
   return [...lines, ...(cardRanges.length > 0 ? [`  card ranges ${cardRanges.length}`] : [])];
@@ -140,19 +152,22 @@ export type NamedRule = {
   readonly exemptions?: Exemption[];
   readonly onUnavailable?: "proceed" | "stop";
   readonly secondChallenge?: "allow" | "forbid";
+  readonly withoutBrowser?: keyof typeof withoutBrowser;
   readonly cases?: string;
   readonly split?: Split;
   readonly retrySameGateway?: "on" | "off";
 };
 
 /** Returns the named parts of the policy over those of the newest version; undefined if none is named. */
-function policyOf({ exemptions: asked, onUnavailable, secondChallenge }: NamedRule, newest: Policy = {}) {
-  if (asked === undefined && onUnavailable === undefined && secondChallenge === undefined) return undefined;
+function policyOf(named: NamedRule, newest: Policy = {}): Policy | undefined {
+  const { exemptions: asked, onUnavailable, secondChallenge, withoutBrowser: unseen } = named;
+  if ([asked, onUnavailable, secondChallenge, unseen].every((part) => part === undefined)) return undefined;
   return {
     ...newest,
     ...(asked && { exemptions: asked }),
     ...(onUnavailable && { stopsIfUnavailable: onUnavailable === "stop" }),
     ...(secondChallenge && { forbidsSecondChallenge: secondChallenge === "forbid" }),
+    ...(unseen && { withoutBrowser: withoutBrowser[unseen] }),
   };
 }
 

@@ -31,6 +31,7 @@ import {
   retryOption,
   splitHelp,
   switchesHelp,
+  withoutBrowserOption,
 } from "./routing-draft.ts";
 import { routeTestCommand, whatIfCommand } from "./routing-trial.ts";
 
@@ -83,21 +84,16 @@ function setCommand(): Command {
         "forbid",
       ]),
     )
+    .addOption(withoutBrowserOption())
     .option("--cases <file>", casesHelp)
     .option("--split <share>", splitHelp, parseSplit)
     .addOption(retryOption());
   return addExpectedVersion(command).action(async (options: ExpectingOptions & NamedRule) => {
     const { expectedVersion } = options;
-    const { connections, failoverOn, authentication, provider, exemptions, onUnavailable, secondChallenge } = options;
-    const ofAuthentication = [authentication, provider, exemptions, onUnavailable, secondChallenge];
-    const ofRule = [
-      connections,
-      failoverOn,
-      options.cases,
-      options.split,
-      options.retrySameGateway,
-      ...ofAuthentication,
-    ];
+    const { authentication, provider, exemptions, onUnavailable, secondChallenge, withoutBrowser } = options;
+    const ofAuthentication = [authentication, provider, exemptions, onUnavailable, secondChallenge, withoutBrowser];
+    const { connections, failoverOn, cases, split, retrySameGateway } = options;
+    const ofRule = [connections, failoverOn, cases, split, retrySameGateway, ...ofAuthentication];
     if (ofRule.every((named) => named === undefined))
       throw new UsageError("Give a part of the rule, such as --connections or --authentication; see --help.");
     await administerRule(options, async ({ routingRules }) => {

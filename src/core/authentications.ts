@@ -13,10 +13,11 @@ import { move } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, Authentication, AuthenticationStatus, PaymentSession } from "./entities.ts";
 import { required } from "./lease.ts";
+import type { Plan } from "./plan-route.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
 /** Names the row that the browser's data belong to. */
-export const browserOf = (sessionId: string) => `browser of ${sessionId}`;
+const browserOf = (sessionId: string) => `browser of ${sessionId}`;
 /** Names the row that a sealed action belongs to. */
 export const actionOf = (id: string) => `action of ${id}`;
 /** Names the row that what a gateway or provider needs later belongs to. */
@@ -63,13 +64,31 @@ export function wishFor(
   return { wish, browser: shopper.browser, returnUrl: core.returnUrlOf(attempt) };
 }
 
-/** Returns the data of the browser: as submitted, or as kept from the first action of the session on. */
+/** Returns the customer's browser for its session's row; undefined without the browser's data. */
+export function sealShopper(
+  { sealing }: Pick<Core, "sealing">,
+  sessionId: string,
+  shopper: Shopper | undefined,
+): string | undefined {
+  return shopper?.browser && seal(sealing, browserOf(sessionId), JSON.stringify(shopper));
+}
+
+/** Reports whether each attempt of a plan has to be authenticated, so that its browser is kept with the submission. */
+export function isAuthenticatedFirst(plan: PaymentSession["plan"] | Plan["plan"]): boolean {
+  return plan?.some(({ authentication, providerFirst }) => authentication === "always" || providerFirst) ?? false;
+}
+
+/**
+ * Returns the data of the browser: as submitted, or as kept from the submission on where each payment is authenticated,
+ * otherwise from the first action of the session on.
+ */
 export async function findShopper(
   { database, sealing }: Pick<Core, "database" | "sealing">,
-  session: { readonly id: string; readonly authentications: number },
+  session: Pick<PaymentSession, "id" | "authentications" | "plan">,
   submitted: Shopper | undefined,
 ): Promise<Shopper | undefined> {
-  if (submitted?.browser !== undefined || session.authentications === 0) return submitted;
+  const isKept = session.authentications > 0 || isAuthenticatedFirst(session.plan);
+  if (submitted?.browser !== undefined || !isKept) return submitted;
   const [row] = await database.query<{ browserSealed: string | null }>(selectBrowser, [session.id]);
   if (!row?.browserSealed) return submitted;
   return JSON.parse(unseal(sealing, browserOf(session.id), row.browserSealed).expose()) as Shopper;
@@ -125,8 +144,7 @@ export function openAuthentication(
     },
     stamp: ["answeredAt"],
   });
-  const browser = shopper?.browser && seal(core.sealing, browserOf(sessionId), JSON.stringify(shopper));
-  tx.send(beginWait, [sessionId, browser ?? null]);
+  tx.send(beginWait, [sessionId, sealShopper(core, sessionId, shopper) ?? null]);
 }
 
 const insertFrictionless: Statement = {

@@ -54,6 +54,11 @@ export type FailoverSwitch = "HARD_DECLINE" | "TIMEOUT" | "GATEWAY_ERROR";
 /** The payments for which a rule lets gateways ask for the customer: those that need it, all, or none. */
 export type AuthenticationRule = "AS_NEEDED" | "ALWAYS" | "NEVER";
 
+/** The choices for a payment whose page sends no data of its browser under ALWAYS. */
+export const withoutBrowserChoices = ["DECLINE", "PAY"] as const;
+/** One of these choices: the payment is declined, or it is paid as under NEVER. */
+export type WithoutBrowser = (typeof withoutBrowserChoices)[number];
+
 /** The merchant's choices about authentication beside its rule. Absent: all false, no exemptions. */
 export type AuthenticationPolicy = {
   /** The exemptions to ask for, where the acquirer does so. */
@@ -62,6 +67,8 @@ export type AuthenticationPolicy = {
   readonly stopsIfUnavailable: boolean;
   /** A customer who was asked once is not asked again by another gateway. */
   readonly forbidsSecondChallenge: boolean;
+  /** Absent: DECLINE. */
+  readonly withoutBrowser?: WithoutBrowser | undefined;
 };
 
 /** A merchant's account at a provider of authentication, with the credentials that a payment uses. */
@@ -164,6 +171,8 @@ export type RoutingCase = {
   /** By priority, highest first. */
   readonly connectionIds: readonly string[];
   readonly split?: Split | undefined;
+  /** ALWAYS: each payment of the case is authenticated. Absent: as the rule says. */
+  readonly authentication?: "ALWAYS" | undefined;
 };
 
 /** The cases of a rule, in the order in which they are checked, and the card ranges that the merchant has entered. */
@@ -180,6 +189,8 @@ export type RoutedBy = {
   readonly isWithoutCases?: true | undefined;
   /** The arm that the payment fell into, where its plan is split. */
   readonly split?: DrawnArm | undefined;
+  /** The authentication that the case demands, whatever the rule says. */
+  readonly authentication?: "ALWAYS" | undefined;
 };
 
 /** The arm of a payment, the share of arm B, and the payment's number from 1 to 100: arm B has those up to its share. */

@@ -246,7 +246,8 @@ export async function lockAndDecide(
   ]);
   const repeat = failure.stop === "authentication_required" ? await findRepeat(work, attempt) : {};
   const described = { gateway: attempt.gateway, ...failure, ...repeat };
-  return decideAfterFailure({ ...loaded, session, readAt: now }, described, rule);
+  const { authentication = rule.authentication } = session.routedBy ?? {};
+  return decideAfterFailure({ ...loaded, session, readAt: now }, described, { ...rule, authentication });
 }
 
 /**

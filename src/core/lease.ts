@@ -71,7 +71,7 @@ const claim: Statement = {
     SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = app.clock() + $2 * interval '1 ms',
         submit_deadline = app.clock() + $3 * interval '1 ms', submitted_at = app.clock(),
         vault_token = $4, token_hash = $5, rule_version = $6, plan = $7, skipped = $8, submit_request_id = $9,
-        routed_by = $10
+        routed_by = $10, browser_sealed = $11
     WHERE id = $1 AND phase = 'IDLE' AND expires_at > app.clock()
     RETURNING s.id`,
     notClaimable,
@@ -92,6 +92,8 @@ export function claimSession(
     routedBy?: RoutedBy | undefined;
     submissionBudgetMs: number;
     requestId?: string | undefined;
+    /** What a process that takes the session over needs in order to ask the customer. */
+    browserSealed?: string | undefined;
   },
 ): void {
   const { sessionId, vaultToken, ruleVersion, plan, routedBy, submissionBudgetMs } = submission;
@@ -106,6 +108,7 @@ export function claimSession(
     JSON.stringify(plan.skipped),
     submission.requestId ?? null,
     routedBy ? JSON.stringify(routedBy) : null,
+    submission.browserSealed ?? null,
   ]);
 }
 

@@ -22,20 +22,92 @@ describe("planRoute()", () => {
   });
 
   it.each([
-    ["AS_NEEDED", "as_needed"],
-    [undefined, "as_needed"],
-    ["ALWAYS", "always"],
-    ["NEVER", undefined],
-  ] as const)("with authentication %s lets a gateway that runs it ask: %s", (authentication, wish) => {
-    const candidates = [candidate({ authenticates: true }), candidate({ authenticates: false })];
+    ["AS_NEEDED", ["as_needed", undefined]],
+    [undefined, ["as_needed", undefined]],
+    ["ALWAYS", ["always"]],
+    ["NEVER", [undefined, undefined]],
+  ] as const)("with authentication %s lets a gateway that runs it ask: %s", (authentication, wishes) => {
+    const candidates = [candidate({ authenticates: true }), candidate({ connectionId: "d", authenticates: false })];
     const { plan: planned } = planRoute({ version: 1, failoverOn: [], authentication, candidates });
-    expect(planned.map((step) => step.authentication)).toEqual([wish, undefined]);
+    expect(planned.map((step) => step.authentication)).toEqual(wishes);
+  });
+
+  describe("under ALWAYS", () => {
+    const provider = { name: "SANDBOX_3DS", connectionId: "p", credentialVersion: 1 };
+    const always = { version: 1, failoverOn: [], authentication: "ALWAYS" as const };
+    const unable =
+      "Each payment has to be authenticated, and it neither authenticates customers nor gets a provider’s proof.";
+    const asking = (connectionId: string, change: Partial<Candidate> = {}) =>
+      candidate({ connectionId, authenticates: true, ...change });
+    const named = ({ plan: planned, skipped }: ReturnType<typeof planRoute>) => ({
+      plan: planned.map(({ connectionId }) => connectionId),
+      skipped: skipped.map(({ connectionId, because }) => [connectionId, because]),
+    });
+
+    it("leaves out a connection that can neither authenticate nor take a proof, with the reason", () => {
+      const candidates = [candidate(), asking("d")];
+      expect(named(planRoute({ ...always, candidates }))).toEqual({ plan: ["d"], skipped: [["c", unable]] });
+      expect(named(planRoute({ ...always, candidates: [candidate()] }))).toEqual({
+        plan: [],
+        skipped: [["c", unable]],
+      });
+    });
+
+    it("keeps a connection that takes the proof of the rule's provider, while that can be used", () => {
+      const candidates = [candidate({ imports: true, accepts: "any" })];
+      expect(named(planRoute({ ...always, candidates, provider }))).toEqual({ plan: ["c"], skipped: [] });
+      const whyNot = "It is paused.";
+      expect(named(planRoute({ ...always, candidates, provider: { ...provider, whyNot } }))).toEqual({
+        plan: [],
+        skipped: [
+          ["c", unable],
+          ["p", whyNot],
+        ],
+      });
+    });
+
+    it("leaves out a connection whose acquirer takes no other connection's proof", () => {
+      const candidates = [
+        candidate({ connectionId: "a", imports: true, accepts: "any" }),
+        candidate({ connectionId: "b", imports: true, accepts: "own" }),
+      ];
+      expect(named(planRoute({ ...always, candidates, provider }))).toEqual({ plan: ["a"], skipped: [["b", unable]] });
+    });
+
+    it("gives the place of such a connection to a failing one, and to a sixth", () => {
+      const failing = asking("d", { failing: true });
+      expect(named(planRoute({ ...always, candidates: [failing, candidate()] })).plan).toEqual(["d"]);
+      const six = [candidate(), ...["1", "2", "3", "4", "5"].map((id) => asking(id))];
+      expect(named(planRoute({ ...always, candidates: six })).plan).toEqual(["1", "2", "3", "4", "5"]);
+    });
+
+    it("plans nothing for a page that cannot show an action, unless the rule lets it pay", () => {
+      const candidates = [asking("d"), asking("e", { paused: true })];
+      const declined = planRoute({ ...always, candidates, provider }, { canAsk: false });
+      expect(declined.declineCode).toBe("authentication_required");
+      expect(named(declined)).toEqual({
+        plan: [],
+        skipped: [
+          ["d", expect.stringMatching(/^Each payment has to be authenticated, and the page sent no data of a browser/)],
+          ["e", "It is paused."],
+        ],
+      });
+      const policy = { exemptions: [], stopsIfUnavailable: true, forbidsSecondChallenge: false };
+      expect(planRoute({ ...always, candidates, policy }, { canAsk: false }).declineCode).toBeDefined();
+      const paid = planRoute(
+        { ...always, candidates, policy: { ...policy, withoutBrowser: "PAY" } },
+        { canAsk: false },
+      );
+      expect(paid).toMatchObject({ plan: [{ connectionId: "d" }] });
+      expect([paid.declineCode, paid.plan[0]?.authentication]).toEqual([undefined, undefined]);
+    });
   });
 
   it("stops where the rule says so and its provider cannot be used, with the reason", () => {
     const provider = { name: "SANDBOX_3DS", connectionId: "p", credentialVersion: 1, whyNot: "It is paused." };
     const policy = { exemptions: [], stopsIfUnavailable: true, forbidsSecondChallenge: false };
-    const rule = { version: 1, failoverOn: [], candidates: [candidate()], provider, policy };
+    const candidates = [candidate({ authenticates: true })];
+    const rule = { version: 1, failoverOn: [], candidates, provider, policy };
     expect(planRoute({ ...rule, authentication: "ALWAYS" })).toEqual({
       plan: [],
       skipped: [

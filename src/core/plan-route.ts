@@ -40,13 +40,52 @@ export type Route = FailoverRule & {
 };
 
 /** The gateways in order of priority, and the connections that were left out with their reasons. */
-export type Plan = { readonly plan: readonly PlannedConnection[]; readonly skipped: readonly SkippedConnection[] };
+export type Plan = {
+  readonly plan: readonly PlannedConnection[];
+  readonly skipped: readonly SkippedConnection[];
+  /** The code with which the payment is declined before any gateway is called. */
+  readonly declineCode?: "authentication_required" | undefined;
+};
 
 /**
  * Plans at most five connections in the rule's order. Priorities keep the rule's numbers, so a skipped connection
  * leaves a gap. A failing connection is left out only while there is another: a poor chance is better than none.
+ * `canAsk` is false where the page cannot show an action: no gateway and no provider can ask the customer then.
  */
 export function planRoute(route: Route, { canAsk = true }: { readonly canAsk?: boolean } = {}): Plan {
+  const isAlways = route.authentication === "ALWAYS";
+  if (!isAlways) return planAll(route, canAsk);
+  if (canAsk) return planAuthenticated(route); // rule:always-authenticated
+  if (route.policy?.withoutBrowser === "PAY") return planAll({ ...route, authentication: "NEVER" }, canAsk);
+  const skipped = route.candidates.map((candidate) => ({
+    gateway: candidate.gateway,
+    connectionId: candidate.connectionId,
+    because: whyNever(candidate) ?? noBrowser,
+  }));
+  return { plan: [], skipped, declineCode: "authentication_required" };
+}
+
+const noBrowser =
+  "Each payment has to be authenticated, and the page sent no data of a browser that can show the bank’s page.";
+
+/** Plans the connections that can authenticate the customer or take a proof. */
+function planAuthenticated(route: Route): Plan {
+  const planned = planAll(route, true);
+  const unable = planned.plan.filter(({ authentication, provider }) => !authentication && !provider);
+  if (unable.length === 0) return planned;
+  // Planned again: a connection that is left out may give its place to another.
+  const candidates = route.candidates.map((candidate) =>
+    unable.some(({ connectionId }) => connectionId === candidate.connectionId)
+      ? { ...candidate, notPayable: cannotAuthenticate }
+      : candidate,
+  );
+  return planAuthenticated({ ...route, candidates });
+}
+
+const cannotAuthenticate =
+  "Each payment has to be authenticated, and it neither authenticates customers nor gets a provider’s proof.";
+
+function planAll(route: Route, canAsk: boolean): Plan {
   const mayWait = route.candidates.some((candidate) => !candidate.failing && whyNever(candidate) === undefined);
   const plan: PlannedConnection[] = [];
   const skipped: SkippedConnection[] = [];

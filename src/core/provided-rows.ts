@@ -10,12 +10,12 @@ import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { Secret, seal, unseal } from "../platform/secrets.ts";
 import {
   actionOf,
-  browserOf,
   endWait,
   keptOf,
   liabilityOfEnd,
   loadCompletion,
   lookAgainMs,
+  sealShopper,
 } from "./authentications.ts";
 import type { Core } from "./core.ts";
 import type { Authentication, AuthenticationStatus, PlannedProvider } from "./entities.ts";
@@ -59,8 +59,7 @@ export function openProvided(
   const id = core.runtime.uuid();
   const { connectionId, name, credentialVersion } = provider;
   tx.send(insertProvided, [sessionId, id, connectionId, because, name, credentialVersion, customerTimeMs]);
-  const browser = shopper?.browser && seal(core.sealing, browserOf(sessionId), JSON.stringify(shopper));
-  tx.send(countProvided, [sessionId, browser ?? null]);
+  tx.send(countProvided, [sessionId, sealShopper(core, sessionId, shopper) ?? null]);
   return id;
 }
 

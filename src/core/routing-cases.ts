@@ -144,10 +144,12 @@ export function followCases(
     ...(Object.keys(card).length > 0 && { card }),
     ...(list.length === 0 && { isWithoutCases: true }),
     ...(drawn && { split: drawn }),
+    ...(chosen?.authentication && { authentication: chosen.authentication }),
   };
   const other = drawn?.arm === "B" ? split : chosen;
   if (other === undefined) return { route, routedBy };
-  return { route: { ...route, candidates: candidatesIn(route.all, other.connectionIds) }, routedBy };
+  const { authentication = route.authentication } = routedBy;
+  return { route: { ...route, authentication, candidates: candidatesIn(route.all, other.connectionIds) }, routedBy };
 }
 
 function drawArm({ percent }: Split, { draw }: PaymentFacts): DrawnArm {

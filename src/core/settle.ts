@@ -37,7 +37,7 @@ export type EndParts = Pick<Core, "outbox" | "describeSession" | "observer"> & {
 export async function settleSession(
   tx: Tx,
   core: EndParts,
-  session: PaymentSession,
+  session: Pick<PaymentSession, "id" | "merchantId" | "authentications">,
   ending: Ending,
 ): Promise<SessionWithAttempts> {
   const values =

@@ -10,6 +10,7 @@ import { type Secret, sha256 } from "../platform/secrets.ts";
 import { providerBefore } from "./after-provider.ts";
 import { recordCaptureOrdered, voidUnknown } from "./attempts.ts";
 import { askOutcome, completeAgain, completePayment, giveUp } from "./authentication-steps.ts";
+import { isAuthenticatedFirst, sealShopper } from "./authentications.ts";
 import type { Core } from "./core.ts";
 import { endDecided } from "./decisions.ts";
 import type { PaymentSession } from "./entities.ts";
@@ -106,7 +107,9 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   });
   const plan = planRoute(route, { canAsk: shopper?.browser !== undefined });
   const { submissionBudgetMs } = core.timing;
-  const claiming = commitAndReload(core, { sessionId }, (tx) => {
+  const { declineCode } = plan;
+  const browserSealed = isAuthenticatedFirst(plan.plan) ? sealShopper(core, sessionId, shopper) : undefined;
+  const claiming = commitAndReload(core, { sessionId }, async (tx) => {
     claimSession(tx, {
       sessionId,
       vaultToken,
@@ -115,7 +118,12 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
       routedBy,
       submissionBudgetMs,
       requestId,
+      browserSealed, // rule:browser-kept
     });
+    if (declineCode !== undefined) {
+      const unasked = { id: sessionId, merchantId: session.merchantId, authentications: 0 };
+      return { loaded: await settleSession(tx, core, unasked, { status: "DECLINED", declineCode }) };
+    }
     const [to] = plan.plan;
     const ruled = { ruleVersion: route.version, routedBy: routedBy ?? null };
     const because = becauseFirst(ruled);

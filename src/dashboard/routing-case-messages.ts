@@ -4,6 +4,7 @@
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
+  RoutingRule_Authentication as AuthenticationMessage,
   type CardRange as CardRangeMessage,
   CardRange_Type as CardTypeMessage,
   type RoutingCases as CasesMessage,
@@ -43,7 +44,7 @@ export function casesOf(
   if (message === undefined) return newest?.cases ? showCases(newest.cases) : null;
   const names = message.list.map(({ name }) => name);
   const conditionsAbove: RouteConditions[] = [];
-  const list = message.list.map(({ name, conditions, connectionIds, split }, index): RoutingCase => {
+  const list = message.list.map(({ name, conditions, connectionIds, split, authentication }, index): RoutingCase => {
     const at = `cases.list[${index}]`;
     if (names.indexOf(name) !== index) refuse(`${at}.name`, "Two cases have this name.");
     const read = conditionsOf(conditions, `${at}.conditions`);
@@ -54,7 +55,8 @@ export function casesOf(
     }
     conditionsAbove.push(read);
     const arms = readSplit(split, connectionIds, `${at}.split`);
-    return { name, conditions: read, connectionIds, ...(arms && { split: arms }) };
+    const demands = authentication === AuthenticationMessage.ALWAYS && { authentication: "ALWAYS" as const };
+    return { name, conditions: read, connectionIds, ...(arms && { split: arms }), ...demands };
   });
   return { list, cardRanges: rangesOf(message.cardRanges) };
 }
@@ -198,8 +200,9 @@ export function showCases({ list, cardRanges }: RoutingCases): NamedCases {
 export function casesMessage(cases: RoutingCases): MessageInitShape<typeof RoutingCasesSchema> {
   const { list, cardRanges } = showCases(cases);
   return {
-    list: list.map(({ name, conditions, connectionIds, split }) => ({
+    list: list.map(({ name, conditions, connectionIds, split, authentication }) => ({
       ...{ name, connectionIds: [...connectionIds] },
+      ...(authentication && { authentication: AuthenticationMessage[authentication] }),
       conditions: conditionsMessage(conditions),
       ...(split && { split: { ...split, connectionIds: [...split.connectionIds] } }),
     })),

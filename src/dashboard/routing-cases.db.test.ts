@@ -40,7 +40,9 @@ const withOne = (conditions: Conditions): Cases => ({ list: [{ name: "one", cond
 
 describe("the cases of a rule", () => {
   it("are kept as they were sent, stay unless a version names others, and are restored with their version", async () => {
-    const cases: Cases = { ...withOne(whole), cardRanges: [{ digits: "457164", country: "DK", type: "DEBIT" }] };
+    const [one] = withOne(whole).list ?? [];
+    const list = [{ ...one, authentication: "ALWAYS" as const }];
+    const cases: Cases = { list, cardRanges: [{ digits: "457164", country: "DK", type: "DEBIT" }] };
     const { routingRule: first } = await set(cases);
     expect(first?.cases).toEqual(cases);
     expect((await set()).routingRule?.cases).toEqual(cases);

@@ -5,8 +5,15 @@ import {
   RoutingRule_Authentication as AuthenticationMessage,
   RoutingRule_FailoverSwitch as FailoverMessage,
   type RoutingRule_AuthenticationPolicy as PolicyMessage,
+  RoutingRule_WithoutBrowser as WithoutBrowserMessage,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
-import type { AuthenticationPolicy, AuthenticationRule, FailoverSwitch, RoutingRule } from "../core/entities.ts";
+import {
+  type AuthenticationPolicy,
+  type AuthenticationRule,
+  type FailoverSwitch,
+  type RoutingRule,
+  withoutBrowserChoices,
+} from "../core/entities.ts";
 import { type Exemption, exemptions } from "../gateways/authentication.ts";
 import type { Connection } from "../gateways/connections.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -43,7 +50,13 @@ export function policyOf(
 ): AuthenticationPolicy | null {
   if (message === undefined) return newest?.policy ?? null;
   const { stopsIfUnavailable, forbidsSecondChallenge } = message;
-  return { exemptions: exemptionsOf(message.exemptions), stopsIfUnavailable, forbidsSecondChallenge };
+  const withoutBrowser = withoutBrowserChoices.find((name) => WithoutBrowserMessage[name] === message.withoutBrowser);
+  return {
+    exemptions: exemptionsOf(message.exemptions),
+    stopsIfUnavailable,
+    forbidsSecondChallenge,
+    withoutBrowser: withoutBrowser ?? "DECLINE",
+  };
 }
 
 /** Returns a rule's content with public ids. */
@@ -65,7 +78,11 @@ export function ruleMessage(rule: RoutingRule) {
   const { setBy, restoredFrom } = rule;
   return {
     ...showRule(rule),
-    policy: { ...rule.policy, exemptions: (rule.policy?.exemptions ?? []).map((name) => ExemptionMessage[name]) },
+    policy: {
+      ...rule.policy,
+      exemptions: (rule.policy?.exemptions ?? []).map((name) => ExemptionMessage[name]),
+      withoutBrowser: WithoutBrowserMessage[rule.policy?.withoutBrowser ?? "DECLINE"],
+    },
     cases: casesMessage(rule.cases ?? { list: [], cardRanges: [] }),
     failoverOn: rule.failoverOn.map((name) => FailoverMessage[name]),
     authentication: AuthenticationMessage[rule.authentication],

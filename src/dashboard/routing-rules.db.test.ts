@@ -84,13 +84,23 @@ describe("the versions of a routing rule", () => {
   });
 
   it("keep the policies of the newest one unless they name others, and restore those of an older one", async () => {
-    const policy = { exemptions: ["LOW_VALUE"], stopsIfUnavailable: true, forbidsSecondChallenge: false };
-    await set(ada, [a, b], { policy });
+    const policy = {
+      ...{ exemptions: ["LOW_VALUE"], stopsIfUnavailable: true, forbidsSecondChallenge: false },
+      withoutBrowser: "PAY",
+    } as const;
+    await set(ada, [a, b], { policy: { ...policy, exemptions: ["LOW_VALUE"] } });
     const kept = await newest();
     await set(bob, [a, b]);
     expect((await newest())?.policy).toEqual(policy);
     await set(bob, [a, b], { policy: {} });
-    expect((await newest())?.policy).toEqual({ ...policy, exemptions: [], stopsIfUnavailable: false });
+    expect((await newest())?.policy).toEqual({
+      ...{ exemptions: [], stopsIfUnavailable: false, forbidsSecondChallenge: false },
+      withoutBrowser: "DECLINE",
+    });
+    const { versions = [] } = await ada.listRoutingRuleVersions(dashboard.scope);
+    expect(versions[0]?.changes).toContain(
+      "A payment that has to be authenticated is declined where the page sends no data of its browser.",
+    );
     const { routingRule } = await ada.restoreRoutingRule({ ...dashboard.scope, version: kept!.version! });
     expect(routingRule?.policy).toEqual(policy);
     await set(ada, [a, b], { policy: {} });

@@ -67,6 +67,7 @@ export function createRouteTests({
       const { connections, newest, content, version } = await loadRule(scope, draft);
       const payment = { amountMinor: Number(amountMinor), currency, ...factsOf(facts, runtime.now()) };
       const { plan, skipped, routedBy } = planDraft(core, { ...content, version, connections }, payment);
+      const { authentication = content.authentication } = routedBy ?? {};
       return create(TestRouteResponseSchema, {
         version,
         amount: amountMessage(payment.amountMinor, currency),
@@ -75,8 +76,8 @@ export function createRouteTests({
           authenticates: authentication !== undefined,
         })),
         skipped: skipped.map(publicConnection),
-        cases: routeCases(plan, { ...content, version }).map(caseMessage),
-        authentication: describeAuthentication(plan, content.authentication),
+        cases: routeCases(plan, { ...content, authentication, version }).map(caseMessage),
+        authentication: describeAuthentication(plan, authentication, content.policy?.withoutBrowser),
         ...(routedBy?.case !== undefined && { case: routedBy.case }),
         ...(routedBy?.split && { split: { arm: routedBy.split.arm, percent: routedBy.split.percent } }),
         unknownCases: (routedBy?.unknown ?? []).map((one) => `The case “${one.case}” is skipped. ${one.because}`),

@@ -1,7 +1,9 @@
 import type { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { browser } from "../core/authentication.fixture.ts";
 import { withAnswers } from "../core/recovery.fixture.ts";
+import { recordRoutingRule } from "../core/routing-rules.ts";
 import type { AuthorizeRequest } from "../gateways/connector.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
@@ -33,8 +35,8 @@ afterAll(async () => {
   await edge.close();
 });
 
-/** Returns the first gateway's request for a payment that is submitted with these headers. */
-async function requestWith(headers: Record<string, string>): Promise<AuthorizeRequest> {
+/** Submits a new session with these headers and fields. */
+async function submitWith(headers: Record<string, string>, fields: object = {}) {
   const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1" };
   const created = await edge.call("POST", "/payment-sessions", { body: JSON.stringify(order) });
   const { sessionId, clientSecret } = created.json as { sessionId: string; clientSecret: string };
@@ -42,9 +44,14 @@ async function requestWith(headers: Record<string, string>): Promise<AuthorizeRe
   const answer = await fetch(`http://127.0.0.1:${port}/payments.v1.CheckoutService/SubmitPayment`, {
     method: "POST",
     headers: { authorization: `Bearer ${clientSecret}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify({ sessionId, vaultToken: "tok_1" }),
+    body: JSON.stringify({ sessionId, vaultToken: "tok_1", ...fields }),
   });
-  expect(answer.status).toBe(200);
+  return { sessionId, status: answer.status, json: (await answer.json()) as Record<string, unknown> };
+}
+
+/** Returns the first gateway's request for a payment that is submitted with these headers. */
+async function requestWith(headers: Record<string, string>): Promise<AuthorizeRequest> {
+  expect((await submitWith(headers)).status).toBe(200);
   return requests.at(-1)!;
 }
 
@@ -69,5 +76,42 @@ describe("the customer's browser in a gateway's request", () => {
     const { rows } = await edge.core.asOwner.pool.query<{ everything: string }>(text);
     expect(rows[0]!.everything).toContain("order-1");
     expect(rows[0]!.everything).not.toMatch(/8\.8\.4\.4|Traceless/);
+  });
+});
+
+describe("a payment that has to be authenticated", () => {
+  beforeAll(async () => {
+    const { core, owner, connectionIds } = edge.core;
+    const { merchantId } = owner;
+    await core.database.transaction((tx) =>
+      recordRoutingRule(tx, { merchantId, connectionIds, failoverOn: [], authentication: "ALWAYS" }),
+    );
+  });
+
+  it("is declined, and no gateway is called, if the page leaves its browser out", async () => {
+    const before = requests.length;
+    const { sessionId, status, json } = await submitWith({});
+    expect(status).toBe(200);
+    expect(json.checkout).toMatchObject({
+      status: "DECLINED",
+      outcome: { decline: { declineCode: "authentication_required" } },
+    });
+    expect(requests).toHaveLength(before);
+    const read = await edge.call("GET", `/payment-sessions/${sessionId}`);
+    const left = { because: expect.stringMatching(/^Each payment has to be authenticated, and the page sent no data/) };
+    expect(read.json).toMatchObject({ attempts: [], routing: { plan: [], skipped: [left, left] } });
+  });
+
+  it("stays open, and no gateway is called, if the browser breaks its rules", async () => {
+    const before = requests.length;
+    const { sessionId, status, json } = await submitWith({}, { browser: { ...browser, language: "no language" } });
+    expect([status, JSON.stringify(json)]).toEqual([400, expect.stringContaining("language")]);
+    expect(requests).toHaveLength(before);
+    expect((await edge.call("GET", `/payment-sessions/${sessionId}`)).json).toMatchObject({ status: "CREATED" });
+  });
+
+  it("is authenticated with the browser that the page describes", async () => {
+    await submitWith({}, { browser });
+    expect(requests.at(-1)?.authentication).toMatchObject({ wish: "always", browser });
   });
 });

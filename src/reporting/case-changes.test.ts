@@ -27,6 +27,9 @@ it("describes added, removed, moved and changed cases, and nothing of equal ones
   expect(describeCases(cases([euro]), cases([{ ...euro, connectionIds: ["b"] }]), nameOf)).toEqual([
     "The case “Euro” is now: currency EUR; it plans B.",
   ]);
+  expect(describeCases(cases([euro]), cases([{ ...euro, authentication: "ALWAYS" }]), nameOf)).toEqual([
+    "The case “Euro” is now: currency EUR; it plans A, then B; each of its payments has to be authenticated.",
+  ]);
   // A stored case has its keys in another order.
   const stored = one("Euro", { amountToMinor: 5, currencies: ["EUR"], time: { days: ["MONDAY"], timeZone: "UTC" } });
   const drafted = one("Euro", { currencies: ["EUR"], amountToMinor: 5, time: { timeZone: "UTC", days: ["MONDAY"] } });

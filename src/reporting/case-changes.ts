@@ -39,19 +39,20 @@ function describeChange(
 }
 
 /** Returns what a case says, without its place, as a text: two texts are the same exactly if the cases say the same. */
-function contentOf({ conditions, connectionIds, split }: RoutingCase): string {
+function contentOf({ conditions, connectionIds, split, authentication }: RoutingCase): string {
   // PostgreSQL keeps the keys of a stored case in an order of its own.
   const inOrder = (_: string, value: unknown) =>
     typeof value === "object" && value !== null && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
       : value;
-  return JSON.stringify({ conditions, connectionIds, split }, inOrder);
+  return JSON.stringify({ conditions, connectionIds, split, authentication }, inOrder);
 }
 
-function describeCase({ conditions, connectionIds, split }: RoutingCase, nameOf: NameOf): string {
+function describeCase({ conditions, connectionIds, split, authentication }: RoutingCase, nameOf: NameOf): string {
   const plan = connectionIds.map(nameOf).join(", then ");
   const arm = split ? `; ${describeArm(split, nameOf)}` : "";
-  return `${describeConditions(conditions)}; it plans ${plan}${arm}`;
+  const demand = authentication === "ALWAYS" ? "; each of its payments has to be authenticated" : "";
+  return `${describeConditions(conditions)}; it plans ${plan}${arm}${demand}`;
 }
 
 type NameOf = (connectionId: string) => string;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { RoutingRule } from "../core/entities.ts";
+import type { RoutingCase, RoutingRule } from "../core/entities.ts";
 import type { RuleContent } from "../core/routing-rules.ts";
 import type { ComparedArm, SplitComparison } from "./analytics/compare-arms.ts";
 import { measuredBy } from "./measured-plans.ts";
@@ -57,6 +57,9 @@ it("takes nothing from another version with the same split that differs in more 
 it("takes nothing from a rule that differs from the draft in more than its plans", () => {
   const other = measuredBy([comparison], { ...draft, failoverOn: [] });
   expect(other(followed, ["b"])).toBeUndefined();
+  const demanding = { name: "x", conditions: { currencies: ["EUR"] }, connectionIds: ["b"], authentication: "ALWAYS" };
+  const cased = { ...draft, cases: { list: [demanding as RoutingCase], cardRanges: [] } };
+  expect(measuredBy([comparison], cased)(followed, ["b"])).toBeUndefined();
 });
 
 it("counts such a payment as unknown, and adds up how many would succeed, with the ends of the interval", () => {

@@ -1,5 +1,5 @@
 /** Finds what splits have measured of the plans by which a draft rule would send past payments. PURE. */
-import type { Arm, RoutingRule } from "../core/entities.ts";
+import type { Arm, RoutingCases, RoutingRule } from "../core/entities.ts";
 import type { RuleContent } from "../core/routing-rules.ts";
 import { approvedOf, type Estimate, rateOf, type SplitComparison } from "./analytics/compare-arms.ts";
 import { describeRuleChanges } from "./rule-changes.ts";
@@ -26,6 +26,7 @@ export function measuredBy(
 ): (followed: FollowedArm, connectionIds: readonly string[]) => MeasuredPlan | undefined {
   const isComparable = (rule: RoutingRule) => {
     const { connectionIds, cases, split } = draft;
+    if (demandsOf(rule.cases) !== demandsOf(cases)) return false;
     return describeRuleChanges({ ...rule, connectionIds, cases, split }, draft, String).length === 0;
   };
   const known = new Map<string, SplitComparison>();
@@ -44,4 +45,10 @@ export function measuredBy(
     const rate = rateOf(approved);
     return rate && { rate, payments: approved.of };
   };
+}
+
+/** Returns the names of the cases that demand authentication, as one text. */
+function demandsOf(cases: RoutingCases | null | undefined): string {
+  const demanding = (cases?.list ?? []).filter(({ authentication }) => authentication !== undefined);
+  return JSON.stringify(demanding.map(({ name }) => name));
 }

@@ -39,7 +39,7 @@ describe("a gateway that asks for authentication", () => {
   });
 
   it("ends the payment where it runs none", () => {
-    expect(required("ALWAYS", planOf("ALWAYS").slice(1))).toMatchObject({
+    expect(required("AS_NEEDED", planOf("AS_NEEDED").slice(1))).toMatchObject({
       status: "DECLINED",
       steps: [{ action: "stop", because: expect.stringContaining("whatever rule version 3 says") }],
     });
@@ -75,7 +75,10 @@ describe("describeAuthentication()", () => {
     expect(none).toMatch(/^Without authentication: PAYPAL\. .* ends with authentication_required\.$/);
     expect(unknown).toMatch(/cannot be known in advance/);
     expect(others).toEqual([]);
-    expect(describeAuthentication(planOf("ALWAYS"), "ALWAYS")[0]).toBe("Told to authenticate each payment: STRIPE.");
+    const always = describeAuthentication(planOf("ALWAYS"), "ALWAYS");
+    expect(always[0]).toBe("Told to authenticate each payment: STRIPE.");
+    expect(always.at(-1)).toMatch(/sends no data of its browser is declined with authentication_required/);
+    expect(describeAuthentication(planOf("ALWAYS"), "ALWAYS", "PAY").at(-1)).toMatch(/is made without authentication/);
   });
 
   it("says that a bank which insists ends the payment where no gateway may ask", () => {

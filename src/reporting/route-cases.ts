@@ -1,5 +1,5 @@
 /** Simulates a plan with every possible answer of its gateways. It calls no gateway. PURE. */
-import type { AuthenticationRule, PlannedConnection } from "../core/entities.ts";
+import type { AuthenticationRule, PlannedConnection, WithoutBrowser } from "../core/entities.ts";
 import { decideNext, type FailoverRule, type Failure } from "../core/next-step.ts";
 
 /** The answers of a gateway that lead to different next steps. */
@@ -89,6 +89,7 @@ function routeCase(plan: readonly PlannedConnection[], rule: FailoverRule, answe
 export function describeAuthentication(
   plan: readonly PlannedConnection[],
   rule: AuthenticationRule = "AS_NEEDED",
+  withoutBrowser: WithoutBrowser = "DECLINE",
 ): string[] {
   if (rule === "NEVER") {
     return [
@@ -114,8 +115,15 @@ export function describeAuthentication(
       : [
           "Whether a bank asks, and whether its customer passes, cannot be known in advance. A customer who fails, cancels or does not finish ends the payment with authentication_failed.",
         ]),
+    ...(rule === "ALWAYS" ? [withoutBrowserInWords[withoutBrowser]] : []),
   ];
 }
+
+const withoutBrowserInWords: Record<WithoutBrowser, string> = {
+  DECLINE:
+    "A payment whose page sends no data of its browser is declined with authentication_required, and no gateway is called.",
+  PAY: "A payment whose page sends no data of its browser is made without authentication.",
+};
 
 function namesOf(plan: readonly PlannedConnection[]): string {
   return [...new Set(plan.map(({ gateway }) => gateway))].join(", ");

@@ -49,6 +49,15 @@ describe("describeRuleChanges()", () => {
       "No gateway asks for the exemption for risk analysis.",
       "A customer may be asked a second time, by another gateway.",
     ]);
+    const paying = { ...policy, withoutBrowser: "PAY" } as const;
+    expect(changes({ ...rule("a"), policy }, { ...rule("a"), policy: paying })).toEqual([
+      "A payment that has to be authenticated is made without where the page sends no data of its browser.",
+    ]);
+    expect(changes({ ...rule("a"), policy: paying }, { ...rule("a"), policy })).toEqual([
+      "A payment that has to be authenticated is declined where the page sends no data of its browser.",
+    ]);
+    const declining = { ...policy, withoutBrowser: "DECLINE" } as const;
+    expect(changes({ ...rule("a"), policy }, { ...rule("a"), policy: declining })).toEqual([]);
   });
 
   it.each<[RuleContent["authentication"], RuleContent["authentication"], string[]]>([

@@ -89,6 +89,13 @@ function describePolicy(old: AuthenticationPolicy | null | undefined, new_: Auth
         ? "A customer is asked once in a payment at most."
         : "A customer may be asked a second time, by another gateway.",
     ),
+    ...changed(
+      before.withoutBrowser ?? "DECLINE",
+      after.withoutBrowser ?? "DECLINE",
+      after.withoutBrowser === "PAY"
+        ? "A payment that has to be authenticated is made without where the page sends no data of its browser."
+        : "A payment that has to be authenticated is declined where the page sends no data of its browser.",
+    ),
   ];
 }
 

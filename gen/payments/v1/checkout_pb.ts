@@ -89,7 +89,7 @@ export type SubmitPaymentRequest = Message<"payments.v1.SubmitPaymentRequest"> &
 
   /**
    * The customer's browser. With it the page can show actions of customer authentication (3-D Secure); without it
-   * gateways have to decide without the customer.
+   * gateways have to decide without the customer, and a payment that has to be authenticated is declined.
    *
    * @generated from field: optional payments.v1.Browser browser = 3;
    */
@@ -114,7 +114,7 @@ export type SubmitPaymentRequestJson = {
 
   /**
    * The customer's browser. With it the page can show actions of customer authentication (3-D Secure); without it
-   * gateways have to decide without the customer.
+   * gateways have to decide without the customer, and a payment that has to be authenticated is declined.
    *
    * @generated from field: optional payments.v1.Browser browser = 3;
    */

@@ -145,6 +145,32 @@ describe("the routing page", () => {
     },
     patienceMs,
   );
+
+  it(
+    "lets a rule demand authentication, with its exception for pages without browser data, and a case demand it too",
+    async () => {
+      const authentication = region("Customer authentication");
+      await authentication.getByRole("radio", { name: /^Always/ }).check();
+      await authentication.getByRole("checkbox", { name: /^Pay without authentication if the page sends no/ }).check();
+      await page.getByRole("button", { name: "Add a case" }).click();
+      const form = region("Case 1");
+      await form.getByLabel("Currencies").fill("EUR");
+      await form.getByRole("checkbox", { name: /^Always authenticate the customer/ }).check();
+      await region("Cases").getByText("always authenticated").waitFor();
+      const changes = [
+        /^Gateways have to authenticate the customer of every payment\.$/,
+        /^A payment that has to be authenticated is made without where the page sends no data of its browser\.$/,
+        /; each of its payments has to be authenticated\.$/,
+      ];
+      for (const change of changes) await unsaved(page).getByText(change).waitFor();
+      const tester = region("Test a payment");
+      await tester.getByText(/whose page sends no data of its browser is made without authentication/).waitFor();
+      await unsaved(page).getByRole("button", { name: "Save as version 5" }).click();
+      await unsaved(page).waitFor({ state: "detached" });
+      for (const change of changes) await region("History").getByText(change).waitFor();
+    },
+    patienceMs,
+  );
 });
 
 describe("the routing page of live", () => {

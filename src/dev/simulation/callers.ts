@@ -65,7 +65,7 @@ export class Callers {
       manualCapture: this.#parts.manualCapture,
       captureBy: null,
     };
-    const shopper = this.#parts.canShow ? { shopper: { browser } } : {};
+    const shopper = this.#parts.canShow && !submission.hidesBrowser ? { shopper: { browser } } : {};
     submitPayment(core, { session, vaultToken, signal: gone.signal, ...shopper }).then(
       (submitted) => {
         process.note(() => `answers the page: ${submitted.status}`);

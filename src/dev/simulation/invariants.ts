@@ -20,6 +20,10 @@ export type Moment = HoldMoment & {
   readonly isReportLost: (hold: Authorization) => boolean;
   /** True if the rule plans this payment over the connection. */
   readonly isPlanned: (connectionId: string) => boolean;
+  /** True if the rule lets nothing be captured without an authentication. */
+  readonly demandsAuthentication: boolean;
+  /** True if the page may have left out the data of its browser. */
+  readonly hidesBrowser: boolean;
 };
 
 const finalEventOf: Readonly<Record<string, string>> = {
@@ -40,6 +44,7 @@ export function findViolation(now: Moment, before: Observed | undefined): string
     findChangedEnd(now.observed, before) ??
     findForbiddenAttempt(now, before) ??
     findWrongAuthentication(now) ??
+    findLeftOut(now) ??
     findBelievedTooEarly(now) ??
     findRefundViolation(now) ??
     findHoldViolation(now, before)
@@ -194,7 +199,8 @@ const refusals: readonly string[] = ["FAILED", "REJECTED", "CANCELLED", "ABANDON
 // Part of the contract: browsers see the plain refusal in place of these.
 const hiddenCodes: readonly (string | null)[] = ["fraud_suspected", "lost_or_stolen", "unclassified"];
 
-function outcomeFor({ session, attempts, authentications }: Observed): unknown {
+function outcomeFor(observed: Observed): unknown {
+  const { session, attempts, authentications } = observed;
   const decline = (declineCode: string | null) => ({ outcome: { case: "decline", value: { declineCode } } });
   switch (session.status) {
     case "SUCCEEDED": {
@@ -209,6 +215,7 @@ function outcomeFor({ session, attempts, authentications }: Observed): unknown {
         authentications.some(({ provider, status }) => provider !== null && refusals.includes(status))
       )
         return decline("authentication_failed");
+      if (isUnasked(observed)) return decline("authentication_required");
       const code = attempts.findLast(({ status }) => status === "DECLINED")?.decline_code ?? null;
       return decline(hiddenCodes.includes(code) ? "card_declined" : code);
     }
@@ -304,6 +311,26 @@ function findWrongAuthentication({ observed, isRestored }: Moment): string | und
     (one) => one.action_sealed ?? one.keep_sealed ?? one.returned_sealed ?? one.proof_sealed,
   );
   return isKept || session.browser_sealed !== null ? `${session.status}, and data of the customer are kept` : undefined;
+}
+
+/**
+ * A customer who was asked before, or a request that demanded an authentication, is enough: a gateway then decides for
+ * itself.
+ */
+function findLeftOut(moment: Moment): string | undefined {
+  const { observed, authorizations, demandsAuthentication, hidesBrowser, isRestored } = moment;
+  const { session, authentications } = observed;
+  if (isUnasked(observed) && !(demandsAuthentication && hidesBrowser))
+    return `${session.status} with ${session.decline_code} before any gateway was called`;
+  // A restore may have lost the authentication.
+  if (!demandsAuthentication || isRestored || authentications.length > 0) return undefined;
+  const leftOut = authorizations.find((one) => one.captures > 0 && !one.isByHand && !one.isAuthenticated);
+  return leftOut && `${leftOut.attemptReference} was captured without an authentication`;
+}
+
+/** Reports whether a payment was declined because its page cannot ask the customer. */
+function isUnasked({ session, attempts }: Observed): boolean {
+  return session.decline_code === "authentication_required" && attempts.length === 0;
 }
 
 /** A gateway's answer decides an outcome only if it answers the right question. */

@@ -23,6 +23,7 @@ import type { RefundBehaviour } from "./refund-plan.ts";
 import { RequestsSeen } from "./requests-seen.ts";
 import {
   accounts,
+  demandsAuthentication,
   describeSchedule,
   drawSchedule,
   price,
@@ -347,6 +348,8 @@ class Run implements GatewayWorld {
       isRestored: this.#isRestored,
       isReportLost: (hold) =>
         isReportLost(hold, this.#gateways, { stored: this.#notifications.stored, restore: this.#schedule.restore }),
+      demandsAuthentication: demandsAuthentication(this.#schedule),
+      hidesBrowser: this.#schedule.submissions.some(({ hidesBrowser }) => hidesBrowser),
       isPlanned: (id) => this.#schedule.plan.some((index) => this.#database.connectionIds[index] === id),
     };
   }

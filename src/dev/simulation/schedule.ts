@@ -1,5 +1,5 @@
 /** The plan that a seed determines: the merchant's rule, each gateway's behaviour, and the customer's actions. */
-import type { FailoverSwitch } from "../../core/entities.ts";
+import type { FailoverSwitch, WithoutBrowser } from "../../core/entities.ts";
 import type { Gateway } from "../../gateways/connector.ts";
 import type { Declined } from "../../gateways/declines.ts";
 import { type CustomerPlan, drawCustomer } from "./customer-plan.ts";
@@ -61,6 +61,8 @@ export type Submission = {
   readonly token: string;
   /** The time that the customer's page stays open. */
   readonly patienceMs: number;
+  /** True if the page leaves out the data of its browser. */
+  readonly hidesBrowser?: boolean;
 };
 
 /** Everything that a seed determines beforehand; the faults are drawn by dice during the run. */
@@ -102,7 +104,18 @@ type AuthenticationSchedule = {
   readonly customers: readonly CustomerPlan[];
   /** Set in runs with a provider of authentication. */
   readonly provider: ProviderBehaviour | undefined;
+  /** Set in runs whose rule demands authentication whatever its provider's draw says, and whose page may not help. */
+  readonly demand: Demand | undefined;
 };
+
+/** The rule's choice for a page that leaves its browser out, and the submissions, by index, that do so. */
+type Demand = { readonly withoutBrowser: WithoutBrowser; readonly hidesAt: readonly number[] };
+
+/** Reports whether no payment of a run may be captured without an authentication. */
+export function demandsAuthentication({ authentication }: Pick<Schedule, "authentication">): boolean {
+  const { demand, provider } = authentication ?? {};
+  return demand ? demand.withoutBrowser === "DECLINE" : provider?.rule === "ALWAYS";
+}
 
 /**
  * Delays of hours, in a few runs: every repeat in the meantime is played, so such a run costs as much as a hundred
@@ -119,7 +132,8 @@ type LongWaits = {
 
 /** Draws the plan; the same seed and dice draw the same plan. */
 export function drawSchedule(dice: Dice, seed: number): Schedule {
-  const authentication = drawAuthentication(new Dice((seed + authenticationSeeds) % 2 ** 31));
+  const demand = drawDemand(new Dice((seed + demandSeeds) % 2 ** 31));
+  const authentication = drawAuthentication(new Dice((seed + authenticationSeeds) % 2 ** 31), demand);
   const refunds = drawRefunds(new Dice((seed + refundSeeds) % 2 ** 31), accounts.length, price.amountMinor);
   const later = drawLater(new Dice((seed + laterSeeds) % 2 ** 31), price.amountMinor);
   const longWaits = drawLongWaits(dice);
@@ -131,7 +145,9 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
     plan: drawPlan(dice),
     failoverOn: dice.chance(0.8) ? switches : switches.filter(() => dice.chance(0.6)),
     behaviours: accounts.map(() => drawBehaviour(dice)),
-    submissions: drawSubmissions(dice, expiresSoon ? sessionLifetimeMs : undefined),
+    submissions: drawSubmissions(dice, expiresSoon ? sessionLifetimeMs : undefined).map((submission, index) =>
+      authentication?.demand?.hidesAt.includes(index) ? { ...submission, hidesBrowser: true } : submission,
+    ),
     readsAtMs: expiresSoon ? [0, 0, 0].map(() => sessionLifetimeMs + dice.between(0, 20)) : [dice.between(0, 60_000)],
     looksAtMs: [dice.between(1_000, 10_000), dice.between(10_000, 120_000)],
     longWaits,
@@ -162,8 +178,14 @@ const authenticationSeeds = 1_000_000_007;
 const refundSeeds = 1_500_000_001;
 const laterSeeds = 1_800_000_011;
 const retrySeeds = 1_900_000_043;
+const demandSeeds = 1_100_000_009;
 
-function drawAuthentication(dice: Dice): AuthenticationSchedule | undefined {
+function drawDemand(dice: Dice): Demand | undefined {
+  if (!dice.chance(0.2)) return undefined;
+  return { withoutBrowser: dice.pick(["DECLINE", "DECLINE", "PAY"]), hidesAt: dice.pick([[], [0], [1], [0, 1, 2]]) };
+}
+
+function drawAuthentication(dice: Dice, demand: Demand | undefined): AuthenticationSchedule | undefined {
   if (!dice.chance(0.35)) return undefined;
   return {
     asks: accounts.map(() =>
@@ -175,6 +197,7 @@ function drawAuthentication(dice: Dice): AuthenticationSchedule | undefined {
     ),
     customers: [drawCustomer(dice), drawCustomer(dice)],
     provider: drawProvider(dice),
+    demand,
   };
 }
 

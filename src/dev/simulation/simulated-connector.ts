@@ -138,6 +138,7 @@ export class SimulatedConnector implements Connector {
       execute: () =>
         this.#at(call).authorize(call.idempotencyKey, payment, {
           wish: request.authentication?.wish,
+          isExempted: request.exemption !== undefined,
           isProven:
             (request.exemption !== undefined && this.#world.grantsExemptions) ||
             (request.proof !== undefined && this.#world.isProof(request.proof.cryptogram)),

@@ -67,6 +67,8 @@ export type Authorization = Payment & {
   capturedMinor?: number;
   /** True if a person has captured it. */
   isByHand?: boolean;
+  /** True if its request told the gateway to authenticate, or said why that is needless. */
+  readonly isAuthenticated: boolean;
 };
 
 /** A gateway's reply to an authorize. */
@@ -85,7 +87,12 @@ export type CaptureReply = { readonly type: "done" | "accepted" | "busy" | "refu
 export type VoidReply = { readonly type: "done" | "accepted" | "busy" | "alreadyCaptured" | "absent" };
 
 /** A request's permission to ask the customer, and whether a proof or an exemption makes that needless. */
-type Asked = { readonly wish: "as_needed" | "always" | undefined; readonly isProven: boolean };
+type Asked = {
+  readonly wish: "as_needed" | "always" | undefined;
+  readonly isProven: boolean;
+  /** True if the request asks for an exemption, which the bank may refuse. */
+  readonly isExempted: boolean;
+};
 
 const authenticationRequired: Declined = {
   type: "declined",
@@ -133,6 +140,7 @@ export class SimulatedGateway {
   readonly #replies = new Map<string, { readonly reply: object; readonly atMs: number }>();
   readonly #nowMs: () => number;
   readonly #refusedReferences = new Set<string>();
+  readonly #authenticated = new Set<string>();
   readonly #asks: GatewayAsks;
   /** By our reference. */
   readonly #challenges = new Map<string, Challenge>();
@@ -161,8 +169,9 @@ export class SimulatedGateway {
   }
 
   authorize(key: string, payment: Payment, asked: Asked): AuthorizeReply {
-    const { wish, isProven } = asked;
+    const { wish, isProven, isExempted } = asked;
     return this.#once(key, () => {
+      if (wish === "always" || isProven || isExempted) this.#authenticated.add(payment.attemptReference);
       if (this.#asks === "never" || this.#refusedReferences.has(payment.attemptReference)) return this.#decide(payment);
       if (isProven) return this.#decide(payment);
       if (wish === undefined || (this.#asks === "if_asked" && wish === "as_needed")) {
@@ -322,6 +331,7 @@ export class SimulatedGateway {
       captures: 0,
       captureRefused: false,
       captureFailed: false,
+      isAuthenticated: this.#authenticated.has(payment.attemptReference),
     };
     this.authorizations.push(opened);
     return opened;

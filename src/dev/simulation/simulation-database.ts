@@ -1,7 +1,7 @@
 /** The database of a simulation: the product's own schema on real PostgreSQL, with another source for its clock. */
 import { randomBytes } from "node:crypto";
 import { Pool } from "pg";
-import type { RoutingCases } from "../../core/entities.ts";
+import type { AuthenticationPolicy, RoutingCases } from "../../core/entities.ts";
 import type { AcquirerData } from "../../gateways/authentication-provider.ts";
 import { recordConnection, recordVerified, setAcquirerData, stageCredentials } from "../../gateways/connections.ts";
 import { Database } from "../../platform/database.ts";
@@ -32,6 +32,7 @@ export type SimulationDatabase = {
 const firstEpochMs = Date.UTC(2026, 0, 1);
 // The last of the accounts that connectAccounts makes.
 const providerId = fixedId(accounts.length + 1);
+const noPolicy: AuthenticationPolicy = { exemptions: [], stopsIfUnavailable: false, forbidsSecondChallenge: false };
 const betweenEpochsMs = 3 * 24 * 3_600_000;
 
 /** Creates a copy of the server's template without the given objects. The run sets its `app.clock()`. */
@@ -55,7 +56,10 @@ export async function createSimulationDatabase(
     connectionIds,
     async begin({ plan, failoverOn, authentication, defaultPlan, retry }) {
       const idsOf = (indexes: readonly number[]) => indexes.map((index) => connectionIds[index]!);
-      const provider = authentication?.provider;
+      const { provider, demand } = authentication ?? {};
+      const policy = demand
+        ? { ...noPolicy, ...provider?.policy, withoutBrowser: demand.withoutBrowser }
+        : provider?.policy;
       await server.observe({
         name: "begin",
         text: `WITH slices AS (DELETE FROM reconciliation_slice), passes AS (DELETE FROM reconciliation_run),
@@ -67,9 +71,9 @@ export async function createSimulationDatabase(
           merchantId,
           idsOf(defaultPlan ?? plan),
           failoverOn,
-          provider?.rule ?? "AS_NEEDED",
+          demand ? "ALWAYS" : (provider?.rule ?? "AS_NEEDED"),
           provider && providerId,
-          provider?.policy ? JSON.stringify(provider.policy) : null,
+          policy ? JSON.stringify(policy) : null,
           defaultPlan ? JSON.stringify(casesWith(idsOf(plan), idsOf(defaultPlan))) : null,
           retry !== undefined,
         ],

@@ -79,7 +79,7 @@ CREATE TABLE routing_rule (
   authentication text NOT NULL DEFAULT 'AS_NEEDED' CHECK (authentication IN ('AS_NEEDED','ALWAYS','NEVER')),
   -- The connection of the provider that authenticates customers for gateways that import its proof.
   provider_id    uuid,
-  -- Exemptions, and the two policies (AuthenticationPolicy in src/core/entities.ts); null for the defaults.
+  -- Exemptions, and the other choices about authentication (AuthenticationPolicy in src/core/entities.ts); null for the defaults.
   policy         jsonb,
   -- The cases with plans of their own, and the merchant's card ranges (RoutingCases in src/core/entities.ts); null for none.
   cases          jsonb,

@@ -1,6 +1,9 @@
 /** The payments for which gateways may ask for the customer. */
 import { AcquirerExemption_Kind as Exemption } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
-import { RoutingRule_Authentication as Authentication } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import {
+  RoutingRule_Authentication as Authentication,
+  RoutingRule_WithoutBrowser as WithoutBrowser,
+} from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { noPolicy, type Policy, type RuleDraft } from "./routing-draft.ts";
 import type { Connections } from "./routing-order.tsx";
@@ -14,7 +17,7 @@ const choices = [
   [
     Authentication.ALWAYS,
     "Always",
-    "Gateways have to authenticate each payment. Banks let most payments pass without asking. Choose this where the law requires authentication, such as in India.",
+    "Each payment has to be authenticated, or is declined. Banks let most payments pass without asking. Choose this where the law requires authentication, such as in India.",
   ],
   [
     Authentication.NEVER,
@@ -67,6 +70,12 @@ function RoutingPolicy({ draft: { policy = noPolicy, change }, mayChange }: { dr
         "After one challenge, no other gateway asks in the same payment.",
         policy.forbidsSecondChallenge,
         (forbidsSecondChallenge) => set({ forbidsSecondChallenge }),
+      )}
+      {option(
+        "Pay without authentication if the page sends no browser data",
+        "Of payments that always have to be authenticated. Anyone at the checkout can leave these data out, so by default such a payment is declined.",
+        policy.withoutBrowser === WithoutBrowser.PAY,
+        (isPaid) => set({ withoutBrowser: isPaid ? WithoutBrowser.PAY : WithoutBrowser.DECLINE }),
       )}
     </div>
   );
@@ -122,8 +131,8 @@ export function RoutingAuthentication({ draft, connections, mayChange }: Authent
       )}
       <RoutingPolicy draft={draft} mayChange={mayChange} />
       <p className="small">
-        Gateways without authentication of their own get every payment without it. So does every gateway if the page of
-        the checkout cannot show the bank’s page.
+        As needed, a page that cannot show the bank’s page is paid without authentication. Always, a gateway that
+        neither authenticates customers nor imports the provider’s proof gets no payment.
       </p>
     </section>
   );

@@ -1,5 +1,6 @@
 /** The edited cases of a routing rule: their form, their problems, and their conditions in words. */
 import {
+  RoutingRule_Authentication as Authentication,
   type CardRange,
   CardRange_Type as CardType,
   TimeCondition_Day as Day,
@@ -57,6 +58,8 @@ export type CaseContent = {
   readonly conditions?: Conditions | undefined;
   readonly connectionIds: readonly string[];
   readonly split?: SplitContent | undefined;
+  /** ALWAYS: each payment of the case has to be authenticated. Otherwise as the rule says. */
+  readonly authentication?: Authentication | undefined;
 };
 
 /** The cases and card ranges of a rule. */
@@ -76,8 +79,9 @@ export const noConditions: Conditions = {
 /** Returns the cases as calls send them. */
 export function casesContentOf({ list, cardRanges }: CasesContent) {
   return {
-    list: list.map(({ name, conditions = noConditions, connectionIds, split }) => ({
+    list: list.map(({ name, conditions = noConditions, connectionIds, split, authentication }) => ({
       ...{ name, connectionIds: [...connectionIds] },
+      authentication: authentication ?? Authentication.AUTHENTICATION_UNSPECIFIED,
       ...(split && { split: splitContentOf(split) }),
       conditions: {
         ...{ currencies: [...conditions.currencies], cardBrands: [...conditions.cardBrands] },

@@ -1,5 +1,6 @@
 /** The form of one case: its name, its conditions and its gateways. */
 import { useEffect, useId, useRef } from "react";
+import { RoutingRule_Authentication as Authentication } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
 import { Field } from "../parts/field.tsx";
@@ -100,6 +101,18 @@ export function RoutingCaseForm({ edited, place, connections, known, mayChange, 
         mayChange={mayChange}
         onChange={(split) => onChange({ split })}
       />
+      <label className="choice">
+        <input
+          type="checkbox"
+          checked={edited.authentication === Authentication.ALWAYS}
+          disabled={!mayChange}
+          onChange={({ target }) => onChange({ authentication: target.checked ? Authentication.ALWAYS : undefined })}
+        />
+        <span>
+          <strong>Always authenticate the customer</strong>
+          <span className="soft small">Of each payment of this case, whatever the rule says below.</span>
+        </span>
+      </label>
       <div>
         <Button onPress={onClose}>Close</Button>
       </div>

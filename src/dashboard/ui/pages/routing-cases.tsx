@@ -3,6 +3,7 @@ import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { RoutingRule_Authentication as Authentication } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { MoveButtons } from "../parts/move-buttons.tsx";
 import { OrderList } from "../parts/order-list.tsx";
@@ -156,7 +157,7 @@ type RowProps = {
   onRemove: () => void;
 };
 
-function CaseRow({ one: { name, split }, conditions, place, count, mayChange, ...on }: RowProps) {
+function CaseRow({ one: { name, split, authentication }, conditions, place, count, mayChange, ...on }: RowProps) {
   return (
     <>
       <span className="order-number">
@@ -165,7 +166,8 @@ function CaseRow({ one: { name, split }, conditions, place, count, mayChange, ..
       </span>
       <span className="order-name">
         <strong>{name}</strong> <bdi className="soft small">{conditions || "No condition yet"}</bdi>{" "}
-        {split && <span className="badge">{split.percent} % to variant B</span>}
+        {split && <span className="badge">{split.percent} % to variant B</span>}{" "}
+        {authentication === Authentication.ALWAYS && <span className="badge">always authenticated</span>}
       </span>
       <span className="order-actions">
         {mayChange && <MoveButtons name={name} place={place} count={count} onMove={on.onMove} />}

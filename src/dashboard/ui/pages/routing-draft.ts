@@ -9,6 +9,7 @@ import {
   type RoutingRule,
   RoutingRule_Authentication,
   RoutingRuleService,
+  RoutingRule_WithoutBrowser as WithoutBrowser,
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { useScope } from "../scope.ts";
 import {
@@ -41,10 +42,16 @@ export type Policy = {
   readonly exemptions: readonly AcquirerExemption_Kind[];
   readonly stopsIfUnavailable: boolean;
   readonly forbidsSecondChallenge: boolean;
+  readonly withoutBrowser: WithoutBrowser;
 };
 
 /** The policy of a rule that has none. */
-export const noPolicy: Policy = { exemptions: [], stopsIfUnavailable: false, forbidsSecondChallenge: false };
+export const noPolicy: Policy = {
+  exemptions: [],
+  stopsIfUnavailable: false,
+  forbidsSecondChallenge: false,
+  withoutBrowser: WithoutBrowser.DECLINE,
+};
 
 /** The edited rule with its origin. */
 export type RuleDraft = RuleContent & {
@@ -117,8 +124,8 @@ function saysSame(one: RuleContent, other: RuleContent): boolean {
   return isSameOrder && isSameRetry && switches(one) === switches(other) && isSameAuthentication && isSameCases;
 }
 
-function wordsOf({ exemptions, stopsIfUnavailable, forbidsSecondChallenge } = noPolicy): string {
-  return [[...exemptions].sort().join(), stopsIfUnavailable, forbidsSecondChallenge].join(" ");
+function wordsOf({ exemptions, stopsIfUnavailable, forbidsSecondChallenge, withoutBrowser } = noPolicy): string {
+  return [[...exemptions].sort().join(), stopsIfUnavailable, forbidsSecondChallenge, withoutBrowser].join(" ");
 }
 
 /** Returns the content of a rule as calls send it. */

@@ -1,11 +1,11 @@
-/** Rules A2 to A12: what a payment may still do while and after its customer is asked. */
-import { type Rule, withoutGuard } from "./rule.ts";
+/** Rules A2 to A14: what a payment may still do while and after its customer is asked, and that it asks. */
+import { files, type Rule, withoutGuard } from "./rule.ts";
 
 const decisions = "src/core/after-authentication.ts";
 const rows = "src/core/authentications.ts";
 const steps = "src/core/authentication-steps.ts";
 
-/** Rules A2 to A12, each with its removal. */
+/** These rules, each with its removal. */
 export const authenticationRules: readonly Rule[] = [
   {
     id: "no-completion-after-give-up",
@@ -84,5 +84,21 @@ export const authenticationRules: readonly Rule[] = [
     ],
     database: [],
     seenAt: 1_104,
+  },
+  {
+    id: "always-authenticated",
+    number: "A14",
+    says: "A page that leaves out its browser leaves out no authentication that the rule demands.",
+    code: [{ file: "src/core/plan-route.ts", instead: ["  return planAuthenticated(route);"] }],
+    database: [],
+    harm: "was captured without an authentication",
+  },
+  {
+    id: "browser-kept",
+    number: "A14",
+    says: "A process that takes over a payment that has to be authenticated can ask its customer.",
+    code: [{ file: files.submitPayment, instead: ["      browserSealed: undefined,"] }],
+    database: [],
+    harm: "was captured without an authentication",
   },
 ];
