@@ -88,6 +88,10 @@ export type Schedule = {
   readonly later: LaterSchedule | undefined;
   /** Set in runs whose rule has cases: the default plan, while `plan` is that of the case that applies. */
   readonly defaultPlan: readonly number[] | undefined;
+  /** Set in some runs with a restore: reports that a void found nothing arrive only after it. */
+  readonly hasStaleAbsents: boolean;
+  /** Set in some runs with refunds: when each account's credentials are rotated. */
+  readonly rotatedAtMs: number | undefined;
   /** Set in runs whose rule retries at the same gateway: the times that each account asks for that before it decides. */
   readonly retry: { readonly asks: readonly number[] } | undefined;
 };
@@ -123,6 +127,7 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
   const refunds = drawRefunds(new Dice((seed + refundSeeds) % 2 ** 31), accounts.length, price.amountMinor);
   const later = drawLater(new Dice((seed + laterSeeds) % 2 ** 31), price.amountMinor);
   const longWaits = drawLongWaits(dice);
+  const rotation = new Dice((seed + rotationSeeds) % 2 ** 31);
   const expiresSoon = dice.chance(0.1);
   const sessionLifetimeMs = expiresSoon ? 3_000 : 1_800_000;
   return {
@@ -145,6 +150,8 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
     later,
     defaultPlan: drawDefaultPlan(new Dice((seed + caseSeeds) % 2 ** 31)),
     retry: drawRetry(new Dice((seed + retrySeeds) % 2 ** 31)),
+    hasStaleAbsents: new Dice((seed + staleSeeds) % 2 ** 31).chance(0.3),
+    rotatedAtMs: refunds && rotation.chance(0.5) ? rotation.between(0, 60_000) : undefined,
   };
 }
 
@@ -162,6 +169,8 @@ const authenticationSeeds = 1_000_000_007;
 const refundSeeds = 1_500_000_001;
 const laterSeeds = 1_800_000_011;
 const retrySeeds = 1_900_000_043;
+const staleSeeds = 2_050_000_037;
+const rotationSeeds = 2_100_000_011;
 
 function drawAuthentication(dice: Dice): AuthenticationSchedule | undefined {
   if (!dice.chance(0.35)) return undefined;
@@ -286,10 +295,12 @@ function drawSubmissions(dice: Dice, expiresAfterMs: number | undefined): Submis
 
 /** Describes the plan, for the history. */
 export function describeSchedule(
-  { plan, behaviours, failoverOn, longWaits, authentication, refunds, later, defaultPlan, retry }: Schedule,
+  schedule: Schedule,
   seed: number,
   faults: Pick<Faults, "endMs" | "rates">,
 ): readonly string[] {
+  const { plan, behaviours, failoverOn, longWaits, authentication, refunds, later, defaultPlan, retry } = schedule;
+  const { restore, hasStaleAbsents, rotatedAtMs } = schedule;
   return [
     `seed ${seed}; faults until ${faults.endMs / 1000} s: ${JSON.stringify(faults.rates)}`,
     ...plan.map((index) => `plan: ${accounts[index]?.gateway} ${JSON.stringify(behaviours[index])}`),
@@ -297,6 +308,8 @@ export function describeSchedule(
     ...(later ? [`captures later: ${JSON.stringify(later)}`] : []),
     ...(refunds ? [`refunds: ${JSON.stringify(refunds)}`] : []),
     ...(defaultPlan ? ["the plan is that of a case"] : []),
+    ...(restore && hasStaleAbsents ? ["reports of voids that found nothing arrive after the restore"] : []),
+    ...(rotatedAtMs === undefined ? [] : [`the credentials are rotated after ${rotatedAtMs} ms`]),
     ...(retry ? [`retries at the same gateway: ${JSON.stringify(retry)}`] : []),
     ...(authentication ? [`asks for the customer: ${JSON.stringify(authentication)}`] : []),
   ];
