@@ -1,5 +1,6 @@
-/** What a gateway that has asked the customer, or may not, is sent. */
+/** Tests the requests that a gateway gets which has asked the customer, or may not ask. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AuthenticationProvider } from "../gateways/authentication-provider.ts";
 import type { AuthorizeRequest, Connector } from "../gateways/connector.ts";
 import {
   type AuthenticationFixture,
@@ -36,6 +37,28 @@ function recording(core: Core): { core: Core; requests: AuthorizeRequest[] } {
   return { core: recorded, requests };
 }
 
+/** Replaces a part of every provider until the returned function is called. */
+function replaceProvider(
+  core: Core,
+  change: (provider: AuthenticationProvider) => Partial<AuthenticationProvider>,
+): () => void {
+  const { bindProvider } = core;
+  const replacing: typeof bindProvider = async (...given) => {
+    const bound = await bindProvider(...given);
+    if (bound === undefined) return undefined;
+    const changed = change(bound.connector);
+    const connector = new Proxy(bound.connector, {
+      get(target, name: keyof AuthenticationProvider) {
+        const own = changed[name] ?? target[name];
+        return typeof own === "function" ? own.bind(target) : own;
+      },
+    });
+    return { ...bound, connector };
+  };
+  Object.assign(core, { bindProvider: replacing });
+  return () => void Object.assign(core, { bindProvider });
+}
+
 describe("a customer who gives up", () => {
   let flow: AuthenticationFixture;
   beforeAll(async () => {
@@ -58,6 +81,51 @@ describe("a customer who gives up", () => {
     await cancelAction(core, { sessionId: session.id, authenticationId: action!.id });
     await flow.recover(core);
     expect(seen).toEqual(["DECLINED CANCELLED"]);
+  });
+});
+
+describe("a customer whom a provider authenticates", () => {
+  let flow: AuthenticationFixture;
+  beforeAll(async () => {
+    flow = await startProvided();
+  });
+  afterAll(() => flow.close());
+
+  it("has given up while the bank's result is asked for, whatever it is", async () => {
+    const session = await flow.payWith("4000002760003184");
+    const { core } = flow.base;
+    let cancelled = 0;
+    const restore = replaceProvider(core, (provider) => ({
+      result: async (...asked) => {
+        const answer = await provider.result(...asked);
+        const [authentication] = (await flow.base.loadSession(session)).authentications;
+        await cancelAction(core, { sessionId: session.id, authenticationId: authentication!.id });
+        cancelled++;
+        return answer;
+      },
+    }));
+    await flow.showProvided(session, "pass");
+    await flow.recover();
+    expect(cancelled).toBe(1);
+    expect(await flow.story(session)).toEqual({
+      end: "DECLINED authentication_failed",
+      attempts: ["SANDBOX_A DECLINED"],
+      authentications: ["CANCELLED"],
+    });
+    restore();
+  });
+
+  it("is asked by mandate once a gateway has declined for want of authentication", async () => {
+    const mandated: boolean[] = [];
+    const restore = replaceProvider(flow.base.core, (provider) => ({
+      authenticate: (call, request) => {
+        mandated.push(request.isMandated);
+        return provider.authenticate(call, request);
+      },
+    }));
+    await flow.payWith("4000000000003055");
+    expect(mandated).toEqual([true]);
+    restore();
   });
 });
 

@@ -5,6 +5,7 @@ import type { PaymentSession } from "../core/entities.ts";
 import { replaced } from "../core/recovery.fixture.ts";
 import { recordVerified, stageCredentials } from "../gateways/connections.ts";
 import type { GatewayRefunds } from "../gateways/connector.ts";
+import { refundableMinor } from "./next-refund-step.ts";
 import { type RefundFixture, startRefundFixture } from "./refunds.fixture.ts";
 import { type RefundRequest, requestRefund } from "./request-refund.ts";
 
@@ -51,6 +52,18 @@ describe("two requests at one moment", () => {
     const answers = results.map((result) => (result.status === "fulfilled" ? result.value.replayed : result.reason));
     expect(answers.toSorted()).toEqual([false, true]);
     expect(await fixture.refundsOf(session)).toHaveLength(1);
+  });
+});
+
+describe("a refund that its gateway has taken on and not made", () => {
+  it("counts as refunded, whole or in part", async () => {
+    const session = await fixture.pay();
+    fixture.books.SANDBOX_A.faults.push("accept");
+    expect(await fixture.refund(session, { amountMinor: 4_000 })).toMatchObject({ status: "PENDING" });
+    const tooMuch = { code: "amount_exceeds_refundable" };
+    await expect(fixture.refund(session, { amountMinor: 901 })).rejects.toMatchObject(tooMuch);
+    expect(refundableMinor(await fixture.base.loadSession(session))).toBe(900);
+    expect(await fixture.refund(session)).toMatchObject({ status: "SUCCEEDED", amountMinor: 900 });
   });
 });
 
