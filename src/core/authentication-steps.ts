@@ -214,6 +214,7 @@ async function recordDeclinedAction(
 export async function giveUp(work: Work, asked: Asked, as: GivenUp): Promise<Reloaded> {
   const { core, lease, loaded } = work;
   const isInDoubt = loaded.session.unrecordedCheckAt !== null; // rule:doubt-ends-wait
+  // rule:give-up-committed
   const reloaded = await commitAndReload(core, lease, async (tx) => {
     const { now } = await lockAndRenew(tx, lease);
     recordGivenUp(tx, core, { ...asked, as, now, isInDoubt });

@@ -251,6 +251,7 @@ export const PaymentSessionEntity = defineEntity({
     createRequestId: p.uuid().nullable(),
     submitRequestId: p.uuid().nullable(),
     unrecordedCheckAt: p.datetime().nullable(),
+    unrecordedVoids: p.json<Readonly<Record<string, string>>>().nullable(),
     awaitingSince: p.datetime().nullable(),
     authentications: p.smallint(),
     refunds: p.smallint(),

@@ -86,14 +86,14 @@ const selectRefusal: Statement = {
 };
 
 /**
- * Returns the time at which the gateway first reported that it refused a void after the attempt's latest execution
- * time; undefined before it has.
+ * Returns the time at which the gateway first reported that it refused a void, after one was sent past the attempt's latest
+ * execution time; undefined before it has.
  */
 export async function findVoidRefusal(
   queryable: Queryable,
-  { id, connectionId, latestExecutionAt }: Pick<Attempt, "id" | "connectionId" | "latestExecutionAt">,
+  { id, connectionId, voidAskedAt }: Pick<Attempt, "id" | "connectionId" | "voidAskedAt">,
 ): Promise<Date | undefined> {
-  const values = [connectionId, encodeId("att", id), latestExecutionAt];
+  const values = [connectionId, encodeId("att", id), voidAskedAt ?? null];
   const [row] = await queryable.query<{ refusedAt: Date | null }>(selectRefusal, values);
   return row?.refusedAt ?? undefined;
 }

@@ -41,6 +41,8 @@ type AttemptAnswer = {
   readonly attempt: gateway.AttemptToLookUp;
   readonly answer: LookUpAnswer;
   readonly awaited?: true;
+  /** When this database's first void was sent that the gateway accepted and that no late authorization can follow. */
+  readonly voidAskedAt?: Date;
 };
 
 /**
@@ -68,12 +70,18 @@ export async function findUnrecorded({ core, lease, loaded }: Work): Promise<voi
     silent.push(...unread);
     const open =
       silent.length + late.length === 0 && (session.winnerAttemptId || isTwice) ? money : [...silent, ...late];
-    if (open.length > 0) return postpone(tx, core, { session, now, open });
+    if (open.length > 0) return postpone(tx, core, { session, now, open, voids: voidsOf(session, answers) });
     await adopt(tx, core, session, answers);
     if (winner?.answer.type === "captured")
       await recordFoundCapture(tx, core, { session, attempt: winner.attempt }, winner.answer);
-    await tx.query(setUnrecordedCheck, [session.id, null]);
+    await tx.query(setUnrecordedCheck, [session.id, null, null]);
   });
+}
+
+/** Returns the times of the voids that this database has sent, by the attempt's id: the first of each. */
+function voidsOf({ unrecordedVoids }: PaymentSession, answers: readonly AttemptAnswer[]): Record<string, string> {
+  const sent = answers.flatMap(({ attempt: { id }, voidAskedAt }) => (voidAskedAt ? [[id, voidAskedAt.toJSON()]] : []));
+  return { ...Object.fromEntries(sent), ...unrecordedVoids };
 }
 
 /** Reads the hold of a payment that is captured later: a restore may have lost the order of its capture. */
@@ -101,7 +109,7 @@ const isMoney = ({ type }: LookUpAnswer) => type === "held" || type === "heldOth
 
 const setUnrecordedCheck: Statement = {
   name: "set_unrecorded_check",
-  text: "UPDATE payment_session SET unrecorded_check_at = $2 WHERE id = $1",
+  text: "UPDATE payment_session SET unrecorded_check_at = $2, unrecorded_voids = $3 WHERE id = $1",
 };
 const selectConnections: Statement = {
   name: "select_connections_to_look_up",
@@ -125,13 +133,20 @@ async function attemptsToLookUp(
   const others = candidates
     .filter(({ gateway: name }) => !providers.some((provider) => provider === name))
     .flatMap((connection) => roundsLost(core, connection, attempts));
-  // A void's result counts when the void was sent after the latest execution time; those of unknown attempts were all
-  // sent from here.
   const unknown = attempts.filter(({ status }) => status === "UNKNOWN");
   return [
-    ...unknown.map((attempt) => ({ ...attempt, voidAskedAt: attempt.latestExecutionAt })),
+    ...unknown.map((attempt) => ({ ...attempt, voidAskedAt: voidAskedAtOf(session, attempt) })),
     ...others.map((other) => unrecordedAttempt(core, session, other)),
   ];
+}
+
+/**
+ * Returns when this database sent the void of an attempt in doubt; null before it has. The lost database may have sent a
+ * void before the gateway held, and the report that it found nothing may arrive at any time.
+ */
+function voidAskedAtOf({ unrecordedVoids }: PaymentSession, { id }: Pick<Attempt, "id">): Date | null {
+  const sentAt = unrecordedVoids?.[id];
+  return sentAt === undefined ? null : new Date(sentAt); // rule:own-void-believed
 }
 
 type Lost = ConnectionInUse & { readonly round: number };
@@ -195,8 +210,7 @@ function roundOf(sessionId: string, { id, connectionId }: { id: string; connecti
 function unrecordedAttempt(core: Core, session: PaymentSession, lost: Lost): gateway.AttemptToLookUp {
   const { round, ...connection } = lost;
   const { id: sessionId, amountMinor, currency, createdAt: startedAt } = session;
-  const never = new Date(0);
-  const latest = session.submitDeadline ?? never;
+  const latest = session.submitDeadline ?? new Date(0);
   const latestExecutionAt = new Date(latest.getTime() + latestExecutionMsOf(limitsAt(core, connection)));
   const id = attemptIdOf({ sessionId, connectionId: connection.connectionId, round });
   const nothing = {
@@ -216,7 +230,14 @@ function unrecordedAttempt(core: Core, session: PaymentSession, lost: Lost): gat
   };
   const unasked = { decision: null, decisionReference: null, decisionAmountMinor: null, decisionConfirmedAt: null };
   const open = { voidKind: null, lookedUpAt: null, nextRetryAt: null, answeredAt: null, completedAt: null };
-  const began = { startedAt, latestExecutionAt, voidAskedAt: never, retries: 0, holds: false, captured: false };
+  const began = {
+    startedAt,
+    latestExecutionAt,
+    voidAskedAt: voidAskedAtOf(session, { id }),
+    retries: 0,
+    holds: false,
+    captured: false,
+  };
   const plan = { sequence: 0, priority: 0, because: "", round, authenticationId: null };
   return {
     ...{ sessionId, id, amountMinor, currency, status: "UNKNOWN" as const, isUnrecorded: true },
@@ -248,11 +269,13 @@ async function askGateway(
   const reply = await sendVoid(core, loaded, attempt);
   if (reply.type === "done") return { attempt, answer: { type: "voided" } };
   // The rows were read before the void was sent. Before the latest execution time, the attempt may still be executed.
-  if (reply.type === "absent" && loaded.readAt >= attempt.latestExecutionAt) return { attempt, answer: reply };
+  const isLate = loaded.readAt >= attempt.latestExecutionAt;
+  if (reply.type === "absent" && isLate) return { attempt, answer: reply };
   if (isDeclined && reply.type === "accepted" && (await isRefusalOld(core, loaded, attempt)))
     return { attempt, answer };
   const unknown = { type: "inconclusive", reason: "its answer to a void has not come yet" } as const;
-  return { attempt, answer: unknown, ...(reply.type === "accepted" && { awaited: true }) };
+  if (reply.type !== "accepted") return { attempt, answer: unknown };
+  return { attempt, answer: unknown, awaited: true, ...(isLate && { voidAskedAt: loaded.readAt }) };
 }
 
 /** Voids a hold that was just read. The next look-up shows whether it is gone, or was captured meanwhile. */
@@ -288,7 +311,12 @@ async function isRefusalOld(
 async function postpone(
   tx: Tx,
   core: Core,
-  { session, now, open }: { session: PaymentSession; now: Date; open: readonly AttemptAnswer[] },
+  {
+    session,
+    now,
+    open,
+    voids,
+  }: { session: PaymentSession; now: Date; open: readonly AttemptAnswer[]; voids: Record<string, string> },
 ): Promise<void> {
   const areAwaited = open.every(({ awaited }) => awaited);
   const sinceMs = msInDoubt(session, now);
@@ -301,6 +329,7 @@ async function postpone(
   await tx.query(setUnrecordedCheck, [
     session.id,
     new Date(now.getTime() + (isNews ? unrecordedNotificationWaitMs : unrecordedRepeatMs)),
+    voids,
   ]);
 }
 

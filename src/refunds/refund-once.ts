@@ -146,6 +146,7 @@ async function loadWork(core: Core, { sessionId, id }: RefundName): Promise<Boun
   type Connected = { credentialVersion: number | null; restoredAt: Date | null };
   const [connected] = await core.database.query<Connected>(selectConnected, [refund.connectionId]);
   if (!connected?.credentialVersion) return undefined;
+  // rule:refund-newest-credentials
   const bound = await core.bind(refund.connectionId, refund.gateway, connected.credentialVersion);
   if (bound?.connector.refunds === undefined) return undefined;
   const { connector, credentials } = bound;

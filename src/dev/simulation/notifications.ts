@@ -10,6 +10,9 @@ import type { Stage } from "./simulated-process.ts";
 // Gateways repeat a notification without acknowledgement, at first after a few seconds.
 const repeatMs = 15_000;
 
+// Reports that a restore overtakes arrive while the session is in doubt.
+const staleMs = 120_000;
+
 /** Mostly at the time of its answer: messages of the same moment meet in the database. */
 export function soonMs(dice: Dice): number {
   return dice.chance(0.7) ? dice.pick([20, 200]) + dice.between(0, 5) : dice.between(1, 1_500);
@@ -25,6 +28,7 @@ export class NotificationCarrier {
   readonly #stage: Stage;
   readonly #members: readonly Member[];
   readonly #longestMs: number;
+  readonly #absentsFromMs: number | undefined;
   /** Notifications that have reached a process, even if it could not store them. */
   readonly #arrived: Arrived[] = [];
   /** The authorizations of those that were stored, with the time. */
@@ -32,10 +36,16 @@ export class NotificationCarrier {
   #sent = 0;
   #underWay = 0;
 
-  constructor(stage: Stage, members: readonly Member[], { longestMs }: { longestMs: number }) {
+  /** `absentsFromMs`: reports that a void found nothing arrive from this time on, whenever they were sent. */
+  constructor(
+    stage: Stage,
+    members: readonly Member[],
+    { longestMs, absentsFromMs }: { longestMs: number; absentsFromMs: number | undefined },
+  ) {
     this.#stage = stage;
     this.#members = members;
     this.#longestMs = longestMs;
+    this.#absentsFromMs = absentsFromMs;
   }
 
   /** True while a notification or its repeat is not yet acknowledged. */
@@ -66,7 +76,9 @@ export class NotificationCarrier {
     const strikes = (kind: "delayNotification" | "repeatNotification") => faults.strikes(kind, timeline.nowMs);
     const copies = strikes("repeatNotification") ? 2 : 1;
     for (let copy = 0; copy < copies; copy++) {
-      const delayMs = strikes("delayNotification") ? dice.between(1_000, this.#longestMs) : soonMs(dice);
+      const drawnMs = strikes("delayNotification") ? dice.between(1_000, this.#longestMs) : soonMs(dice);
+      const heldBackMs = notification.kind === "absent" ? (this.#absentsFromMs ?? 0) - timeline.nowMs : 0;
+      const delayMs = heldBackMs > 0 ? heldBackMs + dice.between(0, staleMs) : drawnMs;
       this.#underWay++;
       timeline.after(delayMs, () => this.#deliver(connectionId, body, notification));
     }

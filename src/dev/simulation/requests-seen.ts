@@ -69,6 +69,8 @@ export class RequestsSeen {
     if (type === "authorize") this.#authorized.add(attemptReference);
     if (type === "complete") return this.#addCompletion(attemptReference, observed);
     const attempt = observed?.attempts.find(({ id }) => encodeId("att", id) === attemptReference);
+    if (type === "void" && attempt?.status === "AWAITING_CUSTOMER")
+      return "an action was cancelled at its gateway before its customer had given up";
     // After a restore the gateways are queried about attempts whose rows may be lost.
     const mayBeUnrecorded = isRestored && type !== "authorize" && type !== "capture";
     if (attempt === undefined && !mayBeUnrecorded) return `${type} was sent for an attempt that is not committed`;

@@ -57,6 +57,8 @@ export type RunResult = {
 const endWithinMs = 6 * 3_600_000;
 // Messages still under way when a session is over arrive within this time.
 const stragglersMs = 600_000;
+// A process that was stopped between reading the credentials and sending may send with those that were replaced meanwhile.
+const rotationGraceMs = 600_000;
 // The longest runs take about a tenth of it.
 const stepsMax = 30_000;
 // The rule of a run without a provider names none.
@@ -119,7 +121,8 @@ class Run implements GatewayWorld {
     );
     this.#members = Array.from({ length: this.#schedule.processes }, (_, index) => this.#createMember(index + 1));
     const { notificationMs: longestMs, unheardCapturesMs, authorizeAgainMs } = this.#schedule.longWaits;
-    this.#notifications = new NotificationCarrier(this.#stage, this.#members, { longestMs });
+    const absentsFromMs = this.#schedule.hasStaleAbsents ? this.#schedule.restore?.atMs : undefined;
+    this.#notifications = new NotificationCarrier(this.#stage, this.#members, { longestMs, absentsFromMs });
     const restoredMs = this.#schedule.restore?.atMs ?? 0;
     this.#calmAtMs = this.#stage.faults.endMs + Math.max(longestMs, unheardCapturesMs, authorizeAgainMs, restoredMs);
     this.#gateways = accounts.map(({ gateway }, index) => this.#createGateway(gateway, index));
@@ -176,6 +179,8 @@ class Run implements GatewayWorld {
       onRestored: () => this.#onRestored(),
       note: (what) => this.#note(() => what),
     });
+    const { rotatedAtMs } = this.#schedule;
+    if (rotatedAtMs !== undefined) timeline.after(rotatedAtMs, () => this.#database.rotateCredentials());
     for (const member of this.#members) member.start();
     while (this.#violation === undefined && timeline.nowMs < this.#calmAtMs + endWithinMs) {
       if (!(await timeline.runNext()) || this.#isOver()) break;
@@ -370,6 +375,10 @@ class Run implements GatewayWorld {
     const { unheardMs = 0 } = this.#schedule.refunds ?? {};
     if (sent.type === "refund" && this.unheardRefundsUntilMs === 0) {
       this.unheardRefundsUntilMs = this.#stage.timeline.nowMs + unheardMs;
+    }
+    const { rotatedAtMs = Number.POSITIVE_INFINITY } = this.#schedule;
+    if (sent.type === "refund" && sent.isFirstVersion && this.#stage.timeline.nowMs > rotatedAtMs + rotationGraceMs) {
+      this.#violate("a refund was sent with credentials that had been replaced");
     }
     const observed = this.#observed;
     this.#violate(this.#requests.add(sent, { observed, isRestored: this.#isRestored, now: this.#runtime.now() }));

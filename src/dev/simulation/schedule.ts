@@ -90,6 +90,10 @@ export type Schedule = {
   readonly later: LaterSchedule | undefined;
   /** Set in runs whose rule has cases: the default plan, while `plan` is that of the case that applies. */
   readonly defaultPlan: readonly number[] | undefined;
+  /** Set in some runs with a restore: reports that a void found nothing arrive only after it. */
+  readonly hasStaleAbsents: boolean;
+  /** Set in some runs with refunds: when each account's credentials are rotated. */
+  readonly rotatedAtMs: number | undefined;
   /** Set in runs whose rule retries at the same gateway: the times that each account asks for that before it decides. */
   readonly retry: { readonly asks: readonly number[] } | undefined;
 };
@@ -137,6 +141,7 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
   const refunds = drawRefunds(new Dice((seed + refundSeeds) % 2 ** 31), accounts.length, price.amountMinor);
   const later = drawLater(new Dice((seed + laterSeeds) % 2 ** 31), price.amountMinor);
   const longWaits = drawLongWaits(dice);
+  const rotation = new Dice((seed + rotationSeeds) % 2 ** 31);
   const expiresSoon = dice.chance(0.1);
   const sessionLifetimeMs = expiresSoon ? 3_000 : 1_800_000;
   return {
@@ -161,6 +166,8 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
     later,
     defaultPlan: drawDefaultPlan(new Dice((seed + caseSeeds) % 2 ** 31)),
     retry: drawRetry(new Dice((seed + retrySeeds) % 2 ** 31)),
+    hasStaleAbsents: new Dice((seed + staleSeeds) % 2 ** 31).chance(0.3),
+    rotatedAtMs: refunds && rotation.chance(0.5) ? rotation.between(0, 60_000) : undefined,
   };
 }
 
@@ -179,6 +186,8 @@ const refundSeeds = 1_500_000_001;
 const laterSeeds = 1_800_000_011;
 const retrySeeds = 1_900_000_043;
 const demandSeeds = 1_100_000_009;
+const staleSeeds = 2_050_000_037;
+const rotationSeeds = 2_100_000_011;
 
 function drawDemand(dice: Dice): Demand | undefined {
   if (!dice.chance(0.2)) return undefined;
@@ -309,10 +318,12 @@ function drawSubmissions(dice: Dice, expiresAfterMs: number | undefined): Submis
 
 /** Describes the plan, for the history. */
 export function describeSchedule(
-  { plan, behaviours, failoverOn, longWaits, authentication, refunds, later, defaultPlan, retry }: Schedule,
+  schedule: Schedule,
   seed: number,
   faults: Pick<Faults, "endMs" | "rates">,
 ): readonly string[] {
+  const { plan, behaviours, failoverOn, longWaits, authentication, refunds, later, defaultPlan, retry } = schedule;
+  const { restore, hasStaleAbsents, rotatedAtMs } = schedule;
   return [
     `seed ${seed}; faults until ${faults.endMs / 1000} s: ${JSON.stringify(faults.rates)}`,
     ...plan.map((index) => `plan: ${accounts[index]?.gateway} ${JSON.stringify(behaviours[index])}`),
@@ -320,6 +331,8 @@ export function describeSchedule(
     ...(later ? [`captures later: ${JSON.stringify(later)}`] : []),
     ...(refunds ? [`refunds: ${JSON.stringify(refunds)}`] : []),
     ...(defaultPlan ? ["the plan is that of a case"] : []),
+    ...(restore && hasStaleAbsents ? ["reports of voids that found nothing arrive after the restore"] : []),
+    ...(rotatedAtMs === undefined ? [] : [`the credentials are rotated after ${rotatedAtMs} ms`]),
     ...(retry ? [`retries at the same gateway: ${JSON.stringify(retry)}`] : []),
     ...(authentication ? [`asks for the customer: ${JSON.stringify(authentication)}`] : []),
   ];

@@ -44,6 +44,8 @@ export type Sent =
       readonly attemptReference: string;
       readonly refundReference: string;
       readonly key: string;
+      /** True if it has the credentials of before their rotation. */
+      readonly isFirstVersion: boolean;
     };
 
 /** The gateways and the network behind the connectors of one run. */
@@ -250,7 +252,10 @@ export class SimulatedConnector implements Connector {
     const { attemptReference, gatewayReference } = captured;
     const { refundReference, amountMinor, currency } = refund;
     const reached = await this.#exchange<RefundReply>({
-      sent: { type: "refund", attemptReference, refundReference, key: call.idempotencyKey },
+      sent: {
+        ...{ type: "refund", attemptReference, refundReference, key: call.idempotencyKey },
+        isFirstVersion: call.credentials.version === undefined,
+      },
       timeoutMs: call.timeoutMs,
       lateMs: settlingLateMs,
       execute: () =>

@@ -19,6 +19,8 @@ export type SimulationDatabase = {
   readonly connectionIds: readonly string[];
   /** Makes a schedule's plan the merchant's newest routing rule, and removes open work of earlier runs. */
   begin(schedule: Pick<Schedule, "plan" | "failoverOn" | "authentication" | "defaultPlan" | "retry">): Promise<void>;
+  /** Makes the second credentials of every account those in use; `begin` makes it the first again. */
+  rotateCredentials(): Promise<void>;
   /**
    * Start time of the next run: long after the one before, whose rows are then too old for any of the product's
    * windows.
@@ -62,7 +64,8 @@ export async function createSimulationDatabase(
         : provider?.policy;
       await server.observe({
         name: "begin",
-        text: `WITH slices AS (DELETE FROM reconciliation_slice), passes AS (DELETE FROM reconciliation_run),
+        text: `WITH slices AS (DELETE FROM reconciliation_slice),
+                 credentials AS (UPDATE connection SET credential_version = 1 WHERE credential_version <> 1), passes AS (DELETE FROM reconciliation_run),
                  notifications AS (DELETE FROM gateway_notification WHERE processed_at IS NULL)
                INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, authentication, provider_id, policy, cases,
                  retries_same_gateway)
@@ -78,6 +81,9 @@ export async function createSimulationDatabase(
           retry !== undefined,
         ],
       });
+    },
+    async rotateCredentials() {
+      await server.observe("UPDATE connection SET credential_version = 2 WHERE acquirer IS NOT NULL");
     },
     nextEpochMs: () => firstEpochMs + runs++ * betweenEpochsMs,
     async clear() {
@@ -123,7 +129,9 @@ async function connectAccounts(url: string, merchantId: string): Promise<string[
         const credentials = { connectionId: id };
         const credentialVersion = await stageCredentials(tx, sealing, { connectionId: id, credentials });
         await recordVerified(tx, { connectionId: id, credentialVersion });
-        if (id !== providerId) await setAcquirerData(tx, id, acquirer);
+        if (id === providerId) return;
+        await setAcquirerData(tx, id, acquirer);
+        await stageCredentials(tx, sealing, { connectionId: id, credentials: { ...credentials, version: "2" } });
       });
       connectionIds.push(id);
     }

@@ -44,6 +44,9 @@ CREATE TABLE payment_session (
   -- After a restore: from this time on the gateways are asked what they did for the session that is not in this database.
   -- Until they have answered, the session neither ends nor adopts a hold (restore-guards.sql). Null for all others.
   unrecorded_check_at timestamptz,
+  -- When this database sent each attempt in doubt the first void that its gateway accepted and that no late authorization can
+  -- follow, by the attempt's id. Only a void in here makes the report that a gateway found nothing believable.
+  unrecorded_voids    jsonb,
   -- The API requests that created and submitted the session: what a merchant's log and a customer's error page name. They are
   -- written by the statements that create and claim, and are found by their own times, so that they need no index.
   create_request_id   uuid,

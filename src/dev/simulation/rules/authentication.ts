@@ -28,6 +28,23 @@ export const authenticationRules: readonly Rule[] = [
     seenAt: 13,
   },
   {
+    id: "give-up-committed",
+    number: "A3",
+    says: "An action is cancelled at its gateway only once giving up is committed.",
+    code: [
+      {
+        file: "src/core/authentication-steps.ts",
+        instead: [
+          `if (asked.authentication.holdsOnlyWhenAsked && !isInDoubt) await gateway.voidHold(core, loaded, asked.attempt);
+  const reloaded = await commitAndReload(core, lease, async (tx) => {`,
+        ],
+      },
+    ],
+    database: [],
+    harm: "before its customer had given up",
+    seenAt: 3,
+  },
+  {
     id: "wait-ends-whole",
     number: "A3",
     says: "Giving up ends the attempt's wait and its authentication together.",

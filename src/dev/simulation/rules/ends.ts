@@ -142,6 +142,20 @@ export const endRules: readonly Rule[] = [
     seenAt: 4,
   },
   {
+    id: "own-void-believed",
+    number: 9,
+    says: "After a restore only a void that this database has sent shows that there was never a hold.",
+    code: [
+      {
+        file: "src/core/unrecorded-attempts.ts",
+        instead: ["return new Date(sentAt ?? 0);"],
+      },
+    ],
+    database: [],
+    harm: "a hold is left at a gateway",
+    seenAt: 588_512_792,
+  },
+  {
     id: "orphans-voided",
     number: 10,
     says: "A hold that is found after its attempt has ended is voided.",

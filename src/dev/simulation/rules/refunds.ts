@@ -18,6 +18,20 @@ export const refundRules: readonly Rule[] = [
     seenAt: 236,
   },
   {
+    id: "refund-newest-credentials",
+    number: "R3",
+    says: "A refund is sent with the account's newest credentials, not with those of the capture.",
+    code: [
+      {
+        file: "src/refunds/refund-once.ts",
+        instead: ["const bound = await core.bind(refund.connectionId, refund.gateway, captured.credentialVersion);"],
+      },
+    ],
+    database: [],
+    harm: "with credentials that had been replaced",
+    seenAt: 199,
+  },
+  {
     id: "refund-key-life",
     number: "R4",
     says: "A request is repeated only while the gateway surely remembers its key.",

@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import type { Candidate } from "./plan-route.ts";
+import { type CasedRoute, routesOf } from "./routing-cases.ts";
+
+const candidate = (connectionId: string): Candidate => {
+  return { connectionId, gateway: connectionId, credentialVersion: 1, paused: false, failing: false };
+};
+
+// The widget accepts the card networks of every plan that a payment may follow.
+it("the routes of a rule are the default plan, the cases, and the arms B of all of them", () => {
+  const all = ["a", "b", "c", "d"].map(candidate);
+  const euro = {
+    name: "euro",
+    conditions: {},
+    connectionIds: ["c"],
+    split: { percent: 50, connectionIds: ["d", "c"] },
+  };
+  const rule: CasedRoute = {
+    ...{ version: 1, failoverOn: [], all, candidates: [all[0]!], cases: { list: [euro], cardRanges: [] } },
+    split: { percent: 20, connectionIds: ["b", "a"] },
+  };
+  const plans = routesOf(rule).map(({ candidates }) => candidates.map(({ connectionId }) => connectionId).join());
+  expect(plans).toEqual(["a", "c", "b,a", "d,c"]);
+});
