@@ -79,7 +79,8 @@ function verifyCommand(): Command {
 
 function rotateCommand(): Command {
   return merchantCommand("rotate", {
-    description: "replace an account's credentials by others of the same account, after a call to the gateway has passed; exits with 1 if it fails",
+    description:
+      "replace an account's credentials by others of the same account, after a call to the gateway has passed; exits with 1 if it fails",
     example: `echo '{"apiKey": "sandbox_test_new"}' | switchyard connection rotate gc_01h455vb4pex5vsknk084sn02q --credentials-file -`,
   })
     .argument("<connection>", "id of the connection")

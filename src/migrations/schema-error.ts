@@ -32,5 +32,7 @@ const postgresMajorMin = 18;
 export function requireServerVersion(versionNumber: number): void {
   const major = Math.floor(versionNumber / 10_000);
   if (major >= postgresMajorMin) return;
-  throw new SchemaError(`Switchyard needs PostgreSQL ${postgresMajorMin} or newer; this server is PostgreSQL ${major}.`);
+  throw new SchemaError(
+    `Switchyard needs PostgreSQL ${postgresMajorMin} or newer; this server is PostgreSQL ${major}.`,
+  );
 }

@@ -135,7 +135,10 @@ export type RefundEnd =
 const failureCodeCharactersMax = 100;
 
 /** The event that reports the end of a refund. */
-export const eventOf: Record<"SUCCEEDED" | "FAILED", EventType> = { SUCCEEDED: "refund.succeeded", FAILED: "refund.failed" };
+export const eventOf: Record<"SUCCEEDED" | "FAILED", EventType> = {
+  SUCCEEDED: "refund.succeeded",
+  FAILED: "refund.failed",
+};
 
 /**
  * Records what a refund has come to, with its event, under the session's lock. A report that tells nothing new changes
