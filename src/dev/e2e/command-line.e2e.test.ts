@@ -305,7 +305,9 @@ describe("switchyard work-queue, reconciliation", () => {
 describe("switchyard alert", () => {
   it("sets where alerts are mailed to, and reports the required settings", async () => {
     const { out } = await onDemo("alert", "mail-to", "ops@example.com", "--merchant", merchantId);
-    expect(out).toMatch(/^ops@example.com\nAlerts are mailed only if .* SWITCHYARD_SMTP_URL/);
+    expect(out).toMatch(
+      /^ops@example.com \(not confirmed\)\nAn address gets alerts once it has confirmed, .*\nAlerts are mailed only if .* SWITCHYARD_SMTP_URL/,
+    );
     expect((await onDemo("alert", "mail-to", "--none", "--merchant", merchantId)).out).toMatch(/^None: /);
   });
 
