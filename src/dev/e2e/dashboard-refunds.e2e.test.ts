@@ -118,7 +118,7 @@ describe("a refund in the browser", () => {
     await page.keyboard.press("ControlOrMeta+a");
     await page.keyboard.type("49.01");
     await page.keyboard.press("Enter");
-    await dialog(page).getByText("Enter an amount up to 49.00, such as 24.50.").waitFor();
+    await dialog(page).getByText("Enter an amount above zero, up to 49.00 EUR.").waitFor();
     await page.keyboard.press("ControlOrMeta+a");
     await page.keyboard.type("7,00");
     await page.keyboard.press("Enter");

@@ -190,7 +190,7 @@ describe("the routing page of live", () => {
       await page.getByRole("button", { name: /^Add Sandbox A/ }).click();
       // A payment that cannot be tested hides no change from the question.
       await region("Test a payment").getByLabel("Currency").fill("ABC");
-      await region("Test a payment").getByText("This is not a currency in circulation.").waitFor();
+      await region("Test a payment").getByText("Three upper-case letters, such as EUR.").waitFor();
       const save = unsaved(page).getByRole("button", { name: "Save as version 1" });
       await save.click();
       const question = page.getByRole("alertdialog", { name: "Change the routing of live payments?" });
