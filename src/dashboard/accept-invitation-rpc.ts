@@ -14,7 +14,7 @@ import { proveMember } from "../accounts/prove-member.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
-import { addressOf, claimOf, enter, hashAccepted, type SignInParts } from "./enter.ts";
+import { addressOf, claimOf, enter, hashAccepted, requirePasskeyIfAny, type SignInParts } from "./enter.ts";
 import { roleMessage } from "./member-messages.ts";
 import { memberActor, rpcContextOf } from "./rpc-context.ts";
 
@@ -46,6 +46,7 @@ export function acceptInvitationRpc(parts: SignInParts) {
       ? undefined
       : await proveMember(parts.proving, claimOf(parts, context, { ...request, email: invitation.email }));
     if (proof === "codeNeeded") return create(AcceptInvitationResponseSchema, { codeNeeded: true });
+    if (proof !== undefined) await requirePasskeyIfAny(parts, proof);
     const proved = proof ?? { member: newMember(parts, request, invitation), proofVersion: 0 };
     const { member } = proved;
     const { email } = invitation;

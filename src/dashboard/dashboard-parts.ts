@@ -66,6 +66,8 @@ export type DashboardParts = {
         /** Seals the secrets shared with authenticator apps. */
         readonly sealing: KeyRing;
         readonly addressOf: (values: ContextValues) => string;
+        /** True if only members with an app or a passkey may act where live is concerned. */
+        readonly requiresSecondFactor: boolean;
       }
     | undefined;
   /** Returns the id that the server gave the request. */

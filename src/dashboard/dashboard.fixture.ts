@@ -47,7 +47,9 @@ export type DashboardFixture = Awaited<ReturnType<typeof startDashboardFixture>>
  * Starts a dashboard; close it when the file's tests are done. With members it is served as on the dashboard's own
  * port, and mail goes to a mailbox.
  */
-export async function startDashboardFixture(options: { members?: boolean; mail?: boolean; live?: boolean } = {}) {
+export async function startDashboardFixture(
+  options: { members?: boolean; mail?: boolean; live?: boolean; secondFactor?: boolean } = {},
+) {
   const harness = await openEventsHarness();
   const accountsDatabase = await createTestDatabase("accounts");
   const accounts = new Database(new Pool({ connectionString: accountsDatabase.url, max: 4 }));
@@ -77,7 +79,9 @@ export async function startDashboardFixture(options: { members?: boolean; mail?:
     apiOrigin: "https://pay.example.com",
     dashboardOrigin: "https://dashboard.example.com",
     mailer: options.mail === false ? undefined : new Mailer({ ...mailServer, from: "pay@example.com" }),
-    signIns: options.members ? { sealing, addressOf: () => "127.0.0.1" } : undefined,
+    signIns: options.members
+      ? { sealing, addressOf: () => "127.0.0.1", requiresSecondFactor: options.secondFactor ?? false }
+      : undefined,
     requestIdOf: (values) => values.get(requestIdKey),
     toConnectError: (error, requestId) =>
       toConnectError({ brand, errorDocsUrl: "https://pay.example.com/errors" }, toDomainError(error), requestId),

@@ -2,7 +2,8 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Hasher } from "../accounts/hash-queue.ts";
 import { markBrowser } from "../accounts/known-browsers.ts";
-import type { Member } from "../accounts/members.ts";
+import { findMemberByEmail, type Member } from "../accounts/members.ts";
+import { listPasskeys } from "../accounts/passkeys.ts";
 import { findPasswordProblem, hashPassword } from "../accounts/passwords.ts";
 import type { Claim, ProofContext, Proved } from "../accounts/prove-member.ts";
 import { endSignInByToken, findSignIn, noteProof, startSignIn } from "../accounts/sign-ins.ts";
@@ -39,6 +40,18 @@ export async function enter(tx: Tx, parts: SignInParts, context: HandlerContext,
   tx.afterCommit(() => context.responseHeader.append("set-cookie", signInCookie(parts.brand, token)));
   makeBrowserKnown(tx, parts, context, { memberId: member.id, proofVersion });
   return memberMessage(signIn);
+}
+
+/**
+ * Throws for a password that was proved alone, by a member with a passkey and no app, where the installation requires a
+ * second factor: otherwise the password would be enough for whoever learns it.
+ */
+export async function requirePasskeyIfAny({ accounts, signIns }: SignInParts, { member }: Proved): Promise<void> {
+  if (!signIns.requiresSecondFactor) return;
+  const proofs = await findMemberByEmail(accounts, member.email);
+  if (proofs === undefined || proofs.totpSealed !== null) return;
+  if ((await listPasskeys(accounts, member.id)).length === 0) return;
+  throw new DomainError("invalid_sign_in", "Sign in with your passkey: this dashboard requires a second factor.");
 }
 
 /** Marks the browser of a call as one that the member uses, once the transaction is durable. */

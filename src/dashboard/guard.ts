@@ -18,7 +18,7 @@ import { findProblems } from "../transcoder/connect-json.ts";
 import { findNul } from "../transcoder/find-nul.ts";
 import type { Finding } from "../transcoder/problem.ts";
 import type { MessageRules } from "../transcoder/validation.ts";
-import type { ServedParts } from "./dashboard-parts.ts";
+import type { DashboardParts, ServedParts } from "./dashboard-parts.ts";
 import { findScope, memberActor, noSuchMerchant, type RequestScope, RpcContext, rpcContextKey } from "./rpc-context.ts";
 import { readSignInCookie } from "./sign-in-cookie.ts";
 
@@ -42,6 +42,9 @@ export function createGuard(parts: ServedParts): Interceptor {
       }
       const scope = await findScope(parts, request.message, request.header);
       authorize(method, caller, scope);
+      if (accessOf(method) === Access.UNSPECIFIED && scope?.environment?.name !== "test") {
+        requireSecondFactor(parts, caller.signIn);
+      }
       await throttle(parts, method, caller);
       const who = { actor: actorOf(caller), action: method.name, requestId, signIn: caller.signIn };
       const requireRight = async (tx: Tx) => {
@@ -148,6 +151,19 @@ function requireFresh(method: DescMethod, signIn: SignIn | undefined): void {
   if (getOption(method, fresh) && signIn !== undefined && !signIn.isFresh) {
     throw new DomainError("fresh_sign_in_required", "Confirm your identity again, then repeat the call.");
   }
+}
+
+/**
+ * Throws for a member without a second factor, where the installation requires one: for live, and for what test and live
+ * share. A member who has one cannot sign in without it.
+ */
+export function requireSecondFactor({ signIns, environments }: DashboardParts, signIn: SignIn | undefined): void {
+  if (!signIns?.requiresSecondFactor || environments.live === undefined || signIn === undefined) return;
+  if (signIn.member.hasTotp || signIn.member.hasPasskey) return;
+  throw new DomainError(
+    "role_not_allowed",
+    "This requires a second factor. Open your account, under your name, and add an authenticator app or a passkey.",
+  );
 }
 
 function accessOf(method: DescMethod): Access {
