@@ -35,8 +35,8 @@ export const dashboardSettings = {
     roles: ["dashboard"],
     kind: oneOf("required", "optional"),
     about:
-      "whether a member needs an authenticator app or a passkey for live, and for the team and what else live shares",
-    example: "required",
+      "`required` or `optional`: whether a member needs an authenticator app or a passkey for live and what it shares with test",
+    example: "optional",
   }),
 } as const;
 

@@ -48,7 +48,7 @@ export type DashboardFixture = Awaited<ReturnType<typeof startDashboardFixture>>
  * port, and mail goes to a mailbox.
  */
 export async function startDashboardFixture(
-  options: { members?: boolean; mail?: boolean; live?: boolean; secondFactor?: boolean } = {},
+  options: { members?: boolean; mail?: boolean; live?: boolean | "besideTest"; secondFactor?: boolean } = {},
 ) {
   const harness = await openEventsHarness();
   const accountsDatabase = await createTestDatabase("accounts");
@@ -126,14 +126,15 @@ export async function startDashboardFixture(
   };
 }
 
-/** Returns the one environment of a fixture, as live or as test. */
+/** Returns the environment of a fixture, as live, as test, or as both. */
 function servedAs(
-  isLive = false,
+  live: boolean | "besideTest" = false,
   environment: Omit<NonNullable<ServedParts["environments"]["test"]>, "name" | "cell">,
 ): ServedParts["environments"] {
-  return isLive
-    ? { live: { ...environment, name: "live", cell: 1 } }
-    : { test: { ...environment, name: "test", cell: 1 } };
+  return {
+    ...(live !== false && { live: { ...environment, name: "live", cell: 1 } }),
+    ...(live !== true && { test: { ...environment, name: "test", cell: 1 } }),
+  };
 }
 
 /** The merchant's people. They share one password, as hashing takes long. */

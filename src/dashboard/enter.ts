@@ -10,7 +10,7 @@ import { endSignInByToken, findSignIn, noteProof, startSignIn } from "../account
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { Secret } from "../platform/secrets.ts";
-import type { DashboardParts } from "./dashboard-parts.ts";
+import { type DashboardParts, isSecondFactorRequired } from "./dashboard-parts.ts";
 import { memberMessage } from "./member-messages.ts";
 import { memberActor, rpcContextOf } from "./rpc-context.ts";
 import { browserCookie, readBrowserCookie, readSignInCookie, signInCookie } from "./sign-in-cookie.ts";
@@ -43,15 +43,20 @@ export async function enter(tx: Tx, parts: SignInParts, context: HandlerContext,
 }
 
 /**
- * Throws for a password that was proved alone, by a member with a passkey and no app, where the installation requires a
- * second factor: otherwise the password would be enough for whoever learns it.
+ * Reports whether a proved password is not enough: the member has a passkey and no app, where a second factor is
+ * required. Otherwise whoever learns the password would need no second factor.
  */
-export async function requirePasskeyIfAny({ accounts, signIns }: SignInParts, { member }: Proved): Promise<void> {
-  if (!signIns.requiresSecondFactor) return;
-  const proofs = await findMemberByEmail(accounts, member.email);
-  if (proofs === undefined || proofs.totpSealed !== null) return;
-  if ((await listPasskeys(accounts, member.id)).length === 0) return;
-  throw new DomainError("invalid_sign_in", "Sign in with your passkey: this dashboard requires a second factor.");
+export async function needsPasskey(parts: SignInParts, { member }: Proved): Promise<boolean> {
+  if (!isSecondFactorRequired(parts)) return false;
+  const proofs = await findMemberByEmail(parts.accounts, member.email);
+  if (proofs === undefined || proofs.totpSealed !== null) return false;
+  return (await listPasskeys(parts.accounts, member.id)).length > 0;
+}
+
+/** Throws if a proved password is not enough. */
+export async function requirePasskeyIfAny(parts: SignInParts, proved: Proved): Promise<void> {
+  if (!(await needsPasskey(parts, proved))) return;
+  throw new DomainError("invalid_sign_in", "Use your passkey: this dashboard requires a second factor.");
 }
 
 /** Marks the browser of a call as one that the member uses, once the transaction is durable. */

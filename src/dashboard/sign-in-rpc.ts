@@ -75,8 +75,12 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
       const { member } = signIn;
       const claim = claimOf(parts, context, { ...request, email: member.email });
       const proof = await proveAgain(parts.proving, signIn, claim);
-      if (proof === "codeNeeded") rpcContext.leaveNoRow();
-      else await keepProof(parts, context);
+      if (proof === "codeNeeded") {
+        rpcContext.leaveNoRow();
+      } else {
+        await requirePasskeyIfAny(parts, proof);
+        await keepProof(parts, context);
+      }
       return create(ProveSignInResponseSchema, { codeNeeded: proof === "codeNeeded" });
     },
 
