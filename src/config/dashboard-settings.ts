@@ -1,6 +1,6 @@
 /** The settings of the dashboard's role, and the key file that only it reads. */
 import type { KeyRing } from "../platform/secrets.ts";
-import { file, port, required, type Setting } from "../platform/setting.ts";
+import { file, oneOf, port, required, type Setting, withDefault } from "../platform/setting.ts";
 import type { SettingReader } from "../platform/setting-reader.ts";
 import { freshKey, type RingFile, ringOf } from "./server-keys.ts";
 
@@ -11,6 +11,8 @@ export type DashboardSettings = {
   readonly origin: string;
   /** Seals the shared secrets of members' authenticator apps. */
   readonly sealing: KeyRing;
+  /** True if only members with an authenticator app or a passkey may act where live is concerned. */
+  readonly requiresSecondFactor: boolean;
 };
 
 type AccountsKeyFile = { sealing: RingFile };
@@ -29,6 +31,13 @@ export const dashboardSettings = {
     about: "written by `switchyard server-keys generate-accounts`",
     example: "/etc/switchyard/keys-accounts.json",
   }),
+  secondFactor: withDefault("SWITCHYARD_SECOND_FACTOR", "required", {
+    roles: ["dashboard"],
+    kind: oneOf("required", "optional"),
+    about:
+      "`required` or `optional`: whether a member needs an authenticator app or a passkey for live and what it shares with test",
+    example: "optional",
+  }),
 } as const;
 
 /** Reads the settings; every mistake goes to the reader's problems. `origin` is optional for the other roles. */
@@ -37,6 +46,7 @@ export function readDashboardSettings(reader: SettingReader, origin: Setting<str
     port: reader.read(dashboardSettings.port),
     origin: reader.readNeeded(origin),
     sealing: reader.readFile(dashboardSettings.keysFile, parseAccountsKeyFile),
+    requiresSecondFactor: reader.read(dashboardSettings.secondFactor) === "required",
   };
 }
 

@@ -14,7 +14,7 @@ import { proveMember } from "../accounts/prove-member.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
-import { addressOf, claimOf, enter, hashAccepted, type SignInParts } from "./enter.ts";
+import { addressOf, claimOf, enter, hashAccepted, needsPasskey, type SignInParts } from "./enter.ts";
 import { roleMessage } from "./member-messages.ts";
 import { memberActor, rpcContextOf } from "./rpc-context.ts";
 
@@ -46,6 +46,8 @@ export function acceptInvitationRpc(parts: SignInParts) {
       ? undefined
       : await proveMember(parts.proving, claimOf(parts, context, { ...request, email: invitation.email }));
     if (proof === "codeNeeded") return create(AcceptInvitationResponseSchema, { codeNeeded: true });
+    // They join, and then sign in with their passkey.
+    const isEntering = proof === undefined || !(await needsPasskey(parts, proof));
     const proved = proof ?? { member: newMember(parts, request, invitation), proofVersion: 0 };
     const { member } = proved;
     const { email } = invitation;
@@ -72,9 +74,9 @@ export function acceptInvitationRpc(parts: SignInParts) {
       const subject = encodeId("mbr", member.id);
       const about = { merchantId, memberId: member.id, actor: memberActor(member), subject };
       await rpcContextOf(context).audit(tx, { ...about, after: { email, role } });
-      return enter(tx, parts, context, proved);
+      return isEntering ? enter(tx, parts, context, proved) : undefined;
     });
-    return create(AcceptInvitationResponseSchema, { member: signedIn });
+    return create(AcceptInvitationResponseSchema, signedIn && { member: signedIn });
   };
 }
 

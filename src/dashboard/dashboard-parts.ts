@@ -66,6 +66,8 @@ export type DashboardParts = {
         /** Seals the secrets shared with authenticator apps. */
         readonly sealing: KeyRing;
         readonly addressOf: (values: ContextValues) => string;
+        /** The operator's setting; it has an effect only where live is served. */
+        readonly requiresSecondFactor: boolean;
       }
     | undefined;
   /** Returns the id that the server gave the request. */
@@ -73,3 +75,8 @@ export type DashboardParts = {
   /** Converts any error to the server's public form, and reports bugs. */
   readonly toConnectError: (error: unknown, requestId: string) => ConnectError;
 };
+
+/** Reports whether members need an authenticator app or a passkey for live, and for what live and test share. */
+export function isSecondFactorRequired({ signIns, environments }: DashboardParts): boolean {
+  return signIns?.requiresSecondFactor === true && environments.live !== undefined;
+}

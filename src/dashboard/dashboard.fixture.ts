@@ -47,7 +47,9 @@ export type DashboardFixture = Awaited<ReturnType<typeof startDashboardFixture>>
  * Starts a dashboard; close it when the file's tests are done. With members it is served as on the dashboard's own
  * port, and mail goes to a mailbox.
  */
-export async function startDashboardFixture(options: { members?: boolean; mail?: boolean; live?: boolean } = {}) {
+export async function startDashboardFixture(
+  options: { members?: boolean; mail?: boolean; live?: boolean | "besideTest"; secondFactor?: boolean } = {},
+) {
   const harness = await openEventsHarness();
   const accountsDatabase = await createTestDatabase("accounts");
   const accounts = new Database(new Pool({ connectionString: accountsDatabase.url, max: 4 }));
@@ -77,7 +79,9 @@ export async function startDashboardFixture(options: { members?: boolean; mail?:
     apiOrigin: "https://pay.example.com",
     dashboardOrigin: "https://dashboard.example.com",
     mailer: options.mail === false ? undefined : new Mailer({ ...mailServer, from: "pay@example.com" }),
-    signIns: options.members ? { sealing, addressOf: () => "127.0.0.1" } : undefined,
+    signIns: options.members
+      ? { sealing, addressOf: () => "127.0.0.1", requiresSecondFactor: options.secondFactor ?? false }
+      : undefined,
     requestIdOf: (values) => values.get(requestIdKey),
     toConnectError: (error, requestId) =>
       toConnectError({ brand, errorDocsUrl: "https://pay.example.com/errors" }, toDomainError(error), requestId),
@@ -122,14 +126,15 @@ export async function startDashboardFixture(options: { members?: boolean; mail?:
   };
 }
 
-/** Returns the one environment of a fixture, as live or as test. */
+/** Returns the environment of a fixture, as live, as test, or as both. */
 function servedAs(
-  isLive = false,
+  live: boolean | "besideTest" = false,
   environment: Omit<NonNullable<ServedParts["environments"]["test"]>, "name" | "cell">,
 ): ServedParts["environments"] {
-  return isLive
-    ? { live: { ...environment, name: "live", cell: 1 } }
-    : { test: { ...environment, name: "test", cell: 1 } };
+  return {
+    ...(live !== false && { live: { ...environment, name: "live", cell: 1 } }),
+    ...(live !== true && { test: { ...environment, name: "test", cell: 1 } }),
+  };
 }
 
 /** The merchant's people. They share one password, as hashing takes long. */

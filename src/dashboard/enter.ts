@@ -2,14 +2,15 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Hasher } from "../accounts/hash-queue.ts";
 import { markBrowser } from "../accounts/known-browsers.ts";
-import type { Member } from "../accounts/members.ts";
+import { findMemberByEmail, type Member } from "../accounts/members.ts";
+import { listPasskeys } from "../accounts/passkeys.ts";
 import { findPasswordProblem, hashPassword } from "../accounts/passwords.ts";
 import type { Claim, ProofContext, Proved } from "../accounts/prove-member.ts";
 import { endSignInByToken, findSignIn, noteProof, startSignIn } from "../accounts/sign-ins.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { Secret } from "../platform/secrets.ts";
-import type { DashboardParts } from "./dashboard-parts.ts";
+import { type DashboardParts, isSecondFactorRequired } from "./dashboard-parts.ts";
 import { memberMessage } from "./member-messages.ts";
 import { memberActor, rpcContextOf } from "./rpc-context.ts";
 import { browserCookie, readBrowserCookie, readSignInCookie, signInCookie } from "./sign-in-cookie.ts";
@@ -39,6 +40,23 @@ export async function enter(tx: Tx, parts: SignInParts, context: HandlerContext,
   tx.afterCommit(() => context.responseHeader.append("set-cookie", signInCookie(parts.brand, token)));
   makeBrowserKnown(tx, parts, context, { memberId: member.id, proofVersion });
   return memberMessage(signIn);
+}
+
+/**
+ * Reports whether a proved password is not enough: the member has a passkey and no app, where a second factor is
+ * required. Otherwise whoever learns the password would need no second factor.
+ */
+export async function needsPasskey(parts: SignInParts, { member }: Proved): Promise<boolean> {
+  if (!isSecondFactorRequired(parts)) return false;
+  const proofs = await findMemberByEmail(parts.accounts, member.email);
+  if (proofs === undefined || proofs.totpSealed !== null) return false;
+  return (await listPasskeys(parts.accounts, member.id)).length > 0;
+}
+
+/** Throws if a proved password is not enough. */
+export async function requirePasskeyIfAny(parts: SignInParts, proved: Proved): Promise<void> {
+  if (!(await needsPasskey(parts, proved))) return;
+  throw new DomainError("invalid_sign_in", "Use your passkey: this dashboard requires a second factor.");
 }
 
 /** Marks the browser of a call as one that the member uses, once the transaction is durable. */

@@ -18,7 +18,7 @@ import { findProblems } from "../transcoder/connect-json.ts";
 import { findNul } from "../transcoder/find-nul.ts";
 import type { Finding } from "../transcoder/problem.ts";
 import type { MessageRules } from "../transcoder/validation.ts";
-import type { ServedParts } from "./dashboard-parts.ts";
+import { type DashboardParts, isSecondFactorRequired, type ServedParts } from "./dashboard-parts.ts";
 import { findScope, memberActor, noSuchMerchant, type RequestScope, RpcContext, rpcContextKey } from "./rpc-context.ts";
 import { readSignInCookie } from "./sign-in-cookie.ts";
 
@@ -41,12 +41,12 @@ export function createGuard(parts: ServedParts): Interceptor {
         throw new DomainError(first.code, text, { problems });
       }
       const scope = await findScope(parts, request.message, request.header);
-      authorize(method, caller, scope);
+      authorize(parts, method, caller, scope);
       await throttle(parts, method, caller);
       const who = { actor: actorOf(caller), action: method.name, requestId, signIn: caller.signIn };
       const requireRight = async (tx: Tx) => {
         const now = await lockCaller(tx, caller, scope);
-        authorize(method, now, scope);
+        authorize(parts, method, now, scope);
         requireSameRole(caller, now, scope);
       };
       const rpcContext = new RpcContext(parts, who, { scope, requireRight });
@@ -90,9 +90,15 @@ const textRules: MessageRules = ({ typeName }, message) => {
 
 const memberRoles = { VIEWER: Role.VIEWER, DEVELOPER: Role.DEVELOPER, OWNER: Role.OWNER } as const;
 
-function authorize(method: DescMethod, { operator, signIn }: Caller, scope: RequestScope | undefined): void {
+function authorize(
+  parts: ServedParts,
+  method: DescMethod,
+  { operator, signIn }: Caller,
+  scope: RequestScope | undefined,
+): void {
   if (accessOf(method) === Access.UNSPECIFIED) {
     requireRole(method, operator === undefined ? roleIn(signIn, scope?.merchantId) : Role.OPERATOR);
+    if (scope?.environment?.name !== "test") requireSecondFactor(parts, signIn);
   }
   requireFresh(method, signIn);
 }
@@ -148,6 +154,16 @@ function requireFresh(method: DescMethod, signIn: SignIn | undefined): void {
   if (getOption(method, fresh) && signIn !== undefined && !signIn.isFresh) {
     throw new DomainError("fresh_sign_in_required", "Confirm your identity again, then repeat the call.");
   }
+}
+
+/** Throws for a member without a second factor, where one is required: for live, and for what live and test share. */
+export function requireSecondFactor(parts: DashboardParts, signIn: SignIn | undefined): void {
+  if (!isSecondFactorRequired(parts) || signIn === undefined) return;
+  if (signIn.member.hasTotp || signIn.member.hasPasskey) return;
+  throw new DomainError(
+    "second_factor_required",
+    "This requires a second factor. Open your account, under your name, and add an authenticator app or a passkey.",
+  );
 }
 
 function accessOf(method: DescMethod): Access {

@@ -8,6 +8,7 @@ import type { Queryable } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { SignInParts } from "./enter.ts";
+import { requireSecondFactor } from "./guard.ts";
 import { openMerchant } from "./merchants-rpc.ts";
 import { rpcContextOf } from "./rpc-context.ts";
 
@@ -19,6 +20,8 @@ export function openMerchantRpc(parts: SignInParts): ServiceImpl<typeof SignInSe
   return async ({ name }, context) => {
     const rpcContext = rpcContextOf(context);
     const { member } = rpcContext.signIn;
+    // The answer has keys of live.
+    requireSecondFactor(parts, rpcContext.signIn);
     await requireOwner(parts.accounts, member.id);
     const opened = await openMerchant(parts, rpcContext, {
       name,

@@ -34,6 +34,7 @@ import {
   throttledAddress,
   throttledBrowser,
 } from "../accounts/sign-in-throttle.ts";
+import { endOtherSignIns } from "../accounts/sign-ins.ts";
 import {
   type CreationAnswer,
   parseAnswer,
@@ -86,7 +87,9 @@ function addingRpcs(parts: SignInParts): Pick<PasskeyRpcs, "offerPasskey" | "add
         if ((await listPasskeys(tx, member.id)).length >= passkeysMax) throw full();
         const added = await insertPasskey(tx, { ...made, memberId: member.id, name });
         if (added === undefined) throw new DomainError("state_conflict", "This passkey is already registered.");
-        await rpcContext.auditMember(tx, member, { after: { passkey: name } });
+        // Those began without it.
+        const endedSignIns = await endOtherSignIns(tx, member.id, id);
+        await rpcContext.auditMember(tx, member, { after: { passkey: name, endedSignIns } });
         return added;
       });
       return create(AddPasskeyResponseSchema, { passkey: toMessage(passkey) });

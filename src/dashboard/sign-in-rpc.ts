@@ -23,7 +23,16 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import { acceptInvitationRpc, getInvitationRpc } from "./accept-invitation-rpc.ts";
 import { auditEntryMessage } from "./audit-rpc.ts";
 import { confirmAlertAddressRpc } from "./confirm-alert-address.ts";
-import { auditEntry, claimOf, enter, hashAccepted, keepProof, makeBrowserKnown, type SignInParts } from "./enter.ts";
+import {
+  auditEntry,
+  claimOf,
+  enter,
+  hashAccepted,
+  keepProof,
+  makeBrowserKnown,
+  requirePasskeyIfAny,
+  type SignInParts,
+} from "./enter.ts";
 import { memberMessage } from "./member-messages.ts";
 import { openMerchantRpc } from "./open-merchant-rpc.ts";
 import { passwordResetRpcs } from "./password-reset-rpc.ts";
@@ -42,6 +51,7 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
         rpcContext.leaveNoRow();
         return create(SignInResponseSchema, { codeNeeded: true });
       }
+      await requirePasskeyIfAny(parts, proof);
       const member = await rpcContext.changeAccounts(async (tx) => {
         await auditEntry(tx, parts, context, proof.member);
         return enter(tx, parts, context, proof);
@@ -65,8 +75,12 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
       const { member } = signIn;
       const claim = claimOf(parts, context, { ...request, email: member.email });
       const proof = await proveAgain(parts.proving, signIn, claim);
-      if (proof === "codeNeeded") rpcContext.leaveNoRow();
-      else await keepProof(parts, context);
+      if (proof === "codeNeeded") {
+        rpcContext.leaveNoRow();
+      } else {
+        await requirePasskeyIfAny(parts, proof);
+        await keepProof(parts, context);
+      }
       return create(ProveSignInResponseSchema, { codeNeeded: proof === "codeNeeded" });
     },
 

@@ -28,6 +28,7 @@ export const appearances = {
   invalid_sign_in: looks(401, Code.Unauthenticated, "The sign-in is not valid"),
   sign_in_required: looks(401, Code.Unauthenticated, "You are not signed in"),
   fresh_sign_in_required: looks(403, Code.PermissionDenied, "This requires you to confirm who you are"),
+  second_factor_required: looks(403, Code.PermissionDenied, "This requires a second factor"),
   role_not_allowed: looks(403, Code.PermissionDenied, "Your role may not do this"),
   key_type_not_allowed: looks(403, Code.PermissionDenied, "This kind of key may not do this"),
   origin_not_allowed: looks(403, Code.PermissionDenied, "This page is not registered for checkout"),

@@ -28,11 +28,11 @@ const dashboardRoutes = [...dashboardServices.map(({ name }) => name), "SignInSe
 export async function startDashboard(installation: Installation, settings: DashboardSettings): Promise<Running> {
   const { config, log } = installation;
   const readiness = new Readiness(() => databasesAnswer(installation));
-  const { sealing, origin, port } = settings;
+  const { sealing, origin, port, requiresSecondFactor } = settings;
   const route = createDashboardRoutes({
     ...dashboardParts(installation),
     dashboardOrigin: origin,
-    signIns: { sealing, addressOf: (values) => values.get(requestFactsKey).address },
+    signIns: { sealing, addressOf: (values) => values.get(requestFactsKey).address, requiresSecondFactor },
     requestIdOf: (values) => values.get(requestFactsKey).requestId,
   });
   const server = createDashboardServer({

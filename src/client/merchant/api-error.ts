@@ -18,6 +18,7 @@ export const errorCodes = [
   "invalid_sign_in",
   "sign_in_required",
   "fresh_sign_in_required",
+  "second_factor_required",
   "role_not_allowed",
   "key_type_not_allowed",
   "origin_not_allowed",

@@ -23,6 +23,7 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   invalid_sign_in: [],
   sign_in_required: [],
   fresh_sign_in_required: [],
+  second_factor_required: [],
   role_not_allowed: [],
   key_type_not_allowed: ["secretKey"],
   origin_not_allowed: [],

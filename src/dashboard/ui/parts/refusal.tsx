@@ -1,6 +1,7 @@
 /** The error of an action, beside the action. */
 import { codeOf, messageOf } from "../rpc.ts";
 import { PasskeyFailure } from "./ask-passkey.ts";
+import { SecondFactorLink } from "./second-factor-link.tsx";
 
 /** The person closed the identity prompt: nothing was done, and there is nothing to report. */
 export class ProofDeclined extends Error {
@@ -13,6 +14,12 @@ export function Refusal({ error, texts = {} }: { error: unknown; texts?: Readonl
   return (
     <p className="banner" data-tone="bad" role="alert">
       {error instanceof PasskeyFailure ? error.message : (texts[codeOf(error)] ?? messageOf(error))}
+      {codeOf(error) === "second_factor_required" && (
+        <>
+          {" "}
+          <SecondFactorLink />
+        </>
+      )}
     </p>
   );
 }

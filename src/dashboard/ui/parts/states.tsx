@@ -1,8 +1,9 @@
 /** The placeholders of a page: loading, empty, failed, missing. */
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { messageOf } from "../rpc.ts";
+import { codeOf, messageOf } from "../rpc.ts";
 import { Button } from "./button.tsx";
+import { SecondFactorLink } from "./second-factor-link.tsx";
 
 /** Shown while data loads. Announced once to a screen reader. */
 export function Loading({ what }: { what: string }) {
@@ -18,6 +19,17 @@ export function Loading({ what }: { what: string }) {
 
 /** Shown when a call failed, with a way to continue. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => unknown) | undefined }) {
+  if (codeOf(error) === "second_factor_required") {
+    return (
+      <div className="card" role="alert">
+        <h2>A second factor is required</h2>
+        <p>You can use test and your account without one. For the rest, add an authenticator app or a passkey.</p>
+        <div>
+          <SecondFactorLink />
+        </div>
+      </div>
+    );
+  }
   return (
     <div className="card" role="alert">
       <h2>This could not be loaded</h2>
