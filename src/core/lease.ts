@@ -92,7 +92,7 @@ export function claimSession(
     routedBy?: RoutedBy | undefined;
     submissionBudgetMs: number;
     requestId?: string | undefined;
-    /** What a process that takes the session over needs in order to ask the customer. */
+    /** Lets a process that takes the session over ask the customer. */
     browserSealed?: string | undefined;
   },
 ): void {

@@ -8,6 +8,9 @@ import { decodeMessage, frameMessage, unframeMessage } from "../platform/grpc-me
 import { readBody } from "../transcoder/request-body.ts";
 import type { AnyRequest, AnyResponse } from "./request-id.ts";
 
+/** Bounds of the body of an rpc. */
+export const callLimits = { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs } as const;
+
 /** The headers by which each form names a message's compression, and by which an answer names the accepted ones. */
 const compressionHeaders = {
   grpc: { of: "grpc-encoding", accepted: "grpc-accept-encoding" },
@@ -28,7 +31,7 @@ export type CallBody = { readonly bytes: Uint8Array; readonly message: MessageSh
 export async function readCallBody(method: DescMethod, request: AnyRequest, form: BinaryForm): Promise<CallBody> {
   // node's HTTP/2 requests have the same shape, though not the same type.
   const plain = request as Parameters<typeof readBody>[0];
-  const body = await readBody(plain, { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs });
+  const body = await readBody(plain, callLimits);
   const name = request.headers[compressionHeaders[form].of];
   const compression = typeof name === "string" ? name.trim().toLowerCase() : "identity";
   const sent = form === "proto" ? { bytes: body, isCompressed: compression !== "identity" } : unframeMessage(body);

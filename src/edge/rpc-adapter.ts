@@ -22,7 +22,7 @@ import type { Shopper } from "../gateways/connector.ts";
 import { bodyBytesMax } from "../limits.ts";
 import { composeInvoke, type Target } from "../transcoder/call.ts";
 import { readJsonMessage, refuseBody } from "../transcoder/connect-json.ts";
-import { frameOf, offerCompressions, readCallBody } from "./call-body.ts";
+import { callLimits, frameOf, offerCompressions, readCallBody } from "./call-body.ts";
 import { type Caller, callerKey, requestIdKey, shopperKey } from "./caller.ts";
 import { Deadline, timeoutOf } from "./deadline.ts";
 import type { EdgeParts } from "./edge-parts.ts";
@@ -165,7 +165,7 @@ async function readUnary(call: Call, request: AnyRequest, response: AnyResponse,
   const { form } = call;
   const { method } = call.handler;
   // node's HTTP/2 requests have the same shape, though not the same type.
-  if (form === "json") return await readJsonMessage(method, request as never, values);
+  if (form === "json") return await readJsonMessage(method, request as never, { values, limits: callLimits });
   if (form === "stream") return bodyOf(request);
   try {
     return once(frameOf(form, (await readCallBody(method, request, form)).bytes));

@@ -20,7 +20,7 @@ import { frameMessage } from "../platform/grpc-message.ts";
 import { type Call, type Invoke, openCall, type Target } from "../transcoder/call.ts";
 import { readJsonMessage, refuseBody } from "../transcoder/connect-json.ts";
 import { sendAnswer } from "../transcoder/send-answer.ts";
-import { offerCompressions, readCallBody } from "./call-body.ts";
+import { callLimits, offerCompressions, readCallBody } from "./call-body.ts";
 import { type Caller, callerKey, requestIdKey, shopperKey } from "./caller.ts";
 import type { Deadline } from "./deadline.ts";
 import { type AnyRequest, type AnyResponse, requestIdOf } from "./request-id.ts";
@@ -111,7 +111,7 @@ const json: UnaryForm = {
   protocolName: "connect",
   async read(method, request, _, values) {
     // Only the public port, which is HTTP/1.1, calls this.
-    return fromJson(method.input, await readJsonMessage(method, request as never, values));
+    return fromJson(method.input, await readJsonMessage(method, request as never, { values, limits: callLimits }));
   },
   send(response, call, answer) {
     const trailers = [...(call.trailersSet() ?? [])].map(([name, value]) => [`trailer-${name}`, value]);

@@ -184,8 +184,8 @@ export type AuthorizeAnswer = {
 };
 
 /**
- * What the customer's return brought is not the customer's answer to this payment: made up, another payment's, or early.
- * The action stays open. Only a gateway that cannot be asked about an action answers so.
+ * The customer's return brought no answer to this payment: it was made up, another payment's, or early. The action stays
+ * open. Only a gateway that cannot be asked about an action answers so.
  */
 export type NotAnswered = { readonly type: "notAnswered" };
 

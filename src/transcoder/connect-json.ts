@@ -4,7 +4,6 @@
  */
 import type { DescMessage, DescMethod, JsonValue, MessageShape } from "@bufbuild/protobuf";
 import { type ContextValues, createContextKey } from "@connectrpc/connect";
-import { bodyBytesMax, requestTimeoutMs } from "../limits.ts";
 import { decodeMessage } from "./decode-json.ts";
 import type { Finding, Problem } from "./problem.ts";
 import { checkBodyHeaders, readBody } from "./request-body.ts";
@@ -27,15 +26,11 @@ export function refuseBody(values: ContextValues, error: unknown): void {
 export async function readJsonMessage(
   method: DescMethod,
   request: Parameters<typeof readBody>[0],
-  values: ContextValues,
+  { values, limits }: { values: ContextValues; limits: Parameters<typeof readBody>[1] },
 ): Promise<JsonValue> {
   try {
     checkBodyHeaders(request);
-    return decodeJsonMessage(
-      method,
-      await readBody(request, { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs }),
-      values,
-    );
+    return decodeJsonMessage(method, await readBody(request, limits), values);
   } catch (error) {
     refuseBody(values, error);
     return {};

@@ -12,7 +12,7 @@ import { codeOf } from "../rpc.ts";
 export type SettingProps = {
   title: string;
   explanation: string;
-  /** What is still to be done about the saved value. */
+  /** The next step with the saved value, shown beside it. */
   note?: string | undefined;
   label: string;
   hint: string;

@@ -7,7 +7,7 @@ import type { AuthenticationProvider } from "../../../gateways/authentication-pr
 import type { GatewayCall } from "../../../gateways/connector.ts";
 import { Secret } from "../../../platform/secrets.ts";
 
-/** What a customer may write in place of the bank's or the gateway's own text. */
+/** Texts that a customer may write in place of the bank's or the gateway's own. */
 export const forgedTexts: Readonly<Record<string, string>> = {
   "a made-up text": "made-up",
   "no text": "",
