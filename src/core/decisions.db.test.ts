@@ -67,9 +67,14 @@ describe("a capture of a part that its gateway never answers", () => {
     [900, "SUCCEEDED", []],
     [1_900, "CREATED", [{ detail: expect.stringMatching(/reports a capture of another amount/) }]],
   ])("is recorded as captured only where %s is what was captured", async (capturedMinor, status, items) => {
+    let isSent = false;
     const core = withAnswers(fixture.core, {
-      capture: async () => noAnswer,
-      lookUp: async (_, { gatewayReference = "" }) => ({ type: "captured", gatewayReference, capturedMinor }),
+      capture: async () => {
+        isSent = true;
+        return noAnswer;
+      },
+      lookUp: async (_, { gatewayReference = "" }) =>
+        isSent ? { type: "captured", gatewayReference, capturedMinor } : { type: "held", gatewayReference },
     });
     const session = await fixture.newSession({ capture: "manual" });
     await fixture.submit(session, cards.approved);

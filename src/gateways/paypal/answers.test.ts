@@ -114,7 +114,7 @@ describe("readAuthorized()", () => {
     ["ORDER_NOT_APPROVED", "request_refused"],
     ["CURRENCY_NOT_SUPPORTED", "request_refused"],
   ])("treats the issue %s as not processed", (issue, cause) => {
-    expect(issued(issue)).toMatchObject({ type: "notProcessed", cause, reason: expect.stringContaining(issue) });
+    expect(issued(issue)).toMatchObject({ type: "notProcessed", cause, gatewayCode: issue });
   });
 
   it("counts an unknown issue against no gateway, and an answer that is not PayPal's own against it", () => {

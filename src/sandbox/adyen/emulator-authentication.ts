@@ -51,6 +51,11 @@ export function redirectTo(challenge: Challenge, request: SandboxRequest): Answe
   return { status: 200, body, about: challenge.payment.reference };
 }
 
+/** Tells a request for details that the customer has not answered yet. The specification's answer has no redirect again. */
+export function waitsForCustomer({ payment }: Challenge): Answered {
+  return { status: 200, body: { resultCode: "RedirectShopper" }, about: payment.reference };
+}
+
 /** Refuses the payment of a customer who did not pass, which holds nothing. */
 export function refusedFor({ payment, state }: Challenge): Answered {
   const { reference, value, currency } = payment;

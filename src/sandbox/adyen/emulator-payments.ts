@@ -19,7 +19,14 @@ import type { Pauses } from "../pauses.ts";
 import type { SandboxRequest } from "../routes.ts";
 import { frictionlessOf, type SecureResult, secureResult } from "../secure-results.ts";
 import type { Tasks } from "../tasks.ts";
-import { askingOf, authenticatedFields, newPspReference, redirectTo, refusedFor } from "./emulator-authentication.ts";
+import {
+  askingOf,
+  authenticatedFields,
+  newPspReference,
+  redirectTo,
+  refusedFor,
+  waitsForCustomer,
+} from "./emulator-authentication.ts";
 import {
   adyenTestNumbers,
   askedByHolder,
@@ -148,8 +155,8 @@ export class EmulatorPayments {
   }
 
   /** Answers with the result of a payment whose customer was asked. */
-  async details(challenge: Challenge, { request }: Pick<Asked, "request">): Promise<Answered | Executed> {
-    if (challenge.state === "waiting") return redirectTo(challenge, request);
+  async details(challenge: Challenge): Promise<Answered | Executed> {
+    if (challenge.state === "waiting") return waitsForCustomer(challenge);
     if (challenge.state !== "passed") return refusedFor(challenge);
     const result = await this.#settle(challenge);
     const opened = this.#parts.ledger.record(challenge.id);

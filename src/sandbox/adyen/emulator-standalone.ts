@@ -11,7 +11,7 @@ import type { Challenge, Challenges } from "../challenges.ts";
 import type { Issuer } from "../issuer.ts";
 import type { SandboxRequest } from "../routes.ts";
 import { type Directory, resultOf, type Transaction } from "../three-d-secure.ts";
-import { newPspReference, redirectTo } from "./emulator-authentication.ts";
+import { newPspReference, redirectTo, waitsForCustomer } from "./emulator-authentication.ts";
 import { cardErrorOf } from "./emulator-cards.ts";
 import { type Answered, refusal } from "./emulator-keys.ts";
 import type { Asked } from "./emulator-payments.ts";
@@ -101,10 +101,10 @@ export class StandaloneAuthentications {
   /** Answers with the result. A request that does not repeat `authenticationOnly` authorizes the payment. */
   async details(
     { challenge, transaction }: { readonly challenge: Challenge; readonly transaction: Transaction },
-    { request, json }: { readonly request: SandboxRequest; readonly json: Json },
+    json: Json,
   ): Promise<Answered> {
     const { payment, state } = challenge;
-    if (state === "waiting") return redirectTo(challenge, request);
+    if (state === "waiting") return waitsForCustomer(challenge);
     if (state === "passed" && !isStandalone(json)) {
       await this.#parts.issuer.settle(challenge, () => {});
       return answerOf(payment.reference, { resultCode: "Authorised" });

@@ -103,9 +103,7 @@ function detailsRoute(
       const key = request.headers["idempotency-key"];
       const name = key === undefined ? undefined : `${account.id} ${request.path} ${String(key)}`;
       const execute = async () =>
-        toExecuted(
-          await (alone ? standalone.details(alone, { request, json }) : emulator.details(challenge, { request })),
-        );
+        toExecuted(await (alone ? standalone.details(alone, json) : emulator.details(challenge)));
       const failed = toExecuted(refusal(500, "901", "internal"));
       const answer = () => keys.once(name, () => faults.insideKey("adyen.complete", { execute, failed }));
       return (await issuer.carryCompletion(challenge, answer)) ?? "hang_up";

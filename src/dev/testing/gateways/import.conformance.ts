@@ -52,7 +52,8 @@ export function describeImport(harness: () => GatewayHarness, subject: ImportSub
         return (await answer.json()) as Record<string, string>;
       };
       const { threeDSServerTransID } = await post("preauth", { acctNumber });
-      const areq = { acctNumber, threeDSServerTransID, purchaseAmount: String(amountMinor), messageVersion: "2.2.0" };
+      const payment = { acctNumber, purchaseAmount: String(amountMinor), cardholderName: "Marie Curie" };
+      const areq = { ...payment, threeDSServerTransID, messageVersion: "2.2.0" };
       const { transStatus = "", eci = "", dsTransID = "", authenticationValue = "" } = await post("auth", areq);
       const told = { transStatus, directoryStatus: transStatus, eci };
       return { ...proof, ...told, cryptogram: authenticationValue, dsTransactionId: dsTransID };

@@ -133,7 +133,12 @@ export function readLookUp(reply: GatewayReply, attempt: AttemptAtGateway): Look
   return readRecords(records, attempt);
 }
 
-const unfound = { type: "inconclusive", reason: "the gateway does not know a payment that it has named" } as const;
+// The list has no payment whose customer is still asked: a void by the gateway's own reference tells.
+const unfound = {
+  type: "inconclusive",
+  reason: "the gateway does not know a payment that it has named",
+  isUnfound: true,
+} as const;
 
 function readRecords(records: readonly unknown[], attempt: AttemptAtGateway): LookUpAnswer {
   if (records.length === 0) return attempt.gatewayReference === undefined ? { type: "absent" } : unfound;
