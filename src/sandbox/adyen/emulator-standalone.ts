@@ -9,7 +9,6 @@ import type { Account } from "../accounts.ts";
 import type { Book, Books } from "../books.ts";
 import type { Challenge, Challenges } from "../challenges.ts";
 import type { Issuer } from "../issuer.ts";
-import type { SandboxRequest } from "../routes.ts";
 import { type Directory, resultOf, type Transaction } from "../three-d-secure.ts";
 import { newPspReference, redirectTo, waitsForCustomer } from "./emulator-authentication.ts";
 import { cardErrorOf } from "./emulator-cards.ts";
