@@ -135,7 +135,7 @@ describe("authentication", () => {
     const [first, ...others] = await Promise.all(
       ["x", mistyped, unknown, revoked].map((key) => answerTo(`Bearer ${key}`)),
     );
-    expect(first?.detail).toMatch(/^No secret key in use is this one/);
+    expect(first?.detail).toMatch(/^This secret key is not in use/);
     for (const other of others) expect(other).toEqual(first);
   });
 
