@@ -6,7 +6,7 @@ const hidden = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 // dots stand for the same in domains (UTS 46).
 const link = /[/\\@]|[\p{L}\p{N}][.\u3002\uff0e\uff61]\p{L}{2}/u;
 // Joiners and marks, which may stand between a letter and a dot without being seen.
-const joinersAndMarks = /[\u200c\u200d\p{M}]/gu;
+const joinersAndMarks = /\u200c|\u200d|\p{M}/gu;
 
 /** Returns the rule that a name breaks, as the end of a sentence that begins with its field; undefined if none. */
 export function findNameProblem(name: string): string | undefined {
