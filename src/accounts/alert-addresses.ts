@@ -4,10 +4,14 @@
  */
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 
-/** A merchant's addresses as they were set, and those of them that have not confirmed it. */
-type AlertAddresses = { readonly addresses: readonly string[]; readonly unconfirmed: readonly string[] };
+/** A merchant's addresses as they were set, those of them that have not confirmed it, and how often some were removed. */
+type AlertAddresses = {
+  readonly addresses: readonly string[];
+  readonly unconfirmed: readonly string[];
+  readonly removals: number;
+};
 
-const columns = `s.alert_addresses AS addresses,
+const columns = `s.alert_addresses AS addresses, s.alert_address_removals AS "removals",
   ARRAY(SELECT each FROM unnest(s.alert_addresses) AS each WHERE each <> ALL (s.confirmed_addresses)) AS unconfirmed`;
 
 const selectAddresses: Statement = {
@@ -18,12 +22,13 @@ const selectAddresses: Statement = {
 /** Returns a merchant's addresses; empty if none are set. */
 export async function loadAlertAddresses(queryable: Queryable, merchantId: string): Promise<AlertAddresses> {
   const [row] = await queryable.query<AlertAddresses>(selectAddresses, [merchantId]);
-  return row ?? { addresses: [], unconfirmed: [] };
+  return row ?? { addresses: [], unconfirmed: [], removals: 0 };
 }
 
 const replaceAddresses: Statement = {
   name: "replace_alert_addresses",
   text: `UPDATE merchant_settings s SET alert_addresses = $2,
+           alert_address_removals = s.alert_address_removals + (NOT s.alert_addresses <@ $2)::int,
            confirmed_addresses = ARRAY(SELECT each FROM unnest(s.confirmed_addresses) AS each WHERE each = ANY ($2))
          WHERE s.merchant_id = $1 RETURNING ${columns}`,
 };
@@ -46,18 +51,23 @@ const confirm: Statement = {
   name: "confirm_alert_address",
   text: `UPDATE merchant_settings SET confirmed_addresses = confirmed_addresses || $2::text
          WHERE merchant_id = $1 AND moved_to IS NULL AND $2 = ANY (alert_addresses) AND $2 <> ALL (confirmed_addresses)
+           AND alert_address_removals = $3
          RETURNING 1`,
 };
 
-/** Confirms one address; false if it is not set any more, or is confirmed already. */
-export async function confirmAlertAddress(tx: Tx, merchantId: string, address: string): Promise<boolean> {
-  return (await tx.query(confirm, [merchantId, address])).length > 0;
+/** Confirms one address; false if an address was removed since it was asked, or if it is confirmed already. */
+export async function confirmAlertAddress(
+  tx: Tx,
+  asked: { readonly merchantId: string; readonly address: string; readonly removals: number },
+): Promise<boolean> {
+  return (await tx.query(confirm, [asked.merchantId, asked.address, asked.removals])).length > 0;
 }
 
 const dropAddress: Statement = {
   name: "drop_alert_address",
   text: `UPDATE merchant_settings s
          SET alert_addresses = ARRAY(SELECT each FROM unnest(s.alert_addresses) AS each WHERE lower(each) <> lower($2)),
+           alert_address_removals = s.alert_address_removals + 1,
            confirmed_addresses =
              ARRAY(SELECT each FROM unnest(s.confirmed_addresses) AS each WHERE lower(each) <> lower($2))
          FROM merchant_settings old

@@ -23,6 +23,10 @@ const memberActions = {
    * a day of setting up, and no flood for whoever did not ask for it.
    */
   mailbox: { callsMax: 20, windowMs: 24 * hour },
+  /** Those of one merchant, so that none uses up a mailbox's mails for all others. */
+  merchantMailbox: { callsMax: 5, windowMs: 24 * hour },
+  /** Requests of one merchant to confirm an address for alerts, each an unsolicited mail: as many as invitations. */
+  confirmation: { callsMax: 50, windowMs: 24 * hour },
   /** Password hashes of one sign-in: many times the proofs of a long day. */
   password: { callsMax: 30, windowMs: hour },
   /** Pages of a long read, some 100 ms each: reading one after the other never reaches the limit. */
@@ -32,7 +36,7 @@ const memberActions = {
 } as const;
 
 /** Actions of a member with a common count. */
-export type MemberAction = Exclude<keyof typeof memberActions, "mailbox">;
+export type MemberAction = Exclude<keyof typeof memberActions, "mailbox" | "merchantMailbox" | "confirmation">;
 
 const count: Statement = {
   name: "count_member_action",
@@ -55,17 +59,36 @@ export async function countAction(accounts: Queryable, subject: string, action: 
   });
 }
 
-/** Counts a mail to an address. Throws `rate_limited` if its mailbox has received too many, of whichever merchants. */
-export async function countMailTo(accounts: Queryable, address: string): Promise<void> {
-  const hash = sha256(`mailbox ${mailboxOf(address)}`)
-    .toString("hex")
-    .slice(0, 32);
-  const seconds = await countOne(accounts, hash, "mailbox");
-  if (seconds === undefined) return;
-  const hours = Math.ceil(seconds / 3_600);
-  throw new DomainError("rate_limited", `This mailbox has received too many mails today. Try again in ${hours} h.`, {
-    retryAfterMs: seconds * 1_000,
-  });
+/** A mail that a member of a merchant causes. */
+export type CausedMail = { readonly merchantId: string; readonly address: string };
+
+/**
+ * Counts a mail. Throws `rate_limited` if its mailbox has received too many, of this merchant or of all. The merchant's
+ * share is counted first, so that what it refuses takes nothing from the others.
+ */
+export async function countMailTo(accounts: Queryable, { merchantId, address }: CausedMail): Promise<void> {
+  const mailbox = mailboxOf(address);
+  const seconds =
+    (await countOne(accounts, hashOf(`mailbox ${merchantId} ${mailbox}`), "merchantMailbox")) ??
+    (await countOne(accounts, hashOf(`mailbox ${mailbox}`), "mailbox"));
+  if (seconds !== undefined) throw tooManyToday("This mailbox has received too many mails today.", seconds);
+}
+
+/** Counts a merchant's request to confirm an address. Throws `rate_limited` beyond the day's limit. */
+export async function countConfirmation(accounts: Queryable, merchantId: string): Promise<void> {
+  const seconds = await countOne(accounts, merchantId, "confirmation");
+  if (seconds !== undefined) {
+    throw tooManyToday("This merchant has reached today's limit of requests to confirm an address.", seconds);
+  }
+}
+
+function tooManyToday(what: string, seconds: number): DomainError {
+  const retry = `Try again in ${Math.ceil(seconds / 3_600)} h.`;
+  return new DomainError("rate_limited", `${what} ${retry}`, { retryAfterMs: seconds * 1_000 });
+}
+
+function hashOf(subject: string): string {
+  return sha256(subject).toString("hex").slice(0, 32);
 }
 
 // Their servers ignore dots (https://support.google.com/mail/answer/7436150, 2026); others tell `a.b` from `ab`.

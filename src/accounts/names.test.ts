@@ -16,6 +16,13 @@ describe("a name of a merchant or a member", () => {
     "evil｡tld",
     "бренд.рф",
     "7.eleven",
+    "evil\u200d.tld",
+    "evil.\u200ctld",
+    "evil.t\u200dld",
+    "evil\u0301.tld",
+    "evil.\u0301tld",
+    "evil\ufe0f.tld",
+    "evil\u200d．tld",
   ])("contains no link: %s", (name) => {
     expect(findNameProblem(name)).toMatch(/^must not contain a link/);
   });

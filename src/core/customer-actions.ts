@@ -231,6 +231,11 @@ function attemptOfToken({ sealing }: Pick<Core, "sealing">, token: string): Retu
   return Object.values(sealing.keys).some(isOurs) ? attempt : undefined;
 }
 
+/** Reports whether a key of ours has made a return token. */
+export function isReturnToken(core: Pick<Core, "sealing">, token: string): boolean {
+  return attemptOfToken(core, token) !== undefined;
+}
+
 /** Returns the session that a ticket or a return token names; undefined for any other text. Proves nothing. */
 export function sessionNamedIn(text: string): string | undefined {
   return decodeId("ps", text.split(".")[0] ?? "");

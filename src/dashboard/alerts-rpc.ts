@@ -77,18 +77,18 @@ export function createAlertService(parts: DashboardParts): ServiceImpl<typeof Al
       const { database, endpoints, name: environmentName } = environment;
       const id = encodeId("ntc", runtime.uuid());
       const message = writeTestMessage({ id, merchantId, environmentName, dashboardOrigin });
-      const [{ chatHost }, { addresses, unconfirmed }, chat] = await Promise.all([
+      const [{ chatHost }, { addresses, unconfirmed, removals }, chat] = await Promise.all([
         loadAlertSettings(database, merchantId),
         loadAlertAddresses(database, merchantId),
         loadAlertChat(database, endpoints, merchantId),
       ]);
       const mails = addresses.map(async (to) => {
         if (unconfirmed.includes(to)) {
-          const failure = await askToConfirm(parts, environment, { merchantId, address: to });
+          const failure = await askToConfirm(parts, environment, { merchantId, address: to, removals });
           const problem = failure || "This address has not confirmed yet. The request to confirm was mailed again.";
           return { recipient: to, accepted: false, problem };
         }
-        const problem = await mailCounted(parts, to, message);
+        const problem = await mailCounted(parts, { merchantId, address: to }, message);
         return { recipient: to, accepted: problem === "", problem };
       });
       const posts = chat === undefined ? [] : [postToChat(endpoints, chat, message)];

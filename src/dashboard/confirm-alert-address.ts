@@ -6,7 +6,7 @@ import {
   ConfirmAlertAddressResponseSchema,
 } from "../../gen/dashboard/v1/sign_in_pb.ts";
 import { confirmAlertAddress } from "../accounts/alert-addresses.ts";
-import { countMailTo } from "../accounts/member-actions.ts";
+import { type CausedMail, countConfirmation, countMailTo } from "../accounts/member-actions.ts";
 import { findMerchant } from "../accounts/merchants.ts";
 import { findCell } from "../platform/cells.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
@@ -26,8 +26,11 @@ type Sealed = {
   readonly merchantId: string;
   readonly cell: number;
   readonly address: string;
+  readonly removals: number;
   readonly expiresAt: number;
 };
+
+type UnconfirmedAddress = CausedMail & { readonly removals: number };
 
 /**
  * Asks an address to confirm that it gets a merchant's alerts. Returns why the mail was not accepted, as a sentence;
@@ -36,12 +39,12 @@ type Sealed = {
 export async function askToConfirm(
   parts: DashboardParts,
   environment: DashboardEnvironment,
-  { merchantId, address }: { merchantId: string; address: string },
+  { merchantId, address, removals }: UnconfirmedAddress,
 ): Promise<string> {
   const { accounts, dashboardOrigin, runtime } = parts;
   if (dashboardOrigin === undefined) return "The operator must set SWITCHYARD_DASHBOARD_ORIGIN first.";
   const expiresAt = runtime.now().getTime() + confirmationLifetimeMs;
-  const sealed: Sealed = { merchantId, cell: environment.cell, address, expiresAt };
+  const sealed: Sealed = { merchantId, cell: environment.cell, address, removals, expiresAt };
   const token = new Secret(seal(environment.core.sealing, associatedData, JSON.stringify(sealed)));
   const merchantName = (await findMerchant(accounts, merchantId))?.name ?? "";
   const lines = [
@@ -57,26 +60,30 @@ export async function askToConfirm(
     "",
   ];
   const mail = { subject: "Confirm your address for alerts", text: lines.join("\n") };
-  return mailCounted(parts, address, { ...mail, id: encodeId("ntc", runtime.uuid()) });
+  return mailCounted(parts, { merchantId, address }, { ...mail, id: encodeId("ntc", runtime.uuid()) }, () =>
+    countConfirmation(accounts, merchantId),
+  );
 }
 
 /**
  * Mails to an address if its mailbox has not received too many today. Returns why not, as a sentence; empty if the mail
- * was accepted.
+ * was accepted. `countFirst` counts the mail for another limit.
  */
 export async function mailCounted(
   { accounts, mailer }: DashboardParts,
-  to: string,
+  caused: CausedMail,
   mail: { readonly subject: string; readonly text: string; readonly id: string },
+  countFirst?: () => Promise<void>,
 ): Promise<string> {
   if (mailer === undefined) return problemOf(undefined);
   try {
-    await countMailTo(accounts, to);
+    await countFirst?.();
+    await countMailTo(accounts, caused);
   } catch (error) {
     if (error instanceof DomainError && error.code === "rate_limited") return error.message;
     throw error;
   }
-  return problemOf(await mailer.send({ to, ...mail }));
+  return problemOf(await mailer.send({ to: caused.address, ...mail }));
 }
 
 /** Returns why a mail was not accepted. Undefined stands for an installation without a mail server. */
@@ -97,10 +104,11 @@ function problemOf(handover: Handover | undefined): string {
 /** The rpc that the link's page calls. */
 export function confirmAlertAddressRpc(parts: DashboardParts) {
   return async ({ token }: ConfirmAlertAddressRequest, context: HandlerContext) => {
-    const { environment, merchantId, address } = openToken(parts, token);
+    const { environment, ...asked } = openToken(parts, token);
+    const { merchantId, address } = asked;
     const rpcContext: RpcContext = rpcContextOf(context);
     await rpcContext.changeEnvironment(environment, async (tx) => {
-      if (!(await confirmAlertAddress(tx, merchantId, address))) throw gone();
+      if (!(await confirmAlertAddress(tx, asked))) throw gone();
       const subject = `${encodeId("mer", merchantId)}/alert-addresses`;
       await rpcContext.audit(tx, { merchantId, subject, actor: address, after: { confirmed: address } });
     });

@@ -41,8 +41,8 @@ export function invitationRpcs(parts: DashboardParts): InvitationRpcs {
     async inviteMember(request, context) {
       const { mailer } = parts;
       const origin = requireOrigin(parts);
-      if (mailer !== undefined) await countMailTo(parts.accounts, request.email.trim());
-      const { invitation, token } = await recordInvitation(parts, context, request);
+      const invited = { ...request, isMailed: mailer !== undefined };
+      const { invitation, token } = await recordInvitation(parts, context, invited);
       const link = linkTo(`${origin}/invitation`, token);
       if (mailer !== undefined) await mail({ ...parts, mailer }, invitation, link);
       return create(InviteMemberResponseSchema, {
@@ -53,7 +53,7 @@ export function invitationRpcs(parts: DashboardParts): InvitationRpcs {
 
     async makeInvitationLink(request, context) {
       const origin = requireOrigin(parts);
-      const { invitation, token } = await recordInvitation(parts, context, request);
+      const { invitation, token } = await recordInvitation(parts, context, { ...request, isMailed: false });
       const link = linkTo(`${origin}/invitation`, token);
       return create(MakeInvitationLinkResponseSchema, { invitation: invitationMessage(invitation), link });
     },
@@ -74,7 +74,7 @@ export function invitationRpcs(parts: DashboardParts): InvitationRpcs {
 function recordInvitation(
   { runtime }: DashboardParts,
   context: HandlerContext,
-  request: { email: string; role: Role },
+  request: { email: string; role: Role; isMailed: boolean },
 ): Promise<{ invitation: Invitation; token: Secret }> {
   const { merchantId, rpcContext } = merchantContextOf(context);
   const email = normalizeEmail(request.email);
@@ -100,6 +100,8 @@ function recordInvitation(
         },
       );
     }
+    // Last, so that a refused invitation takes none of the mailbox's mails.
+    if (request.isMailed) await countMailTo(tx, { merchantId, address: email });
     const invited = await invite(tx, runtime, { merchantId, email, role, invitedBy: rpcContext.actor });
     await rpcContext.audit(tx, { subject: encodeId("inv", invited.invitation.id), after: { email, role } });
     return invited;

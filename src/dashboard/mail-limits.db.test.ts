@@ -68,21 +68,44 @@ describe("an address for alerts", () => {
     await client.alerts.setAlertAddresses({ ...scope, addresses: [] });
     expect((await client.alerts.setAlertAddresses({ ...scope, addresses: [address] })).unconfirmed).toEqual([address]);
   });
+
+  it("cannot be confirmed by a link from before it was removed and entered again", async () => {
+    const address = "returned@example.com";
+    const set = (addresses: string[]) => client.alerts.setAlertAddresses({ ...scope, addresses });
+    await set([address]);
+    const old = tokenMailedTo(address);
+    await set([]);
+    await set([address]);
+    const renewed = tokenMailedTo(address);
+    expect(await codeOf(pages.signIns().confirmAlertAddress({ token: old }))).toBe("not_found");
+    // Adding another address ends no request.
+    await set([address, "second@example.com"]);
+    expect(await pages.signIns().confirmAlertAddress({ token: renewed })).toMatchObject({ address });
+  });
 });
 
 describe("mails that people cause", () => {
   const mailboxMax = 20;
+  const mailsOfMerchantMax = 5;
+  const newScope = async (name: string) => {
+    const { merchant } = await client.merchants.createMerchant({ name });
+    return { ...scope, merchantId: merchant!.merchantId! };
+  };
 
-  it("are counted for each mailbox, whatever the tag, the case or the merchant", async () => {
+  it("are counted for each mailbox, whatever the tag or the case, for one merchant and for all", async () => {
     const variants = ["vic.tim@gmail.com", "Victim+1@gmail.com", "v.ictim+a@googlemail.com", "VICTIM@GMAIL.COM"];
-    const { merchant } = await client.merchants.createMerchant({ name: "Tea House" });
-    const scopes = [scope, { ...scope, merchantId: merchant!.merchantId! }];
-    for (const each of scopes) await client.alerts.setAlertAddresses({ ...each, addresses: variants });
-    for (let count = 0; count < 4; count++) for (const each of scopes) await client.alertSettings.sendTestAlert(each);
-    const received = dashboard.mailbox.mails.filter(({ to }) => /v\.?ic\.?tim/i.test(String(to)));
-    expect(received).toHaveLength(mailboxMax);
-    const { results = [] } = await client.alertSettings.sendTestAlert(scope);
-    expect(results[0]?.problem).toMatch(/^This mailbox has received too many mails today/);
+    const received = () => dashboard.mailbox.mails.filter(({ to }) => /v\.?ic\.?tim/i.test(String(to)));
+    const mailAll = async (each: typeof scope) => {
+      await client.alerts.setAlertAddresses({ ...each, addresses: variants });
+      return (await client.alertSettings.sendTestAlert(each)).results ?? [];
+    };
+    const results = await mailAll(scope);
+    expect(received()).toHaveLength(mailsOfMerchantMax);
+    for (const name of ["Tea House", "Book Shop", "Bakery", "Florist"]) await mailAll(await newScope(name));
+    expect(received()).toHaveLength(mailboxMax);
+    expect(
+      results.filter(({ problem = "" }) => /^This mailbox has received too many mails today/.test(problem)),
+    ).toHaveLength(3);
     await dashboard.addMember("Olive", "OWNER");
     const invited = pages.members(await pages.enter("Olive")).inviteMember({
       merchantId: dashboard.merchantId,
@@ -92,6 +115,26 @@ describe("mails that people cause", () => {
     expect(await codeOf(invited)).toBe("rate_limited");
     const { invitations = [] } = await client.members.listMembers({ merchantId: dashboard.merchantId });
     expect(invitations).toEqual([]);
+  });
+
+  it("are not counted for an invitation that is refused", async () => {
+    const olive = pages.members(await pages.enter("Olive"));
+    const invite = { merchantId: dashboard.merchantId, email: "olive@example.com", role: Role.VIEWER };
+    for (let count = 0; count <= mailsOfMerchantMax; count++) {
+      expect(await codeOf(olive.inviteMember(invite))).toBe("state_conflict");
+    }
+  });
+
+  it("ask at most fifty addresses of one merchant a day to confirm", async () => {
+    const each = await newScope("Spammer");
+    const asked = () => dashboard.mailbox.mails.filter(({ to }) => /stranger/.test(String(to))).length;
+    for (let block = 0; block < 6; block++) {
+      const addresses = Array.from({ length: 10 }, (_, place) => `stranger${block}${place}@example.com`);
+      await client.alerts.setAlertAddresses({ ...each, addresses });
+    }
+    expect(asked()).toBe(50);
+    const { results = [] } = await client.alertSettings.sendTestAlert(each);
+    expect(results[0]?.problem).toMatch(/^This merchant has reached today's limit/);
   });
 
   it("tell apart addresses whose servers may", async () => {

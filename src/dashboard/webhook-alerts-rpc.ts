@@ -59,7 +59,7 @@ export function createWebhookAlertService(parts: DashboardParts): ServiceImpl<ty
 
     async setAlertAddresses({ addresses, revision }, context) {
       const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
-      const { unconfirmed } = await change(async (tx) => {
+      const { unconfirmed, removals } = await change(async (tx) => {
         const { addresses: before } = await loadAlertAddresses(tx, merchantId);
         requireRevision(revision, before);
         const recorded = await recordAlertAddresses(tx, merchantId, addresses);
@@ -68,7 +68,9 @@ export function createWebhookAlertService(parts: DashboardParts): ServiceImpl<ty
         return recorded;
       });
       // A mail that fails is sent again with the next test alert, which says why.
-      await Promise.all(unconfirmed.map((address) => askToConfirm(parts, environment, { merchantId, address })));
+      await Promise.all(
+        unconfirmed.map((address) => askToConfirm(parts, environment, { merchantId, address, removals })),
+      );
       return create(SetAlertAddressesResponseSchema, {
         addresses,
         revision: revisionOf(addresses),

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Core } from "../core/core.ts";
-import { isReturnOver, sessionNamedIn, takeReturn, useActionTicket } from "../core/customer-actions.ts";
+import { isReturnOver, isReturnToken, sessionNamedIn, takeReturn, useActionTicket } from "../core/customer-actions.ts";
 import { resumeSession } from "../core/submit-payment.ts";
 import { requestTimeoutMs } from "../limits.ts";
 import { cellOf, findCell } from "../platform/cells.ts";
@@ -16,6 +16,7 @@ import { type Answer, sendAnswer } from "../transcoder/send-answer.ts";
 import { type AuthenticationPages, embeddersOf, returnPageHeaders, shownPageHeaders } from "./authentication-pages.ts";
 import type { EdgeEnvironment, EdgeEnvironments } from "./caller.ts";
 import { setAnswerHeaders } from "./request-id.ts";
+import type { LimitFields } from "./request-limits/limit-fields.ts";
 
 const pattern =
   /^\/authentication\/(?<name>test|live)\/(?:(?<page>frame|window|open)|return\/(?<token>[\w.-]{1,200})(?<end>\/end)?)$/;
@@ -38,8 +39,9 @@ type Asked = {
 /**
  * Answers the pages and calls of customer authentication, below /authentication/{environment}: `frame` and `window`,
  * which show an action; POST `open`, which returns the action of a ticket; GET and POST `return/{token}`, a page that
- * has nothing to press; and `return/{token}/end`, from which that page learns that the customer can go back. Each counts
- * for the browser's address, before a body is read or a token is looked at.
+ * has nothing to press; and `return/{token}/end`, from which that page learns that the customer can go back. Before a
+ * body is read or the database is asked, a return with a token of ours counts for the token, and everything else for the
+ * browser's address.
  */
 export function createAuthenticationRoutes(
   environments: EdgeEnvironments,
@@ -61,11 +63,13 @@ export function createAuthenticationRoutes(
     const { name, page, token = "", end } = pattern.exec(url.pathname)?.groups ?? {};
     const environment = environments[name as "test" | "live"];
     if (environment === undefined) return false;
+    const asked = page ?? (end === undefined ? "return" : "end");
+    const setLimitHeaders = (fields: LimitFields) => setAnswerHeaders(request, fields);
     const address = addressOf(request);
-    if (address !== undefined) {
-      environment.requestLimits?.countAddress(address, (fields) => setAnswerHeaders(request, fields));
-    }
-    const answer = answers[page ?? (end === undefined ? "return" : "end")]!;
+    if (asked === "return" && isReturnToken(environment.core, token)) {
+      environment.requestLimits?.countReturn(token, setLimitHeaders);
+    } else if (address !== undefined) environment.requestLimits?.countAddress(address, setLimitHeaders);
+    const answer = answers[asked]!;
     sendAnswer(response, await answer({ request, environment, query: url.searchParams, token }));
     return true;
   };

@@ -97,6 +97,18 @@ describe("POST /api/v1/payment-sessions", () => {
     });
   });
 
+  it.each([
+    ["of the body", { "amount-minor": 1 }, "The body has a member that is not a field of this request."],
+    [
+      "in an object",
+      { ...order, billingAddress: { line1: "a", city: "b", postalCode: "1", country: "DE", "post-code": "1" } },
+      "billingAddress has a member that is not a field of this request.",
+    ],
+    ["of the merchant's own", { ...order, metadata: { "a b": 1 } }, "metadata has a member that must be a string."],
+  ])("does not repeat an unusual name, and says that it is about a member: %s", async (_, body, detail) => {
+    expect((await create(JSON.stringify(body))).json.detail.replace(/ \(and \d more\)/, "")).toBe(detail);
+  });
+
   it("reports all problems of a body at once and repeats none of its values", async () => {
     const { json, text } = await create('{"amountMinor":"hunter2","currency":"hunter3","note":"hunter4"}');
     expect(json.errors.length).toBeGreaterThanOrEqual(3);
@@ -135,7 +147,7 @@ describe("authentication", () => {
     const [first, ...others] = await Promise.all(
       ["x", mistyped, unknown, revoked].map((key) => answerTo(`Bearer ${key}`)),
     );
-    expect(first?.detail).toMatch(/^No secret key in use is this one/);
+    expect(first?.detail).toMatch(/^This secret key is not in use/);
     for (const other of others) expect(other).toEqual(first);
   });
 

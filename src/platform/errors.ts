@@ -63,7 +63,8 @@ export function problemsInWords(problems: readonly FieldProblem[], code: DomainE
   const first = problems.find((problem) => problem.code === code) ?? problems[0];
   if (first === undefined) return "A field breaks its rule.";
   const others = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
-  return `${first.param || "The body"} ${first.detail}${others}.`;
+  const place = first.param || (first.code === "invalid_parameter" ? "The request" : "The body");
+  return `${place} ${first.detail}${others}.`;
 }
 
 /** An expected refusal. `message` is public and says what to do; it never contains a value that the caller sent. */

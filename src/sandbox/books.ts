@@ -15,6 +15,9 @@ type File = {
 
 const reference = "$record";
 
+// The version of the records' form. A change of any record that an earlier one does not fit needs a new version.
+const version = 1;
+
 /** All books, and the file that they share. */
 export class Books {
   readonly #isTestCard: (number: string) => boolean;
@@ -26,14 +29,16 @@ export class Books {
   #file: File | undefined;
   #flushing: NodeJS.Immediate | undefined;
 
-  /** Opens the file, or makes it. Of a card number that is no test card, only its ends are written. */
+  /** Opens the file, or makes it; records of another version are dropped. Of a card number that is no test card, only its ends are written. */
   constructor(path: string | undefined, isTestCard: (number: string) => boolean) {
     this.#isTestCard = isTestCard;
     if (path === undefined) return;
     closeSync(openSync(path, "a", 0o600));
     const database = new DatabaseSync(path);
     // A killed process loses nothing that it has written. Only a machine that loses power does, with all of the demo.
+    const isOther = database.prepare("PRAGMA user_version").get()?.user_version !== version;
     database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
+      ${isOther ? "DROP TABLE IF EXISTS record;" : ""} PRAGMA user_version = ${version};
       CREATE TABLE IF NOT EXISTS record (place INTEGER PRIMARY KEY, book TEXT, key TEXT, content TEXT, UNIQUE (book, key))`);
     this.#read(database);
     this.#file = {
@@ -59,13 +64,19 @@ export class Books {
     if (this.#file === undefined || this.#changed.size === 0) return;
     const { database, upsert, remove } = this.#file;
     database.exec("BEGIN");
-    for (const place of this.#changed.values()) {
-      const { book, key } = place;
-      const kept = this.#books.get(book)?.get(key);
-      if (kept === undefined) remove.run(book, key);
-      else upsert.run(book, key, this.#textOf(place, kept));
+    try {
+      for (const place of this.#changed.values()) {
+        const { book, key } = place;
+        const kept = this.#books.get(book)?.get(key);
+        if (kept === undefined) remove.run(book, key);
+        else upsert.run(book, key, this.#textOf(place, kept));
+      }
+      database.exec("COMMIT");
+    } catch (error) {
+      // SQLite has ended the transaction by itself after some errors.
+      if (database.isTransaction) database.exec("ROLLBACK");
+      throw error;
     }
-    database.exec("COMMIT");
     this.#changed.clear();
   }
 

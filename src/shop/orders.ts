@@ -29,6 +29,8 @@ const ordersMax = 1_000;
 export class Orders {
   readonly #orders = new Map<string, Order>();
   readonly #changes = new EventEmitter().setMaxListeners(0);
+  /** A payment session of this merchant, of an order or of a webhook; undefined before the first. */
+  ownSessionId: string | undefined;
 
   add(order: Pick<Order, "orderRef" | "amountMinor" | "currency">): Order {
     const added: Order = { ...order, sessions: [], state: undefined, webhooks: [] };

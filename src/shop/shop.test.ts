@@ -16,6 +16,7 @@ let kept: string;
 let refusedKey: string | undefined;
 let session: Record<string, unknown>;
 let refusal: object | undefined;
+const strangersKey = "switchyard_test_sk_stranger";
 let service: Server;
 let shop: Shop;
 
@@ -29,6 +30,8 @@ async function startService(): Promise<Server> {
     const isRefused = request.headers.authorization === `Bearer ${refusedKey}`;
     if (isRefused) return answer(401, { code: "invalid_key", detail: "The key was rotated.", requestId: "req_8" });
     if (request.url?.includes("pageSize")) return answer(200, { paymentSessions: [] });
+    if (request.headers.authorization === `Bearer ${strangersKey}`)
+      return answer(404, { code: "not_found", detail: "There is no payment session with this id." });
     if (request.method === "GET") return answer(200, session);
     const key = String(request.headers["idempotency-key"]);
     const body = (await json(request)) as Created["body"];
@@ -163,6 +166,21 @@ describe("a rotated secret key", () => {
     expect((await enter(" switchyard_test_sk_renewed ")).status).toBe(303);
     await order();
     expect(created[0]?.authorization).toBe("Bearer switchyard_test_sk_renewed");
+  });
+
+  it("is not replaced by a live key, a publishable one or another merchant's", async () => {
+    await order();
+    for (const other of ["switchyard_live_sk_renewed", "switchyard_test_pk_renewed", strangersKey]) {
+      expect((await enter(other)).status).not.toBe(303);
+      expect(kept).toBe(secretKey);
+    }
+    expect((await enter("switchyard_test_sk_renewed")).status).toBe(303);
+  });
+
+  it("is not replaced by another merchant's after a webhook of the shop's own", async () => {
+    await sendWebhook({ type: "payment_session.succeeded", data: { orderRef: "o-1", sessionId: "ps_1" } });
+    expect((await enter(strangersKey)).status).toBe(502);
+    expect(kept).toBe(secretKey);
   });
 
   it("is not replaced by another site's page", async () => {

@@ -79,19 +79,23 @@ function routesOf(config: ShopConfig): Route[] {
       handle: async ({ response }) => {
         const orderRef = `RH-${randomBytes(6).toString("hex")}`;
         const order = orders.add({ orderRef, amountMinor: product.amountMinor, currency: product.currency });
-        await openSession(order, api());
+        const { sessionId } = await openSession(order, api());
+        orders.ownSessionId ??= sessionId;
         response.writeHead(303, { Location: `/checkout/${orderRef}` }).end();
       },
     },
     {
-      // A rotated key is refused at once. The shop then asks for the new one, and accepts it if the service does.
+      // A rotated key is refused at once. The shop then asks for the new one, and accepts a test key that reads a session
+      // of the shop's own: another merchant's key does not.
       method: "POST",
       path: /^\/secret-key$/,
       handle: async ({ request, response }) => {
         if (request.headers["sec-fetch-site"] !== "same-origin") notFound();
         const secretKey = new URLSearchParams(await readText(request)).get("secretKey")?.trim() ?? "";
-        if (!/^\w+$/.test(secretKey)) return sendPage(response, page("Secret key", secretKeyForm));
-        await apiWith(secretKey).listSessions({ pageSize: 1 });
+        if (!/^[a-z0-9]+_test_sk_\w+$/.test(secretKey)) return sendPage(response, page("Secret key", secretKeyForm));
+        const { ownSessionId } = orders;
+        if (ownSessionId === undefined) await apiWith(secretKey).listSessions({ pageSize: 1 });
+        else await apiWith(secretKey).getSession(ownSessionId);
         config.secretKey.replace(secretKey);
         response.writeHead(303, { Location: "/" }).end();
       },

@@ -33,6 +33,7 @@ export class WebhookReceiver {
     // The dashboard's test event belongs to no order, and events of newer services are not for this shop: both are
     // acknowledged.
     if (event.type === "webhook_endpoint.test" || event.type === "unknown") return;
+    this.#orders.ownSessionId ??= event.data.sessionId;
     const order = this.#orders.find(event.data.orderRef);
     if (!order) return;
     this.#orders.recordWebhook(order, { webhookId: String(webhookId), type: event.type, receivedAt: new Date() });

@@ -128,8 +128,8 @@ describe("decodeMessage()", () => {
 
   it("does not repeat a key that may be a misplaced value", () => {
     expect(decode('{"4242424242424242":1,"sales":{"card 4242":"x"}}').problems).toEqual([
-      "unknown_field : is not a field of this request",
-      "invalid_field /sales: must be a number, not a string",
+      "unknown_field : has a member that is not a field of this request",
+      "invalid_field /sales: has a member that must be a number, not a string",
     ]);
   });
 });

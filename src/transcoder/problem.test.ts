@@ -34,7 +34,13 @@ describe("problemOf()", () => {
     "n".repeat(65),
   ])("hides the key %j", (key) => {
     const finding = { path: ["sales", key, "deep"], code: "invalid_field", detail: "is odd" } as const;
-    expect(problemOf(finding)).toMatchObject({ param: "sales", pointer: "/sales" });
+    const detail = "has a member that is odd";
+    expect(problemOf(finding)).toMatchObject({ param: "sales", pointer: "/sales", detail });
+  });
+
+  it("says of a hidden parameter that it is one of the request's", () => {
+    const finding = { path: ["page-size"], code: "invalid_parameter", detail: "is odd" } as const;
+    expect(problemOf(finding)).toMatchObject({ param: "", detail: "has a query parameter that is odd" });
   });
 });
 

@@ -23,11 +23,13 @@ const showableName = /^(?:(?!.*\d{9})[A-Za-z_]\w{0,63}|\d{1,8})$/;
 
 /**
  * Describes a finding to the caller. With `bodyField` the body is that one field of the message, and body pointers
- * begin below it. A path stops before a key that is not safe to repeat.
+ * begin below it. A path stops before a key that is not safe to repeat; `detail` then says that it is about a member.
  */
-export function problemOf({ path, code, detail }: Finding, bodyField?: string): Problem {
+export function problemOf({ path, code, detail: found }: Finding, bodyField?: string): Problem {
   const hidden = path.findIndex((step) => typeof step === "string" && !showableName.test(step));
   const shown = hidden === -1 ? path : path.slice(0, hidden);
+  const hiddenKind = code === "invalid_parameter" && shown.length === 0 ? "query parameter" : "member";
+  const detail = hidden === -1 ? found : `has a ${hiddenKind} that ${found}`;
   if (code === "invalid_parameter") return { param: dotted(shown), pointer: "", code, detail };
   const inBody = shown[0] === bodyField ? shown.slice(1) : shown;
   return { param: dotted(inBody) || (bodyField ?? ""), pointer: jsonPointer(inBody), code, detail };

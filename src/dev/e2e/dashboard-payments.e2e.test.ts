@@ -67,6 +67,24 @@ async function open(path: string, within = context): Promise<Page> {
 
 const rows = (page: Page) => page.getByRole("rowheader").allTextContents();
 
+describe("a list with a filter by amount", () => {
+  it.each(["payments", "refunds"])(
+    "says that the currencies could not be loaded, and loads them again: %s",
+    async (name) => {
+      const own = await openContext();
+      await own.route("**/ListCurrencies", (route) => route.abort());
+      const page = await open(`${pathOf(name)}?currency=EUR&from=999999`, own);
+      await page.getByRole("alert").filter({ hasText: "This could not be loaded" }).waitFor();
+      await own.unroute("**/ListCurrencies");
+      await page.getByRole("button", { name: "Try again" }).click();
+      await page.getByRole("heading", { name: /^No .* match/ }).waitFor();
+      await own.close();
+      // The browser's own line about a request that did not arrive.
+      for (const line of noise.splice(0)) expect(line).toContain("net::ERR_FAILED");
+    },
+  );
+});
+
 describe("the payments pages", () => {
   it("go from a list by filters, which stand in the address, to a payment with its timeline", {
     timeout: patienceMs,

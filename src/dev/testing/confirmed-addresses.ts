@@ -8,6 +8,6 @@ export async function recordConfirmedAddresses(
   merchantId: string,
   addresses: readonly string[],
 ): Promise<void> {
-  const { unconfirmed } = await recordAlertAddresses(tx, merchantId, addresses);
-  for (const address of unconfirmed) await confirmAlertAddress(tx, merchantId, address);
+  const { unconfirmed, removals } = await recordAlertAddresses(tx, merchantId, addresses);
+  for (const address of unconfirmed) await confirmAlertAddress(tx, { merchantId, address, removals });
 }

@@ -1,6 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { returnTokenOf } from "../../core/customer-actions.ts";
 import { type LimitedEdge, startLimitedEdge } from "../../dev/testing/edge/limited-edge.ts";
 import { requestLimitBounds } from "../../limits.ts";
+import { decodeId, encodeId } from "../../platform/ids.ts";
+import { systemRuntime } from "../../platform/runtime.ts";
 import { type EdgeFixture, startEdgeFixture } from "../edge.fixture.ts";
 
 const burstOf = { session: 20, address: 200 };
@@ -112,4 +115,16 @@ describe("the pages of authentication", () => {
       expect((await get(path, "93.184.216.41")).status).not.toBe(429);
     },
   );
+
+  it("take a customer's return from the bank, however many calls others behind the address sent", async () => {
+    const [{ sessionId }] = (await openSessions(1)) as [Session];
+    const returning = { sessionId: decodeId("ps", sessionId)!, id: systemRuntime.uuid(), isProvided: false };
+    const path = `return/${returnTokenOf(edge.core.core, returning)}`;
+    await statusesOf(burstOf.address, () => get("window", "93.184.216.42"));
+    expect((await get("window", "93.184.216.42")).status).toBe(429);
+    const statuses = await statusesOf(25, () => get(path, "93.184.216.42"));
+    expect(countsOf(statuses)).toEqual({ 200: 20, 429: 5 });
+    const others = [`${path}A`, path.replace(sessionId, encodeId("ps", systemRuntime.uuid()))];
+    for (const forged of others) expect((await get(forged, "93.184.216.42")).status).toBe(429);
+  });
 });

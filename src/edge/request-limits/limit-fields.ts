@@ -10,8 +10,8 @@ import type { BucketName } from "./shared-bucket.ts";
 /** Fields of an answer by name. */
 export type LimitFields = Readonly<Record<string, string>>;
 
-/** A common count: a merchant's bucket, or the calls of one session or address in one process. */
-export type CountedName = BucketName | "session" | "address";
+/** A common count: a merchant's bucket, or the calls of one session, address or return token in one process. */
+export type CountedName = BucketName | "session" | "address" | "return";
 
 /**
  * Returns RateLimit-Policy: the bucket's size as quota `q`, and the seconds `w` in which an empty one is full again.

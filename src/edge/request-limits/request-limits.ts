@@ -18,6 +18,8 @@ const sessionRequestLimit = { perSecond: 5, burst: 20 } as const;
 // address behind an office or a mobile carrier's gateway: fifty customers who wait for an outcome poll this often. Two
 // addresses use up a merchant's default limit.
 const addressRequestLimit = { perSecond: 50, burst: 200 } as const;
+// Returns from a bank that one process accepts with one token: the customer returns once, and may reload the page.
+const returnRequestLimit = { perSecond: 5, burst: 20 } as const;
 
 /** Sets fields on the answer to the request that is being counted. */
 export type SetLimitHeaders = (fields: LimitFields) => void;
@@ -51,6 +53,7 @@ export class RequestLimits {
   readonly #byCredential = new Map<string, Counted>();
   readonly #sessions = new CallerCounts(sessionRequestLimit);
   readonly #addresses = new CallerCounts(addressRequestLimit);
+  readonly #returns = new CallerCounts(returnRequestLimit);
 
   constructor(parts: RequestLimitsParts) {
     this.#parts = parts;
@@ -94,6 +97,15 @@ export class RequestLimits {
   countAddress(address: string, setLimitHeaders: SetLimitHeaders): void {
     const verdict = this.#addresses.count(address, this.#parts.nowMs());
     judge("address", this.#addresses.limit, { verdict, setLimitHeaders });
+  }
+
+  /**
+   * Counts a customer's return with a token of ours, for the token alone: a bank sends the customer once, and a refusal
+   * for the calls of others behind the address would fail the authentication. Throws `rate_limited` if it has none left.
+   */
+  countReturn(token: string, setLimitHeaders: SetLimitHeaders): void {
+    const verdict = this.#returns.count(token, this.#parts.nowMs());
+    judge("return", this.#returns.limit, { verdict, setLimitHeaders });
   }
 
   #counterOf(bucket: Bucket): RequestCounter {

@@ -42,7 +42,7 @@ CREATE TABLE invitation (
 CREATE UNIQUE INDEX open_invitation ON invitation (merchant_id, email) WHERE ended_at IS NULL;
 
 CREATE TABLE member_action (
-  -- A member, a sign-in for matters of its own member's account, or a mailbox by a part of its hash.
+  -- A member, a sign-in for matters of its own member's account, a merchant, or a mailbox by a part of its hash.
   subject     uuid NOT NULL,
   action      text NOT NULL,
   calls       integer NOT NULL CHECK (calls > 0),

@@ -25,6 +25,9 @@ CREATE TABLE merchant_settings (
   alert_addresses    text[] NOT NULL DEFAULT '{}' CHECK (cardinality(alert_addresses) <= 10),
   -- Those of them that have confirmed it. The others get only the request to confirm.
   confirmed_addresses text[] NOT NULL DEFAULT '{}' CHECK (confirmed_addresses <@ alert_addresses),
+  -- How often addresses were removed. That ends earlier requests to confirm, so that none is valid for an address that
+  -- was removed and set again; a change of the list asks again.
+  alert_address_removals int NOT NULL DEFAULT 0,
   muted_alerts       text[] NOT NULL DEFAULT '{}'
     CHECK (muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY','CREDENTIALS_REFUSED','APPROVAL_RATE','ENDPOINT_FAILING','UNVERIFIED','HOLDS_EXPIRING']),
   -- The incoming address of a chat with the secret that signs its messages, sealed; and the host to show.

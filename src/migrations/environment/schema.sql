@@ -400,6 +400,7 @@ CREATE TABLE merchant_settings (
   statement_descriptor text,
   alert_addresses text[] DEFAULT '{}'::text[] NOT NULL,
   confirmed_addresses text[] DEFAULT '{}'::text[] NOT NULL,
+  alert_address_removals integer DEFAULT 0 NOT NULL,
   muted_alerts text[] DEFAULT '{}'::text[] NOT NULL,
   alert_chat_sealed text,
   alert_chat_host text,

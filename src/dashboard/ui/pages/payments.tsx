@@ -35,8 +35,8 @@ export function PaymentsPage() {
   const { merchantId, environment } = useScope();
   const search: PaymentSearch = useSearch({ from: "/signed-in/$environment/$merchantId/payments" });
   const scope = { merchantId, environment };
-  const { data } = useQuery(PaymentService.method.listCurrencies, scope, { staleTime: Number.POSITIVE_INFINITY });
-  const currencies = data?.currencies ?? [];
+  const known = useQuery(PaymentService.method.listCurrencies, scope, { staleTime: Number.POSITIVE_INFINITY });
+  const currencies = known.data?.currencies ?? [];
   return (
     <>
       <header className="page-head">
@@ -49,14 +49,22 @@ export function PaymentsPage() {
         <>
           <Presets search={search} />
           <Filters search={search} currencies={currencies} />
-          <List search={search} currencies={currencies} />
+          <List search={search} currencies={currencies} currenciesQuery={known} />
         </>
       )}
     </>
   );
 }
 
-function List({ search, currencies }: { search: PaymentSearch; currencies: readonly Currency[] }) {
+function List({
+  search,
+  currencies,
+  currenciesQuery,
+}: {
+  search: PaymentSearch;
+  currencies: readonly Currency[];
+  currenciesQuery: { readonly error: Error | null; readonly refetch: () => unknown };
+}) {
   const { merchantId, environment, environmentName } = useScope();
   const client = createClient(PaymentService, useTransport());
   const [isLive, setLive] = useState(false);
@@ -80,6 +88,8 @@ function List({ search, currencies }: { search: PaymentSearch; currencies: reado
         <p>{amounts.advice}</p>
       </Empty>
     );
+  if (amounts.type === "notLoaded" && currenciesQuery.error)
+    return <Failure error={currenciesQuery.error} onRetry={currenciesQuery.refetch} />;
   if (error && !data) return <Failure error={error} onRetry={refetch} />;
   if (!data) return <Loading what="The list of payments" />;
   const payments = data.pages.flatMap((page) => page.payments);

@@ -41,8 +41,8 @@ export function RefundsPage() {
   const { merchantId, environment } = useScope();
   const search: RefundSearch = useSearch({ from: "/signed-in/$environment/$merchantId/refunds" });
   const scope = { merchantId, environment };
-  const { data } = useQuery(PaymentService.method.listCurrencies, scope, { staleTime: Number.POSITIVE_INFINITY });
-  const currencies = data?.currencies ?? [];
+  const known = useQuery(PaymentService.method.listCurrencies, scope, { staleTime: Number.POSITIVE_INFINITY });
+  const currencies = known.data?.currencies ?? [];
   return (
     <>
       <header className="page-head">
@@ -53,7 +53,7 @@ export function RefundsPage() {
       </header>
       <Presets search={search} />
       <Filters search={search} currencies={currencies} />
-      <List search={search} currencies={currencies} />
+      <List search={search} currencies={currencies} currenciesQuery={known} />
     </>
   );
 }
@@ -113,7 +113,15 @@ function Filters({ search, currencies }: { search: RefundSearch; currencies: rea
   );
 }
 
-function List({ search, currencies }: { search: RefundSearch; currencies: readonly Currency[] }) {
+function List({
+  search,
+  currencies,
+  currenciesQuery,
+}: {
+  search: RefundSearch;
+  currencies: readonly Currency[];
+  currenciesQuery: { readonly error: Error | null; readonly refetch: () => unknown };
+}) {
   const { merchantId, environment, environmentName } = useScope();
   const client = createClient(RefundService, useTransport());
   const amounts = amountsOf(search, currencies);
@@ -135,6 +143,8 @@ function List({ search, currencies }: { search: RefundSearch; currencies: readon
         <p>{amounts.advice}</p>
       </Empty>
     );
+  if (amounts.type === "notLoaded" && currenciesQuery.error)
+    return <Failure error={currenciesQuery.error} onRetry={currenciesQuery.refetch} />;
   if (error && !data) return <Failure error={error} onRetry={refetch} />;
   if (!data) return <Loading what="The list of refunds" />;
   const refunds = data.pages.flatMap((page) => page.refunds);

@@ -131,8 +131,9 @@ export function RoutingAuthentication({ draft, connections, mayChange }: Authent
       )}
       <RoutingPolicy draft={draft} mayChange={mayChange} />
       <p className="small">
-        As needed, a page that cannot show the bank’s page is paid without authentication. Always, a gateway that
-        neither authenticates customers nor imports the provider’s proof gets no payment.
+        With <em>As needed</em>, a page that cannot show the bank’s page is paid without authentication. With{" "}
+        <em>Always</em>, a gateway that neither authenticates customers nor imports the provider’s proof gets no
+        payment.
       </p>
     </section>
   );
