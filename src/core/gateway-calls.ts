@@ -22,6 +22,7 @@ import type {
 } from "../gateways/connector.ts";
 import { withoutAction } from "../gateways/unanswered.ts";
 import { followUpTimeoutMs, gatewayReferenceCharactersMax } from "../limits.ts";
+import type { Queryable } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
@@ -294,16 +295,19 @@ export async function voidOrphan(
   );
 }
 
+/** The dependencies of a look-up. */
+export type Reading = Pick<Core, "bind" | "tracing"> & { readonly database: Queryable };
+
 /**
  * Looks up whether the gateway holds the amount. Where the gateway cannot be read, its stored notifications are the
  * answer.
  */
-export async function lookUp(core: Core, attempt: Attempt): Promise<LookUpAnswer> {
+export async function lookUp(core: Reading, attempt: Attempt): Promise<LookUpAnswer> {
   return (await readRecord(core, attempt)).answer;
 }
 
 /** Returns the gateway's record of an attempt, and whether it was read or assembled from its notifications. */
-export async function readRecord(core: Core, attempt: AttemptToLookUp): Promise<TheirRecord> {
+export async function readRecord(core: Reading, attempt: AttemptToLookUp): Promise<TheirRecord> {
   const binding = await bind(core, attempt);
   if (binding === undefined) return { answer: { type: "inconclusive", reason: unbound }, source: "read" };
   const { connector, credentials } = binding;
@@ -319,7 +323,7 @@ export async function readRecord(core: Core, attempt: AttemptToLookUp): Promise<
 
 /** Returns the answer in the notifications of a gateway that cannot be read; undefined for one that can. */
 async function lookUpWithoutRead(
-  core: Core,
+  core: Pick<Reading, "database">,
   { canRead }: Pick<Connector, "canRead">,
   attempt: Attempt,
 ): Promise<LookUpAnswer | undefined> {
@@ -334,7 +338,7 @@ const unanswered: Unknown = { type: "unknown", kind: "GATEWAY_ERROR", reason: un
 
 const crowded: Unknown = { type: "unknown", kind: "TIMEOUT", reason: "too many repeats wait for the gateway" };
 
-async function bind(core: Core, attempt: Attempt) {
+async function bind(core: Pick<Core, "bind" | "tracing">, attempt: Attempt) {
   const bound = await core.bind(attempt.connectionId, attempt.gateway, attempt.credentialVersion);
   return (
     bound && {
