@@ -46,7 +46,7 @@ type Asked = { readonly attempt: Attempt; readonly authentication: Authenticatio
 export async function completePayment(work: Work, asked: Asked): Promise<Reloaded> {
   const { core, lease } = work;
   const completion = await loadCompletion(core, core.database, asked.authentication);
-  const answer = await gateway.complete(core, asked.attempt, completion);
+  const answer = await gateway.complete(core, asked, completion);
   return commitAndReload(core, lease, (tx) => recordCompletion(tx, work, asked, answer));
 }
 

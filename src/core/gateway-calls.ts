@@ -30,7 +30,7 @@ import type { SpanFacts, SpanName, SpanOptions, Tracing } from "../platform/tele
 import { storableCode } from "./attempts.ts";
 import { classifyHealth } from "./circuit-breaker.ts";
 import type { Core } from "./core.ts";
-import type { Attempt, PaymentSession } from "./entities.ts";
+import type { Attempt, Authentication, PaymentSession } from "./entities.ts";
 import type { TheirRecord } from "./reconcile-records.ts";
 import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
 import { findEndInNotifications, lookUpInNotifications } from "./stored-notifications.ts";
@@ -106,17 +106,22 @@ function withUsableReference(outcome: GatewayOutcome): GatewayOutcome {
 const unusable = "the gateway's reference is too long to be one";
 
 /**
- * Completes a payment whose customer has answered. A repeat has the same key, and another return has another one. A
- * second action is not shown: the answer then leaves open what is held.
+ * Completes a payment whose customer has answered. A repeat has the same key, and each return has another one, also with
+ * the text of an earlier return: a gateway keeps its answer to that for the key. A second action is not shown: the answer
+ * then leaves open what is held.
  */
-export async function complete(core: Core, attempt: Attempt, completion: Completion): Promise<CompletionAnswer> {
+export async function complete(
+  core: Core,
+  { attempt, authentication: { answeredAt } }: { attempt: Attempt; authentication: Pick<Authentication, "answeredAt"> },
+  completion: Completion,
+): Promise<CompletionAnswer> {
   const binding = await bind(core, attempt);
   if (binding?.authentication === undefined) return { outcome: unanswered };
   const { authentication, credentials } = binding;
   const call = {
     credentials,
     timeoutMs: core.timing.attemptTimeoutMs,
-    idempotencyKey: `${encodeId("att", attempt.id)}_2${suffixOf(completion)}`,
+    idempotencyKey: `${encodeId("att", attempt.id)}_2${suffixOf(completion, answeredAt)}`,
   };
   const answered = await authentication.complete(call, atGateway(attempt), completion);
   const { outcome } = answered;
@@ -137,8 +142,8 @@ function withShownCode(outcome: GatewayOutcome, credentials: Credentials): Gatew
 // A shorter value, such as an account's name, may be part of an honest code.
 const secretCharactersMin = 12;
 
-function suffixOf({ returned }: Completion): string {
-  return returned === undefined ? "" : `_${sha256(returned.expose()).toString("hex").slice(0, 16)}`;
+function suffixOf({ returned }: Completion, answeredAt: Date | null | undefined): string {
+  return returned === undefined ? "" : `_${sha256(`${answeredAt?.getTime()} ${returned.expose()}`).toString("hex").slice(0, 16)}`;
 }
 
 /**
