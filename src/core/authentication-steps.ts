@@ -46,7 +46,7 @@ type Asked = { readonly attempt: Attempt; readonly authentication: Authenticatio
 export async function completePayment(work: Work, asked: Asked): Promise<Reloaded> {
   const { core, lease } = work;
   const completion = await loadCompletion(core, core.database, asked.authentication);
-  const answer = await gateway.complete(core, asked.attempt, completion);
+  const answer = await gateway.complete(core, asked, completion);
   return commitAndReload(core, lease, (tx) => recordCompletion(tx, work, asked, answer));
 }
 
@@ -185,7 +185,7 @@ async function recordDeclinedAction(
 ): Promise<Changed> {
   const { core } = work;
   endWait(tx, attempt.sessionId);
-  if (authentication.holdsOnlyWhenAsked) {
+  if (holdsNothing(authentication)) {
     const end = () => endAuthentication(tx, authentication, "UNAVAILABLE");
     return recordAndContinue(tx, work, attempt, declined, { end });
   }
@@ -221,7 +221,7 @@ export async function giveUp(work: Work, asked: Asked, as: GivenUp): Promise<Rel
     tx.afterCommit(() => core.observer?.gaveUp(asked.attempt.gateway, as));
     return {};
   });
-  if (asked.authentication.holdsOnlyWhenAsked && !isInDoubt) {
+  if (holdsNothing(asked.authentication) && !isInDoubt) {
     const cancelling: Promise<unknown> = gateway
       .voidHold(core, loaded, asked.attempt)
       .catch((err: unknown) => core.log.warn({ err }, "an action that was given up could not be cancelled"))
@@ -231,6 +231,11 @@ export async function giveUp(work: Work, asked: Asked, as: GivenUp): Promise<Rel
   return reloaded;
 }
 
+/** Reports whether a gateway surely holds nothing: it holds only after a completing request, and none was sent. */
+function holdsNothing({ holdsOnlyWhenAsked, completionsSent }: Authentication): boolean {
+  return holdsOnlyWhenAsked && completionsSent === 0;
+}
+
 /** Moves the attempt and its authentication out of the wait. The session must be locked. */
 function recordGivenUp(
   tx: Tx,
@@ -238,10 +243,10 @@ function recordGivenUp(
   given: Asked & { readonly as: GivenUp; readonly now: Date; readonly isInDoubt?: boolean },
 ): void {
   const { attempt, authentication, as, now, isInDoubt = false } = given;
-  const { holdsOnlyWhenAsked, actionLifeMs } = authentication;
+  const { actionLifeMs } = authentication;
   endAuthentication(tx, authentication, as); // rule:wait-ends-whole
   const latest = laterOf(attempt, latestFrom(core, attempt, now, actionLifeMs));
-  recordRefused(tx, attempt, holdsOnlyWhenAsked && !isInDoubt ? undefined : latest); // rule:late-hold-voided
+  recordRefused(tx, attempt, holdsNothing(authentication) && !isInDoubt ? undefined : latest); // rule:late-hold-voided
   endWait(tx, attempt.sessionId);
 }
 

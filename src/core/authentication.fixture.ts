@@ -159,12 +159,11 @@ export class AuthenticationFixture {
   }
 
   /** Opens the return address of the action with this text in place of the gateway's. */
-  async forgeReturn(session: PaymentSession, text: string): Promise<void> {
-    const { core } = this.base;
+  async forgeReturn(session: PaymentSession, text: string, core = this.base.core): Promise<void> {
     const { attempts } = await this.base.loadSession(session);
     const address = new URL(core.returnUrlOf({ sessionId: session.id, id: attempts.at(-1)!.id }));
     address.searchParams.set("redirectResult", text);
-    await this.comeBack(address);
+    await this.comeBack(address, core);
   }
 
   /** Submits a payment with a test card. */
@@ -255,12 +254,11 @@ export class AuthenticationFixture {
   }
 
   /** Follows the bank's return, and lets the session go on until it waits again. */
-  async comeBack({ pathname, searchParams }: URL): Promise<void> {
-    const { core } = this.base;
+  async comeBack({ pathname, searchParams }: URL, core = this.base.core): Promise<void> {
     const sessionId = await takeReturn(core, pathname.split("/").at(-1)!, searchParams);
     // Recovery leaves a session out whose row is locked at that moment, as by a notification.
     if (sessionId !== undefined) await resumeSession(core, sessionId);
-    await this.recover();
+    await this.recover(core);
   }
 
   async answerAndReturn(session: PaymentSession, answer: "pass" | "fail" | "cancel"): Promise<void> {

@@ -217,7 +217,7 @@ describe("a payment that is captured later", () => {
         .toBe("SUCCEEDED");
       const loaded = await fixture.loadSession(session);
       expect(loaded.attempts).toMatchObject([{ status: "CAPTURED", capturedAmountMinor: 1_900 }]);
-      const detail = expect.stringMatching(/has captured 1900 EUR .* not ordered here/);
+      const detail = expect.stringMatching(/has captured 19\.00 EUR, which was not ordered here/);
       expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH", detail }]);
       await expect(cancel(session)).rejects.toMatchObject({ code: "capture_already_ordered" });
     });

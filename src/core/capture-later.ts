@@ -1,13 +1,14 @@
 /** A merchant's orders about a held payment: capture it, whole or in part, or cancel it. One of them wins, once. */
 import { leaseMs } from "../limits.ts";
-import type { Statement, Tx } from "../platform/database.ts";
+import type { Statement, Transacting, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { recordCaptureOrdered } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
-import { lookUp } from "./gateway-calls.ts";
+import { lookUp, type Reading } from "./gateway-calls.ts";
 import { adoptCapture, endHold, mayHaveLostOrder } from "./held-payments.ts";
 import { isHeld } from "./held-state.ts";
+import type { SettlingParts } from "./late-captures.ts";
 import type { Lease } from "./lease.ts";
 import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
 import type { EndParts } from "./settle.ts";
@@ -73,7 +74,10 @@ export async function cancelHeld(core: Core, held: HeldPayment): Promise<Session
  * amount: a cancellation would end a payment whose money is taken, and a capture of another amount would never be answered.
  * Without an answer nothing changes.
  */
-async function adoptCapturedByHand(core: Core, held: HeldPayment): Promise<void> {
+export async function adoptCapturedByHand(
+  core: Reading & SettlingParts & { readonly database: Transacting },
+  held: HeldPayment,
+): Promise<void> {
   const { merchantId, sessionId } = held;
   if ((await core.database.query(selectOwn, [sessionId, merchantId])).length === 0) return;
   const { session, attempts } = await loadSession(core.database, sessionId);

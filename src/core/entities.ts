@@ -374,6 +374,7 @@ export const RefundEntity = defineEntity({
     failureCode: p.text().nullable(),
     sends: p.integer(),
     keys: p.smallint(),
+    unanswered: p.integer(),
     keyUntil: p.datetime().nullable(),
     firstSentAt: p.datetime().nullable(),
     sentAt: p.datetime().nullable(),

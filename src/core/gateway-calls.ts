@@ -22,6 +22,7 @@ import type {
 } from "../gateways/connector.ts";
 import { withoutAction } from "../gateways/unanswered.ts";
 import { followUpTimeoutMs, gatewayReferenceCharactersMax } from "../limits.ts";
+import type { Queryable } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
@@ -29,7 +30,7 @@ import type { SpanFacts, SpanName, SpanOptions, Tracing } from "../platform/tele
 import { storableCode } from "./attempts.ts";
 import { classifyHealth } from "./circuit-breaker.ts";
 import type { Core } from "./core.ts";
-import type { Attempt, PaymentSession } from "./entities.ts";
+import type { Attempt, Authentication, PaymentSession } from "./entities.ts";
 import type { TheirRecord } from "./reconcile-records.ts";
 import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
 import { findEndInNotifications, lookUpInNotifications } from "./stored-notifications.ts";
@@ -105,17 +106,22 @@ function withUsableReference(outcome: GatewayOutcome): GatewayOutcome {
 const unusable = "the gateway's reference is too long to be one";
 
 /**
- * Completes a payment whose customer has answered. A repeat has the same key, and another return has another one. A
- * second action is not shown: the answer then leaves open what is held.
+ * Completes a payment whose customer has answered. A repeat has the same key, and each return has another one, also with
+ * the text of an earlier return: a gateway keeps its answer to that for the key. A second action is not shown: the answer
+ * then leaves open what is held.
  */
-export async function complete(core: Core, attempt: Attempt, completion: Completion): Promise<CompletionAnswer> {
+export async function complete(
+  core: Core,
+  { attempt, authentication: { answeredAt } }: { attempt: Attempt; authentication: Pick<Authentication, "answeredAt"> },
+  completion: Completion,
+): Promise<CompletionAnswer> {
   const binding = await bind(core, attempt);
   if (binding?.authentication === undefined) return { outcome: unanswered };
   const { authentication, credentials } = binding;
   const call = {
     credentials,
     timeoutMs: core.timing.attemptTimeoutMs,
-    idempotencyKey: `${encodeId("att", attempt.id)}_2${suffixOf(completion)}`,
+    idempotencyKey: `${encodeId("att", attempt.id)}_2${suffixOf(completion, answeredAt)}`,
   };
   const answered = await authentication.complete(call, atGateway(attempt), completion);
   const { outcome } = answered;
@@ -136,8 +142,8 @@ function withShownCode(outcome: GatewayOutcome, credentials: Credentials): Gatew
 // A shorter value, such as an account's name, may be part of an honest code.
 const secretCharactersMin = 12;
 
-function suffixOf({ returned }: Completion): string {
-  return returned === undefined ? "" : `_${sha256(returned.expose()).toString("hex").slice(0, 16)}`;
+function suffixOf({ returned }: Completion, answeredAt: Date | null | undefined): string {
+  return returned === undefined ? "" : `_${sha256(`${answeredAt?.getTime()} ${returned.expose()}`).toString("hex").slice(0, 16)}`;
 }
 
 /**
@@ -294,16 +300,19 @@ export async function voidOrphan(
   );
 }
 
+/** The dependencies of a look-up. */
+export type Reading = Pick<Core, "bind" | "tracing"> & { readonly database: Queryable };
+
 /**
  * Looks up whether the gateway holds the amount. Where the gateway cannot be read, its stored notifications are the
  * answer.
  */
-export async function lookUp(core: Core, attempt: Attempt): Promise<LookUpAnswer> {
+export async function lookUp(core: Reading, attempt: Attempt): Promise<LookUpAnswer> {
   return (await readRecord(core, attempt)).answer;
 }
 
 /** Returns the gateway's record of an attempt, and whether it was read or assembled from its notifications. */
-export async function readRecord(core: Core, attempt: AttemptToLookUp): Promise<TheirRecord> {
+export async function readRecord(core: Reading, attempt: AttemptToLookUp): Promise<TheirRecord> {
   const binding = await bind(core, attempt);
   if (binding === undefined) return { answer: { type: "inconclusive", reason: unbound }, source: "read" };
   const { connector, credentials } = binding;
@@ -319,7 +328,7 @@ export async function readRecord(core: Core, attempt: AttemptToLookUp): Promise<
 
 /** Returns the answer in the notifications of a gateway that cannot be read; undefined for one that can. */
 async function lookUpWithoutRead(
-  core: Core,
+  core: Pick<Reading, "database">,
   { canRead }: Pick<Connector, "canRead">,
   attempt: Attempt,
 ): Promise<LookUpAnswer | undefined> {
@@ -334,7 +343,7 @@ const unanswered: Unknown = { type: "unknown", kind: "GATEWAY_ERROR", reason: un
 
 const crowded: Unknown = { type: "unknown", kind: "TIMEOUT", reason: "too many repeats wait for the gateway" };
 
-async function bind(core: Core, attempt: Attempt) {
+async function bind(core: Pick<Core, "bind" | "tracing">, attempt: Attempt) {
   const bound = await core.bind(attempt.connectionId, attempt.gateway, attempt.credentialVersion);
   return (
     bound && {

@@ -21,7 +21,7 @@ import {
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
 import { lookUp, voidHold } from "./gateway-calls.ts";
-import { settleReported } from "./late-captures.ts";
+import { type SettlingParts, settleReported } from "./late-captures.ts";
 import { type Lease, lockAndRenew, renewLease, required } from "./lease.ts";
 import { dropProof } from "./provided-rows.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
@@ -223,7 +223,7 @@ type HeldAttempt = { readonly session: PaymentSession; readonly attempt: Attempt
  */
 export async function recordFoundCapture(
   tx: Tx,
-  core: Core,
+  core: SettlingParts,
   { session, attempt }: HeldAttempt,
   answer: Captured,
 ): Promise<void> {
@@ -233,7 +233,7 @@ export async function recordFoundCapture(
 }
 
 /** Takes a capture that was made at the gateway as the order of its amount, which a person has to know. */
-export async function adoptCapture(tx: Tx, core: Core, held: HeldAttempt, answer: Captured): Promise<void> {
+export async function adoptCapture(tx: Tx, core: SettlingParts, held: HeldAttempt, answer: Captured): Promise<void> {
   await recordFoundCapture(tx, core, held, answer);
   const { sessionId, id: attemptId, gateway, currency, amountMinor } = held.attempt;
   const captured = amountInWords(answer.capturedMinor ?? amountMinor, currency);

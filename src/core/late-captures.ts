@@ -9,8 +9,8 @@ import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
 import { heldInSql } from "./held-state.ts";
 import { type OurRecord, reconcileRecords } from "./reconcile-records.ts";
-import { emitEvent, settleSession } from "./settle.ts";
-import { openWorkItem } from "./work-items.ts";
+import { type EndParts, emitEvent, settleSession } from "./settle.ts";
+import { type AlarmingCore, openWorkItem } from "./work-items.ts";
 
 type AttemptKey = { readonly sessionId: string; readonly id: string };
 type SessionKey = { readonly id: string; readonly merchantId: string };
@@ -214,7 +214,7 @@ const unsetCaptureFailed: Statement = {
 /** Opens rows of the work queue and emits the merchant's event for reports about the session's own capture. */
 export async function actOnReports(
   tx: Tx,
-  core: Core,
+  core: Omit<SettlingParts, "connectorOf">,
   {
     session,
     attemptId,
@@ -249,11 +249,19 @@ export async function recordReadCapture(core: Core, attempt: AttemptKey, end: "c
   });
 }
 
+/** The dependencies of settling a session with a reported capture. */
+export type SettlingParts = EndParts & AlarmingCore & Pick<Core, "connectorOf">;
+
 /**
  * Settles a locked session with a capture that its gateway reports, once it is recorded, and acts on the reports that came
  * before the capture was the session's.
  */
-export async function settleReported(tx: Tx, core: Core, session: PaymentSession, winner: Attempt): Promise<void> {
+export async function settleReported(
+  tx: Tx,
+  core: SettlingParts,
+  session: PaymentSession,
+  winner: Attempt,
+): Promise<void> {
   const sent = queryCaptureReports(tx, winner);
   // The gateway may still review it.
   const captureConfirmed = core.connectorOf(winner.gateway)?.readCapture === undefined;

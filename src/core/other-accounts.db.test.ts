@@ -3,14 +3,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { PairHarness } from "../dev/testing/core/failover-pairs.ts";
 import { emulatorAccounts } from "../dev/testing/emulator-accounts.ts";
 import { listConnections, recordVerified, stageCredentials } from "../gateways/connections.ts";
-import type { Gateway } from "../gateways/connector.ts";
+import type { Connector, Gateway } from "../gateways/connector.ts";
 import { rotateCredentials, verifyConnection } from "../gateways/verify-connection.ts";
 import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
 import { encodeId } from "../platform/ids.ts";
 import { refundableMinor } from "../refunds/next-refund-step.ts";
 import { createRefundTurn } from "../refunds/refund-once.ts";
 import { requestRefund } from "../refunds/request-refund.ts";
-import { drain } from "./recovery.fixture.ts";
+import { drain, replaced } from "./recovery.fixture.ts";
 
 const gateways: readonly Gateway[] = ["STRIPE", "ADYEN", "PAYPAL", "SANDBOX_A", "SANDBOX_B"];
 
@@ -81,6 +81,47 @@ describe("a restricted key of STRIPE, which may not read its account", () => {
     expect(await rotate({ secretKey: `rk_${account}` })).toMatchObject({ verified: true });
     // What the restricted key has proved counts for the next one.
     expect(await rotate({ secretKey: `sk_${account}other` })).toMatchObject({ verified: false });
+  });
+});
+
+describe("credentials that do not show their account", () => {
+  const withoutAccount = (gateway: string) => {
+    const context = contextOf(gateway);
+    const verify: Connector["verify"] = async (call) =>
+      (await context.connector.verify(call)).map(({ account: _, ...row }) => row);
+    return { ...context, connector: replaced(context.connector, { verify }) };
+  };
+
+  it("are refused where the account in use is known and there is no payment to compare", async () => {
+    const { owner } = await harness.connect("SANDBOX_A", "SANDBOX_B");
+    const [connection] = await listConnections(harness.core.database, owner.merchantId);
+    const { id: connectionId, gateway, account, credentialVersion } = connection!;
+    await verifyConnection(contextOf(gateway), { connectionId, credentialVersion: credentialVersion! });
+    const credentials = emulatorAccounts[gateway as Gateway].credentials(`${account}other`);
+    const refused = await rotateCredentials(withoutAccount(gateway), { connectionId, credentials });
+    const detail = expect.stringContaining("do not show which account they open");
+    expect(refused.rows).toContainEqual({ check: "account", state: "failed", required: true, detail });
+    expect(refused.verified).toBe(false);
+  });
+
+  it("do not make an earlier account forgotten", async () => {
+    const { owner } = await harness.connect("SANDBOX_A", "SANDBOX_B");
+    const [connection] = await listConnections(harness.core.database, owner.merchantId);
+    const { id: connectionId, gateway, account, credentialVersion } = connection!;
+    await verifyConnection(contextOf(gateway), { connectionId, credentialVersion: credentialVersion! });
+    const { core } = harness;
+    const use = (name: string, shown?: string) =>
+      core.database.transaction(async (tx) => {
+        const credentials = emulatorAccounts[gateway as Gateway].credentials(name);
+        const version = await stageCredentials(tx, core.sealing, { connectionId, credentials });
+        await recordVerified(tx, { connectionId, credentialVersion: version, account: shown });
+      });
+    await use(account);
+    const credentials = emulatorAccounts[gateway as Gateway].credentials(`${account}other`);
+    expect(await rotateCredentials(contextOf(gateway), { connectionId, credentials })).toMatchObject({
+      verified: false,
+    });
+    await expect(use(`${account}other`, `${account}other`)).rejects.toThrow("open one account");
   });
 });
 

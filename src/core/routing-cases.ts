@@ -119,9 +119,14 @@ export function candidatesIn(candidates: readonly Candidate[], connectionIds: re
 /** Returns the route of each plan: the default plan, those of the cases, and those of their splits. */
 export function routesOf(route: CasedRoute): readonly Route[] {
   const { cases, split, all } = route;
-  const planned = [{ split }, ...(cases?.list ?? [])];
-  const others = [...(cases?.list ?? []), ...planned.flatMap((one) => one.split ?? [])];
-  return [route, ...others.map(({ connectionIds }) => ({ ...route, candidates: candidatesIn(all, connectionIds) }))];
+  const list = cases?.list ?? [];
+  const arms = [{ split, authentication: undefined }, ...list].flatMap(({ split, authentication }) =>
+    split ? [{ connectionIds: split.connectionIds, authentication }] : [],
+  );
+  const others = [...list, ...arms].map(({ connectionIds, authentication = route.authentication }) => {
+    return { ...route, authentication, candidates: candidatesIn(all, connectionIds) };
+  });
+  return [route, ...others];
 }
 
 /**

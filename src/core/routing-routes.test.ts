@@ -13,6 +13,7 @@ it("the routes of a rule are the default plan, the cases, and the arms B of all 
     name: "euro",
     conditions: {},
     connectionIds: ["c"],
+    authentication: "ALWAYS" as const,
     split: { percent: 50, connectionIds: ["d", "c"] },
   };
   const rule: CasedRoute = {
@@ -21,4 +22,11 @@ it("the routes of a rule are the default plan, the cases, and the arms B of all 
   };
   const plans = routesOf(rule).map(({ candidates }) => candidates.map(({ connectionId }) => connectionId).join());
   expect(plans).toEqual(["a", "c", "b,a", "d,c"]);
+  // A connection that cannot authenticate is in no plan of such a case, so its networks are not offered.
+  expect(routesOf(rule).map(({ authentication }) => authentication)).toEqual([
+    undefined,
+    "ALWAYS",
+    undefined,
+    "ALWAYS",
+  ]);
 });

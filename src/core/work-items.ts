@@ -70,13 +70,16 @@ const insertItem: Statement = {
     RETURNING id`,
 };
 
+/** The parts of the core that alarm a person. */
+export type AlarmingCore = Pick<Core, "runtime"> & { readonly log: Pick<Core["log"], "error"> };
+
 /**
  * Opens a row and raises its alarm, once for each kind and attempt (or rule and session). Returns false when the row
  * was there. A row that had resolved itself becomes unresolved again, with another alarm. While a matter lasts after a
  * person has closed its row, the same detail opens another row only a day later; a different detail is another matter.
  * Inside a transaction the alarm may be raised although the transaction is rolled back: one alarm too many is better.
  */
-export async function openWorkItem(queryable: Queryable, core: Core, item: NewWorkItem): Promise<boolean> {
+export async function openWorkItem(queryable: Queryable, core: AlarmingCore, item: NewWorkItem): Promise<boolean> {
   const { kind, sessionId, attemptId, rule, detail } = item;
   const id = core.runtime.uuid();
   const values = [id, kind, sessionId, attemptId ?? null, rule ?? null, detail, workItemQuietMs];

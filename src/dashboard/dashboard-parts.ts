@@ -17,6 +17,8 @@ export type DashboardEnvironment = {
     Core,
     | "sealing"
     | "connectorOf"
+    | "bind"
+    | "tracing"
     | "providerOf"
     | "pageTokenKey"
     | "timing"
@@ -26,6 +28,7 @@ export type DashboardEnvironment = {
     | "observer"
   > & {
     readonly vault: Pick<Core["vault"], "forwarding" | "forget">;
+    readonly log: Pick<Core["log"], "error">;
   };
   /** Read-only use; every change goes through the call's `RpcContext`, which checks the caller's right again. */
   readonly database: Queryable;

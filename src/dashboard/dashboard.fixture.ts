@@ -24,6 +24,7 @@ import { requestIdKey } from "../edge/caller.ts";
 import { toConnectError, toDomainError } from "../edge/error-mapping.ts";
 import { describeForEvent } from "../edge/session-messages.ts";
 import { fanOut } from "../events/webhook-worker.ts";
+import { createBinder } from "../gateways/connections.ts";
 import { SandboxAConnector } from "../gateways/sandbox/a/connector.ts";
 import { Database } from "../platform/database.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
@@ -31,6 +32,7 @@ import { Mailer } from "../platform/mail.ts";
 import { GatewayHttp } from "../platform/outbound-http.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
+import { untraced } from "../platform/telemetry.ts";
 import { startSandbox } from "../sandbox/main.ts";
 import type { ServedParts } from "./dashboard-parts.ts";
 import { createDashboardRoutes } from "./routes.ts";
@@ -57,11 +59,15 @@ export async function startDashboardFixture(
   const http = new GatewayHttp();
   const forwarder = new TestForwarder(http, "4242424242424242");
   const connector = new SandboxAConnector({ http, forwarder, origin: sandbox.origin, environment: "test" });
-  const { database, sealing } = harness.context;
+  const { database, sealing, log } = harness.context;
+  const connectorOf = (gateway: string) => (gateway === "SANDBOX_A" ? connector : undefined);
   const core = {
     sealing,
     providerOf: () => undefined,
-    connectorOf: (gateway: string) => (gateway === "SANDBOX_A" ? connector : undefined),
+    connectorOf,
+    bind: createBinder({ database, ring: sealing, connectorOf }),
+    log,
+    tracing: untraced,
     pageTokenKey: [new Secret("page")] as const,
     timing: defaultTiming,
     runtime: systemRuntime,
@@ -97,6 +103,7 @@ export async function startDashboardFixture(
     secretKey,
     mailbox,
     sealing,
+    connector,
     /** Creates an operator and returns its token, which is valid from now on. */
     async hireOperator(label: string): Promise<Secret> {
       const token = generateOperatorToken(systemRuntime, brand);

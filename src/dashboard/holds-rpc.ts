@@ -6,7 +6,7 @@ import {
   CapturePaymentResponseSchema,
   type PaymentService,
 } from "../../gen/dashboard/v1/payments_pb.ts";
-import { orderCancel, orderCapture, type TakenHold } from "../core/capture-later.ts";
+import { adoptCapturedByHand, orderCancel, orderCapture, type TakenHold } from "../core/capture-later.ts";
 import { loadSession } from "../core/session-with-attempts.ts";
 import type { Tx } from "../platform/database.ts";
 import { scopedContextOf } from "./rpc-context.ts";
@@ -34,14 +34,19 @@ export function createHoldMethods(): Pick<ServiceImpl<typeof PaymentService>, "c
 
 type Held = { readonly merchantId: string; readonly sessionId: string; readonly workMs: number };
 
-/** Gives an order about a held payment and audits it, unless it was given before. */
+/**
+ * Gives an order about a held payment and audits it, unless it was given before. The hold is read at its gateway first: what
+ * a person has captured there counts as the order.
+ */
 async function giveOrder(
   context: HandlerContext,
   request: { readonly sessionId: string; readonly reason: string },
   order: (tx: Tx, held: Held) => Promise<TakenHold | undefined>,
 ) {
-  const { merchantId, rpcContext, change } = scopedContextOf(context);
+  const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
   const sessionId = requireId("ps", request.sessionId, "payment");
+  const database = rpcContext.transactingIn(environment);
+  await adoptCapturedByHand({ ...environment.core, database }, { merchantId, sessionId });
   return change(async (tx) => {
     const taken = await order(tx, { merchantId, sessionId, workMs: 0 });
     const { session, attempts } = await loadSession(tx, sessionId);

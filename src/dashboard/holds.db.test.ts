@@ -8,8 +8,11 @@ import { type GetHomeResponse, HomeService } from "../../gen/dashboard/v1/home_p
 import { PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { type MadePayment, makeHeld, makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
+import { SandboxControl } from "../dev/testing/sandbox-control.ts";
+import { recordConnection, stageCredentials } from "../gateways/connections.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
-import { decodeId } from "../platform/ids.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
 import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
 
 let dashboard: DashboardFixture;
@@ -94,6 +97,55 @@ describe.each(Object.entries(orders))("%s", (action, order) => {
     const of = await held({ attempts: [{ gateway: "STRIPE", became: "DECLINED", gatewayReference: "pi_1" }] });
     expect(await order(cookies.dora, of)).toMatchObject({ gateway: "SANDBOX_A" });
     expect(await trailOf(of)).toMatchObject([{ after: { gateway: "SANDBOX_A" } }]);
+  });
+});
+
+/** Makes a held payment whose hold stands at the sandbox, and captures a part of it there by hand. */
+async function capturedByHand(capturedMinor: number) {
+  const of = await held();
+  const sessionUuid = decodeId("ps", of.sessionId);
+  const selectAttempt = "SELECT id, connection_id AS connection FROM attempt WHERE session_id = $1";
+  const [attempt] = await dashboard.rows<{ id: string; connection: string }>(selectAttempt, [sessionUuid]);
+  const { id, connection } = attempt!;
+  const apiKey = `sandbox_test_${connection.slice(-12)}`;
+  await dashboard.database.transaction(async (tx) => {
+    const merchantId = decodeId("mer", dashboard.merchantId)!;
+    await recordConnection(tx, { id: connection, merchantId, gateway: "SANDBOX_A", account: connection });
+    await stageCredentials(tx, dashboard.sealing, { connectionId: connection, credentials: { apiKey } });
+  });
+  const attemptReference = encodeId("att", id);
+  const { outcome } = await dashboard.connector.authorize(
+    {
+      credentials: { apiKey: new Secret(apiKey) },
+      timeoutMs: 20_000,
+      idempotencyKey: attemptReference,
+    },
+    {
+      ...{ amountMinor: 4_900, currency: "EUR", attemptReference, sessionId: of.sessionId, orderRef: "order-1042" },
+      vaultToken: new Secret("tok_held"),
+    },
+  );
+  if (outcome.type !== "held") throw new Error(`expected a hold, got ${outcome.type}`);
+  await openTables(dashboard);
+  const nameHold = "UPDATE attempt SET gateway_reference = $2 WHERE session_id = $1";
+  await dashboard.rows(nameHold, [sessionUuid, outcome.gatewayReference]);
+  await dashboard.rows(switchGuards("ENABLE"));
+  await new SandboxControl(dashboard.sandboxOrigin).captureByHand(outcome.gatewayReference, capturedMinor);
+  return of;
+}
+
+describe.each(Object.entries(orders))("%s of a hold that a person has captured in part at the gateway", (_, order) => {
+  it("is refused, and the payment has succeeded with what was captured", async () => {
+    const of = await capturedByHand(1_900);
+    expect(await codeOf(order(cookies.viv, of))).toBe("role_not_allowed");
+    expect(await stateOf(of)).toMatchObject(untouched);
+    expect(await codeOf(order(cookies.dora, of))).toBe("capture_already_ordered");
+    expect(await stateOf(of)).toMatchObject({ status: "SUCCEEDED", isAsked: true, capturedMinor: 1_900 });
+    expect(await trailOf(of)).toEqual([]);
+    const items = "SELECT kind, detail FROM work_item WHERE session_id = $1";
+    expect(await dashboard.rows(items, [decodeId("ps", of.sessionId)])).toMatchObject([
+      { kind: "RECORD_MISMATCH", detail: expect.stringMatching(/not ordered here/) },
+    ]);
   });
 });
 

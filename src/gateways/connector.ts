@@ -132,6 +132,8 @@ export type Unknown = {
   readonly gatewayReference?: string | undefined;
   /** The answer was lost at our own vault, which says nothing about the gateway. */
   readonly lostAtVault?: true | undefined;
+  /** Nothing was sent, so the gateway has done nothing. */
+  readonly isNeverSent?: true | undefined;
   /** The gateway itself answered, but its answer leaves open what it did; it does not count as unhealthy. */
   readonly isAnswered?: true | undefined;
   /** Set where a request that completes a payment was not processed: what the customer did may still hold. */

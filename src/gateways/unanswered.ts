@@ -19,12 +19,10 @@ export function unansweredAuthorize(reply: Unanswered): NotProcessed | Unknown {
     : unansweredChange(reply);
 }
 
-/**
- * Interprets a capture or void without an answer: it is repeated in either case, so how far it got makes no difference.
- */
+/** Interprets a capture, void or refund without an answer: it is repeated, whether or not it was sent. */
 export function unansweredChange(reply: Unanswered): Unknown {
   const { reason } = reply;
-  if (reply.type === "neverSent") return { type: "unknown", kind: "GATEWAY_ERROR", reason };
+  if (reply.type === "neverSent") return { type: "unknown", kind: "GATEWAY_ERROR", reason, isNeverSent: true };
   const { timedOut, lostAtVault } = reply;
   return { type: "unknown", kind: timedOut ? "TIMEOUT" : "GATEWAY_ERROR", reason, ...(lostAtVault && { lostAtVault }) };
 }
@@ -45,6 +43,15 @@ export const unshown: Unknown = {
 
 /** Interprets an answer that a return of anybody's may have caused: it decides nothing. */
 export const notAnswered: NotAnswered = { type: "notAnswered" };
+
+/**
+ * Reports whether a gateway, or a firewall before it, refused a completing request with this status. Whoever opens a return chooses its text,
+ * and so may cause this. A timeout and a limit of requests (408, 429) say nothing about the text.
+ */
+export function refusesReturn(status: number): boolean {
+  return status >= 400 && status < 500 && !repeatable.has(status);
+}
+const repeatable = new Set([408, 429]);
 
 /** Replaces an action where the customer is not asked, or was asked already. */
 export function withoutAction(outcome: GatewayOutcome): GatewayOutcome {

@@ -108,9 +108,11 @@ export async function rotateCredentials(
 const selectInUse: Statement = {
   name: "select_credential_in_use",
   text: `
-    SELECT v.version, v.gateway_account AS account
-    FROM connection c JOIN connection_credential v ON v.connection_id = c.id AND v.version = c.credential_version
-    WHERE c.id = $1`,
+    SELECT c.credential_version AS version,
+      (SELECT v.gateway_account FROM connection_credential v
+       WHERE v.connection_id = c.id AND v.verified_at IS NOT NULL AND v.gateway_account IS NOT NULL
+       ORDER BY v.version DESC LIMIT 1) AS account
+    FROM connection c WHERE c.id = $1 AND c.credential_version IS NOT NULL`,
 };
 const selectPayment: Statement = {
   name: "select_payment_of_connection",
@@ -126,7 +128,7 @@ type Opened = { readonly account?: string | undefined; readonly rows: readonly V
 /**
  * Compares the account that staged credentials open with the one in use: payments of the connection are refunded with the
  * newest credentials, and another account does not know them. Where either cannot be read, the credentials must find a
- * payment of the connection, if there is one.
+ * payment of the connection. Without one, they are refused if the account in use is known.
  */
 async function compareAccount(
   { database, connector }: VerifyContext,
@@ -135,13 +137,14 @@ async function compareAccount(
 ): Promise<Opened> {
   const account = answered.find(({ check }) => check === "credentials")?.account;
   const [inUse] = await database.query<InUse>(selectInUse, [connectionId]);
-  if (inUse === undefined || inUse.version === credentialVersion) return { account, rows: [] };
-  if (account !== undefined && inUse.account !== null) {
-    return { account, rows: [account === inUse.account ? sameAccount : otherAccount] };
-  }
+  const isInUse = inUse === undefined || inUse.version === credentialVersion;
+  if (account !== undefined && inUse !== undefined && inUse.account !== null && account !== inUse.account)
+    return { account, rows: [otherAccount] };
+  if (isInUse) return { account, rows: [] };
+  if (account !== undefined && inUse.account !== null) return { account, rows: [sameAccount] };
   if (answered.some(({ state, required }) => state === "failed" && required)) return { rows: [] };
   const [payment] = connector.lookUp ? await database.query<Payment>(selectPayment, [connectionId]) : [];
-  if (payment === undefined) return { account, rows: [] };
+  if (payment === undefined) return { account, rows: inUse.account === null ? [] : [unreadAccount] };
   const attempt = {
     ...payment,
     amountMinor: Number(payment.amountMinor),
@@ -164,6 +167,12 @@ const unknownAccount: VerifyRow = {
   ...accountRow,
   state: "failed",
   detail: `These credentials do not find a payment of this connection, so they may open another account. If they open the same one, give the key the right to read the account and its payments. ${connectInstead}`,
+};
+
+const unreadAccount: VerifyRow = {
+  ...accountRow,
+  state: "failed",
+  detail: `These credentials do not show which account they open, and the connection has no payment to compare. Give the key the right to read the account. ${connectInstead}`,
 };
 
 /** Returns the vault's checks; none if the vault can send everything that the gateway needs. */

@@ -12,6 +12,11 @@ const completing = [
   "UPDATE attempt SET status = 'AUTHORIZING', next_retry_at = NULL WHERE id = $attempt",
   "UPDATE payment_session SET awaiting_since = NULL WHERE id = $session",
 ];
+const resumed = [
+  `UPDATE authentication SET status = 'AWAITING_CUSTOMER', answered_at = NULL ${own}`,
+  "UPDATE attempt SET status = 'AWAITING_CUSTOMER', next_retry_at = now() WHERE id = $attempt",
+  "UPDATE payment_session SET awaiting_since = now() WHERE id = $session",
+];
 const endedAs = (status: string) => `UPDATE authentication SET status = '${status}', completed_at = now() ${own}`;
 const declined = `UPDATE attempt SET status = 'DECLINED', failure_kind = 'SOFT_DECLINE', stop = 'authentication_failed',
   completed_at = now() WHERE id = $attempt`;
@@ -141,6 +146,13 @@ describe("an authentication", () => {
     );
     await run(`UPDATE authentication SET completions_sent = 2 ${own}`);
     await refused(client, run, `UPDATE authentication SET completions_sent = 1 ${own}`, /only a running completion/);
+  });
+
+  it("A4: rules out no hold that a completing request may have made", async () => {
+    const run = await waiting();
+    await run(whole(...completing));
+    await run(whole(...resumed));
+    await refused(client, run, whole(...givenUp), /a completing request may have made/);
   });
 
   it("A4, A5, A6: rules out no hold that may appear by itself", async () => {

@@ -20,7 +20,7 @@ const requested = (columns = "", values = "", amountMinor = 4900, id: string = v
   `INSERT INTO refund (session_id, id, attempt_id, connection_id, gateway, amount_minor, currency, request_hash, next_try_at${columns})
    SELECT session_id, '${id}', id, connection_id, gateway, ${amountMinor}, currency, '\\x00', now()${values} FROM attempt WHERE id = $attempt`;
 const own = "WHERE session_id = $session";
-const sent = `UPDATE refund SET sends = 1, keys = 1, key_until = now() + interval '12 h', first_sent_at = now(), sent_at = now() ${own}`;
+const sent = `UPDATE refund SET sends = 1, keys = 1, unanswered = 1, key_until = now() + interval '12 h', first_sent_at = now(), sent_at = now() ${own}`;
 const accepted = `UPDATE refund SET status = 'PENDING', gateway_reference = id::text ${own}`;
 const made = `UPDATE refund SET status = 'SUCCEEDED', gateway_reference = id::text, completed_at = now() ${own}`;
 const failed = `UPDATE refund SET status = 'FAILED', failure_code = 'no', completed_at = now() ${own}`;
@@ -122,7 +122,10 @@ describe("a refund", () => {
       `UPDATE refund SET sends = 3, keys = 3 ${own}`,
       /one after the other/,
     ],
-    ["without a key", [], `UPDATE refund SET sends = 1 ${own}`, /a request has its key/],
+    ["without a key", [], `UPDATE refund SET sends = 1, unanswered = 1 ${own}`, /a request has its key/],
+    ["R5: without its count", [sent], `UPDATE refund SET sends = 2 ${own}`, /unanswered until an answer/],
+    ["R5: counted twice", [sent], `UPDATE refund SET sends = 2, unanswered = 3 ${own}`, /unanswered until an answer/],
+    ["R5: counted later", [sent], `UPDATE refund SET unanswered = 2 ${own}`, /unanswered until an answer/],
     ["once it is made", [sent, made], `UPDATE refund SET sends = 2 ${own}`, /only a refund that is requested/],
     [
       "once it has failed",

@@ -16,7 +16,6 @@ import {
   overdueReason,
   pauseAfterLookUp,
   pauseMs,
-  type RefundTraits,
   type RefundWork,
   unansweredMs,
 } from "./next-refund-step.ts";
@@ -42,8 +41,12 @@ export async function repeatIn(tx: Tx, core: Core, current: Current, ms: number)
 /** The same, with the answer to a call that was made for it as it stood before. */
 export type Answered<Answer> = Current & { readonly work: RefundWork; readonly answer: Answer };
 
-/** Records the answer to a request for a refund. */
-export async function recordAnswer(tx: Tx, core: Core, answered: Answered<RefundAnswer>): Promise<void> {
+/** Records the answer to a request for a refund, which was sent under this key. */
+export async function recordAnswer(
+  tx: Tx,
+  core: Core,
+  answered: Answered<RefundAnswer> & { readonly key: 1 | 2 },
+): Promise<void> {
   const { loaded, refund, answer } = answered;
   switch (answer.type) {
     case "done":
@@ -57,16 +60,17 @@ export async function recordAnswer(tx: Tx, core: Core, answered: Answered<Refund
       return;
     }
     case "refused":
-      if (!answer.definitive) return repeatLater(tx, core, answered, false);
+      if (!answer.definitive) return repeatUnmade(tx, core, answered);
       // A report that the gateway has made the refund meanwhile counts for more: it is about the money.
       if (refund.status !== "REQUESTED") return;
-      if (mayBeMadeBefore(refund, answered.work.traits)) return lookUpInstead(tx, core, answered);
+      if (mayBeMadeBefore(answered)) return lookUpInstead(tx, core, answered);
       await recordEnd(tx, core, {
         ...{ loaded, refund, dueInMs: undefined },
         end: { status: "FAILED", failureCode: answer.gatewayCode },
       });
       return;
     case "unknown":
+      if (answer.isNeverSent) return repeatUnmade(tx, core, answered);
       return repeatLater(tx, core, answered, answer.isKept === true);
     default:
       return unreachable(answer);
@@ -74,11 +78,22 @@ export async function recordAnswer(tx: Tx, core: Core, answered: Answered<Refund
 }
 
 /**
- * Reports whether an earlier request under the present key had no answer. It may have made the refund, whatever a repeat is
- * answered.
+ * Reports whether another request than the one that was answered may have made the refund, because no answer has ruled that
+ * out.
  */
-function mayBeMadeBefore({ sentAt, keyUntil }: Refund, { keyLifeMs }: RefundTraits): boolean {
-  return sentAt?.getTime() !== (keyUntil?.getTime() ?? 0) - keyLifeMs;
+function mayBeMadeBefore({ refund, key }: Sent): boolean {
+  return refund.unanswered > (key === refund.keys ? 1 : 0);
+}
+
+/** A request for a refund, and the key under which it was sent. */
+type Sent = Current & { readonly key: 1 | 2 };
+
+/** Lets a refund wait for its next request, after one that has certainly not made it. */
+async function repeatUnmade(tx: Tx, core: Core, sent: Sent): Promise<void> {
+  const { refund, key } = sent;
+  if (refund.status === "REQUESTED" && key === refund.keys && refund.unanswered > 0)
+    await moveRefund(tx, refund, "REQUESTED", { set: { unanswered: refund.unanswered - 1 } });
+  await repeatLater(tx, core, sent, false);
 }
 
 /** Records that the gateway has a refund. Returns false if that is no news, also where a person is alarmed about it. */

@@ -200,7 +200,7 @@ async function send(core: Core, work: Bound, key: 1 | 2): Promise<void> {
   if (!isSent || core.runtime.now().getTime() - begunAt.getTime() > leaseMs) return;
   const idempotencyKey = key === 1 ? encodeId("ref", refund.id) : `${encodeId("ref", refund.id)}_2`;
   const answer = await refunds.refund({ ...call, idempotencyKey }, capturedAtGateway(work.captured), atGateway(refund));
-  await inTransaction(core, refund, (tx, current) => recordAnswer(tx, core, { ...current, work, answer }));
+  await inTransaction(core, refund, (tx, current) => recordAnswer(tx, core, { ...current, work, answer, key }));
 }
 
 /** Ends a refund that its gateway has over another amount: a restore has lost what its key stood for. */
@@ -224,6 +224,7 @@ async function recordSent(
     set: {
       sends: refund.sends + 1,
       keys: key,
+      unanswered: isNewKey ? 1 : refund.unanswered + 1,
       firstSentAt: refund.firstSentAt ?? now,
       sentAt: now,
       ...(isNewKey && { keyUntil: new Date(now.getTime() + keyLifeMs), lookUpFirst: false, absentAt: null }),

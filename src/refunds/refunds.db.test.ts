@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { PaymentSession } from "../core/entities.ts";
 import { itemsOf } from "../core/recovery.fixture.ts";
+import type { RefundAnswer } from "../gateways/connector.ts";
 import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
 import { encodeId } from "../platform/ids.ts";
 import { decideRefund, type RefundDecision } from "./decide-refund.ts";
@@ -183,6 +184,22 @@ describe("a refund whose answer is lost", () => {
     expect(await fixture.refundsOf(session)).toMatchObject([{ status: "SUCCEEDED", sends: 2 }]);
     expect(await refundEvents(session)).toEqual(["refund.succeeded"]);
     expect(await atGateway(session)).toHaveLength(1);
+  });
+
+  it("fails by the refusal of a repeat where the first request certainly did nothing", async () => {
+    const session = await fixture.pay("SANDBOX_B");
+    const refusedFor = (gatewayCode: string, definitive: boolean): RefundAnswer => {
+      return { type: "refused", definitive, gatewayCode };
+    };
+    const neverSent: RefundAnswer = { type: "unknown", kind: "GATEWAY_ERROR", reason: "refused", isNeverSent: true };
+    fixture.books.SANDBOX_B.faults.push(refusedFor("security", false), neverSent, refusedFor("not_captured", true));
+    await fixture.refund(session);
+    await fixture.workAfter(1);
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "REQUESTED", sends: 2, unanswered: 0 }]);
+    await fixture.workAfter(3);
+    expect(await fixture.refundsOf(session)).toMatchObject([
+      { status: "FAILED", failureCode: "not_captured", sends: 3 },
+    ]);
   });
 
   it("fails where the gateway has none and refuses the first request under a second key", async () => {

@@ -26,8 +26,8 @@ const lost = { type: "unknown", kind: "TIMEOUT", reason: "no answer" } as const;
 export class RefundBooks implements GatewayRefunds {
   readonly keyLifeMs = 12 * 3_600_000;
   needsConfirmedCapture = false;
-  /** The next requests that do not go well, in order. */
-  readonly faults: Fault[] = [];
+  /** The next requests that do not go well, in order; one with an answer makes nothing. */
+  readonly faults: (Fault | RefundAnswer)[] = [];
   readonly entries: Entry[] = [];
   /** Neither the list nor the record of a refund can be read. */
   isDown = false;
@@ -90,6 +90,7 @@ export class RefundBooks implements GatewayRefunds {
     this.keys.push(idempotencyKey);
     const fault = this.faults.shift();
     if (fault === "loseRequest") return lost;
+    if (typeof fault === "object") return fault;
     const known = this.#remembered.get(idempotencyKey);
     const answer = known ?? this.#execute(captured, refund, fault);
     this.#remembered.set(idempotencyKey, answer);

@@ -21,6 +21,7 @@ import { classifyDecline } from "../declines.ts";
 import {
   notAnswered,
   refusedRequest,
+  refusesReturn,
   unansweredAuthorize,
   unansweredChange,
   undecided,
@@ -78,13 +79,19 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
  */
 export function readCompletion(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome | NotAnswered {
   const json = reply.type === "answer" ? readJsonObject(reply) : undefined;
+  if (reply.type === "answer" && refusesReturn(reply.status))
+    return isPassing(reply, json) ? undecided(reply.status) : notAnswered;
   if (reply.type !== "answer" || json === undefined) return withoutAction(readAuthorize(reply, attempt));
-  const error = errorIn(reply, json);
-  if (error?.type === "validation" && reply.status < 500 && error.code !== inProgress) return notAnswered;
   const { merchantReference, resultCode } = json;
   const isAnothers = typeof merchantReference === "string" && merchantReference !== attempt.attemptReference;
   if (reply.status === 200 && (isAnothers || asking.has(resultCode))) return notAnswered;
   return withoutAction(readAuthorize(reply, attempt));
+}
+
+/** Reports whether an error goes away by itself: the same request is then sent once more. */
+function isPassing(reply: Answer, json: Json | undefined): boolean {
+  const error = errorIn(reply, json);
+  return error !== undefined && (error.isTransient || error.code === inProgress);
 }
 
 // The customer has not answered yet.

@@ -155,6 +155,7 @@ BEGIN
   IF before.status = 'AWAITING_CUSTOMER' AND after.status = 'DECLINED' THEN
     IF own.holds_only_when_asked IS NOT TRUE THEN
       PERFORM app.refuse('a hold that may appear without a request is not ruled out by giving up'); END IF;
+    IF own.completions_sent > 0 THEN PERFORM app.refuse('a hold that a completing request may have made is not ruled out by giving up'); END IF;
     IF EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
       PERFORM app.refuse('an attempt in doubt is not declined by giving up'); END IF;
   END IF;

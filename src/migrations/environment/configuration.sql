@@ -138,9 +138,12 @@ CREATE TRIGGER guard_moved BEFORE INSERT ON routing_rule FOR EACH ROW EXECUTE FU
 
 -- Refunds use the newest credentials of the connection that captured. Another account does not know its payments.
 CREATE FUNCTION app.guard_account() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE known text;
 BEGIN
-  IF (SELECT count(DISTINCT v.gateway_account) FROM connection_credential v
-      WHERE v.connection_id = NEW.id AND v.version IN (OLD.credential_version, NEW.credential_version)) > 1 THEN
+  SELECT v.gateway_account INTO known FROM connection_credential v
+  WHERE v.connection_id = NEW.id AND v.version <> NEW.credential_version AND v.verified_at IS NOT NULL AND v.gateway_account IS NOT NULL
+  ORDER BY v.version DESC LIMIT 1;
+  IF known <> (SELECT v.gateway_account FROM connection_credential v WHERE v.connection_id = NEW.id AND v.version = NEW.credential_version) THEN
     PERFORM app.refuse('the credentials of a connection open one account'); END IF;
   RETURN NEW;
 END $$;

@@ -22,7 +22,7 @@ BEGIN
     IF (paid.connection_id, paid.gateway, paid.currency) IS DISTINCT FROM (NEW.connection_id, NEW.gateway, NEW.currency) THEN
       PERFORM app.refuse('a refund goes where the money was captured'); END IF;
     IF NEW.origin = 'MERCHANT' THEN
-      IF NEW.status <> 'REQUESTED' OR NEW.sends > 0 OR num_nonnulls(NEW.gateway_reference, NEW.failure_code, NEW.key_until, NEW.absent_at) > 0 THEN
+      IF NEW.status <> 'REQUESTED' OR NEW.sends > 0 OR NEW.unanswered <> 0 OR num_nonnulls(NEW.gateway_reference, NEW.failure_code, NEW.key_until, NEW.absent_at) > 0 THEN
         PERFORM app.refuse('a refund is committed before a byte leaves'); END IF;
       IF paid.capture_failed_at IS NOT NULL THEN PERFORM app.refuse('nothing is refunded of a capture that failed'); END IF;
       IF NEW.amount_minor > paid.refundable THEN PERFORM app.refuse('no more is refunded than was captured'); END IF;
@@ -43,6 +43,9 @@ BEGIN
       PERFORM app.refuse('only a refund that is requested is sent'); END IF;
     IF NEW.sends > OLD.sends AND OLD.sends > 0 AND NEW.keys = OLD.keys AND (OLD.look_up_first OR app.clock() >= OLD.key_until) THEN
       PERFORM app.refuse('a refund is repeated only while the gateway remembers its key'); END IF;
+    IF NEW.sends > OLD.sends AND NEW.unanswered <> (CASE WHEN NEW.keys > OLD.keys THEN 0 ELSE OLD.unanswered END) + 1
+       OR NEW.sends = OLD.sends AND NEW.unanswered NOT BETWEEN OLD.unanswered - 1 AND OLD.unanswered OR NEW.unanswered < 0 THEN
+      PERFORM app.refuse('a request is unanswered until an answer rules out that it made the refund'); END IF;
     IF NEW.keys > OLD.keys AND OLD.keys > 0 AND OLD.absent_at IS NULL THEN
       PERFORM app.refuse('a second key follows a look-up that found nothing'); END IF;
     IF NEW.keys > OLD.keys AND NEW.keys <> OLD.keys + 1 THEN PERFORM app.refuse('keys are used one after the other'); END IF;

@@ -39,6 +39,8 @@ CREATE TABLE refund (
   -- Requests that were sent, and the keys under which they were. Raised and committed before each.
   sends             int NOT NULL DEFAULT 0,
   keys              smallint NOT NULL DEFAULT 0,
+  -- Requests under the present key that may have made the refund, as no answer has ruled that out. Raised with `sends`.
+  unanswered        int NOT NULL DEFAULT 0,
   -- Until when the gateway surely remembers the present key.
   key_until         timestamptz,
   first_sent_at     timestamptz,

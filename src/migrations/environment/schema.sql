@@ -545,6 +545,7 @@ CREATE TABLE refund (
   failure_code text,
   sends integer DEFAULT 0 NOT NULL,
   keys smallint DEFAULT 0 NOT NULL,
+  unanswered integer DEFAULT 0 NOT NULL,
   key_until timestamp with time zone,
   first_sent_at timestamp with time zone,
   sent_at timestamp with time zone,
@@ -1428,9 +1429,12 @@ CREATE OR REPLACE FUNCTION app.guard_account()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
+DECLARE known text;
 BEGIN
-  IF (SELECT count(DISTINCT v.gateway_account) FROM connection_credential v
-      WHERE v.connection_id = NEW.id AND v.version IN (OLD.credential_version, NEW.credential_version)) > 1 THEN
+  SELECT v.gateway_account INTO known FROM connection_credential v
+  WHERE v.connection_id = NEW.id AND v.version <> NEW.credential_version AND v.verified_at IS NOT NULL AND v.gateway_account IS NOT NULL
+  ORDER BY v.version DESC LIMIT 1;
+  IF known <> (SELECT v.gateway_account FROM connection_credential v WHERE v.connection_id = NEW.id AND v.version = NEW.credential_version) THEN
     PERFORM app.refuse('the credentials of a connection open one account'); END IF;
   RETURN NEW;
 END $function$;
@@ -2119,6 +2123,7 @@ BEGIN
   IF before.status = 'AWAITING_CUSTOMER' AND after.status = 'DECLINED' THEN
     IF own.holds_only_when_asked IS NOT TRUE THEN
       PERFORM app.refuse('a hold that may appear without a request is not ruled out by giving up'); END IF;
+    IF own.completions_sent > 0 THEN PERFORM app.refuse('a hold that a completing request may have made is not ruled out by giving up'); END IF;
     IF EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = after.session_id AND unrecorded_check_at IS NOT NULL) THEN
       PERFORM app.refuse('an attempt in doubt is not declined by giving up'); END IF;
   END IF;
@@ -2241,7 +2246,7 @@ BEGIN
     IF (paid.connection_id, paid.gateway, paid.currency) IS DISTINCT FROM (NEW.connection_id, NEW.gateway, NEW.currency) THEN
       PERFORM app.refuse('a refund goes where the money was captured'); END IF;
     IF NEW.origin = 'MERCHANT' THEN
-      IF NEW.status <> 'REQUESTED' OR NEW.sends > 0 OR num_nonnulls(NEW.gateway_reference, NEW.failure_code, NEW.key_until, NEW.absent_at) > 0 THEN
+      IF NEW.status <> 'REQUESTED' OR NEW.sends > 0 OR NEW.unanswered <> 0 OR num_nonnulls(NEW.gateway_reference, NEW.failure_code, NEW.key_until, NEW.absent_at) > 0 THEN
         PERFORM app.refuse('a refund is committed before a byte leaves'); END IF;
       IF paid.capture_failed_at IS NOT NULL THEN PERFORM app.refuse('nothing is refunded of a capture that failed'); END IF;
       IF NEW.amount_minor > paid.refundable THEN PERFORM app.refuse('no more is refunded than was captured'); END IF;
@@ -2262,6 +2267,9 @@ BEGIN
       PERFORM app.refuse('only a refund that is requested is sent'); END IF;
     IF NEW.sends > OLD.sends AND OLD.sends > 0 AND NEW.keys = OLD.keys AND (OLD.look_up_first OR app.clock() >= OLD.key_until) THEN
       PERFORM app.refuse('a refund is repeated only while the gateway remembers its key'); END IF;
+    IF NEW.sends > OLD.sends AND NEW.unanswered <> (CASE WHEN NEW.keys > OLD.keys THEN 0 ELSE OLD.unanswered END) + 1
+       OR NEW.sends = OLD.sends AND NEW.unanswered NOT BETWEEN OLD.unanswered - 1 AND OLD.unanswered OR NEW.unanswered < 0 THEN
+      PERFORM app.refuse('a request is unanswered until an answer rules out that it made the refund'); END IF;
     IF NEW.keys > OLD.keys AND OLD.keys > 0 AND OLD.absent_at IS NULL THEN
       PERFORM app.refuse('a second key follows a look-up that found nothing'); END IF;
     IF NEW.keys > OLD.keys AND NEW.keys <> OLD.keys + 1 THEN PERFORM app.refuse('keys are used one after the other'); END IF;

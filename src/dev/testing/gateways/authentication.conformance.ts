@@ -18,7 +18,7 @@ import { answerAtBank } from "../bank-customer.ts";
 import { brokenAnswers, otherMoney } from "../broken-answers.ts";
 import { emulatorAccounts } from "../emulator-accounts.ts";
 import { approvedCard, type GatewayHarness, notificationPath } from "../gateway-harness.ts";
-import { forgedTexts, returnWith } from "./forged-returns.conformance.ts";
+import { forgedTexts, refusedReturns, returnWith } from "./forged-returns.conformance.ts";
 
 /** The facts about a gateway's authentication that the suite needs. */
 export type AuthenticationSubject = {
@@ -359,8 +359,9 @@ function describeCompleting(customer: Customer): void {
     for (const [name, spoil] of Object.entries({ ...brokenAnswers, ...otherMoney })) {
       customer.harness.spoilWith(spoil);
       const { outcome } = await customer.complete(asked, returned);
-      const isAnothers = name === "another reference" && customer.authenticator.askAction === undefined;
-      expect(outcome, name).toMatchObject({ type: isAnothers ? "notAnswered" : "unknown" });
+      // Such answers a text of the customer's may have caused.
+      const isCaused = /another reference|saying 40[124]/.test(name) && customer.authenticator.askAction === undefined;
+      expect(outcome, name).toMatchObject({ type: isCaused ? "notAnswered" : "unknown" });
     }
   });
 
@@ -418,6 +419,17 @@ function describeForgedReturns(customer: Customer): void {
     const early = /auth_[\w-]+/.exec(asked.action.url)?.[0];
     expect(await open(asked, returnWith(early ?? ""))).toBe("waiting");
     expect(await customer.statuses(asked.payment)).toEqual([]);
+  });
+
+  it("keeps waiting when a firewall or the gateway refuses what a return brought", async () => {
+    const asked = await customer.ask();
+    for (const [name, refusal] of Object.entries(refusedReturns)) {
+      customer.harness.spoilWith(() => refusal);
+      expect(["waiting", "inconclusive"], name).toContain(await open(asked, returnWith("../../etc/passwd")));
+    }
+    customer.harness.spoilWith((honest) => honest);
+    const own = await customer.answer(asked, "pass");
+    expect((await customer.complete(asked, own)).outcome).toMatchObject({ type: "held" });
   });
 
   it("holds for no return that follows a customer who failed", async () => {

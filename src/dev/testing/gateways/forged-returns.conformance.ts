@@ -18,6 +18,17 @@ export const forgedTexts: Readonly<Record<string, string>> = {
   "a text with a zero byte": "a\u0000b",
 };
 
+const html = { "content-type": "text/html" };
+const json = { "content-type": "application/json" };
+const error = { errorCode: "00_403", errorType: "security", message: "Forbidden", error: { code: "security" } };
+
+/** The answers with which a gateway, or a firewall before it, may refuse what a customer wrote. */
+export const refusedReturns = {
+  "an HTML page of a firewall": { status: 403, headers: html, body: "<html><body>Request blocked</body></html>" },
+  "an error about the account": { status: 403, headers: json, body: JSON.stringify({ status: 403, ...error }) },
+  "an error about the credentials": { status: 401, headers: json, body: JSON.stringify({ status: 401, ...error }) },
+} as const;
+
 /** Returns a return that has this text in every field that a gateway or a provider is known to use. */
 export function returnWith(text: string): URLSearchParams {
   const names = ["redirectResult", "payload", "PaRes", "MD", "cres", "threeDSMethodData", "payment_intent", "token"];

@@ -23,6 +23,7 @@ import { classifyDecline } from "../../declines.ts";
 import {
   notAnswered,
   refusedRequest,
+  refusesReturn,
   unansweredAuthorize,
   unansweredChange,
   untrusted,
@@ -87,9 +88,8 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
 /** Returns the outcome of completing a payment: an answer to another's return, or to none, says nothing about this one. */
 export function readCompletion(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome | NotAnswered {
   const json = reply.type === "answer" ? readJsonObject(reply) : undefined;
+  if (reply.type === "answer" && refusesReturn(reply.status)) return notAnswered;
   if (reply.type !== "answer" || json === undefined) return withoutAction(readAuthorize(reply, attempt));
-  if (errorCodeOf(reply.status, json) !== undefined && notProcessed[reply.status] === "request_refused")
-    return notAnswered;
   const { merchantReference, resultCode } = json;
   const isAnothers = typeof merchantReference === "string" && merchantReference !== attempt.attemptReference;
   if (reply.status === 200 && (isAnothers || resultCode === "RedirectShopper")) return notAnswered;
