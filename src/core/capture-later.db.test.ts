@@ -223,18 +223,6 @@ describe("a payment that is captured later", () => {
     });
   }
 
-  it("is not ordered with another amount once a person has captured a part by hand", async () => {
-    const session = await hold({ at: 0 });
-    await settled();
-    await fixture.sandbox.captureByHand((await firstOf(session)).gatewayReference!, 1_900);
-    await expect(order(session)).rejects.toMatchObject({ code: "capture_already_ordered" });
-    await expect(order(session, 900)).rejects.toMatchObject({ code: "capture_already_ordered" });
-    const { session: settledWith, attempts } = await order(session, 1_900);
-    expect(settledWith).toMatchObject({ status: "SUCCEEDED" });
-    expect(attempts).toMatchObject([{ status: "CAPTURED", capturedAmountMinor: 1_900 }]);
-    expect(await itemsOf(fixture, session)).toMatchObject([{ detail: expect.stringMatching(/not ordered here/) }]);
-  });
-
   it("settles as soon as the reconciliation finds a capture by hand, with one row of the work queue", async () => {
     const session = await hold({ at: 0 });
     await settled();

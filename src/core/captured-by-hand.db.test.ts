@@ -19,12 +19,16 @@ describe.each(["STRIPE", "PAYPAL", "SANDBOX_A"] as const)("a hold at %s", (gatew
     const [authorization] = await harness.base.sandbox.authorizations(reference);
     await harness.base.sandbox.captureByHand(authorization!.id, 1_900);
     const { signal } = new AbortController();
-    const ordered = captureHeld(harness.core, { sessionId, merchantId, signal });
-    await expect(ordered).rejects.toMatchObject({ code: "capture_already_ordered" });
+    const order = (amountMinor?: number) => captureHeld(harness.core, { sessionId, merchantId, amountMinor, signal });
+    for (const other of [undefined, 900])
+      await expect(order(other)).rejects.toMatchObject({ code: "capture_already_ordered" });
+    expect(await order(1_900)).toMatchObject({ session: { status: "SUCCEEDED" } });
     const loaded = await harness.base.loadSession({ id: sessionId });
     expect(loaded.session).toMatchObject({ status: "SUCCEEDED", capturedVia: gateway });
     expect(loaded.attempts).toMatchObject([{ status: "CAPTURED", capturedAmountMinor: 1_900 }]);
     const items = await itemsOf(harness.base, loaded.session);
-    expect(items).toMatchObject([{ kind: "RECORD_MISMATCH", detail: expect.stringMatching(/has captured 19\.00 EUR/) }]);
+    expect(items).toMatchObject([
+      { kind: "RECORD_MISMATCH", detail: expect.stringMatching(/has captured 19\.00 EUR/) },
+    ]);
   });
 });
