@@ -29,7 +29,9 @@ describe("two requests at one moment", () => {
       );
       const waiting =
         "SELECT FROM pg_stat_activity WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0";
-      await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(requests.length);
+      // Not on the locking connection: within its transaction, PostgreSQL shows the same activity again.
+      const { pool } = fixture.base.asOwner;
+      await expect.poll(async () => (await pool.query(waiting)).rowCount).toBe(requests.length);
       await client.query("COMMIT");
       return await asked;
     } finally {
