@@ -25,6 +25,8 @@ describe.each(["STRIPE", "PAYPAL", "SANDBOX_A"] as const)("a hold at %s", (gatew
     expect(loaded.session).toMatchObject({ status: "SUCCEEDED", capturedVia: gateway });
     expect(loaded.attempts).toMatchObject([{ status: "CAPTURED", capturedAmountMinor: 1_900 }]);
     const items = await itemsOf(harness.base, loaded.session);
-    expect(items).toMatchObject([{ kind: "RECORD_MISMATCH", detail: expect.stringMatching(/has captured 19\.00 EUR/) }]);
+    expect(items).toMatchObject([
+      { kind: "RECORD_MISMATCH", detail: expect.stringMatching(/has captured 19\.00 EUR/) },
+    ]);
   });
 });

@@ -143,7 +143,9 @@ function withShownCode(outcome: GatewayOutcome, credentials: Credentials): Gatew
 const secretCharactersMin = 12;
 
 function suffixOf({ returned }: Completion, answeredAt: Date | null | undefined): string {
-  return returned === undefined ? "" : `_${sha256(`${answeredAt?.getTime()} ${returned.expose()}`).toString("hex").slice(0, 16)}`;
+  return returned === undefined
+    ? ""
+    : `_${sha256(`${answeredAt?.getTime()} ${returned.expose()}`).toString("hex").slice(0, 16)}`;
 }
 
 /**
