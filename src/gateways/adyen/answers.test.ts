@@ -1,7 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
-import { isKeptError, isUnroutable, readAuthenticated, readAuthorize, readCapture, readCompletion, readVoid } from "./answers.ts";
+import {
+  isKeptError,
+  isUnroutable,
+  readAuthenticated,
+  readAuthorize,
+  readCapture,
+  readCompletion,
+  readVoid,
+} from "./answers.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -96,7 +104,10 @@ describe("readAuthorize()", () => {
 
   it("takes no refusal of a completing request for an answer, unless the same request may succeed", () => {
     const completed = (status: number, change: object = {}, headers = {}) =>
-      readCompletion(reply({ status, errorCode: "00_403", errorType: "security", ...change }, status, headers), attempt);
+      readCompletion(
+        reply({ status, errorCode: "00_403", errorType: "security", ...change }, status, headers),
+        attempt,
+      );
     for (const status of [400, 401, 403, 404, 413, 422]) {
       expect(completed(status), `${status}`).toEqual({ type: "notAnswered" });
       expect(completed(status, { status: undefined }), `${status} of a firewall`).toEqual({ type: "notAnswered" });
@@ -104,7 +115,8 @@ describe("readAuthorize()", () => {
     const transient = { "transient-error": "true" };
     expect(completed(422, { errorType: "validation" }, transient)).toMatchObject({ type: "unknown" });
     expect(completed(422, { errorType: "validation", errorCode: "704" })).toMatchObject({ type: "unknown" });
-    for (const status of [408, 429, 500, 503]) expect(completed(status), `${status}`).toMatchObject({ type: "unknown" });
+    for (const status of [408, 429, 500, 503])
+      expect(completed(status), `${status}`).toMatchObject({ type: "unknown" });
   });
 
   it("treats an error that Adyen calls transient as not processed, unless the same key is still in progress", () => {
