@@ -156,7 +156,8 @@ describe("switchyard connection, routing", () => {
     writeFileSync(casesFile, "[]");
     const wrong = await onDemo("routing", "set", "--cases", casesFile, "--merchant", merchantId);
     expect(wrong.err).toContain("The cases must be one JSON object");
-  });
+    // Each of its commands is a process of its own: two dozen of them.
+  }, 180_000);
 
   it("names the notification address for a gateway that sends notifications, and for no other", async () => {
     const key = { apiKey: "sandbox_test_sent" };
