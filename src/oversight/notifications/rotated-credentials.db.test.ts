@@ -87,8 +87,9 @@ describe("verifyConnection()", () => {
       stageCredentials(tx, core.sealing, { connectionId, credentials }),
     );
     const awaited: VerifyRow = { check: "test_notification", state: "pending", required: true, detail: "" };
+    const opened: VerifyRow = { ...awaited, check: "credentials", state: "passed", account: merchantAccount };
     const atB = core.connectorOf("SANDBOX_B")!;
-    const connector = Object.assign(Object.create(atB) as Connector, { verify: async () => [awaited] });
+    const connector = Object.assign(Object.create(atB) as Connector, { verify: async () => [opened, awaited] });
     const context = { database: core.database, ring: core.sealing, forwarding: core.vault.forwarding };
     const verify = () =>
       verifyConnection({ ...context, connector, notificationWaitMs: 100 }, { connectionId, credentialVersion });
