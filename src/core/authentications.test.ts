@@ -19,7 +19,7 @@ describe("liabilityOf()", () => {
 
   it("says nothing without an ECI, and nothing certain about any other", () => {
     expect(liabilityOf(undefined)).toBeUndefined();
-    for (const eci of ["03", "04", "08", "09"]) expect(liabilityOf(eci)).toBe("UNKNOWN");
+    for (const eci of ["03", "04", "08", "09", ""]) expect(liabilityOf(eci)).toBe("UNKNOWN");
   });
 });
 

@@ -101,7 +101,7 @@ const declined = {
   gatewayCode: "05",
 };
 
-/** A session whose attempt at SANDBOX_B had no answer at the backup; the answer reaches nobody. */
+/** A session whose attempt at SANDBOX_B had no answer at the backup; the answer is lost. */
 async function unanswered(): Promise<PaymentSession> {
   const session = await fixture.newSession();
   await fixture.sandbox.hold("b.authorize");
