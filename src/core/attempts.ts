@@ -2,17 +2,17 @@
  * An attempt's id and its transitions: each is one conditional update under the session's lock. The flow decides their
  * order.
  */
-import type { CardSummary } from "../card-vault/card-forwarder.ts";
-import type { CaptureRecord, Held, NotProcessed } from "../gateways/connector.ts";
+import type { CaptureRecord, NotProcessed } from "../gateways/connector.ts";
 import type { Declined } from "../gateways/declines.ts";
-import { gatewayReferenceCharactersMax, timingBounds } from "../limits.ts";
+import { timingBounds } from "../limits.ts";
 import { columnName } from "../platform/columns.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { scrub } from "../platform/scrub.ts";
 import { sha256 } from "../platform/secrets.ts";
 import type { Attempt, AttemptStatus, FailureKind, PaymentSession, PlannedConnection, Refusal } from "./entities.ts";
-import { type Lease, nameWinner, nameWinnerUnderLease, required } from "./lease.ts";
+import { nameWinner, required } from "./lease.ts";
 import type { FailoverDecision } from "./next-step.ts";
+import { type HoldNames, type Opening, usable } from "./payment-functions.ts";
 import type { NextStatus } from "./transitions.ts";
 
 /**
@@ -47,42 +47,56 @@ const insertAttempt: Statement = {
 };
 
 /**
- * Opens an attempt. It is committed before any byte goes to the gateway, so a crash is always visible.
- * `executionLimitMs` is how long the vault and the gateway may still work on a request that left us; it is zero where
- * the gateway permanently refuses a voided reference. The latest execution time lies beyond twice our own timeout plus
- * that limit.
+ * Returns what an attempt asks for. `executionLimitMs` is how long the vault and the gateway may still work on a request that left
+ * us; it is zero where the gateway permanently refuses a voided reference. The latest execution time lies beyond twice our own timeout
+ * plus that limit.
  */
-export function openAttempt(
-  tx: Tx,
-  attempt: {
-    id: string;
-    session: Pick<PaymentSession, "id" | "amountMinor" | "currency">;
-    to: PlannedConnection;
-    because: string;
-    /** 1: the one repeat at the same connection, with authentication. 2: the one retry, as the gateway allowed. */
-    round?: number;
-    /** The provider's authentication whose proof the gateway gets. */
-    authenticationId?: string | undefined;
-    refusesVoidedReference: boolean;
-    executionLimitMs: number;
-    attemptTimeoutMs: number;
-  },
-): void {
-  const { session, to } = attempt;
+export function openingOf(attempt: {
+  id: string;
+  session: Pick<PaymentSession, "id" | "amountMinor" | "currency">;
+  to: PlannedConnection;
+  because: string;
+  /** 1: the one repeat at the same connection, with authentication. 2: the one retry, as the gateway allowed. */
+  round?: number;
+  /** The provider's authentication whose proof the gateway gets. */
+  authenticationId?: string | undefined;
+  refusesVoidedReference: boolean;
+  executionLimitMs: number;
+  attemptTimeoutMs: number;
+}): Opening {
+  const { id, session, to, because, round = 0, authenticationId = null } = attempt;
+  const { gateway, connectionId, credentialVersion, priority } = to;
+  const { amountMinor, currency } = session; // rule:amount-pinned
   const latestExecutionMs = latestExecutionMsOf(attempt);
+  return {
+    ...{
+      sessionId: session.id,
+      id,
+      gateway,
+      connectionId,
+      credentialVersion,
+      priority,
+      because,
+      amountMinor,
+      currency,
+    },
+    ...{ round, authenticationId, latestExecutionMs },
+  };
+}
+
+/** Opens an attempt. It is committed before any byte goes to the gateway, so a crash is always visible. */
+export function openAttempt(tx: Tx, attempt: Opening): void {
   tx.send(insertAttempt, [
-    session.id,
-    attempt.id,
-    to.gateway,
-    to.connectionId,
-    to.credentialVersion,
-    to.priority,
-    attempt.because,
-    session.amountMinor, // rule:amount-pinned
-    session.currency,
-    latestExecutionMs,
-    attempt.round ?? 0,
-    attempt.authenticationId ?? null,
+    ...[
+      attempt.sessionId,
+      attempt.id,
+      attempt.gateway,
+      attempt.connectionId,
+      attempt.credentialVersion,
+      attempt.priority,
+    ],
+    ...[attempt.because, attempt.amountMinor, attempt.currency, attempt.latestExecutionMs],
+    ...[attempt.round, attempt.authenticationId],
   ]);
 }
 
@@ -153,16 +167,10 @@ export async function isReferenceTaken(
   return (await tx.query(selectTaken, [attempt.connectionId, gatewayReference, attempt.id])).length > 0;
 }
 
-/** The gateway's reference of a hold, and the card network's if the gateway gave one. */
-export type HoldNames = Pick<Held, "gatewayReference" | "networkTransactionId" | "heldUntil">;
-
 // A name that the gateway does not give leaves the statement as it is.
 function columnsOfHold({ gatewayReference, networkTransactionId }: HoldNames): Changes {
-  return { gatewayReference, ...(isShort(networkTransactionId) && { networkTransactionId }) };
-}
-
-function isShort(name: string | undefined): name is string {
-  return name !== undefined && name.length <= gatewayReferenceCharactersMax;
+  const usableName = usable(networkTransactionId);
+  return { gatewayReference, ...(usableName !== null && { networkTransactionId: usableName }) };
 }
 
 /**
@@ -176,25 +184,6 @@ export function recordHeld(tx: Tx, attempt: Attempt, held: HoldNames): void {
   });
   nameWinner(tx, attempt);
   voidUnknown(tx, attempt.sessionId); // rule:winner-voids-unknown
-}
-
-/**
- * Records the answer of an authorization, as `recordHeld` does, and that the capture is ordered, as
- * `recordCaptureOrdered` does. It locks the session, renews the lease and changes each row once. `attempts` are those of
- * the session, read under this lease.
- */
-export function recordHeldAndOrdered(
-  tx: Tx,
-  lease: Lease,
-  held: { attempt: Attempt; hold: HoldNames; card: CardSummary | undefined; attempts: readonly Attempt[] },
-): void {
-  const { attempt, hold, attempts } = held;
-  nameWinnerUnderLease(tx, lease, attempt, held.card);
-  move(tx, attempt, "AUTHORIZING", {
-    set: { status: "AUTHORIZED", ...columnsOfHold(hold) },
-    stamp: [...answered(attempt), "captureOrderedAt"], // rule:capture-ordered-first
-  });
-  if (attempts.some(({ status }) => status === "UNKNOWN")) voidUnknown(tx, attempt.sessionId); // rule:winner-voids-unknown
 }
 
 const setVoiding: Statement = {
@@ -330,8 +319,8 @@ export function recordCaptureOrdered(tx: Tx, attempt: Attempt, capturedAmountMin
 export function recordCaptured(tx: Tx, attempt: Attempt, capture: CaptureRecord = {}): void {
   const { captureReference, networkTransactionId } = capture;
   const names = {
-    ...(isShort(captureReference) && attempt.captureReference === null && { captureReference }),
-    ...(isShort(networkTransactionId) && { networkTransactionId }),
+    ...(usable(captureReference) && attempt.captureReference === null && { captureReference }),
+    ...(usable(networkTransactionId) && { networkTransactionId }),
   };
   move(tx, attempt, attempt.status, { set: { status: "CAPTURED", ...names }, stamp: ["completedAt"] });
 }

@@ -23,6 +23,7 @@ import {
   attemptIdOf,
   isReferenceTaken,
   openAttempt,
+  openingOf,
   recordCaptured,
   recordCaptureRefused,
   recordDeclined,
@@ -54,10 +55,11 @@ import {
   type Failure,
   type NoCard,
 } from "./next-step.ts";
+import { recordCapturedAndEnded, recordHeldAndOrdered } from "./payment-functions.ts";
 import { loadProof, openProvided } from "./provided-rows.ts";
 import { loadFailoverRule } from "./routing-rules.ts";
 import { querySessionWithAttempts, type SessionWithAttempts, wholeSession } from "./session-with-attempts.ts";
-import { emitEvent, settleSession } from "./settle.ts";
+import { emitEvent, isFailover, settleSession } from "./settle.ts";
 import { countUnclassified } from "./unclassified-codes.ts";
 import { openWorkItem } from "./work-items.ts";
 
@@ -114,6 +116,9 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded
   const given = { session: loaded.session, shopper, authentication, proof, exemption };
   const answer = await gateway.authorize(core, given, attempt);
   const { outcome, card } = answer;
+  const isPlain = outcome.type === "held" && !loaded.session.manualCapture && answer.authenticated === undefined;
+  if (isPlain)
+    return { loaded: await recordHeldAndOrdered(core.database, lease, { loaded, attempt, hold: outcome, card }) };
   return commitAndReload(core, lease, async (tx) => {
     if (outcome.type === "held") {
       const end = () => recordFrictionless(tx, core, attempt, answer);
@@ -275,23 +280,28 @@ type Opening = {
   readonly authentications: SessionWithAttempts["authentications"];
 };
 
-/** Opens an attempt at the next connection, with the customer's proof if there is one that it takes. Returns its id. */
-export function openNext(
-  tx: Tx,
+/** Returns an attempt at the next connection, with the customer's proof if there is one that it takes. */
+export function nextOpening(
   core: Core,
   { session, authentications }: Opening,
   next: { to: PlannedConnection; because: string; round?: 0 | 1 | 2 },
-): string {
+) {
   const { round = 0, to } = next;
   const id = attemptIdOf({ sessionId: session.id, connectionId: to.connectionId, round });
   const { authenticationId, because } = proofFor(session, authentications, to);
   const exemption = exemptionOf(session, { connectionId: to.connectionId, round, authenticationId });
   const asking = exemption === undefined ? "" : ` The request asks for an exemption: ${exemptionInWords[exemption]}.`;
-  openAttempt(tx, {
+  return openingOf({
     ...{ id, session, to, round, because: next.because + because + asking, authenticationId },
     ...limitsAt(core, to),
   });
-  return id;
+}
+
+/** Opens an attempt at the next connection. Returns its id. */
+export function openNext(tx: Tx, core: Core, opening: Opening, next: Parameters<typeof nextOpening>[2]): string {
+  const attempt = nextOpening(core, opening, next);
+  openAttempt(tx, attempt);
+  return attempt.id;
 }
 
 /**
@@ -370,6 +380,16 @@ async function recordLookUp(
 export async function captureWinner(work: Work, attempt: Attempt): Promise<Reloaded> {
   const { core, lease, loaded } = work;
   const answer = await gateway.capture(core, loaded, attempt);
+  if (answer.type === "done" || answer.type === "accepted") {
+    const isConfirmed = answer.type === "done";
+    const captured = { loaded, attempt, capture: answer, isConfirmed, isFailover: isFailover(attempt) };
+    const ended = await recordCapturedAndEnded(core, lease, captured);
+    if (ended) {
+      core.vault.forget(ended.session.id);
+      core.observer?.settled("SUCCEEDED");
+      return { loaded: ended };
+    }
+  }
   return commitAndReload(core, lease, async (tx) => ({ loaded: await recordCapture(tx, work, attempt, answer) }));
 }
 

@@ -9,13 +9,11 @@ import { captureDueMs, holdAlarmMs, holdLookAgainMs, holdLookMs, holdMarginMs } 
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { amountInWords } from "../platform/money.ts";
 import {
-  type HoldNames,
   move,
   recordCaptured,
   recordCaptureOrdered,
   recordGivenUp,
   recordHeld,
-  recordHeldAndOrdered,
   recordHoldGivenUp,
 } from "./attempts.ts";
 import type { Core } from "./core.ts";
@@ -23,6 +21,7 @@ import type { Attempt, PaymentSession } from "./entities.ts";
 import { lookUp, voidHold } from "./gateway-calls.ts";
 import { type SettlingParts, settleReported } from "./late-captures.ts";
 import { type Lease, lockAndRenew, renewLease, required } from "./lease.ts";
+import { type HoldNames, recordHeldAndOrdered } from "./payment-functions.ts";
 import { dropProof } from "./provided-rows.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 import { type EndParts, emitEvent, settleSession } from "./settle.ts";
@@ -110,10 +109,10 @@ export async function recordAuthorized(
   },
 ): Promise<void> {
   const { attempt, hold, card, end } = held;
-  const { session, attempts } = held.loaded;
+  const { session } = held.loaded;
   // rule:manual-capture
   if (!session.manualCapture) {
-    recordHeldAndOrdered(tx, lease, { attempt, hold, card, attempts });
+    void recordHeldAndOrdered(tx, lease, { loaded: held.loaded, attempt, hold, card });
     return end();
   }
   renewLease(tx, lease, card);

@@ -3,9 +3,7 @@ import type { CardSummary } from "../card-vault/card-forwarder.ts";
 import { leaseMs, leaseUsedMs } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
 import type { Database, Statement, Tx } from "../platform/database.ts";
-import { type Secret, sha256 } from "../platform/secrets.ts";
-import { type PaymentSession, PaymentSessionEntity, type RoutedBy } from "./entities.ts";
-import type { Plan } from "./plan-route.ts";
+import { type PaymentSession, PaymentSessionEntity } from "./entities.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
 /** The right to change a session until another process takes it over with a higher epoch. */
@@ -52,65 +50,11 @@ export async function underLease<Result>(work: Promise<Result>): Promise<UnderLe
  * error that `underLease` returns as lost, so the sender need not wait for the result.
  */
 export function required(change: string, otherwise: string): string {
-  return requiredOr(change, `'${otherwise}'`);
-}
-
-/** Does what `required` does with an SQL expression, which is evaluated only for a change that is lost. */
-function requiredOr(change: string, otherwise: string): string {
   return `WITH changed AS (${change}), counted AS (SELECT count(*) AS rows FROM changed)
-    SELECT app.require_one(rows, CASE WHEN rows <> 1 THEN ${otherwise} END) FROM counted`;
+    SELECT app.require_one(rows, '${otherwise}') FROM counted`;
 }
 
 const sessionColumns = columnsOf(PaymentSessionEntity, "s");
-
-const claim: Statement = {
-  name: "claim_session",
-  partitionKey: 1,
-  text: required(
-    `UPDATE payment_session s
-    SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = app.clock() + $2 * interval '1 ms',
-        submit_deadline = app.clock() + $3 * interval '1 ms', submitted_at = app.clock(),
-        vault_token = $4, token_hash = $5, rule_version = $6, plan = $7, skipped = $8, submit_request_id = $9,
-        routed_by = $10, browser_sealed = $11
-    WHERE id = $1 AND phase = 'IDLE' AND expires_at > app.clock()
-    RETURNING s.id`,
-    notClaimable,
-  ),
-};
-
-/**
- * Claims a session for its one submission. `underLease` returns the transaction as lost when the session was submitted,
- * expired or ended before.
- */
-export function claimSession(
-  tx: Tx,
-  submission: {
-    sessionId: string;
-    vaultToken: Secret;
-    ruleVersion: number;
-    plan: Plan;
-    routedBy?: RoutedBy | undefined;
-    submissionBudgetMs: number;
-    requestId?: string | undefined;
-    /** Lets a process that takes the session over ask the customer. */
-    browserSealed?: string | undefined;
-  },
-): void {
-  const { sessionId, vaultToken, ruleVersion, plan, routedBy, submissionBudgetMs } = submission;
-  tx.send(claim, [
-    sessionId,
-    leaseMs,
-    submissionBudgetMs,
-    vaultToken.expose(),
-    sha256(vaultToken.expose()),
-    ruleVersion,
-    JSON.stringify(plan.plan),
-    JSON.stringify(plan.skipped),
-    submission.requestId ?? null,
-    routedBy ? JSON.stringify(routedBy) : null,
-    submission.browserSealed ?? null,
-  ]);
-}
 
 // A lease with most of its time left is not changed: an update that changes no indexed column writes no index (HOT).
 const leaseKept = `
@@ -247,25 +191,6 @@ const setWinner: Statement = {
     hasWinner,
   ),
 };
-
-const setWinnerUnderLease: Statement = {
-  name: "name_winner_under_lease",
-  partitionKey: 1,
-  text: requiredOr(
-    `UPDATE payment_session s
-    SET ${leaseKept}, card_brand = coalesce($5, card_brand), card_last4 = coalesce($6, card_last4), winner_attempt_id = $7
-    ${ofLease} AND winner_attempt_id IS NULL RETURNING s.id`, // rule:winner-once
-    `(SELECT CASE WHEN lease_epoch = $2 THEN '${hasWinner}' ELSE '${takenOver}' END FROM payment_session WHERE id = $1)`,
-  ),
-};
-
-/**
- * Names the winner as `nameWinner` does, and renews the lease and stores the card as `renewLease` does, in one change of
- * the row.
- */
-export function nameWinnerUnderLease(tx: Tx, lease: Lease, attempt: { id: string }, card?: CardSummary): void {
-  tx.send(setWinnerUnderLease, [...renewal(lease, card), attempt.id]);
-}
 
 /** Makes an attempt the session's winner, by compare-and-set from none. This prevents a second capture. */
 export function nameWinner(tx: Tx, attempt: { sessionId: string; id: string }): void {

@@ -19,6 +19,7 @@ import {
   captureWinner,
   commitAndReload,
   markUnknown,
+  nextOpening,
   openNext,
   openProvider,
   type Reloaded,
@@ -28,7 +29,6 @@ import {
 } from "./flow-steps.ts";
 import { emitCaptureDue, lookAtHold } from "./held-payments.ts";
 import {
-  claimSession,
   type Lease,
   lockAndRenew,
   parkSession,
@@ -39,6 +39,7 @@ import {
   underLease,
 } from "./lease.ts";
 import { becauseFirst, becauseProviderFirst, nextStep } from "./next-step.ts";
+import { claimSession } from "./payment-functions.ts";
 import { planRoute } from "./plan-route.ts";
 import { openProvided } from "./provided-rows.ts";
 import { askProvider, endDeviceCheck, giveUpProvider, lookAtProvider, prepareProvider } from "./provider-steps.ts";
@@ -109,32 +110,25 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const { submissionBudgetMs } = core.timing;
   const { declineCode } = plan;
   const browserSealed = isAuthenticatedFirst(plan.plan) ? sealShopper(core, sessionId, shopper) : undefined;
-  const claiming = commitAndReload(core, { sessionId }, async (tx) => {
-    claimSession(tx, {
-      sessionId,
-      vaultToken,
-      ruleVersion: route.version,
-      plan,
-      routedBy,
-      submissionBudgetMs,
-      requestId,
-      browserSealed, // rule:browser-kept
-    });
-    if (declineCode !== undefined) {
-      const unasked = { id: sessionId, merchantId: session.merchantId, authentications: 0 };
-      return { loaded: await settleSession(tx, core, unasked, { status: "DECLINED", declineCode }) };
-    }
-    const [to] = plan.plan;
-    const ruled = { ruleVersion: route.version, routedBy: routedBy ?? null };
-    const because = becauseFirst(ruled);
-    const provider = to && providerBefore({ session: { plan: [...plan.plan] }, authentications: [] }, to);
-    if (provider) {
-      const asked = { sessionId, provider, because: becauseProviderFirst(ruled), shopper };
-      return { openedAttemptId: openProvided(tx, core, asked) };
-    }
-    const opening = { session: { ...session, plan: [...plan.plan] }, authentications: [] };
-    return { openedAttemptId: to && openNext(tx, core, opening, { to, because }) };
-  });
+  const asking = { sessionId, vaultToken, ruleVersion: route.version, plan, routedBy, submissionBudgetMs, requestId };
+  const claim = { ...asking, browserSealed }; // rule:browser-kept
+  const [to] = plan.plan;
+  const ruled = { ruleVersion: route.version, routedBy: routedBy ?? null };
+  const provider = to && providerBefore({ session: { plan: [...plan.plan] }, authentications: [] }, to);
+  const opening = { session: { ...session, plan: [...plan.plan] }, authentications: [] };
+  const first = to && !provider ? nextOpening(core, opening, { to, because: becauseFirst(ruled) }) : undefined;
+  const isAlone = declineCode === undefined && !provider;
+  const claiming = isAlone
+    ? claimSession(core.database, claim, first).then((loaded) => ({ loaded, openedAttemptId: first?.id }))
+    : commitAndReload(core, { sessionId }, async (tx) => {
+        await claimSession(tx, claim);
+        if (declineCode !== undefined) {
+          const unasked = { id: sessionId, merchantId: session.merchantId, authentications: 0 };
+          return { loaded: await settleSession(tx, core, unasked, { status: "DECLINED", declineCode }) };
+        }
+        const asked = { sessionId, provider: provider!, because: becauseProviderFirst(ruled), shopper };
+        return { openedAttemptId: openProvided(tx, core, asked) };
+      });
   const claimed = await underLease(claiming);
   if (claimed.type === "lost") return claimed;
   const { result: reloaded } = claimed;

@@ -11,6 +11,7 @@ import {
   attemptIdOf,
   latestExecutionMsOf,
   openAttempt,
+  openingOf,
   recordCaptureOrdered,
   recordHeld,
   recordUnknown,
@@ -368,6 +369,9 @@ async function knownOrOpened(tx: Tx, core: Core, session: PaymentSession, attemp
   const known = attempts.find(({ id }) => id === attempt.id);
   if (known !== undefined) return known;
   const to = { ...attempt, priority: attempts.length + 1 };
-  openAttempt(tx, { id: attempt.id, session, to, because, round: attempt.round, ...limitsAt(core, attempt) });
+  openAttempt(
+    tx,
+    openingOf({ id: attempt.id, session, to, because, round: attempt.round, ...limitsAt(core, attempt) }),
+  );
   return knownOrOpened(tx, core, session, attempt);
 }

@@ -120,6 +120,33 @@ export async function recordEvent(tx: Tx, context: OutboxContext, event: NewEven
   return { eventId };
 }
 
+/** What only the commit of an event knows, as `prepareEvent` writes it for the function that commits it. */
+type Later = { readonly time: string; readonly settled: string; readonly sequence: string };
+
+/**
+ * Writes the body of an event that a function of the schema commits with its change (payment-functions.sql). `describe` returns the
+ * session as it will be, with `later.settled` for the time of its end. `committed` signals to the relay.
+ */
+export function prepareEvent(
+  context: OutboxContext,
+  event: Omit<NewEvent, "body">,
+  describe: (later: Later) => object,
+): { readonly id: string; readonly body: string; readonly committed: () => void } {
+  const id = context.runtime.uuid();
+  const recordSpan = context.tracing?.begin();
+  const publicId = encodeId("evt", id);
+  const later = { time: `${publicId}:time`, settled: `${publicId}:settled`, sequence: `${publicId}:sequence` };
+  const envelope = { id: publicId, type: event.type, timestamp: later.time, environment: context.environmentName };
+  return {
+    id,
+    body: writeEventBody(envelope, { sequence: later.sequence, ...describe(later) }),
+    committed() {
+      context.hintRelay();
+      recordSpan?.("event.record", { id, of: { session: event.sessionId }, facts: () => factsOf(id, event) });
+    },
+  };
+}
+
 function factsOf(eventId: string, { sessionId, type }: Pick<NewEvent, "sessionId" | "type">): SpanFacts {
   return { sessionId: encodeId("ps", sessionId), eventId: encodeId("evt", eventId), eventType: type };
 }

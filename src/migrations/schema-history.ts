@@ -46,6 +46,7 @@ export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
         "oversight-guards",
         "restore-guards",
         "audit",
+        "payment-functions",
         "partitions",
       ],
     ]),

@@ -1,6 +1,6 @@
 /** Declares that an environment's database was restored from a backup: puts sessions in doubt, and releases them. */
 
-import { attemptIdOf, openAttempt, recordHeld, recordUnknown } from "../core/attempts.ts";
+import { attemptIdOf, openAttempt, openingOf, recordHeld, recordUnknown } from "../core/attempts.ts";
 import { abandonOpen } from "../core/authentication-steps.ts";
 import { decideAttempt } from "../core/decisions.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "../core/entities.ts";
@@ -318,7 +318,7 @@ async function knownOrReopened(
   const { round, ...connection } = made;
   const to = { ...connection, priority: attempts.length + 1 };
   const never = { refusesVoidedReference: true, executionLimitMs: 0, attemptTimeoutMs: 0 };
-  openAttempt(tx, { id: attemptId, session, to, because, round, ...never });
+  openAttempt(tx, openingOf({ id: attemptId, session, to, because, round, ...never }));
   return (await loadSession(tx, sessionId)).attempts.find(({ id }) => id === attemptId);
 }
 

@@ -18,7 +18,8 @@ const selectSets: Statement = {
   name: "select_partition_sets",
   text: `
     SELECT s.suffix, extract(epoch FROM s.from_at)::float8 * 1000 AS "fromMs", extract(epoch FROM s.until_at)::float8 * 1000 AS "untilMs",
-      ARRAY(SELECT p.parent FROM app.partitioned p WHERE p.kind = s.kind) AS tables
+      ARRAY(SELECT p.parent FROM app.partitioned p WHERE p.kind = s.kind) AS tables,
+      ARRAY(SELECT name FROM app.payment_functions) AS functions
     FROM app.partition_sets s WHERE s.kind = 'payments' AND s.until_at > app.clock() - interval '3 months'`,
 };
 
@@ -32,6 +33,7 @@ export class PartitionNames {
   readonly #named = new Map<string, Statement>();
   #sets: readonly PartitionSet[] = [];
   #tables = /(?!)/g;
+  #functions = /(?!)/g;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(source: Source, nowMs: () => number = () => performance.now()) {
@@ -43,8 +45,10 @@ export class PartitionNames {
   async load(): Promise<void> {
     this.#lookedAtMs = this.#nowMs();
     try {
-      const sets = await this.#source.query<PartitionSet & { tables: string[] }>(selectSets, []);
+      type Found = PartitionSet & { tables: string[]; functions: string[] };
+      const sets = await this.#source.query<Found>(selectSets, []);
       this.#tables = new RegExp(`\\b(FROM|JOIN|UPDATE|INTO) (${sets[0]?.tables.join("|") ?? "(?!)"})\\b`, "g");
+      this.#functions = new RegExp(`\\bapp[.](${sets[0]?.functions.join("|") ?? "(?!)"})\\(`, "g");
       this.#sets = sets;
     } catch {
       // A later statement looks again.
@@ -65,7 +69,8 @@ export class PartitionNames {
     const name = `${statement.name}${suffix}`;
     const known = this.#named.get(name);
     if (known !== undefined) return known;
-    const named = { name, text: statement.text.replaceAll(this.#tables, `$1 partitions.$2${suffix}`) };
+    const text = statement.text.replaceAll(this.#tables, `$1 partitions.$2${suffix}`);
+    const named = { name, text: text.replaceAll(this.#functions, `partitions.$1${suffix}(`) };
     this.#named.set(name, named);
     return named;
   }

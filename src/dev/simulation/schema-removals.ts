@@ -9,6 +9,8 @@ export type SchemaRemoval =
   /** A check or a foreign key; `instead` is the part of a check that stays. */
   | { readonly type: "constraint"; readonly name: string; readonly instead?: string }
   | { readonly type: "uniqueIndex"; readonly name: string }
+  /** A text of a function of payments, in each of its copies. `app.NAME` is the one over the whole tables. */
+  | { readonly type: "text"; readonly of: string; readonly text: string; readonly instead: string }
   /** The lock that a guard of the set `rest` takes on the session, and the copies of the guard with it. */
   | { readonly type: "lock"; readonly guard: string };
 
@@ -39,7 +41,7 @@ const missing = (name: string, found: number) =>
 async function knownReason(client: Client, reason: string): Promise<string> {
   const { rowCount } = await client.query(
     `SELECT FROM pg_proc WHERE (pronamespace = 'app'::regnamespace OR pronamespace = 'partitions'::regnamespace AND proname LIKE '%_rest')
-     AND position('app.refuse(' || quote_literal($1::text) IN prosrc) > 0`,
+     AND position('app.refuse(' || quote_literal($1::text) IN prosrc) > 0 AND NOT prosecdef`,
     [reason],
   );
   if (rowCount !== 1) throw missing(`a guard that refuses with "${reason}"`, rowCount ?? 0);
@@ -67,6 +69,19 @@ async function statementsOf(
       );
       if (rowCount !== 1) throw missing(`the unique index ${removal.name}`, rowCount ?? 0);
       return [`DROP INDEX ${escapeIdentifier(removal.name)}`];
+    }
+    case "text": {
+      const { rows } = await client.query<{ definition: string }>(
+        `SELECT pg_get_functiondef(oid) AS definition FROM pg_proc
+         WHERE pronamespace = 'app'::regnamespace AND proname = $1
+           OR pronamespace = 'partitions'::regnamespace AND proname ~ ('^' || $1 || '_(rest|[0-9]{4}_[0-9]{2})$')`,
+        [removal.of],
+      );
+      return rows.map(({ definition }) => {
+        const parts = definition.split(removal.text);
+        if (parts.length !== 2) throw missing(`"${removal.text}" in ${removal.of}`, parts.length - 1);
+        return parts.join(removal.instead);
+      });
     }
     case "lock": {
       const { rows } = await client.query<{ text: string }>("SELECT pg_get_functiondef(to_regproc($1)) AS text", [

@@ -55,4 +55,4 @@ BEGIN
     PERFORM app.refuse('what is confirmed is what was decided'); END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER guard_decision BEFORE UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.guard_decision();
+CREATE TRIGGER guard_decision BEFORE UPDATE ON attempt FOR EACH ROW WHEN (current_user = session_user) EXECUTE FUNCTION app.guard_decision();

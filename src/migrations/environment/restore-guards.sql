@@ -13,7 +13,8 @@ BEGIN
     PERFORM app.refuse('no end without a capture before the gateways have reported what is lost'); END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER guard_unrecorded_check BEFORE UPDATE ON payment_session FOR EACH ROW EXECUTE FUNCTION app.guard_unrecorded_check();
+CREATE TRIGGER guard_unrecorded_check BEFORE UPDATE ON payment_session FOR EACH ROW WHEN (current_user = session_user)
+  EXECUTE FUNCTION app.guard_unrecorded_check();
 
 CREATE FUNCTION app.guard_timeline() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -28,14 +29,18 @@ CREATE TRIGGER guard_system_identifier BEFORE UPDATE ON replica_mark FOR EACH RO
 
 -- In the claim's own statement, so it costs no other one. 57P03, as from a server that is not ready: to callers the database
 -- is unavailable for a while, and nothing was done. Changes by a restore are allowed.
-CREATE FUNCTION app.require_timeline() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION app.refuse_other_timeline() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF app.is_timeline_confirmed() IS NOT TRUE THEN
     RAISE EXCEPTION 'the server was promoted, or is another cluster (timeline %): no session goes on until "switchyard restore confirm" or "restore declare"',
       app.timeline() USING ERRCODE = '57P03'; END IF;
+END $$;
+CREATE FUNCTION app.require_timeline() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM app.refuse_other_timeline();
   RETURN NEW;
 END $$;
 CREATE TRIGGER require_timeline BEFORE UPDATE OF lease_epoch, phase ON payment_session FOR EACH ROW
   WHEN ((NEW.lease_epoch > OLD.lease_epoch OR (OLD.phase = 'IDLE' AND NEW.phase <> 'IDLE'))
-        AND NEW.unrecorded_check_at IS NOT DISTINCT FROM OLD.unrecorded_check_at)
+        AND NEW.unrecorded_check_at IS NOT DISTINCT FROM OLD.unrecorded_check_at AND current_user = session_user)
   EXECUTE FUNCTION app.require_timeline();

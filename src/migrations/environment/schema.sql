@@ -1364,6 +1364,60 @@ AS $function$
   WHERE t.session_id = ANY (checked) AND t.status IN ('FAILED','REJECTED','CANCELLED') AND s.status = 'SUCCEEDED'
 $function$;
 
+-- function app.captured(of_session uuid, epoch integer, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text)
+CREATE OR REPLACE FUNCTION app.captured(of_session uuid, epoch integer, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  s    record;
+  a    record;
+  last record;
+  at   timestamptz;
+BEGIN
+  SELECT id, merchant_id, status, winner_attempt_id, manual_capture, capture_asked_at, authentications, lease_until INTO s
+  FROM payment_session WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
+  IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
+  at := date_trunc('milliseconds', app.clock());
+  SELECT connection_id, gateway, capture_ordered_at, captured_amount_minor INTO a
+  FROM attempt WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZED';
+  IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
+  IF EXISTS (SELECT FROM gateway_notification WHERE connection_id = a.connection_id AND attempt_reference = public_attempt
+             AND kind IN ('captured','already_captured','capture_failed','voided')) THEN
+    RETURN NULL; END IF;
+  IF s.status <> 'CREATED' THEN PERFORM app.refuse('a final status never changes'); END IF;
+  IF s.winner_attempt_id IS DISTINCT FROM attempt THEN PERFORM app.refuse('only the authorized winner is captured'); END IF;
+  IF a.capture_ordered_at IS NULL OR s.manual_capture AND s.capture_asked_at IS NULL THEN PERFORM app.refuse('only an ordered capture is CAPTURED'); END IF;
+  IF a.gateway <> via THEN PERFORM app.refuse('the money was captured at the winner''s gateway'); END IF;
+  UPDATE attempt
+  SET status = 'CAPTURED', capture_reference = coalesce(capture_reference, reference), network_transaction_id = coalesce(network, network_transaction_id),
+      completed_at = at, changed_at = at
+  WHERE session_id = of_session AND id = attempt;
+  SELECT bool_or(status IN ('UNKNOWN','AUTHORIZING','AWAITING_CUSTOMER')) AS has_undecided, bool_or(completed_at IS NULL) AS has_open INTO a
+  FROM attempt WHERE session_id = of_session AND id <> attempt;
+  IF a.has_undecided THEN PERFORM app.refuse('unknown attempts go to VOIDING with the winner or the end'); END IF;
+  IF s.authentications > 0 THEN
+    IF EXISTS (SELECT FROM authentication WHERE session_id = of_session AND completed_at IS NULL) THEN
+      PERFORM app.refuse('no end while an authentication is open'); END IF;
+    UPDATE authentication SET proof_sealed = NULL WHERE session_id = of_session AND proof_sealed IS NOT NULL;
+  END IF;
+  UPDATE payment_session
+  SET status = 'SUCCEEDED', captured_via = via, capture_confirmed = confirmed, failover = failed_over, vault_token = NULL, browser_sealed = NULL,
+      settled_at = at, phase = CASE WHEN a.has_open THEN 'PROCESSING' ELSE 'DONE' END,
+      lease_until = CASE WHEN a.has_open AND lease_until <= at + unused_ms * interval '1 ms' THEN at + lease_ms * interval '1 ms' ELSE lease_until END
+  WHERE id = of_session;
+  SELECT coalesce(max(sequence), 0) + 1 AS sequence, max(feed_position) AS feed_position INTO last FROM outbox_event WHERE session_id = of_session;
+  INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at, feed_position)
+  VALUES (of_session, event, last.sequence, 'payment_session.succeeded', s.merchant_id,
+    convert_to(replace(replace(replace(event_body, format('"%s:time"', public_event), to_json(to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text),
+      format('"%s:settled"', public_event), to_json(app.public_time(at))::text), format('"%s:sequence"', public_event), last.sequence::text), 'UTF8'),
+    at, at, greatest(pg_current_xact_id(), last.feed_position));
+  RETURN at;
+END $function$;
+
 -- function app.check_reference(of_session uuid, of_attempt uuid, connection uuid, reference text)
 CREATE OR REPLACE FUNCTION app.check_reference(of_session uuid, of_attempt uuid, connection uuid, reference text)
  RETURNS void
@@ -1378,6 +1432,34 @@ BEGIN
              AND session_id >= oldest AND (session_id, id) <> (of_session, of_attempt)) THEN
     RAISE EXCEPTION 'attempt_gateway_reference: a gateway reference is of one attempt' USING ERRCODE = 'unique_violation', CONSTRAINT = 'attempt_gateway_reference';
   END IF;
+END $function$;
+
+-- function app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+CREATE OR REPLACE FUNCTION app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+ RETURNS SETOF payment_session
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  s  payment_session;
+  at timestamptz := date_trunc('milliseconds', app.clock());
+BEGIN
+  PERFORM app.refuse_other_timeline();
+  UPDATE payment_session
+  SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = at + lease_ms * interval '1 ms', submit_deadline = at + budget_ms * interval '1 ms',
+      submitted_at = at, vault_token = token, token_hash = hash, rule_version = rule, plan = planned, skipped = skips, submit_request_id = request,
+      routed_by = routed, browser_sealed = browser
+  WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
+  RETURNING * INTO s;
+  IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
+  IF attempt IS NOT NULL THEN
+    INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
+      started_at, changed_at, latest_execution_at)
+    VALUES (s.id, attempt, 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
+  END IF;
+  RETURN NEXT s;
 END $function$;
 
 -- function app.clock()
@@ -1573,6 +1655,53 @@ BEGIN
   RETURN NEW;
 END $function$;
 
+-- function app.held(of_session uuid, epoch integer, attempt uuid, reference text, network text, lease_ms integer, unused_ms integer, brand text, last4 text)
+CREATE OR REPLACE FUNCTION app.held(of_session uuid, epoch integer, attempt uuid, reference text, network text, lease_ms integer, unused_ms integer, brand text, last4 text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  s  record;
+  a  record;
+  at timestamptz := date_trunc('milliseconds', app.clock());
+BEGIN
+  UPDATE payment_session
+  SET winner_attempt_id = attempt, card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
+      lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
+  WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' AND winner_attempt_id IS NULL
+  RETURNING status, manual_capture, held_at, unrecorded_check_at, authentications INTO s;
+  IF NOT FOUND THEN
+    PERFORM app.lost(CASE WHEN lease_epoch = epoch AND phase = 'PROCESSING' THEN 'the session has a winner' ELSE 'the lease was taken over' END)
+    FROM payment_session WHERE id = of_session; END IF;
+  IF s.status <> 'CREATED' THEN PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
+  IF s.manual_capture THEN PERFORM app.refuse('a payment that is captured later is captured only on an order'); END IF;
+  IF last4 !~ '^[0-9]{4}$' THEN PERFORM app.refuse('the end of a card number is four digits'); END IF;
+  IF reference IS NULL THEN PERFORM app.refuse('a hold has the gateway''s reference'); END IF;
+  SELECT bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS after_fraud, bool_or(stop = 'authentication_failed') AS after_refusal,
+    bool_or(status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED')) AS beside_open, bool_or(status = 'UNKNOWN') AS has_unknown INTO a
+  FROM attempt WHERE session_id = of_session AND id <> attempt;
+  IF a.after_fraud THEN PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
+  IF a.after_refusal AND s.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
+  IF a.beside_open THEN PERFORM app.refuse('an authorized attempt is the winner'); END IF;
+  IF s.authentications > 0 AND s.unrecorded_check_at IS NULL AND EXISTS (
+       SELECT FROM authentication WHERE session_id = of_session AND provider IS NOT NULL AND status IN ('FAILED','REJECTED','CANCELLED','ABANDONED')) THEN
+    PERFORM app.refuse('no hold is adopted after a refusal by the provider'); END IF;
+  IF a.has_unknown THEN
+    UPDATE attempt SET status = 'VOIDING', retries = 0, next_retry_at = NULL, voiding_at = at, changed_at = at
+    WHERE session_id = of_session AND status = 'UNKNOWN'; END IF;
+  UPDATE attempt
+  SET status = 'AUTHORIZED', gateway_reference = reference, network_transaction_id = coalesce(network, network_transaction_id),
+      answered_at = coalesce(answered_at, at), capture_ordered_at = at, captured_amount_minor = amount_minor, changed_at = at
+  WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZING'
+  RETURNING connection_id INTO a;
+  IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
+  PERFORM app.check_reference(of_session, attempt, a.connection_id, reference);
+  RETURN at;
+END $function$;
+
 -- function app.is_reference_in_use(of_session uuid, of_attempt uuid, reference text)
 CREATE OR REPLACE FUNCTION app.is_reference_in_use(of_session uuid, of_attempt uuid, reference text)
  RETURNS boolean
@@ -1678,6 +1807,15 @@ CREATE OR REPLACE FUNCTION app.latency_step(from_at timestamp with time zone, to
 AS $function$SELECT CASE WHEN to_at - from_at IS NOT NULL THEN
      least(63, floor(4 * ln(greatest(1, extract(epoch FROM to_at - from_at)::float8 * 1000)) / ln(2::float8))::int) END$function$;
 
+-- function app.lost(reason text)
+CREATE OR REPLACE FUNCTION app.lost(reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RAISE EXCEPTION '%', reason USING ERRCODE = 'LL001';
+END $function$;
+
 -- function app.make_set(of_kind text, model text, suffix text, bounds text)
 CREATE OR REPLACE FUNCTION app.make_set(of_kind text, model text, suffix text, bounds text)
  RETURNS void
@@ -1712,6 +1850,14 @@ BEGIN
   END LOOP;
 END $function$;
 
+-- function app.public_time(at timestamp with time zone)
+CREATE OR REPLACE FUNCTION app.public_time(at timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') || CASE WHEN date_trunc('second', at) = at THEN '' ELSE to_char(at AT TIME ZONE 'UTC', '.MS') END || 'Z' $function$;
+
 -- function app.refuse(reason text)
 CREATE OR REPLACE FUNCTION app.refuse(reason text)
  RETURNS void
@@ -1733,6 +1879,17 @@ BEGIN
   RAISE EXCEPTION 'rows of % are never changed', TG_TABLE_NAME USING ERRCODE = 'check_violation';
 END $function$;
 
+-- function app.refuse_other_timeline()
+CREATE OR REPLACE FUNCTION app.refuse_other_timeline()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF app.is_timeline_confirmed() IS NOT TRUE THEN
+    RAISE EXCEPTION 'the server was promoted, or is another cluster (timeline %): no session goes on until "switchyard restore confirm" or "restore declare"',
+      app.timeline() USING ERRCODE = '57P03'; END IF;
+END $function$;
+
 -- function app.require_one(changed bigint, otherwise text)
 CREATE OR REPLACE FUNCTION app.require_one(changed bigint, otherwise text)
  RETURNS void
@@ -1748,9 +1905,7 @@ CREATE OR REPLACE FUNCTION app.require_timeline()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  IF app.is_timeline_confirmed() IS NOT TRUE THEN
-    RAISE EXCEPTION 'the server was promoted, or is another cluster (timeline %): no session goes on until "switchyard restore confirm" or "restore declare"',
-      app.timeline() USING ERRCODE = '57P03'; END IF;
+  PERFORM app.refuse_other_timeline();
   RETURN NEW;
 END $function$;
 
@@ -1778,6 +1933,60 @@ CREATE OR REPLACE FUNCTION app.timeline()
  LANGUAGE sql
  STABLE
 AS $function$ SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) $function$;
+
+-- function partitions.captured(of_session uuid, epoch integer, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text)
+CREATE OR REPLACE FUNCTION partitions.captured_rest(of_session uuid, epoch integer, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  s    record;
+  a    record;
+  last record;
+  at   timestamptz;
+BEGIN
+  SELECT id, merchant_id, status, winner_attempt_id, manual_capture, capture_asked_at, authentications, lease_until INTO s
+  FROM partitions.payment_session_rest WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
+  IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
+  at := date_trunc('milliseconds', app.clock());
+  SELECT connection_id, gateway, capture_ordered_at, captured_amount_minor INTO a
+  FROM partitions.attempt_rest WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZED';
+  IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
+  IF EXISTS (SELECT FROM gateway_notification WHERE connection_id = a.connection_id AND attempt_reference = public_attempt
+             AND kind IN ('captured','already_captured','capture_failed','voided')) THEN
+    RETURN NULL; END IF;
+  IF s.status <> 'CREATED' THEN PERFORM app.refuse('a final status never changes'); END IF;
+  IF s.winner_attempt_id IS DISTINCT FROM attempt THEN PERFORM app.refuse('only the authorized winner is captured'); END IF;
+  IF a.capture_ordered_at IS NULL OR s.manual_capture AND s.capture_asked_at IS NULL THEN PERFORM app.refuse('only an ordered capture is CAPTURED'); END IF;
+  IF a.gateway <> via THEN PERFORM app.refuse('the money was captured at the winner''s gateway'); END IF;
+  UPDATE partitions.attempt_rest
+  SET status = 'CAPTURED', capture_reference = coalesce(capture_reference, reference), network_transaction_id = coalesce(network, network_transaction_id),
+      completed_at = at, changed_at = at
+  WHERE session_id = of_session AND id = attempt;
+  SELECT bool_or(status IN ('UNKNOWN','AUTHORIZING','AWAITING_CUSTOMER')) AS has_undecided, bool_or(completed_at IS NULL) AS has_open INTO a
+  FROM partitions.attempt_rest WHERE session_id = of_session AND id <> attempt;
+  IF a.has_undecided THEN PERFORM app.refuse('unknown attempts go to VOIDING with the winner or the end'); END IF;
+  IF s.authentications > 0 THEN
+    IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = of_session AND completed_at IS NULL) THEN
+      PERFORM app.refuse('no end while an authentication is open'); END IF;
+    UPDATE partitions.authentication_rest SET proof_sealed = NULL WHERE session_id = of_session AND proof_sealed IS NOT NULL;
+  END IF;
+  UPDATE partitions.payment_session_rest
+  SET status = 'SUCCEEDED', captured_via = via, capture_confirmed = confirmed, failover = failed_over, vault_token = NULL, browser_sealed = NULL,
+      settled_at = at, phase = CASE WHEN a.has_open THEN 'PROCESSING' ELSE 'DONE' END,
+      lease_until = CASE WHEN a.has_open AND lease_until <= at + unused_ms * interval '1 ms' THEN at + lease_ms * interval '1 ms' ELSE lease_until END
+  WHERE id = of_session;
+  SELECT coalesce(max(sequence), 0) + 1 AS sequence, max(feed_position) AS feed_position INTO last FROM partitions.outbox_event_rest WHERE session_id = of_session;
+  INSERT INTO partitions.outbox_event_rest (session_id, id, sequence, type, merchant_id, body, created_at, publish_at, feed_position)
+  VALUES (of_session, event, last.sequence, 'payment_session.succeeded', s.merchant_id,
+    convert_to(replace(replace(replace(event_body, format('"%s:time"', public_event), to_json(to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text),
+      format('"%s:settled"', public_event), to_json(app.public_time(at))::text), format('"%s:sequence"', public_event), last.sequence::text), 'UTF8'),
+    at, at, greatest(pg_current_xact_id(), last.feed_position));
+  RETURN at;
+END $function$;
 
 -- function partitions.check_awaiting(checked uuid)
 CREATE OR REPLACE FUNCTION partitions.check_awaiting_rest(checked uuid)
@@ -1861,6 +2070,34 @@ BEGIN
     PERFORM partitions.check_whole_rest(NEW.id); END IF;
   IF NEW.awaiting_since IS DISTINCT FROM OLD.awaiting_since THEN PERFORM partitions.check_awaiting_rest(NEW.id); END IF;
   RETURN NULL;
+END $function$;
+
+-- function partitions.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+CREATE OR REPLACE FUNCTION partitions.claim_rest(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+ RETURNS SETOF payment_session
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  s  payment_session;
+  at timestamptz := date_trunc('milliseconds', app.clock());
+BEGIN
+  PERFORM app.refuse_other_timeline();
+  UPDATE partitions.payment_session_rest
+  SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = at + lease_ms * interval '1 ms', submit_deadline = at + budget_ms * interval '1 ms',
+      submitted_at = at, vault_token = token, token_hash = hash, rule_version = rule, plan = planned, skipped = skips, submit_request_id = request,
+      routed_by = routed, browser_sealed = browser
+  WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
+  RETURNING * INTO s;
+  IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
+  IF attempt IS NOT NULL THEN
+    INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
+      started_at, changed_at, latest_execution_at)
+    VALUES (s.id, attempt, 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
+  END IF;
+  RETURN NEXT s;
 END $function$;
 
 -- function partitions.guard_attempt()
@@ -2422,6 +2659,53 @@ BEGIN
   RETURN NEW;
 END $function$;
 
+-- function partitions.held(of_session uuid, epoch integer, attempt uuid, reference text, network text, lease_ms integer, unused_ms integer, brand text, last4 text)
+CREATE OR REPLACE FUNCTION partitions.held_rest(of_session uuid, epoch integer, attempt uuid, reference text, network text, lease_ms integer, unused_ms integer, brand text, last4 text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  s  record;
+  a  record;
+  at timestamptz := date_trunc('milliseconds', app.clock());
+BEGIN
+  UPDATE partitions.payment_session_rest
+  SET winner_attempt_id = attempt, card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
+      lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
+  WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' AND winner_attempt_id IS NULL
+  RETURNING status, manual_capture, held_at, unrecorded_check_at, authentications INTO s;
+  IF NOT FOUND THEN
+    PERFORM app.lost(CASE WHEN lease_epoch = epoch AND phase = 'PROCESSING' THEN 'the session has a winner' ELSE 'the lease was taken over' END)
+    FROM partitions.payment_session_rest WHERE id = of_session; END IF;
+  IF s.status <> 'CREATED' THEN PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
+  IF s.manual_capture THEN PERFORM app.refuse('a payment that is captured later is captured only on an order'); END IF;
+  IF last4 !~ '^[0-9]{4}$' THEN PERFORM app.refuse('the end of a card number is four digits'); END IF;
+  IF reference IS NULL THEN PERFORM app.refuse('a hold has the gateway''s reference'); END IF;
+  SELECT bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS after_fraud, bool_or(stop = 'authentication_failed') AS after_refusal,
+    bool_or(status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED')) AS beside_open, bool_or(status = 'UNKNOWN') AS has_unknown INTO a
+  FROM partitions.attempt_rest WHERE session_id = of_session AND id <> attempt;
+  IF a.after_fraud THEN PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
+  IF a.after_refusal AND s.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
+  IF a.beside_open THEN PERFORM app.refuse('an authorized attempt is the winner'); END IF;
+  IF s.authentications > 0 AND s.unrecorded_check_at IS NULL AND EXISTS (
+       SELECT FROM partitions.authentication_rest WHERE session_id = of_session AND provider IS NOT NULL AND status IN ('FAILED','REJECTED','CANCELLED','ABANDONED')) THEN
+    PERFORM app.refuse('no hold is adopted after a refusal by the provider'); END IF;
+  IF a.has_unknown THEN
+    UPDATE partitions.attempt_rest SET status = 'VOIDING', retries = 0, next_retry_at = NULL, voiding_at = at, changed_at = at
+    WHERE session_id = of_session AND status = 'UNKNOWN'; END IF;
+  UPDATE partitions.attempt_rest
+  SET status = 'AUTHORIZED', gateway_reference = reference, network_transaction_id = coalesce(network, network_transaction_id),
+      answered_at = coalesce(answered_at, at), capture_ordered_at = at, captured_amount_minor = amount_minor, changed_at = at
+  WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZING'
+  RETURNING connection_id INTO a;
+  IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
+  PERFORM app.check_reference(of_session, attempt, a.connection_id, reference);
+  RETURN at;
+END $function$;
+
 -- function partitions.is_refused_by_provider(checked uuid)
 CREATE OR REPLACE FUNCTION partitions.is_refused_by_provider_rest(checked uuid)
  RETURNS boolean
@@ -2453,13 +2737,13 @@ END $function$;
 CREATE TRIGGER guard_moved BEFORE INSERT ON api_key FOR EACH ROW EXECUTE FUNCTION app.guard_moved();
 
 -- trigger attempt.guard
-CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.attempt_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_attempt_rest();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.attempt_rest FOR EACH ROW WHEN ((CURRENT_USER = SESSION_USER)) EXECUTE FUNCTION partitions.guard_attempt_rest();
 
 -- trigger attempt.guard_decision
-CREATE TRIGGER guard_decision BEFORE UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.guard_decision();
+CREATE TRIGGER guard_decision BEFORE UPDATE ON attempt FOR EACH ROW WHEN ((CURRENT_USER = SESSION_USER)) EXECUTE FUNCTION app.guard_decision();
 
 -- trigger attempt.whole
-CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON partitions.attempt_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION partitions.check_whole_attempt_rest();
+CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON partitions.attempt_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((CURRENT_USER = SESSION_USER)) EXECUTE FUNCTION partitions.check_whole_attempt_rest();
 
 -- trigger audit_entry.unchanging
 CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON audit_entry FOR EACH ROW EXECUTE FUNCTION app.refuse_change();
@@ -2486,16 +2770,16 @@ CREATE TRIGGER guard BEFORE INSERT ON orphaned_authorization FOR EACH ROW EXECUT
 CREATE TRIGGER guard_removal BEFORE DELETE ON orphaned_authorization FOR EACH ROW WHEN ((old.ended_at IS NULL)) EXECUTE FUNCTION app.guard_removal();
 
 -- trigger payment_session.guard
-CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.payment_session_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_session_rest();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.payment_session_rest FOR EACH ROW WHEN ((CURRENT_USER = SESSION_USER)) EXECUTE FUNCTION partitions.guard_session_rest();
 
 -- trigger payment_session.guard_unrecorded_check
-CREATE TRIGGER guard_unrecorded_check BEFORE UPDATE ON payment_session FOR EACH ROW EXECUTE FUNCTION app.guard_unrecorded_check();
+CREATE TRIGGER guard_unrecorded_check BEFORE UPDATE ON payment_session FOR EACH ROW WHEN ((CURRENT_USER = SESSION_USER)) EXECUTE FUNCTION app.guard_unrecorded_check();
 
 -- trigger payment_session.require_timeline
-CREATE TRIGGER require_timeline BEFORE UPDATE OF lease_epoch, phase ON payment_session FOR EACH ROW WHEN ((((new.lease_epoch > old.lease_epoch) OR ((old.phase = 'IDLE'::text) AND (new.phase <> 'IDLE'::text))) AND (NOT (new.unrecorded_check_at IS DISTINCT FROM old.unrecorded_check_at)))) EXECUTE FUNCTION app.require_timeline();
+CREATE TRIGGER require_timeline BEFORE UPDATE OF lease_epoch, phase ON payment_session FOR EACH ROW WHEN ((((new.lease_epoch > old.lease_epoch) OR ((old.phase = 'IDLE'::text) AND (new.phase <> 'IDLE'::text))) AND (NOT (new.unrecorded_check_at IS DISTINCT FROM old.unrecorded_check_at)) AND (CURRENT_USER = SESSION_USER))) EXECUTE FUNCTION app.require_timeline();
 
 -- trigger payment_session.whole
-CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON partitions.payment_session_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION partitions.check_whole_session_rest();
+CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON partitions.payment_session_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((CURRENT_USER = SESSION_USER)) EXECUTE FUNCTION partitions.check_whole_session_rest();
 
 -- trigger refund.guard
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.refund_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_refund_rest();
@@ -2525,6 +2809,12 @@ CREATE VIEW app.partition_sets AS
      JOIN pg_inherits i ON ((i.inhparent = (to_regclass((''::text || p.parent)))::oid)))
      JOIN pg_class c ON ((c.oid = i.inhrelid)))
   WHERE ((p.place = ANY (ARRAY[1, 5])) AND (c.relname ~ '_[0-9]{4}_[0-9]{2}$'::text));
+
+-- view app.payment_functions
+CREATE VIEW app.payment_functions AS
+ SELECT "left"((proname)::text, '-5'::integer) AS name
+   FROM pg_proc
+  WHERE ((pronamespace = ('partitions'::regnamespace)::oid) AND prosecdef AND (proname ~~ '%_rest'::text));
 
 -- partition partitions.attempt_rest
 CREATE TABLE partitions.attempt_rest PARTITION OF attempt DEFAULT;
@@ -2582,6 +2872,9 @@ GRANT SELECT ON app.partition_sets TO PUBLIC;
 
 -- privileges app.partitioned to PUBLIC
 GRANT SELECT ON app.partitioned TO PUBLIC;
+
+-- privileges app.payment_functions to PUBLIC
+GRANT SELECT ON app.payment_functions TO PUBLIC;
 
 -- privileges app.retention to PUBLIC
 GRANT SELECT ON app.retention TO PUBLIC;

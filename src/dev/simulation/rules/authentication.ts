@@ -114,7 +114,7 @@ export const authenticationRules: readonly Rule[] = [
     id: "browser-kept",
     number: "A14",
     says: "A process that takes over a payment that has to be authenticated can ask its customer.",
-    code: [{ file: files.submitPayment, instead: ["      browserSealed: undefined,"] }],
+    code: [{ file: files.submitPayment, instead: ["  const claim = asking;"] }],
     database: [],
     harm: "was captured without an authentication",
   },

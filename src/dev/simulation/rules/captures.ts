@@ -1,5 +1,5 @@
 /** Rules 1 to 3: the attempt to capture, the time, and its limit. */
-import { files, type Rule, withoutGuard, withoutUnique } from "./rule.ts";
+import { files, type Rule, withoutGuard, withoutUnique, withText } from "./rule.ts";
 
 /** Rules 1 to 3, each with its removal. */
 export const captureRules: readonly Rule[] = [
@@ -10,13 +10,11 @@ export const captureRules: readonly Rule[] = [
     code: [
       {
         file: files.lease,
-        instead: [
-          '"UPDATE payment_session SET winner_attempt_id = $2 WHERE id = $1 RETURNING id",',
-          `    \${ofLease} RETURNING s.id\`,`,
-        ],
+        instead: ['"UPDATE payment_session SET winner_attempt_id = $2 WHERE id = $1 RETURNING id",'],
       },
     ],
     database: [
+      withText("held", " AND winner_attempt_id IS NULL"),
       withoutGuard("a winner is named from null only"),
       withoutGuard("a hold is adopted only while CREATED and without a winner"),
       withoutGuard("an authorized attempt is the winner"),
@@ -33,10 +31,13 @@ export const captureRules: readonly Rule[] = [
     code: [
       {
         file: files.attempts,
-        instead: ["", ""],
+        instead: [""],
       },
     ],
-    database: [withoutGuard("unknown attempts go to VOIDING with the winner or the end")],
+    database: [
+      withText("held", "IF a.has_unknown THEN", "IF false THEN"),
+      withoutGuard("unknown attempts go to VOIDING with the winner or the end"),
+    ],
     seenAt: 5,
   },
   {
@@ -44,13 +45,15 @@ export const captureRules: readonly Rule[] = [
     number: 2,
     says: "The order to capture is committed before the capture is sent.",
     code: [
-      { file: files.attempts, instead: ['stamp: ["answeredAt"],'] },
       {
         file: files.nextStep,
         instead: [""],
       },
     ],
-    database: [withoutGuard("only an ordered capture is CAPTURED")],
+    database: [
+      withText("held", "capture_ordered_at = at, captured_amount_minor = amount_minor, "),
+      withoutGuard("only an ordered capture is CAPTURED"),
+    ],
   },
   {
     id: "capture-never-given-up",

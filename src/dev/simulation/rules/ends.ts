@@ -1,5 +1,5 @@
 /** Rules 7 to 10: the possible ends of a session, and the gateways' answers that decide them. */
-import { files, type Rule, withoutConstraint, withoutGuard } from "./rule.ts";
+import { files, type Rule, withoutConstraint, withoutGuard, withText } from "./rule.ts";
 
 /** Rules 7 to 10, each with its removal. */
 export const endRules: readonly Rule[] = [
@@ -22,8 +22,16 @@ export const endRules: readonly Rule[] = [
     id: "amount-pinned",
     number: 7,
     says: "An attempt is over exactly its session's amount.",
-    code: [{ file: files.attempts, instead: ["session.amountMinor + 1,"] }],
-    database: [withoutConstraint("attempt_session_id_amount_minor_currency_fkey")],
+    code: [
+      {
+        file: files.attempts,
+        instead: ["const { amountMinor, currency } = { ...session, amountMinor: session.amountMinor + 1 };"],
+      },
+    ],
+    database: [
+      withText("claim", "place, why, s.amount_minor,", "place, why, s.amount_minor + 1,"),
+      withoutConstraint("attempt_session_id_amount_minor_currency_fkey"),
+    ],
   },
   {
     id: "stop-ends-plan",

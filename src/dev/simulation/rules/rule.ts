@@ -48,6 +48,12 @@ export const files = {
 /** A guard of the schema that no longer refuses for this reason. */
 export const withoutGuard = (reason: string): SchemaRemoval => ({ type: "refusal", reason });
 
+/** A function of payments (payment-functions.sql) with another text in place of this one. */
+export const withText = (of: "claim" | "held" | "captured", text: string, instead = ""): SchemaRemoval => ({
+  type: "text",
+  ...{ of, text, instead },
+});
+
 /** A check or a foreign key that is gone. */
 export const withoutConstraint = (name: string): SchemaRemoval => ({ type: "constraint", name });
 

@@ -1,5 +1,5 @@
 /** Rules 4 to 6: the process whose turn it is, and the changes that are made together. */
-import { files, type Rule, withoutGuard, withoutUnique } from "./rule.ts";
+import { files, type Rule, withoutGuard, withoutUnique, withText } from "./rule.ts";
 
 /** Rules 4 to 6, each with its removal. */
 export const turnRules: readonly Rule[] = [
@@ -45,7 +45,9 @@ export const turnRules: readonly Rule[] = [
         ],
       },
     ],
-    database: [],
+    database: [
+      withText("captured", "  SELECT coalesce(max(sequence), 0)", "  RETURN at;\n  SELECT coalesce(max(sequence), 0)"),
+    ],
   },
   {
     id: "lease-epoch",
@@ -61,7 +63,10 @@ export const turnRules: readonly Rule[] = [
         instead: [""],
       },
     ],
-    database: [],
+    database: [
+      withText("held", "id = of_session AND lease_epoch = epoch AND", "id = of_session AND"),
+      withText("captured", " AND lease_epoch = epoch"),
+    ],
     coveredBy: ["conditional-move", "winner-once"],
     firstSeed: 2_000,
     seenAt: 2_044,
@@ -76,7 +81,11 @@ export const turnRules: readonly Rule[] = [
         instead: ["WHERE session_id = $1 AND id = $2 AND $3::text IS NOT NULL RETURNING id`,"],
       },
     ],
-    database: [withoutGuard("illegal attempt transition ")],
+    database: [
+      withText("held", " AND status = 'AUTHORIZING'"),
+      withText("captured", " AND status = 'AUTHORIZED'"),
+      withoutGuard("illegal attempt transition "),
+    ],
     coveredBy: ["lease-epoch", "winner-once"],
     firstSeed: 2_000,
     seenAt: 2_044,

@@ -1,0 +1,140 @@
+-- The commits of a payment with one card and one gateway, one function for each: the claim, the hold with the order of its capture,
+-- and the capture with the session's end and its event. Each locks the session by its lease, decides on rows that it has locked,
+-- and refuses with the reasons of payment-guards.sql. The guards bind every other change; within these functions they do not fire
+-- (partitions.sql). LL001: the rows have changed since the caller read them.
+--
+-- Times are whole milliseconds, so that the caller knows the rows without reading them.
+
+CREATE FUNCTION app.lost(reason text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION '%', reason USING ERRCODE = 'LL001';
+END $$;
+
+-- The public form of a time (protobuf JSON): no fraction, or three digits.
+CREATE FUNCTION app.public_time(at timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') || CASE WHEN date_trunc('second', at) = at THEN '' ELSE to_char(at AT TIME ZONE 'UTC', '.MS') END || 'Z' $$;
+
+-- Claims a session for its one submission, and opens its first attempt if one is named.
+CREATE FUNCTION partitions.claim_rest(
+  of_session uuid, lease_ms int, budget_ms int, token text, hash bytea, rule int, planned jsonb, skips jsonb, request uuid, routed jsonb,
+  browser text, attempt uuid, at_gateway text, connection uuid, credential int, place int, why text, execution_ms int)
+RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  s  payment_session;
+  at timestamptz := date_trunc('milliseconds', app.clock());
+BEGIN
+  PERFORM app.refuse_other_timeline();
+  UPDATE partitions.payment_session_rest
+  SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = at + lease_ms * interval '1 ms', submit_deadline = at + budget_ms * interval '1 ms',
+      submitted_at = at, vault_token = token, token_hash = hash, rule_version = rule, plan = planned, skipped = skips, submit_request_id = request,
+      routed_by = routed, browser_sealed = browser
+  WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
+  RETURNING * INTO s;
+  IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
+  IF attempt IS NOT NULL THEN
+    INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
+      started_at, changed_at, latest_execution_at)
+    VALUES (s.id, attempt, 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
+  END IF;
+  RETURN NEXT s;
+END $$;
+
+-- Records the hold that an authorization has answered with, makes its attempt the winner, voids every unknown attempt and orders
+-- the capture. Returns the time.
+CREATE FUNCTION partitions.held_rest(
+  of_session uuid, epoch int, attempt uuid, reference text, network text, lease_ms int, unused_ms int, brand text, last4 text)
+RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  s  record;
+  a  record;
+  at timestamptz := date_trunc('milliseconds', app.clock());
+BEGIN
+  UPDATE partitions.payment_session_rest
+  SET winner_attempt_id = attempt, card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
+      lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
+  WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' AND winner_attempt_id IS NULL
+  RETURNING status, manual_capture, held_at, unrecorded_check_at, authentications INTO s;
+  IF NOT FOUND THEN
+    PERFORM app.lost(CASE WHEN lease_epoch = epoch AND phase = 'PROCESSING' THEN 'the session has a winner' ELSE 'the lease was taken over' END)
+    FROM partitions.payment_session_rest WHERE id = of_session; END IF;
+  IF s.status <> 'CREATED' THEN PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
+  IF s.manual_capture THEN PERFORM app.refuse('a payment that is captured later is captured only on an order'); END IF;
+  IF last4 !~ '^[0-9]{4}$' THEN PERFORM app.refuse('the end of a card number is four digits'); END IF;
+  IF reference IS NULL THEN PERFORM app.refuse('a hold has the gateway''s reference'); END IF;
+  SELECT bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS after_fraud, bool_or(stop = 'authentication_failed') AS after_refusal,
+    bool_or(status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED')) AS beside_open, bool_or(status = 'UNKNOWN') AS has_unknown INTO a
+  FROM partitions.attempt_rest WHERE session_id = of_session AND id <> attempt;
+  IF a.after_fraud THEN PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
+  IF a.after_refusal AND s.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
+  IF a.beside_open THEN PERFORM app.refuse('an authorized attempt is the winner'); END IF;
+  IF s.authentications > 0 AND s.unrecorded_check_at IS NULL AND EXISTS (
+       SELECT FROM partitions.authentication_rest WHERE session_id = of_session AND provider IS NOT NULL AND status IN ('FAILED','REJECTED','CANCELLED','ABANDONED')) THEN
+    PERFORM app.refuse('no hold is adopted after a refusal by the provider'); END IF;
+  IF a.has_unknown THEN
+    UPDATE partitions.attempt_rest SET status = 'VOIDING', retries = 0, next_retry_at = NULL, voiding_at = at, changed_at = at
+    WHERE session_id = of_session AND status = 'UNKNOWN'; END IF;
+  UPDATE partitions.attempt_rest
+  SET status = 'AUTHORIZED', gateway_reference = reference, network_transaction_id = coalesce(network, network_transaction_id),
+      answered_at = coalesce(answered_at, at), capture_ordered_at = at, captured_amount_minor = amount_minor, changed_at = at
+  WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZING'
+  RETURNING connection_id INTO a;
+  IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
+  PERFORM app.check_reference(of_session, attempt, a.connection_id, reference);
+  RETURN at;
+END $$;
+
+-- Records the capture of the winner and ends the session with its event, whose body has the event's id with ":time", ":settled" and
+-- ":sequence" in place of what only this commit knows. Returns the time; null, and changes nothing, where the gateway has already
+-- reported on the capture: then more is to be recorded than this.
+CREATE FUNCTION partitions.captured_rest(
+  of_session uuid, epoch int, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text,
+  lease_ms int, unused_ms int, event uuid, public_event text, event_body text)
+RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  s    record;
+  a    record;
+  last record;
+  at   timestamptz;
+BEGIN
+  SELECT id, merchant_id, status, winner_attempt_id, manual_capture, capture_asked_at, authentications, lease_until INTO s
+  FROM partitions.payment_session_rest WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
+  IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
+  at := date_trunc('milliseconds', app.clock());
+  SELECT connection_id, gateway, capture_ordered_at, captured_amount_minor INTO a
+  FROM partitions.attempt_rest WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZED';
+  IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
+  IF EXISTS (SELECT FROM gateway_notification WHERE connection_id = a.connection_id AND attempt_reference = public_attempt
+             AND kind IN ('captured','already_captured','capture_failed','voided')) THEN
+    RETURN NULL; END IF;
+  IF s.status <> 'CREATED' THEN PERFORM app.refuse('a final status never changes'); END IF;
+  IF s.winner_attempt_id IS DISTINCT FROM attempt THEN PERFORM app.refuse('only the authorized winner is captured'); END IF;
+  IF a.capture_ordered_at IS NULL OR s.manual_capture AND s.capture_asked_at IS NULL THEN PERFORM app.refuse('only an ordered capture is CAPTURED'); END IF;
+  IF a.gateway <> via THEN PERFORM app.refuse('the money was captured at the winner''s gateway'); END IF;
+  UPDATE partitions.attempt_rest
+  SET status = 'CAPTURED', capture_reference = coalesce(capture_reference, reference), network_transaction_id = coalesce(network, network_transaction_id),
+      completed_at = at, changed_at = at
+  WHERE session_id = of_session AND id = attempt;
+  SELECT bool_or(status IN ('UNKNOWN','AUTHORIZING','AWAITING_CUSTOMER')) AS has_undecided, bool_or(completed_at IS NULL) AS has_open INTO a
+  FROM partitions.attempt_rest WHERE session_id = of_session AND id <> attempt;
+  IF a.has_undecided THEN PERFORM app.refuse('unknown attempts go to VOIDING with the winner or the end'); END IF;
+  IF s.authentications > 0 THEN
+    IF EXISTS (SELECT FROM partitions.authentication_rest WHERE session_id = of_session AND completed_at IS NULL) THEN
+      PERFORM app.refuse('no end while an authentication is open'); END IF;
+    UPDATE partitions.authentication_rest SET proof_sealed = NULL WHERE session_id = of_session AND proof_sealed IS NOT NULL;
+  END IF;
+  UPDATE partitions.payment_session_rest
+  SET status = 'SUCCEEDED', captured_via = via, capture_confirmed = confirmed, failover = failed_over, vault_token = NULL, browser_sealed = NULL,
+      settled_at = at, phase = CASE WHEN a.has_open THEN 'PROCESSING' ELSE 'DONE' END,
+      lease_until = CASE WHEN a.has_open AND lease_until <= at + unused_ms * interval '1 ms' THEN at + lease_ms * interval '1 ms' ELSE lease_until END
+  WHERE id = of_session;
+  SELECT coalesce(max(sequence), 0) + 1 AS sequence, max(feed_position) AS feed_position INTO last FROM partitions.outbox_event_rest WHERE session_id = of_session;
+  INSERT INTO partitions.outbox_event_rest (session_id, id, sequence, type, merchant_id, body, created_at, publish_at, feed_position)
+  VALUES (of_session, event, last.sequence, 'payment_session.succeeded', s.merchant_id,
+    convert_to(replace(replace(replace(event_body, format('"%s:time"', public_event), to_json(to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text),
+      format('"%s:settled"', public_event), to_json(app.public_time(at))::text), format('"%s:sequence"', public_event), last.sequence::text), 'UTF8'),
+    at, at, greatest(pg_current_xact_id(), last.feed_position));
+  RETURN at;
+END $$;
