@@ -8,6 +8,7 @@ const month = (year: number, number: number) => ({
   fromMs: Date.UTC(year, number - 1),
   untilMs: Date.UTC(year, number),
   tables: ["session", "try"],
+  functions: ["claim"],
 });
 const idAt = (...date: [number, number, number]) => v7({ msecs: Date.UTC(...date) });
 
@@ -26,7 +27,7 @@ async function namesOf(...answers: (unknown[] | Error)[]): Promise<{ names: Part
 const statement = {
   name: "s",
   partitionKey: 2,
-  text: "WITH a AS (UPDATE session s SET x = 'the try' FROM try t JOIN other_try o ON true WHERE id = $2 FOR UPDATE) INSERT INTO try_log SELECT * FROM a, $1",
+  text: "WITH a AS (UPDATE session s SET x = 'the try' FROM try t JOIN other_try o ON true WHERE id = $2 FOR UPDATE) INSERT INTO try_log SELECT app.claim(), app.clock() FROM a, $1",
 };
 
 describe("PartitionNames", () => {
@@ -34,7 +35,7 @@ describe("PartitionNames", () => {
     const { names } = await namesOf([month(2026, 11), month(2026, 12)]);
     expect(names.resolve(statement, ["x", idAt(2026, 11, 31)])).toEqual({
       name: "s_2026_12",
-      text: "WITH a AS (UPDATE partitions.session_2026_12 s SET x = 'the try' FROM partitions.try_2026_12 t JOIN other_try o ON true WHERE id = $2 FOR UPDATE) INSERT INTO try_log SELECT * FROM a, $1",
+      text: "WITH a AS (UPDATE partitions.session_2026_12 s SET x = 'the try' FROM partitions.try_2026_12 t JOIN other_try o ON true WHERE id = $2 FOR UPDATE) INSERT INTO try_log SELECT partitions.claim_2026_12(), app.clock() FROM a, $1",
     });
     const first = names.resolve(statement, ["x", idAt(2026, 10, 1)]);
     expect(first.name).toBe("s_2026_11");

@@ -41,13 +41,22 @@ const dropMonths = `DO $$ BEGIN EXECUTE (
   SELECT string_agg(format('DROP TABLE partitions.%I CASCADE', p.parent || s.suffix), '; ')
   FROM app.partition_sets s JOIN app.partitioned p USING (kind)); END $$`;
 
+// The simulation plays as the owner, in whose functions the guards would fire too. As another role's they stand alone, as in service.
+const ownedBy = (role: string) => `
+  GRANT ${role} TO CURRENT_USER;
+  GRANT CREATE ON SCHEMA app, partitions TO ${role};
+  GRANT SELECT ON app.simulated_clock TO ${role};
+  DO $$ BEGIN EXECUTE (
+    SELECT string_agg(format('ALTER FUNCTION %s OWNER TO ${role}', p.oid::regprocedure), '; ')
+    FROM pg_proc p JOIN app.payment_functions f ON p.proname IN (f.name, f.name || '_rest') WHERE p.prosecdef); END $$`;
+
 /** Migrates the product's own schema once, with another source for its clock: a copy takes a tenth of the time. */
 async function makeTemplate(serverUrl: string): Promise<void> {
   const ownerUrl = Object.assign(new URL(serverUrl), { pathname: simulationTemplate }).href;
   const runtimeRole = "simulation_runtime";
   await runOn(serverUrl, `CREATE DATABASE ${simulationTemplate}`, `CREATE ROLE ${runtimeRole}`);
   await migrate({ ownerUrl, kind: "environment", runtimeRole });
-  await runOn(ownerUrl, simulatedClock, dropMonths);
+  await runOn(ownerUrl, simulatedClock, dropMonths, ownedBy(runtimeRole));
 }
 
 /** The seeds to play, the code to play them on, and the number of processes. */
