@@ -14,7 +14,7 @@ export type Attempt = { readonly startedAt: Date; readonly durationMs: number } 
 );
 
 /** An attempt with the id of its log line. */
-type NumberedAttempt = Attempt & { readonly id: string };
+export type NumberedAttempt = Attempt & { readonly id: string };
 
 /**
  * The meaning of an attempt for its delivery. `gone` (410) follows the schedule too, at an endpoint that is then
@@ -279,7 +279,11 @@ async function recordSuccesses(database: Database, successes: readonly Success[]
   });
 }
 
-async function recordEndpoints(tx: Tx, successes: readonly Success[]): Promise<void> {
+/** Records the health of the endpoints that have accepted these. */
+export async function recordEndpoints(
+  tx: Tx,
+  successes: readonly { readonly claimed: Pick<LeasedDelivery, "endpointId">; readonly slow: boolean }[],
+): Promise<void> {
   if (successes.length === 0) return;
   const byEndpoint = [...Map.groupBy(successes, ({ claimed }) => claimed.endpointId)];
   const ids = byEndpoint.map(([id]) => id);

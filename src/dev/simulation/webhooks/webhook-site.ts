@@ -187,6 +187,7 @@ export class WebhookSite {
     const config = readConfig(["worker"], this.#variables);
     const log = createLogger({ name: "webhooks", level: "silent" });
     this.#installation = await openInstallation({ ...config, service: config.service! }, log);
+    await this.environment.connectNats().connected;
   }
 
   async #startNats(servers: 1 | 3): Promise<void> {
