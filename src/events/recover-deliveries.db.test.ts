@@ -113,6 +113,17 @@ describe("recoverDeliveries()", () => {
     expect(receiver.requests.map(({ body }) => JSON.parse(String(body)).data.sequence)).toEqual([1, 2, 3, 4]);
   });
 
+  it("touches and counts no event that may still be on its way (L10)", async () => {
+    const { sessionId } = await harness.emit({ merchantId });
+    expect(await recover()).toMatchObject({ due: 0 });
+    expect(await countMissedEvents(harness.context.database, key, longAgo)).toBe(0);
+    expect(await harness.rows("SELECT FROM delivery WHERE session_id = $1", [sessionId])).toEqual([]);
+    await fanOut(harness.context.database, [{ sessionId, sequence: 1 }]);
+    await harness.rows("DELETE FROM delivery WHERE session_id = $1", [sessionId]);
+    expect(await countMissedEvents(harness.context.database, key, longAgo)).toBe(1);
+    expect(await recover()).toMatchObject({ due: 1 });
+  });
+
   it("includes events to which the endpoint has subscribed only since", async () => {
     const wants = (eventTypes: string[]) =>
       harness.change((tx) => updateEndpoint(tx, harness.context, key, { eventTypes }));
