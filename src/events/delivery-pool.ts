@@ -222,8 +222,9 @@ type Shares = {
   readonly ofSuspects: number;
   /** Endpoints at which a post hangs. */
   readonly hanging?: ReadonlySet<string>;
-  /** The posts of the claimer that have no lease yet, by endpoint; each of the workers has about as many. */
+  /** The posts of the claimer that have no lease yet, by endpoint. */
   readonly unleased?: ReadonlyMap<string, number>;
+  /** The workers that may have such posts. */
   readonly workers?: number;
 };
 
@@ -263,7 +264,8 @@ const lockReadyEndpoints: Statement = {
  * merchants, beginning with the one that has the fewest deliveries in progress here: neither a backlog nor many
  * endpoints give one an advantage. $1 endpoints, $2 limit, $3 lease, $4 and $5 the deliveries in progress by merchant,
  * $6 and $7 the shares of a merchant and of suspect endpoints, $8 hanging endpoints, $9 and $10 posts without a lease by
- * endpoint. An earlier event in `event_todo` may be in its first attempt, at another worker.
+ * endpoint, $11 workers: each of the others may have its part of a healthy endpoint's window. An earlier event in
+ * `event_todo` may be in its first attempt, at another worker.
  */
 const claimDue: Statement = {
   name: "claim_due_deliveries",
@@ -272,7 +274,8 @@ const claimDue: Statement = {
              least(CASE WHEN e.probe_at IS NULL THEN e.in_flight_max ELSE 1 END -
                (SELECT count(*) FROM delivery u WHERE u.endpoint_id = e.id AND u.lease_token IS NOT NULL
                                                   AND u.next_at > (SELECT app.clock())) -
-               coalesce((SELECT p.count FROM unnest($9::uuid[], $10::int[]) AS p (id, count) WHERE p.id = e.id), 0),
+               coalesce((SELECT p.count FROM unnest($9::uuid[], $10::int[]) AS p (id, count) WHERE p.id = e.id), 0) -
+               CASE WHEN e.failures_in_row = 0 THEN ($11::int - 1) * (e.in_flight_max / $11) ELSE 0 END,
                greatest(4, 2 * $2::int / cardinality($1::uuid[]))) AS free
            FROM endpoint e WHERE e.id = ANY ($1::uuid[])
          ), waiting AS (
@@ -338,7 +341,8 @@ export async function claimDeliveries(database: Database, claim: Claim): Promise
       shares.ofSuspects,
       [...(shares.hanging ?? [])],
       [...(shares.unleased?.keys() ?? [])],
-      [...(shares.unleased?.values() ?? [])].map((count) => count * (shares.workers ?? 1)),
+      [...(shares.unleased?.values() ?? [])],
+      shares.workers ?? 1,
     ]);
   });
 }

@@ -159,7 +159,7 @@ const disableReason = `CASE WHEN $12 THEN 'GONE'
  * with a new URL is not affected by answers of its old URL, and of many attempts that end together only one disables
  * it. The owner's alert (endpoint-alerts.ts) is part of the disabling and has the attempt's id. The endpoint is updated
  * without a lock before it: a statement that takes both locks the row's newest version and then waits at the older one
- * that it saw first. While a fan-out shares the row, two such statements wait for each other.
+ * that it saw first. While new deliveries share the row, two such statements wait for each other.
  */
 const recordFailure: Statement = {
   name: "record_delivery_failure",
