@@ -64,6 +64,19 @@ async function startWorkers(count: number): Promise<void> {
   await expect.poll(async () => (await consumer()).num_waiting).toBe(count);
 }
 
+const emitEighty = `WITH sessions AS (
+    INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
+    SELECT gen_random_uuid(), $1, 4900, 'EUR', 'order-1042', 1, app.clock() + interval '1 hour'
+    FROM generate_series(1, 80) RETURNING id
+  ), todo AS (
+    INSERT INTO event_todo (session_id, sequence, created_at, due_at)
+    SELECT id, 1, app.clock(), app.clock() + interval '10 seconds' FROM sessions
+  )
+  INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at)
+  SELECT id, gen_random_uuid(), 1, 'payment_session.expired', $1, '{"data":{}}', app.clock() FROM sessions
+  RETURNING session_id AS "sessionId", id AS "eventId", sequence, type, merchant_id AS "merchantId", body,
+    created_at AS "createdAt"`;
+
 const emit = (event: { merchantId: string; sessionId?: string }) =>
   harness.emit(
     event,
@@ -223,6 +236,7 @@ describe("first attempts (L9)", { timeout: 30_000 }, () => {
     // All have their rows by now, and the delivery pools have looked for them.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(webhooksAt(receiver)).toBe(4);
+    await receiver.close();
   });
 
   it("of a session are made in order, at whichever worker", async () => {
@@ -243,21 +257,15 @@ describe("first attempts (L9)", { timeout: 30_000 }, () => {
 
   it("at endpoints that begin to hang fill no lane", async () => {
     const hanging = await startReceiver();
+    await harness.addEndpoint({ merchantId, url: receiver.url });
+    const publish = createPublisher({ ...harness.context, stream }, () => link);
     for (let count = 0; count < 6; count++) {
       const other = harness.context.runtime.uuid();
       const { endpointId } = await harness.addEndpoint({ merchantId: other, url: hanging.url });
       await harness.rows("UPDATE endpoint SET in_flight_max = 64 WHERE id = $1", [endpointId]);
-      await Promise.all(Array.from({ length: 80 }, () => harness.emit({ merchantId: other })));
+      for (const event of await harness.rows<Parameters<typeof publish>[0]>(emitEighty, [other])) publish(event);
     }
-    await harness.addEndpoint({ merchantId, url: receiver.url });
     hanging.answerWith("hang");
-    const publish = createPublisher({ ...harness.context, stream }, () => link);
-    await harness.rows("UPDATE event_todo SET created_at = app.clock(), due_at = app.clock() + interval '10 seconds'");
-    const waiting = await harness.rows<Parameters<typeof publish>[0]>(
-      `SELECT session_id AS "sessionId", id AS "eventId", sequence, type, merchant_id AS "merchantId", body,
-         o.created_at AS "createdAt" FROM outbox_event o JOIN event_todo USING (session_id, sequence)`,
-    );
-    for (const event of waiting) publish(event);
     const healthy = await emit({ merchantId });
     await startWorkers(1);
     const begun = performance.now();

@@ -134,7 +134,7 @@ export class FirstAttempts {
 
   /** Resolves when nothing is in hand any more. */
   async close(): Promise<void> {
-    while (this.#inHand.size > 0) await pause(gatherMs);
+    while (this.#inHand.size > 0 || this.#writers > 0) await pause(gatherMs);
   }
 
   async #makeRoom(): Promise<void> {
@@ -192,9 +192,11 @@ export class FirstAttempts {
       await this.#write(batch).catch((error: unknown) => {
         // Their messages are not acknowledged, and the sweep takes them.
         this.#context.log.error({ err: error }, "events could not be recorded");
-        for (const event of batch) event.recorded.reject(error);
+        for (const event of batch) {
+          this.#inHand.delete(keyOf(event));
+          event.recorded.reject(error);
+        }
       });
-      for (const event of batch) this.#inHand.delete(keyOf(event));
     }
     this.#writers -= 1;
   }
@@ -205,6 +207,7 @@ export class FirstAttempts {
     const byKey = new Map(ended.map((event) => [keyOf(event), event]));
     for (const { claimed, accepted } of firsts) if (accepted === undefined) this.#pool.leased(claimed);
     for (const event of batch) {
+      this.#inHand.delete(keyOf(event));
       const endedAt = byKey.get(keyOf(event))?.endedAt;
       if (endedAt !== undefined) for (const message of event.messages) message.ack();
       event.recorded.resolve(endedAt);
