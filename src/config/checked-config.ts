@@ -20,8 +20,6 @@ export type EnvironmentConfig = {
   readonly databaseUrl: Secret;
   /** A read replica, for lists and analytics. */
   readonly databaseReadUrl?: Secret | undefined;
-  /** An address past a pooler, for connections that are held for long. */
-  readonly databaseDirectUrl?: Secret | undefined;
   readonly nats: NatsLogin;
   readonly keys: ServerKeys;
   readonly vault: VaultSettings;

@@ -23,13 +23,6 @@ export const environmentSettings = {
     about: "a read replica of it, for lists and analytics; without it they read the database itself",
     example: "postgres://live:…@db-replica/live?sslmode=verify-full",
   }),
-  databaseDirectUrl: optional("SWITCHYARD_{ENV}_DATABASE_DIRECT_URL", {
-    roles,
-    kind: databaseUrl,
-    about:
-      "the database without the pooler, for long-lived connections (`LISTEN`); needed with a pooler in transaction mode",
-    example: "postgres://live:…@db-direct/live?sslmode=verify-full",
-  }),
   keysFile: required("SWITCHYARD_{ENV}_KEYS_FILE", {
     roles,
     kind: file("the key file that `switchyard server-keys generate` wrote"),
@@ -88,22 +81,15 @@ export const cellSettings = {
     about: "a read replica of that cell's database",
     example: "postgres://live:…@db-2-replica/live?sslmode=verify-full",
   }),
-  databaseDirectUrl: optional("SWITCHYARD_{ENV}_CELL_{N}_DATABASE_DIRECT_URL", {
-    roles,
-    kind: databaseUrl,
-    about: "that cell's database without the pooler",
-    example: "postgres://live:…@db-2-direct/live?sslmode=verify-full",
-  }),
 } as const;
 
 /** Returns the variables of a cell's databases. */
 export function databaseVariablesOf({ name: environment, cell }: Pick<EnvironmentConfig, "name" | "cell">) {
-  const { databaseUrl, databaseReadUrl, databaseDirectUrl } = cell === firstCell ? environmentSettings : cellSettings;
+  const { databaseUrl, databaseReadUrl } = cell === firstCell ? environmentSettings : cellSettings;
   const scope = { environment, cell };
   return {
     url: variableOf(databaseUrl, scope),
     readUrl: variableOf(databaseReadUrl, scope),
-    directUrl: variableOf(databaseDirectUrl, scope),
   };
 }
 
@@ -127,7 +113,6 @@ export function readEnvironment(
     cell: firstCell,
     databaseUrl: reader.read(settings.databaseUrl, { environment }),
     databaseReadUrl: reader.read(settings.databaseReadUrl, { environment }),
-    databaseDirectUrl: reader.read(settings.databaseDirectUrl, { environment }),
   };
   return [first, ...furtherCells.flatMap((cell) => readCell(reader, { environment, cell }, shared))];
 }
@@ -144,7 +129,6 @@ function readCell(
       cell: scope.cell,
       databaseUrl: reader.readNeeded(cellSettings.databaseUrl, scope),
       databaseReadUrl: reader.read(cellSettings.databaseReadUrl, scope),
-      databaseDirectUrl: reader.read(cellSettings.databaseDirectUrl, scope),
     },
   ];
 }

@@ -70,7 +70,6 @@ function databasesOf(service: Config["service"], vault: Config["vault"]): NamedD
     return [
       ...named(variables.url, name, environment.databaseUrl, database),
       ...named(variables.readUrl, name, environment.databaseReadUrl, database),
-      ...named(variables.directUrl, name, environment.databaseDirectUrl, database),
     ];
   });
   return [

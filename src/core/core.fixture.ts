@@ -213,7 +213,7 @@ export function coreOn(
     returnUrlOf: (attempt) => `https://pay.example/authentication/test/return/${returnTokenOf({ sealing }, attempt)}`,
     circuitBreaker: new CircuitBreaker(),
     creations: new Map(),
-    outbox: { runtime: systemRuntime, environmentName: "test", hintRelay: () => {} },
+    outbox: { runtime: systemRuntime, environmentName: "test", publish: () => {} },
     describeSession: describeForEvent,
     timing: defaultTiming,
     inFlight: new Set(),

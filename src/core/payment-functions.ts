@@ -3,7 +3,7 @@
  * are whole milliseconds, so the rows that they leave are known without reading them. They throw what `underLease` returns as lost.
  */
 import type { CardSummary } from "../card-vault/card-forwarder.ts";
-import { prepareEvent } from "../events/outbox.ts";
+import { overdueAfterMs, prepareEvent } from "../events/outbox.ts";
 import type { CaptureRecord } from "../gateways/connector.ts";
 import { gatewayReferenceCharactersMax, leaseMs, leaseUsedMs } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
@@ -175,7 +175,8 @@ export async function recordHeldAndOrdered(
 const capturedStatement: Statement = {
   name: "captured",
   partitionKey: 1,
-  text: "SELECT app.captured($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS at",
+  text: `SELECT ended_at AS "createdAt", event_sequence AS sequence, event_bytes AS body
+    FROM app.captured($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 };
 
 /**
@@ -232,19 +233,12 @@ export async function recordCapturedAndEnded(
       if (one.attemptId === encodeId("att", attempt.id)) one.completedAt = later.settled;
     return described;
   });
-  const [row] = await core.database.query<{ at: Date | null }>(capturedStatement, [
-    ...[
-      lease.sessionId,
-      lease.epoch,
-      attempt.id,
-      encodeId("att", attempt.id),
-      attempt.gateway,
-      isConfirmed,
-      isFailover,
-    ],
-    ...[reference, network, leaseMs, leaseMs - leaseUsedMs, event.id, encodeId("evt", event.id), event.body],
+  type Row = { createdAt: Date; sequence: number; body: Uint8Array };
+  const [row] = await core.database.query<Row>(capturedStatement, [
+    ...[lease.sessionId, lease.epoch, attempt.id, encodeId("att", attempt.id), attempt.gateway, isConfirmed, isFailover],
+    ...[reference, network, leaseMs, leaseMs - leaseUsedMs, event.id, encodeId("evt", event.id), event.body, overdueAfterMs],
   ]);
-  if (!row?.at) return undefined;
-  event.committed();
-  return endedAt(row.at);
+  if (row === undefined) return undefined;
+  event.committed(row);
+  return endedAt(row.createdAt);
 }

@@ -107,8 +107,8 @@ describe("a row that a person closes while its matter lasts", () => {
   it("is followed by one more a day later when a rule stays violated; the rule is counted once", async () => {
     const session = await fixture.newSession();
     await fixture.asOwner.pool.query(
-      `INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at)
-       SELECT id, gen_random_uuid(), 1, 'payment_session.expired', merchant_id, '', now(), now()
+      `INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at)
+       SELECT id, gen_random_uuid(), 1, 'payment_session.expired', merchant_id, '', now()
        FROM payment_session WHERE id = $1`,
       [session.id],
     );

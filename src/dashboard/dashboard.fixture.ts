@@ -17,13 +17,13 @@ import { selfHostedForwarding } from "../card-vault/own/self-hosted-vault.ts";
 import { defaultTiming } from "../core/core.ts";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { fanOut } from "../dev/testing/events/fan-out.ts";
 import { TestForwarder } from "../dev/testing/forwarder.ts";
 import { Mailbox } from "../dev/testing/mailbox.ts";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { requestIdKey } from "../edge/caller.ts";
 import { toConnectError, toDomainError } from "../edge/error-mapping.ts";
 import { describeForEvent } from "../edge/session-messages.ts";
-import { fanOut } from "../events/webhook-worker.ts";
 import { createBinder } from "../gateways/connections.ts";
 import { SandboxAConnector } from "../gateways/sandbox/a/connector.ts";
 import { Database } from "../platform/database.ts";
@@ -72,7 +72,7 @@ export async function startDashboardFixture(
     timing: defaultTiming,
     runtime: systemRuntime,
     vault: { forwarding: selfHostedForwarding, forget: () => {} },
-    outbox: { ...harness.context, hintRelay: () => {} },
+    outbox: { ...harness.context, publish: () => {} },
     describeSession: describeForEvent,
   };
   const mailbox = await Mailbox.start();

@@ -55,7 +55,7 @@ export async function examineDatabase(
   const { host, port, user, database: name } = address;
   const pool = openExamined(url);
   try {
-    const database = new Database(pool, examined.isPooled ? { sessions: undefined } : undefined);
+    const database = new Database(pool, { isPooled: examined.isPooled });
     const askedAt = Date.now();
     const [state] = await database.query<State>(selectState, []);
     const answeredAt = Date.now();

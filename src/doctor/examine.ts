@@ -8,12 +8,11 @@ import type { Database } from "../platform/database.ts";
 import { parseDatabaseAddress } from "../platform/database-address.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { examineConfigured } from "./configured-checks.ts";
-import { type ExaminedDatabase, examineDatabase, openExamined } from "./database-checks.ts";
+import { type ExaminedDatabase, examineDatabase } from "./database-checks.ts";
 import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
 import { examineAccounts, examineKeys } from "./key-checks.ts";
 import { examineDisk, examineMail } from "./machine-checks.ts";
 import { examineNats } from "./nats-checks.ts";
-import { examineNotifications } from "./notification-checks.ts";
 import { examineCertificateFiles, examineOrigins } from "./origin-checks.ts";
 import { examineWork } from "./work-checks.ts";
 
@@ -164,7 +163,6 @@ function listDatabases(service: Config | undefined, vault: Config | undefined): 
           ofService,
         ),
       ),
-    ...environments.flatMap((environment) => listDirect(environment)),
     examinationOf(
       { area: "database accounts", variable: "SWITCHYARD_ACCOUNTS_DATABASE_URL", kind: "accounts", url: accountsUrl },
       ofService,
@@ -174,30 +172,6 @@ function listDatabases(service: Config | undefined, vault: Config | undefined): 
       { area: "database vault", variable: "SWITCHYARD_VAULT_DATABASE_URL", kind: "vault", url: vaultUrl },
       { pools: [vaultUrl], database: vault?.database },
     ),
-  ];
-}
-
-// One connection of a process listens, and another replaces it while it still closes.
-const listeningConnections = 2;
-
-/** Lists the address past a pooler, if there is one. */
-function listDirect(environment: EnvironmentConfig): Examination[] {
-  const { name, cell, databaseUrl, databaseDirectUrl: url } = environment;
-  if (url === undefined) return [];
-  const variable = databaseVariablesOf(environment).directUrl;
-  const examined = { area: `direct ${nameOfCell(name, cell)}`, variable, kind: "environment", url } as const;
-  const way = { pooler: "none", connectionsMax: listeningConnections } as const;
-  return [
-    examinationOf(examined, { pools: [url], database: way }, async ({ pool: direct }) => {
-      // Wrong settings have already been reported.
-      if (databaseUrl === undefined) return [];
-      const pooled = openExamined(databaseUrl);
-      try {
-        return [await examineNotifications(examined, { direct, pooled })];
-      } finally {
-        await pooled.end();
-      }
-    }),
   ];
 }
 

@@ -135,7 +135,7 @@ async function examineRecovery(area: string, environment: string, database: Quer
 async function examineBacklogs(area: string, database: Queryable): Promise<Finding[]> {
   const { unpublished, notFannedOut, due } = await loadWebhookFigures(database);
   const remedy =
-    "start a worker, and check `nats` above: the relay publishes events to JetStream, and the worker posts them";
+    "start a worker, and check `nats` above: workers post events, and publish those that went out without JetStream";
   const backlogs = [
     ["events wait in the outbox for JetStream", unpublished],
     ["events wait for their deliveries", notFannedOut],

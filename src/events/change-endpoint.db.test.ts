@@ -2,6 +2,7 @@ import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { fanOut } from "../dev/testing/events/fan-out.ts";
 import { type ReceivedRequest, Receiver } from "../dev/testing/receiver.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { removeEndpoint, rotateSecret, updateEndpoint } from "./change-endpoint.ts";
@@ -9,7 +10,6 @@ import { deliver } from "./deliver.ts";
 import { claimDeliveries } from "./delivery-pool.ts";
 import { type EndpointKey, listEndpoints, loadEndpoint, registerEndpoint, verifyEndpoint } from "./endpoints.ts";
 import type { EventType } from "./outbox.ts";
-import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 let receiver: Receiver;

@@ -2,6 +2,7 @@ import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { fanOut } from "../dev/testing/events/fan-out.ts";
 import { type Answer, Receiver } from "../dev/testing/receiver.ts";
 import { createStrictLog } from "../dev/testing/strict-log.ts";
 import { TraceCollector } from "../dev/testing/trace-collector.ts";
@@ -11,7 +12,6 @@ import { spanIdOf, traceIdOf } from "../platform/telemetry.ts";
 import { deliver } from "./deliver.ts";
 import { claimDeliveries } from "./delivery-pool.ts";
 import { triesMax } from "./retry-schedule.ts";
-import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 let receiver: Receiver;

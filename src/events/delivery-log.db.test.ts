@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { fanOut } from "../dev/testing/events/fan-out.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
 import { removeEndpoint } from "./change-endpoint.ts";
@@ -17,7 +18,6 @@ import { disableEndpoint, pauseEndpoint } from "./endpoint-status.ts";
 import { loadEndpoint, registerEndpoint, verifyEndpoint } from "./endpoints.ts";
 import { testEventType } from "./outbox.ts";
 import { replayDelivery } from "./replay-delivery.ts";
-import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 let receiver: Receiver;

@@ -64,9 +64,11 @@ const waitingFor = `CASE WHEN d.status <> 'PENDING' THEN NULL
     WHEN e.status <> 'ENABLED' THEN 'ENDPOINT'
     WHEN d.next_at > app.clock() THEN 'SCHEDULE'
     WHEN e.probe_at > app.clock() THEN 'PROBE'
-    WHEN d.tries = 0 AND EXISTS (
+    WHEN d.tries = 0 AND (EXISTS (
       SELECT FROM delivery p WHERE p.session_id = d.session_id AND p.endpoint_id = d.endpoint_id
-        AND p.sequence < d.sequence AND p.status = 'PENDING' AND p.tries = 0) THEN 'EARLIER_EVENT'
+        AND p.sequence < d.sequence AND p.status = 'PENDING' AND p.tries = 0) OR EXISTS (
+      SELECT FROM event_todo t WHERE t.session_id = d.session_id AND t.sequence < d.sequence AND NOT t.fanned_out))
+      THEN 'EARLIER_EVENT'
     ELSE 'TURN' END`;
 const deliveryColumns = `d.event_id AS "eventId", d.endpoint_id AS "endpointId", d.session_id AS "sessionId", d.sequence,
   o.type, d.status, d.tries, o.created_at AS "createdAt", d.ended_at AS "endedAt",

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { writeDueDeliveries } from "../dev/testing/events/due-deliveries.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { fanOut } from "../dev/testing/events/fan-out.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { deliveryLeaseMs, postTimeoutMs, statementTimeoutMs } from "../limits.ts";
 import { encodeId } from "../platform/ids.ts";
 import { claimDeliveries, DeliveryPool } from "./delivery-pool.ts";
-import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 beforeAll(async () => {

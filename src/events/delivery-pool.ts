@@ -1,13 +1,13 @@
 /**
- * The delivery pool of a worker: claims due deliveries and runs many at once, none waiting for another, and never more
- * than the worker can hold.
+ * The delivery pool of a worker: runs many deliveries at once, none waiting for another, and never more than the worker
+ * can hold: the first attempts that first-attempts.ts offers, and the due deliveries that it claims.
  */
 import { deliveryLeaseMs } from "../limits.ts";
 import type { Database, Statement } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type Loop, type LoopObserver, runLoop } from "../platform/loop.ts";
 import { type ClaimedDelivery, type DeliverContext, deliver } from "./deliver.ts";
-import { AttemptRecorder } from "./record-delivery.ts";
+import { AttemptRecorder, type LeasedDelivery } from "./record-delivery.ts";
 
 // A delivery in progress is a socket, a body of a few KiB and a timer.
 const underWayMax = 512;
@@ -27,19 +27,31 @@ const lookEverywhereMs = 1_000;
 /** A delivery from its claim until it is recorded. `postingSinceMs` is set until its post has ended. */
 type UnderWay = { readonly claimed: ClaimedDelivery; postingSinceMs: number };
 
+/** A delivery that no process has a lease of: only its event's message has led here. */
+export type UnleasedDelivery = ClaimedDelivery & {
+  /** Its endpoint's window, without what is leased there. */
+  readonly window: number;
+};
+
 /** The delivery pool of one worker. */
 export class DeliveryPool {
   readonly #context: DeliverContext;
-  readonly #recorder: AttemptRecorder;
+  /** Records attempts under their leases. */
+  readonly recorder: AttemptRecorder;
   readonly #loop: Loop;
   readonly #underWay = new Map<Promise<void>, UnderWay>();
+  /** Those under way without a lease, which no claim of this or another worker can see. */
+  readonly #unleased = new Set<LeasedDelivery>();
+  /** Endpoints that have something due that was not posted at once. */
+  readonly #behind = new Set<string>();
+  #workers = 1;
   #hinted = new Set<string>();
   #hintedMerchants = new Set<string>();
   #lookedEverywhereAt = Number.NEGATIVE_INFINITY;
 
   constructor(context: DeliverContext, observerOf?: (intervalMs: number) => LoopObserver | undefined) {
     this.#context = context;
-    this.#recorder = new AttemptRecorder(context.database);
+    this.recorder = new AttemptRecorder(context.database);
     this.#loop = runLoop({
       name: "deliveries",
       intervalMs: lookEverywhereMs,
@@ -58,6 +70,44 @@ export class DeliveryPool {
     if (options.everywhere) this.#lookedEverywhereAt = Number.NEGATIVE_INFINITY;
     for (const id of endpointIds) this.#hinted.add(id);
     this.#loop.wake();
+  }
+
+  /**
+   * Returns a function that decides which of the first attempts of one moment may begin at once: those for which their
+   * endpoint's window and every share have room. The worker keeps to its part of the windows, because other workers
+   * cannot see what it posts before it has a lease. What is not admitted becomes a due delivery.
+   */
+  admission(workers: number): (first: UnleasedDelivery) => boolean {
+    this.#workers = workers;
+    const { limit, shares } = this.#room();
+    const { underWay, unleased, hanging } = shares;
+    let left = limit;
+    return ({ merchantId, endpointId, window }) => {
+      const [ofMerchant, ofEndpoint] = [underWay.get(merchantId) ?? 0, unleased.get(endpointId) ?? 0];
+      const hasRoom = left > 0 && ofMerchant < underWayOfMerchantMax && ofEndpoint < Math.floor(window / workers);
+      if (!hasRoom || hanging.has(endpointId)) return false;
+      left -= 1;
+      underWay.set(merchantId, ofMerchant + 1);
+      unleased.set(endpointId, ofEndpoint + 1);
+      return true;
+    };
+  }
+
+  /** Attempts a delivery that was admitted. `record` is called when its post has ended. */
+  attempt(first: UnleasedDelivery, record: AttemptRecorder["record"]): void {
+    this.#unleased.add(first);
+    this.#start({ claimed: first, postingSinceMs: performance.now() }, record);
+  }
+
+  /** Reports that a delivery has a row with its lease from now on. */
+  leased(first: LeasedDelivery): void {
+    this.#unleased.delete(first);
+  }
+
+  /** Looks for deliveries that were not posted at once, now and when more have ended at their endpoints. */
+  catchUp(endpointIds: readonly string[], options: { readonly everywhere: boolean }): void {
+    for (const id of endpointIds) this.#behind.add(id);
+    this.hint(endpointIds, options);
   }
 
   /** Stops claiming. Resolves when the deliveries in progress are recorded: after at most one post's time. */
@@ -79,7 +129,10 @@ export class DeliveryPool {
       shares,
       ofThisMonth: where !== undefined,
     });
-    for (const one of claimed) this.#start({ claimed: one, postingSinceMs: performance.now() });
+    const { recorder } = this;
+    for (const one of claimed) {
+      this.#start({ claimed: one, postingSinceMs: performance.now() }, (...ended) => recorder.record(...ended));
+    }
     return false;
   }
 
@@ -95,15 +148,17 @@ export class DeliveryPool {
   }
 
   /** Returns how many more deliveries fit, and the shares of merchants and of suspect endpoints. */
-  #room(): { limit: number; shares: Shares } {
+  #room() {
     const quickFromMs = performance.now() - quickMs;
     const underWay = new Map<string, number>();
+    const unleased = new Map<string, number>();
     const hanging = new Set<string>();
     let hangingPosts = 0;
     let ofSuspects = 0;
     for (const { claimed, postingSinceMs } of this.#underWay.values()) {
       const { endpointId, merchantId, lastAttemptFailed } = claimed;
       underWay.set(merchantId, (underWay.get(merchantId) ?? 0) + 1);
+      if (this.#unleased.has(claimed)) unleased.set(endpointId, (unleased.get(endpointId) ?? 0) + 1);
       const hangs = postingSinceMs < quickFromMs;
       if (hangs) hanging.add(endpointId);
       if (hangs) hangingPosts += 1;
@@ -112,6 +167,8 @@ export class DeliveryPool {
     const limit = Math.max(0, underWayMax - this.#underWay.size + Math.min(hangingPosts, hangingMax));
     const shares = {
       underWay,
+      unleased,
+      workers: this.#workers,
       ofMerchant: underWayOfMerchantMax,
       ofSuspects: Math.max(0, underWayOfSuspectsMax - ofSuspects),
       hanging,
@@ -119,13 +176,13 @@ export class DeliveryPool {
     return { limit, shares };
   }
 
-  #start(underWay: UnderWay): void {
+  #start(underWay: UnderWay, record: AttemptRecorder["record"]): void {
     const { claimed } = underWay;
-    const record: AttemptRecorder["record"] = (...ended) => {
+    const recordEnd: AttemptRecorder["record"] = (...ended) => {
       underWay.postingSinceMs = Number.POSITIVE_INFINITY;
-      return this.#recorder.record(...ended);
+      return record(...ended);
     };
-    const done = deliver(this.#context, claimed, { record })
+    const done = deliver(this.#context, claimed, { record: recordEnd })
       .then(
         () => {},
         // Its lease runs out and another claim retries it. Network failures do not end here.
@@ -140,9 +197,15 @@ export class DeliveryPool {
       )
       .finally(() => {
         // Its merchant was at its limit: another of its endpoints may be next.
-        const isFull = this.#room().shares.underWay.get(claimed.merchantId) === underWayOfMerchantMax;
+        let ofMerchant = 0;
+        for (const other of this.#underWay.values())
+          if (other.claimed.merchantId === claimed.merchantId) ofMerchant += 1;
+        const isFull = ofMerchant === underWayOfMerchantMax;
         if (isFull) this.#hintedMerchants.add(claimed.merchantId);
         this.#underWay.delete(done);
+        // A first attempt that was accepted at once leaves nothing to look for, except what could not begin beside it.
+        const wasUnleased = this.#unleased.delete(claimed);
+        if (wasUnleased && !isFull && !this.#behind.delete(claimed.endpointId)) return;
         this.hint([claimed.endpointId], { everywhere: !isOfThisMonth(this.#context, claimed.sessionId) });
       });
     this.#underWay.set(done, underWay);
@@ -159,6 +222,10 @@ type Shares = {
   readonly ofSuspects: number;
   /** Endpoints at which a post hangs. */
   readonly hanging?: ReadonlySet<string>;
+  /** The posts of the claimer that have no lease yet, by endpoint. */
+  readonly unleased?: ReadonlyMap<string, number>;
+  /** The workers that may have such posts. */
+  readonly workers?: number;
 };
 
 /** A request for deliveries. */
@@ -196,7 +263,9 @@ const lockReadyEndpoints: Statement = {
  * waits only for the first attempts of the session's earlier events. Endpoints of a merchant take turns, and so do
  * merchants, beginning with the one that has the fewest deliveries in progress here: neither a backlog nor many
  * endpoints give one an advantage. $1 endpoints, $2 limit, $3 lease, $4 and $5 the deliveries in progress by merchant,
- * $6 and $7 the shares of a merchant and of suspect endpoints, $8 hanging endpoints.
+ * $6 and $7 the shares of a merchant and of suspect endpoints, $8 hanging endpoints, $9 and $10 posts without a lease by
+ * endpoint, $11 workers: each of the others may have its part of a healthy endpoint's window. An earlier event in
+ * `event_todo` may be in its first attempt, at another worker.
  */
 const claimDue: Statement = {
   name: "claim_due_deliveries",
@@ -204,7 +273,9 @@ const claimDue: Statement = {
            SELECT e.id, e.merchant_id, e.failures_in_row > 0 OR e.id = ANY ($8::uuid[]) AS is_suspect,
              least(CASE WHEN e.probe_at IS NULL THEN e.in_flight_max ELSE 1 END -
                (SELECT count(*) FROM delivery u WHERE u.endpoint_id = e.id AND u.lease_token IS NOT NULL
-                                                  AND u.next_at > (SELECT app.clock())),
+                                                  AND u.next_at > (SELECT app.clock())) -
+               coalesce((SELECT p.count FROM unnest($9::uuid[], $10::int[]) AS p (id, count) WHERE p.id = e.id), 0) -
+               CASE WHEN e.failures_in_row = 0 THEN ($11::int - 1) * (e.in_flight_max / $11) ELSE 0 END,
                greatest(4, 2 * $2::int / cardinality($1::uuid[]))) AS free
            FROM endpoint e WHERE e.id = ANY ($1::uuid[])
          ), waiting AS (
@@ -215,7 +286,9 @@ const claimDue: Statement = {
              WHERE d.endpoint_id = room.id AND d.status = 'PENDING' AND d.next_at <= (SELECT app.clock())
                AND (d.tries > 0 OR NOT EXISTS (
                  SELECT FROM delivery p WHERE p.session_id = d.session_id AND p.endpoint_id = d.endpoint_id
-                   AND p.sequence < d.sequence AND p.status = 'PENDING' AND p.tries = 0))
+                   AND p.sequence < d.sequence AND p.status = 'PENDING' AND p.tries = 0)
+                 AND (d.sequence = 1 OR NOT EXISTS (
+                   SELECT FROM event_todo t WHERE t.session_id = d.session_id AND t.sequence < d.sequence AND NOT t.fanned_out)))
              ORDER BY d.next_at, d.sequence LIMIT greatest(room.free, 0) FOR UPDATE SKIP LOCKED
            ) d
          ), in_turn AS (
@@ -267,6 +340,9 @@ export async function claimDeliveries(database: Database, claim: Claim): Promise
       shares.ofMerchant,
       shares.ofSuspects,
       [...(shares.hanging ?? [])],
+      [...(shares.unleased?.keys() ?? [])],
+      [...(shares.unleased?.values() ?? [])],
+      shares.workers ?? 1,
     ]);
   });
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { fanOut } from "../dev/testing/events/fan-out.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
 import { updateEndpoint } from "./change-endpoint.ts";
@@ -15,7 +16,6 @@ import {
 } from "./endpoint-status.ts";
 import { type EndpointKey, loadEndpoint, registerEndpoint, verifyEndpoint } from "./endpoints.ts";
 import { countMissedEvents, recoverDeliveries } from "./recover-deliveries.ts";
-import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 let receiver: Receiver;
@@ -217,8 +217,8 @@ describe("disableEndpoint() and enableEndpoint()", () => {
     const sessionId = await harness.openSession(merchantId);
     await harness.rows(
       `WITH emitted AS (
-         INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at, fanned_out_at)
-         SELECT $1, gen_random_uuid(), n, 'payment_session.pending', $2, '', now(), now(), now()
+         INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at)
+         SELECT $1, gen_random_uuid(), n, 'payment_session.pending', $2, '', now()
          FROM generate_series(1, 2500) n RETURNING *)
        INSERT INTO delivery (event_id, endpoint_id, session_id, sequence, next_at)
        SELECT id, $3, session_id, sequence, now() FROM emitted`,

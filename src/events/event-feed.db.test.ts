@@ -30,7 +30,7 @@ async function openEmitting(sessionId: string) {
   const done = harness.change(async (tx) => {
     const { eventId } = await recordEvent(
       tx,
-      { ...harness.context, hintRelay: () => {} },
+      { ...harness.context, publish: () => {} },
       {
         sessionId,
         merchantId,
@@ -108,7 +108,7 @@ describe("readFeed()", () => {
       ids.push((await harness.emit({ merchantId, sessionId })).eventId);
       const emitted = await recordEvent(
         later,
-        { ...harness.context, hintRelay: () => {} },
+        { ...harness.context, publish: () => {} },
         { sessionId, merchantId, type: "payment_attempt.voided", body: () => "{}" },
       );
       ids.push(emitted.eventId);

@@ -3,11 +3,11 @@ import { TestAuthority } from "../dev/testing/certificates.ts";
 import { badEndpoints, RunningBadEndpoint } from "../dev/testing/events/bad-endpoints.ts";
 import { writeDueDeliveries } from "../dev/testing/events/due-deliveries.ts";
 import { type EventsHarness, loopback, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { fanOut } from "../dev/testing/events/fan-out.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
 import { DeliveryPool } from "./delivery-pool.ts";
 import { Egress } from "./egress.ts";
-import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 let authority: TestAuthority;

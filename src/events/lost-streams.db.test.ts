@@ -7,9 +7,8 @@ import { type EventsHarness, openEventsHarness } from "../dev/testing/events/eve
 import { Receiver } from "../dev/testing/receiver.ts";
 import { testStateFolder } from "../dev/testing/test-run.ts";
 import { encodeId } from "../platform/ids.ts";
-import { runLoop } from "../platform/loop.ts";
 import { type NatsLink, openNats } from "../platform/nats.ts";
-import { createRelayTurn } from "./outbox.ts";
+import { createPublisher } from "./publish.ts";
 import { StreamWatch } from "./stream-watch.ts";
 import { ensureEventStream, eventStreamOf } from "./streams.ts";
 import { startWebhookWorker } from "./webhook-worker.ts";
@@ -24,7 +23,6 @@ let nats: PrivateNats;
 let link: NatsLink;
 let receiver: Receiver;
 let merchantId: string;
-let relay: ReturnType<typeof runLoop>;
 const dataName = `${inject("testRunName")}-nats-${randomBytes(4).toString("hex")}`;
 const startNats = () => startPrivateNats({ stateFolder: testStateFolder, dataName });
 
@@ -43,8 +41,6 @@ beforeEach(async () => {
   merchantId = harness.context.runtime.uuid();
   await harness.addEndpoint({ merchantId, url: receiver.url });
   const context = { ...harness.context, nats: link, stream };
-  relay = runLoop({ name: "relay", intervalMs: 500, log, turn: createRelayTurn(context) });
-  onTestFinished(() => relay.close());
   await ensureEventStream(link.connection(), stream);
   const worker = startWebhookWorker(context);
   onTestFinished(() => worker.close());
@@ -53,7 +49,8 @@ beforeEach(async () => {
 
 /** Emits an event and waits for its webhook; rejects when JetStream did not carry it. */
 async function post(waitMs = byJetStreamMs): Promise<void> {
-  const { eventId } = await harness.emit({ merchantId }, relay.wake);
+  const publish = createPublisher({ ...harness.context, stream }, () => link);
+  const { eventId } = await harness.emit({ merchantId }, publish);
   await receiver.waitFor(({ headers }) => headers["webhook-id"] === encodeId("evt", eventId), waitMs);
 }
 

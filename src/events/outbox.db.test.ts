@@ -29,6 +29,13 @@ describe("recordEvent()", () => {
     });
   });
 
+  it("leaves each event to be delivered: ten seconds to its message, then to the sweep", async () => {
+    const { sessionId } = await harness.emit({ merchantId });
+    const todo =
+      "SELECT sequence, due_at - created_at = interval '10 seconds' AS later FROM event_todo WHERE session_id = $1";
+    expect(await harness.rows(todo, [sessionId])).toEqual([{ sequence: 1, later: true }]);
+  });
+
   it("numbers a session's events from 1 without gaps", async () => {
     const sessionId = await harness.openSession(merchantId);
     for (const type of ["payment_session.pending", "payment_session.succeeded", "payment_attempt.voided"] as const) {
@@ -37,28 +44,29 @@ describe("recordEvent()", () => {
     expect((await outboxOf(sessionId)).map((row) => row.sequence)).toEqual([1, 2, 3]);
   });
 
-  it("signals to the relay once the transaction is durable", async () => {
-    let rowsSeen = 0;
-    const hinted = Promise.withResolvers<void>();
+  it("publishes the event once the transaction is durable", async () => {
+    const published = Promise.withResolvers<object>();
     const sessionId = await harness.openSession(merchantId);
-    await harness.emit({ merchantId, sessionId }, async () => {
-      rowsSeen = (await outboxOf(sessionId)).length;
-      hinted.resolve();
+    const { eventId } = await harness.emit({ merchantId, sessionId }, async (event) => {
+      const [row] = await outboxOf(sessionId);
+      published.resolve({ event, row });
     });
-    await hinted.promise;
-    expect(rowsSeen).toBe(1);
+    const { event, row } = (await published.promise) as { event: { body: Buffer }; row: { body: Buffer } };
+    expect(event).toMatchObject({ sessionId, eventId, merchantId, sequence: 1, type: "payment_session.succeeded" });
+    expect(event.body).toEqual(row.body);
   });
 
-  it("writes no event and sends no signal when the transaction fails", async () => {
-    const hintRelay = vi.fn();
+  it("writes no event and publishes none when the transaction fails", async () => {
+    const publish = vi.fn();
     const sessionId = await harness.openSession(merchantId);
     const change = harness.context.database.transaction(async (tx) => {
       const event = { sessionId, merchantId, type: "payment_session.declined", body: () => "{}" } as const;
-      await recordEvent(tx, { ...harness.context, hintRelay }, event);
+      await recordEvent(tx, { ...harness.context, publish }, event);
       throw new Error("the rest of the change failed");
     });
     await expect(change).rejects.toThrow("the rest of the change failed");
     expect(await outboxOf(sessionId)).toEqual([]);
-    expect(hintRelay).not.toHaveBeenCalled();
+    expect(await harness.rows("SELECT FROM event_todo WHERE session_id = $1", [sessionId])).toEqual([]);
+    expect(publish).not.toHaveBeenCalled();
   });
 });

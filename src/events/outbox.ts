@@ -1,18 +1,14 @@
 /**
- * The outbox: writes events in the transaction of the change they describe, and publishes its rows to JetStream, for the
- * webhook worker and for internal services. The webhook worker normally receives events this way; its sweep finds those
- * that do not arrive within 10 s in the outbox.
+ * The outbox: writes events in the transaction of the change they describe, and the messages by which JetStream carries
+ * them to the webhook workers and to internal services.
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { PaymentEventSchema } from "../../gen/events/v1/event_pb.ts";
-import type { Database, Statement, Tx } from "../platform/database.ts";
+import type { Statement, Tx } from "../platform/database.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
-import type { NatsLink } from "../platform/nats.ts";
 import type { Runtime } from "../platform/runtime.ts";
-import { type SpanFacts, type SpanOptions, type Tracing, untraced } from "../platform/telemetry.ts";
-import { explainPublish, isMessageRefused, isStreamMissing } from "./stream-refused.ts";
-import { type EventStream, ensureEventStream } from "./streams.ts";
+import type { SpanFacts, Tracing } from "../platform/telemetry.ts";
 
 /** Every event type of a session. */
 export const eventTypes = [
@@ -51,11 +47,8 @@ export type OutboxContext = {
   readonly runtime: Pick<Runtime, "uuid">;
   /** `test` or `live`, as bodies and subjects spell it. */
   readonly environmentName: string;
-  /**
-   * Signals to the relay that a row waits: its loop's `wake` in this process, or an outbox signal to the others. Must
-   * not throw.
-   */
-  readonly hintRelay: () => void;
+  /** Publishes an event that is durable (publish.ts). Must not throw. */
+  readonly publish: (event: OutboxEvent) => void;
   /** Receives the span of an event once it is durable. */
   readonly tracing?: Tracing | undefined;
 };
@@ -69,6 +62,9 @@ export type NewEvent = {
   readonly type: EventType;
   readonly body: (envelope: EventEnvelope, sequence: number) => string | Promise<string>;
 };
+
+/** Time after which an event is delivered without its message, which normally takes milliseconds. */
+export const overdueAfterMs = 10_000;
 
 /** Writes a body in the public shape: the envelope, then the sequence number and the session under `data`. */
 export function writeEventBody(envelope: EventEnvelope, data: object): string {
@@ -88,14 +84,17 @@ const selectNextSequence: Statement = {
 const insertOutboxEvent: Statement = {
   name: "insert_outbox_event",
   partitionKey: 1,
-  text: `INSERT INTO outbox_event
-           (session_id, id, sequence, type, merchant_id, body, created_at, publish_at, feed_position)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $7, greatest(pg_current_xact_id(), $8::xid8))`,
+  text: `WITH todo AS (
+           INSERT INTO event_todo (session_id, sequence, created_at, due_at)
+           VALUES ($1, $3, $7::timestamptz, $7::timestamptz + interval '${overdueAfterMs} ms')
+         )
+         INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, feed_position)
+         VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz, greatest(pg_current_xact_id(), $8::xid8))`,
 };
 
 /**
- * Writes an event in the transaction of the change that it describes, and signals to the relay once that is durable.
- * The caller holds the session's row lock, so the session's events are numbered in the order of their commits.
+ * Writes an event in the transaction of the change that it describes, and publishes it once that is durable. The caller
+ * holds the session's row lock, so the session's events are numbered in the order of their commits.
  */
 export async function recordEvent(tx: Tx, context: OutboxContext, event: NewEvent): Promise<{ eventId: string }> {
   const eventId = context.runtime.uuid();
@@ -113,9 +112,10 @@ export async function recordEvent(tx: Tx, context: OutboxContext, event: NewEven
   const { sessionId, type, merchantId } = event;
   tx.send(insertOutboxEvent, [sessionId, eventId, sequence, type, merchantId, body, now, positionBefore]);
   tx.afterCommit(() => {
-    context.hintRelay();
+    const written = { sessionId, eventId, sequence, type, merchantId, body, createdAt: now };
+    context.publish(written);
     // Its id is the event's, so the next process that carries the event can attach its span as a child.
-    recordSpan?.("event.record", { id: eventId, of: { session: sessionId }, facts: () => factsOf(eventId, event) });
+    recordSpan?.("event.record", { id: eventId, of: { session: sessionId }, facts: () => factsOf(written) });
   });
   return { eventId };
 }
@@ -125,34 +125,40 @@ type Later = { readonly time: string; readonly settled: string; readonly sequenc
 
 /**
  * Writes the body of an event that a function of the schema commits with its change (payment-functions.sql). `describe` returns the
- * session as it will be, with `later.settled` for the time of its end. `committed` signals to the relay.
+ * session as it will be, with `later.settled` for the time of its end. `committed` publishes the event as its row has it.
  */
 export function prepareEvent(
   context: OutboxContext,
   event: Omit<NewEvent, "body">,
   describe: (later: Later) => object,
-): { readonly id: string; readonly body: string; readonly committed: () => void } {
-  const id = context.runtime.uuid();
+): {
+  readonly id: string;
+  readonly body: string;
+  readonly committed: (row: Pick<OutboxEvent, "sequence" | "body" | "createdAt">) => void;
+} {
+  const eventId = context.runtime.uuid();
   const recordSpan = context.tracing?.begin();
-  const publicId = encodeId("evt", id);
+  const publicId = encodeId("evt", eventId);
   const later = { time: `${publicId}:time`, settled: `${publicId}:settled`, sequence: `${publicId}:sequence` };
   const envelope = { id: publicId, type: event.type, timestamp: later.time, environment: context.environmentName };
   return {
-    id,
+    id: eventId,
     body: writeEventBody(envelope, { sequence: later.sequence, ...describe(later) }),
-    committed() {
-      context.hintRelay();
-      recordSpan?.("event.record", { id, of: { session: event.sessionId }, facts: () => factsOf(id, event) });
+    committed(row) {
+      const written = { ...event, eventId, ...row };
+      context.publish(written);
+      recordSpan?.("event.record", { id: eventId, of: { session: event.sessionId }, facts: () => factsOf(written) });
     },
   };
 }
 
-function factsOf(eventId: string, { sessionId, type }: Pick<NewEvent, "sessionId" | "type">): SpanFacts {
+/** Returns the attributes of an event's spans. */
+export function factsOf({ sessionId, eventId, type }: Pick<OutboxEvent, "sessionId" | "eventId" | "type">): SpanFacts {
   return { sessionId: encodeId("ps", sessionId), eventId: encodeId("evt", eventId), eventType: type };
 }
 
-/** An outbox row to be published. */
-type OutboxEvent = {
+/** An event as its row has it. */
+export type OutboxEvent = {
   readonly sessionId: string;
   readonly eventId: string;
   readonly sequence: number;
@@ -165,7 +171,7 @@ type OutboxEvent = {
 /**
  * Encodes the protobuf message that JetStream carries, with public ids, for the webhook worker and internal services.
  */
-function encodeEvent(event: OutboxEvent, environmentName: string): Uint8Array {
+export function encodeEvent(event: OutboxEvent, environmentName: string): Uint8Array {
   return toBinary(
     PaymentEventSchema,
     create(PaymentEventSchema, {
@@ -194,124 +200,4 @@ export function parseEvent(message: Uint8Array): { sessionId: string; sequence: 
     // Any publisher to the subject may publish invalid messages; they must not stop the worker.
     return undefined;
   }
-}
-
-/** The dependencies of the relay. */
-export type RelayContext = {
-  readonly database: Database;
-  readonly runtime: Pick<Runtime, "uuid">;
-  readonly nats: NatsLink;
-  readonly stream: EventStream;
-  readonly environmentName: string;
-  readonly tracing?: Tracing | undefined;
-};
-
-type ClaimedEvent = OutboxEvent & { readonly publishCount: number };
-
-// A body is a few KiB, so a batch stays below a MiB, and a crash repeats no more than this.
-const batchRows = 100;
-// Shorter than the pause after which another relay takes the rows (10 s, below), so two relays rarely publish the same
-// row.
-const publishTimeoutMs = 5_000;
-
-// The pause is both lease and retry time: after it, another relay takes over from one that died or failed to publish.
-const claimUnpublished: Statement = {
-  name: "claim_unpublished",
-  text: `WITH waiting AS (
-           SELECT session_id, id FROM outbox_event
-           WHERE published_at IS NULL AND publish_at <= (SELECT app.clock())
-           ORDER BY publish_at LIMIT $1 FOR UPDATE SKIP LOCKED
-         )
-         UPDATE outbox_event o
-         SET publish_count = o.publish_count + 1, publish_at = app.clock() + interval '10 seconds'
-         FROM waiting w WHERE o.session_id = w.session_id AND o.id = w.id
-         RETURNING o.session_id AS "sessionId", o.id AS "eventId", o.sequence, o.type, o.merchant_id AS "merchantId", o.body,
-           o.created_at AS "createdAt", o.publish_count AS "publishCount"`,
-};
-
-// Locks in the same order as the fan-out, which writes the same rows, and also looks each event up separately.
-const markPublished: Statement = {
-  name: "mark_published",
-  partitionKey: 1,
-  text: `WITH mine AS (
-           SELECT waiting.* FROM (
-             SELECT * FROM unnest($1::uuid[], $2::int[]) AS p (session_id, sequence) ORDER BY session_id, sequence
-           ) published CROSS JOIN LATERAL (
-             SELECT o.session_id, o.id FROM outbox_event o
-             WHERE o.session_id = published.session_id AND o.sequence = published.sequence
-               AND coalesce(o.published_at, 'infinity') = 'infinity'
-             OFFSET 0 FOR UPDATE
-           ) waiting
-         )
-         UPDATE outbox_event o SET published_at = app.clock(), publish_at = NULL
-         FROM mine WHERE o.session_id = mine.session_id AND o.id = mine.id`,
-};
-
-// With years of partitions a look into all of them takes milliseconds.
-const everywhereAfterMs = 2_000;
-const everywherePauseMs = 250;
-
-/**
- * Returns the turn of a relay's loop: it publishes waiting events, and returns true if there may be more. It looks in the
- * newest partition and, if nothing waits there or every two seconds, everywhere: events of last month's sessions are few.
- */
-export function createRelayTurn(context: RelayContext): () => Promise<boolean> {
-  let lookedMs = Number.NEGATIVE_INFINITY;
-  return async () => {
-    const newest = context.database.inPartitionOf(context.runtime.uuid(), claimUnpublished);
-    if (newest === claimUnpublished) return (await publishBatch(context, newest)) === batchRows;
-    const count = await publishBatch(context, newest);
-    const pauseMs = performance.now() - lookedMs;
-    if (pauseMs < (count > 0 ? everywhereAfterMs : everywherePauseMs)) return count === batchRows;
-    lookedMs = performance.now();
-    const others = await publishBatch(context, claimUnpublished);
-    return count === batchRows || others === batchRows;
-  };
-}
-
-/**
- * Publishes the rows that `claim` returns, marks those that JetStream has accepted, and returns the number of claimed rows. A crash in
- * between leaves a row that is published again, under another message id and with the same event id. If JetStream refuses
- * a row, it creates a missing stream or restores its settings, and then throws the first refusal; the accepted rows are
- * marked first.
- */
-async function publishBatch(context: RelayContext, claim: Statement): Promise<number> {
-  const connection = context.nats.connection();
-  const claimed = await context.database.query<ClaimedEvent>(claim, [batchRows]);
-  claimed.sort((left, right) => left.createdAt.getTime() - right.createdAt.getTime() || left.sequence - right.sequence);
-  const jetstream = connection.jetstream();
-  const results = await Promise.allSettled(
-    claimed.map((row) =>
-      (context.tracing ?? untraced).span("event.publish", spanOf(row), () =>
-        jetstream.publish(context.stream.subjectOf(row.type), encodeEvent(row, context.environmentName), {
-          // The count lets a repeat pass JetStream's duplicate window: the first message may be lost with the store.
-          msgID: `${encodeId("evt", row.eventId)}:${row.publishCount}`,
-          timeout: publishTimeoutMs,
-        }),
-      ),
-    ),
-  );
-  const published = claimed.filter((_, index) => results[index]?.status === "fulfilled");
-  if (published.length > 0) {
-    await context.database.query(markPublished, [
-      published.map((row) => row.sessionId),
-      published.map((row) => row.sequence),
-    ]);
-  }
-  const refusal = results.find((result) => result.status === "rejected");
-  if (refusal !== undefined) {
-    const { reason } = refusal;
-    if (isStreamMissing(reason) || isMessageRefused(reason)) await ensureEventStream(connection, context.stream);
-    throw explainPublish(reason, context.stream.name);
-  }
-  return claimed.length;
-}
-
-function spanOf(row: ClaimedEvent): SpanOptions {
-  const facts = () => ({
-    sessionId: encodeId("ps", row.sessionId),
-    eventId: encodeId("evt", row.eventId),
-    eventType: row.type,
-  });
-  return { of: { session: row.sessionId, event: row.eventId }, facts, kind: "client" };
 }

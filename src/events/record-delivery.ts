@@ -14,7 +14,7 @@ export type Attempt = { readonly startedAt: Date; readonly durationMs: number } 
 );
 
 /** An attempt with the id of its log line. */
-type NumberedAttempt = Attempt & { readonly id: string };
+export type NumberedAttempt = Attempt & { readonly id: string };
 
 /**
  * The meaning of an attempt for its delivery. `gone` (410) follows the schedule too, at an endpoint that is then
@@ -159,7 +159,7 @@ const disableReason = `CASE WHEN $12 THEN 'GONE'
  * with a new URL is not affected by answers of its old URL, and of many attempts that end together only one disables
  * it. The owner's alert (endpoint-alerts.ts) is part of the disabling and has the attempt's id. The endpoint is updated
  * without a lock before it: a statement that takes both locks the row's newest version and then waits at the older one
- * that it saw first. While a fan-out shares the row, two such statements wait for each other.
+ * that it saw first. While new deliveries share the row, two such statements wait for each other.
  */
 const recordFailure: Statement = {
   name: "record_delivery_failure",
@@ -279,7 +279,11 @@ async function recordSuccesses(database: Database, successes: readonly Success[]
   });
 }
 
-async function recordEndpoints(tx: Tx, successes: readonly Success[]): Promise<void> {
+/** Records the health of the endpoints that have accepted these. */
+export async function recordEndpoints(
+  tx: Tx,
+  successes: readonly { readonly claimed: Pick<LeasedDelivery, "endpointId">; readonly slow: boolean }[],
+): Promise<void> {
   if (successes.length === 0) return;
   const byEndpoint = [...Map.groupBy(successes, ({ claimed }) => claimed.endpointId)];
   const ids = byEndpoint.map(([id]) => id);

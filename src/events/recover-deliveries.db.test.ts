@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { fanOut } from "../dev/testing/events/fan-out.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { updateEndpoint } from "./change-endpoint.ts";
 import { listDeliveries } from "./delivery-log.ts";
 import { claimDeliveries } from "./delivery-pool.ts";
 import { disableEndpoint } from "./endpoint-status.ts";
 import { countMissedEvents, recoverDeliveries } from "./recover-deliveries.ts";
-import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 let receiver: Receiver;
@@ -52,8 +52,8 @@ async function fillWith(count: number): Promise<void> {
   const sessionId = await harness.openSession(merchantId);
   await harness.rows(
     `WITH emitted AS (
-       INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at, fanned_out_at)
-       SELECT $1, gen_random_uuid(), n, 'payment_session.pending', $2, '', now(), now(), now()
+       INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at)
+       SELECT $1, gen_random_uuid(), n, 'payment_session.pending', $2, '', now()
        FROM generate_series(1, $4::int) n RETURNING *)
      INSERT INTO delivery (event_id, endpoint_id, session_id, sequence, status, ended_at)
      SELECT id, $3, session_id, sequence, 'EXHAUSTED', now() FROM emitted`,
@@ -111,6 +111,17 @@ describe("recoverDeliveries()", () => {
     await recover();
     await deliverAll();
     expect(receiver.requests.map(({ body }) => JSON.parse(String(body)).data.sequence)).toEqual([1, 2, 3, 4]);
+  });
+
+  it("touches and counts no event that may still be on its way (L10)", async () => {
+    const { sessionId } = await harness.emit({ merchantId });
+    expect(await recover()).toMatchObject({ due: 0 });
+    expect(await countMissedEvents(harness.context.database, key, longAgo)).toBe(0);
+    expect(await harness.rows("SELECT FROM delivery WHERE session_id = $1", [sessionId])).toEqual([]);
+    await fanOut(harness.context.database, [{ sessionId, sequence: 1 }]);
+    await harness.rows("DELETE FROM delivery WHERE session_id = $1", [sessionId]);
+    expect(await countMissedEvents(harness.context.database, key, longAgo)).toBe(1);
+    expect(await recover()).toMatchObject({ due: 1 });
   });
 
   it("includes events to which the endpoint has subscribed only since", async () => {

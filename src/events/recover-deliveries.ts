@@ -16,12 +16,15 @@ export type RecoveredBatch = {
 // Some 50 ms of one connection; the deliveries in progress at an endpoint stay bounded by its window.
 const batchEvents = 2_000;
 
-// An event that is not fanned out yet arrives by itself. One that is being posted is left to its result. So is one that
-// is being recorded: the recorder holds the delivery and waits for the endpoint, which the caller holds.
+const isEnded = (event: string) => `NOT EXISTS (
+  SELECT FROM event_todo t WHERE t.session_id = ${event}.session_id AND t.sequence = ${event}.sequence AND NOT t.fanned_out)`;
+
+// An event in `event_todo` arrives by itself, and may be on its way now. A delivery that is being posted is left to its
+// result. So is one that is being recorded: the recorder holds it and waits for the endpoint, which the caller holds.
 const recoverBatch: Statement = {
   name: "recover_deliveries",
   text: `WITH page AS MATERIALIZED (
-           SELECT o.session_id, o.id, o.sequence, o.type, o.created_at, o.fanned_out_at FROM outbox_event o
+           SELECT o.session_id, o.id, o.sequence, o.type, o.created_at FROM outbox_event o
            WHERE o.merchant_id = $1 AND o.created_at >= $3 AND (o.created_at, o.id) > (
                coalesce((SELECT p.created_at FROM outbox_event p WHERE p.merchant_id = $1 AND p.created_at >= $3 AND p.id = $4),
                  '-infinity'), coalesce($4, '00000000-0000-0000-0000-000000000000'))
@@ -29,7 +32,7 @@ const recoverBatch: Statement = {
          ), wanted AS MATERIALIZED (
            SELECT page.id, e.id AS endpoint_id, page.session_id, page.sequence, page.created_at
            FROM page JOIN endpoint e ON e.id = $2
-           WHERE page.fanned_out_at IS NOT NULL AND (e.event_types IS NULL OR page.type = ANY (e.event_types))
+           WHERE ${isEnded("page")} AND (e.event_types IS NULL OR page.type = ANY (e.event_types))
          ), idle AS MATERIALIZED (
            SELECT d.session_id, d.sequence, d.endpoint_id FROM wanted w
              JOIN delivery d ON d.session_id = w.session_id AND d.sequence = w.sequence AND d.endpoint_id = w.endpoint_id
@@ -90,7 +93,7 @@ const countMissed: Statement = {
   name: "count_missed_events",
   text: `SELECT count(*)::int AS missed FROM (
            SELECT FROM outbox_event o JOIN endpoint e ON e.id = $2
-           WHERE o.merchant_id = $1 AND o.created_at >= $3 AND o.fanned_out_at IS NOT NULL
+           WHERE o.merchant_id = $1 AND o.created_at >= $3 AND ${isEnded("o")}
              AND (e.event_types IS NULL OR o.type = ANY (e.event_types))
              AND NOT EXISTS (SELECT FROM delivery d WHERE d.session_id = o.session_id AND d.sequence = o.sequence AND d.endpoint_id = e.id
                                                      AND d.status IN ('SUCCEEDED','PENDING'))

@@ -5,6 +5,7 @@ import { recordSettings } from "../accounts/merchant-settings.ts";
 import { recordConfirmedAddresses } from "../dev/testing/confirmed-addresses.ts";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { fanOut } from "../dev/testing/events/fan-out.ts";
 import { Mailbox } from "../dev/testing/mailbox.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { alertMailsADay } from "../limits.ts";
@@ -15,7 +16,6 @@ import { removeEndpoint } from "./change-endpoint.ts";
 import { acknowledgeAlert, listAlerts, raiseWarningsOnce } from "./endpoint-alerts.ts";
 import { enableEndpoint } from "./endpoint-status.ts";
 import { type SendContext, sendAlertsOnce } from "./send-alerts.ts";
-import { fanOut } from "./webhook-worker.ts";
 
 const secretPath = "/hook/s3cret?token=hunter2";
 

@@ -71,7 +71,7 @@ describe("ensureEventStream()", () => {
       duplicate_window: nanos(120_000),
     });
     const { config } = await jsm.consumers.info("PAYMENTS_TEST_V1", "webhook-worker");
-    expect(config).toMatchObject({ ack_policy: "explicit", ack_wait: nanos(30_000), max_ack_pending: 1_000 });
+    expect(config).toMatchObject({ ack_policy: "explicit", ack_wait: nanos(30_000), max_ack_pending: 4_000 });
     expect(config.backoff).toBeUndefined();
   });
 

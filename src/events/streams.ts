@@ -24,6 +24,8 @@ export type EventStream = {
   readonly subjectOf: (eventType: string) => string;
   /** The durable consumer that all webhook workers share; internal services add their own. */
   readonly workerConsumer: string;
+  /** The subject on which workers notice each other; no stream keeps it. */
+  readonly workers: string;
   /** 1, or 3 on a cluster. */
   readonly replicas: number;
 };
@@ -37,6 +39,7 @@ export function eventStreamOf(environmentName: string, replicas: number): EventS
     name: `PAYMENTS_${environmentName.toUpperCase()}_V1`,
     subjectOf: (eventType) => `payments.${environmentName}.v1.${eventType}`,
     workerConsumer: "webhook-worker",
+    workers: `workers.${environmentName}`,
     replicas,
   };
 }
@@ -58,7 +61,7 @@ function streamConfig(stream: EventStream) {
     discard: DiscardPolicy.Old,
     num_replicas: stream.replicas,
     duplicate_window: nanos(2 * minute),
-    // Unset, because each of these would lose events or leave the relay without an answer.
+    // Unset, because each of these would lose events or leave a publisher without an answer.
     max_msgs: -1,
     max_msgs_per_subject: -1,
     max_msg_size: -1,
@@ -71,10 +74,10 @@ function consumerConfig(stream: EventStream) {
     durable_name: stream.workerConsumer,
     deliver_policy: DeliverPolicy.All,
     ack_policy: AckPolicy.Explicit,
-    // A batch is one statement in PostgreSQL. No `backoff`: nats-server 2.9.10 gets the delays wrong.
+    // An event is in hand for a few seconds (first-attempts.ts). No `backoff`: nats-server 2.9.10 gets the delays wrong.
     ack_wait: nanos(30_000),
-    // Ten batches among all workers; retries wait in PostgreSQL, so nothing stays unacknowledged for long.
-    max_ack_pending: 1_000,
+    // What all workers have in hand or fetched, beside what some that died had; retries wait in PostgreSQL.
+    max_ack_pending: 4_000,
     // Each worker has one waiting fetch at a time.
     max_waiting: 512,
     replay_policy: ReplayPolicy.Instant,

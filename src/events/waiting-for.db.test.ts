@@ -2,12 +2,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { fanOut } from "../dev/testing/events/fan-out.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { loadDelivery } from "./delivery-log.ts";
 import { claimDeliveries } from "./delivery-pool.ts";
 import { pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
 import { registerEndpoint } from "./endpoints.ts";
-import { fanOut } from "./webhook-worker.ts";
 
 let harness: EventsHarness;
 let receiver: Receiver;

@@ -18,9 +18,12 @@ export type Backlog = { readonly waiting: number; readonly oldestSeconds: number
 
 /** The figures of one environment. */
 export type WebhookFigures = {
-  /** Events that JetStream has not accepted; 10 000 stands for more. The age is of the oldest among those due first. */
+  /**
+   * Events that were delivered without their message and are not published; 10 000 stands for more. The age is of the
+   * oldest among those due first.
+   */
   readonly unpublished: Backlog;
-  /** Events without deliveries; 10 000 stands for more. */
+  /** Events whose deliveries are not recorded; 10 000 stands for more. */
   readonly notFannedOut: Backlog;
   readonly endpoints: Readonly<Record<EndpointClass, number>>;
   /** Due deliveries; an endpoint counts for at most 1000, so a dead one does not drown the rest. */
@@ -34,12 +37,12 @@ const deliveriesMax = 1_000;
 const unpublished: Statement = {
   name: "measure_unpublished_events",
   text: `SELECT count(*)::int AS waiting, extract(epoch FROM app.clock() - min(created_at))::float8 AS "oldestSeconds"
-         FROM (SELECT created_at FROM outbox_event WHERE published_at IS NULL ORDER BY publish_at LIMIT ${eventsMax}) o`,
+         FROM (SELECT created_at FROM event_todo WHERE fanned_out ORDER BY due_at LIMIT ${eventsMax}) o`,
 };
 const notFannedOut: Statement = {
   name: "measure_events_to_fan_out",
   text: `SELECT count(*)::int AS waiting, extract(epoch FROM app.clock() - min(created_at))::float8 AS "oldestSeconds"
-         FROM (SELECT created_at FROM outbox_event WHERE fanned_out_at IS NULL ORDER BY created_at LIMIT ${eventsMax}) o`,
+         FROM (SELECT created_at FROM event_todo WHERE NOT fanned_out ORDER BY due_at LIMIT ${eventsMax}) o`,
 };
 const due: Statement = {
   name: "measure_due_deliveries",

@@ -4,17 +4,13 @@ import { type EventsHarness, openEventsHarness } from "../dev/testing/events/eve
 import { startTestNats } from "../dev/testing/nats.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
-import { runLoop } from "../platform/loop.ts";
 import { type NatsLink, openNats } from "../platform/nats.ts";
-import { createRelayTurn } from "./outbox.ts";
-import { listenForOutbox, notifyOutboxListeners } from "./outbox-signals.ts";
+import { createPublisher } from "./publish.ts";
 import { ensureEventStream, eventStreamOf } from "./streams.ts";
 import { startWebhookWorker } from "./webhook-worker.ts";
 
 const stream = eventStreamOf("test", 1);
 const log = { error: vi.fn() };
-// An interval so long that only hints can wake a loop within a test.
-const hintsOnlyMs = 3_600_000;
 let harness: EventsHarness;
 let merchantId: string;
 beforeAll(async () => {
@@ -34,7 +30,7 @@ async function startNats(): Promise<{ nats: PrivateNats; link: NatsLink }> {
     await nats.stop({ removeData: true });
   });
   await link.connected;
-  // A publish without a stream waits for the relay's next interval, which these tests do not reach.
+  // A message without a stream is lost, and the sweep would take ten seconds.
   await ensureEventStream(link.connection(), stream);
   return { nats, link };
 }
@@ -45,12 +41,12 @@ function startWorker(link: NatsLink) {
   return worker;
 }
 
-function startRelay(link: NatsLink, intervalMs: number) {
-  const turn = createRelayTurn({ ...harness.context, nats: link, stream });
-  const relay = runLoop({ name: "relay", intervalMs, log, turn });
-  onTestFinished(() => relay.close());
-  return relay;
-}
+/** Emits an event as the process that commits and publishes it. */
+const emitTo = (link: NatsLink, event: Parameters<EventsHarness["emit"]>[0]) =>
+  harness.emit(
+    event,
+    createPublisher({ ...harness.context, stream }, () => link),
+  );
 
 async function startReceiver(): Promise<Receiver> {
   const receiver = await Receiver.start();
@@ -62,33 +58,12 @@ const carries = (eventId: string) => (request: { headers: Record<string, unknown
   request.headers["webhook-id"] === encodeId("evt", eventId);
 
 describe("startWebhookWorker()", () => {
-  it("posts an event as soon as its transaction has committed, by hints alone", async () => {
+  it("posts an event as soon as its transaction has committed, by its message alone", async () => {
     const { link } = await startNats();
     const receiver = await startReceiver();
     await harness.addEndpoint({ merchantId, url: receiver.url });
-    const relay = startRelay(link, hintsOnlyMs);
     startWorker(link);
-    const { eventId } = await harness.emit({ merchantId }, relay.wake);
-    await receiver.waitFor(carries(eventId), 5_000);
-  });
-
-  it("posts an event whose commit another process signalled", async () => {
-    const { link } = await startNats();
-    const receiver = await startReceiver();
-    await harness.addEndpoint({ merchantId, url: receiver.url });
-    const relay = startRelay(link, hintsOnlyMs);
-    const listening = Promise.withResolvers<void>();
-    const onSignal = () => {
-      listening.resolve();
-      relay.wake();
-    };
-    const turn = (closing: AbortSignal) =>
-      listenForOutbox({ sessions: harness.context.database.pool, onSignal, closing });
-    const listener = runLoop({ name: "outbox-signals", intervalMs: hintsOnlyMs, log, turn });
-    onTestFinished(() => listener.close());
-    await listening.promise;
-    startWorker(link);
-    const { eventId } = await harness.emit({ merchantId }, () => notifyOutboxListeners(harness.context.database));
+    const { eventId } = await emitTo(link, { merchantId });
     await receiver.waitFor(carries(eventId), 5_000);
   });
 
@@ -96,7 +71,6 @@ describe("startWebhookWorker()", () => {
     const { nats, link } = await startNats();
     const receiver = await startReceiver();
     await harness.addEndpoint({ merchantId, url: receiver.url });
-    startRelay(link, 1_000);
     startWorker(link);
     await nats.stop();
     const { eventId } = await harness.emit({ merchantId });
@@ -108,14 +82,13 @@ describe("startWebhookWorker()", () => {
     const { link } = await startNats();
     const receiver = await startReceiver();
     await harness.addEndpoint({ merchantId, url: receiver.url });
-    const { eventId: lost } = await harness.emit({ merchantId });
-    await createRelayTurn({ ...harness.context, nats: link, stream })();
+    const { eventId: lost } = await emitTo(link, { merchantId });
+    await link.connection().flush();
     await (await link.connection().jetstreamManager()).streams.delete(stream.name);
     await harness.setClockAhead("30 seconds");
     startWorker(link);
     await receiver.waitFor(carries(lost));
-    const relay = startRelay(link, 1_000);
-    const { eventId: fresh } = await harness.emit({ merchantId }, relay.wake);
+    const { eventId: fresh } = await emitTo(link, { merchantId });
     await receiver.waitFor(carries(fresh));
   });
 
@@ -125,10 +98,9 @@ describe("startWebhookWorker()", () => {
     await harness.addEndpoint({ merchantId, url: dead.url });
     await harness.addEndpoint({ merchantId, url: healthy.url });
     dead.answerWith("hang");
-    const relay = startRelay(link, hintsOnlyMs);
     startWorker(link);
     const emitted = [];
-    for (let count = 0; count < 30; count++) emitted.push(await harness.emit({ merchantId }, relay.wake));
+    for (let count = 0; count < 30; count++) emitted.push(await emitTo(link, { merchantId }));
     await Promise.all(emitted.map(({ eventId }) => healthy.waitFor(carries(eventId), 5_000)));
     // The verification and its first window; the rest waits in PostgreSQL.
     expect(dead.requests.length).toBeLessThanOrEqual(5);
@@ -139,10 +111,9 @@ describe("startWebhookWorker()", () => {
     const { link } = await startNats();
     const receiver = await startReceiver();
     await harness.addEndpoint({ merchantId, url: receiver.url });
-    const relay = startRelay(link, hintsOnlyMs);
     const workers = [startWorker(link), startWorker(link)];
     const emitted = [];
-    for (let count = 0; count < 40; count++) emitted.push(await harness.emit({ merchantId }, relay.wake));
+    for (let count = 0; count < 40; count++) emitted.push(await emitTo(link, { merchantId }));
     await Promise.all(emitted.map(({ eventId }) => receiver.waitFor(carries(eventId))));
     await Promise.all(workers.map((worker) => worker.close()));
     expect(receiver.requests).toHaveLength(emitted.length + 1);

@@ -3,7 +3,7 @@ import type { LoopObserver } from "../platform/loop.ts";
 import type { MetricMaker } from "./metric-maker.ts";
 
 // Their turns last as long as the process or a connection, so that the age of the last turn would mean nothing.
-const lastingLoops: ReadonlySet<string> = new Set(["outbox-signals", "event-intake"]);
+const lastingLoops: ReadonlySet<string> = new Set(["event-intake"]);
 
 type Watched = { readonly environment: string; readonly loop: string; readonly intervalMs: number; lastAt: number };
 

@@ -107,18 +107,20 @@ describe("createProcessMetrics()", () => {
   it("shows the age of a loop's last good turn, and its failures", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     const metrics = createProcessMetrics("brand");
-    const observer = metrics.observeLoop("test", "relay", 2_000);
-    const lasting = metrics.observeLoop("test", "outbox-signals", 1_000);
+    const observer = metrics.observeLoop("test", "recover", 2_000);
+    const lasting = metrics.observeLoop("test", "event-intake", 1_000);
     vi.advanceTimersByTime(30_000);
     observer("ended");
     lasting("failed");
     vi.advanceTimersByTime(5_000);
     observer("failed");
-    expect(await sampleOf(metrics, 'brand_loop_turn_age_seconds{environment="test",loop="relay"}')).toBe(5);
-    expect(await sampleOf(metrics, 'brand_loop_interval_seconds{environment="test",loop="relay"}')).toBe(2);
-    expect(await sampleOf(metrics, 'brand_loop_failures_total{environment="test",loop="relay"}')).toBe(1);
-    expect(await sampleOf(metrics, 'brand_loop_failures_total{environment="test",loop="outbox-signals"}')).toBe(1);
-    expect((await seriesOf(metrics)).join()).not.toContain('loop_turn_age_seconds{environment="test",loop="outbox');
+    expect(await sampleOf(metrics, 'brand_loop_turn_age_seconds{environment="test",loop="recover"}')).toBe(5);
+    expect(await sampleOf(metrics, 'brand_loop_interval_seconds{environment="test",loop="recover"}')).toBe(2);
+    expect(await sampleOf(metrics, 'brand_loop_failures_total{environment="test",loop="recover"}')).toBe(1);
+    expect(await sampleOf(metrics, 'brand_loop_failures_total{environment="test",loop="event-intake"}')).toBe(1);
+    expect((await seriesOf(metrics)).join()).not.toContain(
+      'loop_turn_age_seconds{environment="test",loop="event-intake',
+    );
   });
   afterEach(() => vi.useRealTimers());
 });

@@ -5,15 +5,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, 
 import type { PrivateNats } from "../demo/private-nats.ts";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { fanOut } from "../dev/testing/events/fan-out.ts";
 import { startTestNats } from "../dev/testing/nats.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
+import { sweepOnce } from "../events/end-events.ts";
 import { pauseEndpoint } from "../events/endpoint-status.ts";
-import { createRelayTurn } from "../events/outbox.ts";
+import { republishOnce } from "../events/publish.ts";
 import { attemptOutcomes } from "../events/seen-attempt.ts";
 import { StreamWatch } from "../events/stream-watch.ts";
 import { eventStreamOf } from "../events/streams.ts";
 import { endpointClasses, loadWebhookFigures } from "../events/webhook-figures.ts";
-import { fanOut } from "../events/webhook-worker.ts";
 import { Database, type Statement } from "../platform/database.ts";
 import { type NatsLink, openNats } from "../platform/nats.ts";
 import { createMetricsServer } from "./metrics-server.ts";
@@ -43,7 +44,7 @@ beforeEach(async () => {
   await harness.setClockAhead("0 seconds");
   await harness.rows("UPDATE delivery SET status = 'EXHAUSTED', next_at = NULL, lease_token = NULL, ended_at = now()");
   await harness.rows("UPDATE endpoint SET status = 'REMOVED', disabled_at = NULL, disabled_reason = NULL");
-  await harness.rows("UPDATE outbox_event SET published_at = now(), publish_at = NULL, fanned_out_at = now()");
+  await harness.rows("DELETE FROM event_todo");
   registry = new Registry();
   metrics = createWebhookMetrics(registry, "switchyard");
   metrics.begin("test");
@@ -88,21 +89,27 @@ describe("webhook figures", () => {
     expect(samples[named("webhook_figures_timestamp_seconds")]).toBeGreaterThan(1_700_000_000);
   });
 
-  it("count the backlog of the relay and the fan-out, with the age of the oldest", async () => {
+  it("count the events that wait for their deliveries and to be published, with the age of the oldest", async () => {
     await harness.emit({ merchantId });
     await harness.setClockAhead("40 seconds");
     await harness.emit({ merchantId });
     const before = await read();
-    expect([before[named("outbox_unpublished")], before[named("events_not_fanned_out")]]).toEqual([2, 2]);
-    for (const name of ["outbox_unpublished_age_seconds", "events_not_fanned_out_age_seconds"]) {
-      expect(before[named(name)]).toBeGreaterThanOrEqual(40);
-      expect(before[named(name)]).toBeLessThan(60);
+    expect([before[named("outbox_unpublished")], before[named("events_not_fanned_out")]]).toEqual([0, 2]);
+    await sweepOnce(harness.context.database);
+    const swept = await read();
+    expect([swept[named("outbox_unpublished")], swept[named("events_not_fanned_out")]]).toEqual([1, 1]);
+    for (const age of [
+      before[named("events_not_fanned_out_age_seconds")],
+      swept[named("outbox_unpublished_age_seconds")],
+    ]) {
+      expect(age).toBeGreaterThanOrEqual(40);
+      expect(age).toBeLessThan(60);
     }
     await streamWatch.checkOnce();
-    await createRelayTurn({ ...harness.context, nats: link, stream })();
+    await republishOnce({ ...harness.context, nats: link, stream });
     const after = await read();
     expect([after[named("outbox_unpublished")], after[named("outbox_unpublished_age_seconds")]]).toEqual([0, 0]);
-    expect(after[named("events_not_fanned_out")]).toBe(2);
+    expect(after[named("events_not_fanned_out")]).toBe(1);
   });
 
   it("distinguish deliveries waiting at a dead endpoint, at a stopped one and at a good one", async () => {
@@ -147,12 +154,8 @@ describe("webhook figures", () => {
     }
     await harness.rows("RESET ALL");
     expect(plans).toEqual([
-      expect.stringMatching(
-        /Limit\n *-> {2}Merge Append\n.*(\n *-> {2}Index Scan using outbox_event_to_publish_\w+ on outbox_event_\w+ \w+){2,}$/,
-      ),
-      expect.stringMatching(
-        /Limit\n *-> {2}Merge Append\n.*(\n *-> {2}Index (Only )?Scan using outbox_event_to_fan_out_\w+ on outbox_event_\w+ \w+){2,}$/,
-      ),
+      expect.stringMatching(/Limit\n *-> {2}Index Scan using event_todo_to_publish on event_todo$/),
+      expect.stringMatching(/Limit\n *-> {2}Index Scan using event_todo_to_fan_out on event_todo$/),
       expect.stringMatching(
         /Limit(.|\n)*Merge Append\n.*(\n *-> {2}Index Only Scan using delivery_due_\w+ on delivery_\w+ \w+\n *Index Cond: \(\(endpoint_id = .*){2,}$/,
       ),

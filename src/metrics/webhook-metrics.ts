@@ -74,9 +74,12 @@ function createFigureGauges({ gauge }: Maker) {
   };
   const setUnpublished = backlog(
     "outbox_unpublished",
-    "Events that JetStream has not accepted; 10000 stands for more.",
+    "Events that went out without JetStream, which has not accepted them since; 10000 stands for more.",
   );
-  const setNotFannedOut = backlog("events_not_fanned_out", "Events without their deliveries; 10000 stands for more.");
+  const setNotFannedOut = backlog(
+    "events_not_fanned_out",
+    "Events whose deliveries are not recorded; 10000 stands for more.",
+  );
   const setDue = backlog(
     "webhook_deliveries_due",
     "Due deliveries, at most 1000 of each endpoint. Those of healthy endpoints should be posted soon.",

@@ -157,9 +157,9 @@ describe("app.keep_partitions()", () => {
   });
 
   it("drops a month that is past its time and in which nothing waits, and no other", async () => {
-    for (const months of [-20, -21, -22]) await makeMonth(months);
-    const [done, waiting, looked] = [-20, -21, -22].map(idInMonth) as [string, string, string];
-    for (const session of [done, waiting, looked]) {
+    for (const months of [-20, -21, -22, -23]) await makeMonth(months);
+    const [done, waiting, looked, unsent] = [-20, -21, -22, -23].map(idInMonth) as [string, string, string, string];
+    for (const session of [done, waiting, looked, unsent]) {
       await owner.query(
         `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at)
          VALUES ($1, $1, 4900, 'EUR', 'o', 1, now() - interval '2 years', now() - interval '1 year')`,
@@ -175,23 +175,28 @@ describe("app.keep_partitions()", () => {
       `INSERT INTO work_item (id, kind, merchant_id, session_id, detail) VALUES ($1, 'ORPHANED_AUTHORIZATION', $1, $1, 'look')`,
       [looked],
     );
+    const todo =
+      "INSERT INTO event_todo (session_id, sequence, created_at, due_at, fanned_out) VALUES ($1, 1, now(), now(), true)";
+    await runtime.query(todo, [unsent]);
     expect(await keep()).toEqual([]);
     await setRetention(database.ownerUrl, { paymentsMonths: 18, deliveryLogDays: 30 });
     const dropped = await keep();
     expect(dropped.filter(({ kind }) => kind === "payments")).toEqual([
       { kind: "payments", suffix: suffixOf(-20), done: "dropped" },
     ]);
-    expect(dropped.filter(({ kind }) => kind === "delivery_log")).toHaveLength(3);
+    expect(dropped.filter(({ kind }) => kind === "delivery_log")).toHaveLength(4);
     const left = await rowsOf<{ id: string }>("SELECT id FROM payment_session WHERE id = ANY ($1) ORDER BY id DESC", [
-      [done, waiting, looked],
+      [done, waiting, looked, unsent],
     ]);
-    expect(left.map(({ id }) => id)).toEqual([waiting, looked]);
+    expect(left.map(({ id }) => id)).toEqual([waiting, looked, unsent]);
     await owner.query(
       "UPDATE work_item SET closed_at = now(), closed_by = 'op', close_note = 'seen' WHERE session_id = $1",
       [looked],
     );
     expect(await keep()).toEqual([{ kind: "payments", suffix: suffixOf(-22), done: "dropped" }]);
     expect(await rowsOf("SELECT FROM work_item WHERE session_id = $1", [looked])).toEqual([]);
+    await runtime.query("DELETE FROM event_todo WHERE session_id = $1", [unsent]);
+    expect(await keep()).toEqual([{ kind: "payments", suffix: suffixOf(-23), done: "dropped" }]);
   });
 
   it("leaves a month where it is whose rows came before its tables", async () => {

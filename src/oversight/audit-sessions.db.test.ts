@@ -87,8 +87,8 @@ const breaks: [rule: (typeof auditRules)[number], sql: string, also?: string[]][
   ["final_event", "UPDATE outbox_event SET type = 'payment_session.declined' WHERE session_id = $s"],
   [
     "final_event",
-    `INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at)
-     SELECT session_id, gen_random_uuid(), 2, type, merchant_id, body, created_at, now() FROM outbox_event WHERE session_id = $s`,
+    `INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at)
+     SELECT session_id, gen_random_uuid(), 2, type, merchant_id, body, created_at FROM outbox_event WHERE session_id = $s`,
   ],
   ["event_sequence_gap", "UPDATE outbox_event SET sequence = 2 WHERE session_id = $s"],
   ["card_kept_after_end", "UPDATE payment_session SET vault_token = 't' WHERE id = $s"],
@@ -145,8 +145,8 @@ describe("auditOnce()", () => {
   it("eventually reports every violation, however many earlier ones last", async () => {
     const sessions = await Promise.all(Array.from({ length: 103 }, () => fixture.newSession()));
     const ids = sessions.map(({ id }) => `'${id}'`).join();
-    await asOwner(`INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at)
-      SELECT id, gen_random_uuid(), 1, 'payment_session.expired', merchant_id, '', now(), now()
+    await asOwner(`INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at)
+      SELECT id, gen_random_uuid(), 1, 'payment_session.expired', merchant_id, '', now()
       FROM payment_session WHERE id IN (${ids});
       UPDATE audit_walk SET session_id = '00000000-0000-0000-0000-000000000000'`);
     const reported: number[] = [];
@@ -194,8 +194,8 @@ describe("app.audit()", () => {
 
   it("counts an open session with a final event as a violation too", async () => {
     const session = await fixture.newSession();
-    await asOwner(`INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at)
-      VALUES ('${session.id}', '${systemRuntime.uuid()}', 1, 'payment_session.expired', gen_random_uuid(), '', now(), now())`);
+    await asOwner(`INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at)
+      VALUES ('${session.id}', '${systemRuntime.uuid()}', 1, 'payment_session.expired', gen_random_uuid(), '', now())`);
     expect(await rulesOf(session)).toEqual(["final_event"]);
   });
 });

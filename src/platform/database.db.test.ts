@@ -162,7 +162,7 @@ describe("a statement of a transaction", () => {
 
   const ways: [string, () => Database][] = [
     ["keeps names", () => new Database(pooled)],
-    ["plans each time", () => new Database(pooled, { sessions: undefined })],
+    ["plans each time", () => new Database(pooled, { isPooled: true })],
   ];
   describe.each(ways)("by a database that %s", (_way, open) => {
     it.each<[string, (database: Database) => Promise<unknown>]>([
@@ -244,7 +244,7 @@ describe("a statement of a transaction", () => {
 describe("Database.together()", () => {
   it.each([
     ["keeps names", () => new Database(pool)],
-    ["goes through a pooler", () => new Database(pool, { sessions: undefined })],
+    ["goes through a pooler", () => new Database(pool, { isPooled: true })],
   ])("answers each of several statements, and fails with the error of one, if it %s", async (_way, open) => {
     const opened = open();
     await opened.query(insert, ["a"]);

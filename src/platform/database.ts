@@ -203,21 +203,17 @@ export type Transacting = Queryable & { transaction<Result>(work: (tx: Tx) => Pr
 /** A pool of connections to one database under one role; created with `pipeline: true`. */
 export class Database implements Queryable {
   readonly pool: Pool;
-  /** Connections that keep their session at the server; undefined if there is no address past a pooler. */
-  readonly sessions: Pool | undefined;
+  /** True if the pool leads to a pooler in transaction mode, where each transaction may get another session of the server. */
+  readonly isPooled: boolean;
   /** Number of transactions that were run again since the process began. */
   repeats = 0;
   readonly #keepsNames: boolean;
   #partitions: PartitionNames | undefined;
 
-  /**
-   * `pooler`: the pool leads to a pooler in transaction mode, where each transaction may get another session of the
-   * server.
-   */
-  constructor(pool: Pool, pooler?: { readonly keepsNames?: boolean; readonly sessions: Pool | undefined }) {
+  constructor(pool: Pool, { isPooled = false }: { readonly isPooled?: boolean } = {}) {
     this.pool = pool;
-    this.sessions = pooler === undefined ? pool : pooler.sessions;
-    this.#keepsNames = pooler === undefined || pooler.keepsNames === true;
+    this.isPooled = isPooled;
+    this.#keepsNames = !isPooled;
   }
 
   /**

@@ -68,20 +68,6 @@ describe("runLoop()", () => {
     expect(log.error).toHaveBeenCalledWith({ loop: "test", err: new Error("turn 1") }, "a turn failed");
   });
 
-  it("rests longer after a failure if configured, and its interval after a turn that ended", async () => {
-    vi.useFakeTimers();
-    let turns = 0;
-    const turn = async () => {
-      if (++turns === 1) throw new Error("NATS is away");
-      return false;
-    };
-    loop = runLoop({ name: "test", intervalMs: 250, failedRestMs: 2_000, log, turn });
-    await vi.advanceTimersByTimeAsync(1_700);
-    expect(turns).toBe(1);
-    await vi.advanceTimersByTimeAsync(1_300);
-    expect(turns).toBeGreaterThan(3);
-  });
-
   it("closes when the running turn has ended, and starts no other", async () => {
     const { turn, ends, started } = countedTurns();
     loop = runLoop({ name: "test", intervalMs, log, turn });

@@ -20,13 +20,12 @@ const jitter = 0.1;
 
 /**
  * Starts a loop. `turn` returns true if there is certainly more to do, and is then called again at once. A turn that
- * throws is logged, and after it the loop rests a whole interval, or `failedRestMs` if that is longer, whatever hints
- * arrive, so that a broken dependency is not overloaded. The signal ends a turn that waits for something.
+ * throws is logged, and after it the loop rests a whole interval, whatever hints arrive, so that a broken dependency is
+ * not overloaded. The signal ends a turn that waits for something.
  */
 export function runLoop(options: {
   name: string;
   intervalMs: number;
-  failedRestMs?: number | undefined;
   log: Pick<Logger, "error">;
   turn: Turn;
   observer?: LoopObserver | undefined;
@@ -49,8 +48,7 @@ export function runLoop(options: {
       const result = await turn();
       options.observer?.(result === "failed" ? "failed" : "ended");
       if (result === "again") continue;
-      const minMs = result === "failed" ? (options.failedRestMs ?? 0) : 0;
-      const restMs = Math.max(options.intervalMs, minMs) * (1 + jitter * (2 * Math.random() - 1));
+      const restMs = options.intervalMs * (1 + jitter * (2 * Math.random() - 1));
       await rest.wait({ restMs, hintsEndIt: result === "rest", closing: closing.signal });
     }
   }

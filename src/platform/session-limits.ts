@@ -37,7 +37,7 @@ export async function findMissingLimits(pool: Pool): Promise<readonly string[]> 
 
 /** Logs, behind a pooler, the limits that sessions lack. The next real statement reports an error of this query. */
 export async function logMissingLimits(database: Database, log: Pick<Logger, "warn">): Promise<void> {
-  if (database.sessions === database.pool) return;
+  if (!database.isPooled) return;
   const missing = await findMissingLimits(database.pool).catch(() => []);
   if (missing.length === 0) return;
   const remedy = `ALTER ROLE … SET ${missing.join(", SET ")}, as an administrator of the role; then RECONNECT in the pooler`;

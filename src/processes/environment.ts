@@ -18,7 +18,7 @@ import { takeRequests } from "../edge/request-limits/shared-bucket.ts";
 import { describeForEvent } from "../edge/session-messages.ts";
 import { Egress, type EgressRule } from "../events/egress.ts";
 import type { EndpointContext } from "../events/endpoints.ts";
-import { notifyOutboxListeners } from "../events/outbox-signals.ts";
+import { createPublisher } from "../events/publish.ts";
 import { type EventStream, eventStreamOf } from "../events/streams.ts";
 import { createBinder } from "../gateways/connections.ts";
 import { emulatorHosts } from "../gateways/gateway-origins.ts";
@@ -28,6 +28,7 @@ import { nameOfCell } from "../platform/cells.ts";
 import type { Database } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import type { Logger } from "../platform/log.ts";
+import { type NatsLink, openNats } from "../platform/nats.ts";
 import { GatewayHttp } from "../platform/outbound-http.ts";
 import type { ReadReplica } from "../platform/read-replica.ts";
 import { runtimeOfCell, systemRuntime } from "../platform/runtime.ts";
@@ -44,6 +45,8 @@ export type Environment = Omit<EdgeEnvironment, "cells"> & {
   /** The read replica, if there is one; `reads` then uses it. */
   readonly replica: ReadReplica | undefined;
   readonly stream: EventStream;
+  /** Opens the connection to NATS, once; until then events are committed and not published. */
+  readonly connectNats: () => NatsLink;
   readonly endpoints: EndpointContext;
   /** Closes its connections; requests and submissions in flight must have ended. */
   close(): Promise<void>;
@@ -93,6 +96,8 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
   const providers = buildProviders(config.name, shared, { http, forwarder: vault, observer: observer.gateway });
   const providerOf = (name: string) => providers.get(name);
   const egress = new Egress(egressRule(config, shared));
+  const stream = eventStreamOf(label, shared.streamReplicas);
+  let nats: NatsLink | undefined;
   if (shared.loopbackWebhooks) log.warn("webhooks to loopback addresses are allowed");
   const core: Core = {
     database,
@@ -115,7 +120,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     outbox: {
       runtime,
       environmentName: config.name,
-      hintRelay: () => notifyOutboxListeners(database),
+      publish: createPublisher({ stream, environmentName: config.name, tracing }, () => nats),
       tracing,
     },
     describeSession: describeForEvent,
@@ -137,7 +142,11 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     anyOriginWhenNoneRegistered: config.name === "test",
     takeNotification: (connectionId, read) =>
       takeNotification({ database, sealing: config.keys.sealing, connectorOf }, connectionId, read),
-    stream: eventStreamOf(label, shared.streamReplicas),
+    stream,
+    connectNats: () => {
+      nats ??= openNats({ login: config.nats, name: label, log });
+      return nats;
+    },
     endpoints: {
       database,
       runtime,
@@ -151,7 +160,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     async close() {
       await Promise.all(core.inFlight);
       vault.close();
-      await Promise.all([http.close(), egress.close(), closeDatabases()]);
+      await Promise.all([nats?.close(), http.close(), egress.close(), closeDatabases()]);
     },
   };
 }

@@ -25,8 +25,6 @@ import { edgeRoutes } from "../edge/meter-request.ts";
 import { createPublicServer } from "../edge/public-server.ts";
 import { createServiceAuthenticate } from "../edge/service-callers.ts";
 import { raiseWarningsOnce } from "../events/endpoint-alerts.ts";
-import { createRelayTurn } from "../events/outbox.ts";
-import { listenForOutbox } from "../events/outbox-signals.ts";
 import type { SeenAttempt } from "../events/seen-attempt.ts";
 import { sendAlertsOnce } from "../events/send-alerts.ts";
 import { StreamWatch } from "../events/stream-watch.ts";
@@ -48,7 +46,6 @@ import { HttpDrain } from "../platform/http-drain.ts";
 import type { Logger } from "../platform/log.ts";
 import { type Loop, runLoop, type Turn } from "../platform/loop.ts";
 import { type Handover, Mailer } from "../platform/mail.ts";
-import { openNats } from "../platform/nats.ts";
 import { Readiness } from "../platform/readiness.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { logMissingLimits } from "../platform/session-limits.ts";
@@ -274,14 +271,11 @@ const everySecondMs = 1_000;
 const everyTenSecondsMs = 10_000;
 const everyMinuteMs = 60_000;
 const everyTenMinutesMs = 600_000;
-const relayEveryMs = 2_000;
-// A pooler passes no outbox signals: a poll is one statement on an index, and a webhook waits at most this long.
-const relayUnpublishedEveryMs = 250;
 
 // A worker that starts together with its NATS finds it within this time; without NATS it works by its sweeps.
 const natsPatienceMs = 3_000;
 
-/** Runs relay, webhook worker, recovery, expiry and the processing of gateway notifications, for every environment. */
+/** Runs webhook worker, recovery, expiry and the processing of gateway notifications, for every environment. */
 export async function startWorker(installation: Installation): Promise<Running> {
   const { environments, config, log, metrics } = installation;
   const mailer = config.service.mailServer && new Mailer(config.service.mailServer);
@@ -309,10 +303,9 @@ async function startLoops(
   },
 ): Promise<Running> {
   const { log, metrics, mailer, dashboardOrigin } = shared;
-  const { core, database, stream, endpoints, config, name, label } = environment;
-  const nats = openNats({ login: config.nats, name: `worker-${label}`, log });
+  const { core, database, stream, endpoints, label } = environment;
+  const nats = environment.connectNats();
   await Promise.race([nats.connected, core.sleep(natsPatienceMs)]);
-  const relay = { database, runtime: core.runtime, nats, stream, environmentName: name, tracing: core.tracing };
   const streamWatch = new StreamWatch({ nats, stream, log });
   metrics.addReadiness(() => ({
     // Without NATS all work goes on; a fault that a person has to repair should stop a rollout.
@@ -323,20 +316,12 @@ async function startLoops(
   const sampled = { database, nats, stream, environmentName: label, streamWatch, metrics: figures };
   figures.begin(label);
   const observeLoop = (loopName: string, intervalMs: number) => metrics.observeLoop(label, loopName, intervalMs);
-  const loop = (of: string, intervalMs: number, turn: Turn, failedRestMs?: number): Loop =>
-    runLoop({ name: `${of}-${label}`, intervalMs, failedRestMs, log, turn, observer: observeLoop(of, intervalMs) });
-  const { sessions } = database;
-  const relayLoop = loop(
-    "relay",
-    sessions ? relayEveryMs : relayUnpublishedEveryMs,
-    createRelayTurn(relay),
-    relayEveryMs,
-  );
+  const loop = (of: string, intervalMs: number, turn: Turn): Loop =>
+    runLoop({ name: `${of}-${label}`, intervalMs, log, turn, observer: observeLoop(of, intervalMs) });
   const onHandover = (kind: Handover["kind"]) => figures.countMail(label, kind);
   const alerting = { ...endpoints, mailer, dashboardOrigin, nameGatewaysIn, onHandover };
   const readings = new CircuitBreaker();
   const loops = [
-    relayLoop,
     loop("recover", everySecondMs, async () => (await recoverSessionsOnce(core)) > 0),
     loop("expire", everySecondMs, () => expireOnce(core)),
     loop("analytics", everyMinuteMs, () => countSettledOnce(database)),
@@ -355,16 +340,11 @@ async function startLoops(
     loop("stream-watch", everyMinuteMs, () => streamWatch.checkOnce().then(() => false)),
     loop("webhook-figures", everyTenSecondsMs, () => sampleWebhooksOnce(sampled).then(() => false)),
   ];
-  if (sessions) {
-    const onSignal = () => relayLoop.wake();
-    loops.push(loop("outbox-signals", everySecondMs, (closing) => listenForOutbox({ sessions, closing, onSignal })));
-  }
   const onAttempt = (seen: SeenAttempt) => figures.countAttempt(label, seen);
   const webhooks = startWebhookWorker({ ...endpoints, nats, stream, onAttempt, observeLoop });
   return {
     async close() {
       await Promise.all([...loops.map((one) => one.close()), webhooks.close()]);
-      await nats.close();
     },
   };
 }

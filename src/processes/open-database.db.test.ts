@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
 import { toDomainError } from "../edge/error-mapping.ts";
-import { listenForOutbox, notifyOutboxListeners } from "../events/outbox-signals.ts";
 import { databaseConnectionsMax, idleInTransactionMs, leaseMs } from "../limits.ts";
 import { Secret } from "../platform/secrets.ts";
 import { findMissingLimits, logMissingLimits, sessionLimits } from "../platform/session-limits.ts";
@@ -51,27 +50,7 @@ describe("openDatabase() through a pooler in transaction mode", () => {
     const log = { warn: vi.fn() };
     await logMissingLimits(database, log);
     for (const limit of Object.keys(sessionLimits)) expect(log.warn.mock.calls[0]?.[0].problem).toContain(limit);
-    expect(database.sessions).toBeUndefined();
     await close();
-  });
-
-  it("receives outbox signals past the pooler, whether or not the pooler keeps names", async () => {
-    for (const pooler of ["transaction", "none"] as const) {
-      const way = { pooler, connectionsMax: 1, directUrl: new Secret(testDatabase.url) };
-      const { database, close } = await openDatabase(new Secret(testDatabase.url), [], way);
-      const closing = new AbortController();
-      const [listening, heard] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      let signals = 0;
-      const onSignal = () => (signals++ === 0 ? listening : heard).resolve();
-      const listener = listenForOutbox({ sessions: database.sessions!, onSignal, closing: closing.signal });
-      await listening.promise;
-      // The pool's only connection is free for other use.
-      notifyOutboxListeners(database);
-      await heard.promise;
-      closing.abort();
-      await listener;
-      await close();
-    }
   });
 
   it("names statements and sets limits on connections where there is no pooler", async () => {
@@ -79,7 +58,6 @@ describe("openDatabase() through a pooler in transaction mode", () => {
     const { rows } = await opened.database.pool.query("SELECT name FROM pg_prepared_statements");
     expect(rows).toContainEqual({ name: "ready_once" });
     expect(await findMissingLimits(opened.database.pool)).toEqual([]);
-    expect(opened.database.sessions).toBe(opened.database.pool);
   });
 });
 

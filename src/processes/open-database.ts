@@ -15,10 +15,7 @@ import { logMissingLimits, sessionLimits } from "../platform/session-limits.ts";
 type Entity = typeof PaymentSessionEntity | typeof AttemptEntity | typeof RoutingRuleEntity;
 
 /** The way to a database: directly or through a pooler, and the number of connections of one process. */
-export type DatabaseWay = Config["database"] & {
-  /** The URL past the pooler, for uses that hold a connection for long. */
-  readonly directUrl?: Secret | undefined;
-};
+export type DatabaseWay = Config["database"];
 
 const straight: DatabaseWay = { pooler: "none", connectionsMax: databaseConnectionsMax };
 
@@ -26,7 +23,7 @@ const straight: DatabaseWay = { pooler: "none", connectionsMax: databaseConnecti
 export async function openDatabase(
   url: Secret,
   entities: readonly Entity[],
-  { pooler, connectionsMax, directUrl }: DatabaseWay = straight,
+  { pooler, connectionsMax }: DatabaseWay = straight,
 ): Promise<{ database: Database; close(): Promise<void> }> {
   const isPooled = pooler === "transaction";
   const orm = await MikroORM.init({
@@ -40,15 +37,12 @@ export async function openDatabase(
     driverOptions: { ...databaseTls(url.expose()), ...(isPooled ? {} : sessionLimits), ...lasting, pipeline: true },
   });
   const pool: Pool = await orm.driver.getConnection().getNativeClient();
-  const sessions = directUrl && openPool(directUrl, { max: sessionsMax });
-  // Even where the pooler keeps names: it cannot hold a connection for one client.
-  const isBetween = isPooled || sessions !== undefined;
   return {
-    database: new Database(pool, isBetween ? { keepsNames: !isPooled, sessions } : undefined),
+    database: new Database(pool, { isPooled }),
     async close() {
       await orm.close(true);
       // The ORM ends only a pool that it has used itself.
-      await Promise.all([pool.ending ? undefined : pool.end(), sessions?.end()]);
+      if (!pool.ending) await pool.end();
     },
   };
 }
@@ -65,16 +59,13 @@ const lasting = {
   keepAliveInitialDelayMillis: firstKeepAliveMs,
 } as const;
 
-// One connection listens; the other is for its successor while the first one closes.
-const sessionsMax = 2;
-
 /** Opens an environment's database, and its read replica where it has one, which is monitored from now on. */
 export async function openEnvironmentDatabases(
-  config: Pick<EnvironmentConfig, "databaseUrl" | "databaseDirectUrl" | "databaseReadUrl">,
+  config: Pick<EnvironmentConfig, "databaseUrl" | "databaseReadUrl">,
   { way, log }: { way: DatabaseWay; log: Logger },
 ) {
   const entities = [PaymentSessionEntity, AttemptEntity, RoutingRuleEntity];
-  const primary = await openDatabase(config.databaseUrl, entities, { ...way, directUrl: config.databaseDirectUrl });
+  const primary = await openDatabase(config.databaseUrl, entities, way);
   const { database } = primary;
   void logMissingLimits(database, log);
   void database.namePartitions();
@@ -93,7 +84,7 @@ export async function openEnvironmentDatabases(
 function openReplica(url: Secret, { pooler, connectionsMax }: DatabaseWay): Database {
   const isPooled = pooler === "transaction";
   const pool = openPool(url, { ...(isPooled ? {} : sessionLimits), max: connectionsMax, pipeline: true });
-  return new Database(pool, isPooled ? { sessions: undefined } : undefined);
+  return new Database(pool, { isPooled });
 }
 
 function openPool(url: Secret, options: PoolConfig): Pool {

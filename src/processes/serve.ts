@@ -40,6 +40,7 @@ export async function serve(roles: readonly Role[]): Promise<Serving> {
     const { openInstallation, startEdge, startWorker } = await import("./installation.ts");
     const installation = await openInstallation({ ...config, service: config.service }, log, metrics, tracing);
     started.push(installation);
+    for (const environment of installation.environments) environment.connectNats();
     const sides: Running[] = [];
     if (roles.includes("edge")) sides.push(await startEdge(installation));
     if (config.dashboard) {

@@ -86,10 +86,9 @@ const insertPayments = (spanSeconds: number) => `
       settled, settled
     FROM tries),
   events AS (
-    INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_count, published_at,
-      fanned_out_at)
+    INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at)
     SELECT id, event, 1, 'payment_session.' || lower(status), $4, convert_to(rpad(event::text, 700, ' of a body'), 'UTF8'),
-      ended, 1, ended, ended
+      ended
     FROM p),
   deliveries AS (
     INSERT INTO delivery (event_id, endpoint_id, session_id, sequence, status, tries, ended_at)

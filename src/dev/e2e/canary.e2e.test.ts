@@ -213,7 +213,7 @@ describe("after payments by a canary card, there is nothing of it or of its sess
   });
 
   it("the files of NATS", async () => {
-    // The relay writes an event a moment after the session has ended.
+    // A worker writes a delivery a moment after the session has ended.
     await expect.poll(() => isIn(readNatsFiles(demo), orderRef)).toBe(true);
     expectNothingIn(readNatsFiles(demo));
   });

@@ -72,17 +72,6 @@ const faults: Readonly<Record<string, Fault>> = {
     says: "refuses the password of switchyard_test",
     remedy: "SWITCHYARD_TEST_DATABASE_URL",
   },
-  "a wrong password past the pooler": {
-    plant: () => ({
-      SWITCHYARD_TEST_DATABASE_DIRECT_URL: variables.SWITCHYARD_TEST_DATABASE_URL!.replace(
-        /:[^:@]+@/,
-        ":wrong-q8Zr1mVtKx0wLfB7@",
-      ),
-    }),
-    area: "direct test",
-    says: "refuses the password of switchyard_test",
-    remedy: "SWITCHYARD_TEST_DATABASE_DIRECT_URL",
-  },
   "the owner as the runtime role": {
     plant: () => ({ SWITCHYARD_TEST_DATABASE_URL: ownerUrl }),
     area: "database test",
@@ -240,10 +229,12 @@ const faults: Readonly<Record<string, Fault>> = {
       await sql(`WITH session AS (
           INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
           SELECT '01990000-0000-7000-8000-000000000001', merchant_id, 4900, 'EUR', 'backlog', 1, app.clock() + interval '1 hour'
-          FROM endpoint LIMIT 1 RETURNING id, merchant_id)
-        INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at)
-        SELECT id, id, 1, 'payment_session.pending', merchant_id, '', app.clock() - interval '1 hour', app.clock() + interval '1 hour'
-        FROM session`);
+          FROM endpoint LIMIT 1 RETURNING id, merchant_id
+        ), todo AS (
+          INSERT INTO event_todo (session_id, sequence, created_at, due_at, fanned_out)
+          SELECT id, 1, app.clock() - interval '1 hour', app.clock() + interval '1 hour', true FROM session)
+        INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at)
+        SELECT id, id, 1, 'payment_session.pending', merchant_id, '', app.clock() - interval '1 hour' FROM session`);
       return {};
     },
     area: "webhooks test",

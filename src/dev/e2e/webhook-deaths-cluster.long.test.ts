@@ -71,7 +71,7 @@ function settleUntilStopped(): { stop(): Promise<number> } {
 }
 
 const arrived = (count: number) => fixture.receiver.waitForCount(count, (request) => act.isHere(request), 30_000);
-const unpublished = () => fixture.site.query("SELECT id FROM outbox_event WHERE published_at IS NULL");
+const unpublished = () => fixture.site.query("SELECT FROM event_todo");
 
 describe("a cluster of three with three copies", { timeout: 120_000 }, () => {
   it("has them by configuration", async () => {

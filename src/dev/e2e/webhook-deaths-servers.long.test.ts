@@ -29,7 +29,7 @@ async function settle(sessions: number): Promise<void> {
   for (let count = 0; count < sessions; count++) await act.settle();
 }
 
-const unpublished = () => fixture.site.query("SELECT id FROM outbox_event WHERE published_at IS NULL");
+const unpublished = () => fixture.site.query("SELECT FROM event_todo");
 
 describe("two workers", { timeout: 90_000 }, () => {
   it("post everything once when nats-server is killed under load and comes back", async () => {

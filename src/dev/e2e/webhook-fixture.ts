@@ -33,9 +33,9 @@ export class Act {
     this.#path = of.path;
   }
 
-  /** A session with two events, the last of which is its end. */
-  settle(): Promise<string> {
-    return this.#fixture.site.settle(this.merchantId, { events: 2 });
+  /** A session with two events by default, the last of which is its end. */
+  settle(as: { events?: number; isSilent?: boolean } = {}): Promise<string> {
+    return this.#fixture.site.settle(this.merchantId, { events: 2, ...as });
   }
 
   /** True if a request came to this endpoint, with this text if one is given. */
@@ -45,8 +45,8 @@ export class Act {
   }
 
   /**
-   * Holds all deliveries to this endpoint until the result is called: a worker leaves a locked endpoint to the lock's
-   * holder.
+   * Holds all deliveries to this endpoint but first attempts, until the result is called: a worker leaves a locked endpoint
+   * to the lock's holder.
    */
   async lock(): Promise<() => Promise<void>> {
     const client = await this.#fixture.asOwner.connect();

@@ -73,7 +73,7 @@ export function createSimulatedCore(parts: {
     providerOf,
     bindProvider: createBinder({ database, ring: sealing, connectorOf: providerOf }),
     returnUrlOf: (returning) => returnTokenOf({ sealing }, returning),
-    outbox: { runtime, environmentName: "test", hintRelay: () => {} },
+    outbox: { runtime, environmentName: "test", publish: () => {} },
     describeSession: describeForEvent,
     circuitBreaker: new CircuitBreaker(),
     creations: new Map(),

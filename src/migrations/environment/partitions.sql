@@ -170,8 +170,7 @@ BEGIN
   EXECUTE replace($check$SELECT NOT (
     EXISTS (SELECT FROM partitions.payment_session_X WHERE phase = 'IDLE')
     OR EXISTS (SELECT FROM partitions.payment_session_X WHERE phase = 'PROCESSING')
-    OR EXISTS (SELECT FROM partitions.outbox_event_X WHERE published_at IS NULL)
-    OR EXISTS (SELECT FROM partitions.outbox_event_X WHERE fanned_out_at IS NULL)
+    OR EXISTS (SELECT FROM event_todo t JOIN partitions.payment_session_X s ON s.id = t.session_id)
     OR EXISTS (SELECT FROM partitions.delivery_X WHERE status = 'PENDING')
     OR EXISTS (SELECT FROM partitions.refund_X WHERE status IN ('REQUESTED','PENDING') OR created_at > app.clock() - interval '30 days')
     OR EXISTS (SELECT FROM partitions.payment_session_X s JOIN work_item w ON w.session_id = s.id AND w.closed_at IS NULL)

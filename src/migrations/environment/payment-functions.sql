@@ -86,17 +86,17 @@ BEGIN
 END $$;
 
 -- Records the capture of the winner and ends the session with its event, whose body has the event's id with ":time", ":settled" and
--- ":sequence" in place of what only this commit knows. Returns the time; null, and changes nothing, where the gateway has already
--- reported on the capture: then more is to be recorded than this.
+-- ":sequence" in place of what only this commit knows. Returns the time, and the event as it is stored. Returns no row, and changes
+-- nothing, where the gateway has already reported on the capture: then more is to be recorded than this.
 CREATE FUNCTION partitions.captured_rest(
   of_session uuid, epoch int, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text,
-  lease_ms int, unused_ms int, event uuid, public_event text, event_body text)
-RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  lease_ms int, unused_ms int, event uuid, public_event text, event_body text, overdue_ms int)
+RETURNS TABLE (ended_at timestamptz, event_sequence int, event_bytes bytea) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   s    record;
   a    record;
-  last record;
+  last xid8;
   at   timestamptz;
 BEGIN
   SELECT id, merchant_id, status, winner_attempt_id, manual_capture, capture_asked_at, authentications, lease_until INTO s
@@ -108,7 +108,7 @@ BEGIN
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
   IF EXISTS (SELECT FROM gateway_notification WHERE connection_id = a.connection_id AND attempt_reference = public_attempt
              AND kind IN ('captured','already_captured','capture_failed','voided')) THEN
-    RETURN NULL; END IF;
+    RETURN; END IF;
   IF s.status <> 'CREATED' THEN PERFORM app.refuse('a final status never changes'); END IF;
   IF s.winner_attempt_id IS DISTINCT FROM attempt THEN PERFORM app.refuse('only the authorized winner is captured'); END IF;
   IF a.capture_ordered_at IS NULL OR s.manual_capture AND s.capture_asked_at IS NULL THEN PERFORM app.refuse('only an ordered capture is CAPTURED'); END IF;
@@ -130,11 +130,13 @@ BEGIN
       settled_at = at, phase = CASE WHEN a.has_open THEN 'PROCESSING' ELSE 'DONE' END,
       lease_until = CASE WHEN a.has_open AND lease_until <= at + unused_ms * interval '1 ms' THEN at + lease_ms * interval '1 ms' ELSE lease_until END
   WHERE id = of_session;
-  SELECT coalesce(max(sequence), 0) + 1 AS sequence, max(feed_position) AS feed_position INTO last FROM partitions.outbox_event_rest WHERE session_id = of_session;
-  INSERT INTO partitions.outbox_event_rest (session_id, id, sequence, type, merchant_id, body, created_at, publish_at, feed_position)
-  VALUES (of_session, event, last.sequence, 'payment_session.succeeded', s.merchant_id,
-    convert_to(replace(replace(replace(event_body, format('"%s:time"', public_event), to_json(to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text),
-      format('"%s:settled"', public_event), to_json(app.public_time(at))::text), format('"%s:sequence"', public_event), last.sequence::text), 'UTF8'),
-    at, at, greatest(pg_current_xact_id(), last.feed_position));
-  RETURN at;
+  ended_at := at;
+  SELECT coalesce(max(sequence), 0) + 1, max(feed_position) INTO event_sequence, last FROM partitions.outbox_event_rest WHERE session_id = of_session;
+  event_bytes := convert_to(replace(replace(replace(event_body,
+    format('"%s:time"', public_event), to_json(to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text),
+    format('"%s:settled"', public_event), to_json(app.public_time(at))::text), format('"%s:sequence"', public_event), event_sequence::text), 'UTF8');
+  INSERT INTO partitions.outbox_event_rest (session_id, id, sequence, type, merchant_id, body, created_at, feed_position)
+  VALUES (of_session, event, event_sequence, 'payment_session.succeeded', s.merchant_id, event_bytes, at, greatest(pg_current_xact_id(), last));
+  INSERT INTO event_todo (session_id, sequence, created_at, due_at) VALUES (of_session, event_sequence, at, at + overdue_ms * interval '1 ms');
+  RETURN NEXT;
 END $$;

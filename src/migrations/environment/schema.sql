@@ -363,6 +363,16 @@ CREATE TABLE endpoint (
   probe_at timestamp with time zone
 );
 
+-- table event_todo
+CREATE TABLE event_todo (
+  session_id uuid NOT NULL,
+  sequence integer NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  due_at timestamp with time zone NOT NULL,
+  fanned_out boolean DEFAULT false NOT NULL,
+  publish_count integer DEFAULT 1 NOT NULL
+) WITH (fillfactor=20, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0);
+
 -- table gateway_notification
 CREATE TABLE gateway_notification (
   connection_id uuid NOT NULL,
@@ -432,10 +442,6 @@ CREATE TABLE outbox_event (
   merchant_id uuid NOT NULL,
   body bytea NOT NULL,
   created_at timestamp with time zone NOT NULL,
-  publish_count integer DEFAULT 0 NOT NULL,
-  publish_at timestamp with time zone,
-  published_at timestamp with time zone,
-  fanned_out_at timestamp with time zone,
   feed_position xid8 DEFAULT pg_current_xact_id() NOT NULL
 ) PARTITION BY RANGE (session_id);
 
@@ -878,6 +884,9 @@ ALTER TABLE endpoint ADD CONSTRAINT endpoint_status_check CHECK ((status = ANY (
 -- constraint endpoint.endpoint_url_check
 ALTER TABLE endpoint ADD CONSTRAINT endpoint_url_check CHECK (((char_length(url) >= 8) AND (char_length(url) <= 2048)));
 
+-- constraint event_todo.event_todo_pkey
+ALTER TABLE event_todo ADD CONSTRAINT event_todo_pkey PRIMARY KEY (session_id, sequence);
+
 -- constraint gateway_notification.gateway_notification_connection_id_credential_version_fkey
 ALTER TABLE gateway_notification ADD CONSTRAINT gateway_notification_connection_id_credential_version_fkey FOREIGN KEY (connection_id, credential_version) REFERENCES connection_credential(connection_id, version);
 
@@ -937,9 +946,6 @@ ALTER TABLE orphaned_authorization ADD CONSTRAINT orphaned_authorization_outcome
 
 -- constraint orphaned_authorization.orphaned_authorization_pkey
 ALTER TABLE orphaned_authorization ADD CONSTRAINT orphaned_authorization_pkey PRIMARY KEY (session_id, attempt_id, gateway_reference);
-
--- constraint outbox_event.outbox_event_check
-ALTER TABLE outbox_event ADD CONSTRAINT outbox_event_check CHECK (((published_at IS NULL) = (publish_at IS NOT NULL)));
 
 -- constraint outbox_event.outbox_event_pkey
 ALTER TABLE outbox_event ADD CONSTRAINT outbox_event_pkey PRIMARY KEY (session_id, id);
@@ -1184,6 +1190,12 @@ CREATE INDEX endpoint_failing ON endpoint USING btree (failing_since) WHERE ((fa
 -- index endpoint_of_merchant
 CREATE INDEX endpoint_of_merchant ON endpoint USING btree (merchant_id);
 
+-- index event_todo_to_fan_out
+CREATE INDEX event_todo_to_fan_out ON event_todo USING btree (due_at) WHERE (NOT fanned_out);
+
+-- index event_todo_to_publish
+CREATE INDEX event_todo_to_publish ON event_todo USING btree (due_at) WHERE fanned_out;
+
 -- index gateway_notification_by_age
 CREATE INDEX gateway_notification_by_age ON gateway_notification USING brin (received_at);
 
@@ -1207,12 +1219,6 @@ CREATE INDEX outbox_event_by_time ON ONLY outbox_event USING btree (merchant_id,
 
 -- index outbox_event_in_order
 CREATE INDEX outbox_event_in_order ON ONLY outbox_event USING btree (merchant_id, feed_position, sequence, id);
-
--- index outbox_event_to_fan_out
-CREATE INDEX outbox_event_to_fan_out ON ONLY outbox_event USING btree (created_at) WHERE (fanned_out_at IS NULL);
-
--- index outbox_event_to_publish
-CREATE INDEX outbox_event_to_publish ON ONLY outbox_event USING btree (publish_at) WHERE (published_at IS NULL);
 
 -- index payment_session_failed_over
 CREATE INDEX payment_session_failed_over ON ONLY payment_session USING btree (merchant_id, id) WHERE failover;
@@ -1729,8 +1735,7 @@ BEGIN
   EXECUTE replace($check$SELECT NOT (
     EXISTS (SELECT FROM partitions.payment_session_X WHERE phase = 'IDLE')
     OR EXISTS (SELECT FROM partitions.payment_session_X WHERE phase = 'PROCESSING')
-    OR EXISTS (SELECT FROM partitions.outbox_event_X WHERE published_at IS NULL)
-    OR EXISTS (SELECT FROM partitions.outbox_event_X WHERE fanned_out_at IS NULL)
+    OR EXISTS (SELECT FROM event_todo t JOIN partitions.payment_session_X s ON s.id = t.session_id)
     OR EXISTS (SELECT FROM partitions.delivery_X WHERE status = 'PENDING')
     OR EXISTS (SELECT FROM partitions.refund_X WHERE status IN ('REQUESTED','PENDING') OR created_at > app.clock() - interval '30 days')
     OR EXISTS (SELECT FROM partitions.payment_session_X s JOIN work_item w ON w.session_id = s.id AND w.closed_at IS NULL)
@@ -2905,6 +2910,9 @@ GRANT INSERT, SELECT, UPDATE ON delivery_attempt TO the runtime role;
 
 -- privileges endpoint to the runtime role
 GRANT INSERT, SELECT, UPDATE ON endpoint TO the runtime role;
+
+-- privileges event_todo to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON event_todo TO the runtime role;
 
 -- privileges gateway_notification to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON gateway_notification TO the runtime role;

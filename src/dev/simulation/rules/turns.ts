@@ -46,7 +46,7 @@ export const turnRules: readonly Rule[] = [
       },
     ],
     database: [
-      withText("captured", "  SELECT coalesce(max(sequence), 0)", "  RETURN at;\n  SELECT coalesce(max(sequence), 0)"),
+      withText("captured", "  ended_at := at;", "  ended_at := at;\n  RETURN NEXT;\n  RETURN;"),
     ],
   },
   {

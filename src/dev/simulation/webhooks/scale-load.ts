@@ -37,8 +37,8 @@ export class ScaleLoad {
   }
 
   /**
-   * Settles sessions with this many events in all (rounded up to whole sessions) in one commit, then signals the
-   * relays. Returns the emitted events.
+   * Settles sessions with this many events in all (rounded up to whole sessions) in one commit, then publishes them.
+   * Returns the emitted events.
    */
   async add(events: number): Promise<ScaleLoad["emitted"]> {
     const sessions = Array.from({ length: Math.ceil(events / this.#eventsOfSession) }, () => ({
@@ -48,21 +48,25 @@ export class ScaleLoad {
     const rows = sessions.flatMap(({ id, merchant }) =>
       Array.from({ length: this.#eventsOfSession }, (_, index) => this.#event(id, merchant, index + 1)),
     );
-    await this.#site.environment.database.transaction(async (tx) => {
+    const createdAt = await this.#site.environment.database.transaction(async (tx) => {
       await tx.query(insertSessions, [
         sessions.map(({ id }) => id),
         sessions.map(({ merchant }) => merchant.merchantId),
       ]);
-      await tx.query(insertEvents, [
+      const [written] = await tx.query<{ now: Date }>(insertEvents, [
         rows.map((row) => row.sessionId),
         rows.map((row) => row.id),
         rows.map((row) => row.sequence),
         rows.map((row) => row.merchant.merchantId),
         rows.map((row) => row.body),
       ]);
+      return written!.now;
     });
     const emittedAtMs = performance.timeOrigin + performance.now();
-    this.#site.environment.core.outbox.hintRelay();
+    for (const { id, merchant, ...row } of rows) {
+      const { merchantId } = merchant;
+      this.#site.environment.core.outbox.publish({ ...row, eventId: id, type, merchantId, createdAt });
+    }
     const emitted = rows.map(({ sessionId, id, sequence, merchant, body }) => ({
       eventId: encodeId("evt", id),
       sessionId: encodeId("ps", sessionId),
@@ -94,8 +98,15 @@ const insertSessions = {
 };
 const insertEvents = {
   name: "scale_insert_events",
-  text: `INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at)
-         SELECT session, id, sequence, '${type}', merchant, body, now, now
-         FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::uuid[], $5::bytea[]) AS e (session, id, sequence, merchant, body),
-           app.clock() AS now`,
+  text: `WITH event AS MATERIALIZED (
+           SELECT *, app.clock() AS now
+           FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::uuid[], $5::bytea[]) AS e (session, id, sequence, merchant, body)
+         ), todo AS (
+           INSERT INTO event_todo (session_id, sequence, created_at, due_at)
+           SELECT session, sequence, now, now + interval '10 seconds' FROM event
+         ), emitted AS (
+           INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at)
+           SELECT session, id, sequence, '${type}', merchant, body, now FROM event
+         )
+         SELECT max(now) AS now FROM event`,
 };

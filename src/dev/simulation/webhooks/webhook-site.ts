@@ -86,7 +86,7 @@ export class WebhookSite {
     return this.#cluster!;
   }
 
-  /** Starts a worker process that relays and delivers, with the given variables besides the site's. */
+  /** Starts a worker process, with the given variables besides the site's. */
   async startWorker(variables: Readonly<Record<string, string>> = {}): Promise<RoleProcess> {
     const logFile = join(this.stateFolder, `worker-${this.#workers.length + 1}.log`);
     const worker = await startRole("worker", { variables: { ...this.#variables, ...variables }, logFile });
@@ -115,12 +115,14 @@ export class WebhookSite {
   }
 
   /**
-   * Settles a session by the product's own code, except for its first row. It has this many events, the end last.
-   * Returns the session's id as events contain it.
+   * Settles a session by the product's own code, except for its first row. It has this many events, the end last. With
+   * `isSilent` they are committed as by a process that dies before it publishes them. Returns the session's id as events
+   * contain it.
    */
-  async settle(merchantId: string, { events }: { events: number }): Promise<string> {
+  async settle(merchantId: string, { events, isSilent }: { events: number; isSilent?: boolean }): Promise<string> {
     const { core: whole } = this.environment;
-    const core: Core = { ...whole, vault: { ...whole.vault, forget: () => {} } };
+    const outbox = isSilent ? { ...whole.outbox, publish: () => {} } : whole.outbox;
+    const core: Core = { ...whole, outbox, vault: { ...whole.vault, forget: () => {} } };
     const sessionId = core.runtime.uuid();
     await core.database.query(insertSession, [sessionId, merchantId]);
     for (let emitted = 1; emitted < events; emitted++) {
@@ -187,6 +189,7 @@ export class WebhookSite {
     const config = readConfig(["worker"], this.#variables);
     const log = createLogger({ name: "webhooks", level: "silent" });
     this.#installation = await openInstallation({ ...config, service: config.service! }, log);
+    await this.environment.connectNats().connected;
   }
 
   async #startNats(servers: 1 | 3): Promise<void> {

@@ -26,8 +26,8 @@ const writeAll = `WITH merchants AS MATERIALIZED (
     SELECT gen_random_uuid(), merchant_id, 4900, 'EUR', 'order-1042', 1, app.clock() + interval '30 minutes'
     FROM merchants CROSS JOIN generate_series(1, $3) RETURNING id, merchant_id
   ), events AS (
-    INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, published_at, fanned_out_at)
-    SELECT id, gen_random_uuid(), 1, 'payment_session.succeeded', merchant_id, '{"data":{}}', app.clock(), app.clock(), app.clock()
+    INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at)
+    SELECT id, gen_random_uuid(), 1, 'payment_session.succeeded', merchant_id, '{"data":{}}', app.clock()
     FROM sessions RETURNING id, session_id, merchant_id
   ), deliveries AS (
     INSERT INTO delivery (event_id, endpoint_id, session_id, sequence, next_at)

@@ -29,13 +29,13 @@ const insertSession: Statement = {
 };
 
 /**
- * The endpoints that an event has deliveries for, or that its own test names, with the secrets in force; at this URL if
+ * The endpoints of an event's merchant, or the one that its own test names, with the secrets in force; at this URL if
  * there are any.
  */
 const selectSecrets = `WITH meant AS (
     SELECT id, url, secret_sealed AS "secretSealed",
       CASE WHEN previous_until > app.clock() THEN previous_sealed END AS "previousSealed"
-    FROM endpoint WHERE id = $2 OR id IN (SELECT endpoint_id FROM delivery WHERE event_id = $1)
+    FROM endpoint WHERE id = $2 OR merchant_id IN (SELECT merchant_id FROM outbox_event WHERE id = $1)
   ) SELECT * FROM meant WHERE url = $3 OR NOT EXISTS (SELECT FROM meant WHERE url = $3)`;
 
 /** The harness of a test of events; close it at the end. */
@@ -75,7 +75,7 @@ export async function openEventsHarness() {
   // A connection that is still closing when the database is dropped is cut, and reports an error.
   pool.on("connect", (client) => client.on("error", () => {}));
   const owner = new Pool({ connectionString: testDatabase.ownerUrl, max: 1 });
-  const context: EndpointContext & Omit<OutboxContext, "hintRelay"> = {
+  const context: EndpointContext & Omit<OutboxContext, "publish"> = {
     database: new Database(pool),
     runtime: systemRuntime,
     egress: new Egress(loopback, { findAddresses: findTestAddresses }),
@@ -110,12 +110,12 @@ export async function openEventsHarness() {
     /** Records one event of a session; of a new session by default. */
     async emit(
       event: { merchantId: string; sessionId?: string; type?: EventType },
-      hintRelay: () => void = () => {},
+      publish: OutboxContext["publish"] = () => {},
     ): Promise<{ eventId: string; sessionId: string }> {
       const sessionId = event.sessionId ?? (await openSession(event.merchantId));
       const unrecorded = newEvent({ ...event, sessionId });
       const { eventId } = await context.database.transaction((tx) =>
-        recordEvent(tx, { ...context, hintRelay }, unrecorded),
+        recordEvent(tx, { ...context, publish }, unrecorded),
       );
       return { eventId, sessionId };
     },
