@@ -6,12 +6,8 @@ import type { CreateTokenResponseJson } from "../../gen/vault/v1/vault_pb.ts";
 import type { ClientAddressOf } from "../platform/client-address.ts";
 import type { Database, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import {
-  type EnvironmentName,
-  type SessionGrant,
-  type VerificationKey,
-  verifySessionGrant,
-} from "../platform/service-token.ts";
+import { type SessionGrant, verifySessionGrant } from "../platform/service-token.ts";
+import type { EnvironmentName, VerificationKey } from "../platform/signed-claims.ts";
 import { type Card, findCardProblems, shownOf } from "./card.ts";
 import { parseCardJson, problem, refuseWhenAny } from "./card-json.ts";
 import { keepCard } from "./card-store.ts";
@@ -39,7 +35,7 @@ export type Tokenizer = {
 /** Answers one call. Throws a DomainError that contains nothing of the card. */
 export async function tokenize(tokenizer: Tokenizer, request: IncomingMessage): Promise<CreateTokenResponseJson> {
   refuseForeignPage(tokenizer, request);
-  const { grant, environment } = await authorize(tokenizer, request);
+  const { grant, environment } = authorize(tokenizer, request);
   refuseOtherContent(request);
   await countTokenizeCall(tokenizer.database, {
     environment: grant.environment,
@@ -62,12 +58,12 @@ function refuseForeignPage({ publicOrigin }: Tokenizer, { headers }: IncomingMes
   }
 }
 
-async function authorize(
+function authorize(
   { grantKeys, environments }: Tokenizer,
   request: IncomingMessage,
-): Promise<{ grant: SessionGrant; environment: VaultEnvironment }> {
+): { grant: SessionGrant; environment: VaultEnvironment } {
   const [, bearer] = /^Bearer ([\w.-]+)$/i.exec(request.headers.authorization ?? "") ?? [];
-  const grant = bearer === undefined ? undefined : await verifySessionGrant(grantKeys, bearer);
+  const grant = bearer === undefined ? undefined : verifySessionGrant(grantKeys, bearer);
   const environment = environments.find((candidate) => candidate.environment === grant?.environment);
   if (grant === undefined || environment === undefined) {
     throw new DomainError("invalid_client_secret", "The session's sdkAuthorization is missing, invalid or expired.");

@@ -4,7 +4,7 @@ import type { Logger } from "../platform/log.ts";
 import type { LoopObserver } from "../platform/loop.ts";
 import type { RequestEnd, RequestMeter } from "../platform/request-meter.ts";
 import type { KeyRing } from "../platform/secrets.ts";
-import type { EnvironmentName, VerificationKey } from "../platform/service-token.ts";
+import type { EnvironmentName, VerificationKey } from "../platform/signed-claims.ts";
 import type { Tracing } from "../platform/telemetry.ts";
 import type { TlsFiles } from "../platform/tls-files.ts";
 

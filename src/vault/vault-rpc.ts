@@ -21,7 +21,8 @@ import { DomainError, unreachable } from "../platform/errors.ts";
 import { decodeMessage } from "../platform/grpc-message.ts";
 import type { Logger } from "../platform/log.ts";
 import { requestEndOf } from "../platform/request-meter.ts";
-import { ServiceTokenVerifier, type TokenRefusal, type VerificationKey } from "../platform/service-token.ts";
+import { ServiceTokenVerifier, type TokenRefusal } from "../platform/service-token.ts";
+import type { VerificationKey } from "../platform/signed-claims.ts";
 import { untraced } from "../platform/telemetry.ts";
 import { checkToken, forgetSession, type TokenState } from "./card-store.ts";
 import { type Forwarder, type ForwardResult, forward } from "./forward.ts";
@@ -56,7 +57,7 @@ export function vaultRpcHandler(vault: VaultRpc): (stream: ServerHttp2Stream, he
   const tokens = new ServiceTokenVerifier(vault.serviceTokenKeys);
   const logRefusal = createRefusalLog(vault.logger);
   const answer = async (call: GrpcCall) => {
-    const caller = await authorize(vault, tokens, call.headers.authorization);
+    const caller = authorize(vault, tokens, call.headers.authorization);
     if ("reason" in caller) {
       logRefusal(caller);
       throw unauthenticated();
@@ -178,14 +179,14 @@ function endOf(result: ForwardResult): ForwardEnd {
 }
 
 /** Returns the environment that the caller's service token names; the other one's cards are inaccessible to it. */
-async function authorize(
+function authorize(
   { environments }: VaultRpc,
   tokens: ServiceTokenVerifier,
   authorization: string | undefined,
-): Promise<KnownCaller | TokenRefusal> {
+): KnownCaller | TokenRefusal {
   const [, bearer] = /^Bearer ([\w.-]+)$/.exec(authorization ?? "") ?? [];
   if (bearer === undefined) return { kind: "malformed", reason: "the call has none" };
-  const check = await tokens.verify(bearer);
+  const check = tokens.verify(bearer);
   if (check.type === "refused") return check;
   const environment = environments.find((candidate) => candidate.environment === check.environment);
   if (environment === undefined) return { kind: "unknown_key", reason: "the vault does not serve its environment" };

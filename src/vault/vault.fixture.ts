@@ -6,7 +6,7 @@ import { Pool } from "pg";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { createStrictLog } from "../dev/testing/strict-log.ts";
 import { Database } from "../platform/database.ts";
-import type { EnvironmentName } from "../platform/service-token.ts";
+import type { EnvironmentName } from "../platform/signed-claims.ts";
 import {
   createServiceTokens,
   type SigningKey,
