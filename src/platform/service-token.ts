@@ -116,7 +116,7 @@ function refusalOf(verified: Exclude<VerifiedClaims, { refused?: undefined }>): 
   if (verified.refused === "unknown_key") {
     return { kind: "unknown_key", reason: "no key that the vault knows has signed it" };
   }
-  if (verified.refused === "malformed" || verified.issuedAt === undefined) {
+  if (verified.issuedAt === undefined) {
     return { kind: "malformed", reason: "it is no service token" };
   }
   const age = Math.round(Date.now() / 1_000 - verified.issuedAt);

@@ -43,7 +43,9 @@ describe("verifyClaims()", () => {
   it("refuses a change of any part", async () => {
     const [head, body, signature] = (await sign({ word: "w" })).split(".");
     expect(outcomeOf([head, encode({ word: "x", exp: now + 60 }), signature].join("."))).toBe("unknown_key");
-    expect(outcomeOf([encode({ alg: "EdDSA", kid: "k", typ: "a+jwt ", }), body, signature].join("."))).toBe("unknown_key");
+    expect(outcomeOf([encode({ alg: "EdDSA", kid: "k", typ: "a+jwt " }), body, signature].join("."))).toBe(
+      "unknown_key",
+    );
     expect(outcomeOf([head, body, `A${signature!.slice(1)}`].join("."))).toBe("unknown_key");
     expect(outcomeOf([head, body, ""].join("."))).toBe("malformed");
   });
@@ -100,10 +102,15 @@ describe("verifyClaims()", () => {
     expect(outcomeOf(await sign(claims), { ageMaxSeconds: 20 })).toBe(outcome);
   });
 
-  it.each(["", "x", "a.b.c", "...", "a.b.c.d", `${encode([])}.${encode({})}.AAAA`, `${encode({ alg: "EdDSA" })}.bm8.AAAA`])(
-    "refuses %j",
-    (text) => {
-      expect(outcomeOf(text)).toBe("malformed");
-    },
-  );
+  it.each([
+    "",
+    "x",
+    "a.b.c",
+    "...",
+    "a.b.c.d",
+    `${encode([])}.${encode({})}.AAAA`,
+    `${encode({ alg: "EdDSA" })}.bm8.AAAA`,
+  ])("refuses %j", (text) => {
+    expect(outcomeOf(text)).toBe("malformed");
+  });
 });

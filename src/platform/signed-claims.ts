@@ -17,8 +17,7 @@ export type Claims = Readonly<Record<string, unknown>> & { readonly exp: number;
 /** The claims with the key that signed them, or why they are not valid. Only our own claims are refused by the clock. */
 export type VerifiedClaims =
   | { readonly refused?: undefined; readonly claims: Claims; readonly key: VerificationKey }
-  | { readonly refused: "malformed" | "unknown_key" }
-  | { readonly refused: "clock"; readonly issuedAt: number | undefined };
+  | { readonly refused: "malformed" | "unknown_key" | "clock"; readonly issuedAt?: number | undefined };
 
 /** Allows for clocks of two machines that differ by a few seconds. */
 export const clockToleranceSeconds = 5;
@@ -53,7 +52,8 @@ export function verifyClaims(
   if (!verify(null, signed, key.publicKey, Buffer.from(signature, "base64url"))) return { refused: "unknown_key" };
 
   const { exp, iat, nbf } = claims;
-  if (!isTyp(header.typ, typ) || !isTime(exp) || !isTime(iat ?? 0) || !isTime(nbf ?? 0)) return { refused: "malformed" };
+  if (!isTyp(header.typ, typ) || !isTime(exp) || !isTime(iat ?? 0) || !isTime(nbf ?? 0))
+    return { refused: "malformed" };
   if (ageMaxSeconds !== undefined && !isTime(iat)) return { refused: "malformed" };
   const now = Math.floor(Date.now() / 1_000);
   const [from, until] = [now - clockToleranceSeconds, now + clockToleranceSeconds];

@@ -173,7 +173,8 @@ function openVault(
       const { origin, grpcAddress: address, grpcTls: tls } = vault;
       const { apiOrigin, log, tracing } = ways;
       const signing = { ...keys.signing, environment: name };
-      return openSelfHostedVault({ origin, apiOrigin, address, tls, signing, log, tracing });
+      const { cardToken } = keys;
+      return openSelfHostedVault({ origin, apiOrigin, address, tls, signing, cardToken, log, tracing });
     }
     case "saas":
       return new SaasVault({ ...ways, settings: vault, environment: name, nowMs: () => systemRuntime.now().getTime() });

@@ -65,6 +65,8 @@ export type VaultEnvironment = {
   readonly environment: EnvironmentName;
   /** Master keys; every card is sealed under a key derived from one of them and its token. */
   readonly ring: KeyRing;
+  /** Keys that the edge has too: they seal the facts in tokens, and open no card. */
+  readonly cardToken?: KeyRing | undefined;
   /** The only numbers accepted. Absent in live, where a real card is expected. */
   readonly testCards?: ReadonlySet<string> | undefined;
 };

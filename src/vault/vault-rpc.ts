@@ -24,7 +24,7 @@ import { requestEndOf } from "../platform/request-meter.ts";
 import { ServiceTokenVerifier, type TokenRefusal } from "../platform/service-token.ts";
 import type { VerificationKey } from "../platform/signed-claims.ts";
 import { untraced } from "../platform/telemetry.ts";
-import { checkToken, forgetSession, type TokenState } from "./card-store.ts";
+import { checkToken, forgetSessions, type TokenState } from "./card-store.ts";
 import { type Forwarder, type ForwardResult, forward } from "./forward.ts";
 import {
   type GrpcCall,
@@ -129,8 +129,8 @@ function rpcsOf(vault: VaultRpc): [path: string, Rpc][] {
       const { state, card } = await checkToken(vault.database, environment, sessionId, token);
       return create(CheckTokenResponseSchema, { state: tokenStates[state], ...card });
     }),
-    rpc(VaultService.method.forget, async (environment, { sessionId }) => {
-      await forgetSession(vault.database, environment, sessionId);
+    rpc(VaultService.method.forget, async (environment, { sessionId, moreSessionIds }) => {
+      await forgetSessions(vault.database, environment, [sessionId, ...moreSessionIds]);
       return create(ForgetResponseSchema);
     }),
   ];
