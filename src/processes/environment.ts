@@ -28,6 +28,7 @@ import { nameOfCell } from "../platform/cells.ts";
 import type { Database } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import type { Logger } from "../platform/log.ts";
+import { createHold } from "../platform/hold.ts";
 import { GatewayHttp } from "../platform/outbound-http.ts";
 import type { ReadReplica } from "../platform/read-replica.ts";
 import { runtimeOfCell, systemRuntime } from "../platform/runtime.ts";
@@ -58,6 +59,9 @@ type Shared = ServiceConfig & {
   readonly observeEnvironment: (name: string, state: PaymentState) => EnvironmentObserver;
   readonly tracing: Tracing;
 };
+
+// A change of routing, or the pause of a connection, reaches each edge as late as this.
+const changesReachMs = 1_000;
 
 /** Opens one cell of an environment. No connection is made before it is used, except to monitor a read replica. */
 export async function buildEnvironment(config: EnvironmentConfig, shared: Shared): Promise<Environment> {
@@ -96,6 +100,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
   if (shared.loopbackWebhooks) log.warn("webhooks to loopback addresses are allowed");
   const core: Core = {
     database,
+    hold: createHold(changesReachMs),
     runtime,
     log,
     tracing,
