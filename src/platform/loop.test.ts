@@ -129,7 +129,10 @@ describe("runLoop()", () => {
     expect(await restsAfter(() => loop?.wake())).toEqual([1_000, 1_500, 2_250]);
     const again = () => results.set(at.length + 1, () => true);
     expect(await restsAfter(again)).toEqual([0, 1_000, 1_500]);
-    const failing = () => results.set(at.length + 1, () => { throw new Error("down"); });
+    const failing = () =>
+      results.set(at.length + 1, () => {
+        throw new Error("down");
+      });
     expect(await restsAfter(failing)).toEqual([1_000, 1_000, 1_500]);
     vi.restoreAllMocks();
   });

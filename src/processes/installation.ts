@@ -328,12 +328,9 @@ async function startLoops(
   const loop = (of: string, intervalMs: number, turn: Turn, rests?: { failedRestMs?: number; idleMs?: number }): Loop =>
     runLoop({ name: `${of}-${label}`, intervalMs, ...rests, log, turn, observer: observeLoop(of, intervalMs) });
   const { sessions } = database;
-  const relayLoop = loop(
-    "relay",
-    sessions ? relayEveryMs : relayUnpublishedEveryMs,
-    createRelayTurn(relay),
-    { failedRestMs: relayEveryMs },
-  );
+  const relayLoop = loop("relay", sessions ? relayEveryMs : relayUnpublishedEveryMs, createRelayTurn(relay), {
+    failedRestMs: relayEveryMs,
+  });
   const onHandover = (kind: Handover["kind"]) => figures.countMail(label, kind);
   const alerting = { ...endpoints, mailer, dashboardOrigin, nameGatewaysIn, onHandover };
   const readings = new CircuitBreaker();

@@ -46,7 +46,12 @@ export async function startLimitedEdge(
       nowMs,
       reportFailure: () => {},
     });
-    return { ...environment, database, core: { ...environment.core, database, hold: createHold(holdMs) }, requestLimits };
+    return {
+      ...environment,
+      database,
+      core: { ...environment.core, database, hold: createHold(holdMs) },
+      requestLimits,
+    };
   };
   const all = [edge.parts.environments.test!, ...others].map(counting);
   const environments: EdgeEnvironments = Object.fromEntries(all.map((environment) => [environment.name, environment]));
