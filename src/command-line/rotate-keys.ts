@@ -5,6 +5,7 @@ import { type Command, Option } from "commander";
 import {
   type RotationStep,
   rotateAccountsSealing,
+  rotateCardToken,
   rotateClientSecret,
   rotatePageToken,
   rotateSealing,
@@ -16,7 +17,15 @@ import { unreachable } from "../platform/errors.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
 
-const names = ["vault-ring", "signing", "client-secret", "page-token", "sealing", "accounts-sealing"] as const;
+const names = [
+  "vault-ring",
+  "card-token",
+  "signing",
+  "client-secret",
+  "page-token",
+  "sealing",
+  "accounts-sealing",
+] as const;
 
 // The keys that only edge and worker hold.
 const rotations = { "client-secret": rotateClientSecret, "page-token": rotatePageToken, sealing: rotateSealing };
@@ -51,7 +60,7 @@ export function rotateCommand(): Command {
       new Option("--step <step>", "step to take, in this order").choices(["add", "use", "drop"]).makeOptionMandatory(),
     )
     .option("--keys <file>", "key file of edge and worker; for every key except vault-ring and accounts-sealing")
-    .option("--vault-keys <file>", "key file of the vault; for vault-ring and signing")
+    .option("--vault-keys <file>", "key file of the vault; for vault-ring, card-token and signing")
     .option("--accounts-keys <file>", "key file of the dashboard; for accounts-sealing")
     .action((options: Options) => {
       const files = rotate(options);
@@ -77,9 +86,11 @@ function rotate({ key, step, ...files }: Options): string[] {
       const path = given(files.keys, "--keys");
       return [write(path, rotations[key](read<KeyFile>(path), step))];
     }
+    case "card-token":
     case "signing": {
       const paths = [given(files.keys, "--keys"), given(files.vaultKeys, "--vault-keys")] as const;
-      const rotated = rotateSigning({ keys: read(paths[0]), vaultKeys: read(paths[1]) }, step);
+      const rotateBoth = key === "signing" ? rotateSigning : rotateCardToken;
+      const rotated = rotateBoth({ keys: read(paths[0]), vaultKeys: read(paths[1]) }, step);
       // The vault's first: a key that signs before it verifies would lock every client out.
       return [write(paths[1], rotated.vaultKeys), write(paths[0], rotated.keys)];
     }

@@ -34,17 +34,19 @@ export function findLiveSecretProblems(
   const [test, live] = (["test", "live"] as const).map((name) =>
     service?.environments.find((one) => one.name === name),
   );
-  const rings = (["test", "live"] as const).map((name) => vault?.environments.find((one) => one.name === name)?.ring);
-  const sharedRing = rings[0] && rings[1] && shares(Object.values(rings[0].keys), Object.values(rings[1].keys));
+  const [testVault = [], liveVault = []] = (["test", "live"] as const).map((name) => {
+    const keys = vault?.environments.find((one) => one.name === name);
+    return [...keysOf(keys?.ring), ...keysOf(keys?.cardToken)];
+  });
   return [
     ...findDatabaseProblems(databasesOf(service, vault)),
     ...(live ? findNatsProblems(live.nats, test?.nats) : []),
     ...(live ? findVaultProblems(live.vault) : []),
     ...findVaultPortProblems(vault),
     ...(live ? findKeyProblems(live, test) : []),
-    ...findMadeUp("SWITCHYARD_LIVE_VAULT_KEYS_FILE", keysOf(rings[1])),
+    ...findMadeUp("SWITCHYARD_LIVE_VAULT_KEYS_FILE", liveVault),
     ...findMadeUp(accountsVariable, keysOf(dashboard?.sealing)),
-    ...(sharedRing ? ["SWITCHYARD_LIVE_VAULT_KEYS_FILE has keys of test; generate live's own"] : []),
+    ...(shares(testVault, liveVault) ? ["SWITCHYARD_LIVE_VAULT_KEYS_FILE has keys of test; generate live's own"] : []),
     ...keyFiles.flatMap(({ variable, path }) =>
       path !== undefined && existsSync(join(dirname(path), "demo.json"))
         ? [`${variable} has a demo's keys; generate live's own with: switchyard server-keys ${commandOf(variable)}`]
@@ -182,9 +184,9 @@ function findKeyProblems(live: EnvironmentConfig, test: EnvironmentConfig | unde
   ];
 }
 
-function keyBytesOf({ clientSecret, sealing, signing }: ServerKeys): Uint8Array[] {
+function keyBytesOf({ clientSecret, sealing, cardToken, signing }: ServerKeys): Uint8Array[] {
   const signingBytes = signing.privateKey.export({ type: "pkcs8", format: "der" });
-  return [...clientSecret.keys.values(), ...Object.values(sealing.keys), signingBytes];
+  return [...clientSecret.keys.values(), ...keysOf(sealing), ...keysOf(cardToken), signingBytes];
 }
 
 function keysOf(ring: KeyRing | undefined): Uint8Array[] {

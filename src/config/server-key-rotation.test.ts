@@ -1,8 +1,10 @@
 import { sign, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { signPageToken, verifyPageToken } from "../core/page-token.ts";
+import { makeCardToken, readCardToken } from "../platform/card-token.ts";
 import { seal, unseal } from "../platform/secrets.ts";
 import {
+  rotateCardToken,
   rotateClientSecret,
   rotatePageToken,
   rotateSealing,
@@ -59,6 +61,41 @@ describe("rotateSigning()", () => {
     expect(verifies(dropped.vaultKeys, used.keys)).toBe(true);
     expect(verifies(dropped.vaultKeys, keys)).toBe(false);
     expect(JSON.stringify(dropped.vaultKeys)).not.toContain("PRIVATE");
+  });
+});
+
+describe("rotateCardToken()", () => {
+  const place = { environment: "test", sessionId: "ps_1" } as const;
+  const facts = { expiresAt: new Date(), brand: "visa", firstDigits: "42424242" };
+  type Files = ReturnType<typeof rotateCardToken>;
+  const isRead = (edge: Files, vault: Files) => {
+    const made = makeCardToken(parseVaultKeys(JSON.stringify(vault.vaultKeys), "test").cardToken, place, facts);
+    const ring = parseKeyFile(JSON.stringify(edge.keys), "test").cardToken;
+    return ring !== undefined && readCardToken(ring, place, made) !== undefined;
+  };
+
+  it("has the edge read what the vault seals, at each step and beside the step before", () => {
+    const steps: Files[] = [{ keys, vaultKeys }];
+    for (const step of ["add", "use", "drop"] as const) steps.push(rotateCardToken(steps.at(-1)!, step));
+    const [first, added, used, dropped] = steps as [Files, Files, Files, Files];
+    for (const files of steps) expect(isRead(files, files)).toBe(true);
+    expect([isRead(added, first), isRead(added, used), isRead(used, added), isRead(dropped, used)]).toEqual(
+      Array(4).fill(true),
+    );
+    expect(isRead(dropped, first)).toBe(false);
+    expect(JSON.stringify(dropped.keys.cardToken)).toBe(JSON.stringify(dropped.vaultKeys.cardToken));
+  });
+
+  it("adds the first key to files from before it", () => {
+    const { cardToken: _, ...old } = keys;
+    const { cardToken: __, ...oldVault } = vaultKeys;
+    const before = { keys: old, vaultKeys: oldVault };
+    expect(isRead(before, before)).toBe(false);
+    const added = rotateCardToken(before, "add");
+    expect([isRead(added, added), isRead(before, added), isRead(added, before)]).toEqual([true, false, false]);
+    for (const step of ["use", "drop"] as const) {
+      expect(() => rotateCardToken(before, step)).toThrow("add one first");
+    }
   });
 });
 

@@ -5,6 +5,7 @@
 import { unreachable } from "../platform/errors.ts";
 import {
   freshKey,
+  freshRing,
   freshSigningKey,
   type KeyFile,
   pageTokenRing,
@@ -51,14 +52,23 @@ export function rotateAccountsSealing(file: { sealing: RingFile }, step: Rotatio
   return { ...file, sealing: rotateRing(file.sealing, step, nextKid) };
 }
 
+type BothFiles = { keys: KeyFile; vaultKeys: VaultKeyFile };
+
+/**
+ * Returns both files after a step of the key that seals the facts in card tokens. Files of the first version get theirs
+ * by `add`. Throws if the step before is missing.
+ */
+export function rotateCardToken({ keys, vaultKeys }: BothFiles, step: RotationStep): BothFiles {
+  const { cardToken: ring } = vaultKeys;
+  if (ring === undefined && step !== "add") throw new Error("there is no new key: add one first");
+  const cardToken = ring ? rotateRing(ring, step, nextKid) : freshRing(`card-token-${vaultKeys.environment}-1`);
+  return { keys: { ...keys, cardToken }, vaultKeys: { ...vaultKeys, cardToken } };
+}
+
 /**
  * Returns both files after a step of the key that signs for the vault. Throws if the step before it has not been made.
  */
-export function rotateSigning(
-  files: { keys: KeyFile; vaultKeys: VaultKeyFile },
-  step: RotationStep,
-): { keys: KeyFile; vaultKeys: VaultKeyFile } {
-  const { keys, vaultKeys } = files;
+export function rotateSigning({ keys, vaultKeys }: BothFiles, step: RotationStep): BothFiles {
   const { nextSigning, ...rest } = keys;
   switch (step) {
     case "add": {

@@ -13,6 +13,8 @@ export type ServerKeys = {
   readonly clientSecret: ClientSecretKeys;
   readonly sealing: KeyRing;
   readonly pageToken: PageTokenKeys;
+  /** Opens the facts in card tokens; files of the first version have none, and then the vault is asked about each. */
+  readonly cardToken: KeyRing | undefined;
   /** Ed25519: signs session grants, frame policies and service tokens; the vault has the public half. */
   readonly signing: { readonly kid: string; readonly privateKey: KeyObject };
   /** Public halves of internal services' keys, Ed25519: each service has its own private one. */
@@ -22,6 +24,8 @@ export type ServerKeys = {
 /** Keys of the vault. */
 export type VaultKeys = {
   readonly ring: KeyRing;
+  /** Seals the facts in card tokens; the edge has it too. */
+  readonly cardToken: KeyRing | undefined;
   /** Public halves of the valid signing keys; two while one replaces the other. */
   readonly verification: readonly { readonly kid: string; readonly publicKey: KeyObject }[];
 };
@@ -36,6 +40,8 @@ export type KeyFile = {
   sealing: RingFile;
   /** Files of the first version have a single key. */
   pageToken: RingFile | string;
+  /** The same as in the vault's file. */
+  cardToken?: RingFile;
   signing: { kid: string; privateKey: string };
   /** The next signing key; the vault already knows it. */
   nextSigning?: { kid: string; privateKey: string };
@@ -47,6 +53,7 @@ export type KeyFile = {
 export type VaultKeyFile = {
   environment: string;
   vaultRing: RingFile;
+  cardToken?: RingFile;
   /** Public keys in PEM by kid. */
   verification: Record<string, string>;
 };
@@ -55,26 +62,26 @@ const keyBytes = 32;
 
 /** Returns the text of a new key file for edge and worker: fresh keys for everything, version 1 of each. */
 export function generateKeyFile(environment: "test" | "live"): string {
-  const kid = (purpose: string) => `${purpose}-${environment}-1`;
   return printKeyFile({
     environment,
     clientSecret: { current: 1, keys: { 1: freshKey() } },
-    sealing: { current: kid("sealing"), keys: { [kid("sealing")]: freshKey() } },
-    pageToken: { current: kid("page-token"), keys: { [kid("page-token")]: freshKey() } },
-    signing: { kid: kid("signing"), privateKey: freshSigningKey() },
+    sealing: freshRing(`sealing-${environment}-1`),
+    pageToken: freshRing(`page-token-${environment}-1`),
+    cardToken: freshRing(`card-token-${environment}-1`),
+    signing: { kid: `signing-${environment}-1`, privateKey: freshSigningKey() },
   });
 }
 
 /**
- * Returns the text of a new key file for the vault that matches this file of the edge's: a fresh ring, and the
- * verification keys.
+ * Returns the text of a new key file for the vault that matches this file of the edge's: a fresh ring, the key of card
+ * tokens, and the verification keys.
  */
 export function generateVaultKeyFile(keyFile: string): string {
-  const { environment, signing } = JSON.parse(keyFile) as KeyFile;
-  const kid = `vault-${environment}-1`;
+  const { environment, signing, cardToken } = JSON.parse(keyFile) as KeyFile;
   return printKeyFile({
     environment,
-    vaultRing: { current: kid, keys: { [kid]: freshKey() } },
+    vaultRing: freshRing(`vault-${environment}-1`),
+    ...(cardToken && { cardToken }),
     verification: { [signing.kid]: publicHalf(signing.privateKey) },
   });
 }
@@ -93,6 +100,11 @@ export function separateVaultKeys(keyFile: string): { keyFile: string; vaultKeyF
 /** Returns a key for the file: 32 random bytes in base64. */
 export function freshKey(): string {
   return randomBytes(keyBytes).toString("base64");
+}
+
+/** Returns a ring of one fresh key for the file. */
+export function freshRing(kid: string): RingFile {
+  return { current: kid, keys: { [kid]: freshKey() } };
 }
 
 /** Returns a private Ed25519 key for the file, in PEM. */
@@ -143,6 +155,7 @@ export function parseKeyFile(text: string, environment: "test" | "live"): Server
     },
     sealing: ringOf(file.sealing, "sealing"),
     pageToken: pageTokenKeysOf(pageTokenRing(file)),
+    cardToken: file.cardToken && ringOf(file.cardToken, "cardToken"),
     signing: { kid: file.signing.kid, privateKey: createPrivateKey(file.signing.privateKey) },
     internalServices: Object.entries(file.internalServices ?? {}).map(([kid, pem]) => ({
       kid,
@@ -160,6 +173,7 @@ export function parseVaultKeys(text: string, environment: "test" | "live"): Vaul
   }
   return {
     ring: ringOf(file.vaultRing, "vaultRing"),
+    cardToken: file.cardToken && ringOf(file.cardToken, "cardToken"),
     verification: Object.entries(file.verification).map(([kid, pem]) => {
       if (pem.includes("PRIVATE")) throw new Error(`verification.${kid} must be a public key`);
       return { kid, publicKey: createPublicKey(pem) };

@@ -8,6 +8,7 @@ import type { AuthenticationProvider } from "../gateways/authentication-provider
 import type { Connector, Credentials } from "../gateways/connector.ts";
 import { timingBounds } from "../limits.ts";
 import type { Database } from "../platform/database.ts";
+import type { Hold } from "../platform/hold.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import type { KeyRing } from "../platform/secrets.ts";
@@ -60,6 +61,8 @@ export type PaymentObserver = {
 /** One environment's core. It does not know which environment it is, and the other one is not reachable from it. */
 export type Core = {
   readonly database: Database;
+  /** Holds what a change may reach a second late: routes and merchants' names, never keys. */
+  readonly hold: Hold;
   readonly runtime: Runtime;
   readonly log: Logger;
   /** Receives the spans of payments. */

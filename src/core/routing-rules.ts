@@ -83,14 +83,15 @@ export function providerOfRule(
 }
 
 /**
- * Loads the merchant's newest rule, in one statement whether it has cases and splits or not. Without a rule it returns version 0
+ * Loads the merchant's newest rule, at most a second old, in one statement whether it has cases and splits or not. Without a rule it returns version 0
  * with no candidates, which can route nothing.
  */
 export async function loadRoute(
   core: Core,
   payment: { merchantId: string } & Amount & Partial<Pick<PaymentSession, "manualCapture" | "captureBy">>,
 ): Promise<CasedRoute> {
-  const rows = await core.database.query<RouteRow>(selectRoute, [payment.merchantId]);
+  const read = () => core.database.query<RouteRow>(selectRoute, [payment.merchantId]);
+  const rows = await core.hold(`route ${payment.merchantId}`, read);
   const [first] = rows;
   if (first === undefined) return { version: 0, failoverOn: [], candidates: [], all: [] };
   const isFailing = (connectionId: string) => core.circuitBreaker.isFailing(connectionId, core.runtime.now());
@@ -223,7 +224,7 @@ const insertRule: Statement = {
     RETURNING version`,
 };
 
-/** Records a new version and returns its number. Payments that are submitted after its commit follow it. */
+/** Records a new version and returns its number. Payments that are submitted a second after its commit follow it. */
 export async function recordRoutingRule(
   tx: Tx,
   rule: RuleContent & {

@@ -35,12 +35,14 @@ async function inTime(core: Core, row: SessionRow): Promise<SessionWithAttempts>
   return loadSession(core.database, row.id);
 }
 
-const selectOrigins: Statement = {
-  name: "select_checkout_origins_of_session",
+const selectCheckout: Statement = {
+  name: "select_checkout",
   partitionKey: 1,
-  text: `
-    SELECT m.checkout_origins AS "checkoutOrigins" FROM payment_session s
-    JOIN merchant_settings m ON m.merchant_id = s.merchant_id WHERE s.id = $1`,
+  text: selectSessionWithAttempts.text.replace(
+    "AS attempts",
+    `AS attempts,
+      (SELECT m.checkout_origins FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) AS "checkoutOrigins"`,
+  ),
 };
 
 /**
@@ -51,13 +53,11 @@ export async function findCheckout(
   core: Core,
   sessionId: string,
 ): Promise<(SessionWithAttempts & { readonly checkoutOrigins: readonly string[] }) | undefined> {
-  const [[row], [settings]] = await core.database.together((together) =>
-    Promise.all([
-      together.query<SessionRow>(selectSessionWithAttempts, [sessionId, null]),
-      together.query<{ checkoutOrigins: string[] }>(selectOrigins, [sessionId]),
-    ]),
-  );
-  return row && settings && { ...(await inTime(core, row)), ...settings };
+  type CheckoutRow = SessionRow & { checkoutOrigins: string[] | null };
+  const [found] = await core.database.query<CheckoutRow>(selectCheckout, [sessionId, null]);
+  if (found === undefined) return undefined;
+  const { checkoutOrigins, ...row } = found;
+  return checkoutOrigins === null ? undefined : { ...(await inTime(core, row)), checkoutOrigins };
 }
 
 const selectMerchantOf: Statement = {

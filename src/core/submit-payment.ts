@@ -91,8 +91,8 @@ type Claimed = { readonly lease: Lease; readonly reloaded: Reloaded };
 const lost = { type: "lost", conflict: undefined } as const;
 
 /**
- * Claims the session and opens its first attempt in one transaction. Lost when another submission was first. The vault
- * checks the token while the route is loaded, so the check adds no round trip.
+ * Claims the session and opens its first attempt in one transaction. Lost when another submission was first. A vault
+ * that has to be asked about the token is asked while the route is loaded.
  */
 async function claim(core: Core, submission: Submission): Promise<UnderLease<Claimed>> {
   const { session, vaultToken, requestId, shopper } = submission;

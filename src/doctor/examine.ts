@@ -6,7 +6,7 @@ import { databaseVariablesOf } from "../config/environment-settings.ts";
 import { firstCell, nameOfCell } from "../platform/cells.ts";
 import type { Database } from "../platform/database.ts";
 import { parseDatabaseAddress } from "../platform/database-address.ts";
-import type { Secret } from "../platform/secrets.ts";
+import type { KeyRing, Secret } from "../platform/secrets.ts";
 import { examineConfigured } from "./configured-checks.ts";
 import { type ExaminedDatabase, examineDatabase } from "./database-checks.ts";
 import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
@@ -113,14 +113,29 @@ function examineKeyPair(service: Config | undefined, vault: Config | undefined):
   return (service?.service?.environments ?? []).flatMap(({ name, cell, keys }) => {
     // The cells of an environment have the same keys.
     if (cell !== firstCell) return [];
-    const known = vault?.vault?.environments.find((environment) => environment.name === name)?.verification;
-    if (keys === undefined || known === undefined) return [];
+    const known = vault?.vault?.environments.find((environment) => environment.name === name);
+    if (keys === undefined || known?.verification === undefined) return [];
     const area = `keys ${name}`;
-    if (known.some(({ kid }) => kid === keys.signing.kid)) return [ok(area, "the vault knows the edge's signing key")];
+    const cardToken = examineCardToken(area, keys.cardToken, known.cardToken);
+    if (known.verification.some(({ kid }) => kid === keys.signing.kid)) {
+      return [ok(area, "the vault knows the edge's signing key"), cardToken];
+    }
     const variable = `SWITCHYARD_${name.toUpperCase()}_VAULT_KEYS_FILE`;
     const says = `the vault does not know ${keys.signing.kid}, with which the edge signs: no card would be accepted`;
-    return [problem(area, says, `give the vault the file that was generated with the edge's: ${variable}`)];
+    return [problem(area, says, `give the vault the file that was generated with the edge's: ${variable}`), cardToken];
   });
+}
+
+function examineCardToken(area: string, edge: KeyRing | undefined, vault: KeyRing | undefined): Finding {
+  const key = vault?.keys[vault.current];
+  const same = vault && edge?.keys[vault.current];
+  if (key && same && Buffer.compare(key, same) === 0) return ok(area, "the edge reads the vault's card tokens");
+  const says = `the edge has not the key ${vault?.current ?? "of card tokens"}, so it asks the vault about each card`;
+  return warning(
+    area,
+    says,
+    "switchyard server-keys rotate --key card-token --step add, with both files; restart both",
+  );
 }
 
 function listDatabases(service: Config | undefined, vault: Config | undefined): Examination[] {

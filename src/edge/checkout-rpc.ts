@@ -44,10 +44,12 @@ export type CheckoutParts = {
 
 /** Serves one session to its customer: reading it until a day after its end, submitting it while it is CREATED. */
 export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof CheckoutService> {
+  const merchantOf = ({ core }: EdgeEnvironment, { merchantId }: PaymentSession) =>
+    core.hold(`merchant ${merchantId}`, () => findMerchant(parts.accounts, merchantId));
   return {
     async getCheckout(request, context) {
       const { environment, session } = await open(context, request.sessionId);
-      const merchant = await findMerchant(parts.accounts, session.merchantId);
+      const merchant = await merchantOf(environment, session);
       return create(GetCheckoutResponseSchema, { checkout: await toCheckout(merchant, environment, session) });
     },
 
@@ -63,7 +65,7 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
       const submit = () => submitPayment(environment.core, submission);
       const [ended, merchant] = await Promise.all([
         traceSubmission({ environment, context }, session.id, submit),
-        findMerchant(parts.accounts, session.merchantId),
+        merchantOf(environment, session),
       ]);
       return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(merchant, environment, ended) });
     },
@@ -83,7 +85,7 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
       await resumeSession(environment.core, session.id);
       const [{ session: cancelled }, merchant] = await Promise.all([
         loadSession(environment.database, session.id),
-        findMerchant(parts.accounts, session.merchantId),
+        merchantOf(environment, session),
       ]);
       return create(CancelActionResponseSchema, { checkout: await toCheckout(merchant, environment, cancelled) });
     },

@@ -42,6 +42,7 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
     const created =
       (await findInFormerCells(caller, order, key)) ?? (await createSession(environment.core, holder, order, key));
     const { session, replayed } = created;
+    environment.requestLimits?.expectCustomer(session.id, holder.merchantId);
     traceCreation(finishSpan, { environment, context }, { sessionId: session.id, replayed });
     const sessionId = encodeId("ps", session.id);
     setCreatedHeaders(context, sessionId, created.replayed);

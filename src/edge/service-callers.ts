@@ -8,7 +8,7 @@ import type { Queryable } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId } from "../platform/ids.ts";
 import { verifyInternalServiceToken } from "../platform/internal-service-token.ts";
-import type { VerificationKey } from "../platform/service-token.ts";
+import type { VerificationKey } from "../platform/signed-claims.ts";
 import { type Authenticate, isMerchantService } from "./authenticate.ts";
 import { type Caller, type EdgeEnvironments, invalidKeyDetail } from "./caller.ts";
 
@@ -40,7 +40,7 @@ async function callerOf(
   keys: readonly VerificationKey[],
   token: string,
 ): Promise<Extract<Caller, { type: "merchant" }> | undefined> {
-  const claim = await verifyInternalServiceToken(keys, token);
+  const claim = verifyInternalServiceToken(keys, token);
   const named = claim && environments[claim.environment];
   const merchantId = claim && decodeId("mer", claim.merchant);
   const merchant = named?.cells && merchantId ? await findMerchant(accounts, merchantId) : undefined;

@@ -105,7 +105,7 @@ const updatePaused: Statement = {
   text: "UPDATE connection SET paused = $2 WHERE id = $1",
 };
 
-/** Excludes a connection from plans from now on, or includes it again. */
+/** Excludes a connection from plans within a second, or includes it again. */
 export async function setConnectionPaused(tx: Tx, connectionId: string, paused: boolean): Promise<void> {
   await tx.query(updatePaused, [connectionId, paused]);
 }

@@ -91,4 +91,35 @@ describe("runLoop()", () => {
     loop = runLoop({ name: "test", intervalMs, log, turn });
     await loop.close();
   });
+
+  it("rests longer from turn to turn with nothing to do, and as at first after a hint, work or a failure", async () => {
+    vi.useFakeTimers();
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
+    const startedAt = Date.now();
+    const at: number[] = [];
+    const results = new Map<number, () => boolean>();
+    const turn = async () => {
+      at.push(Date.now() - startedAt);
+      return results.get(at.length)?.() ?? false;
+    };
+    loop = runLoop({ name: "test", intervalMs: 1_000, idleMs: 3_000, log, turn });
+    const rests = () => at.slice(1).map((time, index) => time - at[index]!);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(rests().slice(0, 6)).toEqual([1_000, 1_500, 2_250, 3_000, 3_000, 3_000]);
+    const restsAfter = async (change: () => void) => {
+      const before = at.length;
+      change();
+      await vi.advanceTimersByTimeAsync(9_000);
+      return rests().slice(before, before + 3);
+    };
+    expect(await restsAfter(() => loop?.wake())).toEqual([1_000, 1_500, 2_250]);
+    const again = () => results.set(at.length + 1, () => true);
+    expect(await restsAfter(again)).toEqual([0, 1_000, 1_500]);
+    const failing = () =>
+      results.set(at.length + 1, () => {
+        throw new Error("down");
+      });
+    expect(await restsAfter(failing)).toEqual([1_000, 1_000, 1_500]);
+    vi.restoreAllMocks();
+  });
 });

@@ -17,15 +17,18 @@ export type LoopObserver = (end: "ended" | "failed") => void;
 
 /** Processes must not all query the database at the same moment. */
 const jitter = 0.1;
+const idleGrowth = 1.5;
 
 /**
  * Starts a loop. `turn` returns true if there is certainly more to do, and is then called again at once. A turn that
  * throws is logged, and after it the loop rests a whole interval, whatever hints arrive, so that a broken dependency is
- * not overloaded. The signal ends a turn that waits for something.
+ * not overloaded. The signal ends a turn that waits for something. With `idleMs` the rests between turns with nothing
+ * more to do grow from the interval to it, and a hint makes them short again.
  */
 export function runLoop(options: {
   name: string;
   intervalMs: number;
+  idleMs?: number | undefined;
   log: Pick<Logger, "error">;
   turn: Turn;
   observer?: LoopObserver | undefined;
@@ -43,13 +46,18 @@ export function runLoop(options: {
   }
 
   async function run(): Promise<void> {
+    const { intervalMs, idleMs = intervalMs } = options;
+    let idleRestMs = intervalMs;
     while (!closing.signal.aborted) {
       rest.forgetHints();
       const result = await turn();
       options.observer?.(result === "failed" ? "failed" : "ended");
+      const nextMs = result === "failed" ? intervalMs : idleRestMs;
+      idleRestMs = result === "rest" ? Math.min(idleRestMs * idleGrowth, idleMs) : intervalMs;
       if (result === "again") continue;
-      const restMs = options.intervalMs * (1 + jitter * (2 * Math.random() - 1));
-      await rest.wait({ restMs, hintsEndIt: result === "rest", closing: closing.signal });
+      const restMs = nextMs * (1 + jitter * (2 * Math.random() - 1));
+      const isHinted = await rest.wait({ restMs, hintsEndIt: result === "rest", closing: closing.signal });
+      if (isHinted) idleRestMs = intervalMs;
     }
   }
 
@@ -83,8 +91,9 @@ class Rest {
     this.#end?.();
   }
 
-  async wait(options: { restMs: number; hintsEndIt: boolean; closing: AbortSignal }): Promise<void> {
-    if (options.closing.aborted || (options.hintsEndIt && this.#hinted)) return;
+  /** Returns true if a hint ended it, or arrived before. */
+  async wait(options: { restMs: number; hintsEndIt: boolean; closing: AbortSignal }): Promise<boolean> {
+    if (options.closing.aborted || (options.hintsEndIt && this.#hinted)) return this.#hinted;
     this.#hintsEndIt = options.hintsEndIt;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, options.restMs);
@@ -95,5 +104,6 @@ class Rest {
     });
     this.#hintsEndIt = false;
     this.#end = undefined;
+    return this.#hinted;
   }
 }

@@ -5,12 +5,12 @@
 import { type KeyObject, sign } from "node:crypto";
 import {
   claimTypes,
-  type EnvironmentName,
   type FramePolicy,
   type SessionGrant,
   serviceTokenLifetimeSeconds,
   vaultAudience,
 } from "./service-token.ts";
+import type { EnvironmentName } from "./signed-claims.ts";
 
 /** An Ed25519 private key of one environment. */
 export type SigningKey = {
@@ -67,7 +67,7 @@ export function signFramePolicy(
  * Returns a JWS in compact form (RFC 7515, 3.1; Ed25519 by RFC 8037, 3.1). Signed on this thread: that takes some 25
  * µs, a third of the cost of using another one.
  */
-function signClaims(key: SigningKey, typ: string, claims: object): string {
+export function signClaims(key: Omit<SigningKey, "environment">, typ: string, claims: object): string {
   const input = `${base64url({ alg: "EdDSA", kid: key.kid, typ })}.${base64url(claims)}`;
   return `${input}.${sign(null, Buffer.from(input), key.privateKey).toString("base64url")}`;
 }
@@ -76,6 +76,7 @@ function base64url(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString("base64url");
 }
 
-function secondsOf(moment: Date): number {
+/** Returns a time as claims have it. */
+export function secondsOf(moment: Date): number {
   return Math.floor(moment.getTime() / 1_000);
 }

@@ -3,14 +3,13 @@ import { SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   claimTypes,
-  type EnvironmentName,
   ServiceTokenVerifier,
   serviceTokenLifetimeSeconds,
-  type VerificationKey,
   verifyFramePolicy,
   verifySessionGrant,
 } from "./service-token.ts";
 import { createServiceTokens, type SigningKey, signFramePolicy, signSessionGrant } from "./service-token-signing.ts";
+import type { EnvironmentName, VerificationKey } from "./signed-claims.ts";
 
 const pairOf = (kid: string, environment: EnvironmentName) => {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");

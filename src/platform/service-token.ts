@@ -2,12 +2,14 @@
  * Signed claims between the core and the vault: their content, and the vault's checks with public keys only.
  * service-token-signing.ts signs them.
  */
-import type { KeyObject } from "node:crypto";
-import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
 import { isPageOrigin } from "./page-origin.ts";
-
-/** The environment of signed claims; they are valid in no other. */
-export type EnvironmentName = "test" | "live";
+import {
+  clockToleranceSeconds,
+  type EnvironmentName,
+  type VerificationKey,
+  type VerifiedClaims,
+  verifyClaims,
+} from "./signed-claims.ts";
 
 /** Lets a page tokenize cards for one session. As sensitive as the client secret. */
 export type SessionGrant = {
@@ -31,22 +33,12 @@ export type FramePolicy = {
   readonly expiresAt: Date;
 };
 
-/** An Ed25519 public key and its environment: a test key cannot sign anything for live. */
-export type VerificationKey = {
-  readonly kid: string;
-  readonly environment: EnvironmentName;
-  readonly publicKey: KeyObject;
-};
-
 /** The JWS `typ` of each kind, so that one is never accepted as another. */
 export const claimTypes = {
   serviceToken: "vault-service+jwt",
   sessionGrant: "vault-grant+jwt",
   framePolicy: "vault-policy+jwt",
 } as const;
-
-/** Allows for clocks of core and vault that differ by a few seconds. */
-const clockToleranceSeconds = 5;
 
 /**
  * Time for which a service token is valid after it is signed, whatever expiry it names. It also bounds the time at
@@ -70,12 +62,12 @@ type ValidToken = { readonly type: "valid"; readonly environment: EnvironmentNam
 /** The reason why a service token is not valid, which contains nothing of it. */
 export type TokenRefusal = { readonly kind: "clock" | "unknown_key" | "malformed"; readonly reason: string };
 
-async function verifyServiceToken(keys: readonly VerificationKey[], token: string): Promise<ServiceTokenCheck> {
-  const verified = await verify(keys, claimTypes.serviceToken, token, { maxTokenAge: serviceTokenLifetimeSeconds });
-  if (verified instanceof Error) return { type: "refused", ...refusalOf(verified) };
+function verifyServiceToken(keys: readonly VerificationKey[], token: string): ServiceTokenCheck {
+  const ageMaxSeconds = serviceTokenLifetimeSeconds;
+  const verified = verifyClaims(token, { keys, typ: claimTypes.serviceToken, ageMaxSeconds });
+  if (verified.refused !== undefined) return { type: "refused", ...refusalOf(verified) };
   const { environment } = verified.key;
-  // Both are present: verify() requires them.
-  const { aud, iat, exp } = verified.claims as Required<JWTPayload>;
+  const { aud, iat = 0, exp } = verified.claims;
   if (aud !== vaultAudience(environment)) {
     return { type: "refused", kind: "unknown_key", reason: "it is for another environment than its key's" };
   }
@@ -100,12 +92,12 @@ export class ServiceTokenVerifier {
   }
 
   /** Checks a service token: it is valid until `endsAt` by this machine's clock, or refused. */
-  async verify(token: string): Promise<ServiceTokenCheck> {
+  verify(token: string): ServiceTokenCheck {
     const now = Date.now();
     const known = this.#valid.get(token);
     // If the clock was set back since, the token may lie in its future now.
     if (known !== undefined && known.verifiedAt <= now && now < known.check.endsAt.getTime()) return known.check;
-    const check = await verifyServiceToken(this.#keys, token);
+    const check = verifyServiceToken(this.#keys, token);
     if (check.type === "valid") this.#remember(token, check, now);
     return check;
   }
@@ -120,27 +112,23 @@ export class ServiceTokenVerifier {
   }
 }
 
-function refusalOf(error: Error): TokenRefusal {
-  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed) {
+function refusalOf(verified: Exclude<VerifiedClaims, { refused?: undefined }>): TokenRefusal {
+  if (verified.refused === "unknown_key") {
     return { kind: "unknown_key", reason: "no key that the vault knows has signed it" };
   }
-  // Known only after the signature was verified, so the times are ours.
-  const isTimed = error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed;
-  const issuedAt = isTimed && error.reason === "check_failed" && error.claim !== "typ" ? error.payload.iat : undefined;
-  if (issuedAt === undefined) return { kind: "malformed", reason: "it is no service token" };
-  const age = Math.round(Date.now() / 1_000 - issuedAt);
+  if (verified.issuedAt === undefined) {
+    return { kind: "malformed", reason: "it is no service token" };
+  }
+  const age = Math.round(Date.now() / 1_000 - verified.issuedAt);
   const made = age < 0 ? `${-age} s ahead of` : `${age} s behind`;
   const reason = `it was made ${made} this machine's clock; it counts for ${serviceTokenLifetimeSeconds} s, and clocks may differ by ${clockToleranceSeconds} s`;
   return { kind: "clock", reason };
 }
 
 /** Returns the grant, or undefined if no key of its own environment signed it, or if it has expired. */
-export async function verifySessionGrant(
-  keys: readonly VerificationKey[],
-  grant: string,
-): Promise<SessionGrant | undefined> {
-  const verified = await verify(keys, claimTypes.sessionGrant, grant);
-  if (verified instanceof Error) return undefined;
+export function verifySessionGrant(keys: readonly VerificationKey[], grant: string): SessionGrant | undefined {
+  const verified = verifyClaims(grant, { keys, typ: claimTypes.sessionGrant });
+  if (verified.refused !== undefined) return undefined;
   const { session, profile } = verified.claims;
   const policy = policyOf(verified);
   if (policy === undefined || !isName(session) || !isName(profile)) return undefined;
@@ -148,45 +136,18 @@ export async function verifySessionGrant(
 }
 
 /** Returns the policy, or undefined if no key of its own environment signed it, or if it has expired. */
-export async function verifyFramePolicy(
-  keys: readonly VerificationKey[],
-  policy: string,
-): Promise<FramePolicy | undefined> {
-  const verified = await verify(keys, claimTypes.framePolicy, policy);
-  if (verified instanceof Error) return undefined;
+export function verifyFramePolicy(keys: readonly VerificationKey[], policy: string): FramePolicy | undefined {
+  const verified = verifyClaims(policy, { keys, typ: claimTypes.framePolicy });
+  if (verified.refused !== undefined) return undefined;
   const [found, serviceOrigin] = [policyOf(verified), verified.claims.service];
   return found && isPageOrigin(serviceOrigin) ? { ...found, serviceOrigin } : undefined;
 }
 
-type Verified = { readonly claims: JWTPayload; readonly key: VerificationKey };
-
-async function verify(
-  keys: readonly VerificationKey[],
-  typ: string,
-  jws: string,
-  more: Pick<JWTVerifyOptions, "maxTokenAge"> = {},
-): Promise<Verified | Error> {
-  let key: VerificationKey | undefined;
-  try {
-    const { payload } = await jwtVerify(
-      jws,
-      ({ kid }) => {
-        key = keys.find((candidate) => candidate.kid === kid);
-        if (key === undefined) throw new errors.JWKSNoMatchingKey();
-        return key.publicKey;
-      },
-      { algorithms: ["EdDSA"], typ, requiredClaims: ["exp"], clockTolerance: clockToleranceSeconds, ...more },
-    );
-    return { claims: payload, key: key! };
-  } catch (error) {
-    if (error instanceof errors.JOSEError || error instanceof TypeError) return error;
-    throw error;
-  }
-}
+type Verified = Extract<VerifiedClaims, { refused?: undefined }>;
 
 function policyOf({ claims, key }: Verified): Omit<FramePolicy, "serviceOrigin"> | undefined {
   const { environment, origins, exp } = claims;
-  if (environment !== key.environment || exp === undefined) return undefined;
+  if (environment !== key.environment) return undefined;
   if (!Array.isArray(origins) || !origins.every(isPageOrigin)) return undefined;
   return { environment: key.environment, origins, expiresAt: new Date(exp * 1000) };
 }

@@ -27,6 +27,7 @@ import { takeNotification } from "../oversight/notifications/intake.ts";
 import { nameOfCell } from "../platform/cells.ts";
 import type { Database } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
+import { createHold } from "../platform/hold.ts";
 import type { Logger } from "../platform/log.ts";
 import { type NatsLink, openNats } from "../platform/nats.ts";
 import { GatewayHttp } from "../platform/outbound-http.ts";
@@ -61,6 +62,9 @@ type Shared = ServiceConfig & {
   readonly observeEnvironment: (name: string, state: PaymentState) => EnvironmentObserver;
   readonly tracing: Tracing;
 };
+
+// A change of routing, or the pause of a connection, reaches each edge as late as this.
+const changesReachMs = 1_000;
 
 /** Opens one cell of an environment. No connection is made before it is used, except to monitor a read replica. */
 export async function buildEnvironment(config: EnvironmentConfig, shared: Shared): Promise<Environment> {
@@ -101,6 +105,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
   if (shared.loopbackWebhooks) log.warn("webhooks to loopback addresses are allowed");
   const core: Core = {
     database,
+    hold: createHold(changesReachMs),
     runtime,
     log,
     tracing,
@@ -182,7 +187,8 @@ function openVault(
       const { origin, grpcAddress: address, grpcTls: tls } = vault;
       const { apiOrigin, log, tracing } = ways;
       const signing = { ...keys.signing, environment: name };
-      return openSelfHostedVault({ origin, apiOrigin, address, tls, signing, log, tracing });
+      const { cardToken } = keys;
+      return openSelfHostedVault({ origin, apiOrigin, address, tls, signing, cardToken, log, tracing });
     }
     case "saas":
       return new SaasVault({ ...ways, settings: vault, environment: name, nowMs: () => systemRuntime.now().getTime() });

@@ -268,6 +268,8 @@ export function dashboardParts({ config, environments, accounts, log }: Installa
 
 // Interval at which each loop runs by itself; hints make most of them faster.
 const everySecondMs = 1_000;
+// For work that nobody waits for: a reader ends an overdue session itself, and an orphan has waited for minutes before.
+const idleEveryMs = 5_000;
 const everyTenSecondsMs = 10_000;
 const everyMinuteMs = 60_000;
 const everyTenMinutesMs = 600_000;
@@ -316,19 +318,19 @@ async function startLoops(
   const sampled = { database, nats, stream, environmentName: label, streamWatch, metrics: figures };
   figures.begin(label);
   const observeLoop = (loopName: string, intervalMs: number) => metrics.observeLoop(label, loopName, intervalMs);
-  const loop = (of: string, intervalMs: number, turn: Turn): Loop =>
-    runLoop({ name: `${of}-${label}`, intervalMs, log, turn, observer: observeLoop(of, intervalMs) });
+  const loop = (of: string, intervalMs: number, turn: Turn, rests?: { idleMs?: number }): Loop =>
+    runLoop({ name: `${of}-${label}`, intervalMs, ...rests, log, turn, observer: observeLoop(of, intervalMs) });
   const onHandover = (kind: Handover["kind"]) => figures.countMail(label, kind);
   const alerting = { ...endpoints, mailer, dashboardOrigin, nameGatewaysIn, onHandover };
   const readings = new CircuitBreaker();
   const loops = [
     loop("recover", everySecondMs, async () => (await recoverSessionsOnce(core)) > 0),
-    loop("expire", everySecondMs, () => expireOnce(core)),
+    loop("expire", everySecondMs, () => expireOnce(core), { idleMs: idleEveryMs }),
     loop("analytics", everyMinuteMs, () => countSettledOnce(database)),
     loop("expire-idempotency", everyMinuteMs, () => expireIdempotencyOnce(core)),
     loop("retention", retentionSweepEveryMs, () => sweepOldRowsOnce(database)),
     loop("notifications", everySecondMs, () => processNotificationsOnce(core)),
-    loop("orphans", everySecondMs, createOrphanTurn(core)),
+    loop("orphans", everySecondMs, createOrphanTurn(core), { idleMs: idleEveryMs }),
     loop("refunds", everySecondMs, createRefundTurn(core)),
     loop("alarms", everyTenSecondsMs, () => raiseAlarmsOnce(core)),
     loop("endpoint-warnings", everyMinuteMs, () => raiseWarningsOnce(endpoints)),

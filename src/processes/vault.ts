@@ -58,9 +58,10 @@ export async function startVaultRole(
     grpcTls,
     database,
     logger,
-    environments: vault.environments.map(({ name, ring }) => ({
+    environments: vault.environments.map(({ name, ring, cardToken }) => ({
       environment: name,
       ring,
+      cardToken,
       testCards: name === "test" ? testNumbers : undefined,
     })),
     grantKeys: keys,

@@ -1,5 +1,5 @@
 /** Stores cards: sealed under their own token, counted per session, deleted when used up, forgotten or expired. */
-import { randomBytes } from "node:crypto";
+import { makeCardToken } from "../platform/card-token.ts";
 import type { Database, Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { deriveKey, hasKeyFor, type KeyRing, Secret, seal, sha256, unseal } from "../platform/secrets.ts";
@@ -23,9 +23,6 @@ export type KeptCard = { readonly token: Secret; readonly expiresAt: Date };
 export type TakenCard =
   | { readonly type: "card"; readonly card: Card }
   | { readonly type: "not_found" | "expired" | "used_up" };
-
-// 192 random bits cannot be guessed, and 24 bytes are 32 letters of base64url without padding.
-const tokenBytes = 24;
 
 // The session's row is written first, so that a concurrent Forget either waits for this card or refuses it.
 const keepStatement: Statement = {
@@ -60,16 +57,18 @@ const readStatement: Statement = {
 };
 type ReadCard = { readonly expired: boolean; readonly used: boolean; readonly sealed: string };
 
-const endSessionStatement: Statement = {
-  name: "vault_end_session",
+// In one order, so that no two calls deadlock.
+const endSessionsStatement: Statement = {
+  name: "vault_end_sessions",
   text: `INSERT INTO card_session (environment, session_id, tokens_made, over, expires_at)
-    VALUES ($1, $2, 0, true, clock_timestamp() + $3::int * interval '1 ms')
+    SELECT $1, id, 0, true, clock_timestamp() + $3::int * interval '1 ms'
+    FROM (SELECT DISTINCT unnest($2::text[]) AS id ORDER BY id) ended
     ON CONFLICT (environment, session_id) DO UPDATE SET over = true, expires_at = excluded.expires_at`,
 };
 
 const forgetStatement: Statement = {
   name: "vault_forget",
-  text: "DELETE FROM card WHERE environment = $1 AND session_id = $2",
+  text: "DELETE FROM card WHERE environment = $1 AND session_id = ANY ($2)",
 };
 
 /**
@@ -78,11 +77,12 @@ const forgetStatement: Statement = {
  */
 export async function keepCard(
   database: Queryable,
-  { environment, ring }: VaultEnvironment,
+  { environment, ring, cardToken }: VaultEnvironment,
   sessionId: string,
   card: Card,
 ): Promise<KeptCard> {
-  const token = `tok_${randomBytes(tokenBytes).toString("base64url")}`;
+  const facts = { ...beginningOf(card), expiresAt: new Date(Date.now() + cardLifetimeMs) };
+  const token = makeCardToken(cardToken, { environment, sessionId }, facts);
   const sealed = seal(ringOfToken(ring, token), placeOf(environment, sessionId), JSON.stringify(card));
   const [kept] = await database.query<{ expires_at: Date }>(keepStatement, [
     environment,
@@ -145,17 +145,17 @@ function openCard(ring: KeyRing, sealed: string, token: string, associatedData: 
 }
 
 /**
- * Deletes a session's cards and accepts no more for it, in one round trip. Idempotent. Two statements: the second sees
+ * Deletes the cards of sessions and accepts no more for them, in one round trip. Idempotent. Two statements: the second sees
  * the cards of every `keepCard` for which the first has waited, while one statement would see only those from before.
  */
-export async function forgetSession(
+export async function forgetSessions(
   database: Database,
   { environment }: VaultEnvironment,
-  sessionId: string,
+  sessionIds: readonly string[],
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    tx.send(endSessionStatement, [environment, sessionId, sessionCountLifetimeMs]);
-    tx.send(forgetStatement, [environment, sessionId]);
+    tx.send(endSessionsStatement, [environment, sessionIds, sessionCountLifetimeMs]);
+    tx.send(forgetStatement, [environment, sessionIds]);
   });
 }
 
@@ -176,11 +176,11 @@ export async function countCards(database: Database): Promise<ReadonlyMap<string
 const sweeps: readonly Statement[] = [
   sweep("card", "token_hash", "expires_at"),
   sweep("card_session", "environment, session_id", "expires_at"),
-  sweep("tokenize_count", "environment, counted_by, subject, window_ends", "window_ends"),
+  sweep("vault_copy", "id", "expires_at"),
 ];
 
 /**
- * Deletes expired rows, cards past their fifteen minutes and counters past their window: at most `sweepRowsMax` rows a
+ * Deletes expired rows, cards past their fifteen minutes among them: at most `sweepRowsMax` rows a
  * table. Returns the number deleted. Any number of vault processes may run it at once.
  */
 export async function expireOnce(database: Database): Promise<number> {

@@ -1,14 +1,18 @@
 /** Tests the vault's check of a token before it is paid with, through the core's client. */
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { VaultClient } from "../card-vault/own/vault-rpc.ts";
 import { createStrictLog } from "../dev/testing/strict-log.ts";
-import { Secret } from "../platform/secrets.ts";
+import { makeCardToken } from "../platform/card-token.ts";
+import { encodeId } from "../platform/ids.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import { type KeyRing, Secret } from "../platform/secrets.ts";
 import { startVaultFixture, testCard, type VaultFixture } from "./vault.fixture.ts";
-import { usesPerToken } from "./vault-limits.ts";
+import { cardLifetimeMs, usesPerToken } from "./vault-limits.ts";
 
 let fixture: VaultFixture;
 let client: VaultClient;
@@ -25,8 +29,9 @@ afterAll(async () => {
   gateway.close();
 });
 
-function clientOf(address: string): VaultClient {
-  return new VaultClient({ address, signing: fixture.signing.test, log: createStrictLog() });
+/** Without the key of tokens it has to ask the vault. */
+function clientOf(address: string, cardToken?: KeyRing): VaultClient {
+  return new VaultClient({ address, signing: fixture.signing.test, cardToken, log: createStrictLog() });
 }
 
 async function tokenFor(session: string): Promise<Secret> {
@@ -34,8 +39,8 @@ async function tokenFor(session: string): Promise<Secret> {
   return new Secret(token);
 }
 
-function pay(session: string, token: Secret) {
-  return client.forward({
+function pay(session: string, token: Secret, by = client) {
+  return by.forward({
     connector: "SANDBOX_A",
     operation: "authorize",
     token,
@@ -86,6 +91,86 @@ it("is unknown if no vault answers", async () => {
   const nowhere = clientOf("127.0.0.1:1");
   expect(await nowhere.checkToken({ sessionId: "ps_own", token: new Secret("tok_1") })).toEqual({ state: "unknown" });
   nowhere.close();
+});
+
+describe("with the key of the facts in tokens", () => {
+  const nowhere = "127.0.0.1:1";
+  const keyOf = (at = 0) => fixture.config.environments[at]!.cardToken!;
+  /** Returns a client that reaches no vault unless told to; it ends with its test. */
+  const knowing = (address = nowhere, key = keyOf()) => {
+    const made = clientOf(address, key);
+    onTestFinished(() => made.close());
+    return made;
+  };
+  const vaultAddress = () => new URL(fixture.vault.origins.grpc).host;
+  const facts = { expiresAt: new Date(Date.now() + 60_000), brand: "visa", firstDigits: "42424242" };
+  const inTest = { environment: "test", sessionId: "ps_forged" } as const;
+
+  it("needs no vault for a token of the session, and reports its card", async () => {
+    const token = await tokenFor("ps_proven");
+    const card = { brand: "visa", firstDigits: "42424242" };
+    expect(await knowing().checkToken({ sessionId: "ps_proven", token })).toEqual({ state: "unused", card });
+  });
+
+  it.each([
+    ["another session's", () => makeCardToken(keyOf(), { ...inTest, sessionId: "ps_other" }, facts)],
+    ["the other environment's", () => makeCardToken(keyOf(1), { ...inTest, environment: "live" }, facts)],
+    [
+      "one for the other environment by the same key",
+      () => makeCardToken(keyOf(), { ...inTest, environment: "live" }, facts),
+    ],
+    ["one by a key of a stranger", () => makeCardToken({ current: "1", keys: { 1: randomBytes(32) } }, inTest, facts)],
+    ["an expired", () => makeCardToken(keyOf(), inTest, { ...facts, expiresAt: new Date(Date.now() - 1) })],
+    ["a changed", () => makeCardToken(keyOf(), inTest, facts).replace(/.$/, (last) => (last === "A" ? "Q" : "A"))],
+    ["a bare", () => makeCardToken(undefined, inTest, facts)],
+  ])("asks the vault about %s token, which refuses it", async (_, make) => {
+    const asked = { sessionId: inTest.sessionId, token: new Secret(make()) };
+    expect(await knowing().checkToken(asked)).toEqual({ state: "unknown" });
+    const reaching = knowing(vaultAddress());
+    await expect.poll(async () => (await reaching.checkToken(asked)).state).toBe("not_found");
+  });
+
+  it("has an expired token of a card that is still there refused as expired", async () => {
+    const token = await tokenFor("ps_ended");
+    await fixture.database.pool.query("UPDATE card SET expires_at = clock_timestamp() WHERE session_id = 'ps_ended'");
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + cardLifetimeMs });
+    const state = knowing(vaultAddress()).checkToken({ sessionId: "ps_ended", token });
+    vi.useRealTimers();
+    expect(await state).toMatchObject({ state: "expired" });
+  });
+
+  it("asks the vault about each token once it has lost a card, for as long as others may be lost", async () => {
+    const [lost, alsoLost] = [await tokenFor("ps_lost"), await tokenFor("ps_also_lost")];
+    await fixture.database.pool.query("DELETE FROM card WHERE session_id IN ('ps_lost', 'ps_also_lost')");
+    const client = knowing(vaultAddress());
+    const stateOfLost = async () => (await client.checkToken({ sessionId: "ps_also_lost", token: alsoLost })).state;
+    expect(await stateOfLost()).toBe("unused");
+    const { reply } = await pay("ps_lost", lost, client);
+    expect(reply).toMatchObject({ type: "neverSent", cause: "token_unusable" });
+    expect(await stateOfLost()).toBe("not_found");
+    const token = await tokenFor("ps_kept");
+    expect(await client.checkToken({ sessionId: "ps_kept", token })).toMatchObject({ state: "unused" });
+    const afterwards = vi.spyOn(performance, "now").mockReturnValue(performance.now() + cardLifetimeMs);
+    expect(await stateOfLost()).toBe("unused");
+    afterwards.mockRestore();
+  });
+});
+
+describe("forget()", () => {
+  it("ends sessions together, soon, and before the client closes", async () => {
+    const client = clientOf(new URL(fixture.vault.origins.grpc).host);
+    const ids = Array.from({ length: 3 }, () => systemRuntime.uuid());
+    const sessions = ids.map((id) => encodeId("ps", id));
+    for (const session of sessions) await tokenFor(session);
+    const left = async () =>
+      (await fixture.database.pool.query("SELECT 1 FROM card WHERE session_id = ANY ($1)", [sessions])).rowCount;
+    client.forget(ids[0]!);
+    client.forget(ids[1]!);
+    await expect.poll(left).toBe(1);
+    client.forget(ids[2]!);
+    client.close();
+    await expect.poll(left).toBe(0);
+  });
 });
 
 it("uses one time limit for the connection and the call together", async () => {

@@ -3,7 +3,7 @@
  * a card may fill. Pure.
  */
 import { DomainError } from "../platform/errors.ts";
-import type { EnvironmentName } from "../platform/service-token.ts";
+import type { EnvironmentName } from "../platform/signed-claims.ts";
 
 /** The encodings of gateway requests. */
 type ContentType = "application/x-www-form-urlencoded" | "application/json";

@@ -6,7 +6,9 @@ import { runLoop } from "../platform/loop.ts";
 import { GatewayHttp } from "../platform/outbound-http.ts";
 import { Readiness } from "../platform/readiness.ts";
 import { buildBrowserFiles } from "./browser-files.ts";
+import { CallCounts } from "./call-counts.ts";
 import { expireOnce } from "./card-store.ts";
+import { Copies } from "./copies.ts";
 import { destinations } from "./destinations.ts";
 import { disableCoreDumps, refuseInspection } from "./hardening.ts";
 import { listenHttp, listenHttp2 } from "./listeners.ts";
@@ -54,13 +56,19 @@ export async function startVault(config: VaultConfig): Promise<Vault> {
     handle: vaultRpcHandler({ ...config, destinations, http }),
     tls: config.grpcTls,
   });
-  const page = await listenHttp(config.publicListen, publicHandler({ ...config, files, clientAddressOf, isReady }));
+  const copies = new Copies(config.database);
+  const callCounts = new CallCounts(() => copies.count);
+  const parts = { ...config, files, callCounts, clientAddressOf, isReady };
+  const page = await listenHttp(config.publicListen, publicHandler(parts));
   const sweeper = runLoop({
     name: "vault-sweeper",
     intervalMs: sweepIntervalMs,
     log: config.logger,
     observer: config.observer?.swept,
-    turn: async () => (await expireOnce(config.database)) >= sweepRowsMax,
+    async turn() {
+      await copies.report();
+      return (await expireOnce(config.database)) >= sweepRowsMax;
+    },
   });
 
   return {
@@ -71,6 +79,7 @@ export async function startVault(config: VaultConfig): Promise<Vault> {
       page.drain();
       await pause(config.shutdownGraceMs ?? 0);
       await Promise.all([page.close(), grpc.close(), sweeper.close()]);
+      await copies.leave().catch(() => {});
       await http.close();
     },
   };

@@ -3,6 +3,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DomainError } from "../platform/errors.ts";
 import { buildBrowserFiles } from "./browser-files.ts";
+import { CallCounts } from "./call-counts.ts";
 import { publicHandler } from "./public-http.ts";
 import { startVaultFixture, type VaultFixture } from "./vault.fixture.ts";
 
@@ -130,7 +131,13 @@ describe("the public port", () => {
     ["http://127.0.0.1:1", undefined],
     [undefined, undefined],
   ])("sends Strict-Transport-Security where browsers reach it by https: %s", async (publicOrigin, expected) => {
-    const shared = { files: await buildBrowserFiles(), clientAddressOf: () => "", isReady: async () => true };
+    const callCounts = new CallCounts(() => 1);
+    const shared = {
+      files: await buildBrowserFiles(),
+      callCounts,
+      clientAddressOf: () => "",
+      isReady: async () => true,
+    };
     const { headers } = publicHandler({ ...fixture.config, ...shared, publicOrigin }).refuse(
       new DomainError("not_found", "Nothing is here."),
     );

@@ -10,7 +10,8 @@ import type { HttpServerParts } from "../platform/http-server.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import { meterResponse } from "../platform/request-meter.ts";
-import { type FramePolicy, type VerificationKey, verifyFramePolicy } from "../platform/service-token.ts";
+import { type FramePolicy, verifyFramePolicy } from "../platform/service-token.ts";
+import type { VerificationKey } from "../platform/signed-claims.ts";
 import { transportSecurityOf } from "../platform/transport-security.ts";
 import type { BrowserFile, BrowserFiles } from "./browser-files.ts";
 import { isUnexpected, renderError } from "./public-error.ts";
@@ -140,7 +141,7 @@ function fileRoute(file: BrowserFile, caching: string): Route {
 }
 
 async function answerFrame(vault: PublicHttp, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { embedders } = await loadPolicy(vault.grantKeys, request);
+  const { embedders } = loadPolicy(vault.grantKeys, request);
   response.setHeader("Content-Security-Policy", framePolicyHeader(embedders, vault.files.frameStyleSource));
   response.setHeader("Permissions-Policy", "camera=(), geolocation=(), microphone=()");
   response.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
@@ -160,7 +161,7 @@ function queryOf({ url = "" }: IncomingMessage): URLSearchParams {
  * port on. A bank's page needs what its browser offers, so this page restricts nothing that it does not use itself.
  */
 async function answerRelay(vault: PublicHttp, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { embedders, serviceOrigin } = await loadPolicy(vault.grantKeys, request);
+  const { embedders, serviceOrigin } = loadPolicy(vault.grantKeys, request);
   response.setHeader("Content-Security-Policy", relayPolicyHeader(embedders, serviceOrigin));
   response.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
   sendFile(vault.files.renderRelay(embedders, serviceOrigin), request, response, embedders.length === 0 ? 403 : 200);
@@ -173,12 +174,12 @@ type Embedders = readonly string[];
  * Returns the embedders and the service that the policy in a frame address names; no embedders if it is missing, forged
  * or expired. A policy without origins allows any page in test and none in live.
  */
-async function loadPolicy(
+function loadPolicy(
   keys: readonly VerificationKey[],
   request: IncomingMessage,
-): Promise<{ readonly embedders: Embedders; readonly serviceOrigin: string }> {
+): { readonly embedders: Embedders; readonly serviceOrigin: string } {
   const policy = queryOf(request).get("p");
-  const verified = policy === null ? undefined : await verifyFramePolicy(keys, policy);
+  const verified = policy === null ? undefined : verifyFramePolicy(keys, policy);
   if (verified === undefined) return { embedders: [], serviceOrigin: "'none'" };
   return { embedders: embeddersOf(verified), serviceOrigin: verified.serviceOrigin };
 }

@@ -19,7 +19,7 @@ describe("POST /tokens", () => {
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(response.headers.get("request-id")).toMatch(/^req_/);
     expect(await response.json()).toEqual({
-      token: expect.stringMatching(/^tok_[\w-]{32}$/),
+      token: expect.stringMatching(/^tok_[\w-]{100,251}$/),
       brand: "visa",
       last4: "4242",
       expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),

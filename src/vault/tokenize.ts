@@ -4,32 +4,24 @@
 import type { IncomingMessage } from "node:http";
 import type { CreateTokenResponseJson } from "../../gen/vault/v1/vault_pb.ts";
 import type { ClientAddressOf } from "../platform/client-address.ts";
-import type { Database, Statement } from "../platform/database.ts";
+import type { Database } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import {
-  type EnvironmentName,
-  type SessionGrant,
-  type VerificationKey,
-  verifySessionGrant,
-} from "../platform/service-token.ts";
+import { type SessionGrant, verifySessionGrant } from "../platform/service-token.ts";
+import type { VerificationKey } from "../platform/signed-claims.ts";
+import type { CallCounts } from "./call-counts.ts";
 import { type Card, findCardProblems, shownOf } from "./card.ts";
 import { parseCardJson, problem, refuseWhenAny } from "./card-json.ts";
 import { keepCard } from "./card-store.ts";
 import { readBody } from "./read-body.ts";
 import type { VaultEnvironment, VaultObserver } from "./vault-config.ts";
-import {
-  callsPerAddress,
-  callsPerMerchant,
-  callsPerSession,
-  countWindowMs,
-  tokenBodyBytesMax,
-} from "./vault-limits.ts";
+import { tokenBodyBytesMax } from "./vault-limits.ts";
 
 /** The dependencies of turning a card into a token. */
 export type Tokenizer = {
   readonly database: Database;
   readonly environments: readonly VaultEnvironment[];
   readonly grantKeys: readonly VerificationKey[];
+  readonly callCounts: CallCounts;
   readonly clientAddressOf: ClientAddressOf;
   /** The origin of the card frame. Absent: the host of the request, without TLS. */
   readonly publicOrigin?: string | undefined;
@@ -39,14 +31,11 @@ export type Tokenizer = {
 /** Answers one call. Throws a DomainError that contains nothing of the card. */
 export async function tokenize(tokenizer: Tokenizer, request: IncomingMessage): Promise<CreateTokenResponseJson> {
   refuseForeignPage(tokenizer, request);
-  const { grant, environment } = await authorize(tokenizer, request);
+  const { grant, environment } = authorize(tokenizer, request);
   refuseOtherContent(request);
-  await countTokenizeCall(tokenizer.database, {
-    environment: grant.environment,
-    session: grant.session,
-    profile: grant.profile,
-    address: tokenizer.clientAddressOf(request),
-  });
+  if (!tokenizer.callCounts.admit({ ...grant, address: tokenizer.clientAddressOf(request) })) {
+    throw new DomainError("rate_limited", "Too many cards were entered. Wait a minute, then try again.");
+  }
   const card = parseCardJson(await readBody(request, request.headers, { bytesMax: tokenBodyBytesMax }));
   refuseImplausible(card, environment);
   const { token, expiresAt } = await keepCard(tokenizer.database, environment, grant.session, card);
@@ -62,12 +51,12 @@ function refuseForeignPage({ publicOrigin }: Tokenizer, { headers }: IncomingMes
   }
 }
 
-async function authorize(
+function authorize(
   { grantKeys, environments }: Tokenizer,
   request: IncomingMessage,
-): Promise<{ grant: SessionGrant; environment: VaultEnvironment }> {
+): { grant: SessionGrant; environment: VaultEnvironment } {
   const [, bearer] = /^Bearer ([\w.-]+)$/i.exec(request.headers.authorization ?? "") ?? [];
-  const grant = bearer === undefined ? undefined : await verifySessionGrant(grantKeys, bearer);
+  const grant = bearer === undefined ? undefined : verifySessionGrant(grantKeys, bearer);
   const environment = environments.find((candidate) => candidate.environment === grant?.environment);
   if (grant === undefined || environment === undefined) {
     throw new DomainError("invalid_client_secret", "The session's sdkAuthorization is missing, invalid or expired.");
@@ -81,52 +70,6 @@ function refuseOtherContent({ headers }: IncomingMessage): void {
   }
   if (headers["content-encoding"] !== undefined) {
     throw new DomainError("unsupported_encoding", "Send the body without a content encoding.");
-  }
-}
-
-/** The caller's session, address and merchant, which are counted separately. */
-type TokenizeCaller = {
-  readonly environment: EnvironmentName;
-  readonly session: string;
-  readonly address: string;
-  readonly profile: string;
-};
-
-// A call counts against the merchant only if its session and its address may make it: otherwise a single open checkout
-// could lock out all of the merchant's customers. Always session, address, merchant: row locks have one order, so no
-// two calls deadlock; `bool_or` reads all rows of `caller`, and so writes them, before the merchant's.
-const countStatement: Statement = {
-  name: "vault_count_call",
-  text: `WITH this_window AS MATERIALIZED (
-      SELECT date_bin($5::int * interval '1 ms', clock_timestamp(), 'epoch') + $5::int * interval '1 ms' AS ends),
-    caller AS (
-      INSERT INTO tokenize_count AS known (environment, counted_by, subject, window_ends, calls)
-      SELECT $1, counted_by, subject, ends, 1
-      FROM this_window, (VALUES (1, 'session', $2), (2, 'address', $3)) AS caller (place, counted_by, subject) ORDER BY place
-      ON CONFLICT (environment, counted_by, subject, window_ends) DO UPDATE SET calls = known.calls + 1
-      RETURNING calls > CASE counted_by WHEN 'session' THEN $6::int ELSE $7::int END AS too_many),
-    merchant AS (
-      INSERT INTO tokenize_count AS known (environment, counted_by, subject, window_ends, calls)
-      SELECT $1, 'merchant', $4, ends, 1 FROM this_window WHERE (SELECT NOT bool_or(too_many) FROM caller)
-      ON CONFLICT (environment, counted_by, subject, window_ends) DO UPDATE SET calls = known.calls + 1
-      RETURNING calls > $8::int AS too_many)
-    SELECT too_many FROM caller UNION ALL SELECT too_many FROM merchant`,
-};
-
-/** Counts one call; throws `rate_limited` if its session, address or merchant made too many in this window. */
-async function countTokenizeCall(database: Database, caller: TokenizeCaller): Promise<void> {
-  const counts = await database.query<{ too_many: boolean }>(countStatement, [
-    caller.environment,
-    caller.session,
-    caller.address,
-    caller.profile,
-    countWindowMs,
-    callsPerSession,
-    callsPerAddress,
-    callsPerMerchant,
-  ]);
-  if (counts.some(({ too_many }) => too_many)) {
-    throw new DomainError("rate_limited", "Too many cards were entered. Wait a minute, then try again.");
   }
 }
 

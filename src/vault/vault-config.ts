@@ -4,7 +4,7 @@ import type { Logger } from "../platform/log.ts";
 import type { LoopObserver } from "../platform/loop.ts";
 import type { RequestEnd, RequestMeter } from "../platform/request-meter.ts";
 import type { KeyRing } from "../platform/secrets.ts";
-import type { EnvironmentName, VerificationKey } from "../platform/service-token.ts";
+import type { EnvironmentName, VerificationKey } from "../platform/signed-claims.ts";
 import type { Tracing } from "../platform/telemetry.ts";
 import type { TlsFiles } from "../platform/tls-files.ts";
 
@@ -65,6 +65,8 @@ export type VaultEnvironment = {
   readonly environment: EnvironmentName;
   /** Master keys; every card is sealed under a key derived from one of them and its token. */
   readonly ring: KeyRing;
+  /** Keys that the edge has too: they seal the facts in tokens, and open no card. */
+  readonly cardToken?: KeyRing | undefined;
   /** The only numbers accepted. Absent in live, where a real card is expected. */
   readonly testCards?: ReadonlySet<string> | undefined;
 };

@@ -16,7 +16,7 @@ export const tokensPerSession = 10;
 /** Longer than any session grant is valid (at most 24 h), or an ended session could add cards again. */
 export const sessionCountLifetimeMs = 25 * 60 * minute;
 
-/** Tokenize calls are counted in windows of this length. */
+/** Tokenize calls are counted in windows of this length. Copies of the vault divide the limits among themselves. */
 export const countWindowMs = minute;
 /** Ten cards, each mistyped twice; forty such sessions within one window reach the merchant's limit. */
 export const callsPerSession = 30;
@@ -59,5 +59,7 @@ export const forwardEndsWithinMs = 16 * second;
  * Interval between sweeps of expired rows: a card stays at most this much longer than its lifetime, sealed and refused.
  */
 export const sweepIntervalMs = 30 * second;
+/** A copy reports with each sweep that it runs; one that was killed has no share of the limits any more after two. */
+export const copyLifetimeMs = 2.5 * sweepIntervalMs;
 /** Rows deleted by one statement, so that no sweep holds locks for long. */
 export const sweepRowsMax = 5_000;

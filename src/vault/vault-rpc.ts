@@ -21,9 +21,10 @@ import { DomainError, unreachable } from "../platform/errors.ts";
 import { decodeMessage } from "../platform/grpc-message.ts";
 import type { Logger } from "../platform/log.ts";
 import { requestEndOf } from "../platform/request-meter.ts";
-import { ServiceTokenVerifier, type TokenRefusal, type VerificationKey } from "../platform/service-token.ts";
+import { ServiceTokenVerifier, type TokenRefusal } from "../platform/service-token.ts";
+import type { VerificationKey } from "../platform/signed-claims.ts";
 import { untraced } from "../platform/telemetry.ts";
-import { checkToken, forgetSession, type TokenState } from "./card-store.ts";
+import { checkToken, forgetSessions, type TokenState } from "./card-store.ts";
 import { type Forwarder, type ForwardResult, forward } from "./forward.ts";
 import {
   type GrpcCall,
@@ -56,7 +57,7 @@ export function vaultRpcHandler(vault: VaultRpc): (stream: ServerHttp2Stream, he
   const tokens = new ServiceTokenVerifier(vault.serviceTokenKeys);
   const logRefusal = createRefusalLog(vault.logger);
   const answer = async (call: GrpcCall) => {
-    const caller = await authorize(vault, tokens, call.headers.authorization);
+    const caller = authorize(vault, tokens, call.headers.authorization);
     if ("reason" in caller) {
       logRefusal(caller);
       throw unauthenticated();
@@ -128,8 +129,8 @@ function rpcsOf(vault: VaultRpc): [path: string, Rpc][] {
       const { state, card } = await checkToken(vault.database, environment, sessionId, token);
       return create(CheckTokenResponseSchema, { state: tokenStates[state], ...card });
     }),
-    rpc(VaultService.method.forget, async (environment, { sessionId }) => {
-      await forgetSession(vault.database, environment, sessionId);
+    rpc(VaultService.method.forget, async (environment, { sessionId, moreSessionIds }) => {
+      await forgetSessions(vault.database, environment, [sessionId, ...moreSessionIds]);
       return create(ForgetResponseSchema);
     }),
   ];
@@ -178,14 +179,14 @@ function endOf(result: ForwardResult): ForwardEnd {
 }
 
 /** Returns the environment that the caller's service token names; the other one's cards are inaccessible to it. */
-async function authorize(
+function authorize(
   { environments }: VaultRpc,
   tokens: ServiceTokenVerifier,
   authorization: string | undefined,
-): Promise<KnownCaller | TokenRefusal> {
+): KnownCaller | TokenRefusal {
   const [, bearer] = /^Bearer ([\w.-]+)$/.exec(authorization ?? "") ?? [];
   if (bearer === undefined) return { kind: "malformed", reason: "the call has none" };
-  const check = await tokens.verify(bearer);
+  const check = tokens.verify(bearer);
   if (check.type === "refused") return check;
   const environment = environments.find((candidate) => candidate.environment === check.environment);
   if (environment === undefined) return { kind: "unknown_key", reason: "the vault does not serve its environment" };

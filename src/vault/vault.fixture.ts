@@ -6,13 +6,13 @@ import { Pool } from "pg";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { createStrictLog } from "../dev/testing/strict-log.ts";
 import { Database } from "../platform/database.ts";
-import type { EnvironmentName } from "../platform/service-token.ts";
 import {
   createServiceTokens,
   type SigningKey,
   signFramePolicy,
   signSessionGrant,
 } from "../platform/service-token-signing.ts";
+import type { EnvironmentName } from "../platform/signed-claims.ts";
 import { startVault, type Vault } from "./main.ts";
 import type { VaultConfig, VaultEnvironment } from "./vault-config.ts";
 
@@ -97,7 +97,8 @@ export async function startVaultFixture(change: Partial<VaultConfig> = {}): Prom
 }
 
 function environmentOf(environment: EnvironmentName, testCards?: ReadonlySet<string>): VaultEnvironment {
-  return { environment, ring: { current: "1", keys: { 1: randomBytes(32) } }, testCards };
+  const ring = () => ({ current: "1", keys: { 1: randomBytes(32) } });
+  return { environment, ring: ring(), cardToken: ring(), testCards };
 }
 
 /** Returns an Ed25519 pair as both sides hold it. */

@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file vault/v1/vault.proto.
  */
 export const file_vault_v1_vault: GenFile = /*@__PURE__*/
-  fileDesc("ChR2YXVsdC92MS92YXVsdC5wcm90bxIIdmF1bHQudjEivgEKEkNyZWF0ZVRva2VuUmVxdWVzdBIOCgZudW1iZXIYASABKAkSEQoJZXhwX21vbnRoGAIgASgFEhAKCGV4cF95ZWFyGAMgASgFEgsKA2N2YxgEIAEoCRITCgZob2xkZXIYBSABKAlIAIgBARIYCgtwb3N0YWxfY29kZRgGIAEoCUgBiAEBEhIKBWJyYW5kGAcgASgJSAKIAQFCCQoHX2hvbGRlckIOCgxfcG9zdGFsX2NvZGVCCAoGX2JyYW5kInIKE0NyZWF0ZVRva2VuUmVzcG9uc2USDQoFdG9rZW4YASABKAkSDQoFYnJhbmQYAiABKAkSDQoFbGFzdDQYAyABKAkSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiwwMKDkZvcndhcmRSZXF1ZXN0EhkKCWNvbm5lY3RvchgBIAEoCUIGukgDyAEBEhkKCW9wZXJhdGlvbhgCIAEoCUIGukgDyAEBEhUKBXRva2VuGAMgASgJQga6SAPIAQESGgoKc2Vzc2lvbl9pZBgEIAEoCUIGukgDyAEBEhYKBm9yaWdpbhgFIAEoCUIGukgDyAEBEkMKDnBhdGhfdmFyaWFibGVzGAYgAygLMisudmF1bHQudjEuRm9yd2FyZFJlcXVlc3QuUGF0aFZhcmlhYmxlc0VudHJ5EjYKB2hlYWRlcnMYByADKAsyJS52YXVsdC52MS5Gb3J3YXJkUmVxdWVzdC5IZWFkZXJzRW50cnkSDAoEYm9keRgIIAEoDBIfCgp0aW1lb3V0X21zGAkgASgFQgu6SAgaBhjg1AMoARITCgZob2xkZXIYCiABKAlIAIgBARo0ChJQYXRoVmFyaWFibGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARouCgxIZWFkZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIJCgdfaG9sZGVyIs4BCg9Gb3J3YXJkUmVzcG9uc2USKQoGYW5zd2VyGAEgASgLMhcudmF1bHQudjEuR2F0ZXdheUFuc3dlckgAEikKCm5ldmVyX3NlbnQYAiABKAsyEy52YXVsdC52MS5OZXZlclNlbnRIABInCglub19hbnN3ZXIYAyABKAsyEi52YXVsdC52MS5Ob0Fuc3dlckgAEg0KBWJyYW5kGAQgASgJEg0KBWxhc3Q0GAUgASgJEhQKDGNob3Nlbl9icmFuZBgGIAEoCUIICgZyZXN1bHQilAEKDUdhdGV3YXlBbnN3ZXISDgoGc3RhdHVzGAEgASgFEjUKB2hlYWRlcnMYAiADKAsyJC52YXVsdC52MS5HYXRld2F5QW5zd2VyLkhlYWRlcnNFbnRyeRIMCgRib2R5GAMgASgMGi4KDEhlYWRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBItkBCglOZXZlclNlbnQSKgoGcmVhc29uGAEgASgOMhoudmF1bHQudjEuTmV2ZXJTZW50LlJlYXNvbhIOCgZkZXRhaWwYAiABKAkijwEKBlJlYXNvbhIWChJSRUFTT05fVU5TUEVDSUZJRUQQABIaChZSRUFTT05fVE9LRU5fTk9UX0ZPVU5EEAESGAoUUkVBU09OX1RPS0VOX0VYUElSRUQQAhIYChRSRUFTT05fVE9LRU5fVVNFRF9VUBADEh0KGVJFQVNPTl9DT05ORUNUSU9OX1JFRlVTRUQQBCItCghOb0Fuc3dlchIRCgl0aW1lZF9vdXQYASABKAgSDgoGZGV0YWlsGAIgASgJIkYKEUNoZWNrVG9rZW5SZXF1ZXN0EhUKBXRva2VuGAEgASgJQga6SAPIAQESGgoKc2Vzc2lvbl9pZBgCIAEoCUIGukgDyAEBItYBChJDaGVja1Rva2VuUmVzcG9uc2USMQoFc3RhdGUYASABKA4yIi52YXVsdC52MS5DaGVja1Rva2VuUmVzcG9uc2UuU3RhdGUSDQoFYnJhbmQYAiABKAkSFAoMZmlyc3RfZGlnaXRzGAMgASgJImgKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEAoMU1RBVEVfVU5VU0VEEAESEwoPU1RBVEVfTk9UX0ZPVU5EEAISEQoNU1RBVEVfRVhQSVJFRBADEg4KClNUQVRFX1VTRUQQBCIrCg1Gb3JnZXRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBASIQCg5Gb3JnZXRSZXNwb25zZTJaCgxUb2tlblNlcnZpY2USSgoLQ3JlYXRlVG9rZW4SHC52YXVsdC52MS5DcmVhdGVUb2tlblJlcXVlc3QaHS52YXVsdC52MS5DcmVhdGVUb2tlblJlc3BvbnNlMtQBCgxWYXVsdFNlcnZpY2USPgoHRm9yd2FyZBIYLnZhdWx0LnYxLkZvcndhcmRSZXF1ZXN0GhkudmF1bHQudjEuRm9yd2FyZFJlc3BvbnNlEkcKCkNoZWNrVG9rZW4SGy52YXVsdC52MS5DaGVja1Rva2VuUmVxdWVzdBocLnZhdWx0LnYxLkNoZWNrVG9rZW5SZXNwb25zZRI7CgZGb3JnZXQSFy52YXVsdC52MS5Gb3JnZXRSZXF1ZXN0GhgudmF1bHQudjEuRm9yZ2V0UmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("ChR2YXVsdC92MS92YXVsdC5wcm90bxIIdmF1bHQudjEivgEKEkNyZWF0ZVRva2VuUmVxdWVzdBIOCgZudW1iZXIYASABKAkSEQoJZXhwX21vbnRoGAIgASgFEhAKCGV4cF95ZWFyGAMgASgFEgsKA2N2YxgEIAEoCRITCgZob2xkZXIYBSABKAlIAIgBARIYCgtwb3N0YWxfY29kZRgGIAEoCUgBiAEBEhIKBWJyYW5kGAcgASgJSAKIAQFCCQoHX2hvbGRlckIOCgxfcG9zdGFsX2NvZGVCCAoGX2JyYW5kInIKE0NyZWF0ZVRva2VuUmVzcG9uc2USDQoFdG9rZW4YASABKAkSDQoFYnJhbmQYAiABKAkSDQoFbGFzdDQYAyABKAkSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiwwMKDkZvcndhcmRSZXF1ZXN0EhkKCWNvbm5lY3RvchgBIAEoCUIGukgDyAEBEhkKCW9wZXJhdGlvbhgCIAEoCUIGukgDyAEBEhUKBXRva2VuGAMgASgJQga6SAPIAQESGgoKc2Vzc2lvbl9pZBgEIAEoCUIGukgDyAEBEhYKBm9yaWdpbhgFIAEoCUIGukgDyAEBEkMKDnBhdGhfdmFyaWFibGVzGAYgAygLMisudmF1bHQudjEuRm9yd2FyZFJlcXVlc3QuUGF0aFZhcmlhYmxlc0VudHJ5EjYKB2hlYWRlcnMYByADKAsyJS52YXVsdC52MS5Gb3J3YXJkUmVxdWVzdC5IZWFkZXJzRW50cnkSDAoEYm9keRgIIAEoDBIfCgp0aW1lb3V0X21zGAkgASgFQgu6SAgaBhjg1AMoARITCgZob2xkZXIYCiABKAlIAIgBARo0ChJQYXRoVmFyaWFibGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARouCgxIZWFkZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIJCgdfaG9sZGVyIs4BCg9Gb3J3YXJkUmVzcG9uc2USKQoGYW5zd2VyGAEgASgLMhcudmF1bHQudjEuR2F0ZXdheUFuc3dlckgAEikKCm5ldmVyX3NlbnQYAiABKAsyEy52YXVsdC52MS5OZXZlclNlbnRIABInCglub19hbnN3ZXIYAyABKAsyEi52YXVsdC52MS5Ob0Fuc3dlckgAEg0KBWJyYW5kGAQgASgJEg0KBWxhc3Q0GAUgASgJEhQKDGNob3Nlbl9icmFuZBgGIAEoCUIICgZyZXN1bHQilAEKDUdhdGV3YXlBbnN3ZXISDgoGc3RhdHVzGAEgASgFEjUKB2hlYWRlcnMYAiADKAsyJC52YXVsdC52MS5HYXRld2F5QW5zd2VyLkhlYWRlcnNFbnRyeRIMCgRib2R5GAMgASgMGi4KDEhlYWRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBItkBCglOZXZlclNlbnQSKgoGcmVhc29uGAEgASgOMhoudmF1bHQudjEuTmV2ZXJTZW50LlJlYXNvbhIOCgZkZXRhaWwYAiABKAkijwEKBlJlYXNvbhIWChJSRUFTT05fVU5TUEVDSUZJRUQQABIaChZSRUFTT05fVE9LRU5fTk9UX0ZPVU5EEAESGAoUUkVBU09OX1RPS0VOX0VYUElSRUQQAhIYChRSRUFTT05fVE9LRU5fVVNFRF9VUBADEh0KGVJFQVNPTl9DT05ORUNUSU9OX1JFRlVTRUQQBCItCghOb0Fuc3dlchIRCgl0aW1lZF9vdXQYASABKAgSDgoGZGV0YWlsGAIgASgJIkYKEUNoZWNrVG9rZW5SZXF1ZXN0EhUKBXRva2VuGAEgASgJQga6SAPIAQESGgoKc2Vzc2lvbl9pZBgCIAEoCUIGukgDyAEBItYBChJDaGVja1Rva2VuUmVzcG9uc2USMQoFc3RhdGUYASABKA4yIi52YXVsdC52MS5DaGVja1Rva2VuUmVzcG9uc2UuU3RhdGUSDQoFYnJhbmQYAiABKAkSFAoMZmlyc3RfZGlnaXRzGAMgASgJImgKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEAoMU1RBVEVfVU5VU0VEEAESEwoPU1RBVEVfTk9UX0ZPVU5EEAISEQoNU1RBVEVfRVhQSVJFRBADEg4KClNUQVRFX1VTRUQQBCJQCg1Gb3JnZXRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARIjChBtb3JlX3Nlc3Npb25faWRzGAIgAygJQgm6SAaSAQMQ6AciEAoORm9yZ2V0UmVzcG9uc2UyWgoMVG9rZW5TZXJ2aWNlEkoKC0NyZWF0ZVRva2VuEhwudmF1bHQudjEuQ3JlYXRlVG9rZW5SZXF1ZXN0Gh0udmF1bHQudjEuQ3JlYXRlVG9rZW5SZXNwb25zZTLUAQoMVmF1bHRTZXJ2aWNlEj4KB0ZvcndhcmQSGC52YXVsdC52MS5Gb3J3YXJkUmVxdWVzdBoZLnZhdWx0LnYxLkZvcndhcmRSZXNwb25zZRJHCgpDaGVja1Rva2VuEhsudmF1bHQudjEuQ2hlY2tUb2tlblJlcXVlc3QaHC52YXVsdC52MS5DaGVja1Rva2VuUmVzcG9uc2USOwoGRm9yZ2V0EhcudmF1bHQudjEuRm9yZ2V0UmVxdWVzdBoYLnZhdWx0LnYxLkZvcmdldFJlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message vault.v1.CreateTokenRequest
@@ -657,7 +657,7 @@ export type CheckTokenResponse = Message<"vault.v1.CheckTokenResponse"> & {
   /**
    * Of an unused token's card: its network, and the first digits of its number, by which payments are routed. Eight of a
    * number of at least sixteen digits, six of a shorter one: PCI DSS 4.0 permits them, with the last four, in a truncated
-   * number. The core stores neither them nor what they are looked up in.
+   * number. The core stores neither them nor what they are looked up in; the token has them too, sealed.
    *
    * @generated from field: string brand = 2;
    */
@@ -681,7 +681,7 @@ export type CheckTokenResponseJson = {
   /**
    * Of an unused token's card: its network, and the first digits of its number, by which payments are routed. Eight of a
    * number of at least sixteen digits, six of a shorter one: PCI DSS 4.0 permits them, with the last four, in a truncated
-   * number. The core stores neither them nor what they are looked up in.
+   * number. The core stores neither them nor what they are looked up in; the token has them too, sealed.
    *
    * @generated from field: string brand = 2;
    */
@@ -758,6 +758,13 @@ export type ForgetRequest = Message<"vault.v1.ForgetRequest"> & {
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
+
+  /**
+   * Other sessions, of which a vault from before this field forgets none: their cards end by themselves.
+   *
+   * @generated from field: repeated string more_session_ids = 2;
+   */
+  moreSessionIds: string[];
 };
 
 /**
@@ -768,6 +775,13 @@ export type ForgetRequestJson = {
    * @generated from field: string session_id = 1;
    */
   sessionId?: string;
+
+  /**
+   * Other sessions, of which a vault from before this field forgets none: their cards end by themselves.
+   *
+   * @generated from field: repeated string more_session_ids = 2;
+   */
+  moreSessionIds?: string[];
 };
 
 /**
@@ -832,7 +846,7 @@ export const VaultService: GenService<{
     output: typeof ForwardResponseSchema;
   },
   /**
-   * Returns whether a token can pay a session, without using it up.
+   * Returns whether a token can pay a session, without using it up. For tokens whose sealed facts do not prove it.
    *
    * @generated from rpc vault.v1.VaultService.CheckToken
    */
@@ -842,7 +856,7 @@ export const VaultService: GenService<{
     output: typeof CheckTokenResponseSchema;
   },
   /**
-   * Deletes every card stored for a session; repeating it is harmless.
+   * Deletes every card stored for sessions; repeating it is harmless.
    *
    * @generated from rpc vault.v1.VaultService.Forget
    */

@@ -2,7 +2,7 @@
  * The destinations of cards at the external vault: a row for each operation, with the exact fields that the card may
  * fill. Pure.
  */
-import type { EnvironmentName } from "../../platform/service-token.ts";
+import type { EnvironmentName } from "../../platform/signed-claims.ts";
 
 /**
  * One operation of one gateway, by JSON. The external vault sends any request to any address it is given; our own

@@ -5,7 +5,7 @@ import { isProbe } from "../../platform/gateway-facts.ts";
 import { decodeId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
-import type { EnvironmentName } from "../../platform/service-token.ts";
+import type { EnvironmentName } from "../../platform/signed-claims.ts";
 import type { ForwardReply, ForwardRequest } from "../card-forwarder.ts";
 import type { CardVault, Forwarding, NewVaultSession, TokenCheck, VaultObject } from "../card-vault.ts";
 import type { SaasVaultSettings } from "../vault-settings.ts";

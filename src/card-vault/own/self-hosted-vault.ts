@@ -2,6 +2,7 @@
 import { vaultGraceMs } from "../../limits.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
+import type { KeyRing } from "../../platform/secrets.ts";
 import { type SigningKey, signFramePolicy, signSessionGrant } from "../../platform/service-token-signing.ts";
 import type { Tracing } from "../../platform/telemetry.ts";
 import type { CardVault, Forwarding } from "../card-vault.ts";
@@ -28,11 +29,13 @@ export function openSelfHostedVault(options: {
   /** Without it the connection is not encrypted. */
   tls?: VaultTlsPaths | undefined;
   signing: SigningKey;
+  /** Without it the vault is asked about each token. */
+  cardToken?: KeyRing | undefined;
   log: Logger;
   tracing?: Tracing | undefined;
 }): CardVault {
-  const { origin, apiOrigin, address, tls, signing, log, tracing } = options;
-  const client = new VaultClient({ address, tls, signing, log, tracing });
+  const { origin, apiOrigin, signing } = options;
+  const client = new VaultClient(options);
   return {
     origin,
     forwarding: selfHostedForwarding,

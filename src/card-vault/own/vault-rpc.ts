@@ -9,12 +9,13 @@ import {
   NeverSent_Reason,
   VaultService,
 } from "../../../gen/vault/v1/vault_pb.ts";
+import { readCardToken } from "../../platform/card-token.ts";
 import { unreachable } from "../../platform/errors.ts";
 import { createGrpcClient, type GrpcClient } from "../../platform/grpc-client.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
-import type { Secret } from "../../platform/secrets.ts";
+import type { KeyRing, Secret } from "../../platform/secrets.ts";
 import { createServiceTokens, type SigningKey } from "../../platform/service-token-signing.ts";
 import { type Tracing, untraced } from "../../platform/telemetry.ts";
 import type { CardForwarder, ForwardReply, ForwardRequest } from "../card-forwarder.ts";
@@ -27,6 +28,11 @@ const ownTimeMs = 2_000;
 // at once.
 const connectWaitMs = 2_000;
 const forgetTimeoutMs = 5_000;
+// Sessions that end within it share a call; their cards stay that much longer, sealed and for no other use.
+const forgetTogetherMs = 50;
+const forgetTogetherMax = 100;
+// One card is lost alone only by its age, so the others may be gone as well: those from before live no longer than this.
+const askAfterLossMs = 15 * 60_000;
 // One read by an index. A customer waits for it, and the first attempt asks a slower vault again.
 const checkTimeoutMs = 500;
 
@@ -43,11 +49,18 @@ export class VaultClient implements CardForwarder {
   readonly #serviceToken: () => string;
   readonly #log: Logger;
   readonly #tracing: Tracing;
+  readonly #environment: SigningKey["environment"];
+  readonly #cardToken: KeyRing | undefined;
+  #ended: string[] = [];
+  #forgetting: NodeJS.Timeout | undefined;
+  #askUntil = 0;
 
   /** Throws if files of `tls` cannot be used; without `tls` the connection is not encrypted. */
   constructor(options: {
     address: string;
     signing: SigningKey;
+    /** Keys that open the facts in tokens; without them the vault is asked about each. */
+    cardToken?: KeyRing | undefined;
     log: Logger;
     tls?: VaultTlsPaths | undefined;
     tracing?: Tracing | undefined;
@@ -55,6 +68,8 @@ export class VaultClient implements CardForwarder {
     this.#tracing = options.tracing ?? untraced;
     this.#client = createGrpcClient(VaultService, options.address, channelOf(options.tls));
     this.#serviceToken = createServiceTokens(options.signing);
+    this.#environment = options.signing.environment;
+    this.#cardToken = options.cardToken;
     this.#log = options.log;
   }
 
@@ -73,8 +88,9 @@ export class VaultClient implements CardForwarder {
     try {
       const answer = await this.#client.forward(
         { ...rest, token: token.expose(), body: new TextEncoder().encode(body) },
-        { timeoutMs: request.timeoutMs + ownTimeMs, metadata: await this.#metadata(), signal },
+        { timeoutMs: request.timeoutMs + ownTimeMs, metadata: this.#metadata(), signal },
       );
+      if (isLostCard(answer)) this.#askUntil = performance.now() + askAfterLossMs;
       const card = answer.brand === "" ? undefined : { brand: answer.brand, last4: answer.last4 };
       return { reply: replyOf(answer), card, chosenBrand: answer.chosenBrand || undefined };
     } catch (error) {
@@ -83,14 +99,27 @@ export class VaultClient implements CardForwarder {
   }
 
   /**
-   * Checks that a token can pay a session. If the vault cannot be reached, or is too old for this call, the first
-   * attempt decides.
+   * Checks that a token can pay a session, by the facts in it. The vault is asked only about a token that does not prove
+   * it, and about each one after it has lost a card; if it cannot be reached, or is too old for this call, the first
+   * attempt decides. That a proven token is unused needs no check: only a submission of its session uses it.
    */
-  async checkToken({ sessionId, token }: { sessionId: string; token: Secret }): Promise<TokenCheck> {
+  async checkToken(asked: { sessionId: string; token: Secret }): Promise<TokenCheck> {
+    return this.#proven(asked) ?? (await this.#askVault(asked));
+  }
+
+  #proven({ sessionId, token }: { sessionId: string; token: Secret }): TokenCheck | undefined {
+    if (this.#cardToken === undefined || performance.now() < this.#askUntil) return undefined;
+    const facts = readCardToken(this.#cardToken, { environment: this.#environment, sessionId }, token.expose());
+    if (facts === undefined || facts.expiresAt.getTime() <= Date.now()) return undefined;
+    const { brand, firstDigits } = facts;
+    return { state: "unused", card: { brand, firstDigits } };
+  }
+
+  async #askVault({ sessionId, token }: { sessionId: string; token: Secret }): Promise<TokenCheck> {
     const endsAt = performance.now() + checkTimeoutMs;
     if (!(await this.#client.isConnected(checkTimeoutMs))) return { state: "unknown" };
     try {
-      const options = { timeoutMs: endsAt - performance.now(), metadata: await this.#metadata() };
+      const options = { timeoutMs: endsAt - performance.now(), metadata: this.#metadata() };
       const answer = await this.#client.checkToken({ sessionId, token: token.expose() }, options);
       const { brand, firstDigits } = answer;
       // A vault from before these fields reports neither.
@@ -103,24 +132,39 @@ export class VaultClient implements CardForwarder {
 
   /** Deletes every card of a session; the vault does so by itself after 15 minutes, so a failure is only logged. */
   forget(sessionId: string): void {
-    this.#metadata()
-      .then((metadata) =>
-        this.#client.forget({ sessionId: encodeId("ps", sessionId) }, { timeoutMs: forgetTimeoutMs, metadata }),
-      )
-      .catch((error: unknown) =>
-        this.#log.warn({ err: error, sessionId }, "the vault could not be asked to forget a card"),
-      );
+    this.#ended.push(sessionId);
+    if (this.#ended.length >= forgetTogetherMax) void this.#forgetEnded();
+    else this.#forgetting ??= setTimeout(() => this.#forgetEnded(), forgetTogetherMs);
+  }
+
+  async #forgetEnded(): Promise<void> {
+    clearTimeout(this.#forgetting);
+    this.#forgetting = undefined;
+    const ended = this.#ended.splice(0);
+    const [sessionId, ...moreSessionIds] = ended.map((id) => encodeId("ps", id));
+    if (sessionId === undefined) return;
+    try {
+      const options = { timeoutMs: forgetTimeoutMs, metadata: this.#metadata() };
+      await this.#client.forget({ sessionId, moreSessionIds }, options);
+    } catch (error) {
+      for (const id of ended)
+        this.#log.warn({ err: error, sessionId: id }, "the vault could not be asked to forget a card");
+    }
   }
 
   close(): void {
-    this.#client.close();
+    void this.#forgetEnded().finally(() => this.#client.close());
   }
 
-  async #metadata(): Promise<Record<string, string>> {
+  #metadata(): Record<string, string> {
     const traceparent = this.#tracing.outgoing();
     const authorization = `Bearer ${this.#serviceToken()}`;
     return { authorization, ...(traceparent !== undefined && { traceparent }) };
   }
+}
+
+function isLostCard({ result }: ForwardResponse): boolean {
+  return result.case === "neverSent" && result.value.reason === NeverSent_Reason.TOKEN_NOT_FOUND;
 }
 
 function channelOf(tls: VaultTlsPaths | undefined): ChannelCredentials {

@@ -4,7 +4,8 @@ import { readFileSync } from "node:fs";
 import { parseKeyFile } from "../../config/server-keys.ts";
 import { verifyClientSecret } from "../../core/client-secret.ts";
 import { decodeId } from "../../platform/ids.ts";
-import { type VerificationKey, verifyFramePolicy, verifySessionGrant } from "../../platform/service-token.ts";
+import { verifyFramePolicy, verifySessionGrant } from "../../platform/service-token.ts";
+import type { VerificationKey } from "../../platform/signed-claims.ts";
 import { order } from "./load.ts";
 
 type Installation = { readonly keysFile: string; readonly vaultOrigin: string };
@@ -27,9 +28,9 @@ export async function requireAnswer(name: string, text: string, installation: In
   require(Date.parse(answer.expiresAt) > Date.now(), "an expiry");
   require(Number(answer.amountMinor) === order.amountMinor && answer.currency === order.currency, "an amount");
   require(answer.orderRef.length > 0, "an order reference");
-  const grant = await verifySessionGrant(verification, answer.vault.sdkAuthorization);
+  const grant = verifySessionGrant(verification, answer.vault.sdkAuthorization);
   require(grant?.session === answer.sessionId && grant?.profile === answer.vault.profileId, "a grant");
-  require((await verifyFramePolicy(verification, answer.vault.framePolicy)) !== undefined, "a frame policy");
+  require(verifyFramePolicy(verification, answer.vault.framePolicy) !== undefined, "a frame policy");
   require(answer.vault.mode === "self_hosted" &&
     answer.vault.sdkUrl === `${installation.vaultOrigin}/sdk.js`, "a vault");
 }

@@ -3,7 +3,7 @@ import { statfs } from "node:fs/promises";
 import type { Child } from "../testing/child-process.ts";
 import { fillPayments, superuserUrlOf } from "./fill-payments.ts";
 import { type BenchHarness, describePostgres } from "./harness.ts";
-import { forgetCards, kinds } from "./payment-bench.ts";
+import { kinds } from "./payment-bench.ts";
 import type { PaymentOrder, Submitted } from "./payment-load.ts";
 import { PaymentSite } from "./payment-site.ts";
 import { askOne, databaseOf } from "./site-database.ts";
@@ -114,7 +114,6 @@ const selectMegabytes = "SELECT (pg_database_size(current_database()) / 1048576)
 
 async function pay({ site, load }: FilledInstallation, count: number): Promise<Grown["rounds"][number]> {
   const order: PaymentOrder = { doors: site.doors, card: kinds.approved, status: "SUCCEEDED" };
-  await forgetCards(site);
   const createdMs = await load.ask<readonly number[]>("prepare", { ...order, count });
   const { latenciesMs, failures } = await load.ask<Submitted>("submit", order);
   if (failures > 0) throw new Error(`${failures} of ${count} payments did not succeed`);

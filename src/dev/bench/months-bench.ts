@@ -1,7 +1,7 @@
 /** Row 10: compares payments with months and years of partitions in the database. */
 import { setTimeout as pause } from "node:timers/promises";
 import { fillPayments, superuserUrlOf } from "./fill-payments.ts";
-import { forgetCards, kinds, payAndDeliver } from "./payment-bench.ts";
+import { kinds, payAndDeliver } from "./payment-bench.ts";
 import type { Paid, PaymentOrder } from "./payment-load.ts";
 import { PaymentSite } from "./payment-site.ts";
 import { prepareQuiet, type QuietSample, takeQuietSample } from "./quiet-time.ts";
@@ -107,8 +107,7 @@ async function payRound({ site, load }: Installation, options: MonthsOptions, se
 
 /** The installations share the quiet time; each then submits in its turn. */
 async function takeSamples(installations: readonly Installation[], quietSeconds: number): Promise<void> {
-  for (const { site, load, order } of installations) {
-    await forgetCards(site);
+  for (const { load, order } of installations) {
     await prepareQuiet(load, order);
   }
   await pause(quietSeconds * 1_000);

@@ -201,7 +201,7 @@ export async function payAndDeliver(
 ): Promise<PaidTurn> {
   await site.receiver.ask("begin");
   const before = site.cpuMs();
-  const paid = await payManyAtOnce(site, load, options);
+  const paid = await payManyAtOnce(load, options);
   await waitForWebhooks(site, paid.payments);
   return { ...paid, cpuMs: cpuOfOne(before, site.cpuMs(), paid) };
 }
@@ -223,34 +223,12 @@ async function waitForWebhooks({ receiver }: PaymentSite, count: number): Promis
 }
 
 /** Makes whole payments with this many concurrent customers. Throws if one failed. */
-export async function payManyAtOnce(site: PaymentSite, load: Pick<Child, "ask">, options: ManyAtOnce): Promise<Paid> {
+export async function payManyAtOnce(load: Pick<Child, "ask">, options: ManyAtOnce): Promise<Paid> {
   const { seconds, customers, doors } = options;
-  const end = new AbortController();
-  const emptying = emptyMerchantCount(site, end.signal);
   const order: PaymentOrder = { doors, card: kinds.approved, status: "SUCCEEDED" };
-  const paid = await load.ask<Paid>("pay", { ...order, seconds, atOnce: customers }).finally(() => end.abort());
-  await emptying;
+  const paid = await load.ask<Paid>("pay", { ...order, seconds, atOnce: customers });
   if (paid.failures > 0) throw new Error(`${paid.failures} of ${paid.payments} payments failed`);
   return paid;
-}
-
-// The vault accepts 1,200 cards a minute of a merchant. Here one merchant has the payments of a whole installation.
-const emptyEveryMs = 1_000;
-
-async function emptyMerchantCount(site: PaymentSite, end: AbortSignal): Promise<void> {
-  while (!end.aborted) {
-    await forgetCards(site);
-    await pause(emptyEveryMs, undefined, { signal: end }).catch(() => {});
-  }
-}
-
-/** Resets the vault's count of the merchant's cards. */
-export async function forgetCards({ ownerUrl }: PaymentSite): Promise<void> {
-  const url = Object.assign(new URL(ownerUrl), { pathname: "/switchyard_vault" }).href;
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  await client.query("DELETE FROM tokenize_count WHERE counted_by = 'merchant'");
-  await client.end();
 }
 
 /** Plays by turns, so that other load on the machine affects all of them. */
@@ -261,7 +239,6 @@ async function playOneByOne(run: Run, onStep: (step: string) => void): Promise<P
   try {
     for (let round = 0; round < rounds; round++) {
       onStep(`one at a time: ${round} of ${rounds} rounds played`);
-      await forgetCards(run.site);
       const submit = (kind: PaymentKind) => bySide(round, (side) => submitMany(run, orderOf(run, side, kind)));
       const approved = await submit("approved");
       const commit = await timeCommits(committer, samples);
@@ -277,11 +254,10 @@ async function playOneByOne(run: Run, onStep: (step: string) => void): Promise<P
 
 /** Submits after a quiet time in which nothing is paid, and then at once again and again; first one side, then the other. */
 async function playQuiet(run: Run, onStep: (step: string) => void): Promise<BySide<QuietSample>[]> {
-  const { site, load, options } = run;
+  const { load, options } = run;
   const played: BySide<QuietSample>[] = [];
   for (let sample = 0; sample < options.quietSamples; sample++) {
     onStep(`after ${options.quietSeconds} quiet seconds: ${sample} of ${options.quietSamples} samples taken`);
-    await forgetCards(site);
     for (const side of sidesOf(sample)) {
       await prepareQuiet(load, orderOf(run, side, "approved"));
     }

@@ -25,12 +25,12 @@ export async function profilePayments(
     const load = site.startChild("payment-load.ts");
     for (const role of profiledRoles) await site.start(role, { nodeOptions: profilingOptions(folder, role) });
     onStep("warming up");
-    await payManyAtOnce(site, load, { ...options, doors: site.doors });
+    await payManyAtOnce(load, { ...options, doors: site.doors });
     for (const role of profiledRoles) await beginProfile(folder, role);
     onStep("profiling");
     await beginStatementTimes(superuserUrl);
     const before = site.cpuMs();
-    const paid = await payManyAtOnce(site, load, { ...options, doors: site.doors, seconds: rounds * seconds });
+    const paid = await payManyAtOnce(load, { ...options, doors: site.doors, seconds: rounds * seconds });
     const used = writeCpu(Object.entries(cpuOfOne(before, site.cpuMs(), paid)));
     const reports = [await writeStatementTimes(superuserUrl, paid)];
     for (const role of profiledRoles) {

@@ -7,6 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import type { KeyFile } from "../../config/server-keys.ts";
 import { prepareDatabases } from "../../demo/databases.ts";
 import { addressesFrom, type DemoAddresses } from "../../demo/ports.ts";
 import { removePostgresHome } from "../../demo/postgres-home.ts";
@@ -25,8 +26,13 @@ import { startCountingPostgres } from "./statement-times.ts";
 /** A role of the site. */
 export type SiteRole = "sandbox" | "vault" | "edge" | "worker";
 
-/** The addresses and the key for its customers and its shop. */
-export type SiteDoors = { readonly apiOrigin: string; readonly vaultOrigin: string; readonly secretKey: string };
+/** The addresses and the key for its customers and its shop, and the key that signs its grants. */
+export type SiteDoors = {
+  readonly apiOrigin: string;
+  readonly vaultOrigin: string;
+  readonly secretKey: string;
+  readonly signing?: KeyFile["signing"];
+};
 
 /** The memory of a process in MiB: its peak, and when it had started and done nothing yet. */
 export type Memory = { readonly peak: number; readonly idle: number };
@@ -206,7 +212,8 @@ export class PaymentSite {
     const { apiOrigin, vaultOrigin } = addresses;
     this.sandboxOrigin = addresses.sandboxOrigin;
     this.signingSecret = signingSecret;
-    this.doors = { apiOrigin, vaultOrigin, secretKey };
+    const { signing } = JSON.parse(readFileSync(this.#variables.SWITCHYARD_TEST_KEYS_FILE!, "utf8")) as KeyFile;
+    this.doors = { apiOrigin, vaultOrigin, secretKey, signing };
   }
 }
 

@@ -47,7 +47,7 @@ export class RequestLimits {
   /** By name and merchant; ordered by the last count. */
   readonly #buckets = new Map<string, Counted>();
   /**
-   * The bucket in which a key's hash or a session id was last counted. It admits nothing: only refusals are read from
+   * The bucket in which a key's hash or a session id was last counted, or will be. It admits nothing: only refusals are read from
    * it.
    */
   readonly #byCredential = new Map<string, Counted>();
@@ -75,11 +75,21 @@ export class RequestLimits {
 
   /** Counts a request of an authenticated caller. Throws `rate_limited` if its merchant has none left. */
   async count(credential: string, bucket: Bucket, setLimitHeaders: SetLimitHeaders): Promise<void> {
+    const counted = this.#remember(credential, bucket);
+    this.#judge(counted, await counted.counter.count(), setLimitHeaders);
+  }
+
+  /** Remembers the merchant of a session that was just created, so that its customer's first call need not read it. */
+  expectCustomer(sessionId: string, merchantId: string): void {
+    this.#remember(sessionId, { merchantId, name: "checkout" });
+  }
+
+  #remember(credential: string, bucket: Bucket): Counted {
     const key = `${bucket.name} ${bucket.merchantId}`;
     const counted = this.#buckets.get(key) ?? { ...bucket, counter: this.#counterOf(bucket) };
     keepNewest(this.#buckets, [key, counted], requestBucketsMax);
     keepNewest(this.#byCredential, [credential, counted], requestCredentialsMax);
-    this.#judge(counted, await counted.counter.count(), setLimitHeaders);
+    return counted;
   }
 
   /**

@@ -1,4 +1,4 @@
--- Cards being paid, sealed, and the counters that stop card testing. Nothing here outlives its payment by long.
+-- Cards being paid, sealed, and what stops card testing. Nothing here outlives its payment by long.
 
 -- UNLOGGED: the rows are in no write-ahead log, so in no replica and in no backup. A server crash empties the tables,
 -- and sessions that were being paid settle by look-up.
@@ -25,14 +25,8 @@ CREATE UNLOGGED TABLE card_session (
 );
 CREATE INDEX card_session_by_expiry ON card_session (expires_at);
 
--- Tokenize calls per session, per address and per merchant, in fixed windows, shared by all copies of the vault.
--- A session has a count of its own, so that it cannot use up its merchant's.
-CREATE UNLOGGED TABLE tokenize_count (
-  environment text NOT NULL CHECK (environment IN ('test', 'live')),
-  counted_by  text NOT NULL CHECK (counted_by IN ('session', 'address', 'merchant')),
-  subject     text NOT NULL,
-  window_ends timestamptz NOT NULL,
-  calls       int NOT NULL,
-  PRIMARY KEY (environment, counted_by, subject, window_ends)
+-- The copies of the vault that run: each counts tokenize calls in its memory, against its share of the limits.
+CREATE UNLOGGED TABLE vault_copy (
+  id         uuid PRIMARY KEY,
+  expires_at timestamptz NOT NULL
 );
-CREATE INDEX tokenize_count_by_end ON tokenize_count (window_ends);

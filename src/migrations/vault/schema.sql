@@ -20,13 +20,10 @@ CREATE UNLOGGED TABLE card_session (
   expires_at timestamp with time zone NOT NULL
 );
 
--- table tokenize_count
-CREATE UNLOGGED TABLE tokenize_count (
-  environment text NOT NULL,
-  counted_by text NOT NULL,
-  subject text NOT NULL,
-  window_ends timestamp with time zone NOT NULL,
-  calls integer NOT NULL
+-- table vault_copy
+CREATE UNLOGGED TABLE vault_copy (
+  id uuid NOT NULL,
+  expires_at timestamp with time zone NOT NULL
 );
 
 -- constraint card.card_environment_check
@@ -47,14 +44,8 @@ ALTER TABLE card_session ADD CONSTRAINT card_session_environment_check CHECK ((e
 -- constraint card_session.card_session_pkey
 ALTER TABLE card_session ADD CONSTRAINT card_session_pkey PRIMARY KEY (environment, session_id);
 
--- constraint tokenize_count.tokenize_count_counted_by_check
-ALTER TABLE tokenize_count ADD CONSTRAINT tokenize_count_counted_by_check CHECK ((counted_by = ANY (ARRAY['session'::text, 'address'::text, 'merchant'::text])));
-
--- constraint tokenize_count.tokenize_count_environment_check
-ALTER TABLE tokenize_count ADD CONSTRAINT tokenize_count_environment_check CHECK ((environment = ANY (ARRAY['test'::text, 'live'::text])));
-
--- constraint tokenize_count.tokenize_count_pkey
-ALTER TABLE tokenize_count ADD CONSTRAINT tokenize_count_pkey PRIMARY KEY (environment, counted_by, subject, window_ends);
+-- constraint vault_copy.vault_copy_pkey
+ALTER TABLE vault_copy ADD CONSTRAINT vault_copy_pkey PRIMARY KEY (id);
 
 -- index card_by_expiry
 CREATE INDEX card_by_expiry ON card USING btree (expires_at);
@@ -65,9 +56,6 @@ CREATE INDEX card_by_session ON card USING btree (environment, session_id);
 -- index card_session_by_expiry
 CREATE INDEX card_session_by_expiry ON card_session USING btree (expires_at);
 
--- index tokenize_count_by_end
-CREATE INDEX tokenize_count_by_end ON tokenize_count USING btree (window_ends);
-
 -- privileges card to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON card TO the runtime role;
 
@@ -77,5 +65,5 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON card_session TO the runtime role;
 -- privileges new tables in public to the runtime role
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT INSERT, SELECT, UPDATE ON TABLES TO the runtime role;
 
--- privileges tokenize_count to the runtime role
-GRANT DELETE, INSERT, SELECT, UPDATE ON tokenize_count TO the runtime role;
+-- privileges vault_copy to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON vault_copy TO the runtime role;

@@ -13,6 +13,7 @@ import { RequestLimits } from "../../../edge/request-limits/request-limits.ts";
 import type { RequestLimit } from "../../../edge/request-limits/request-stock.ts";
 import { takeRequests } from "../../../edge/request-limits/shared-bucket.ts";
 import { Database, type Statement } from "../../../platform/database.ts";
+import { createHold } from "../../../platform/hold.ts";
 
 /** Its addresses, and the statements it has sent to its databases. */
 export type LimitedEdge = {
@@ -23,11 +24,15 @@ export type LimitedEdge = {
   close(): Promise<void>;
 };
 
-/** Starts it with one limit for every merchant; `others` are environments beside the fixture's. */
+/** Starts it with one limit for every merchant; `others` are environments beside the fixture's. It holds its reads. */
 export async function startLimitedEdge(
   edge: EdgeFixture,
   limit: RequestLimit,
-  { others = [], nowMs = () => performance.now() }: { others?: readonly EdgeEnvironment[]; nowMs?: () => number } = {},
+  {
+    others = [],
+    nowMs = () => performance.now(),
+    holdMs = 1_000,
+  }: { others?: readonly EdgeEnvironment[]; nowMs?: () => number; holdMs?: number } = {},
 ): Promise<LimitedEdge> {
   const statements: string[] = [];
   const opened: Database[] = [];
@@ -41,7 +46,12 @@ export async function startLimitedEdge(
       nowMs,
       reportFailure: () => {},
     });
-    return { ...environment, database, core: { ...environment.core, database }, requestLimits };
+    return {
+      ...environment,
+      database,
+      core: { ...environment.core, database, hold: createHold(holdMs) },
+      requestLimits,
+    };
   };
   const all = [edge.parts.environments.test!, ...others].map(counting);
   const environments: EdgeEnvironments = Object.fromEntries(all.map((environment) => [environment.name, environment]));

@@ -1,0 +1,77 @@
+/** What an edge reads before it claims a payment, and that it reads keys and sessions anew for each call. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { generateKey, recordKey } from "../accounts/api-keys.ts";
+import { recordSettings } from "../accounts/merchant-settings.ts";
+import { cards } from "../core/core.fixture.ts";
+import { type LimitedEdge, startLimitedEdge } from "../dev/testing/edge/limited-edge.ts";
+import { requestLimitBounds } from "../limits.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+
+const hourMs = 3_600_000;
+const limit = { perSecond: requestLimitBounds.perSecond.max, burst: requestLimitBounds.burst.max };
+
+let edge: EdgeFixture;
+let served: LimitedEdge;
+beforeAll(async () => {
+  edge = await startEdgeFixture();
+  await edge.core.setRule(["HARD_DECLINE"]);
+  edge.core.useCard(cards.approved);
+  served = await startLimitedEdge(edge, limit, { holdMs: hourMs });
+});
+afterAll(async () => {
+  await served?.close();
+  expect(edge.bugs).toEqual([]);
+  await edge.close();
+});
+
+async function post(path: string, bearer: string, body: object, headers: Record<string, string> = {}) {
+  const response = await fetch(`${served.publicOrigin}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${bearer}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, json: await response.json() };
+}
+
+const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1042" };
+const create = (key = edge.keys.secret) => post("/api/v1/payment-sessions", key, order);
+const checkout = (name: string, { json }: Awaited<ReturnType<typeof create>>, headers?: Record<string, string>) => {
+  const body = { sessionId: json.sessionId, ...(name === "SubmitPayment" && { vaultToken: "tok_1" }) };
+  return post(`/payments.v1.CheckoutService/${name}`, json.clientSecret, body, headers);
+};
+
+it("reads nothing but the session before the claim of a payment like the one before", async () => {
+  await checkout("SubmitPayment", await create());
+  const statements = async () => {
+    const session = await create();
+    const before = served.statements.length;
+    expect((await checkout("SubmitPayment", session)).json.checkout).toMatchObject({ status: "SUCCEEDED" });
+    return served.statements.slice(before);
+  };
+  // On a busy machine a payment is also polled, after its claim.
+  await expect.poll(statements, { timeout: 20_000 }).toEqual(["select_checkout"]);
+});
+
+it("refuses a page at once when its origin is no longer registered", async () => {
+  const session = await create();
+  const at = (origin: string) => checkout("GetCheckout", session, { origin });
+  const record = (checkoutOrigins: string[]) =>
+    edge.core.core.database.transaction((tx) =>
+      recordSettings(tx, { ...edge.core.owner, checkoutOrigins, publishableKey: edge.keys.publishable }),
+    );
+  expect((await at("https://shop.example")).status).toBe(200);
+  await record(["https://other.example"]);
+  expect(await at("https://shop.example")).toMatchObject({ status: 403 });
+  expect((await at("https://other.example")).status).toBe(200);
+});
+
+it("refuses a key at once when it is revoked, however long other reads are held", async () => {
+  expect((await create()).status).toBe(201);
+  const { merchantId } = edge.core.owner;
+  const secret = generateKey(systemRuntime, { brand: "switchyard", environment: "test", kind: "secret" });
+  const id = systemRuntime.uuid();
+  await edge.core.core.database.transaction((tx) => recordKey(tx, { id, merchantId, kind: "secret", secret }));
+  expect(await create()).toMatchObject({ status: 401, json: { code: "invalid_key" } });
+  expect((await create(secret.expose())).status).toBe(201);
+});

@@ -1,0 +1,48 @@
+/**
+ * Card tokens: random, with sealed facts by which a holder of their key proves without the vault that a token was made
+ * for a session. The page that passes a token on learns nothing from it.
+ */
+import { randomBytes } from "node:crypto";
+import { type KeyRing, seal, unseal } from "./secrets.ts";
+import type { EnvironmentName } from "./signed-claims.ts";
+
+/** Where a token is valid. */
+export type CardTokenPlace = { readonly environment: EnvironmentName; readonly sessionId: string };
+
+/** What a token says: when its card ends, and the beginning of its number, by which payments are routed. */
+export type CardTokenFacts = { readonly expiresAt: Date; readonly brand: string; readonly firstDigits: string };
+
+const prefix = "tok_";
+// 192 random bits cannot be guessed, also by who has the key of the facts.
+const randomTokenBytes = 24;
+
+/** Returns a new token; without a ring it says nothing, and only the vault knows it. */
+export function makeCardToken(ring: KeyRing | undefined, place: CardTokenPlace, facts: CardTokenFacts): string {
+  const random = randomBytes(randomTokenBytes).toString("base64url");
+  if (ring === undefined) return prefix + random;
+  const text = [random, facts.expiresAt.getTime(), facts.brand, facts.firstDigits].join(" ");
+  const sealed = seal(ring, associatedDataOf(place), text);
+  // Without the key's id, of which a ring has two at most: nothing in a token is clear.
+  return prefix + sealed.slice(sealed.indexOf(".") + 1);
+}
+
+/** Returns the facts of a token that was made for this place with a key of the ring, whether or not it has expired. */
+export function readCardToken(ring: KeyRing, place: CardTokenPlace, token: string): CardTokenFacts | undefined {
+  const sealed = token.slice(prefix.length);
+  // The same bytes may be written in other letters, which the vault does not know.
+  if (token !== prefix + Buffer.from(sealed, "base64url").toString("base64url")) return undefined;
+  for (const kid of Object.keys(ring.keys)) {
+    try {
+      const text = unseal(ring, associatedDataOf(place), `${kid}.${sealed}`).expose();
+      const [, expiresAt, brand = "", firstDigits = ""] = text.split(" ");
+      return { expiresAt: new Date(Number(expiresAt)), brand, firstDigits };
+    } catch {
+      // Of another key or place, or changed.
+    }
+  }
+  return undefined;
+}
+
+function associatedDataOf({ environment, sessionId }: CardTokenPlace): string {
+  return `card token ${environment} ${sessionId}`;
+}

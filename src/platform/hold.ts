@@ -1,0 +1,30 @@
+/** Reads that callers share for a moment, so that a busy process does not repeat them for each of its requests. */
+
+/** Returns what was read under this key a moment ago, or reads it. What several callers get must not be changed. */
+export type Hold = <Value>(key: string, read: () => Promise<Value>) => Promise<Value>;
+
+type Held = { readonly value: Promise<unknown>; readonly endsAt: number };
+
+/** Reads again `heldMs` after a read began, and at once after one that failed. */
+export function createHold(heldMs: number): Hold {
+  // In the order of their ends.
+  const held = new Map<string, Held>();
+  return async (key, read) => {
+    const now = performance.now();
+    for (const [oldest, { endsAt }] of held) {
+      if (now < endsAt) break;
+      held.delete(oldest);
+    }
+    const known = held.get(key);
+    if (known !== undefined) return known.value as ReturnType<typeof read>;
+    const reading = { value: read(), endsAt: now + heldMs };
+    held.set(key, reading);
+    reading.value.catch(() => {
+      if (held.get(key) === reading) held.delete(key);
+    });
+    return reading.value;
+  };
+}
+
+/** Reads each time. */
+export const holdNothing: Hold = (_, read) => read();
