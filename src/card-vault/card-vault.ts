@@ -40,7 +40,7 @@ export type NewVaultSession = {
 /** The vault object of a session. Its members depend on the mode, and only the widget and the vault read them. */
 export type VaultObject = { mode: "self_hosted" | "saas"; [member: string]: string };
 
-/** The network of a card, and the first digits of its number, which are never stored. */
+/** The network of a card, and the first digits of its number, which are stored within a sealed token at most. */
 export type CardDigits = {
   /** `unknown` for a network that the vault does not know. */
   readonly brand: string;

@@ -1,4 +1,4 @@
-/** What an edge reads before it claims a payment, and that it reads keys and sessions anew for each call. */
+/** Tests that an edge reads little before it claims a payment, and keys and sessions anew for each call. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { generateKey, recordKey } from "../accounts/api-keys.ts";
 import { recordSettings } from "../accounts/merchant-settings.ts";

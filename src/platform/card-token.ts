@@ -6,10 +6,10 @@ import { randomBytes } from "node:crypto";
 import { type KeyRing, seal, unseal } from "./secrets.ts";
 import type { EnvironmentName } from "./signed-claims.ts";
 
-/** Where a token is valid. */
+/** The environment and the session in which a token is valid. */
 export type CardTokenPlace = { readonly environment: EnvironmentName; readonly sessionId: string };
 
-/** What a token says: when its card ends, and the beginning of its number, by which payments are routed. */
+/** The content of a token: the end of its card, and the beginning of its number, by which payments are routed. */
 export type CardTokenFacts = { readonly expiresAt: Date; readonly brand: string; readonly firstDigits: string };
 
 const prefix = "tok_";

@@ -10,6 +10,7 @@ export type TokenizeCaller = {
   readonly profile: string;
 };
 
+/** The counts of one copy: they are in its memory alone. */
 export class CallCounts {
   readonly #copies: () => number;
   readonly #calls = new Map<string, number>();

@@ -13,6 +13,7 @@ const reportStatement: Statement = {
 
 const leaveStatement: Statement = { name: "vault_leave", text: "DELETE FROM vault_copy WHERE id = $1" };
 
+/** The copies as one of them knows them. */
 export class Copies {
   readonly #database: Database;
   readonly #id = randomUUID();
