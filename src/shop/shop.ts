@@ -79,7 +79,7 @@ function routesOf(config: ShopConfig): Route[] {
       handle: async ({ response }) => {
         const orderRef = `RH-${randomBytes(6).toString("hex")}`;
         const order = orders.add({ orderRef, amountMinor: product.amountMinor, currency: product.currency });
-        const { sessionId } = await openSession(order, api());
+        const { sessionId } = await openSession(order, 1, api());
         orders.ownSessionId ??= sessionId;
         response.writeHead(303, { Location: `/checkout/${orderRef}` }).end();
       },
@@ -116,9 +116,11 @@ function routesOf(config: ShopConfig): Route[] {
       path: /^\/orders\/([\w-]+)\/sessions$/,
       handle: async ({ response, orderRef }) => {
         const order = found(orderRef);
+        // Counted before the wait: of two calls at once, the later one must not open a session beside the new one.
+        const number = order.sessions.length + 1;
         await refreshState(order, { orders, api: api() });
         const ended = ["DECLINED", "DEGRADED", "EXPIRED"].includes(order.state?.status ?? "");
-        sendJson(response, ended ? await openSession(order, api()) : order.sessions.at(-1));
+        sendJson(response, ended ? await openSession(order, number, api()) : order.sessions.at(-1));
       },
     },
     {
@@ -148,12 +150,12 @@ function routesOf(config: ShopConfig): Route[] {
 }
 
 /**
- * Opens a session for an order. The key makes a repeated call, after a lost answer or a double click, return the same
- * one.
+ * Opens an order's session of this number, from 1. The key makes a repeated call, after a lost answer or a double click, return the
+ * same one.
  */
-async function openSession(order: Order, api: RestClient) {
+async function openSession(order: Order, number: number, api: RestClient) {
   const { orderRef, amountMinor, currency, sessions } = order;
-  const idempotencyKey = `${orderRef}-${sessions.length + 1}`;
+  const idempotencyKey = `${orderRef}-${number}`;
   const session = await api.createSession({ orderRef, amountMinor, currency }, { idempotencyKey });
   if (!sessions.some(({ sessionId }) => sessionId === session.sessionId)) sessions.push(session);
   order.state = undefined;
