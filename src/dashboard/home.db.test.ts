@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { confirmAlertAddress } from "../accounts/alert-addresses.ts";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
 import { type MadePayment, makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
@@ -217,6 +218,19 @@ describe("the home page's response", () => {
     expect(await named()).toEqual({ endpoints: alertRows, alertsCut: false });
     await lose(1);
     expect(await named()).toEqual({ endpoints: alertRows, alertsCut: true });
+  });
+
+  it("names the addresses for alerts that have not confirmed", async () => {
+    const environment = "ENVIRONMENT_TEST" as const;
+    const { merchant } = await client.merchants.createMerchant({ name: "Book House" });
+    const scope = { merchantId: merchant!.merchantId!, environment };
+    const unconfirmed = async () => (await client.home.getHome(scope)).unconfirmedAddresses;
+    expect(await unconfirmed()).toEqual([]);
+    await client.alerts.setAlertAddresses({ ...scope, addresses: ["ops@example.com", "ada@example.com"] });
+    const ask = { merchantId: decodeId("mer", scope.merchantId)!, removals: 0 };
+    await dashboard.database.transaction((tx) => confirmAlertAddress(tx, { ...ask, address: "ops@example.com" }));
+    expect(await unconfirmed()).toEqual(["ada@example.com"]);
+    expect((await home()).unconfirmedAddresses).toEqual([]);
   });
 
   it("rates a gateway by the attempts of the last hour, whenever their sessions were created", async () => {
