@@ -48,14 +48,15 @@ async function openSession(orderRef) {
   const known = sessions.get(orderRef);
   if (known === undefined) return undefined;
   const latest = known.at(-1);
+  // Counted before the wait: two calls at once send the same key, and get the same session.
+  const key = `${orderRef}-${known.length + 1}`;
   // A second session beside one that may still be paid could charge the customer twice.
   if (latest && !(await hasEndedUnpaid(latest.sessionId))) return latest;
   const session = await callApi("/payment-sessions", {
     method: "POST",
-    headers: { "Content-Type": "application/json", "Idempotency-Key": `${orderRef}-${known.length + 1}` },
+    headers: { "Content-Type": "application/json", "Idempotency-Key": key },
     body: JSON.stringify({ ...price, orderRef }),
   });
-  // Two calls at once get the same session.
   if (!known.some(({ sessionId }) => sessionId === session.sessionId)) known.push(session);
   return session;
 }

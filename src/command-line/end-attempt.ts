@@ -3,6 +3,7 @@
  * the gateway never confirms.
  */
 import type { Command } from "commander";
+import { type Amount, parseAmount, partOf } from "./amounts.ts";
 import {
   type AttachOptions,
   administer,
@@ -17,6 +18,7 @@ type EndOptions = AttachOptions &
     readonly givenUp?: boolean;
     readonly noneKept?: boolean;
     readonly captured?: string;
+    readonly amount?: Amount;
     readonly reason: string;
   };
 
@@ -32,25 +34,38 @@ export function endAttemptCommand(): Command {
     .argument("<attempt>", "id of the attempt")
     .option("--given-up", "end it as abandoned: no money was kept")
     .option("--none-kept", "with --given-up: confirms that nothing was captured, or that everything was refunded")
+    .option("--captured <reference>", "end it as captured, once; the gateway's reference of the payment")
     .option(
-      "--captured <reference>",
-      "end it as captured: the ordered amount, once; the gateway's reference of the payment",
+      "--amount <amount>",
+      "with --captured: captured amount and currency, such as 9.00EUR; without it, the ordered amount",
+      parseAmount,
     )
     .requiredOption("--reason <text>", "what you saw, and where; written to the audit trail")
     .action(async (sessionId: string, attemptId: string, options: EndOptions) => {
       const end = endOf(options);
       await administer(
         options,
-        ({ payments }) =>
-          payments.decideAttempt({ ...scopeOf(options), sessionId, attemptId, reason: options.reason, ...end }),
+        async (dashboard) => {
+          const { amount, reason } = options;
+          const part = await partOf(dashboard, options, { sessionId, amount });
+          return dashboard.payments.decideAttempt({
+            ...scopeOf(options),
+            sessionId,
+            attemptId,
+            reason,
+            ...end,
+            ...part,
+          });
+        },
         () => [`Decision recorded. A worker ends ${attemptId} within seconds.`],
       );
     });
 }
 
-function endOf({ givenUp = false, noneKept = false, captured }: EndOptions) {
+function endOf({ givenUp = false, noneKept = false, captured, amount }: EndOptions) {
   if (givenUp === (captured !== undefined)) throw new UsageError("Give either --given-up or --captured <reference>.");
   if (captured !== undefined) return { kind: "CAPTURED" as const, gatewayReference: captured };
+  if (amount !== undefined) throw new UsageError("Give --amount with --captured only.");
   if (!noneKept) {
     throw new UsageError(
       "An attempt can be given up only if no money was kept. If nothing was captured there, or everything was refunded, repeat this with --none-kept.",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ProviderEnd } from "../gateways/authentication-provider.ts";
-import { endOfProvided, exemptionOf, isRefusedByProvider } from "./after-provider.ts";
-import type { Authentication, PlannedConnection } from "./entities.ts";
+import { endOfProvided, exemptionOf, isRefusedByProvider, repeatAfterProvider } from "./after-provider.ts";
+import type { Attempt, Authentication, PaymentSession, PlannedConnection } from "./entities.ts";
 
 const asked = { status: "AWAITING_CUSTOMER" } as const;
 const ended = (transStatus: string, challengeCancel?: string): ProviderEnd => ({
@@ -57,5 +57,28 @@ describe("exemptionOf()", () => {
     expect(exemptionOf(session, { ...first, round: 1 })).toBeUndefined();
     expect(exemptionOf(session, { ...first, authenticationId: "a1" })).toBeUndefined();
     expect(exemptionOf(session, { ...first, connectionId: "c2" })).toBeUndefined();
+  });
+});
+
+describe("repeatAfterProvider()", () => {
+  const repeatAfter = (flow: Authentication["flow"], onlyFirstChallenge: boolean) => {
+    const planned = {
+      connectionId: "c1",
+      authentication: "as_needed",
+      onlyFirstChallenge,
+    } as unknown as PlannedConnection;
+    return repeatAfterProvider({
+      session: { plan: [planned] } as unknown as PaymentSession,
+      attempts: [{ id: "a1", connectionId: "c1", round: 0, nextAction: "authenticate" } as Attempt],
+      authentications: [{ provider: "SANDBOX_3DS", status: "UNAVAILABLE", flow } as Authentication],
+      refunds: [],
+      readAt: new Date(),
+    });
+  };
+
+  it("lets the gateway ask a customer whom the provider could not authenticate, unless one challenge is all", () => {
+    expect(repeatAfter("CHALLENGE", false)).toMatchObject({ to: { connectionId: "c1" }, round: 1 });
+    expect(repeatAfter("FRICTIONLESS", true)).toMatchObject({ round: 1 });
+    expect(repeatAfter("CHALLENGE", true)).toBeUndefined();
   });
 });

@@ -129,6 +129,34 @@ describe("a customer whom a provider authenticates", () => {
   });
 });
 
+describe("a customer whom a gateway and then a provider asks", () => {
+  let flow: AuthenticationFixture;
+  beforeAll(async () => {
+    flow = await startProvided();
+  });
+  afterAll(() => flow.close());
+
+  it("has ten minutes for both", async () => {
+    const { core, sandbox } = flow.base;
+    await sandbox.setDirectory("4000000000000077", { answer: "challenge" });
+    // SANDBOX_A asks the customer itself, for it imports no proof here.
+    const connectorOf: Core["connectorOf"] = (gateway) => {
+      const connector = core.connectorOf(gateway);
+      return gateway === "SANDBOX_A" ? replaced(connector!, { importsProof: false }) : connector;
+    };
+    const session = await flow.pay(
+      { A: challengeAt.A({ act: "decline", code: "transaction_not_allowed" }), B: challengeAt.B() },
+      { core: { ...core, inFlight: new Set(), connectorOf } },
+    );
+    await flow.base.setClockAhead(4);
+    await flow.answerAndReturn(session, "pass");
+    await flow.base.setClockAhead(0);
+    const [atGateway, atProvider] = (await flow.base.loadSession(session)).authentications;
+    expect([atGateway, atProvider]).toMatchObject([{ provider: null }, { provider: "SANDBOX_3DS" }]);
+    expect((atProvider!.deadlineAt.getTime() - atGateway!.startedAt.getTime()) / 60_000).toBeCloseTo(10, 0);
+  });
+});
+
 describe("a gateway that asks to try again after it has asked the customer", () => {
   let flow: AuthenticationFixture;
   beforeAll(async () => {

@@ -312,17 +312,25 @@ export function recordCaptureOrdered(tx: Tx, attempt: Attempt, capturedAmountMin
   move(tx, attempt, "AUTHORIZED", { set, stamp: ["captureOrderedAt"] });
 }
 
+/** An amount that was captured instead of the ordered one, and the sentence of the trail that says so. */
+export type OtherAmount = { readonly capturedMinor: number; readonly because: string };
+
 /**
  * Marks an attempt as captured. The session's `captureConfirmed`, which `settleSession` writes, tells a completed capture
- * from an accepted one.
+ * from an accepted one. `other` is given only where a person has captured at the gateway.
  */
-export function recordCaptured(tx: Tx, attempt: Attempt, capture: CaptureRecord = {}): void {
+export function recordCaptured(tx: Tx, attempt: Attempt, capture: CaptureRecord = {}, other?: OtherAmount): void {
   const { captureReference, networkTransactionId } = capture;
   const names = {
     ...(usable(captureReference) && attempt.captureReference === null && { captureReference }),
     ...(usable(networkTransactionId) && { networkTransactionId }),
   };
-  move(tx, attempt, attempt.status, { set: { status: "CAPTURED", ...names }, stamp: ["completedAt"] });
+  const amounts = other && {
+    capturedAmountMinor: other.capturedMinor,
+    orderedAmountMinor: attempt.capturedAmountMinor,
+    ...nextColumns({ action: "stop", because: other.because }),
+  };
+  move(tx, attempt, attempt.status, { set: { status: "CAPTURED", ...names, ...amounts }, stamp: ["completedAt"] });
 }
 
 const clearWinner: Statement = {

@@ -192,6 +192,12 @@ describe("a payment that is captured later", () => {
     await fixture.setClockAhead(0);
   });
 
+  it("is not reminded of where its time is shorter than a day", async () => {
+    const session = await hold({ at: 0, captureBy: new Date(Date.now() + 2 * 3_600_000) });
+    await recover(fixture, fixture.core, session);
+    expect(await fixture.eventTypes(session)).toEqual(["payment_session.held"]);
+  });
+
   for (const at of [0, 1] as const) {
     it(`ends when gateway ${at} has voided the hold`, async () => {
       const session = await hold({ at });

@@ -169,7 +169,8 @@ function requireOrdered(
   requireManual(session);
   if (session.captureAskedAt) {
     const ordered = attempts.find(({ captureOrderedAt }) => captureOrderedAt !== null);
-    if (ordered?.capturedAmountMinor === (amountMinor ?? session.amountMinor)) return undefined;
+    if ((ordered?.orderedAmountMinor ?? ordered?.capturedAmountMinor) === (amountMinor ?? session.amountMinor))
+      return undefined;
     throw alreadyOrdered("The capture was ordered with another amount, which cannot be changed.");
   }
   requireHeld({ session, readAt });

@@ -33,9 +33,9 @@ async function capturedByHand(): Promise<{ session: PaymentSession; core: Core }
   return { session, core };
 }
 
-async function confirm(session: PaymentSession, by: string, { decision, reference } = givenUp) {
+async function confirm(session: PaymentSession, by: string, seen = givenUp) {
   const attempt = await of(session);
-  return fixture.core.database.transaction((tx) => confirmDecision(tx, attempt, { decision, reference, by }));
+  return fixture.core.database.transaction((tx) => confirmDecision(tx, attempt, { ...seen, by }));
 }
 
 describe("a hold that was captured by hand while it was being voided", () => {
@@ -64,9 +64,9 @@ describe("a hold that was captured by hand while it was being voided", () => {
 
 describe("a capture of a part that its gateway never answers", () => {
   it.each([
-    [900, "SUCCEEDED", []],
-    [1_900, "CREATED", [{ detail: expect.stringMatching(/reports a capture of another amount/) }]],
-  ])("is recorded as captured only where %s is what was captured", async (capturedMinor, status, items) => {
+    [900, null, []],
+    [1_900, 900, [{ detail: expect.stringMatching(/reports a capture of another amount/) }]],
+  ])("is recorded with the %s that its gateway has captured", async (capturedMinor, orderedAmountMinor, items) => {
     let isSent = false;
     const core = withAnswers(fixture.core, {
       capture: async () => {
@@ -88,8 +88,73 @@ describe("a capture of a part that its gateway never answers", () => {
     await fixture.setClockAhead(10);
     await decide(session, captured);
     await turn(core);
-    expect(await stateOf(session)).toMatchObject({ status });
+    expect(await stateOf(session)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await firstOf(session)).toMatchObject({ capturedAmountMinor: capturedMinor, orderedAmountMinor });
     expect(await itemsOf(fixture, session)).toMatchObject(items);
+  });
+});
+
+describe("a capture of which a person captured another amount at the gateway", () => {
+  const seen = { ...captured, amountMinor: 1_900 };
+  const captured1900 = async (_: unknown, { gatewayReference = "" }: { gatewayReference?: string | undefined }) =>
+    ({ type: "captured", gatewayReference, capturedMinor: 1_900 }) as const;
+
+  it.each([
+    ["in test", false],
+    ["once another has confirmed it", true],
+  ])("is recorded with the amount that a person has seen, %s", async (_, takesTwo) => {
+    const { session, core } = await unanswered();
+    await decide(session, { ...seen, takesTwo });
+    if (takesTwo) {
+      await expect(confirm(session, "grace", captured)).rejects.toMatchObject({ code: "state_conflict" });
+      await confirm(session, "grace", seen);
+    }
+    await turn(core);
+    expect(await stateOf(session)).toMatchObject({ status: "SUCCEEDED", phase: "DONE" });
+    expect(await firstOf(session)).toMatchObject({
+      ...{ status: "CAPTURED", capturedAmountMinor: 1_900, orderedAmountMinor: 4_900, nextAction: "stop" },
+      nextBecause: "A person has seen the capture of 19.00 EUR, and 49.00 EUR was ordered. What was captured counts.",
+    });
+    await report(await firstOf(session), "captured", { amountMinor: 1_900 });
+    expect(await itemsOf(fixture, session)).not.toContainEqual(expect.objectContaining({ kind: "RECORD_MISMATCH" }));
+  });
+
+  it("is recorded with no more than is held", async () => {
+    const { session } = await unanswered();
+    const decided = decide(session, { ...seen, amountMinor: 4_901 });
+    await expect(decided).rejects.toMatchObject({ code: "amount_exceeds_held" });
+    expect((await decide(session, { ...seen, amountMinor: 4_900 })).after).toMatchObject({ amountMinor: null });
+  });
+
+  it.each([
+    ["gives it up", givenUp],
+    ["has seen the ordered amount", captured],
+    ["has seen a third amount", { ...captured, amountMinor: 2_000 }],
+  ])("is recorded with the amount that the gateway reads, where a person %s", async (_, wanted) => {
+    const { session, core } = await unanswered({ lookUp: captured1900 });
+    await decide(session, wanted);
+    await turnAfterQuiet(core);
+    expect(await stateOf(session)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await firstOf(session)).toMatchObject({ capturedAmountMinor: 1_900, orderedAmountMinor: 4_900 });
+    expect((await itemsOf(fixture, session)).map(({ kind }) => kind)).toContain("RECORD_MISMATCH");
+  });
+
+  it("ends by itself once the gateway refuses ours, or has refused it for good and then the void", async () => {
+    for (const definitive of [false, true]) {
+      let isVoided = !definitive;
+      const core = withAnswers(fixture.core, {
+        capture: async () => ({ type: "refused", definitive, gatewayCode: "already_captured" }),
+        void: async () => {
+          isVoided = true;
+          return { type: "alreadyCaptured" };
+        },
+        lookUp: async (...asked) => (isVoided ? captured1900(...asked) : { type: "inconclusive", reason: "no answer" }),
+      });
+      const session = await submitOn(core);
+      await recover(fixture, core, session);
+      expect(await stateOf(session)).toMatchObject({ status: "SUCCEEDED", phase: "DONE" });
+      expect(await firstOf(session)).toMatchObject({ capturedAmountMinor: 1_900, orderedAmountMinor: 4_900 });
+    }
   });
 });
 

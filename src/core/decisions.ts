@@ -10,7 +10,7 @@ import type { Core } from "./core.ts";
 import type { Attempt, Decision, PaymentSession } from "./entities.ts";
 import type { Work } from "./flow-steps.ts";
 import * as gateway from "./gateway-calls.ts";
-import { endOverdueHold, isOverdue, recordOrder } from "./held-payments.ts";
+import { adoptCapture, endOverdueHold, isOverdue, otherAmount, recordOrder } from "./held-payments.ts";
 import { isHeld } from "./held-state.ts";
 import { actOnReports, type CaptureReports, queryCaptureReports, readCaptureReports } from "./late-captures.ts";
 import { lockAndRenew, nameWinner, wakeLocked } from "./lease.ts";
@@ -26,8 +26,9 @@ export type RecordedDecision = {
   readonly decision: Decision;
   /** The gateway's reference of the captured payment; null where the attempt is given up. */
   readonly reference: string | null;
-  /** The captured amount of a held payment whose order a restore has lost; null where the order is recorded. */
+  /** The captured amount; null where it is the ordered one. */
   readonly amountMinor: number | null;
+  readonly currency: string;
   readonly reason: string;
   readonly decidedBy: string;
   readonly decidedAt: Date;
@@ -85,7 +86,7 @@ function decisionsAfterRestore(loaded: SessionWithAttempts, attempt: Attempt): r
 }
 
 const columns = `
-  id AS "attemptId", decision, decision_reference AS reference, decision_amount_minor AS "amountMinor", decision_reason AS reason, decided_by AS "decidedBy",
+  id AS "attemptId", decision, decision_reference AS reference, decision_amount_minor::float8 AS "amountMinor", currency, decision_reason AS reason, decided_by AS "decidedBy",
   decided_at AS "decidedAt", decision_takes_two AS "takesTwo", decision_confirmed_by AS "confirmedBy",
   decision_confirmed_at AS "confirmedAt"`;
 const selectDecisions: Statement = {
@@ -132,8 +133,13 @@ export async function decideAttempt(
   const { before, loaded, attempt } = await lockAttempt(tx, of);
   const open = isAdopted ? decisionsAfterRestore(loaded, attempt) : decisionsOpen(loaded, attempt);
   if (!open.includes(wanted.decision)) throw new DomainError("state_conflict", whyClosed(loaded, wanted.decision));
-  const { decision, reference, reason, by, takesTwo, amountMinor } = wanted;
-  const values = [of.sessionId, of.attemptId, decision, reference, reason, by, takesTwo, amountMinor ?? null];
+  const { decision, reference, reason, by, takesTwo, amountMinor = attempt.capturedAmountMinor } = wanted;
+  if (amountMinor != null && amountMinor > attempt.amountMinor) {
+    const field = "amountMinor";
+    throw new DomainError("amount_exceeds_held", "The amount is more than the amount that is held.", { field });
+  }
+  const otherMinor = amountMinor === attempt.capturedAmountMinor ? null : (amountMinor ?? null);
+  const values = [of.sessionId, of.attemptId, decision, reference, reason, by, takesTwo, otherMinor];
   const [after] = await tx.query<RecordedDecision>(setDecision, values);
   await wakeLocked(tx, of.sessionId);
   return { before, after };
@@ -153,7 +159,7 @@ const confirm: Statement = {
 export async function confirmDecision(
   tx: Tx,
   of: DecidedAttempt,
-  seen: Pick<RecordedDecision, "decision" | "reference"> & { readonly by: string },
+  seen: Pick<WantedDecision, "decision" | "reference" | "amountMinor" | "by">,
 ): Promise<DecisionChange> {
   const { before, loaded, attempt } = await lockAttempt(tx, of);
   if (before === undefined || before.confirmedAt !== null || attempt.completedAt) {
@@ -162,7 +168,8 @@ export async function confirmDecision(
   if (!decisionsOpen(loaded, attempt).includes(before.decision)) {
     throw new DomainError("state_conflict", whyNotConfirmed(loaded));
   }
-  if (before.decision !== seen.decision || before.reference !== seen.reference) {
+  const isSame = before.reference === seen.reference && (before.amountMinor ?? undefined) === seen.amountMinor;
+  if (before.decision !== seen.decision || !isSame) {
     throw new DomainError("state_conflict", "The decision has changed. Read it again before you confirm it.");
   }
   if (before.decidedBy === seen.by) {
@@ -237,6 +244,10 @@ export async function endDecided({ core, lease, loaded }: Work, attempt: Attempt
   const record = mayBeCaptured ? await gateway.readRecord(core, attempt) : undefined;
   await core.database.transaction(async (tx) => {
     const { session } = await lockAndRenew(tx, lease);
+    if (isAsked && !session.unrecordedCheckAt && record?.answer.type === "captured" && isOtherAmount(attempt, record)) {
+      if (!isGivenUp) await withdrawContradicted(tx, core, attempt, "a capture of another amount");
+      return adoptCapture(tx, core, { session, attempt }, record.answer);
+    }
     // A report may have been stored since the look-up, and processed while the attempt was open.
     const reports = mayBeCaptured ? await readCaptureReports(queryCaptureReports(tx, attempt)) : undefined;
     const isCaptured = hasCaptured(attempt, record, reports);
@@ -245,8 +256,9 @@ export async function endDecided({ core, lease, loaded }: Work, attempt: Attempt
     if (refusal !== undefined) return withdrawContradicted(tx, core, attempt, refusal);
     // A person who adopts money after a restore has looked at the other gateways too.
     if (session.unrecordedCheckAt) await tx.query(endDoubt, [session.id]);
-    if (!isAsked) recordOrder(tx, session, attempt, attempt.decisionAmountMinor ?? undefined);
-    recordCaptured(tx, attempt);
+    const seen = attempt.decisionAmountMinor ?? undefined;
+    if (!isAsked) recordOrder(tx, session, attempt, seen);
+    recordCaptured(tx, attempt, {}, seen === undefined ? seen : otherAmount(attempt, seen, seenCaptured));
     if (attempt.status === "VOIDING") nameWinner(tx, attempt);
     await settleSession(tx, core, session, { status: "SUCCEEDED", winner: attempt, captureConfirmed: true });
     // This row comes first: it is the graver one, and only one is open at a time.
@@ -254,6 +266,8 @@ export async function endDecided({ core, lease, loaded }: Work, attempt: Attempt
     if (isGivenUp) await reportContradiction(tx, core, attempt, "captured");
   });
 }
+
+const seenCaptured = "A person has seen the capture of";
 
 /** Withdraws a decision that the gateway contradicts. It is logged even while an earlier row is open. */
 async function withdrawContradicted(tx: Tx, core: Core, attempt: Attempt, refusal: string): Promise<void> {
@@ -284,7 +298,7 @@ function hasCaptured(attempt: Attempt, record: TheirRecord | undefined, reports:
 /** Reports whether a gateway's record is of a capture of another amount than the ordered one, or the one that a person saw. */
 function isOtherAmount(attempt: Attempt, { answer }: TheirRecord): boolean {
   const { amountMinor, capturedAmountMinor, decisionAmountMinor } = attempt;
-  const ourMinor = capturedAmountMinor ?? decisionAmountMinor ?? amountMinor;
+  const ourMinor = decisionAmountMinor ?? capturedAmountMinor ?? amountMinor;
   return answer.type === "captured" && (answer.capturedMinor ?? amountMinor) !== ourMinor;
 }
 

@@ -284,6 +284,7 @@ export const AttemptEntity = defineEntity({
     nextBecause: p.text().nullable(),
     captureOrderedAt: p.datetime().nullable(),
     capturedAmountMinor: p.bigint("number").nullable(),
+    orderedAmountMinor: p.bigint("number").nullable(),
     captureReference: p.text().nullable(),
     networkTransactionId: p.text().nullable(),
     captureRefusalCode: p.text().nullable(),

@@ -45,9 +45,9 @@ import {
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession, PlannedConnection, PlannedProvider } from "./entities.ts";
 import * as gateway from "./gateway-calls.ts";
-import { recordAuthorized, recordWinner } from "./held-payments.ts";
-import { actOnReports, queryCaptureReports, readCaptureReports, settleReported } from "./late-captures.ts";
-import { type Lease, lockAndRenew, lockOnly, nameWinner, renewLease, wakeSession } from "./lease.ts";
+import { adoptCapture, recordAuthorized, recordWinner } from "./held-payments.ts";
+import { actOnReports, queryCaptureReports, readCaptureReports } from "./late-captures.ts";
+import { type Lease, lockAndRenew, lockOnly, renewLease, wakeSession } from "./lease.ts";
 import {
   becauseProviderFirst,
   decideAfterFailure,
@@ -398,7 +398,7 @@ async function recordCapture(
   tx: Tx,
   work: Work,
   attempt: Attempt,
-  answer: CaptureAnswer,
+  answer: CaptureAnswer | gateway.FoundCapture,
 ): Promise<SessionWithAttempts | undefined> {
   const { core, lease, loaded } = work;
   switch (answer.type) {
@@ -419,6 +419,11 @@ async function recordCapture(
       const reports = await readCaptureReports(sent);
       await actOnReports(tx, core, { session: loaded.session, attemptId: attempt.id, reports });
       return settled;
+    }
+    case "captured": {
+      const { session } = await lockAndRenew(tx, lease);
+      await adoptCapture(tx, core, { session, attempt }, answer);
+      return undefined;
     }
     case "refused":
       return answer.definitive ? abandonCapture(tx, work, attempt, answer) : repeatCapture(tx, work, attempt);
@@ -442,9 +447,11 @@ async function repeatCapture(tx: Tx, { lease }: Work, attempt: Attempt): Promise
 /** Voids the hold. An attempt leaves VOIDING only on the gateway's answer. */
 export async function voidHold({ core, lease, loaded }: Work, attempt: Attempt): Promise<void> {
   const answer = await gateway.voidHold(core, loaded, attempt);
+  const mayBeOurs = answer.type === "alreadyCaptured" && attempt.captureOrderedAt;
+  const record = mayBeOurs ? await gateway.lookUp(core, attempt) : undefined;
   await core.database.transaction(async (tx) => {
     const { session, now } = await lockAndRenew(tx, lease);
-    await recordVoidAnswer(tx, { core, lease, loaded: { ...loaded, session } }, { attempt, answer, now });
+    await recordVoidAnswer(tx, { core, lease, loaded: { ...loaded, session } }, { attempt, answer, record, now });
   });
   // The gateway's notification may arrive before its answer; then no session was waiting for it.
   if (answer.type === "accepted" && (await gateway.isEndReported(core, attempt))) {
@@ -455,9 +462,9 @@ export async function voidHold({ core, lease, loaded }: Work, attempt: Attempt):
 async function recordVoidAnswer(
   tx: Tx,
   { core, loaded }: Work,
-  given: { attempt: Attempt; answer: VoidAnswer; now: Date },
+  given: { attempt: Attempt; answer: VoidAnswer; record: LookUpAnswer | undefined; now: Date },
 ): Promise<void> {
-  const { attempt, answer, now } = given;
+  const { attempt, answer, record, now } = given;
   // The rows were read before the void was sent, so `readAt` is never later than the sending.
   const askedAt = loaded.readAt;
   const late = askedAt >= attempt.latestExecutionAt; // rule:latest-execution-time
@@ -471,9 +478,8 @@ async function recordVoidAnswer(
   }
   // rule:landed-capture-adopted
   if (answer.type === "alreadyCaptured" && attempt.captureOrderedAt && loaded.session.status === "CREATED") {
-    recordCaptured(tx, attempt);
-    nameWinner(tx, attempt);
-    return settleReported(tx, core, loaded.session, attempt);
+    const found = record?.type === "captured" ? record : { capturedMinor: attempt.capturedAmountMinor ?? undefined };
+    return adoptCapture(tx, core, { session: loaded.session, attempt }, found);
   }
   if (answer.type === "alreadyCaptured") await reportNeverOrdered(tx, core, attempt);
   // Of the voids that the gateway reports on later, the first one that no late authorization can follow is stored.

@@ -171,24 +171,28 @@ export async function askAction(core: Core, attempt: Attempt, completion: Comple
   return { type: completion.returned ? "answered" : "waiting" };
 }
 
+/** A capture in the record of a gateway, which may be of another amount than the ordered one. */
+export type FoundCapture = Extract<LookUpAnswer, { type: "captured" }>;
+
 /**
  * Captures at the gateway. The connector always gets the same key, so a repeat charges nothing twice; it may send
  * another one only where its gateway cannot capture the hold twice. Where the gateway has already reported the capture,
- * or that it voided this hold, its notification is the answer.
+ * or that it voided this hold, its notification is the answer. A gateway also refuses to capture what a person has captured
+ * since the order: its record is then the answer.
  */
 export async function capture(
   core: Core,
   { session, readAt }: Pick<SessionWithAttempts, "session" | "readAt">,
   attempt: Attempt,
-): Promise<CaptureAnswer> {
+): Promise<CaptureAnswer | FoundCapture> {
   const binding = await bind(core, attempt);
   if (binding === undefined) return unanswered;
   const { connector, credentials } = binding;
   const known = await lookUpWithoutRead(core, connector, attempt);
-  if (known?.type === "captured") return { type: "done" };
+  if (known?.type === "captured") return known;
   if (known?.type === "voided") return holdVoided;
   const key = `${encodeId("att", attempt.id)}_cap`; // rule:capture-one-key
-  return sendWithRoom(core, attempt, () =>
+  const answer = await sendWithRoom(core, attempt, () =>
     connector.capture(
       { credentials, timeoutMs: followUpTimeoutMs, idempotencyKey: key },
       {
@@ -204,6 +208,9 @@ export async function capture(
       },
     ),
   );
+  if (answer.type !== "refused") return answer;
+  const found = await lookUp(core, attempt);
+  return found.type === "captured" ? found : answer;
 }
 
 /**

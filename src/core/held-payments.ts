@@ -4,12 +4,13 @@
  */
 
 import type { CardSummary } from "../card-vault/card-forwarder.ts";
-import type { LookUpAnswer } from "../gateways/connector.ts";
+import type { CaptureRecord, LookUpAnswer } from "../gateways/connector.ts";
 import { captureDueMs, holdAlarmMs, holdLookAgainMs, holdLookMs, holdMarginMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { amountInWords } from "../platform/money.ts";
 import {
   move,
+  type OtherAmount,
   recordCaptured,
   recordCaptureOrdered,
   recordGivenUp,
@@ -18,9 +19,9 @@ import {
 } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
-import { lookUp, voidHold } from "./gateway-calls.ts";
+import { type FoundCapture, lookUp, voidHold } from "./gateway-calls.ts";
 import { type SettlingParts, settleReported } from "./late-captures.ts";
-import { type Lease, lockAndRenew, renewLease, required } from "./lease.ts";
+import { type Lease, lockAndRenew, nameWinner, renewLease, required } from "./lease.ts";
 import { type HoldNames, recordHeldAndOrdered } from "./payment-functions.ts";
 import { dropProof } from "./provided-rows.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
@@ -213,7 +214,7 @@ async function voidFirst(core: Core, loaded: SessionWithAttempts, attempt: Attem
   return { type: "inconclusive", reason: "a void was sent" };
 }
 
-type Captured = Extract<LookUpAnswer, { type: "captured" }>;
+type Captured = Pick<FoundCapture, "capturedMinor"> & CaptureRecord;
 type HeldAttempt = { readonly session: PaymentSession; readonly attempt: Attempt };
 
 /**
@@ -231,13 +232,41 @@ export async function recordFoundCapture(
   await settleReported(tx, core, session, attempt);
 }
 
-/** Takes a capture that was made at the gateway as the order of its amount, which a person has to know. */
+/**
+ * Takes a capture that was made at the gateway as the order of its amount, also where another amount was ordered. A person
+ * has to know both.
+ */
 export async function adoptCapture(tx: Tx, core: SettlingParts, held: HeldAttempt, answer: Captured): Promise<void> {
-  await recordFoundCapture(tx, core, held, answer);
-  const { sessionId, id: attemptId, gateway, currency, amountMinor } = held.attempt;
-  const captured = amountInWords(answer.capturedMinor ?? amountMinor, currency);
-  const detail = `${gateway} has captured ${captured}, which was not ordered here. It counts as the order. Compare the amount with the gateway.`;
+  const { session, attempt } = held;
+  const { sessionId, id: attemptId, gateway } = attempt;
+  const capturedMinor = answer.capturedMinor ?? attempt.amountMinor;
+  const captured = `${gateway} has captured`;
+  let because: string | undefined;
+  if (attempt.captureOrderedAt === null) {
+    await recordFoundCapture(tx, core, held, answer);
+    const amount = amountInWords(capturedMinor, attempt.currency);
+    because = `${captured} ${amount}, which was not ordered here. It counts as the order.`;
+  } else {
+    const other = otherAmount(attempt, capturedMinor, captured);
+    recordCaptured(tx, attempt, answer, other);
+    if (attempt.status === "VOIDING") nameWinner(tx, attempt);
+    await settleReported(tx, core, session, attempt);
+    because = other?.because;
+  }
+  if (because === undefined) return;
+  const detail = `${because} Compare the amount with the gateway.`;
   await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, detail });
+}
+
+/** Describes a captured amount that is not the ordered one, in a sentence that begins with `captured`; undefined where it is. */
+export function otherAmount(
+  { capturedAmountMinor: orderedMinor, currency }: Attempt,
+  capturedMinor: number,
+  captured: string,
+): OtherAmount | undefined {
+  if (orderedMinor == null || capturedMinor === orderedMinor) return undefined;
+  const [made, ordered] = [capturedMinor, orderedMinor].map((minor) => amountInWords(minor, currency));
+  return { capturedMinor, because: `${captured} ${made}, and ${ordered} was ordered. What was captured counts.` };
 }
 
 /** Reports whether a hold waits so long past its end that a person may end it: a worker does so within seconds. */

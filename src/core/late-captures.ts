@@ -21,12 +21,13 @@ const selectReports: Statement = {
   text: `
     SELECT n.kind, n.gateway_reference AS "gatewayReference", n.modification_reference AS "modificationReference",
       n.gateway_reference IS NOT DISTINCT FROM a.gateway_reference AS "isOurHold",
-      (n.amount_minor, n.currency) IS NOT DISTINCT FROM
-        (coalesce(a.captured_amount_minor, a.decision_amount_minor, a.amount_minor), a.currency) AS "isOurAmount",
+      (n.amount_minor, n.currency) IS NOT DISTINCT FROM (o.minor, a.currency) AS "isOurAmount",
       n.currency = a.currency AND n.amount_minor BETWEEN 1 AND a.amount_minor AS "isWithinHold",
-      n.amount_minor = nullif(a.amount_minor - a.captured_amount_minor, 0) AS "isRest", a.captured_amount_minor < a.amount_minor AS "isPart",
+      n.amount_minor = nullif(a.amount_minor - o.minor, 0) AS "isRest", o.minor < a.amount_minor AS "isPart",
       a.status AS "ourStatus", a.gateway_reference AS "ourReference", a.capture_ordered_at AS "ourCaptureStartedAt"
     FROM attempt a
+    CROSS JOIN LATERAL (SELECT coalesce(CASE WHEN a.decision_confirmed_at IS NOT NULL THEN a.decision_amount_minor END,
+      a.captured_amount_minor, a.amount_minor) AS minor) o
     JOIN gateway_notification n ON n.connection_id = a.connection_id AND n.attempt_reference = $3
     WHERE a.session_id = $1 AND a.id = $2 AND n.kind IN ('captured','already_captured','capture_failed','voided')
     ORDER BY n.received_at`,

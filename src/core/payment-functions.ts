@@ -92,6 +92,7 @@ function opened({ latestExecutionMs, ...asked }: Opening, at: Date): Attempt {
     nextBecause: null,
     captureOrderedAt: null,
     capturedAmountMinor: null,
+    orderedAmountMinor: null,
     captureReference: null,
     networkTransactionId: null,
     captureRefusalCode: null,

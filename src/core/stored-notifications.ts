@@ -8,8 +8,8 @@ const selectNotifications: Statement = {
   name: "select_notifications_of_attempt",
   text: `
     SELECT kind, gateway_reference AS "gatewayReference", declined,
-      amount_minor AS "amountMinor", kind IN ('captured','already_captured') AND $7::bigint IS NULL
-        AND currency = $4 AND amount_minor BETWEEN 1 AND $3 AS "isPart",
+      amount_minor AS "amountMinor", kind IN ('captured','already_captured')
+        AND currency = $4 AND amount_minor BETWEEN 1 AND $3 AND gateway_reference = coalesce($6, gateway_reference) AS "isPart",
       (amount_minor, currency) IS NOT DISTINCT FROM (
         CASE WHEN kind IN ('captured','already_captured') THEN coalesce($7, $3) ELSE $3 END::bigint, $4::text) AS "isOurAmount"
     FROM gateway_notification
@@ -25,7 +25,7 @@ type NotificationRow = {
   declined: Extract<LookUpAnswer, { type: "declined" }> | null;
   amountMinor: string | null;
   isOurAmount: boolean;
-  /** A capture that was not ordered, of at most the held amount. */
+  /** A capture of at most the held amount, by whoever made it. */
   isPart: boolean;
 };
 
@@ -34,8 +34,8 @@ const isMoney = new Set(["captured", "already_captured", "held"]);
 const byWeight = ["captured", "already_captured", "voided", "held", "absent", "declined"];
 
 /**
- * Answers a look-up from notifications. Money counts only for exactly our amount and currency, and only under our
- * reference. A hold over another amount stays undecided but has to end, so `voided` is believed for any amount. Where
+ * Answers a look-up from notifications. A hold counts only for exactly our amount and currency, a capture also for a part
+ * of our hold, which a person may have captured; the ordered amount comes first. Both count only under our reference. A hold over another amount stays undecided but has to end, so `voided` is believed for any amount. Where
  * the attempt's authorization is known, `voided` counts for that one alone: the gateway may have voided another one
  * beside it. A void of exactly what an ordered capture leaves over says nothing about the capture. `absent` counts once the gateway has accepted a void that was sent after the attempt's latest execution
  * time, and nothing was ever held: an earlier void may have found nothing because the authorization had yet to arrive.
@@ -48,7 +48,7 @@ export async function lookUpInNotifications(queryable: Queryable, attempt: Attem
     attempt.currency,
     attempt.voidAskedAt ?? null,
     attempt.gatewayReference,
-    attempt.capturedAmountMinor,
+    (attempt.decisionConfirmedAt && attempt.decisionAmountMinor) ?? attempt.capturedAmountMinor,
   ]);
   const notification = byWeight.map((kind) => rows.find((row) => row.kind === kind)).find((row) => row !== undefined);
   const { isPart, amountMinor } = notification ?? {};
@@ -62,7 +62,7 @@ export async function lookUpInNotifications(queryable: Queryable, attempt: Attem
       return {
         type: "captured",
         gatewayReference: notification.gatewayReference,
-        // Of an ordered part, too: without it the whole amount is meant.
+        // Without it the whole amount is meant.
         ...(Number(amountMinor) !== attempt.amountMinor && { capturedMinor: Number(amountMinor) }),
       };
     case "voided":

@@ -225,6 +225,7 @@ function unrecordedAttempt(core: Core, session: PaymentSession, lost: Lost): gat
   const undecided = { nextAction: null, nextBecause: null, captureOrderedAt: null, captureRefusalCode: null };
   const uncaptured = {
     capturedAmountMinor: null,
+    orderedAmountMinor: null,
     captureReference: null,
     networkTransactionId: null,
     captureFailedAt: null,

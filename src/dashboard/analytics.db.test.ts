@@ -53,10 +53,11 @@ describe("the splits of GetAnalytics", () => {
     const core = { failoverOn: [], merchantId };
     const database = dashboard.database;
     const versions: number[] = [];
-    for (const rule of [plans, { ...plans, failoverOn: ["TIMEOUT" as const] }, { ...plans, split: null }]) {
+    const otherShare = { ...plans, split: { ...plans.split, percent: 10 } };
+    for (const rule of [plans, { ...plans, failoverOn: ["TIMEOUT" as const] }, { ...plans, split: null }, otherShare]) {
       versions.push(await database.transaction((tx) => recordRoutingRule(tx, { ...core, ...rule })));
     }
-    const [one = 0, two = 0] = versions;
+    const [one = 0, two = 0, , ofOtherShare = 0] = versions;
     const settledAt = "2026-03-20T12:00:00Z";
     const paid = (arm: "A" | "B", ruleVersion: number, gateway: string) => ({
       ...{ settledAt, seconds: 2, amountMinor: 1_000, followed: { arm, ruleVersion } },
@@ -64,7 +65,7 @@ describe("the splits of GetAnalytics", () => {
     });
     const declined = { attempts: [{ gateway: "A", status: "DECLINED" as const, kind: "HARD_DECLINE" as const }] };
     await storeSettled({ query: dashboard.rows }, merchantId, [
-      ...[paid("A", one, "A"), paid("A", two, "A"), paid("B", two, "B")],
+      ...[paid("A", one, "A"), paid("A", two, "A"), paid("B", two, "B"), paid("B", ofOtherShare, "B")],
       { settledAt, seconds: 2, status: "DECLINED", followed: { arm: "A", ruleVersion: one }, ...declined },
     ]);
     const request = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" } as const;
@@ -72,6 +73,7 @@ describe("the splits of GetAnalytics", () => {
     const ask = async () => (await client.analytics.getAnalytics({ ...request, ...range })).splits;
     const uncounted = await ask();
     expect(uncounted).toMatchObject([
+      { percent: 10, ruleVersions: [ofOtherShare], b: { succeeded: "1" } },
       {
         ...{ percent: 50, ruleVersions: [one, two], isSignificant: false },
         a: { succeeded: "2", declined: "1", plan: ["A connection"] },
@@ -79,8 +81,8 @@ describe("the splits of GetAnalytics", () => {
         verdict: expect.stringMatching(/^Chance alone may explain it: the approval rate of variant B is between/),
       },
     ]);
-    expect(uncounted?.[0]?.a?.approval?.value).toBeCloseTo(2 / 3);
-    expect(uncounted?.[0]?.a?.costs).toEqual([
+    expect(uncounted?.[1]?.a?.approval?.value).toBeCloseTo(2 / 3);
+    expect(uncounted?.[1]?.a?.costs).toEqual([
       {
         ...{ gateway: "A", currency: "EUR", decimals: 2, attempts: "3", captured: "2", voided: "0" },
         capturedMinor: "2000",

@@ -39,7 +39,7 @@ export function createDecisionMethods(): Pick<ServiceImpl<typeof PaymentService>
           const { by, takesTwo } = caller;
           return decideAttempt(tx, of, {
             ...{ decision: decisionOf(kind), reference: gatewayReference || null },
-            ...{ reason, by, takesTwo },
+            ...{ reason, by, takesTwo, amountMinor: minorOf(request) },
           });
         },
         noMoneyKept,
@@ -49,7 +49,7 @@ export function createDecisionMethods(): Pick<ServiceImpl<typeof PaymentService>
 
     async confirmAttemptDecision(request, context) {
       const { kind, gatewayReference } = request;
-      const seen = { decision: decisionOf(kind), reference: gatewayReference || null };
+      const seen = { decision: decisionOf(kind), reference: gatewayReference || null, amountMinor: minorOf(request) };
       const { after } = await changeDecision(request, context, (tx, of, caller) => {
         requireMember(caller);
         return confirmDecision(tx, of, { ...seen, by: caller.by });
@@ -93,21 +93,31 @@ async function changeDecision(
   });
 }
 
-function recordOf({ decision, reference, reason, decidedBy, confirmedBy, takesTwo }: RecordedDecision): object {
-  return { decision, reference, reason, decidedBy, confirmedBy, takesTwo };
+function recordOf(decided: RecordedDecision): object {
+  const { decision, reference, amountMinor, currency, reason, decidedBy, confirmedBy, takesTwo } = decided;
+  const amount = amountMinor === null ? {} : { amountMinor, currency };
+  return { decision, reference, ...amount, reason, decidedBy, confirmedBy, takesTwo };
+}
+
+function minorOf({ amountMinor }: { readonly amountMinor?: bigint | undefined }): number | undefined {
+  return amountMinor === undefined ? undefined : Number(amountMinor);
 }
 
 type Statement = {
   readonly kind: AttemptDecision_Kind;
   readonly gatewayReference: string;
   readonly noMoneyKept: boolean;
+  readonly amountMinor?: bigint | undefined;
 };
 
-function requireStatement({ kind, gatewayReference, noMoneyKept }: Statement): void {
+function requireStatement({ kind, gatewayReference, noMoneyKept, amountMinor }: Statement): void {
   const isCaptured = kind === AttemptDecision_Kind.CAPTURED;
   if (isCaptured !== (gatewayReference !== "")) {
     const rule = isCaptured ? "must name the payment at the gateway" : "is for a capture alone";
     throw new DomainError("invalid_field", `gatewayReference ${rule}.`, { field: "gatewayReference" });
+  }
+  if (!isCaptured && amountMinor !== undefined) {
+    throw new DomainError("invalid_field", "amountMinor is for a capture alone.", { field: "amountMinor" });
   }
   if (!isCaptured && !noMoneyKept) {
     const detail = "noMoneyKept must state that nothing was captured, or that all of it was refunded.";

@@ -85,6 +85,23 @@ describe("a decision in live", () => {
     );
   });
 
+  it("names a captured amount that is not the ordered one, which the second member confirms as read", async () => {
+    const of = await made(unanswered());
+    const [dora, olive] = [pages.payments(cookies.dora), pages.payments(cookies.olive)];
+    expect(await codeOf(dora.decideAttempt({ ...of, ...captured, amountMinor: 999_999n }))).toBe("amount_exceeds_held");
+    const { decision } = await dora.decideAttempt({ ...of, ...captured, amountMinor: 900n });
+    expect(decision?.amount).toMatchObject({ amountMinor: 900n, currency: "EUR", exponent: 2 });
+    const seen = { ...of, kind: Kind.CAPTURED, gatewayReference: "PSP1" };
+    for (const other of [seen, { ...seen, amountMinor: 901n }])
+      expect(await codeOf(olive.confirmAttemptDecision(other))).toBe("state_conflict");
+    await olive.confirmAttemptDecision({ ...seen, amountMinor: 900n });
+    expect((await trailOf(of.attemptId))[1]).toMatchObject({ after: { amountMinor: 900, currency: "EUR" } });
+    const { payment } = await pages.payments(cookies.viv).getPayment(of);
+    expect(payment!.timeline).toContainEqual(
+      expect.objectContaining({ step: "Decided that the attempt is captured as PSP1, 9.00 EUR" }),
+    );
+  });
+
   it("cannot be made or confirmed by operators, who may also be members, but can be withdrawn by them", async () => {
     const of = await made(voiding());
     const ada = pages.payments(undefined, await live.hireOperator("ada"));
@@ -125,6 +142,7 @@ describe("a decision in live", () => {
     ["no reference", { ...captured, gatewayReference: "" }, "invalid_field"],
     ["a reference that no gateway gives", { ...captured, gatewayReference: "a b" }, "invalid_field"],
     ["a reference without a capture", { ...givenUp, gatewayReference: "PSP1" }, "invalid_field"],
+    ["an amount without a capture", { ...givenUp, amountMinor: 900n }, "invalid_field"],
     ["a capture that was never ordered", captured, "state_conflict"],
     ["another payment's attempt", { ...givenUp, attemptId: "att_01h455vb4pex5vsknk084sn02q" }, "not_found"],
   ])("is refused with %s", async (_, change, code) => {
@@ -167,5 +185,19 @@ describe("switchyard payment end-attempt", () => {
     expect(ended).toMatchObject({ code: 0 });
     const [after] = await trailOf(of.attemptId, test);
     expect(after).toMatchObject({ after: { decision: "CAPTURED", reference: "PSP1", takesTwo: false } });
+  });
+
+  it("accepts a captured amount that is not the ordered one, in the payment's currency", async () => {
+    const of = await made(unanswered(), test);
+    const end = (...amount: string[]) =>
+      run("end-attempt", of, "--captured", "PSP1", "--reason", "Seen there.", "--amount", ...amount);
+    expect(await end("9.00USD")).toMatchObject({ code: 1, err: expect.stringContaining("in EUR") });
+    expect(await end("9.00EUR")).toMatchObject({ code: 0 });
+    expect(await trailOf(of.attemptId, test)).toMatchObject([{ after: { amountMinor: 900, currency: "EUR" } }]);
+    const other = await made(voiding(), test);
+    const givenUp = ["--given-up", "--none-kept", "--reason", "Seen there.", "--amount", "9.00EUR"];
+    expect(await run("end-attempt", other, ...givenUp)).toMatchObject({
+      ...{ code: 1, err: expect.stringContaining("--amount with --captured only") },
+    });
   });
 });

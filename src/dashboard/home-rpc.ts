@@ -11,6 +11,7 @@ import {
   SetUpStep,
   type TodaySchema,
 } from "../../gen/dashboard/v1/home_pb.ts";
+import { loadAlertAddresses } from "../accounts/alert-addresses.ts";
 import { auditedClosing, closeWorkItem, mayMerchantClose } from "../core/work-items.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
@@ -24,22 +25,27 @@ import { scopedContextOf } from "./rpc-context.ts";
 const dayLongestMs = 48 * 60 * 60_000;
 
 /** The rpcs of the home page. */
-export function createHomeService({ runtime }: Pick<DashboardParts, "runtime">): ServiceImpl<typeof HomeService> {
+export function createHomeService({
+  runtime,
+  mailer,
+}: Pick<DashboardParts, "runtime" | "mailer">): ServiceImpl<typeof HomeService> {
   return {
     async getHome(request, context) {
       const { merchantId, environment } = scopedContextOf(context);
       const now = runtime.now();
       const dayStart = dayStartOf(now, momentOf("dayStart", request.dayStart));
-      const [alerts, day, setUp] = await Promise.all([
+      const [alerts, day, setUp, { unconfirmed }] = await Promise.all([
         loadAlerts(environment.database, { merchantId, now }),
         loadDay(environment.reads, { merchantId, dayStart }),
         loadSetUp(environment.database, merchantId),
+        loadAlertAddresses(environment.database, merchantId),
       ]);
       return create(GetHomeResponseSchema, {
         alerts: itemsOf(alerts),
         alertsCut: alerts.isCut,
         today: todayOf(day.currencies, { isNewestOnly: day.isNewestOnly, dayStart }),
         missing: missingOf(setUp, environment.name),
+        unconfirmedAddresses: mailer === undefined ? [] : [...unconfirmed],
       });
     },
 
@@ -90,7 +96,7 @@ function itemsOf({ alarms, paidTwice, cardNumbers, open, endpoints, degraded }: 
     })),
     ...alarms.map((alarm) => ({
       kind: AlertItem_Kind.PAYMENT_ALARM,
-      text: alarm.count === 1 ? alarm.detail : `${alarm.count} payments have this alarm. The newest: ${alarm.detail}`,
+      text: textOfAlarm(alarm),
       count: alarm.count,
       since: timestampFromDate(alarm.openedAt),
       sessionId: encodeId("ps", alarm.sessionId),
@@ -106,6 +112,11 @@ function itemsOf({ alarms, paidTwice, cardNumbers, open, endpoints, degraded }: 
     ...open.map(openItem),
     ...(degraded.count === 0 ? [] : [degradedItem(degraded)]),
   ];
+}
+
+function textOfAlarm({ count, gateway, detail }: Alerts["alarms"][number]): string {
+  if (count === 1) return detail;
+  return `${count} payments${gateway === null ? "" : ` at ${gateway}`} have this alarm. The newest: ${detail}`;
 }
 
 function cardNumbersItem({ count, lastAt, lastId }: NonNullable<Alerts["cardNumbers"]>): Item {

@@ -165,10 +165,12 @@ function authenticationMessage(authentication: Authentication): MessageInitShape
 
 /** Returns a person's decision about an attempt. */
 export function decisionMessage(decided: RecordedDecision): MessageInitShape<typeof AttemptDecisionSchema> {
-  const { decision, reference, reason, decidedBy, decidedAt, takesTwo, confirmedBy, confirmedAt } = decided;
+  const { decision, reference, amountMinor, reason, decidedBy, decidedAt, takesTwo, confirmedBy, confirmedAt } =
+    decided;
   return {
     kind: AttemptDecision_Kind[decision],
     gatewayReference: reference ?? "",
+    ...(amountMinor !== null && { amount: amountMessage(amountMinor, decided.currency) }),
     ...{ reason, decidedBy, takesTwo },
     decidedAt: timestampFromDate(decidedAt),
     confirmedBy: confirmedBy ?? "",

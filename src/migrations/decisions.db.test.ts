@@ -4,6 +4,9 @@ import { captured, connectToPaymentDatabase, ended, refused, submitted, succeede
 
 const client = await connectToPaymentDatabase();
 
+const otherAmount = (minor: number) =>
+  `captured_amount_minor = ${minor}, ordered_amount_minor = 4900, next_action = 'stop', next_because = 'seen'`;
+
 const decide = (decision: "GIVEN_UP" | "CAPTURED", change = "") => `UPDATE attempt SET decision = '${decision}',
   decision_reference = ${decision === "CAPTURED" ? "'r1'" : "NULL"}, decision_reason = 'looked there', decided_by = 'ada',
   decided_at = now(), decision_takes_two = true${change} WHERE id = $attempt`;
@@ -126,7 +129,7 @@ describe("a decision of a person", () => {
 
   const ofPart = (minor: number) => decide("CAPTURED", `, decision_amount_minor = ${minor}`);
   const landed = /or one of a hold whose order is lost/;
-  const amount = /at most the held one/;
+  const amount = /of a capture, and at most the held one/;
   it("says that a hold was captured only with the amount, which is then the one that is recorded", async () => {
     const run = await submitted(client, "HELD");
     await refused(client, run, decide("CAPTURED"), landed);
@@ -137,10 +140,20 @@ describe("a decision of a person", () => {
       UPDATE attempt SET capture_ordered_at = now(), captured_amount_minor = ${minor} WHERE id = $attempt`;
     await refused(client, run, order(901), /the amount that a person has seen captured/);
     await run(whole(order(900), captured, succeeded));
-    const ordered = await submitted(client, "CAPTURING");
-    await refused(client, ordered, ofPart(4_900), /a capture whose order is not recorded/);
     const unheld = await submitted(client, "AUTHORIZED");
     await refused(client, unheld, ofPart(900), landed);
+  });
+
+  it("names another amount than the ordered one, which is then recorded beside it with a reason", async () => {
+    const run = await submitted(client, "CAPTURING");
+    for (const minor of [0, 4_901]) await refused(client, run, ofPart(minor), amount);
+    await refused(client, run, decide("GIVEN_UP", ", decision_amount_minor = 900"), amount);
+    await run(ofPart(900));
+    await run(confirmBy("grace"));
+    await refused(client, run, whole(captured, succeeded), /the amount that a person has seen captured/);
+    const other = (minor: number) => captured.replace("SET", `SET ${otherAmount(minor)},`);
+    await refused(client, run, whole(other(901), succeeded), /the amount that a person has seen captured/);
+    await run(whole(other(900), succeeded));
   });
 
   it("gives up a hold past its end, and no other", async () => {

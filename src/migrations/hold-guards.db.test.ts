@@ -60,6 +60,29 @@ describe("a payment that is captured later", () => {
     await refused(client, run, statements, wall);
   });
 
+  const instead = (amounts: string, reason = "next_action = 'stop', next_because = 'found',") =>
+    `${captured.replace("SET", `SET ${amounts}, ${reason}`)}; ${succeeded}`;
+  const found = "captured_amount_minor = 901, ordered_amount_minor = 900";
+  it("C4: is captured over another amount only at its end, beside what was ordered and with a reason", async () => {
+    const run = await submitted(client, "HELD");
+    await run(`BEGIN; ${asked}; ${orderOf(900)}; COMMIT`);
+    const changed = /amount of an ordered capture/;
+    const change = (columns: string) => `UPDATE attempt SET ${columns} WHERE id = $attempt`;
+    for (const statement of [
+      instead("captured_amount_minor = 901"),
+      instead("ordered_amount_minor = 899"),
+      instead("captured_amount_minor = 901, ordered_amount_minor = 899"),
+      instead(found, ""),
+      change(`${found}, next_action = 'stop', next_because = 'found'`),
+    ])
+      await refused(client, run, statement, changed);
+    const tooMuch = instead("captured_amount_minor = 4901, ordered_amount_minor = 900");
+    await refused(client, run, tooMuch, /at most the held one/);
+    await run(`BEGIN; ${instead(found)}; COMMIT`);
+    for (const columns of ["captured_amount_minor = 900", "ordered_amount_minor = NULL"])
+      await refused(client, run, change(columns), changed);
+  });
+
   it.each([
     ["C2: without the hold's times", authorized, /a winner that is captured later is held/],
     [

@@ -97,9 +97,9 @@ describe("findViolations()", () => {
 // A released migration never changes: an installation that has applied it would miss the change. The baseline is
 // released with 0.1.0; until then, who changes it writes the digests anew.
 const frozen: Record<DatabaseKind, { readonly files: number; readonly digest: string }> = {
-  environment: { files: 1, digest: "460d88cd894178fd" },
+  environment: { files: 1, digest: "21d50f02f1833597" },
   accounts: { files: 1, digest: "af309a2e34e3ad0f" },
-  vault: { files: 1, digest: "ad7ad9d7fec6d70b" },
+  vault: { files: 1, digest: "bf12c40d5ef32118" },
 };
 
 describe.each(Object.keys(frozen) as DatabaseKind[])("the migrations of %s", (kind) => {

@@ -47,10 +47,10 @@ let notifications = 0;
 /** Stores a signed notification about a refund, and processes it. */
 async function notify(
   session: PaymentSession,
-  of: { kind: string; reference: string; refundId?: string; amountMinor?: number; payment?: string },
+  of: { kind: string; reference: string; refundId?: string; amountMinor?: number; payment?: string; attempt?: number },
 ) {
   const { attempts } = await fixture.base.loadSession(session);
-  const { id, connectionId, gatewayReference } = attempts.at(-1)!;
+  const { id, connectionId, gatewayReference } = attempts.at(of.attempt ?? -1)!;
   await execute(
     `INSERT INTO gateway_notification (connection_id, notification_id, kind, attempt_reference, gateway_reference, amount_minor, currency,
        modification_reference, refund_reference) VALUES ($1, $2, $3, $4, $5, $6, 'EUR', $7, $8)`,
@@ -180,6 +180,21 @@ describe("money at the gateway that no row explains", () => {
     const payment = attempts.at(-1)!.gatewayReference!;
     await notify(session, { kind: "refund_failed", reference: "psp-other", refundId: nameOf(id), payment });
     expect(await fixture.refundsOf(session)).toMatchObject([{ status: "REQUESTED" }]);
+  });
+
+  it("is no refund of the captured attempt where it is of another one of the session", async () => {
+    const { base } = fixture;
+    await base.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+    const session = await base.newSession();
+    const captureRefusedAtA = "4000000000004095";
+    await base.submit(session, captureRefusedAtA);
+    await Promise.all(base.core.inFlight);
+    const { attempts } = await base.loadSession(session);
+    expect(attempts).toMatchObject([{ gateway: "SANDBOX_A" }, { gateway: "SANDBOX_B", status: "CAPTURED" }]);
+    await notify(session, { kind: "refunded", reference: "psp-of-first", amountMinor: 900, attempt: 0 });
+    expect(await fixture.refundsOf(session)).toEqual([]);
+    expect(await refundableOf(session)).toBe(4900);
+    expect(await kindsOf(session)).toEqual(["RECORD_MISMATCH"]);
   });
 
   it("made by hand is FAILED once its failure is reported, in whichever order", async () => {

@@ -1,10 +1,11 @@
 /** Refunds whose rows, credentials or answers change while something is on its way. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Core } from "../core/core.ts";
 import type { PaymentSession } from "../core/entities.ts";
 import { replaced } from "../core/recovery.fixture.ts";
 import { recordVerified, stageCredentials } from "../gateways/connections.ts";
 import type { GatewayRefunds } from "../gateways/connector.ts";
+import { decideRefund } from "./decide-refund.ts";
 import { refundableMinor } from "./next-refund-step.ts";
 import { type RefundFixture, startRefundFixture } from "./refunds.fixture.ts";
 import { type RefundRequest, requestRefund } from "./request-refund.ts";
@@ -154,5 +155,40 @@ describe("a look-up that another process overtakes", () => {
     expect(refund).toMatchObject({ status: "REQUESTED", keys: 2, absentAt: null });
     // It is looked at again once an absence proves something about that request.
     expect(refund!.nextTryAt!.getTime() - sent!.sentAt!.getTime()).toBeGreaterThan(59 * 60_000);
+  });
+});
+
+describe("a person's word about a refund", () => {
+  const decide = (session: PaymentSession, decision: { id: string } & Word) => {
+    const { id: sessionId, merchantId } = session;
+    const by = { sessionId, merchantId, by: "ada", reason: "seen at the gateway" };
+    return fixture.core.database.transaction((tx) => decideRefund(tx, { ...by, ...decision }));
+  };
+  type Word = { type: "send" } | { type: "succeeded"; gatewayReference: string };
+
+  it("cannot name another reference than the gateway has reported", async () => {
+    const session = await fixture.pay("SANDBOX_B");
+    fixture.books.SANDBOX_B.faults.push("accept");
+    const { id, gatewayReference } = await fixture.refund(session);
+    const other = decide(session, { id, type: "succeeded", gatewayReference: "psp-other" });
+    await expect(other).rejects.toMatchObject({ code: "state_conflict" });
+    await decide(session, { id, type: "succeeded", gatewayReference: gatewayReference! });
+    await fixture.work();
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "SUCCEEDED", gatewayReference }]);
+  });
+
+  it("that no other one is missing is worth nothing after another restore", async () => {
+    const restore = () => fixture.base.asOwner.pool.query("UPDATE replica_mark SET restored_at = app.clock()");
+    onTestFinished(async () => {
+      await fixture.base.asOwner.pool.query("UPDATE replica_mark SET restored_at = NULL");
+    });
+    const session = await fixture.pay("SANDBOX_B");
+    await restore();
+    const { id } = await fixture.refund(session);
+    await decide(session, { id, type: "send" });
+    await restore();
+    // The gateway may have forgotten the key under which it was sent before this restore.
+    await fixture.workAfter(13 * 60);
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "REQUESTED", sends: 0 }]);
   });
 });

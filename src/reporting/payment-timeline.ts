@@ -13,7 +13,7 @@ import type {
 import type { WorkItem } from "../core/work-items.ts";
 import type { SessionDelivery } from "../events/delivery-log.ts";
 import { unreachable } from "../platform/errors.ts";
-import { decimalOf, isoExponent } from "../platform/money.ts";
+import { amountInWords, decimalOf, isoExponent } from "../platform/money.ts";
 import { nameOfBrand } from "./card-brand-name.ts";
 import type { HeldOrder, OrphanedAuthorization, PaymentDetails } from "./payment-details.ts";
 import { refundSteps } from "./refund-timeline.ts";
@@ -101,7 +101,8 @@ function laterSteps({ session, attempts, heldOrder }: PaymentDetails): Moment[] 
   const { heldAt, heldUntil, captureAskedAt, settledAt, declineCode, currency } = session;
   if (!heldAt) return [];
   const ordered = attempts.find(({ captureOrderedAt }) => captureOrderedAt);
-  const amount = decimalOf(ordered?.capturedAmountMinor ?? session.amountMinor, isoExponent(currency));
+  const orderedMinor = ordered?.orderedAmountMinor ?? ordered?.capturedAmountMinor ?? session.amountMinor;
+  const amount = decimalOf(orderedMinor, isoExponent(currency));
   const until = heldUntil?.toISOString().replace("T", " ").slice(0, 16);
   const by = (action: HeldOrder["action"]) =>
     heldOrder?.action === action
@@ -153,11 +154,16 @@ function attemptSteps(
   return steps.map((step) => ({ ...step, attemptId }));
 }
 
-function capturedStep({ gateway, decision, decisionReference }: Attempt, captured: string) {
-  const isDecided = decision === "CAPTURED";
+function capturedStep(attempt: Attempt, captured: string) {
+  const isDecided = attempt.decision === "CAPTURED";
+  const why = hasOtherAmount(attempt) ? (attempt.nextBecause ?? undefined) : undefined;
   return isDecided
-    ? { actor: us, step: `Recorded the capture ${decisionReference}` }
-    : { actor: gateway, step: captured };
+    ? { actor: us, step: `Recorded the capture ${attempt.decisionReference}`, why }
+    : { actor: attempt.gateway, step: captured, why };
+}
+
+function hasOtherAmount({ orderedAmountMinor }: Attempt): boolean {
+  return orderedAmountMinor != null;
 }
 
 function voidedStep({ gateway, voidKind }: Attempt) {
@@ -311,9 +317,9 @@ function endSteps(attempt: Attempt, authentication: Authentication, at: Date | n
 }
 
 const refusalInWords: Record<Refusal, string> = {
-  REQUEST: "Refused the request, and processed nothing",
-  CREDENTIALS: "Refused the credentials, and processed nothing",
-  NO_ANSWER: "Could not be reached, and processed nothing",
+  REQUEST: "Refused the request",
+  CREDENTIALS: "Refused the credentials",
+  NO_ANSWER: "Could not be reached",
 };
 
 /**
@@ -322,8 +328,9 @@ const refusalInWords: Record<Refusal, string> = {
  */
 function answerStep(attempt: Attempt, at: Date | null | undefined, took = ""): Moment {
   const { gateway: actor, gatewayCode, gatewayReference, failureKind } = attempt;
-  // The reason of a refused capture is shown with the refusal.
-  const why = attempt.captureRefusalCode === null ? (attempt.nextBecause ?? undefined) : undefined;
+  // The reason of a refused capture is shown with the refusal, that of another amount with the capture.
+  const isLater = attempt.captureRefusalCode !== null || hasOtherAmount(attempt);
+  const why = isLater ? undefined : (attempt.nextBecause ?? undefined);
   switch (failureKind) {
     case null:
     case undefined: {
@@ -343,9 +350,11 @@ function answerStep(attempt: Attempt, at: Date | null | undefined, took = ""): M
     case "GATEWAY_ERROR": {
       const what = failureKind === "TIMEOUT" ? "No answer" : "No usable answer";
       const isKnown = attempt.status === "FAILED";
-      const code = gatewayCode ? `, its code ${gatewayCode}` : "";
-      const refused = attempt.refusal ? refusalInWords[attempt.refusal] : "Processed nothing";
-      const step = isKnown ? `${refused}${took}${code}` : `${what}${took}; it may hold the amount`;
+      const code = gatewayCode ? ` with its code ${gatewayCode}` : "";
+      const known = attempt.refusal
+        ? `${refusalInWords[attempt.refusal]}${took}${code}, and processed nothing`
+        : `Processed nothing${took}${code}`;
+      const step = isKnown ? known : `${what}${took}; it may hold the amount`;
       return { at, actor, step, why, tone: "WARN" };
     }
     case "SOFT_DECLINE":
@@ -450,8 +459,9 @@ function itemSteps({ openedAt, resolvedAt, closedAt, ...item }: WorkItem): Momen
 }
 
 function decisionSteps(decided: RecordedDecision): Moment[] {
-  const { attemptId, decision, reference, reason: why, takesTwo } = decided;
-  const end = decision === "GIVEN_UP" ? "given up: none of its money is kept" : `captured as ${reference}`;
+  const { attemptId, decision, reference, amountMinor, currency, reason: why, takesTwo } = decided;
+  const amount = amountMinor === null ? "" : `, ${amountInWords(amountMinor, currency)}`;
+  const end = decision === "GIVEN_UP" ? "given up: none of its money is kept" : `captured as ${reference}${amount}`;
   const step = `Decided that the attempt is ${end}`;
   return [
     { at: decided.decidedAt, actor: decided.decidedBy, step, why, tone: "WARN", attemptId },

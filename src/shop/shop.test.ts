@@ -161,7 +161,9 @@ describe("a rotated secret key", () => {
     const refused = await fetch(`${shop.origin}/orders`, { method: "POST", redirect: "manual" });
     expect(refused.status).toBe(502);
     expect(await refused.text()).toContain('action="/secret-key"');
-    expect((await enter(secretKey)).status).toBe(502);
+    const again = await enter(secretKey);
+    expect(again.status).toBe(422);
+    expect(await again.text()).toContain("This key is refused, too.");
     expect(kept).toBe(secretKey);
     expect((await enter(" switchyard_test_sk_renewed ")).status).toBe(303);
     await order();
@@ -170,8 +172,15 @@ describe("a rotated secret key", () => {
 
   it("is not replaced by a live key, a publishable one or another merchant's", async () => {
     await order();
-    for (const other of ["switchyard_live_sk_renewed", "switchyard_test_pk_renewed", strangersKey]) {
-      expect((await enter(other)).status).not.toBe(303);
+    const noTestKey = "This is not a secret key of the test environment";
+    for (const [other, problem] of [
+      ["switchyard_live_sk_renewed", noTestKey],
+      ["switchyard_test_pk_renewed", noTestKey],
+      [strangersKey, "This is the key of another merchant."],
+    ] as const) {
+      const answer = await enter(other);
+      expect(answer.status).toBe(422);
+      expect(await answer.text()).toContain(problem);
       expect(kept).toBe(secretKey);
     }
     expect((await enter("switchyard_test_sk_renewed")).status).toBe(303);
@@ -179,7 +188,7 @@ describe("a rotated secret key", () => {
 
   it("is not replaced by another merchant's after a webhook of the shop's own", async () => {
     await sendWebhook({ type: "payment_session.succeeded", data: { orderRef: "o-1", sessionId: "ps_1" } });
-    expect((await enter(strangersKey)).status).toBe(502);
+    expect((await enter(strangersKey)).status).toBe(422);
     expect(kept).toBe(secretKey);
   });
 

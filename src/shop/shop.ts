@@ -79,7 +79,7 @@ function routesOf(config: ShopConfig): Route[] {
       handle: async ({ response }) => {
         const orderRef = `RH-${randomBytes(6).toString("hex")}`;
         const order = orders.add({ orderRef, amountMinor: product.amountMinor, currency: product.currency });
-        const { sessionId } = await openSession(order, api());
+        const { sessionId } = await openSession(order, 1, api());
         orders.ownSessionId ??= sessionId;
         response.writeHead(303, { Location: `/checkout/${orderRef}` }).end();
       },
@@ -92,10 +92,11 @@ function routesOf(config: ShopConfig): Route[] {
       handle: async ({ request, response }) => {
         if (request.headers["sec-fetch-site"] !== "same-origin") notFound();
         const secretKey = new URLSearchParams(await readText(request)).get("secretKey")?.trim() ?? "";
-        if (!/^[a-z0-9]+_test_sk_\w+$/.test(secretKey)) return sendPage(response, page("Secret key", secretKeyForm));
-        const { ownSessionId } = orders;
-        if (ownSessionId === undefined) await apiWith(secretKey).listSessions({ pageSize: 1 });
-        else await apiWith(secretKey).getSession(ownSessionId);
+        const problem = await findKeyProblem(secretKey, { api: apiWith(secretKey), ownSessionId: orders.ownSessionId });
+        if (problem !== undefined) {
+          response.statusCode = 422;
+          return sendPage(response, secretKeyPage(problem));
+        }
         config.secretKey.replace(secretKey);
         response.writeHead(303, { Location: "/" }).end();
       },
@@ -116,9 +117,11 @@ function routesOf(config: ShopConfig): Route[] {
       path: /^\/orders\/([\w-]+)\/sessions$/,
       handle: async ({ response, orderRef }) => {
         const order = found(orderRef);
+        // Counted before the wait: of two calls at once, the later one must not open a session beside the new one.
+        const number = order.sessions.length + 1;
         await refreshState(order, { orders, api: api() });
         const ended = ["DECLINED", "DEGRADED", "EXPIRED"].includes(order.state?.status ?? "");
-        sendJson(response, ended ? await openSession(order, api()) : order.sessions.at(-1));
+        sendJson(response, ended ? await openSession(order, number, api()) : order.sessions.at(-1));
       },
     },
     {
@@ -148,12 +151,12 @@ function routesOf(config: ShopConfig): Route[] {
 }
 
 /**
- * Opens a session for an order. The key makes a repeated call, after a lost answer or a double click, return the same
- * one.
+ * Opens an order's session of this number, from 1. The key makes a repeated call, after a lost answer or a double click, return the
+ * same one.
  */
-async function openSession(order: Order, api: RestClient) {
+async function openSession(order: Order, number: number, api: RestClient) {
   const { orderRef, amountMinor, currency, sessions } = order;
-  const idempotencyKey = `${orderRef}-${sessions.length + 1}`;
+  const idempotencyKey = `${orderRef}-${number}`;
   const session = await api.createSession({ orderRef, amountMinor, currency }, { idempotencyKey });
   if (!sessions.some(({ sessionId }) => sessionId === session.sessionId)) sessions.push(session);
   order.state = undefined;
@@ -172,13 +175,37 @@ async function answer(routes: readonly Route[], request: IncomingMessage, respon
   notFound();
 }
 
-const secretKeyForm = html`<h1>The shop’s secret key is refused</h1>
+/** Returns why the shop cannot take a secret key; undefined if it can. */
+async function findKeyProblem(
+  secretKey: string,
+  { api, ownSessionId }: { api: RestClient; ownSessionId: string | undefined },
+): Promise<string | undefined> {
+  if (!/^[a-z0-9]+_test_sk_\w+$/.test(secretKey)) {
+    return "This is not a secret key of the test environment, in which _test_sk_ stands.";
+  }
+  try {
+    if (ownSessionId === undefined) await api.listSessions({ pageSize: 1 });
+    else await api.getSession(ownSessionId);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === "invalid_key") return "This key is refused, too.";
+    if (error instanceof ApiError && error.code === "not_found") return "This is the key of another merchant.";
+    throw error;
+  }
+}
+
+const secretKeyPage = (problem?: string) =>
+  page(
+    "Secret key",
+    html`<h1>The shop’s secret key is refused</h1>
 <p>It was rotated. Enter the new secret key of the test environment, which the page API keys of the dashboard shows once; rotate the key again if you no longer have it.</p>
-<form method="post" action="/secret-key">
+${problem !== undefined && html`<p class="alarm" role="alert">${problem}</p>`}
+<form class="panel key" method="post" action="/secret-key">
 <label for="secret-key">Secret key</label>
 <input id="secret-key" name="secretKey" type="password" autocomplete="off" required>
 <button class="button">Use this key</button>
-</form>`;
+</form>`,
+  );
 
 class NotFound extends Error {}
 
@@ -194,7 +221,7 @@ function answerError(error: unknown, response: ServerResponse): void {
     sendPage(response, page("Not found", html`<h1>Not found</h1><p>${error.message}</p>`));
   } else if (error instanceof ApiError && error.code === "invalid_key") {
     response.statusCode = 502;
-    sendPage(response, page("Secret key", secretKeyForm));
+    sendPage(response, secretKeyPage());
   } else if (error instanceof ApiError) {
     response.statusCode = 502;
     const facts = html`<p class="note"><code>${error.code}</code> · request <code>${error.requestId ?? "none"}</code></p>`;

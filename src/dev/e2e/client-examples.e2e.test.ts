@@ -187,9 +187,9 @@ describe("the complete server of the integration guide", () => {
     const declined = said(backend, `payment_session.declined ${orderRef}`);
     await customer.submit(session, await customer.tokenize(session, fraud));
     await declined;
-    const [another, same] = await Promise.all([retry(), retry()]);
+    const [another, ...same] = await Promise.all([retry(), retry(), retry(), retry(), retry(), retry()]);
     expect(another.sessionId).not.toBe(session.sessionId);
-    expect(same.sessionId).toBe(another.sessionId);
+    expect(new Set(same.map(({ sessionId }) => sessionId))).toEqual(new Set([another.sessionId]));
     const paid = said(backend, `payment_session.succeeded ${orderRef}`);
     await customer.submit(another, await customer.tokenize(another, "4242424242424242"));
     await paid;

@@ -27,7 +27,9 @@ export function findHoldViolation(moment: HoldMoment, before: Observed | undefin
   if (orderedMinor !== undefined && !moment.askedMinor.has(orderedMinor) && !moment.isRestored)
     return `a capture of ${orderedMinor} is recorded, which the merchant did not order`;
   const known = before?.attempts.find(({ capture_ordered_at }) => capture_ordered_at !== null);
-  if (known && known.captured_amount_minor !== orderedMinor) return "the amount of an ordered capture has changed";
+  const byHand = moment.authorizations.find(({ isByHand }) => isByHand)?.capturedMinor;
+  if (known && known.captured_amount_minor !== orderedMinor && orderedMinor !== byHand)
+    return "the amount of an ordered capture has changed";
   return findWrongMoney(moment, orderedMinor);
 }
 

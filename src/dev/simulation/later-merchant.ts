@@ -31,6 +31,7 @@ export class LaterMerchant {
   #hasBegun = false;
   #acts = 0;
   #cancels = false;
+  #byHandMinor: number | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -81,7 +82,8 @@ export class LaterMerchant {
       ({ session }) => {
         isAnswered = true;
         process.note(() => `answers the merchant: ${session.status}`);
-        if (!this.#parts.isRestored()) this.#parts.violate(findFalseAnswer(order, this.#parts.observed()));
+        if (!this.#parts.isRestored())
+          this.#parts.violate(findFalseAnswer(order, this.#parts.observed(), this.#byHandMinor));
       },
       (error: Error & { code?: string }) => {
         isAnswered = error instanceof DomainError && error.code !== "not_held";
@@ -97,7 +99,10 @@ export class LaterMerchant {
     const winner = attempts.find(({ id }) => id === session.winner_attempt_id);
     if (winner === undefined || session.status !== "CREATED") return;
     const isDone = gatewayOf(winner.connection_id).actByHand(encodeId("att", winner.id), type, amountMinor);
-    if (isDone && type === "capture") this.askedMinor.add(amountMinor);
+    if (isDone && type === "capture") {
+      this.askedMinor.add(amountMinor);
+      this.#byHandMinor = amountMinor;
+    }
     stage.history.add(
       stage.timeline.nowMs,
       "",
@@ -115,14 +120,19 @@ export class LaterMerchant {
   }
 }
 
-function findFalseAnswer({ type, amountMinor }: PlannedOrder, { session, attempts }: Observed): string | undefined {
+function findFalseAnswer(
+  { type, amountMinor }: PlannedOrder,
+  { session, attempts }: Observed,
+  byHandMinor: number | undefined,
+): string | undefined {
   if (type === "cancel") {
     const isCancelled = session.decline_code === "capture_cancelled";
     return isCancelled ? undefined : `a cancellation was accepted, and the session is ${session.status}`;
   }
   const ordered = attempts.find(({ capture_ordered_at }) => capture_ordered_at !== null);
   const wanted = amountMinor ?? session.amount_minor;
-  return ordered?.captured_amount_minor === wanted
+  const orderedMinor = ordered?.captured_amount_minor;
+  return orderedMinor === wanted || (byHandMinor !== undefined && orderedMinor === byHandMinor)
     ? undefined
     : `a capture of ${wanted} was accepted, and ${ordered?.captured_amount_minor ?? "none"} is ordered`;
 }

@@ -1,6 +1,7 @@
 -- A person's decision about an attempt that its gateway never ends: given up, or captured under a reference. It opens two
 -- ways that are closed otherwise, and only while it is confirmed: an unanswered capture ends without the gateway's refusal,
 -- and a void ends without the gateway's answer. An attempt is captured as always: once, the winner, and only when ordered.
+-- A person may have captured another amount at the gateway than the ordered one: the decision then names it.
 -- A restore may have lost the order of a held payment's capture: the decision then names the amount, and the flow records
 -- order and capture together, so that nothing is sent if the gateway contradicts it.
 --
@@ -25,9 +26,9 @@ BEGIN
     PERFORM app.refuse('a decision has a reason of 1 to 1000 characters and a reference of 1 to 255'); END IF;
   IF (NEW.decision IS NOT DISTINCT FROM 'CAPTURED') <> (NEW.decision_reference IS NOT NULL) THEN
     PERFORM app.refuse('a decision has a reference if it says CAPTURED'); END IF;
-  IF NEW.decision_amount_minor IS NOT NULL AND (NEW.decision IS DISTINCT FROM 'CAPTURED' OR NEW.capture_ordered_at IS NOT NULL
+  IF NEW.decision_amount_minor IS NOT NULL AND (NEW.decision IS DISTINCT FROM 'CAPTURED'
      OR NEW.decision_amount_minor NOT BETWEEN 1 AND NEW.amount_minor) THEN
-    PERFORM app.refuse('a decided amount is of a capture whose order is not recorded, and at most the held one'); END IF;
+    PERFORM app.refuse('a decided amount is of a capture, and at most the held one'); END IF;
   IF num_nulls(NEW.decision_confirmed_by, NEW.decision_confirmed_at) NOT IN (0, 2)
      OR NEW.decision_confirmed_by IS NOT NULL AND NEW.decision IS NULL THEN
     PERFORM app.refuse('a confirmation has its decision, its person and its time'); END IF;

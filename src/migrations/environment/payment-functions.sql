@@ -103,7 +103,7 @@ BEGIN
   FROM partitions.payment_session_rest WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
   IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
   at := date_trunc('milliseconds', app.clock());
-  SELECT connection_id, gateway, capture_ordered_at, captured_amount_minor INTO a
+  SELECT connection_id, gateway, capture_ordered_at, captured_amount_minor, decision_amount_minor, decision_confirmed_at INTO a
   FROM partitions.attempt_rest WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZED';
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
   IF EXISTS (SELECT FROM gateway_notification WHERE connection_id = a.connection_id AND attempt_reference = public_attempt
@@ -112,6 +112,8 @@ BEGIN
   IF s.status <> 'CREATED' THEN PERFORM app.refuse('a final status never changes'); END IF;
   IF s.winner_attempt_id IS DISTINCT FROM attempt THEN PERFORM app.refuse('only the authorized winner is captured'); END IF;
   IF a.capture_ordered_at IS NULL OR s.manual_capture AND s.capture_asked_at IS NULL THEN PERFORM app.refuse('only an ordered capture is CAPTURED'); END IF;
+  IF a.decision_confirmed_at IS NOT NULL AND a.decision_amount_minor <> a.captured_amount_minor THEN
+    PERFORM app.refuse('the amount that a person has seen captured is the one that is recorded'); END IF;
   IF a.gateway <> via THEN PERFORM app.refuse('the money was captured at the winner''s gateway'); END IF;
   UPDATE partitions.attempt_rest
   SET status = 'CAPTURED', capture_reference = coalesce(capture_reference, reference), network_transaction_id = coalesce(network, network_transaction_id),

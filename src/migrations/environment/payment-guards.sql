@@ -93,7 +93,7 @@ BEGIN
     IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
     IF session.held_at IS NOT NULL THEN PERFORM app.refuse('no attempt follows a hold that is captured later'); END IF;
     IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
-    IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
+    IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL OR NEW.ordered_amount_minor IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
     IF session.authentications > 0 OR NEW.authentication_id IS NOT NULL THEN PERFORM partitions.guard_authenticated_attempt_rest(NEW); END IF;
     IF NEW.round <> 0 THEN PERFORM partitions.guard_repeat_rest(NEW); END IF;
     SELECT bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
@@ -136,9 +136,15 @@ BEGIN
       PERFORM app.refuse('no hold is adopted after a refusal by the provider'); END IF;
     IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
       PERFORM app.refuse('an ordered capture stays ordered'); END IF;
-    IF OLD.capture_ordered_at IS NOT NULL AND NEW.captured_amount_minor IS DISTINCT FROM OLD.captured_amount_minor THEN
+    -- A person may have captured another amount at the gateway. Only the end of the attempt says so, with the ordered amount and a reason.
+    IF (OLD.capture_ordered_at IS NOT NULL AND NEW.captured_amount_minor IS DISTINCT FROM OLD.captured_amount_minor
+          OR NEW.ordered_amount_minor IS DISTINCT FROM OLD.ordered_amount_minor)
+       AND (OLD.status = 'CAPTURED' OR NEW.status <> 'CAPTURED' OR NEW.next_because IS NULL
+          OR NEW.ordered_amount_minor IS DISTINCT FROM OLD.captured_amount_minor) THEN
       PERFORM app.refuse('the amount of an ordered capture never changes'); END IF;
-    IF NEW.capture_ordered_at IS NOT NULL AND NEW.decision_amount_minor <> coalesce(NEW.captured_amount_minor, NEW.amount_minor) THEN
+    IF NEW.decision_amount_minor <> coalesce(NEW.captured_amount_minor, NEW.amount_minor)
+       AND (OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL
+          OR OLD.status <> 'CAPTURED' AND NEW.status = 'CAPTURED' AND NEW.decision_confirmed_at IS NOT NULL) THEN
       PERFORM app.refuse('the amount that a person has seen captured is the one that is recorded'); END IF;
     IF OLD.capture_reference IS NOT NULL AND NEW.capture_reference IS DISTINCT FROM OLD.capture_reference THEN
       PERFORM app.refuse('a capture''s reference never changes'); END IF;

@@ -112,6 +112,8 @@ CREATE TABLE attempt (
   capture_ordered_at    timestamptz,
   -- The amount of the ordered capture: the whole one, unless the order says less.
   captured_amount_minor bigint,
+  -- What was ordered, where a person has captured another amount at the gateway.
+  ordered_amount_minor  bigint,
   -- The capture's own reference at the gateway, and the card network's name for the payment, where the gateway gives them.
   capture_reference     text,
   network_transaction_id text,
@@ -139,7 +141,7 @@ CREATE TABLE attempt (
   decision              text,
   -- The gateway's reference of the captured payment.
   decision_reference    text,
-  -- The captured amount, where the order of the capture is not recorded here: a restore has lost it.
+  -- The captured amount, where it is not the ordered one, or a restore has lost the order.
   decision_amount_minor bigint,
   decision_reason       text,
   decided_by            text,

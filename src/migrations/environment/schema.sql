@@ -204,6 +204,7 @@ CREATE TABLE attempt (
   next_because text,
   capture_ordered_at timestamp with time zone,
   captured_amount_minor bigint,
+  ordered_amount_minor bigint,
   capture_reference text,
   network_transaction_id text,
   capture_refusal_code text,
@@ -1370,9 +1371,9 @@ AS $function$
   WHERE t.session_id = ANY (checked) AND t.status IN ('FAILED','REJECTED','CANCELLED') AND s.status = 'SUCCEEDED'
 $function$;
 
--- function app.captured(of_session uuid, epoch integer, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text)
-CREATE OR REPLACE FUNCTION app.captured(of_session uuid, epoch integer, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text)
- RETURNS timestamp with time zone
+-- function app.captured(of_session uuid, epoch integer, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
+CREATE OR REPLACE FUNCTION app.captured(of_session uuid, epoch integer, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
+ RETURNS TABLE(ended_at timestamp with time zone, event_sequence integer, event_bytes bytea)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
@@ -1381,22 +1382,24 @@ AS $function$
 DECLARE
   s    record;
   a    record;
-  last record;
+  last xid8;
   at   timestamptz;
 BEGIN
   SELECT id, merchant_id, status, winner_attempt_id, manual_capture, capture_asked_at, authentications, lease_until INTO s
   FROM payment_session WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
   IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
   at := date_trunc('milliseconds', app.clock());
-  SELECT connection_id, gateway, capture_ordered_at, captured_amount_minor INTO a
+  SELECT connection_id, gateway, capture_ordered_at, captured_amount_minor, decision_amount_minor, decision_confirmed_at INTO a
   FROM attempt WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZED';
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
   IF EXISTS (SELECT FROM gateway_notification WHERE connection_id = a.connection_id AND attempt_reference = public_attempt
              AND kind IN ('captured','already_captured','capture_failed','voided')) THEN
-    RETURN NULL; END IF;
+    RETURN; END IF;
   IF s.status <> 'CREATED' THEN PERFORM app.refuse('a final status never changes'); END IF;
   IF s.winner_attempt_id IS DISTINCT FROM attempt THEN PERFORM app.refuse('only the authorized winner is captured'); END IF;
   IF a.capture_ordered_at IS NULL OR s.manual_capture AND s.capture_asked_at IS NULL THEN PERFORM app.refuse('only an ordered capture is CAPTURED'); END IF;
+  IF a.decision_confirmed_at IS NOT NULL AND a.decision_amount_minor <> a.captured_amount_minor THEN
+    PERFORM app.refuse('the amount that a person has seen captured is the one that is recorded'); END IF;
   IF a.gateway <> via THEN PERFORM app.refuse('the money was captured at the winner''s gateway'); END IF;
   UPDATE attempt
   SET status = 'CAPTURED', capture_reference = coalesce(capture_reference, reference), network_transaction_id = coalesce(network, network_transaction_id),
@@ -1415,13 +1418,15 @@ BEGIN
       settled_at = at, phase = CASE WHEN a.has_open THEN 'PROCESSING' ELSE 'DONE' END,
       lease_until = CASE WHEN a.has_open AND lease_until <= at + unused_ms * interval '1 ms' THEN at + lease_ms * interval '1 ms' ELSE lease_until END
   WHERE id = of_session;
-  SELECT coalesce(max(sequence), 0) + 1 AS sequence, max(feed_position) AS feed_position INTO last FROM outbox_event WHERE session_id = of_session;
-  INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at, feed_position)
-  VALUES (of_session, event, last.sequence, 'payment_session.succeeded', s.merchant_id,
-    convert_to(replace(replace(replace(event_body, format('"%s:time"', public_event), to_json(to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text),
-      format('"%s:settled"', public_event), to_json(app.public_time(at))::text), format('"%s:sequence"', public_event), last.sequence::text), 'UTF8'),
-    at, at, greatest(pg_current_xact_id(), last.feed_position));
-  RETURN at;
+  ended_at := at;
+  SELECT coalesce(max(sequence), 0) + 1, max(feed_position) INTO event_sequence, last FROM outbox_event WHERE session_id = of_session;
+  event_bytes := convert_to(replace(replace(replace(event_body,
+    format('"%s:time"', public_event), to_json(to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text),
+    format('"%s:settled"', public_event), to_json(app.public_time(at))::text), format('"%s:sequence"', public_event), event_sequence::text), 'UTF8');
+  INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, feed_position)
+  VALUES (of_session, event, event_sequence, 'payment_session.succeeded', s.merchant_id, event_bytes, at, greatest(pg_current_xact_id(), last));
+  INSERT INTO event_todo (session_id, sequence, created_at, due_at) VALUES (of_session, event_sequence, at, at + overdue_ms * interval '1 ms');
+  RETURN NEXT;
 END $function$;
 
 -- function app.check_reference(of_session uuid, of_attempt uuid, connection uuid, reference text)
@@ -1549,9 +1554,9 @@ BEGIN
     PERFORM app.refuse('a decision has a reason of 1 to 1000 characters and a reference of 1 to 255'); END IF;
   IF (NEW.decision IS NOT DISTINCT FROM 'CAPTURED') <> (NEW.decision_reference IS NOT NULL) THEN
     PERFORM app.refuse('a decision has a reference if it says CAPTURED'); END IF;
-  IF NEW.decision_amount_minor IS NOT NULL AND (NEW.decision IS DISTINCT FROM 'CAPTURED' OR NEW.capture_ordered_at IS NOT NULL
+  IF NEW.decision_amount_minor IS NOT NULL AND (NEW.decision IS DISTINCT FROM 'CAPTURED'
      OR NEW.decision_amount_minor NOT BETWEEN 1 AND NEW.amount_minor) THEN
-    PERFORM app.refuse('a decided amount is of a capture whose order is not recorded, and at most the held one'); END IF;
+    PERFORM app.refuse('a decided amount is of a capture, and at most the held one'); END IF;
   IF num_nulls(NEW.decision_confirmed_by, NEW.decision_confirmed_at) NOT IN (0, 2)
      OR NEW.decision_confirmed_by IS NOT NULL AND NEW.decision IS NULL THEN
     PERFORM app.refuse('a confirmation has its decision, its person and its time'); END IF;
@@ -1939,9 +1944,9 @@ CREATE OR REPLACE FUNCTION app.timeline()
  STABLE
 AS $function$ SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) $function$;
 
--- function partitions.captured(of_session uuid, epoch integer, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text)
-CREATE OR REPLACE FUNCTION partitions.captured_rest(of_session uuid, epoch integer, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text)
- RETURNS timestamp with time zone
+-- function partitions.captured(of_session uuid, epoch integer, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
+CREATE OR REPLACE FUNCTION partitions.captured_rest(of_session uuid, epoch integer, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
+ RETURNS TABLE(ended_at timestamp with time zone, event_sequence integer, event_bytes bytea)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
@@ -1950,22 +1955,24 @@ AS $function$
 DECLARE
   s    record;
   a    record;
-  last record;
+  last xid8;
   at   timestamptz;
 BEGIN
   SELECT id, merchant_id, status, winner_attempt_id, manual_capture, capture_asked_at, authentications, lease_until INTO s
   FROM partitions.payment_session_rest WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
   IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
   at := date_trunc('milliseconds', app.clock());
-  SELECT connection_id, gateway, capture_ordered_at, captured_amount_minor INTO a
+  SELECT connection_id, gateway, capture_ordered_at, captured_amount_minor, decision_amount_minor, decision_confirmed_at INTO a
   FROM partitions.attempt_rest WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZED';
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
   IF EXISTS (SELECT FROM gateway_notification WHERE connection_id = a.connection_id AND attempt_reference = public_attempt
              AND kind IN ('captured','already_captured','capture_failed','voided')) THEN
-    RETURN NULL; END IF;
+    RETURN; END IF;
   IF s.status <> 'CREATED' THEN PERFORM app.refuse('a final status never changes'); END IF;
   IF s.winner_attempt_id IS DISTINCT FROM attempt THEN PERFORM app.refuse('only the authorized winner is captured'); END IF;
   IF a.capture_ordered_at IS NULL OR s.manual_capture AND s.capture_asked_at IS NULL THEN PERFORM app.refuse('only an ordered capture is CAPTURED'); END IF;
+  IF a.decision_confirmed_at IS NOT NULL AND a.decision_amount_minor <> a.captured_amount_minor THEN
+    PERFORM app.refuse('the amount that a person has seen captured is the one that is recorded'); END IF;
   IF a.gateway <> via THEN PERFORM app.refuse('the money was captured at the winner''s gateway'); END IF;
   UPDATE partitions.attempt_rest
   SET status = 'CAPTURED', capture_reference = coalesce(capture_reference, reference), network_transaction_id = coalesce(network, network_transaction_id),
@@ -1984,13 +1991,15 @@ BEGIN
       settled_at = at, phase = CASE WHEN a.has_open THEN 'PROCESSING' ELSE 'DONE' END,
       lease_until = CASE WHEN a.has_open AND lease_until <= at + unused_ms * interval '1 ms' THEN at + lease_ms * interval '1 ms' ELSE lease_until END
   WHERE id = of_session;
-  SELECT coalesce(max(sequence), 0) + 1 AS sequence, max(feed_position) AS feed_position INTO last FROM partitions.outbox_event_rest WHERE session_id = of_session;
-  INSERT INTO partitions.outbox_event_rest (session_id, id, sequence, type, merchant_id, body, created_at, publish_at, feed_position)
-  VALUES (of_session, event, last.sequence, 'payment_session.succeeded', s.merchant_id,
-    convert_to(replace(replace(replace(event_body, format('"%s:time"', public_event), to_json(to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text),
-      format('"%s:settled"', public_event), to_json(app.public_time(at))::text), format('"%s:sequence"', public_event), last.sequence::text), 'UTF8'),
-    at, at, greatest(pg_current_xact_id(), last.feed_position));
-  RETURN at;
+  ended_at := at;
+  SELECT coalesce(max(sequence), 0) + 1, max(feed_position) INTO event_sequence, last FROM partitions.outbox_event_rest WHERE session_id = of_session;
+  event_bytes := convert_to(replace(replace(replace(event_body,
+    format('"%s:time"', public_event), to_json(to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text),
+    format('"%s:settled"', public_event), to_json(app.public_time(at))::text), format('"%s:sequence"', public_event), event_sequence::text), 'UTF8');
+  INSERT INTO partitions.outbox_event_rest (session_id, id, sequence, type, merchant_id, body, created_at, feed_position)
+  VALUES (of_session, event, event_sequence, 'payment_session.succeeded', s.merchant_id, event_bytes, at, greatest(pg_current_xact_id(), last));
+  INSERT INTO event_todo (session_id, sequence, created_at, due_at) VALUES (of_session, event_sequence, at, at + overdue_ms * interval '1 ms');
+  RETURN NEXT;
 END $function$;
 
 -- function partitions.check_awaiting(checked uuid)
@@ -2122,7 +2131,7 @@ BEGIN
     IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
     IF session.held_at IS NOT NULL THEN PERFORM app.refuse('no attempt follows a hold that is captured later'); END IF;
     IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
-    IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
+    IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL OR NEW.ordered_amount_minor IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
     IF session.authentications > 0 OR NEW.authentication_id IS NOT NULL THEN PERFORM partitions.guard_authenticated_attempt_rest(NEW); END IF;
     IF NEW.round <> 0 THEN PERFORM partitions.guard_repeat_rest(NEW); END IF;
     SELECT bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
@@ -2165,9 +2174,15 @@ BEGIN
       PERFORM app.refuse('no hold is adopted after a refusal by the provider'); END IF;
     IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
       PERFORM app.refuse('an ordered capture stays ordered'); END IF;
-    IF OLD.capture_ordered_at IS NOT NULL AND NEW.captured_amount_minor IS DISTINCT FROM OLD.captured_amount_minor THEN
+    -- A person may have captured another amount at the gateway. Only the end of the attempt says so, with the ordered amount and a reason.
+    IF (OLD.capture_ordered_at IS NOT NULL AND NEW.captured_amount_minor IS DISTINCT FROM OLD.captured_amount_minor
+          OR NEW.ordered_amount_minor IS DISTINCT FROM OLD.ordered_amount_minor)
+       AND (OLD.status = 'CAPTURED' OR NEW.status <> 'CAPTURED' OR NEW.next_because IS NULL
+          OR NEW.ordered_amount_minor IS DISTINCT FROM OLD.captured_amount_minor) THEN
       PERFORM app.refuse('the amount of an ordered capture never changes'); END IF;
-    IF NEW.capture_ordered_at IS NOT NULL AND NEW.decision_amount_minor <> coalesce(NEW.captured_amount_minor, NEW.amount_minor) THEN
+    IF NEW.decision_amount_minor <> coalesce(NEW.captured_amount_minor, NEW.amount_minor)
+       AND (OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL
+          OR OLD.status <> 'CAPTURED' AND NEW.status = 'CAPTURED' AND NEW.decision_confirmed_at IS NOT NULL) THEN
       PERFORM app.refuse('the amount that a person has seen captured is the one that is recorded'); END IF;
     IF OLD.capture_reference IS NOT NULL AND NEW.capture_reference IS DISTINCT FROM OLD.capture_reference THEN
       PERFORM app.refuse('a capture''s reference never changes'); END IF;

@@ -11,52 +11,58 @@ import {
   AttemptDecision_Kind as Kind,
   type PaymentAttempt,
   PaymentService,
+  type PaymentSummary,
 } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { Field } from "../parts/field.tsx";
+import { findPartProblem, readAmount } from "../parts/minor-units.ts";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 import { useSignIn } from "../signed-in.tsx";
 
-type DecisionProps = { attempt: PaymentAttempt; sessionId: string; onChange: () => unknown };
+type DecisionProps = { attempt: PaymentAttempt; summary: PaymentSummary; onChange: () => unknown };
 
 /** The decision on record, if there is one, and a form where one can be made. */
-export function AttemptDecisionPart({ attempt, sessionId, onChange }: DecisionProps) {
+export function AttemptDecisionPart({ attempt, summary, onChange }: DecisionProps) {
   const [isOpen, setOpen] = useState(false);
   const { role } = useScope();
   const { decision, openDecisions } = attempt;
   const mayDecide = role >= Role.DEVELOPER && openDecisions.length > 0;
   return (
     <>
-      {decision && <Made {...{ attempt, sessionId, onChange, decision, mayDecide }} />}
+      {decision && <Made {...{ attempt, summary, onChange, decision, mayDecide }} />}
       {mayDecide && !isOpen && (
         <div>
           <Button onPress={() => setOpen(true)}>{decision ? "Change the decision" : "End this attempt"}</Button>
         </div>
       )}
-      {mayDecide && isOpen && <DecisionForm {...{ attempt, sessionId, onChange }} onEnd={() => setOpen(false)} />}
+      {mayDecide && isOpen && <DecisionForm {...{ attempt, summary, onChange }} onEnd={() => setOpen(false)} />}
     </>
   );
 }
 
-const endOf = ({ kind, gatewayReference }: AttemptDecision) =>
-  kind === Kind.CAPTURED ? `captured as ${gatewayReference}` : "given up, no money captured";
+const endOf = ({ kind, gatewayReference, amount }: AttemptDecision) =>
+  kind === Kind.CAPTURED
+    ? `captured as ${gatewayReference}${amount ? `, ${formatAmount(amount)}` : ""}`
+    : "given up, no money captured";
 
 function Made(props: DecisionProps & { decision: AttemptDecision; mayDecide: boolean }) {
-  const { attempt, sessionId, onChange, decision, mayDecide } = props;
+  const { attempt, summary, onChange, decision, mayDecide } = props;
   const { merchantId, environment } = useScope();
   const { member } = useSignIn();
   const client = createClient(PaymentService, useTransport());
   const { run, dialog } = useProof();
-  const of = { merchantId, environment, sessionId, attemptId: attempt.attemptId };
-  const { kind, gatewayReference, confirmedAt } = decision;
+  const of = { merchantId, environment, sessionId: summary.sessionId, attemptId: attempt.attemptId };
+  const { kind, gatewayReference, confirmedAt, amount } = decision;
+  const seen = { kind, gatewayReference, ...(amount && { amountMinor: amount.amountMinor }) };
   const confirm = useMutation({
-    mutationFn: () => run(() => client.confirmAttemptDecision({ ...of, kind, gatewayReference })),
+    mutationFn: () => run(() => client.confirmAttemptDecision({ ...of, ...seen })),
     onSuccess: onChange,
     meta: { done: "The decision is confirmed." },
   });
@@ -105,18 +111,23 @@ function Made(props: DecisionProps & { decision: AttemptDecision; mayDecide: boo
   );
 }
 
-function DecisionForm({ attempt, sessionId, onChange, onEnd }: DecisionProps & { onEnd: () => void }) {
+function DecisionForm({ attempt, summary, onChange, onEnd }: DecisionProps & { onEnd: () => void }) {
   const { merchantId, environment, environmentName } = useScope();
   const client = createClient(PaymentService, useTransport());
   const { run, dialog } = useProof();
   const { attemptId } = attempt;
+  const { sessionId, amount: held } = summary;
   const [kind, setKind] = useState<Kind>(Kind.GIVEN_UP);
   const isCaptured = kind === Kind.CAPTURED;
   const decide = useMutation({
     mutationFn: (form: FormData) => {
       const text = (name: string) => String(form.get(name) ?? "").trim();
       const request = { merchantId, environment, sessionId, attemptId, kind, reason: text("reason") };
-      const statement = isCaptured ? { gatewayReference: text("reference") } : { noMoneyKept: form.has("noMoneyKept") };
+      const typed = held && readAmount(text("amount"), held);
+      const amount = typed?.type === "amount" ? { amountMinor: typed.amountMinor } : {};
+      const statement = isCaptured
+        ? { gatewayReference: text("reference"), ...amount }
+        : { noMoneyKept: form.has("noMoneyKept") };
       return run(() => client.decideAttempt({ ...request, ...statement }));
     },
     onSuccess: () => {
@@ -138,7 +149,7 @@ function DecisionForm({ attempt, sessionId, onChange, onEnd }: DecisionProps & {
         Look at the payment in the gateway’s own dashboard first. Your decision sends nothing to the gateway.
         {environmentName === "live" && " Another developer or owner must confirm it."}
       </p>
-      <EndFields attempt={attempt} kind={kind} onKind={setKind} />
+      <EndFields attempt={attempt} held={held} kind={kind} onKind={setKind} />
       <Refusal error={decide.error} />
       <div className="row">
         <Button kind="danger" type="submit" isPending={decide.isPending}>
@@ -151,8 +162,13 @@ function DecisionForm({ attempt, sessionId, onChange, onEnd }: DecisionProps & {
   );
 }
 
-function EndFields(props: { attempt: PaymentAttempt; kind: Kind; onKind: (kind: Kind) => void }) {
-  const { attempt, kind, onKind } = props;
+function EndFields(props: {
+  attempt: PaymentAttempt;
+  held: PaymentSummary["amount"];
+  kind: Kind;
+  onKind: (kind: Kind) => void;
+}) {
+  const { attempt, held, kind, onKind } = props;
   const kindId = `kind-${attempt.attemptId}`;
   const reasonId = `reason-${attempt.attemptId}`;
   return (
@@ -165,20 +181,30 @@ function EndFields(props: { attempt: PaymentAttempt; kind: Kind; onKind: (kind: 
           onChange={({ target }) => onKind(Number(target.value) === Kind.CAPTURED ? Kind.CAPTURED : Kind.GIVEN_UP)}
         >
           <option value={Kind.GIVEN_UP}>Given up: no money is captured</option>
-          {attempt.openDecisions.includes(Kind.CAPTURED) && (
-            <option value={Kind.CAPTURED}>Captured: the ordered amount, once</option>
-          )}
+          {attempt.openDecisions.includes(Kind.CAPTURED) && <option value={Kind.CAPTURED}>Captured once</option>}
         </select>
       </div>
       {kind === Kind.CAPTURED ? (
-        <Field
-          label="The gateway’s reference of the payment"
-          name="reference"
-          hint="At most 255 letters, digits and punctuation, without a space."
-          pattern="[!-~]{1,255}"
-          isRequired
-          autoComplete="off"
-        />
+        <>
+          <Field
+            label="The gateway’s reference of the payment"
+            name="reference"
+            hint="At most 255 letters, digits and punctuation, without a space."
+            pattern="[!-~]{1,255}"
+            isRequired
+            autoComplete="off"
+          />
+          {held && (
+            <Field
+              label={`Captured amount in ${held.currency}`}
+              name="amount"
+              hint="Leave it empty if the ordered amount was captured."
+              validate={(text) => (text.trim() === "" ? null : findPartProblem(text, held))}
+              inputMode="decimal"
+              autoComplete="off"
+            />
+          )}
+        </>
       ) : (
         <label className="tick">
           <input type="checkbox" name="noMoneyKept" required /> Nothing was captured, or all of it was refunded

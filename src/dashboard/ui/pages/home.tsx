@@ -44,18 +44,38 @@ export function HomePage() {
       </header>
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="Home" />}
-      {data && data.alerts.length === 0 && data.missing.length === 0 && (
+      {data && data.alerts.length === 0 && data.missing.length === 0 && data.unconfirmedAddresses.length === 0 && (
         <p className="banner" data-tone="good">
           Nothing needs attention.
         </p>
       )}
       {data && <Alerts items={data.alerts} isCut={data.alertsCut} />}
+      {data && data.unconfirmedAddresses.length > 0 && <Unconfirmed addresses={data.unconfirmedAddresses} />}
       {data && data.missing.length > 0 && <SetUp missing={data.missing} />}
       {data && data.missing.length === 0 && environmentName === "test" && <GoingLive />}
       {data?.today && data.today.created > 0 && <Day today={data.today} />}
       {data && <Week />}
       {data && <Recent everyMs={everyMs} isSetUp={data.missing.length === 0} />}
     </>
+  );
+}
+
+function Unconfirmed({ addresses }: { addresses: readonly string[] }) {
+  const { environmentName: environment, merchantId } = useScope();
+  const [address, ...more] = addresses;
+  return (
+    <p className="banner">
+      {more.length === 0 ? (
+        <>
+          <bdi>{address}</bdi> gets no alerts until it confirms by the link in its mail.
+        </>
+      ) : (
+        `${addresses.length} addresses get no alerts until they confirm by the link in their mail.`
+      )}{" "}
+      <Link to="/$environment/$merchantId/settings" params={{ environment, merchantId }} hash="alerts">
+        See the addresses
+      </Link>
+    </p>
   );
 }
 

@@ -1,5 +1,9 @@
 /** The attempts of a payment: each gateway's answer, in its own code and in ours. */
-import type { AttemptAuthentication, PaymentAttempt } from "../../../../gen/dashboard/v1/payments_pb.ts";
+import type {
+  AttemptAuthentication,
+  PaymentAttempt,
+  PaymentSummary,
+} from "../../../../gen/dashboard/v1/payments_pb.ts";
 import {
   Attempt_FailureKind,
   Attempt_Status,
@@ -39,10 +43,10 @@ const kindNames: Readonly<Record<number, string>> = {
 /** A card for each attempt, in their order. */
 export function PaymentAttempts(props: {
   attempts: readonly PaymentAttempt[];
-  sessionId: string;
+  summary: PaymentSummary;
   onChange: () => unknown;
 }) {
-  const { attempts, sessionId, onChange } = props;
+  const { attempts, summary, onChange } = props;
   return (
     <section className="stack" aria-labelledby="attempts">
       <h2 id="attempts">Attempts</h2>
@@ -50,7 +54,7 @@ export function PaymentAttempts(props: {
         {attempts.map((attempt) => (
           <li className="card" key={attempt.attemptId}>
             <AttemptCard attempt={attempt} />
-            <AttemptDecisionPart attempt={attempt} sessionId={sessionId} onChange={onChange} />
+            <AttemptDecisionPart {...{ attempt, summary, onChange }} />
           </li>
         ))}
       </ol>

@@ -99,7 +99,7 @@ function Details({ payment, onChange }: { payment: Payment; onChange: () => unkn
       </header>
       {summary.awaitingCustomer && <Awaiting attempts={attempts} />}
       <Facts payment={payment} />
-      {attempts.length > 0 && <PaymentAttempts attempts={attempts} sessionId={summary.sessionId} onChange={onChange} />}
+      {attempts.length > 0 && <PaymentAttempts attempts={attempts} {...{ summary, onChange }} />}
       <PaymentRefunds payment={payment} onChange={onChange} />
       <PaymentTimeline steps={timeline} />
     </>

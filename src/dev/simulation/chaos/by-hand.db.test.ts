@@ -99,12 +99,25 @@ describe("findViolations() of holds that a person captures in part", () => {
     expect(kindsOf(unnoticed(records)).toSorted()).toEqual(["by_hand_unnoticed", "not_final"]);
   });
 
-  it("leaves one to a person whose capture was ordered too late", async () => {
+  it("takes one for the session's that was made before our capture was sent, and leaves the amount to a person", async () => {
     await fixture.setClockAhead(0);
     await fixture.sandbox.setClockAhead(0);
     await fixture.setRule([], [fixture.connectionIds[1]!]);
     const session = await pay(dying((_, die) => ({ capture: die })));
+    await fixture.sandbox.quiet();
     await recover(fixture, fixture.core, session);
+    const records = await recordsOf(session);
+    expect(records.sessions).toMatchObject([{ status: "SUCCEEDED" }]);
+    expect(kindsOf(unaware(records)).toSorted()).toEqual(["work_item", "wrong_amount"]);
+    expect(kindsOf(records)).toEqual([]);
+    expect(kindsOf(unnoticed(records))).toEqual(["by_hand_unnoticed"]);
+  });
+
+  it("leaves one to a person that was made after our capture was accepted", async () => {
+    await fixture.sandbox.setClockAhead(0);
+    await fixture.sandbox.hold("b.result");
+    const session = await pay({ core: fixture.core, signal: new AbortController().signal });
+    await fixture.sandbox.release({});
     await expect.poll(() => fixture.eventTypes(session)).toContain("payment_attempt.capture_failed");
     const records = await recordsOf(session);
     expect(records.sessions).toMatchObject([{ status: "SUCCEEDED" }]);

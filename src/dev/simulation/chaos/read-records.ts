@@ -41,7 +41,7 @@ const selectAuthentications = `
 const selectAttempts = `
   SELECT session_id AS "sessionId", id, sequence, round, connection_id AS "connectionId", gateway, status, failure_kind AS "failureKind", stop,
          void_kind AS "voidKind", started_at AS "startedAt", completed_at AS "completedAt", latest_execution_at AS "latestExecutionAt", amount_minor::float8 AS "amountMinor",
-         captured_amount_minor::float8 AS "capturedMinor", currency
+         coalesce(ordered_amount_minor, captured_amount_minor)::float8 AS "capturedMinor", currency
   FROM attempt`;
 const selectEvents = `
   SELECT session_id AS "sessionId", id, sequence, type, encode(sha256(body), 'hex') AS body FROM outbox_event`;
