@@ -5,7 +5,7 @@ import { loadRecoveryFigures } from "../oversight/recovery-figures.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import type { PaymentSession } from "./entities.ts";
 import { itemsOf } from "./recovery.fixture.ts";
-import { closeWorkItem, type NewWorkItem, openWorkItem, resolveWorkItem } from "./work-items.ts";
+import { closeWorkItem, listCauses, type NewWorkItem, openWorkItem, resolveWorkItem } from "./work-items.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
@@ -81,6 +81,30 @@ describe("openWorkItem()", () => {
     expect(await open(found(session))).toBe(false);
     await closeAll(session);
     expect(await open(found(session))).toBe(false);
+  });
+});
+
+describe("listCauses()", () => {
+  it("joins rows of one gateway, and of one rule of the database", async () => {
+    const { core } = fixture;
+    const opened: string[] = [];
+    const openAt = async (gateway: number, item: Pick<NewWorkItem, "kind" | "rule">) => {
+      await fixture.setRule([], [fixture.connectionIds[gateway]!]);
+      const session = await fixture.submit(await fixture.newSession(), cards.approved);
+      const [attempt] = (await fixture.loadSession(session)).attempts;
+      const detail = `The record (${session.id}) differs.`;
+      await openWorkItem(core.database, core, { ...item, sessionId: session.id, attemptId: attempt!.id, detail });
+      opened.push(session.id);
+    };
+    await openAt(0, { kind: "RECORD_MISMATCH" });
+    await openAt(1, { kind: "RECORD_MISMATCH" });
+    await openAt(0, { kind: "RECORD_MISMATCH" });
+    await openAt(0, { kind: "INVARIANT_VIOLATED", rule: "open_after_end" });
+    await openAt(0, { kind: "INVARIANT_VIOLATED", rule: "amount_differs" });
+    await fixture.setRule(["TIMEOUT", "GATEWAY_ERROR"]);
+    const causes = await listCauses(core.database, { includeClosed: false, after: undefined, count: 1_000 });
+    const counts = opened.map((id) => causes.find(({ sessionId }) => sessionId === id)?.count);
+    expect(counts).toEqual([undefined, 1, 2, 1, 1]);
   });
 });
 

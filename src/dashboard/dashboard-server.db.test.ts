@@ -49,6 +49,7 @@ describe("a body at the dashboard's port", () => {
     const { headers, text } = answers[0]!;
     expect(JSON.parse(text)).toMatchObject({ status, code, requestId: headers.get("request-id") });
     expect(headers.get("strict-transport-security")).toBe("max-age=63072000");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
     expect(rest).toBe("");
   });
 

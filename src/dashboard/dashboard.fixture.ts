@@ -174,11 +174,11 @@ async function teamOf(accounts: Database, merchantId: string) {
 function openers(database: Database, merchantId: string) {
   return {
     /** Adds an item to the work queue about the merchant. */
-    async openItem(detail: string): Promise<{ workItemId: string; sessionId: string }> {
+    async openItem(detail: string, of = merchantId): Promise<{ workItemId: string; sessionId: string }> {
       const [id, sessionId] = [systemRuntime.uuid(), systemRuntime.uuid()];
       const text = `INSERT INTO work_item (id, kind, merchant_id, session_id, attempt_id, detail)
         VALUES ($1, 'ORPHANED_AUTHORIZATION', $2, $3, $1, $4)`;
-      await database.query({ name: "open_item", text }, [id, merchantId, sessionId, detail]);
+      await database.query({ name: "open_item", text }, [id, of, sessionId, detail]);
       return { workItemId: encodeId("wi", id), sessionId: encodeId("ps", sessionId) };
     },
     /** Adds an endpoint alert for the merchant. */

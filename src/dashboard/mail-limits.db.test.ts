@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import type { ReceivedMail } from "../dev/testing/mailbox.ts";
+import { systemRuntime } from "../platform/runtime.ts";
 import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
 
 let dashboard: DashboardFixture;
@@ -57,6 +58,16 @@ describe("an address for alerts", () => {
       codeOf(pages.signIns().confirmAlertAddress({ token: each })),
     );
     expect(await Promise.all(codes)).toEqual(["not_found", "not_found", "not_found"]);
+    await client.alerts.setAlertAddresses({ ...scope, addresses: [address] });
+    const late = tokenMailedTo(address);
+    const week = 7 * 24 * 60 * 60_000;
+    const mailedAt = Date.now();
+    const now = vi.spyOn(systemRuntime, "now");
+    onTestFinished(() => now.mockRestore());
+    now.mockImplementation(() => new Date(mailedAt + week));
+    expect(await codeOf(pages.signIns().confirmAlertAddress({ token: late }))).toBe("not_found");
+    now.mockImplementation(() => new Date(mailedAt + week - 60_000));
+    expect(await pages.signIns().confirmAlertAddress({ token: late })).toMatchObject({ address });
   });
 
   it("has to confirm again after it was removed and entered again", async () => {

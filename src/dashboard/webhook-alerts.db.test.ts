@@ -152,7 +152,7 @@ describe("the chat of alerts", () => {
 
 describe("muted alerts", () => {
   it("are set, shown and audited", async () => {
-    const mutedTopics = ["ALERT_TOPIC_UNVERIFIED", "ALERT_TOPIC_HOLDS_EXPIRING"] as const;
+    const mutedTopics = ["ALERT_TOPIC_CREDENTIALS_REFUSED", "ALERT_TOPIC_HOLDS_EXPIRING"] as const;
     await client.alertSettings.setMutedAlerts({ ...scope, mutedTopics: [...mutedTopics] });
     expect((await client.alertSettings.getAlertSettings(scope)).settings).toEqual({
       mutedTopics,
@@ -160,6 +160,6 @@ describe("muted alerts", () => {
       canMail: true,
     });
     const rows = await dashboard.rows("SELECT before, after FROM audit_entry WHERE action = 'SetMutedAlerts'");
-    expect(rows).toEqual([{ before: { topics: [] }, after: { topics: ["UNVERIFIED", "HOLDS_EXPIRING"] } }]);
+    expect(rows).toEqual([{ before: { topics: [] }, after: { topics: ["CREDENTIALS_REFUSED", "HOLDS_EXPIRING"] } }]);
   });
 });

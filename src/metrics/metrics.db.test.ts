@@ -48,6 +48,7 @@ afterAll(async () => {
 async function scrape(): Promise<Record<string, number>> {
   const response = await fetch(`${origin}/metrics`);
   expect(response.status).toBe(200);
+  expect(response.headers.get("x-content-type-options")).toBe("nosniff");
   expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
   const samples = (await response.text()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return Object.fromEntries(
@@ -143,7 +144,8 @@ describe("GET /metrics", () => {
   });
 
   it("has nothing at any other address", async () => {
-    expect((await fetch(`${origin}/`)).status).toBe(404);
+    const { status, headers } = await fetch(`${origin}/`);
+    expect([status, headers.get("x-content-type-options")]).toEqual([404, "nosniff"]);
     expect((await fetch(`${origin}/metrics`, { method: "POST" })).status).toBe(404);
   });
 });

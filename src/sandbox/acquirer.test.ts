@@ -49,6 +49,11 @@ describe("startSandbox()", () => {
     expect(shown).not.toContain("42424242");
   });
 
+  it("forbids to guess the content type of any answer", async () => {
+    const answers = [authorize({ reference: "r0" }, "k0"), fetch(`${sandbox.origin}/nothing`)];
+    for (const { headers } of await Promise.all(answers)) expect(headers.get("x-content-type-options")).toBe("nosniff");
+  });
+
   it("declines a card that is not on the list", async () => {
     expect((await authorize({ reference: "r5", "card[number]": "4111111111111111" }, "k6")).status).toBe(402);
   });

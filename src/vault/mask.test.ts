@@ -63,6 +63,11 @@ describe("maskCard() of the CVC", () => {
   it.each([
     ["in JSON", '{"cvc":"739","cvv2": 739}', '{"cvc":"***","cvv2": "***"}'],
     ["in a form", "card[cvc]=739&card%5BsecurityCode%5D=739", "card[cvc]=***&card%5BsecurityCode%5D=***"],
+    [
+      "as PayPal names it",
+      '{"card_verification":"739","verification_value":"739"}',
+      '{"card_verification":"***","verification_value":"***"}',
+    ],
   ])("masks it %s in a member of its name", (_, text, expected) => {
     expect(masked(text)).toBe(expected);
   });
