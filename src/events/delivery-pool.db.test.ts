@@ -60,6 +60,21 @@ describe("claimDeliveries()", () => {
     expect(countBy(await claim({ limit: 100, shares: full }), merchantOf, [busy, idle])).toEqual([14, 14]);
   });
 
+  it("leaves room for posts without a lease: its own, and those that other workers may have at a healthy endpoint", async () => {
+    const due = { merchants: 1, endpointsEach: 1, dueEach: 20, window: 8, sinceSeconds: 5 };
+    for (const [failuresInRow, expected] of [
+      [0, 3],
+      [1, 7],
+    ] as const) {
+      const [written] = await writeDueDeliveries(harness, { ...due, failuresInRow });
+      const { endpointIds } = written!;
+      const unleased = new Map([[endpointIds[0]!, 1]]);
+      const shares = { underWay: new Map(), ofMerchant: 100, ofSuspects: 100, unleased, workers: 2 };
+      const where = { endpointIds, merchantIds: [] };
+      expect(await claim({ limit: 100, where, shares })).toHaveLength(expected);
+    }
+  });
+
   it("keeps room for other endpoints beside suspect ones", async () => {
     const suspects = { merchants: 40, endpointsEach: 1, dueEach: 4, window: 4, failuresInRow: 1, sinceSeconds: 600 };
     await writeDueDeliveries(harness, suspects);

@@ -101,7 +101,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
   const providerOf = (name: string) => providers.get(name);
   const egress = new Egress(egressRule(config, shared));
   const stream = eventStreamOf(label, shared.streamReplicas);
-  let nats: NatsLink | undefined;
+  const nats = connectOnce({ login: config.nats, name: label, log });
   if (shared.loopbackWebhooks) log.warn("webhooks to loopback addresses are allowed");
   const core: Core = {
     database,
@@ -125,7 +125,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     outbox: {
       runtime,
       environmentName: config.name,
-      publish: createPublisher({ stream, environmentName: config.name, tracing }, () => nats),
+      publish: createPublisher({ stream, environmentName: config.name, tracing }, nats.link),
       tracing,
     },
     describeSession: describeForEvent,
@@ -148,10 +148,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     takeNotification: (connectionId, read) =>
       takeNotification({ database, sealing: config.keys.sealing, connectorOf }, connectionId, read),
     stream,
-    connectNats: () => {
-      nats ??= openNats({ login: config.nats, name: label, log });
-      return nats;
-    },
+    connectNats: nats.connect,
     endpoints: {
       database,
       runtime,
@@ -165,9 +162,18 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     async close() {
       await Promise.all(core.inFlight);
       vault.close();
-      await Promise.all([nats?.close(), http.close(), egress.close(), closeDatabases()]);
+      await Promise.all([nats.link()?.close(), http.close(), egress.close(), closeDatabases()]);
     },
   };
+}
+
+function connectOnce(options: Parameters<typeof openNats>[0]) {
+  let link: NatsLink | undefined;
+  const connect = () => {
+    link ??= openNats(options);
+    return link;
+  };
+  return { connect, link: () => link };
 }
 
 /** Opens the vault of this environment's mode. No connection is made before it is used. */

@@ -117,7 +117,7 @@ describe("docs/architecture.md", () => {
     expect(new Set([...paths].map((path) => dirname(path))).size).toBeLessThanOrEqual(8);
     expect([names(rows[0]!), names(rows.at(-1)!)]).toEqual([
       ["src/edge/payments-rpc.ts", "src/core/create-session.ts"],
-      ["src/events/delivery-pool.ts", "src/events/deliver.ts", "src/events/record-delivery.ts"],
+      ["src/events/delivery-pool.ts", "src/events/record-delivery.ts"],
     ]);
   });
 
