@@ -12,7 +12,7 @@ export type VerificationKey = {
 };
 
 /** Claims with their expiry, in seconds as every time in them. */
-export type Claims = Readonly<Record<string, unknown>> & { readonly exp: number; readonly iat?: number };
+type Claims = Readonly<Record<string, unknown>> & { readonly exp: number; readonly iat?: number };
 
 /** The claims with the key that signed them, or why they are not valid. Only our own claims are refused by the clock. */
 export type VerifiedClaims =

@@ -146,7 +146,7 @@ describe("a frame of another origin beside the card frame", () => {
     });
     expect(await arrived).toMatchObject({ token: "tok_forged" });
     answer.resolve();
-    expect(await page.evaluate("tokenized.then(({ token }) => token)")).toMatch(/^tok_[\w-]{32}$/);
+    expect(await page.evaluate("tokenized.then(({ token }) => token)")).toMatch(/^tok_[\w-]{32,}$/);
   });
 });
 
