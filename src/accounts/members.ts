@@ -13,6 +13,7 @@ export type Member = { readonly id: string; readonly email: string; readonly nam
 export type MerchantMember = Member & {
   readonly role: MemberRole;
   readonly hasTotp: boolean;
+  readonly hasPasskey: boolean;
   readonly lastSeenAt: Date | null;
 };
 
@@ -119,6 +120,7 @@ export async function lockTeam(tx: Tx, merchantId: string): Promise<void> {
 const selectTeam: Statement = {
   name: "select_team",
   text: `SELECT m.id, m.email, m.name, s.role, m.totp_sealed IS NOT NULL AS "hasTotp",
+           EXISTS (SELECT FROM passkey WHERE member_id = m.id) AS "hasPasskey",
            (SELECT max(last_seen_at) FROM sign_in WHERE member_id = m.id) AS "lastSeenAt"
          FROM membership s JOIN member m ON m.id = s.member_id
          WHERE s.merchant_id = $1 ORDER BY s.created_at, m.id`,

@@ -41,13 +41,14 @@ export function memberMessage({ member, memberships }: Pick<SignIn, "member" | "
 }
 
 /** Returns a row of the team. */
-export function teamMessage({ id, email, name, role, hasTotp, lastSeenAt }: MerchantMember) {
+export function teamMessage({ id, email, name, role, hasTotp, hasPasskey, lastSeenAt }: MerchantMember) {
   return create(MemberSchema, {
     memberId: encodeId("mbr", id),
     email,
     name,
     role: roleMessage(role),
     hasTotp,
+    hasPasskey,
     ...(lastSeenAt && { lastSeenAt: timestampFromDate(lastSeenAt) }),
   });
 }

@@ -60,6 +60,7 @@ describe("a second factor that is required", () => {
     for (const [name, call] of Object.entries(calls(cookie)))
       expect(await codeOf(call()), name).toBe("second_factor_required");
     await expect(calls(cookie)["the team"]()).rejects.toThrow("Open your account");
+    expect(await pages.signIns(cookie).getCurrentSignIn({})).toMatchObject({ secondFactorRequired: true });
     await pages.signIns(cookie).listSignIns({});
     await pages.signIns(cookie).offerTotp({});
     const { merchantId } = dashboard;
@@ -111,6 +112,10 @@ describe("a second factor that is required", () => {
     await dashboard.addMember("Petra", "OWNER");
     const [cookie, other] = [await pages.enter("Petra"), await pages.enter("Petra")];
     const device = await addPasskey(cookie);
+    const { merchantId } = dashboard;
+    const { members } = await pages.members(cookie).listMembers({ merchantId });
+    expect(members.find(({ name }) => name === "Petra")).toMatchObject({ hasTotp: false, hasPasskey: true });
+    expect(members.find(({ name }) => name === "Olive")).toMatchObject({ hasTotp: false, hasPasskey: false });
     for (const call of Object.values(calls(cookie))) await call();
     expect(await codeOf(pages.signIns(other).listSignIns({}))).toBe("sign_in_required");
     const byPassword = pages.signIns().signIn({ email: "petra@example.com", password: memberPassword });
@@ -145,6 +150,7 @@ describe("a second factor that is not required", () => {
     const cookie = await own.enter("Olive");
     await own.members(cookie).listMembers({ merchantId: open.merchantId });
     await own.signIns(cookie).proveSignIn({ password: memberPassword });
+    expect(await own.signIns(cookie).getCurrentSignIn({})).toMatchObject({ secondFactorRequired: false });
     await open.close();
   });
 });

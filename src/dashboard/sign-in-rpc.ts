@@ -23,6 +23,7 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import { acceptInvitationRpc, getInvitationRpc } from "./accept-invitation-rpc.ts";
 import { auditEntryMessage } from "./audit-rpc.ts";
 import { confirmAlertAddressRpc } from "./confirm-alert-address.ts";
+import { isSecondFactorRequired } from "./dashboard-parts.ts";
 import {
   auditEntry,
   claimOf,
@@ -66,6 +67,7 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
         signInId: encodeId("sgn", signIn.id),
         expiresAt: timestampFromDate(signIn.expiresAt),
         isFresh: signIn.isFresh,
+        secondFactorRequired: isSecondFactorRequired(parts),
       });
     },
 

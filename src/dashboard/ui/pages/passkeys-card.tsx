@@ -14,6 +14,8 @@ import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
+import { useSignIn } from "../signed-in.tsx";
+import { whatIsClosed } from "./totp-card.tsx";
 
 /** The card. */
 export function PasskeysCard() {
@@ -47,7 +49,7 @@ export function PasskeysCard() {
       {data.passkeys.length > 0 && (
         <ul className="form">
           {data.passkeys.map((passkey) => (
-            <PasskeyRow key={passkey.passkeyId} passkey={passkey} />
+            <PasskeyRow key={passkey.passkeyId} passkey={passkey} isLast={data.passkeys.length === 1} />
           ))}
         </ul>
       )}
@@ -56,7 +58,8 @@ export function PasskeysCard() {
   );
 }
 
-function PasskeyRow({ passkey }: { passkey: Passkey }) {
+function PasskeyRow({ passkey, isLast }: { passkey: Passkey; isLast: boolean }) {
+  const { member, secondFactorRequired: isRequired } = useSignIn();
   const { passkeyId, name, synced, createdAt, lastUsedAt } = passkey;
   const [isRenaming, setRenaming] = useState(false);
   const client = createClient(PasskeyService, useTransport());
@@ -96,6 +99,7 @@ function PasskeyRow({ passkey }: { passkey: Passkey }) {
             isPending={remove.isPending}
           >
             You can no longer sign in with it. Delete it on the device too.
+            {isLast && isRequired && !member?.hasTotp && ` The password alone will sign you in, and ${whatIsClosed}`}
           </Confirm>
         </div>
       </div>

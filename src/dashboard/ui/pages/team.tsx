@@ -45,7 +45,7 @@ export function TeamPage() {
 const columns: readonly RecordColumn[] = [
   { name: "Member" },
   { name: "Role" },
-  { name: "Authenticator app" },
+  { name: "Second factor" },
   { name: "Last seen" },
   { name: "Actions", isHidden: true },
 ];
@@ -66,9 +66,7 @@ function Members({ members, onChange }: { members: readonly Member[]; onChange: 
         ) : (
           <RoleChoice key={`role ${member.role}`} member={member} onChange={onChange} isOnlyOwner={isOnlyOwner} />
         ),
-        <span key="totp" className="badge" data-tone={member.hasTotp ? "good" : "warn"}>
-          {member.hasTotp ? "On" : "Off"}
-        </span>,
+        <SecondFactor key="factor" member={member} />,
         <Moment key="seen" at={member.lastSeenAt} />,
         role >= Role.OWNER && <Removal key="remove" member={member} onChange={onChange} isOnlyOwner={isOnlyOwner} />,
       ],
@@ -76,6 +74,15 @@ function Members({ members, onChange }: { members: readonly Member[]; onChange: 
   });
   // Members who may change nothing see no column for it.
   return <RecordTable label="Members" columns={role < Role.OWNER ? columns.slice(0, -1) : columns} rows={rows} />;
+}
+
+function SecondFactor({ member: { hasTotp, hasPasskey } }: { member: Member }) {
+  const factors = [...(hasTotp ? ["App"] : []), ...(hasPasskey ? ["Passkey"] : [])];
+  return (
+    <span className="badge" data-tone={factors.length > 0 ? "good" : "warn"}>
+      {factors.join(", ") || "None"}
+    </span>
+  );
 }
 
 /** Reports whether a member is the person who reads the page. */

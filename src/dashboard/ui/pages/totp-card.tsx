@@ -11,9 +11,12 @@ import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useSignIn } from "../signed-in.tsx";
 
+/** The end of a sentence that names the pages which a member without a second factor cannot use, where one is required. */
+export const whatIsClosed = "live, the team and new merchants will be closed to you until you add an app or a passkey.";
+
 /** The card. */
 export function TotpCard() {
-  const { member } = useSignIn();
+  const { member, secondFactorRequired: isRequired } = useSignIn();
   const client = createClient(SignInService, useTransport());
   const queries = useQueryClient();
   const { run, dialog } = useProof();
@@ -34,7 +37,7 @@ export function TotpCard() {
           <h2 id="totp">Authenticator app</h2>
           <p>
             {member?.hasTotp
-              ? "Every sign-in requires a code from your app."
+              ? "Every sign-in by password requires a code from your app."
               : "A code keeps your account safe if your password leaks."}
           </p>
         </div>
@@ -45,7 +48,7 @@ export function TotpCard() {
             onConfirm={() => remove.mutate()}
             isPending={remove.isPending}
           >
-            The password alone will sign you in.
+            {afterRemoval(member.hasPasskey, isRequired)}
           </Confirm>
         )}
         {!member?.hasTotp && !offer.data && (
@@ -67,7 +70,7 @@ function ConfirmForm({ offer, onConfirmed }: { offer: OfferTotpResponse; onConfi
   const confirm = useMutation({
     mutationFn: (code: string) => run(() => client.confirmTotp({ code })),
     onSuccess: onConfirmed,
-    meta: { done: "Every sign-in requires a code from now on." },
+    meta: { done: "Every sign-in by password requires a code from now on." },
   });
   return (
     <Form
@@ -91,6 +94,13 @@ function ConfirmForm({ offer, onConfirmed }: { offer: OfferTotpResponse; onConfi
       {dialog}
     </Form>
   );
+}
+
+function afterRemoval(hasPasskey: boolean, isRequired: boolean): string {
+  if (hasPasskey && isRequired) return "Only a passkey will sign you in.";
+  if (hasPasskey) return "Your password alone or a passkey will sign you in.";
+  if (isRequired) return `The password alone will sign you in, and ${whatIsClosed}`;
+  return "The password alone will sign you in.";
 }
 
 function grouped(secret: string): string {
