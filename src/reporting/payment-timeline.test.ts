@@ -37,14 +37,14 @@ it.each([
   [
     "REQUEST",
     "amount_too_small",
-    "Refused the request, and processed nothing after 10002 ms, its code amount_too_small",
+    "Refused the request after 10002 ms with its code amount_too_small, and processed nothing",
   ],
   [
     "CREDENTIALS",
     "api_key_expired",
-    "Refused the credentials, and processed nothing after 10002 ms, its code api_key_expired",
+    "Refused the credentials after 10002 ms with its code api_key_expired, and processed nothing",
   ],
-  ["NO_ANSWER", null, "Could not be reached, and processed nothing after 10002 ms"],
+  ["NO_ANSWER", null, "Could not be reached after 10002 ms, and processed nothing"],
   [null, null, "Processed nothing after 10002 ms"],
 ])("writeTimeline() says why a gateway processed nothing: %s", (refusal, gatewayCode, step) => {
   const failed = {

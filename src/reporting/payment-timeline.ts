@@ -311,9 +311,9 @@ function endSteps(attempt: Attempt, authentication: Authentication, at: Date | n
 }
 
 const refusalInWords: Record<Refusal, string> = {
-  REQUEST: "Refused the request, and processed nothing",
-  CREDENTIALS: "Refused the credentials, and processed nothing",
-  NO_ANSWER: "Could not be reached, and processed nothing",
+  REQUEST: "Refused the request",
+  CREDENTIALS: "Refused the credentials",
+  NO_ANSWER: "Could not be reached",
 };
 
 /**
@@ -343,9 +343,11 @@ function answerStep(attempt: Attempt, at: Date | null | undefined, took = ""): M
     case "GATEWAY_ERROR": {
       const what = failureKind === "TIMEOUT" ? "No answer" : "No usable answer";
       const isKnown = attempt.status === "FAILED";
-      const code = gatewayCode ? `, its code ${gatewayCode}` : "";
-      const refused = attempt.refusal ? refusalInWords[attempt.refusal] : "Processed nothing";
-      const step = isKnown ? `${refused}${took}${code}` : `${what}${took}; it may hold the amount`;
+      const code = gatewayCode ? ` with its code ${gatewayCode}` : "";
+      const known = attempt.refusal
+        ? `${refusalInWords[attempt.refusal]}${took}${code}, and processed nothing`
+        : `Processed nothing${took}${code}`;
+      const step = isKnown ? known : `${what}${took}; it may hold the amount`;
       return { at, actor, step, why, tone: "WARN" };
     }
     case "SOFT_DECLINE":
