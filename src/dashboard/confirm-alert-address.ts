@@ -135,5 +135,8 @@ function tryToOpen({ core }: DashboardEnvironment, token: string): Sealed | unde
 }
 
 function gone(): DomainError {
-  return new DomainError("not_found", "This link has expired or was already used, or the address was removed.");
+  return new DomainError(
+    "not_found",
+    "This link has expired or was already used, or the address was removed. Whoever set the address can send a test alert, which brings a new link.",
+  );
 }

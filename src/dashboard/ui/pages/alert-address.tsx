@@ -3,27 +3,32 @@ import { useMutation } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";
+import { Mark } from "../parts/mark.tsx";
 import { Refusal } from "../parts/refusal.tsx";
+import { codeOf } from "../rpc.ts";
 
 /** The page. A press confirms, because programs that check mails open their links. */
 export function AlertAddressPage() {
   const [token] = useState(() => location.hash.slice(1));
   const { data, error, isPending, mutate } = useMutation(SignInService.method.confirmAlertAddress);
+  const mayWork = !data && codeOf(error) !== "not_found";
   return (
     <main className="lone">
       <div className="lone-box">
+        <span className="brand">
+          <Mark /> Switchyard
+        </span>
         <h1>Alerts by mail</h1>
         <Refusal error={error} />
         <div aria-live="polite">
-          {data ? (
+          {data && (
             <p>
               <bdi>{data.address}</bdi> now gets the alerts of <bdi>{data.merchantName}</bdi>. You can close this page.
             </p>
-          ) : (
-            <p>Confirm that alerts about payments may be sent to your address.</p>
           )}
+          {mayWork && <p>Confirm that alerts about payments may be sent to your address.</p>}
         </div>
-        {!data && (
+        {mayWork && (
           <div>
             <Button kind="main" isPending={isPending} onPress={() => mutate({ token })}>
               Confirm

@@ -233,7 +233,7 @@ function Topics({ settings, onChange }: { settings: AlertSettings; onChange: () 
 }
 
 function Test({ isPossible }: { isPossible: boolean }) {
-  const { merchantId, environment, environmentName, role } = useScope();
+  const { merchantId, environment, role } = useScope();
   const client = createClient(AlertService, useTransport());
   const test = useMutation({ mutationFn: () => client.sendTestAlert({ merchantId, environment }) });
   if (role < Role.DEVELOPER) return null;
@@ -242,8 +242,8 @@ function Test({ isPossible }: { isPossible: boolean }) {
       <div>
         <h3 id="alert-test">Test alert</h3>
         <p className="soft">
-          Sends one message to each confirmed address and to the chat; the others are asked to confirm again. It says
-          that it is a test in {environmentName}.
+          Sends one message to each confirmed address and to the chat; the others are asked to confirm again. The
+          message says that nothing happened.
         </p>
       </div>
       <Refusal error={test.error} />
