@@ -11,6 +11,7 @@ import { type Forwarding, whyNotForwardable } from "../card-vault/card-vault.ts"
 import { type AuthenticationProvider, providers } from "../gateways/authentication-provider.ts";
 import { type Connector, gateways } from "../gateways/connector.ts";
 import { encodeId } from "../platform/ids.ts";
+import { loadConnectionAlerts } from "../reporting/alerts.ts";
 import { loadConnectionHealth } from "../reporting/gateway-health.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { scopedContextOf } from "./rpc-context.ts";
@@ -38,7 +39,10 @@ export function createGatewayService({
     async listGatewayHealth(_request, context) {
       const { merchantId, environment } = scopedContextOf(context);
       const since = new Date(runtime.now().getTime() - healthWindowMs);
-      const rows = await loadConnectionHealth(environment.database, { merchantId, since });
+      const [rows, alerts] = await Promise.all([
+        loadConnectionHealth(environment.database, { merchantId, since }),
+        loadConnectionAlerts(environment.database, merchantId),
+      ]);
       return create(ListGatewayHealthResponseSchema, {
         connections: rows.map(({ connectionId, lastAskedAt, ...figures }) => ({
           ...figures,
@@ -46,6 +50,11 @@ export function createGatewayService({
           lastAskedAt: timestampFromDate(lastAskedAt),
         })),
         since: timestampFromDate(since),
+        alerts: alerts.map((alert) => ({
+          connectionId: encodeId("gc", alert.connectionId),
+          text: alert.detail,
+          since: timestampFromDate(alert.since),
+        })),
       });
     },
   };

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DashboardClient } from "../client/dashboard-client.ts";
 import { cards } from "../core/core.fixture.ts";
 import { type PayingDashboard, startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";
+import { decodeId } from "../platform/ids.ts";
+import { systemRuntime } from "../platform/runtime.ts";
 
 let dashboard: PayingDashboard;
 let client: DashboardClient;
@@ -33,6 +35,21 @@ describe("ListGateways", () => {
 describe("ListGatewayHealth", () => {
   it("omits accounts without attempts", async () => {
     expect(await client.gateways.listGatewayHealth(dashboard.scope)).toMatchObject({ connections: [] });
+  });
+
+  it("has the open alerts about each account", async () => {
+    const { payments, scope, connectionIds } = dashboard;
+    const alert = async (kind: string, overAt: string) => {
+      const text = `INSERT INTO alert (id, merchant_id, kind, gateway, connection_id, detail, since, over_at)
+        VALUES ($1, $2, $3, 'SANDBOX_B', $4, $5, now() - interval '1 h', ${overAt})`;
+      const [merchantId, connectionId] = [decodeId("mer", scope.merchantId), decodeId("gc", connectionIds[1]!)];
+      await payments.asOwner.pool.query(text, [systemRuntime.uuid(), merchantId, kind, connectionId, `${kind}.`]);
+    };
+    await alert("CREDENTIALS_REFUSED", "NULL");
+    await alert("GATEWAY_UNHEALTHY", "now()");
+    const { alerts } = await client.gateways.listGatewayHealth(scope);
+    const since = expect.any(String);
+    expect(alerts).toEqual([{ connectionId: connectionIds[1], text: "CREDENTIALS_REFUSED.", since }]);
   });
 
   it("counts each account's answers and leaves out what the vault could not send", async () => {

@@ -27,6 +27,8 @@ const cardNumberWindowMs = 72 * hour;
 const todayCounted = 100_000;
 // Payments whose alarms are grouped by their causes. An outage may open thousands.
 const alarmsGrouped = 10_000;
+// Open alerts about connections: a few of each.
+const connectionAlertsMax = 100;
 // Lines of one kind on the home page; the list shows more.
 const alertRows = 10;
 
@@ -139,6 +141,21 @@ const selectOpenAlerts: Statement = {
                              WHERE later.endpoint_id = n.endpoint_id AND later.since = n.since AND later.id > n.id))
          ORDER BY n.id DESC LIMIT $2`,
 };
+
+/** An open alert about one connection. */
+type ConnectionAlert = { readonly connectionId: string; readonly detail: string; readonly since: Date };
+
+const selectConnectionAlerts: Statement = {
+  name: "select_connection_alerts",
+  text: `SELECT connection_id AS "connectionId", detail, since FROM alert
+         WHERE merchant_id = $1 AND over_at IS NULL AND connection_id IS NOT NULL AND detail IS NOT NULL
+         ORDER BY id DESC LIMIT $2`,
+};
+
+/** Loads the open alerts about a merchant's connections, newest first. */
+export async function loadConnectionAlerts(queryable: Queryable, merchantId: string): Promise<ConnectionAlert[]> {
+  return queryable.query<ConnectionAlert>(selectConnectionAlerts, [merchantId, connectionAlertsMax]);
+}
 
 /** Steps of setting an environment up, in the order in which a merchant takes them. */
 export type SetUp = {

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/gateways.proto.
  */
 export const file_dashboard_v1_gateways: GenFile = /*@__PURE__*/
-  fileDesc("ChtkYXNoYm9hcmQvdjEvZ2F0ZXdheXMucHJvdG8SDGRhc2hib2FyZC52MSJvChNMaXN0R2F0ZXdheXNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABImAKFExpc3RHYXRld2F5c1Jlc3BvbnNlEicKCGdhdGV3YXlzGAEgAygLMhUuZGFzaGJvYXJkLnYxLkdhdGV3YXkSHwoXbm90aWZpY2F0aW9uX3VybF9wcmVmaXgYAiABKAki0QEKB0dhdGV3YXkSDwoHZ2F0ZXdheRgBIAEoCRI4ChFjcmVkZW50aWFsX2ZpZWxkcxgCIAMoCzIdLmRhc2hib2FyZC52MS5DcmVkZW50aWFsRmllbGQSGwoTc2VuZHNfbm90aWZpY2F0aW9ucxgDIAEoCBIdChBiZWNhdXNlX3VudXNhYmxlGAQgASgJSACIAQESEwoLaXNfcHJvdmlkZXIYBSABKAgSFQoNaW1wb3J0c19wcm9vZhgGIAEoCEITChFfYmVjYXVzZV91bnVzYWJsZSJNCg9DcmVkZW50aWFsRmllbGQSDAoEbmFtZRgBIAEoCRINCgVsYWJlbBgCIAEoCRIMCgRoaW50GAMgASgJEg8KB3BhdHRlcm4YBCABKAkidAoYTGlzdEdhdGV3YXlIZWFsdGhSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABIngKGUxpc3RHYXRld2F5SGVhbHRoUmVzcG9uc2USMAoLY29ubmVjdGlvbnMYASADKAsyGy5kYXNoYm9hcmQudjEuR2F0ZXdheUhlYWx0aBIpCgVzaW5jZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi4QEKDUdhdGV3YXlIZWFsdGgSFQoNY29ubmVjdGlvbl9pZBgBIAEoCRIQCghhdHRlbXB0cxgCIAEoBRIQCghhcHByb3ZlZBgDIAEoBRIQCghkZWNsaW5lZBgEIAEoBRIQCgh0aW1lb3V0cxgFIAEoBRIOCgZlcnJvcnMYBiABKAUSFgoObGF0ZW5jeV9wNTBfbXMYByABKAUSFgoObGF0ZW5jeV9wOTVfbXMYCCABKAUSMQoNbGFzdF9hc2tlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAy3wEKDkdhdGV3YXlTZXJ2aWNlEl4KDExpc3RHYXRld2F5cxIhLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheXNSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkxpc3RHYXRld2F5c1Jlc3BvbnNlIgeQAgGouxgBEm0KEUxpc3RHYXRld2F5SGVhbHRoEiYuZGFzaGJvYXJkLnYxLkxpc3RHYXRld2F5SGVhbHRoUmVxdWVzdBonLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheUhlYWx0aFJlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChtkYXNoYm9hcmQvdjEvZ2F0ZXdheXMucHJvdG8SDGRhc2hib2FyZC52MSJvChNMaXN0R2F0ZXdheXNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABImAKFExpc3RHYXRld2F5c1Jlc3BvbnNlEicKCGdhdGV3YXlzGAEgAygLMhUuZGFzaGJvYXJkLnYxLkdhdGV3YXkSHwoXbm90aWZpY2F0aW9uX3VybF9wcmVmaXgYAiABKAki0QEKB0dhdGV3YXkSDwoHZ2F0ZXdheRgBIAEoCRI4ChFjcmVkZW50aWFsX2ZpZWxkcxgCIAMoCzIdLmRhc2hib2FyZC52MS5DcmVkZW50aWFsRmllbGQSGwoTc2VuZHNfbm90aWZpY2F0aW9ucxgDIAEoCBIdChBiZWNhdXNlX3VudXNhYmxlGAQgASgJSACIAQESEwoLaXNfcHJvdmlkZXIYBSABKAgSFQoNaW1wb3J0c19wcm9vZhgGIAEoCEITChFfYmVjYXVzZV91bnVzYWJsZSJNCg9DcmVkZW50aWFsRmllbGQSDAoEbmFtZRgBIAEoCRINCgVsYWJlbBgCIAEoCRIMCgRoaW50GAMgASgJEg8KB3BhdHRlcm4YBCABKAkidAoYTGlzdEdhdGV3YXlIZWFsdGhSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABIqQBChlMaXN0R2F0ZXdheUhlYWx0aFJlc3BvbnNlEjAKC2Nvbm5lY3Rpb25zGAEgAygLMhsuZGFzaGJvYXJkLnYxLkdhdGV3YXlIZWFsdGgSKQoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBmFsZXJ0cxgDIAMoCzIaLmRhc2hib2FyZC52MS5HYXRld2F5QWxlcnQiXgoMR2F0ZXdheUFsZXJ0EhUKDWNvbm5lY3Rpb25faWQYASABKAkSDAoEdGV4dBgCIAEoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi4QEKDUdhdGV3YXlIZWFsdGgSFQoNY29ubmVjdGlvbl9pZBgBIAEoCRIQCghhdHRlbXB0cxgCIAEoBRIQCghhcHByb3ZlZBgDIAEoBRIQCghkZWNsaW5lZBgEIAEoBRIQCgh0aW1lb3V0cxgFIAEoBRIOCgZlcnJvcnMYBiABKAUSFgoObGF0ZW5jeV9wNTBfbXMYByABKAUSFgoObGF0ZW5jeV9wOTVfbXMYCCABKAUSMQoNbGFzdF9hc2tlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAy3wEKDkdhdGV3YXlTZXJ2aWNlEl4KDExpc3RHYXRld2F5cxIhLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheXNSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkxpc3RHYXRld2F5c1Jlc3BvbnNlIgeQAgGouxgBEm0KEUxpc3RHYXRld2F5SGVhbHRoEiYuZGFzaGJvYXJkLnYxLkxpc3RHYXRld2F5SGVhbHRoUmVxdWVzdBonLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheUhlYWx0aFJlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.ListGatewaysRequest
@@ -318,6 +318,13 @@ export type ListGatewayHealthResponse = Message<"dashboard.v1.ListGatewayHealthR
    * @generated from field: google.protobuf.Timestamp since = 2;
    */
   since?: Timestamp | undefined;
+
+  /**
+   * The open alerts about accounts, the newest first.
+   *
+   * @generated from field: repeated dashboard.v1.GatewayAlert alerts = 3;
+   */
+  alerts: GatewayAlert[];
 };
 
 /**
@@ -337,6 +344,13 @@ export type ListGatewayHealthResponseJson = {
    * @generated from field: google.protobuf.Timestamp since = 2;
    */
   since?: TimestampJson;
+
+  /**
+   * The open alerts about accounts, the newest first.
+   *
+   * @generated from field: repeated dashboard.v1.GatewayAlert alerts = 3;
+   */
+  alerts?: GatewayAlertJson[];
 };
 
 /**
@@ -345,6 +359,61 @@ export type ListGatewayHealthResponseJson = {
  */
 export const ListGatewayHealthResponseSchema: GenMessage<ListGatewayHealthResponse, {jsonType: ListGatewayHealthResponseJson}> = /*@__PURE__*/
   messageDesc(file_dashboard_v1_gateways, 5);
+
+/**
+ * What needs a person at one account, such as credentials that the gateway refuses.
+ *
+ * @generated from message dashboard.v1.GatewayAlert
+ */
+export type GatewayAlert = Message<"dashboard.v1.GatewayAlert"> & {
+  /**
+   * @generated from field: string connection_id = 1;
+   */
+  connectionId: string;
+
+  /**
+   * In a sentence.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp since = 3;
+   */
+  since?: Timestamp | undefined;
+};
+
+/**
+ * What needs a person at one account, such as credentials that the gateway refuses.
+ *
+ * @generated from message dashboard.v1.GatewayAlert
+ */
+export type GatewayAlertJson = {
+  /**
+   * @generated from field: string connection_id = 1;
+   */
+  connectionId?: string;
+
+  /**
+   * In a sentence.
+   *
+   * @generated from field: string text = 2;
+   */
+  text?: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp since = 3;
+   */
+  since?: TimestampJson;
+};
+
+/**
+ * Describes the message dashboard.v1.GatewayAlert.
+ * Use `create(GatewayAlertSchema)` to create a new message.
+ */
+export const GatewayAlertSchema: GenMessage<GatewayAlert, {jsonType: GatewayAlertJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_gateways, 6);
 
 /**
  * How one account answered authorizations.
@@ -475,7 +544,7 @@ export type GatewayHealthJson = {
  * Use `create(GatewayHealthSchema)` to create a new message.
  */
 export const GatewayHealthSchema: GenMessage<GatewayHealth, {jsonType: GatewayHealthJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateways, 6);
+  messageDesc(file_dashboard_v1_gateways, 7);
 
 /**
  * The available gateways, and the health of a merchant's accounts there.

@@ -7,16 +7,18 @@ import {
   type GatewayConnection,
   GatewayConnectionService,
 } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
-import type { GatewayHealth, ListGatewaysResponse } from "../../../../gen/dashboard/v1/gateways_pb.ts";
+import type { GatewayAlert, GatewayHealth, ListGatewaysResponse } from "../../../../gen/dashboard/v1/gateways_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Gateway } from "../parts/brand.tsx";
 import { Button } from "../parts/button.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
 import { Confirm } from "../parts/confirm.tsx";
+import { visible } from "../parts/copied-text.tsx";
 import { CopyLine } from "../parts/copy-line.tsx";
-import { nameOfGateway } from "../parts/gateway-name.ts";
+import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
+import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 import { ConnectionHealth } from "./connection-health.tsx";
 import { RotateCredentials } from "./rotate-credentials.tsx";
@@ -26,12 +28,13 @@ type CardProps = {
   connection: GatewayConnection;
   offered: ListGatewaysResponse;
   health: GatewayHealth | undefined;
+  alerts: readonly GatewayAlert[];
   isHealthKnown: boolean;
   onChange: () => unknown;
 };
 
 /** The account's card. */
-export function ConnectionCard({ connection, offered, health, isHealthKnown, onChange }: CardProps) {
+export function ConnectionCard({ connection, offered, health, alerts, isHealthKnown, onChange }: CardProps) {
   const { merchantId, environment, role } = useScope();
   const { connectionId, gateway: name, verified, paused } = connection;
   const gateway = offered.gateways.find((each) => each.gateway === name);
@@ -73,6 +76,14 @@ export function ConnectionCard({ connection, offered, health, isHealthKnown, onC
       </div>
       <Refusal error={verify.error ?? pause.error} />
       {gateway?.becauseUnusable !== undefined && <p className="banner">{gateway.becauseUnusable}</p>}
+      {alerts.map(({ text, since }) => (
+        <p className="banner" data-tone="bad" key={text}>
+          <bdi>{visible(nameGatewaysIn(text))}</bdi>{" "}
+          <span className="small">
+            Since <Moment at={since} />.
+          </span>
+        </p>
+      ))}
       {verify.data && <VerificationRows answer={verify.data} />}
       {isRotating && gateway && (
         <RotateCredentials

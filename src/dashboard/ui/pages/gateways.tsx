@@ -70,6 +70,7 @@ export function GatewaysPage() {
             connection={connection}
             offered={offered}
             health={health.data?.connections.find((each) => each.connectionId === connection.connectionId)}
+            alerts={health.data?.alerts.filter((each) => each.connectionId === connection.connectionId) ?? []}
             isHealthKnown={health.data !== undefined}
             onChange={() => Promise.all([connections.refetch(), health.refetch()])}
           />
