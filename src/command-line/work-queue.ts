@@ -42,11 +42,12 @@ function listCommand(): Command {
         ({ workItems = [], nextPageToken }) =>
           withNextPage(
             table(
-              ["ITEM", "KIND", "COUNT", "SESSION", "OPENED", "STATE", "DETAIL"],
+              ["ITEM", "KIND", "COUNT", "GATEWAY", "SESSION", "OPENED", "STATE", "DETAIL"],
               workItems.map((item) => [
                 item.workItemId ?? "",
                 item.kind ?? "",
                 String(item.count ?? 1),
+                item.gateway ?? "",
                 item.sessionId ?? "",
                 item.openedAt ?? "",
                 stateOf(item),

@@ -31,6 +31,8 @@ export type WorkItem = {
   readonly sessionId: string;
   /** Null where the row is about the session as a whole. */
   readonly attemptId: string | null;
+  /** The gateway of the attempt. */
+  readonly gateway: string | null;
   /** The violated invariant, or the public id of the refund; null where the row is not about one. */
   readonly rule: string | null;
   readonly detail: string;
@@ -131,18 +133,22 @@ export async function resolveWorkItem(
   await queryable.query(resolveItem, [item.sessionId, item.attemptId, item.kind, item.rule ?? null]);
 }
 
+/** SQL: the gateway of a row's attempt; null if the row is about the session as a whole. */
+const gatewayOf = (w: string) =>
+  `(SELECT gateway FROM attempt a WHERE a.session_id = ${w}.session_id AND a.id = ${w}.attempt_id)`;
+
 /** SQL: the columns of a work item. */
-export const itemColumns = `
-  id, kind, merchant_id AS "merchantId", session_id AS "sessionId", attempt_id AS "attemptId", rule, detail,
-  opened_at AS "openedAt", resolved_at AS "resolvedAt", closed_at AS "closedAt", closed_by AS "closedBy",
-  close_note AS "closeNote"`;
+export const itemColumns = (w: string) => `
+  id, kind, merchant_id AS "merchantId", session_id AS "sessionId", attempt_id AS "attemptId",
+  ${gatewayOf(w)} AS gateway, rule, detail, opened_at AS "openedAt", resolved_at AS "resolvedAt",
+  closed_at AS "closedAt", closed_by AS "closedBy", close_note AS "closeNote"`;
 
 /**
  * SQL: the cause of a row, which many payments may share: its kind, the gateway, the rule of the database, and the
  * detail without what is different for each payment, which is in brackets or has a digit.
  */
 export const causeOf = (w: string) => `
-  concat_ws(' ', ${w}.kind, (SELECT gateway FROM attempt a WHERE a.session_id = ${w}.session_id AND a.id = ${w}.attempt_id),
+  concat_ws(' ', ${w}.kind, ${gatewayOf(w)},
     CASE ${w}.kind WHEN 'INVARIANT_VIOLATED' THEN ${w}.rule END,
     regexp_replace(${w}.detail, '\\([^()]*\\)|\\S*[0-9]\\S*', '', 'g'))`;
 
@@ -155,7 +161,7 @@ const groupedMax = 10_000;
 const selectCauses: Statement = {
   name: "select_causes_of_work_items",
   text: `
-    SELECT ${itemColumns}, count FROM (
+    SELECT ${itemColumns("g")}, count FROM (
       SELECT w.*, (count(*) OVER cause)::int AS count, row_number() OVER (cause ORDER BY id DESC) AS nth
       FROM (SELECT * FROM work_item WHERE $1 OR closed_at IS NULL ORDER BY id DESC LIMIT ${groupedMax}) w
       WINDOW cause AS (PARTITION BY merchant_id, closed_at IS NULL, resolved_at IS NULL, close_note, ${causeOf("w")})) g
@@ -174,7 +180,7 @@ export async function listCauses(
 const selectItems: Statement = {
   name: "select_work_items",
   text: `
-    SELECT ${itemColumns} FROM work_item
+    SELECT ${itemColumns("work_item")} FROM work_item
     WHERE ($1 OR closed_at IS NULL) AND ($2::uuid IS NULL OR id < $2)
     ORDER BY id DESC LIMIT $3`,
 };
@@ -196,7 +202,7 @@ const closeItem: Statement = {
       WHERE named.id = $1 AND named.closed_at IS NULL
         AND ($4::uuid IS NULL OR named.merchant_id = $4 AND named.kind <> 'INVARIANT_VIOLATED')
         AND (w.id = named.id OR $5 AND w.id < named.id AND w.closed_at IS NULL AND ${causeOf("w")} = ${causeOf("named")}))
-    RETURNING ${itemColumns}`,
+    RETURNING ${itemColumns("work_item")}`,
 };
 
 /** Returns what the audit trail keeps of a closing. */

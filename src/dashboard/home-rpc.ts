@@ -96,7 +96,7 @@ function itemsOf({ alarms, paidTwice, cardNumbers, open, endpoints, degraded }: 
     })),
     ...alarms.map((alarm) => ({
       kind: AlertItem_Kind.PAYMENT_ALARM,
-      text: alarm.count === 1 ? alarm.detail : `${alarm.count} payments have this alarm. The newest: ${alarm.detail}`,
+      text: textOfAlarm(alarm),
       count: alarm.count,
       since: timestampFromDate(alarm.openedAt),
       sessionId: encodeId("ps", alarm.sessionId),
@@ -112,6 +112,11 @@ function itemsOf({ alarms, paidTwice, cardNumbers, open, endpoints, degraded }: 
     ...open.map(openItem),
     ...(degraded.count === 0 ? [] : [degradedItem(degraded)]),
   ];
+}
+
+function textOfAlarm({ count, gateway, detail }: Alerts["alarms"][number]): string {
+  if (count === 1) return detail;
+  return `${count} payments${gateway === null ? "" : ` at ${gateway}`} have this alarm. The newest: ${detail}`;
 }
 
 function cardNumbersItem({ count, lastAt, lastId }: NonNullable<Alerts["cardNumbers"]>): Item {

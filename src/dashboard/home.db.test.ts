@@ -182,6 +182,32 @@ describe("the home page's response", () => {
     for (const one of await alarms()) await client.home.closeAlarm({ ...closing, workItemId: one.workItemId! });
   });
 
+  it("names the gateway of alarms that several payments share, in the work queue too", async () => {
+    const workItemIds: string[] = [];
+    for (const gateway of ["SANDBOX_A", "SANDBOX_B", "SANDBOX_A"]) {
+      const { sessionUuid, attemptIds } = await make({ attempts: [{ gateway, became: "CAPTURED" }] });
+      const id = systemRuntime.uuid();
+      workItemIds.push(encodeId("wi", id));
+      await dashboard.rows(
+        `INSERT INTO work_item (id, kind, merchant_id, session_id, attempt_id, detail)
+         VALUES ($1, 'RECORD_MISMATCH', $2, $3, $4, 'The gateway does not know it.')`,
+        [id, decodeId("mer", dashboard.merchantId), sessionUuid, decodeId("att", attemptIds[0]!)],
+      );
+    }
+    const texts = ((await home()).alerts ?? []).filter(({ kind }) => kind === "PAYMENT_ALARM").map(({ text }) => text);
+    expect(texts).toEqual([
+      "2 payments at SANDBOX_A have this alarm. The newest: The gateway does not know it.",
+      "The gateway does not know it.",
+    ]);
+    const environment = "ENVIRONMENT_TEST" as const;
+    const { workItems = [] } = await client.workQueue.listWorkItems({ environment, pageSize: 3 });
+    expect(workItems.map(({ gateway }) => gateway)).toEqual(["SANDBOX_A", "SANDBOX_B", "SANDBOX_A"]);
+    for (const workItemId of workItemIds) {
+      const { workItem } = await client.workQueue.closeWorkItem({ environment, workItemId, note: "looked up" });
+      expect(workItem).toMatchObject({ gateway: expect.stringMatching(/^SANDBOX_[AB]$/) });
+    }
+  });
+
   it("names the newest of two payments for a refund, and stops when one is refunded as a whole", async () => {
     const twice = async () => ((await home()).alerts ?? []).filter(({ orderRef }) => orderRef === "twice");
     await make({ orderRef: "twice" });

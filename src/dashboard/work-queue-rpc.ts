@@ -44,7 +44,7 @@ export function createWorkQueueService({ runtime }: DashboardParts): ServiceImpl
 }
 
 function toMessage({ id, merchantId, sessionId, count = 1, ...item }: WorkItem & { readonly count?: number }) {
-  const { attemptId, rule, resolvedAt, closedAt, closedBy, closeNote } = item;
+  const { attemptId, gateway, rule, resolvedAt, closedAt, closedBy, closeNote } = item;
   return {
     workItemId: encodeId("wi", id),
     kind: WorkItem_Kind[item.kind],
@@ -54,6 +54,7 @@ function toMessage({ id, merchantId, sessionId, count = 1, ...item }: WorkItem &
     count,
     openedAt: timestampFromDate(item.openedAt),
     ...(attemptId !== null && { attemptId: encodeId("att", attemptId) }),
+    ...(gateway !== null && { gateway }),
     ...(rule !== null && { rule }),
     ...(resolvedAt !== null && { resolvedAt: timestampFromDate(resolvedAt) }),
     ...(closedAt !== null && { closedAt: timestampFromDate(closedAt) }),

@@ -76,7 +76,7 @@ export type Alerts = {
 const selectAlarms: Statement = {
   name: "select_alarms_of_merchant",
   text: `
-    SELECT ${itemColumns}, count FROM (
+    SELECT ${itemColumns("g")}, count FROM (
       SELECT w.*, (count(*) OVER cause)::int AS count, row_number() OVER (cause ORDER BY id DESC) AS nth
       FROM (SELECT DISTINCT ON (session_id) * FROM work_item
             WHERE merchant_id = $1 AND closed_at IS NULL AND resolved_at IS NULL

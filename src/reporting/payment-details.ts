@@ -44,7 +44,7 @@ export type PaymentDetails = SessionWithAttempts & {
 
 const selectItems: Statement = {
   name: "select_work_items_of_session",
-  text: `SELECT ${itemColumns} FROM work_item WHERE session_id = $1 ORDER BY id LIMIT 100`,
+  text: `SELECT ${itemColumns("work_item")} FROM work_item WHERE session_id = $1 ORDER BY id LIMIT 100`,
 };
 const selectHolds: Statement = {
   name: "select_orphaned_authorizations_of_session",
