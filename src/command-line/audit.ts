@@ -48,7 +48,7 @@ function listCommand(): Command {
           action,
           subject,
         ]);
-        return withNextPage(table(["WHEN", "WHO", "WHAT", "TO"], rows, "There are no entries yet."), nextPageToken);
+        return withNextPage(table(["WHEN", "WHO", "WHAT", "TO"], rows, "No entry matches."), nextPageToken);
       },
     );
   });

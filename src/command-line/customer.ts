@@ -31,14 +31,16 @@ function eraseCommand(): Command {
           return { sessions, orderReferences };
         },
         ({ sessions, orderReferences }) => [
-          `Erased the customer's data from ${sessions} sessions.`,
+          `Erased the customer's data from ${counted(sessions)}.`,
           ...(orderReferences === 0
             ? []
             : [
-                `The order reference, metadata or refund references of ${orderReferences} sessions contain the address. They belong to the shop and were not changed.`,
+                `The order reference, metadata or refund references of ${counted(orderReferences)} contain the address. They belong to the shop and were not changed.`,
               ]),
           "Backups and gateways may still have the data: see docs/security.md.",
         ],
       );
     });
 }
+
+const counted = (sessions: number) => (sessions === 1 ? "1 session" : `${sessions} sessions`);

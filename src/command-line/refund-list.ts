@@ -135,7 +135,7 @@ function refundTable(refunds: readonly RefundView[], whenEmpty: string): readonl
       shown(refund.orderRef),
       amountOf(refund.amount),
       [refund.status, refund.failureCode].filter(Boolean).join(" "),
-      nameOfGateway(refund.gateway ?? ""),
+      refund.gateway ?? "",
       shown(refund.gatewayReference),
       refund.createdAt ?? "",
     ]),

@@ -142,7 +142,7 @@ const selectOpenAlerts: Statement = {
          ORDER BY n.id DESC LIMIT $2`,
 };
 
-/** What needs a person at one connection. */
+/** An open alert about one connection. */
 type ConnectionAlert = { readonly connectionId: string; readonly detail: string; readonly since: Date };
 
 const selectConnectionAlerts: Statement = {

@@ -160,7 +160,9 @@ describe("a rotated secret key", () => {
     refusedKey = secretKey;
     const refused = await fetch(`${shop.origin}/orders`, { method: "POST", redirect: "manual" });
     expect(refused.status).toBe(502);
-    expect(await refused.text()).toContain('action="/secret-key"');
+    const form = await refused.text();
+    expect(form).toContain('action="/secret-key"');
+    expect(form).toContain('href="https://dashboard.example.com/test/mer_1/keys"');
     const again = await enter(secretKey);
     expect(again.status).toBe(422);
     expect(await again.text()).toContain("This key is refused, too.");

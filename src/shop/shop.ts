@@ -48,7 +48,7 @@ type Route = { readonly method: string; readonly path: RegExp; handle(exchange: 
 export async function startShop(config: ShopConfig): Promise<Shop> {
   const routes = routesOf(config);
   const server = createServer((request, response) => {
-    answer(routes, request, response).catch((error: unknown) => answerError(error, response));
+    answer(routes, request, response).catch((error: unknown) => answerError(error, response, config));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(config.port, "127.0.0.1", resolve);
@@ -95,7 +95,7 @@ function routesOf(config: ShopConfig): Route[] {
         const problem = await findKeyProblem(secretKey, { api: apiWith(secretKey), ownSessionId: orders.ownSessionId });
         if (problem !== undefined) {
           response.statusCode = 422;
-          return sendPage(response, secretKeyPage(problem));
+          return sendPage(response, secretKeyPage(config, problem));
         }
         config.secretKey.replace(secretKey);
         response.writeHead(303, { Location: "/" }).end();
@@ -181,7 +181,7 @@ async function findKeyProblem(
   { api, ownSessionId }: { api: RestClient; ownSessionId: string | undefined },
 ): Promise<string | undefined> {
   if (!/^[a-z0-9]+_test_sk_\w+$/.test(secretKey)) {
-    return "This is not a secret key of the test environment, in which _test_sk_ stands.";
+    return "This is not a secret key of the test environment: it does not contain _test_sk_.";
   }
   try {
     if (ownSessionId === undefined) await api.listSessions({ pageSize: 1 });
@@ -194,11 +194,15 @@ async function findKeyProblem(
   }
 }
 
-const secretKeyPage = (problem?: string) =>
-  page(
+function secretKeyPage({ dashboardUrl }: ShopConfig, problem?: string): string {
+  const keysPage =
+    dashboardUrl === undefined
+      ? "the dashboard"
+      : html`<a href="${dashboardUrl}/keys">the dashboard’s page API keys</a>`;
+  return page(
     "Secret key",
     html`<h1>The shop’s secret key is refused</h1>
-<p>It was rotated. Enter the new secret key of the test environment, which the page API keys of the dashboard shows once; rotate the key again if you no longer have it.</p>
+<p>It was regenerated. Enter the new secret key of the test environment, which ${keysPage} has shown once; regenerate it there again if you no longer have it.</p>
 ${problem !== undefined && html`<p class="alarm" role="alert">${problem}</p>`}
 <form class="panel key" method="post" action="/secret-key">
 <label for="secret-key">Secret key</label>
@@ -206,6 +210,7 @@ ${problem !== undefined && html`<p class="alarm" role="alert">${problem}</p>`}
 <button class="button">Use this key</button>
 </form>`,
   );
+}
 
 class NotFound extends Error {}
 
@@ -213,7 +218,7 @@ function notFound(): never {
   throw new NotFound("There is no such page.");
 }
 
-function answerError(error: unknown, response: ServerResponse): void {
+function answerError(error: unknown, response: ServerResponse, config: ShopConfig): void {
   if (response.headersSent) {
     response.destroy();
   } else if (error instanceof NotFound) {
@@ -221,7 +226,7 @@ function answerError(error: unknown, response: ServerResponse): void {
     sendPage(response, page("Not found", html`<h1>Not found</h1><p>${error.message}</p>`));
   } else if (error instanceof ApiError && error.code === "invalid_key") {
     response.statusCode = 502;
-    sendPage(response, secretKeyPage());
+    sendPage(response, secretKeyPage(config));
   } else if (error instanceof ApiError) {
     response.statusCode = 502;
     const facts = html`<p class="note"><code>${error.code}</code> · request <code>${error.requestId ?? "none"}</code></p>`;

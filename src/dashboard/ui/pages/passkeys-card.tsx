@@ -85,7 +85,14 @@ function PasskeyRow({ passkey, isLast }: { passkey: Passkey; isLast: boolean }) 
         <div>
           <bdi>{name}</bdi> {synced && <span className="badge">Synced</span>}
           <div className="soft small">
-            Added <Moment at={createdAt} /> · last used <Moment at={lastUsedAt} />
+            Added <Moment at={createdAt} /> ·{" "}
+            {lastUsedAt ? (
+              <>
+                last used <Moment at={lastUsedAt} />
+              </>
+            ) : (
+              "not used yet"
+            )}
           </div>
         </div>
         <div className="row">

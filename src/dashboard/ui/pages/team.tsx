@@ -37,7 +37,7 @@ export function TeamPage() {
       {!data && !error && <Loading what="The team" />}
       {data && <Members members={data.members} onChange={refetch} />}
       {data && data.invitations.length > 0 && <Invitations invitations={data.invitations} onChange={refetch} />}
-      {role >= Role.OWNER && <InviteForm onInvited={refetch} open={data?.invitations ?? []} />}
+      {role >= Role.OWNER && data && <InviteForm onInvited={refetch} open={data.invitations} />}
     </>
   );
 }

@@ -11,7 +11,7 @@ import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useSignIn } from "../signed-in.tsx";
 
-/** What a member without a second factor cannot use where one is required, as the end of a sentence. */
+/** The end of a sentence that names the pages which a member without a second factor cannot use, where one is required. */
 export const whatIsClosed = "live, the team and new merchants will be closed to you until you add an app or a passkey.";
 
 /** The card. */

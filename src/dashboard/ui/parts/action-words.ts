@@ -1,6 +1,15 @@
 /** The action of an audit trail entry, in words. */
 
-/** Returns `Regenerate api key` for `RegenerateApiKey`. */
+const words: Readonly<Record<string, string>> = {
+  OfferTotp: "Begin to add an authenticator app",
+  ConfirmTotp: "Add authenticator app",
+  RemoveTotp: "Remove authenticator app",
+};
+
+/** Returns `Regenerate API key` for `RegenerateApiKey`. */
 export function inWords(action: string): string {
-  return action.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return (
+    words[action] ??
+    action.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replace(/\bapi\b/, "API")
+  );
 }

@@ -23,7 +23,10 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => u
     return (
       <div className="card" role="alert">
         <h2>A second factor is required</h2>
-        <p>You can use test and your account without one. For the rest, add an authenticator app or a passkey.</p>
+        <p>
+          Live, the team and new merchants need an authenticator app or a passkey. The other pages of test, and your
+          account, are open without one.
+        </p>
         <div>
           <SecondFactorLink />
         </div>
