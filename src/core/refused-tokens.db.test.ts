@@ -155,7 +155,9 @@ describe("submitPayment() with our own vault", () => {
     expect(await fixture.sandbox.authorizations(encodeId("att", attempts[0]!.id))).toEqual([]);
     const refused = fixture.submit(next, cards.approved, tokens[1], core);
     await expect(refused).rejects.toMatchObject({ code: "token_not_found" });
-    expect(await fixture.submit(next, cards.approved, await tokenOf(next), core)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await fixture.submit(next, cards.approved, await tokenOf(next), core)).toMatchObject({
+      status: "SUCCEEDED",
+    });
     await core.close();
   });
 });
