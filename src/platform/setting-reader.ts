@@ -13,6 +13,8 @@ export class SettingReader {
   readonly warnings: string[] = [];
 
   readonly #isLive: boolean;
+  /** Variables whose files could not be read. */
+  readonly #unreadable = new Set<string>();
 
   /** `isLive` says if settings of no environment are used in live too. */
   constructor(variables: NodeJS.ProcessEnv, problems: string[], { isLive = false } = {}) {
@@ -82,6 +84,8 @@ export class SettingReader {
     if (value !== undefined) return value;
     const rule = typeof kind.rule === "string" ? kind.rule : kind.rule(scope);
     const variable = variableOf(setting, scope);
+    // It is set, and the problem of its file has been reported.
+    if (given === undefined && this.#unreadable.has(variable)) return undefined;
     this.problem(variable, given === undefined ? `is not set; it must be ${rule}` : `must be ${rule}`);
     return undefined;
   }
@@ -97,8 +101,8 @@ export class SettingReader {
       this.#lookAtReaders(`${variable}_FILE`, path, scope);
       return content;
     } catch {
-      this.problem(`${variable}_FILE`, "must be a file that can be read");
-      // Not missing: its problem has already been reported.
+      if (!this.#unreadable.has(variable)) this.problem(`${variable}_FILE`, "must be a file that can be read");
+      this.#unreadable.add(variable);
       return direct;
     }
   }
