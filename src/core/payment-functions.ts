@@ -236,8 +236,25 @@ export async function recordCapturedAndEnded(
   });
   type Row = { createdAt: Date; sequence: number; body: Uint8Array };
   const [row] = await core.database.query<Row>(capturedStatement, [
-    ...[lease.sessionId, lease.epoch, attempt.id, encodeId("att", attempt.id), attempt.gateway, isConfirmed, isFailover],
-    ...[reference, network, leaseMs, leaseMs - leaseUsedMs, event.id, encodeId("evt", event.id), event.body, overdueAfterMs],
+    ...[
+      lease.sessionId,
+      lease.epoch,
+      attempt.id,
+      encodeId("att", attempt.id),
+      attempt.gateway,
+      isConfirmed,
+      isFailover,
+    ],
+    ...[
+      reference,
+      network,
+      leaseMs,
+      leaseMs - leaseUsedMs,
+      event.id,
+      encodeId("evt", event.id),
+      event.body,
+      overdueAfterMs,
+    ],
   ]);
   if (row === undefined) return undefined;
   event.committed(row);

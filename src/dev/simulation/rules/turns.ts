@@ -45,9 +45,7 @@ export const turnRules: readonly Rule[] = [
         ],
       },
     ],
-    database: [
-      withText("captured", "  ended_at := at;", "  ended_at := at;\n  RETURN NEXT;\n  RETURN;"),
-    ],
+    database: [withText("captured", "  ended_at := at;", "  ended_at := at;\n  RETURN NEXT;\n  RETURN;")],
   },
   {
     id: "lease-epoch",
