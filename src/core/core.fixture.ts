@@ -22,7 +22,7 @@ import { ThreeDSecureIoProvider } from "../gateways/threedsecureio/provider.ts";
 import { takeNotification } from "../oversight/notifications/intake.ts";
 import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
 import { Database } from "../platform/database.ts";
-import { holdNothing } from "../platform/hold.ts";
+import { createHold } from "../platform/hold.ts";
 import { encodeId } from "../platform/ids.ts";
 import { GatewayHttp } from "../platform/outbound-http.ts";
 import { systemRuntime } from "../platform/runtime.ts";
@@ -193,7 +193,7 @@ export function coreOn(
   const sealing = { current: "k", keys: { k: Buffer.alloc(32, 7) } };
   return {
     database,
-    hold: holdNothing,
+    hold: createHold(0),
     runtime: systemRuntime,
     log: createStrictLog(),
     tracing: untraced,

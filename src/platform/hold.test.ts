@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createHold, holdNothing } from "./hold.ts";
+import { createHold, createHold } from "./hold.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
@@ -42,6 +42,6 @@ describe("createHold()", () => {
   it("holds nothing that differs between two", async () => {
     const [one, other, read] = [createHold(1_000), createHold(1_000), counting()];
     expect([await one("a", read), await other("a", read)]).toEqual([1, 2]);
-    expect([await holdNothing("a", read), await holdNothing("a", read)]).toEqual([3, 4]);
+    expect([await createHold(0)("a", read), await createHold(0)("a", read)]).toEqual([3, 4]);
   });
 });

@@ -25,6 +25,3 @@ export function createHold(heldMs: number): Hold {
     return reading.value;
   };
 }
-
-/** Reads each time. */
-export const holdNothing: Hold = (_, read) => read();

@@ -12,7 +12,7 @@ import type { AuthenticationProvider } from "../../gateways/authentication-provi
 import { createBinder } from "../../gateways/connections.ts";
 import type { Connector } from "../../gateways/connector.ts";
 import { Database, type Queryable } from "../../platform/database.ts";
-import { holdNothing } from "../../platform/hold.ts";
+import { createHold } from "../../platform/hold.ts";
 import { createLogger } from "../../platform/log.ts";
 import type { Runtime } from "../../platform/runtime.ts";
 import { type KeyRing, Secret } from "../../platform/secrets.ts";
@@ -55,7 +55,7 @@ export function createSimulatedCore(parts: {
   const providerOf = (name: string) => parts.providers?.get(name);
   return {
     database,
-    hold: holdNothing,
+    hold: createHold(0),
     runtime,
     log: createLogger({ name: "simulation", level: "error", write: (line) => parts.onError(JSON.parse(line)) }),
     tracing: untraced,
