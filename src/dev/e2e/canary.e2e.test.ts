@@ -280,7 +280,7 @@ describe("the trace of a payment that failed over", () => {
       ...authorized("SANDBOX_B", "held"),
       `edge: ${flow} › gateway.capture SANDBOX_B accepted`,
       `edge: ${event}`,
-      `worker: ${event} › event.publish`,
+      `edge: ${event} › event.publish`,
       `worker: ${event} › webhook.deliver 2xx`,
     ];
     await expect.poll(() => pathsOf(failedOver).sort()).toEqual(expected.sort());
