@@ -28,7 +28,6 @@ describe("a short-lived command", () => {
 
   it.each([
     ["switchyard --help", ["main.ts", "--help"]],
-    ["switchyard listen -h", ["main.ts", "listen", "-h"]],
     ["switchyard with an unknown command", ["main.ts", "unknown"]],
     ["a benchmark's help", ["dev/bench/main.ts", "webhooks", "--help"]],
   ])("leaves no function to V8's workers to optimize: %s", async (_what, command) => {

@@ -166,7 +166,7 @@ describe("the settings page", () => {
 });
 
 describe("the pages of the account and the settings", () => {
-  it("break no rule of WCAG 2.2 AA and scroll one way, narrow and dark", { timeout: patienceMs }, async () => {
+  it("break no rule of WCAG 2.2 AA and scroll one way", { timeout: patienceMs }, async () => {
     const page = await open("/account");
     for (const path of ["/account", settingsPath("live"), await resetPath()]) {
       await page.goto(demo.file.dashboardOrigin + path);

@@ -15,18 +15,11 @@ afterAll(() => stage?.close());
 
 const samples: readonly [WidgetState, Look][] = [
   ["errors", { locale: "en", colorScheme: "dark", window: "narrow" }],
-  ["filled", { locale: "ar", colorScheme: "light", window: "desktop" }],
   ["declined", { locale: "he", colorScheme: "light", window: "zoomed" }],
-  ["skeleton", { locale: "en", colorScheme: "light", window: "narrow" }],
   ["retry", { locale: "ar", colorScheme: "dark", window: "phone" }],
-  ["noFreshSession", { locale: "de", colorScheme: "light", window: "narrow" }],
-  ["success", { locale: "de", colorScheme: "dark", window: "phone" }],
-  ["challengeOpening", { locale: "en", colorScheme: "dark", window: "desktop" }],
   ["challengeSoonOver", { locale: "he", colorScheme: "dark", window: "narrow" }],
   ["challenge", { locale: "fr", colorScheme: "light", window: "forced" }],
-  ["challengeWithoutWindow", { locale: "ar", colorScheme: "dark", window: "zoomed" }],
   ["challengeElsewhere", { locale: "de", colorScheme: "light", window: "forced" }],
-  ["challengeShownThreeTimes", { locale: "ja", colorScheme: "dark", window: "narrow" }],
   ["notAuthenticated", { locale: "ar", colorScheme: "light", window: "forced" }],
 ];
 

@@ -1,0 +1,13 @@
+/** The tests of the dashboard's pages, with each page before axe-core in each of its looks. */
+process.env.SWITCHYARD_TEST_EVERY_LOOK = "1";
+
+await import("./dashboard.e2e.test.ts");
+await import("./dashboard-account.e2e.test.ts");
+await import("./dashboard-analytics.e2e.test.ts");
+await import("./dashboard-holds.e2e.test.ts");
+await import("./dashboard-payments.e2e.test.ts");
+await import("./dashboard-refunds.e2e.test.ts");
+await import("./dashboard-routing.e2e.test.ts");
+await import("./dashboard-webhooks.e2e.test.ts");
+
+export {};
