@@ -66,9 +66,8 @@ describe("claimDeliveries()", () => {
       [0, 3],
       [1, 7],
     ] as const) {
-      const [{ endpointIds }] = (await writeDueDeliveries(harness, { ...due, failuresInRow })) as [
-        { endpointIds: string[] },
-      ];
+      const [written] = await writeDueDeliveries(harness, { ...due, failuresInRow });
+      const { endpointIds } = written!;
       const unleased = new Map([[endpointIds[0]!, 1]]);
       const shares = { underWay: new Map(), ofMerchant: 100, ofSuspects: 100, unleased, workers: 2 };
       const where = { endpointIds, merchantIds: [] };
