@@ -45,7 +45,7 @@ export async function examine({ roles, variables, stateFolder, onSlow }: Subject
   const vault = inspected.find(({ config }) => config?.vault)?.config;
   const examinations = [
     ...listDatabases(service, vault),
-    ...listStreams(service),
+    ...listStreams(service, roles.includes("worker")),
     {
       area: "origins",
       run: () => examineOrigins({ service: service?.service, vault: vault?.vault, dashboard: service?.dashboard }),
@@ -238,12 +238,12 @@ function examinationOf(
   return { area: examined.area, run };
 }
 
-function listStreams(config: Config | undefined): Examination[] {
+function listStreams(config: Config | undefined, consumes: boolean): Examination[] {
   const service = config?.service;
   if (!service) return [];
   const { streamReplicas: replicas, sandboxOrigin } = service;
   return service.environments.map((environment) => ({
     area: `nats ${nameOfCell(environment.name, environment.cell)}`,
-    run: () => examineNats(environment, { replicas, usesSandboxGateways: sandboxOrigin !== undefined }),
+    run: () => examineNats(environment, { replicas, consumes, usesSandboxGateways: sandboxOrigin !== undefined }),
   }));
 }

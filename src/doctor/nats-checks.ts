@@ -10,13 +10,14 @@ type Examined = Pick<EnvironmentConfig, "name" | "cell" | "nats">;
 type Connection = Awaited<ReturnType<typeof enter>>;
 
 /**
- * Examines one environment's event stream and the connection to it. `usesSandboxGateways`: nothing of value can leak
- * from live.
+ * Examines the connection to one environment's NATS and, as a worker, which `consumes`, its event stream: edges and
+ * dashboards may be permitted only to publish. `usesSandboxGateways`: nothing of value can leak from live.
  */
 export async function examineNats(
   { name, cell, nats }: Examined,
-  { replicas, usesSandboxGateways }: { replicas: number; usesSandboxGateways: boolean },
+  options: { replicas: number; consumes: boolean; usesSandboxGateways: boolean },
 ): Promise<Finding[]> {
+  const { replicas, consumes, usesSandboxGateways } = options;
   const label = nameOfCell(name, cell);
   const area = `nats ${label}`;
   const prefix = `SWITCHYARD_${name.toUpperCase()}_NATS`;
@@ -28,8 +29,10 @@ export async function examineNats(
     return [explainRefusal(area, { prefix, servers: nats.servers, user: nats.user }, error)];
   }
   try {
+    const answers = ok(area, `answers at ${nats.servers} to ${nats.user}${nats.tls ? " over TLS" : ""}`);
+    if (!consumes) return [answers];
     return [
-      ok(area, `answers at ${nats.servers} to ${nats.user}${nats.tls ? " over TLS" : ""}`),
+      answers,
       ...(await examineStream(area, label, connection, replicas)),
       ...(await examineWalls(area, name, connection, { prefix, usesSandboxGateways })),
     ];

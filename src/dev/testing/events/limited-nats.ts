@@ -10,9 +10,9 @@ import { findNatsServer } from "../../../demo/private-nats.ts";
 /** An account's name and the content of its block in the server's configuration. */
 export type LimitedAccounts = Readonly<Record<string, string>>;
 
-/** A running server; each account's user has the account's name. */
+/** A running server; each account's user has the account's name, unless its block has users of its own. */
 export type LimitedNats = {
-  readonly login: (account: string) => { servers: string; user: string; pass: string };
+  readonly login: (user: string) => { servers: string; user: string; pass: string };
   stop(): Promise<void>;
 };
 
@@ -21,7 +21,8 @@ export async function startLimitedNats(jetstream: string, accounts: LimitedAccou
   const folder = mkdtempSync(join(tmpdir(), "switchyard-nats-"));
   const configFile = join(folder, "nats.conf");
   const blocks = Object.entries(accounts).map(
-    ([name, limits]) => `  ${name}: {${limits} users: [{user: ${name}, password: "secret"}]}`,
+    ([name, limits]) =>
+      `  ${name}: {${limits} ${limits.includes("users:") ? "" : `users: [{user: ${name}, password: "secret"}]`}}`,
   );
   const lines = ['listen: "127.0.0.1:-1"', jetstream.replace("STORE", JSON.stringify(join(folder, "js")))];
   writeFileSync(configFile, `${lines.join("\n")}\naccounts: {\n${blocks.join("\n")}\n}\n`);
@@ -36,7 +37,7 @@ export async function startLimitedNats(jetstream: string, accounts: LimitedAccou
   if (server.exitCode !== null || port === "") throw new Error(`nats-server did not start: ${said}`);
   server.stderr.resume();
   return {
-    login: (account) => ({ servers: `127.0.0.1:${port}`, user: account, pass: "secret" }),
+    login: (user) => ({ servers: `127.0.0.1:${port}`, user, pass: "secret" }),
     async stop() {
       const ended = once(server, "exit");
       server.kill("SIGKILL");
