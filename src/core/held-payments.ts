@@ -113,7 +113,7 @@ export async function recordAuthorized(
   const { session } = held.loaded;
   // rule:manual-capture
   if (!session.manualCapture) {
-    void recordHeldAndOrdered(tx, lease, { loaded: held.loaded, attempt, hold, card });
+    await recordHeldAndOrdered(tx, lease, { loaded: held.loaded, attempt, hold, card });
     return end();
   }
   renewLease(tx, lease, card);

@@ -308,6 +308,8 @@ describe("a refund that a restore has lost", () => {
     const lost = await fixture.refund(session, { key: "lost to the bank", amountMinor: 1000 });
     await execute("DELETE FROM refund WHERE id = $1", [lost.id]);
     await execute("UPDATE payment_session SET refunds = 0 WHERE id = $1", [session.id]);
+    const events = "SELECT sequence FROM outbox_event WHERE session_id = $1 AND type LIKE 'refund.%'";
+    await execute(`DELETE FROM event_todo WHERE session_id = $1 AND sequence IN (${events})`, [session.id]);
     await execute("DELETE FROM outbox_event WHERE session_id = $1 AND type LIKE 'refund.%'", [session.id]);
     books.setStatus(books.of(reference)[0]!.gatewayReference, "failed");
     await fixture.refund(session, { amountMinor: 500 });
