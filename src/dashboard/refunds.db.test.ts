@@ -402,7 +402,7 @@ describe("switchyard refund", () => {
     const refundId = made.out.split(" ")[0]!;
     const listed = await run("list", "--status", "pending", "--reference", "return-7");
     expect(listed.out).toMatch(/^REFUND +ORDER +AMOUNT +STATE +GATEWAY/);
-    expect(listed.out).toMatch(new RegExp(`${refundId} +order-7 +7\\.00 EUR +PENDING +Sandbox A`));
+    expect(listed.out).toMatch(new RegExp(`${refundId} +order-7 +7\\.00 EUR +PENDING +SANDBOX_A`));
     expect((await run("list", "--gateway", "STRIPE")).out).toBe("No refund matches the filters.\n");
     expect((await run("show", refundId)).out).toMatch(
       /^ref_\w{26} {2}7\.00 EUR {2}PENDING at Sandbox A\n {2}Payment: ps_\w{26}, order order-7\n {2}Requested: .*Z by ada \(op_\w{26}\)\n {2}Own reference: return-7\n {2}Not known yet: Nothing was sent to Sandbox A yet\.\n$/,
