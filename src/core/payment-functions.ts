@@ -29,7 +29,7 @@ export type Claim = {
   readonly browserSealed?: string | undefined;
 };
 
-/** What an attempt asks a gateway for, before it is opened. `latestExecutionMs` counts from its start. */
+/** The request of an attempt before it is opened. `latestExecutionMs` counts from its start. */
 export type Opening = Pick<
   Attempt,
   | "sessionId"

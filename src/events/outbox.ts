@@ -120,7 +120,7 @@ export async function recordEvent(tx: Tx, context: OutboxContext, event: NewEven
   return { eventId };
 }
 
-/** What only the commit of an event knows, as `prepareEvent` writes it for the function that commits it. */
+/** The values that only the commit of an event knows, as `prepareEvent` writes them for the function that commits it. */
 type Later = { readonly time: string; readonly settled: string; readonly sequence: string };
 
 /**

@@ -16,6 +16,9 @@ export async function findViolations(page: Page): Promise<string[]> {
   return found.flat();
 }
 
+/** The looks in which `inEachLook` draws: the last one, or all. */
+export const looksTaken = { all: false };
+
 /** A way of drawing a page. */
 export type Look = readonly [colorScheme: "light" | "dark", width: number];
 
@@ -28,7 +31,7 @@ export async function inEachLook(
   looks: readonly Look[],
   check: (name: string, width: number) => Promise<void>,
 ): Promise<void> {
-  for (const [colorScheme, width] of process.env.SWITCHYARD_TEST_EVERY_LOOK ? looks : looks.slice(-1)) {
+  for (const [colorScheme, width] of looksTaken.all ? looks : looks.slice(-1)) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 900 });
     // What depends on the width is drawn by then.

@@ -1,5 +1,7 @@
 /** The tests of the dashboard's pages, with each page before axe-core in each of its looks. */
-process.env.SWITCHYARD_TEST_EVERY_LOOK = "1";
+import { looksTaken } from "./accessibility.ts";
+
+looksTaken.all = true;
 
 await import("./dashboard.e2e.test.ts");
 await import("./dashboard-account.e2e.test.ts");
@@ -9,5 +11,3 @@ await import("./dashboard-payments.e2e.test.ts");
 await import("./dashboard-refunds.e2e.test.ts");
 await import("./dashboard-routing.e2e.test.ts");
 await import("./dashboard-webhooks.e2e.test.ts");
-
-export {};
