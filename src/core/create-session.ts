@@ -1,5 +1,6 @@
 /** Creates payment sessions, one for each Idempotency-Key. */
 import { captureByAfterMs, idempotencyLifetimeMs, idempotencyWaitMs } from "../limits.ts";
+import { callOf } from "../platform/batches.ts";
 import { columnsOf } from "../platform/columns.ts";
 import { isCountry } from "../platform/countries.ts";
 import type { Statement } from "../platform/database.ts";
@@ -60,39 +61,14 @@ export type CreatedSession = {
 
 const sessionColumns = columnsOf(PaymentSessionEntity, "s", answeredColumns);
 
-// An expired key counts as new: the conflicting row is overwritten, and its old session stays as it is. A merchant that
-// has moved to another cell creates nothing here any more: the other cell answers keys of this one by reading them.
-const insertWithKey: Statement = {
-  name: "insert_session_with_key",
-  partitionKey: 1,
-  text: `
-    WITH claimed AS (
-      INSERT INTO idempotency AS i (merchant_id, key, request_hash, session_id, answer_sealed, expires_at)
-      SELECT $2, $13, $14::bytea, $1, $15, app.clock() + $16 * interval '1 ms'
-      WHERE NOT EXISTS (SELECT FROM merchant_settings m WHERE m.merchant_id = $2 AND m.moved_to IS NOT NULL)
-      ON CONFLICT (merchant_id, key) DO UPDATE
-        SET request_hash = EXCLUDED.request_hash, session_id = EXCLUDED.session_id,
-            answer_sealed = EXCLUDED.answer_sealed, expires_at = EXCLUDED.expires_at
-        WHERE i.expires_at <= app.clock()
-      RETURNING session_id
-    )
-    INSERT INTO payment_session AS s
-      (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at,
-       create_request_id, details, manual_capture, capture_by)
-    SELECT $1, $2, $3, $4, $5, $6, $7, app.clock() + $8 * interval '1 ms', $9::uuid, $10, $11, $12 FROM claimed
-    RETURNING ${sessionColumns}`,
-};
-
-const insertWithoutKey: Statement = {
-  name: "insert_session",
-  partitionKey: 1,
-  text: `
-    INSERT INTO payment_session AS s
-      (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at,
-       create_request_id, details, manual_capture, capture_by)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, app.clock() + $8 * interval '1 ms', $9, $10, $11, $12)
-    RETURNING ${sessionColumns}`,
-};
+const createCall = callOf(
+  "create_session",
+  [
+    ...["uuid", "uuid", "bigint", "text", "text", "text", "int", "bigint", "uuid", "jsonb", "boolean", "timestamptz"],
+    ...["text", "bytea", "text", "bigint"],
+  ],
+  columnsOf(PaymentSessionEntity, "r", answeredColumns),
+);
 
 const selectFirstAnswer: Statement = {
   name: "select_first_answer",
@@ -116,7 +92,7 @@ export async function createSession(
   requirePayable(core, owner, order);
   if (idempotencyKey === undefined) {
     const { values, vault } = await describeNew(core, owner, order);
-    const [session] = await core.database.query<NewlyCreated>(insertWithoutKey, values);
+    const [session] = await core.database.query<NewlyCreated>(createCall, [...values, null, null, null, null]);
     return created(core, session!, vault, false);
   }
   const request = { owner, order, key: idempotencyKey, fingerprint: fingerprintOf(order) };
@@ -249,7 +225,7 @@ async function insertFirst(core: Core, { owner, order, key, fingerprint }: Keyed
   const sealed = seal(core.sealing, answerAssociatedData(id), JSON.stringify(vault));
   try {
     const more = [key, fingerprint, sealed, idempotencyLifetimeMs];
-    const [session] = await core.database.query<NewlyCreated>(insertWithKey, [...values, ...more]);
+    const [session] = await core.database.query<NewlyCreated>(createCall, [...values, ...more]);
     return session && created(core, session, vault, false);
   } catch (error) {
     // 55P03 (lock_not_available): the connection's lock timeout passed while a request of another process held the key.

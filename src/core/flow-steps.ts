@@ -6,6 +6,7 @@
 import type { CardSummary } from "../card-vault/card-forwarder.ts";
 import type { Exemption } from "../gateways/authentication.ts";
 import type {
+  AuthorizeAnswer,
   CaptureAnswer,
   GatewayOutcome,
   LookUpAnswer,
@@ -33,6 +34,7 @@ import {
   recordUnknown,
   recordVoided,
   refusalOf,
+  storableCode,
 } from "./attempts.ts";
 import {
   endAuthentication,
@@ -55,7 +57,12 @@ import {
   type Failure,
   type NoCard,
 } from "./next-step.ts";
-import { recordCapturedAndEnded, recordHeldAndOrdered } from "./payment-functions.ts";
+import {
+  type FailedOver,
+  recordCapturedAndEnded,
+  recordFailedAndOpened,
+  recordHeldAndOrdered,
+} from "./payment-functions.ts";
 import { loadProof, openProvided } from "./provided-rows.ts";
 import { loadFailoverRule } from "./routing-rules.ts";
 import { querySessionWithAttempts, type SessionWithAttempts, wholeSession } from "./session-with-attempts.ts";
@@ -119,6 +126,8 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded
   const isPlain = outcome.type === "held" && !loaded.session.manualCapture && answer.authenticated === undefined;
   if (isPlain)
     return { loaded: await recordHeldAndOrdered(core.database, lease, { loaded, attempt, hold: outcome, card }) };
+  const failedOver = await failOver(work, attempt, answer);
+  if (failedOver) return failedOver;
   return commitAndReload(core, lease, async (tx) => {
     if (outcome.type === "held") {
       const end = () => recordFrictionless(tx, core, attempt, answer);
@@ -133,6 +142,48 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded
     const end = () => recordFrictionless(tx, core, attempt, answer);
     return recordAndContinue(tx, work, attempt, outcome, { card, end });
   });
+}
+
+/**
+ * Records a failed authorization and opens the plan's next attempt in one statement. Returns undefined, and records nothing, where
+ * more than the plan decides what follows.
+ */
+async function failOver(
+  work: Work,
+  attempt: Attempt,
+  { outcome, card }: AuthorizeAnswer,
+): Promise<Reloaded | undefined> {
+  const { core, lease, loaded } = work;
+  if (outcome.type === "held" || outcome.type === "actionNeeded" || loaded.authentications.length > 0) return undefined;
+  if (outcome.type === "unknown" && outcome.gatewayReference !== undefined) return undefined;
+  const { merchantId, ruleVersion } = loaded.session;
+  const ruled = { merchantId, version: ruleVersion ?? 0 };
+  const rule = await core.hold(`rule ${merchantId} ${ruled.version}`, () => loadFailoverRule(core.database, ruled));
+  const failure = { gateway: attempt.gateway, ...failureOf(outcome), ...mayTryAgain(work, attempt, outcome) };
+  const decided = decideAfterFailure(loaded, failure, rule);
+  if (decided.action !== "failover" || providerBefore(loaded, decided.to) !== undefined) return undefined;
+  const next = nextOpening(core, loaded, decided);
+  const failed = { loaded, attempt, as: endOf(outcome), because: decided.because, card, next };
+  const reloaded = await recordFailedAndOpened(core.database, lease, failed);
+  if (reloaded === undefined) return undefined;
+  core.observer?.failedOver(attempt.gateway);
+  return { loaded: reloaded, openedAttemptId: next.id };
+}
+
+function endOf(outcome: Failed): FailedOver {
+  const none = { declineCode: null, gatewayCode: null, refusal: null };
+  switch (outcome.type) {
+    case "declined": {
+      const { kind, declineCode, gatewayCode } = outcome;
+      return { ...none, status: "DECLINED", failureKind: kind, declineCode, gatewayCode: storableCode(gatewayCode) };
+    }
+    case "notProcessed":
+      return { ...none, status: "FAILED", failureKind: "GATEWAY_ERROR", ...refusalOf(outcome) };
+    case "unknown":
+      return { ...none, status: "UNKNOWN", failureKind: outcome.kind, ...refusalOf(outcome.notProcessed) };
+    default:
+      return unreachable(outcome);
+  }
 }
 
 /**

@@ -5,9 +5,10 @@
 import type { CardSummary } from "../card-vault/card-forwarder.ts";
 import { overdueAfterMs, prepareEvent } from "../events/outbox.ts";
 import type { CaptureRecord } from "../gateways/connector.ts";
-import { gatewayReferenceCharactersMax, leaseMs, leaseUsedMs } from "../limits.ts";
+import { gatewayReferenceCharactersMax, leaseMs, leaseUsedMs, openingMarginMs } from "../limits.ts";
+import { callOf } from "../platform/batches.ts";
 import { columnsOf } from "../platform/columns.ts";
-import type { Queryable, Statement } from "../platform/database.ts";
+import type { Queryable } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
 import type { Core } from "./core.ts";
@@ -47,13 +48,14 @@ export type Opening = Pick<
   readonly latestExecutionMs: number;
 };
 
-const claimStatement: Statement = {
-  name: "claim",
-  partitionKey: 1,
-  text: `
-    SELECT ${columnsOf(PaymentSessionEntity, "s")}
-    FROM app.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) s`,
-};
+const claimCall = callOf(
+  "claim",
+  [
+    ...["uuid", "int", "int", "text", "bytea", "int", "jsonb", "jsonb", "uuid", "jsonb", "text"],
+    ...["uuid", "text", "uuid", "int", "int", "text", "int"],
+  ],
+  columnsOf(PaymentSessionEntity, "r"),
+);
 
 /**
  * Claims a session for its one submission, and opens its first attempt, if any. Lost when the session was submitted, expired or ended
@@ -65,7 +67,7 @@ export async function claimSession(
   first?: Opening,
 ): Promise<SessionWithAttempts & { readonly readAt: Date }> {
   const token = claim.vaultToken.expose();
-  const [session] = await queryable.query<PaymentSession>(claimStatement, [
+  const [session] = await queryable.query<PaymentSession>(claimCall, [
     ...[claim.sessionId, leaseMs, claim.submissionBudgetMs, token, sha256(token), claim.ruleVersion],
     ...[JSON.stringify(claim.plan.plan), JSON.stringify(claim.plan.skipped), claim.requestId ?? null],
     ...[claim.routedBy ? JSON.stringify(claim.routedBy) : null, claim.browserSealed ?? null],
@@ -77,10 +79,10 @@ export async function claimSession(
   return { session: session!, attempts, authentications: [], refunds: [], readAt };
 }
 
-function opened({ latestExecutionMs, ...asked }: Opening, at: Date): Attempt {
+function opened({ latestExecutionMs, ...asked }: Opening, at: Date, sequence = 1): Attempt {
   return {
     ...asked,
-    sequence: 1,
+    sequence,
     status: "AUTHORIZING",
     failureKind: null,
     stop: null,
@@ -127,11 +129,7 @@ export function usable(name: string | undefined): string | null {
   return name !== undefined && name.length <= gatewayReferenceCharactersMax ? name : null;
 }
 
-const heldStatement: Statement = {
-  name: "held",
-  partitionKey: 1,
-  text: "SELECT app.held($1, $2, $3, $4, $5, $6, $7, $8, $9) AS at",
-};
+const heldCall = callOf("held", ["uuid", "int", "uuid", "text", "text", "int", "int", "text", "text"], "r AS at");
 
 /**
  * Records the hold that an authorization has answered with: its attempt becomes the winner, every unknown attempt is voided, and the
@@ -150,7 +148,7 @@ export async function recordHeldAndOrdered(
   const { loaded, attempt, hold, card } = held;
   const { gatewayReference } = hold;
   const network = usable(hold.networkTransactionId);
-  const [row] = await queryable.query<{ at: Date }>(heldStatement, [
+  const [row] = await queryable.query<{ at: Date }>(heldCall, [
     ...[lease.sessionId, lease.epoch, attempt.id, gatewayReference, network, leaseMs, leaseMs - leaseUsedMs],
     ...[card?.brand ?? null, card?.last4 ?? null],
   ]);
@@ -173,12 +171,14 @@ export async function recordHeldAndOrdered(
   };
 }
 
-const capturedStatement: Statement = {
-  name: "captured",
-  partitionKey: 1,
-  text: `SELECT ended_at AS "createdAt", event_sequence AS sequence, event_bytes AS body
-    FROM app.captured($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-};
+const capturedCall = callOf(
+  "captured",
+  [
+    ...["uuid", "int", "uuid", "text", "text", "boolean", "boolean", "text", "text", "int", "int"],
+    ...["uuid", "text", "text", "int"],
+  ],
+  `r.ended_at AS "createdAt", r.event_sequence AS sequence, r.event_bytes AS body`,
+);
 
 /**
  * Records the capture of the winner and ends the session with its event. Returns undefined, and records nothing, where the gateway has
@@ -235,7 +235,7 @@ export async function recordCapturedAndEnded(
     return described;
   });
   type Row = { createdAt: Date; sequence: number; body: Uint8Array };
-  const [row] = await core.database.query<Row>(capturedStatement, [
+  const [row] = await core.database.query<Row>(capturedCall, [
     ...[
       lease.sessionId,
       lease.epoch,
@@ -259,4 +259,58 @@ export async function recordCapturedAndEnded(
   if (row === undefined) return undefined;
   event.committed(row);
   return endedAt(row.createdAt);
+}
+
+const failedCall = callOf(
+  "failed",
+  [
+    ...["uuid", "int", "uuid", "text", "text", "text", "text", "text", "text", "text", "text", "int", "int", "int"],
+    ...["uuid", "text", "uuid", "int", "int", "text", "int"],
+  ],
+  "r AS at",
+);
+
+/** The end of an attempt that another one follows. */
+export type FailedOver = Pick<Attempt, "failureKind" | "declineCode" | "gatewayCode" | "refusal"> & {
+  readonly status: "DECLINED" | "FAILED" | "UNKNOWN";
+};
+
+/**
+ * Records the failure of an attempt and opens the next one of the plan. Returns undefined, and records nothing, where more than the plan
+ * decides what follows, or the time is over.
+ */
+export async function recordFailedAndOpened(
+  queryable: Queryable,
+  lease: Lease,
+  failed: {
+    readonly loaded: SessionWithAttempts;
+    readonly attempt: Attempt;
+    readonly as: FailedOver;
+    readonly because: string;
+    readonly card: CardSummary | undefined;
+    readonly next: Opening;
+  },
+): Promise<SessionWithAttempts | undefined> {
+  const { loaded, attempt, as, because, card, next } = failed;
+  const [row] = await queryable.query<{ at: Date | null }>(failedCall, [
+    ...[lease.sessionId, lease.epoch, attempt.id, as.status, as.failureKind, as.declineCode, as.gatewayCode],
+    ...[as.refusal, because, card?.brand ?? null, card?.last4 ?? null, leaseMs, leaseMs - leaseUsedMs, openingMarginMs],
+    ...[next.id, next.gateway, next.connectionId, next.credentialVersion, next.priority, next.because],
+    next.latestExecutionMs,
+  ]);
+  const at = row?.at;
+  if (!at) return undefined;
+  const ended: Attempt = {
+    ...{ ...attempt, ...as, nextAction: "failover", nextBecause: because },
+    ...{ answeredAt: attempt.answeredAt ?? at, completedAt: as.status === "UNKNOWN" ? null : at },
+  };
+  const { session } = loaded;
+  const { brand = session.cardBrand, last4 = session.cardLast4 } = card ?? {};
+  const attempts = loaded.attempts.map((one) => (one.id === attempt.id ? ended : one));
+  return {
+    ...loaded,
+    session: { ...session, cardBrand: brand, cardLast4: last4 },
+    attempts: [...attempts, opened(next, at, attempts.length + 1)],
+    readAt: at,
+  };
 }

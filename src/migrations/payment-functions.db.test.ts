@@ -14,6 +14,45 @@ const captured = ({ epoch = 1, via = "SANDBOX_A", attempt = "$attempt" } = {}) =
   `SELECT ended_at AS at FROM app.captured($session, ${epoch}, ${attempt}, 'att_1', '${via}', true, false, NULL, NULL, 20000, 10000, gen_random_uuid(), 'evt_1',
     '{"timestamp":"evt_1:time","sequence":"evt_1:sequence","settledAt":"evt_1:settled"}', 10000)`;
 
+const next = v7();
+const failed = ({
+  epoch = 1,
+  attempt = "$attempt",
+  as = "DECLINED",
+  kind = "SOFT_DECLINE",
+  refused = "NULL",
+  because = "'why'",
+  last4 = "NULL",
+  to = next,
+} = {}) => `SELECT app.failed($session, ${epoch}, ${attempt}, '${as}', '${kind}', 'card_declined', '05', ${refused}, ${because}, NULL, ${last4},
+    20000, 10000, 1000, '${v7()}', 'SANDBOX_B', '${to}', 1, 2, 'then', 60000) AS at`;
+
+/** A session whose first attempt is at its gateway. The plan has one more. */
+async function authorizing(): Promise<Run> {
+  const run = await submitted(client, "AUTHORIZING");
+  await run(
+    `UPDATE payment_session SET plan = '[{"connectionId":"${v7()}"},{"connectionId":"${next}"}]' WHERE id = $session`,
+  );
+  return run;
+}
+
+const creating = (change: Record<string, string> = {}) => {
+  const given = {
+    ...{
+      id: "$session",
+      merchant: `'${v7()}'`,
+      amount: "4900",
+      currency: "'EUR'",
+      reference: "'o'",
+      email: "NULL",
+      secret: "1",
+    },
+    ...{ life: "3600000", request: "NULL", details: "NULL", later: "false", by: "NULL" },
+    ...{ key: "NULL", hash: "NULL", answer: "NULL", keyLife: "86400000", ...change },
+  };
+  return `SELECT id, phase, status FROM app.create_session(${Object.values(given).join(", ")})`;
+};
+
 /** An idle session, and a way to change it. */
 async function idle(): Promise<Run> {
   const [session, attempt] = [v7(), v7()];
@@ -167,16 +206,125 @@ describe("app.captured()", () => {
   });
 });
 
+describe("app.create_session()", () => {
+  const fresh = (): Run => {
+    const session = v7();
+    return (sql) => client.query(sql.replaceAll("$session", `'${session}'`));
+  };
+
+  it("creates an idle session", async () => {
+    const run = fresh();
+    expect((await run(creating())).rows).toMatchObject([{ phase: "IDLE", status: "CREATED" }]);
+    expect(
+      (await run("SELECT expires_at - created_at = interval '1 h' AS an_hour FROM payment_session WHERE id = $session"))
+        .rows,
+    ).toEqual([{ an_hour: true }]);
+  });
+
+  it("creates one session for each key until the key expires, and then another", async () => {
+    const key = { merchant: `'${v7()}'`, key: "'k'", hash: hash, answer: "'sealed'" };
+    expect((await fresh()(creating(key))).rows).toHaveLength(1);
+    expect((await fresh()(creating(key))).rows).toEqual([]);
+    await client.query("UPDATE idempotency SET expires_at = now() WHERE key = 'k'");
+    expect((await fresh()(creating(key))).rows).toHaveLength(1);
+  });
+
+  it("creates nothing with a key in a cell that the merchant has left", async () => {
+    const merchant = `'${v7()}'`;
+    await client.query(`INSERT INTO merchant_settings (merchant_id, moved_to) VALUES (${merchant}, 2)`);
+    expect((await fresh()(creating({ merchant, key: "'k'", hash, answer: "'sealed'" }))).rows).toEqual([]);
+  });
+
+  it.each([
+    ["an amount", { amount: "0" }, "an amount is between 1 and 999999999999 minor units"],
+    ["a currency", { currency: "'eur'" }, "a currency is three capital letters"],
+    ["a reference", { reference: "''" }, "an order reference has 1 to 255 characters"],
+    ["an address", { email: "'a@'" }, "an email address has 3 to 254 characters"],
+    ["a life", { life: "0" }, "a session expires after it was created"],
+    ["a time for a capture at once", { by: "now() + interval '2 h'" }, "only a payment that is captured later is held"],
+    ["a time before the submission", { later: "true", by: "now()" }, "a capture comes after the submission"],
+  ])("refuses %s that breaks its rule", async (_, change, reason) => {
+    expect(await refusal(fresh()(creating(change)))).toBe(`23514 ${reason}`);
+  });
+});
+
+describe("app.failed()", () => {
+  it("ends the attempt and opens the plan's next", async () => {
+    const run = await authorizing();
+    await run(failed());
+    const { rows } = await run(
+      "SELECT sequence, status, completed_at IS NULL AS open, amount_minor::int AS amount FROM attempt WHERE session_id = $session ORDER BY 1",
+    );
+    expect(rows).toEqual([
+      { sequence: 1, status: "DECLINED", open: false, amount: 4900 },
+      { sequence: 2, status: "AUTHORIZING", open: true, amount: 4900 },
+    ]);
+  });
+
+  it("changes nothing for a worker whose session was taken over, or whose attempt has moved on", async () => {
+    const run = await authorizing();
+    expect(await refusal(run(failed({ epoch: 2 })))).toBe("LL001 the lease was taken over");
+    expect(await refusal(run(failed({ attempt: `'${v7()}'` })))).toBe("LL001 the attempt has moved on");
+  });
+
+  it("leaves a payment alone when its time is over", async () => {
+    const run = await authorizing();
+    await run("UPDATE payment_session SET submit_deadline = now() WHERE id = $session");
+    expect((await run(failed())).rows).toEqual([{ at: null }]);
+    expect((await run("SELECT status FROM attempt WHERE session_id = $session")).rows).toEqual([
+      { status: "AUTHORIZING" },
+    ]);
+  });
+
+  it("opens nothing beside a winner", async () => {
+    const run = await authorizing();
+    await run(held());
+    expect((await run(failed())).rows).toEqual([{ at: null }]);
+  });
+
+  it.each([
+    ["a fraud decline", { kind: "FRAUD" }, "what ends an attempt without a stop is a decline, an error or silence"],
+    [
+      "a decline that is none",
+      { kind: "TIMEOUT" },
+      "what ends an attempt without a stop is a decline, an error or silence",
+    ],
+    [
+      "another end",
+      { as: "VOIDED", kind: "TIMEOUT" },
+      "what ends an attempt without a stop is a decline, an error or silence",
+    ],
+    ["an unknown refusal", { refused: "'OTHER'" }, "no gateway refuses in such a way"],
+    ["no reason", { because: "NULL" }, "what follows an attempt has its reason"],
+    ["a wrong end of a card number", { last4: "'42'" }, "the end of a card number is four digits"],
+    ["a connection that is not the plan's next", { to: v7() }, "the next attempt is the plan's next"],
+  ])("refuses %s", async (_, change, reason) => {
+    expect(await refusal((await authorizing())(failed(change)))).toBe(`23514 ${reason}`);
+  });
+
+  it.each([
+    ["after a fraud decline", "failure_kind = 'FRAUD', stop = 'fraud'", "a fraud-class decline is never retried"],
+    ["after a stop", "failure_kind = 'HARD_DECLINE', stop = 'scheme_rule'", "no attempt follows a stop"],
+  ])("opens nothing %s", async (_, stop, reason) => {
+    const run = await authorizing();
+    await run(`UPDATE attempt SET status = 'UNKNOWN', failure_kind = 'TIMEOUT' WHERE id = $attempt`);
+    const second = v7();
+    await run(`INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency, latest_execution_at)
+      VALUES ($session, '${second}', 2, 'SANDBOX_B', '${v7()}', 1, 2, 'why', 4900, 'EUR', now() + interval '1 h')`);
+    // The first gateway has reported a decline meanwhile.
+    await run(`UPDATE attempt SET status = 'DECLINED', completed_at = now(), ${stop} WHERE id = $attempt`);
+    expect(await refusal(run(failed({ attempt: `'${second}'` })))).toBe(`23514 ${reason}`);
+  });
+});
+
 describe("the functions of payments", () => {
   it("run as the owner, with a fixed search path, and are all that do", async () => {
     const { rows } = await client.query(`
       SELECT n.nspname || '.' || regexp_replace(proname, '_[0-9]{4}_[0-9]{2}$', '_MONTH') AS name, bool_and(proconfig::text LIKE '%search_path=public, pg_temp%') AS fixed
       FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE prosecdef AND n.nspname IN ('app','partitions','public') GROUP BY 1 ORDER BY 1`);
-    const names = ["captured", "claim", "held"].flatMap((name) => [
-      `partitions.${name}_MONTH`,
-      `partitions.${name}_rest`,
-    ]);
-    const all = ["app.captured", "app.claim", "app.held", "app.keep_partitions", ...names].toSorted();
+    const functions = ["captured", "claim", "create_session", "failed", "held"];
+    const names = functions.flatMap((name) => [`partitions.${name}_MONTH`, `partitions.${name}_rest`]);
+    const all = ["app.keep_partitions", ...functions.map((name) => `app.${name}`), ...names].toSorted();
     expect(rows).toEqual(all.map((name) => ({ name, fixed: true })));
   });
 

@@ -13,8 +13,12 @@ import driver, {
   type Submittable,
   types,
 } from "pg";
+import { Batches, type Call } from "./batches.ts";
 import { OneSync, SyncMember } from "./one-sync.ts";
 import { PartitionNames } from "./partition-names.ts";
+import type { Queryable, Statement } from "./statement.ts";
+
+export type { Queryable, Statement };
 
 // bigint: our amounts and counters stay far below 2^53 (limits.ts), and the domain uses numbers.
 const bigintOid = 20;
@@ -31,20 +35,6 @@ function parseSafeInteger(text: string): number {
   return value;
 }
 
-/**
- * A statement prepared once per connection under its name. With an empty name, and with every name behind a pooler, it
- * is planned anew for its values each time.
- */
-export type Statement = {
-  readonly name: string;
-  readonly text: string;
-  /**
-   * The position among the values, from 1, of the id (or the ids) whose partition holds every partitioned row of the
-   * statement. `Database.namePartitions` then lets it name that partition.
-   */
-  readonly partitionKey?: number;
-};
-
 // The function with which the driver itself writes values (node_modules/pg/lib/index.js, 2026); its types omit it.
 const { prepareValue } = (driver as unknown as { utils: { prepareValue(value: unknown): unknown } }).utils;
 
@@ -56,11 +46,6 @@ function queryOf({ name, text }: Statement, values: readonly unknown[], keepsNam
 
 /** The name of a statement that is planned anew each time, because its values decide which index serves it. */
 export const unnamed = "";
-
-/** Anything that runs statements: the pool itself (each on its own), or a transaction. */
-export type Queryable = {
-  query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
-};
 
 // Databases plan for any values (src/migrations/environment/partitions.sql), once for each name. Done for every call it would look at every partition.
 const planEachTime = { text: "SET LOCAL plan_cache_mode = force_custom_plan" };
@@ -208,6 +193,7 @@ export class Database implements Queryable {
   /** Number of transactions that were run again since the process began. */
   repeats = 0;
   readonly #keepsNames: boolean;
+  readonly #batches = new Map<string, Batches>();
   #partitions: PartitionNames | undefined;
 
   constructor(pool: Pool, { isPooled = false }: { readonly isPooled?: boolean } = {}) {
@@ -237,8 +223,24 @@ export class Database implements Queryable {
     return this.#partitions?.resolve(statement, values) ?? statement;
   }
 
-  /** Runs one statement in a transaction of its own: durable when it returns. */
-  async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+  /**
+   * Runs one statement in a transaction of its own: durable when it returns. Calls of one function that wait for another call of it
+   * share a statement.
+   */
+  async query<Row extends object>(statement: Statement | Call, values: readonly unknown[]): Promise<Row[]> {
+    return "together" in statement ? this.#batchesOf(statement).run(values) : this.#queryAlone(statement, values);
+  }
+
+  #batchesOf(call: Call): Batches {
+    const known = this.#batches.get(call.name);
+    if (known !== undefined) return known;
+    const queryable: Queryable = { query: (statement, values) => this.#queryAlone(statement, values) };
+    const batches = new Batches(call, queryable, isRefusal);
+    this.#batches.set(call.name, batches);
+    return batches;
+  }
+
+  async #queryAlone<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
     if (!this.#keepsNames || statement.name === unnamed) return this.#queryPlanned<Row>(statement, values);
     return (await this.pool.query<Row>(queryOf(this.#resolve(statement, values), values, true))).rows;
   }
@@ -327,4 +329,9 @@ const downMessages =
 export function isDatabaseDown(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   return typeof code === "string" ? downCodes.test(code) : downMessages.test(String(message));
+}
+
+/** Reports whether the server has answered that it refuses a statement. */
+function isRefusal(error: unknown): boolean {
+  return !isDatabaseDown(error) && /^[0-9A-Z]{5}$/.test(String((error as { code?: unknown } | undefined)?.code));
 }

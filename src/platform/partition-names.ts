@@ -4,11 +4,7 @@
  * names their partition.
  */
 
-// As in database.ts, which imports this file.
-type Statement = { readonly name: string; readonly text: string; readonly partitionKey?: number };
-type Source = {
-  query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
-};
+import type { Queryable, Statement } from "./statement.ts";
 
 /** The partitions of the ids of one month, one in each table. Their names end with the suffix. */
 type PartitionSet = { readonly suffix: string; readonly fromMs: number; readonly untilMs: number };
@@ -28,7 +24,7 @@ const lookAgainMs = 60_000;
 
 /** Knows which partitions there are. An id of no known month stays with the whole tables, which are always right. */
 export class PartitionNames {
-  readonly #source: Source;
+  readonly #source: Queryable;
   readonly #nowMs: () => number;
   readonly #named = new Map<string, Statement>();
   #sets: readonly PartitionSet[] = [];
@@ -36,7 +32,7 @@ export class PartitionNames {
   #functions = /(?!)/g;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(source: Source, nowMs: () => number = () => performance.now()) {
+  constructor(source: Queryable, nowMs: () => number = () => performance.now()) {
     this.#source = source;
     this.#nowMs = nowMs;
   }

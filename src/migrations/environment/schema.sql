@@ -1509,6 +1509,91 @@ BEGIN
   END IF;
 END $function$;
 
+-- function app.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, own_key text, hash bytea, answer text, key_life_ms bigint)
+CREATE OR REPLACE FUNCTION app.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, own_key text, hash bytea, answer text, key_life_ms bigint)
+ RETURNS SETOF payment_session
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  at timestamptz := app.clock();
+BEGIN
+  IF amount NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
+  IF in_currency !~ '^[A-Z]{3}$' THEN PERFORM app.refuse('a currency is three capital letters'); END IF;
+  IF char_length(reference) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('an order reference has 1 to 255 characters'); END IF;
+  IF char_length(email) NOT BETWEEN 3 AND 254 THEN PERFORM app.refuse('an email address has 3 to 254 characters'); END IF;
+  IF life_ms <= 0 THEN PERFORM app.refuse('a session expires after it was created'); END IF;
+  IF NOT later AND later_by IS NOT NULL THEN PERFORM app.refuse('only a payment that is captured later is held'); END IF;
+  IF later_by <= at + life_ms * interval '1 ms' THEN PERFORM app.refuse('a capture comes after the submission'); END IF;
+  IF own_key IS NOT NULL THEN
+    -- The row of an expired key is overwritten, and its session stays as it is. A cell that the merchant has left creates nothing, and
+    -- the other one answers keys of this one by reading them.
+    INSERT INTO idempotency AS i (merchant_id, key, request_hash, session_id, answer_sealed, expires_at)
+    SELECT merchant, own_key, hash, new_session, answer, at + key_life_ms * interval '1 ms'
+    WHERE NOT EXISTS (SELECT FROM merchant_settings m WHERE m.merchant_id = merchant AND m.moved_to IS NOT NULL)
+    ON CONFLICT (merchant_id, key) DO UPDATE
+      SET request_hash = EXCLUDED.request_hash, session_id = EXCLUDED.session_id, answer_sealed = EXCLUDED.answer_sealed, expires_at = EXCLUDED.expires_at
+      WHERE i.expires_at <= at;
+    IF NOT FOUND THEN RETURN; END IF;
+  END IF;
+  RETURN QUERY
+    INSERT INTO payment_session AS s (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, created_at,
+      expires_at, create_request_id, details, manual_capture, capture_by)
+    VALUES (new_session, merchant, amount, in_currency, reference, email, secret, at, at + life_ms * interval '1 ms', request, described, later, later_by)
+    RETURNING s.*;
+END $function$;
+
+-- function app.failed(of_session uuid, epoch integer, attempt uuid, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text, brand text, last4 text, lease_ms integer, unused_ms integer, margin_ms integer, next_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+CREATE OR REPLACE FUNCTION app.failed(of_session uuid, epoch integer, attempt uuid, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text, brand text, last4 text, lease_ms integer, unused_ms integer, margin_ms integer, next_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  s  record;
+  a  record;
+  at timestamptz := date_trunc('milliseconds', app.clock());
+BEGIN
+  UPDATE payment_session
+  SET card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
+      lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
+  WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' AND winner_attempt_id IS NULL AND status = 'CREATED'
+    AND authentications = 0 AND unrecorded_check_at IS NULL AND held_at IS NULL AND submit_deadline > at + margin_ms * interval '1 ms'
+  RETURNING amount_minor, currency, plan INTO s;
+  IF NOT FOUND THEN
+    PERFORM app.lost('the lease was taken over') WHERE NOT EXISTS (
+      SELECT FROM payment_session WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING');
+    RETURN NULL; END IF;
+  IF as_status NOT IN ('DECLINED','FAILED','UNKNOWN')
+     OR kind NOT IN ('HARD_DECLINE','SOFT_DECLINE','TIMEOUT','GATEWAY_ERROR') OR (as_status = 'DECLINED') <> (kind IN ('HARD_DECLINE','SOFT_DECLINE')) THEN
+    PERFORM app.refuse('what ends an attempt without a stop is a decline, an error or silence'); END IF;
+  IF refused_as NOT IN ('REQUEST','CREDENTIALS','NO_ANSWER') THEN PERFORM app.refuse('no gateway refuses in such a way'); END IF;
+  IF therefore IS NULL THEN PERFORM app.refuse('what follows an attempt has its reason'); END IF;
+  IF last4 !~ '^[0-9]{4}$' THEN PERFORM app.refuse('the end of a card number is four digits'); END IF;
+  UPDATE attempt
+  SET status = as_status, failure_kind = kind, decline_code = declined_as, gateway_code = own_code, refusal = refused_as, next_action = 'failover',
+      next_because = therefore, answered_at = coalesce(answered_at, at), completed_at = CASE WHEN as_status = 'UNKNOWN' THEN NULL ELSE at END, changed_at = at
+  WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZING';
+  IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
+  SELECT count(*) AS made, count(*) FILTER (WHERE round = 0) AS of_plan, count(DISTINCT round) FILTER (WHERE round <> 0) AS repeats,
+    bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS after_fraud, bool_or(stop IS NOT NULL) AS after_stop,
+    bool_or(status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL) AS beside_open INTO a
+  FROM attempt WHERE session_id = of_session;
+  IF a.after_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
+  IF a.after_stop THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
+  IF a.beside_open THEN PERFORM app.refuse('no attempt beside one that may be captured'); END IF;
+  IF a.made >= 5 + a.repeats THEN PERFORM app.refuse('a session has at most five attempts, one repeat and one retry'); END IF;
+  IF s.plan -> a.of_plan::int ->> 'connectionId' IS DISTINCT FROM connection::text THEN PERFORM app.refuse('the next attempt is the plan''s next'); END IF;
+  INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
+    started_at, changed_at, latest_execution_at)
+  VALUES (of_session, next_attempt, a.made + 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
+  RETURN at;
+END $function$;
+
 -- function app.first_id_at(moment timestamp with time zone)
 CREATE OR REPLACE FUNCTION app.first_id_at(moment timestamp with time zone)
  RETURNS uuid
@@ -2112,6 +2197,91 @@ BEGIN
     VALUES (s.id, attempt, 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
   END IF;
   RETURN NEXT s;
+END $function$;
+
+-- function partitions.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, own_key text, hash bytea, answer text, key_life_ms bigint)
+CREATE OR REPLACE FUNCTION partitions.create_session_rest(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, own_key text, hash bytea, answer text, key_life_ms bigint)
+ RETURNS SETOF payment_session
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  at timestamptz := app.clock();
+BEGIN
+  IF amount NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
+  IF in_currency !~ '^[A-Z]{3}$' THEN PERFORM app.refuse('a currency is three capital letters'); END IF;
+  IF char_length(reference) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('an order reference has 1 to 255 characters'); END IF;
+  IF char_length(email) NOT BETWEEN 3 AND 254 THEN PERFORM app.refuse('an email address has 3 to 254 characters'); END IF;
+  IF life_ms <= 0 THEN PERFORM app.refuse('a session expires after it was created'); END IF;
+  IF NOT later AND later_by IS NOT NULL THEN PERFORM app.refuse('only a payment that is captured later is held'); END IF;
+  IF later_by <= at + life_ms * interval '1 ms' THEN PERFORM app.refuse('a capture comes after the submission'); END IF;
+  IF own_key IS NOT NULL THEN
+    -- The row of an expired key is overwritten, and its session stays as it is. A cell that the merchant has left creates nothing, and
+    -- the other one answers keys of this one by reading them.
+    INSERT INTO idempotency AS i (merchant_id, key, request_hash, session_id, answer_sealed, expires_at)
+    SELECT merchant, own_key, hash, new_session, answer, at + key_life_ms * interval '1 ms'
+    WHERE NOT EXISTS (SELECT FROM merchant_settings m WHERE m.merchant_id = merchant AND m.moved_to IS NOT NULL)
+    ON CONFLICT (merchant_id, key) DO UPDATE
+      SET request_hash = EXCLUDED.request_hash, session_id = EXCLUDED.session_id, answer_sealed = EXCLUDED.answer_sealed, expires_at = EXCLUDED.expires_at
+      WHERE i.expires_at <= at;
+    IF NOT FOUND THEN RETURN; END IF;
+  END IF;
+  RETURN QUERY
+    INSERT INTO partitions.payment_session_rest AS s (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, created_at,
+      expires_at, create_request_id, details, manual_capture, capture_by)
+    VALUES (new_session, merchant, amount, in_currency, reference, email, secret, at, at + life_ms * interval '1 ms', request, described, later, later_by)
+    RETURNING s.*;
+END $function$;
+
+-- function partitions.failed(of_session uuid, epoch integer, attempt uuid, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text, brand text, last4 text, lease_ms integer, unused_ms integer, margin_ms integer, next_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+CREATE OR REPLACE FUNCTION partitions.failed_rest(of_session uuid, epoch integer, attempt uuid, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text, brand text, last4 text, lease_ms integer, unused_ms integer, margin_ms integer, next_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  s  record;
+  a  record;
+  at timestamptz := date_trunc('milliseconds', app.clock());
+BEGIN
+  UPDATE partitions.payment_session_rest
+  SET card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
+      lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
+  WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' AND winner_attempt_id IS NULL AND status = 'CREATED'
+    AND authentications = 0 AND unrecorded_check_at IS NULL AND held_at IS NULL AND submit_deadline > at + margin_ms * interval '1 ms'
+  RETURNING amount_minor, currency, plan INTO s;
+  IF NOT FOUND THEN
+    PERFORM app.lost('the lease was taken over') WHERE NOT EXISTS (
+      SELECT FROM partitions.payment_session_rest WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING');
+    RETURN NULL; END IF;
+  IF as_status NOT IN ('DECLINED','FAILED','UNKNOWN')
+     OR kind NOT IN ('HARD_DECLINE','SOFT_DECLINE','TIMEOUT','GATEWAY_ERROR') OR (as_status = 'DECLINED') <> (kind IN ('HARD_DECLINE','SOFT_DECLINE')) THEN
+    PERFORM app.refuse('what ends an attempt without a stop is a decline, an error or silence'); END IF;
+  IF refused_as NOT IN ('REQUEST','CREDENTIALS','NO_ANSWER') THEN PERFORM app.refuse('no gateway refuses in such a way'); END IF;
+  IF therefore IS NULL THEN PERFORM app.refuse('what follows an attempt has its reason'); END IF;
+  IF last4 !~ '^[0-9]{4}$' THEN PERFORM app.refuse('the end of a card number is four digits'); END IF;
+  UPDATE partitions.attempt_rest
+  SET status = as_status, failure_kind = kind, decline_code = declined_as, gateway_code = own_code, refusal = refused_as, next_action = 'failover',
+      next_because = therefore, answered_at = coalesce(answered_at, at), completed_at = CASE WHEN as_status = 'UNKNOWN' THEN NULL ELSE at END, changed_at = at
+  WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZING';
+  IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
+  SELECT count(*) AS made, count(*) FILTER (WHERE round = 0) AS of_plan, count(DISTINCT round) FILTER (WHERE round <> 0) AS repeats,
+    bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS after_fraud, bool_or(stop IS NOT NULL) AS after_stop,
+    bool_or(status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL) AS beside_open INTO a
+  FROM partitions.attempt_rest WHERE session_id = of_session;
+  IF a.after_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
+  IF a.after_stop THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
+  IF a.beside_open THEN PERFORM app.refuse('no attempt beside one that may be captured'); END IF;
+  IF a.made >= 5 + a.repeats THEN PERFORM app.refuse('a session has at most five attempts, one repeat and one retry'); END IF;
+  IF s.plan -> a.of_plan::int ->> 'connectionId' IS DISTINCT FROM connection::text THEN PERFORM app.refuse('the next attempt is the plan''s next'); END IF;
+  INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
+    started_at, changed_at, latest_execution_at)
+  VALUES (of_session, next_attempt, a.made + 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
+  RETURN at;
 END $function$;
 
 -- function partitions.guard_attempt()

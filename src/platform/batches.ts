@@ -1,0 +1,92 @@
+/** Calls of one function of the database that wait while others of it run: they go together in one statement and one commit. */
+import type { Queryable, Statement } from "./statement.ts";
+
+/** A statement that calls one function of the database. `together` calls it for each row of its arrays. */
+export type Call = Statement & { readonly together: Statement };
+
+// A statement of several calls waits no longer than this for a row that somebody else has locked. Each is then run alone.
+const patienceMs = 50;
+const callsMax = 64;
+
+/**
+ * Returns a statement that calls a function, and the same for many calls. `types` are those of its arguments, the first one an id
+ * by which its partition is named. `columns` are read from its row `r`.
+ */
+export function callOf(name: string, types: readonly string[], columns: string): Call {
+  const numbers = types.map((_, index) => index + 1);
+  const call = (values: readonly string[]) => `app.${name}(${values.join(", ")}) r`;
+  const arrays = types.map((type, index) => `$${index + 1}::${type}[]`);
+  return {
+    name,
+    partitionKey: 1,
+    text: `SELECT ${columns} FROM ${call(types.map((type, index) => `$${index + 1}::${type}`))}`,
+    together: {
+      name: `${name}_together`,
+      partitionKey: 1,
+      text: `SELECT given.nth, ${columns}
+        FROM unnest(${arrays.join(", ")}) WITH ORDINALITY AS given (${numbers.map((number) => `v${number}`).join(", ")}, nth)
+        CROSS JOIN LATERAL ${call(numbers.map((number) => `given.v${number}`))}
+        WHERE (SELECT set_config('lock_timeout', '${patienceMs}ms', true)) IS NOT NULL`,
+    },
+  };
+}
+
+type Waiting = {
+  readonly values: readonly unknown[];
+  readonly resolve: (rows: object[]) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/** Runs calls of one function. Nothing waits for others to come: a call that comes alone runs alone. */
+export class Batches {
+  readonly #call: Call;
+  readonly #queryable: Queryable;
+  readonly #isRefusal: (error: unknown) => boolean;
+  #waiting: Waiting[] = [];
+  #isRunning = false;
+
+  /** `isRefusal` tells whether the server has undone the statement: only then is each of its calls run again. */
+  constructor(call: Call, queryable: Queryable, isRefusal: (error: unknown) => boolean) {
+    this.#call = call;
+    this.#queryable = queryable;
+    this.#isRefusal = isRefusal;
+  }
+
+  /** Returns the rows of one call. */
+  run<Row extends object>(values: readonly unknown[]): Promise<Row[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
+    this.#waiting.push({ values, resolve: resolve as Waiting["resolve"], reject });
+    if (!this.#isRunning) void this.#runAll();
+    return promise;
+  }
+
+  async #runAll(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#waiting.length > 0) {
+      const calls = this.#waiting.splice(0, callsMax);
+      if (calls.length === 1) await this.#alone(calls[0]!);
+      else await this.#together(calls);
+    }
+    this.#isRunning = false;
+  }
+
+  async #alone({ values, resolve, reject }: Waiting): Promise<void> {
+    await this.#queryable.query(this.#call, values).then(resolve, reject);
+  }
+
+  async #together(calls: readonly Waiting[]): Promise<void> {
+    // Always in the order of their ids, so that two statements lock the same rows in the same order.
+    const ordered = calls.toSorted((one, other) => (String(one.values[0]) < String(other.values[0]) ? -1 : 1));
+    const columns = ordered[0]!.values.map((_, index) => ordered.map(({ values }) => values[index]));
+    try {
+      const rows = await this.#queryable.query<{ nth: number }>(this.#call.together, columns);
+      const byCall = Map.groupBy(rows, ({ nth }) => nth);
+      for (const [index, { resolve }] of ordered.entries())
+        resolve((byCall.get(index + 1) ?? []).map(({ nth, ...row }) => row));
+    } catch (error) {
+      // One that is refused, or whose session somebody else has locked, undoes them all. The next batch does not wait for them.
+      if (this.#isRefusal(error)) for (const each of ordered) void this.#alone(each);
+      else for (const { reject } of ordered) reject(error);
+    }
+  }
+}
