@@ -7,6 +7,7 @@ import { customerTimeMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import { endOf, type GivenUp, mayCompleteAgain } from "./after-authentication.ts";
+import { limitsAt, lockAndDecide, openAfter, recordAndContinue } from "./after-failure.ts";
 import { isReferenceTaken, latestExecutionMsOf, move, recordRefused } from "./attempts.ts";
 import {
   endAuthentication,
@@ -22,22 +23,13 @@ import {
 } from "./authentications.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, Authentication } from "./entities.ts";
-import {
-  type Changed,
-  commitAndReload,
-  limitsAt,
-  lockAndDecide,
-  openAfter,
-  type Reloaded,
-  recordAndContinue,
-  reportNeverOrdered,
-  type Work,
-} from "./flow-steps.ts";
+import { reportNeverOrdered } from "./flow-steps.ts";
 import * as gateway from "./gateway-calls.ts";
 import { recordAuthorized, recordWinner } from "./held-payments.ts";
 import { lockAndRenew } from "./lease.ts";
 import { endWithoutResult } from "./provided-rows.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
+import { type Changed, commitAndReload, type Reloaded, type Work } from "./work.ts";
 
 /** An attempt and its open authentication. */
 type Asked = { readonly attempt: Attempt; readonly authentication: Authentication };

@@ -8,7 +8,6 @@ import { DomainError } from "../platform/errors.ts";
 import { recordCaptured, recordGivenUp } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, Decision, PaymentSession } from "./entities.ts";
-import type { Work } from "./flow-steps.ts";
 import * as gateway from "./gateway-calls.ts";
 import { adoptCapture, endOverdueHold, isOverdue, otherAmount, recordOrder } from "./held-payments.ts";
 import { isHeld } from "./held-state.ts";
@@ -18,6 +17,7 @@ import { pendingFrom } from "./next-step.ts";
 import type { TheirRecord } from "./reconcile-records.ts";
 import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
 import { settleSession } from "./settle.ts";
+import type { Work } from "./work.ts";
 import { openWorkItem } from "./work-items.ts";
 
 /** A stored decision. Without `confirmedAt` it has no effect yet. */

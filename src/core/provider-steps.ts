@@ -17,7 +17,6 @@ import { endOfProvided } from "./after-provider.ts";
 import { findShopper, isGivenUp } from "./authentications.ts";
 import type { Core } from "./core.ts";
 import type { Authentication, PaymentSession, PlannedConnection } from "./entities.ts";
-import { type Changed, commitAndReload, type Reloaded, type Work } from "./flow-steps.ts";
 import { lockAndRenew } from "./lease.ts";
 import {
   endProvided,
@@ -30,6 +29,7 @@ import {
   recordMethod,
   recordRequesting,
 } from "./provided-rows.ts";
+import { type Changed, commitAndReload, type Reloaded, type Work } from "./work.ts";
 
 const unbound: Unavailable = {
   type: "unavailable",

@@ -7,6 +7,7 @@ import type { Tx } from "../platform/database.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
+import { nextOpening, openNext, openProvider } from "./after-failure.ts";
 import { providerBefore } from "./after-provider.ts";
 import { recordCaptureOrdered, voidUnknown } from "./attempts.ts";
 import { askOutcome, completeAgain, completePayment, giveUp } from "./authentication-steps.ts";
@@ -14,19 +15,7 @@ import { isAuthenticatedFirst, sealShopper } from "./authentications.ts";
 import type { Core } from "./core.ts";
 import { endDecided } from "./decisions.ts";
 import type { PaymentSession } from "./entities.ts";
-import {
-  adoptIfHeld,
-  captureWinner,
-  commitAndReload,
-  markUnknown,
-  nextOpening,
-  openNext,
-  openProvider,
-  type Reloaded,
-  tryGateway,
-  voidHold,
-  type Work,
-} from "./flow-steps.ts";
+import { adoptIfHeld, captureWinner, markUnknown, tryGateway, voidHold } from "./flow-steps.ts";
 import { emitCaptureDue, lookAtHold } from "./held-payments.ts";
 import {
   type Lease,
@@ -48,6 +37,7 @@ import { drawOf, loadRoute } from "./routing-rules.ts";
 import { loadSession } from "./session-with-attempts.ts";
 import { closeSession, emitPending, settleSession } from "./settle.ts";
 import { findUnrecorded } from "./unrecorded-attempts.ts";
+import { commitAndReload, type Reloaded, type Work } from "./work.ts";
 
 /**
  * A customer's card token for a session that was just read. `signal` fires when the customer's page no longer waits.

@@ -7,6 +7,7 @@ import { providers } from "../gateways/authentication-provider.ts";
 import type { LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
+import { limitsAt } from "./after-failure.ts";
 import {
   attemptIdOf,
   latestExecutionMsOf,
@@ -18,13 +19,13 @@ import {
 } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
-import { limitsAt, type Work } from "./flow-steps.ts";
 import * as gateway from "./gateway-calls.ts";
 import { lookAtHoldAfter, recordFoundCapture, recordHold } from "./held-payments.ts";
 import { isHeld } from "./held-state.ts";
 import { lockAndRenew } from "./lease.ts";
 import { loadSession } from "./session-with-attempts.ts";
 import { findVoidRefusal, lookUpInNotifications } from "./stored-notifications.ts";
+import type { Work } from "./work.ts";
 import { openWorkItem } from "./work-items.ts";
 
 const minute = 60_000;

@@ -31,13 +31,20 @@ const idOf = (place: number) => `00000000-0000-7000-8000-${String(place).padStar
 beforeEach(async () => {
   database = new Database(pool);
   await pool.query("TRUNCATE note");
-  await pool.query("INSERT INTO note (id) SELECT ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid FROM generate_series(1, 200) n");
+  await pool.query(
+    "INSERT INTO note (id) SELECT ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid FROM generate_series(1, 200) n",
+  );
 });
 
 const note = callOf("note", ["uuid", "text", "int"], "r.id, r.answer");
-const write = (place: number, text: string, answers = 1) => database.query<{ id: string; answer: number }>(note, [idOf(place), text, answers]);
+const write = (place: number, text: string, answers = 1) =>
+  database.query<{ id: string; answer: number }>(note, [idOf(place), text, answers]);
 const written = async () =>
-  (await pool.query<{ id: string; text: string; at: string }>("SELECT id, text, by_statement::text AS at FROM note WHERE text IS NOT NULL ORDER BY id")).rows;
+  (
+    await pool.query<{ id: string; text: string; at: string }>(
+      "SELECT id, text, by_statement::text AS at FROM note WHERE text IS NOT NULL ORDER BY id",
+    )
+  ).rows;
 const outcome = (call: Promise<unknown>) =>
   call.then(
     () => "done",
@@ -56,7 +63,8 @@ describe("Database.query() of a call", () => {
 
   it("returns to each its own rows, however many", async () => {
     const answers = await Promise.all([write(1, "a"), write(2, "a", 0), write(4, "a", 3), write(3, "a", 1)]);
-    const of = (place: number, count: number) => Array.from({ length: count }, (_, index) => ({ id: idOf(place), answer: index + 1 }));
+    const of = (place: number, count: number) =>
+      Array.from({ length: count }, (_, index) => ({ id: idOf(place), answer: index + 1 }));
     expect(answers).toEqual([of(1, 1), [], of(4, 3), of(3, 1)]);
   });
 

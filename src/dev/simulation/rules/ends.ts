@@ -30,6 +30,7 @@ export const endRules: readonly Rule[] = [
     ],
     database: [
       withText("claim", "place, why, s.amount_minor,", "place, why, s.amount_minor + 1,"),
+      withText("failed", "place, why, s.amount_minor,", "place, why, s.amount_minor + 1,"),
       withoutConstraint("attempt_session_id_amount_minor_currency_fkey"),
     ],
   },
@@ -46,7 +47,11 @@ export const endRules: readonly Rule[] = [
         ],
       },
     ],
-    database: [withoutGuard("a fraud-class decline is never retried"), withoutGuard("no attempt follows a stop")],
+    database: [
+      withoutGuard("a fraud-class decline is never retried"),
+      withoutGuard("no attempt follows a stop"),
+      withoutGuard("what ends an attempt without a stop is a decline, an error or silence"),
+    ],
     seenAt: 11,
   },
   {
@@ -83,7 +88,10 @@ export const endRules: readonly Rule[] = [
         instead: ["return now !== undefined;"],
       },
     ],
-    database: [withoutGuard("no attempt after the deadline")],
+    database: [
+      withoutGuard("no attempt after the deadline"),
+      withText("failed", " AND submit_deadline > at + margin_ms * interval '1 ms'"),
+    ],
     seenAt: 33,
   },
   {

@@ -49,7 +49,7 @@ export const files = {
 export const withoutGuard = (reason: string): SchemaRemoval => ({ type: "refusal", reason });
 
 /** A function of payments (payment-functions.sql) with another text in place of this one. */
-export const withText = (of: "claim" | "held" | "captured", text: string, instead = ""): SchemaRemoval => ({
+export const withText = (of: "claim" | "held" | "failed" | "captured", text: string, instead = ""): SchemaRemoval => ({
   type: "text",
   ...{ of, text, instead },
 });

@@ -63,6 +63,7 @@ export const turnRules: readonly Rule[] = [
     ],
     database: [
       withText("held", "id = of_session AND lease_epoch = epoch AND", "id = of_session AND"),
+      withText("failed", "lease_epoch = epoch AND phase = 'PROCESSING' AND winner", "phase = 'PROCESSING' AND winner"),
       withText("captured", " AND lease_epoch = epoch"),
     ],
     coveredBy: ["conditional-move", "winner-once"],
@@ -81,6 +82,7 @@ export const turnRules: readonly Rule[] = [
     ],
     database: [
       withText("held", " AND status = 'AUTHORIZING'"),
+      withText("failed", " AND status = 'AUTHORIZING'"),
       withText("captured", " AND status = 'AUTHORIZED'"),
       withoutGuard("illegal attempt transition "),
     ],
