@@ -40,8 +40,10 @@ const missing = (name: string, found: number) =>
 
 async function knownReason(client: Client, reason: string): Promise<string> {
   const { rowCount } = await client.query(
-    `SELECT FROM pg_proc WHERE (pronamespace = 'app'::regnamespace OR pronamespace = 'partitions'::regnamespace AND proname LIKE '%_rest')
-     AND position('app.refuse(' || quote_literal($1::text) IN prosrc) > 0 AND (NOT prosecdef OR NOT EXISTS (SELECT FROM pg_proc g WHERE NOT g.prosecdef AND position(quote_literal($1::text) IN g.prosrc) > 0))`,
+    // Where a guard and a function of payments refuse alike, the guard is the one that is named.
+    `SELECT FROM (SELECT prosecdef, bool_or(NOT prosecdef) OVER () AS in_guard FROM pg_proc WHERE position('app.refuse(' || quote_literal($1::text) IN prosrc) > 0
+       AND (pronamespace = 'app'::regnamespace AND NOT prosecdef OR pronamespace = 'partitions'::regnamespace AND proname LIKE '%_rest')) p
+     WHERE NOT (in_guard AND prosecdef)`,
     [reason],
   );
   if (rowCount !== 1) throw missing(`a guard that refuses with "${reason}"`, rowCount ?? 0);

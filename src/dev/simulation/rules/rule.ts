@@ -35,6 +35,7 @@ export type Rule = {
 
 /** The files that contain most rules. */
 export const files = {
+  afterFailure: "src/core/after-failure.ts",
   attempts: "src/core/attempts.ts",
   flowSteps: "src/core/flow-steps.ts",
   captureLater: "src/core/capture-later.ts",
