@@ -1,4 +1,5 @@
 /** Reads a session together with its attempts. */
+import { readOf } from "../platform/batches.ts";
 import { columnsOf } from "../platform/columns.ts";
 import type { Queryable, Sent, Statement, Tx } from "../platform/database.ts";
 import {
@@ -39,9 +40,11 @@ export const selectSessionWithAttempts: Statement = {
     FROM payment_session s WHERE s.id = $1 AND ($2::uuid IS NULL OR s.merchant_id = $2)`,
 };
 
+const selectSession = readOf(selectSessionWithAttempts, ["uuid", "uuid"]);
+
 /** Loads a session in its current state, also inside a transaction. It must exist. */
 export async function loadSession(queryable: Queryable, sessionId: string): Promise<SessionWithAttempts> {
-  const [row] = await queryable.query<SessionRow>(selectSessionWithAttempts, [sessionId, null]);
+  const [row] = await queryable.query<SessionRow>(selectSession, [sessionId, null]);
   if (row === undefined) throw new Error("the session no longer exists");
   return wholeSession(queryable, row);
 }

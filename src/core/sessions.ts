@@ -1,4 +1,5 @@
 /** Reads one payment session, with its attempts, for its merchant or its customer. */
+import { readOf } from "../platform/batches.ts";
 import type { Statement } from "../platform/database.ts";
 import type { Core } from "./core.ts";
 import { expireSession } from "./expire-sessions.ts";
@@ -35,15 +36,18 @@ async function inTime(core: Core, row: SessionRow): Promise<SessionWithAttempts>
   return loadSession(core.database, row.id);
 }
 
-const selectCheckout: Statement = {
-  name: "select_checkout",
-  partitionKey: 1,
-  text: selectSessionWithAttempts.text.replace(
-    "AS attempts",
-    `AS attempts,
+const selectCheckout = readOf(
+  {
+    name: "select_checkout",
+    partitionKey: 1,
+    text: selectSessionWithAttempts.text.replace(
+      "AS attempts",
+      `AS attempts,
       (SELECT m.checkout_origins FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) AS "checkoutOrigins"`,
-  ),
-};
+    ),
+  },
+  ["uuid", "uuid"],
+);
 
 /**
  * Finds a session for its customer, as `findSession` does, with the merchant's origins that may show it. Undefined when

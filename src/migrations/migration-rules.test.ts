@@ -97,9 +97,9 @@ describe("findViolations()", () => {
 // A released migration never changes: an installation that has applied it would miss the change. The baseline is
 // released with 0.1.0; until then, who changes it writes the digests anew.
 const frozen: Record<DatabaseKind, { readonly files: number; readonly digest: string }> = {
-  environment: { files: 1, digest: "a4898b5825d92e56" },
+  environment: { files: 1, digest: "425f5da840f07895" },
   accounts: { files: 1, digest: "af309a2e34e3ad0f" },
-  vault: { files: 1, digest: "bf12c40d5ef32118" },
+  vault: { files: 1, digest: "aa04818f5e40abd5" },
 };
 
 describe.each(Object.keys(frozen) as DatabaseKind[])("the migrations of %s", (kind) => {

@@ -9,13 +9,12 @@ const patienceMs = 50;
 const callsMax = 64;
 
 /**
- * Returns a statement that calls a function, and the same for many calls. `types` are those of its arguments, the first one an id
- * by which its partition is named. `columns` are read from its row `r`.
+ * Returns a statement that calls a function, and the same for many calls. `types` are those of its arguments, the first one the id
+ * of the row that it locks. `columns` are read from its row `r`.
  */
-export function callOf(name: string, types: readonly string[], columns: string): Call {
-  const numbers = types.map((_, index) => index + 1);
-  const call = (values: readonly string[]) => `app.${name}(${values.join(", ")}) r`;
-  const arrays = types.map((type, index) => `$${index + 1}::${type}[]`);
+export function callOf(name: string, types: readonly string[], columns: string, schema = "app"): Call {
+  const call = (values: readonly string[]) => `${schema}.${name}(${values.join(", ")}) r`;
+  const given = types.map((_, index) => `given.v${index + 1}`);
   return {
     name,
     partitionKey: 1,
@@ -23,12 +22,23 @@ export function callOf(name: string, types: readonly string[], columns: string):
     together: {
       name: `${name}_together`,
       partitionKey: 1,
-      text: `SELECT given.nth, ${columns}
-        FROM unnest(${arrays.join(", ")}) WITH ORDINALITY AS given (${numbers.map((number) => `v${number}`).join(", ")}, nth)
-        CROSS JOIN LATERAL ${call(numbers.map((number) => `given.v${number}`))}
+      text: `SELECT given.nth, ${columns} ${fromEach(types)} CROSS JOIN LATERAL ${call(given)}
         WHERE (SELECT set_config('lock_timeout', '${patienceMs}ms', true)) IS NOT NULL`,
     },
   };
+}
+
+/** Returns a query, and the same for the values of many. `types` are those of its parameters. */
+export function readOf(query: Statement, types: readonly string[]): Call {
+  const lateral = query.text.replaceAll(/\$(\d+)/g, "given.v$1");
+  const text = `SELECT given.nth, r.* ${fromEach(types)} CROSS JOIN LATERAL (${lateral}) r`;
+  return { ...query, together: { ...query, name: `${query.name}_together`, text } };
+}
+
+function fromEach(types: readonly string[]): string {
+  const arrays = types.map((type, index) => `$${index + 1}::${type}[]`);
+  const names = types.map((_, index) => `v${index + 1}`);
+  return `FROM unnest(${arrays.join(", ")}) WITH ORDINALITY AS given (${names.join(", ")}, nth)`;
 }
 
 type Waiting = {

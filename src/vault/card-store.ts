@@ -1,4 +1,5 @@
 /** Stores cards: sealed under their own token, counted per session, deleted when used up, forgotten or expired. */
+import { callOf } from "../platform/batches.ts";
 import { makeCardToken } from "../platform/card-token.ts";
 import type { Database, Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -24,31 +25,19 @@ export type TakenCard =
   | { readonly type: "card"; readonly card: Card }
   | { readonly type: "not_found" | "expired" | "used_up" };
 
-// The session's row is written first, so that a concurrent Forget either waits for this card or refuses it.
-const keepStatement: Statement = {
-  name: "vault_keep_card",
-  text: `WITH session AS (
-    INSERT INTO card_session AS known (environment, session_id, tokens_made, expires_at)
-    VALUES ($1, $2, 1, clock_timestamp() + $6::int * interval '1 ms')
-    ON CONFLICT (environment, session_id) DO UPDATE SET tokens_made = known.tokens_made + 1
-    WHERE known.tokens_made < $7 AND NOT known.over
-    RETURNING 1)
-  INSERT INTO card (environment, session_id, token_hash, sealed, uses_left, expires_at)
-  SELECT $1, $2, $3, $4, $8, clock_timestamp() + $5::int * interval '1 ms' FROM session
-  RETURNING expires_at`,
-};
+const keepCall = callOf(
+  "keep_card",
+  ["text", "text", "bytea", "text", "int", "int", "int", "int"],
+  `r AS "expiresAt"`,
+  "public",
+);
 
 const sessionOverStatement: Statement = {
   name: "vault_session_over",
   text: "SELECT over FROM card_session WHERE environment = $1 AND session_id = $2",
 };
 
-const takeStatement: Statement = {
-  name: "vault_take_card",
-  text: `UPDATE card SET uses_left = uses_left - 1
-    WHERE token_hash = $1 AND environment = $2 AND session_id = $3 AND uses_left > 0 AND expires_at > clock_timestamp()
-    RETURNING sealed`,
-};
+const takeCall = callOf("take_card", ["bytea", "text", "text"], "r AS sealed", "public");
 
 const readStatement: Statement = {
   name: "vault_read_card",
@@ -84,17 +73,11 @@ export async function keepCard(
   const facts = { ...beginningOf(card), expiresAt: new Date(Date.now() + cardLifetimeMs) };
   const token = makeCardToken(cardToken, { environment, sessionId }, facts);
   const sealed = seal(ringOfToken(ring, token), placeOf(environment, sessionId), JSON.stringify(card));
-  const [kept] = await database.query<{ expires_at: Date }>(keepStatement, [
-    environment,
-    sessionId,
-    sha256(token),
-    sealed,
-    cardLifetimeMs,
-    sessionCountLifetimeMs,
-    tokensPerSession,
-    usesPerToken,
+  const [kept] = await database.query<{ expiresAt: Date }>(keepCall, [
+    ...[sessionId, environment, sha256(token), sealed],
+    ...[cardLifetimeMs, sessionCountLifetimeMs, tokensPerSession, usesPerToken],
   ]);
-  if (kept !== undefined) return { token: new Secret(token), expiresAt: kept.expires_at };
+  if (kept !== undefined) return { token: new Secret(token), expiresAt: kept.expiresAt };
   const [session] = await database.query<{ over: boolean }>(sessionOverStatement, [environment, sessionId]);
   if (session?.over) throw new DomainError("session_ended", "This payment session is over. Start a new one.");
   throw new DomainError("rate_limited", "Too many cards were entered for this payment session. Start a new one.");
@@ -108,7 +91,7 @@ export async function takeCard(
   token: string,
 ): Promise<TakenCard> {
   const key = [sha256(token), environment, sessionId];
-  const [taken] = await database.query<{ sealed: string }>(takeStatement, key);
+  const [taken] = await database.query<{ sealed: string }>(takeCall, key);
   if (taken !== undefined) {
     // Sealed by a key that has been dropped: it cannot be opened any more, and nothing was sent.
     if (!hasKeyFor(ring, taken.sealed)) return { type: "not_found" };

@@ -2016,8 +2016,10 @@ CREATE OR REPLACE FUNCTION app.system_identifier()
  LANGUAGE plpgsql
  STABLE
 AS $function$
+DECLARE known text := current_setting('switchyard.cluster', true);
 BEGIN
-  RETURN (SELECT system_identifier::text FROM pg_control_system());
+  IF known <> '' THEN RETURN known; END IF;
+  RETURN set_config('switchyard.cluster', (SELECT system_identifier::text FROM pg_control_system()), false);
 EXCEPTION WHEN insufficient_privilege OR undefined_function THEN
   RETURN NULL;
 END $function$;

@@ -30,3 +30,28 @@ CREATE UNLOGGED TABLE vault_copy (
   id         uuid PRIMARY KEY,
   expires_at timestamptz NOT NULL
 );
+
+-- Counts a card of a session and keeps it. Returns no row where the session is over or has entered too many. The session's row is
+-- written first, so that a concurrent Forget either waits for this card or refuses it.
+CREATE FUNCTION keep_card(of_session text, in_environment text, hash bytea, sealed_card text, life_ms int, count_life_ms int, cards_max int, uses int)
+RETURNS SETOF timestamptz LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE at timestamptz := clock_timestamp();
+BEGIN
+  INSERT INTO card_session AS known (environment, session_id, tokens_made, expires_at)
+  VALUES (in_environment, of_session, 1, at + count_life_ms * interval '1 ms')
+  ON CONFLICT (environment, session_id) DO UPDATE SET tokens_made = known.tokens_made + 1
+  WHERE known.tokens_made < cards_max AND NOT known.over;
+  IF NOT FOUND THEN RETURN; END IF;
+  RETURN QUERY
+    INSERT INTO card (environment, session_id, token_hash, sealed, uses_left, expires_at)
+    VALUES (in_environment, of_session, hash, sealed_card, uses, at + life_ms * interval '1 ms') RETURNING card.expires_at;
+END $$;
+
+-- Takes one use of a card. Returns no row where there is none.
+CREATE FUNCTION take_card(hash bytea, in_environment text, of_session text) RETURNS SETOF text LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+BEGIN
+  RETURN QUERY
+    UPDATE card SET uses_left = uses_left - 1
+    WHERE token_hash = hash AND environment = in_environment AND session_id = of_session AND uses_left > 0 AND expires_at > clock_timestamp()
+    RETURNING card.sealed;
+END $$;

@@ -56,6 +56,37 @@ CREATE INDEX card_by_session ON card USING btree (environment, session_id);
 -- index card_session_by_expiry
 CREATE INDEX card_session_by_expiry ON card_session USING btree (expires_at);
 
+-- function keep_card(of_session text, in_environment text, hash bytea, sealed_card text, life_ms integer, count_life_ms integer, cards_max integer, uses integer)
+CREATE OR REPLACE FUNCTION keep_card(of_session text, in_environment text, hash bytea, sealed_card text, life_ms integer, count_life_ms integer, cards_max integer, uses integer)
+ RETURNS SETOF timestamp with time zone
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE at timestamptz := clock_timestamp();
+BEGIN
+  INSERT INTO card_session AS known (environment, session_id, tokens_made, expires_at)
+  VALUES (in_environment, of_session, 1, at + count_life_ms * interval '1 ms')
+  ON CONFLICT (environment, session_id) DO UPDATE SET tokens_made = known.tokens_made + 1
+  WHERE known.tokens_made < cards_max AND NOT known.over;
+  IF NOT FOUND THEN RETURN; END IF;
+  RETURN QUERY
+    INSERT INTO card (environment, session_id, token_hash, sealed, uses_left, expires_at)
+    VALUES (in_environment, of_session, hash, sealed_card, uses, at + life_ms * interval '1 ms') RETURNING card.expires_at;
+END $function$;
+
+-- function take_card(hash bytea, in_environment text, of_session text)
+CREATE OR REPLACE FUNCTION take_card(hash bytea, in_environment text, of_session text)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  RETURN QUERY
+    UPDATE card SET uses_left = uses_left - 1
+    WHERE token_hash = hash AND environment = in_environment AND session_id = of_session AND uses_left > 0 AND expires_at > clock_timestamp()
+    RETURNING card.sealed;
+END $function$;
+
 -- privileges card to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON card TO the runtime role;
 
