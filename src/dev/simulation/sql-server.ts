@@ -23,7 +23,8 @@ const backendsMax = 16;
 // same whatever the time.
 const soonMs = 2;
 
-const isWrite = /^\s*(INSERT|UPDATE|DELETE|WITH)\b|\b(app|partitions)[.](create_session|claim|held|failed|captured)\w*\(/i;
+const isWrite =
+  /^\s*(INSERT|UPDATE|DELETE|WITH)\b|\b(app|partitions)[.](create_session|claim|held|failed|captured)\w*\(/i;
 
 /** One server with a few connections, which the simulated ones use in turn. */
 export class SqlServer {

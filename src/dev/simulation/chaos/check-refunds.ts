@@ -16,8 +16,9 @@ type Found = { readonly kind: RefundViolationKind; readonly sessionId: string; r
 type Made = Records["authorizations"][number]["refunds"][number];
 
 /**
- * Returns the refunds without an end that only a person can give them: Adyen keeps an error for their key, has not made
- * them, and cannot be read; the work queue has a row. Another key could refund twice.
+ * Returns the refunds without an end that only a person can give them; the work queue has a row. Adyen keeps an error for
+ * their key, has not made them, and cannot be read; or neither of two keys had an answer, and the gateway has no refund.
+ * Another key could refund twice.
  */
 export function refundsLeftToPerson({
   refunds,
@@ -31,8 +32,8 @@ export function refundsLeftToPerson({
     workItems.filter(({ kind }) => kind === "REFUND_UNANSWERED").map(({ sessionId }) => sessionId),
   );
   const left = refunds.filter(
-    ({ status, refundId, sessionId }) =>
-      status === "REQUESTED" && kept.has(refundId) && !made.has(refundId) && reported.has(sessionId),
+    ({ status, refundId, sessionId, keys }) =>
+      status === "REQUESTED" && (kept.has(refundId) || keys === 2) && !made.has(refundId) && reported.has(sessionId),
   );
   return new Map(left.map((refund) => [refund.refundId, refund]));
 }

@@ -52,7 +52,7 @@ type Refunded = { -readonly [Key in keyof Records["refunds"][number]]: Records["
 function refunded({ refunds, authorizations, orders }: Made) {
   const here: Refunded = {
     ...{ sessionId: "ps_1", refundId: "ref_1", attemptId: "att_2", status: "SUCCEEDED", origin: "MERCHANT" },
-    ...{ failureCode: undefined, sends: 2 },
+    ...{ failureCode: undefined, sends: 2, keys: 1 },
   };
   const there: Records["authorizations"][number]["refunds"][number] = {
     ...{ id: "re_1", reference: "ref_1", value: 900, openedAt: "2026-01-01T00:00:04.000Z", status: "succeeded" },
@@ -387,6 +387,18 @@ describe("findViolations()", () => {
       openedAt: "2026-01-01T00:00:04.000Z",
       status: "succeeded",
     });
+    expect(kindsOf(made)).toEqual(["refund_open", "work_item"]);
+  });
+
+  it("leaves a refund to a person that had no answer under either of two keys, if the work queue says so", () => {
+    const made = sound();
+    const { here, refunds } = refunded(made);
+    Object.assign(here, { status: "REQUESTED", keys: 2 });
+    refunds.pop();
+    expect(kindsOf(made)).toEqual(["refund_open"]);
+    made.workItems.push({ sessionId: "ps_1", kind: "REFUND_UNANSWERED", detail: "", resolved: false });
+    expect(kindsOf(made)).toEqual([]);
+    here.keys = 1;
     expect(kindsOf(made)).toEqual(["refund_open", "work_item"]);
   });
 

@@ -46,7 +46,7 @@ const selectAttempts = `
 const selectEvents = `
   SELECT session_id AS "sessionId", id, sequence, type, encode(sha256(body), 'hex') AS body FROM outbox_event`;
 const selectRefunds = `
-  SELECT session_id AS "sessionId", id, attempt_id AS "attemptId", status, origin, failure_code AS "failureCode", sends FROM refund`;
+  SELECT session_id AS "sessionId", id, attempt_id AS "attemptId", status, origin, failure_code AS "failureCode", sends, keys FROM refund`;
 const selectAudit = `SELECT rule, session_id AS "sessionId" FROM app.audit()`;
 const selectWorkItems = `
   SELECT session_id AS "sessionId", kind, detail, resolved_at IS NOT NULL AS resolved FROM work_item`;
@@ -163,7 +163,10 @@ function toEvent(row: Row<"sessionId" | "id" | "type" | "body">): EventRecord {
 function toRefund({
   id,
   ...row
-}: Row<"id" | "sessionId" | "attemptId" | "status" | "origin" | "failureCode"> & { sends: number }): RefundRecord {
+}: Row<"id" | "sessionId" | "attemptId" | "status" | "origin" | "failureCode"> & {
+  sends: number;
+  keys: number;
+}): RefundRecord {
   return {
     ...row,
     failureCode: row.failureCode ?? undefined,

@@ -111,6 +111,8 @@ export type RefundRecord = {
   readonly origin: string;
   readonly failureCode: string | undefined;
   readonly sends: number;
+  /** The idempotency keys that were used: a second one once the first had no answer and the gateway no refund. */
+  readonly keys: number;
 };
 
 /** Everything stored, done and seen in a run. */
