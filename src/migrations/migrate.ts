@@ -69,6 +69,9 @@ async function bringUp(options: MigrateOptions): Promise<string[]> {
     await connection.execute(
       `ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE ON TABLES TO ${role}`,
     );
+    // Functions that run as their owner are for the service alone.
+    await connection.execute("ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC");
+    await connection.execute(`ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO ${role}`);
     const applied = await applyMissing(orm, options.report);
     if (files === schemaHistory[kind]) {
       for (const table of deletable[kind]) await connection.execute(`GRANT DELETE ON ${table} TO ${role}`);

@@ -231,7 +231,9 @@ describe("app.create_session()", () => {
 
   it("creates nothing with a key in a cell that the merchant has left", async () => {
     const merchant = `'${v7()}'`;
-    await client.query(`INSERT INTO merchant_settings (merchant_id, moved_to) VALUES (${merchant}, 2)`);
+    await client.query(
+      `INSERT INTO merchant_settings (merchant_id, session_lifetime_ms, publishable_key, moved_to) VALUES (${merchant}, 3600000, 'pk', 2)`,
+    );
     expect((await fresh()(creating({ merchant, key: "'k'", hash, answer: "'sealed'" }))).rows).toEqual([]);
   });
 
@@ -326,6 +328,14 @@ describe("the functions of payments", () => {
     const names = functions.flatMap((name) => [`partitions.${name}_MONTH`, `partitions.${name}_rest`]);
     const all = ["app.keep_partitions", ...functions.map((name) => `app.${name}`), ...names].toSorted();
     expect(rows).toEqual(all.map((name) => ({ name, fixed: true })));
+  });
+
+  it("are for the service alone, like every other function", async () => {
+    const { rows } = await client.query(`
+      SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE CASE WHEN grantee = proowner THEN 'the owner' WHEN pg_has_role(grantee, 'MEMBER') THEN 'the service' ELSE grantee::regrole::text END END AS allowed
+      FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace, aclexplode(coalesce(proacl, acldefault('f', proowner)))
+      WHERE n.nspname IN ('app','partitions','public') ORDER BY 1`);
+    expect(rows.map(({ allowed }) => allowed)).toEqual(["the owner", "the service"]);
   });
 
   it("leave the guards in force for every other change", async () => {
