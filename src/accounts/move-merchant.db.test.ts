@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type CoreFixture, startCoreFixture } from "../core/core.fixture.ts";
 import { createSession, findCreatedSession } from "../core/create-session.ts";
+import { type CoreFixture, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import type { Queryable } from "../platform/database.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { recordSettings } from "./merchant-settings.ts";

@@ -1,7 +1,7 @@
 /** Parses a routing rule as commands accept it. */
 import { InvalidArgumentError, Option } from "commander";
 import type { DashboardClient, RoutingRuleView } from "../client/dashboard-client.ts";
-import type { RouteConditions } from "../core/entities.ts";
+import type { RouteConditions } from "../core/rows/entities.ts";
 import { describeConditions } from "../reporting/case-changes.ts";
 import { UsageError } from "./attachment.ts";
 import { type Cases, readCases } from "./case-file.ts";

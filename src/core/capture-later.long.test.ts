@@ -2,9 +2,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { encodeId } from "../platform/ids.ts";
 import { cancelHeld, captureHeld } from "./capture-later.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
-import type { PaymentSession } from "./entities.ts";
-import { withAnswers } from "./recovery.fixture.ts";
+import type { PaymentSession } from "./rows/entities.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./scenarios/core.fixture.ts";
+import { withAnswers } from "./scenarios/recovery.fixture.ts";
 import { recoverSessionsOnce } from "./submit-payment.ts";
 
 let fixture: CoreFixture;

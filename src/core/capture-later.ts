@@ -2,16 +2,16 @@
 import { leaseMs } from "../limits.ts";
 import type { Statement, Transacting, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { recordCaptureOrdered } from "./attempts.ts";
 import type { Core } from "./core.ts";
-import type { Attempt, PaymentSession } from "./entities.ts";
-import { lookUp, type Reading } from "./gateway-calls.ts";
-import { adoptCapture, endHold, mayHaveLostOrder } from "./held-payments.ts";
-import { isHeld } from "./held-state.ts";
-import type { SettlingParts } from "./late-captures.ts";
-import type { Lease } from "./lease.ts";
-import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
-import type { EndParts } from "./settle.ts";
+import { lookUp, type Reading } from "./execute/gateway-calls.ts";
+import { adoptCapture, endHold, mayHaveLostOrder } from "./execute/held-payments.ts";
+import type { SettlingParts } from "./execute/late-captures.ts";
+import { recordCaptureOrdered } from "./record/attempts.ts";
+import type { Lease } from "./record/lease.ts";
+import { loadSession, type SessionWithAttempts } from "./record/session-with-attempts.ts";
+import type { EndParts } from "./record/settle.ts";
+import type { Attempt, PaymentSession } from "./rows/entities.ts";
+import { isHeld } from "./rows/held-state.ts";
 import { followSession, startProcessing } from "./submit-payment.ts";
 
 /** A held payment of the merchant that gives the order. */

@@ -13,12 +13,12 @@ import type { Logger } from "../platform/log.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import type { KeyRing } from "../platform/secrets.ts";
 import type { Tracing } from "../platform/telemetry.ts";
-import type { CircuitBreaker } from "./circuit-breaker.ts";
 import type { ClientSecretKeys } from "./client-secret.ts";
-import type { PaymentSession } from "./entities.ts";
-import type { GatewaySlots } from "./gateway-slots.ts";
+import type { CircuitBreaker } from "./execute/circuit-breaker.ts";
+import type { GatewaySlots } from "./execute/gateway-slots.ts";
 import type { PageTokenKeys } from "./page-token.ts";
-import type { SessionWithAttempts } from "./session-with-attempts.ts";
+import type { SessionWithAttempts } from "./record/session-with-attempts.ts";
+import type { PaymentSession } from "./rows/entities.ts";
 
 /** JSON as the vault object holds it. */
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { confirmTimeline } from "../oversight/declare-restore.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { expireIdempotencyOnce } from "../retention/expire-idempotency-keys.ts";
-import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
 import { createSession } from "./create-session.ts";
+import { type CoreFixture, startCoreFixture } from "./scenarios/core.fixture.ts";
 import { findSession } from "./sessions.ts";
 
 let fixture: CoreFixture;

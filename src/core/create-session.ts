@@ -9,7 +9,7 @@ import { isCurrency } from "../platform/money.ts";
 import { type Secret, seal, sha256, unseal } from "../platform/secrets.ts";
 import { deriveClientSecret } from "./client-secret.ts";
 import type { Core, JsonObject } from "./core.ts";
-import { type OrderDetails, type PaymentSession, PaymentSessionEntity } from "./entities.ts";
+import { type OrderDetails, type PaymentSession, PaymentSessionEntity } from "./rows/entities.ts";
 
 /** The merchant that makes a request, with its configuration. */
 export type SessionOwner = {

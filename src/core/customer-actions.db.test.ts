@@ -1,7 +1,7 @@
 /** Tests the action of a session: who sees it, how often, and what is left of it. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type AuthenticationFixture, challengeAt, startAuthentication } from "./authentication.fixture.ts";
 import { openAction, useActionTicket } from "./customer-actions.ts";
+import { type AuthenticationFixture, challengeAt, startAuthentication } from "./scenarios/authentication.fixture.ts";
 
 let fixture: AuthenticationFixture;
 beforeAll(async () => {

@@ -3,7 +3,7 @@
  */
 import type { Statement } from "../platform/database.ts";
 import type { Core } from "./core.ts";
-import { emitEvent } from "./settle.ts";
+import { emitEvent } from "./record/settle.ts";
 
 const expire: Statement = {
   name: "expire_session",

@@ -9,7 +9,7 @@ import {
   type SessionWithAttempts,
   selectSessionWithAttempts,
   wholeSession,
-} from "./session-with-attempts.ts";
+} from "./record/session-with-attempts.ts";
 
 /**
  * Finds the session with this id; with a merchant given, only among that merchant's. A session whose time is over is

@@ -3,11 +3,11 @@ import { createStrictLog } from "../dev/testing/strict-log.ts";
 import { Database } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
-import { recordUnknown } from "./attempts.ts";
-import { type CoreFixture, cards, openPool, startCoreFixture } from "./core.fixture.ts";
-import { parkSession, wakeSession } from "./lease.ts";
-import { recover, withAnswers } from "./recovery.fixture.ts";
-import type { SessionWithAttempts } from "./session-with-attempts.ts";
+import { recordUnknown } from "./record/attempts.ts";
+import { parkSession, wakeSession } from "./record/lease.ts";
+import type { SessionWithAttempts } from "./record/session-with-attempts.ts";
+import { type CoreFixture, cards, openPool, startCoreFixture } from "./scenarios/core.fixture.ts";
+import { recover, withAnswers } from "./scenarios/recovery.fixture.ts";
 import { recoverSessionsOnce, submitPayment } from "./submit-payment.ts";
 
 let fixture: CoreFixture;

@@ -7,16 +7,27 @@ import type { Tx } from "../platform/database.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
-import { nextOpening, openNext, openProvider } from "./after-failure.ts";
-import { providerBefore } from "./after-provider.ts";
-import { recordCaptureOrdered, voidUnknown } from "./attempts.ts";
-import { askOutcome, completeAgain, completePayment, giveUp } from "./authentication-steps.ts";
-import { isAuthenticatedFirst, sealShopper } from "./authentications.ts";
 import type { Core } from "./core.ts";
-import { endDecided } from "./decisions.ts";
-import type { PaymentSession } from "./entities.ts";
-import { adoptIfHeld, captureWinner, markUnknown, tryGateway, voidHold } from "./flow-steps.ts";
-import { emitCaptureDue, lookAtHold } from "./held-payments.ts";
+import { providerBefore } from "./decide/after-provider.ts";
+import { becauseFirst, becauseProviderFirst, nextStep } from "./decide/next-step.ts";
+import { planRoute } from "./decide/plan-route.ts";
+import { cardFactsOf, followCases } from "./decide/routing-cases.ts";
+import { nextOpening, openNext, openProvider } from "./execute/after-failure.ts";
+import { askOutcome, completeAgain, completePayment, giveUp } from "./execute/authentication-steps.ts";
+import { endDecided } from "./execute/decisions.ts";
+import { adoptIfHeld, captureWinner, markUnknown, tryGateway, voidHold } from "./execute/flow-steps.ts";
+import { emitCaptureDue, lookAtHold } from "./execute/held-payments.ts";
+import {
+  askProvider,
+  endDeviceCheck,
+  giveUpProvider,
+  lookAtProvider,
+  prepareProvider,
+} from "./execute/provider-steps.ts";
+import { findUnrecorded } from "./execute/unrecorded-attempts.ts";
+import { commitAndReload, type Reloaded, type Work } from "./execute/work.ts";
+import { recordCaptureOrdered, voidUnknown } from "./record/attempts.ts";
+import { isAuthenticatedFirst, sealShopper } from "./record/authentications.ts";
 import {
   type Lease,
   lockAndRenew,
@@ -26,18 +37,13 @@ import {
   takeOverSession,
   type UnderLease,
   underLease,
-} from "./lease.ts";
-import { becauseFirst, becauseProviderFirst, nextStep } from "./next-step.ts";
-import { claimSession } from "./payment-functions.ts";
-import { planRoute } from "./plan-route.ts";
-import { openProvided } from "./provided-rows.ts";
-import { askProvider, endDeviceCheck, giveUpProvider, lookAtProvider, prepareProvider } from "./provider-steps.ts";
-import { cardFactsOf, followCases } from "./routing-cases.ts";
-import { drawOf, loadRoute } from "./routing-rules.ts";
-import { loadSession } from "./session-with-attempts.ts";
-import { closeSession, emitPending, settleSession } from "./settle.ts";
-import { findUnrecorded } from "./unrecorded-attempts.ts";
-import { commitAndReload, type Reloaded, type Work } from "./work.ts";
+} from "./record/lease.ts";
+import { claimSession } from "./record/payment-functions.ts";
+import { openProvided } from "./record/provided-rows.ts";
+import { drawOf, loadRoute } from "./record/routing-rules.ts";
+import { loadSession } from "./record/session-with-attempts.ts";
+import { closeSession, emitPending, settleSession } from "./record/settle.ts";
+import type { PaymentSession } from "./rows/entities.ts";
 
 /**
  * A customer's card token for a session that was just read. `signal` fires when the customer's page no longer waits.

@@ -1,7 +1,7 @@
 import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
-import { recordRoutingRule } from "../core/routing-rules.ts";
+import { recordRoutingRule } from "../core/record/routing-rules.ts";
 import { decodeId } from "../platform/ids.ts";
 import { countSettledOnce } from "../reporting/analytics/count-settled.ts";
 import { storeSettled } from "../reporting/analytics/settled-rows.fixture.ts";

@@ -15,8 +15,8 @@ import {
   decideAttempt,
   type RecordedDecision,
   withdrawDecision,
-} from "../core/decisions.ts";
-import type { Decision } from "../core/entities.ts";
+} from "../core/execute/decisions.ts";
+import type { Decision } from "../core/rows/entities.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decisionMessage } from "./payment-messages.ts";

@@ -8,7 +8,7 @@ import {
   ListAuditEntriesResponseSchema,
 } from "../../gen/dashboard/v1/audit_pb.ts";
 import { type AuditEntry, type AuditFilter, listAudit } from "../accounts/audit-trail.ts";
-import type { RuleContent } from "../core/routing-rules.ts";
+import type { RuleContent } from "../core/record/routing-rules.ts";
 import { type Connection, listConnections } from "../gateways/connections.ts";
 import { encodeId } from "../platform/ids.ts";
 import { describeRuleChanges } from "../reporting/rule-changes.ts";

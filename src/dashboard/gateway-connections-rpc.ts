@@ -16,7 +16,7 @@ import {
   SetAcquirerDataResponseSchema,
   VerifyGatewayConnectionResponseSchema,
 } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
-import { listUnclassifiedCodes, type UnclassifiedCode } from "../core/unclassified-codes.ts";
+import { listUnclassifiedCodes, type UnclassifiedCode } from "../core/record/unclassified-codes.ts";
 import type { AcquirerData } from "../gateways/authentication-provider.ts";
 import { findCredentialProblems } from "../gateways/check-credentials.ts";
 import {

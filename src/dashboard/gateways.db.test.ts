@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DashboardClient } from "../client/dashboard-client.ts";
-import { cards } from "../core/core.fixture.ts";
+import { cards } from "../core/scenarios/core.fixture.ts";
 import { type PayingDashboard, startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";
 import { decodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";

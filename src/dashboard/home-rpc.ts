@@ -12,7 +12,7 @@ import {
   type TodaySchema,
 } from "../../gen/dashboard/v1/home_pb.ts";
 import { loadAlertAddresses } from "../accounts/alert-addresses.ts";
-import { auditedClosing, closeWorkItem, mayMerchantClose } from "../core/work-items.ts";
+import { auditedClosing, closeWorkItem, mayMerchantClose } from "../core/record/work-items.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { type Alerts, type DayInCurrency, loadAlerts, loadDay, loadSetUp, type SetUp } from "../reporting/alerts.ts";

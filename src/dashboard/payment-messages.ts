@@ -21,10 +21,10 @@ import {
   Challenge_EndedBy,
   PaymentSession_Status,
 } from "../../gen/payments/v1/payment_session_pb.ts";
-import { challengeOf } from "../core/after-authentication.ts";
-import { decisionsOpen, type RecordedDecision } from "../core/decisions.ts";
-import { type Attempt, type Authentication, sessionStatuses } from "../core/entities.ts";
-import { isHeld, isProcessing } from "../core/held-state.ts";
+import { challengeOf } from "../core/decide/after-authentication.ts";
+import { decisionsOpen, type RecordedDecision } from "../core/execute/decisions.ts";
+import { type Attempt, type Authentication, sessionStatuses } from "../core/rows/entities.ts";
+import { isHeld, isProcessing } from "../core/rows/held-state.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isoExponent } from "../platform/money.ts";

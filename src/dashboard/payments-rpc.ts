@@ -13,8 +13,8 @@ import {
   type PaymentService,
   SearchPaymentsResponseSchema,
 } from "../../gen/dashboard/v1/payments_pb.ts";
-import { isHeld, isProcessing } from "../core/held-state.ts";
 import { signPageToken, verifyPageToken } from "../core/page-token.ts";
+import { isHeld, isProcessing } from "../core/rows/held-state.ts";
 import { pageSizeDefault } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";

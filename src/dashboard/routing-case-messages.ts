@@ -14,6 +14,7 @@ import {
   type Split as SplitMessage,
   type TimeCondition as TimeMessage,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
+import { cardTypes, implies, weekdays } from "../core/decide/routing-cases.ts";
 import type {
   CardRange,
   CardType,
@@ -23,8 +24,7 @@ import type {
   RoutingRule,
   Split,
   TimeCondition,
-} from "../core/entities.ts";
-import { cardTypes, implies, weekdays } from "../core/routing-cases.ts";
+} from "../core/rows/entities.ts";
 import { isCountry } from "../platform/countries.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";

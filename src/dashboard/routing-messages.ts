@@ -13,7 +13,7 @@ import {
   type FailoverSwitch,
   type RoutingRule,
   withoutBrowserChoices,
-} from "../core/entities.ts";
+} from "../core/rows/entities.ts";
 import { type Exemption, exemptions } from "../gateways/authentication.ts";
 import type { Connection } from "../gateways/connections.ts";
 import { DomainError } from "../platform/errors.ts";

@@ -8,8 +8,13 @@ import {
   type RoutingRuleService,
   SetRoutingRuleResponseSchema,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
-import type { RoutingCase, RoutingRule, Split } from "../core/entities.ts";
-import { findRoutingRule, listRoutingRules, type RuleContent, recordRoutingRule } from "../core/routing-rules.ts";
+import {
+  findRoutingRule,
+  listRoutingRules,
+  type RuleContent,
+  recordRoutingRule,
+} from "../core/record/routing-rules.ts";
+import type { RoutingCase, RoutingRule, Split } from "../core/rows/entities.ts";
 import { listConnections } from "../gateways/connections.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";

@@ -12,10 +12,10 @@ import {
   TestRouteResponseSchema,
   WhatIfResponseSchema,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
-import type { RoutingCases, RoutingRule, Split } from "../core/entities.ts";
+import { cardTypes, type PaymentFacts } from "../core/decide/routing-cases.ts";
 import { signPageToken, verifyPageToken } from "../core/page-token.ts";
-import { cardTypes, type PaymentFacts } from "../core/routing-cases.ts";
-import { findRoutingRule } from "../core/routing-rules.ts";
+import { findRoutingRule } from "../core/record/routing-rules.ts";
+import type { RoutingCases, RoutingRule, Split } from "../core/rows/entities.ts";
 import { type Connection, listConnections } from "../gateways/connections.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";

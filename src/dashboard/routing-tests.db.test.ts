@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DashboardClient } from "../client/dashboard-client.ts";
 import { cancelHeld } from "../core/capture-later.ts";
-import { cards } from "../core/core.fixture.ts";
-import type { FailoverSwitch } from "../core/entities.ts";
+import type { FailoverSwitch } from "../core/rows/entities.ts";
+import { cards } from "../core/scenarios/core.fixture.ts";
 import { type PayingDashboard, startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 

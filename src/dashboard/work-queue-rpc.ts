@@ -8,7 +8,7 @@ import {
   WorkItem_Kind,
   type WorkQueueService,
 } from "../../gen/dashboard/v1/work_queue_pb.ts";
-import { auditedClosing, closeWorkItem, listCauses, listWorkItems, type WorkItem } from "../core/work-items.ts";
+import { auditedClosing, closeWorkItem, listCauses, listWorkItems, type WorkItem } from "../core/record/work-items.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";

@@ -4,7 +4,7 @@
  */
 import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { createMerchant } from "../accounts/merchants.ts";
-import { recordRoutingRule } from "../core/routing-rules.ts";
+import { recordRoutingRule } from "../core/record/routing-rules.ts";
 import { registerEndpoint, verifyEndpoint } from "../events/endpoints.ts";
 import type { AcquirerData } from "../gateways/authentication-provider.ts";
 import { recordConnection, setAcquirerData, stageCredentials } from "../gateways/connections.ts";

@@ -12,10 +12,10 @@ import {
   Challenge_EndedBy,
   type ChallengeSchema,
 } from "../../gen/payments/v1/payment_session_pb.ts";
-import { challengeOf } from "../core/after-authentication.ts";
 import type { OpenAction } from "../core/customer-actions.ts";
-import type { Attempt, Authentication } from "../core/entities.ts";
-import type { SessionWithAttempts } from "../core/session-with-attempts.ts";
+import { challengeOf } from "../core/decide/after-authentication.ts";
+import type { SessionWithAttempts } from "../core/record/session-with-attempts.ts";
+import type { Attempt, Authentication } from "../core/rows/entities.ts";
 import { encodeId } from "../platform/ids.ts";
 
 /** Returns a session's authentications, and the customer's time while an action is open. */

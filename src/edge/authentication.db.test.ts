@@ -1,6 +1,6 @@
 /** Tests customer authentication as a page meets it: over the widget's rpcs, the bank's page and its return. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { browser, challengeAt } from "../core/authentication.fixture.ts";
+import { browser, challengeAt } from "../core/scenarios/authentication.fixture.ts";
 import { embeddersOf } from "./authentication-pages.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 

@@ -16,12 +16,12 @@ import { PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.
 import { findMerchant, type Merchant } from "../accounts/merchants.ts";
 import type { Core } from "../core/core.ts";
 import { cancelAction, findBankMessage, findOpenAction, openAction } from "../core/customer-actions.ts";
-import type { PaymentSession } from "../core/entities.ts";
-import { isProcessing } from "../core/held-state.ts";
-import { loadCardBrands } from "../core/routing-rules.ts";
-import { loadSession } from "../core/session-with-attempts.ts";
+import { loadCardBrands } from "../core/record/routing-rules.ts";
+import { loadSession } from "../core/record/session-with-attempts.ts";
+import { isFailover } from "../core/record/settle.ts";
+import type { PaymentSession } from "../core/rows/entities.ts";
+import { isProcessing } from "../core/rows/held-state.ts";
 import { findCheckout } from "../core/sessions.ts";
-import { isFailover } from "../core/settle.ts";
 import { resumeSession, submitPayment } from "../core/submit-payment.ts";
 import type { Shopper } from "../gateways/connector.ts";
 import { clientSecretReadMs } from "../limits.ts";

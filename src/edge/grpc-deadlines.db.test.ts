@@ -9,7 +9,7 @@ import {
   PaymentSessionService,
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import { deriveClientSecret } from "../core/client-secret.ts";
-import { cards } from "../core/core.fixture.ts";
+import { cards } from "../core/scenarios/core.fixture.ts";
 import { grpcFrame, WireClient } from "../dev/testing/edge/grpc-wire.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Readiness } from "../platform/readiness.ts";

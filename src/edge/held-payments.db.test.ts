@@ -1,7 +1,7 @@
 /** Held payments at the edge: what the capture and cancel endpoints refuse, and the outcome that the customer's page gets. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cards } from "../core/core.fixture.ts";
-import { withAnswers } from "../core/recovery.fixture.ts";
+import { cards } from "../core/scenarios/core.fixture.ts";
+import { withAnswers } from "../core/scenarios/recovery.fixture.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { generateKey, recordKey } from "../accounts/api-keys.ts";
 import { recordSettings } from "../accounts/merchant-settings.ts";
-import { cards } from "../core/core.fixture.ts";
+import { cards } from "../core/scenarios/core.fixture.ts";
 import { type LimitedEdge, startLimitedEdge } from "../dev/testing/edge/limited-edge.ts";
 import { requestLimitBounds } from "../limits.ts";
 import { systemRuntime } from "../platform/runtime.ts";

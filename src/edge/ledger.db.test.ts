@@ -1,6 +1,6 @@
 /** Tests GET /api/v1/ledger: the entries as merchants read them, in pages of the same bytes. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { cards } from "../core/core.fixture.ts";
+import { cards } from "../core/scenarios/core.fixture.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 

@@ -1,6 +1,6 @@
 /** Tests the optional description of an order: where it is shown, where it is not, and what counts as another order. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cards } from "../core/core.fixture.ts";
+import { cards } from "../core/scenarios/core.fixture.ts";
 import { decodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";

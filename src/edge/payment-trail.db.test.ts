@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cards } from "../core/core.fixture.ts";
+import { cards } from "../core/scenarios/core.fixture.ts";
 import { recordConnection } from "../gateways/connections.ts";
 import { encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";

@@ -14,7 +14,7 @@ import {
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import { cancelHeld, captureHeld } from "../core/capture-later.ts";
 import { type CreatedSession, createSession, findCreatedSession, type NewSession } from "../core/create-session.ts";
-import { type SessionStatus, sessionStatuses } from "../core/entities.ts";
+import { type SessionStatus, sessionStatuses } from "../core/rows/entities.ts";
 import { findSession } from "../core/sessions.ts";
 import { cellOf, findCell, requireCell } from "../platform/cells.ts";
 import { DomainError } from "../platform/errors.ts";

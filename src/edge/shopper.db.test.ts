@@ -1,9 +1,9 @@
 import type { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { browser } from "../core/authentication.fixture.ts";
-import { withAnswers } from "../core/recovery.fixture.ts";
-import { recordRoutingRule } from "../core/routing-rules.ts";
+import { recordRoutingRule } from "../core/record/routing-rules.ts";
+import { browser } from "../core/scenarios/authentication.fixture.ts";
+import { withAnswers } from "../core/scenarios/recovery.fixture.ts";
 import type { AuthorizeRequest } from "../gateways/connector.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";

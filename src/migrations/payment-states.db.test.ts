@@ -1,6 +1,6 @@
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import { attemptTransitions, phaseTransitions, sessionTransitions } from "../core/transitions.ts";
+import { attemptTransitions, phaseTransitions, sessionTransitions } from "../core/rows/transitions.ts";
 import {
   awaited,
   captured,

@@ -1,6 +1,10 @@
 /** Tests what an action leaves behind that a customer abandoned at a gateway which may hold by itself. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type AuthenticationFixture, challengeAt, startAuthentication } from "../core/authentication.fixture.ts";
+import {
+  type AuthenticationFixture,
+  challengeAt,
+  startAuthentication,
+} from "../core/scenarios/authentication.fixture.ts";
 import { encodeId } from "../platform/ids.ts";
 import { raiseAlarmsOnce } from "./raise-alarms.ts";
 

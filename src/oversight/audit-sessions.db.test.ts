@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
-import type { PaymentSession } from "../core/entities.ts";
-import { listWorkItems } from "../core/work-items.ts";
+import { listWorkItems } from "../core/record/work-items.ts";
+import type { PaymentSession } from "../core/rows/entities.ts";
+import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { auditOnce, auditRules } from "./audit-sessions.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { Core } from "../core/core.ts";
-import { isKnown, openWorkItem } from "../core/work-items.ts";
+import { isKnown, openWorkItem } from "../core/record/work-items.ts";
 import { auditEveryMs, auditLookBackMs, auditSessionsMax, workItemQuietMs } from "../limits.ts";
 import type { Statement } from "../platform/database.ts";
 

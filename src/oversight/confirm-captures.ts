@@ -3,10 +3,10 @@
  * failed.
  */
 
-import { CircuitBreaker } from "../core/circuit-breaker.ts";
 import type { Core } from "../core/core.ts";
-import { capturedAtGateway } from "../core/gateway-calls.ts";
-import { recordReadCapture } from "../core/late-captures.ts";
+import { CircuitBreaker } from "../core/execute/circuit-breaker.ts";
+import { capturedAtGateway } from "../core/execute/gateway-calls.ts";
+import { recordReadCapture } from "../core/execute/late-captures.ts";
 import { type CaptureState, gateways } from "../gateways/connector.ts";
 import { followUpTimeoutMs, reconciliationConcurrency } from "../limits.ts";
 import type { Statement } from "../platform/database.ts";

@@ -1,12 +1,12 @@
 /** Declares that an environment's database was restored from a backup: puts sessions in doubt, and releases them. */
 
-import { attemptIdOf, openAttempt, openingOf, recordHeld, recordUnknown } from "../core/attempts.ts";
-import { abandonOpen } from "../core/authentication-steps.ts";
-import { decideAttempt } from "../core/decisions.ts";
-import type { Attempt, PaymentSession, PlannedConnection } from "../core/entities.ts";
-import { recordHold, recordOrder } from "../core/held-payments.ts";
-import { heldInSql } from "../core/held-state.ts";
-import { loadSession } from "../core/session-with-attempts.ts";
+import { abandonOpen } from "../core/execute/authentication-steps.ts";
+import { decideAttempt } from "../core/execute/decisions.ts";
+import { recordHold, recordOrder } from "../core/execute/held-payments.ts";
+import { attemptIdOf, openAttempt, openingOf, recordHeld, recordUnknown } from "../core/record/attempts.ts";
+import { loadSession } from "../core/record/session-with-attempts.ts";
+import type { Attempt, PaymentSession, PlannedConnection } from "../core/rows/entities.ts";
+import { heldInSql } from "../core/rows/held-state.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { amountInWords } from "../platform/money.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
 import type { Core } from "../core/core.ts";
-import type { Attempt, PaymentSession } from "../core/entities.ts";
+import type { Attempt, PaymentSession } from "../core/rows/entities.ts";
+import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import {
   authorizeLate,
   drain,
@@ -9,7 +9,7 @@ import {
   statusAtGateway,
   withAnswers,
   withoutConnectors,
-} from "../core/recovery.fixture.ts";
+} from "../core/scenarios/recovery.fixture.ts";
 import { submitPayment } from "../core/submit-payment.ts";
 import type { VoidAnswer } from "../gateways/connector.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";

@@ -3,16 +3,16 @@
  * exact reference until the gateway acknowledges.
  */
 
-import { isReferenceTaken } from "../core/attempts.ts";
 import type { Core } from "../core/core.ts";
-import { repeatAt } from "../core/flow-steps.ts";
-import { voidOrphan } from "../core/gateway-calls.ts";
-import type { Called } from "../core/gateway-slots.ts";
-import { createGatewayTurn } from "../core/gateway-turn.ts";
-import { loadSession } from "../core/session-with-attempts.ts";
-import { findEndInNotifications } from "../core/stored-notifications.ts";
-import { findUnrecordedAttempt } from "../core/unrecorded-attempts.ts";
-import { openWorkItem, resolveWorkItem } from "../core/work-items.ts";
+import { repeatAt } from "../core/execute/flow-steps.ts";
+import { voidOrphan } from "../core/execute/gateway-calls.ts";
+import type { Called } from "../core/execute/gateway-slots.ts";
+import { createGatewayTurn } from "../core/execute/gateway-turn.ts";
+import { findUnrecordedAttempt } from "../core/execute/unrecorded-attempts.ts";
+import { isReferenceTaken } from "../core/record/attempts.ts";
+import { loadSession } from "../core/record/session-with-attempts.ts";
+import { findEndInNotifications } from "../core/record/stored-notifications.ts";
+import { openWorkItem, resolveWorkItem } from "../core/record/work-items.ts";
 import type { VoidAnswer } from "../gateways/connector.ts";
 import { leaseMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";

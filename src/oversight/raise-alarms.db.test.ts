@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { AuthenticationFixture, challengeAt, startProvided } from "../core/authentication.fixture.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
-import type { PaymentSession } from "../core/entities.ts";
-import { itemsOf, recover, withAnswers, withoutConnectors } from "../core/recovery.fixture.ts";
-import { closeWorkItem, listWorkItems } from "../core/work-items.ts";
+import { closeWorkItem, listWorkItems } from "../core/record/work-items.ts";
+import type { PaymentSession } from "../core/rows/entities.ts";
+import { AuthenticationFixture, challengeAt, startProvided } from "../core/scenarios/authentication.fixture.ts";
+import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { itemsOf, recover, withAnswers, withoutConnectors } from "../core/scenarios/recovery.fixture.ts";
 import { raiseAlarmsOnce } from "./raise-alarms.ts";
 
 let fixture: CoreFixture;

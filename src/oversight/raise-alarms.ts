@@ -4,7 +4,7 @@
  */
 
 import type { Core } from "../core/core.ts";
-import { isKnown, openWorkItem, type WorkItemKind } from "../core/work-items.ts";
+import { isKnown, openWorkItem, type WorkItemKind } from "../core/record/work-items.ts";
 import {
   actionAlarmMs,
   captureAlarmMs,

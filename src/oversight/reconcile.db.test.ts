@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
 import type { BoundConnector, Core } from "../core/core.ts";
-import type { PaymentSession } from "../core/entities.ts";
-import { itemsOf, replaced, withAnswers, withoutConnectors } from "../core/recovery.fixture.ts";
+import type { PaymentSession } from "../core/rows/entities.ts";
+import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { itemsOf, replaced, withAnswers, withoutConnectors } from "../core/scenarios/recovery.fixture.ts";
 import type { Connector, LookUpAnswer } from "../gateways/connector.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { encodeId } from "../platform/ids.ts";

@@ -1,11 +1,11 @@
 /** The hourly reconciliation with the gateways: reads their record of each attempt and acts on differences. */
 
-import { CircuitBreaker } from "../core/circuit-breaker.ts";
 import type { Core } from "../core/core.ts";
-import { readRecord, unbound } from "../core/gateway-calls.ts";
-import { wakeSession } from "../core/lease.ts";
-import { reconcileRecords, type TheirRecord, type Verdict } from "../core/reconcile-records.ts";
-import { openWorkItem, resolveWorkItem } from "../core/work-items.ts";
+import { reconcileRecords, type TheirRecord, type Verdict } from "../core/decide/reconcile-records.ts";
+import { CircuitBreaker } from "../core/execute/circuit-breaker.ts";
+import { readRecord, unbound } from "../core/execute/gateway-calls.ts";
+import { wakeSession } from "../core/record/lease.ts";
+import { openWorkItem, resolveWorkItem } from "../core/record/work-items.ts";
 import { reconciliationConcurrency } from "../limits.ts";
 import { confirmCaptures } from "./confirm-captures.ts";
 import { recordOrphan } from "./orphaned-authorizations.ts";

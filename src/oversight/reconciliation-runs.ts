@@ -4,8 +4,8 @@
  */
 
 import type { Core } from "../core/core.ts";
-import { type Attempt, AttemptEntity } from "../core/entities.ts";
-import { heldInSql } from "../core/held-state.ts";
+import { type Attempt, AttemptEntity } from "../core/rows/entities.ts";
+import { heldInSql } from "../core/rows/held-state.ts";
 import {
   reconciliationEveryMs,
   reconciliationLagMs,

@@ -1,6 +1,6 @@
 /** The figures of recovery for metrics, read in a few small statements however many payments there are. */
 
-import { type WorkItemKind, workItemKinds } from "../core/work-items.ts";
+import { type WorkItemKind, workItemKinds } from "../core/record/work-items.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { loadPartitionsAhead } from "../retention/keep-partitions.ts";
 import { type AuditRule, auditRules } from "./audit-sessions.ts";

@@ -9,7 +9,7 @@ import { publishWidget } from "../../widget/publish.ts";
 import { findOtherBrand } from "../accounts/api-keys.ts";
 import type { Config, ServiceConfig } from "../config/checked-config.ts";
 import { ConfigError } from "../config/config.ts";
-import { CircuitBreaker } from "../core/circuit-breaker.ts";
+import { CircuitBreaker } from "../core/execute/circuit-breaker.ts";
 import { expireOnce } from "../core/expire-sessions.ts";
 import { recoverSessionsOnce } from "../core/submit-payment.ts";
 import type { ServedParts } from "../dashboard/dashboard-parts.ts";

@@ -3,7 +3,7 @@ import { MikroORM } from "@mikro-orm/core";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
 import { Pool, type PoolConfig } from "pg";
 import type { Config, EnvironmentConfig } from "../config/checked-config.ts";
-import { AttemptEntity, PaymentSessionEntity, RoutingRuleEntity } from "../core/entities.ts";
+import { AttemptEntity, PaymentSessionEntity, RoutingRuleEntity } from "../core/rows/entities.ts";
 import { connectionWaitMs, databaseConnectionsMax, databaseSilenceMs } from "../limits.ts";
 import { Database } from "../platform/database.ts";
 import { databaseLogin, databaseTls } from "../platform/database-address.ts";

@@ -1,6 +1,7 @@
 /** Records what a person has found out about a refund whose end no gateway reports. A worker applies it. */
-import type { Refund } from "../core/entities.ts";
-import { resolveWorkItem } from "../core/work-items.ts";
+
+import { resolveWorkItem } from "../core/record/work-items.ts";
+import type { Refund } from "../core/rows/entities.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { itemOf, lockSession, moveRefund } from "./refund-rows.ts";

@@ -1,10 +1,10 @@
 /** Records refunds that the gateway has and this database does not: those made by hand, and those that a restore has lost. */
 
 import type { Core } from "../core/core.ts";
-import type { Attempt, Refund } from "../core/entities.ts";
-import { loadSession, type SessionWithAttempts } from "../core/session-with-attempts.ts";
-import { emitEvent } from "../core/settle.ts";
-import { openWorkItem } from "../core/work-items.ts";
+import { loadSession, type SessionWithAttempts } from "../core/record/session-with-attempts.ts";
+import { emitEvent } from "../core/record/settle.ts";
+import { openWorkItem } from "../core/record/work-items.ts";
+import type { Attempt, Refund } from "../core/rows/entities.ts";
 import type { ListedRefund } from "../gateways/connector.ts";
 import type { Tx } from "../platform/database.ts";
 import { decodeId } from "../platform/ids.ts";

@@ -1,6 +1,7 @@
 /** Decides from rows alone what a refund needs next, and when it is taken up again. PURE. */
-import type { Attempt, Refund } from "../core/entities.ts";
-import type { SessionWithAttempts } from "../core/session-with-attempts.ts";
+
+import type { SessionWithAttempts } from "../core/record/session-with-attempts.ts";
+import type { Attempt, Refund } from "../core/rows/entities.ts";
 import { unreachable } from "../platform/errors.ts";
 
 const second = 1_000;

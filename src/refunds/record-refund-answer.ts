@@ -1,9 +1,9 @@
 /** Records what gateways answer about refunds, and alarms a person and the merchant about those without an answer. */
 import type { Core } from "../core/core.ts";
-import type { Refund } from "../core/entities.ts";
-import { loadSession, type SessionWithAttempts } from "../core/session-with-attempts.ts";
-import { emitEvent } from "../core/settle.ts";
-import { openWorkItem } from "../core/work-items.ts";
+import { loadSession, type SessionWithAttempts } from "../core/record/session-with-attempts.ts";
+import { emitEvent } from "../core/record/settle.ts";
+import { openWorkItem } from "../core/record/work-items.ts";
+import type { Refund } from "../core/rows/entities.ts";
 import type { ListedRefund, RefundAnswer, RefundAtGateway, RefundRecord } from "../gateways/connector.ts";
 import { gatewayReferenceCharactersMax } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";

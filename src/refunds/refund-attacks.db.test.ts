@@ -1,9 +1,9 @@
 /** Attacks on refunds: what an enemy, a stopped process or a gateway that contradicts itself would do. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { cards } from "../core/core.fixture.ts";
 import type { Core } from "../core/core.ts";
-import type { PaymentSession } from "../core/entities.ts";
-import { drain, itemsOf, recover, replaced, withAnswers } from "../core/recovery.fixture.ts";
+import type { PaymentSession } from "../core/rows/entities.ts";
+import { cards } from "../core/scenarios/core.fixture.ts";
+import { drain, itemsOf, recover, replaced, withAnswers } from "../core/scenarios/recovery.fixture.ts";
 import { submitPayment } from "../core/submit-payment.ts";
 import type { GatewayRefunds } from "../gateways/connector.ts";
 import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";

@@ -3,12 +3,12 @@
  * looked up afterwards, and read until the money is on its way. A refund neither wakes nor leases its session.
  */
 import type { BoundConnector, Core } from "../core/core.ts";
-import type { Refund } from "../core/entities.ts";
-import { capturedAtGateway } from "../core/gateway-calls.ts";
-import type { Called } from "../core/gateway-slots.ts";
-import { createGatewayTurn } from "../core/gateway-turn.ts";
-import { loadSession } from "../core/session-with-attempts.ts";
-import { openWorkItem } from "../core/work-items.ts";
+import { capturedAtGateway } from "../core/execute/gateway-calls.ts";
+import type { Called } from "../core/execute/gateway-slots.ts";
+import { createGatewayTurn } from "../core/execute/gateway-turn.ts";
+import { loadSession } from "../core/record/session-with-attempts.ts";
+import { openWorkItem } from "../core/record/work-items.ts";
+import type { Refund } from "../core/rows/entities.ts";
 import type { GatewayCall, GatewayRefunds } from "../gateways/connector.ts";
 import { followUpTimeoutMs, leaseMs } from "../limits.ts";
 import { isDatabaseDown, type Statement, type Tx } from "../platform/database.ts";

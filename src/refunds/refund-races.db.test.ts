@@ -1,8 +1,8 @@
 /** Refunds whose rows, credentials or answers change while something is on its way. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Core } from "../core/core.ts";
-import type { PaymentSession } from "../core/entities.ts";
-import { replaced } from "../core/recovery.fixture.ts";
+import type { PaymentSession } from "../core/rows/entities.ts";
+import { replaced } from "../core/scenarios/recovery.fixture.ts";
 import { recordVerified, stageCredentials } from "../gateways/connections.ts";
 import type { GatewayRefunds } from "../gateways/connector.ts";
 import { decideRefund } from "./decide-refund.ts";

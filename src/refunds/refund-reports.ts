@@ -1,8 +1,8 @@
 /** Acts on gateways' notifications about refunds. */
 
 import type { Core } from "../core/core.ts";
-import type { SessionWithAttempts } from "../core/session-with-attempts.ts";
-import { openWorkItem } from "../core/work-items.ts";
+import type { SessionWithAttempts } from "../core/record/session-with-attempts.ts";
+import { openWorkItem } from "../core/record/work-items.ts";
 import type { ListedRefund } from "../gateways/connector.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { decodeId } from "../platform/ids.ts";

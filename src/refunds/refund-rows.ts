@@ -1,11 +1,12 @@
 /** A refund's rows: its creation, its transitions, and the lock under which all of them happen. */
-import { deriveId } from "../core/attempts.ts";
+
 import type { Core } from "../core/core.ts";
-import type { Refund, RefundStatus } from "../core/entities.ts";
-import { loadSession, type SessionWithAttempts } from "../core/session-with-attempts.ts";
-import { emitEvent } from "../core/settle.ts";
-import type { refundTransitions } from "../core/transitions.ts";
-import { resolveWorkItem } from "../core/work-items.ts";
+import { deriveId } from "../core/record/attempts.ts";
+import { loadSession, type SessionWithAttempts } from "../core/record/session-with-attempts.ts";
+import { emitEvent } from "../core/record/settle.ts";
+import { resolveWorkItem } from "../core/record/work-items.ts";
+import type { Refund, RefundStatus } from "../core/rows/entities.ts";
+import type { refundTransitions } from "../core/rows/transitions.ts";
 import type { EventType } from "../events/outbox.ts";
 import { columnName } from "../platform/columns.ts";
 import type { Statement, Tx } from "../platform/database.ts";

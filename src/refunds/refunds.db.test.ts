@@ -1,7 +1,7 @@
 /** Tests refunds from the request to their end, on a real database, with gateways whose books can be read. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { PaymentSession } from "../core/entities.ts";
-import { itemsOf } from "../core/recovery.fixture.ts";
+import type { PaymentSession } from "../core/rows/entities.ts";
+import { itemsOf } from "../core/scenarios/recovery.fixture.ts";
 import type { RefundAnswer } from "../gateways/connector.ts";
 import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
 import { encodeId } from "../platform/ids.ts";

@@ -1,9 +1,9 @@
 /** Refunds at a gateway whose books a test can read, and whose answers it can lose, keep or forget. */
 import { expect } from "vitest";
-import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
 import type { Core } from "../core/core.ts";
-import type { PaymentSession, Refund } from "../core/entities.ts";
-import { drain, replaced } from "../core/recovery.fixture.ts";
+import type { PaymentSession, Refund } from "../core/rows/entities.ts";
+import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { drain, replaced } from "../core/scenarios/recovery.fixture.ts";
 import type {
   CapturedPayment,
   ChangingCall,

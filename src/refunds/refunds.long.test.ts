@@ -1,8 +1,8 @@
 /** Tests refunds in numbers: pairs that fit only alone, and processes that die in the middle of one. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Core } from "../core/core.ts";
-import type { PaymentSession } from "../core/entities.ts";
-import { replaced } from "../core/recovery.fixture.ts";
+import type { PaymentSession } from "../core/rows/entities.ts";
+import { replaced } from "../core/scenarios/recovery.fixture.ts";
 import type { GatewayRefunds } from "../gateways/connector.ts";
 import { type RefundFixture, startRefundFixture } from "./refunds.fixture.ts";
 import { requestRefund } from "./request-refund.ts";

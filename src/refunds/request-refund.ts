@@ -1,8 +1,8 @@
 /** Takes a merchant's refund: one row for each Idempotency-Key, committed before a byte leaves for the gateway. */
 import { requirePayable } from "../core/capture-later.ts";
 import type { Core } from "../core/core.ts";
-import type { Refund } from "../core/entities.ts";
-import { loadSession, type SessionWithAttempts } from "../core/session-with-attempts.ts";
+import { loadSession, type SessionWithAttempts } from "../core/record/session-with-attempts.ts";
+import type { Refund } from "../core/rows/entities.ts";
 import type { RefundReason } from "../gateways/connector.ts";
 import { leaseMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";

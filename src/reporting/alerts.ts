@@ -2,7 +2,7 @@
  * Alerts for a merchant's people and figures of the current day. Every query is bounded, however large the tables are.
  */
 
-import { causeOf, itemColumns, type WorkItemCause } from "../core/work-items.ts";
+import { causeOf, itemColumns, type WorkItemCause } from "../core/record/work-items.ts";
 import type { MatterKind } from "../events/alerts.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { isReleased, takenMinor } from "./analytics/counted-facts.ts";

@@ -1,7 +1,11 @@
 /** Tests what reports say about payments whose customer was asked. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type AuthenticationFixture, challengeAt, startAuthentication } from "../core/authentication.fixture.ts";
-import type { PaymentSession } from "../core/entities.ts";
+import type { PaymentSession } from "../core/rows/entities.ts";
+import {
+  type AuthenticationFixture,
+  challengeAt,
+  startAuthentication,
+} from "../core/scenarios/authentication.fixture.ts";
 import { countedPayments } from "./analytics/counted-facts.ts";
 import { loadConnectionHealth } from "./gateway-health.ts";
 import { listPastSessions } from "./past-payments.ts";

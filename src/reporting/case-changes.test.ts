@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { RouteConditions, RoutingCase, RoutingCases } from "../core/entities.ts";
+import type { RouteConditions, RoutingCase, RoutingCases } from "../core/rows/entities.ts";
 import { describeCases, describeConditions, describeSplit } from "./case-changes.ts";
 
 const nameOf = (id: string) => id.toUpperCase();

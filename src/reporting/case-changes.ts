@@ -1,5 +1,5 @@
 /** Describes the cases of a routing rule, and the differences between two rules' cases, in sentences. PURE. */
-import type { RouteConditions, RoutingCase, RoutingCases, Split, TimeCondition } from "../core/entities.ts";
+import type { RouteConditions, RoutingCase, RoutingCases, Split, TimeCondition } from "../core/rows/entities.ts";
 import { amountInWords, decimalOf, isCurrency, isoExponent } from "../platform/money.ts";
 import { nameOfBrand } from "./card-brand-name.ts";
 

@@ -1,8 +1,8 @@
 /** Plans a draft rule over a merchant's current connections. */
 
-import { type Plan, planRoute } from "../core/plan-route.ts";
-import { type CasedRoute, candidatesIn, followCases, type PaymentFacts } from "../core/routing-cases.ts";
-import { candidateOf, providerOfRule, type RouteParts, type RuleContent } from "../core/routing-rules.ts";
+import { type Plan, planRoute } from "../core/decide/plan-route.ts";
+import { type CasedRoute, candidatesIn, followCases, type PaymentFacts } from "../core/decide/routing-cases.ts";
+import { candidateOf, providerOfRule, type RouteParts, type RuleContent } from "../core/record/routing-rules.ts";
 import type { Connection } from "../gateways/connections.ts";
 
 /** A plan, and how it was chosen; `routedBy` is absent for a rule without cases and splits. */

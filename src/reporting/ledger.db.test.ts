@@ -1,9 +1,9 @@
 /** Tests the ledger of a day, and of a range, against the books of the sandbox acquirers: every movement once, in pages that never change. */
 import { escapeLiteral } from "pg";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
-import type { PaymentSession } from "../core/entities.ts";
-import { drain } from "../core/recovery.fixture.ts";
+import type { PaymentSession } from "../core/rows/entities.ts";
+import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { drain } from "../core/scenarios/recovery.fixture.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
 import { type Queryable, unnamed } from "../platform/database.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { RoutingCase, RoutingRule } from "../core/entities.ts";
-import type { RuleContent } from "../core/routing-rules.ts";
+import type { RuleContent } from "../core/record/routing-rules.ts";
+import type { RoutingCase, RoutingRule } from "../core/rows/entities.ts";
 import type { ComparedArm, SplitComparison } from "./analytics/compare-arms.ts";
 import { measuredBy } from "./measured-plans.ts";
 import { addCounts, compareReplay, replayMeasured } from "./what-if.ts";

@@ -1,6 +1,7 @@
 /** Finds what splits have measured of the plans by which a draft rule would send past payments. PURE. */
-import type { Arm, RoutingCases, RoutingRule } from "../core/entities.ts";
-import type { RuleContent } from "../core/routing-rules.ts";
+
+import type { RuleContent } from "../core/record/routing-rules.ts";
+import type { Arm, RoutingCases, RoutingRule } from "../core/rows/entities.ts";
 import { approvedOf, type Estimate, rateOf, type SplitComparison } from "./analytics/compare-arms.ts";
 import { describeRuleChanges } from "./rule-changes.ts";
 

@@ -1,9 +1,9 @@
 /** Reads the outcomes of a merchant's past payments, newest first, without customer data. */
 
-import type { Arm, CardFacts, FailureKind, PlannedConnection, SessionStatus, Stop } from "../core/entities.ts";
-import { noCardBeginnings } from "../core/next-step.ts";
-import type { PaymentFacts } from "../core/routing-cases.ts";
-import { drawOf } from "../core/routing-rules.ts";
+import { noCardBeginnings } from "../core/decide/next-step.ts";
+import type { PaymentFacts } from "../core/decide/routing-cases.ts";
+import { drawOf } from "../core/record/routing-rules.ts";
+import type { Arm, CardFacts, FailureKind, PlannedConnection, SessionStatus, Stop } from "../core/rows/entities.ts";
 import { allowsAgain } from "../gateways/allows-again.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { isChallenged, isReleased, takenMinor } from "./analytics/counted-facts.ts";

@@ -1,14 +1,14 @@
 /** All data of one payment: session, attempts, events, deliveries and work items. */
 
-import { loadDecisions, type RecordedDecision } from "../core/decisions.ts";
-import type { PaymentSession } from "../core/entities.ts";
+import { loadDecisions, type RecordedDecision } from "../core/execute/decisions.ts";
 import {
   type SessionRow,
   type SessionWithAttempts,
   selectSessionWithAttempts,
   wholeSession,
-} from "../core/session-with-attempts.ts";
-import { itemColumns, type WorkItem } from "../core/work-items.ts";
+} from "../core/record/session-with-attempts.ts";
+import { itemColumns, type WorkItem } from "../core/record/work-items.ts";
+import type { PaymentSession } from "../core/rows/entities.ts";
 import { loadSessionEvents, type SessionDelivery, type SessionEvent } from "../events/delivery-log.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";

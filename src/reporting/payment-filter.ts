@@ -3,8 +3,8 @@
  * checked for.
  */
 
-import type { SessionStatus } from "../core/entities.ts";
-import { heldInSql, processingInSql } from "../core/held-state.ts";
+import type { SessionStatus } from "../core/rows/entities.ts";
+import { heldInSql, processingInSql } from "../core/rows/held-state.ts";
 import { isReleased } from "./analytics/counted-facts.ts";
 import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 

@@ -1,6 +1,6 @@
 /** Lists a merchant's payments: filtered, newest first, at a cost that grows with neither the table nor the filter. */
 
-import { type PaymentSession, PaymentSessionEntity } from "../core/entities.ts";
+import { type PaymentSession, PaymentSessionEntity } from "../core/rows/entities.ts";
 import { columnsOf } from "../platform/columns.ts";
 import { type Queryable, unnamed } from "../platform/database.ts";
 import { takenMinor } from "./analytics/counted-facts.ts";

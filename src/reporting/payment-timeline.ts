@@ -1,7 +1,8 @@
 /** Builds the timeline of a payment as one list of steps in words: time, actor, step and reason. PURE. */
 
-import { challengeOf } from "../core/after-authentication.ts";
-import type { RecordedDecision } from "../core/decisions.ts";
+import { challengeOf } from "../core/decide/after-authentication.ts";
+import type { RecordedDecision } from "../core/execute/decisions.ts";
+import type { WorkItem } from "../core/record/work-items.ts";
 import type {
   Attempt,
   Authentication,
@@ -9,8 +10,7 @@ import type {
   Liability,
   PaymentSession,
   Refusal,
-} from "../core/entities.ts";
-import type { WorkItem } from "../core/work-items.ts";
+} from "../core/rows/entities.ts";
 import type { SessionDelivery } from "../events/delivery-log.ts";
 import { unreachable } from "../platform/errors.ts";
 import { amountInWords, decimalOf, isoExponent } from "../platform/money.ts";

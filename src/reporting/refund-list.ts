@@ -1,5 +1,5 @@
 /** Lists a merchant's refunds: filtered, newest first, at a cost that does not grow with the table. */
-import { type Refund, RefundEntity } from "../core/entities.ts";
+import { type Refund, RefundEntity } from "../core/rows/entities.ts";
 import { columnsOf } from "../platform/columns.ts";
 import { type Queryable, type Statement, unnamed } from "../platform/database.ts";
 import { decodeId } from "../platform/ids.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Refund } from "../core/entities.ts";
+import type { Refund } from "../core/rows/entities.ts";
 import { doubtOf, refundSteps } from "./refund-timeline.ts";
 
 const at = (minute: number) => new Date(Date.UTC(2026, 2, 4, 12, minute));

@@ -1,5 +1,5 @@
 /** A refund in words: its steps in the timeline of its payment, and what is not known about it yet. PURE. */
-import type { Refund } from "../core/entities.ts";
+import type { Refund } from "../core/rows/entities.ts";
 import { unreachable } from "../platform/errors.ts";
 import { amountInWords } from "../platform/money.ts";
 

@@ -1,8 +1,8 @@
 /** Tests payments whose gateway refuses the request or the credentials: the trail, the timeline and the alert. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
-import type { PaymentSession } from "../core/entities.ts";
-import { withAnswers } from "../core/recovery.fixture.ts";
+import type { PaymentSession } from "../core/rows/entities.ts";
+import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { withAnswers } from "../core/scenarios/recovery.fixture.ts";
 import { recordVerified, stageCredentials } from "../gateways/connections.ts";
 import type { AuthorizeAnswer } from "../gateways/connector.ts";
 import { systemRuntime } from "../platform/runtime.ts";

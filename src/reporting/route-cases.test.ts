@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { AuthenticationRule, PlannedConnection } from "../core/entities.ts";
-import { planRoute } from "../core/plan-route.ts";
+import { planRoute } from "../core/decide/plan-route.ts";
+import type { AuthenticationRule, PlannedConnection } from "../core/rows/entities.ts";
 import { describeAuthentication, routeCases } from "./route-cases.ts";
 
 const candidate = (gateway: string, authenticates: boolean) => ({

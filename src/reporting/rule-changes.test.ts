@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RuleContent } from "../core/routing-rules.ts";
+import type { RuleContent } from "../core/record/routing-rules.ts";
 import { describeRuleChanges } from "./rule-changes.ts";
 
 const rule = (ids: string, failoverOn: RuleContent["failoverOn"] = ["TIMEOUT"]): RuleContent => ({

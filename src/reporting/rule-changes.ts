@@ -1,6 +1,7 @@
 /** Describes the differences between two routing rules in sentences. PURE. */
-import type { AuthenticationPolicy, AuthenticationRule, FailoverSwitch } from "../core/entities.ts";
-import type { RuleContent } from "../core/routing-rules.ts";
+
+import type { RuleContent } from "../core/record/routing-rules.ts";
+import type { AuthenticationPolicy, AuthenticationRule, FailoverSwitch } from "../core/rows/entities.ts";
 import { type Exemption, exemptions } from "../gateways/authentication.ts";
 import { describeCases, describeSplit } from "./case-changes.ts";
 

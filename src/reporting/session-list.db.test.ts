@@ -1,7 +1,7 @@
 /** Tests the API's list of sessions: pages, tokens, filters, and the bound of what one call reads. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type CoreFixture, startCoreFixture } from "../core/core.fixture.ts";
 import { createSession } from "../core/create-session.ts";
+import { type CoreFixture, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { listSessions } from "./session-list.ts";

@@ -1,6 +1,7 @@
 /** Lists a merchant's sessions over the API, newest first, in one cell or over several. */
-import { type PaymentSession, PaymentSessionEntity } from "../core/entities.ts";
+
 import { type PageTokenKeys, signPageToken, verifyPageToken } from "../core/page-token.ts";
+import { type PaymentSession, PaymentSessionEntity } from "../core/rows/entities.ts";
 import { pageSizeDefault } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
 import type { Queryable } from "../platform/database.ts";

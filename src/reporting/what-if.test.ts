@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { FailoverSwitch } from "../core/entities.ts";
+import type { FailoverSwitch } from "../core/rows/entities.ts";
 import { addCounts, compareReplay, type PastAnswer, type PastPayment, replayPayment } from "./what-if.ts";
 
 const held: PastAnswer = { type: "held" };

@@ -1,7 +1,7 @@
 /** Replays a past payment under another rule, with the answers that its gateways gave then. PURE. */
 
-import type { PlannedConnection } from "../core/entities.ts";
-import { decideNext, type FailoverDecision, type FailoverRule, type Failure } from "../core/next-step.ts";
+import { decideNext, type FailoverDecision, type FailoverRule, type Failure } from "../core/decide/next-step.ts";
+import type { PlannedConnection } from "../core/rows/entities.ts";
 import type { DraftPlan } from "./draft-route.ts";
 import type { MeasuredPlan } from "./measured-plans.ts";
 

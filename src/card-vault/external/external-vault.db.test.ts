@@ -4,7 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createSession } from "../../core/create-session.ts";
-import type { PaymentSession } from "../../core/entities.ts";
+import type { PaymentSession } from "../../core/rows/entities.ts";
 import { recoverSessionsOnce } from "../../core/submit-payment.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import { number, SaasFixture } from "./external-vault.fixture.ts";

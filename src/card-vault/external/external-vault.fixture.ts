@@ -2,10 +2,10 @@
  * Test fixture: the core over an external vault's emulator in its own process, with the sandbox acquirers behind it.
  */
 
-import { type CoreFixture, startCoreFixture } from "../../core/core.fixture.ts";
 import type { Core } from "../../core/core.ts";
 import { createSession } from "../../core/create-session.ts";
-import type { Attempt, PaymentSession } from "../../core/entities.ts";
+import type { Attempt, PaymentSession } from "../../core/rows/entities.ts";
+import { type CoreFixture, startCoreFixture } from "../../core/scenarios/core.fixture.ts";
 import type { VaultFault } from "../../dev/testing/external-vault/orders.ts";
 import { VaultEmulatorProcess } from "../../dev/testing/external-vault/vault-emulator-process.ts";
 import { createStrictLog } from "../../dev/testing/strict-log.ts";

@@ -4,8 +4,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { type CoreFixture, startCoreFixture } from "../../core/core.fixture.ts";
-import type { PaymentSession } from "../../core/entities.ts";
+import type { PaymentSession } from "../../core/rows/entities.ts";
+import { type CoreFixture, startCoreFixture } from "../../core/scenarios/core.fixture.ts";
 import { Egress } from "../../events/egress.ts";
 import { type EndpointContext, registerEndpoint, verifyEndpoint } from "../../events/endpoints.ts";
 import { eventTypes } from "../../events/outbox.ts";

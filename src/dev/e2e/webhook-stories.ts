@@ -1,12 +1,12 @@
 /** Payments with every outcome that a webhook can report, made by the real flow with the real sandbox gateways. */
 
-import type { CoreFixture } from "../../core/core.fixture.ts";
-import { cards } from "../../core/core.fixture.ts";
 import type { Core } from "../../core/core.ts";
 import { createSession, type NewSession } from "../../core/create-session.ts";
-import type { PaymentSession } from "../../core/entities.ts";
 import { expireOnce } from "../../core/expire-sessions.ts";
-import { drain, replaced } from "../../core/recovery.fixture.ts";
+import type { PaymentSession } from "../../core/rows/entities.ts";
+import type { CoreFixture } from "../../core/scenarios/core.fixture.ts";
+import { cards } from "../../core/scenarios/core.fixture.ts";
+import { drain, replaced } from "../../core/scenarios/recovery.fixture.ts";
 import { recoverSessionsOnce } from "../../core/submit-payment.ts";
 import type { EventType } from "../../events/outbox.ts";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";

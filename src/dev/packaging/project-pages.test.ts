@@ -108,7 +108,7 @@ describe("docs/architecture.md", () => {
 
   it("follows one payment from nextStep on, through at most 20 files in at most 8 folders", () => {
     const [first = "", ...rows] = [...sectionOf("One payment, top to bottom").matchAll(/^\| \d* ?\|.*$/gm)].map(String);
-    expect(first).toContain("](../src/core/next-step.ts) `nextStep`");
+    expect(first).toContain("](../src/core/decide/next-step.ts) `nextStep`");
     const names = (row: string) => [...row.matchAll(/\]\(\.\.\/([^)]+)\)/g)].map(([, path]) => path!);
     const paths = new Set([first, ...rows].flatMap(names));
     expect(rows.length).toBeGreaterThan(8);

@@ -1,5 +1,5 @@
 /** The plan that a seed determines: the merchant's rule, each gateway's behaviour, and the customer's actions. */
-import type { FailoverSwitch, WithoutBrowser } from "../../core/entities.ts";
+import type { FailoverSwitch, WithoutBrowser } from "../../core/rows/entities.ts";
 import type { Gateway } from "../../gateways/connector.ts";
 import type { Declined } from "../../gateways/declines.ts";
 import { type CustomerPlan, drawCustomer } from "./customer-plan.ts";

@@ -3,10 +3,10 @@
  * gateways.
  */
 import { selfHostedForwarding } from "../../card-vault/own/self-hosted-vault.ts";
-import { CircuitBreaker } from "../../core/circuit-breaker.ts";
 import { type Core, defaultTiming } from "../../core/core.ts";
 import { returnTokenOf } from "../../core/customer-actions.ts";
-import { GatewaySlots } from "../../core/gateway-slots.ts";
+import { CircuitBreaker } from "../../core/execute/circuit-breaker.ts";
+import { GatewaySlots } from "../../core/execute/gateway-slots.ts";
 import { describeForEvent } from "../../edge/session-messages.ts";
 import type { AuthenticationProvider } from "../../gateways/authentication-provider.ts";
 import { createBinder } from "../../gateways/connections.ts";

@@ -2,7 +2,7 @@
  * The provider of authentication of a run, its bank, and a simulated network to it: requests and answers are refused,
  * lost and broken.
  */
-import type { AuthenticationPolicy } from "../../core/entities.ts";
+import type { AuthenticationPolicy } from "../../core/rows/entities.ts";
 import type { AuthenticationResult } from "../../gateways/authentication.ts";
 import type {
   AuthenticationProvider,

@@ -1,7 +1,7 @@
 /** The database of a simulation: the product's own schema on real PostgreSQL, with another source for its clock. */
 import { randomBytes } from "node:crypto";
 import { Pool } from "pg";
-import type { AuthenticationPolicy, RoutingCases } from "../../core/entities.ts";
+import type { AuthenticationPolicy, RoutingCases } from "../../core/rows/entities.ts";
 import type { AcquirerData } from "../../gateways/authentication-provider.ts";
 import { recordConnection, recordVerified, setAcquirerData, stageCredentials } from "../../gateways/connections.ts";
 import { Database } from "../../platform/database.ts";

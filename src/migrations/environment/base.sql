@@ -14,7 +14,7 @@ BEGIN
   RAISE EXCEPTION '%', reason USING ERRCODE = 'check_violation';
 END $$;
 
--- LL001 is the service's own code: the rows have changed since the caller read them (src/core/lease.ts).
+-- LL001 is the service's own code: the rows have changed since the caller read them (src/core/record/lease.ts).
 CREATE FUNCTION app.require_one(changed bigint, otherwise text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF changed <> 1 THEN RAISE EXCEPTION '%', otherwise USING ERRCODE = 'LL001'; END IF;

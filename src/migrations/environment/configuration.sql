@@ -82,11 +82,11 @@ CREATE TABLE routing_rule (
   authentication text NOT NULL DEFAULT 'AS_NEEDED' CHECK (authentication IN ('AS_NEEDED','ALWAYS','NEVER')),
   -- The connection of the provider that authenticates customers for gateways that import its proof.
   provider_id    uuid,
-  -- Exemptions, and the other choices about authentication (AuthenticationPolicy in src/core/entities.ts); null for the defaults.
+  -- Exemptions, and the other choices about authentication (AuthenticationPolicy in src/core/rows/entities.ts); null for the defaults.
   policy         jsonb,
-  -- The cases with plans of their own, and the merchant's card ranges (RoutingCases in src/core/entities.ts); null for none.
+  -- The cases with plans of their own, and the merchant's card ranges (RoutingCases in src/core/rows/entities.ts); null for none.
   cases          jsonb,
-  -- The share of the default plan's payments that goes by another plan (Split in src/core/entities.ts); null for none.
+  -- The share of the default plan's payments that goes by another plan (Split in src/core/rows/entities.ts); null for none.
   split          jsonb,
   created_at     timestamptz NOT NULL DEFAULT app.clock(),
   -- Null for the rule that a demo begins with.

@@ -10,7 +10,7 @@ CREATE TABLE payment_session (
   currency            text NOT NULL,
   order_ref           text NOT NULL,
   customer_email      text,
-  -- The optional description of the order (OrderDetails in src/core/entities.ts); null for most.
+  -- The optional description of the order (OrderDetails in src/core/rows/entities.ts); null for most.
   details             jsonb,
   -- The version of the key that the client secret is derived with; the secret itself is stored nowhere.
   secret_version      int NOT NULL,
@@ -28,7 +28,7 @@ CREATE TABLE payment_session (
   rule_version        int,
   plan                jsonb,
   skipped             jsonb,
-  -- What decided on the plan (RoutedBy in src/core/entities.ts): the case, the arm of a split, and the card's brand, type and
+  -- What decided on the plan (RoutedBy in src/core/rows/entities.ts): the case, the arm of a split, and the card's brand, type and
   -- country, never its digits. Null for a rule without either.
   routed_by           jsonb,
   winner_attempt_id   uuid,

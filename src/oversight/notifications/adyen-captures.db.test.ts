@@ -1,7 +1,7 @@
 /** Tests Adyen's notifications about captures against one capture of the whole amount. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type CoreFixture, cards } from "../../core/core.fixture.ts";
-import { itemsOf, recover, withAnswers } from "../../core/recovery.fixture.ts";
+import { type CoreFixture, cards } from "../../core/scenarios/core.fixture.ts";
+import { itemsOf, recover, withAnswers } from "../../core/scenarios/recovery.fixture.ts";
 import type { SignedFields } from "../../gateways/adyen/notification-signature.ts";
 import { type AdyenNotifications, bodyOf, itemOf, startAdyenNotifications } from "./adyen-notifications.fixture.ts";
 

@@ -3,8 +3,8 @@
  * senders.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type CoreFixture, cards } from "../../core/core.fixture.ts";
-import { itemsOf } from "../../core/recovery.fixture.ts";
+import { type CoreFixture, cards } from "../../core/scenarios/core.fixture.ts";
+import { itemsOf } from "../../core/scenarios/recovery.fixture.ts";
 import { recoverSessionsOnce } from "../../core/submit-payment.ts";
 import { recordVerified, stageCredentials } from "../../gateways/connections.ts";
 import { encodeId } from "../../platform/ids.ts";

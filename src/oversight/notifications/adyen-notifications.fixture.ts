@@ -1,7 +1,8 @@
 /** Payments at Adyen's emulator, and notifications about them: the emulator's own, or any that a test signs. */
-import { type CoreFixture, cards, startCoreFixture } from "../../core/core.fixture.ts";
-import type { Attempt, PaymentSession } from "../../core/entities.ts";
-import { withAnswers } from "../../core/recovery.fixture.ts";
+
+import type { Attempt, PaymentSession } from "../../core/rows/entities.ts";
+import { type CoreFixture, cards, startCoreFixture } from "../../core/scenarios/core.fixture.ts";
+import { withAnswers } from "../../core/scenarios/recovery.fixture.ts";
 import { submitPayment } from "../../core/submit-payment.ts";
 import { Receiver } from "../../dev/testing/receiver.ts";
 import { type SignedFields, signNotification } from "../../gateways/adyen/notification-signature.ts";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type CoreFixture, cards, startCoreFixture } from "../../core/core.fixture.ts";
-import type { Attempt, PaymentSession } from "../../core/entities.ts";
-import { wakeSession } from "../../core/lease.ts";
+import { wakeSession } from "../../core/record/lease.ts";
+import type { Attempt, PaymentSession } from "../../core/rows/entities.ts";
+import { type CoreFixture, cards, startCoreFixture } from "../../core/scenarios/core.fixture.ts";
 import { recoverSessionsOnce } from "../../core/submit-payment.ts";
 import { type SignedFields, signNotification } from "../../gateways/adyen/notification-signature.ts";
 import { recordVerified, stageCredentials } from "../../gateways/connections.ts";

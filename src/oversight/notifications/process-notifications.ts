@@ -3,12 +3,12 @@
  * payment.
  */
 import type { Core } from "../../core/core.ts";
-import { alarmIfContradicted } from "../../core/decisions.ts";
-import type { Attempt } from "../../core/entities.ts";
-import { recordCaptureReport } from "../../core/late-captures.ts";
-import { wakeSession } from "../../core/lease.ts";
-import { findEndInNotifications } from "../../core/stored-notifications.ts";
-import { findSessionOfUnrecorded } from "../../core/unrecorded-attempts.ts";
+import { alarmIfContradicted } from "../../core/execute/decisions.ts";
+import { recordCaptureReport } from "../../core/execute/late-captures.ts";
+import { findSessionOfUnrecorded } from "../../core/execute/unrecorded-attempts.ts";
+import { wakeSession } from "../../core/record/lease.ts";
+import { findEndInNotifications } from "../../core/record/stored-notifications.ts";
+import type { Attempt } from "../../core/rows/entities.ts";
 import { repeatFirstMs } from "../../limits.ts";
 import type { Statement } from "../../platform/database.ts";
 import { decodeId } from "../../platform/ids.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type CoreFixture, startCoreFixture } from "../../core/core.fixture.ts";
+import { type CoreFixture, startCoreFixture } from "../../core/scenarios/core.fixture.ts";
 import { stageCredentials } from "../../gateways/connections.ts";
 import type { Connector, VerifyRow } from "../../gateways/connector.ts";
 import { rotateCredentials, verifyConnection } from "../../gateways/verify-connection.ts";

@@ -1,6 +1,6 @@
 /** Compares the approval rates of two arms, with the range in which chance leaves them. PURE. */
 
-import type { Arm, RoutingRule } from "../../core/entities.ts";
+import type { Arm, RoutingRule } from "../../core/rows/entities.ts";
 import type { ArmCosts, ArmCounts } from "./load-counts.ts";
 
 /** Part of a whole. */

@@ -2,7 +2,7 @@
  * Reads the counts of a merchant's settled payments, point by point: stored counts, and payments that were settled
  * since.
  */
-import type { Arm } from "../../core/entities.ts";
+import type { Arm } from "../../core/rows/entities.ts";
 import type { Reads, Statement } from "../../platform/database.ts";
 import { type CutRange, type Stretch, stretchesOf } from "./analytics-range.ts";
 import {

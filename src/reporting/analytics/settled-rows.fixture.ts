@@ -10,7 +10,7 @@ import type {
   FailureKind,
   SessionStatus,
   Stop,
-} from "../../core/entities.ts";
+} from "../../core/rows/entities.ts";
 import { switchGuards } from "../../migrations/switch-guards.ts";
 
 /** One payment. By default it succeeded at the attempt that is captured. */

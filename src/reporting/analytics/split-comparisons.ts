@@ -1,6 +1,7 @@
 /** The comparisons of a merchant's splits: the counts of their arms, joined over the versions of the rule that had them. */
-import type { Arm, RoutingRule, Split } from "../../core/entities.ts";
-import { findRoutingRules } from "../../core/routing-rules.ts";
+
+import { findRoutingRules } from "../../core/record/routing-rules.ts";
+import type { Arm, RoutingRule, Split } from "../../core/rows/entities.ts";
 import type { Reads } from "../../platform/database.ts";
 import type { CutRange } from "./analytics-range.ts";
 import type { ComparedArm, SplitComparison } from "./compare-arms.ts";

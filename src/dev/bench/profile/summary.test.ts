@@ -9,7 +9,7 @@ const profile: CpuProfile = {
     { id: 1, callFrame: frame("(root)"), children: [2, 3, 4] },
     { id: 2, callFrame: frame("(idle)") },
     { id: 3, callFrame: frame("(garbage collector)") },
-    { id: 4, callFrame: frame("settle", `${root}/src/core/settle.ts`, 9), children: [5] },
+    { id: 4, callFrame: frame("settle", `${root}/src/core/record/settle.ts`, 9), children: [5] },
     { id: 5, callFrame: frame("query", `${root}/node_modules/pg/lib/client.js`, 99), children: [6] },
     { id: 6, callFrame: frame("writev") },
   ],
@@ -26,9 +26,9 @@ describe("summarizeCpu()", () => {
 
   it("assigns a function its own time, and in total that of its callees, by file of ours or package", () => {
     expect(functions[0]).toEqual({ what: "writev", self: 1, total: 1 });
-    expect(functions).toContainEqual({ what: "settle src/core/settle.ts:10", self: 0.5, total: 1.5 });
+    expect(functions).toContainEqual({ what: "settle src/core/record/settle.ts:10", self: 0.5, total: 1.5 });
     expect(functions).toContainEqual({ what: "query pg › lib/client.js:100", self: 0, total: 1 });
-    expect(modules).toContainEqual({ what: "src/core/settle.ts", self: 0.5, total: 1.5 });
+    expect(modules).toContainEqual({ what: "src/core/record/settle.ts", self: 0.5, total: 1.5 });
     expect(modules).toContainEqual({ what: "pg", self: 0, total: 1 });
   });
 });

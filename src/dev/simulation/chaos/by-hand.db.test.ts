@@ -1,9 +1,9 @@
 /** Tests that the check of a chaos run tells money that a person captured at a gateway from money that the service did. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type CoreFixture, startCoreFixture } from "../../../core/core.fixture.ts";
 import type { Core } from "../../../core/core.ts";
-import type { PaymentSession } from "../../../core/entities.ts";
-import { recover, replaced } from "../../../core/recovery.fixture.ts";
+import type { PaymentSession } from "../../../core/rows/entities.ts";
+import { type CoreFixture, startCoreFixture } from "../../../core/scenarios/core.fixture.ts";
+import { recover, replaced } from "../../../core/scenarios/recovery.fixture.ts";
 import { submitPayment } from "../../../core/submit-payment.ts";
 import type { Connector } from "../../../gateways/connector.ts";
 import { raiseAlarmsOnce } from "../../../oversight/raise-alarms.ts";

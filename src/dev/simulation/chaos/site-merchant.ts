@@ -2,8 +2,8 @@
 import { Pool } from "pg";
 import { readConfig } from "../../../config/config.ts";
 import type { Core } from "../../../core/core.ts";
-import type { RoutingRule } from "../../../core/entities.ts";
-import { findRoutingRule, recordRoutingRule } from "../../../core/routing-rules.ts";
+import { findRoutingRule, recordRoutingRule } from "../../../core/record/routing-rules.ts";
+import type { RoutingRule } from "../../../core/rows/entities.ts";
 import type { DemoCredentials } from "../../../demo/demo-file.ts";
 import type { DemoAddresses } from "../../../demo/ports.ts";
 import { SandboxAccounts } from "../../../demo/sandbox-accounts.ts";

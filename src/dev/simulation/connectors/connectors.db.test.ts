@@ -3,7 +3,7 @@
  * processes fail, and customers answer their banks late, twice or never.
  */
 import { describe, expect, it } from "vitest";
-import { replaced } from "../../../core/recovery.fixture.ts";
+import { replaced } from "../../../core/scenarios/recovery.fixture.ts";
 import type { Connector } from "../../../gateways/connector.ts";
 import { retryRound } from "../chaos/check-retries.ts";
 import { playAll } from "./play-all.ts";

@@ -3,11 +3,11 @@
  * second process takes over, hours pass; then a calm phase until the session rests.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { CircuitBreaker } from "../../../core/circuit-breaker.ts";
 import type { Core } from "../../../core/core.ts";
 import { createSession } from "../../../core/create-session.ts";
-import { drain } from "../../../core/recovery.fixture.ts";
-import { loadSession } from "../../../core/session-with-attempts.ts";
+import { CircuitBreaker } from "../../../core/execute/circuit-breaker.ts";
+import { loadSession } from "../../../core/record/session-with-attempts.ts";
+import { drain } from "../../../core/scenarios/recovery.fixture.ts";
 import { recoverSessionsOnce, submitPayment } from "../../../core/submit-payment.ts";
 import { processNotificationsOnce } from "../../../oversight/notifications/process-notifications.ts";
 import { createOrphanTurn } from "../../../oversight/orphaned-authorizations.ts";

@@ -3,11 +3,11 @@
  * emulators.
  */
 
-import { coreOn, openPool, receiveNotifications } from "../../../core/core.fixture.ts";
 import type { Core } from "../../../core/core.ts";
 import type { SessionOwner } from "../../../core/create-session.ts";
-import { replaced } from "../../../core/recovery.fixture.ts";
-import { recordRoutingRule } from "../../../core/routing-rules.ts";
+import { recordRoutingRule } from "../../../core/record/routing-rules.ts";
+import { coreOn, openPool, receiveNotifications } from "../../../core/scenarios/core.fixture.ts";
+import { replaced } from "../../../core/scenarios/recovery.fixture.ts";
 import { AdyenConnector } from "../../../gateways/adyen/connector.ts";
 import { recordConnection, recordVerified, stageCredentials } from "../../../gateways/connections.ts";
 import type { Connector, GatewayCall } from "../../../gateways/connector.ts";

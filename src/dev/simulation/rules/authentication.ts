@@ -1,9 +1,9 @@
 /** Rules A2 to A14: what a payment may still do while and after its customer is asked, and that it asks. */
 import { files, type Rule, withoutGuard } from "./rule.ts";
 
-const decisions = "src/core/after-authentication.ts";
-const rows = "src/core/authentications.ts";
-const steps = "src/core/authentication-steps.ts";
+const decisions = "src/core/decide/after-authentication.ts";
+const rows = "src/core/record/authentications.ts";
+const steps = "src/core/execute/authentication-steps.ts";
 
 /** These rules, each with its removal. */
 export const authenticationRules: readonly Rule[] = [
@@ -33,7 +33,7 @@ export const authenticationRules: readonly Rule[] = [
     says: "An action is cancelled at its gateway only once giving up is committed.",
     code: [
       {
-        file: "src/core/authentication-steps.ts",
+        file: "src/core/execute/authentication-steps.ts",
         instead: [
           `if (asked.authentication.holdsOnlyWhenAsked && !isInDoubt) await gateway.voidHold(core, loaded, asked.attempt);
   const reloaded = await commitAndReload(core, lease, async (tx) => {`,
@@ -95,7 +95,7 @@ export const authenticationRules: readonly Rule[] = [
     says: "After a restore the service asks a gateway about all rounds of its attempt.",
     code: [
       {
-        file: "src/core/unrecorded-attempts.ts",
+        file: "src/core/execute/unrecorded-attempts.ts",
         instead: ["  const rounds = mayRepeat && known.length > 0 ? [] : known.length === 0 ? [0] : [];"],
       },
     ],
@@ -106,7 +106,7 @@ export const authenticationRules: readonly Rule[] = [
     id: "always-authenticated",
     number: "A14",
     says: "A page that leaves out its browser leaves out no authentication that the rule demands.",
-    code: [{ file: "src/core/plan-route.ts", instead: ["  return planAuthenticated(route);"] }],
+    code: [{ file: "src/core/decide/plan-route.ts", instead: ["  return planAuthenticated(route);"] }],
     database: [],
     harm: "was captured without an authentication",
   },

@@ -163,7 +163,7 @@ export const endRules: readonly Rule[] = [
     says: "After a restore only a void that this database has sent shows that there was never a hold.",
     code: [
       {
-        file: "src/core/unrecorded-attempts.ts",
+        file: "src/core/execute/unrecorded-attempts.ts",
         instead: ["return new Date(sentAt ?? 0);"],
       },
     ],

@@ -1,7 +1,7 @@
 /** Rules A1 to A13 where a provider authenticates the customer. */
 import { files, type Rule, withoutGuard } from "./rule.ts";
 
-const decisions = "src/core/after-provider.ts";
+const decisions = "src/core/decide/after-provider.ts";
 
 /** These rules, each with its removal. */
 export const providerRules: readonly Rule[] = [
@@ -35,7 +35,7 @@ export const providerRules: readonly Rule[] = [
     id: "proof-deleted",
     number: "A9",
     says: "A proof is gone when its session ends.",
-    code: [{ file: "src/core/settle.ts", instead: [""] }],
+    code: [{ file: "src/core/record/settle.ts", instead: [""] }],
     database: [
       withoutGuard("a proof lives no longer than the payment that may use it"),
       withoutGuard("a proof is of an authenticated customer, and lives no longer than the payment"),

@@ -35,14 +35,14 @@ export type Rule = {
 
 /** The files that contain most rules. */
 export const files = {
-  afterFailure: "src/core/after-failure.ts",
-  attempts: "src/core/attempts.ts",
-  flowSteps: "src/core/flow-steps.ts",
+  afterFailure: "src/core/execute/after-failure.ts",
+  attempts: "src/core/record/attempts.ts",
+  flowSteps: "src/core/execute/flow-steps.ts",
   captureLater: "src/core/capture-later.ts",
-  heldPayments: "src/core/held-payments.ts",
-  gatewayCalls: "src/core/gateway-calls.ts",
-  lease: "src/core/lease.ts",
-  nextStep: "src/core/next-step.ts",
+  heldPayments: "src/core/execute/held-payments.ts",
+  gatewayCalls: "src/core/execute/gateway-calls.ts",
+  lease: "src/core/record/lease.ts",
+  nextStep: "src/core/decide/next-step.ts",
   submitPayment: "src/core/submit-payment.ts",
 } as const;
 

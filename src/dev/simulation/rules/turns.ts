@@ -36,7 +36,7 @@ export const turnRules: readonly Rule[] = [
     says: "The final status and its event are one transaction.",
     code: [
       {
-        file: "src/core/settle.ts",
+        file: "src/core/record/settle.ts",
         instead: [
           `tx.afterCommit(() => {
       const emit = (later: Tx) => emitEvent(later, core, session, eventOf[ending.status]);

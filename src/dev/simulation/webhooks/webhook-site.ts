@@ -8,7 +8,7 @@ import { Client } from "pg";
 import { readConfig } from "../../../config/config.ts";
 import type { Core } from "../../../core/core.ts";
 import { expireSession } from "../../../core/expire-sessions.ts";
-import { emitEvent } from "../../../core/settle.ts";
+import { emitEvent } from "../../../core/record/settle.ts";
 import { prepareDatabases } from "../../../demo/databases.ts";
 import { stopServer } from "../../../demo/detached-server.ts";
 import { addressesFrom } from "../../../demo/ports.ts";

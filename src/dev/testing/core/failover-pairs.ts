@@ -4,12 +4,12 @@
  */
 
 import type { CardForwarder, ForwardRequest } from "../../../card-vault/card-forwarder.ts";
-import { CircuitBreaker } from "../../../core/circuit-breaker.ts";
-import { type CoreFixture, startCoreFixture } from "../../../core/core.fixture.ts";
 import type { Core } from "../../../core/core.ts";
 import { createSession, type SessionOwner } from "../../../core/create-session.ts";
-import type { PaymentSession } from "../../../core/entities.ts";
-import { recordRoutingRule } from "../../../core/routing-rules.ts";
+import { CircuitBreaker } from "../../../core/execute/circuit-breaker.ts";
+import { recordRoutingRule } from "../../../core/record/routing-rules.ts";
+import type { PaymentSession } from "../../../core/rows/entities.ts";
+import { type CoreFixture, startCoreFixture } from "../../../core/scenarios/core.fixture.ts";
 import { recoverSessionsOnce } from "../../../core/submit-payment.ts";
 import { AdyenConnector } from "../../../gateways/adyen/connector.ts";
 import { createBinder, recordConnection, recordVerified, stageCredentials } from "../../../gateways/connections.ts";

@@ -4,7 +4,7 @@ import { openEnvironmentTo } from "../../../accounts/issue-keys.ts";
 import { createMerchant } from "../../../accounts/merchants.ts";
 import { generateOperatorToken, insertOperatorToken } from "../../../accounts/operator-tokens.ts";
 import { createDashboardClient } from "../../../client/dashboard-client.ts";
-import { startCoreFixture } from "../../../core/core.fixture.ts";
+import { startCoreFixture } from "../../../core/scenarios/core.fixture.ts";
 import { serveDashboard } from "../../../dashboard/dashboard.fixture.ts";
 import { requestIdKey } from "../../../edge/caller.ts";
 import { toConnectError, toDomainError } from "../../../edge/error-mapping.ts";

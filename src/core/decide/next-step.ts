@@ -1,0 +1,418 @@
+/**
+ * Decides from rows alone the next step of a claimed session, and what follows a failed attempt. A process that takes
+ * over therefore continues where the last one stopped. PURE.
+ */
+import { openingMarginMs, submitWaitMs } from "../../limits.ts";
+import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
+import type {
+  Attempt,
+  AuthenticationRule,
+  FailoverSwitch,
+  FailureKind,
+  PaymentSession,
+  PlannedConnection,
+  PlannedProvider,
+  Refusal,
+  Stop,
+} from "../rows/entities.ts";
+import { isHeld } from "../rows/held-state.ts";
+import {
+  type AuthenticationStep,
+  isRefused,
+  openAuthenticationOf,
+  stepOfLeftBehind,
+  stepOfWait,
+} from "./after-authentication.ts";
+import {
+  isRefusedByProvider,
+  isStoppedUnavailable,
+  type ProviderStep,
+  providedOf,
+  providerBefore,
+  repeatAfterProvider,
+  stepOfProvider,
+} from "./after-provider.ts";
+
+/** One step of the flow. Each is a transaction, or a gateway call between two. */
+export type Step =
+  | AuthenticationStep
+  | ProviderStep
+  | { readonly type: "authorize"; readonly attempt: Attempt }
+  | { readonly type: "markUnknown"; readonly attempt: Attempt }
+  | { readonly type: "findUnrecorded" }
+  | { readonly type: "open"; readonly to: PlannedConnection; readonly because: string; readonly round?: 1 | 2 }
+  | { readonly type: "openProvider"; readonly provider: PlannedProvider; readonly because: string }
+  | { readonly type: "lookUp"; readonly attempt: Attempt }
+  | { readonly type: "orderCapture"; readonly attempt: Attempt }
+  | { readonly type: "lookAtHold"; readonly attempt: Attempt }
+  | { readonly type: "emitCaptureDue" }
+  | { readonly type: "capture"; readonly attempt: Attempt }
+  | { readonly type: "void"; readonly attempt: Attempt }
+  | { readonly type: "endDecided"; readonly attempt: Attempt }
+  | { readonly type: "emitPending" }
+  | { readonly type: "end"; readonly status: "DECLINED" | "DEGRADED"; readonly declineCode: string }
+  | { readonly type: "wait"; readonly until: Date }
+  | { readonly type: "close" };
+
+type Moment = { readonly now: Date; readonly unsentAttemptId?: string | undefined };
+
+/**
+ * Returns the next step. `unsentAttemptId` is the attempt that this process has opened and not yet sent; any other
+ * AUTHORIZING attempt was left behind by a process that is gone.
+ */
+export function nextStep(loaded: SessionWithAttempts, unsentAttemptId?: string): Step {
+  const { session, attempts } = loaded;
+  const moment = { now: loaded.readAt, unsentAttemptId };
+  const decided = attempts.find((attempt) => attempt.decisionConfirmedAt && !attempt.completedAt);
+  if (decided) {
+    const until = quietUntil(decided);
+    return until > moment.now ? { type: "wait", until } : { type: "endDecided", attempt: decided };
+  }
+  const voiding = attempts.filter((attempt) => attempt.status === "VOIDING");
+  if (session.status !== "CREATED") return voiding.length > 0 ? firstDue(voiding, moment, voidOf) : { type: "close" };
+
+  // rule:one-authorizing
+  const authorizing = attempts.find((attempt) => attempt.status === "AUTHORIZING");
+  if (authorizing?.id === moment.unsentAttemptId && authorizing) return stepInHand(loaded, authorizing);
+  const leftBehind = authorizing && stepOfLeftBehind(loaded, authorizing);
+  if (leftBehind) return leftBehind;
+  if (authorizing) return { type: "markUnknown", attempt: authorizing }; // rule:one-authorizing
+  const awaiting = attempts.find((attempt) => attempt.status === "AWAITING_CUSTOMER");
+  if (awaiting) return stepOfWait(loaded, awaiting);
+  const provided = providedOf(loaded.authentications);
+  // rule:provider-alone
+  if (provided && provided.completedAt === null) return stepOfProvider(loaded, provided, moment.unsentAttemptId);
+
+  const unanswered = attempts.filter((attempt) => attempt.captureOrderedAt && !attempt.completedAt);
+  const pendingAt = pendingFrom(session, unanswered);
+  if (pendingAt && pendingAt <= moment.now && !session.pendingEventAt) return { type: "emitPending" };
+
+  const winner = attempts.find((attempt) => attempt.status === "AUTHORIZED");
+  const inDoubt = winner && findUnrecordedFirst(session, moment);
+  if (inDoubt) return inDoubt;
+  // rule:manual-capture
+  if (winner && isHeld(session)) return stepOfHold(session, winner, voiding, moment);
+  // rule:capture-ordered-first
+  if (winner && !winner.captureOrderedAt) return { type: "orderCapture", attempt: winner };
+  if (winner) return noLaterThan(pendingAt, session, firstDue([winner], moment, captureOf));
+
+  // A former winner may still turn out to be captured, so nothing else happens before it is voided.
+  const formerWinner = voiding.filter((attempt) => attempt.captureOrderedAt);
+  // rule:former-winner-waits
+  if (formerWinner.length > 0) return noLaterThan(pendingAt, session, firstDue(formerWinner, moment, voidOf));
+  return stepOfPlan(loaded, moment);
+}
+
+/** Returns the request that this process is about to send: a first one, or one that completes the payment. */
+function stepInHand(loaded: SessionWithAttempts, attempt: Attempt): Step {
+  const authentication = openAuthenticationOf(loaded, attempt);
+  return authentication ? { type: "complete", attempt, authentication } : { type: "authorize", attempt };
+}
+
+// A capture that was in flight when its attempt was given up may still be executed and then reported. The longest pause
+// of a process between reading and sending, plus the gateway's own time, is far below this.
+const givenUpQuietMs = 15 * 60_000;
+
+/**
+ * Returns the end of the quiet time. No capture is sent after the confirmation, and the gateway is read a last time
+ * only after the quiet time.
+ */
+function quietUntil({ decision, decisionConfirmedAt, captureOrderedAt }: Attempt): Date {
+  if (decision !== "GIVEN_UP" || !decisionConfirmedAt || captureOrderedAt === null) return new Date(0);
+  return new Date(decisionConfirmedAt.getTime() + givenUpQuietMs);
+}
+
+function stepOfPlan(loaded: SessionWithAttempts, moment: Moment): Step {
+  const { session, attempts, authentications } = loaded;
+  const inDoubt = findUnrecordedFirst(session, moment);
+  if (inDoubt) return inDoubt;
+  if (isRefused(attempts) || isRefusedByProvider(authentications))
+    return { type: "end", status: "DECLINED", declineCode: "authentication_failed" };
+  const last = attempts.at(-1);
+  const [to] = planLeft(loaded);
+  const mayOpen = to !== undefined && mayStillOpen(session, moment);
+  const provider = mayOpen && (last === undefined || last.nextAction === "failover") && providerBefore(loaded, to);
+  if (provider) return { type: "openProvider", provider, because: becauseProviderFirst(session) };
+  if (last === undefined && mayOpen) return { type: "open", to, because: becauseFirst(session) };
+  const repeat = repeatAfterProvider(loaded);
+  if (repeat && mayStillOpen(session, moment)) return { type: "open", ...repeat };
+  if (last?.nextAction === "failover" && mayOpen) return { type: "open", to, because: last.nextBecause ?? "" };
+  // Nothing follows a fraud decline, not even a hold that an earlier gateway may turn out to have.
+  const isFraud = attempts.some((attempt) => attempt.failureKind === "FRAUD" || attempt.stop === "fraud");
+  const unknown = attempts.filter((attempt) => attempt.status === "UNKNOWN" && !attempt.lookedUpAt);
+  const [lookedUp] = isFraud ? unknown.filter(({ stop }) => stop === "fraud") : unknown; // rule:no-hold-after-fraud
+  if (lookedUp) return { type: "lookUp", attempt: lookedUp };
+  // A hold whose capture was refused for good is not a decline.
+  if (!session.heldAt && last?.status === "DECLINED") {
+    return { type: "end", status: "DECLINED", declineCode: last.declineCode ?? "card_declined" };
+  }
+  return { type: "end", status: "DEGRADED", declineCode: "processing_unavailable" };
+}
+
+/**
+ * Returns the step that finds unrecorded attempts, if it is still needed. After a restore, nothing is captured, adopted
+ * or ended before the gateways have reported what this database has lost.
+ */
+function findUnrecordedFirst({ unrecordedCheckAt }: PaymentSession, { now }: Moment): Step | undefined {
+  if (!unrecordedCheckAt) return undefined;
+  return unrecordedCheckAt <= now ? { type: "findUnrecorded" } : { type: "wait", until: unrecordedCheckAt };
+}
+
+/** Returns the connections of the plan at which an attempt may still be made. */
+function planLeft({ session, attempts, authentications }: SessionWithAttempts): readonly PlannedConnection[] {
+  // The card is forgotten, and the customer is gone.
+  if (session.heldAt) return [];
+  const left = (session.plan ?? []).slice(attempts.filter(({ round }) => round === 0).length);
+  return left.filter((to) => !isStoppedUnavailable(authentications, to));
+}
+
+/** Returns the reason for a provider's authentication before the first gateway that needs one. */
+export function becauseProviderFirst({ ruleVersion }: Pick<PaymentSession, "ruleVersion">): string {
+  return `Rule version ${ruleVersion} asks for authentication first.`;
+}
+
+/** Returns the reason for the attempt at a plan's first gateway. */
+export function becauseFirst({ ruleVersion, routedBy }: Pick<PaymentSession, "ruleVersion" | "routedBy">): string {
+  const byCase = routedBy?.case === undefined ? "default plan" : `plan of the case “${routedBy.case}”`;
+  const { arm, percent, draw } = routedBy?.split ?? {};
+  const ofArm = arm === undefined ? "" : `variant ${arm} of the `;
+  const drawn = arm === undefined ? "" : ` It drew ${draw} of 100, and variant B gets 1 to ${percent}.`;
+  return `First of ${ofArm || "the "}${routedBy ? byCase : "plan"} by rule version ${ruleVersion}.${drawn}`;
+}
+
+/** Decides what follows the failure of the session's last attempt. */
+export function decideAfterFailure(work: SessionWithAttempts, failure: Failure, rule: FailoverRule): FailoverDecision {
+  const withinBudget = mayStillOpen(work.session, { now: work.readAt });
+  if (work.session.heldAt) {
+    return {
+      action: "stop",
+      because: `${failure.gateway} refused the capture for good, and the card was forgotten with the hold.`,
+    };
+  }
+  return decideNext(failure, rule, { plan: planLeft(work), withinBudget });
+}
+
+function isOver(session: PaymentSession, { now }: Moment): boolean {
+  return session.submitDeadline != null && session.submitDeadline <= now;
+}
+
+/**
+ * Reports whether an attempt may still be opened. The database refuses attempts from the deadline on; deciding a little
+ * earlier leaves time to store the decision.
+ */
+function mayStillOpen(session: PaymentSession, { now }: Moment): boolean {
+  return !isOver(session, { now: new Date(now.getTime() + openingMarginMs) }); // rule:deadline
+}
+
+/**
+ * Returns the step of a payment that its merchant captures later: its reminder, a look at the hold or its end, and the
+ * voids of other holds, which do not wait for the merchant.
+ */
+function stepOfHold(session: PaymentSession, winner: Attempt, voiding: readonly Attempt[], moment: Moment): Step {
+  const { now } = moment;
+  const { captureDueAt } = session;
+  // Past its end, a hold that was sent a void is looked at again after a pause.
+  const pausedUntil = winner.retries > 0 ? winner.nextRetryAt : undefined;
+  const lookAt = pausedUntil ?? earlier(session.heldUntil, winner.nextRetryAt) ?? now;
+  if (lookAt <= now) return { type: "lookAtHold", attempt: winner };
+  if (captureDueAt && captureDueAt <= now) return { type: "emitCaptureDue" };
+  const other = voiding.length > 0 ? firstDue(voiding, moment, voidOf) : undefined;
+  if (other && other.type !== "wait") return other;
+  return { type: "wait", until: earlier(earlier(lookAt, captureDueAt), other?.until) ?? lookAt };
+}
+
+function earlier(one: Date | null | undefined, other: Date | null | undefined): Date | undefined {
+  if (!one || !other) return one ?? other ?? undefined;
+  return one < other ? one : other;
+}
+
+/**
+ * Returns the time from which an unanswered capture is pending: the end of the time budget, or of the merchant's call that
+ * ordered it.
+ */
+export function pendingFrom(
+  { manualCapture, submitDeadline }: PaymentSession,
+  [unanswered]: readonly Attempt[],
+): Date | undefined {
+  if (!unanswered?.captureOrderedAt) return undefined;
+  if (!manualCapture) return submitDeadline ?? undefined;
+  return new Date(unanswered.captureOrderedAt.getTime() + submitWaitMs);
+}
+
+/** Limits the wait for an unanswered capture to the time at which the pending event is emitted. */
+function noLaterThan(pendingAt: Date | undefined, { pendingEventAt }: PaymentSession, step: Step): Step {
+  if (step.type !== "wait" || pendingEventAt || !pendingAt || step.until <= pendingAt) return step;
+  return { type: "wait", until: pendingAt };
+}
+
+function captureOf(attempt: Attempt): Step {
+  return { type: "capture", attempt };
+}
+
+function voidOf(attempt: Attempt): Step {
+  return { type: "void", attempt };
+}
+
+/** Returns the step for the attempt that is due first, or the wait until it is due. */
+function firstDue(attempts: readonly Attempt[], { now }: Moment, step: (attempt: Attempt) => Step): Step {
+  const [first] = attempts.toSorted((left, right) => dueAt(left) - dueAt(right));
+  if (first === undefined) throw new Error("firstDue needs an attempt");
+  return dueAt(first) <= now.getTime() ? step(first) : { type: "wait", until: new Date(dueAt(first)) };
+}
+
+function dueAt(attempt: Attempt): number {
+  return attempt.nextRetryAt?.getTime() ?? 0;
+}
+
+/** The decision after a failed attempt, with the sentence that the attempt trail shows. */
+export type FailoverDecision =
+  | {
+      readonly action: "authenticate";
+      readonly to: PlannedConnection;
+      readonly because: string;
+      readonly round: 1;
+      /** Authenticates before the repeat; absent where the gateway does so itself. */
+      readonly provider?: PlannedProvider | undefined;
+    }
+  | { readonly action: "failover"; readonly to: PlannedConnection; readonly because: string }
+  | {
+      readonly action: "retry";
+      readonly to: PlannedConnection;
+      readonly because: string;
+      readonly round: 2;
+    }
+  | { readonly action: "stop"; readonly because: string };
+
+/** The reason why no gateway can get the card: each would get it from the same vault. */
+export type NoCard = "vault_unavailable" | "token_unusable";
+
+/** The parts of an attempt's failure that failover depends on. */
+export type Failure = {
+  readonly gateway: string;
+  readonly kind: FailureKind;
+  readonly stop?: Stop | undefined;
+  readonly noCard?: NoCard | undefined;
+  /** Why the gateway processed nothing, and its own code. */
+  readonly refusal?: Refusal | undefined;
+  readonly gatewayCode?: string | undefined;
+  /** True when the gateway held the amount but refused to capture it. */
+  readonly captureRefused?: boolean | undefined;
+  /** The connection that can be asked once more, with authentication. */
+  readonly repeat?: PlannedConnection | undefined;
+  /** The provider that authenticates before that. */
+  readonly provider?: PlannedProvider | undefined;
+  /** The connection that declined and allows to be asked once more at once. */
+  readonly again?: PlannedConnection | undefined;
+};
+
+/** The merchant's settings for failover, and for authentication; without the latter it is as needed. */
+export type FailoverRule = {
+  readonly version: number;
+  readonly failoverOn: readonly FailoverSwitch[];
+  readonly authentication?: AuthenticationRule | undefined;
+  /** True if a gateway that allows it gets a payment that it declined once more. The default is false. */
+  readonly retriesSameGateway?: boolean | undefined;
+};
+
+const kindInWords: Record<FailureKind, string> = {
+  HARD_DECLINE: "a hard decline",
+  SOFT_DECLINE: "a soft decline",
+  FRAUD: "a fraud-class decline",
+  TIMEOUT: "a timeout",
+  GATEWAY_ERROR: "a gateway error",
+};
+
+const stopInWords: Record<Stop, string> = {
+  fraud: "a fraud-class decline is never retried on another gateway",
+  scheme_rule: "the card scheme forbids trying this card again",
+  same_card_fails: "the same card fails at every gateway",
+  authentication_required: "the customer has to authenticate, which another gateway does not change",
+  authentication_failed: "the customer did not authenticate",
+  unclassified: "a decline that is not classified is never retried",
+};
+
+const noCardInWords: Record<NoCard, string> = {
+  vault_unavailable: "the card vault could not be used, and no gateway can get the card without it",
+  token_unusable: "the card vault no longer keeps this card, and no gateway can get it without the vault",
+};
+
+// A soft decline has no separate switch: it follows the one for declines.
+const switchOf: Record<Exclude<FailureKind, "FRAUD">, FailoverSwitch> = {
+  HARD_DECLINE: "HARD_DECLINE",
+  SOFT_DECLINE: "HARD_DECLINE",
+  TIMEOUT: "TIMEOUT",
+  GATEWAY_ERROR: "GATEWAY_ERROR",
+};
+
+/**
+ * The beginnings of sentences in the attempt trail about a card that no gateway could get. They say nothing about the
+ * gateway.
+ */
+export const noCardBeginnings: readonly string[] = Object.values(noCardInWords).map(capitalized);
+
+/**
+ * Returns the next connection of the plan unless a stop, a missing card, the rule, the end of the plan or the time
+ * budget forbids it; they are checked in this order. Before the plan goes on, a gateway that allows it gets the payment once more.
+ */
+export function decideNext(
+  failure: Failure,
+  rule: FailoverRule,
+  left: { readonly plan: readonly PlannedConnection[]; readonly withinBudget: boolean },
+): FailoverDecision {
+  const named = `rule version ${rule.version}`;
+  const stop = failure.kind === "FRAUD" ? "fraud" : failure.stop; // rule:stop-ends-plan
+  if (stop === "authentication_required" && failure.repeat && left.withinBudget)
+    return repeatAt(failure.repeat, failure.provider);
+  if (stop === "authentication_required" && rule.authentication === "NEVER")
+    return { action: "stop", because: `The customer has to authenticate, and ${named} asks for no authentication.` };
+  if (stop !== undefined)
+    return { action: "stop", because: `${capitalized(stopInWords[stop])}, whatever ${named} says.` };
+  if (failure.noCard !== undefined)
+    return { action: "stop", because: `${capitalized(noCardInWords[failure.noCard])}, whatever ${named} says.` };
+  if (failure.again && rule.retriesSameGateway && left.withinBudget) {
+    const because = `${failure.gateway} asked to try again, which ${named} does once.`;
+    return { action: "retry", to: stepOf(failure.again), because, round: 2 };
+  }
+  const happened = describeFailure(failure);
+  const [to] = left.plan;
+  // rule:stop-ends-plan
+  if (failure.kind === "FRAUD" || !rule.failoverOn.includes(switchOf[failure.kind])) {
+    return { action: "stop", because: `${capitalized(named)} does not fail over after ${happened}.` };
+  }
+  if (to === undefined)
+    return { action: "stop", because: `The plan of ${named} has no gateway left after ${happened}.` };
+  if (!left.withinBudget) {
+    return {
+      action: "stop",
+      because: `The time for this payment ran out after ${happened}; ${named} is not followed further.`,
+    };
+  }
+  return { action: "failover", to, because: `${capitalized(named)} fails over to ${to.gateway} after ${happened}.` };
+}
+
+const refusalInWords: Record<Refusal, string> = {
+  REQUEST: "refused the request",
+  CREDENTIALS: "refused the credentials",
+  NO_ANSWER: "did not answer",
+};
+
+function describeFailure({ gateway, kind, captureRefused, refusal, gatewayCode }: Failure): string {
+  if (captureRefused) return `a permanently refused capture at ${gateway}`;
+  if (refusal === undefined) return `${kindInWords[kind]} at ${gateway}`;
+  return `${gateway} ${refusalInWords[refusal]}${gatewayCode === undefined ? "" : ` (${gatewayCode})`}`;
+}
+
+function stepOf({ priority, gateway, connectionId, credentialVersion }: PlannedConnection): PlannedConnection {
+  return { priority, gateway, connectionId, credentialVersion };
+}
+
+function repeatAt(planned: PlannedConnection, provider: PlannedProvider | undefined): FailoverDecision {
+  const { gateway } = planned;
+  const by = provider === undefined ? "" : ` ${provider.name} authenticates the customer first.`;
+  const because = `${gateway} asks for authentication, so it gets the payment once more with it.${by}`;
+  return { action: "authenticate", to: stepOf(planned), because, round: 1, provider };
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,258 @@
+/** Records that an attempt has failed, and opens what follows it: the next one, a repeat, or a provider's authentication. */
+import type { CardSummary } from "../../card-vault/card-forwarder.ts";
+import type { Exemption } from "../../gateways/authentication.ts";
+import type { AuthorizeAnswer, GatewayOutcome, NotProcessed } from "../../gateways/connector.ts";
+import type { Tx } from "../../platform/database.ts";
+import { unreachable } from "../../platform/errors.ts";
+import type { Core } from "../core.ts";
+import { mayRepeat } from "../decide/after-authentication.ts";
+import { exemptionOf, isLeftToProvider, proofFor, providerAfter, providerBefore } from "../decide/after-provider.ts";
+import {
+  becauseProviderFirst,
+  decideAfterFailure,
+  type FailoverDecision,
+  type Failure,
+  type NoCard,
+} from "../decide/next-step.ts";
+import {
+  attemptIdOf,
+  isReferenceTaken,
+  openAttempt,
+  openingOf,
+  recordDeclined,
+  recordFailed,
+  recordUnknown,
+  refusalOf,
+  storableCode,
+} from "../record/attempts.ts";
+import { findShopper, plannedWish } from "../record/authentications.ts";
+import { lockAndRenew } from "../record/lease.ts";
+import { type FailedOver, recordFailedAndOpened } from "../record/payment-functions.ts";
+import { openProvided } from "../record/provided-rows.ts";
+import { loadFailoverRule } from "../record/routing-rules.ts";
+import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
+import { countUnclassified } from "../record/unclassified-codes.ts";
+import type { Attempt, PaymentSession, PlannedConnection, PlannedProvider } from "../rows/entities.ts";
+import type { Changed, Reloaded, Work } from "./work.ts";
+
+/**
+ * Records a failed authorization and opens the plan's next attempt in one statement. Returns undefined, and records nothing, where
+ * more than the plan decides what follows.
+ */
+export async function failOver(
+  work: Work,
+  attempt: Attempt,
+  { outcome, card }: AuthorizeAnswer,
+): Promise<Reloaded | undefined> {
+  const { core, lease, loaded } = work;
+  if (outcome.type === "held" || outcome.type === "actionNeeded" || loaded.authentications.length > 0) return undefined;
+  if (outcome.type === "unknown" && outcome.gatewayReference !== undefined) return undefined;
+  const { merchantId, ruleVersion } = loaded.session;
+  const ruled = { merchantId, version: ruleVersion ?? 0 };
+  const rule = await core.hold(`rule ${merchantId} ${ruled.version}`, () => loadFailoverRule(core.database, ruled));
+  const failure = { gateway: attempt.gateway, ...failureOf(outcome), ...mayTryAgain(work, attempt, outcome) };
+  const decided = decideAfterFailure(loaded, failure, rule);
+  if (decided.action !== "failover" || providerBefore(loaded, decided.to) !== undefined) return undefined;
+  const next = nextOpening(core, loaded, decided);
+  const failed = { loaded, attempt, as: endOf(outcome), because: decided.because, card, next };
+  const reloaded = await recordFailedAndOpened(core.database, lease, failed);
+  if (reloaded === undefined) return undefined;
+  core.observer?.failedOver(attempt.gateway);
+  return { loaded: reloaded, openedAttemptId: next.id };
+}
+
+function endOf(outcome: Failed): FailedOver {
+  const none = { declineCode: null, gatewayCode: null, refusal: null };
+  switch (outcome.type) {
+    case "declined": {
+      const { kind, declineCode, gatewayCode } = outcome;
+      return { ...none, status: "DECLINED", failureKind: kind, declineCode, gatewayCode: storableCode(gatewayCode) };
+    }
+    case "notProcessed":
+      return { ...none, status: "FAILED", failureKind: "GATEWAY_ERROR", ...refusalOf(outcome) };
+    case "unknown":
+      return { ...none, status: "UNKNOWN", failureKind: outcome.kind, ...refusalOf(outcome.notProcessed) };
+    default:
+      return unreachable(outcome);
+  }
+}
+
+/**
+ * Records a failed authorization, and opens what follows it, if anything. `end` records the end of the attempt's
+ * authentication: a session has one that is open.
+ */
+export async function recordAndContinue(
+  tx: Tx,
+  work: Work,
+  attempt: Attempt,
+  outcome: Failed,
+  { card, end }: { readonly card?: CardSummary | undefined; readonly end: () => void },
+): Promise<Changed> {
+  const { core } = work;
+  const next = await lockAndDecide(
+    tx,
+    work,
+    attempt,
+    { ...failureOf(outcome), ...mayTryAgain(work, attempt, outcome) },
+    card,
+  );
+  await recordFailure(tx, attempt, outcome, next);
+  end();
+  if (next.action === "stop") return {};
+  if (next.action === "failover") tx.afterCommit(() => core.observer?.failedOver(attempt.gateway));
+  return { openedAttemptId: await openAfter(tx, work, next) };
+}
+
+/** Opens what follows a failed attempt: the next one, or a provider's authentication. */
+export async function openAfter(
+  tx: Tx,
+  work: Work,
+  next: Exclude<FailoverDecision, { action: "stop" }>,
+): Promise<string> {
+  const { core, loaded } = work;
+  const first = next.action === "failover" ? providerBefore(loaded, next.to) : undefined;
+  if (first !== undefined) return openProvider(tx, work, first, becauseProviderFirst(loaded.session));
+  if (next.action !== "authenticate" || next.provider === undefined) return openNext(tx, core, loaded, next);
+  return openProvider(tx, work, next.provider, `${next.to.gateway} asked for authentication.`);
+}
+
+/** Records that a provider is about to authenticate the customer. Returns the authentication's id. */
+export async function openProvider(tx: Tx, work: Work, provider: PlannedProvider, because: string): Promise<string> {
+  const { core, loaded } = work;
+  const shopper = await findShopper(core, loaded.session, work.shopper);
+  return openProvided(tx, core, { sessionId: loaded.session.id, provider, because, shopper });
+}
+
+type Failed = Exclude<GatewayOutcome, { type: "held" | "actionNeeded" }>;
+
+function failureOf(outcome: Failed): Omit<Failure, "gateway"> {
+  switch (outcome.type) {
+    case "declined":
+      return { kind: outcome.kind, stop: outcome.stop === "none" ? undefined : outcome.stop };
+    case "notProcessed":
+      return { kind: "GATEWAY_ERROR", noCard: noCardOf(outcome), ...refusalOf(outcome) };
+    case "unknown": {
+      const { kind, lostAtVault, notProcessed } = outcome;
+      return { kind, noCard: lostAtVault && "vault_unavailable", ...refusalOf(notProcessed) };
+    }
+    default:
+      return unreachable(outcome);
+  }
+}
+
+/**
+ * Returns the connection that declined, if it may get the payment once more: it documents that for this decline, and the
+ * payment was not retried before. A decline is certain: it holds nothing. A gateway that asked the customer is not retried:
+ * it would ask again.
+ */
+function mayTryAgain({ loaded }: Work, attempt: Attempt, outcome: Failed): Pick<Failure, "again"> {
+  if (outcome.type !== "declined" || !outcome.again || outcome.stop !== "none") return {}; // rule:retry-as-allowed
+  const isRetried = loaded.attempts.some(({ round }) => round === 2); // rule:retry-once
+  const wasAsked = loaded.authentications.some(({ attemptId }) => attemptId === attempt.id);
+  return isRetried || attempt.round !== 0 || wasAsked ? {} : { again: attempt };
+}
+
+function noCardOf({ cause }: NotProcessed): NoCard | undefined {
+  return cause === "vault_unavailable" || cause === "token_unusable" ? cause : undefined;
+}
+
+async function recordFailure(tx: Tx, attempt: Attempt, outcome: Failed, next: FailoverDecision): Promise<void> {
+  switch (outcome.type) {
+    case "declined":
+      recordDeclined(tx, attempt, outcome, next);
+      return countUnclassified(tx, attempt, outcome);
+    case "notProcessed":
+      return recordFailed(tx, attempt, outcome, next);
+    case "unknown": {
+      const { gatewayReference, notProcessed } = outcome;
+      const isOurs = gatewayReference !== undefined && !(await isReferenceTaken(tx, attempt, gatewayReference));
+      return recordUnknown(tx, attempt, outcome.kind, {
+        next,
+        gatewayReference: isOurs ? gatewayReference : undefined,
+        notProcessed,
+      });
+    }
+    default:
+      return unreachable(outcome);
+  }
+}
+
+/** Locks the session and decides, from its current state, what follows a failure of this attempt. */
+export async function lockAndDecide(
+  tx: Tx,
+  work: Work,
+  attempt: Attempt,
+  failure: Omit<Failure, "gateway">,
+  card?: CardSummary,
+): Promise<FailoverDecision> {
+  const { lease, loaded } = work;
+  const { merchantId, ruleVersion } = loaded.session;
+  const [{ session, now }, rule] = await Promise.all([
+    lockAndRenew(tx, lease, card),
+    loadFailoverRule(tx, { merchantId, version: ruleVersion ?? 0 }),
+  ]);
+  const repeat = failure.stop === "authentication_required" ? await findRepeat(work, attempt) : {};
+  const described = { gateway: attempt.gateway, ...failure, ...repeat };
+  const { authentication = rule.authentication } = session.routedBy ?? {};
+  return decideAfterFailure({ ...loaded, session, readAt: now }, described, { ...rule, authentication });
+}
+
+/**
+ * Returns the way in which the gateway that asked for authentication can be asked once more: with a provider's, or with
+ * its own. Empty if there is none, or the page cannot show an action.
+ */
+async function findRepeat(
+  { core, loaded, shopper }: Work,
+  attempt: Attempt,
+): Promise<Pick<Failure, "repeat" | "provider">> {
+  const provider = providerAfter(loaded, attempt);
+  if (attempt.round !== 0) return {};
+  const isLeft = isLeftToProvider(loaded, attempt);
+  const runsOwn = !isLeft && plannedWish(core, loaded.session, attempt) !== undefined && mayRepeat(loaded, attempt);
+  if (attempt.authenticationId != null || (provider === undefined && !runsOwn)) return {};
+  const canShow = (await findShopper(core, loaded.session, shopper))?.browser !== undefined;
+  return canShow ? { repeat: attempt, provider } : {};
+}
+
+const exemptionInWords: Record<Exemption, string> = { LOW_VALUE: "low value", RISK_ANALYSIS: "risk analysis" };
+
+/** The session in which an attempt is opened, and its authentications. */
+type Opening = {
+  readonly session: Pick<PaymentSession, "id" | "amountMinor" | "currency" | "plan">;
+  readonly authentications: SessionWithAttempts["authentications"];
+};
+
+/** Returns an attempt at the next connection, with the customer's proof if there is one that it takes. */
+export function nextOpening(
+  core: Core,
+  { session, authentications }: Opening,
+  next: { to: PlannedConnection; because: string; round?: 0 | 1 | 2 },
+) {
+  const { round = 0, to } = next;
+  const id = attemptIdOf({ sessionId: session.id, connectionId: to.connectionId, round });
+  const { authenticationId, because } = proofFor(session, authentications, to);
+  const exemption = exemptionOf(session, { connectionId: to.connectionId, round, authenticationId });
+  const asking = exemption === undefined ? "" : ` The request asks for an exemption: ${exemptionInWords[exemption]}.`;
+  return openingOf({
+    ...{ id, session, to, round, because: next.because + because + asking, authenticationId },
+    ...limitsAt(core, to),
+  });
+}
+
+/** Opens an attempt at the next connection. Returns its id. */
+export function openNext(tx: Tx, core: Core, opening: Opening, next: Parameters<typeof nextOpening>[2]): string {
+  const attempt = nextOpening(core, opening, next);
+  openAttempt(tx, attempt);
+  return attempt.id;
+}
+
+/**
+ * Returns the limits on how long a gateway may execute a request that it was sent. If the connector was removed after
+ * planning, nothing is sent.
+ */
+export function limitsAt(core: Core, { gateway: name }: Pick<Attempt, "gateway">) {
+  const { attemptTimeoutMs } = core.timing;
+  const { refusesVoidedReference = false, executionLimitMs = 0 } = core.connectorOf(name) ?? {};
+  const lateMs = executionLimitMs + core.vault.forwarding.lateMs;
+  return { refusesVoidedReference, executionLimitMs: lateMs, attemptTimeoutMs };
+}

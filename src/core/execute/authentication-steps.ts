@@ -1,0 +1,265 @@
+/**
+ * The steps of a session whose customer is asked: looking at the action, completing the payment, and giving up. As in
+ * flow-steps.ts, each is a gateway call, a transaction, or a call followed by a transaction.
+ */
+import type { ActionAnswer, CompletionAnswer, Unknown } from "../../gateways/connector.ts";
+import { customerTimeMs } from "../../limits.ts";
+import type { Tx } from "../../platform/database.ts";
+import { unreachable } from "../../platform/errors.ts";
+import type { Core } from "../core.ts";
+import { endOf, type GivenUp, mayCompleteAgain } from "../decide/after-authentication.ts";
+import { isReferenceTaken, latestExecutionMsOf, move, recordRefused } from "../record/attempts.ts";
+import {
+  endAuthentication,
+  endWait,
+  isGivenUp,
+  laterOf,
+  liabilityOf,
+  loadCompletion,
+  postponeLook,
+  recordCompleting,
+  recordCompletingAgain,
+  recordNotAnswered,
+} from "../record/authentications.ts";
+import { lockAndRenew } from "../record/lease.ts";
+import { endWithoutResult } from "../record/provided-rows.ts";
+import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
+import type { Attempt, Authentication } from "../rows/entities.ts";
+import { limitsAt, lockAndDecide, openAfter, recordAndContinue } from "./after-failure.ts";
+import { reportNeverOrdered } from "./flow-steps.ts";
+import * as gateway from "./gateway-calls.ts";
+import { recordAuthorized, recordWinner } from "./held-payments.ts";
+import { type Changed, commitAndReload, type Reloaded, type Work } from "./work.ts";
+
+/** An attempt and its open authentication. */
+type Asked = { readonly attempt: Attempt; readonly authentication: Authentication };
+
+/** Sends the completing request and records the answer. Without an answer it is sent once more, with the same key. */
+export async function completePayment(work: Work, asked: Asked): Promise<Reloaded> {
+  const { core, lease } = work;
+  const completion = await loadCompletion(core, core.database, asked.authentication);
+  const answer = await gateway.complete(core, asked, completion);
+  return commitAndReload(core, lease, (tx) => recordCompletion(tx, work, asked, answer));
+}
+
+async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: CompletionAnswer): Promise<Changed> {
+  const { core, lease, loaded } = work;
+  const { attempt, authentication } = asked;
+  const { outcome, card, authenticated } = answer;
+  switch (outcome.type) {
+    case "held": {
+      const end = () => endCompleted(tx, authentication, answer);
+      await recordAuthorized(tx, core, lease, { loaded, attempt, hold: outcome, card, end });
+      return {};
+    }
+    case "declined": {
+      const isFailed = outcome.stop === "authentication_failed";
+      const end = () =>
+        isFailed
+          ? endAuthentication(tx, authentication, "FAILED", authenticated)
+          : endCompleted(tx, authentication, answer);
+      return recordAndContinue(tx, work, attempt, outcome, { card, end });
+    }
+    // Anybody may send a return, so it never leads to another gateway.
+    case "notAnswered": {
+      const { now } = await lockAndRenew(tx, lease, card);
+      recordNotAnswered(tx, asked, now);
+      return {};
+    }
+    case "unknown":
+    case "notProcessed":
+    case "actionNeeded": {
+      if (mayCompleteAgain(authentication)) {
+        const { now } = await lockAndRenew(tx, lease, card);
+        recordCompletingAgain(tx, asked, latestFrom(core, attempt, now, authentication.actionLifeMs));
+        return { openedAttemptId: attempt.id };
+      }
+      const notProcessed = outcome.type === "notProcessed" ? outcome : undefined;
+      const unknown: Unknown =
+        outcome.type === "unknown"
+          ? outcome
+          : { type: "unknown", kind: "GATEWAY_ERROR", reason: outcome.type, notProcessed };
+      const end = () => endAuthentication(tx, authentication, "UNAVAILABLE");
+      return recordAndContinue(tx, work, attempt, unknown, { card, end });
+    }
+    default:
+      return unreachable(outcome);
+  }
+}
+
+/** Ends an authentication with what the gateway's decision says about it. Without a word about it, nothing is known. */
+function endCompleted(
+  tx: Tx,
+  authentication: Authentication,
+  { outcome, authenticated }: Pick<CompletionAnswer, "outcome" | "authenticated">,
+): void {
+  const liability = authenticated?.liability ?? liabilityOf(authenticated?.eci) ?? "UNKNOWN";
+  const status = endOf(outcome, authenticated) ?? "UNAVAILABLE";
+  endAuthentication(tx, authentication, status, { ...authenticated, liability });
+}
+
+/** Returns the latest time at which the gateway may execute a request that is sent now. */
+function latestFrom(core: Core, attempt: Attempt, now: Date, actionLifeMs = 0): Date {
+  return new Date(now.getTime() + latestExecutionMsOf(limitsAt(core, attempt)) + actionLifeMs);
+}
+
+/** Sends the completing request that another process left behind once more. */
+export async function completeAgain({ core, lease }: Work, asked: Asked): Promise<Reloaded> {
+  return commitAndReload(core, lease, async (tx) => {
+    const { now } = await lockAndRenew(tx, lease);
+    recordCompletingAgain(tx, asked, latestFrom(core, asked.attempt, now, asked.authentication.actionLifeMs));
+    return { openedAttemptId: asked.attempt.id };
+  });
+}
+
+/** Asks the gateway whether its customer has answered, and records what follows. */
+export async function askOutcome(work: Work, asked: Asked): Promise<Reloaded> {
+  const { core, lease } = work;
+  const completion = await loadCompletion(core, core.database, asked.authentication);
+  const answer = await gateway.askAction(core, asked.attempt, completion);
+  return commitAndReload(core, lease, (tx) => recordOutcome(tx, work, asked, answer));
+}
+
+async function recordOutcome(tx: Tx, work: Work, asked: Asked, answer: ActionAnswer): Promise<Changed> {
+  const { core, lease, loaded } = work;
+  const { attempt, authentication } = asked;
+  const { session, now } = await lockAndRenew(tx, lease);
+  // The customer gave up while the gateway was being asked: nothing may follow, and a hold is voided with the end.
+  if (answer.type !== "captured" && (await isGivenUp(tx, authentication))) return {};
+  switch (answer.type) {
+    case "answered": {
+      // Returns that were none of the customer's answers have used up the requests.
+      if (!mayCompleteAgain(authentication)) break;
+      const isBegun = await recordCompleting(tx, asked, latestFrom(core, attempt, now, authentication.actionLifeMs));
+      return isBegun ? { openedAttemptId: attempt.id } : {};
+    }
+    case "failed":
+      recordGivenUp(tx, core, { ...asked, as: "FAILED", now });
+      return {};
+    case "held":
+      if (await isReferenceTaken(tx, attempt, answer.gatewayReference)) break;
+      endAuthentication(tx, authentication, "AUTHENTICATED");
+      endWait(tx, attempt.sessionId);
+      await recordWinner(tx, core, session, { attempt, hold: answer });
+      return {};
+    case "declined":
+      if (answer.stop === "authentication_failed") {
+        recordGivenUp(tx, core, { ...asked, as: "FAILED", now });
+        return {};
+      }
+      return recordDeclinedAction(tx, work, asked, { declined: answer, now });
+    case "captured":
+      await reportNeverOrdered(tx, core, attempt);
+      break;
+    case "waiting":
+    case "heldOther":
+    case "voided":
+    case "absent":
+    case "inconclusive":
+      break;
+    default:
+      return unreachable(answer);
+  }
+  postponeLook(tx, attempt, loaded.readAt);
+  return {};
+}
+
+/**
+ * Records that the gateway declined while the customer was asked. Where a hold may appear by itself, the decline is
+ * believed only at the plan's end, as that of any unanswered attempt; what it forbids is forbidden at once, also for
+ * the hold of an earlier gateway.
+ */
+async function recordDeclinedAction(
+  tx: Tx,
+  work: Work,
+  { attempt, authentication }: Asked,
+  { declined, now }: { declined: Extract<ActionAnswer, { type: "declined" }>; now: Date },
+): Promise<Changed> {
+  const { core } = work;
+  endWait(tx, attempt.sessionId);
+  if (holdsNothing(authentication)) {
+    const end = () => endAuthentication(tx, authentication, "UNAVAILABLE");
+    return recordAndContinue(tx, work, attempt, declined, { end });
+  }
+  const stop = declined.stop === "none" ? undefined : declined.stop;
+  const next = await lockAndDecide(tx, work, attempt, { kind: "TIMEOUT", stop });
+  endAuthentication(tx, authentication, "UNAVAILABLE");
+  move(tx, attempt, "AWAITING_CUSTOMER", {
+    set: {
+      status: "UNKNOWN",
+      failureKind: "TIMEOUT",
+      ...(stop && { stop }),
+      retries: 0,
+      nextRetryAt: null,
+      latestExecutionAt: laterOf(attempt, latestFrom(core, attempt, now, authentication.actionLifeMs)),
+      nextAction: next.action,
+      nextBecause: next.because,
+    },
+  });
+  return next.action === "stop" ? {} : { openedAttemptId: await openAfter(tx, work, next) };
+}
+
+/**
+ * Ends a wait without an answer. Where a hold appears only after our completing request, the gateway's own record of the
+ * action is then cancelled, once: it can no longer be completed.
+ */
+export async function giveUp(work: Work, asked: Asked, as: GivenUp): Promise<Reloaded> {
+  const { core, lease, loaded } = work;
+  const isInDoubt = loaded.session.unrecordedCheckAt !== null; // rule:doubt-ends-wait
+  // rule:give-up-committed
+  const reloaded = await commitAndReload(core, lease, async (tx) => {
+    const { now } = await lockAndRenew(tx, lease);
+    recordGivenUp(tx, core, { ...asked, as, now, isInDoubt });
+    tx.afterCommit(() => core.observer?.gaveUp(asked.attempt.gateway, as));
+    return {};
+  });
+  if (holdsNothing(asked.authentication) && !isInDoubt) {
+    const cancelling: Promise<unknown> = gateway
+      .voidHold(core, loaded, asked.attempt)
+      .catch((err: unknown) => core.log.warn({ err }, "an action that was given up could not be cancelled"))
+      .finally(() => core.inFlight.delete(cancelling));
+    core.inFlight.add(cancelling);
+  }
+  return reloaded;
+}
+
+/** Reports whether a gateway surely holds nothing: it holds only after a completing request, and none was sent. */
+function holdsNothing({ holdsOnlyWhenAsked, completionsSent }: Authentication): boolean {
+  return holdsOnlyWhenAsked && completionsSent === 0;
+}
+
+/** Moves the attempt and its authentication out of the wait. The session must be locked. */
+function recordGivenUp(
+  tx: Tx,
+  core: Core,
+  given: Asked & { readonly as: GivenUp; readonly now: Date; readonly isInDoubt?: boolean },
+): void {
+  const { attempt, authentication, as, now, isInDoubt = false } = given;
+  const { actionLifeMs } = authentication;
+  endAuthentication(tx, authentication, as); // rule:wait-ends-whole
+  const latest = laterOf(attempt, latestFrom(core, attempt, now, actionLifeMs));
+  recordRefused(tx, attempt, holdsNothing(authentication) && !isInDoubt ? undefined : latest); // rule:late-hold-voided
+  endWait(tx, attempt.sessionId);
+}
+
+/**
+ * Ends what is open of a session in doubt, in the name of a person who has checked its gateways: an attempt that awaits
+ * the customer becomes UNKNOWN. The session must be locked.
+ */
+export function abandonOpen(tx: Tx, { attempts, authentications, readAt }: SessionWithAttempts): void {
+  for (const authentication of authentications.filter(({ completedAt }) => completedAt === null)) {
+    const attempt = attempts.find(({ id }) => id === authentication.attemptId);
+    if (authentication.provider !== null) {
+      endWithoutResult(tx, authentication, "ABANDONED");
+      continue;
+    }
+    if (authentication.status !== "AWAITING_CUSTOMER" || attempt === undefined) {
+      endAuthentication(tx, authentication, "UNAVAILABLE");
+      continue;
+    }
+    endAuthentication(tx, authentication, "ABANDONED");
+    const latest = new Date(readAt.getTime() + authentication.actionLifeMs + customerTimeMs);
+    recordRefused(tx, attempt, laterOf(attempt, latest));
+    endWait(tx, attempt.sessionId);
+  }
+}

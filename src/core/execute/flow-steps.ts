@@ -1,0 +1,252 @@
+/**
+ * The steps of the flow. Each is a gateway call, a transaction, or a call followed by a transaction; never a call
+ * inside a transaction.
+ */
+
+import type { CaptureAnswer, LookUpAnswer, Refused, VoidAnswer } from "../../gateways/connector.ts";
+import { repeatFirstMs, repeatLongestMs } from "../../limits.ts";
+import type { Tx } from "../../platform/database.ts";
+import { unreachable } from "../../platform/errors.ts";
+import type { Core } from "../core.ts";
+import { openAuthenticationOf } from "../decide/after-authentication.ts";
+import { exemptionOf } from "../decide/after-provider.ts";
+import {
+  isReferenceTaken,
+  recordCaptured,
+  recordCaptureRefused,
+  recordDeclined,
+  recordLookedUp,
+  recordRepeat,
+  recordUnknown,
+  recordVoided,
+} from "../record/attempts.ts";
+import {
+  endAuthentication,
+  findShopper,
+  openAuthentication,
+  recordFrictionless,
+  wishFor,
+} from "../record/authentications.ts";
+import { lockAndRenew, lockOnly, renewLease, wakeSession } from "../record/lease.ts";
+import { recordCapturedAndEnded, recordHeldAndOrdered } from "../record/payment-functions.ts";
+import { loadProof } from "../record/provided-rows.ts";
+import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
+import { emitEvent, isFailover, settleSession } from "../record/settle.ts";
+import { countUnclassified } from "../record/unclassified-codes.ts";
+import { openWorkItem } from "../record/work-items.ts";
+import type { Attempt, PaymentSession } from "../rows/entities.ts";
+import { failOver, lockAndDecide, recordAndContinue } from "./after-failure.ts";
+import * as gateway from "./gateway-calls.ts";
+import { adoptCapture, recordAuthorized, recordWinner } from "./held-payments.ts";
+import { actOnReports, queryCaptureReports, readCaptureReports } from "./late-captures.ts";
+import { commitAndReload, type Reloaded, type Work } from "./work.ts";
+
+/**
+ * Authorizes at a gateway and records the answer. When the rule fails over, the next attempt is opened in the same
+ * transaction.
+ */
+export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded> {
+  const { core, lease, loaded } = work;
+  const shopper = await findShopper(core, loaded.session, work.shopper);
+  const authentication = wishFor(core, loaded, attempt, shopper);
+  const proof = await loadProof(core, attempt);
+  const exemption = exemptionOf(loaded.session, attempt);
+  const given = { session: loaded.session, shopper, authentication, proof, exemption };
+  const answer = await gateway.authorize(core, given, attempt);
+  const { outcome, card } = answer;
+  const isPlain = outcome.type === "held" && !loaded.session.manualCapture && answer.authenticated === undefined;
+  if (isPlain)
+    return { loaded: await recordHeldAndOrdered(core.database, lease, { loaded, attempt, hold: outcome, card }) };
+  const failedOver = await failOver(work, attempt, answer);
+  if (failedOver) return failedOver;
+  return commitAndReload(core, lease, async (tx) => {
+    if (outcome.type === "held") {
+      const end = () => recordFrictionless(tx, core, attempt, answer);
+      await recordAuthorized(tx, core, lease, { loaded, attempt, hold: outcome, card, end });
+      return {};
+    }
+    if (outcome.type === "actionNeeded") {
+      const { now } = await lockAndRenew(tx, lease, card);
+      openAuthentication(tx, core, { attempt, needed: outcome, shopper, now });
+      return {};
+    }
+    const end = () => recordFrictionless(tx, core, attempt, answer);
+    return recordAndContinue(tx, work, attempt, outcome, { card, end });
+  });
+}
+/** Records an attempt as UNKNOWN because its process disappeared during the call and the answer is lost. */
+export async function markUnknown(work: Work, attempt: Attempt): Promise<void> {
+  await work.core.database.transaction(async (tx) => {
+    const next = await lockAndDecide(tx, work, attempt, { kind: "TIMEOUT" });
+    recordUnknown(tx, attempt, "TIMEOUT", { next });
+    const completing = openAuthenticationOf(work.loaded, attempt);
+    if (completing) endAuthentication(tx, completing, "UNAVAILABLE");
+  });
+}
+
+/** Looks an attempt up at the end of the plan. If the gateway does hold the amount, the attempt becomes the winner. */
+export async function adoptIfHeld({ core, lease }: Work, attempt: Attempt): Promise<void> {
+  const answer = await gateway.lookUp(core, attempt);
+  await core.database.transaction(async (tx) => {
+    const { session } = await lockAndRenew(tx, lease);
+    if (answer.type === "captured") await reportNeverOrdered(tx, core, attempt);
+    // An answer that names another attempt's hold says nothing about this attempt.
+    const isTaken = answer.type === "held" && (await isReferenceTaken(tx, attempt, answer.gatewayReference));
+    await recordLookUp(
+      tx,
+      core,
+      { session, attempt },
+      isTaken ? { type: "inconclusive", reason: "another attempt has this reference" } : answer,
+    );
+  });
+}
+
+/** Opens a work item for money that a gateway captured without an order; a person has to handle it. */
+export async function reportNeverOrdered(tx: Tx, core: Core, { sessionId, id, gateway: name }: Attempt): Promise<void> {
+  const detail = `${name} has captured an attempt whose capture was never ordered.`;
+  await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId: id, detail });
+}
+
+async function recordLookUp(
+  tx: Tx,
+  core: Core,
+  { session, attempt }: { session: PaymentSession; attempt: Attempt },
+  answer: LookUpAnswer,
+): Promise<void> {
+  switch (answer.type) {
+    case "held":
+      // Its gateway reported a fraud decline before.
+      if (attempt.stop === "fraud") return recordLookedUp(tx, attempt);
+      return recordWinner(tx, core, session, { attempt, hold: answer });
+    case "declined":
+      recordDeclined(tx, attempt, answer);
+      return countUnclassified(tx, attempt, answer);
+    case "heldOther":
+    case "captured":
+    case "voided":
+    case "absent":
+    case "inconclusive":
+      return recordLookedUp(tx, attempt);
+    default:
+      return unreachable(answer);
+  }
+}
+
+/**
+ * Sends the ordered capture and settles the session when it is acknowledged. Without an acknowledgement the capture is
+ * repeated for as long as it takes.
+ */
+export async function captureWinner(work: Work, attempt: Attempt): Promise<Reloaded> {
+  const { core, lease, loaded } = work;
+  const answer = await gateway.capture(core, loaded, attempt);
+  if (answer.type === "done" || answer.type === "accepted") {
+    const isConfirmed = answer.type === "done";
+    const captured = { loaded, attempt, capture: answer, isConfirmed, isFailover: isFailover(attempt) };
+    const ended = await recordCapturedAndEnded(core, lease, captured);
+    if (ended) {
+      core.vault.forget(ended.session.id);
+      core.observer?.settled("SUCCEEDED");
+      return { loaded: ended };
+    }
+  }
+  return commitAndReload(core, lease, async (tx) => ({ loaded: await recordCapture(tx, work, attempt, answer) }));
+}
+
+/** Records the answer to a capture. Returns the session if it has settled. */
+async function recordCapture(
+  tx: Tx,
+  work: Work,
+  attempt: Attempt,
+  answer: CaptureAnswer | gateway.FoundCapture,
+): Promise<SessionWithAttempts | undefined> {
+  const { core, lease, loaded } = work;
+  switch (answer.type) {
+    case "done":
+    case "accepted": {
+      const hasMoreToDo = loaded.attempts.some(({ id, completedAt }) => id !== attempt.id && completedAt === null);
+      if (hasMoreToDo) renewLease(tx, lease);
+      else lockOnly(tx, lease);
+      // The gateway's notification may arrive before its answer.
+      const sent = queryCaptureReports(tx, attempt);
+      if (answer.type === "accepted" && (await readCaptureReports(sent)).voided) {
+        return abandonCapture(tx, work, attempt, gateway.holdVoided);
+      }
+      recordCaptured(tx, attempt, answer);
+      const captureConfirmed = answer.type === "done" || (await readCaptureReports(sent)).captured;
+      const ending = { status: "SUCCEEDED", winner: attempt, captureConfirmed } as const;
+      const settled = await settleSession(tx, core, loaded.session, ending);
+      const reports = await readCaptureReports(sent);
+      await actOnReports(tx, core, { session: loaded.session, attemptId: attempt.id, reports });
+      return settled;
+    }
+    case "captured": {
+      const { session } = await lockAndRenew(tx, lease);
+      await adoptCapture(tx, core, { session, attempt }, answer);
+      return undefined;
+    }
+    case "refused":
+      return answer.definitive ? abandonCapture(tx, work, attempt, answer) : repeatCapture(tx, work, attempt);
+    case "unknown":
+      return repeatCapture(tx, work, attempt); // rule:capture-never-given-up rule:success-is-captured
+    default:
+      return unreachable(answer);
+  }
+}
+
+async function abandonCapture(tx: Tx, work: Work, attempt: Attempt, { gatewayCode }: Refused): Promise<undefined> {
+  const next = await lockAndDecide(tx, work, attempt, { kind: "GATEWAY_ERROR", captureRefused: true });
+  recordCaptureRefused(tx, attempt, gatewayCode, next);
+}
+
+async function repeatCapture(tx: Tx, { lease }: Work, attempt: Attempt): Promise<undefined> {
+  const { now } = await lockAndRenew(tx, lease);
+  recordRepeat(tx, attempt, repeatAt(now, attempt.retries));
+}
+
+/** Voids the hold. An attempt leaves VOIDING only on the gateway's answer. */
+export async function voidHold({ core, lease, loaded }: Work, attempt: Attempt): Promise<void> {
+  const answer = await gateway.voidHold(core, loaded, attempt);
+  const mayBeOurs = answer.type === "alreadyCaptured" && attempt.captureOrderedAt;
+  const record = mayBeOurs ? await gateway.lookUp(core, attempt) : undefined;
+  await core.database.transaction(async (tx) => {
+    const { session, now } = await lockAndRenew(tx, lease);
+    await recordVoidAnswer(tx, { core, lease, loaded: { ...loaded, session } }, { attempt, answer, record, now });
+  });
+  // The gateway's notification may arrive before its answer; then no session was waiting for it.
+  if (answer.type === "accepted" && (await gateway.isEndReported(core, attempt))) {
+    await wakeSession(core.database, attempt.sessionId);
+  }
+}
+
+async function recordVoidAnswer(
+  tx: Tx,
+  { core, loaded }: Work,
+  given: { attempt: Attempt; answer: VoidAnswer; record: LookUpAnswer | undefined; now: Date },
+): Promise<void> {
+  const { attempt, answer, record, now } = given;
+  // The rows were read before the void was sent, so `readAt` is never later than the sending.
+  const askedAt = loaded.readAt;
+  const late = askedAt >= attempt.latestExecutionAt; // rule:latest-execution-time
+  const mayBeCaptured = attempt.captureOrderedAt && !attempt.captureRefusalCode;
+  if (answer.type === "done" || (answer.type === "absent" && late && !mayBeCaptured)) {
+    const voidKind = answer.type === "done" ? "VOIDED" : "NEVER_EXISTED";
+    recordVoided(tx, attempt, { voidKind, askedAt });
+    const hasEnded = loaded.session.status !== "CREATED";
+    if (hasEnded) await emitEvent(tx, core, loaded.session, "payment_attempt.voided", { attemptId: attempt.id });
+    return;
+  }
+  // rule:landed-capture-adopted
+  if (answer.type === "alreadyCaptured" && attempt.captureOrderedAt && loaded.session.status === "CREATED") {
+    const found = record?.type === "captured" ? record : { capturedMinor: attempt.capturedAmountMinor ?? undefined };
+    return adoptCapture(tx, core, { session: loaded.session, attempt }, found);
+  }
+  if (answer.type === "alreadyCaptured") await reportNeverOrdered(tx, core, attempt);
+  // Of the voids that the gateway reports on later, the first one that no late authorization can follow is stored.
+  const voidAskedAt = answer.type === "accepted" && late ? (attempt.voidAskedAt ?? askedAt) : undefined;
+  recordRepeat(tx, attempt, repeatAt(now, attempt.retries), voidAskedAt);
+}
+
+/** Returns the time at which a capture or void is repeated: after 1 s, 2 s, 4 s … at most 5 minutes. */
+export function repeatAt(now: Date, retries: number): Date {
+  return new Date(now.getTime() + Math.min(repeatFirstMs * 2 ** retries, repeatLongestMs));
+}

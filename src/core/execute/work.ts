@@ -1,0 +1,46 @@
+/** A claimed session that one process works on, and the way in which a step commits. */
+import type { Shopper } from "../../gateways/connector.ts";
+import type { Tx } from "../../platform/database.ts";
+import type { Core } from "../core.ts";
+import type { Lease } from "../record/lease.ts";
+import { querySessionWithAttempts, type SessionWithAttempts, wholeSession } from "../record/session-with-attempts.ts";
+
+/**
+ * The result of a step: the session's committed rows, and the attempt that it opened for the caller to continue with.
+ */
+export type Reloaded = { readonly loaded: SessionWithAttempts; readonly openedAttemptId?: string | undefined };
+
+/** The result of a change, as `commitAndReload` takes it. */
+export type Changed = {
+  readonly loaded?: SessionWithAttempts | undefined;
+  readonly openedAttemptId?: string | undefined;
+};
+
+/** A claimed session that one process works on. */
+export type Work = {
+  readonly core: Core;
+  readonly lease: Lease;
+  readonly loaded: SessionWithAttempts;
+  /** Undefined where another process received the submission. */
+  readonly shopper?: Shopper | undefined;
+};
+
+/**
+ * Runs `change` in a transaction and reads the session back in the same round trip as COMMIT. `change` returns the id
+ * of the attempt that it opened, if any, and the session if it has read it after its last change of it.
+ */
+export async function commitAndReload(
+  core: Core,
+  { sessionId }: Pick<Lease, "sessionId">,
+  change: (tx: Tx) => Changed | Promise<Changed>,
+): Promise<Reloaded> {
+  const { changed, reading } = await core.database.transaction(async (tx) => {
+    const changed = await change(tx);
+    return { changed, reading: changed.loaded ? undefined : querySessionWithAttempts(tx, sessionId) };
+  });
+  const { loaded, openedAttemptId } = changed;
+  if (loaded !== undefined) return { loaded, openedAttemptId };
+  const [row] = (await reading?.rows) ?? [];
+  if (row === undefined) throw new Error("the session no longer exists");
+  return { loaded: await wholeSession(core.database, row), openedAttemptId };
+}

@@ -1,0 +1,401 @@
+/**
+ * An attempt's id and its transitions: each is one conditional update under the session's lock. The flow decides their
+ * order.
+ */
+import type { CaptureRecord, NotProcessed } from "../../gateways/connector.ts";
+import type { Declined } from "../../gateways/declines.ts";
+import { timingBounds } from "../../limits.ts";
+import { columnName } from "../../platform/columns.ts";
+import type { Statement, Tx } from "../../platform/database.ts";
+import { scrub } from "../../platform/scrub.ts";
+import { sha256 } from "../../platform/secrets.ts";
+import type { FailoverDecision } from "../decide/next-step.ts";
+import type {
+  Attempt,
+  AttemptStatus,
+  FailureKind,
+  PaymentSession,
+  PlannedConnection,
+  Refusal,
+} from "../rows/entities.ts";
+import type { NextStatus } from "../rows/transitions.ts";
+import { nameWinner, required } from "./lease.ts";
+import { type HoldNames, type Opening, usable } from "./payment-functions.ts";
+
+/**
+ * Returns the id of a session's attempt at a connection: its name in our tables, and its reference and key at the
+ * gateway. The same values always have the same UUIDv7, and a session has at most one attempt of each round at a
+ * connection, so the attempt can still be looked up by its id when its row is lost. The timestamp is the session's, so
+ * that a session's attempts are stored together.
+ */
+export function attemptIdOf(named: { sessionId: string; connectionId: string; round?: number }): string {
+  const { sessionId, connectionId, round = 0 } = named;
+  return deriveId(sessionId, `at ${connectionId}${round === 0 ? "" : ` round ${round}`}`);
+}
+
+/** Returns a UUIDv7 with the session's timestamp; the same values always have the same one. */
+export function deriveId(sessionId: string, name: string): string {
+  const hash = sha256(`${sessionId} ${name}`).toString("hex");
+  // RFC 9562, 5.7: 48 bits of time, version 7, 12 bits, variant 10, 62 bits.
+  const variant = ((Number.parseInt(hash.slice(3, 4), 16) & 3) | 8).toString(16);
+  const groups = [`7${hash.slice(0, 3)}`, `${variant}${hash.slice(4, 7)}`, hash.slice(7, 19)];
+  return `${sessionId.slice(0, 13)}-${groups.join("-")}`;
+}
+
+const insertAttempt: Statement = {
+  name: "insert_attempt",
+  partitionKey: 1,
+  text: `
+    INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because,
+                         amount_minor, currency, started_at, latest_execution_at, round, authentication_id)
+    SELECT $1, $2, (SELECT count(*) + 1 FROM attempt WHERE session_id = $1), $3, $4, $5, $6, $7, $8, $9, now,
+           now + $10 * interval '1 ms', $11, $12
+    FROM app.clock() AS now`,
+};
+
+/**
+ * Returns what an attempt asks for. `executionLimitMs` is how long the vault and the gateway may still work on a request that left
+ * us; it is zero where the gateway permanently refuses a voided reference. The latest execution time lies beyond twice our own timeout
+ * plus that limit.
+ */
+export function openingOf(attempt: {
+  id: string;
+  session: Pick<PaymentSession, "id" | "amountMinor" | "currency">;
+  to: PlannedConnection;
+  because: string;
+  /** 1: the one repeat at the same connection, with authentication. 2: the one retry, as the gateway allowed. */
+  round?: number;
+  /** The provider's authentication whose proof the gateway gets. */
+  authenticationId?: string | undefined;
+  refusesVoidedReference: boolean;
+  executionLimitMs: number;
+  attemptTimeoutMs: number;
+}): Opening {
+  const { id, session, to, because, round = 0, authenticationId = null } = attempt;
+  const { gateway, connectionId, credentialVersion, priority } = to;
+  const { amountMinor, currency } = session; // rule:amount-pinned
+  const latestExecutionMs = latestExecutionMsOf(attempt);
+  return {
+    ...{
+      sessionId: session.id,
+      id,
+      gateway,
+      connectionId,
+      credentialVersion,
+      priority,
+      because,
+      amountMinor,
+      currency,
+    },
+    ...{ round, authenticationId, latestExecutionMs },
+  };
+}
+
+/** Opens an attempt. It is committed before any byte goes to the gateway, so a crash is always visible. */
+export function openAttempt(tx: Tx, attempt: Opening): void {
+  tx.send(insertAttempt, [
+    ...[
+      attempt.sessionId,
+      attempt.id,
+      attempt.gateway,
+      attempt.connectionId,
+      attempt.credentialVersion,
+      attempt.priority,
+    ],
+    ...[attempt.because, attempt.amountMinor, attempt.currency, attempt.latestExecutionMs],
+    ...[attempt.round, attempt.authenticationId],
+  ]);
+}
+
+/**
+ * Returns how long after its start a gateway may still execute an attempt, in milliseconds; 0 where a void prevents that.
+ * The limit is twice the timeout, or twice the default timeout if that is longer, plus `executionLimitMs`. A short
+ * timeout does not shorten the wait for the vault.
+ */
+export function latestExecutionMsOf(attempt: {
+  readonly refusesVoidedReference: boolean;
+  readonly executionLimitMs: number;
+  readonly attemptTimeoutMs: number;
+}): number {
+  const sendingMs = 2 * Math.max(attempt.attemptTimeoutMs, timingBounds.attemptTimeoutMs.default);
+  return attempt.refusesVoidedReference ? 0 : sendingMs + attempt.executionLimitMs;
+}
+
+type Changes = Partial<Omit<Attempt, "sessionId" | "id" | "status" | "holds" | "captured">>;
+
+/** Timestamps that the database's clock fills in. */
+type Stamps = readonly ("captureOrderedAt" | "lookedUpAt" | "answeredAt" | "completedAt")[];
+
+// The first answer counts: what comes after a challenge has the customer's time in it.
+function answered({ answeredAt }: Pick<Attempt, "answeredAt">): Stamps {
+  return answeredAt ? [] : ["answeredAt"];
+}
+
+/**
+ * Moves an attempt from exactly this status. Otherwise `underLease` returns the transaction as lost: the rows are
+ * not what the caller read. The guards of the schema refuse illegal transitions (transitions.ts).
+ */
+export function move<From extends AttemptStatus>(
+  tx: Tx,
+  attempt: Pick<Attempt, "sessionId" | "id">,
+  from: From,
+  change: { set: Changes & { status?: NextStatus<From> }; stamp?: Stamps },
+): void {
+  const names = Object.keys(change.set);
+  const sets = names.map((name, index) => `${columnName(name)} = $${index + 4}`);
+  const stamps = (change.stamp ?? []).map((name) => `${columnName(name)} = app.clock()`);
+  const text = required(
+    `UPDATE attempt SET ${[...sets, ...stamps].join(", ")}
+    WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id`, // rule:conditional-move
+    "the attempt has moved on",
+  );
+  // The calls below make a small, fixed set of texts; each is prepared once, named by its hash.
+  const name = `move_attempt_${sha256(text).toString("hex").slice(0, 16)}`;
+  tx.send({ name, text, partitionKey: 1 }, [attempt.sessionId, attempt.id, from, ...Object.values(change.set)]);
+}
+
+const selectTaken: Statement = {
+  name: "select_reference_taken",
+  text: `
+    SELECT 1 WHERE EXISTS (SELECT FROM attempt WHERE connection_id = $1 AND gateway_reference = $2 AND id <> $3)
+      OR EXISTS (SELECT FROM orphaned_authorization h JOIN attempt a ON a.session_id = h.session_id AND a.id = h.attempt_id
+                 WHERE h.gateway_reference = $2 AND a.connection_id = $1)`,
+};
+
+/**
+ * Reports whether a gateway's reference belongs to another attempt or to an orphaned authorization, so that it cannot
+ * be this attempt's.
+ */
+export async function isReferenceTaken(
+  tx: Tx,
+  attempt: Pick<Attempt, "id" | "connectionId">,
+  gatewayReference: string,
+): Promise<boolean> {
+  return (await tx.query(selectTaken, [attempt.connectionId, gatewayReference, attempt.id])).length > 0;
+}
+
+// A name that the gateway does not give leaves the statement as it is.
+function columnsOfHold({ gatewayReference, networkTransactionId }: HoldNames): Changes {
+  const usableName = usable(networkTransactionId);
+  return { gatewayReference, ...(usableName !== null && { networkTransactionId: usableName }) };
+}
+
+/**
+ * Records that the gateway holds the amount. The attempt becomes the session's winner, and every unknown attempt is
+ * voided. `recordWinner` (held-payments.ts) also records what follows for a payment that is captured later.
+ */
+export function recordHeld(tx: Tx, attempt: Attempt, held: HoldNames): void {
+  move(tx, attempt, attempt.status, {
+    set: { status: "AUTHORIZED", ...columnsOfHold(held), failureKind: null, retries: 0, nextRetryAt: null },
+    stamp: answered(attempt),
+  });
+  nameWinner(tx, attempt);
+  voidUnknown(tx, attempt.sessionId); // rule:winner-voids-unknown
+}
+
+const setVoiding: Statement = {
+  name: "void_unknown_attempts",
+  partitionKey: 1,
+  text: `UPDATE attempt SET status = 'VOIDING', retries = 0, next_retry_at = NULL WHERE session_id = $1 AND status = 'UNKNOWN'`,
+};
+
+/** Moves every UNKNOWN attempt of a session to VOIDING; only VOIDED or CAPTURED can follow. */
+export function voidUnknown(tx: Tx, sessionId: string): void {
+  tx.send(setVoiding, [sessionId]);
+}
+
+const nextColumns = (next: FailoverDecision): Changes => ({ nextAction: next.action, nextBecause: next.because });
+
+const codeCharactersMax = 100;
+
+/** Returns a gateway's code as it may be stored and shown: short, on one line, and without the digits of a card. */
+export function storableCode(code: string): string {
+  return scrub(code.toWellFormed())
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
+    .slice(0, codeCharactersMax);
+}
+
+/** Records that the gateway declined. */
+export function recordDeclined(tx: Tx, attempt: Attempt, declined: Declined, next?: FailoverDecision): void {
+  move(tx, attempt, attempt.status, {
+    set: {
+      status: "DECLINED",
+      failureKind: declined.kind,
+      stop: declined.stop === "none" ? null : declined.stop,
+      declineCode: declined.declineCode,
+      gatewayCode: storableCode(declined.gatewayCode),
+      ...(next && nextColumns(next)),
+    },
+    stamp: [...answered(attempt), "completedAt"],
+  });
+}
+
+/** Returns who did not process a request, and why; empty where the fault is our own. */
+export function refusalOf(answer: NotProcessed | undefined): { refusal?: Refusal; gatewayCode?: string } {
+  if (answer?.cause === "connection_refused") return { refusal: "NO_ANSWER" };
+  if (answer?.gatewayCode === undefined) return {};
+  const { cause, gatewayCode } = answer;
+  return { refusal: cause === "credentials_refused" ? "CREDENTIALS" : "REQUEST", gatewayCode };
+}
+
+/** Records that provably nothing happened at the gateway. */
+export function recordFailed(tx: Tx, attempt: Attempt, answer: NotProcessed, next: FailoverDecision): void {
+  move(tx, attempt, "AUTHORIZING", {
+    set: { status: "FAILED", failureKind: "GATEWAY_ERROR", ...refusalOf(answer), ...nextColumns(next) },
+    stamp: ["answeredAt", "completedAt"],
+  });
+}
+
+/**
+ * Records that the gateway may or may not hold the amount. Its reference for the payment, if it returned one, helps to
+ * look the payment up and to void it.
+ */
+export function recordUnknown(
+  tx: Tx,
+  attempt: Attempt,
+  kind: Extract<FailureKind, "TIMEOUT" | "GATEWAY_ERROR">,
+  known: {
+    next: FailoverDecision;
+    gatewayReference?: string | undefined;
+    notProcessed?: NotProcessed | undefined;
+  },
+): void {
+  const { next, gatewayReference, notProcessed } = known;
+  move(tx, attempt, "AUTHORIZING", {
+    set: {
+      status: "UNKNOWN",
+      failureKind: kind,
+      ...refusalOf(notProcessed),
+      ...nextColumns(next),
+      ...(gatewayReference !== undefined && { gatewayReference }),
+    },
+    stamp: answered(attempt),
+  });
+}
+
+/**
+ * Records that the customer was refused, gave up or did not finish. Where no hold can appear without a further request,
+ * nothing is held; elsewhere the attempt is voided with the session's end.
+ */
+export function recordRefused(
+  tx: Tx,
+  attempt: Attempt,
+  latestExecutionAt: Date | undefined,
+  gatewayCode?: string,
+): void {
+  const set = { stop: "authentication_failed", ...nextColumns(refused), retries: 0, nextRetryAt: null } as const;
+  if (latestExecutionAt !== undefined) {
+    const declineCode = "authentication_failed";
+    const nextBecause = `${refused.because} ${attempt.gateway} may still hold, so it gets voids until it no longer can.`;
+    const late = { status: "UNKNOWN", declineCode, latestExecutionAt, nextBecause } as const;
+    move(tx, attempt, "AWAITING_CUSTOMER", { set: { ...set, ...late } });
+    return;
+  }
+  move(tx, attempt, "AWAITING_CUSTOMER", {
+    set: {
+      ...set,
+      status: "DECLINED",
+      failureKind: "SOFT_DECLINE",
+      declineCode: "authentication_failed",
+      gatewayCode: gatewayCode ?? null,
+    },
+    stamp: ["completedAt"],
+  });
+}
+
+const refused = { action: "stop", because: "The customer did not authenticate, and nothing else is tried." } as const;
+
+/** Records that the look-up at the end of the plan returned nothing that could be adopted. */
+export function recordLookedUp(tx: Tx, attempt: Attempt): void {
+  move(tx, attempt, "UNKNOWN", { set: {}, stamp: ["lookedUpAt"] });
+}
+
+/**
+ * Records that the capture is ordered: of the whole amount, unless a part is named. From here on it may reach the
+ * gateway, so it is never given up before the gateway has answered it.
+ */
+export function recordCaptureOrdered(tx: Tx, attempt: Attempt, capturedAmountMinor?: number): void {
+  const set = capturedAmountMinor === undefined ? {} : { capturedAmountMinor, retries: 0, nextRetryAt: null };
+  move(tx, attempt, "AUTHORIZED", { set, stamp: ["captureOrderedAt"] });
+}
+
+/** An amount that was captured instead of the ordered one, and the sentence of the trail that says so. */
+export type OtherAmount = { readonly capturedMinor: number; readonly because: string };
+
+/**
+ * Marks an attempt as captured. The session's `captureConfirmed`, which `settleSession` writes, tells a completed capture
+ * from an accepted one. `other` is given only where a person has captured at the gateway.
+ */
+export function recordCaptured(tx: Tx, attempt: Attempt, capture: CaptureRecord = {}, other?: OtherAmount): void {
+  const { captureReference, networkTransactionId } = capture;
+  const names = {
+    ...(usable(captureReference) && attempt.captureReference === null && { captureReference }),
+    ...(usable(networkTransactionId) && { networkTransactionId }),
+  };
+  const amounts = other && {
+    capturedAmountMinor: other.capturedMinor,
+    orderedAmountMinor: attempt.capturedAmountMinor,
+    ...nextColumns({ action: "stop", because: other.because }),
+  };
+  move(tx, attempt, attempt.status, { set: { status: "CAPTURED", ...names, ...amounts }, stamp: ["completedAt"] });
+}
+
+const clearWinner: Statement = {
+  name: "clear_winner",
+  partitionKey: 1,
+  text: "UPDATE payment_session SET winner_attempt_id = NULL WHERE id = $1",
+};
+
+/** Records that the gateway definitively refused the capture. The winner is cleared and its hold is voided. */
+export function recordCaptureRefused(tx: Tx, attempt: Attempt, gatewayCode: string, next: FailoverDecision): void {
+  tx.send(clearWinner, [attempt.sessionId]);
+  move(tx, attempt, "AUTHORIZED", {
+    set: { status: "VOIDING", captureRefusalCode: gatewayCode, retries: 0, nextRetryAt: null, ...nextColumns(next) },
+  });
+}
+
+/** Records that the hold is gone or provably never existed. */
+export function recordVoided(
+  tx: Tx,
+  attempt: Attempt,
+  options: { voidKind: "VOIDED" | "NEVER_EXISTED"; askedAt: Date },
+): void {
+  move(tx, attempt, "VOIDING", {
+    set: { status: "VOIDED", voidKind: options.voidKind, voidAskedAt: options.askedAt },
+    stamp: ["completedAt"],
+  });
+}
+
+/** Clears the winner of a hold whose capture was never ordered; its hold is voided. */
+export function recordHoldGivenUp(tx: Tx, attempt: Attempt, because: string): void {
+  tx.send(clearWinner, [attempt.sessionId]);
+  const set = {
+    status: "VOIDING",
+    retries: 0,
+    nextRetryAt: null,
+    ...nextColumns({ action: "stop", because }),
+  } as const;
+  move(tx, attempt, "AUTHORIZED", { set });
+}
+
+/**
+ * Records a person's statement that no money of the attempt is kept. The winner is cleared, and no further gateway is
+ * tried.
+ */
+export function recordGivenUp(tx: Tx, attempt: Attempt): void {
+  if (attempt.status === "AUTHORIZED") {
+    tx.send(clearWinner, [attempt.sessionId]);
+    const next = nextColumns({ action: "stop", because: "A person gave up the attempt: none of its money is kept." });
+    move(tx, attempt, "AUTHORIZED", { set: { status: "VOIDING", ...next } });
+  }
+  move(tx, attempt, "VOIDING", { set: { status: "VOIDED", voidKind: "GIVEN_UP" }, stamp: ["completedAt"] });
+}
+
+/**
+ * Schedules a repeat of the same request. `voidAskedAt` is given when the gateway accepted a void after the attempt's
+ * latest execution time.
+ */
+export function recordRepeat(tx: Tx, attempt: Attempt, nextRetryAt: Date, voidAskedAt?: Date): void {
+  const set = { retries: attempt.retries + 1, nextRetryAt, ...(voidAskedAt && { voidAskedAt }) };
+  move(tx, attempt, attempt.status, { set });
+}

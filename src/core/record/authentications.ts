@@ -1,0 +1,397 @@
+/**
+ * The rows of authentications: opening one, its transitions, and what the customer's page and return change. Each
+ * transition moves the attempt and its authentication in one transaction.
+ */
+import type {
+  ActionNeeded,
+  AuthenticationResult,
+  AuthenticationWish,
+  Completion,
+} from "../../gateways/authentication.ts";
+import type { AuthorizeAnswer, Connector, Shopper } from "../../gateways/connector.ts";
+import { actionLookMs, customerTimeMs } from "../../limits.ts";
+import type { Queryable, Statement, Tx } from "../../platform/database.ts";
+import { type Secret, seal, unseal } from "../../platform/secrets.ts";
+import type { Core } from "../core.ts";
+import { endOf, mayAsk } from "../decide/after-authentication.ts";
+import { exemptionOf, isLeftToProvider } from "../decide/after-provider.ts";
+import type { Plan } from "../decide/plan-route.ts";
+import type { Attempt, Authentication, AuthenticationStatus, PaymentSession } from "../rows/entities.ts";
+import { move } from "./attempts.ts";
+import { required } from "./lease.ts";
+import type { SessionWithAttempts } from "./session-with-attempts.ts";
+
+/** Names the row that the browser's data belong to. */
+const browserOf = (sessionId: string) => `browser of ${sessionId}`;
+/** Names the row that a sealed action belongs to. */
+export const actionOf = (id: string) => `action of ${id}`;
+/** Names the row that what a gateway or provider needs later belongs to. */
+export const keptOf = (id: string) => `kept for ${id}`;
+/** Names the row that what a return brought belongs to. */
+export const returnedOf = (id: string) => `returned for ${id}`;
+
+const selectBrowser: Statement = {
+  name: "select_browser_of_session",
+  partitionKey: 1,
+  text: `SELECT browser_sealed AS "browserSealed" FROM payment_session WHERE id = $1`,
+};
+
+/**
+ * Returns the wish that the plan has for an attempt's gateway; undefined if the rule or the gateway rules authentication
+ * out.
+ */
+export function plannedWish(
+  core: Pick<Core, "connectorOf">,
+  { plan }: Pick<PaymentSession, "plan">,
+  { connectionId, gateway }: Pick<Attempt, "connectionId" | "gateway">,
+): AuthenticationWish["wish"] | undefined {
+  const planned = plan?.find((step) => step.connectionId === connectionId)?.authentication;
+  return core.connectorOf(gateway)?.authentication && planned;
+}
+
+/**
+ * Returns the permission that an attempt's gateway gets to ask the customer; undefined where none can be asked: the
+ * rule or the gateway rules authentication out, the page cannot show an action, or the session has asked often enough.
+ */
+export function wishFor(
+  core: Core,
+  { session, authentications }: SessionWithAttempts,
+  attempt: Attempt,
+  shopper: Shopper | undefined,
+): AuthenticationWish | undefined {
+  const planned = plannedWish(core, session, attempt);
+  if (attempt.authenticationId != null || isLeftToProvider({ session, authentications }, attempt)) return undefined;
+  if (planned === undefined || !mayAsk({ session, authentications }, attempt) || shopper?.browser === undefined)
+    return undefined;
+  // An exemption and a mandate exclude each other.
+  const unexempted = exemptionOf(session, attempt) === undefined ? planned : "as_needed";
+  const wish = attempt.round === 1 ? "always" : unexempted;
+  return { wish, browser: shopper.browser, returnUrl: core.returnUrlOf(attempt) };
+}
+
+/** Returns the customer's browser for its session's row; undefined without the browser's data. */
+export function sealShopper(
+  { sealing }: Pick<Core, "sealing">,
+  sessionId: string,
+  shopper: Shopper | undefined,
+): string | undefined {
+  return shopper?.browser && seal(sealing, browserOf(sessionId), JSON.stringify(shopper));
+}
+
+/** Reports whether each attempt of a plan has to be authenticated, so that its browser is kept with the submission. */
+export function isAuthenticatedFirst(plan: PaymentSession["plan"] | Plan["plan"]): boolean {
+  return plan?.some(({ authentication, providerFirst }) => authentication === "always" || providerFirst) ?? false;
+}
+
+/**
+ * Returns the data of the browser: as submitted, or as kept from the submission on where each payment is authenticated,
+ * otherwise from the first action of the session on.
+ */
+export async function findShopper(
+  { database, sealing }: Pick<Core, "database" | "sealing">,
+  session: Pick<PaymentSession, "id" | "authentications" | "plan">,
+  submitted: Shopper | undefined,
+): Promise<Shopper | undefined> {
+  const isKept = session.authentications > 0 || isAuthenticatedFirst(session.plan);
+  if (submitted?.browser !== undefined || !isKept) return submitted;
+  const [row] = await database.query<{ browserSealed: string | null }>(selectBrowser, [session.id]);
+  if (!row?.browserSealed) return submitted;
+  return JSON.parse(unseal(sealing, browserOf(session.id), row.browserSealed).expose()) as Shopper;
+}
+
+const insertAuthentication: Statement = {
+  name: "insert_authentication",
+  partitionKey: 1,
+  text: `
+    INSERT INTO authentication (session_id, id, sequence, attempt_id, connection_id, because, holds_only_when_asked,
+      action_life_ms, action_sealed, keep_sealed, deadline_at)
+    SELECT $1, $2, count(*) + 1, $3, $4, $5, $6, $7, $8, $9,
+      app.clock() + $10 * interval '1 ms' - coalesce(sum(coalesce(answered_at, completed_at) - started_at), interval '0')
+    FROM authentication WHERE session_id = $1`,
+};
+const beginWait: Statement = {
+  name: "begin_wait",
+  partitionKey: 1,
+  text: `
+    UPDATE payment_session
+    SET awaiting_since = app.clock(), authentications = authentications + 1, browser_sealed = coalesce(browser_sealed, $2)
+    WHERE id = $1`,
+};
+
+/** Records that a gateway needs the customer. The session must be locked. */
+export function openAuthentication(
+  tx: Tx,
+  core: Core,
+  asked: {
+    readonly attempt: Attempt;
+    readonly needed: ActionNeeded;
+    readonly shopper: Shopper | undefined;
+    readonly now: Date;
+  },
+): void {
+  const { attempt, needed, shopper, now } = asked;
+  const { sessionId, gateway } = attempt;
+  const authenticator = authenticatorOf(core.connectorOf(gateway));
+  const id = core.runtime.uuid();
+  tx.send(insertAuthentication, [
+    ...[sessionId, id, attempt.id, attempt.connectionId, `${gateway} asked for the customer.`],
+    ...[authenticator.holdsOnlyWhenAsked, authenticator.actionLifeMs],
+    seal(core.sealing, actionOf(id), JSON.stringify(needed.action)),
+    needed.keep === undefined ? null : seal(core.sealing, keptOf(id), needed.keep.expose()),
+    customerTimeMs,
+  ]);
+  const { gatewayReference } = needed;
+  move(tx, attempt, "AUTHORIZING", {
+    set: {
+      status: "AWAITING_CUSTOMER",
+      nextRetryAt: new Date(now.getTime() + actionLookMs),
+      ...(gatewayReference !== undefined && { gatewayReference }),
+    },
+    stamp: ["answeredAt"],
+  });
+  tx.send(beginWait, [sessionId, sealShopper(core, sessionId, shopper) ?? null]);
+}
+
+const insertFrictionless: Statement = {
+  name: "insert_frictionless_authentication",
+  partitionKey: 1,
+  text: `
+    INSERT INTO authentication (session_id, id, sequence, attempt_id, connection_id, because, flow, status,
+      version, trans_status, eci, ds_transaction_id, liability, holds_only_when_asked, action_life_ms, started_at, deadline_at, completed_at)
+    SELECT $1, $2, (SELECT count(*) + 1 FROM authentication WHERE session_id = $1), $3, $4, $5, 'FRICTIONLESS', $6,
+      $7, $8, $9, $10, $11, true, 0, now, now, now
+    FROM app.clock() AS now`,
+};
+const countFrictionless: Statement = {
+  name: "count_frictionless_authentication",
+  partitionKey: 1,
+  text: "UPDATE payment_session SET authentications = authentications + 1 WHERE id = $1",
+};
+
+/**
+ * Records an authentication that the gateway ran without the customer, if its first answer reports one. The session must
+ * be locked.
+ */
+export function recordFrictionless(
+  tx: Tx,
+  core: Core,
+  attempt: Attempt,
+  { outcome, authenticated }: Pick<AuthorizeAnswer, "outcome" | "authenticated">,
+): void {
+  const end = endOf(outcome, authenticated);
+  // What a gateway says about an imported proof is the provider's.
+  if (end === undefined || attempt.authenticationId != null) return;
+  const { sessionId, gateway } = attempt;
+  tx.send(insertFrictionless, [
+    ...[sessionId, core.runtime.uuid(), attempt.id, attempt.connectionId],
+    ...[`${gateway} authenticated without the customer.`, end, ...valuesOf(authenticated)],
+  ]);
+  tx.send(countFrictionless, [sessionId]);
+}
+
+function authenticatorOf(connector: Connector | undefined) {
+  if (connector?.authentication === undefined) throw new Error("only a gateway that may ask needs the customer");
+  return connector.authentication;
+}
+
+// After a restore the deadline stays where its declaration has set it.
+const endWaitStatement: Statement = {
+  name: "end_wait",
+  partitionKey: 1,
+  text: `
+    UPDATE payment_session
+    SET awaiting_since = NULL,
+        submit_deadline = CASE WHEN unrecorded_check_at IS NULL
+          THEN greatest(submit_deadline + (app.clock() - awaiting_since), app.clock() + interval '20 s')
+          ELSE submit_deadline END
+    WHERE id = $1 AND awaiting_since IS NOT NULL`,
+};
+
+/** Ends the customer's time: the budget, which stood still, goes on. */
+export function endWait(tx: Tx, sessionId: string): void {
+  tx.send(endWaitStatement, [sessionId]);
+}
+
+const notGivenUp = "cancel_asked_at IS NULL"; // rule:no-completion-after-give-up
+const beginCompletion: Statement = {
+  name: "begin_completion",
+  partitionKey: 1,
+  text: `
+    UPDATE authentication SET status = 'CONFIRMING', completions_sent = completions_sent + 1, answered_at = app.clock(), ticket_hash = NULL
+    WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER' AND ${notGivenUp}
+    RETURNING id`,
+};
+const countCompletion: Statement = {
+  name: "count_completion",
+  partitionKey: 1,
+  text: required(
+    `UPDATE authentication SET completions_sent = completions_sent + 1
+    WHERE session_id = $1 AND id = $2 AND status = 'CONFIRMING' AND completions_sent = $3 RETURNING id`,
+    "the authentication has moved on",
+  ),
+};
+
+/**
+ * Records that the completing request is about to be sent: from here on neither cancel nor deadline ends the
+ * authentication. Returns false if the customer has given up meanwhile. The session must be locked.
+ */
+export async function recordCompleting(
+  tx: Tx,
+  { attempt, authentication }: { attempt: Attempt; authentication: Authentication },
+  latestExecutionAt: Date,
+): Promise<boolean> {
+  const { sessionId } = attempt;
+  if ((await tx.query(beginCompletion, [sessionId, authentication.id])).length === 0) return false;
+  // The looks are over; a capture that follows counts its own repeats.
+  const set = { status: "AUTHORIZING", retries: 0, nextRetryAt: null } as const;
+  move(tx, attempt, "AWAITING_CUSTOMER", {
+    set: { ...set, latestExecutionAt: laterOf(attempt, latestExecutionAt) },
+  });
+  endWait(tx, sessionId);
+  return true;
+}
+
+/** Records that the completing request is about to be sent once more. The session must be locked. */
+export function recordCompletingAgain(
+  tx: Tx,
+  { attempt, authentication }: { attempt: Attempt; authentication: Authentication },
+  latestExecutionAt: Date,
+): void {
+  tx.send(countCompletion, [attempt.sessionId, authentication.id, authentication.completionsSent]);
+  move(tx, attempt, "AUTHORIZING", { set: { latestExecutionAt: laterOf(attempt, latestExecutionAt) } });
+}
+
+const resumeAction: Statement = {
+  name: "resume_action",
+  partitionKey: 1,
+  text: required(
+    `UPDATE authentication SET status = 'AWAITING_CUSTOMER', answered_at = NULL, returned_sealed = NULL
+    WHERE session_id = $1 AND id = $2 AND status = 'CONFIRMING' RETURNING id`,
+    "the authentication has moved on",
+  ),
+};
+const resumeWait: Statement = {
+  name: "resume_wait",
+  partitionKey: 1,
+  text: "UPDATE payment_session SET awaiting_since = app.clock() WHERE id = $1",
+};
+
+/**
+ * Records that the gateway knows nothing of the answer with which a return led on: the customer is still asked. The
+ * session must be locked.
+ */
+export function recordNotAnswered(
+  tx: Tx,
+  { attempt, authentication }: { attempt: Attempt; authentication: Authentication },
+  now: Date,
+): void {
+  const lookAt = new Date(
+    Math.min(now.getTime() + actionLookMs, Math.max(now.getTime(), authentication.deadlineAt.getTime())),
+  );
+  tx.send(resumeAction, [attempt.sessionId, authentication.id]);
+  move(tx, attempt, "AUTHORIZING", { set: { status: "AWAITING_CUSTOMER", retries: 1, nextRetryAt: lookAt } });
+  tx.send(resumeWait, [attempt.sessionId]);
+}
+
+/** Returns the later of an attempt's latest execution time and another. */
+export function laterOf(attempt: Attempt, latestExecutionAt: Date): Date {
+  return latestExecutionAt > attempt.latestExecutionAt ? latestExecutionAt : attempt.latestExecutionAt;
+}
+
+const selectGivenUp: Statement = {
+  name: "select_given_up",
+  partitionKey: 1,
+  text: `SELECT FROM authentication WHERE session_id = $1 AND id = $2 AND NOT (${notGivenUp})`,
+};
+
+/** Reports whether the customer has given up. The session must be locked. */
+export async function isGivenUp(tx: Tx, { sessionId, id }: Authentication): Promise<boolean> {
+  return (await tx.query(selectGivenUp, [sessionId, id])).length > 0;
+}
+
+const end: Statement = {
+  name: "end_authentication",
+  partitionKey: 1,
+  text: required(
+    `UPDATE authentication
+    SET status = $4, completed_at = app.clock(), action_sealed = NULL, keep_sealed = NULL, returned_sealed = NULL, ticket_hash = NULL,
+        answered_at = CASE WHEN $4 IN ('CANCELLED','ABANDONED') THEN answered_at ELSE coalesce(answered_at, app.clock()) END,
+        version = $5, trans_status = $6, eci = $7, ds_transaction_id = $8, liability = $9
+    WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id`,
+    "the authentication has moved on",
+  ),
+};
+
+/** Ends an authentication in the state in which it was read, with what the gateway says about it. */
+export function endAuthentication(
+  tx: Tx,
+  authentication: Authentication,
+  status: "AUTHENTICATED" | "ATTEMPTED" | "UNAVAILABLE" | "FAILED" | "CANCELLED" | "ABANDONED",
+  result?: AuthenticationResult,
+): void {
+  const { sessionId, id } = authentication;
+  tx.send(end, [...[sessionId, id, authentication.status, status], ...valuesOf(result)]);
+}
+
+function valuesOf({ version, transStatus, eci, dsTransactionId, liability }: AuthenticationResult = {}) {
+  const said = [version ?? null, transStatus ?? null, eci ?? null, dsTransactionId ?? null];
+  return [...said, liability ?? liabilityOf(eci) ?? null];
+}
+
+/** Returns the party that an ECI names: 05 and 02 say that the bank authenticated. */
+export function liabilityOf(eci: string | undefined): "ISSUER" | "MERCHANT" | "UNKNOWN" | undefined {
+  if (eci === undefined) return undefined;
+  if (eci === "05" || eci === "02") return "ISSUER";
+  return eci === "07" || eci === "00" ? "MERCHANT" : "UNKNOWN";
+}
+
+/** Returns the party that is liable after a provider's authentication. A payment with an exemption is the merchant's risk. */
+export function liabilityOfEnd(status: AuthenticationStatus, eci: string | undefined): ReturnType<typeof liabilityOf> {
+  if (status === "EXEMPTED") return "MERCHANT";
+  return status === "AUTHENTICATED" || status === "ATTEMPTED" ? liabilityOf(eci) : undefined;
+}
+
+// A wake since the reading is kept: it reports something that the gateway was not asked about yet.
+const postponeStatement: Statement = {
+  name: "postpone_look",
+  partitionKey: 1,
+  text: `
+    UPDATE attempt a SET retries = retries + 1, next_retry_at = CASE
+      WHEN next_retry_at > $3 THEN greatest(next_retry_at, app.clock() + $4 * interval '1 ms')
+      ELSE least(app.clock() + $5 * interval '1 ms', (
+        SELECT deadline_at FROM authentication
+        WHERE session_id = $1 AND attempt_id = a.id AND deadline_at > app.clock())) END
+    WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER'`,
+};
+
+/** However often it is woken, a gateway is asked about an action at most this often. */
+export const lookAgainMs = 2_000;
+
+/**
+ * Puts off the next look at an action that still waits, to the deadline at the latest: the answer may have come since.
+ * `readAt` is when the session was read.
+ */
+export function postponeLook(tx: Tx, attempt: Attempt, readAt: Date): void {
+  tx.send(postponeStatement, [attempt.sessionId, attempt.id, readAt, lookAgainMs, actionLookMs]);
+}
+
+const selectCompletion: Statement = {
+  name: "select_completion",
+  partitionKey: 1,
+  text: `
+    SELECT keep_sealed AS "keepSealed", returned_sealed AS "returnedSealed" FROM authentication
+    WHERE session_id = $1 AND id = $2`,
+};
+
+/** Loads what the connector kept and what the customer's return brought. */
+export async function loadCompletion(
+  { sealing }: Pick<Core, "sealing">,
+  queryable: Queryable,
+  { sessionId, id }: Pick<Authentication, "sessionId" | "id">,
+): Promise<Completion> {
+  type Row = { keepSealed: string | null; returnedSealed: string | null };
+  const [row] = await queryable.query<Row>(selectCompletion, [sessionId, id]);
+  const open = (associatedData: string, sealed: string | null | undefined): Secret | undefined =>
+    sealed ? unseal(sealing, associatedData, sealed) : undefined;
+  return { keep: open(keptOf(id), row?.keepSealed), returned: open(returnedOf(id), row?.returnedSealed) };
+}

@@ -1,0 +1,232 @@
+/** The lease of a submitted session: one process at a time works on it, and every write repeats the lease's epoch. */
+import type { CardSummary } from "../../card-vault/card-forwarder.ts";
+import { leaseMs, leaseUsedMs } from "../../limits.ts";
+import { columnsOf } from "../../platform/columns.ts";
+import type { Database, Statement, Tx } from "../../platform/database.ts";
+import { type PaymentSession, PaymentSessionEntity } from "../rows/entities.ts";
+import type { SessionWithAttempts } from "./session-with-attempts.ts";
+
+/** The right to change a session until another process takes it over with a higher epoch. */
+export type Lease = { readonly sessionId: string; readonly epoch: number };
+
+/**
+ * Work under a claim or a lease: what it returned, or that it is dropped because another process has the session. If
+ * this process still has it, `conflict` says what else has changed.
+ */
+export type UnderLease<Result> =
+  | { readonly type: "kept"; readonly result: Result }
+  | { readonly type: "lost"; readonly conflict: string | undefined };
+
+/** Ends work whose session another process has, or has moved on. */
+export class LeaseLost extends Error {
+  override readonly name = "LeaseLost";
+}
+
+// Raised by app.require_one (src/migrations/environment/base.sql).
+const leaseLostCode = "LL001";
+
+// Another process has the session.
+const notClaimable = "the session cannot be claimed";
+const takenOver = "the lease was taken over";
+const hasWinner = "the session has a winner";
+
+/**
+ * Waits for work under a claim or a lease. It is lost when a row that it requires has changed: another process has the
+ * lease, the session has another winner, or the attempt has moved on. Every other failure rejects.
+ */
+export async function underLease<Result>(work: Promise<Result>): Promise<UnderLease<Result>> {
+  try {
+    return { type: "kept", result: await work };
+  } catch (error) {
+    const isLost = error instanceof LeaseLost || (error as { code?: unknown }).code === leaseLostCode;
+    if (!isLost) throw error;
+    const { message } = error as Error;
+    return { type: "lost", conflict: message === notClaimable || message === takenOver ? undefined : message };
+  }
+}
+
+/**
+ * Wraps the SQL of a change with RETURNING that has to affect exactly one row. Otherwise its transaction fails with an
+ * error that `underLease` returns as lost, so the sender need not wait for the result.
+ */
+export function required(change: string, otherwise: string): string {
+  return `WITH changed AS (${change}), counted AS (SELECT count(*) AS rows FROM changed)
+    SELECT app.require_one(rows, '${otherwise}') FROM counted`;
+}
+
+const sessionColumns = columnsOf(PaymentSessionEntity, "s");
+
+// A lease with most of its time left is not changed: an update that changes no indexed column writes no index (HOT).
+const leaseKept = `
+        lease_until = CASE WHEN lease_until > app.clock() + $4 * interval '1 ms' THEN lease_until
+                      ELSE app.clock() + $3 * interval '1 ms' END`;
+const ofLease = "WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'"; // rule:lease-epoch
+// rule:session-locked-first
+const renew = (returned: string) => `
+    UPDATE payment_session s
+    SET ${leaseKept}, card_brand = coalesce($5, card_brand), card_last4 = coalesce($6, card_last4)
+    ${ofLease} RETURNING ${returned}`;
+const renewal = ({ sessionId, epoch }: Lease, card?: CardSummary) =>
+  [sessionId, epoch, leaseMs, leaseMs - leaseUsedMs, card?.brand ?? null, card?.last4 ?? null] as const;
+const lock: Statement = { name: "lock_session", partitionKey: 1, text: renew(`${sessionColumns}, app.clock() AS now`) };
+const renewOnly: Statement = { name: "renew_lease", partitionKey: 1, text: required(renew("s.id"), takenOver) };
+const lockStatement: Statement = {
+  name: "lock_session_only",
+  partitionKey: 1,
+  text: required(`SELECT s.id FROM payment_session s ${ofLease} FOR UPDATE`, takenOver), // rule:session-locked-first
+};
+
+/**
+ * Locks the session row under its lease, for a transaction that changes the row later. Does not renew the lease.
+ */
+export function lockOnly(tx: Tx, { sessionId, epoch }: Lease): void {
+  tx.send(lockStatement, [sessionId, epoch]);
+}
+
+/**
+ * Renews the lease as `lockAndRenew` does, for a transaction that does not need the row. `underLease` returns the
+ * transaction as lost when the lease was taken over.
+ */
+export function renewLease(tx: Tx, lease: Lease, card?: CardSummary): void {
+  tx.send(renewOnly, renewal(lease, card));
+}
+
+/**
+ * Locks the session row and renews the lease. This is always the first statement of a transaction that changes a
+ * session or its attempts, so two of them cannot deadlock. A card that the vault has reported is stored too.
+ * `underLease` returns the transaction as lost when the lease was taken over.
+ */
+export async function lockAndRenew(
+  tx: Tx,
+  lease: Lease,
+  card?: CardSummary,
+): Promise<{ session: PaymentSession; now: Date }> {
+  const [row] = await tx.query<PaymentSession & { now: Date }>(lock, renewal(lease, card));
+  if (row === undefined) throw new LeaseLost(takenOver);
+  const { now, ...session } = row;
+  return { session, now };
+}
+
+const park: Statement = {
+  name: "park_session",
+  partitionKey: 1,
+  text: `
+    UPDATE payment_session
+    SET lease_until = least($3, (
+      SELECT min(next_retry_at) FROM attempt WHERE session_id = $1 AND completed_at IS NULL AND id <> ALL ($4)))
+    WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'`,
+};
+
+// A customer of a provider who has returned or cancelled since the session was read.
+const parkProvided: Statement = {
+  name: "park_session_at_provider",
+  partitionKey: 1,
+  text: `
+    UPDATE payment_session
+    SET lease_until = least($3, (
+      SELECT CASE WHEN cancel_asked_at IS NOT NULL THEN app.clock() WHEN next_look_at > $4 THEN next_look_at END
+      FROM authentication WHERE session_id = $1 AND completed_at IS NULL))
+    WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'`,
+};
+
+/**
+ * Lets the lease of a locked session lapse at the given time, or as soon as an attempt becomes due. Recovery then
+ * resumes the session. The lock ensures that a gateway notification which makes the session due meanwhile is not
+ * overwritten. An attempt that was due when the session was read does not end the wait: its turn comes after it.
+ */
+export async function parkSession(
+  tx: Tx,
+  lease: Lease,
+  { attempts, authentications, readAt }: SessionWithAttempts,
+  until: Date,
+): Promise<void> {
+  if (authentications.some(({ provider, completedAt }) => provider !== null && completedAt === null)) {
+    await tx.query(parkProvided, [lease.sessionId, lease.epoch, until, readAt]);
+    return;
+  }
+  const due = attempts.filter(({ nextRetryAt }) => nextRetryAt && nextRetryAt <= readAt).map(({ id }) => id);
+  await tx.query(park, [lease.sessionId, lease.epoch, until, due]);
+}
+
+// A subselect bounds the index; with the volatile function itself, every session in processing would be read.
+const takeOver: Statement = {
+  name: "take_over_session",
+  text: `
+    UPDATE payment_session s
+    SET lease_epoch = lease_epoch + 1, lease_until = app.clock() + $1 * interval '1 ms'
+    WHERE id = (
+      SELECT id FROM payment_session
+      WHERE phase = 'PROCESSING' AND lease_until < (SELECT app.clock())
+      ORDER BY lease_until LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING s.id AS "sessionId", s.lease_epoch AS epoch`,
+};
+
+/** Takes over the session whose lease lapsed first. Returns undefined when none has lapsed. Durable on return. */
+export async function takeOverSession(database: Database): Promise<Lease | undefined> {
+  const [lease] = await database.query<Lease>(takeOver, [leaseMs]);
+  return lease;
+}
+
+const takeOverThis: Statement = {
+  name: "take_over_this_session",
+  partitionKey: 1,
+  text: `
+    UPDATE payment_session s
+    SET lease_epoch = lease_epoch + 1, lease_until = app.clock() + $2 * interval '1 ms'
+    WHERE id = $1 AND phase = 'PROCESSING' AND lease_until <= app.clock()
+    RETURNING s.id AS "sessionId", s.lease_epoch AS epoch`,
+};
+
+/** Takes over a session if its lease has lapsed. */
+export async function takeOverOne(database: Database, sessionId: string): Promise<Lease | undefined> {
+  const [lease] = await database.query<Lease>(takeOverThis, [sessionId, leaseMs]);
+  return lease;
+}
+
+const setWinner: Statement = {
+  name: "name_winner",
+  partitionKey: 1,
+  text: required(
+    "UPDATE payment_session SET winner_attempt_id = $2 WHERE id = $1 AND winner_attempt_id IS NULL RETURNING id", // rule:winner-once
+    hasWinner,
+  ),
+};
+
+/** Makes an attempt the session's winner, by compare-and-set from none. This prevents a second capture. */
+export function nameWinner(tx: Tx, attempt: { sessionId: string; id: string }): void {
+  tx.send(setWinner, [attempt.sessionId, attempt.id]);
+}
+
+const wake: Statement = {
+  name: "wake_session",
+  partitionKey: 1,
+  text: `
+    UPDATE payment_session s SET lease_until = app.clock()
+    WHERE id = $1 AND phase = 'PROCESSING' AND lease_until > app.clock()
+      AND EXISTS (SELECT 1 FROM attempt WHERE session_id = $1 AND next_retry_at > app.clock())
+      AND NOT EXISTS (SELECT 1 FROM attempt WHERE session_id = $1 AND status = 'AUTHORIZING')
+    RETURNING id`,
+};
+const dueNow: Statement = {
+  name: "make_attempts_due",
+  partitionKey: 1,
+  text: "UPDATE attempt SET next_retry_at = app.clock() WHERE session_id = $1 AND next_retry_at > app.clock()",
+};
+
+/**
+ * Makes a session that waits for a gateway due at once, because the gateway has sent something. A session whose
+ * process is in the middle of an authorization is left alone: taking it over would discard the answer.
+ */
+export async function wakeSession(database: Database, sessionId: string): Promise<void> {
+  await database.transaction(async (tx) => void (await wakeLocked(tx, sessionId)));
+}
+
+/**
+ * Wakes a session as `wakeSession` does, in the transaction of the change that is the reason for it. Returns false if
+ * it waits for nothing, or a process works on it now.
+ */
+export async function wakeLocked(tx: Tx, sessionId: string): Promise<boolean> {
+  const woken = await tx.query(wake, [sessionId]);
+  if (woken.length > 0) await tx.query(dueNow, [sessionId]);
+  return woken.length > 0;
+}

@@ -1,0 +1,360 @@
+/**
+ * The rows of a provider's authentication: opening it, its transitions, and its proof. Each change needs the session's
+ * lock.
+ */
+import type { Action, AuthenticationProof, AuthenticationResult } from "../../gateways/authentication.ts";
+import type { AcquirerData, MethodIndicator } from "../../gateways/authentication-provider.ts";
+import type { Shopper } from "../../gateways/connector.ts";
+import { actionLookMs, customerTimeMs } from "../../limits.ts";
+import type { Queryable, Statement, Tx } from "../../platform/database.ts";
+import { Secret, seal, unseal } from "../../platform/secrets.ts";
+import type { Core } from "../core.ts";
+import type { Authentication, AuthenticationStatus, PlannedProvider } from "../rows/entities.ts";
+import {
+  actionOf,
+  endWait,
+  keptOf,
+  liabilityOfEnd,
+  loadCompletion,
+  lookAgainMs,
+  sealShopper,
+} from "./authentications.ts";
+import { LeaseLost, required } from "./lease.ts";
+
+/** Names the row that a bank's message belongs to. */
+export const messageOf = (id: string) => `message of ${id}`;
+/** Names the row that a proof belongs to. */
+const proofOf = (id: string) => `proof of ${id}`;
+
+const insertProvided: Statement = {
+  name: "insert_provided_authentication",
+  partitionKey: 1,
+  text: `
+    INSERT INTO authentication (session_id, id, sequence, connection_id, because, flow, status, provider,
+      credential_version, holds_only_when_asked, action_life_ms, deadline_at)
+    SELECT $1, $2, count(*) + 1, $3, $4, 'FRICTIONLESS', 'PREPARING', $5, $6, true, 0,
+      app.clock() + $7 * interval '1 ms' - coalesce(sum(coalesce(answered_at, completed_at) - started_at), interval '0')
+    FROM authentication WHERE session_id = $1`,
+};
+const countProvided: Statement = {
+  name: "count_provided_authentication",
+  partitionKey: 1,
+  text: `
+    UPDATE payment_session
+    SET authentications = authentications + 1, browser_sealed = coalesce(browser_sealed, $2) WHERE id = $1`,
+};
+
+/** Records that a provider is about to authenticate the customer. Returns the authentication's id. */
+export function openProvided(
+  tx: Tx,
+  core: Pick<Core, "runtime" | "sealing">,
+  asked: {
+    readonly sessionId: string;
+    readonly provider: PlannedProvider;
+    readonly because: string;
+    readonly shopper: Shopper | undefined;
+  },
+): string {
+  const { sessionId, provider, because, shopper } = asked;
+  const id = core.runtime.uuid();
+  const { connectionId, name, credentialVersion } = provider;
+  tx.send(insertProvided, [sessionId, id, connectionId, because, name, credentialVersion, customerTimeMs]);
+  tx.send(countProvided, [sessionId, sealShopper(core, sessionId, shopper) ?? null]);
+  return id;
+}
+
+/** Data that the flow keeps for a provider's later calls. */
+export type KeptForProvider = {
+  readonly keep: Secret;
+  readonly network?: string | undefined;
+  readonly methodIndicator: MethodIndicator;
+  /** The value that the customer's last return brought, for a provider that needs it. */
+  readonly returned?: Secret | undefined;
+};
+
+function sealKept(
+  core: Pick<Core, "sealing">,
+  id: string,
+  { keep, network, methodIndicator }: KeptForProvider,
+): string {
+  return seal(core.sealing, keptOf(id), JSON.stringify({ keep: keep.expose(), network, methodIndicator }));
+}
+
+/** Loads what was kept for a provider's later calls. Throws `LeaseLost` where the authentication has ended since. */
+export async function loadKept(
+  core: Pick<Core, "sealing" | "database">,
+  authentication: Authentication,
+): Promise<KeptForProvider> {
+  const { keep, returned } = await loadCompletion(core, core.database, authentication);
+  if (keep === undefined) throw new LeaseLost(movedOn);
+  const kept = JSON.parse(keep.expose()) as { keep: string };
+  return { ...(kept as unknown as KeptForProvider), keep: new Secret(kept.keep), returned };
+}
+
+const movedOn = "the authentication has moved on";
+const beginWaitForProvider: Statement = {
+  name: "begin_wait_for_provider",
+  partitionKey: 1,
+  text: "UPDATE payment_session SET awaiting_since = app.clock() WHERE id = $1",
+};
+const beginMethod: Statement = {
+  name: "begin_device_check",
+  partitionKey: 1,
+  text: required(
+    `UPDATE authentication SET status = 'METHOD', action_sealed = $3, keep_sealed = $4,
+      next_look_at = least(deadline_at, app.clock() + $5 * interval '1 ms')
+    WHERE session_id = $1 AND id = $2 AND status = 'PREPARING' RETURNING id`,
+    movedOn,
+  ),
+};
+
+// 3dsecure.io forgets a transaction 80 s after /preauth (docs.3dsecure.io, 2026).
+const methodWaitMs = 60_000;
+
+/** Records that the page has to run the bank's device check first. A page that shows it is waited for, for a minute. */
+export function recordMethod(
+  tx: Tx,
+  core: Core,
+  { sessionId, id }: Authentication,
+  method: Action,
+  kept: KeptForProvider,
+) {
+  const action = seal(core.sealing, actionOf(id), JSON.stringify(method));
+  tx.send(beginMethod, [sessionId, id, action, sealKept(core, id, kept), methodWaitMs]);
+  tx.send(beginWaitForProvider, [sessionId]);
+}
+
+const beginRequest: Statement = {
+  name: "begin_provider_request",
+  partitionKey: 1,
+  text: required(
+    `UPDATE authentication SET status = 'REQUESTING', keep_sealed = $4, action_sealed = NULL, ticket_hash = NULL,
+      shown_at = NULL, shown_count = 0, answered_at = NULL, next_look_at = NULL
+    WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id`,
+    movedOn,
+  ),
+};
+
+/** Records that the request is about to be sent; it is sent once. */
+export function recordRequesting(tx: Tx, core: Core, authentication: Authentication, kept: KeptForProvider): void {
+  const { sessionId, id, status } = authentication;
+  tx.send(beginRequest, [sessionId, id, status, sealKept(core, id, kept)]);
+  if (status === "METHOD") endWait(tx, sessionId);
+}
+
+const beginChallenge: Statement = {
+  name: "begin_challenge",
+  partitionKey: 1,
+  text: required(
+    `UPDATE authentication SET status = 'AWAITING_CUSTOMER', flow = 'CHALLENGE', action_sealed = $3, keep_sealed = $4,
+      next_look_at = app.clock() + $5 * interval '1 ms', message_sealed = $6
+    WHERE session_id = $1 AND id = $2 AND status = 'REQUESTING' RETURNING id`,
+    movedOn,
+  ),
+};
+
+/** Records that the bank asks the customer. The first return makes the session look at once: no look came before it. */
+export function recordChallenge(
+  tx: Tx,
+  core: Core,
+  { sessionId, id }: Authentication,
+  asked: { readonly action: Action; readonly kept: KeptForProvider; readonly message?: string | undefined },
+): void {
+  const { action, kept, message } = asked;
+  const sealed = seal(core.sealing, actionOf(id), JSON.stringify(action));
+  const lookInMs = actionLookMs - lookAgainMs;
+  tx.send(beginChallenge, [
+    ...[sessionId, id, sealed, sealKept(core, id, kept), lookInMs],
+    sealMessage(core, id, message),
+  ]);
+  tx.send(beginWaitForProvider, [sessionId]);
+}
+
+function sealMessage({ sealing }: Pick<Core, "sealing">, id: string, message: string | undefined): string | null {
+  return message === undefined ? null : seal(sealing, messageOf(id), message);
+}
+
+// After the customer gave up, nothing the bank has said counts.
+const endStatement: Statement = {
+  name: "end_provided_authentication",
+  partitionKey: 1,
+  text: required(
+    `UPDATE authentication
+    SET status = $4, completed_at = app.clock(), action_sealed = NULL, keep_sealed = NULL, returned_sealed = NULL,
+      ticket_hash = NULL, next_look_at = NULL,
+      answered_at = CASE WHEN status = 'AWAITING_CUSTOMER' AND $4 NOT IN ('CANCELLED','ABANDONED') THEN app.clock() END,
+      version = $5, trans_status = $6, trans_status_reason = $7, eci = $8, ds_transaction_id = $9, liability = $10,
+      proof_sealed = $11,
+      message_sealed = CASE WHEN $4 NOT IN ('CANCELLED','ABANDONED') THEN coalesce($12, message_sealed) END
+    WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id`,
+    movedOn,
+  ),
+};
+
+/** Ends a provider's authentication in the state in which it was read, with its result and its proof if there is one. */
+export function endProvided(
+  tx: Tx,
+  core: Pick<Core, "sealing">,
+  authentication: Authentication,
+  end: {
+    readonly status: AuthenticationStatus;
+    readonly result?: AuthenticationResult;
+    readonly proof?: AuthenticationProof | undefined;
+    readonly message?: string | undefined;
+  },
+): void {
+  const { sessionId, id, status } = authentication;
+  const { result = {}, proof, message } = end;
+  const { version, transStatus, transStatusReason, eci, dsTransactionId } = result;
+  const liability = liabilityOfEnd(end.status, eci);
+  tx.send(endStatement, [
+    ...[sessionId, id, status, end.status, version ?? null, transStatus ?? null, transStatusReason ?? null],
+    ...[eci ?? null, dsTransactionId ?? null, liability ?? null],
+    proof === undefined ? null : seal(core.sealing, proofOf(id), JSON.stringify(proof)),
+    sealMessage(core, id, message),
+  ]);
+  if (status === "METHOD" || status === "AWAITING_CUSTOMER") endWait(tx, sessionId);
+}
+
+/** Ends a provider's authentication in the state in which it was read, without a result of the bank. */
+export function endWithoutResult(
+  tx: Tx,
+  authentication: Authentication,
+  status: "UNAVAILABLE" | "CANCELLED" | "ABANDONED",
+): void {
+  const { sessionId, id, status: before } = authentication;
+  tx.send(endStatement, [sessionId, id, before, status, ...Array.from({ length: 8 }, () => null)]);
+  if (before === "METHOD" || before === "AWAITING_CUSTOMER") endWait(tx, sessionId);
+}
+
+const selectProof: Statement = {
+  name: "select_proof",
+  partitionKey: 1,
+  text: `SELECT proof_sealed AS "proofSealed" FROM authentication WHERE session_id = $1 AND id = $2`,
+};
+
+/** Loads the proof that an attempt's gateway gets; undefined if it gets none. */
+export async function loadProof(
+  { database, sealing }: Pick<Core, "database" | "sealing">,
+  {
+    sessionId,
+    authenticationId: id,
+  }: { readonly sessionId: string; readonly authenticationId?: string | null | undefined },
+): Promise<AuthenticationProof | undefined> {
+  if (id == null) return undefined;
+  const [row] = await database.query<{ proofSealed: string | null }>(selectProof, [sessionId, id]);
+  if (!row?.proofSealed) throw new Error("an attempt names an authentication that has a proof");
+  return JSON.parse(unseal(sealing, proofOf(id), row.proofSealed).expose()) as AuthenticationProof;
+}
+
+const clearProofs: Statement = {
+  name: "clear_proofs",
+  partitionKey: 1,
+  text: "UPDATE authentication SET proof_sealed = NULL WHERE session_id = $1 AND proof_sealed IS NOT NULL",
+};
+
+/** Deletes a session's proof, which no gateway may use any more. */
+export function dropProof(tx: Tx, sessionId: string): void {
+  tx.send(clearProofs, [sessionId]);
+}
+
+// A wake since the reading is kept: it reports something that the provider was not asked about yet.
+const postponeStatement: Statement = {
+  name: "postpone_provider_look",
+  partitionKey: 1,
+  text: `
+    UPDATE authentication SET next_look_at = CASE
+      WHEN next_look_at > $3 THEN greatest(next_look_at, app.clock() + $4 * interval '1 ms')
+      WHEN deadline_at > app.clock() THEN least(app.clock() + $5 * interval '1 ms', deadline_at)
+      ELSE app.clock() + $5 * interval '1 ms' END
+    WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER'`,
+};
+
+/** Puts off the next look at a challenge that still waits. `readAt` is when the session was read. */
+export function postponeProviderLook(tx: Tx, { sessionId, id }: Authentication, readAt: Date): void {
+  tx.send(postponeStatement, [sessionId, id, readAt, lookAgainMs, actionLookMs]);
+}
+
+const selectWait: Statement = {
+  name: "select_wait_for_provider",
+  partitionKey: 1,
+  text: `
+    SELECT id, status, next_look_at AS "lookAt", app.clock() AS now FROM authentication
+    WHERE session_id = $1 AND provider IS NOT NULL AND status IN ('METHOD','AWAITING_CUSTOMER')`,
+};
+const setLook: Statement = {
+  name: "set_look_at_provider",
+  partitionKey: 1,
+  text: "UPDATE authentication SET next_look_at = $3, answered_at = coalesce($4, answered_at) WHERE session_id = $1 AND id = $2",
+};
+const wakeStatement: Statement = {
+  name: "wake_session_of_provider",
+  partitionKey: 1,
+  text: `
+    UPDATE payment_session SET lease_until = least(lease_until, $2)
+    WHERE id = $1 AND phase = 'PROCESSING' AND awaiting_since IS NOT NULL`,
+};
+
+type Wait = { readonly id: string; readonly status: AuthenticationStatus; readonly lookAt: Date; readonly now: Date };
+
+/**
+ * Makes a session that waits for a provider's customer look: at once when the bank's device check has reported or the
+ * customer has cancelled; after a return at once or a second after its last look. A process that looks at this moment
+ * keeps its lease, and looks once more. The session must be locked.
+ */
+export async function wakeProvided(
+  tx: Tx,
+  sessionId: string,
+  because: "checked" | "cancelled" | "returned",
+): Promise<void> {
+  const [wait] = await tx.query<Wait>(selectWait, [sessionId]);
+  if (wait === undefined || (wait.status === "METHOD" && because === "returned")) return;
+  const { id, now } = wait;
+  const isChecked = wait.status === "METHOD" && because === "checked";
+  const lookAt = isChecked || because === "cancelled" ? now : nextLookOf(wait);
+  tx.send(setLook, [sessionId, id, lookAt, isChecked ? now : null]);
+  if (wait.lookAt > now) tx.send(wakeStatement, [sessionId, lookAt]);
+}
+
+// Anyone who knows the address may return a thousand times a second; the merchant's account at the provider is not asked
+// so often.
+function nextLookOf({ lookAt, now }: Wait): Date {
+  const inMs = lookAt.getTime() - now.getTime();
+  if (inMs <= lookAgainMs) return inMs > 0 ? lookAt : now;
+  return new Date(Math.max(now.getTime(), lookAt.getTime() - actionLookMs + lookAgainMs));
+}
+
+const startDeviceCheck: Statement = {
+  name: "start_device_check",
+  partitionKey: 1,
+  text: `
+    UPDATE authentication SET next_look_at = least(next_look_at, app.clock() + $3 * interval '1 ms')
+    WHERE session_id = $1 AND id = $2 AND status = 'METHOD'`,
+};
+const lookBy: Statement = {
+  name: "look_at_session_by",
+  partitionKey: 1,
+  text: `
+    UPDATE payment_session SET lease_until = least(lease_until, app.clock() + $2 * interval '1 ms')
+    WHERE id = $1 AND phase = 'PROCESSING' AND awaiting_since IS NOT NULL`,
+};
+
+// The time that a bank has for its device check: EMV 3DS 2.2, 5.8.1.
+const deviceCheckMs = 10_000;
+
+/** Starts the clock of a device check, because a page is there. */
+export function startCheckClock(tx: Tx, sessionId: string, authenticationId: string): void {
+  tx.send(startDeviceCheck, [sessionId, authenticationId, deviceCheckMs]);
+  tx.send(lookBy, [sessionId, deviceCheckMs]);
+}
+
+const selectAcquirer: Statement = {
+  name: "select_acquirer",
+  text: "SELECT acquirer FROM connection WHERE id = $1",
+};
+
+/** Loads the merchant's data at a connection's acquirer; undefined if none were set. */
+export async function loadAcquirer(queryable: Queryable, connectionId: string): Promise<AcquirerData | undefined> {
+  const [row] = await queryable.query<{ acquirer: AcquirerData | null }>(selectAcquirer, [connectionId]);
+  return row?.acquirer ?? undefined;
+}

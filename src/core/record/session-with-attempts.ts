@@ -1,0 +1,140 @@
+/** Reads a session together with its attempts. */
+import { readOf } from "../../platform/batches.ts";
+import { columnsOf } from "../../platform/columns.ts";
+import type { Queryable, Sent, Statement, Tx } from "../../platform/database.ts";
+import {
+  type Attempt,
+  AttemptEntity,
+  type Authentication,
+  AuthenticationEntity,
+  type PaymentSession,
+  PaymentSessionEntity,
+  type Refund,
+  RefundEntity,
+} from "../rows/entities.ts";
+
+/** A session, its attempts, authentications and refunds, oldest first, as of one moment of the database's clock. */
+export type SessionWithAttempts = {
+  readonly session: PaymentSession;
+  readonly attempts: readonly Attempt[];
+  readonly authentications: readonly Authentication[];
+  readonly refunds: readonly Refund[];
+  readonly readAt: Date;
+};
+
+/**
+ * A row of `selectSessionWithAttempts`, selected by id, and by merchant unless that is null. `overdue`: the session's
+ * time is over.
+ */
+export type SessionRow = PaymentSession & { overdue: boolean; readAt: Date; attempts: Record<string, unknown>[] };
+
+// One statement, so that the session and its attempts belong to the same moment.
+/** Selects a session with its attempts and the time of the reading, in one statement. */
+export const selectSessionWithAttempts: Statement = {
+  name: "select_session_with_attempts",
+  partitionKey: 1,
+  text: `
+    SELECT ${columnsOf(PaymentSessionEntity, "s")}, (s.phase = 'IDLE' AND s.expires_at <= app.clock()) AS overdue, app.clock() AS "readAt",
+      coalesce((SELECT json_agg(t ORDER BY t.sequence)
+                FROM (SELECT ${columnsOf(AttemptEntity, "a")} FROM attempt a WHERE a.session_id = s.id) t), '[]') AS attempts
+    FROM payment_session s WHERE s.id = $1 AND ($2::uuid IS NULL OR s.merchant_id = $2)`,
+};
+
+const selectSession = readOf(selectSessionWithAttempts, ["uuid", "uuid"]);
+
+/** Loads a session in its current state, also inside a transaction. It must exist. */
+export async function loadSession(queryable: Queryable, sessionId: string): Promise<SessionWithAttempts> {
+  const [row] = await queryable.query<SessionRow>(selectSession, [sessionId, null]);
+  if (row === undefined) throw new Error("the session no longer exists");
+  return wholeSession(queryable, row);
+}
+
+// The plan of a statement that names a table looks at each of its partitions, so the few sessions that have rows in
+// these tables are read again.
+const selectWhole: Statement = {
+  name: "select_whole_session",
+  partitionKey: 1,
+  text: selectSessionWithAttempts.text.replace(
+    "AS attempts",
+    `AS attempts,
+      coalesce((SELECT json_agg(t ORDER BY t.sequence)
+                FROM (SELECT ${columnsOf(AuthenticationEntity, "c")} FROM authentication c WHERE c.session_id = s.id) t), '[]') AS asked,
+      coalesce((SELECT json_agg(t ORDER BY t."createdAt", t.id)
+                FROM (SELECT ${columnsOf(RefundEntity, "r")} FROM refund r WHERE r.session_id = s.id) t), '[]') AS refunded`,
+  ),
+};
+
+/**
+ * Returns a session that was read, with its authentications and refunds. One that has any is read again, so that they
+ * belong to the same moment as its attempts.
+ */
+export async function wholeSession(queryable: Queryable, row: SessionRow): Promise<SessionWithAttempts> {
+  if (row.authentications === 0 && row.refunds === 0) return sessionOfRow(row);
+  type WholeRow = SessionRow & { asked: Record<string, unknown>[]; refunded: Record<string, unknown>[] };
+  const [whole] = await queryable.query<WholeRow>(selectWhole, [row.id, null]);
+  if (whole === undefined) throw new Error("the session no longer exists");
+  const { asked, refunded, ...read } = whole;
+  return {
+    ...sessionOfRow(read),
+    authentications: asked.map((json) => withDates(json, authenticationMoments)),
+    refunds: refunded.map((json) => withDates(json, refundMoments)),
+  };
+}
+
+/** Reads a session as the last statement of a transaction, so its row arrives with the commit. */
+export function querySessionWithAttempts(tx: Tx, sessionId: string): Sent<SessionRow> {
+  return tx.send(selectSessionWithAttempts, [sessionId, null]);
+}
+
+/** Converts a row of `selectSessionWithAttempts` to the domain's form. */
+function sessionOfRow({ attempts, readAt, overdue: _, ...session }: SessionRow): SessionWithAttempts {
+  return {
+    session,
+    attempts: attempts.map((json) => withDates(json, moments)),
+    authentications: [],
+    refunds: [],
+    readAt,
+  };
+}
+
+const authenticationMoments = [
+  "deadlineAt",
+  "nextLookAt",
+  "shownAt",
+  "cancelAskedAt",
+  "answeredAt",
+  "startedAt",
+  "completedAt",
+];
+const refundMoments = [
+  "keyUntil",
+  "firstSentAt",
+  "sentAt",
+  "absentAt",
+  "nextTryAt",
+  "pendingEventAt",
+  "clearedAt",
+  "createdAt",
+  "completedAt",
+  "succeededAt",
+];
+const moments = [
+  "captureFailedAt",
+  "captureOrderedAt",
+  "lookedUpAt",
+  "voidAskedAt",
+  "decisionConfirmedAt",
+  "latestExecutionAt",
+  "nextRetryAt",
+  "startedAt",
+  "answeredAt",
+  "completedAt",
+];
+
+function withDates<Row>(json: Record<string, unknown>, names: readonly string[]): Row {
+  const row = { ...json };
+  for (const name of names) {
+    if (typeof row[name] === "string") row[name] = new Date(row[name]);
+  }
+  return row as Row;
+}

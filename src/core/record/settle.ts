@@ -1,0 +1,121 @@
+/** Ends a session: writes its final status and its event in one transaction. */
+import { type EventType, recordEvent, writeEventBody } from "../../events/outbox.ts";
+import type { Statement, Tx } from "../../platform/database.ts";
+import { encodeId } from "../../platform/ids.ts";
+import type { Core } from "../core.ts";
+import type { Attempt, PaymentSession } from "../rows/entities.ts";
+import { dropProof } from "./provided-rows.ts";
+import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
+
+const settleStatement: Statement = {
+  name: "settle_session",
+  partitionKey: 1,
+  text: `
+    UPDATE payment_session s
+    SET status = $2, captured_via = $3, capture_confirmed = $4, failover = $5, decline_code = $6, vault_token = NULL, browser_sealed = NULL,
+        settled_at = app.clock(),
+        phase = CASE WHEN EXISTS (SELECT 1 FROM attempt WHERE session_id = $1 AND completed_at IS NULL)
+                     THEN 'PROCESSING' ELSE 'DONE' END
+    WHERE id = $1 AND status = 'CREATED'
+    RETURNING s.id`,
+};
+
+/** The end of a session. */
+export type Ending =
+  | { readonly status: "SUCCEEDED"; readonly winner: Attempt; readonly captureConfirmed: boolean }
+  | { readonly status: "DECLINED" | "DEGRADED"; readonly declineCode: string };
+
+/** The parts of the core that end a session. */
+export type EndParts = Pick<Core, "outbox" | "describeSession" | "observer"> & {
+  readonly vault: Pick<Core["vault"], "forget">;
+};
+
+/**
+ * Settles a locked session. No attempt may be UNKNOWN: `recordHeld` or the step `end` has moved them to VOIDING. The
+ * vault erases the card once the end is durable. Returns the session as it has ended.
+ */
+export async function settleSession(
+  tx: Tx,
+  core: EndParts,
+  session: Pick<PaymentSession, "id" | "merchantId" | "authentications">,
+  ending: Ending,
+): Promise<SessionWithAttempts> {
+  const values =
+    ending.status === "SUCCEEDED"
+      ? [ending.winner.gateway, ending.captureConfirmed, isFailover(ending.winner), null]
+      : [null, null, false, ending.declineCode];
+  if (session.authentications > 0) dropProof(tx, session.id); // rule:proof-deleted
+  const [rows, ended] = await Promise.all([
+    tx.query(settleStatement, [session.id, ending.status, ...values]),
+    emitEvent(tx, core, session, eventOf[ending.status]), // rule:end-with-event
+  ]);
+  if (rows.length === 0) throw new Error("a session settles once, from CREATED");
+  tx.afterCommit(() => core.vault.forget(session.id));
+  tx.afterCommit(() => core.observer?.settled(ending.status));
+  return ended;
+}
+
+/** Reports whether another gateway came before the winner's; the attempt that it repeats is none. */
+export function isFailover({ sequence, round }: Attempt): boolean {
+  return sequence > (round === 0 ? 1 : 2);
+}
+
+const eventOf: Record<Ending["status"], EventType> = {
+  SUCCEEDED: "payment_session.succeeded",
+  DECLINED: "payment_session.declined",
+  DEGRADED: "payment_session.degraded",
+};
+
+/**
+ * Emits an event about a locked session, or one of its attempts or refunds, as it stands in this transaction. Returns
+ * the session that it describes.
+ */
+export async function emitEvent(
+  tx: Tx,
+  core: Pick<Core, "outbox" | "describeSession">,
+  session: Pick<PaymentSession, "id" | "merchantId">,
+  type: EventType,
+  about: { readonly attemptId?: string; readonly refundId?: string } = {},
+): Promise<SessionWithAttempts> {
+  const reading = loadSession(tx, session.id);
+  const { attemptId, refundId } = about;
+  const subject = {
+    ...(attemptId !== undefined && { attemptId: encodeId("att", attemptId) }),
+    ...(refundId !== undefined && { refundId: encodeId("ref", refundId) }),
+  };
+  const recording = recordEvent(tx, core.outbox, {
+    sessionId: session.id,
+    merchantId: session.merchantId,
+    type,
+    async body(envelope, sequence) {
+      return writeEventBody(envelope, { sequence, ...subject, ...core.describeSession(await reading) });
+    },
+  });
+  const [described] = await Promise.all([reading, recording]);
+  return described;
+}
+
+const recordPendingEvent: Statement = {
+  name: "record_pending_event",
+  partitionKey: 1,
+  text: "UPDATE payment_session SET pending_event_at = app.clock() WHERE id = $1 AND pending_event_at IS NULL RETURNING id",
+};
+
+/** Emits the pending event once, when the outcome takes longer than the time budget. */
+export async function emitPending(tx: Tx, core: Core, session: PaymentSession): Promise<void> {
+  const rows = await tx.query(recordPendingEvent, [session.id]);
+  if (rows.length > 0) await emitEvent(tx, core, session, "payment_session.pending");
+}
+
+const close: Statement = {
+  name: "close_session",
+  partitionKey: 1,
+  text: `
+    UPDATE payment_session SET phase = 'DONE'
+    WHERE id = $1 AND phase = 'PROCESSING' AND status <> 'CREATED'`,
+};
+
+/** Closes a session whose status and attempts are all final. */
+export async function closeSession(tx: Tx, sessionId: string): Promise<void> {
+  await tx.query(close, [sessionId]);
+}
