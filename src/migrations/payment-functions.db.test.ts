@@ -8,10 +8,10 @@ type Run = Awaited<ReturnType<typeof submitted>>;
 const hash = `sha256('t')`;
 const claiming = (attempt = "$attempt", connection: string = v7()) =>
   `SELECT phase FROM app.claim($session, 20000, 45000, 't', ${hash}, 1, '[]', '[]', NULL, NULL, NULL, ${attempt}, 'SANDBOX_A', '${connection}', 1, 1, 'why', 60000)`;
-const held = ({ epoch = 1, reference = `'${v7()}'`, last4 = "'4242'", attempt = "$attempt" } = {}) =>
-  `SELECT app.held($session, ${epoch}, ${attempt}, ${reference}, NULL, 20000, 10000, 'visa', ${last4})`;
-const captured = ({ epoch = 1, via = "SANDBOX_A", attempt = "$attempt" } = {}) =>
-  `SELECT ended_at AS at FROM app.captured($session, ${epoch}, ${attempt}, 'att_1', '${via}', true, false, NULL, NULL, 20000, 10000, gen_random_uuid(), 'evt_1',
+const held = ({ epoch = 1, reference = `'${v7()}'`, last4 = "'4242'", attempt = "$attempt", readAt = "now()" } = {}) =>
+  `SELECT recorded_at AS at, is_news FROM app.held($session, ${epoch}, ${attempt}, ${readAt}, ${reference}, NULL, 20000, 10000, 'visa', ${last4})`;
+const captured = ({ epoch = 1, via = "SANDBOX_A", attempt = "$attempt", readAt = "now()" } = {}) =>
+  `SELECT ended_at AS at FROM app.captured($session, ${epoch}, ${attempt}, ${readAt}, 'att_1', '${via}', true, false, NULL, NULL, 20000, 10000, gen_random_uuid(), 'evt_1',
     '{"timestamp":"evt_1:time","sequence":"evt_1:sequence","settledAt":"evt_1:settled"}', 10000)`;
 
 const next = v7();
@@ -24,7 +24,8 @@ const failed = ({
   because = "'why'",
   last4 = "NULL",
   to = next,
-} = {}) => `SELECT app.failed($session, ${epoch}, ${attempt}, '${as}', '${kind}', 'card_declined', '05', ${refused}, ${because}, NULL, ${last4},
+  readAt = "now()",
+} = {}) => `SELECT app.failed($session, ${epoch}, ${attempt}, ${readAt}, '${as}', '${kind}', 'card_declined', '05', ${refused}, ${because}, NULL, ${last4},
     20000, 10000, 1000, '${v7()}', 'SANDBOX_B', '${to}', 1, 2, 'then', 60000) AS at`;
 
 /** A session whose first attempt is at its gateway. The plan has one more. */
@@ -266,7 +267,8 @@ describe("app.failed()", () => {
   it("changes nothing for a worker whose session was taken over, or whose attempt has moved on", async () => {
     const run = await authorizing();
     expect(await refusal(run(failed({ epoch: 2 })))).toBe("LL001 the lease was taken over");
-    expect(await refusal(run(failed({ attempt: `'${v7()}'` })))).toBe("LL001 the attempt has moved on");
+    await run("UPDATE attempt SET status = 'UNKNOWN', failure_kind = 'TIMEOUT' WHERE id = $attempt");
+    expect(await refusal(run(failed()))).toBe("LL001 the attempt has moved on");
   });
 
   it("leaves a payment alone when its time is over", async () => {
@@ -304,18 +306,45 @@ describe("app.failed()", () => {
     expect(await refusal((await authorizing())(failed(change)))).toBe(`23514 ${reason}`);
   });
 
-  it.each([
-    ["after a fraud decline", "failure_kind = 'FRAUD', stop = 'fraud'", "a fraud-class decline is never retried"],
-    ["after a stop", "failure_kind = 'HARD_DECLINE', stop = 'scheme_rule'", "no attempt follows a stop"],
-  ])("opens nothing %s", async (_, stop, reason) => {
+  /** The first attempt is unknown, and the second at its gateway. */
+  async function secondAuthorizing(): Promise<{ run: Run; second: string }> {
     const run = await authorizing();
-    await run(`UPDATE attempt SET status = 'UNKNOWN', failure_kind = 'TIMEOUT' WHERE id = $attempt`);
     const second = v7();
+    await run("UPDATE attempt SET status = 'UNKNOWN', failure_kind = 'TIMEOUT' WHERE id = $attempt");
     await run(`INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency, latest_execution_at)
-      VALUES ($session, '${second}', 2, 'SANDBOX_B', '${v7()}', 1, 2, 'why', 4900, 'EUR', now() + interval '1 h')`);
-    // The first gateway has reported a decline meanwhile.
-    await run(`UPDATE attempt SET status = 'DECLINED', completed_at = now(), ${stop} WHERE id = $attempt`);
-    expect(await refusal(run(failed({ attempt: `'${second}'` })))).toBe(`23514 ${reason}`);
+      VALUES ($session, '${second}', 2, 'SANDBOX_B', '${next}', 1, 2, 'why', 4900, 'EUR', now() + interval '1 h')`);
+    return { run, second };
+  }
+
+  it.each([
+    ["a fraud decline", "status = 'DECLINED', completed_at = now(), failure_kind = 'FRAUD', stop = 'fraud'"],
+    ["a stop", "status = 'DECLINED', completed_at = now(), failure_kind = 'HARD_DECLINE', stop = 'scheme_rule'"],
+    ["news about another attempt", "status = 'DECLINED', completed_at = now(), failure_kind = 'HARD_DECLINE'"],
+  ])("opens nothing after %s", async (_, reported) => {
+    const { run, second } = await secondAuthorizing();
+    const { rows } = await run("SELECT now()::text AS at");
+    await run(`UPDATE attempt SET ${reported} WHERE id = $attempt`);
+    expect((await run(failed({ attempt: `'${second}'`, readAt: `'${rows[0].at}'` }))).rows).toEqual([{ at: null }]);
+    expect((await run(`SELECT status FROM attempt WHERE id = '${second}'`)).rows).toEqual([{ status: "AUTHORIZING" }]);
+  });
+
+  it("makes at most five attempts of the plan", async () => {
+    const run = await authorizing();
+    const plan = Array.from({ length: 6 }, () => ({ connectionId: v7() }));
+    await run(`UPDATE payment_session SET plan = '${JSON.stringify(plan)}' WHERE id = $session`);
+    for (let count = 1; count <= 4; count++) {
+      await run(
+        failed({
+          attempt: "(SELECT id FROM attempt WHERE session_id = $session AND status = 'AUTHORIZING')",
+          to: plan[count]!.connectionId,
+        }),
+      );
+    }
+    const sixth = failed({
+      attempt: "(SELECT id FROM attempt WHERE session_id = $session AND status = 'AUTHORIZING')",
+      to: plan[5]!.connectionId,
+    });
+    expect(await refusal(run(sixth))).toBe("23514 a session has at most five attempts, one repeat and one retry");
   });
 });
 

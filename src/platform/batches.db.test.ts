@@ -12,11 +12,12 @@ beforeAll(async () => {
   pool = new Pool({ connectionString: testDatabase.ownerUrl, max: 8, pipeline: true });
   await pool.query(`
     CREATE TABLE note (id uuid PRIMARY KEY, text text, by_statement timestamptz);
-    CREATE TABLE seen (calls int);
+    CREATE SEQUENCE lost;
     CREATE FUNCTION app.note(of_note uuid, said text, answers int) RETURNS TABLE (id uuid, answer int) LANGUAGE plpgsql AS $$
     #variable_conflict use_column
     BEGIN
       IF said = 'refused' THEN RAISE EXCEPTION 'not this one' USING ERRCODE = 'LL001'; END IF;
+      IF said = 'deadlock' AND nextval('lost') = 1 THEN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END IF;
       IF said = 'cut' THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
       UPDATE note SET text = said, by_statement = statement_timestamp() WHERE note.id = of_note;
       RETURN QUERY SELECT of_note, n FROM generate_series(1, answers) n;
@@ -96,6 +97,24 @@ describe("Database.query() of a call", () => {
     expect((await written()).map(({ text }) => text)).toContain("late");
   });
 
+  it("lets nobody wait for a call that came alone, and waits for a lock", async () => {
+    const other = await pool.connect();
+    onTestFinished(() => other.release());
+    await other.query("BEGIN");
+    await other.query("SELECT FROM note WHERE id = $1 FOR UPDATE", [idOf(3)]);
+    const locked = outcome(write(3, "late"));
+    await Promise.all([write(1, "a"), write(2, "b")]);
+    expect((await written()).map(({ text }) => text)).toEqual(["a", "b"]);
+    await other.query("COMMIT");
+    expect(await locked).toBe("done");
+  });
+
+  it("repeats a call that lost a deadlock", async () => {
+    await pool.query("ALTER SEQUENCE lost RESTART");
+    await write(1, "deadlock");
+    expect((await written()).map(({ text }) => text)).toEqual(["deadlock"]);
+  });
+
   it("repeats nothing whose end it does not know", async () => {
     const calls = ["a", "b", "cut", "c"].map((text, index) => outcome(write(index + 1, text)));
     const [first, ...others] = await Promise.all(calls);
@@ -106,8 +125,8 @@ describe("Database.query() of a call", () => {
     expect((await written()).map(({ text }) => text)).toEqual(["a", "again"]);
   });
 
-  it("sends at most 64 together", async () => {
-    await Promise.all(Array.from({ length: 129 }, (_, index) => write(index + 1, "a")));
+  it("sends at most 32 together", async () => {
+    await Promise.all(Array.from({ length: 65 }, (_, index) => write(index + 1, "a")));
     expect(new Set((await written()).map(({ at }) => at)).size).toBe(3);
   });
 });

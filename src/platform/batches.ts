@@ -1,12 +1,15 @@
 /** Calls of one function of the database that wait while others of it run: they go together in one statement and one commit. */
 import type { Queryable, Statement } from "./statement.ts";
 
-/** A statement that calls one function of the database. `together` calls it for each row of its arrays. */
-export type Call = Statement & { readonly together: Statement };
+/**
+ * A statement that calls one function of the database. `together` calls it for each row of its arrays; where `locks`, its last
+ * parameter is the lock timeout, for a function locks rows.
+ */
+export type Call = Statement & { readonly together: Statement; readonly locks?: boolean };
 
-// A statement of several calls waits no longer than this for a row that somebody else has locked. Each is then run alone.
-const patienceMs = 50;
-const callsMax = 64;
+const callsMax = 32;
+// Deadlock and serialization failure: nothing happened, and the same call may succeed now.
+const repeatable = new Set(["40P01", "40001"]);
 
 /**
  * Returns a statement that calls a function, and the same for many calls. `types` are those of its arguments, the first one the id
@@ -18,12 +21,13 @@ export function callOf(name: string, types: readonly string[], columns: string, 
   return {
     name,
     partitionKey: 1,
+    locks: true,
     text: `SELECT ${columns} FROM ${call(types.map((type, index) => `$${index + 1}::${type}`))}`,
     together: {
       name: `${name}_together`,
       partitionKey: 1,
       text: `SELECT given.nth, ${columns} ${fromEach(types)} CROSS JOIN LATERAL ${call(given)}
-        WHERE (SELECT set_config('lock_timeout', '${patienceMs}ms', true)) IS NOT NULL`,
+        WHERE (SELECT set_config('lock_timeout', $${types.length + 1}, true)) IS NOT NULL`,
     },
   };
 }
@@ -47,19 +51,34 @@ type Waiting = {
   readonly reject: (error: unknown) => void;
 };
 
-/** Runs calls of one function. Nothing waits for others to come: a call that comes alone runs alone. */
+/**
+ * Runs calls of one function. Nothing waits for others to come: a call that comes alone runs alone. What others have locked holds up
+ * no further call: after `patienceMs` the next ones go, and a statement of several waits no longer than that for each lock.
+ */
 export class Batches {
   readonly #call: Call;
   readonly #queryable: Queryable;
   readonly #isRefusal: (error: unknown) => boolean;
+  readonly #patienceMs: number;
   #waiting: Waiting[] = [];
   #isRunning = false;
 
-  /** `isRefusal` tells whether the server has undone the statement: only then is each of its calls run again. */
-  constructor(call: Call, queryable: Queryable, isRefusal: (error: unknown) => boolean) {
+  /**
+   * `isRefusal` tells whether the server has undone the statement: only then is each of its calls run again. A patience of 0 has no
+   * end.
+   */
+  constructor(
+    call: Call,
+    {
+      queryable,
+      isRefusal,
+      patienceMs,
+    }: { queryable: Queryable; isRefusal: (error: unknown) => boolean; patienceMs: number },
+  ) {
     this.#call = call;
     this.#queryable = queryable;
     this.#isRefusal = isRefusal;
+    this.#patienceMs = patienceMs;
   }
 
   /** Returns the rows of one call. */
@@ -74,20 +93,33 @@ export class Batches {
     this.#isRunning = true;
     while (this.#waiting.length > 0) {
       const calls = this.#waiting.splice(0, callsMax);
-      if (calls.length === 1) await this.#alone(calls[0]!);
-      else await this.#together(calls);
+      await this.#inPatience(calls.length === 1 ? this.#alone(calls[0]!) : this.#together(calls));
     }
     this.#isRunning = false;
   }
 
+  async #inPatience(run: Promise<void>): Promise<void> {
+    if (this.#patienceMs === 0) return run;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, this.#patienceMs);
+    await Promise.race([run, promise]);
+    clearTimeout(timer);
+  }
+
   async #alone({ values, resolve, reject }: Waiting): Promise<void> {
-    await this.#queryable.query(this.#call, values).then(resolve, reject);
+    const run = () => this.#queryable.query(this.#call, values);
+    const again = (error: unknown) => {
+      if (!repeatable.has(String((error as { code?: unknown }).code))) throw error;
+      return run();
+    };
+    await run().catch(again).then(resolve, reject);
   }
 
   async #together(calls: readonly Waiting[]): Promise<void> {
     // Always in the order of their ids, so that two statements lock the same rows in the same order.
     const ordered = calls.toSorted((one, other) => (String(one.values[0]) < String(other.values[0]) ? -1 : 1));
-    const columns = ordered[0]!.values.map((_, index) => ordered.map(({ values }) => values[index]));
+    const columns: unknown[] = ordered[0]!.values.map((_, index) => ordered.map(({ values }) => values[index]));
+    if (this.#call.locks) columns.push(String(this.#patienceMs));
     try {
       const rows = await this.#queryable.query<{ nth: number }>(this.#call.together, columns);
       const byCall = Map.groupBy(rows, ({ nth }) => nth);

@@ -185,6 +185,9 @@ export type Committing = (commit: () => Promise<void>) => Promise<void>;
 /** A database, or a wrapper of one, in which changes are made. */
 export type Transacting = Queryable & { transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> };
 
+// Far above what a call of a function takes, far below what a customer notices.
+const defaultPatienceMs = 50;
+
 /** A pool of connections to one database under one role; created with `pipeline: true`. */
 export class Database implements Queryable {
   readonly pool: Pool;
@@ -193,11 +196,19 @@ export class Database implements Queryable {
   /** Number of transactions that were run again since the process began. */
   repeats = 0;
   readonly #keepsNames: boolean;
+  readonly #patienceMs: number;
   readonly #batches = new Map<string, Batches>();
   #partitions: PartitionNames | undefined;
 
-  constructor(pool: Pool, { isPooled = false }: { readonly isPooled?: boolean } = {}) {
+  constructor(
+    pool: Pool,
+    {
+      isPooled = false,
+      patienceMs = defaultPatienceMs,
+    }: { readonly isPooled?: boolean; readonly patienceMs?: number } = {},
+  ) {
     this.pool = pool;
+    this.#patienceMs = patienceMs;
     this.isPooled = isPooled;
     this.#keepsNames = !isPooled;
   }
@@ -235,7 +246,7 @@ export class Database implements Queryable {
     const known = this.#batches.get(call.name);
     if (known !== undefined) return known;
     const queryable: Queryable = { query: (statement, values) => this.#queryAlone(statement, values) };
-    const batches = new Batches(call, queryable, isRefusal);
+    const batches = new Batches(call, { queryable, isRefusal, patienceMs: this.#patienceMs });
     this.#batches.set(call.name, batches);
     return batches;
   }
@@ -331,7 +342,9 @@ export function isDatabaseDown(error: unknown): boolean {
   return typeof code === "string" ? downCodes.test(code) : downMessages.test(String(message));
 }
 
-/** Reports whether the server has answered that it refuses a statement. */
+/** Reports whether the server has answered that it refuses a statement, and not that it or a pooler has failed (58, XX). */
 function isRefusal(error: unknown): boolean {
-  return !isDatabaseDown(error) && /^[0-9A-Z]{5}$/.test(String((error as { code?: unknown } | undefined)?.code));
+  return (
+    !isDatabaseDown(error) && /^(?!58|XX)[0-9A-Z]{5}$/.test(String((error as { code?: unknown } | undefined)?.code))
+  );
 }

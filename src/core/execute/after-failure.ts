@@ -42,11 +42,13 @@ import type { Changed, Reloaded, Work } from "./work.ts";
 export async function failOver(
   work: Work,
   attempt: Attempt,
-  { outcome, card }: AuthorizeAnswer,
+  { outcome, card, authenticated }: AuthorizeAnswer,
 ): Promise<Reloaded | undefined> {
   const { core, lease, loaded } = work;
   if (outcome.type === "held" || outcome.type === "actionNeeded" || loaded.authentications.length > 0) return undefined;
   if (outcome.type === "unknown" && outcome.gatewayReference !== undefined) return undefined;
+  // A repeat with authentication follows a stop, and a gateway may have authenticated the customer of a declined payment.
+  if (authenticated !== undefined || loaded.attempts.some(({ stop }) => stop !== null)) return undefined;
   const { merchantId, ruleVersion } = loaded.session;
   const ruled = { merchantId, version: ruleVersion ?? 0 };
   const rule = await core.hold(`rule ${merchantId} ${ruled.version}`, () => loadFailoverRule(core.database, ruled));

@@ -15,7 +15,7 @@ import type { Core } from "../core.ts";
 import type { Plan } from "../decide/plan-route.ts";
 import { type Attempt, type PaymentSession, PaymentSessionEntity, type RoutedBy } from "../rows/entities.ts";
 import type { Lease } from "./lease.ts";
-import type { SessionWithAttempts } from "./session-with-attempts.ts";
+import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
 
 /** A submission that claims its session. */
 export type Claim = {
@@ -129,7 +129,11 @@ export function usable(name: string | undefined): string | null {
   return name !== undefined && name.length <= gatewayReferenceCharactersMax ? name : null;
 }
 
-const heldCall = callOf("held", ["uuid", "int", "uuid", "text", "text", "int", "int", "text", "text"], "r AS at");
+const heldCall = callOf(
+  "held",
+  ["uuid", "int", "uuid", "timestamptz", "text", "text", "int", "int", "text", "text"],
+  'r.recorded_at AS at, r.is_news AS "isNews"',
+);
 
 /**
  * Records the hold that an authorization has answered with: its attempt becomes the winner, every unknown attempt is voided, and the
@@ -148,11 +152,21 @@ export async function recordHeldAndOrdered(
   const { loaded, attempt, hold, card } = held;
   const { gatewayReference } = hold;
   const network = usable(hold.networkTransactionId);
-  const [row] = await queryable.query<{ at: Date }>(heldCall, [
-    ...[lease.sessionId, lease.epoch, attempt.id, gatewayReference, network, leaseMs, leaseMs - leaseUsedMs],
+  const [row] = await queryable.query<{ at: Date; isNews: boolean }>(heldCall, [
+    ...[
+      lease.sessionId,
+      lease.epoch,
+      attempt.id,
+      loaded.readAt,
+      gatewayReference,
+      network,
+      leaseMs,
+      leaseMs - leaseUsedMs,
+    ],
     ...[card?.brand ?? null, card?.last4 ?? null],
   ]);
-  const { at } = row!;
+  const { at, isNews } = row!;
+  if (isNews) return loadSession(queryable, lease.sessionId);
   const networkTransactionId = network ?? attempt.networkTransactionId;
   const winner: Attempt = {
     ...{ ...attempt, status: "AUTHORIZED", holds: true, gatewayReference, networkTransactionId },
@@ -174,7 +188,7 @@ export async function recordHeldAndOrdered(
 const capturedCall = callOf(
   "captured",
   [
-    ...["uuid", "int", "uuid", "text", "text", "boolean", "boolean", "text", "text", "int", "int"],
+    ...["uuid", "int", "uuid", "timestamptz", "text", "text", "boolean", "boolean", "text", "text", "int", "int"],
     ...["uuid", "text", "text", "int"],
   ],
   `r.ended_at AS "createdAt", r.event_sequence AS sequence, r.event_bytes AS body`,
@@ -182,7 +196,7 @@ const capturedCall = callOf(
 
 /**
  * Records the capture of the winner and ends the session with its event. Returns undefined, and records nothing, where the gateway has
- * already reported on the capture.
+ * already reported on the capture, or another attempt has changed since it was read.
  */
 export async function recordCapturedAndEnded(
   core: Pick<Core, "database" | "outbox" | "describeSession">,
@@ -240,6 +254,7 @@ export async function recordCapturedAndEnded(
       lease.sessionId,
       lease.epoch,
       attempt.id,
+      loaded.readAt,
       encodeId("att", attempt.id),
       attempt.gateway,
       isConfirmed,
@@ -264,8 +279,8 @@ export async function recordCapturedAndEnded(
 const failedCall = callOf(
   "failed",
   [
-    ...["uuid", "int", "uuid", "text", "text", "text", "text", "text", "text", "text", "text", "int", "int", "int"],
-    ...["uuid", "text", "uuid", "int", "int", "text", "int"],
+    ...["uuid", "int", "uuid", "timestamptz", "text", "text", "text", "text", "text", "text", "text", "text"],
+    ...["int", "int", "int", "uuid", "text", "uuid", "int", "int", "text", "int"],
   ],
   "r AS at",
 );
@@ -277,7 +292,7 @@ export type FailedOver = Pick<Attempt, "failureKind" | "declineCode" | "gatewayC
 
 /**
  * Records the failure of an attempt and opens the next one of the plan. Returns undefined, and records nothing, where more than the plan
- * decides what follows, or the time is over.
+ * decides what follows, the time is over, or another attempt has changed since it was read.
  */
 export async function recordFailedAndOpened(
   queryable: Queryable,
@@ -293,7 +308,16 @@ export async function recordFailedAndOpened(
 ): Promise<SessionWithAttempts | undefined> {
   const { loaded, attempt, as, because, card, next } = failed;
   const [row] = await queryable.query<{ at: Date | null }>(failedCall, [
-    ...[lease.sessionId, lease.epoch, attempt.id, as.status, as.failureKind, as.declineCode, as.gatewayCode],
+    ...[
+      lease.sessionId,
+      lease.epoch,
+      attempt.id,
+      loaded.readAt,
+      as.status,
+      as.failureKind,
+      as.declineCode,
+      as.gatewayCode,
+    ],
     ...[as.refusal, because, card?.brand ?? null, card?.last4 ?? null, leaseMs, leaseMs - leaseUsedMs, openingMarginMs],
     ...[next.id, next.gateway, next.connectionId, next.credentialVersion, next.priority, next.because],
     next.latestExecutionMs,

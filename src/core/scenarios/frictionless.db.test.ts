@@ -48,6 +48,50 @@ describe("an authentication without the customer", () => {
     expect((await load(session)).authentications).toMatchObject([{ eci: "06", liability: "ISSUER" }]);
   });
 
+  it("is recorded with a decline too, before another gateway is used", async () => {
+    const session = await fixture.pay({
+      A: { act: "decline", code: "transaction_not_allowed", frictionless: "Y" },
+      B: approve,
+    });
+    const { session: paid, attempts, authentications } = await load(session);
+    expect(paid).toMatchObject({ status: "SUCCEEDED", authentications: 1 });
+    expect(authentications).toMatchObject([
+      { flow: "FRICTIONLESS", status: "AUTHENTICATED", attemptId: attempts[0]!.id },
+    ]);
+  });
+
+  it("may be missing from a repeat that is declined, and the next gateway is used at once", async () => {
+    const { core } = fixture.base;
+    const declined = {
+      type: "declined",
+      kind: "SOFT_DECLINE",
+      stop: "none",
+      declineCode: "insufficient_funds",
+      gatewayCode: "51",
+    } as const;
+    let calls = 0;
+    const silent = {
+      ...core,
+      inFlight: new Set<Promise<unknown>>(),
+      bind: async (...attempt: Parameters<typeof core.bind>) => {
+        const bound = await core.bind(...attempt);
+        const authorize: Connector["authorize"] = async (call, request) =>
+          attempt[1] === "SANDBOX_A" && ++calls === 2
+            ? { outcome: declined }
+            : bound!.connector.authorize(call, request);
+        return bound && { ...bound, connector: replaced(bound.connector, { authorize }) };
+      },
+    };
+    const session = await fixture.pay(
+      { A: challengeAt.A(approve, { when: "if_asked" }), B: approve },
+      { core: silent },
+    );
+    expect(await fixture.story(session)).toMatchObject({
+      end: "SUCCEEDED SANDBOX_B",
+      attempts: ["SANDBOX_A DECLINED", "SANDBOX_A DECLINED again", "SANDBOX_B CAPTURED"],
+    });
+  });
+
   it("ends the payment where the bank refuses it, and no other gateway is used", async () => {
     const refused = { act: "decline", code: "authentication_failed", frictionless: "N" } as const;
     const session = await fixture.pay({ A: refused, B: approve });

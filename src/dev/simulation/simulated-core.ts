@@ -49,7 +49,7 @@ export function createSimulatedCore(parts: {
   onError: (line: LoggedError) => void;
 }): Core {
   const { process, stage, runtime } = parts;
-  const database = new Database(parts.pool.asPool());
+  const database = new Database(parts.pool.asPool(), { patienceMs: 0 }); // Its clock is virtual: a lock is waited for until its holder ends.
   void database.namePartitions(onlyRest);
   const connectorOf = (gateway: string) => parts.connectors.get(gateway);
   const providerOf = (name: string) => parts.providers?.get(name);

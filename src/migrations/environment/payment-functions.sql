@@ -1,9 +1,9 @@
 -- The commits of a payment, one function for each: the session, its claim, the hold with the order of its capture, and the capture with
--- the session's end and its event; and after a failure the next attempt. Each locks the session by its lease, decides on rows that it has locked,
--- and refuses with the reasons of payment-guards.sql. The guards bind every other change; within these functions they do not fire
--- (partitions.sql). LL001: the rows have changed since the caller read them.
+-- the session's end and its event; and after a failure the next attempt. Each but the first locks the session by its lease, decides on
+-- rows that it has locked, and refuses with the reasons of payment-guards.sql. The guards bind every other change; within these functions
+-- they do not fire (partitions.sql). LL001: the rows have changed since the caller read them.
 --
--- Times are whole milliseconds, so that the caller knows the rows without reading them.
+-- Times but the session's first are whole milliseconds, so that the caller knows the rows without reading them.
 
 CREATE FUNCTION app.lost(reason text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -75,10 +75,10 @@ BEGIN
 END $$;
 
 -- Records the hold that an authorization has answered with, makes its attempt the winner, voids every unknown attempt and orders
--- the capture. Returns the time.
+-- the capture. Returns the time, and whether another attempt has changed since the caller read it.
 CREATE FUNCTION partitions.held_rest(
-  of_session uuid, epoch int, attempt uuid, reference text, network text, lease_ms int, unused_ms int, brand text, last4 text)
-RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  of_session uuid, epoch int, attempt uuid, read_at timestamptz, reference text, network text, lease_ms int, unused_ms int, brand text, last4 text)
+RETURNS TABLE (recorded_at timestamptz, is_news boolean) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   s  record;
@@ -98,7 +98,8 @@ BEGIN
   IF last4 !~ '^[0-9]{4}$' THEN PERFORM app.refuse('the end of a card number is four digits'); END IF;
   IF reference IS NULL THEN PERFORM app.refuse('a hold has the gateway''s reference'); END IF;
   SELECT bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS after_fraud, bool_or(stop = 'authentication_failed') AS after_refusal,
-    bool_or(status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED')) AS beside_open, bool_or(status = 'UNKNOWN') AS has_unknown INTO a
+    bool_or(status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED')) AS beside_open, bool_or(status = 'UNKNOWN') AS has_unknown,
+    coalesce(bool_or(changed_at > read_at), false) AS news INTO a
   FROM partitions.attempt_rest WHERE session_id = of_session AND id <> attempt;
   IF a.after_fraud THEN PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
   IF a.after_refusal AND s.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
@@ -106,6 +107,7 @@ BEGIN
   IF s.authentications > 0 AND s.unrecorded_check_at IS NULL AND EXISTS (
        SELECT FROM partitions.authentication_rest WHERE session_id = of_session AND provider IS NOT NULL AND status IN ('FAILED','REJECTED','CANCELLED','ABANDONED')) THEN
     PERFORM app.refuse('no hold is adopted after a refusal by the provider'); END IF;
+  is_news := a.news;
   IF a.has_unknown THEN
     UPDATE partitions.attempt_rest SET status = 'VOIDING', retries = 0, next_retry_at = NULL, voiding_at = at, changed_at = at
     WHERE session_id = of_session AND status = 'UNKNOWN'; END IF;
@@ -116,13 +118,14 @@ BEGIN
   RETURNING connection_id INTO a;
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
   PERFORM app.check_reference(of_session, attempt, a.connection_id, reference);
-  RETURN at;
+  recorded_at := at;
+  RETURN NEXT;
 END $$;
 
 -- Records the failure of an attempt, and opens the next one of the plan. Returns the time. Returns null, and changes nothing, where more
--- than the plan decides what follows, or the time is over.
+-- than the plan decides what follows, the time is over, or another attempt has changed since the caller read it.
 CREATE FUNCTION partitions.failed_rest(
-  of_session uuid, epoch int, attempt uuid, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text,
+  of_session uuid, epoch int, attempt uuid, read_at timestamptz, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text,
   brand text, last4 text, lease_ms int, unused_ms int, margin_ms int,
   next_attempt uuid, at_gateway text, connection uuid, credential int, place int, why text, execution_ms int)
 RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -130,38 +133,37 @@ RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, 
 DECLARE
   s  record;
   a  record;
-  at timestamptz := date_trunc('milliseconds', app.clock());
+  at timestamptz;
 BEGIN
-  UPDATE partitions.payment_session_rest
-  SET card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
-      lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
-  WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' AND winner_attempt_id IS NULL AND status = 'CREATED'
-    AND authentications = 0 AND unrecorded_check_at IS NULL AND held_at IS NULL AND submit_deadline > at + margin_ms * interval '1 ms'
-  RETURNING amount_minor, currency, plan INTO s;
-  IF NOT FOUND THEN
-    PERFORM app.lost('the lease was taken over') WHERE NOT EXISTS (
-      SELECT FROM partitions.payment_session_rest WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING');
+  SELECT status, winner_attempt_id, authentications, unrecorded_check_at, held_at, submit_deadline, amount_minor, currency, plan INTO s
+  FROM partitions.payment_session_rest WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
+  IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
+  at := date_trunc('milliseconds', app.clock());
+  SELECT count(*) AS made, count(*) FILTER (WHERE round = 0) AS of_plan, count(DISTINCT round) FILTER (WHERE round <> 0) AS repeats,
+    bool_or(failure_kind = 'FRAUD' OR stop IS NOT NULL) AS after_stop,
+    bool_or(id <> attempt AND (status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) AS beside_open,
+    bool_or(id <> attempt AND changed_at > read_at) AS is_news INTO a
+  FROM partitions.attempt_rest WHERE session_id = of_session;
+  IF s.status <> 'CREATED' OR s.winner_attempt_id IS NOT NULL OR s.held_at IS NOT NULL OR s.authentications > 0 OR s.unrecorded_check_at IS NOT NULL
+     OR at + margin_ms * interval '1 ms' >= s.submit_deadline OR a.after_stop OR a.beside_open OR a.is_news THEN
     RETURN NULL; END IF;
-  IF as_status NOT IN ('DECLINED','FAILED','UNKNOWN')
+  IF as_status IS NULL OR kind IS NULL OR as_status NOT IN ('DECLINED','FAILED','UNKNOWN')
      OR kind NOT IN ('HARD_DECLINE','SOFT_DECLINE','TIMEOUT','GATEWAY_ERROR') OR (as_status = 'DECLINED') <> (kind IN ('HARD_DECLINE','SOFT_DECLINE')) THEN
     PERFORM app.refuse('what ends an attempt without a stop is a decline, an error or silence'); END IF;
   IF refused_as NOT IN ('REQUEST','CREDENTIALS','NO_ANSWER') THEN PERFORM app.refuse('no gateway refuses in such a way'); END IF;
   IF therefore IS NULL THEN PERFORM app.refuse('what follows an attempt has its reason'); END IF;
   IF last4 !~ '^[0-9]{4}$' THEN PERFORM app.refuse('the end of a card number is four digits'); END IF;
+  IF a.made >= 5 + a.repeats THEN PERFORM app.refuse('a session has at most five attempts, one repeat and one retry'); END IF;
+  IF s.plan -> a.of_plan::int ->> 'connectionId' IS DISTINCT FROM connection::text THEN PERFORM app.refuse('the next attempt is the plan''s next'); END IF;
+  UPDATE partitions.payment_session_rest
+  SET card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
+      lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
+  WHERE id = of_session;
   UPDATE partitions.attempt_rest
   SET status = as_status, failure_kind = kind, decline_code = declined_as, gateway_code = own_code, refusal = refused_as, next_action = 'failover',
       next_because = therefore, answered_at = coalesce(answered_at, at), completed_at = CASE WHEN as_status = 'UNKNOWN' THEN NULL ELSE at END, changed_at = at
   WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZING';
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
-  SELECT count(*) AS made, count(*) FILTER (WHERE round = 0) AS of_plan, count(DISTINCT round) FILTER (WHERE round <> 0) AS repeats,
-    bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS after_fraud, bool_or(stop IS NOT NULL) AS after_stop,
-    bool_or(status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL) AS beside_open INTO a
-  FROM partitions.attempt_rest WHERE session_id = of_session;
-  IF a.after_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
-  IF a.after_stop THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
-  IF a.beside_open THEN PERFORM app.refuse('no attempt beside one that may be captured'); END IF;
-  IF a.made >= 5 + a.repeats THEN PERFORM app.refuse('a session has at most five attempts, one repeat and one retry'); END IF;
-  IF s.plan -> a.of_plan::int ->> 'connectionId' IS DISTINCT FROM connection::text THEN PERFORM app.refuse('the next attempt is the plan''s next'); END IF;
   INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
     started_at, changed_at, latest_execution_at)
   VALUES (of_session, next_attempt, a.made + 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
@@ -170,9 +172,10 @@ END $$;
 
 -- Records the capture of the winner and ends the session with its event, whose body has the event's id with ":time", ":settled" and
 -- ":sequence" in place of what only this commit knows. Returns the time, and the event as it is stored. Returns no row, and changes
--- nothing, where the gateway has already reported on the capture: then more is to be recorded than this.
+-- nothing, where the gateway has already reported on the capture, or another attempt has changed since the caller read it: then more
+-- is to be recorded than this.
 CREATE FUNCTION partitions.captured_rest(
-  of_session uuid, epoch int, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text,
+  of_session uuid, epoch int, attempt uuid, read_at timestamptz, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text,
   lease_ms int, unused_ms int, event uuid, public_event text, event_body text, overdue_ms int)
 RETURNS TABLE (ended_at timestamptz, event_sequence int, event_bytes bytea) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 #variable_conflict use_variable
@@ -190,7 +193,8 @@ BEGIN
   FROM partitions.attempt_rest WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZED';
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
   IF EXISTS (SELECT FROM gateway_notification WHERE connection_id = a.connection_id AND attempt_reference = public_attempt
-             AND kind IN ('captured','already_captured','capture_failed','voided')) THEN
+             AND kind IN ('captured','already_captured','capture_failed','voided'))
+     OR EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = of_session AND id <> attempt AND changed_at > read_at) THEN
     RETURN; END IF;
   IF s.status <> 'CREATED' THEN PERFORM app.refuse('a final status never changes'); END IF;
   IF s.winner_attempt_id IS DISTINCT FROM attempt THEN PERFORM app.refuse('only the authorized winner is captured'); END IF;

@@ -1371,8 +1371,8 @@ AS $function$
   WHERE t.session_id = ANY (checked) AND t.status IN ('FAILED','REJECTED','CANCELLED') AND s.status = 'SUCCEEDED'
 $function$;
 
--- function app.captured(of_session uuid, epoch integer, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
-CREATE OR REPLACE FUNCTION app.captured(of_session uuid, epoch integer, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
+-- function app.captured(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
+CREATE OR REPLACE FUNCTION app.captured(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
  RETURNS TABLE(ended_at timestamp with time zone, event_sequence integer, event_bytes bytea)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1393,7 +1393,8 @@ BEGIN
   FROM attempt WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZED';
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
   IF EXISTS (SELECT FROM gateway_notification WHERE connection_id = a.connection_id AND attempt_reference = public_attempt
-             AND kind IN ('captured','already_captured','capture_failed','voided')) THEN
+             AND kind IN ('captured','already_captured','capture_failed','voided'))
+     OR EXISTS (SELECT FROM attempt WHERE session_id = of_session AND id <> attempt AND changed_at > read_at) THEN
     RETURN; END IF;
   IF s.status <> 'CREATED' THEN PERFORM app.refuse('a final status never changes'); END IF;
   IF s.winner_attempt_id IS DISTINCT FROM attempt THEN PERFORM app.refuse('only the authorized winner is captured'); END IF;
@@ -1545,8 +1546,8 @@ BEGIN
     RETURNING s.*;
 END $function$;
 
--- function app.failed(of_session uuid, epoch integer, attempt uuid, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text, brand text, last4 text, lease_ms integer, unused_ms integer, margin_ms integer, next_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
-CREATE OR REPLACE FUNCTION app.failed(of_session uuid, epoch integer, attempt uuid, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text, brand text, last4 text, lease_ms integer, unused_ms integer, margin_ms integer, next_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+-- function app.failed(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text, brand text, last4 text, lease_ms integer, unused_ms integer, margin_ms integer, next_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+CREATE OR REPLACE FUNCTION app.failed(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text, brand text, last4 text, lease_ms integer, unused_ms integer, margin_ms integer, next_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
  RETURNS timestamp with time zone
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1556,38 +1557,37 @@ AS $function$
 DECLARE
   s  record;
   a  record;
-  at timestamptz := date_trunc('milliseconds', app.clock());
+  at timestamptz;
 BEGIN
-  UPDATE payment_session
-  SET card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
-      lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
-  WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' AND winner_attempt_id IS NULL AND status = 'CREATED'
-    AND authentications = 0 AND unrecorded_check_at IS NULL AND held_at IS NULL AND submit_deadline > at + margin_ms * interval '1 ms'
-  RETURNING amount_minor, currency, plan INTO s;
-  IF NOT FOUND THEN
-    PERFORM app.lost('the lease was taken over') WHERE NOT EXISTS (
-      SELECT FROM payment_session WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING');
+  SELECT status, winner_attempt_id, authentications, unrecorded_check_at, held_at, submit_deadline, amount_minor, currency, plan INTO s
+  FROM payment_session WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
+  IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
+  at := date_trunc('milliseconds', app.clock());
+  SELECT count(*) AS made, count(*) FILTER (WHERE round = 0) AS of_plan, count(DISTINCT round) FILTER (WHERE round <> 0) AS repeats,
+    bool_or(failure_kind = 'FRAUD' OR stop IS NOT NULL) AS after_stop,
+    bool_or(id <> attempt AND (status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) AS beside_open,
+    bool_or(id <> attempt AND changed_at > read_at) AS is_news INTO a
+  FROM attempt WHERE session_id = of_session;
+  IF s.status <> 'CREATED' OR s.winner_attempt_id IS NOT NULL OR s.held_at IS NOT NULL OR s.authentications > 0 OR s.unrecorded_check_at IS NOT NULL
+     OR at + margin_ms * interval '1 ms' >= s.submit_deadline OR a.after_stop OR a.beside_open OR a.is_news THEN
     RETURN NULL; END IF;
-  IF as_status NOT IN ('DECLINED','FAILED','UNKNOWN')
+  IF as_status IS NULL OR kind IS NULL OR as_status NOT IN ('DECLINED','FAILED','UNKNOWN')
      OR kind NOT IN ('HARD_DECLINE','SOFT_DECLINE','TIMEOUT','GATEWAY_ERROR') OR (as_status = 'DECLINED') <> (kind IN ('HARD_DECLINE','SOFT_DECLINE')) THEN
     PERFORM app.refuse('what ends an attempt without a stop is a decline, an error or silence'); END IF;
   IF refused_as NOT IN ('REQUEST','CREDENTIALS','NO_ANSWER') THEN PERFORM app.refuse('no gateway refuses in such a way'); END IF;
   IF therefore IS NULL THEN PERFORM app.refuse('what follows an attempt has its reason'); END IF;
   IF last4 !~ '^[0-9]{4}$' THEN PERFORM app.refuse('the end of a card number is four digits'); END IF;
+  IF a.made >= 5 + a.repeats THEN PERFORM app.refuse('a session has at most five attempts, one repeat and one retry'); END IF;
+  IF s.plan -> a.of_plan::int ->> 'connectionId' IS DISTINCT FROM connection::text THEN PERFORM app.refuse('the next attempt is the plan''s next'); END IF;
+  UPDATE payment_session
+  SET card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
+      lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
+  WHERE id = of_session;
   UPDATE attempt
   SET status = as_status, failure_kind = kind, decline_code = declined_as, gateway_code = own_code, refusal = refused_as, next_action = 'failover',
       next_because = therefore, answered_at = coalesce(answered_at, at), completed_at = CASE WHEN as_status = 'UNKNOWN' THEN NULL ELSE at END, changed_at = at
   WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZING';
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
-  SELECT count(*) AS made, count(*) FILTER (WHERE round = 0) AS of_plan, count(DISTINCT round) FILTER (WHERE round <> 0) AS repeats,
-    bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS after_fraud, bool_or(stop IS NOT NULL) AS after_stop,
-    bool_or(status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL) AS beside_open INTO a
-  FROM attempt WHERE session_id = of_session;
-  IF a.after_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
-  IF a.after_stop THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
-  IF a.beside_open THEN PERFORM app.refuse('no attempt beside one that may be captured'); END IF;
-  IF a.made >= 5 + a.repeats THEN PERFORM app.refuse('a session has at most five attempts, one repeat and one retry'); END IF;
-  IF s.plan -> a.of_plan::int ->> 'connectionId' IS DISTINCT FROM connection::text THEN PERFORM app.refuse('the next attempt is the plan''s next'); END IF;
   INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
     started_at, changed_at, latest_execution_at)
   VALUES (of_session, next_attempt, a.made + 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
@@ -1751,9 +1751,9 @@ BEGIN
   RETURN NEW;
 END $function$;
 
--- function app.held(of_session uuid, epoch integer, attempt uuid, reference text, network text, lease_ms integer, unused_ms integer, brand text, last4 text)
-CREATE OR REPLACE FUNCTION app.held(of_session uuid, epoch integer, attempt uuid, reference text, network text, lease_ms integer, unused_ms integer, brand text, last4 text)
- RETURNS timestamp with time zone
+-- function app.held(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, reference text, network text, lease_ms integer, unused_ms integer, brand text, last4 text)
+CREATE OR REPLACE FUNCTION app.held(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, reference text, network text, lease_ms integer, unused_ms integer, brand text, last4 text)
+ RETURNS TABLE(recorded_at timestamp with time zone, is_news boolean)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
@@ -1777,7 +1777,8 @@ BEGIN
   IF last4 !~ '^[0-9]{4}$' THEN PERFORM app.refuse('the end of a card number is four digits'); END IF;
   IF reference IS NULL THEN PERFORM app.refuse('a hold has the gateway''s reference'); END IF;
   SELECT bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS after_fraud, bool_or(stop = 'authentication_failed') AS after_refusal,
-    bool_or(status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED')) AS beside_open, bool_or(status = 'UNKNOWN') AS has_unknown INTO a
+    bool_or(status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED')) AS beside_open, bool_or(status = 'UNKNOWN') AS has_unknown,
+    coalesce(bool_or(changed_at > read_at), false) AS news INTO a
   FROM attempt WHERE session_id = of_session AND id <> attempt;
   IF a.after_fraud THEN PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
   IF a.after_refusal AND s.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
@@ -1785,6 +1786,7 @@ BEGIN
   IF s.authentications > 0 AND s.unrecorded_check_at IS NULL AND EXISTS (
        SELECT FROM authentication WHERE session_id = of_session AND provider IS NOT NULL AND status IN ('FAILED','REJECTED','CANCELLED','ABANDONED')) THEN
     PERFORM app.refuse('no hold is adopted after a refusal by the provider'); END IF;
+  is_news := a.news;
   IF a.has_unknown THEN
     UPDATE attempt SET status = 'VOIDING', retries = 0, next_retry_at = NULL, voiding_at = at, changed_at = at
     WHERE session_id = of_session AND status = 'UNKNOWN'; END IF;
@@ -1795,7 +1797,8 @@ BEGIN
   RETURNING connection_id INTO a;
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
   PERFORM app.check_reference(of_session, attempt, a.connection_id, reference);
-  RETURN at;
+  recorded_at := at;
+  RETURN NEXT;
 END $function$;
 
 -- function app.is_reference_in_use(of_session uuid, of_attempt uuid, reference text)
@@ -2031,8 +2034,8 @@ CREATE OR REPLACE FUNCTION app.timeline()
  STABLE
 AS $function$ SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) $function$;
 
--- function partitions.captured(of_session uuid, epoch integer, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
-CREATE OR REPLACE FUNCTION partitions.captured_rest(of_session uuid, epoch integer, attempt uuid, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
+-- function partitions.captured(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
+CREATE OR REPLACE FUNCTION partitions.captured_rest(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
  RETURNS TABLE(ended_at timestamp with time zone, event_sequence integer, event_bytes bytea)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -2053,7 +2056,8 @@ BEGIN
   FROM partitions.attempt_rest WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZED';
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
   IF EXISTS (SELECT FROM gateway_notification WHERE connection_id = a.connection_id AND attempt_reference = public_attempt
-             AND kind IN ('captured','already_captured','capture_failed','voided')) THEN
+             AND kind IN ('captured','already_captured','capture_failed','voided'))
+     OR EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = of_session AND id <> attempt AND changed_at > read_at) THEN
     RETURN; END IF;
   IF s.status <> 'CREATED' THEN PERFORM app.refuse('a final status never changes'); END IF;
   IF s.winner_attempt_id IS DISTINCT FROM attempt THEN PERFORM app.refuse('only the authorized winner is captured'); END IF;
@@ -2237,8 +2241,8 @@ BEGIN
     RETURNING s.*;
 END $function$;
 
--- function partitions.failed(of_session uuid, epoch integer, attempt uuid, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text, brand text, last4 text, lease_ms integer, unused_ms integer, margin_ms integer, next_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
-CREATE OR REPLACE FUNCTION partitions.failed_rest(of_session uuid, epoch integer, attempt uuid, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text, brand text, last4 text, lease_ms integer, unused_ms integer, margin_ms integer, next_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+-- function partitions.failed(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text, brand text, last4 text, lease_ms integer, unused_ms integer, margin_ms integer, next_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+CREATE OR REPLACE FUNCTION partitions.failed_rest(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text, brand text, last4 text, lease_ms integer, unused_ms integer, margin_ms integer, next_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
  RETURNS timestamp with time zone
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -2248,38 +2252,37 @@ AS $function$
 DECLARE
   s  record;
   a  record;
-  at timestamptz := date_trunc('milliseconds', app.clock());
+  at timestamptz;
 BEGIN
-  UPDATE partitions.payment_session_rest
-  SET card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
-      lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
-  WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' AND winner_attempt_id IS NULL AND status = 'CREATED'
-    AND authentications = 0 AND unrecorded_check_at IS NULL AND held_at IS NULL AND submit_deadline > at + margin_ms * interval '1 ms'
-  RETURNING amount_minor, currency, plan INTO s;
-  IF NOT FOUND THEN
-    PERFORM app.lost('the lease was taken over') WHERE NOT EXISTS (
-      SELECT FROM partitions.payment_session_rest WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING');
+  SELECT status, winner_attempt_id, authentications, unrecorded_check_at, held_at, submit_deadline, amount_minor, currency, plan INTO s
+  FROM partitions.payment_session_rest WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
+  IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
+  at := date_trunc('milliseconds', app.clock());
+  SELECT count(*) AS made, count(*) FILTER (WHERE round = 0) AS of_plan, count(DISTINCT round) FILTER (WHERE round <> 0) AS repeats,
+    bool_or(failure_kind = 'FRAUD' OR stop IS NOT NULL) AS after_stop,
+    bool_or(id <> attempt AND (status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) AS beside_open,
+    bool_or(id <> attempt AND changed_at > read_at) AS is_news INTO a
+  FROM partitions.attempt_rest WHERE session_id = of_session;
+  IF s.status <> 'CREATED' OR s.winner_attempt_id IS NOT NULL OR s.held_at IS NOT NULL OR s.authentications > 0 OR s.unrecorded_check_at IS NOT NULL
+     OR at + margin_ms * interval '1 ms' >= s.submit_deadline OR a.after_stop OR a.beside_open OR a.is_news THEN
     RETURN NULL; END IF;
-  IF as_status NOT IN ('DECLINED','FAILED','UNKNOWN')
+  IF as_status IS NULL OR kind IS NULL OR as_status NOT IN ('DECLINED','FAILED','UNKNOWN')
      OR kind NOT IN ('HARD_DECLINE','SOFT_DECLINE','TIMEOUT','GATEWAY_ERROR') OR (as_status = 'DECLINED') <> (kind IN ('HARD_DECLINE','SOFT_DECLINE')) THEN
     PERFORM app.refuse('what ends an attempt without a stop is a decline, an error or silence'); END IF;
   IF refused_as NOT IN ('REQUEST','CREDENTIALS','NO_ANSWER') THEN PERFORM app.refuse('no gateway refuses in such a way'); END IF;
   IF therefore IS NULL THEN PERFORM app.refuse('what follows an attempt has its reason'); END IF;
   IF last4 !~ '^[0-9]{4}$' THEN PERFORM app.refuse('the end of a card number is four digits'); END IF;
+  IF a.made >= 5 + a.repeats THEN PERFORM app.refuse('a session has at most five attempts, one repeat and one retry'); END IF;
+  IF s.plan -> a.of_plan::int ->> 'connectionId' IS DISTINCT FROM connection::text THEN PERFORM app.refuse('the next attempt is the plan''s next'); END IF;
+  UPDATE partitions.payment_session_rest
+  SET card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
+      lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
+  WHERE id = of_session;
   UPDATE partitions.attempt_rest
   SET status = as_status, failure_kind = kind, decline_code = declined_as, gateway_code = own_code, refusal = refused_as, next_action = 'failover',
       next_because = therefore, answered_at = coalesce(answered_at, at), completed_at = CASE WHEN as_status = 'UNKNOWN' THEN NULL ELSE at END, changed_at = at
   WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZING';
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
-  SELECT count(*) AS made, count(*) FILTER (WHERE round = 0) AS of_plan, count(DISTINCT round) FILTER (WHERE round <> 0) AS repeats,
-    bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS after_fraud, bool_or(stop IS NOT NULL) AS after_stop,
-    bool_or(status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL) AS beside_open INTO a
-  FROM partitions.attempt_rest WHERE session_id = of_session;
-  IF a.after_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
-  IF a.after_stop THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
-  IF a.beside_open THEN PERFORM app.refuse('no attempt beside one that may be captured'); END IF;
-  IF a.made >= 5 + a.repeats THEN PERFORM app.refuse('a session has at most five attempts, one repeat and one retry'); END IF;
-  IF s.plan -> a.of_plan::int ->> 'connectionId' IS DISTINCT FROM connection::text THEN PERFORM app.refuse('the next attempt is the plan''s next'); END IF;
   INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
     started_at, changed_at, latest_execution_at)
   VALUES (of_session, next_attempt, a.made + 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
@@ -2851,9 +2854,9 @@ BEGIN
   RETURN NEW;
 END $function$;
 
--- function partitions.held(of_session uuid, epoch integer, attempt uuid, reference text, network text, lease_ms integer, unused_ms integer, brand text, last4 text)
-CREATE OR REPLACE FUNCTION partitions.held_rest(of_session uuid, epoch integer, attempt uuid, reference text, network text, lease_ms integer, unused_ms integer, brand text, last4 text)
- RETURNS timestamp with time zone
+-- function partitions.held(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, reference text, network text, lease_ms integer, unused_ms integer, brand text, last4 text)
+CREATE OR REPLACE FUNCTION partitions.held_rest(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, reference text, network text, lease_ms integer, unused_ms integer, brand text, last4 text)
+ RETURNS TABLE(recorded_at timestamp with time zone, is_news boolean)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
@@ -2877,7 +2880,8 @@ BEGIN
   IF last4 !~ '^[0-9]{4}$' THEN PERFORM app.refuse('the end of a card number is four digits'); END IF;
   IF reference IS NULL THEN PERFORM app.refuse('a hold has the gateway''s reference'); END IF;
   SELECT bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS after_fraud, bool_or(stop = 'authentication_failed') AS after_refusal,
-    bool_or(status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED')) AS beside_open, bool_or(status = 'UNKNOWN') AS has_unknown INTO a
+    bool_or(status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED')) AS beside_open, bool_or(status = 'UNKNOWN') AS has_unknown,
+    coalesce(bool_or(changed_at > read_at), false) AS news INTO a
   FROM partitions.attempt_rest WHERE session_id = of_session AND id <> attempt;
   IF a.after_fraud THEN PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
   IF a.after_refusal AND s.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no hold is adopted after a failed authentication'); END IF;
@@ -2885,6 +2889,7 @@ BEGIN
   IF s.authentications > 0 AND s.unrecorded_check_at IS NULL AND EXISTS (
        SELECT FROM partitions.authentication_rest WHERE session_id = of_session AND provider IS NOT NULL AND status IN ('FAILED','REJECTED','CANCELLED','ABANDONED')) THEN
     PERFORM app.refuse('no hold is adopted after a refusal by the provider'); END IF;
+  is_news := a.news;
   IF a.has_unknown THEN
     UPDATE partitions.attempt_rest SET status = 'VOIDING', retries = 0, next_retry_at = NULL, voiding_at = at, changed_at = at
     WHERE session_id = of_session AND status = 'UNKNOWN'; END IF;
@@ -2895,7 +2900,8 @@ BEGIN
   RETURNING connection_id INTO a;
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
   PERFORM app.check_reference(of_session, attempt, a.connection_id, reference);
-  RETURN at;
+  recorded_at := at;
+  RETURN NEXT;
 END $function$;
 
 -- function partitions.is_refused_by_provider(checked uuid)

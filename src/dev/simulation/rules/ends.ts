@@ -50,6 +50,7 @@ export const endRules: readonly Rule[] = [
     database: [
       withoutGuard("a fraud-class decline is never retried"),
       withoutGuard("no attempt follows a stop"),
+      withText("failed", "a.after_stop OR "),
       withoutGuard("what ends an attempt without a stop is a decline, an error or silence"),
     ],
     seenAt: 11,
@@ -90,7 +91,7 @@ export const endRules: readonly Rule[] = [
     ],
     database: [
       withoutGuard("no attempt after the deadline"),
-      withText("failed", " AND submit_deadline > at + margin_ms * interval '1 ms'"),
+      withText("failed", "at + margin_ms * interval '1 ms' >= s.submit_deadline OR "),
     ],
     seenAt: 33,
   },

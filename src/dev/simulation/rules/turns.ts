@@ -63,7 +63,7 @@ export const turnRules: readonly Rule[] = [
     ],
     database: [
       withText("held", "id = of_session AND lease_epoch = epoch AND", "id = of_session AND"),
-      withText("failed", "lease_epoch = epoch AND phase = 'PROCESSING' AND winner", "phase = 'PROCESSING' AND winner"),
+      withText("failed", " AND lease_epoch = epoch"),
       withText("captured", " AND lease_epoch = epoch"),
     ],
     coveredBy: ["conditional-move", "winner-once"],
