@@ -2,7 +2,7 @@
  * Tests a database that was restored to a time before payments were made: the gateways' later actions are found, and no
  * money is taken twice.
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { runCommand } from "../../dev/testing/run-command.ts";
 import {
   declareRestore,
@@ -321,15 +321,17 @@ describe("the database", () => {
 
   it("uses the timeline alone where the server does not identify its cluster", async () => {
     const client = await fixture.asOwner.pool.connect();
+    onTestFinished(async () => {
+      await client.query("ROLLBACK");
+      client.release();
+    });
     const isConfirmed = async () => (await client.query("SELECT app.is_timeline_confirmed() AS it")).rows[0]?.it;
     await client.query("BEGIN; UPDATE replica_mark SET system_identifier = '1'");
     expect(await isConfirmed()).toBe(false);
-    await client.query(`CREATE SCHEMA denying; SET LOCAL search_path = denying, pg_catalog, public;
+    await client.query(`SET LOCAL switchyard.cluster = ''; CREATE SCHEMA denying; SET LOCAL search_path = denying, pg_catalog, public;
       CREATE FUNCTION denying.pg_control_system(OUT system_identifier bigint) LANGUAGE plpgsql
         AS $$ BEGIN RAISE insufficient_privilege; END $$`);
     expect(await isConfirmed()).toBe(true);
-    await client.query("ROLLBACK");
-    client.release();
   });
 
   it("finds no violation in its audit", async () => {

@@ -5,7 +5,7 @@ import { parseSources } from "./read-sources.ts";
 describe("findForbiddenImports()", () => {
   it("lets a folder import itself and the rows of the table, in any form of import", () => {
     const sources = parseSources({
-      "src/core/record/settle.ts": `import { a } from "./routing.ts"; import "../events/outbox.ts"; import fs from "node:fs";`,
+      "src/core/settle.ts": `import { a } from "./routing.ts"; import "../events/outbox.ts"; import fs from "node:fs";`,
       "src/core/routing.ts": `export type { Tx } from "../platform/database.ts";`,
       "src/events/outbox.ts": `const late = await import("../platform/database.ts");`,
       "src/platform/database.ts": "export type Tx = 1;",
@@ -15,9 +15,9 @@ describe("findForbiddenImports()", () => {
 
   it.each([
     ["a sibling", "src/events/relay.ts", "../gateways/connector.ts"],
-    ["a folder above", "src/core/record/settle.ts", "../edge/server.ts"],
+    ["a folder above", "src/core/settle.ts", "../edge/server.ts"],
     ["the other face", "src/edge/server.ts", "../dashboard/sign-in-rpc.ts"],
-    ["the vault", "src/core/record/settle.ts", "../vault/card.ts"],
+    ["the vault", "src/core/settle.ts", "../vault/card.ts"],
     ["anything but platform from the vault", "src/vault/card.ts", "../core/settle.ts"],
     ["anything of ours from the transcoder", "src/transcoder/route.ts", "../platform/errors.ts"],
     ["the server from the widget", "widget/mount.ts", "../src/platform/money.ts"],
@@ -76,12 +76,12 @@ describe("findImpureImports()", () => {
         import { triesMax } from "../limits.ts";
         import { readFileSync } from "node:fs";
         import { settle } from "./settle.ts";`,
-      "src/core/decide/next-step.ts": "/** Decides what comes next. PURE. */",
-      "src/core/record/settle.ts": "/** Writes. */",
+      "src/core/next-step.ts": "/** Decides what comes next. PURE. */",
+      "src/core/settle.ts": "/** Writes. */",
     });
     expect(rules.findImpureImports(sources)).toEqual([
       "src/core/routing.ts:6: is PURE and imports node:fs",
-      "src/core/routing.ts:7: is PURE and imports src/core/record/settle.ts",
+      "src/core/routing.ts:7: is PURE and imports src/core/settle.ts",
     ]);
   });
 });

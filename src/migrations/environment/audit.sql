@@ -42,7 +42,7 @@ CREATE FUNCTION app.audit(checked uuid[]) RETURNS TABLE (rule text, session_id u
   SELECT 'attempt_after_stop', later.session_id, later.id FROM attempt later
   WHERE later.session_id = ANY (checked) AND EXISTS (
     SELECT FROM attempt earlier WHERE earlier.session_id = later.session_id AND earlier.sequence < later.sequence
-    AND (earlier.stop IS NOT NULL OR earlier.failure_kind = 'FRAUD') AND earlier.completed_at < later.started_at
+    AND (earlier.stop IS NOT NULL OR earlier.failure_kind = 'FRAUD') AND earlier.completed_at <= later.started_at
     -- One that begins after the deadline was found after a restore, which may have lost the repeat with authentication.
     AND NOT (earlier.stop = 'authentication_required' AND earlier.round = 0 AND (EXISTS (
       SELECT FROM attempt again WHERE again.session_id = later.session_id AND again.connection_id = earlier.connection_id AND again.round = 1)

@@ -141,7 +141,7 @@ function checkEnd(one: Case): Found[] {
   const isOpen = (status === "CREATED" || phase !== "DONE") && !isLeftToPerson(one);
   const fraud = attempts.find(({ failureKind }) => failureKind === "FRAUD");
   // A decline may be found only after another gateway was charged.
-  const followers = attempts.filter(({ startedAt }) => fraud?.completedAt && startedAt > fraud.completedAt);
+  const followers = attempts.filter(({ startedAt }) => fraud?.completedAt && startedAt >= fraud.completedAt);
   const open = attempts.map((attempt) => `${attempt.gateway} ${attempt.status}`).join(", ");
   return [
     ...found("not_final", isOpen, `${status}, ${phase}; ${open || "no attempt"}`),
