@@ -78,6 +78,6 @@ describe("a connection to NATS over TLS", () => {
     const renewed = filesOf(laterAuthority);
     for (const name of ["caFile", "certFile", "keyFile"] as const) copyFileSync(renewed[name]!, tls[name]!);
     gate.leadTo(await startTlsNats(laterAuthority));
-    await expect.poll(() => link?.connection().flush(), { timeout: 5_000 }).toBeUndefined();
+    await expect.poll(() => link?.connection().flush()).toBeUndefined();
   });
 });
