@@ -25,7 +25,7 @@ const failed = ({
   last4 = "NULL",
   to = next,
   readAt = "now()",
-} = {}) => `SELECT app.failed($session, ${epoch}, ${attempt}, ${readAt}, '${as}', '${kind}', 'card_declined', '05', ${refused}, ${because}, NULL, ${last4},
+} = {}) => `SELECT app.failed($session, ${epoch}, ${attempt}, ${readAt}, '${as}', ${kind === null ? "NULL" : `'${kind}'`}, 'card_declined', '05', ${refused}, ${because}, NULL, ${last4},
     20000, 10000, 1000, '${v7()}', 'SANDBOX_B', '${to}', 1, 2, 'then', 60000) AS at`;
 
 /** A session whose first attempt is at its gateway. The plan has one more. */
@@ -108,6 +108,21 @@ describe("app.held()", () => {
       { status: "VOIDING", ordered: false, wins: false },
       { status: "AUTHORIZED", ordered: true, wins: true },
     ]);
+  });
+
+  it.each([
+    ["'-infinity'", true],
+    ["'infinity'", false],
+  ])("says whether another attempt has changed since it was read at %s", async (readAt, isNews) => {
+    const run = await submitted(client, "UNKNOWN");
+    const second = v7();
+    await run(`INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency, latest_execution_at)
+      VALUES ($session, '${second}', 2, 'SANDBOX_B', '${v7()}', 1, 2, 'why', 4900, 'EUR', now() + interval '1 h')`);
+    expect((await run(held({ attempt: `'${second}'`, readAt }))).rows).toMatchObject([{ is_news: isNews }]);
+    // The void of the first is news to a capture that was read before it.
+    expect((await run(captured({ attempt: `'${second}'`, via: "SANDBOX_B", readAt }))).rows).toHaveLength(
+      isNews ? 0 : 1,
+    );
   });
 
   it("changes nothing for a worker whose session was taken over", async () => {
