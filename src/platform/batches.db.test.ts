@@ -81,7 +81,7 @@ describe("Database.query() of a call", () => {
     expect((await written()).map(({ text }) => text)).toEqual(["a", "b", "c"]);
   });
 
-  it("lets nobody wait for a row that somebody else has locked", async () => {
+  it("delays no other call when one of a batch waits for a locked row", async () => {
     const other = await pool.connect();
     onTestFinished(() => other.release());
     await other.query("BEGIN");
@@ -97,7 +97,7 @@ describe("Database.query() of a call", () => {
     expect((await written()).map(({ text }) => text)).toContain("late");
   });
 
-  it("lets nobody wait for a call that came alone, and waits for a lock", async () => {
+  it("delays no other call when a lone call waits for a locked row", async () => {
     const other = await pool.connect();
     onTestFinished(() => other.release());
     await other.query("BEGIN");

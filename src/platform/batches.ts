@@ -126,7 +126,7 @@ export class Batches {
       for (const [index, { resolve }] of ordered.entries())
         resolve((byCall.get(index + 1) ?? []).map(({ nth, ...row }) => row));
     } catch (error) {
-      // One that is refused, or whose session somebody else has locked, undoes them all. The next batch does not wait for them.
+      // One call that is refused, or waits too long for a lock, undoes them all. The next batch does not wait for the repeats.
       if (this.#isRefusal(error)) for (const each of ordered) void this.#alone(each);
       else for (const { reject } of ordered) reject(error);
     }
