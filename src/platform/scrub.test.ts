@@ -29,6 +29,7 @@ describe("scrub()", () => {
     ["a bearer token", `{"authorization":"Bearer ${random(20)}"}`, "Bearer [^*]"],
     ["a signed token", "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJwc18x.c2lnbmF0dXJl", "eyJzdWIi"],
     ["a page token", `pageToken=${random(40)}.${random(32)}`, "pageToken=[^*]"],
+    ["one that begins with a hyphen", `pageToken=-${random(40)}.${random(32)}`, "pageToken=[^*]"],
     ["a key of Stripe", "Invalid API Key provided: sk_test_51H8aaaaaaaaBBBBBBBB", "BBBBBBBB"],
     ["a key of Adyen", "x-api-key AQEyhmfxK4vMaRNHw0m_n3Q5qf3Vfo1O-n0nBx", "hmfxK4"],
     ["a client secret of PayPal", `secret E${"Lq9-".repeat(19)}abc`, "Lq9-Lq9"],

@@ -37,7 +37,7 @@ const rules: readonly Rule[] = [
   // Grants and service tokens.
   [/\beyJ[\w-]{8,4096}\.[\w-]{1,4096}(?:\.[\w-]{0,1024})?/g, `eyJ${mask}`],
   // Page tokens: content and an HMAC-SHA-256.
-  [/\b[\w-]{16,400}\.[\w-]{43}(?![\w-])/g, mask],
+  [/(?<!\w)[\w-]{16,400}\.[\w-]{43}(?![\w-])/g, mask],
   // Keys of Adyen; client ids, secrets and access tokens of PayPal.
   [/\bAQE[\w+/=-]{20,512}[^\s"',]{0,200}/g, mask],
   [/\bA21AA[\w-]{20,512}/g, mask],

@@ -68,7 +68,7 @@ describe("a rolling upgrade of an installation with two processes of each role",
       signed: objectionsTo(request, [site.merchant.signingSecret], []).length === 0,
       accepted: true,
     }));
-    expect(findViolations({ ...records, webhooks: arrived, orders: [], clockMovedAt: [] })).toEqual([]);
+    expect(findViolations({ ...records, webhooks: arrived, orders: [], clockMovedAt: [], outages: [] })).toEqual([]);
     expect(arrived.map(({ eventId }) => eventId).toSorted()).toEqual(
       records.events.map(({ eventId }) => eventId).toSorted(),
     );

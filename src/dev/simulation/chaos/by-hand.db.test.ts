@@ -63,6 +63,7 @@ async function recordsOf({ id }: PaymentSession): Promise<Records> {
     webhooks: events.map(({ eventId, body }) => ({ eventId, body, signed: true, accepted: true })),
     orders: [],
     // The fixture moves the clock.
+    outages: [],
     clockMovedAt: [new Date(Date.now() + 24 * 3_600_000).toISOString()],
   };
 }

@@ -17,7 +17,7 @@ import { strikeUntil } from "./killer.ts";
 import { Load } from "./load.ts";
 import { Merchant } from "./merchant.ts";
 import { readRecords } from "./read-records.ts";
-import type { Records } from "./records.ts";
+import type { Outage, Records } from "./records.ts";
 import { Site } from "./site.ts";
 import {
   countOpen,
@@ -170,7 +170,7 @@ export async function runChaos(
       };
       loads.push(new Load(shop, fork(dice), index === 0 ? "order" : `cell-${index + 1}`));
     }
-    const run = { site, loads, merchants, late, tally, options, observer, seenLoads: [] };
+    const run = { site, loads, merchants, late, tally, options, observer, seenLoads: [], outages: [] };
     await during(run, { phase: "chaos", totalS: options.minutes * 60 }, () => rage(run, dice));
     const rest: Work = { phase: "coming to rest", totalS: restMsMax / second };
     const { records, violations, reconciliation } = await during(run, rest, (state) => comeToRest(run, state));
@@ -207,6 +207,8 @@ type Run = {
   readonly observer: { readonly signal: AbortSignal; readonly show: (moment: Moment) => void };
   /** The load of the machine, second by second. */
   readonly seenLoads: number[];
+  /** Filled in while the run goes on. */
+  readonly outages: Outage[];
 };
 
 type Work = { readonly phase: Phase; readonly totalS: number; violations?: number | undefined };
@@ -215,8 +217,13 @@ type Work = { readonly phase: Phase; readonly totalS: number; violations?: numbe
 async function during<Result>(run: Run, part: Work, work: (part: Work) => Promise<Result>): Promise<Result> {
   const { site, tally, observer } = run;
   const startedAt = Date.now();
+  let lookedAt = new Date().toISOString();
   const show = async () => {
     run.seenLoads.push(loadavg()[0]!);
+    const now = new Date().toISOString();
+    const canTakeOver = site.workers.some(({ isUp }) => isUp) && site.postgres.every(({ isUp }) => isUp);
+    if (!canTakeOver) run.outages.push({ from: lookedAt, to: now });
+    lookedAt = now;
     const counts = await Promise.all(site.databaseUrls.map(countOpen));
     const open = counts.reduce<number | undefined>(
       (sum, count) => (sum === undefined || count === undefined ? undefined : sum + count),
@@ -270,7 +277,12 @@ async function comeToRest(run: Run, part: Work): Promise<Pick<Verdict, "records"
   for (;;) {
     // Time passes for customers who never paid: every session ends.
     await Promise.all(databaseUrls.map(expireUnsubmitted));
-    const records = { ...(await readRecords(databaseUrls, site.acquirers)), ...seenBy(run), clockMovedAt };
+    const records = {
+      ...(await readRecords(databaseUrls, site.acquirers)),
+      ...seenBy(run),
+      clockMovedAt,
+      outages: run.outages,
+    };
     const violations = findViolations(records);
     part.violations = violations.length;
     const now = Date.now();
@@ -278,12 +290,14 @@ async function comeToRest(run: Run, part: Work): Promise<Pick<Verdict, "records"
     if (seen !== before) changedAt = now;
     before = seen;
     // Reconciliation covers only records that are older than its lag.
-    const isDue = violations.every(isForReconciliation) && now > Math.max(changedAt, quietFrom) + reconciliationLagMs;
+    const isDue =
+      violations.every((one) => isHistory(one) || isForReconciliation(one)) &&
+      now > Math.max(changedAt, quietFrom) + reconciliationLagMs;
     if (isDue) reconciledSince ??= await Promise.all(databaseUrls.map(makeReconciliationDue));
     const reconciliation = reconciledSince && (await readReconciliations(databaseUrls, reconciledSince));
-    const isRight = violations.length === 0 && reconciliation !== undefined;
+    const isReconciled = violations.every(isHistory) && reconciliation !== undefined;
     const isStuck = now > changedAt + stuckMs || now > startedAt + restMsMax;
-    if (isRight || isStuck || observer.signal.aborted) return { records, violations, reconciliation };
+    if (isReconciled || isStuck || observer.signal.aborted) return { records, violations, reconciliation };
     await pause(lookEveryMs, undefined, { signal: observer.signal }).catch(() => {});
   }
 }
@@ -313,6 +327,11 @@ async function passTime({ site, late, observer }: Run, quietFrom: number): Promi
 /** True for a violation that reconciliation may correct. */
 function isForReconciliation({ kind }: Violation): boolean {
   return kind === "late_hold" || kind === "hold_left" || kind === "work_item";
+}
+
+/** True for a violation that stays whatever follows. */
+function isHistory({ kind }: Violation): boolean {
+  return kind === "past_bound";
 }
 
 /** Adds up the reconciliations of the cells; undefined until each is finished. */

@@ -17,7 +17,8 @@ type Made = Records["authorizations"][number]["refunds"][number];
 
 /**
  * Returns the refunds without an end that only a person can give them; the work queue has a row. Adyen keeps an error for
- * their key, has not made them, and cannot be read; or neither of two keys had an answer, and the gateway has no refund.
+ * their key, has not made them, and cannot be read; neither of two keys had an answer, and the gateway has no refund; or the
+ * gateway refuses each repeat, because less than the refund is left, which says nothing of the request that had no answer.
  * Another key could refund twice.
  */
 export function refundsLeftToPerson({
@@ -28,12 +29,18 @@ export function refundsLeftToPerson({
 }: Records): ReadonlyMap<string, RefundRecord> {
   const made = new Set(authorizations.flatMap((one) => one.refunds.map(({ reference }) => reference)));
   const kept = new Set(keptErrors);
+  const restOf = new Map(
+    authorizations.map((one) => [one.reference, one.capturedValue - sumOf(one.refunds.filter(isStanding))]),
+  );
   const reported = new Set(
     workItems.filter(({ kind }) => kind === "REFUND_UNANSWERED").map(({ sessionId }) => sessionId),
   );
   const left = refunds.filter(
-    ({ status, refundId, sessionId, keys }) =>
-      status === "REQUESTED" && (kept.has(refundId) || keys === 2) && !made.has(refundId) && reported.has(sessionId),
+    ({ status, refundId, sessionId, keys, attemptId, value }) =>
+      status === "REQUESTED" &&
+      (kept.has(refundId) || keys === 2 || value > (restOf.get(attemptId) ?? 0)) &&
+      !made.has(refundId) &&
+      reported.has(sessionId),
   );
   return new Map(left.map((refund) => [refund.refundId, refund]));
 }

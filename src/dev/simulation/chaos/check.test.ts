@@ -18,11 +18,13 @@ function sound() {
         isManual: false,
         heldAt: undefined as string | undefined,
         declineCode: undefined as string | undefined,
+        leaseEpoch: 1,
       },
     ],
     attempts: [attempt("att_1", 1, "VOIDED"), attempt("att_2", 2, "CAPTURED")],
     authentications: [] as { sessionId: string; status: string; deadlineAt: string; endedAt: string | undefined }[],
     clockMovedAt: [] as string[],
+    outages: [] as { from: string; to: string }[],
     events: [{ sessionId: "ps_1", eventId: "evt_1", sequence: 1, type: "payment_session.succeeded", body: "aa" }],
     authorizations: [authorization("auth_1", "att_1", "voided"), authorization("auth_2", "att_2", "captured")],
     webhooks: [
@@ -52,7 +54,7 @@ type Refunded = { -readonly [Key in keyof Records["refunds"][number]]: Records["
 function refunded({ refunds, authorizations, orders }: Made) {
   const here: Refunded = {
     ...{ sessionId: "ps_1", refundId: "ref_1", attemptId: "att_2", status: "SUCCEEDED", origin: "MERCHANT" },
-    ...{ failureCode: undefined, sends: 2, keys: 1 },
+    ...{ failureCode: undefined, value: 900, sends: 2, keys: 1 },
   };
   const there: Records["authorizations"][number]["refunds"][number] = {
     ...{ id: "re_1", reference: "ref_1", value: 900, openedAt: "2026-01-01T00:00:04.000Z", status: "succeeded" },
@@ -399,6 +401,19 @@ describe("findViolations()", () => {
     expect([kindsWith(2), kindsWith(1)]).toEqual([[], ["refund_open", "work_item"]]);
   });
 
+  it("leaves a refund to a person that the gateway refuses because less is left, if the work queue says so", () => {
+    const made = sound();
+    const { here, refunds } = refunded(made);
+    here.status = "REQUESTED";
+    const byHand = { ...refunds[0]!, reference: "", value: 4001 };
+    refunds[0] = byHand;
+    expect(kindsOf(made)).toEqual(["refund_open"]);
+    made.workItems.push({ sessionId: "ps_1", kind: "REFUND_UNANSWERED", detail: "", resolved: false });
+    expect(kindsOf(made)).toEqual([]);
+    refunds[0] = { ...byHand, value: 4000 };
+    expect(kindsOf(made)).toEqual(["refund_open", "work_item"]);
+  });
+
   it("leaves a capture that failed because its hold had ended to a person, if the work queue says so", () => {
     const made = sound();
     made.authorizations[1] = { ...authorization("auth_2", "att_2", "voided"), hold: "ends_early" };
@@ -440,6 +455,27 @@ describe("findViolations()", () => {
     made.clockMovedAt = ["2026-01-01T00:19:00.000Z", "2026-01-01T00:21:00.000Z"];
     made.sessions[0]!.settledAt = "2026-01-01T00:20:50.000Z";
     expect(kindsOf(made)).toEqual(["past_bound"]);
+  });
+
+  it("adds the time of more than two take-overs, and no time in which nobody could take over", () => {
+    const made = sound();
+    const session = made.sessions[0]!;
+    Object.assign(session, { hasCapture: false, settledAt: "2026-01-01T00:02:15.000Z" });
+    const kindsAfter = (epoch: number) => {
+      session.leaseEpoch = epoch;
+      return kindsOf(made);
+    };
+    expect([kindsAfter(3), kindsAfter(4)]).toEqual([["past_bound"], []]);
+    session.settledAt = "2026-01-01T00:02:15.001Z";
+    expect(kindsAfter(4)).toEqual(["past_bound"]);
+    made.outages = [
+      { from: "2025-12-31T23:59:00.000Z", to: "2026-01-01T00:00:10.000Z" },
+      { from: "2026-01-01T00:01:50.000Z", to: "2026-01-01T00:03:00.000Z" },
+    ];
+    session.settledAt = "2026-01-01T00:02:15.000Z";
+    expect(kindsAfter(1)).toEqual([]);
+    made.outages[1]!.from = "2026-01-01T00:01:55.001Z";
+    expect(kindsAfter(1)).toEqual(["past_bound"]);
   });
 
   it("reports a hold that existed before the latest execution time as one that should have been found", () => {

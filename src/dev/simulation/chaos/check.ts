@@ -1,5 +1,5 @@
 /** Checks that money, statuses, events and answers of a chaos run agree, once everything has settled. PURE. */
-import { timingBounds } from "../../../limits.ts";
+import { followUpTimeoutMs, leaseMs, timingBounds } from "../../../limits.ts";
 import {
   findHoldViolations,
   type HoldCase,
@@ -14,6 +14,7 @@ import type {
   AuthenticationRecord,
   EventRecord,
   OrderRecord,
+  Outage,
   Records,
   SessionRecord,
   WebhookRecord,
@@ -22,7 +23,7 @@ import type {
 /** The kinds of violation, with the sentence that the report shows. */
 export const violationKinds = {
   not_final: "a session has not ended",
-  past_bound: "a session ended more than a minute after its time, and no capture was unanswered",
+  past_bound: "a session ended later than its time and its take-overs explain, and no capture was unanswered",
   captured_twice: "money was captured more than once",
   captured_without_success: "money was captured, but the session has not succeeded",
   success_without_capture: "the session succeeded, but nothing was captured",
@@ -59,6 +60,7 @@ type Found = Pick<Violation, "kind" | "detail">;
 type Case = HoldCase & {
   readonly authentications: readonly AuthenticationRecord[];
   readonly clockMovedAt: readonly string[];
+  readonly outages: readonly Outage[];
 };
 
 /**
@@ -77,7 +79,7 @@ export function findViolations(records: Records): Violation[] {
   const eventsOf = Map.groupBy(records.events, ({ sessionId }) => sessionId);
   const workItemsOf = Map.groupBy(records.workItems, ({ sessionId }) => sessionId);
   const orders = new Map(records.orders.map((order) => [order.orderRef, order]));
-  const { clockMovedAt } = records;
+  const { clockMovedAt, outages } = records;
   const cases = records.sessions.map((session): Case => {
     const { sessionId } = session;
     return {
@@ -85,6 +87,7 @@ export function findViolations(records: Records): Violation[] {
       attempts: attemptsOf.get(sessionId) ?? [],
       authentications: authenticationsOf.get(sessionId) ?? [],
       clockMovedAt,
+      outages,
       money: moneyOf.get(sessionId) ?? [],
       events: eventsOf.get(sessionId) ?? [],
       order: orders.get(session.orderRef),
@@ -149,15 +152,18 @@ function checkEnd(one: Case): Found[] {
   ];
 }
 
-// The time that a payment may take without its customer, and a minute.
-const boundMs = timingBounds.submissionBudgetMs.default + 60_000;
+// The time that a payment may take without its customer, and two take-overs, which are a minute: the lease of a dead
+// process lapses, and a silent gateway is looked up.
+const takeOverMs = leaseMs + followUpTimeoutMs;
+const takeOversMin = 2;
 
 /**
  * Time begins anew when the customer has answered or could have, and where the run moved the clock meanwhile. A payment that
- * is captured later ends for its customer with the hold.
+ * is captured later ends for its customer with the hold. More take-overs than two have their own time, and time in which
+ * nobody could take over does not count.
  */
-function checkBound({ session, authentications, clockMovedAt }: Case): Found[] {
-  const { submittedAt, heldAt, hasCapture } = session;
+function checkBound({ session, authentications, clockMovedAt, outages }: Case): Found[] {
+  const { submittedAt, heldAt, hasCapture, leaseEpoch } = session;
   const endedAt = heldAt ?? session.settledAt;
   if (submittedAt === undefined || endedAt === undefined || (hasCapture && heldAt === undefined)) return [];
   const customer = authentications.map(({ status, deadlineAt, endedAt }) =>
@@ -165,8 +171,22 @@ function checkBound({ session, authentications, clockMovedAt }: Case): Found[] {
   );
   const meanwhile = clockMovedAt.filter((at) => at <= endedAt);
   const from = [submittedAt, ...customer, ...meanwhile].toSorted().at(-1)!;
+  const outageMs = outages.map((one) => Date.parse(least(one.to, endedAt)) - Date.parse(greatest(one.from, from)));
+  const idleMs = outageMs.reduce((sum, ms) => sum + Math.max(0, ms), 0);
   const tookMs = Date.parse(endedAt) - Date.parse(from);
-  return found("past_bound", tookMs > boundMs, `ended ${Math.round(tookMs / 1_000)} s after ${from}`);
+  const takeOvers = leaseEpoch - 1;
+  const boundMs = timingBounds.submissionBudgetMs.default + Math.max(takeOversMin, takeOvers) * takeOverMs;
+  const seconds = (ms: number) => `${Math.round(ms / 1_000)} s`;
+  const detail = `ended ${seconds(tookMs)} after ${from}, ${seconds(idleMs)} of it without a worker or PostgreSQL; taken over ${takeOvers} times`;
+  return found("past_bound", tookMs - idleMs > boundMs, detail);
+}
+
+function least(left: string, right: string): string {
+  return left < right ? left : right;
+}
+
+function greatest(left: string, right: string): string {
+  return left < right ? right : left;
 }
 
 function checkMoney({ session, money, workItems }: Case): Found[] {

@@ -33,7 +33,7 @@ const selectSessions = `
   SELECT id, order_ref AS "orderRef", status, phase, winner_attempt_id AS "winnerAttemptId",
          submitted_at AS "submittedAt", settled_at AS "settledAt",
          EXISTS (SELECT FROM attempt a WHERE a.session_id = s.id AND a.capture_ordered_at IS NOT NULL) AS "hasCapture",
-         manual_capture AS "isManual", held_at AS "heldAt", decline_code AS "declineCode"
+         manual_capture AS "isManual", held_at AS "heldAt", decline_code AS "declineCode", lease_epoch AS "leaseEpoch"
   FROM payment_session s`;
 const selectAuthentications = `
   SELECT session_id AS "sessionId", status, deadline_at AS "deadlineAt", coalesce(answered_at, completed_at) AS "endedAt"
@@ -46,18 +46,19 @@ const selectAttempts = `
 const selectEvents = `
   SELECT session_id AS "sessionId", id, sequence, type, encode(sha256(body), 'hex') AS body FROM outbox_event`;
 const selectRefunds = `
-  SELECT session_id AS "sessionId", id, attempt_id AS "attemptId", status, origin, failure_code AS "failureCode", sends, keys FROM refund`;
+  SELECT session_id AS "sessionId", id, attempt_id AS "attemptId", status, origin, failure_code AS "failureCode", gateway, currency, amount_minor::float8 AS "amountMinor", sends, keys FROM refund`;
 const selectAudit = `SELECT rule, session_id AS "sessionId" FROM app.audit()`;
 const selectWorkItems = `
   SELECT session_id AS "sessionId", kind, detail, resolved_at IS NOT NULL AS resolved FROM work_item`;
 
-type Stored = Omit<Records, "webhooks" | "orders" | "authorizations" | "keptErrors" | "clockMovedAt">;
+type Seen = "webhooks" | "orders" | "clockMovedAt" | "outages";
+type Stored = Omit<Records, Seen | "authorizations" | "keptErrors">;
 
 /** Reads the records of the service and the acquirers, from one snapshot of each cell's database. */
 export async function readRecords(
   databaseUrls: readonly string[],
   acquirers: SandboxControl,
-): Promise<Omit<Records, "webhooks" | "orders" | "clockMovedAt">> {
+): Promise<Omit<Records, Seen>> {
   const cells = await Promise.all(databaseUrls.map(readCell));
   return {
     sessions: cells.flatMap(({ sessions }) => sessions),
@@ -90,7 +91,7 @@ function readCell(databaseUrl: string): Promise<Stored> {
 function toSession(
   row: Row<
     "id" | "orderRef" | "status" | "phase" | "winnerAttemptId" | "submittedAt" | "settledAt" | "heldAt" | "declineCode"
-  > & { hasCapture: boolean; isManual: boolean },
+  > & { hasCapture: boolean; isManual: boolean; leaseEpoch: number },
 ): SessionRecord {
   return {
     ...row,
@@ -163,13 +164,14 @@ function toEvent(row: Row<"sessionId" | "id" | "type" | "body">): EventRecord {
 function toRefund({
   id,
   ...row
-}: Row<"id" | "sessionId" | "attemptId" | "status" | "origin" | "failureCode"> & {
+}: Row<"id" | "sessionId" | "attemptId" | "status" | "origin" | "failureCode" | "gateway" | "currency"> & {
   sends: number;
   keys: number;
 }): RefundRecord {
   return {
     ...row,
     failureCode: row.failureCode ?? undefined,
+    value: valueAt(row, row.amountMinor),
     ...{
       sessionId: encodeId("ps", row.sessionId),
       refundId: encodeId("ref", id),

@@ -19,6 +19,8 @@ export type SessionRecord = {
   readonly isManual: boolean;
   readonly heldAt: string | undefined;
   readonly declineCode: string | undefined;
+  /** The processes that have worked on it, one after another. */
+  readonly leaseEpoch: number;
 };
 
 /** A customer authentication. */
@@ -110,10 +112,15 @@ export type RefundRecord = {
   readonly status: string;
   readonly origin: string;
   readonly failureCode: string | undefined;
+  /** The amount in the gateway's own unit. */
+  readonly value: number;
   readonly sends: number;
   /** The idempotency keys that were used: a second one once the first had no answer and the gateway no refund. */
   readonly keys: number;
 };
+
+/** A time in which nobody could take over a payment. */
+export type Outage = { readonly from: string; readonly to: string };
 
 /** Everything stored, done and seen in a run. */
 export type Records = {
@@ -122,6 +129,8 @@ export type Records = {
   readonly authentications: readonly AuthenticationRecord[];
   /** The times, by the database's clock, at which the run has just moved that clock forward. */
   readonly clockMovedAt: readonly string[];
+  /** The times in which no worker ran or a PostgreSQL was down, in order, as the run saw it each second. */
+  readonly outages: readonly Outage[];
   readonly events: readonly EventRecord[];
   readonly refunds: readonly RefundRecord[];
   readonly authorizations: readonly (Pick<

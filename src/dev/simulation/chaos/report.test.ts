@@ -12,6 +12,7 @@ function verdictWith(violations: readonly Violation[], kept: readonly string[] =
     attempts: [],
     authentications: [],
     clockMovedAt: [],
+    outages: [],
     events: [],
     refunds: [],
     authorizations: [],
@@ -32,6 +33,7 @@ function verdictWith(violations: readonly Violation[], kept: readonly string[] =
     isManual: false,
     heldAt: undefined,
     declineCode: undefined,
+    leaseEpoch: 1,
   };
   return {
     options: { minutes: 1, seed: 7, rate: 4 },

@@ -28,7 +28,7 @@ export async function playAll(from: number, count: number, breaking?: Breaking):
     const stored = await readRecords([world.databaseUrl], world.control);
     // Events are not posted here, so only their rows are checked, and no customer waits for an answer.
     const webhooks = stored.events.map(({ eventId, body }) => ({ eventId, body, signed: true, accepted: true }));
-    const records: Records = { ...stored, webhooks, orders: [], clockMovedAt: world.clockMovedAt };
+    const records: Records = { ...stored, webhooks, orders: [], clockMovedAt: world.clockMovedAt, outages: [] };
     const violations = findViolations(records).map((found) => ({ ...found, seed: seeds.get(found.sessionId) }));
     const ends = await world.asOwner.query<{ end: string }>(authenticationEnds, []);
     const authentications = ends.map(({ end }) => end);
