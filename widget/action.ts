@@ -140,6 +140,7 @@ class ShownAction {
     this.#status.setAttribute("role", "status");
     place.replaceChildren(heading, this.#text, this.#bank, this.#go, this.#cancel, this.#status);
     heading.focus();
+    this.#awaitEnd();
     if (action.opened && isReload()) shownHere.add(action.authenticationId);
     if (!action.opened || shownHere.has(action.authenticationId)) void this.#open();
     else this.#offer(texts.elsewhere, texts.continueHere);
@@ -148,8 +149,7 @@ class ShownAction {
   /** Notes the session's latest status of the action. */
   note(action: NextAction): void {
     this.#action = action;
-    clearTimeout(this.#soonTimer);
-    this.#soonTimer = setTimeout(() => this.#announceSoon(), action.expiresInSeconds * 1_000 - soonMs);
+    this.#awaitEnd();
     if (action.shownCount > this.#shownCount) {
       this.#shownCount = action.shownCount;
       this.#pages = undefined;
@@ -157,6 +157,11 @@ class ShownAction {
     // A ticket could not be had, or a window has used it: another one lets the customer open the bank's page again.
     const isFrameOpening = this.#line && !this.#line.isShown;
     if (shownHere.has(action.authenticationId) && !this.#pages && !isFrameOpening) void this.#open();
+  }
+
+  #awaitEnd(): void {
+    clearTimeout(this.#soonTimer);
+    this.#soonTimer = setTimeout(() => this.#announceSoon(), this.#action.expiresInSeconds * 1_000 - soonMs);
   }
 
   close(): void {

@@ -44,10 +44,10 @@ it("announces once, and politely, that less than two minutes are left", async ()
   await page.clock.install();
   await fixture.goToCheckout();
   await fixture.enterCard();
+  // The page's time passes, the service's does not: no status, late or not, says anew what is left.
+  await page.route("**/GetCheckout", () => {});
   await fixture.payButton.click();
   await fixture.bank.getByRole("heading").waitFor();
-  // The page's time passes, the service's does not: no status says anew what is left.
-  await page.route("**/GetCheckout", () => {});
   const announced = page.locator("#card .action").getByRole("status");
   await announced.evaluate((element) => {
     const changes = Object.assign(globalThis, { changes: [] as (string | null)[] }).changes;
