@@ -7,27 +7,28 @@ import type { Tx } from "../platform/database.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
-import type { Core } from "./core.ts";
-import { providerBefore } from "./decide/after-provider.ts";
-import { becauseFirst, becauseProviderFirst, nextStep } from "./decide/next-step.ts";
-import { planRoute } from "./decide/plan-route.ts";
-import { cardFactsOf, followCases } from "./decide/routing-cases.ts";
-import { nextOpening, openNext, openProvider } from "./execute/after-failure.ts";
-import { askOutcome, completeAgain, completePayment, giveUp } from "./execute/authentication-steps.ts";
-import { endDecided } from "./execute/decisions.ts";
-import { adoptIfHeld, captureWinner, markUnknown, tryGateway, voidHold } from "./execute/flow-steps.ts";
-import { emitCaptureDue, lookAtHold } from "./execute/held-payments.ts";
+import { providerBefore } from "./authentication/after-provider.ts";
+import { askOutcome, completeAgain, completePayment, giveUp } from "./authentication/authentication-steps.ts";
+import { isAuthenticatedFirst, sealShopper } from "./authentication/authentications.ts";
+import { openProvided } from "./authentication/provided-rows.ts";
 import {
   askProvider,
   endDeviceCheck,
   giveUpProvider,
   lookAtProvider,
   prepareProvider,
-} from "./execute/provider-steps.ts";
+} from "./authentication/provider-steps.ts";
+import type { Core } from "./core.ts";
+import { becauseFirst, becauseProviderFirst, nextStep } from "./decide/next-step.ts";
+import { planRoute } from "./decide/plan-route.ts";
+import { cardFactsOf, followCases } from "./decide/routing-cases.ts";
+import { nextOpening, openNext, openProvider } from "./execute/after-failure.ts";
+import { endDecided } from "./execute/decisions.ts";
+import { adoptIfHeld, captureWinner, markUnknown, tryGateway, voidHold } from "./execute/flow-steps.ts";
+import { emitCaptureDue, lookAtHold } from "./execute/held-payments.ts";
 import { findUnrecorded } from "./execute/unrecorded-attempts.ts";
 import { commitAndReload, type Reloaded, type Work } from "./execute/work.ts";
 import { recordCaptureOrdered, voidUnknown } from "./record/attempts.ts";
-import { isAuthenticatedFirst, sealShopper } from "./record/authentications.ts";
 import {
   type Lease,
   lockAndRenew,
@@ -39,7 +40,6 @@ import {
   underLease,
 } from "./record/lease.ts";
 import { claimSession } from "./record/payment-functions.ts";
-import { openProvided } from "./record/provided-rows.ts";
 import { drawOf, loadRoute } from "./record/routing-rules.ts";
 import { loadSession } from "./record/session-with-attempts.ts";
 import { closeSession, emitPending, settleSession } from "./record/settle.ts";

@@ -21,7 +21,7 @@ import {
   Challenge_EndedBy,
   PaymentSession_Status,
 } from "../../gen/payments/v1/payment_session_pb.ts";
-import { challengeOf } from "../core/decide/after-authentication.ts";
+import { challengeOf } from "../core/authentication/after-authentication.ts";
 import { decisionsOpen, type RecordedDecision } from "../core/execute/decisions.ts";
 import { type Attempt, type Authentication, sessionStatuses } from "../core/rows/entities.ts";
 import { isHeld, isProcessing } from "../core/rows/held-state.ts";

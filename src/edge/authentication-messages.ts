@@ -12,8 +12,8 @@ import {
   Challenge_EndedBy,
   type ChallengeSchema,
 } from "../../gen/payments/v1/payment_session_pb.ts";
+import { challengeOf } from "../core/authentication/after-authentication.ts";
 import type { OpenAction } from "../core/customer-actions.ts";
-import { challengeOf } from "../core/decide/after-authentication.ts";
 import type { SessionWithAttempts } from "../core/record/session-with-attempts.ts";
 import type { Attempt, Authentication } from "../core/rows/entities.ts";
 import { encodeId } from "../platform/ids.ts";

@@ -1,6 +1,6 @@
 /** Declares that an environment's database was restored from a backup: puts sessions in doubt, and releases them. */
 
-import { abandonOpen } from "../core/execute/authentication-steps.ts";
+import { abandonOpen } from "../core/authentication/authentication-steps.ts";
 import { decideAttempt } from "../core/execute/decisions.ts";
 import { recordHold, recordOrder } from "../core/execute/held-payments.ts";
 import { attemptIdOf, openAttempt, openingOf, recordHeld, recordUnknown } from "../core/record/attempts.ts";

@@ -3,6 +3,22 @@
  * over therefore continues where the last one stopped. PURE.
  */
 import { openingMarginMs, submitWaitMs } from "../../limits.ts";
+import {
+  type AuthenticationStep,
+  isRefused,
+  openAuthenticationOf,
+  stepOfLeftBehind,
+  stepOfWait,
+} from "../authentication/after-authentication.ts";
+import {
+  isRefusedByProvider,
+  isStoppedUnavailable,
+  type ProviderStep,
+  providedOf,
+  providerBefore,
+  repeatAfterProvider,
+  stepOfProvider,
+} from "../authentication/after-provider.ts";
 import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import type {
   Attempt,
@@ -16,22 +32,6 @@ import type {
   Stop,
 } from "../rows/entities.ts";
 import { isHeld } from "../rows/held-state.ts";
-import {
-  type AuthenticationStep,
-  isRefused,
-  openAuthenticationOf,
-  stepOfLeftBehind,
-  stepOfWait,
-} from "./after-authentication.ts";
-import {
-  isRefusedByProvider,
-  isStoppedUnavailable,
-  type ProviderStep,
-  providedOf,
-  providerBefore,
-  repeatAfterProvider,
-  stepOfProvider,
-} from "./after-provider.ts";
 
 /** One step of the flow. Each is a transaction, or a gateway call between two. */
 export type Step =

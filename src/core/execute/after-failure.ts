@@ -4,9 +4,17 @@ import type { Exemption } from "../../gateways/authentication.ts";
 import type { AuthorizeAnswer, GatewayOutcome, NotProcessed } from "../../gateways/connector.ts";
 import type { Tx } from "../../platform/database.ts";
 import { unreachable } from "../../platform/errors.ts";
+import { mayRepeat } from "../authentication/after-authentication.ts";
+import {
+  exemptionOf,
+  isLeftToProvider,
+  proofFor,
+  providerAfter,
+  providerBefore,
+} from "../authentication/after-provider.ts";
+import { findShopper, plannedWish } from "../authentication/authentications.ts";
+import { openProvided } from "../authentication/provided-rows.ts";
 import type { Core } from "../core.ts";
-import { mayRepeat } from "../decide/after-authentication.ts";
-import { exemptionOf, isLeftToProvider, proofFor, providerAfter, providerBefore } from "../decide/after-provider.ts";
 import {
   becauseProviderFirst,
   decideAfterFailure,
@@ -25,10 +33,8 @@ import {
   refusalOf,
   storableCode,
 } from "../record/attempts.ts";
-import { findShopper, plannedWish } from "../record/authentications.ts";
 import { lockAndRenew } from "../record/lease.ts";
 import { type FailedOver, recordFailedAndOpened } from "../record/payment-functions.ts";
-import { openProvided } from "../record/provided-rows.ts";
 import { loadFailoverRule } from "../record/routing-rules.ts";
 import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import { countUnclassified } from "../record/unclassified-codes.ts";

@@ -7,9 +7,17 @@ import type { CaptureAnswer, LookUpAnswer, Refused, VoidAnswer } from "../../gat
 import { repeatFirstMs, repeatLongestMs } from "../../limits.ts";
 import type { Tx } from "../../platform/database.ts";
 import { unreachable } from "../../platform/errors.ts";
+import { openAuthenticationOf } from "../authentication/after-authentication.ts";
+import { exemptionOf } from "../authentication/after-provider.ts";
+import {
+  endAuthentication,
+  findShopper,
+  openAuthentication,
+  recordFrictionless,
+  wishFor,
+} from "../authentication/authentications.ts";
+import { loadProof } from "../authentication/provided-rows.ts";
 import type { Core } from "../core.ts";
-import { openAuthenticationOf } from "../decide/after-authentication.ts";
-import { exemptionOf } from "../decide/after-provider.ts";
 import {
   isReferenceTaken,
   recordCaptured,
@@ -20,16 +28,8 @@ import {
   recordUnknown,
   recordVoided,
 } from "../record/attempts.ts";
-import {
-  endAuthentication,
-  findShopper,
-  openAuthentication,
-  recordFrictionless,
-  wishFor,
-} from "../record/authentications.ts";
 import { lockAndRenew, lockOnly, renewLease, wakeSession } from "../record/lease.ts";
 import { recordCapturedAndEnded, recordHeldAndOrdered } from "../record/payment-functions.ts";
-import { loadProof } from "../record/provided-rows.ts";
 import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import { emitEvent, isFailover, settleSession } from "../record/settle.ts";
 import { countUnclassified } from "../record/unclassified-codes.ts";

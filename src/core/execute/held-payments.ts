@@ -8,6 +8,7 @@ import type { CaptureRecord, LookUpAnswer } from "../../gateways/connector.ts";
 import { captureDueMs, holdAlarmMs, holdLookAgainMs, holdLookMs, holdMarginMs } from "../../limits.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { amountInWords } from "../../platform/money.ts";
+import { dropProof } from "../authentication/provided-rows.ts";
 import type { Core } from "../core.ts";
 import {
   move,
@@ -20,7 +21,6 @@ import {
 } from "../record/attempts.ts";
 import { type Lease, lockAndRenew, nameWinner, renewLease, required } from "../record/lease.ts";
 import { type HoldNames, recordHeldAndOrdered } from "../record/payment-functions.ts";
-import { dropProof } from "../record/provided-rows.ts";
 import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import { type EndParts, emitEvent, settleSession } from "../record/settle.ts";
 import { lookUpInNotifications } from "../record/stored-notifications.ts";

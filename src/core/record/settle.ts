@@ -2,9 +2,9 @@
 import { type EventType, recordEvent, writeEventBody } from "../../events/outbox.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
+import { dropProof } from "../authentication/provided-rows.ts";
 import type { Core } from "../core.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
-import { dropProof } from "./provided-rows.ts";
 import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
 
 const settleStatement: Statement = {

@@ -1,7 +1,7 @@
 /** Rules A1 to A13 where a provider authenticates the customer. */
 import { files, type Rule, withoutGuard } from "./rule.ts";
 
-const decisions = "src/core/decide/after-provider.ts";
+const decisions = "src/core/authentication/after-provider.ts";
 
 /** These rules, each with its removal. */
 export const providerRules: readonly Rule[] = [

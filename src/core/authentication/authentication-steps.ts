@@ -7,8 +7,16 @@ import { customerTimeMs } from "../../limits.ts";
 import type { Tx } from "../../platform/database.ts";
 import { unreachable } from "../../platform/errors.ts";
 import type { Core } from "../core.ts";
-import { endOf, type GivenUp, mayCompleteAgain } from "../decide/after-authentication.ts";
+import { limitsAt, lockAndDecide, openAfter, recordAndContinue } from "../execute/after-failure.ts";
+import { reportNeverOrdered } from "../execute/flow-steps.ts";
+import * as gateway from "../execute/gateway-calls.ts";
+import { recordAuthorized, recordWinner } from "../execute/held-payments.ts";
+import { type Changed, commitAndReload, type Reloaded, type Work } from "../execute/work.ts";
 import { isReferenceTaken, latestExecutionMsOf, move, recordRefused } from "../record/attempts.ts";
+import { lockAndRenew } from "../record/lease.ts";
+import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
+import type { Attempt, Authentication } from "../rows/entities.ts";
+import { endOf, type GivenUp, mayCompleteAgain } from "./after-authentication.ts";
 import {
   endAuthentication,
   endWait,
@@ -20,16 +28,8 @@ import {
   recordCompleting,
   recordCompletingAgain,
   recordNotAnswered,
-} from "../record/authentications.ts";
-import { lockAndRenew } from "../record/lease.ts";
-import { endWithoutResult } from "../record/provided-rows.ts";
-import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
-import type { Attempt, Authentication } from "../rows/entities.ts";
-import { limitsAt, lockAndDecide, openAfter, recordAndContinue } from "./after-failure.ts";
-import { reportNeverOrdered } from "./flow-steps.ts";
-import * as gateway from "./gateway-calls.ts";
-import { recordAuthorized, recordWinner } from "./held-payments.ts";
-import { type Changed, commitAndReload, type Reloaded, type Work } from "./work.ts";
+} from "./authentications.ts";
+import { endWithoutResult } from "./provided-rows.ts";
 
 /** An attempt and its open authentication. */
 type Asked = { readonly attempt: Attempt; readonly authentication: Authentication };

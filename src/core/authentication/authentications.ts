@@ -13,13 +13,13 @@ import { actionLookMs, customerTimeMs } from "../../limits.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { type Secret, seal, unseal } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
-import { endOf, mayAsk } from "../decide/after-authentication.ts";
-import { exemptionOf, isLeftToProvider } from "../decide/after-provider.ts";
 import type { Plan } from "../decide/plan-route.ts";
+import { move } from "../record/attempts.ts";
+import { required } from "../record/lease.ts";
+import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import type { Attempt, Authentication, AuthenticationStatus, PaymentSession } from "../rows/entities.ts";
-import { move } from "./attempts.ts";
-import { required } from "./lease.ts";
-import type { SessionWithAttempts } from "./session-with-attempts.ts";
+import { endOf, mayAsk } from "./after-authentication.ts";
+import { exemptionOf, isLeftToProvider } from "./after-provider.ts";
 
 /** Names the row that the browser's data belong to. */
 const browserOf = (sessionId: string) => `browser of ${sessionId}`;
