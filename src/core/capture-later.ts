@@ -11,7 +11,7 @@ import type { Lease } from "./record/lease.ts";
 import { loadSession, type SessionWithAttempts } from "./record/session-with-attempts.ts";
 import type { EndParts } from "./record/settle.ts";
 import type { Attempt, PaymentSession } from "./rows/entities.ts";
-import { isHeld } from "./rows/held-state.ts";
+import { isHeld } from "./rows/payment.ts";
 import { followSession, startProcessing } from "./submit-payment.ts";
 
 /** A held payment of the merchant that gives the order. */

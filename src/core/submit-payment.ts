@@ -1,6 +1,7 @@
 /**
  * THE FLOW: takes a submitted payment from its claim to its end, and resumes one whose process is gone. Every branch of a payment is in `processSession`.
  */
+import type { CardDigits } from "../card-vault/card-vault.ts";
 import type { Shopper } from "../gateways/connector.ts";
 import { submissionsInFlightMax, submitPollMs, submitWaitMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
@@ -8,8 +9,9 @@ import { DomainError, unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
 import { providerBefore } from "./authentication/after-provider.ts";
+import { openProvider } from "./authentication/authenticated-attempts.ts";
 import { askOutcome, completeAgain, completePayment, giveUp } from "./authentication/authentication-steps.ts";
-import { isAuthenticatedFirst, sealShopper } from "./authentication/authentications.ts";
+import { sealShopper } from "./authentication/authentications.ts";
 import { openProvided } from "./authentication/provided-rows.ts";
 import {
   askProvider,
@@ -19,10 +21,10 @@ import {
   prepareProvider,
 } from "./authentication/provider-steps.ts";
 import type { Core } from "./core.ts";
-import { becauseFirst, becauseProviderFirst, nextStep } from "./decide/next-step.ts";
+import { becauseFirst, becauseProviderFirst } from "./decide/because.ts";
+import { nextStep } from "./decide/next-step.ts";
 import { planRoute } from "./decide/plan-route.ts";
-import { cardFactsOf, followCases } from "./decide/routing-cases.ts";
-import { nextOpening, openNext, openProvider } from "./execute/after-failure.ts";
+import { type CasedRoute, cardFactsOf, followCases } from "./decide/routing-cases.ts";
 import { endDecided } from "./execute/decisions.ts";
 import { adoptIfHeld, captureWinner, markUnknown, tryGateway, voidHold } from "./execute/flow-steps.ts";
 import { emitCaptureDue, lookAtHold } from "./execute/held-payments.ts";
@@ -39,11 +41,13 @@ import {
   type UnderLease,
   underLease,
 } from "./record/lease.ts";
+import { nextOpening, openNext } from "./record/open-attempt.ts";
 import { claimSession } from "./record/payment-functions.ts";
 import { drawOf, loadRoute } from "./record/routing-rules.ts";
 import { loadSession } from "./record/session-with-attempts.ts";
 import { closeSession, emitPending, settleSession } from "./record/settle.ts";
 import type { PaymentSession } from "./rows/entities.ts";
+import { isAuthenticatedFirst } from "./rows/payment.ts";
 
 /**
  * A customer's card token for a session that was just read. `signal` fires when the customer's page no longer waits.
@@ -94,41 +98,55 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const { session, vaultToken, requestId, shopper } = submission;
   const sessionId = session.id;
   const asked = { sessionId: encodeId("ps", sessionId), token: vaultToken };
-  const [loaded, { state, card }] = await Promise.all([loadRoute(core, session), core.vault.checkToken(asked)]);
+  const [rule, { state, card }] = await Promise.all([loadRoute(core, session), core.vault.checkToken(asked)]);
   if (state !== "unused" && state !== "unknown") return refuseToken(core, sessionId, state);
-  const { route, routedBy } = followCases(loaded, {
-    ...{ amountMinor: session.amountMinor, currency: session.currency, at: core.runtime.now() },
-    ...{ billingCountry: session.details?.billingAddress?.country, metadata: session.details?.metadata },
-    card: cardFactsOf(card, loaded.cases?.cardRanges),
-    draw: drawOf(sessionId),
-  });
+  const { route, routedBy } =
+    rule.cases || rule.split ? followCases(rule, factsOf(core, session, rule, card)) : { route: rule };
   const plan = planRoute(route, { canAsk: shopper?.browser !== undefined });
-  const { submissionBudgetMs } = core.timing;
   const { declineCode } = plan;
-  const browserSealed = isAuthenticatedFirst(plan.plan) ? sealShopper(core, sessionId, shopper) : undefined;
-  const asking = { sessionId, vaultToken, ruleVersion: route.version, plan, routedBy, submissionBudgetMs, requestId };
-  const claim = { ...asking, browserSealed }; // rule:browser-kept
   const [to] = plan.plan;
+  const { submissionBudgetMs } = core.timing;
+  const asking = { sessionId, vaultToken, ruleVersion: route.version, plan, routedBy, submissionBudgetMs, requestId };
+  const browserSealed = isAuthenticatedFirst(plan.plan) ? sealShopper(core, sessionId, shopper) : undefined;
+  const claim = { ...asking, browserSealed }; // rule:browser-kept
   const ruled = { ruleVersion: route.version, routedBy: routedBy ?? null };
-  const provider = to && providerBefore({ session: { plan: [...plan.plan] }, authentications: [] }, to);
-  const opening = { session: { ...session, plan: [...plan.plan] }, authentications: [] };
-  const first = to && !provider ? nextOpening(core, opening, { to, because: becauseFirst(ruled) }) : undefined;
-  const isAlone = declineCode === undefined && !provider;
-  const claiming = isAlone
-    ? claimSession(core.database, claim, first).then((loaded) => ({ loaded, openedAttemptId: first?.id }))
-    : commitAndReload(core, { sessionId }, async (tx) => {
+  const opened = { session: { ...session, plan: plan.plan }, authentications: [] };
+  const open = async (): Promise<Reloaded> => {
+    if (declineCode !== undefined) {
+      return commitAndReload(core, { sessionId }, async (tx) => {
         await claimSession(tx, claim);
-        if (declineCode !== undefined) {
-          const unasked = { id: sessionId, merchantId: session.merchantId, authentications: 0 };
-          return { loaded: await settleSession(tx, core, unasked, { status: "DECLINED", declineCode }) };
-        }
-        const asked = { sessionId, provider: provider!, because: becauseProviderFirst(ruled), shopper };
-        return { openedAttemptId: openProvided(tx, core, asked) };
+        const unasked = { id: sessionId, merchantId: session.merchantId, authentications: 0 };
+        return { loaded: await settleSession(tx, core, unasked, { status: "DECLINED", declineCode }) };
       });
-  const claimed = await underLease(claiming);
+    }
+    const provider = to?.providerFirst && providerBefore(opened, to);
+    if (provider) {
+      return commitAndReload(core, { sessionId }, async (tx) => {
+        await claimSession(tx, claim);
+        const because = becauseProviderFirst(ruled);
+        return { openedAttemptId: openProvided(tx, core, { sessionId, provider, because, shopper }) };
+      });
+    }
+    const first = to && nextOpening(core, opened, { to, because: becauseFirst(ruled) });
+    return { loaded: await claimSession(core.database, claim, first), openedAttemptId: first?.id };
+  };
+  const claimed = await underLease(open());
   if (claimed.type === "lost") return claimed;
   const { result: reloaded } = claimed;
   return { type: "kept", result: { lease: { sessionId, epoch: reloaded.loaded.session.leaseEpoch }, reloaded } };
+}
+
+/** Returns what a rule's cases and splits ask about a payment. */
+function factsOf(core: Core, session: Submission["session"], { cases }: CasedRoute, card: CardDigits | undefined) {
+  return {
+    amountMinor: session.amountMinor,
+    currency: session.currency,
+    at: core.runtime.now(),
+    billingCountry: session.details?.billingAddress?.country,
+    metadata: session.details?.metadata,
+    card: cardFactsOf(card, cases?.cardRanges),
+    draw: drawOf(session.id),
+  };
 }
 
 /**
@@ -292,7 +310,7 @@ async function processSession(
       case "openProvider":
         reloaded = await commitAndReload(core, lease, async (tx) => {
           renewLease(tx, lease);
-          return { openedAttemptId: await openProvider(tx, work, step.provider, step.because) };
+          return { openedAttemptId: await openProvider(tx, work, step) };
         });
         break;
       case "prepareProvider":

@@ -24,7 +24,7 @@ import {
 import { challengeOf } from "../core/authentication/after-authentication.ts";
 import { decisionsOpen, type RecordedDecision } from "../core/execute/decisions.ts";
 import { type Attempt, type Authentication, sessionStatuses } from "../core/rows/entities.ts";
-import { isHeld, isProcessing } from "../core/rows/held-state.ts";
+import { isHeld, isProcessing } from "../core/rows/payment.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isoExponent } from "../platform/money.ts";

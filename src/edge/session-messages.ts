@@ -17,7 +17,7 @@ import {
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import type { SessionWithAttempts } from "../core/record/session-with-attempts.ts";
 import type { Attempt, Authentication, PaymentSession, Refund } from "../core/rows/entities.ts";
-import { isHeld, isProcessing } from "../core/rows/held-state.ts";
+import { isHeld, isProcessing } from "../core/rows/payment.ts";
 import { encodeId } from "../platform/ids.ts";
 import { refundableMinor, refundedMinor } from "../refunds/next-refund-step.ts";
 import { publicJson } from "../transcoder/public-json.ts";

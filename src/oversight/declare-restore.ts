@@ -3,10 +3,11 @@
 import { abandonOpen } from "../core/authentication/authentication-steps.ts";
 import { decideAttempt } from "../core/execute/decisions.ts";
 import { recordHold, recordOrder } from "../core/execute/held-payments.ts";
-import { attemptIdOf, openAttempt, openingOf, recordHeld, recordUnknown } from "../core/record/attempts.ts";
+import { recordHeld, recordUnknown } from "../core/record/attempts.ts";
+import { attemptIdOf, openAttempt, openingOf } from "../core/record/open-attempt.ts";
 import { loadSession } from "../core/record/session-with-attempts.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "../core/rows/entities.ts";
-import { heldInSql } from "../core/rows/held-state.ts";
+import { heldInSql } from "../core/rows/payment.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { amountInWords } from "../platform/money.ts";
 
@@ -317,8 +318,7 @@ async function knownOrReopened(
   if (made === undefined) return undefined;
   const { round, ...connection } = made;
   const to = { ...connection, priority: attempts.length + 1 };
-  const never = { refusesVoidedReference: true, executionLimitMs: 0, attemptTimeoutMs: 0 };
-  openAttempt(tx, openingOf({ id: attemptId, session, to, because, round, ...never }));
+  openAttempt(tx, openingOf({ id: attemptId, session, to, because, round, latestExecutionMs: 0 }));
   return (await loadSession(tx, sessionId)).attempts.find(({ id }) => id === attemptId);
 }
 

@@ -1,7 +1,7 @@
 /** A refund's rows: its creation, its transitions, and the lock under which all of them happen. */
 
 import type { Core } from "../core/core.ts";
-import { deriveId } from "../core/record/attempts.ts";
+import { deriveId } from "../core/record/open-attempt.ts";
 import { loadSession, type SessionWithAttempts } from "../core/record/session-with-attempts.ts";
 import { emitEvent } from "../core/record/settle.ts";
 import { resolveWorkItem } from "../core/record/work-items.ts";

@@ -4,7 +4,8 @@
 import type { AuthenticationResult } from "../../gateways/authentication.ts";
 import type { CompletionAnswer } from "../../gateways/connector.ts";
 import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
-import type { Attempt, Authentication, AuthenticationStatus, PaymentSession } from "../rows/entities.ts";
+import type { Attempt, Authentication, AuthenticationStatus } from "../rows/entities.ts";
+import type { Planned } from "../rows/payment.ts";
 import type { authenticationBeginnings, StateOf } from "../rows/transitions.ts";
 
 /** Most challenges that a session offers: a customer who has answered two is asked no more. */
@@ -68,7 +69,7 @@ export function mayCompleteAgain({ completionsSent }: Authentication): boolean {
 
 /** A session with the authentications of its customer. */
 export type Asked = {
-  readonly session: Pick<PaymentSession, "plan">;
+  readonly session: Planned;
   readonly authentications: readonly Authentication[];
 };
 
@@ -91,14 +92,6 @@ function challengesOf({ authentications }: Asked): readonly Authentication[] {
 /** Reports whether an attempt that was declined for want of authentication may be repeated with it. */
 export function mayRepeat(loaded: SessionWithAttempts, attempt: Attempt): boolean {
   return loaded.attempts.every(({ round }) => round !== 1) && mayAsk(loaded, attempt);
-}
-
-/**
- * Reports whether the customer was refused, gave up or did not finish. Nothing follows, not even a hold that an earlier
- * gateway may turn out to have.
- */
-export function isRefused(attempts: readonly Attempt[]): boolean {
-  return attempts.some(({ stop }) => stop === "authentication_failed"); // rule:refusal-ends-payment
 }
 
 /** The ends of an authentication that a gateway's answer reports. */

@@ -9,14 +9,15 @@ import type {
   Attempt,
   Authentication,
   AuthenticationStatus,
-  PaymentSession,
   PlannedConnection,
   PlannedProvider,
 } from "../rows/entities.ts";
+import { type Planned, plannedAt } from "../rows/payment.ts";
 import { hasOfferedAll, lookTimeMs, mayAsk } from "./after-authentication.ts";
 
 /** One step of a session whose customer a provider authenticates. */
 export type ProviderStep =
+  | { readonly type: "openProvider"; readonly provider: PlannedProvider; readonly because: string }
   | { readonly type: "prepareProvider"; readonly authentication: Authentication }
   | { readonly type: "endDeviceCheck"; readonly authentication: Authentication }
   | { readonly type: "askProvider"; readonly authentication: Authentication }
@@ -103,10 +104,6 @@ export function isRefusedByProvider(authentications: readonly Authentication[]):
   return provided !== undefined && refusals.includes(provided.status); // rule:provider-refusal-ends-payment
 }
 
-function plannedAt({ plan }: Pick<PaymentSession, "plan">, { connectionId }: Pick<Attempt, "connectionId">) {
-  return plan?.find((step) => step.connectionId === connectionId);
-}
-
 /** Reports whether an attempt's gateway has to do without its own authentication: a provider has not been asked yet. */
 export function isLeftToProvider(
   { session, authentications }: Pick<SessionWithAttempts, "session" | "authentications">,
@@ -115,9 +112,23 @@ export function isLeftToProvider(
   return plannedAt(session, attempt)?.provider !== undefined && providedOf(authentications) === undefined;
 }
 
+const exemptionInWords: Record<Exemption, string> = { LOW_VALUE: "low value", RISK_ANALYSIS: "risk analysis" };
+
+/** Returns the proof that an attempt's gateway gets, and the reason of the attempt, which says so; it also names an exemption. */
+export function openingWithAuthentication(
+  session: Planned,
+  authentications: readonly Authentication[],
+  { to, because, round = 0 }: { readonly to: PlannedConnection; readonly because: string; readonly round?: number },
+): { readonly because: string; readonly authenticationId?: string | undefined } {
+  const { authenticationId, because: ofProof } = proofFor(session, authentications, to);
+  const exemption = exemptionOf(session, { connectionId: to.connectionId, round, authenticationId });
+  const asking = exemption === undefined ? "" : ` The request asks for an exemption: ${exemptionInWords[exemption]}.`;
+  return { because: because + ofProof + asking, authenticationId };
+}
+
 /** Returns the authentication whose proof a gateway gets, with the sentence that says so; or why it gets none. */
-export function proofFor(
-  session: Pick<PaymentSession, "plan">,
+function proofFor(
+  session: Planned,
   authentications: readonly Authentication[],
   to: Pick<PlannedConnection, "connectionId" | "gateway">,
 ): { readonly authenticationId?: string; readonly because: string } {
@@ -135,10 +146,7 @@ export function proofFor(
  * that asks for an exemption is called without.
  */
 export function providerBefore(
-  {
-    session,
-    authentications,
-  }: Pick<SessionWithAttempts, "authentications"> & { session: Pick<PaymentSession, "plan"> },
+  { session, authentications }: Pick<SessionWithAttempts, "authentications"> & { readonly session: Planned },
   to: PlannedConnection,
 ): PlannedProvider | undefined {
   if (to.exemption !== undefined || providedOf(authentications) !== undefined) return undefined;
@@ -149,7 +157,7 @@ export function providerBefore(
 
 /** Returns the exemption that an attempt's request asks for. */
 export function exemptionOf(
-  session: Pick<PaymentSession, "plan">,
+  session: Planned,
   attempt: Pick<Attempt, "connectionId"> & {
     readonly round: number;
     readonly authenticationId?: string | null | undefined;

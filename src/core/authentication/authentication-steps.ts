@@ -7,13 +7,14 @@ import { customerTimeMs } from "../../limits.ts";
 import type { Tx } from "../../platform/database.ts";
 import { unreachable } from "../../platform/errors.ts";
 import type { Core } from "../core.ts";
-import { limitsAt, lockAndDecide, openAfter, recordAndContinue } from "../execute/after-failure.ts";
+import { lockAndDecide, openAfter, recordAndContinue } from "../execute/after-failure.ts";
 import { reportNeverOrdered } from "../execute/flow-steps.ts";
 import * as gateway from "../execute/gateway-calls.ts";
 import { recordAuthorized, recordWinner } from "../execute/held-payments.ts";
 import { type Changed, commitAndReload, type Reloaded, type Work } from "../execute/work.ts";
-import { isReferenceTaken, latestExecutionMsOf, move, recordRefused } from "../record/attempts.ts";
+import { isReferenceTaken, move, recordRefused } from "../record/attempts.ts";
 import { lockAndRenew } from "../record/lease.ts";
+import { latestExecutionMsAt } from "../record/open-attempt.ts";
 import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import type { Attempt, Authentication } from "../rows/entities.ts";
 import { endOf, type GivenUp, mayCompleteAgain } from "./after-authentication.ts";
@@ -100,7 +101,7 @@ function endCompleted(
 
 /** Returns the latest time at which the gateway may execute a request that is sent now. */
 function latestFrom(core: Core, attempt: Attempt, now: Date, actionLifeMs = 0): Date {
-  return new Date(now.getTime() + latestExecutionMsOf(limitsAt(core, attempt)) + actionLifeMs);
+  return new Date(now.getTime() + latestExecutionMsAt(core, attempt) + actionLifeMs);
 }
 
 /** Sends the completing request that another process left behind once more. */

@@ -3,22 +3,9 @@
  * over therefore continues where the last one stopped. PURE.
  */
 import { openingMarginMs, submitWaitMs } from "../../limits.ts";
-import {
-  type AuthenticationStep,
-  isRefused,
-  openAuthenticationOf,
-  stepOfLeftBehind,
-  stepOfWait,
-} from "../authentication/after-authentication.ts";
-import {
-  isRefusedByProvider,
-  isStoppedUnavailable,
-  type ProviderStep,
-  providedOf,
-  providerBefore,
-  repeatAfterProvider,
-  stepOfProvider,
-} from "../authentication/after-provider.ts";
+import type { AuthenticationStep } from "../authentication/after-authentication.ts";
+import { isRefusedByProvider, isStoppedUnavailable, type ProviderStep } from "../authentication/after-provider.ts";
+import { stepBeforePlan, stepOfAuthentication } from "../authentication/next-authentication-step.ts";
 import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import type {
   Attempt,
@@ -31,7 +18,8 @@ import type {
   Refusal,
   Stop,
 } from "../rows/entities.ts";
-import { isHeld } from "../rows/held-state.ts";
+import { isHeld } from "../rows/payment.ts";
+import { becauseFirst } from "./because.ts";
 
 /** One step of the flow. Each is a transaction, or a gateway call between two. */
 export type Step =
@@ -41,7 +29,6 @@ export type Step =
   | { readonly type: "markUnknown"; readonly attempt: Attempt }
   | { readonly type: "findUnrecorded" }
   | { readonly type: "open"; readonly to: PlannedConnection; readonly because: string; readonly round?: 1 | 2 }
-  | { readonly type: "openProvider"; readonly provider: PlannedProvider; readonly because: string }
   | { readonly type: "lookUp"; readonly attempt: Attempt }
   | { readonly type: "orderCapture"; readonly attempt: Attempt }
   | { readonly type: "lookAtHold"; readonly attempt: Attempt }
@@ -71,17 +58,12 @@ export function nextStep(loaded: SessionWithAttempts, unsentAttemptId?: string):
   const voiding = attempts.filter((attempt) => attempt.status === "VOIDING");
   if (session.status !== "CREATED") return voiding.length > 0 ? firstDue(voiding, moment, voidOf) : { type: "close" };
 
+  const asked = loaded.authentications.length > 0 ? stepOfAuthentication(loaded, unsentAttemptId) : undefined;
+  if (asked) return asked;
   // rule:one-authorizing
   const authorizing = attempts.find((attempt) => attempt.status === "AUTHORIZING");
-  if (authorizing?.id === moment.unsentAttemptId && authorizing) return stepInHand(loaded, authorizing);
-  const leftBehind = authorizing && stepOfLeftBehind(loaded, authorizing);
-  if (leftBehind) return leftBehind;
+  if (authorizing?.id === unsentAttemptId && authorizing) return { type: "authorize", attempt: authorizing };
   if (authorizing) return { type: "markUnknown", attempt: authorizing }; // rule:one-authorizing
-  const awaiting = attempts.find((attempt) => attempt.status === "AWAITING_CUSTOMER");
-  if (awaiting) return stepOfWait(loaded, awaiting);
-  const provided = providedOf(loaded.authentications);
-  // rule:provider-alone
-  if (provided && provided.completedAt === null) return stepOfProvider(loaded, provided, moment.unsentAttemptId);
 
   const unanswered = attempts.filter((attempt) => attempt.captureOrderedAt && !attempt.completedAt);
   const pendingAt = pendingFrom(session, unanswered);
@@ -103,12 +85,6 @@ export function nextStep(loaded: SessionWithAttempts, unsentAttemptId?: string):
   return stepOfPlan(loaded, moment);
 }
 
-/** Returns the request that this process is about to send: a first one, or one that completes the payment. */
-function stepInHand(loaded: SessionWithAttempts, attempt: Attempt): Step {
-  const authentication = openAuthenticationOf(loaded, attempt);
-  return authentication ? { type: "complete", attempt, authentication } : { type: "authorize", attempt };
-}
-
 // A capture that was in flight when its attempt was given up may still be executed and then reported. The longest pause
 // of a process between reading and sending, plus the gateway's own time, is far below this.
 const givenUpQuietMs = 15 * 60_000;
@@ -126,17 +102,18 @@ function stepOfPlan(loaded: SessionWithAttempts, moment: Moment): Step {
   const { session, attempts, authentications } = loaded;
   const inDoubt = findUnrecordedFirst(session, moment);
   if (inDoubt) return inDoubt;
-  if (isRefused(attempts) || isRefusedByProvider(authentications))
+  // A customer who was refused, gave up or did not finish. Not even a hold that an earlier gateway may have follows.
+  const isRefused = attempts.some(({ stop }) => stop === "authentication_failed"); // rule:refusal-ends-payment
+  if (isRefused || (authentications.length > 0 && isRefusedByProvider(authentications)))
     return { type: "end", status: "DECLINED", declineCode: "authentication_failed" };
   const last = attempts.at(-1);
   const [to] = planLeft(loaded);
-  const mayOpen = to !== undefined && mayStillOpen(session, moment);
-  const provider = mayOpen && (last === undefined || last.nextAction === "failover") && providerBefore(loaded, to);
-  if (provider) return { type: "openProvider", provider, because: becauseProviderFirst(session) };
-  if (last === undefined && mayOpen) return { type: "open", to, because: becauseFirst(session) };
-  const repeat = repeatAfterProvider(loaded);
-  if (repeat && mayStillOpen(session, moment)) return { type: "open", ...repeat };
-  if (last?.nextAction === "failover" && mayOpen) return { type: "open", to, because: last.nextBecause ?? "" };
+  if (mayStillOpen(session, moment)) {
+    const first = authentications.length > 0 || to?.providerFirst ? stepBeforePlan(loaded, to) : undefined;
+    if (first) return first;
+    if (to && last === undefined) return { type: "open", to, because: becauseFirst(session) };
+    if (to && last?.nextAction === "failover") return { type: "open", to, because: last.nextBecause ?? "" };
+  }
   // Nothing follows a fraud decline, not even a hold that an earlier gateway may turn out to have.
   const isFraud = attempts.some((attempt) => attempt.failureKind === "FRAUD" || attempt.stop === "fraud");
   const unknown = attempts.filter((attempt) => attempt.status === "UNKNOWN" && !attempt.lookedUpAt);
@@ -163,21 +140,7 @@ function planLeft({ session, attempts, authentications }: SessionWithAttempts): 
   // The card is forgotten, and the customer is gone.
   if (session.heldAt) return [];
   const left = (session.plan ?? []).slice(attempts.filter(({ round }) => round === 0).length);
-  return left.filter((to) => !isStoppedUnavailable(authentications, to));
-}
-
-/** Returns the reason for a provider's authentication before the first gateway that needs one. */
-export function becauseProviderFirst({ ruleVersion }: Pick<PaymentSession, "ruleVersion">): string {
-  return `Rule version ${ruleVersion} asks for authentication first.`;
-}
-
-/** Returns the reason for the attempt at a plan's first gateway. */
-export function becauseFirst({ ruleVersion, routedBy }: Pick<PaymentSession, "ruleVersion" | "routedBy">): string {
-  const byCase = routedBy?.case === undefined ? "default plan" : `plan of the case “${routedBy.case}”`;
-  const { arm, percent, draw } = routedBy?.split ?? {};
-  const ofArm = arm === undefined ? "" : `variant ${arm} of the `;
-  const drawn = arm === undefined ? "" : ` It drew ${draw} of 100, and variant B gets 1 to ${percent}.`;
-  return `First of ${ofArm || "the "}${routedBy ? byCase : "plan"} by rule version ${ruleVersion}.${drawn}`;
+  return left.filter((to) => !to.stopsIfUnavailable || !isStoppedUnavailable(authentications, to));
 }
 
 /** Decides what follows the failure of the session's last attempt. */

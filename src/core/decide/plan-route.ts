@@ -31,6 +31,11 @@ export type Candidate = {
   readonly notPayable?: string | undefined;
 };
 
+/** Returns the candidates with these ids, in the order of the ids. */
+export function candidatesIn(candidates: readonly Candidate[], connectionIds: readonly string[]): Candidate[] {
+  return connectionIds.flatMap((id) => candidates.find(({ connectionId }) => connectionId === id) ?? []);
+}
+
 /** The newest routing rule of a merchant, with its connections by priority. */
 export type Route = FailoverRule & {
   readonly policy?: AuthenticationPolicy | null | undefined;

@@ -17,7 +17,7 @@ import type {
   TimeCondition,
   Weekday,
 } from "../rows/entities.ts";
-import type { Candidate, Route } from "./plan-route.ts";
+import { type Candidate, candidatesIn, type Route } from "./plan-route.ts";
 
 /** Facts about a payment, for the conditions of cases. One that is absent is unknown. */
 export type PaymentFacts = {
@@ -110,11 +110,6 @@ export type CasedRoute = Route & {
   /** The candidates of every plan of the rule. */
   readonly all: readonly Candidate[];
 };
-
-/** Returns the candidates with these ids, in the order of the ids. */
-export function candidatesIn(candidates: readonly Candidate[], connectionIds: readonly string[]): Candidate[] {
-  return connectionIds.flatMap((id) => candidates.find(({ connectionId }) => connectionId === id) ?? []);
-}
 
 /** Returns the route of each plan: the default plan, those of the cases, and those of their splits. */
 export function routesOf(route: CasedRoute): readonly Route[] {

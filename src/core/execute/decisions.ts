@@ -14,7 +14,7 @@ import { loadSession, type SessionWithAttempts } from "../record/session-with-at
 import { settleSession } from "../record/settle.ts";
 import { openWorkItem } from "../record/work-items.ts";
 import type { Attempt, Decision, PaymentSession } from "../rows/entities.ts";
-import { isHeld } from "../rows/held-state.ts";
+import { isHeld } from "../rows/payment.ts";
 import * as gateway from "./gateway-calls.ts";
 import { adoptCapture, endOverdueHold, isOverdue, otherAmount, recordOrder } from "./held-payments.ts";
 import { actOnReports, type CaptureReports, queryCaptureReports, readCaptureReports } from "./late-captures.ts";

@@ -2,11 +2,12 @@
  * The flow's calls to gateways. Each is bound to its attempt's connection, credentials, deadline and idempotency key,
  * and runs inside a span that records the gateway and its answer.
  */
-import type { AuthenticationProof, AuthenticationWish, Completion, Exemption } from "../../gateways/authentication.ts";
+import type { Completion } from "../../gateways/authentication.ts";
 import type {
   ActionAnswer,
   AttemptAtGateway,
   AuthorizeAnswer,
+  AuthorizeRequest,
   CaptureAnswer,
   CapturedPayment,
   CompletionAnswer,
@@ -38,22 +39,21 @@ import { classifyHealth } from "./circuit-breaker.ts";
 /** An attempt to look up, including one whose row is lost. */
 export type AttemptToLookUp = Attempt & Pick<AttemptAtGateway, "isUnrecorded">;
 
+/** The parts of an attempt's request that features of the payment add; a plain payment has its shopper at most. */
+export type Extras = Pick<AuthorizeRequest, "authentication" | "proof" | "exemption"> & {
+  readonly shopper?: Shopper | undefined;
+};
+
 /**
  * Authorizes at the gateway and records the outcome in the circuit breaker. Captures, voids and look-ups do not count
  * there: they are repeated for one payment for as long as it takes, and they do not take the card's path.
  */
 export async function authorize(
   core: Core,
-  given: {
-    session: PaymentSession;
-    shopper: Shopper | undefined;
-    authentication: AuthenticationWish | undefined;
-    proof: AuthenticationProof | undefined;
-    exemption: Exemption | undefined;
-  },
+  session: PaymentSession,
   attempt: Attempt,
+  { shopper, ...extras }: Extras,
 ): Promise<AuthorizeAnswer> {
-  const { session, shopper, authentication, proof, exemption } = given;
   const binding = await bind(core, attempt);
   if (binding === undefined)
     return { outcome: { type: "notProcessed", cause: "credentials_refused", reason: unbound } };
@@ -74,13 +74,11 @@ export async function authorize(
       statementDescriptor: session.details?.statementDescriptor,
       shopperIp: shopper?.shopperIp,
       shopperUserAgent: shopper?.shopperUserAgent,
-      authentication,
-      proof,
-      exemption,
+      ...extras,
     },
   );
   const outcome = withShownCode(withUsableReference(answered.outcome), credentials);
-  const answer = { ...answered, outcome: authentication ? outcome : withoutAction(outcome) };
+  const answer = { ...answered, outcome: extras.authentication ? outcome : withoutAction(outcome) };
   const health = classifyHealth(answer.outcome, connector);
   core.circuitBreaker.record(attempt.connectionId, health, core.runtime.now(), attempt.gateway);
   return answer;

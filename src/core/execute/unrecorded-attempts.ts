@@ -8,22 +8,14 @@ import type { LookUpAnswer, VoidAnswer } from "../../gateways/connector.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
-import {
-  attemptIdOf,
-  latestExecutionMsOf,
-  openAttempt,
-  openingOf,
-  recordCaptureOrdered,
-  recordHeld,
-  recordUnknown,
-} from "../record/attempts.ts";
+import { recordCaptureOrdered, recordHeld, recordUnknown } from "../record/attempts.ts";
 import { lockAndRenew } from "../record/lease.ts";
+import { attemptIdOf, latestExecutionMsAt, openAttempt, openingOf } from "../record/open-attempt.ts";
 import { loadSession } from "../record/session-with-attempts.ts";
 import { findVoidRefusal, lookUpInNotifications } from "../record/stored-notifications.ts";
 import { openWorkItem } from "../record/work-items.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
-import { isHeld } from "../rows/held-state.ts";
-import { limitsAt } from "./after-failure.ts";
+import { isHeld } from "../rows/payment.ts";
 import * as gateway from "./gateway-calls.ts";
 import { lookAtHoldAfter, recordFoundCapture, recordHold } from "./held-payments.ts";
 import type { Work } from "./work.ts";
@@ -213,7 +205,7 @@ function unrecordedAttempt(core: Core, session: PaymentSession, lost: Lost): gat
   const { round, ...connection } = lost;
   const { id: sessionId, amountMinor, currency, createdAt: startedAt } = session;
   const latest = session.submitDeadline ?? new Date(0);
-  const latestExecutionAt = new Date(latest.getTime() + latestExecutionMsOf(limitsAt(core, connection)));
+  const latestExecutionAt = new Date(latest.getTime() + latestExecutionMsAt(core, connection));
   const id = attemptIdOf({ sessionId, connectionId: connection.connectionId, round });
   const nothing = {
     failureKind: null,
@@ -371,9 +363,7 @@ async function knownOrOpened(tx: Tx, core: Core, session: PaymentSession, attemp
   const known = attempts.find(({ id }) => id === attempt.id);
   if (known !== undefined) return known;
   const to = { ...attempt, priority: attempts.length + 1 };
-  openAttempt(
-    tx,
-    openingOf({ id: attempt.id, session, to, because, round: attempt.round, ...limitsAt(core, attempt) }),
-  );
+  const latestExecutionMs = latestExecutionMsAt(core, attempt);
+  openAttempt(tx, openingOf({ id: attempt.id, session, to, because, round: attempt.round, latestExecutionMs }));
   return knownOrOpened(tx, core, session, attempt);
 }

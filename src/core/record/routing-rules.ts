@@ -13,8 +13,8 @@ import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { sha256 } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
 import type { FailoverRule } from "../decide/next-step.ts";
-import { type Candidate, planRoute } from "../decide/plan-route.ts";
-import { type CasedRoute, candidatesIn, routesOf } from "../decide/routing-cases.ts";
+import { type Candidate, candidatesIn, planRoute } from "../decide/plan-route.ts";
+import { type CasedRoute, routesOf } from "../decide/routing-cases.ts";
 import {
   type AuthenticationPolicy,
   type AuthenticationRule,
@@ -180,8 +180,10 @@ export async function loadCardBrands(
   core: Core,
   payment: { merchantId: string; amountMinor: number; currency: string },
 ): Promise<string[]> {
+  const rule = await loadRoute(core, payment);
   // The card is not known yet, so each case and each arm may apply.
-  const plans = routesOf(await loadRoute(core, payment)).map((route) => planRoute(route).plan);
+  const routes = rule.cases || rule.split ? routesOf(rule) : [rule];
+  const plans = routes.map((route) => planRoute(route).plan);
   const taken = new Set<string>();
   for (const { gateway } of plans.flat()) {
     const brands = core.connectorOf(gateway)?.cardBrands;

@@ -5,6 +5,7 @@ import { encodeId } from "../../platform/ids.ts";
 import { dropProof } from "../authentication/provided-rows.ts";
 import type { Core } from "../core.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
+import { isFailover } from "../rows/payment.ts";
 import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
 
 const settleStatement: Statement = {
@@ -53,11 +54,6 @@ export async function settleSession(
   tx.afterCommit(() => core.vault.forget(session.id));
   tx.afterCommit(() => core.observer?.settled(ending.status));
   return ended;
-}
-
-/** Reports whether another gateway came before the winner's; the attempt that it repeats is none. */
-export function isFailover({ sequence, round }: Attempt): boolean {
-  return sequence > (round === 0 ? 1 : 2);
 }
 
 const eventOf: Record<Ending["status"], EventType> = {

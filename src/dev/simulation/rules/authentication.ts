@@ -71,7 +71,7 @@ export const authenticationRules: readonly Rule[] = [
     id: "refusal-ends-payment",
     number: "A6",
     says: "Nothing follows a customer who did not authenticate, not even an earlier hold.",
-    code: [{ file: decisions, instead: ["  return attempts.length < 0;"] }],
+    code: [{ file: files.nextStep, instead: ["  const isRefused = attempts.length < 0;"] }],
     database: [withoutGuard("no hold is adopted after a failed authentication")],
     seenAt: 58,
   },

@@ -1,0 +1,40 @@
+/** Questions about the rows of one payment. PURE. */
+import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
+
+/** A session with its plan, if it has one yet. */
+export type Planned = { readonly plan?: readonly PlannedConnection[] | null | undefined };
+
+/** Returns the step of the plan that an attempt, or its repeat, belongs to. */
+export function plannedAt(
+  { plan }: Planned,
+  { connectionId }: Pick<Attempt, "connectionId">,
+): PlannedConnection | undefined {
+  return plan?.find((step) => step.connectionId === connectionId);
+}
+
+/** Reports whether each attempt of a plan has to be authenticated, so that its browser is kept with the submission. */
+export function isAuthenticatedFirst(plan: Planned["plan"]): boolean {
+  return plan?.some(({ authentication, providerFirst }) => authentication === "always" || providerFirst) ?? false;
+}
+
+/** Reports whether another gateway came before the winner's; the attempt that it repeats is none. */
+export function isFailover({ sequence, round }: Attempt): boolean {
+  return sequence > (round === 0 ? 1 : 2);
+}
+
+/** Reports whether a payment is held and its capture was not ordered yet: the merchant decides, and no gateway is at work. */
+export function isHeld({ status, heldAt, captureAskedAt }: HeldFields): boolean {
+  return status === "CREATED" && heldAt != null && captureAskedAt == null;
+}
+
+/** Reports whether a payment was submitted, and gateways are at work. */
+export function isProcessing(session: HeldFields & Pick<PaymentSession, "phase">): boolean {
+  return session.phase === "PROCESSING" && session.status === "CREATED" && !isHeld(session);
+}
+
+type HeldFields = Pick<PaymentSession, "status" | "heldAt" | "captureAskedAt">;
+
+/** SQL for `isHeld`, of the row `s`. */
+export const heldInSql = "s.status = 'CREATED' AND s.held_at IS NOT NULL AND s.capture_asked_at IS NULL";
+/** SQL for `isProcessing`, of the row `s`. */
+export const processingInSql = `s.phase = 'PROCESSING' AND s.status = 'CREATED' AND NOT (${heldInSql})`;
