@@ -41,10 +41,10 @@ import {
   type UnderLease,
   underLease,
 } from "./record/lease.ts";
+import { loadSession } from "./record/load-session.ts";
 import { nextOpening, openNext } from "./record/open-attempt.ts";
 import { claimSession } from "./record/payment-functions.ts";
 import { drawOf, loadRoute } from "./record/routing-rules.ts";
-import { loadSession } from "./record/session-with-attempts.ts";
 import { closeSession, emitPending, settleSession } from "./record/settle.ts";
 import type { PaymentSession } from "./rows/entities.ts";
 import { isAuthenticatedFirst } from "./rows/payment.ts";

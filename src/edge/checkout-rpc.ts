@@ -16,8 +16,8 @@ import { PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.
 import { findMerchant, type Merchant } from "../accounts/merchants.ts";
 import type { Core } from "../core/core.ts";
 import { cancelAction, findBankMessage, findOpenAction, openAction } from "../core/customer-actions.ts";
+import { loadSession } from "../core/record/load-session.ts";
 import { loadCardBrands } from "../core/record/routing-rules.ts";
-import { loadSession } from "../core/record/session-with-attempts.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
 import { isFailover, isProcessing } from "../core/rows/payment.ts";
 import { findCheckout } from "../core/sessions.ts";

@@ -6,7 +6,7 @@ import type { BoundConnector, Core } from "../core/core.ts";
 import { capturedAtGateway } from "../core/execute/gateway-calls.ts";
 import type { Called } from "../core/execute/gateway-slots.ts";
 import { createGatewayTurn } from "../core/execute/gateway-turn.ts";
-import { loadSession } from "../core/record/session-with-attempts.ts";
+import { loadSession } from "../core/record/load-session.ts";
 import { openWorkItem } from "../core/record/work-items.ts";
 import type { Refund } from "../core/rows/entities.ts";
 import type { GatewayCall, GatewayRefunds } from "../gateways/connector.ts";

@@ -1,8 +1,8 @@
 /** Acts on gateways' notifications about refunds. */
 
 import type { Core } from "../core/core.ts";
-import type { SessionWithAttempts } from "../core/record/session-with-attempts.ts";
 import { openWorkItem } from "../core/record/work-items.ts";
+import type { Payment } from "../core/rows/payment.ts";
 import type { ListedRefund } from "../gateways/connector.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { decodeId } from "../platform/ids.ts";
@@ -68,7 +68,7 @@ export async function recordRefundReport(core: Core, report: RefundReport): Prom
 async function record(
   tx: Tx,
   core: Core,
-  given: { loaded: SessionWithAttempts; attemptId: string; listed: ListedRefund },
+  given: { loaded: Payment; attemptId: string; listed: ListedRefund },
 ): Promise<"later" | undefined> {
   const { loaded, attemptId, listed } = given;
   const captured = capturedOf(loaded);
@@ -81,7 +81,7 @@ async function record(
 async function recordUncaptured(
   tx: Tx,
   core: Core,
-  { loaded, attemptId, listed }: { loaded: SessionWithAttempts; attemptId: string; listed: ListedRefund },
+  { loaded, attemptId, listed }: { loaded: Payment; attemptId: string; listed: ListedRefund },
 ): Promise<"later" | undefined> {
   const { session } = loaded;
   // Its capture is not recorded yet: it was sent, made by hand, or lost with a restore.

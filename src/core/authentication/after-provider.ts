@@ -4,7 +4,6 @@
  */
 import type { Exemption } from "../../gateways/authentication.ts";
 import type { ProviderEnd } from "../../gateways/authentication-provider.ts";
-import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import type {
   Attempt,
   Authentication,
@@ -12,7 +11,7 @@ import type {
   PlannedConnection,
   PlannedProvider,
 } from "../rows/entities.ts";
-import { type Planned, plannedAt } from "../rows/payment.ts";
+import { type Payment, type Planned, plannedAt } from "../rows/payment.ts";
 import { hasOfferedAll, lookTimeMs, mayAsk } from "./after-authentication.ts";
 
 /** One step of a session whose customer a provider authenticates. */
@@ -40,7 +39,7 @@ export function providedOf(authentications: readonly Authentication[]): Authenti
  * repeated.
  */
 export function stepOfProvider(
-  { session, readAt }: SessionWithAttempts,
+  { session, readAt }: Payment,
   authentication: Authentication,
   unsentId: string | undefined,
 ): ProviderStep {
@@ -106,7 +105,7 @@ export function isRefusedByProvider(authentications: readonly Authentication[]):
 
 /** Reports whether an attempt's gateway has to do without its own authentication: a provider has not been asked yet. */
 export function isLeftToProvider(
-  { session, authentications }: Pick<SessionWithAttempts, "session" | "authentications">,
+  { session, authentications }: Pick<Payment, "session" | "authentications">,
   attempt: Pick<Attempt, "connectionId">,
 ): boolean {
   return plannedAt(session, attempt)?.provider !== undefined && providedOf(authentications) === undefined;
@@ -146,7 +145,7 @@ function proofFor(
  * that asks for an exemption is called without.
  */
 export function providerBefore(
-  { session, authentications }: Pick<SessionWithAttempts, "authentications"> & { readonly session: Planned },
+  { session, authentications }: Pick<Payment, "authentications"> & { readonly session: Planned },
   to: PlannedConnection,
 ): PlannedProvider | undefined {
   if (to.exemption !== undefined || providedOf(authentications) !== undefined) return undefined;
@@ -173,7 +172,7 @@ export function isStoppedUnavailable(authentications: readonly Authentication[],
 }
 
 /** Returns the provider that can authenticate after a gateway's decline without authentication; undefined if none can. */
-export function providerAfter(loaded: SessionWithAttempts, attempt: Attempt): PlannedConnection["provider"] {
+export function providerAfter(loaded: Payment, attempt: Attempt): PlannedConnection["provider"] {
   const { session, attempts, authentications } = loaded;
   const isAsked = authentications.some(({ attemptId }) => attemptId === attempt.id);
   if (isAsked || providedOf(authentications) || attempts.some(({ round }) => round === 1)) return undefined;
@@ -185,7 +184,7 @@ export function providerAfter(loaded: SessionWithAttempts, attempt: Attempt): Pl
  * where the provider had none to give.
  */
 export function repeatAfterProvider(
-  loaded: SessionWithAttempts,
+  loaded: Payment,
 ): { readonly to: PlannedConnection; readonly because: string; readonly round: 1 } | undefined {
   const { session, attempts, authentications } = loaded;
   const last = attempts.at(-1);

@@ -6,9 +6,8 @@ import type { Core } from "../core.ts";
 import type { Failure } from "../decide/next-step.ts";
 import type { Extras } from "../execute/gateway-calls.ts";
 import type { Work } from "../execute/work.ts";
-import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import type { Attempt, PlannedProvider } from "../rows/entities.ts";
-import { type Planned, plannedAt } from "../rows/payment.ts";
+import { type Payment, type Planned, plannedAt } from "../rows/payment.ts";
 import { mayAsk, mayRepeat } from "./after-authentication.ts";
 import { exemptionOf, isLeftToProvider, providerAfter } from "./after-provider.ts";
 import { findShopper } from "./authentications.ts";
@@ -46,7 +45,7 @@ function plannedWish(
  */
 function wishFor(
   core: Core,
-  { session, authentications }: SessionWithAttempts,
+  { session, authentications }: Payment,
   attempt: Attempt,
   shopper: Shopper | undefined,
 ): AuthenticationWish | undefined {
@@ -80,7 +79,7 @@ export async function findRepeat(
 /** Records that a provider is about to authenticate the customer. Returns the authentication's id. */
 export async function openProvider(
   tx: Tx,
-  work: Pick<Work, "core" | "shopper"> & { readonly loaded: Pick<SessionWithAttempts, "session"> },
+  work: Pick<Work, "core" | "shopper"> & { readonly loaded: Pick<Payment, "session"> },
   { provider, because }: { readonly provider: PlannedProvider; readonly because: string },
 ): Promise<string> {
   const { core, loaded } = work;

@@ -15,8 +15,8 @@ import { type Changed, commitAndReload, type Reloaded, type Work } from "../exec
 import { isReferenceTaken, move, recordRefused } from "../record/attempts.ts";
 import { lockAndRenew } from "../record/lease.ts";
 import { latestExecutionMsAt } from "../record/open-attempt.ts";
-import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import type { Attempt, Authentication } from "../rows/entities.ts";
+import type { Payment } from "../rows/payment.ts";
 import { endOf, type GivenUp, mayCompleteAgain } from "./after-authentication.ts";
 import {
   endAuthentication,
@@ -247,7 +247,7 @@ function recordGivenUp(
  * Ends what is open of a session in doubt, in the name of a person who has checked its gateways: an attempt that awaits
  * the customer becomes UNKNOWN. The session must be locked.
  */
-export function abandonOpen(tx: Tx, { attempts, authentications, readAt }: SessionWithAttempts): void {
+export function abandonOpen(tx: Tx, { attempts, authentications, readAt }: Payment): void {
   for (const authentication of authentications.filter(({ completedAt }) => completedAt === null)) {
     const attempt = attempts.find(({ id }) => id === authentication.attemptId);
     if (authentication.provider !== null) {

@@ -1,7 +1,7 @@
 /** Answers `nextStep` for a payment that authenticates its customer. PURE. */
 import { becauseProviderFirst } from "../decide/because.ts";
-import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import type { PlannedConnection } from "../rows/entities.ts";
+import type { Payment } from "../rows/payment.ts";
 import { type AuthenticationStep, openAuthenticationOf, stepOfLeftBehind, stepOfWait } from "./after-authentication.ts";
 import {
   type ProviderStep,
@@ -17,7 +17,7 @@ import {
  * yet sent.
  */
 export function stepOfAuthentication(
-  loaded: SessionWithAttempts,
+  loaded: Payment,
   unsentId: string | undefined,
 ): AuthenticationStep | ProviderStep | undefined {
   const authorizing = loaded.attempts.find(({ status }) => status === "AUTHORIZING");
@@ -39,7 +39,7 @@ export function stepOfAuthentication(
  * the gateway `to`, or the repeat that follows one.
  */
 export function stepBeforePlan(
-  loaded: SessionWithAttempts,
+  loaded: Payment,
   to: PlannedConnection | undefined,
 ):
   | Extract<ProviderStep, { type: "openProvider" }>

@@ -6,7 +6,6 @@ import { openingMarginMs, submitWaitMs } from "../../limits.ts";
 import type { AuthenticationStep } from "../authentication/after-authentication.ts";
 import { isRefusedByProvider, isStoppedUnavailable, type ProviderStep } from "../authentication/after-provider.ts";
 import { stepBeforePlan, stepOfAuthentication } from "../authentication/next-authentication-step.ts";
-import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import type {
   Attempt,
   AuthenticationRule,
@@ -18,7 +17,7 @@ import type {
   Refusal,
   Stop,
 } from "../rows/entities.ts";
-import { isHeld } from "../rows/payment.ts";
+import { isHeld, type Payment } from "../rows/payment.ts";
 import { becauseFirst } from "./because.ts";
 
 /** One step of the flow. Each is a transaction, or a gateway call between two. */
@@ -47,7 +46,7 @@ type Moment = { readonly now: Date; readonly unsentAttemptId?: string | undefine
  * Returns the next step. `unsentAttemptId` is the attempt that this process has opened and not yet sent; any other
  * AUTHORIZING attempt was left behind by a process that is gone.
  */
-export function nextStep(loaded: SessionWithAttempts, unsentAttemptId?: string): Step {
+export function nextStep(loaded: Payment, unsentAttemptId?: string): Step {
   const { session, attempts } = loaded;
   const moment = { now: loaded.readAt, unsentAttemptId };
   const decided = attempts.find((attempt) => attempt.decisionConfirmedAt && !attempt.completedAt);
@@ -98,7 +97,7 @@ function quietUntil({ decision, decisionConfirmedAt, captureOrderedAt }: Attempt
   return new Date(decisionConfirmedAt.getTime() + givenUpQuietMs);
 }
 
-function stepOfPlan(loaded: SessionWithAttempts, moment: Moment): Step {
+function stepOfPlan(loaded: Payment, moment: Moment): Step {
   const { session, attempts, authentications } = loaded;
   const inDoubt = findUnrecordedFirst(session, moment);
   if (inDoubt) return inDoubt;
@@ -136,7 +135,7 @@ function findUnrecordedFirst({ unrecordedCheckAt }: PaymentSession, { now }: Mom
 }
 
 /** Returns the connections of the plan at which an attempt may still be made. */
-function planLeft({ session, attempts, authentications }: SessionWithAttempts): readonly PlannedConnection[] {
+function planLeft({ session, attempts, authentications }: Payment): readonly PlannedConnection[] {
   // The card is forgotten, and the customer is gone.
   if (session.heldAt) return [];
   const left = (session.plan ?? []).slice(attempts.filter(({ round }) => round === 0).length);
@@ -144,7 +143,7 @@ function planLeft({ session, attempts, authentications }: SessionWithAttempts): 
 }
 
 /** Decides what follows the failure of the session's last attempt. */
-export function decideAfterFailure(work: SessionWithAttempts, failure: Failure, rule: FailoverRule): FailoverDecision {
+export function decideAfterFailure(work: Payment, failure: Failure, rule: FailoverRule): FailoverDecision {
   const withinBudget = mayStillOpen(work.session, { now: work.readAt });
   if (work.session.heldAt) {
     return {

@@ -23,12 +23,11 @@ import {
 } from "../record/attempts.ts";
 import { lockAndRenew, lockOnly, renewLease, wakeSession } from "../record/lease.ts";
 import { recordCapturedAndEnded, recordHeldAndOrdered } from "../record/payment-functions.ts";
-import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import { emitEvent, settleSession } from "../record/settle.ts";
 import { countUnclassified } from "../record/unclassified-codes.ts";
 import { openWorkItem } from "../record/work-items.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
-import { isAuthenticatedFirst, isFailover, plannedAt } from "../rows/payment.ts";
+import { isAuthenticatedFirst, isFailover, type Payment, plannedAt } from "../rows/payment.ts";
 import { failOver, lockAndDecide, recordAndContinue } from "./after-failure.ts";
 import * as gateway from "./gateway-calls.ts";
 import { adoptCapture, recordAuthorized, recordWinner } from "./held-payments.ts";
@@ -161,7 +160,7 @@ async function recordCapture(
   work: Work,
   attempt: Attempt,
   answer: CaptureAnswer | gateway.FoundCapture,
-): Promise<SessionWithAttempts | undefined> {
+): Promise<Payment | undefined> {
   const { core, lease, loaded } = work;
   switch (answer.type) {
     case "done":

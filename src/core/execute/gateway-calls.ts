@@ -31,9 +31,10 @@ import type { SpanFacts, SpanName, SpanOptions, Tracing } from "../../platform/t
 import type { Core } from "../core.ts";
 import type { TheirRecord } from "../decide/reconcile-records.ts";
 import { storableCode } from "../record/attempts.ts";
-import { loadSession, type SessionWithAttempts } from "../record/session-with-attempts.ts";
+import { loadSession } from "../record/load-session.ts";
 import { findEndInNotifications, lookUpInNotifications } from "../record/stored-notifications.ts";
 import type { Attempt, Authentication, PaymentSession } from "../rows/entities.ts";
+import type { Payment } from "../rows/payment.ts";
 import { classifyHealth } from "./circuit-breaker.ts";
 
 /** An attempt to look up, including one whose row is lost. */
@@ -180,7 +181,7 @@ export type FoundCapture = Extract<LookUpAnswer, { type: "captured" }>;
  */
 export async function capture(
   core: Core,
-  { session, readAt }: Pick<SessionWithAttempts, "session" | "readAt">,
+  { session, readAt }: Pick<Payment, "session" | "readAt">,
   attempt: Attempt,
 ): Promise<CaptureAnswer | FoundCapture> {
   const binding = await bind(core, attempt);
@@ -240,7 +241,7 @@ export const holdVoided: Refused = { type: "refused", definitive: true, gatewayC
  */
 export async function voidHold(
   core: Core,
-  { session, readAt }: Pick<SessionWithAttempts, "session" | "readAt">,
+  { session, readAt }: Pick<Payment, "session" | "readAt">,
   attempt: AttemptToLookUp,
 ): Promise<VoidAnswer> {
   const binding = await bind(core, attempt);

@@ -21,11 +21,11 @@ import {
 } from "../record/attempts.ts";
 import { type Lease, lockAndRenew, nameWinner, renewLease, required } from "../record/lease.ts";
 import { type HoldNames, recordHeldAndOrdered } from "../record/payment-functions.ts";
-import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import { type EndParts, emitEvent, settleSession } from "../record/settle.ts";
 import { lookUpInNotifications } from "../record/stored-notifications.ts";
 import { openWorkItem } from "../record/work-items.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
+import type { Payment } from "../rows/payment.ts";
 import { type FoundCapture, lookUp, voidHold } from "./gateway-calls.ts";
 import { type SettlingParts, settleReported } from "./late-captures.ts";
 
@@ -102,7 +102,7 @@ export async function recordAuthorized(
   core: Core,
   lease: Lease,
   held: {
-    readonly loaded: SessionWithAttempts;
+    readonly loaded: Payment;
     readonly attempt: Attempt;
     readonly hold: HoldNames;
     readonly card: CardSummary | undefined;
@@ -180,7 +180,7 @@ export async function lookAtHold({ core, lease, loaded }: HoldWork, attempt: Att
 }
 
 /** A held session that one process works on. */
-type HoldWork = { readonly core: Core; readonly lease: Lease; readonly loaded: SessionWithAttempts };
+type HoldWork = { readonly core: Core; readonly lease: Lease; readonly loaded: Payment };
 
 // Pause after the first void, doubled up to an hour: a gateway that only refuses it leaves the matter to a person. A
 // notification makes the session due at once.
@@ -207,7 +207,7 @@ export async function mayHaveLostOrder(
 }
 
 /** Voids a hold whose capture may have been ordered and lost, before its session ends. Each void has a key of its own. */
-async function voidFirst(core: Core, loaded: SessionWithAttempts, attempt: Attempt): Promise<LookUpAnswer> {
+async function voidFirst(core: Core, loaded: Payment, attempt: Attempt): Promise<LookUpAnswer> {
   const retries = Math.floor(core.runtime.now().getTime() / 1_000);
   const answer = await voidHold(core, loaded, { ...attempt, retries });
   if (answer.type === "done") return { type: "voided" };

@@ -4,7 +4,7 @@ import { leaseMs, leaseUsedMs } from "../../limits.ts";
 import { columnsOf } from "../../platform/columns.ts";
 import type { Database, Statement, Tx } from "../../platform/database.ts";
 import { type PaymentSession, PaymentSessionEntity } from "../rows/entities.ts";
-import type { SessionWithAttempts } from "./session-with-attempts.ts";
+import type { Payment } from "../rows/payment.ts";
 
 /** The right to change a session until another process takes it over with a higher epoch. */
 export type Lease = { readonly sessionId: string; readonly epoch: number };
@@ -137,7 +137,7 @@ const parkProvided: Statement = {
 export async function parkSession(
   tx: Tx,
   lease: Lease,
-  { attempts, authentications, readAt }: SessionWithAttempts,
+  { attempts, authentications, readAt }: Payment,
   until: Date,
 ): Promise<void> {
   if (authentications.some(({ provider, completedAt }) => provider !== null && completedAt === null)) {

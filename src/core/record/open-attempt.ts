@@ -5,9 +5,8 @@ import { sha256 } from "../../platform/secrets.ts";
 import { openingWithAuthentication } from "../authentication/after-provider.ts";
 import type { Core } from "../core.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "../rows/entities.ts";
-import { type Planned, plannedAt } from "../rows/payment.ts";
+import { type Payment, type Planned, plannedAt } from "../rows/payment.ts";
 import type { Opening } from "./payment-functions.ts";
-import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
 /**
  * Returns the id of a session's attempt at a connection: its name in our tables, and its reference and key at the
@@ -32,7 +31,7 @@ export function deriveId(sessionId: string, name: string): string {
 /** The session in which an attempt is opened, and its authentications. */
 type Opened = {
   readonly session: Pick<PaymentSession, "id" | "amountMinor" | "currency"> & Planned;
-  readonly authentications: SessionWithAttempts["authentications"];
+  readonly authentications: Payment["authentications"];
 };
 
 type NextAttempt = { readonly to: PlannedConnection; readonly because: string; readonly round?: 0 | 1 | 2 };

@@ -14,8 +14,9 @@ import { type Secret, sha256 } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
 import type { Plan } from "../decide/plan-route.ts";
 import { type Attempt, type PaymentSession, PaymentSessionEntity, type RoutedBy } from "../rows/entities.ts";
+import type { Payment } from "../rows/payment.ts";
 import type { Lease } from "./lease.ts";
-import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
+import { loadSession } from "./load-session.ts";
 
 /** A submission that claims its session. */
 export type Claim = {
@@ -65,7 +66,7 @@ export async function claimSession(
   queryable: Queryable,
   claim: Claim,
   first?: Opening,
-): Promise<SessionWithAttempts & { readonly readAt: Date }> {
+): Promise<Payment & { readonly readAt: Date }> {
   const token = claim.vaultToken.expose();
   const [session] = await queryable.query<PaymentSession>(claimCall, [
     ...[claim.sessionId, leaseMs, claim.submissionBudgetMs, token, sha256(token), claim.ruleVersion],
@@ -143,12 +144,12 @@ export async function recordHeldAndOrdered(
   queryable: Queryable,
   lease: Lease,
   held: {
-    readonly loaded: SessionWithAttempts;
+    readonly loaded: Payment;
     readonly attempt: Attempt;
     readonly hold: HoldNames;
     readonly card: CardSummary | undefined;
   },
-): Promise<SessionWithAttempts> {
+): Promise<Payment> {
   const { loaded, attempt, hold, card } = held;
   const { gatewayReference } = hold;
   const network = usable(hold.networkTransactionId);
@@ -202,18 +203,18 @@ export async function recordCapturedAndEnded(
   core: Pick<Core, "database" | "outbox" | "describeSession">,
   lease: Lease,
   captured: {
-    readonly loaded: SessionWithAttempts;
+    readonly loaded: Payment;
     readonly attempt: Attempt;
     readonly capture: CaptureRecord;
     readonly isConfirmed: boolean;
     readonly isFailover: boolean;
   },
-): Promise<SessionWithAttempts | undefined> {
+): Promise<Payment | undefined> {
   const { loaded, attempt, capture, isConfirmed, isFailover } = captured;
   const reference = usable(capture.captureReference);
   const network = usable(capture.networkTransactionId);
   const hasOpen = loaded.attempts.some(({ id, completedAt }) => id !== attempt.id && completedAt === null);
-  const endedAt = (at: Date): SessionWithAttempts => ({
+  const endedAt = (at: Date): Payment => ({
     ...loaded,
     session: {
       ...loaded.session,
@@ -298,14 +299,14 @@ export async function recordFailedAndOpened(
   queryable: Queryable,
   lease: Lease,
   failed: {
-    readonly loaded: SessionWithAttempts;
+    readonly loaded: Payment;
     readonly attempt: Attempt;
     readonly as: FailedOver;
     readonly because: string;
     readonly card: CardSummary | undefined;
     readonly next: Opening;
   },
-): Promise<SessionWithAttempts | undefined> {
+): Promise<Payment | undefined> {
   const { loaded, attempt, as, because, card, next } = failed;
   const [row] = await queryable.query<{ at: Date | null }>(failedCall, [
     ...[

@@ -5,8 +5,8 @@ import { encodeId } from "../../platform/ids.ts";
 import { dropProof } from "../authentication/provided-rows.ts";
 import type { Core } from "../core.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
-import { isFailover } from "../rows/payment.ts";
-import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
+import { isFailover, type Payment } from "../rows/payment.ts";
+import { loadSession } from "./load-session.ts";
 
 const settleStatement: Statement = {
   name: "settle_session",
@@ -40,7 +40,7 @@ export async function settleSession(
   core: EndParts,
   session: Pick<PaymentSession, "id" | "merchantId" | "authentications">,
   ending: Ending,
-): Promise<SessionWithAttempts> {
+): Promise<Payment> {
   const values =
     ending.status === "SUCCEEDED"
       ? [ending.winner.gateway, ending.captureConfirmed, isFailover(ending.winner), null]
@@ -72,7 +72,7 @@ export async function emitEvent(
   session: Pick<PaymentSession, "id" | "merchantId">,
   type: EventType,
   about: { readonly attemptId?: string; readonly refundId?: string } = {},
-): Promise<SessionWithAttempts> {
+): Promise<Payment> {
   const reading = loadSession(tx, session.id);
   const { attemptId, refundId } = about;
   const subject = {

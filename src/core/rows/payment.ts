@@ -1,5 +1,14 @@
-/** Questions about the rows of one payment. PURE. */
-import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
+/** A payment as its rows describe it, and questions that they answer alone. PURE. */
+import type { Attempt, Authentication, PaymentSession, PlannedConnection, Refund } from "./entities.ts";
+
+/** A session, its attempts, authentications and refunds, oldest first, as of one moment of the database's clock. */
+export type Payment = {
+  readonly session: PaymentSession;
+  readonly attempts: readonly Attempt[];
+  readonly authentications: readonly Authentication[];
+  readonly refunds: readonly Refund[];
+  readonly readAt: Date;
+};
 
 /** A session with its plan, if it has one yet. */
 export type Planned = { readonly plan?: readonly PlannedConnection[] | null | undefined };
