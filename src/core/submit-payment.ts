@@ -21,7 +21,7 @@ import {
   prepareProvider,
 } from "./authentication/provider-steps.ts";
 import type { Core } from "./core.ts";
-import { becauseFirst, becauseProviderFirst } from "./decide/because.ts";
+import { because } from "./decide/because.ts";
 import { nextStep } from "./decide/next-step.ts";
 import { planRoute } from "./decide/plan-route.ts";
 import { type CasedRoute, cardFactsOf, followCases } from "./decide/routing-cases.ts";
@@ -123,11 +123,11 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
     if (provider) {
       return commitAndReload(core, { sessionId }, async (tx) => {
         await claimSession(tx, claim);
-        const because = becauseProviderFirst(ruled);
-        return { openedAttemptId: openProvided(tx, core, { sessionId, provider, because, shopper }) };
+        const asked = { sessionId, provider, because: because.providerFirst(ruled), shopper };
+        return { openedAttemptId: openProvided(tx, core, asked) };
       });
     }
-    const first = to && nextOpening(core, opened, { to, because: becauseFirst(ruled) });
+    const first = to && nextOpening(core, opened, { to, because: because.first(ruled) });
     return { loaded: await claimSession(core.database, claim, first), openedAttemptId: first?.id };
   };
   const claimed = await underLease(open());

@@ -4,6 +4,7 @@
  */
 import type { Exemption } from "../../gateways/authentication.ts";
 import type { ProviderEnd } from "../../gateways/authentication-provider.ts";
+import { because } from "../decide/because.ts";
 import type {
   Attempt,
   Authentication,
@@ -111,18 +112,19 @@ export function isLeftToProvider(
   return plannedAt(session, attempt)?.provider !== undefined && providedOf(authentications) === undefined;
 }
 
-const exemptionInWords: Record<Exemption, string> = { LOW_VALUE: "low value", RISK_ANALYSIS: "risk analysis" };
-
 /** Returns the proof that an attempt's gateway gets, and the reason of the attempt, which says so; it also names an exemption. */
 export function openingWithAuthentication(
   session: Planned,
   authentications: readonly Authentication[],
-  { to, because, round = 0 }: { readonly to: PlannedConnection; readonly because: string; readonly round?: number },
+  {
+    to,
+    because: reason,
+    round = 0,
+  }: { readonly to: PlannedConnection; readonly because: string; readonly round?: number },
 ): { readonly because: string; readonly authenticationId?: string | undefined } {
-  const { authenticationId, because: ofProof } = proofFor(session, authentications, to);
+  const { authenticationId, and } = proofFor(session, authentications, to);
   const exemption = exemptionOf(session, { connectionId: to.connectionId, round, authenticationId });
-  const asking = exemption === undefined ? "" : ` The request asks for an exemption: ${exemptionInWords[exemption]}.`;
-  return { because: because + ofProof + asking, authenticationId };
+  return { because: reason + and + (exemption ? because.andAsksFor(exemption) : ""), authenticationId };
 }
 
 /** Returns the authentication whose proof a gateway gets, with the sentence that says so; or why it gets none. */
@@ -130,14 +132,14 @@ function proofFor(
   session: Planned,
   authentications: readonly Authentication[],
   to: Pick<PlannedConnection, "connectionId" | "gateway">,
-): { readonly authenticationId?: string; readonly because: string } {
+): { readonly authenticationId?: string; readonly and: string } {
   const provided = providedOf(authentications);
-  if (provided?.status !== "AUTHENTICATED" && provided?.status !== "ATTEMPTED") return { because: "" };
+  if (provided?.status !== "AUTHENTICATED" && provided?.status !== "ATTEMPTED") return { and: "" };
   const step = plannedAt(session, to);
   if (step?.provider !== undefined) {
-    return { authenticationId: provided.id, because: ` It gets the proof of ${provided.provider}.` };
+    return { authenticationId: provided.id, and: because.andGetsProof(provided.provider ?? "") };
   }
-  return { because: step?.withoutProof === undefined ? "" : ` It gets no proof: ${step.withoutProof}.` };
+  return { and: step?.withoutProof === undefined ? "" : because.andGetsNoProof(step.withoutProof) };
 }
 
 /**
@@ -193,12 +195,8 @@ export function repeatAfterProvider(
   const { priority, gateway, connectionId, credentialVersion } = last;
   const to = { priority, gateway, connectionId, credentialVersion };
   if (proofFor(session, authentications, to).authenticationId !== undefined) {
-    return { to, because: `${provided.provider} has authenticated the customer.`, round: 1 };
+    return { to, because: because.proven(provided.provider ?? ""), round: 1 };
   }
   if (plannedAt(session, last)?.authentication === undefined || !mayAsk(loaded, last)) return undefined;
-  return {
-    to,
-    because: `${provided.provider} has no answer for this card, so ${gateway} authenticates itself.`,
-    round: 1,
-  };
+  return { to, because: because.unproven(provided.provider ?? "", to), round: 1 };
 }
