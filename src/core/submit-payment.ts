@@ -290,13 +290,6 @@ function inTransaction(
 
 const emits = { emitPending, emitCaptureDue };
 
-function openAttemptAt({ core, lease, loaded }: Work, to: Parameters<typeof openNext>[3]): Promise<Reloaded> {
-  return commitAndReload(core, lease, (tx) => {
-    renewLease(tx, lease);
-    return { openedAttemptId: openNext(tx, core, loaded, to) };
-  });
-}
-
 /**
  * Takes a session from the state in its rows to its end, which it returns, or until it has to wait; the lease then
  * lapses at the end of the wait. `from` is the state to which the caller has brought the session under this lease.
@@ -317,7 +310,10 @@ async function processSession(
     reloaded = undefined;
     switch (step.type) {
       case "open":
-        reloaded = await openAttemptAt(work, step);
+        reloaded = await commitAndReload(core, lease, (tx) => {
+          renewLease(tx, lease);
+          return { openedAttemptId: openNext(tx, core, loaded, step) };
+        });
         break;
       case "authorize":
         reloaded = await tryGateway(work, step.attempt);
