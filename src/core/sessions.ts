@@ -64,14 +64,16 @@ export async function findCheckout(
   return checkoutOrigins === null ? undefined : { ...(await inTime(core, row)), checkoutOrigins };
 }
 
-const selectMerchantOf: Statement = {
-  name: "select_merchant_of_session",
+type ChargedSession = { readonly merchantId: string; readonly isSubmitted: boolean };
+
+const selectChargedSession: Statement = {
+  name: "select_charged_session",
   partitionKey: 1,
-  text: `SELECT merchant_id AS "merchantId" FROM payment_session WHERE id = $1`,
+  text: `SELECT merchant_id AS "merchantId", submitted_at IS NOT NULL AS "isSubmitted" FROM payment_session WHERE id = $1`,
 };
 
-/** Finds the merchant of a session; undefined when there is no session with this id. */
-export async function findMerchantOf({ database }: Core, sessionId: string): Promise<string | undefined> {
-  const [row] = await database.query<{ merchantId: string }>(selectMerchantOf, [sessionId]);
-  return row?.merchantId;
+/** Finds the merchant that is charged for a customer's call; undefined when there is no session with this id. */
+export async function findChargedSession({ database }: Core, sessionId: string): Promise<ChargedSession | undefined> {
+  const [row] = await database.query<ChargedSession>(selectChargedSession, [sessionId]);
+  return row;
 }

@@ -67,6 +67,7 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
         traceSubmission({ environment, context }, session.id, submit),
         merchantOf(environment, session),
       ]);
+      noteSubmitted(environment, ended);
       return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(merchant, environment, ended) });
     },
 
@@ -119,17 +120,25 @@ function shopperOf(context: HandlerContext, browser: Browser | undefined): Shopp
 // Longest accept header that 3-D Secure carries (EMV 3DS 2.2, browserAcceptHeader).
 const acceptCharactersMax = 2_048;
 
+/** Gives the calls of customers who wait for an outcome their share of the limits. */
+function noteSubmitted({ requestLimits }: EdgeEnvironment, session: PaymentSession): void {
+  if (session.submittedAt !== null) requestLimits?.noteSubmitted(session.id, session.merchantId);
+}
+
 /** Returns the caller's own session, if the calling page may show it. */
 async function open(
   context: HandlerContext,
   sessionId: string,
 ): Promise<{ environment: EdgeEnvironment; session: PaymentSession; checkoutOrigins: readonly string[] }> {
   const caller = context.values.get(callerKey);
-  const found = caller.type === "customer" && (await findCheckout(caller.environment.core, caller.sessionId));
-  if (caller.type !== "customer" || !found || encodeId("ps", caller.sessionId) !== sessionId) {
+  const isOwn = caller.type === "customer" && encodeId("ps", caller.sessionId) === sessionId;
+  if (isOwn) await caller.charge();
+  const found = isOwn && (await findCheckout(caller.environment.core, caller.sessionId));
+  if (!isOwn || !found) {
     throw new DomainError("invalid_client_secret", "The client secret does not open this session.");
   }
   const { session, checkoutOrigins } = found;
+  noteSubmitted(caller.environment, session);
   const endedAt = session.settledAt?.getTime();
   if (endedAt !== undefined && endedAt + clientSecretReadMs < caller.environment.core.runtime.now().getTime()) {
     throw new DomainError("invalid_client_secret", "The session ended more than a day ago.");

@@ -20,7 +20,7 @@ import { createGrpcClient } from "../../platform/grpc-client.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import type { EdgeEnvironment } from "../caller.ts";
 import { type EdgeFixture, type EdgeKeys, startEdgeFixture } from "../edge.fixture.ts";
-import type { RequestLimit } from "./request-stock.ts";
+import type { RequestLimit } from "../../platform/request-stock.ts";
 
 // One request in five thousand seconds: a test ends before the bucket refills, and a computed
 // wait differs from a constant.

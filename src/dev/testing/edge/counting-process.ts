@@ -4,8 +4,8 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { Pool } from "pg";
-import { RequestCounter } from "../../../edge/request-limits/request-counter.ts";
-import type { RequestLimit } from "../../../edge/request-limits/request-stock.ts";
+import { RequestCounter } from "../../../platform/request-counter.ts";
+import type { RequestLimit } from "../../../platform/request-stock.ts";
 import { type Bucket, takeRequests } from "../../../edge/request-limits/shared-bucket.ts";
 import { Database } from "../../../platform/database.ts";
 
