@@ -4,8 +4,8 @@ import { FairQueue } from "./fair-queue.ts";
 /** Adds calls such as `n1 s1`, and returns the queue; each answers with its own name. */
 function queueOf(calls: readonly string[], nowMs = 0, queue = new FairQueue<(name: string) => void>()) {
   for (const call of calls) {
-    const [network, session = ""] = call.split(" ");
-    queue.join({ network, session }, nowMs, (tell) => tell(call));
+    const [network] = call.split(" ");
+    queue.join({ network, session: call }, nowMs, (tell) => tell(call));
   }
   return queue;
 }
