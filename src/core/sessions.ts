@@ -36,6 +36,9 @@ async function inTime(core: Core, row: SessionRow): Promise<SessionWithAttempts>
   return loadSession(core.database, row.id);
 }
 
+/** A merchant's settings that decide whether a page may open a session. */
+type CheckoutSettings = { readonly checkoutOrigins: readonly string[]; readonly publishableKey: string };
+
 const selectCheckout = readOf(
   {
     name: "select_checkout",
@@ -43,25 +46,26 @@ const selectCheckout = readOf(
     text: selectSessionWithAttempts.text.replace(
       "AS attempts",
       `AS attempts,
-      (SELECT m.checkout_origins FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) AS "checkoutOrigins"`,
+      (SELECT m.checkout_origins FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) AS "checkoutOrigins",
+      (SELECT m.publishable_key FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) AS "publishableKey"`,
     ),
   },
   ["uuid", "uuid"],
 );
 
 /**
- * Finds a session for its customer, as `findSession` does, with the merchant's origins that may show it. Undefined when
- * there is none.
+ * Finds a session for its customer, as `findSession` does, with the merchant's origins that may show it, and the key
+ * that opens it. Undefined when there is none.
  */
 export async function findCheckout(
   core: Core,
   sessionId: string,
-): Promise<(SessionWithAttempts & { readonly checkoutOrigins: readonly string[] }) | undefined> {
-  type CheckoutRow = SessionRow & { checkoutOrigins: string[] | null };
+): Promise<(SessionWithAttempts & CheckoutSettings) | undefined> {
+  type CheckoutRow = SessionRow & { checkoutOrigins: string[] | null; publishableKey: string };
   const [found] = await core.database.query<CheckoutRow>(selectCheckout, [sessionId, null]);
   if (found === undefined) return undefined;
-  const { checkoutOrigins, ...row } = found;
-  return checkoutOrigins === null ? undefined : { ...(await inTime(core, row)), checkoutOrigins };
+  const { checkoutOrigins, publishableKey, ...row } = found;
+  return checkoutOrigins === null ? undefined : { ...(await inTime(core, row)), checkoutOrigins, publishableKey };
 }
 
 type ChargedSession = { readonly merchantId: string; readonly isSubmitted: boolean };

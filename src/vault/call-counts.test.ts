@@ -1,4 +1,4 @@
-import { expect, describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { CallCounts, type TokenizeCaller } from "./call-counts.ts";
 import { callLimits } from "./vault-limits.ts";
 

@@ -8,7 +8,11 @@ import { type EdgeFixture, startEdgeFixture } from "../edge.fixture.ts";
 
 const burstOf = { session: 20, address: 200 };
 
-type Session = { readonly sessionId: string; readonly clientSecret: string };
+type Session = {
+  readonly sessionId: string;
+  readonly clientSecret: string;
+  readonly vault: { readonly publishableKey: string };
+};
 
 // More than one address may use, so that the rest of it can be measured, and less than one address requests.
 const limit = { perSecond: requestLimitBounds.perSecond.default, burst: 1.5 * burstOf.address };
@@ -43,10 +47,18 @@ async function openSessions(count: number): Promise<Session[]> {
 }
 
 /** Sends the widget's first call. */
-function getCheckout({ sessionId, clientSecret }: Session, headers: Record<string, string> = {}): Promise<Response> {
+function getCheckout(
+  { sessionId, clientSecret, vault }: Session,
+  headers: Record<string, string> = {},
+): Promise<Response> {
   return fetch(`${limited.publicOrigin}/payments.v1.CheckoutService/GetCheckout`, {
     method: "POST",
-    headers: { authorization: `Bearer ${clientSecret}`, "content-type": "application/json", ...headers },
+    headers: {
+      authorization: `Bearer ${clientSecret}`,
+      "publishable-key": vault.publishableKey,
+      "content-type": "application/json",
+      ...headers,
+    },
     body: JSON.stringify({ sessionId }),
   });
 }

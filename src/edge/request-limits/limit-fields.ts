@@ -2,9 +2,10 @@
  * The limit fields of an answer: those of draft-ietf-httpapi-ratelimit-headers-11 (May 2026,
  * https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/), and Retry-After.
  */
-import { retryAfterSeconds } from "../error-mapping.ts";
+
 import type { Verdict } from "../../platform/request-counter.ts";
 import type { RequestLimit } from "../../platform/request-stock.ts";
+import { retryAfterSeconds } from "../error-mapping.ts";
 import type { customerLimits } from "./customer-limits.ts";
 import type { BucketName } from "./shared-bucket.ts";
 

@@ -146,11 +146,7 @@ export class RequestLimits {
    * Counts a gateway's notification for its connection, and for the caller's address too until one was accepted: a
    * gateway's addresses send those of all merchants. Throws `rate_limited`; gateways send again.
    */
-  countNotification(
-    connectionId: string,
-    client: CountedClient | undefined,
-    setLimitHeaders: SetLimitHeaders,
-  ): void {
+  countNotification(connectionId: string, client: CountedClient | undefined, setLimitHeaders: SetLimitHeaders): void {
     if (!this.#connections.has(connectionId)) this.countClient(client, setLimitHeaders);
     const verdict = this.#notifications.count(connectionId, this.#parts.nowMs());
     judge("notification", customerLimits.notification, verdict, setLimitHeaders);
