@@ -68,16 +68,6 @@ it("refuses a page at once when its origin is no longer registered", async () =>
   expect((await at("https://other.example")).status).toBe(200);
 });
 
-it("refuses a key at once when it is revoked, however long other reads are held", async () => {
-  expect((await create()).status).toBe(201);
-  const { merchantId } = edge.core.owner;
-  const secret = generateKey(systemRuntime, { brand: "switchyard", environment: "test", kind: "secret" });
-  const id = systemRuntime.uuid();
-  await edge.core.core.database.transaction((tx) => recordKey(tx, { id, merchantId, kind: "secret", secret }));
-  expect(await create()).toMatchObject({ status: 401, json: { code: "invalid_key" } });
-  expect((await create(secret.expose())).status).toBe(201);
-});
-
 it("reads the publishable key with the session, and refuses an open form at once when it is replaced", async () => {
   const { merchantId } = edge.core.owner;
   const [open, paid] = [await create(), await create()];
@@ -99,4 +89,14 @@ it("reads the publishable key with the session, and refuses an open form at once
   expect((await checkout("GetCheckout", open, { "publishable-key": replaced.expose() })).status).toBe(200);
   expect((await checkout("GetCheckout", paid)).status).toBe(200);
   expect((await checkout("GetCheckout", await create())).status).toBe(200);
+});
+
+it("refuses a key at once when it is revoked, however long other reads are held", async () => {
+  expect((await create()).status).toBe(201);
+  const { merchantId } = edge.core.owner;
+  const secret = generateKey(systemRuntime, { brand: "switchyard", environment: "test", kind: "secret" });
+  const id = systemRuntime.uuid();
+  await edge.core.core.database.transaction((tx) => recordKey(tx, { id, merchantId, kind: "secret", secret }));
+  expect(await create()).toMatchObject({ status: 401, json: { code: "invalid_key" } });
+  expect((await create(secret.expose())).status).toBe(201);
 });
