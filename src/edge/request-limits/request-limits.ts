@@ -16,8 +16,8 @@ import { type CountedName, type LimitFields, limitFields } from "./limit-fields.
 import type { Bucket, BucketName } from "./shared-bucket.ts";
 
 // Time for which a session that was not submitted is taken for such while calls wait: it may have been submitted
-// through another edge, and its page looks for the outcome a second later.
-const unsubmittedForMs = 1_000;
+// through another edge since, and its page looks for the outcome 0.8 s after that at the earliest.
+const unsubmittedForMs = 500;
 
 /** Sets fields on the answer to the request that is being counted. */
 export type SetLimitHeaders = (fields: LimitFields) => void;
