@@ -63,7 +63,7 @@ export function createCountedClientOf(trustedProxies: readonly string[]): Counte
 }
 
 /** Headers in which proxies name the client; only the first is read. */
-export const forwardingHeaders = ["x-forwarded-for", "forwarded", "x-real-ip", "cf-connecting-ip"] as const;
+const forwardingHeaders = ["x-forwarded-for", "forwarded", "x-real-ip", "cf-connecting-ip"] as const;
 
 /**
  * Creates a function that describes how a request came, for the doctor: the header with its client's address or `none`,
