@@ -1,6 +1,10 @@
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signSessionGrant } from "../platform/service-token-signing.ts";
 import { keyPair, liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault.fixture.ts";
+import type { CallCounts } from "./call-counts.ts";
+import { tokenize } from "./tokenize.ts";
 import { callLimits } from "./vault-limits.ts";
 
 let fixture: VaultFixture;
@@ -133,5 +137,27 @@ describe("POST /tokens", () => {
     const headers = { "content-type": "text/plain", "x-forwarded-for": "93.184.2.12" };
     const response = await fixture.tokenize("ps_text", testCard, { headers });
     expect(response.status).toBe(415);
+  });
+
+  it("charges the merchant for what may be a card only, once the caller's own limits have counted the call", async () => {
+    const counted: string[] = [];
+    const callCounts = {
+      countCall: () => void counted.push("call"),
+      charge: async () => void counted.push("merchant"),
+    } as unknown as CallCounts;
+    const grant = `Bearer ${fixture.grant("ps_charged", { environment: "live" })}`;
+    const post = (body: string) => {
+      const headers = { authorization: grant, "content-type": "application/json" };
+      const request = Object.assign(Readable.from([Buffer.from(body)]), { headers, method: "POST" });
+      const tokenizer = { ...fixture.config, clientOf: () => undefined, callCounts };
+      return tokenize(tokenizer, request as unknown as IncomingMessage).catch(({ code }) => code);
+    };
+    const wrong = { ...liveCard, number: "5555555555554445" };
+    for (const body of ["", "{}", JSON.stringify(wrong), JSON.stringify({ ...liveCard, expYear: 2020 })]) {
+      expect(await post(body)).toMatch(/^(invalid_json|missing_field|invalid_field)$/);
+    }
+    expect(counted).toEqual(Array(4).fill("call"));
+    expect(await post(JSON.stringify(liveCard))).toMatchObject({ last4: "4444" });
+    expect(counted.slice(4)).toEqual(["call", "merchant"]);
   });
 });
