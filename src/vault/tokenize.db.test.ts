@@ -2,9 +2,9 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signSessionGrant } from "../platform/service-token-signing.ts";
-import { keyPair, liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault.fixture.ts";
 import type { CallCounts } from "./call-counts.ts";
 import { tokenize } from "./tokenize.ts";
+import { keyPair, liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault.fixture.ts";
 import { callLimits } from "./vault-limits.ts";
 
 let fixture: VaultFixture;
