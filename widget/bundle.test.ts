@@ -101,6 +101,7 @@ describe("bundleWidget()", () => {
         clientSecret: emulatorClientSecret,
         apiBase: service.origin,
         place: { clientWidth: 320 },
+        vault: { publishableKey: "pk" },
         locale: "en",
       };
       const api = connectSession({ ...session, closed: new AbortController().signal });

@@ -72,7 +72,12 @@ const takeCard = async (): Promise<CardAnswer> => ({ kind: "token", token: `tok_
 function openCheckout(tokenize = takeCard, clientSecret = emulatorClientSecret): Checkout {
   const access = { sessionId: emulatorSession, clientSecret, locale: "en", closed: closing.signal };
   return new Checkout({
-    api: connectSession({ apiBase: service.origin, place: { clientWidth: 320 }, ...access }),
+    api: connectSession({
+      apiBase: service.origin,
+      place: { clientWidth: 320 },
+      vault: { publishableKey: "pk" },
+      ...access,
+    }),
     tokenize,
     vaultOrigin,
     clock,

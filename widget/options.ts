@@ -88,6 +88,8 @@ export type MountOptions = SessionOptions & {
 
 /** The vault's members that a self-hosted vault's script needs. */
 type VaultAccess = {
+  /** Empty if the vault object has none. */
+  readonly publishableKey: string;
   readonly sdkUrl: URL;
   readonly sdkAuthorization: string;
   readonly framePolicy: string | undefined;
@@ -175,13 +177,18 @@ export function checkSession(options: SessionOptions): CheckedSession {
   if (!isObject(vault)) {
     throw new WrongOptionError("vault", "must be the vault object as it came.");
   }
-  const { sdkUrl, sdkAuthorization, framePolicy } = vault;
+  const { publishableKey, sdkUrl, sdkAuthorization, framePolicy } = vault;
   const script = secureUrl("vault.sdkUrl", sdkUrl);
   if (typeof sdkAuthorization !== "string" || sdkAuthorization === "") {
     throw new WrongOptionError("vault.sdkAuthorization", "is missing.");
   }
   const policy = typeof framePolicy === "string" ? framePolicy : undefined;
-  return { sessionId, clientSecret, vault: { sdkUrl: script, sdkAuthorization, framePolicy: policy } };
+  const key = typeof publishableKey === "string" && /^[!-~]*$/.test(publishableKey) ? publishableKey : "";
+  return {
+    sessionId,
+    clientSecret,
+    vault: { publishableKey: key, sdkUrl: script, sdkAuthorization, framePolicy: policy },
+  };
 }
 
 function checkClientSecret(clientSecret: unknown, sessionId: string): void {

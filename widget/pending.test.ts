@@ -46,7 +46,12 @@ function pay(): Promise<CheckoutResult> {
     closed: closing.signal,
   };
   const checkout = new Checkout({
-    api: connectSession({ apiBase: service.origin, place: { clientWidth: 320 }, ...access }),
+    api: connectSession({
+      apiBase: service.origin,
+      place: { clientWidth: 320 },
+      vault: { publishableKey: "pk" },
+      ...access,
+    }),
     tokenize: async () => ({ kind: "token", token: "tok_1" }),
     vaultOrigin,
     clock: {

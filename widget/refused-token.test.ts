@@ -33,7 +33,12 @@ function openCheckout(): Checkout {
     closed: closing.signal,
   };
   return new Checkout({
-    api: connectSession({ apiBase: service.origin, place: { clientWidth: 320 }, ...access }),
+    api: connectSession({
+      apiBase: service.origin,
+      place: { clientWidth: 320 },
+      vault: { publishableKey: "pk" },
+      ...access,
+    }),
     tokenize: async () => ({ kind: "token", token: `tok_${++tokenized}` }),
     vaultOrigin,
     clock: browserClock,

@@ -11,12 +11,14 @@ import { amountText } from "./amount-text.ts";
 import type { ApiAnswer, CheckoutView, Outcome, SessionApi, WidgetError } from "./answers.ts";
 
 const tokenRefused: WidgetError = { code: "token_refused", message: "The card's token cannot be used any more." };
+const keyRefused: WidgetError = { code: "invalid_key", message: "The publishable key is not in use any more." };
 
 /** The session, and the proof that this page may pay it. */
 export type SessionAccess = {
   readonly apiBase: string;
   readonly sessionId: string;
   readonly clientSecret: string;
+  readonly vault: { readonly publishableKey: string };
   /** The place in which the bank's page would be shown, in the form. */
   readonly place: { readonly clientWidth: number; readonly parentNode?: ParentNode | null };
   /** BCP 47; the format of amounts. */
@@ -34,13 +36,14 @@ const submitTimeoutMs = 30_000;
 const waitLongestMs = 60_000;
 
 /** Creates a connection to one session's RPCs. Nothing is sent until a method is called. */
-export function connectSession({ apiBase, sessionId, clientSecret, place, locale, closed }: SessionAccess): SessionApi {
+export function connectSession(access: SessionAccess): SessionApi {
+  const { apiBase, sessionId, clientSecret, vault, place, locale, closed } = access;
   // useHttpGet stays off: it would put the request into a URL, and so into logs.
   const client = createClient(CheckoutService, createConnectTransport({ baseUrl: apiBase, useHttpGet: false }));
   const callOptions = (timeoutMs: number) => ({
     signal: closed,
     timeoutMs,
-    headers: { Authorization: `Bearer ${clientSecret}` },
+    headers: { Authorization: `Bearer ${clientSecret}`, "Publishable-Key": vault.publishableKey },
   });
   const note = createNote(place, closed);
   const isBlocked = watchPolicy(apiBase, closed);
@@ -121,7 +124,7 @@ async function answerTo(
     // A bare 401 or 403 comes from a firewall or a captive portal: it says nothing about a payment that may be
     // processing.
     const isOurs = details.some((detail) => "type" in detail && detail.type === "google.rpc.ErrorInfo");
-    const refusal = isOurs && (isOfToken(details) ? tokenRefused : refusals.get(code));
+    const refusal = isOurs && (refusalOf(details) ?? refusals.get(code));
     if (refusal) return { kind: "refused", error: refusal };
     const waitS = Number(metadata.get("retry-after"));
     if (!(waitS > 0)) return { kind: "unreachable" };
@@ -131,13 +134,15 @@ async function answerTo(
   }
 }
 
-// The reasons of ErrorInfo with which the service refuses a token and leaves the session open. Matched as text: its
-// schema would be a fifth of this chunk.
-const tokenReason = /TOKEN_(?:NOT_FOUND|EXPIRED|USED)/;
-function isOfToken(details: ConnectError["details"]): boolean {
-  return details.some(
-    (detail) => "value" in detail && tokenReason.test(String.fromCharCode(...(detail.value as Uint8Array))),
-  );
+// The reasons of ErrorInfo with which the service refuses a token and leaves the session open, and a publishable key.
+// Matched as text: its schema would be a fifth of this chunk.
+const reasons = /TOKEN_(?:NOT_FOUND|EXPIRED|USED)|(INVALID_KEY)/;
+function refusalOf(details: ConnectError["details"]): WidgetError | undefined {
+  for (const detail of details) {
+    const found = "value" in detail && reasons.exec(String.fromCharCode(...(detail.value as Uint8Array)));
+    if (found) return found[1] ? keyRefused : tokenRefused;
+  }
+  return undefined;
 }
 
 // Codes with which the service itself refuses. All others are temporary or inconclusive.

@@ -41,7 +41,12 @@ function openCheckout(tokenize = takeCard): Checkout {
     closed: closing.signal,
   };
   return new Checkout({
-    api: connectSession({ apiBase: service.origin, place: { clientWidth: 320 }, ...access }),
+    api: connectSession({
+      apiBase: service.origin,
+      place: { clientWidth: 320 },
+      vault: { publishableKey: "pk" },
+      ...access,
+    }),
     tokenize,
     vaultOrigin,
     // Pauses take no time: only the requests count here.

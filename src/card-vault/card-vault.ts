@@ -63,6 +63,8 @@ export interface CardVault extends CardForwarder {
   readonly forwarding: Forwarding;
   /** True if `openSession` makes a call, so that a repeated creation should first look for its earlier answer. */
   readonly opensSessionByCall: boolean;
+  /** True if the publishable key of its vault objects is the merchant's; otherwise it is the vault's own. */
+  readonly carriesMerchantKey: boolean;
   /** Returns the session's grant. Throws `unavailable` if the vault gives none. */
   openSession(session: NewVaultSession): Promise<VaultObject>;
   /** Checks that a token can pay a session, given by its public id. Uses nothing up and never throws. */

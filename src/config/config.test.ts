@@ -36,6 +36,7 @@ const liveVariables = {
   SWITCHYARD_VAULT_GRPC_TLS_CA_FILE: "/etc/switchyard/vault-ca.crt",
   SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CERT_FILE: "/etc/switchyard/vault-client.crt",
   SWITCHYARD_VAULT_GRPC_TLS_CLIENT_KEY_FILE: "/etc/switchyard/vault-client.key",
+  SWITCHYARD_TRUSTED_PROXIES: "none",
 };
 
 describe("readConfig()", () => {
@@ -97,7 +98,8 @@ describe("readConfig()", () => {
       readConfig(["edge"], { ...variables, SWITCHYARD_TRUSTED_PROXIES: ranges }).trustedProxies;
     expect(readConfig(["edge"], variables).trustedProxies).toEqual([]);
     expect(trusting("10.0.0.0/8,fd00::7")).toEqual(["10.0.0.0/8", "fd00::7"]);
-    for (const wrong of ["10.0.0.0/0", "proxy.example", "10.0.0.0/8, 10.1.0.0/16", "1"]) {
+    expect(trusting("none")).toEqual([]);
+    for (const wrong of ["10.0.0.0/0", "proxy.example", "10.0.0.0/8, 10.1.0.0/16", "1", "none,10.0.0.0/8"]) {
       expect(() => trusting(wrong)).toThrow("SWITCHYARD_TRUSTED_PROXIES");
     }
   });
@@ -185,6 +187,17 @@ describe("readConfig()", () => {
       SWITCHYARD_VAULT_GRPC_PORT: "8083",
       NODE_OPTIONS: "--heapsnapshot-signal=SIGUSR2",
     };
+
+    it("does not start as edge or vault before it is known whether there are proxies in front", () => {
+      const unknown = { SWITCHYARD_TRUSTED_PROXIES: undefined };
+      for (const role of ["edge", "vault"] as const) {
+        expect(() => readConfig([role], { ...vault, ...unknown })).toThrow(
+          "- SWITCHYARD_TRUSTED_PROXIES is not set; in live it must name the proxies in front, or be none if there is none",
+        );
+      }
+      expect(readConfig(["worker"], { ...live, ...unknown }).trustedProxies).toEqual([]);
+      expect(readConfig(["edge"], variables).trustedProxies).toEqual([]);
+    });
 
     it("does not start without keys from a file, of edge or vault", () => {
       expect(readConfig(["edge"], live).service?.environments).toMatchObject([{ name: "live" }]);

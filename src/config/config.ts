@@ -69,6 +69,11 @@ export function inspectConfig(
     ...(config.dashboard ? [dashboardSettings.keysFile] : []),
   ].map((setting) => variableOf(setting, { environment: "live" }));
   const keyFiles = keySettings.map((variable) => ({ variable, path: variables[variable] }));
+  const needsProxies = roles.includes("edge") || roles.includes("vault");
+  if (isLive && needsProxies && !reader.isSet(everyRoleSettings.trustedProxies)) {
+    const what = "is not set; in live it must name the proxies in front, or be none if there is none";
+    reader.problem(everyRoleSettings.trustedProxies.name, what);
+  }
   const findings = findLiveProblems(roles, config, keyFiles);
   problems.push(...findings.problems);
   reader.warnings.push(...findings.warnings);

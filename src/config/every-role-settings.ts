@@ -49,7 +49,8 @@ export const everyRoleSettings = {
   trustedProxies: optional("SWITCHYARD_TRUSTED_PROXIES", {
     roles: allRoles,
     kind: addressRanges,
-    about: "addresses and ranges such as `10.0.0.0/8`, separated by commas, whose `X-Forwarded-For` is trusted",
+    about:
+      "addresses and ranges of the proxies in front, such as `10.0.0.0/8`, separated by commas, whose `X-Forwarded-For` is trusted; `none` if browsers connect without a proxy. In live edge and vault do not start without it",
     example: "10.0.0.0/8,fd00::7",
   }),
   host: withDefault("SWITCHYARD_HOST", "127.0.0.1", {

@@ -14,6 +14,7 @@ Live does not start, and reports everything that must be changed, if
 - a password of a database or of NATS is shorter than 16 characters, made of common words, repeats itself, is an example's text or the user's name, or is one of test's;
 - test and live share a database, a NATS user or a key, or a key file lies in a demo's folder;
 - a database on another machine is used without \`?sslmode=verify-full\` (\`require\` and \`verify-ca\` will do; \`sslrootcert\`, \`sslcert\` and \`sslkey\` name files), or NATS or the vault on another machine without TLS;
+- \`SWITCHYARD_TRUSTED_PROXIES\` of edge or vault is not set: name the proxies in front, or set it to \`none\`;
 - an origin is http or has the host of an example (\`example.com\`), API and vault have one host name, or the vault shares its process.
 
 Where \`SWITCHYARD_SANDBOX_ORIGIN\` is set, as in the demo, live has only sandbox gateways. Then the first three are only logged.

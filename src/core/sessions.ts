@@ -31,6 +31,9 @@ async function inTime(core: Core, row: SessionRow): Promise<Payment> {
   return loadSession(core.database, row.id);
 }
 
+/** A merchant's settings that decide whether a page may open a session. */
+type CheckoutSettings = { readonly checkoutOrigins: readonly string[]; readonly publishableKey: string };
+
 const selectCheckout = readOf(
   {
     name: "select_checkout",
@@ -38,35 +41,38 @@ const selectCheckout = readOf(
     text: selectPayment.text.replace(
       "AS attempts",
       `AS attempts,
-      (SELECT m.checkout_origins FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) AS "checkoutOrigins"`,
+      (SELECT m.checkout_origins FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) AS "checkoutOrigins",
+      (SELECT m.publishable_key FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) AS "publishableKey"`,
     ),
   },
   ["uuid", "uuid"],
 );
 
 /**
- * Finds a session for its customer, as `findSession` does, with the merchant's origins that may show it. Undefined when
- * there is none.
+ * Finds a session for its customer, as `findSession` does, with the merchant's origins that may show it, and the key
+ * that opens it. Undefined when there is none.
  */
 export async function findCheckout(
   core: Core,
   sessionId: string,
-): Promise<(Payment & { readonly checkoutOrigins: readonly string[] }) | undefined> {
-  type CheckoutRow = SessionRow & { checkoutOrigins: string[] | null };
+): Promise<(Payment & CheckoutSettings) | undefined> {
+  type CheckoutRow = SessionRow & { checkoutOrigins: string[] | null; publishableKey: string };
   const [found] = await core.database.query<CheckoutRow>(selectCheckout, [sessionId, null]);
   if (found === undefined) return undefined;
-  const { checkoutOrigins, ...row } = found;
-  return checkoutOrigins === null ? undefined : { ...(await inTime(core, row)), checkoutOrigins };
+  const { checkoutOrigins, publishableKey, ...row } = found;
+  return checkoutOrigins === null ? undefined : { ...(await inTime(core, row)), checkoutOrigins, publishableKey };
 }
 
-const selectMerchantOf: Statement = {
-  name: "select_merchant_of_session",
+type ChargedSession = { readonly merchantId: string; readonly isSubmitted: boolean };
+
+const selectChargedSession: Statement = {
+  name: "select_charged_session",
   partitionKey: 1,
-  text: `SELECT merchant_id AS "merchantId" FROM payment_session WHERE id = $1`,
+  text: `SELECT merchant_id AS "merchantId", submitted_at IS NOT NULL AS "isSubmitted" FROM payment_session WHERE id = $1`,
 };
 
-/** Finds the merchant of a session; undefined when there is no session with this id. */
-export async function findMerchantOf({ database }: Core, sessionId: string): Promise<string | undefined> {
-  const [row] = await database.query<{ merchantId: string }>(selectMerchantOf, [sessionId]);
-  return row?.merchantId;
+/** Finds the merchant that is charged for a customer's call; undefined when there is no session with this id. */
+export async function findChargedSession({ database }: Core, sessionId: string): Promise<ChargedSession | undefined> {
+  const [row] = await database.query<ChargedSession>(selectChargedSession, [sessionId]);
+  return row;
 }

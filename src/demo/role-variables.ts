@@ -36,6 +36,7 @@ export function roleVariables(
   return {
     ...Object.fromEntries(perEnvironment),
     SWITCHYARD_ENVIRONMENTS: "test,live",
+    SWITCHYARD_TRUSTED_PROXIES: "none",
     SWITCHYARD_ACCOUNTS_DATABASE_URL: servers.databases.accounts,
     SWITCHYARD_VAULT_DATABASE_URL: servers.databases.vault,
     SWITCHYARD_PUBLIC_PORT: String(ports.public),

@@ -102,3 +102,19 @@ it("examineOrigins() reaches the vault's port over TLS as edge and worker do, an
     says: expect.stringContaining("SWITCHYARD_VAULT_GRPC_TLS_CA_FILE cannot be read"),
   });
 });
+
+it.each([
+  ["x-forwarded-for; trusted", "OK", "x-forwarded-for arrived at SWITCHYARD_API_ORIGIN, from a trusted proxy"],
+  ["x-forwarded-for; untrusted", "WARNING", /^x-forwarded-for arrived .*SWITCHYARD_TRUSTED_PROXIES does not name/],
+  ["none; untrusted", "OK", "no header with a client's address arrived at SWITCHYARD_API_ORIGIN"],
+  ["none; trusted", "WARNING", "a trusted proxy sent no X-Forwarded-For to SWITCHYARD_API_ORIGIN"],
+  ["forwarded; trusted", "WARNING", "forwarded arrived at SWITCHYARD_API_ORIGIN, and is not read"],
+])("examineOrigins() names the header with its own address that arrived: %s", async (forwarding, state, says) => {
+  const edge = createPlainServer((_, response) => response.writeHead(200, { forwarding }).end()).listen(0, "127.0.0.1");
+  await once(edge, "listening");
+  const apiOrigin = `http://127.0.0.1:${(edge.address() as AddressInfo).port}`;
+  const service = { apiOrigin, environments: [] as const } as unknown as ServiceConfig;
+  const findings = await examineOrigins({ service, vault: undefined, dashboard: undefined });
+  edge.close();
+  expect(findings[1]).toMatchObject({ state, says: expect.stringMatching(says) });
+});

@@ -56,11 +56,39 @@ async function examineOrigin({ variable, origin, role }: Origin): Promise<Findin
         ? ok(area, `${variable} answers`)
         : problem(area, `${variable} answers but is not ready (${status} at /readyz)`, next),
       ...(role === "vault" && isReady ? examineVaultClock(headers.get("date"), askedAt) : []),
+      ...(isReady ? examineForwarding(variable, headers.get("forwarding")) : []),
       ...certificates,
     ];
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
     return [problem(area, `${variable} does not answer: ${wordsOf(cause)}`, remedy), ...certificates];
+  }
+}
+
+/** Explains how the role saw this request: limits count the addresses of customers as it did. */
+function examineForwarding(variable: string, forwarding: string | null): Finding[] {
+  const [header = "", trust] = forwarding?.split("; ") ?? [];
+  const isTrusted = trust === "trusted";
+  const setting = "SWITCHYARD_TRUSTED_PROXIES";
+  const [area, arrived] = ["origins", `${header} arrived at ${variable}`];
+  const proxyRemedy = "let the proxy in front set X-Forwarded-For";
+  switch (header) {
+    case "":
+      return [];
+    case "x-forwarded-for":
+      if (isTrusted) return [ok(area, `${arrived}, from a trusted proxy`)];
+      return [
+        warning(
+          area,
+          `${arrived}, from a proxy that ${setting} does not name: limits count its address for every customer, or none`,
+          `add the proxy's address or range to ${setting}`,
+        ),
+      ];
+    case "none":
+      if (!isTrusted) return [ok(area, `no header with a client's address arrived at ${variable}`)];
+      return [warning(area, `a trusted proxy sent no X-Forwarded-For to ${variable}`, proxyRemedy)];
+    default:
+      return [warning(area, `${arrived}, and is not read`, proxyRemedy)];
   }
 }
 

@@ -7,23 +7,25 @@ import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
 import { parseKey } from "../accounts/api-keys.ts";
 import { KeyHolders } from "../accounts/key-holders.ts";
 import { letterOf, verifyClientSecret } from "../core/client-secret.ts";
-import { findMerchantOf } from "../core/sessions.ts";
+import { findChargedSession } from "../core/sessions.ts";
 import { cellOf, findCell, requireCell } from "../platform/cells.ts";
+import type { CountedClient } from "../platform/client-address.ts";
 import { DomainError } from "../platform/errors.ts";
 import { sha256 } from "../platform/secrets.ts";
 import { type Caller, type EdgeEnvironment, type EdgeEnvironments, invalidKeyDetail, noKeyDetail } from "./caller.ts";
 import type { Customer, SetLimitHeaders } from "./request-limits/request-limits.ts";
 
 /**
- * Authenticates the caller of a method by its headers only, and counts the request for its merchant: the body of a
- * refused request is never read. No merchant is charged for a request before the credential is proved.
+ * Authenticates the caller of a method by its headers only, and counts the request: the body of a refused request is
+ * never read. A backend's is charged to its merchant, once the key is proved; a customer's counts for its session and
+ * address, and its handler charges the merchant.
  */
 export type Authenticate = (
   method: DescMethod,
   authorization: string | null,
   setLimitHeaders: SetLimitHeaders,
-  /** The customer's address, on the port that browsers reach. */
-  address?: string,
+  /** The caller's address, on the public port. */
+  client?: CountedClient,
 ) => Promise<Caller>;
 
 const merchantServices: ReadonlySet<string> = new Set(
@@ -42,25 +44,26 @@ export function createAuthenticate(environments: EdgeEnvironments, brand: string
       .flatMap((environment) => [...(environment.cells?.values() ?? [environment])])
       .map((environment) => [environment, new KeyHolders(environment.database)]),
   );
-  return async (method, authorization, setLimitHeaders, address) => {
+  return async (method, authorization, setLimitHeaders, client) => {
     const service = method.parent.typeName;
-    if (isMerchantService(service)) {
-      return authenticateMerchant(environments, { brand, holdersOf, authorization, setLimitHeaders });
-    }
-    if (service === CheckoutService.typeName) {
-      return authenticateCustomer(environments, { authorization, setLimitHeaders, address });
-    }
+    const presented = { authorization, setLimitHeaders, client };
+    if (isMerchantService(service)) return authenticateMerchant(environments, { brand, holdersOf, ...presented });
+    if (service === CheckoutService.typeName) return authenticateCustomer(environments, presented);
     return { type: "anonymous" };
   };
 }
 
 type HoldersOf = ReadonlyMap<EdgeEnvironment, KeyHolders>;
 
-type Presented = { readonly authorization: string | null; readonly setLimitHeaders: SetLimitHeaders };
+type Presented = {
+  readonly authorization: string | null;
+  readonly setLimitHeaders: SetLimitHeaders;
+  readonly client: CountedClient | undefined;
+};
 
 async function authenticateMerchant(
   environments: EdgeEnvironments,
-  { brand, holdersOf, authorization, setLimitHeaders }: { brand: string; holdersOf: HoldersOf } & Presented,
+  { brand, holdersOf, authorization, setLimitHeaders, client }: { brand: string; holdersOf: HoldersOf } & Presented,
 ): Promise<Caller> {
   const key = bearerToken(authorization);
   if (key === undefined) throw new DomainError("invalid_key", noKeyDetail(authorization));
@@ -70,7 +73,7 @@ async function authenticateMerchant(
   if (first === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
   const hash = sha256(key);
   const credential = hash.toString("base64");
-  first.requestLimits?.refuseEarly(credential, setLimitHeaders);
+  first.requestLimits?.refuseEarly(credential, client, setLimitHeaders);
   const { environment, holder } = await findHolder(first, holdersOf, hash);
   if (holder.kind !== "secret") {
     throw new DomainError(
@@ -78,7 +81,7 @@ async function authenticateMerchant(
       "This method needs the secret key; a publishable key is for the browser only.",
     );
   }
-  await environment.requestLimits?.count(credential, { merchantId: holder.merchantId, name: "api" }, setLimitHeaders);
+  await environment.requestLimits?.count(credential, holder.merchantId, setLimitHeaders);
   return { type: "merchant", environment, holder };
 }
 
@@ -98,7 +101,7 @@ async function findHolder(first: EdgeEnvironment, holdersOf: HoldersOf, hash: Bu
 
 async function authenticateCustomer(
   environments: EdgeEnvironments,
-  { authorization, setLimitHeaders, address }: Presented & { address: string | undefined },
+  { authorization, setLimitHeaders, client }: Presented,
 ): Promise<Caller> {
   const clientSecret = bearerToken(authorization) ?? "";
   const named = environmentNamed(environments, letterOf(clientSecret) === "l" ? "live" : "test");
@@ -111,24 +114,19 @@ async function authenticateCustomer(
       "Send the session's client secret as `Authorization: Bearer <clientSecret>`, exactly as session creation gave it.",
     );
   }
-  if (environment.requestLimits !== undefined)
-    await countCustomer(environment, { sessionId, address }, setLimitHeaders);
-  return { type: "customer", environment, sessionId };
+  const customer: Customer = { sessionId, client };
+  environment.requestLimits?.countCustomer(customer, setLimitHeaders);
+  const charge = async () => chargeCustomer(environment, customer, setLimitHeaders);
+  return { type: "customer", environment, sessionId, charge };
 }
 
-// The secret proves the session; after the first call this process remembers the session's merchant.
-async function countCustomer(
-  environment: EdgeEnvironment,
+/** Charges the merchant of a session for a customer's call. Throws `rate_limited`. */
+export async function chargeCustomer(
+  { requestLimits, core }: EdgeEnvironment,
   customer: Customer,
   setLimitHeaders: SetLimitHeaders,
 ): Promise<void> {
-  const { requestLimits, core } = environment;
-  const { sessionId } = customer;
-  requestLimits?.countCustomer(customer, setLimitHeaders);
-  requestLimits?.refuseEarly(sessionId, setLimitHeaders);
-  const merchantId = requestLimits?.merchantOf(sessionId) ?? (await findMerchantOf(core, sessionId));
-  if (merchantId !== undefined)
-    await requestLimits?.count(sessionId, { merchantId, name: "checkout" }, setLimitHeaders);
+  await requestLimits?.charge(customer, () => findChargedSession(core, customer.sessionId), setLimitHeaders);
 }
 
 function environmentNamed(environments: EdgeEnvironments, name: string): EdgeEnvironment | undefined {

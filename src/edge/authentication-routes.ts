@@ -3,16 +3,17 @@
  * customer. Nothing that comes with a return is believed; it makes the session look at its gateway.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Core } from "../core/core.ts";
 import { isReturnOver, isReturnToken, sessionNamedIn, takeReturn, useActionTicket } from "../core/customer-actions.ts";
 import { resumeSession } from "../core/submit-payment.ts";
 import { requestTimeoutMs } from "../limits.ts";
 import { cellOf, findCell } from "../platform/cells.ts";
+import type { CountedClientOf } from "../platform/client-address.ts";
 import { DomainError } from "../platform/errors.ts";
 import { parseJsonObject } from "../platform/outbound-http.ts";
 import { serveFiles } from "../platform/static-files.ts";
 import { readBody } from "../transcoder/request-body.ts";
 import { type Answer, sendAnswer } from "../transcoder/send-answer.ts";
+import { chargeCustomer } from "./authenticate.ts";
 import { type AuthenticationPages, embeddersOf, returnPageHeaders, shownPageHeaders } from "./authentication-pages.ts";
 import type { EdgeEnvironment, EdgeEnvironments } from "./caller.ts";
 import { setAnswerHeaders } from "./request-id.ts";
@@ -34,6 +35,8 @@ type Asked = {
   readonly environment: EdgeEnvironment;
   readonly query: URLSearchParams;
   readonly token: string;
+  /** Charges the merchant of the session that a text names, before its first query. */
+  readonly charge: (text: string) => Promise<void>;
 };
 
 /**
@@ -41,12 +44,12 @@ type Asked = {
  * which show an action; POST `open`, which returns the action of a ticket; GET and POST `return/{token}`, a page that
  * has nothing to press; and `return/{token}/end`, from which that page learns that the customer can go back. Before a
  * body is read or the database is asked, a return with a token of ours counts for the token, and everything else for the
- * browser's address.
+ * browser's address. What reads a session is charged to its merchant, in the share of customers who have submitted.
  */
 export function createAuthenticationRoutes(
   environments: EdgeEnvironments,
   pages: AuthenticationPages,
-  addressOf: (request: IncomingMessage) => string | undefined,
+  clientOf: CountedClientOf,
 ) {
   const serveScript = serveFiles(scriptsOf(pages));
   const answers: Readonly<Record<string, (asked: Asked) => Promise<Answer>>> = {
@@ -65,21 +68,25 @@ export function createAuthenticationRoutes(
     if (environment === undefined) return false;
     const asked = page ?? (end === undefined ? "return" : "end");
     const setLimitHeaders = (fields: LimitFields) => setAnswerHeaders(request, fields);
-    const address = addressOf(request);
+    const client = clientOf(request);
     if (asked === "return" && isReturnToken(environment.core, token)) {
       environment.requestLimits?.countReturn(token, setLimitHeaders);
-    } else if (address !== undefined) environment.requestLimits?.countAddress(address, setLimitHeaders);
+    } else environment.requestLimits?.countClient(client, setLimitHeaders);
+    const charge = async (text: string) => {
+      const sessionId = sessionNamedIn(text);
+      if (sessionId === undefined) return;
+      await chargeCustomer(cellNamedIn(environment, text), { sessionId, client }, setLimitHeaders);
+    };
     const answer = answers[asked]!;
-    sendAnswer(response, await answer({ request, environment, query: url.searchParams, token }));
+    sendAnswer(response, await answer({ request, environment, query: url.searchParams, token, charge }));
     return true;
   };
 }
 
-/** Returns the core of the cell whose session a text names; that of the first cell, which refuses it, for any other text. */
-function coreOf(environment: EdgeEnvironment, text: string): Core {
+/** Returns the cell whose session a text names; the first cell, which refuses it, for any other text. */
+function cellNamedIn(environment: EdgeEnvironment, text: string): EdgeEnvironment {
   const sessionId = sessionNamedIn(text);
-  const cell = sessionId === undefined ? undefined : findCell(environment, cellOf(sessionId));
-  return (cell ?? environment).core;
+  return (sessionId === undefined ? undefined : findCell(environment, cellOf(sessionId))) ?? environment;
 }
 
 function scriptsOf({ files }: AuthenticationPages) {
@@ -117,30 +124,34 @@ async function answerWindow(pages: AuthenticationPages, { request, environment }
   };
 }
 
-async function answerOpen({ request, environment }: Asked): Promise<Answer> {
+async function answerOpen({ request, environment, charge }: Asked): Promise<Answer> {
   requireMethod(request, ["POST"]);
   const { ticket: posted } = parseJsonObject(await readBody(request, limits)) ?? {};
   const ticket = typeof posted === "string" ? posted : "";
-  const action = await useActionTicket(coreOf(environment, ticket), ticket);
+  await charge(ticket);
+  const action = await useActionTicket(cellNamedIn(environment, ticket).core, ticket);
   return { status: 200, headers: jsonHeaders, body: JSON.stringify(action) };
 }
 
-async function answerReturn(pages: AuthenticationPages, { request, environment, query, token }: Asked) {
+async function answerReturn(pages: AuthenticationPages, { request, environment, query, token, charge }: Asked) {
   requireMethod(request, ["GET", "POST"]);
   if (request.method === "POST") {
     const posted = Buffer.from(await readBody(request, limits)).toString();
     for (const [name, value] of new URLSearchParams(posted)) query.append(name, value);
   }
-  const core = coreOf(environment, token);
+  const { core } = cellNamedIn(environment, token);
+  if (isReturnToken(core, token)) await charge(token);
   const sessionId = await takeReturn(core, token, query);
   if (sessionId !== undefined) await resumeSession(core, sessionId);
   const body = pages.render("return", { acceptLanguage: languageOf(request) });
   return { status: 200, headers: returnPageHeaders(pages.styleSource), body };
 }
 
-async function answerEnd({ request, environment, token }: Asked): Promise<Answer> {
+async function answerEnd({ request, environment, token, charge }: Asked): Promise<Answer> {
   requireMethod(request, ["GET"]);
-  const isOver = await isReturnOver(coreOf(environment, token), token);
+  const { core } = cellNamedIn(environment, token);
+  if (isReturnToken(core, token)) await charge(token);
+  const isOver = await isReturnOver(core, token);
   return { status: 200, headers: jsonHeaders, body: JSON.stringify({ isOver }) };
 }
 

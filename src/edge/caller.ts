@@ -36,7 +36,13 @@ export type EdgeEnvironments = Readonly<Partial<Record<"test" | "live", EdgeEnvi
 /** A merchant's backend with its secret key, a customer's widget with a client secret, or an anonymous caller. */
 export type Caller =
   | { readonly type: "merchant"; readonly environment: EdgeEnvironment; readonly holder: KeyHolder }
-  | { readonly type: "customer"; readonly environment: EdgeEnvironment; readonly sessionId: string }
+  | {
+      readonly type: "customer";
+      readonly environment: EdgeEnvironment;
+      readonly sessionId: string;
+      /** Charges the session's merchant for the call; call it before the first query. Throws `rate_limited`. */
+      readonly charge: () => Promise<void>;
+    }
   | { readonly type: "anonymous" };
 
 /** Set by authentication before a handler runs. */

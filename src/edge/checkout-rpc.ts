@@ -7,7 +7,7 @@ import {
   CancelActionResponseSchema,
   type Checkout,
   CheckoutSchema,
-  type CheckoutService,
+  CheckoutService,
   GetCheckoutResponseSchema,
   OpenActionResponseSchema,
   SubmitPaymentResponseSchema,
@@ -66,6 +66,7 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
         traceSubmission({ environment, context }, session.id, submit),
         merchantOf(environment, session),
       ]);
+      noteSubmitted(environment, ended);
       return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(merchant, environment, ended) });
     },
 
@@ -118,22 +119,45 @@ function shopperOf(context: HandlerContext, browser: Browser | undefined): Shopp
 // Longest accept header that 3-D Secure carries (EMV 3DS 2.2, browserAcceptHeader).
 const acceptCharactersMax = 2_048;
 
+/**
+ * Throws `invalid_key` for the form of an open session whose publishable key is not the merchant's current one. Every
+ * form reads its session with the key; a submission without one comes from a program.
+ */
+function requireKey({ requestHeader, method }: HandlerContext, publishableKey: string): void {
+  const given = requestHeader.get("publishable-key");
+  if (given === publishableKey || (given === null && method.name !== CheckoutService.method.getCheckout.name)) return;
+  throw new DomainError("invalid_key", staleFormDetail);
+}
+
+const staleFormDetail =
+  "The form's publishable key is missing, another merchant's, or replaced since. Send the publishableKey of the session's vault object as `Publishable-Key`; after the key was replaced, create a new session.";
+
+/** Gives the calls of customers who wait for an outcome their share of the limits. */
+function noteSubmitted({ requestLimits }: EdgeEnvironment, session: PaymentSession): void {
+  if (session.submittedAt !== null) requestLimits?.noteSubmitted(session.id, session.merchantId);
+}
+
 /** Returns the caller's own session, if the calling page may show it. */
 async function open(
   context: HandlerContext,
   sessionId: string,
 ): Promise<{ environment: EdgeEnvironment; session: PaymentSession; checkoutOrigins: readonly string[] }> {
   const caller = context.values.get(callerKey);
-  const found = caller.type === "customer" && (await findCheckout(caller.environment.core, caller.sessionId));
-  if (caller.type !== "customer" || !found || encodeId("ps", caller.sessionId) !== sessionId) {
+  const isOwn = caller.type === "customer" && encodeId("ps", caller.sessionId) === sessionId;
+  if (isOwn) await caller.charge();
+  const found = isOwn && (await findCheckout(caller.environment.core, caller.sessionId));
+  if (!isOwn || !found) {
     throw new DomainError("invalid_client_secret", "The client secret does not open this session.");
   }
-  const { session, checkoutOrigins } = found;
+  const { session, checkoutOrigins, publishableKey } = found;
+  noteSubmitted(caller.environment, session);
   const endedAt = session.settledAt?.getTime();
   if (endedAt !== undefined && endedAt + clientSecretReadMs < caller.environment.core.runtime.now().getTime()) {
     throw new DomainError("invalid_client_secret", "The session ended more than a day ago.");
   }
   requireAllowedOrigin(caller.environment, checkoutOrigins, context.requestHeader.get("origin"));
+  const isOpen = session.status === "CREATED" && session.submittedAt === null;
+  if (isOpen && caller.environment.core.vault.carriesMerchantKey) requireKey(context, publishableKey);
   return { environment: caller.environment, session, checkoutOrigins };
 }
 

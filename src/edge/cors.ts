@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 // Two hours: the longest that Chromium caches a preflight's answer.
 const preflightSeconds = 7200;
 const requestHeaders =
-  "authorization, content-type, connect-protocol-version, connect-timeout-ms, grpc-timeout, x-user-agent, x-grpc-web";
+  "authorization, publishable-key, content-type, connect-protocol-version, connect-timeout-ms, grpc-timeout, x-user-agent, x-grpc-web";
 // gRPC-Web has the status of a refusal among the headers.
 const exposedHeaders =
   "request-id, retry-after, ratelimit, ratelimit-policy, grpc-status, grpc-message, grpc-status-details-bin";

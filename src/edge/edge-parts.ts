@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { DescService } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
-import type { ClientAddressOf } from "../platform/client-address.ts";
+import type { CountedClientOf } from "../platform/client-address.ts";
 import type { RequestMeter } from "../platform/request-meter.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import type { Authenticate } from "./authenticate.ts";
@@ -18,8 +18,10 @@ export type EdgeParts = {
   readonly authenticate: Authenticate;
   /** Returns a customer's public address, behind the proxies that the operator trusts. */
   readonly customerAddressOf: (request: IncomingMessage) => string | undefined;
-  /** Returns the address as limits count it: a customer's IPv6 line has many addresses. */
-  readonly countedAddressOf: ClientAddressOf;
+  /** Returns the client as limits count it. */
+  readonly clientOf: CountedClientOf;
+  /** Describes the header with a request's client address, for the doctor. */
+  readonly forwardingOf: (request: IncomingMessage) => string;
   /** Origin of the public port as browsers see it. */
   readonly apiOrigin: string;
   readonly style: ErrorStyle;

@@ -10,7 +10,7 @@ import type { SessionOwner } from "../core/create-session.ts";
 import { type CoreFixture, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { requireDocumented } from "../dev/testing/edge/documented-answers.ts";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
-import { createClientAddressOf, createPublicAddressOf } from "../platform/client-address.ts";
+import { createCountedClientOf, createForwardingOf, createPublicAddressOf } from "../platform/client-address.ts";
 import { Database } from "../platform/database.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { createAuthenticate } from "./authenticate.ts";
@@ -147,7 +147,8 @@ function partsOf(environment: EdgeEnvironment, accounts: Database, bugs: unknown
     authenticate: createAuthenticate(environments, "switchyard"),
     customerAddressOf: createPublicAddressOf(["127.0.0.1"]),
     apiOrigin: "https://pay.example",
-    countedAddressOf: createClientAddressOf(["127.0.0.1"]),
+    clientOf: createCountedClientOf(["127.0.0.1"]),
+    forwardingOf: createForwardingOf(["127.0.0.1"]),
     style: { brand: "switchyard", errorDocsUrl: "https://docs.example/errors" },
     reportBug: (error) => bugs.push(error),
     meta: { brand: "switchyard", version: "1.2.3", now: () => new Date("2026-01-02T03:04:05.600Z") },

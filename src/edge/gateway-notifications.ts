@@ -4,16 +4,18 @@ import { findSettings } from "../accounts/merchant-settings.ts";
 import { findConnection } from "../gateways/connections.ts";
 import { notificationBytesMax, requestTimeoutMs } from "../limits.ts";
 import { cellOf, findCell, requireCell } from "../platform/cells.ts";
+import type { CountedClientOf } from "../platform/client-address.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId } from "../platform/ids.ts";
 import { readBody } from "../transcoder/request-body.ts";
 import { sendAnswer } from "../transcoder/send-answer.ts";
 import type { EdgeEnvironment, EdgeEnvironments } from "./caller.ts";
+import { setAnswerHeaders } from "./request-id.ts";
 
 const pattern = /^\/gateway-notifications\/(test|live)\/(gc_[0-9a-z]{26})$/;
 
 /** Answers POST /gateway-notifications/{environment}/{connectionId} with 200 once the notifications are durable. */
-export function createNotificationIntake(environments: EdgeEnvironments) {
+export function createNotificationIntake(environments: EdgeEnvironments, clientOf: CountedClientOf) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
     const [, name, connectionId = ""] = pattern.exec(request.url ?? "") ?? [];
     const environment = name === "test" || name === "live" ? environments[name] : undefined;
@@ -21,12 +23,15 @@ export function createNotificationIntake(environments: EdgeEnvironments) {
     if (request.method !== "POST") {
       throw new DomainError("method_not_allowed", "Notifications are posted.", { allow: ["POST"] });
     }
+    const { requestLimits } = environment;
+    requestLimits?.countNotification(connectionId, clientOf(request), (fields) => setAnswerHeaders(request, fields));
     const read = async () => ({
       headers: singleHeaders(request),
       body: await readBody(request, { bodyBytesMax: notificationBytesMax, bodyTimeoutMs: requestTimeoutMs }),
     });
     if (environment.cells === undefined) await environment.takeNotification(connectionId, read);
     else await takeInCells(environment, connectionId, read);
+    requestLimits?.noteConnection(connectionId);
     // Adyen repeats a notification until it reads this word (https://docs.adyen.com/development-resources/webhooks, 2026-11).
     sendAnswer(response, { status: 200, headers: { "content-type": "text/plain" }, body: "[accepted]" });
     return true;

@@ -1,6 +1,7 @@
 /** Tests that an edge reads little before it claims a payment, and keys and sessions anew for each call. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { generateKey, recordKey } from "../accounts/api-keys.ts";
+import { issueKey } from "../accounts/issue-keys.ts";
 import { recordSettings } from "../accounts/merchant-settings.ts";
 import { cards } from "../core/scenarios/core.fixture.ts";
 import { type LimitedEdge, startLimitedEdge } from "../dev/testing/edge/limited-edge.ts";
@@ -37,8 +38,9 @@ async function post(path: string, bearer: string, body: object, headers: Record<
 const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1042" };
 const create = (key = edge.keys.secret) => post("/api/v1/payment-sessions", key, order);
 const checkout = (name: string, { json }: Awaited<ReturnType<typeof create>>, headers?: Record<string, string>) => {
+  const opened = { "publishable-key": json.vault.publishableKey, ...headers };
   const body = { sessionId: json.sessionId, ...(name === "SubmitPayment" && { vaultToken: "tok_1" }) };
-  return post(`/payments.v1.CheckoutService/${name}`, json.clientSecret, body, headers);
+  return post(`/payments.v1.CheckoutService/${name}`, json.clientSecret, body, opened);
 };
 
 it("reads nothing but the session before the claim of a payment like the one before", async () => {
@@ -64,6 +66,29 @@ it("refuses a page at once when its origin is no longer registered", async () =>
   await record(["https://other.example"]);
   expect(await at("https://shop.example")).toMatchObject({ status: 403 });
   expect((await at("https://other.example")).status).toBe(200);
+});
+
+it("reads the publishable key with the session, and refuses an open form at once when it is replaced", async () => {
+  const { merchantId } = edge.core.owner;
+  const [open, paid] = [await create(), await create()];
+  expect((await checkout("SubmitPayment", paid)).status).toBe(200);
+  const before = served.statements.length;
+  expect((await checkout("GetCheckout", open)).status).toBe(200);
+  // The networks of cards are read for the form.
+  expect(served.statements.slice(before).filter((name) => !name.startsWith("select_card"))).toEqual([
+    "select_checkout",
+  ]);
+  const maker = { runtime: systemRuntime, brand: "switchyard", environment: "test" };
+  const replaced = await edge.core.core.database.transaction((tx) =>
+    issueKey(tx, maker, { merchantId, kind: "publishable" }),
+  );
+  for (const name of ["GetCheckout", "SubmitPayment"]) {
+    const refused = await checkout(name, open);
+    expect([name, refused.status, refused.json.details[0].debug.reason]).toEqual([name, 401, "INVALID_KEY"]);
+  }
+  expect((await checkout("GetCheckout", open, { "publishable-key": replaced.expose() })).status).toBe(200);
+  expect((await checkout("GetCheckout", paid)).status).toBe(200);
+  expect((await checkout("GetCheckout", await create())).status).toBe(200);
 });
 
 it("refuses a key at once when it is revoked, however long other reads are held", async () => {

@@ -201,6 +201,7 @@ describe("a bomb", () => {
         "content-type": "application/proto",
         "content-encoding": "gzip",
         authorization: `Bearer ${json.clientSecret}`,
+        "publishable-key": json.vault.publishableKey,
       },
       body: gzipSync(message),
     });

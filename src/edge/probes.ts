@@ -3,9 +3,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { DomainError } from "../platform/errors.ts";
 import { sendAnswer } from "../transcoder/send-answer.ts";
 
-/** Answers /healthz for the process and /readyz for its dependencies; false for any other path. */
+/**
+ * Answers /healthz for the process and /readyz for its dependencies; false for any other path. `Forwarding` tells the
+ * doctor what proxies say about its own request.
+ */
 export function answerProbes(
   isReady: () => Promise<boolean>,
+  forwardingOf: (request: IncomingMessage) => string,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
   return async (request, response) => {
     if (request.url !== "/healthz" && request.url !== "/readyz") return false;
@@ -14,7 +18,7 @@ export function answerProbes(
     }
     const isFine = request.url === "/healthz" || (await isReady());
     const body = `{"status":"${isFine ? "ok" : "unavailable"}"}`;
-    sendAnswer(response, { status: isFine ? 200 : 503, headers: {}, body });
+    sendAnswer(response, { status: isFine ? 200 : 503, headers: { forwarding: forwardingOf(request) }, body });
     return true;
   };
 }

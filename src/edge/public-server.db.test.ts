@@ -277,7 +277,8 @@ describe("CheckoutService", () => {
   it("serves a session to its own client secret only", async () => {
     const { json: mine } = await create(JSON.stringify(order));
     const { json: other } = await create(JSON.stringify(order));
-    const read = await rpc("GetCheckout", mine.clientSecret, { sessionId: mine.sessionId });
+    const key = { "publishable-key": mine.vault.publishableKey };
+    const read = await rpc("GetCheckout", mine.clientSecret, { sessionId: mine.sessionId }, key);
     expect([read.status, (await read.json()).checkout]).toMatchObject([
       200,
       {
@@ -296,6 +297,18 @@ describe("CheckoutService", () => {
     }
   });
 
+  it("shows an open session only to a form with the merchant's publishable key", async () => {
+    const { json: mine } = await create(JSON.stringify(order));
+    const foreign = (await edge.addMerchant()).publishable;
+    for (const key of [undefined, "", "x", foreign, edge.keys.secret]) {
+      const headers = key === undefined ? {} : { "publishable-key": key };
+      const refused = await rpc("GetCheckout", mine.clientSecret, { sessionId: mine.sessionId }, headers);
+      const { message, details } = await refused.json();
+      expect([refused.status, details[0].debug.reason]).toEqual([401, "INVALID_KEY"]);
+      expect(message).toMatch(/^The form's publishable key is missing, another merchant's, or replaced since/);
+    }
+  });
+
   it("answers a preflight for any page, and lets a page read the refusal", async () => {
     const origin = { origin: "https://shop.example" };
     const preflight = await fetch(`http://127.0.0.1:${edge.port}/payments.v1.CheckoutService/GetCheckout`, {
@@ -306,7 +319,8 @@ describe("CheckoutService", () => {
       preflight.status,
       preflight.headers.get("access-control-allow-origin"),
       preflight.headers.get("access-control-max-age"),
-    ]).toEqual([204, "https://shop.example", "7200"]);
+      preflight.headers.get("access-control-allow-headers")?.split(", ").includes("publishable-key"),
+    ]).toEqual([204, "https://shop.example", "7200", true]);
     const refused = await rpc("GetCheckout", "x", { sessionId: "ps_x" }, origin);
     expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([401, "https://shop.example"]);
   });

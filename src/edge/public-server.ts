@@ -44,9 +44,9 @@ export function createPublicServer(parts: EdgeParts): Server {
     createCheckoutRpc(parts),
     serveWidget(parts.widgetFiles),
     serveReference(),
-    createNotificationIntake(parts.environments),
-    createAuthenticationRoutes(parts.environments, parts.authenticationPages, limitedAddressOf(parts)),
-    answerProbes(parts.isReady),
+    createNotificationIntake(parts.environments, parts.clientOf),
+    createAuthenticationRoutes(parts.environments, parts.authenticationPages, parts.clientOf),
+    answerProbes(parts.isReady, parts.forwardingOf),
   ];
   return createHttpServer({
     requestTimeoutMs,
@@ -110,21 +110,11 @@ function createRest(parts: EdgeParts): Transcoder {
       noteMethod(request, method);
       values.set(requestIdKey, requestIdOf(request));
       const setLimitHeaders = (fields: LimitFields) => setAnswerHeaders(request, fields);
-      values.set(callerKey, await parts.authenticate(method, request.headers.authorization ?? null, setLimitHeaders));
+      const { authorization = null } = request.headers;
+      values.set(callerKey, await parts.authenticate(method, authorization, setLimitHeaders, parts.clientOf(request)));
     },
     renderError: (error, _method, request) => toAnswer(parts, error, request),
   });
-}
-
-/**
- * Returns the address that limits count a browser's request for. Behind unconfigured proxies every customer would have
- * the nearest proxy's address, which is no public one and is not counted.
- */
-function limitedAddressOf(parts: EdgeParts): (request: AnyRequest) => string | undefined {
-  return ({ headers, socket }) => {
-    const request = { headers, socket } as IncomingMessage;
-    return parts.customerAddressOf(request) === undefined ? undefined : parts.countedAddressOf(request);
-  };
 }
 
 function createCheckoutRpc(parts: EdgeParts): Handler {
@@ -132,9 +122,9 @@ function createCheckoutRpc(parts: EdgeParts): Handler {
     shopperIp: parts.customerAddressOf({ headers, socket } as IncomingMessage),
     shopperUserAgent: headers["user-agent"]?.slice(0, userAgentCharactersMax),
   });
-  const addressOf = limitedAddressOf(parts);
+  const clientOf = ({ headers, socket }: AnyRequest) => parts.clientOf({ headers, socket } as IncomingMessage);
   const guarded = [CheckoutService];
-  const rpc = createRpcAdapter(parts, { route: parts.routeCheckout, guarded, grpc: false, shopperOf, addressOf });
+  const rpc = createRpcAdapter(parts, { route: parts.routeCheckout, guarded, grpc: false, shopperOf, clientOf });
   return async (request, response) => {
     if (!request.url?.startsWith("/payments.v1.CheckoutService/")) return false;
     if (answerCors(request, response) || (await rpc(request, response))) return true;

@@ -20,6 +20,7 @@ import {
 } from "@connectrpc/connect-node";
 import type { Shopper } from "../gateways/connector.ts";
 import { bodyBytesMax } from "../limits.ts";
+import type { CountedClient } from "../platform/client-address.ts";
 import { composeInvoke, type Target } from "../transcoder/call.ts";
 import { readJsonMessage, refuseBody } from "../transcoder/connect-json.ts";
 import { callLimits, frameOf, offerCompressions, readCallBody } from "./call-body.ts";
@@ -57,8 +58,8 @@ export function createRpcAdapter(
     grpc: boolean;
     /** Set on the port that browsers call. */
     shopperOf?: (request: AnyRequest) => Shopper;
-    /** Set there too: the address that limits count a call for, besides its session and its merchant. */
-    addressOf?: (request: AnyRequest) => string | undefined;
+    /** Set there too: the client that limits count a call for, besides its session and its merchant. */
+    clientOf?: (request: AnyRequest) => CountedClient | undefined;
   },
 ): RpcAdapter {
   const guard = createRpcGuard(parts);
@@ -90,7 +91,7 @@ export function createRpcAdapter(
       const authenticate = () => {
         const setLimitHeaders = (fields: LimitFields) => setAnswerHeaders(request, fields);
         const { authorization = null } = request.headers;
-        return parts.authenticate(handler.method, authorization, setLimitHeaders, options.addressOf?.(request));
+        return parts.authenticate(handler.method, authorization, setLimitHeaders, options.clientOf?.(request));
       };
       const shopper = options.shopperOf?.(request);
       const target = targets.get(path);

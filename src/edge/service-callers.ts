@@ -20,17 +20,17 @@ export function createServiceAuthenticate(
   { environments, accounts }: ServedMerchants,
   keys: readonly VerificationKey[],
 ): Authenticate {
-  return async (method, authorization, setLimitHeaders, address) => {
+  return async (method, authorization, setLimitHeaders, client) => {
     // Our API keys have no dots.
     const token = /^bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization ?? "")?.[1];
     if (token === undefined || !isMerchantService(method.parent.typeName)) {
-      return others(method, authorization, setLimitHeaders, address);
+      return others(method, authorization, setLimitHeaders, client);
     }
     const caller = await callerOf({ environments, accounts }, keys, token);
     if (caller === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
     const { environment, holder } = caller;
-    const counted = { merchantId: holder.merchantId, name: "api" } as const;
-    await environment.requestLimits?.count(`service ${holder.merchantId}`, counted, setLimitHeaders);
+    const { merchantId } = holder;
+    await environment.requestLimits?.count(`service ${merchantId}`, merchantId, setLimitHeaders);
     return caller;
   };
 }

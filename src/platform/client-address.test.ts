@@ -1,6 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
-import { createClientAddressOf, createPublicAddressOf, isAddressRange } from "./client-address.ts";
+import {
+  createClientAddressOf,
+  createCountedClientOf,
+  createForwardingOf,
+  createPublicAddressOf,
+  isAddressRange,
+} from "./client-address.ts";
 
 const addressOf = (trusted: readonly string[], remoteAddress: string | undefined, forwardedFor?: string) =>
   createClientAddressOf(trusted)({
@@ -123,4 +129,39 @@ describe("createPublicAddressOf()", () => {
       expect(publicAddressOf("10.0.0.9", forwarded)).toBeUndefined();
     },
   );
+});
+
+const requestOf = (remoteAddress: string, headers: IncomingMessage["headers"] = {}) => ({
+  headers,
+  socket: { remoteAddress } as IncomingMessage["socket"],
+});
+
+describe("createCountedClientOf()", () => {
+  const clientOf = createCountedClientOf(privateRange);
+  const behindProxy = (address: string) => clientOf(requestOf("10.0.0.9", { "x-forwarded-for": address }));
+
+  it("counts an IPv4 address and its /24, and a /64 of IPv6 and its /48", () => {
+    expect(behindProxy("93.184.216.34")).toEqual({ address: "93.184.216.34", network: "93.184.216.0/24" });
+    expect(behindProxy("2a00:1450:4001:81c::200e")).toEqual({
+      address: "2a00:1450:4001:81c::/64",
+      network: "2a00:1450:4001::/48",
+    });
+  });
+
+  it("counts no private address: all customers may have it", () => {
+    expect(behindProxy("10.1.2.3")).toBeUndefined();
+    expect(clientOf(requestOf("10.0.0.9"))).toBeUndefined();
+    expect(createCountedClientOf([])(requestOf("172.17.0.1", { "x-forwarded-for": "93.184.216.34" }))).toBeUndefined();
+  });
+});
+
+describe("createForwardingOf()", () => {
+  it.each([
+    ["10.0.0.9", { "x-forwarded-for": "93.184.216.34" }, "x-forwarded-for; trusted"],
+    ["::ffff:10.0.0.9", { "x-real-ip": "93.184.216.34" }, "x-real-ip; trusted"],
+    ["93.184.216.34", { forwarded: "for=1", "x-forwarded-for": "1" }, "x-forwarded-for; untrusted"],
+    ["93.184.216.34", {}, "none; untrusted"],
+  ])("names the header, and no address: from %s with %j", (remoteAddress, headers, expected) => {
+    expect(createForwardingOf(privateRange)(requestOf(remoteAddress, headers))).toBe(expected);
+  });
 });

@@ -6,14 +6,23 @@ import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import proxyaddr from "proxy-addr";
 
-// One customer's line can use any address of a /64 of IPv6.
-const customerPrefixBits = 64;
+// A line can use any address of a /64 of IPv6, and its owner may have a /48 (RFC 6177). Hosters rent a /24 of IPv4 whole.
+const linePrefixBits = 64;
+const networkPrefixBits = { ipv4: 24, ipv6: 48 } as const;
 
 // An address of either family, and the number of its leading bits that count.
 const rangeShape = /^([0-9a-f.:]+?)(?:\/(\d{1,3}))?$/i;
 
+type AddressedRequest = Pick<IncomingMessage, "headers" | "socket">;
+
 /** Returns the address of a request's client, as limits count it. */
-export type ClientAddressOf = (request: Pick<IncomingMessage, "headers" | "socket">) => string;
+export type ClientAddressOf = (request: AddressedRequest) => string;
+
+/** A client as limits count it: an IPv4 address and its /24, or a /64 of IPv6 and its /48. */
+export type CountedClient = { readonly address: string; readonly network: string };
+
+/** Returns the client of a request; undefined if its address is not a public one. */
+export type CountedClientOf = (request: AddressedRequest) => CountedClient | undefined;
 
 /** Reports whether `createClientAddressOf` accepts a text: an address, or a CIDR range such as `10.0.0.0/8`. */
 export function isAddressRange(text: string): boolean {
@@ -39,13 +48,32 @@ export function createClientAddressOf(trustedProxies: readonly string[]): Client
  */
 export function createPublicAddressOf(
   trustedProxies: readonly string[],
-): (request: Pick<IncomingMessage, "headers" | "socket">) => string | undefined {
+): (request: AddressedRequest) => string | undefined {
+  const hopOf = createHopOf(trustedProxies);
+  return (request) => publicAddress(hopOf(request))?.toString();
+}
+
+/** Creates the function that limits use, on public addresses only as `createPublicAddressOf`. */
+export function createCountedClientOf(trustedProxies: readonly string[]): CountedClientOf {
   const hopOf = createHopOf(trustedProxies);
   return (request) => {
-    const hop = hopOf(request);
-    if (isIP(hop) === 0) return undefined;
-    const address = parsed(hop);
-    return address.range() === "unicast" ? address.toString() : undefined;
+    const address = publicAddress(hopOf(request));
+    return address && { address: lineOf(address), network: prefixOf(address, networkPrefixBits[address.kind()]) };
+  };
+}
+
+/** Headers in which proxies name the client; only the first is read. */
+const forwardingHeaders = ["x-forwarded-for", "forwarded", "x-real-ip", "cf-connecting-ip"] as const;
+
+/**
+ * Creates a function that describes how a request came, for the doctor: the header with its client's address or `none`,
+ * and whether it came from a trusted proxy. It names no address.
+ */
+export function createForwardingOf(trustedProxies: readonly string[]): (request: AddressedRequest) => string {
+  const isOurs = proxyaddr.compile([...trustedProxies]);
+  return ({ headers, socket }) => {
+    const header = forwardingHeaders.find((name) => headers[name] !== undefined) ?? "none";
+    return `${header}; ${isOurs(socket.remoteAddress ?? "", 0) ? "trusted" : "untrusted"}`;
   };
 }
 
@@ -72,10 +100,20 @@ function parsed(text: string): ipaddr.IPv4 | ipaddr.IPv6 {
   return ipaddr.process(text.replace(/%.*$/, ""));
 }
 
+function publicAddress(hop: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  const address = isIP(hop) === 0 ? undefined : parsed(hop);
+  return address?.range() === "unicast" ? address : undefined;
+}
+
 function counted(text: string): string {
-  if (isIP(text) === 0) return "unknown";
-  const address = parsed(text);
-  if (address instanceof ipaddr.IPv4) return address.toString();
-  const bits = `${address.toNormalizedString()}/${customerPrefixBits}`;
-  return `${ipaddr.IPv6.networkAddressFromCIDR(bits).toString()}/${customerPrefixBits}`;
+  return isIP(text) === 0 ? "unknown" : lineOf(parsed(text));
+}
+
+function lineOf(address: ipaddr.IPv4 | ipaddr.IPv6): string {
+  return address.kind() === "ipv4" ? address.toString() : prefixOf(address, linePrefixBits);
+}
+
+function prefixOf(address: ipaddr.IPv4 | ipaddr.IPv6, bits: number): string {
+  const family = address.kind() === "ipv4" ? ipaddr.IPv4 : ipaddr.IPv6;
+  return `${family.networkAddressFromCIDR(`${address.toNormalizedString()}/${bits}`).toString()}/${bits}`;
 }

@@ -125,10 +125,11 @@ export const databaseUrl: SettingKind<Secret> = {
   },
 };
 
-/** Addresses and ranges of proxies; `X-Forwarded-For` is trusted only from these. */
+/** Addresses and ranges of proxies, or `none`; `X-Forwarded-For` is trusted only from these. */
 export const addressRanges: SettingKind<readonly string[]> = {
-  rule: "addresses and ranges such as 10.0.0.0/8, with commas and no blanks between",
+  rule: "addresses and ranges such as 10.0.0.0/8, with commas and no blanks between, or none",
   parse(given) {
+    if (given === "none") return [];
     const ranges = given.split(",");
     return ranges.every(isAddressRange) ? ranges : undefined;
   },

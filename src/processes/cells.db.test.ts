@@ -178,7 +178,7 @@ describe("a merchant that moves to another cell", () => {
       };
       served.set(one.cell, { ...one, takeNotification, cells: served });
     }
-    const intake = createNotificationIntake({ test: served.get(1)! });
+    const intake = createNotificationIntake({ test: served.get(1)! }, () => undefined);
     const server = createServer((request, response) => {
       intake(request, response).catch((error) => response.writeHead(500).end(error.code));
     });

@@ -213,6 +213,7 @@ function requestLimitsOn(
     limit,
     take: (bucket, wanted) => takeRequests(database, { bucket, limit, wanted }),
     nowMs: () => performance.now(),
+    pause,
     reportFailure: (error) =>
       log.warn({ err: error }, "the request limit cannot be checked; requests are admitted without it"),
   });

@@ -40,7 +40,7 @@ import { raiseAlarmsOnce } from "../oversight/raise-alarms.ts";
 import { reconcileOnce } from "../oversight/reconcile.ts";
 import { loadRecoveryFigures } from "../oversight/recovery-figures.ts";
 import { firstCell } from "../platform/cells.ts";
-import { createClientAddressOf, createPublicAddressOf } from "../platform/client-address.ts";
+import { createCountedClientOf, createForwardingOf, createPublicAddressOf } from "../platform/client-address.ts";
 import type { Database } from "../platform/database.ts";
 import { HttpDrain } from "../platform/http-drain.ts";
 import type { Logger } from "../platform/log.ts";
@@ -231,7 +231,8 @@ async function edgeParts(installation: Installation, readiness: Readiness): Prom
     authenticate: createAuthenticate(served, config.brand),
     customerAddressOf: createPublicAddressOf(config.trustedProxies),
     apiOrigin: config.service.apiOrigin,
-    countedAddressOf: createClientAddressOf(config.trustedProxies),
+    clientOf: createCountedClientOf(config.trustedProxies),
+    forwardingOf: createForwardingOf(config.trustedProxies),
     style: { brand: config.brand, errorDocsUrl: config.errorDocsUrl },
     reportBug: (error, requestId) => log.error({ err: error, requestId }, "a request failed with an unexpected error"),
     meta: { brand: config.brand, version, now: () => systemRuntime.now() },

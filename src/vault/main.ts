@@ -1,7 +1,7 @@
 /** Starts the vault: the only component that sees a card number besides the browser and the gateways. */
 import { platform } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
-import { createClientAddressOf } from "../platform/client-address.ts";
+import { createCountedClientOf, createForwardingOf } from "../platform/client-address.ts";
 import { runLoop } from "../platform/loop.ts";
 import { GatewayHttp } from "../platform/outbound-http.ts";
 import { Readiness } from "../platform/readiness.ts";
@@ -41,7 +41,8 @@ export async function startVault(config: VaultConfig): Promise<Vault> {
   await refuseCoreDumps(config);
 
   const files = await buildBrowserFiles();
-  const clientAddressOf = createClientAddressOf(config.trustedProxies);
+  const clientOf = createCountedClientOf(config.trustedProxies);
+  const forwardingOf = createForwardingOf(config.trustedProxies);
   const http = new GatewayHttp({
     answerBytesMax,
     connectTimeoutMs,
@@ -58,7 +59,7 @@ export async function startVault(config: VaultConfig): Promise<Vault> {
   });
   const copies = new Copies(config.database);
   const callCounts = new CallCounts(() => copies.count);
-  const parts = { ...config, files, callCounts, clientAddressOf, isReady };
+  const parts = { ...config, files, callCounts, clientOf, forwardingOf, isReady };
   const page = await listenHttp(config.publicListen, publicHandler(parts));
   const sweeper = runLoop({
     name: "vault-sweeper",

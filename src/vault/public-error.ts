@@ -35,8 +35,8 @@ const appearances: Partial<Record<DomainErrorCode, Appearance>> = {
 
 const internal = looks(500, Code.Internal, "Something went wrong on our side");
 
-// A window of tokenize.ts has ended after this time.
-const rateLimitedSeconds = "60";
+// A session that has had its cards gets no more, however long its page waits.
+const rateLimitedMs = 60_000;
 // A database that restarts is back within seconds.
 const unavailableSeconds = "1";
 
@@ -57,7 +57,9 @@ export function renderError(
   return {
     status: appearance.status,
     headers: {
-      ...(code === "rate_limited" && { "Retry-After": rateLimitedSeconds }),
+      ...(code === "rate_limited" && {
+        "Retry-After": String(Math.max(1, Math.ceil((domainError?.retryAfterMs ?? rateLimitedMs) / 1_000))),
+      }),
       ...(code === "unavailable" && { "Retry-After": unavailableSeconds }),
       ...(domainError && domainError.allow.length > 0 && { Allow: domainError.allow.join(", ") }),
       ...(appearance.status === 401 && { "WWW-Authenticate": "Bearer" }),

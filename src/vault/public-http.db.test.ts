@@ -135,7 +135,8 @@ describe("the public port", () => {
     const shared = {
       files: await buildBrowserFiles(),
       callCounts,
-      clientAddressOf: () => "",
+      clientOf: () => undefined,
+      forwardingOf: () => "none; untrusted",
       isReady: async () => true,
     };
     const { headers } = publicHandler({ ...fixture.config, ...shared, publicOrigin }).refuse(

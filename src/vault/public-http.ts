@@ -23,6 +23,8 @@ export type PublicHttp = Tokenizer & {
   readonly errorsUrl: string;
   /** True while this process is ready for traffic. */
   readonly isReady: () => Promise<boolean>;
+  /** Describes the header with a request's client address, for the doctor. */
+  readonly forwardingOf: (request: IncomingMessage) => string;
   readonly logger: Logger;
 };
 
@@ -108,21 +110,31 @@ async function answer(
 
 function routesOf(vault: PublicHttp): ReadonlyMap<string, Route> {
   const { files } = vault;
+  // Verifying a signature costs more than all else that these requests begin with.
+  const counted =
+    (answer: (vault: PublicHttp, request: IncomingMessage, response: ServerResponse) => Promise<void>) =>
+    async (request: IncomingMessage, response: ServerResponse) => {
+      vault.callCounts.countPage(vault.clientOf(request));
+      await answer(vault, request, response);
+    };
   const routes = new Map<string, Route>([
     [
       "/readyz",
       {
         method: "GET",
-        answer: async (_, response) => void response.writeHead((await vault.isReady()) ? 204 : 503).end(),
+        answer: async (request, response) => {
+          response.setHeader("Forwarding", vault.forwardingOf(request));
+          response.writeHead((await vault.isReady()) ? 204 : 503).end();
+        },
       },
     ],
     ["/healthz", { method: "GET", answer: async (_, response) => void response.writeHead(204).end() }],
     ["/sdk.js", fileRoute(files.sdk, sdkCaching)],
     [files.frameScript.path, fileRoute(files.frameScript, assetCaching)],
-    ["/frame", { method: "GET", answer: (request, response) => answerFrame(vault, request, response) }],
+    ["/frame", { method: "GET", answer: counted(answerFrame) }],
     [files.relayScript.path, fileRoute(files.relayScript, assetCaching)],
-    ["/authentication", { method: "GET", answer: (request, response) => answerRelay(vault, request, response) }],
-    ["/tokens", { method: "POST", answer: (request, response) => answerTokens(vault, request, response) }],
+    ["/authentication", { method: "GET", answer: counted(answerRelay) }],
+    ["/tokens", { method: "POST", answer: counted(answerTokens) }],
   ]);
   return routes;
 }

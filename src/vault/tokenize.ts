@@ -3,7 +3,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { CreateTokenResponseJson } from "../../gen/vault/v1/vault_pb.ts";
-import type { ClientAddressOf } from "../platform/client-address.ts";
+import type { CountedClientOf } from "../platform/client-address.ts";
 import type { Database } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { type SessionGrant, verifySessionGrant } from "../platform/service-token.ts";
@@ -22,22 +22,25 @@ export type Tokenizer = {
   readonly environments: readonly VaultEnvironment[];
   readonly grantKeys: readonly VerificationKey[];
   readonly callCounts: CallCounts;
-  readonly clientAddressOf: ClientAddressOf;
+  readonly clientOf: CountedClientOf;
   /** The origin of the card frame. Absent: the host of the request, without TLS. */
   readonly publicOrigin?: string | undefined;
   readonly observer?: VaultObserver | undefined;
 };
 
-/** Answers one call. Throws a DomainError that contains nothing of the card. */
+/**
+ * Answers one call. Throws a DomainError that contains nothing of the card. The caller's own limits count every call, the
+ * merchant's only what may be a card: empty bodies cost nothing and keep no customer out.
+ */
 export async function tokenize(tokenizer: Tokenizer, request: IncomingMessage): Promise<CreateTokenResponseJson> {
   refuseForeignPage(tokenizer, request);
   const { grant, environment } = authorize(tokenizer, request);
   refuseOtherContent(request);
-  if (!tokenizer.callCounts.admit({ ...grant, address: tokenizer.clientAddressOf(request) })) {
-    throw new DomainError("rate_limited", "Too many cards were entered. Wait a minute, then try again.");
-  }
+  const caller = { ...grant, client: tokenizer.clientOf(request) };
+  tokenizer.callCounts.countCall(caller);
   const card = parseCardJson(await readBody(request, request.headers, { bytesMax: tokenBodyBytesMax }));
   refuseImplausible(card, environment);
+  await tokenizer.callCounts.charge(caller);
   const { token, expiresAt } = await keepCard(tokenizer.database, environment, grant.session, card);
   tokenizer.observer?.tokenized(grant.environment);
   return { token: token.expose(), ...shownOf(card), expiresAt: expiresAt.toISOString() };

@@ -16,14 +16,20 @@ export const tokensPerSession = 10;
 /** Longer than any session grant is valid (at most 24 h), or an ended session could add cards again. */
 export const sessionCountLifetimeMs = 25 * 60 * minute;
 
-/** Tokenize calls are counted in windows of this length. Copies of the vault divide the limits among themselves. */
-export const countWindowMs = minute;
-/** Ten cards, each mistyped twice; forty such sessions within one window reach the merchant's limit. */
-export const callsPerSession = 30;
-/** One address may be a shop floor or a mobile carrier's gateway; a card tester needs thousands. */
-export const callsPerAddress = 60;
-/** A busy merchant's checkout peaks at some payments a second. */
-export const callsPerMerchant = 1_200;
+/** Calls in a minute, or at once. Copies of the vault divide the limits among themselves. */
+export const callLimits = {
+  /** Ten cards, each mistyped twice. */
+  session: inMinute(30),
+  /** One address may be a shop floor or a mobile carrier's gateway; a card tester needs thousands. */
+  address: inMinute(60),
+  /** A carrier's gateways share a network, and an attacker's addresses do. */
+  network: inMinute(240),
+  /** Requests with a signature that is verified, forms and bank pages among them: a form for each card, and reloads. */
+  pagesOfAddress: inMinute(300),
+  pagesOfNetwork: inMinute(1_200),
+  /** A busy merchant's checkout peaks at some payments a second. */
+  merchant: inMinute(1_200),
+} as const;
 
 /** CreateTokenRequest is under 300 bytes. */
 export const tokenBodyBytesMax = 8 * 1024;
@@ -63,3 +69,7 @@ export const sweepIntervalMs = 30 * second;
 export const copyLifetimeMs = 2.5 * sweepIntervalMs;
 /** Rows deleted by one statement, so that no sweep holds locks for long. */
 export const sweepRowsMax = 5_000;
+
+function inMinute(calls: number) {
+  return { perSecond: calls / 60, burst: calls };
+}

@@ -939,7 +939,8 @@ export const DeclineSchema: GenMessage<Decline, {jsonType: DeclineJson}> = /*@__
  */
 export const CheckoutService: GenService<{
   /**
-   * Returns the data that the widget shows, and the outcome when there is one.
+   * Returns the data that the widget shows, and the outcome when there is one. Until the session is submitted, it needs
+   * the publishable key of the session's vault object in the header Publishable-Key, if the vault is this installation's.
    *
    * @generated from rpc payments.v1.CheckoutService.GetCheckout
    */
@@ -950,7 +951,8 @@ export const CheckoutService: GenService<{
   },
   /**
    * Submits the payment and waits up to 20 s for its outcome; afterwards the widget polls GetCheckout. Returns at once
-   * when the customer has to act. A repeat with the same token joins the running submission.
+   * when the customer has to act. A repeat with the same token joins the running submission. A Publishable-Key is checked
+   * as by GetCheckout.
    *
    * @generated from rpc payments.v1.CheckoutService.SubmitPayment
    */

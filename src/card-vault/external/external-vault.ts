@@ -42,6 +42,7 @@ export class SaasVault implements CardVault {
   // JSON bodies with whole values only; the year has the four digits that its script was given.
   readonly forwarding: Forwarding = { features: new Set(), lateMs: vaultLateMs };
   readonly opensSessionByCall = true;
+  readonly carriesMerchantKey = false;
   readonly #parts: SaasVaultParts;
 
   constructor(parts: SaasVaultParts) {

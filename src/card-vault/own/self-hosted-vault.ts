@@ -40,6 +40,7 @@ export function openSelfHostedVault(options: {
     origin,
     forwarding: selfHostedForwarding,
     opensSessionByCall: false,
+    carriesMerchantKey: true,
     openSession: openSessionWith({ signing, origin, apiOrigin }),
     forward: (request) => client.forward(request),
     checkToken: (asked) => client.checkToken(asked),

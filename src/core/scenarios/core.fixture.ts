@@ -205,7 +205,12 @@ export function coreOn(
       origin: "https://vault.example",
       forwarding: selfHostedForwarding,
       opensSessionByCall: false,
-      openSession: async ({ sessionId }) => ({ mode: "self_hosted", sdkAuthorization: `grant for ${sessionId}` }),
+      carriesMerchantKey: true,
+      openSession: async ({ sessionId, publishableKey }) => ({
+        mode: "self_hosted",
+        publishableKey,
+        sdkAuthorization: `grant for ${sessionId}`,
+      }),
       checkToken: async () => ({ state: "unused" }),
       forget: () => {},
     },

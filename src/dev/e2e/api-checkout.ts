@@ -12,7 +12,7 @@ import { requireDocumented } from "../testing/edge/documented-answers.ts";
 export type OpenedSession = {
   readonly sessionId: string;
   readonly clientSecret: string;
-  readonly vault: { readonly sdkUrl: string; readonly sdkAuthorization: string };
+  readonly vault: { readonly sdkUrl: string; readonly sdkAuthorization: string; readonly publishableKey: string };
 };
 
 /** A checkout, as the widget's rpc shows it. */

@@ -130,10 +130,14 @@ describe("every key of the server", () => {
       headers: { authorization: `Bearer ${demo.file.merchants[0]!.test.secretKey}` },
     });
 
-  async function checkoutStatus({ sessionId, clientSecret }: OpenedSession): Promise<number> {
+  async function checkoutStatus({ sessionId, clientSecret, vault }: OpenedSession): Promise<number> {
     const response = await fetch(`${demo.file.connectOrigin}/payments.v1.CheckoutService/GetCheckout`, {
       method: "POST",
-      headers: { authorization: `Bearer ${clientSecret}`, "content-type": "application/json" },
+      headers: {
+        authorization: `Bearer ${clientSecret}`,
+        "publishable-key": vault.publishableKey,
+        "content-type": "application/json",
+      },
       body: JSON.stringify({ sessionId }),
     });
     return response.status;

@@ -66,6 +66,7 @@ export function createSimulatedCore(parts: {
       origin: "https://vault.example",
       forwarding: selfHostedForwarding,
       opensSessionByCall: false,
+      carriesMerchantKey: true,
       openSession: async () => ({ mode: "self_hosted" }),
       checkToken: async () => ({ state: "unused" }),
       forget: () => {},

@@ -63,7 +63,8 @@ export class CheckoutEmulator {
   /** Cross-origin access for browsers, as the edge grants it. */
   readonly #cors = {
     "Access-Control-Allow-Origin": "*",
-    "Access-Control-Allow-Headers": "authorization, content-type, connect-protocol-version, connect-timeout-ms",
+    "Access-Control-Allow-Headers":
+      "authorization, publishable-key, content-type, connect-protocol-version, connect-timeout-ms",
     "Access-Control-Expose-Headers": "retry-after",
   };
 

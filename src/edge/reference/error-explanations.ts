@@ -59,7 +59,7 @@ export const explanations = {
     "A part of the request other than its body breaks a rule:\n\n- a query parameter is unknown or breaks its rule (`pageSize` is 1 to 100);\n- a page token belongs to another list or is older than a day;\n- `Host` names no host;\n- the request is not valid HTTP/1.1, or has an `Expect` other than `100-continue` or a `Transfer-Encoding` other than `chunked`. The connection is then closed.\n\nCorrect it and send the request again.",
   ),
   invalid_key: credentials(
-    "The request has no key, its `Authorization` header is not of the form `Bearer <key>`, or the key is mistyped, unknown or revoked: `detail` says which of the three, and not more. Send `Authorization: Bearer <secret key>`. Regenerating keys revokes the old ones immediately. For a gateway's notification, the code means that the notification is not signed with that connection's secret.",
+    "The request has no key, its `Authorization` header is not of the form `Bearer <key>`, or the key is mistyped, unknown or revoked: `detail` says which of the three, and not more. Send `Authorization: Bearer <secret key>`. Regenerating keys revokes the old ones immediately. For a gateway's notification, the code means that the notification is not signed with that connection's secret. For the widget, it means that the publishable key of the session's vault object is not the merchant's, or was replaced: create a new session.",
   ),
   invalid_client_secret: credentials(
     "The client secret does not open this session, or the session ended more than a day ago. From the vault: `sdkAuthorization` is missing, altered or expired. Pass all three values of the create answer unchanged.",
@@ -152,7 +152,7 @@ export const explanations = {
     "The webhook address cannot be used, for one of these reasons:\n\n- it is not HTTPS in live;\n- it is not a public address;\n- its port is not 443 or 8443 in live;\n- the merchant has 16 endpoints already.",
   ),
   rate_limited: meaning(
-    "The request was not executed. Wait for the seconds in `Retry-After`, then repeat it with the same `Idempotency-Key`.\n\n- From the API: the merchant sent more requests than its [limit](integration.md#limits) in this environment, 100 a second after the first 200 unless the operator has set another.\n- From the vault: too many cards were entered, from one address, for one merchant, or for one session (ten). For a session with ten cards, create another one.",
+    "The request was not executed. Wait for the seconds in `Retry-After`, then repeat it with the same `Idempotency-Key`.\n\n- From the API: the merchant sent more requests than its [limit](integration.md#limits) in this environment, 100 a second after the first 200 unless the operator has set another.\n- From the checkout: the session, its address or its network [called too often](security.md#limits-on-cards-and-calls), or more customers of the merchant call at once than can wait.\n- From the vault: too many cards were entered, from one address or network, for one merchant, or for one session (ten). For a session with ten cards, create another one.",
   ),
   internal: ours(
     "A bug in the service. Repeat the request once. If it fails again, report the `requestId`, which leads to the cause in the log.",

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { generateKey } from "../../accounts/api-keys.ts";
 import { returnTokenOf } from "../../core/customer-actions.ts";
 import { type LimitedEdge, startLimitedEdge } from "../../dev/testing/edge/limited-edge.ts";
 import { requestLimitBounds } from "../../limits.ts";
@@ -8,7 +9,11 @@ import { type EdgeFixture, startEdgeFixture } from "../edge.fixture.ts";
 
 const burstOf = { session: 20, address: 200 };
 
-type Session = { readonly sessionId: string; readonly clientSecret: string };
+type Session = {
+  readonly sessionId: string;
+  readonly clientSecret: string;
+  readonly vault: { readonly publishableKey: string };
+};
 
 // More than one address may use, so that the rest of it can be measured, and less than one address requests.
 const limit = { perSecond: requestLimitBounds.perSecond.default, burst: 1.5 * burstOf.address };
@@ -43,13 +48,23 @@ async function openSessions(count: number): Promise<Session[]> {
 }
 
 /** Sends the widget's first call. */
-function getCheckout({ sessionId, clientSecret }: Session, headers: Record<string, string> = {}): Promise<Response> {
+function getCheckout(
+  { sessionId, clientSecret, vault }: Session,
+  headers: Record<string, string> = {},
+): Promise<Response> {
   return fetch(`${limited.publicOrigin}/payments.v1.CheckoutService/GetCheckout`, {
     method: "POST",
-    headers: { authorization: `Bearer ${clientSecret}`, "content-type": "application/json", ...headers },
+    headers: {
+      authorization: `Bearer ${clientSecret}`,
+      "publishable-key": vault.publishableKey,
+      "content-type": "application/json",
+      ...headers,
+    },
     body: JSON.stringify({ sessionId }),
   });
 }
+
+const policyOf = ({ status, headers }: Response) => [status, headers.get("ratelimit-policy")];
 
 async function statusesOf(count: number, call: () => Promise<Response>): Promise<number[]> {
   const answers = await Promise.all(Array.from({ length: count }, call));
@@ -126,5 +141,94 @@ describe("the pages of authentication", () => {
     expect(countsOf(statuses)).toEqual({ 200: 20, 429: 5 });
     const others = [`${path}A`, path.replace(sessionId, encodeId("ps", systemRuntime.uuid()))];
     for (const forged of others) expect((await get(forged, "93.184.216.42")).status).toBe(429);
+  });
+});
+
+describe("callers whom this process does not know", () => {
+  const from = (address: string) => ({ "x-forwarded-for": address });
+
+  it("count for their address when they guess keys, and nobody else does", async () => {
+    const guess = (address: string) => {
+      const key = generateKey(systemRuntime, { brand: "switchyard", environment: "test", kind: "secret" }).expose();
+      const headers = { authorization: `Bearer ${key}`, ...from(address) };
+      return fetch(`${limited.publicOrigin}/api/v1/payment-sessions`, { headers });
+    };
+    const { secret } = await edge.addMerchant();
+    const list = () =>
+      fetch(`${limited.publicOrigin}/api/v1/payment-sessions`, {
+        headers: { authorization: `Bearer ${secret}`, ...from("93.184.216.50") },
+      });
+    expect((await list()).status).toBe(200);
+    const statuses = await statusesOf(burstOf.address + 9, () => guess("93.184.216.50"));
+    expect(countsOf(statuses)).toEqual({ 401: burstOf.address - 1, 429: 10 });
+    expect(policyOf(await guess("93.184.216.50"))).toEqual([429, '"address";q=200;w=4']);
+    expect((await list()).status).toBe(200);
+    expect((await guess("93.184.217.50")).status).toBe(401);
+  });
+
+  it("count for their network too, whose addresses share a larger limit", async () => {
+    const page = (address: string) =>
+      fetch(`${limited.publicOrigin}/authentication/test/window`, { headers: from(address) });
+    const statuses = [];
+    for (let address = 0; address < 5; address++) {
+      statuses.push(...(await statusesOf(180, () => page(`93.184.218.${address}`))));
+    }
+    expect(countsOf(statuses)).toEqual({ 200: 800, 429: 100 });
+    expect(policyOf(await page("93.184.218.9"))).toEqual([429, '"network";q=800;w=4']);
+    expect((await page("93.184.219.9")).status).toBe(200);
+  });
+
+  it("count for their address when they post notifications, until one of the connection was accepted", async () => {
+    const notify = (connection: string, address: string) =>
+      fetch(`${limited.publicOrigin}/gateway-notifications/test/${connection}`, {
+        method: "POST",
+        headers: from(address),
+        body: "{}",
+      });
+    const known = encodeId("gc", systemRuntime.uuid());
+    expect((await notify(known, "93.184.220.1")).status).toBe(200);
+    const unknown = () => notify(encodeId("gc", systemRuntime.uuid()), "93.184.220.1");
+    const statuses = await statusesOf(burstOf.address + 4, unknown);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(5);
+    // The gateway's addresses send those of all merchants.
+    const ofKnown = await statusesOf(50, () => notify(known, "93.184.220.1"));
+    expect(countsOf(ofKnown)).toEqual({ 200: 50 });
+  });
+});
+
+describe("a merchant's customers", () => {
+  it("pay nothing for calls that read nothing: neither for a body that is none, nor for another's session", async () => {
+    const [mine, other] = (await openSessions(2)) as [Session, Session];
+    const before = limited.statements.length;
+    const wrong = [{}, { sessionId: "" }, { sessionId: other.sessionId }, { sessionId: mine.sessionId, x: 1 }];
+    for (const body of wrong) {
+      const refused = await fetch(`${limited.publicOrigin}/payments.v1.CheckoutService/GetCheckout`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${mine.clientSecret}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      expect(refused.status).toBeGreaterThanOrEqual(400);
+      expect(refused.headers.get("ratelimit-policy")).toBe('"session";q=20;w=4');
+    }
+    expect(limited.statements.slice(before)).toEqual([]);
+    expect((await getCheckout(mine)).headers.get("ratelimit-policy")).toBe('"checkout";q=300;w=3');
+  });
+
+  it("have a share of their own once they have submitted, on the bank's pages too", async () => {
+    const [{ sessionId, clientSecret, vault }] = (await openSessions(1)) as [Session];
+    const id = decodeId("ps", sessionId)!;
+    const submitted = await fetch(`${limited.publicOrigin}/payments.v1.CheckoutService/SubmitPayment`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${clientSecret}`, "content-type": "application/json" },
+      body: JSON.stringify({ sessionId, vaultToken: "tok_1" }),
+    });
+    expect(policyOf(submitted)).toEqual([200, '"checkout";q=300;w=3']);
+    const read = await getCheckout({ sessionId, clientSecret, vault });
+    expect(read.headers.get("ratelimit-policy")).toBe('"submitted";q=300;w=3');
+    const token = returnTokenOf(edge.core.core, { sessionId: id, id: systemRuntime.uuid(), isProvided: false });
+    for (const path of [`return/${token}`, `return/${token}/end`]) {
+      const page = await fetch(`${limited.publicOrigin}/authentication/test/${path}`);
+      expect(policyOf(page)).toEqual([200, '"submitted";q=300;w=3']);
+    }
   });
 });

@@ -2,16 +2,18 @@
  * The limit fields of an answer: those of draft-ietf-httpapi-ratelimit-headers-11 (May 2026,
  * https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/), and Retry-After.
  */
+
+import type { Verdict } from "../../platform/request-counter.ts";
+import type { RequestLimit } from "../../platform/request-stock.ts";
 import { retryAfterSeconds } from "../error-mapping.ts";
-import type { Verdict } from "./request-counter.ts";
-import type { RequestLimit } from "./request-stock.ts";
+import type { customerLimits } from "./customer-limits.ts";
 import type { BucketName } from "./shared-bucket.ts";
 
 /** Fields of an answer by name. */
 export type LimitFields = Readonly<Record<string, string>>;
 
-/** A common count: a merchant's bucket, or the calls of one session, address or return token in one process. */
-export type CountedName = BucketName | "session" | "address" | "return";
+/** A common count: a merchant's bucket, or the calls of one caller in one process. */
+export type CountedName = BucketName | keyof typeof customerLimits;
 
 /**
  * Returns RateLimit-Policy: the bucket's size as quota `q`, and the seconds `w` in which an empty one is full again.

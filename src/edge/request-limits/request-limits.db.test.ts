@@ -17,10 +17,10 @@ import { createTestDatabase } from "../../dev/testing/postgres.ts";
 import { requestLimitBounds } from "../../limits.ts";
 import { Database } from "../../platform/database.ts";
 import { createGrpcClient } from "../../platform/grpc-client.ts";
+import type { RequestLimit } from "../../platform/request-stock.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import type { EdgeEnvironment } from "../caller.ts";
 import { type EdgeFixture, type EdgeKeys, startEdgeFixture } from "../edge.fixture.ts";
-import type { RequestLimit } from "./request-stock.ts";
 
 // One request in five thousand seconds: a test ends before the bucket refills, and a computed
 // wait differs from a constant.
@@ -71,11 +71,22 @@ function create({ publicOrigin }: LimitedEdge, idempotencyKey: string, secret = 
   });
 }
 
+type Created = {
+  readonly sessionId: string;
+  readonly clientSecret: string;
+  readonly vault: { publishableKey: string };
+};
+
 /** Sends the widget's first call. */
-function getCheckout({ publicOrigin }: LimitedEdge, { sessionId = "", clientSecret = "" }) {
+function getCheckout({ publicOrigin }: LimitedEdge, { sessionId, clientSecret, vault }: Created) {
   return fetch(`${publicOrigin}/payments.v1.CheckoutService/GetCheckout`, {
     method: "POST",
-    headers: { ...bearer(clientSecret), "content-type": "application/json", origin: "https://shop.example" },
+    headers: {
+      ...bearer(clientSecret),
+      "publishable-key": vault.publishableKey,
+      "content-type": "application/json",
+      origin: "https://shop.example",
+    },
     body: JSON.stringify({ sessionId }),
   });
 }
@@ -229,7 +240,7 @@ describe("requests outside of a merchant's limit", () => {
 describe("customers' calls", () => {
   it("have a bucket of their own, so that neither side can block the other", async () => {
     const limited = await open(few);
-    const session = (await (await create(limited, "order-1-1")).json()) as { sessionId: string; clientSecret: string };
+    const session = (await (await create(limited, "order-1-1")).json()) as Created;
     await useUp(limited, few);
     expect(await list(limited)).toMatchObject({ status: 429 });
     const first = await getCheckout(limited, session);

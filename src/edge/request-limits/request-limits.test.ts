@@ -19,32 +19,40 @@ function openLimits(): RequestLimits {
       return { wanted, granted: wanted, left: limit.burst - wanted };
     },
     nowMs: () => 0,
+    pause: () => expect.unreachable(),
     reportFailure: (error) => expect.unreachable(String(error)),
   });
 }
 
 const ignore = () => {};
-const apiOf = (merchantId: string) => ({ merchantId, name: "api" as const });
 
 describe("RequestLimits", () => {
   it("remembers a bounded number of buckets, and forgets the one that was idle for longest", async () => {
     const limits = openLimits();
     for (let merchant = 0; merchant < requestBucketsMax; merchant++) {
-      await limits.count(`key ${merchant}`, apiOf(`mer ${merchant}`), ignore);
+      await limits.count(`key ${merchant}`, `mer ${merchant}`, ignore);
     }
-    await limits.count("key 0", apiOf("mer 0"), ignore);
-    await limits.count("key new", apiOf("mer new"), ignore);
+    await limits.count("key 0", "mer 0", ignore);
+    await limits.count("key new", "mer new", ignore);
     requested = [];
-    await limits.count("key 0", apiOf("mer 0"), ignore);
+    await limits.count("key 0", "mer 0", ignore);
     expect(requested).toEqual([]);
-    await limits.count("key 1", apiOf("mer 1"), ignore);
+    await limits.count("key 1", "mer 1", ignore);
     expect(requested).toEqual(["mer 1"]);
   });
 
   it("remembers a bounded number of credentials", async () => {
     const limits = openLimits();
-    for (let key = 0; key <= requestCredentialsMax; key++) await limits.count(`key ${key}`, apiOf("mer"), ignore);
-    expect([limits.merchantOf("key 0"), limits.merchantOf("key 1")]).toEqual([undefined, "mer"]);
+    for (let session = 0; session <= requestCredentialsMax; session++) limits.expectCustomer(`ps ${session}`, "mer");
+    const found: string[] = [];
+    for (const sessionId of ["ps 1", "ps 0"]) {
+      const find = async () => {
+        found.push(sessionId);
+        return { merchantId: "mer", isSubmitted: false };
+      };
+      await limits.charge({ sessionId, client: undefined }, find, ignore);
+    }
+    expect(found).toEqual(["ps 0"]);
   });
 });
 

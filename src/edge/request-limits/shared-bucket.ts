@@ -1,9 +1,12 @@
 /** The buckets in the environment's database, from which every process takes the requests that it admits. */
 import type { Queryable, Statement } from "../../platform/database.ts";
-import type { Grant, RequestLimit } from "./request-stock.ts";
+import type { Grant, RequestLimit } from "../../platform/request-stock.ts";
 
-/** The counted party: a merchant's backend, or its customers, so that neither can use up the other's share. */
-export type BucketName = "api" | "checkout";
+/**
+ * The counted party: a merchant's backend, its customers before they submit, or those who have submitted. None can use
+ * up another's share.
+ */
+export type BucketName = "api" | "checkout" | "submitted";
 
 /** One merchant's bucket in this environment. */
 export type Bucket = { readonly merchantId: string; readonly name: BucketName };

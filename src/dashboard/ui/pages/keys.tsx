@@ -71,7 +71,9 @@ function KeyCard({ apiKey, onChange }: { apiKey: ApiKey; onChange: () => unknown
             onConfirm={() => regenerate.mutate()}
             isPending={regenerate.isPending}
           >
-            The current key stops working immediately. Be ready to replace it.
+            {kind === ApiKey_Kind.SECRET
+              ? "The current key stops working immediately. Be ready to replace it."
+              : "The current key stops working immediately. So does every checkout form that is open, unless your cards are in an external vault: its customer has to reload your page. Payments that were submitted go on."}
           </Confirm>
         )}
       </div>

@@ -4,10 +4,10 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { Pool } from "pg";
-import { RequestCounter } from "../../../edge/request-limits/request-counter.ts";
-import type { RequestLimit } from "../../../edge/request-limits/request-stock.ts";
 import { type Bucket, takeRequests } from "../../../edge/request-limits/shared-bucket.ts";
 import { Database } from "../../../platform/database.ts";
+import { RequestCounter } from "../../../platform/request-counter.ts";
+import type { RequestLimit } from "../../../platform/request-stock.ts";
 
 /** The message of the parent, once the process has reported that it is ready. */
 export type CountingOrder = { databaseUrl: string; bucket: Bucket; limit: RequestLimit; durationMs: number };

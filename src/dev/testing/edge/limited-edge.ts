@@ -3,6 +3,7 @@
  * others.
  */
 import type { AddressInfo } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "pg";
 import { createAuthenticate } from "../../../edge/authenticate.ts";
 import type { EdgeEnvironment, EdgeEnvironments } from "../../../edge/caller.ts";
@@ -10,10 +11,10 @@ import type { EdgeFixture } from "../../../edge/edge.fixture.ts";
 import { createGrpcServer } from "../../../edge/grpc-server.ts";
 import { createPublicServer } from "../../../edge/public-server.ts";
 import { RequestLimits } from "../../../edge/request-limits/request-limits.ts";
-import type { RequestLimit } from "../../../edge/request-limits/request-stock.ts";
 import { takeRequests } from "../../../edge/request-limits/shared-bucket.ts";
 import { Database, type Statement } from "../../../platform/database.ts";
 import { createHold } from "../../../platform/hold.ts";
+import type { RequestLimit } from "../../../platform/request-stock.ts";
 
 /** Its addresses, and the statements it has sent to its databases. */
 export type LimitedEdge = {
@@ -44,6 +45,7 @@ export async function startLimitedEdge(
       limit,
       take: (bucket, wanted) => takeRequests(database, { bucket, limit, wanted }),
       nowMs,
+      pause,
       reportFailure: () => {},
     });
     return {

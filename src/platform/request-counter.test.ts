@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { RequestCounter, type Verdict } from "./request-counter.ts";
+import { RequestCounter, turnWithinMs, type Verdict, waitingRequestsMax } from "./request-counter.ts";
 import type { Grant } from "./request-stock.ts";
 
 const limit = { perSecond: 100, burst: 200 };
@@ -105,5 +105,111 @@ describe("RequestCounter", () => {
     const counted = counter.count();
     requested[1]?.answer(21, 179);
     expect(await counted).toMatchObject({ admitted: true, counted: true });
+  });
+});
+
+describe("RequestCounter with a fair order", () => {
+  const heavy = { network: "heavy", session: "s" };
+  const light = { network: "light", session: "s" };
+  let pauses: { ms: number; end: () => void }[];
+  beforeEach(() => {
+    pauses = [];
+  });
+
+  function openOrdered(ofLimit = limit): RequestCounter {
+    const take = (wanted: number) =>
+      new Promise<Grant>((resolve, reject) => {
+        requested.push({ wanted, answer: (granted, left = 0) => resolve({ wanted, granted, left }), fail: reject });
+      });
+    const pause = (ms: number) => new Promise<void>((end) => pauses.push({ ms, end }));
+    return new RequestCounter({ limit: ofLimit, take, pause, nowMs: () => nowMs, reportFailure: () => {} });
+  }
+
+  const settle = () => new Promise(setImmediate);
+  /** Ends the pause when its time has come. */
+  async function passTime(): Promise<void> {
+    const { ms, end } = pauses.shift()!;
+    nowMs += ms;
+    end();
+    await settle();
+  }
+
+  /** Makes calls, and returns what has been answered so far. */
+  function call(counter: RequestCounter, caller: typeof heavy, calls: number): (boolean | undefined)[] {
+    const answered: (boolean | undefined)[] = Array(calls).fill(undefined);
+    answered.forEach((_, index) => {
+      void Promise.resolve(counter.count(caller)).then(({ admitted }) => {
+        answered[index] = admitted;
+      });
+    });
+    return answered;
+  }
+
+  it("lets calls beyond the bucket wait, and admits the callers that have called least first", async () => {
+    const counter = openOrdered();
+    const heavies = call(counter, heavy, 30);
+    requested[0]?.answer(2);
+    await settle();
+    expect([heavies.filter(Boolean).length, pauses.map(({ ms }) => ms)]).toEqual([2, [300]]);
+    expect(counter.isContended()).toBe(true);
+    const lights = call(counter, light, 5);
+    await passTime();
+    requested[1]?.answer(6);
+    await settle();
+    expect([lights, heavies.filter(Boolean).length]).toEqual([Array(5).fill(true), 3]);
+  });
+
+  it("pauses longer after a grant than after none, so that another process gets the next refill", async () => {
+    call(openOrdered(), heavy, 5);
+    requested[0]?.answer(1);
+    await settle();
+    await passTime();
+    requested[1]?.answer(0, 0);
+    await settle();
+    expect(pauses.map(({ ms }) => ms)).toEqual([200]);
+  });
+
+  it("refuses the callers that have called most once too many wait, with the time until all have had their turn", async () => {
+    const counter = openOrdered();
+    const heavies = call(counter, heavy, waitingRequestsMax + 2);
+    requested[0]?.answer(2);
+    await settle();
+    expect(heavies.filter((one) => one === false)).toHaveLength(0);
+    const lights = call(counter, light, 10);
+    await settle();
+    expect(heavies.filter((one) => one === false)).toHaveLength(10);
+    expect(lights).toEqual(Array(10).fill(undefined));
+    expect(await counter.count(heavy)).toMatchObject({ admitted: false, waitMs: 2_760 });
+  });
+
+  it("refuses what has waited for five seconds", async () => {
+    const heavies = call(openOrdered(), heavy, 3);
+    requested[0]?.answer(0);
+    await settle();
+    nowMs = turnWithinMs;
+    pauses.shift()?.end();
+    await settle();
+    expect(heavies).toEqual([false, false, false]);
+  });
+
+  it("refuses at once where the bucket refills later than a call may wait", async () => {
+    const counter = openOrdered({ perSecond: 0.1, burst: 5 });
+    const heavies = call(counter, heavy, 7);
+    requested[0]?.answer(2);
+    await settle();
+    requested[1]?.answer(0);
+    await settle();
+    expect([heavies.filter(Boolean).length, pauses]).toEqual([2, []]);
+    expect(heavies.filter((one) => one === false)).toHaveLength(5);
+  });
+
+  it("admits everything that waits when the bucket stops answering", async () => {
+    const heavies = call(openOrdered(), heavy, 3);
+    requested[0]?.answer(0);
+    await settle();
+    await passTime();
+    requested[1]?.fail(new Error("down"));
+    await settle();
+    expect(heavies).toEqual([true, true, true]);
   });
 });

@@ -1,5 +1,5 @@
-/** The requests of one merchant that one process may admit without a statement, and when it refills them. PURE. */
-import { requestStockLifetimeMs, requestStockMs, requestStockShare } from "../../limits.ts";
+/** The requests of one subject that one process may admit without a statement, and when it refills them. PURE. */
+import { requestStockLifetimeMs, requestStockMs, requestStockShare } from "../limits.ts";
 
 /** A bucket holds `burst` requests when it is full and fills at `perSecond`. */
 export type RequestLimit = { readonly perSecond: number; readonly burst: number };

@@ -1,0 +1,76 @@
+/** Counts the calls of each caller in this process only: several processes multiply the bound. PURE. */
+import type { CountedClient } from "./client-address.ts";
+import { keepNewest } from "./keep-newest.ts";
+import type { Verdict } from "./request-counter.ts";
+import type { Grant, RequestLimit } from "./request-stock.ts";
+
+// Callers that one process counts, some hundred bytes each; beyond this number the one idle for longest is dropped.
+const callersMax = 20_000;
+
+/** A token bucket for each caller, all of one size. */
+export class CallerCounts {
+  readonly limit: RequestLimit;
+  readonly #copies: () => number;
+  /** The time when a caller's bucket is full again; ordered by the last count. */
+  readonly #fullAtMs = new Map<string, number>();
+
+  /** `copies`: how many processes divide the limit among themselves; each has the whole limit if absent. */
+  constructor(limit: RequestLimit, copies = () => 1) {
+    this.limit = limit;
+    this.#copies = copies;
+  }
+
+  /** Counts one call at a time of a monotonic clock. A refused call takes nothing from the bucket. */
+  count(caller: string, nowMs: number): Verdict {
+    const { granted, left } = this.take(caller, 1, nowMs);
+    if (granted > 0) return { admitted: true, counted: true, remaining: Math.floor(left), waitMs: 0 };
+    return { admitted: false, counted: true, remaining: 0, waitMs: this.#refillMs() - this.#roomMs(caller, nowMs) };
+  }
+
+  /** Takes up to `wanted` calls from a caller's bucket. */
+  take(caller: string, wanted: number, nowMs: number): Grant {
+    const refillMs = this.#refillMs();
+    const left = Math.max(0, this.#roomMs(caller, nowMs) / refillMs);
+    const granted = Math.min(wanted, Math.floor(left));
+    const fullAtMs = Math.max(this.#fullAtMs.get(caller) ?? 0, nowMs) + granted * refillMs;
+    if (granted > 0) keepNewest(this.#fullAtMs, [caller, fullAtMs], callersMax);
+    return { wanted, granted, left: left - granted };
+  }
+
+  /** Returns what is in a caller's bucket, as the time in which it refills. */
+  #roomMs(caller: string, nowMs: number): number {
+    const missingMs = Math.max(0, (this.#fullAtMs.get(caller) ?? 0) - nowMs);
+    return Math.ceil(this.limit.burst / this.#copies()) * this.#refillMs() - missingMs;
+  }
+
+  #refillMs(): number {
+    return (1_000 * this.#copies()) / this.limit.perSecond;
+  }
+}
+
+/** A limit that counted a call, and its verdict. */
+export type Counted = {
+  readonly name: "address" | "network";
+  readonly limit: RequestLimit;
+  readonly verdict: Verdict;
+};
+
+/** Counts the calls of each address, and of each network that it admits. */
+export class ClientCounts {
+  readonly #addresses: CallerCounts;
+  readonly #networks: CallerCounts;
+
+  constructor(limits: { readonly address: RequestLimit; readonly network: RequestLimit }, copies?: () => number) {
+    this.#addresses = new CallerCounts(limits.address, copies);
+    this.#networks = new CallerCounts(limits.network, copies);
+  }
+
+  /** Returns the first refusal; otherwise what the address has left. */
+  count({ address, network }: CountedClient, nowMs: number): Counted {
+    const ofAddress = this.#addresses.count(address, nowMs);
+    const ofNetwork = ofAddress.admitted ? this.#networks.count(network, nowMs) : ofAddress;
+    return ofAddress.admitted && !ofNetwork.admitted
+      ? { name: "network", limit: this.#networks.limit, verdict: ofNetwork }
+      : { name: "address", limit: this.#addresses.limit, verdict: ofAddress };
+  }
+}
