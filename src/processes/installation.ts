@@ -53,6 +53,7 @@ import { type Tracing, untraced } from "../platform/telemetry.ts";
 import { TlsFiles } from "../platform/tls-files.ts";
 import { createRefundTurn } from "../refunds/refund-once.ts";
 import { countSettledOnce } from "../reporting/analytics/count-settled.ts";
+import { countLedgerOnce } from "../reporting/ledger-totals.ts";
 import { raiseAlertsOnce } from "../reporting/raise-alerts.ts";
 import { expireIdempotencyOnce } from "../retention/expire-idempotency-keys.ts";
 import { keepPartitionsOnce } from "../retention/keep-partitions.ts";
@@ -327,6 +328,7 @@ async function startLoops(
     loop("recover", everySecondMs, async () => (await recoverSessionsOnce(core)) > 0),
     loop("expire", everySecondMs, () => expireOnce(core), { idleMs: idleEveryMs }),
     loop("analytics", everyMinuteMs, () => countSettledOnce(database)),
+    loop("ledger", everyTenMinutesMs, () => countLedgerOnce(database)),
     loop("expire-idempotency", everyMinuteMs, () => expireIdempotencyOnce(core)),
     loop("retention", retentionSweepEveryMs, () => sweepOldRowsOnce(database)),
     loop("notifications", everySecondMs, () => processNotificationsOnce(core)),
