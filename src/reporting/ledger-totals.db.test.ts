@@ -88,7 +88,12 @@ const counted = async () =>
 
 it("adds up a day that is over, and reads no entry of it any more", async () => {
   await setClock(0, 12 * 60);
-  const paid = [await pay(cards.approved), await pay(captureRefused), await pay(cards.approved), await pay(cards.fraud)];
+  const paid = [
+    await pay(cards.approved),
+    await pay(captureRefused),
+    await pay(cards.approved),
+    await pay(cards.fraud),
+  ];
   await refund(paid[0]!, "return-1", 900);
   await refund(paid[2]!, "return-2", 1000);
   await count();
@@ -184,7 +189,9 @@ it("ends with the month of its payments", async () => {
   await setClock(2, 90);
   await count();
   expect(await totals(0)).not.toEqual([]);
-  await fixture.asOwner.pool.query("DELETE FROM event_todo; UPDATE app.retention SET keep = interval '18 months' WHERE kind = 'payments'");
+  await fixture.asOwner.pool.query(
+    "DELETE FROM event_todo; UPDATE app.retention SET keep = interval '18 months' WHERE kind = 'payments'",
+  );
   await setClock(31 * 20, 0);
   await keepPartitionsOnce(fixture.core.database, { info: () => {} });
   expect(await addedUp(0)).toEqual([]);
