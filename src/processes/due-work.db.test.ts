@@ -28,7 +28,7 @@ const loopNames: readonly DueLoop[] = [
 async function woken(): Promise<string[]> {
   const found: string[] = [];
   const loops = Object.fromEntries(loopNames.map((name) => [name, { wake: () => found.push(name) }]));
-  await wakeDue(fixture.core.database, loops as Record<DueLoop, { wake(): void }>);
+  await wakeDue(fixture.core.database, loops as unknown as Record<DueLoop, { wake(): void }>);
   return found;
 }
 
