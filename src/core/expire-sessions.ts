@@ -26,11 +26,13 @@ export async function expireSession(core: Core, sessionId: string): Promise<bool
   });
 }
 
-// A subselect bounds the index; with the volatile function itself, every open session would be read every second.
+/** SQL: sessions that were not submitted in time. A subselect bounds the index; with the volatile function itself, every open session would be read. */
+export const overdueSessions = "payment_session WHERE phase = 'IDLE' AND expires_at <= (SELECT app.clock())";
+
 const selectOverdue: Statement = {
   name: "select_overdue_sessions",
   text: `
-    SELECT id FROM payment_session WHERE phase = 'IDLE' AND expires_at <= (SELECT app.clock())
+    SELECT id FROM ${overdueSessions}
     ORDER BY expires_at LIMIT $1`,
 };
 

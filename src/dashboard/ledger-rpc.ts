@@ -8,7 +8,8 @@ import {
 } from "../../gen/dashboard/v1/ledger_pb.ts";
 import { encodeId } from "../platform/ids.ts";
 import { decimalOf, isoExponent } from "../platform/money.ts";
-import { type LedgerEntry, type LedgerTotal, readLedger, totalLedger } from "../reporting/ledger.ts";
+import { type LedgerEntry, readLedger } from "../reporting/ledger.ts";
+import { type LedgerTotal, totalLedger } from "../reporting/ledger-totals.ts";
 import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import { csvLine } from "./csv.ts";
 import { amountMessage } from "./payment-messages.ts";

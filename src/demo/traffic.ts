@@ -6,6 +6,7 @@ import { Client } from "pg";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { decodeId } from "../platform/ids.ts";
 import { forgetCounts } from "../reporting/analytics/count-settled.ts";
+import { forgetLedgerSums } from "../reporting/ledger-totals.ts";
 import type { DemoFile } from "./demo-file.ts";
 import { DemoShop } from "./demo-shop.ts";
 import { type PlannedPayment, planExamples, planTraffic } from "./traffic-plan.ts";
@@ -118,6 +119,7 @@ async function putInTheirWeek(ownerUrl: string, made: readonly { id: string; at:
       UPDATE authentication x SET ${moved(authenticationMoments)} FROM moved WHERE moved.id = x.session_id;
       ${switchGuards("ENABLE")};
       ${forgetCounts};
+      ${forgetLedgerSums};
       COMMIT`);
   } finally {
     await client.end();

@@ -27,6 +27,8 @@ export type DeliverContext = SealingContext & {
   /** Observes each recorded delivery attempt, for metrics. Must not throw. */
   readonly onAttempt?: (seen: SeenAttempt) => void;
   readonly tracing?: Tracing | undefined;
+  /** Longest rest of a loop that finds nothing: where something else wakes it for work that is due. */
+  readonly idleMs?: number | undefined;
 };
 
 /** A delivery that only this worker may attempt until its lease ends. */

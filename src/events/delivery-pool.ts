@@ -55,6 +55,7 @@ export class DeliveryPool {
     this.#loop = runLoop({
       name: "deliveries",
       intervalMs: lookEverywhereMs,
+      idleMs: context.idleMs,
       log: context.log,
       turn: () => this.#claimOnce(),
       observer: observerOf?.(lookEverywhereMs),
@@ -102,6 +103,11 @@ export class DeliveryPool {
   /** Reports that a delivery has a row with its lease from now on. */
   leased(first: LeasedDelivery): void {
     this.#unleased.delete(first);
+  }
+
+  /** Looks everywhere at once. */
+  wake(): void {
+    this.#loop.wake();
   }
 
   /** Looks for deliveries that were not posted at once, now and when more have ended at their endpoints. */
@@ -240,6 +246,13 @@ type Claim = {
   readonly ofThisMonth?: boolean;
 };
 
+/** SQL: endpoints with deliveries that are due, as `e`. */
+export const readyEndpoints = `endpoint e
+         WHERE e.status = 'ENABLED'
+           AND (e.probe_at IS NULL OR e.probe_at <= (SELECT app.clock()))
+           AND EXISTS (SELECT FROM delivery d WHERE d.endpoint_id = e.id AND d.status = 'PENDING'
+                                                AND d.next_at <= (SELECT app.clock()))`;
+
 /**
  * One claimer per endpoint at a time, so the count of deliveries in progress holds until the claim commits. An endpoint
  * at which another worker claims or records is left to it; a recording worker looks for more there afterwards. The
@@ -248,12 +261,8 @@ type Claim = {
  */
 const lockReadyEndpoints: Statement = {
   name: "lock_ready_endpoints",
-  text: `SELECT e.id FROM endpoint e
-         WHERE e.status = 'ENABLED'
+  text: `SELECT e.id FROM ${readyEndpoints}
            AND ($1::uuid[] IS NULL OR e.id = ANY ($1) OR e.merchant_id = ANY ($2))
-           AND (e.probe_at IS NULL OR e.probe_at <= (SELECT app.clock()))
-           AND EXISTS (SELECT FROM delivery d WHERE d.endpoint_id = e.id AND d.status = 'PENDING'
-                                                AND d.next_at <= (SELECT app.clock()))
          ORDER BY e.id FOR NO KEY UPDATE SKIP LOCKED`,
 };
 

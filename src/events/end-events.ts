@@ -95,10 +95,12 @@ export async function endEvents(
   ]);
 }
 
+/** SQL: events that no worker has ended in time. */
+export const overdueEvents = "event_todo WHERE NOT fanned_out AND due_at <= (SELECT app.clock())";
+
 const selectOverdue: Statement = {
   name: "select_overdue_events",
-  text: `SELECT session_id AS "sessionId", sequence FROM event_todo
-         WHERE NOT fanned_out AND due_at <= (SELECT app.clock()) ORDER BY due_at LIMIT $1`,
+  text: `SELECT session_id AS "sessionId", sequence FROM ${overdueEvents} ORDER BY due_at LIMIT $1`,
 };
 const sweepRows = 500;
 

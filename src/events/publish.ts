@@ -50,11 +50,14 @@ const batchRows = 100;
 // Shorter than the pause after which another worker takes the rows (10 s, below).
 const publishTimeoutMs = 5_000;
 
+/** SQL: events that were delivered without their message, and are due. */
+export const unpublishedEvents = "event_todo WHERE fanned_out AND due_at <= (SELECT app.clock())";
+
 // The pause is both lease and retry time: after it, another worker takes over from one that died or failed to publish.
 const claimUnpublished: Statement = {
   name: "claim_unpublished",
   text: `WITH waiting AS (
-           SELECT ctid FROM event_todo WHERE fanned_out AND due_at <= (SELECT app.clock())
+           SELECT ctid FROM ${unpublishedEvents}
            ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
          ), claimed AS (
            UPDATE event_todo SET publish_count = publish_count + 1, due_at = app.clock() + interval '10 seconds'

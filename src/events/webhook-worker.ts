@@ -4,7 +4,7 @@
  */
 import { setImmediate as otherArrivals } from "node:timers/promises";
 import type { Consumer, ConsumerMessages, JsMsg } from "nats";
-import { type LoopObserver, runLoop } from "../platform/loop.ts";
+import { type Loop, type LoopObserver, runLoop } from "../platform/loop.ts";
 import type { NatsLink } from "../platform/nats.ts";
 import type { DeliverContext } from "./deliver.ts";
 import { DeliveryPool } from "./delivery-pool.ts";
@@ -16,6 +16,8 @@ import { WorkerCount } from "./worker-count.ts";
 
 /** A running webhook worker. */
 export type WebhookWorker = {
+  /** Its loops that look for rows that are due. */
+  readonly loops: Readonly<Record<"event-republish" | "event-sweep" | "deliveries", Pick<Loop, "wake">>>;
   /** Looks for deliveries of these endpoints now, after one was verified or enabled. */
   hint(endpointIds: readonly string[]): void;
   /** Stops claiming. Resolves when the posts in progress are recorded. */
@@ -71,6 +73,7 @@ export function startWebhookWorker(context: WebhookWorkerContext): WebhookWorker
   const republishing = runLoop({
     name: "event-republish",
     intervalMs: sweepEveryMs,
+    idleMs: context.idleMs,
     log: context.log,
     observer: observeLoop?.("event-republish", sweepEveryMs),
     turn: () => republishOnce(context),
@@ -79,6 +82,7 @@ export function startWebhookWorker(context: WebhookWorkerContext): WebhookWorker
   const sweep = runLoop({
     name: "event-sweep",
     intervalMs: sweepEveryMs,
+    idleMs: context.idleMs,
     log: context.log,
     observer: observeLoop?.("event-sweep", sweepEveryMs),
     turn: async () => {
@@ -94,6 +98,7 @@ export function startWebhookWorker(context: WebhookWorkerContext): WebhookWorker
   });
 
   return {
+    loops: { "event-republish": republishing, "event-sweep": sweep, deliveries: deliveryPool },
     hint: (endpointIds) => deliveryPool.hint(endpointIds, { everywhere: true }),
     close: async () => {
       await Promise.all([intake.close(), sweep.close(), republishing.close()]);

@@ -97,6 +97,10 @@ export async function recordUnrecordedHold(
   });
 }
 
+const isDue = "d.ended_at IS NULL AND d.next_retry_at <= (SELECT app.clock())";
+/** SQL: orphaned authorizations that are due. */
+export const dueOrphans = `orphaned_authorization d WHERE ${isDue}`;
+
 // An attempt whose row is lost has no account here; such ones share an empty name.
 const takeDue: Statement = {
   name: "take_due_orphaned_authorization",
@@ -106,7 +110,7 @@ const takeDue: Statement = {
       SELECT d.session_id, d.attempt_id, d.gateway_reference, coalesce(a.connection_id::text, '') AS "connectionId",
         coalesce(a.gateway, '') AS gateway
       FROM orphaned_authorization d LEFT JOIN attempt a ON a.session_id = d.session_id AND a.id = d.attempt_id
-      WHERE d.ended_at IS NULL AND d.next_retry_at <= app.clock()
+      WHERE ${isDue}
         AND coalesce(a.connection_id::text, '') <> ALL($2::text[]) AND coalesce(a.gateway, '') <> ALL($3::text[])
       ORDER BY d.next_retry_at, d.attempt_id LIMIT 1 FOR UPDATE OF d SKIP LOCKED) due
     WHERE (o.session_id, o.attempt_id, o.gateway_reference) = (due.session_id, due.attempt_id, due.gateway_reference)

@@ -53,11 +53,13 @@ import { type Tracing, untraced } from "../platform/telemetry.ts";
 import { TlsFiles } from "../platform/tls-files.ts";
 import { createRefundTurn } from "../refunds/refund-once.ts";
 import { countSettledOnce } from "../reporting/analytics/count-settled.ts";
+import { countLedgerOnce } from "../reporting/ledger-totals.ts";
 import { raiseAlertsOnce } from "../reporting/raise-alerts.ts";
 import { expireIdempotencyOnce } from "../retention/expire-idempotency-keys.ts";
 import { keepPartitionsOnce } from "../retention/keep-partitions.ts";
 import { sweepOldRowsOnce } from "../retention/sweep-old-rows.ts";
 import { version } from "../version.ts";
+import { type DueLoop, dueLoopIdleMs, wakeDue } from "./due-work.ts";
 import { buildEnvironment, type Environment } from "./environment.ts";
 import { openDatabase } from "./open-database.ts";
 
@@ -269,8 +271,6 @@ export function dashboardParts({ config, environments, accounts, log }: Installa
 
 // Interval at which each loop runs by itself; hints make most of them faster.
 const everySecondMs = 1_000;
-// For work that nobody waits for: a reader ends an overdue session itself, and an orphan has waited for minutes before.
-const idleEveryMs = 5_000;
 const everyTenSecondsMs = 10_000;
 const everyMinuteMs = 60_000;
 const everyTenMinutesMs = 600_000;
@@ -319,20 +319,31 @@ async function startLoops(
   const sampled = { database, nats, stream, environmentName: label, streamWatch, metrics: figures };
   figures.begin(label);
   const observeLoop = (loopName: string, intervalMs: number) => metrics.observeLoop(label, loopName, intervalMs);
-  const loop = (of: string, intervalMs: number, turn: Turn, rests?: { idleMs?: number }): Loop =>
+  const loop = (of: string, intervalMs: number, turn: Turn, rests?: { idleMs: number }): Loop =>
     runLoop({ name: `${of}-${label}`, intervalMs, ...rests, log, turn, observer: observeLoop(of, intervalMs) });
+  const whenDue = (of: DueLoop, turn: Turn) => loop(of, everySecondMs, turn, { idleMs: dueLoopIdleMs });
   const onHandover = (kind: Handover["kind"]) => figures.countMail(label, kind);
   const alerting = { ...endpoints, mailer, dashboardOrigin, nameGatewaysIn, onHandover };
   const readings = new CircuitBreaker();
+  const due = {
+    recover: whenDue("recover", async () => (await recoverSessionsOnce(core)) > 0),
+    expire: whenDue("expire", () => expireOnce(core)),
+    notifications: whenDue("notifications", () => processNotificationsOnce(core)),
+    orphans: whenDue("orphans", createOrphanTurn(core)),
+    refunds: whenDue("refunds", createRefundTurn(core)),
+  };
+  const onAttempt = (seen: SeenAttempt) => figures.countAttempt(label, seen);
+  const webhooks = startWebhookWorker({
+    ...{ ...endpoints, nats, stream, onAttempt, observeLoop },
+    idleMs: dueLoopIdleMs,
+  });
   const loops = [
-    loop("recover", everySecondMs, async () => (await recoverSessionsOnce(core)) > 0),
-    loop("expire", everySecondMs, () => expireOnce(core), { idleMs: idleEveryMs }),
+    ...Object.values(due),
+    loop("due", everySecondMs, () => wakeDue(database, { ...due, ...webhooks.loops }).then(() => false)),
     loop("analytics", everyMinuteMs, () => countSettledOnce(database)),
+    loop("ledger", everyTenMinutesMs, () => countLedgerOnce(database)),
     loop("expire-idempotency", everyMinuteMs, () => expireIdempotencyOnce(core)),
     loop("retention", retentionSweepEveryMs, () => sweepOldRowsOnce(database)),
-    loop("notifications", everySecondMs, () => processNotificationsOnce(core)),
-    loop("orphans", everySecondMs, createOrphanTurn(core), { idleMs: idleEveryMs }),
-    loop("refunds", everySecondMs, createRefundTurn(core)),
     loop("alarms", everyTenSecondsMs, () => raiseAlarmsOnce(core)),
     loop("endpoint-warnings", everyMinuteMs, () => raiseWarningsOnce(endpoints)),
     loop("alerts", everyMinuteMs, () => raiseAlertsOnce(endpoints)),
@@ -343,8 +354,6 @@ async function startLoops(
     loop("stream-watch", everyMinuteMs, () => streamWatch.checkOnce().then(() => false)),
     loop("webhook-figures", everyTenSecondsMs, () => sampleWebhooksOnce(sampled).then(() => false)),
   ];
-  const onAttempt = (seen: SeenAttempt) => figures.countAttempt(label, seen);
-  const webhooks = startWebhookWorker({ ...endpoints, nats, stream, onAttempt, observeLoop });
   return {
     async close() {
       await Promise.all([...loops.map((one) => one.close()), webhooks.close()]);

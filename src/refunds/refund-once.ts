@@ -32,14 +32,15 @@ import {
 } from "./record-refund-answer.ts";
 import { itemOf, lockSession, moveRefund, type RefundEnd, type RefundName, recordEnd } from "./refund-rows.ts";
 
-// A subselect bounds the index; the volatile function itself would be evaluated for each row.
+/** SQL: refunds that are due. A subselect bounds the index; the volatile function itself would be evaluated for each row. */
+export const dueRefunds = "refund WHERE next_try_at <= (SELECT app.clock())";
+
 const takeDue: Statement = {
   name: "take_due_refund",
   text: `
     UPDATE refund SET retries = retries + 1, next_try_at = app.clock() + $1 * interval '1 ms'
     WHERE (session_id, id) = (
-      SELECT session_id, id FROM refund
-      WHERE next_try_at <= (SELECT app.clock()) AND connection_id <> ALL($2::uuid[]) AND gateway <> ALL($3::text[])
+      SELECT session_id, id FROM ${dueRefunds} AND connection_id <> ALL($2::uuid[]) AND gateway <> ALL($3::text[])
       ORDER BY next_try_at LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING session_id AS "sessionId", id, connection_id AS "connectionId", gateway`,
 };

@@ -3,10 +3,11 @@ import { type PageTokenKeys, signPageToken, verifyPageToken } from "../core/page
 import { type Queryable, type Statement, unnamed } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { type LedgerDays, type LedgerRange, rangeOf } from "./ledger-days.ts";
+import { amountIn, type LedgerSource, ledgerSources, merchantIn, ofRefunds } from "./ledger-sources.ts";
 
 /** One movement of money, as it was recorded. */
 export type LedgerEntry = {
-  readonly type: "CAPTURED" | "CAPTURE_FAILED" | "VOIDED" | "REFUNDED" | "REFUND_FAILED";
+  readonly type: LedgerSource["type"];
   /** When it was recorded, in UTC with microseconds: they give the order. */
   readonly recordedAt: string;
   readonly sessionId: string;
@@ -38,51 +39,10 @@ const selectHasFew: Statement = {
   text: `SELECT count(*) <= $2 AS "hasFew" FROM (SELECT FROM payment_session WHERE merchant_id = $1 LIMIT $2::int + 1) counted`,
 };
 
-/** The entries of one type, at one gateway in one currency. */
-export type LedgerTotal = Pick<LedgerEntry, "type" | "gateway" | "currency" | "amountMinor"> & {
-  readonly entries: number;
-};
-
-type Source = { readonly type: LedgerEntry["type"]; readonly from: string; readonly at: string; readonly of: string };
-
-const attempts = "attempt m JOIN payment_session s ON s.id = m.session_id";
-const refunds = "refund m JOIN payment_session s ON s.id = m.session_id";
-
-const sources: readonly Source[] = [
-  {
-    type: "CAPTURED",
-    from: "payment_session s JOIN attempt m ON m.session_id = s.id AND m.id = s.captured_attempt_id",
-    at: "s.settled_at",
-    of: "s.settled_at IS NOT NULL",
-  },
-  ...(["capture_failed_at", "capture_failed_before_at"] as const).map(
-    (at) => ({ type: "CAPTURE_FAILED", from: attempts, at: `m.${at}`, of: `m.${at} IS NOT NULL` }) as const,
-  ),
-  // Another capture of the hold stands, on a later day than that of the failure.
-  { type: "CAPTURED", from: attempts, at: "m.capture_stands_at", of: "m.capture_stands_at IS NOT NULL" },
-  { type: "VOIDED", from: attempts, at: "m.completed_at", of: "m.void_kind = 'VOIDED'" },
-  { type: "REFUNDED", from: refunds, at: "m.succeeded_at", of: "m.succeeded_at IS NOT NULL" },
-  {
-    type: "REFUND_FAILED",
-    from: refunds,
-    at: "m.completed_at",
-    of: "m.status = 'FAILED' AND m.succeeded_at IS NOT NULL",
-  },
-];
-
-/** The merchant as the source's own row has it, so that an index over merchant and time can be walked. */
-function merchantIn({ from }: Source): string {
-  return from === refunds ? "m.merchant_id" : "s.merchant_id";
-}
-
-function amountIn({ type, from }: Source): string {
-  return type === "VOIDED" || from === refunds ? "m.amount_minor" : "m.captured_amount_minor";
-}
-
 // Each source walks an index over its time from the last entry on, so that a page costs what it shows.
-function selectSource(source: Source): string {
+function selectSource(source: LedgerSource): string {
   const { type, from, at, of } = source;
-  const isRefund = from === refunds;
+  const isRefund = from === ofRefunds;
   const amount = amountIn(source);
   return `(
     SELECT '${type}' AS type, ${at} AS at, m.id, m.session_id, ${isRefund ? "m.attempt_id" : "m.id"} AS attempt_id,
@@ -99,67 +59,13 @@ const selectEntries: Statement = {
     SELECT type, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "recordedAt", session_id AS "sessionId",
       attempt_id AS "attemptId", refund_id AS "refundId", order_ref AS "orderRef", amount_minor::float8 AS "amountMinor",
       currency, gateway, gateway_reference AS "gatewayReference"
-    FROM (${sources.map(selectSource).join(" UNION ALL ")}) entry
+    FROM (${ledgerSources.map(selectSource).join(" UNION ALL ")}) entry
     ORDER BY at, type COLLATE "C", id LIMIT $7`,
 };
 
 // Planned for its merchant each time, which takes some 20 ms. The plan for any merchant walks the days of all, and one for a
 // merchant with very many payments would sort a month of them for each page.
 const selectEntriesOfFew: Statement = { ...selectEntries, name: unnamed };
-
-// What is captured with the payment is its whole amount (app.guard_attempt), so that no attempt is read for it: joining them
-// reads every attempt there is.
-const automaticCaptures = totalOf("CAPTURED", {
-  from: "payment_session s",
-  where: `s.settled_at IS NOT NULL AND s.status = 'SUCCEEDED' AND NOT s.manual_capture AND ${isBetween("s.settled_at")}`,
-  columns: "s.captured_via AS gateway, s.currency, s.amount_minor",
-});
-
-const sourceTotals = sources.map((source) =>
-  totalOf(source.type, {
-    from: source.from === refunds ? "refund m" : source.from,
-    where: `${source.of} ${source.at === "s.settled_at" ? "AND s.manual_capture" : ""} AND ${isBetween(source.at)}`,
-    columns: `m.gateway, m.currency, ${amountIn(source)}`,
-    merchant: merchantIn(source),
-  }),
-);
-
-// Planned for its own days each time: a plan for any days would read whole tables for one, or row after row for a month.
-const selectTotals: Statement = {
-  name: unnamed,
-  text: `
-    SELECT type, gateway, currency, sum(amount_minor)::float8 AS "amountMinor", sum(entries)::int AS entries
-    FROM (${[automaticCaptures, ...sourceTotals].join(" UNION ALL ")}) total GROUP BY type, gateway, currency`,
-};
-
-function isBetween(at: string): string {
-  return `${at} >= $2::timestamptz AND ${at} < $3::timestamptz`;
-}
-
-function totalOf(
-  type: LedgerEntry["type"],
-  {
-    from,
-    where,
-    columns,
-    merchant = "s.merchant_id",
-  }: { from: string; where: string; columns: string; merchant?: string },
-): string {
-  return `
-    SELECT '${type}' AS type, gateway, currency, sum(amount_minor) AS amount_minor, count(*) AS entries
-    FROM (SELECT ${columns} AS amount_minor FROM ${from} WHERE ${where} AND ${merchant} = $1) entry
-    GROUP BY gateway, currency`;
-}
-
-/** Returns the totals of the days. Throws `invalid_parameter` for days that break a rule or are not over. */
-export async function totalLedger(
-  database: Queryable,
-  { merchantId, days }: { merchantId: string; days: LedgerDays },
-): Promise<readonly LedgerTotal[]> {
-  const range = rangeOf(days);
-  await requireClosed(database, range);
-  return database.query<LedgerTotal>(selectTotals, [merchantId, range.begin, range.end]);
-}
 
 /**
  * Returns one page of the days, over all databases that have payments of the merchant. Throws `invalid_parameter` for
@@ -199,7 +105,8 @@ export async function readLedger(
   return { entries, nextPageToken: signPageToken(keys, { ...token, lastId: positionOf(last) }) };
 }
 
-async function requireClosed(database: Queryable, { lastDay, lastField, end }: LedgerRange): Promise<void> {
+/** Throws `invalid_parameter` unless the last day is over, for every transaction that began on it. */
+export async function requireClosed(database: Queryable, { lastDay, lastField, end }: LedgerRange): Promise<void> {
   const [row] = await database.query<{ isClosed: boolean }>(selectIsClosed, [end]);
   if (row?.isClosed) return;
   const message = `${lastField} must be over: the ledger of ${lastDay} is complete shortly after midnight UTC. Ask again then.`;

@@ -121,15 +121,16 @@ export async function parkSession(
   await tx.query(park, [lease.sessionId, lease.epoch, until, due]);
 }
 
-// A subselect bounds the index; with the volatile function itself, every session in processing would be read.
+/** SQL: sessions whose lease has lapsed. A subselect bounds the index; with the volatile function itself, every session in processing would be read. */
+export const lapsedSessions = "payment_session WHERE phase = 'PROCESSING' AND lease_until < (SELECT app.clock())";
+
 const takeOver: Statement = {
   name: "take_over_session",
   text: `
     UPDATE payment_session s
     SET lease_epoch = lease_epoch + 1, lease_until = app.clock() + $1 * interval '1 ms'
     WHERE id = (
-      SELECT id FROM payment_session
-      WHERE phase = 'PROCESSING' AND lease_until < (SELECT app.clock())
+      SELECT id FROM ${lapsedSessions}
       ORDER BY lease_until LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING s.id AS "sessionId", s.lease_epoch AS epoch`,
 };

@@ -13,27 +13,31 @@ import { type CoreFixture, cards, openPool, startCoreFixture } from "./core.fixt
 let fixture: CoreFixture;
 let gate: Child;
 let core: Core;
+let pooled: Core;
 beforeAll(async () => {
   fixture = await startCoreFixture();
   await fixture.setRule(["HARD_DECLINE"]);
   gate = Child.start(join(import.meta.dirname, "../../dev/bench/statement-gate.ts"));
   const url = new URL(fixture.core.database.pool.options.connectionString!);
   const port = await gate.ask("listen", { name: "core", host: url.hostname, port: Number(url.port) });
-  const database = new Database(openPool(Object.assign(url, { port: String(port) }).href, 1));
-  await database.namePartitions();
-  core = { ...fixture.core, database, inFlight: new Set() };
+  const opened = async (isPooled: boolean): Promise<Core> => {
+    const database = new Database(openPool(Object.assign(url, { port: String(port) }).href, 1), { isPooled });
+    await database.namePartitions();
+    return { ...fixture.core, database, inFlight: new Set() };
+  };
+  [core, pooled] = [await opened(false), await opened(true)];
   for (const card of [cards.approved, cards.failover]) await pay(card);
 });
 afterAll(async () => {
-  await core?.database.pool.end();
+  for (const one of [core, pooled]) await one?.database.pool.end();
   await gate?.close();
   await fixture?.close();
 });
 
-async function count(work: () => Promise<unknown>): Promise<Passed> {
+async function count(work: () => Promise<unknown>, { inFlight } = core): Promise<Passed> {
   await gate.ask("begin");
   await work();
-  await Promise.all(core.inFlight);
+  await Promise.all(inFlight);
   return (await gate.ask<Record<string, Passed>>("passed")).core!;
 }
 
@@ -43,11 +47,11 @@ async function pay(card: string, fields: object = {}): Promise<void> {
 }
 
 /** Returns the least of several counts: on a busy machine, a payment is also polled, and its lease renewed. */
-async function leastOf(card: string): Promise<Passed> {
+async function leastOf(card: string, by = core): Promise<Passed> {
   const counts: Passed[] = [];
   for (let turn = 0; turn < 5; turn++) {
     const session = await fixture.newSession();
-    counts.push(await count(() => fixture.submit(session, card, "tok_1", core)));
+    counts.push(await count(() => fixture.submit(session, card, "tok_1", by), by));
   }
   const least = (name: keyof Passed) => Math.min(...counts.map((one) => one[name]));
   return { statements: least("statements"), commits: least("commits"), roundTrips: least("roundTrips") };
@@ -61,6 +65,15 @@ it("creates and captures in as few statements as it takes without any feature", 
   expect(await leastOf(cards.approved)).toEqual({ statements: 4, commits: 0, roundTrips: 4 });
   // The rule, the failure, and the second gateway's credentials.
   expect(await leastOf(cards.failover)).toEqual({ statements: 7, commits: 0, roundTrips: 7 });
+});
+
+// Each statement has BEGIN, a setting and COMMIT, which are sent with it.
+it("takes as many round trips through a pooler", async () => {
+  const order = { amountMinor: 4900, currency: "EUR", orderRef: "order" };
+  const created = await count(() => createSession(pooled, fixture.owner, order), pooled);
+  expect(created.roundTrips).toBe(1);
+  expect((await leastOf(cards.approved, pooled)).roundTrips).toBe(4);
+  expect((await leastOf(cards.failover, pooled)).roundTrips).toBe(7);
 });
 
 // A feature is attached by a condition in one of these files; its own code stands in others. A session is read back only

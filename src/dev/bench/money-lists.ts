@@ -3,8 +3,9 @@ import { Client } from "pg";
 import { type PageTokenKeys, signPageToken } from "../../core/page-token.ts";
 import type { Database } from "../../platform/database.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { readLedger, totalLedger } from "../../reporting/ledger.ts";
+import { readLedger } from "../../reporting/ledger.ts";
 import type { LedgerDays } from "../../reporting/ledger-days.ts";
+import { totalLedger } from "../../reporting/ledger-totals.ts";
 import { listPayments } from "../../reporting/payment-list.ts";
 import { listRefunds } from "../../reporting/refund-list.ts";
 

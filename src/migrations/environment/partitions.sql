@@ -220,6 +220,8 @@ BEGIN
     END IF;
     EXECUTE 'DROP TABLE ' || one.tables;
     IF one.kind = 'payments' THEN
+      -- Afterwards: the DROP has waited for sums that were being made of these rows.
+      DELETE FROM ledger_sum WHERE month = to_date(one.suffix, '_YYYY_MM');
       EXECUTE (SELECT string_agg('DROP FUNCTION ' || oid::regprocedure, '; ') FROM pg_proc
                WHERE pronamespace = 'partitions'::regnamespace AND right(proname, length(one.suffix)) = one.suffix);
     END IF;

@@ -402,6 +402,24 @@ CREATE TABLE idempotency (
   expires_at timestamp with time zone NOT NULL
 );
 
+-- table ledger_sum
+CREATE TABLE ledger_sum (
+  merchant_id uuid NOT NULL,
+  day date NOT NULL,
+  month date NOT NULL,
+  type text NOT NULL,
+  gateway text NOT NULL,
+  currency text NOT NULL,
+  entries integer NOT NULL,
+  amount_minor bigint NOT NULL
+);
+
+-- table ledger_walk
+CREATE TABLE ledger_walk (
+  only_one boolean DEFAULT true NOT NULL,
+  counted_until timestamp with time zone NOT NULL
+);
+
 -- table merchant_settings
 CREATE TABLE merchant_settings (
   merchant_id uuid NOT NULL,
@@ -905,6 +923,15 @@ ALTER TABLE idempotency ADD CONSTRAINT idempotency_pkey PRIMARY KEY (merchant_id
 
 -- constraint idempotency.idempotency_request_hash_check
 ALTER TABLE idempotency ADD CONSTRAINT idempotency_request_hash_check CHECK ((octet_length(request_hash) = 32));
+
+-- constraint ledger_sum.ledger_sum_pkey
+ALTER TABLE ledger_sum ADD CONSTRAINT ledger_sum_pkey PRIMARY KEY (merchant_id, day, month, type, gateway, currency);
+
+-- constraint ledger_walk.ledger_walk_only_one_check
+ALTER TABLE ledger_walk ADD CONSTRAINT ledger_walk_only_one_check CHECK (only_one);
+
+-- constraint ledger_walk.ledger_walk_pkey
+ALTER TABLE ledger_walk ADD CONSTRAINT ledger_walk_pkey PRIMARY KEY (only_one);
 
 -- constraint merchant_settings.merchant_settings_alert_addresses_check
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_alert_addresses_check CHECK ((cardinality(alert_addresses) <= 10));
@@ -1890,6 +1917,8 @@ BEGIN
     END IF;
     EXECUTE 'DROP TABLE ' || one.tables;
     IF one.kind = 'payments' THEN
+      -- Afterwards: the DROP has waited for sums that were being made of these rows.
+      DELETE FROM ledger_sum WHERE month = to_date(one.suffix, '_YYYY_MM');
       EXECUTE (SELECT string_agg('DROP FUNCTION ' || oid::regprocedure, '; ') FROM pg_proc
                WHERE pronamespace = 'partitions'::regnamespace AND right(proname, length(one.suffix)) = one.suffix);
     END IF;
@@ -3112,6 +3141,12 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON gateway_notification TO the runtime role
 
 -- privileges idempotency to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON idempotency TO the runtime role;
+
+-- privileges ledger_sum to the runtime role
+GRANT INSERT, SELECT, UPDATE ON ledger_sum TO the runtime role;
+
+-- privileges ledger_walk to the runtime role
+GRANT INSERT, SELECT, UPDATE ON ledger_walk TO the runtime role;
 
 -- privileges merchant_settings to the runtime role
 GRANT INSERT, SELECT, UPDATE ON merchant_settings TO the runtime role;

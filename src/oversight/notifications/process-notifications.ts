@@ -15,12 +15,16 @@ import { decodeId } from "../../platform/ids.ts";
 import { recordRefundReport } from "../../refunds/refund-reports.ts";
 import { hurryOrphan, recordOrphan, recordUnrecordedHold } from "../orphaned-authorizations.ts";
 
+/** SQL: notifications that are due. */
+export const waitingNotifications =
+  "gateway_notification WHERE processed_at IS NULL AND next_try_at <= (SELECT app.clock())";
+
 const selectWaiting: Statement = {
   name: "select_waiting_notifications",
   text: `
     SELECT connection_id AS "connectionId", notification_id AS "notificationId", kind, attempt_reference AS "attemptReference",
       gateway_reference AS "gatewayReference"
-    FROM gateway_notification WHERE processed_at IS NULL AND next_try_at <= (SELECT app.clock())
+    FROM ${waitingNotifications}
     ORDER BY next_try_at LIMIT $1`,
 };
 // Its own age is its pause, so that the pauses double up to the longest.

@@ -25,6 +25,7 @@ export function percentileMs(histogram: readonly number[], share: number): numbe
 
 /** Merges several histograms into one. */
 export function mergeHistograms(histograms: readonly (readonly number[])[]): number[] {
-  const [first = [], ...others] = histograms;
-  return others.reduce<number[]>((sum, each) => sum.map((count, step) => count + (each[step] ?? 0)), [...first]);
+  const sum: number[] = [...(histograms[0] ?? [])];
+  for (const other of histograms.slice(1)) for (let step = 0; step < sum.length; step++) sum[step]! += other[step] ?? 0;
+  return sum;
 }
