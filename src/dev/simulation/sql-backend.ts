@@ -14,7 +14,8 @@ export type Answer =
 /** One connection of the server, lent to a simulated process for a transaction or a statement. */
 export class Backend {
   readonly client: Client;
-  readonly processId: number;
+  /** Settles once the server has accepted the connection; nothing may be sent before. */
+  readonly connected: Promise<unknown>;
   inTransaction = false;
   /**
    * True after a BEGIN that is sent only with the next statement: at READ COMMITTED a BEGIN alone reads nothing and
@@ -25,15 +26,16 @@ export class Backend {
   /** True after a statement of its transaction failed: the server refuses later ones without waiting. */
   hasFailed = false;
 
-  private constructor(client: Client, processId: number) {
-    this.client = client;
-    this.processId = processId;
+  /** Begins to connect. */
+  constructor(url: string) {
+    this.client = clientOf(url);
+    this.connected = this.client.connect();
+    this.connected.catch(() => {});
   }
 
-  static async connect(url: string): Promise<Backend> {
-    const client = await connected(url);
-    const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
-    return new Backend(client, rows[0].pid);
+  /** The server's id of its process, known once it is connected. */
+  get processId(): number {
+    return (this.client as unknown as { processID: number }).processID;
   }
 
   /**
@@ -81,9 +83,7 @@ function configOf(query: Query): QueryConfig {
 // The simulation itself ends every wait.
 const settings = "-c synchronous_commit=off -c lock_timeout=0 -c statement_timeout=0";
 
-/** Connects to the simulation's database; statements are sent without waiting for the answers of earlier ones. */
-export async function connected(connectionString: string): Promise<Client> {
-  const client = new Client({ connectionString, options: settings, pipeline: true });
-  await client.connect();
-  return client;
+/** Returns a client of the simulation's database, which sends statements without waiting for the answers of earlier ones. */
+export function clientOf(connectionString: string): Client {
+  return new Client({ connectionString, options: settings, pipeline: true });
 }
