@@ -2,6 +2,7 @@
 import type { Duplex } from "node:stream";
 import { Client, type QueryConfig, type QueryResult, type Submittable } from "pg";
 import { OneSync, SyncMember } from "../../platform/one-sync.ts";
+import { bindToCore } from "./one-core.ts";
 
 /** A statement as the driver accepts it. */
 export type Query = string | { readonly text: string; readonly name?: string; readonly values?: unknown[] };
@@ -15,7 +16,7 @@ export type Answer =
 export class Backend {
   readonly client: Client;
   /** Settles once the server has accepted the connection; nothing may be sent before. */
-  readonly connected: Promise<unknown>;
+  readonly ready: Promise<void>;
   inTransaction = false;
   /**
    * True after a BEGIN that is sent only with the next statement: at READ COMMITTED a BEGIN alone reads nothing and
@@ -26,11 +27,16 @@ export class Backend {
   /** True after a statement of its transaction failed: the server refuses later ones without waiting. */
   hasFailed = false;
 
-  /** Begins to connect. */
-  constructor(url: string) {
-    this.client = clientOf(url);
-    this.connected = this.client.connect();
-    this.connected.catch(() => {});
+  /** Begins to connect; statements are sent without waiting for the answers of earlier ones. */
+  constructor(url: string, core: number | undefined) {
+    this.client = new Client({ connectionString: url, options: settings, pipeline: true });
+    this.ready = this.#connect(core);
+    this.ready.catch(() => {});
+  }
+
+  async #connect(core: number | undefined): Promise<void> {
+    await this.client.connect();
+    if (core !== undefined) await bindToCore(core, this.processId);
   }
 
   /** The server's id of its process, known once it is connected. */
@@ -82,8 +88,3 @@ function configOf(query: Query): QueryConfig {
 
 // The simulation itself ends every wait.
 const settings = "-c synchronous_commit=off -c lock_timeout=0 -c statement_timeout=0";
-
-/** Returns a client of the simulation's database, which sends statements without waiting for the answers of earlier ones. */
-export function clientOf(connectionString: string): Client {
-  return new Client({ connectionString, options: settings, pipeline: true });
-}

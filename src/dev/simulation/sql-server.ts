@@ -4,7 +4,7 @@
  */
 import type { Client, QueryResult } from "pg";
 import type { Acted } from "./simulated-process.ts";
-import { type Answer, Backend, clientOf, type Query, textOf } from "./sql-backend.ts";
+import { type Answer, Backend, type Query, textOf } from "./sql-backend.ts";
 
 /**
  * A statement that waits for a lock; without an `answer` it was withdrawn, to be sent again behind the one that waits.
@@ -33,22 +33,27 @@ export class SqlServer {
   /** Called after each statement with committed changes, with the answer of the watching query. */
   onChange: (observed: QueryResult) => Promise<void> = async () => {};
   readonly #url: string;
+  readonly #core: number | undefined;
   readonly #observer: Client;
   readonly #all: Backend[] = [];
   readonly #idle = new Set<Backend>();
   #waiters: Waiter[] = [];
   #clockMs = Number.NaN;
 
-  private constructor(url: string, observer: Client) {
+  private constructor(url: string, core: number | undefined, observer: Client) {
     this.#url = url;
+    this.#core = core;
     this.#observer = observer;
   }
 
-  /** Connects as the owner, to a database whose `app.clock()` reads `app.simulated_clock`. */
-  static async connect(url: string): Promise<SqlServer> {
-    const observer = clientOf(url);
-    await observer.connect();
-    return new SqlServer(url, observer);
+  /**
+   * Connects as the owner, to a database whose `app.clock()` reads `app.simulated_clock`. Binds the server's processes to
+   * `core`, if it is given.
+   */
+  static async connect(url: string, core?: number): Promise<SqlServer> {
+    const observer = new Backend(url, core);
+    await observer.ready;
+    return new SqlServer(url, core, observer.client);
   }
 
   async close(): Promise<void> {
@@ -83,7 +88,7 @@ export class SqlServer {
 
   #open(): Backend {
     if (this.#all.length === backendsMax) throw new Error(`a run has at most ${backendsMax} connections open`);
-    const backend = new Backend(this.#url);
+    const backend = new Backend(this.#url, this.#core);
     this.#all.push(backend);
     return backend;
   }
@@ -94,7 +99,7 @@ export class SqlServer {
 
   /** Sends one statement; its error is part of the answer. It is run at `clockMs`, if that is given. */
   async run(backend: Backend, query: Query, clockMs?: number): Promise<Acted<QueryResult>> {
-    await backend.connected;
+    await backend.ready;
     const sent = this.#answerToNothing(backend, query) ?? (await this.#send(backend, query, clockMs));
     if ("type" in sent) {
       await this.#note(backend, query, sent);
