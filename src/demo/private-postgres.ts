@@ -84,12 +84,7 @@ function urlOf(record: ServerRecord, role: string): string {
   return `postgres://${role}:${record.passwords[role]}@127.0.0.1:${record.port}/postgres`;
 }
 
-function programOf(options: {
-  home: PostgresHome;
-  port: number;
-  forTests: boolean;
-  socketFolder: string | undefined;
-}) {
+function programOf(options: { home: PostgresHome; port: number; forTests: boolean; socketFolder: string | undefined }) {
   const { home, port, forTests, socketFolder = "" } = options;
   const settings = {
     listen_addresses: "127.0.0.1",

@@ -6,9 +6,9 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { startPrivatePostgres } from "../../demo/private-postgres.ts";
 import { migrate } from "../../migrations/migrate.ts";
+import { usableCores } from "./one-core.ts";
 import type { RunResult } from "./run.ts";
 import type { SchemaRemoval } from "./schema-removals.ts";
-import { usableCores } from "./one-core.ts";
 import type { Beginning, Order, Report } from "./seed-runner.ts";
 import { runOn, simulationTemplate } from "./simulation-template.ts";
 
@@ -34,11 +34,13 @@ export async function startSimulationServer(root: string): Promise<SimulationSer
   };
 }
 
-// A sequence is visible to every transaction at once; no table is. Unlogged, it gives a transaction that sets it no id.
+// A sequence is visible to every transaction at once; no table is. Unlogged, it gives a transaction that sets it no id. Without
+// FROM the function becomes a part of the plan that calls it.
 const simulatedClock = `
   CREATE UNLOGGED SEQUENCE app.simulated_clock;
+  SELECT setval('app.simulated_clock', 1);
   CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE AS
-    'SELECT timestamptz ''epoch'' + last_value * interval ''1 ms'' FROM app.simulated_clock'`;
+    'SELECT timestamptz ''epoch'' + pg_sequence_last_value(''app.simulated_clock''::regclass) * interval ''1 ms'''`;
 
 // The times of the runs are years apart, so all rows are in the set `rest`.
 const dropMonths = `DO $$ BEGIN EXECUTE (
