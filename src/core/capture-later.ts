@@ -8,10 +8,10 @@ import { adoptCapture, endHold, mayHaveLostOrder } from "./execute/held-payments
 import type { SettlingParts } from "./execute/late-captures.ts";
 import { recordCaptureOrdered } from "./record/attempts.ts";
 import type { Lease } from "./record/lease.ts";
-import { loadSession, type SessionWithAttempts } from "./record/session-with-attempts.ts";
+import { loadSession } from "./record/load-session.ts";
 import type { EndParts } from "./record/settle.ts";
 import type { Attempt, PaymentSession } from "./rows/entities.ts";
-import { isHeld } from "./rows/held-state.ts";
+import { isHeld, type Payment } from "./rows/payment.ts";
 import { followSession, startProcessing } from "./submit-payment.ts";
 
 /** A held payment of the merchant that gives the order. */
@@ -47,7 +47,7 @@ const takeToCancel: Statement = { name: "take_hold_to_cancel", partitionKey: 1, 
 export async function captureHeld(
   core: Core,
   held: HeldPayment & { readonly amountMinor?: number | undefined; readonly signal: AbortSignal },
-): Promise<SessionWithAttempts> {
+): Promise<Payment> {
   const { sessionId, signal } = held;
   await adoptCapturedByHand(core, held);
   const taken = await core.database.transaction((tx) => orderCapture(tx, core, { ...held, workMs: leaseMs }));
@@ -62,7 +62,7 @@ export async function captureHeld(
  * Cancels a held payment: the session ends as DECLINED, and its hold is voided. Durable on return. A repeat returns the
  * payment as it stands. Throws `not_found`, `not_held`, `capture_already_ordered` and `session_ended`.
  */
-export async function cancelHeld(core: Core, held: HeldPayment): Promise<SessionWithAttempts> {
+export async function cancelHeld(core: Core, held: HeldPayment): Promise<Payment> {
   await adoptCapturedByHand(core, held);
   const taken = await core.database.transaction((tx) => orderCancel(tx, core, { ...held, workMs: leaseMs }));
   if (taken) void startProcessing(core, { lease: taken.lease });
@@ -149,7 +149,7 @@ async function takeHold(
   return { lease: { sessionId, epoch: row.epoch }, session, attempt };
 }
 
-async function loadOwn(tx: Tx, { sessionId, merchantId }: HeldPayment): Promise<SessionWithAttempts> {
+async function loadOwn(tx: Tx, { sessionId, merchantId }: HeldPayment): Promise<Payment> {
   const [own] = await tx.query(selectOwn, [sessionId, merchantId]);
   if (own === undefined) throw new DomainError("not_found", "There is no payment session with this id.");
   return loadSession(tx, sessionId);
@@ -162,10 +162,7 @@ const selectOwn: Statement = {
 };
 
 /** Returns nothing if this capture was ordered before; throws why it cannot be ordered. */
-function requireOrdered(
-  { session, attempts, readAt }: SessionWithAttempts,
-  amountMinor: number | undefined,
-): undefined {
+function requireOrdered({ session, attempts, readAt }: Payment, amountMinor: number | undefined): undefined {
   requireManual(session);
   if (session.captureAskedAt) {
     const ordered = attempts.find(({ captureOrderedAt }) => captureOrderedAt !== null);
@@ -188,7 +185,7 @@ const decided = "A person has recorded what happened to the hold at its gateway;
 const inDoubt = "The gateways are being asked what a restore has lost; repeat the request in a minute.";
 
 /** Returns nothing if the payment was cancelled before; throws why it cannot be cancelled. */
-function requireCancelled({ session }: SessionWithAttempts): undefined {
+function requireCancelled({ session }: Payment): undefined {
   requireManual(session);
   if (session.declineCode === "capture_cancelled") return undefined;
   if (session.captureAskedAt) {
@@ -206,7 +203,7 @@ function requireManual(session: PaymentSession): void {
     throw notHeld("The session was created without capture: manual, so it captures by itself.");
 }
 
-function requireHeld({ session, readAt }: Pick<SessionWithAttempts, "session" | "readAt">): void {
+function requireHeld({ session, readAt }: Pick<Payment, "session" | "readAt">): void {
   const isOver = session.heldUntil != null && session.heldUntil <= readAt;
   if (session.status !== "CREATED" || isOver) {
     throw new DomainError("session_ended", "The session has ended without a capture, or the time of its hold is over.");
