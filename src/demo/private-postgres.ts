@@ -16,6 +16,8 @@ const run = promisify(execFile);
 /** A running private PostgreSQL. `ownerUrl` is of a role with CREATEDB and CREATEROLE that is no superuser. */
 export type PrivatePostgres = {
   readonly ownerUrl: string;
+  /** The folder of its Unix-domain socket, which costs less than loopback; undefined if it has none. */
+  readonly socketFolder: string | undefined;
   readonly pid: number;
   readonly dataFolder: string;
   /** Stops the server cleanly; `removeData` removes all of its data. */
@@ -26,6 +28,8 @@ const superuser = "postgres";
 const owner = "switchyard_owner";
 // Fast shutdown: ends sessions, then writes a checkpoint (PostgreSQL 18, 18.5 "Shutting Down the Server").
 const stopSignal = "SIGINT";
+// The path of a Unix-domain socket has 103 bytes on macOS, 107 on Linux.
+const socketPathMax = 103;
 // Every role and its pools on one machine, with room for a person's psql.
 const connectionsMax = 200;
 
@@ -50,8 +54,10 @@ export async function startPrivatePostgres(options: {
   const record = known ?? { dataFolder: home.dataFolder, port: options.port ?? (await freePort()), passwords };
   await requirePort({ port: record.port, owner: "PostgreSQL", recordFile });
   await prepareData({ home, recordFile, record, isNew: known === undefined });
+  const socketPath = join(home.dataFolder, `.s.PGSQL.${record.port}`);
+  const socketFolder = forTests && Buffer.byteLength(socketPath) <= socketPathMax ? home.dataFolder : undefined;
   const mark = await startServer({
-    ...programOf({ home, port: record.port, forTests }),
+    ...programOf({ home, port: record.port, forTests, socketFolder }),
     logFile: join(stateFolder, `${dataName}.log`),
     onSpawn: (server) => saveRecord(recordFile, startedByUs(record, server)),
     probe: () => asSuperuser(record, async () => undefined),
@@ -59,6 +65,7 @@ export async function startPrivatePostgres(options: {
   await asSuperuser(record, (client) => prepareRoles(client, { record, forTests }));
   return {
     ownerUrl: urlOf(record, owner),
+    socketFolder,
     pid: mark.pid,
     dataFolder: home.dataFolder,
     async stop({ removeData = false } = {}) {
@@ -77,11 +84,11 @@ function urlOf(record: ServerRecord, role: string): string {
   return `postgres://${role}:${record.passwords[role]}@127.0.0.1:${record.port}/postgres`;
 }
 
-function programOf(options: { home: PostgresHome; port: number; forTests: boolean }) {
-  const { home, port, forTests } = options;
+function programOf(options: { home: PostgresHome; port: number; forTests: boolean; socketFolder: string | undefined }) {
+  const { home, port, forTests, socketFolder = "" } = options;
   const settings = {
     listen_addresses: "127.0.0.1",
-    unix_socket_directories: "",
+    unix_socket_directories: socketFolder,
     port,
     max_connections: connectionsMax,
     timezone: "UTC",

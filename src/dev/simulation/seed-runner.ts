@@ -1,9 +1,16 @@
 /** A child process of the simulation: plays the seeds that its parent sends, on its own database. */
 import { exitSoon } from "../../platform/process-end.ts";
+import { bindToCore } from "./one-core.ts";
 import { playSeed, type RunResult } from "./run.ts";
 import type { SchemaRemoval } from "./schema-removals.ts";
 import { createSimulationDatabase } from "./simulation-database.ts";
 
+/** The argument of a start: the server, what is removed from the schema, and the core for the process and its server processes. */
+export type Beginning = {
+  readonly serverUrl: string;
+  readonly withoutInSchema: readonly SchemaRemoval[];
+  readonly core: number | undefined;
+};
 /** From the parent: a seed to play. */
 export type Order = { readonly seed: number; readonly keepHistory: boolean };
 /** To the parent: `ready` once the database is ready, then one result for each order. */
@@ -12,11 +19,16 @@ export type Report =
   | { readonly type: "result"; readonly result: RunResult }
   | { readonly type: "failed"; readonly message: string };
 
-const [serverUrl, withoutInSchema = "[]"] = process.argv.slice(2);
-if (serverUrl === undefined || process.send === undefined) throw new Error("started by the simulation only");
+const [beginning] = process.argv.slice(2);
+if (beginning === undefined || process.send === undefined) throw new Error("started by the simulation only");
 const send = process.send.bind(process) as (report: Report) => void;
-const database = await createSimulationDatabase(serverUrl, JSON.parse(withoutInSchema) as SchemaRemoval[]);
+const { serverUrl, ...options } = JSON.parse(beginning) as Beginning;
+if (options.core !== undefined) await bindToCore(options.core, process.pid);
+const database = await createSimulationDatabase(serverUrl, options);
 
+// Without vacuum a scan passes the index entries of every earlier seed. After a removal of rows each statement is planned again.
+const seedsKept = 500;
+let played = 0;
 process.on("message", (order: Order) => {
   void play(order).catch((error: unknown) => {
     send({ type: "failed", message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
@@ -27,8 +39,9 @@ send({ type: "ready" });
 
 async function play(order: Order): Promise<void> {
   const result = await playSeed(database, order);
+  played++;
   // A session that a run has left open, also one that ended and whose hold is left to a person, would be resumed by the
   // next run.
-  if (result.violation !== undefined || !result.isDone) await database.clear();
+  if (result.violation !== undefined || !result.isDone || played % seedsKept === 0) await database.clear();
   send({ type: "result", result });
 }

@@ -1,13 +1,15 @@
 /** Plays many seeds on several processes, each with its own database on one private PostgreSQL. */
 import { type ChildProcess, fork } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { startPrivatePostgres } from "../../demo/private-postgres.ts";
 import { migrate } from "../../migrations/migrate.ts";
+import { usableCores } from "./one-core.ts";
 import type { RunResult } from "./run.ts";
 import type { SchemaRemoval } from "./schema-removals.ts";
-import type { Order, Report } from "./seed-runner.ts";
+import type { Beginning, Order, Report } from "./seed-runner.ts";
 import { runOn, simulationTemplate } from "./simulation-template.ts";
 
 /** A PostgreSQL for simulations only; `stop` removes all of its data. */
@@ -21,8 +23,10 @@ export async function startSimulationServer(root: string): Promise<SimulationSer
   const server = { stateFolder: stateFolderOf(root), dataName: `simulation-${process.pid}` };
   const postgres = await startPrivatePostgres({ ...server, forTests: true });
   await makeTemplate(postgres.ownerUrl);
+  const { ownerUrl, socketFolder } = postgres;
+  const search = socketFolder === undefined ? "" : String(new URLSearchParams({ host: socketFolder }));
   return {
-    url: postgres.ownerUrl,
+    url: Object.assign(new URL(ownerUrl), { search }).href,
     async stop() {
       await postgres.stop({ removeData: true });
       await rm(join(server.stateFolder, `${server.dataName}.log`), { force: true });
@@ -30,11 +34,13 @@ export async function startSimulationServer(root: string): Promise<SimulationSer
   };
 }
 
-// A sequence is visible to every transaction at once; no table is. Unlogged, it gives a transaction that sets it no id.
+// A sequence is visible to every transaction at once; no table is. Unlogged, it gives a transaction that sets it no id. Without
+// FROM the function becomes a part of the plan that calls it.
 const simulatedClock = `
   CREATE UNLOGGED SEQUENCE app.simulated_clock;
+  SELECT setval('app.simulated_clock', 1);
   CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE AS
-    'SELECT timestamptz ''epoch'' + last_value * interval ''1 ms'' FROM app.simulated_clock'`;
+    'SELECT timestamptz ''epoch'' + pg_sequence_last_value(''app.simulated_clock''::regclass) * interval ''1 ms'''`;
 
 // The times of the runs are years apart, so all rows are in the set `rest`.
 const dropMonths = `DO $$ BEGIN EXECUTE (
@@ -110,11 +116,29 @@ export async function replay(
   }
 }
 
+// A tenth of the time went into collecting garbage of a smaller young generation.
+const execArgv = ["--max-semi-space-size=32"];
+
+/** The runners on each core. */
+const runnersOn = new Map(usableCores().map((core) => [core, 0]));
+
+/** Takes the core with the fewest runners; one of them by chance, for another command may be playing. */
+function takeCore(): number | undefined {
+  const fewest = Math.min(...runnersOn.values());
+  const free = [...runnersOn].filter(([, runners]) => runners === fewest).map(([core]) => core);
+  if (free.length === 0) return undefined;
+  const core = free[randomInt(free.length)]!;
+  runnersOn.set(core, fewest + 1);
+  return core;
+}
+
 class Runner {
   readonly #child: ChildProcess;
+  readonly #core: number | undefined;
 
-  private constructor(child: ChildProcess) {
+  private constructor(child: ChildProcess, core: number | undefined) {
     this.#child = child;
+    this.#core = core;
   }
 
   static async start({
@@ -124,9 +148,10 @@ class Runner {
   }: Pick<SimulationOptions, "serverUrl" | "root" | "withoutInSchema">): Promise<Runner> {
     // Ctrl-C reaches only us: a seed that has begun is played to its end. A runner ends when we are gone.
     const env = { NODE_COMPILE_CACHE: join(stateFolderOf(root), "compile-cache") };
-    const started = [serverUrl, JSON.stringify(withoutInSchema)];
-    const child = fork(join(root, "src/dev/simulation/seed-runner.ts"), started, { detached: true, env });
-    const runner = new Runner(child);
+    const core = takeCore();
+    const beginning: Beginning = { serverUrl, withoutInSchema, core };
+    const runnerFile = join(root, "src/dev/simulation/seed-runner.ts");
+    const runner = new Runner(fork(runnerFile, [JSON.stringify(beginning)], { detached: true, env, execArgv }), core);
     await runner.#until(({ type }) => type === "ready");
     return runner;
   }
@@ -143,6 +168,7 @@ class Runner {
   }
 
   async close(): Promise<void> {
+    if (this.#core !== undefined) runnersOn.set(this.#core, runnersOn.get(this.#core)! - 1);
     if (this.#child.exitCode !== null) return;
     this.#child.disconnect();
     await once(this.#child, "exit");

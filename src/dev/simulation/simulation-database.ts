@@ -37,10 +37,13 @@ const providerId = fixedId(accounts.length + 1);
 const noPolicy: AuthenticationPolicy = { exemptions: [], stopsIfUnavailable: false, forbidsSecondChallenge: false };
 const betweenEpochsMs = 3 * 24 * 3_600_000;
 
-/** Creates a copy of the server's template without the given objects. The run sets its `app.clock()`. */
+/**
+ * Creates a copy of the server's template without the given objects. The run sets its `app.clock()`. The server's processes
+ * run on `core`, if it is given.
+ */
 export async function createSimulationDatabase(
   serverUrl: string,
-  withoutInSchema: readonly SchemaRemoval[] = [],
+  { withoutInSchema = [], core }: { withoutInSchema?: readonly SchemaRemoval[]; core?: number | undefined } = {},
 ): Promise<SimulationDatabase> {
   const name = `simulation_${randomBytes(6).toString("hex")}`;
   const url = Object.assign(new URL(serverUrl), { pathname: name }).href;
@@ -48,7 +51,7 @@ export async function createSimulationDatabase(
   const planOnce = `ALTER DATABASE ${name} SET plan_cache_mode = force_generic_plan`;
   await runOn(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${simulationTemplate} STRATEGY file_copy`, planOnce);
   await removeFromSchema(url, withoutInSchema);
-  const server = await SqlServer.connect(url);
+  const server = await SqlServer.connect(url, core);
   const merchantId = fixedId(0);
   const connectionIds = await connectAccounts(url, merchantId);
   let runs = 0;

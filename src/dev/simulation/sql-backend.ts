@@ -2,6 +2,7 @@
 import type { Duplex } from "node:stream";
 import { Client, type QueryConfig, type QueryResult, type Submittable } from "pg";
 import { OneSync, SyncMember } from "../../platform/one-sync.ts";
+import { bindToCore } from "./one-core.ts";
 
 /** A statement as the driver accepts it. */
 export type Query = string | { readonly text: string; readonly name?: string; readonly values?: unknown[] };
@@ -14,7 +15,8 @@ export type Answer =
 /** One connection of the server, lent to a simulated process for a transaction or a statement. */
 export class Backend {
   readonly client: Client;
-  readonly processId: number;
+  /** Settles once the server has accepted the connection; nothing may be sent before. */
+  readonly ready: Promise<void>;
   inTransaction = false;
   /**
    * True after a BEGIN that is sent only with the next statement: at READ COMMITTED a BEGIN alone reads nothing and
@@ -25,15 +27,21 @@ export class Backend {
   /** True after a statement of its transaction failed: the server refuses later ones without waiting. */
   hasFailed = false;
 
-  private constructor(client: Client, processId: number) {
-    this.client = client;
-    this.processId = processId;
+  /** Begins to connect; statements are sent without waiting for the answers of earlier ones. */
+  constructor(url: string, core: number | undefined) {
+    this.client = new Client({ connectionString: url, options: settings, pipeline: true });
+    this.ready = this.#connect(core);
+    this.ready.catch(() => {});
   }
 
-  static async connect(url: string): Promise<Backend> {
-    const client = await connected(url);
-    const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
-    return new Backend(client, rows[0].pid);
+  async #connect(core: number | undefined): Promise<void> {
+    await this.client.connect();
+    if (core !== undefined) await bindToCore(core, this.processId);
+  }
+
+  /** The server's id of its process, known once it is connected. */
+  get processId(): number {
+    return (this.client as unknown as { processID: number }).processID;
   }
 
   /**
@@ -80,10 +88,3 @@ function configOf(query: Query): QueryConfig {
 
 // The simulation itself ends every wait.
 const settings = "-c synchronous_commit=off -c lock_timeout=0 -c statement_timeout=0";
-
-/** Connects to the simulation's database; statements are sent without waiting for the answers of earlier ones. */
-export async function connected(connectionString: string): Promise<Client> {
-  const client = new Client({ connectionString, options: settings, pipeline: true });
-  await client.connect();
-  return client;
-}

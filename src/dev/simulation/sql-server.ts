@@ -4,7 +4,7 @@
  */
 import type { Client, QueryResult } from "pg";
 import type { Acted } from "./simulated-process.ts";
-import { type Answer, Backend, connected, type Query, textOf } from "./sql-backend.ts";
+import { type Answer, Backend, type Query, textOf } from "./sql-backend.ts";
 
 /**
  * A statement that waits for a lock; without an `answer` it was withdrawn, to be sent again behind the one that waits.
@@ -32,26 +32,28 @@ export class SqlServer {
   watching: Query | undefined;
   /** Called after each statement with committed changes, with the answer of the watching query. */
   onChange: (observed: QueryResult) => Promise<void> = async () => {};
+  readonly #url: string;
+  readonly #core: number | undefined;
   readonly #observer: Client;
-  readonly #idle: Backend[] = [];
   readonly #all: Backend[] = [];
+  readonly #idle = new Set<Backend>();
   #waiters: Waiter[] = [];
   #clockMs = Number.NaN;
 
-  private constructor(observer: Client) {
+  private constructor(url: string, core: number | undefined, observer: Client) {
+    this.#url = url;
+    this.#core = core;
     this.#observer = observer;
   }
 
-  /** Connects as the owner, to a database whose `app.clock()` reads `app.simulated_clock`. */
-  static async connect(url: string): Promise<SqlServer> {
-    const server = new SqlServer(await connected(url));
-    for (let count = 0; count < backendsMax; count++) server.#addBackend(await Backend.connect(url));
-    return server;
-  }
-
-  #addBackend(backend: Backend): void {
-    this.#all.push(backend);
-    this.#idle.push(backend);
+  /**
+   * Connects as the owner, to a database whose `app.clock()` reads `app.simulated_clock`. Binds the server's processes to
+   * `core`, if it is given.
+   */
+  static async connect(url: string, core?: number): Promise<SqlServer> {
+    const observer = new Backend(url, core);
+    await observer.ready;
+    return new SqlServer(url, core, observer.client);
   }
 
   async close(): Promise<void> {
@@ -74,19 +76,30 @@ export class SqlServer {
     return [{ name: "set_clock", text: "SELECT setval('app.simulated_clock', $1)", values: [epochMs] }];
   }
 
-  /** Lends a connection at once: opening one is no await of the code under test. */
+  /**
+   * Lends a connection at once: opening one is no await of the code under test. The oldest one that is idle, for each has to
+   * plan every statement, and few are needed at once.
+   */
   lend(): Backend {
-    const idle = this.#idle.pop();
-    if (idle === undefined) throw new Error(`a run has at most ${backendsMax} connections open`);
-    return idle;
+    const backend = this.#all.find((one) => this.#idle.has(one)) ?? this.#open();
+    this.#idle.delete(backend);
+    return backend;
+  }
+
+  #open(): Backend {
+    if (this.#all.length === backendsMax) throw new Error(`a run has at most ${backendsMax} connections open`);
+    const backend = new Backend(this.#url, this.#core);
+    this.#all.push(backend);
+    return backend;
   }
 
   takeBack(backend: Backend): void {
-    this.#idle.push(backend);
+    this.#idle.add(backend);
   }
 
   /** Sends one statement; its error is part of the answer. It is run at `clockMs`, if that is given. */
   async run(backend: Backend, query: Query, clockMs?: number): Promise<Acted<QueryResult>> {
+    await backend.ready;
     const sent = this.#answerToNothing(backend, query) ?? (await this.#send(backend, query, clockMs));
     if ("type" in sent) {
       await this.#note(backend, query, sent);
