@@ -3,7 +3,7 @@ import { declareRestore } from "../oversight/declare-restore.ts";
 import { reconcileOnce } from "../oversight/reconcile.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
-import { cancelHeld, captureHeld } from "./capture-later.ts";
+import { cancelSession, captureHeld } from "./capture-later.ts";
 import { attemptIdOf } from "./record/attempts.ts";
 import type { PaymentSession } from "./rows/entities.ts";
 import { isHeld, isProcessing } from "./rows/held-state.ts";
@@ -35,7 +35,7 @@ async function hold(
 const order = (session: PaymentSession, amountMinor?: number, core = fixture.core) =>
   captureHeld(core, { sessionId: session.id, merchantId: session.merchantId, amountMinor, signal });
 const cancel = (session: PaymentSession) =>
-  cancelHeld(fixture.core, { sessionId: session.id, merchantId: session.merchantId });
+  cancelSession(fixture.core, { sessionId: session.id, merchantId: session.merchantId });
 /** Resolves once no worker is at work, and every notification is processed: a late one would wake its session. */
 async function settled() {
   await Promise.all(fixture.core.inFlight);

@@ -1,4 +1,4 @@
-/** A merchant's orders about a held payment: capture it, whole or in part, or cancel it. One of them wins, once. */
+/** A merchant's orders about a payment: capture a held one, whole or in part, or cancel one. One of them wins, once. */
 import { leaseMs } from "../limits.ts";
 import type { Statement, Transacting, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -12,6 +12,7 @@ import { loadSession, type SessionWithAttempts } from "./record/session-with-att
 import type { EndParts } from "./record/settle.ts";
 import type { Attempt, PaymentSession } from "./rows/entities.ts";
 import { isHeld } from "./rows/held-state.ts";
+import { alreadyReplaced, beingPaid, endUnsubmitted, refusal } from "./session-changes.ts";
 import { followSession, startProcessing } from "./submit-payment.ts";
 
 /** A held payment of the merchant that gives the order. */
@@ -59,10 +60,11 @@ export async function captureHeld(
 }
 
 /**
- * Cancels a held payment: the session ends as DECLINED, and its hold is voided. Durable on return. A repeat returns the
- * payment as it stands. Throws `not_found`, `not_held`, `capture_already_ordered` and `session_ended`.
+ * Cancels a session: one that was not submitted ends as EXPIRED, a held payment as DECLINED, and its hold is voided. Durable on return.
+ * A repeat returns the session as it stands. Throws `not_found`, `not_held`, `capture_already_ordered`, `session_being_paid`,
+ * `session_replaced` and `session_ended`.
  */
-export async function cancelHeld(core: Core, held: HeldPayment): Promise<SessionWithAttempts> {
+export async function cancelSession(core: Core, held: HeldPayment): Promise<SessionWithAttempts> {
   await adoptCapturedByHand(core, held);
   const taken = await core.database.transaction((tx) => orderCancel(tx, core, { ...held, workMs: leaseMs }));
   if (taken) void startProcessing(core, { lease: taken.lease });
@@ -115,8 +117,8 @@ export async function orderCapture(
 }
 
 /**
- * Records a cancellation and the end of the session. Returns the hold that it took, or undefined if it was cancelled before.
- * Throws as `cancelHeld` does.
+ * Records a cancellation and the end of the session. Returns the hold that it took, or undefined if there was none: the session was
+ * not submitted, or was cancelled before. Throws as `cancelSession` does.
  */
 export async function orderCancel(
   tx: Tx,
@@ -124,7 +126,10 @@ export async function orderCancel(
   order: Order,
 ): Promise<TakenHold | undefined> {
   const taken = await takeHold(tx, takeToCancel, order, []);
-  if (taken === undefined) return requireCancelled(await loadOwn(tx, order));
+  if (taken === undefined) {
+    const isCancelled = await endUnsubmitted(tx, core, order, { because: "CANCELLED", successor: null });
+    return isCancelled ? undefined : requireCancelled(await loadOwn(tx, order));
+  }
   if (await mayHaveLostOrder(core, tx, taken.session, taken.attempt)) throw notHeld(orderMayBeLost);
   await endHold(tx, core, taken, "capture_cancelled");
   return taken;
@@ -189,16 +194,14 @@ const inDoubt = "The gateways are being asked what a restore has lost; repeat th
 
 /** Returns nothing if the payment was cancelled before; throws why it cannot be cancelled. */
 function requireCancelled({ session }: SessionWithAttempts): undefined {
-  requireManual(session);
-  if (session.declineCode === "capture_cancelled") return undefined;
+  if (session.expiredBecause === "CANCELLED" || session.declineCode === "capture_cancelled") return undefined;
+  if (session.replacedBy) throw alreadyReplaced(session);
   if (session.captureAskedAt) {
-    throw alreadyOrdered(
-      "The capture was ordered, so the payment cannot be cancelled; refund it once it has SUCCEEDED.",
-    );
+    const message = "The capture was ordered, so the payment cannot be cancelled; refund it once it has SUCCEEDED.";
+    throw refusal("capture_already_ordered", message, session);
   }
-  // Past its end it is still held until a worker ends it.
-  requireHeld({ session, readAt: new Date(0) });
-  throw notHeld(inDoubt);
+  if (session.status !== "CREATED") throw refusal("session_ended", "The session has ended.", session);
+  throw session.heldAt ? notHeld(inDoubt) : beingPaid(session);
 }
 
 function requireManual(session: PaymentSession): void {

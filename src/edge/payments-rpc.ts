@@ -12,7 +12,7 @@ import {
   PaymentSession_Status,
   type PaymentSessionService,
 } from "../../gen/payments/v1/payment_session_pb.ts";
-import { cancelHeld, captureHeld } from "../core/capture-later.ts";
+import { cancelSession, captureHeld } from "../core/capture-later.ts";
 import { type CreatedSession, createSession, findCreatedSession, type NewSession } from "../core/create-session.ts";
 import { type SessionStatus, sessionStatuses } from "../core/rows/entities.ts";
 import { findSession } from "../core/sessions.ts";
@@ -37,6 +37,7 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
       ...request,
       amountMinor: Number(request.amountMinor),
       captureBy: momentOf("captureBy", request.captureBy),
+      replaces: request.replaces === undefined ? undefined : requireSession(request.replaces, context, "replaces"),
       requestId: decodeId("req", context.values.get(requestIdKey)),
     };
     const created =
@@ -76,7 +77,7 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
 
   async cancelPaymentSession(request, context) {
     const { core, ...held } = requireSession(request.sessionId, context);
-    const cancelled = await cancelHeld(core, held);
+    const cancelled = await cancelSession(core, held);
     return create(CancelPaymentSessionResponseSchema, { paymentSession: toSessionMessage(cancelled) });
   },
 

@@ -39,6 +39,10 @@ CREATE TABLE payment_session (
   capture_confirmed   boolean,
   failover            boolean NOT NULL DEFAULT false,
   decline_code        text,
+  -- Why the session is EXPIRED, where its merchant ended it: CANCELLED or REPLACED. Null where its time was over.
+  expired_because     text,
+  -- The session that its merchant created in its place, at most one.
+  replaced_by         uuid,
   -- When the merchant was notified that the outcome takes longer than the budget.
   pending_event_at    timestamptz,
   -- After a restore: from this time on the gateways are asked what they did for the session that is not in this database.
