@@ -90,7 +90,7 @@ export function paymentMessage(details: PaymentDetails): MessageInitShape<typeof
     ...(captureConfirmed !== null && captureConfirmed !== undefined && { captureConfirmed }),
     expiresAt: timestampFromDate(session.expiresAt),
     ...(submittedAt && { submittedAt: timestampFromDate(submittedAt) }),
-    ...(ruleVersion && { ruleVersion }),
+    ...(ruleVersion != null && { ruleVersion }),
     createRequestId: createRequestId ? encodeId("req", createRequestId) : "",
     submitRequestId: submitRequestId ? encodeId("req", submitRequestId) : "",
     attempts: attempts.map((attempt) => attemptMessage(attempt, details)),

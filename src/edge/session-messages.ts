@@ -108,7 +108,7 @@ function fieldsOf(session: PaymentSession) {
     expiresAt: timestampFromDate(session.expiresAt),
     ...moment("submittedAt", session.submittedAt),
     ...moment("settledAt", session.settledAt),
-    ...(session.ruleVersion && { routing: toRouting(session, session.ruleVersion) }),
+    ...(session.ruleVersion != null && { routing: toRouting(session, session.ruleVersion) }),
   };
 }
 

@@ -91,7 +91,7 @@ function beginning(session: PaymentSession): Moment[] {
       at: session.submittedAt,
       actor: "Customer",
       step: `Submitted a card${card}`,
-      why: `Rule version ${ruleVersion} plans ${planned || "no gateway"}${byCase}${byArm}.${unknown.join("")}${left}`,
+      why: `${ruleVersion ? `Rule version ${ruleVersion}` : "The default rule"} plans ${planned || "no gateway"}${byCase}${byArm}.${unknown.join("")}${left}`,
       requestId: session.submitRequestId ?? undefined,
     },
   ];

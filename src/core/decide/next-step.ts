@@ -166,9 +166,17 @@ function planLeft({ session, attempts, authentications }: SessionWithAttempts): 
   return left.filter((to) => !isStoppedUnavailable(authentications, to));
 }
 
+/** The version of the rule of a merchant that has saved none. */
+export const defaultRuleVersion = 0;
+
+/** Returns the name of a version of the rule in sentences. */
+export function nameOfRule(version: number): string {
+  return version === defaultRuleVersion ? "the default rule" : `rule version ${version}`;
+}
+
 /** Returns the reason for a provider's authentication before the first gateway that needs one. */
 export function becauseProviderFirst({ ruleVersion }: Pick<PaymentSession, "ruleVersion">): string {
-  return `Rule version ${ruleVersion} asks for authentication first.`;
+  return `${capitalized(nameOfRule(ruleVersion ?? defaultRuleVersion))} asks for authentication first.`;
 }
 
 /** Returns the reason for the attempt at a plan's first gateway. */
@@ -177,7 +185,7 @@ export function becauseFirst({ ruleVersion, routedBy }: Pick<PaymentSession, "ru
   const { arm, percent, draw } = routedBy?.split ?? {};
   const ofArm = arm === undefined ? "" : `variant ${arm} of the `;
   const drawn = arm === undefined ? "" : ` It drew ${draw} of 100, and variant B gets 1 to ${percent}.`;
-  return `First of ${ofArm || "the "}${routedBy ? byCase : "plan"} by rule version ${ruleVersion}.${drawn}`;
+  return `First of ${ofArm || "the "}${routedBy ? byCase : "plan"} by ${nameOfRule(ruleVersion ?? defaultRuleVersion)}.${drawn}`;
 }
 
 /** Decides what follows the failure of the session's last attempt. */
@@ -359,7 +367,7 @@ export function decideNext(
   rule: FailoverRule,
   left: { readonly plan: readonly PlannedConnection[]; readonly withinBudget: boolean },
 ): FailoverDecision {
-  const named = `rule version ${rule.version}`;
+  const named = nameOfRule(rule.version);
   const stop = failure.kind === "FRAUD" ? "fraud" : failure.stop; // rule:stop-ends-plan
   if (stop === "authentication_required" && failure.repeat && left.withinBudget)
     return repeatAt(failure.repeat, failure.provider);

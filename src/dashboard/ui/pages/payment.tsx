@@ -168,7 +168,7 @@ function Facts({ payment }: { payment: Payment }) {
           </Fact>
         )}
         {captureConfirmed === false && <Fact name="Capture">accepted by the gateway, not confirmed yet</Fact>}
-        {ruleVersion !== undefined && <Fact name="Routing rule">version {ruleVersion}</Fact>}
+        {ruleVersion !== undefined && <Fact name="Routing rule">{ruleVersion === 0 ? "the default rule" : `version ${ruleVersion}`}</Fact>}
         {payment.createRequestId && (
           <Fact name="Request that created it">
             <CopiedText label="the creating request’s id" text={payment.createRequestId} />
