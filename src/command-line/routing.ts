@@ -178,7 +178,9 @@ function describeRule(rule: RoutingRuleView | undefined, nameOf: ConnectionNames
   const { version, connectionIds = [], failoverOn = [] } = rule;
   const gatewayWidth = Math.max(...connectionIds.map((id) => nameOf(id)?.gateway.length ?? 0));
   return [
-    version ? `Version ${version}` : "The default rule, in force because no rule is set. `switchyard routing set` makes version 1.",
+    version
+      ? `Version ${version}`
+      : "The default rule, in force because no rule is set. `switchyard routing set` makes version 1.",
     ...connectionIds.map((connectionId, index) => {
       const { gateway = "", account = "" } = nameOf(connectionId) ?? {};
       return `  priority ${index + 1}  ${connectionId}  ${gateway.padEnd(gatewayWidth)}  ${account}`.trimEnd();

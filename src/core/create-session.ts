@@ -1,9 +1,9 @@
 /** Creates payment sessions, one for each Idempotency-Key. */
 import { captureByAfterMs, idempotencyLifetimeMs, idempotencyWaitMs } from "../limits.ts";
 import { callOf } from "../platform/batches.ts";
+import { cellOf } from "../platform/cells.ts";
 import { columnsOf } from "../platform/columns.ts";
 import { isCountry } from "../platform/countries.ts";
-import { cellOf } from "../platform/cells.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError, type FieldProblem, problemsInWords } from "../platform/errors.ts";
 import { isCurrency } from "../platform/money.ts";

@@ -70,7 +70,11 @@ export async function replaceSession(tx: Tx, core: EndParts, replaced: OwnSessio
   if (session.replacedBy === successor) return;
   if (session.replacedBy) throw alreadyReplaced(session); // rule:one-successor
   if (session.status === "SUCCEEDED") {
-    throw refusal("session_ended", "The session has SUCCEEDED: its order is paid, so nothing takes its place.", session);
+    throw refusal(
+      "session_ended",
+      "The session has SUCCEEDED: its order is paid, so nothing takes its place.",
+      session,
+    );
   }
   if (session.phase === "IDLE") await endUnsubmitted(tx, core, replaced, { because: "REPLACED", successor });
   else if (session.status !== "CREATED") await tx.query(nameSuccessor, [session.id, successor]);

@@ -159,7 +159,10 @@ function requireSameToken(session: PaymentSession, vaultToken: Secret): void {
   if (session.replacedBy)
     throw new DomainError("session_replaced", "The payment was continued in another session; this one takes no card.");
   if (session.status === "EXPIRED" || session.phase === "IDLE") {
-    throw new DomainError("session_expired", "The session expired, or was cancelled, before it was submitted; create a new one.");
+    throw new DomainError(
+      "session_expired",
+      "The session expired, or was cancelled, before it was submitted; create a new one.",
+    );
   }
   if (session.status === "CREATED") {
     throw new DomainError("already_submitted", "The session is being paid with another card; wait for its outcome.");

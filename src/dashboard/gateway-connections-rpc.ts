@@ -105,7 +105,11 @@ function credentialMethods(parts: DashboardParts): Pick<Methods, WithCredentials
       const connection = await requireConnection(scope.environment.database, scope.merchantId, connectionId);
       refuseMisshapen(requireVerifiable(scope.environment, connection.gateway), credentials);
       // New credentials of an account that was never verified are a question to nobody, so live payments stay away.
-      const routes = routingAnswer(scope.environment, connection, scope.environment.name === "live" ? false : undefined);
+      const routes = routingAnswer(
+        scope.environment,
+        connection,
+        scope.environment.name === "live" ? false : undefined,
+      );
       const { verified, rows } = await rotateCredentials(
         await verifyContext(rpcContext, scope.environment, { connection, apiOrigin: parts.apiOrigin }),
         { connectionId: connection.id, credentials },

@@ -212,6 +212,7 @@ export function filterOf(message: PaymentFilterMessage | undefined): PaymentFilt
     amountFrom: amountFrom === undefined ? undefined : Number(amountFrom),
     amountTo: amountTo === undefined ? undefined : Number(amountTo),
     currency: message.currency === "" ? undefined : message.currency,
+    customerEmail: message.customerEmail === "" ? undefined : message.customerEmail,
     cardLast4: message.cardLast4 === "" ? undefined : message.cardLast4,
     createdAfter,
     createdBefore,

@@ -47,9 +47,8 @@ export async function applyRoutingAnswer(
   const others = rule.connectionIds.filter((one) => one !== id);
   const before = { ...rule, connectionIds: others };
   const after = { ...rule, connectionIds: isDefault ? rule.connectionIds : [...others, id] };
-  const version = isDefault
-    ? rule.version
-    : await recordRoutingRule(tx, { ...after, setBy: rpcContext.actor, restoredFrom: undefined });
+  const { restoredFrom: _, ...content } = after;
+  const version = isDefault ? rule.version : await recordRoutingRule(tx, { ...content, setBy: rpcContext.actor });
   const subject = `${encodeId("mer", merchantId)}/routing-rule`;
   await rpcContext.audit(tx, { subject, before: showRule(before), after: showRule({ ...after, version }) });
 }

@@ -1,5 +1,5 @@
 /** Simulates a routing rule on one payment or on past payments: proto ↔ core. */
-import { findRuleInForce } from "../core/record/routing-rules.ts";
+
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -15,6 +15,7 @@ import {
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { cardTypes, type PaymentFacts } from "../core/decide/routing-cases.ts";
 import { signPageToken, verifyPageToken } from "../core/page-token.ts";
+import { findRuleInForce } from "../core/record/routing-rules.ts";
 import type { RoutingCases, RoutingRule, Split } from "../core/rows/entities.ts";
 import { type Connection, listConnections } from "../gateways/connections.ts";
 import { DomainError } from "../platform/errors.ts";

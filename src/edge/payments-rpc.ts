@@ -84,7 +84,7 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
   async listPaymentSessions(request, context) {
     const caller = requireMerchant(context.values.get(callerKey));
     const { environment, holder } = caller;
-    const { orderRef, processing, pageSize, pageToken, createdAfter, createdBefore } = request;
+    const { orderRef, customerEmail, processing, pageSize, pageToken, createdAfter, createdBefore } = request;
     const cells = [environment, ...formerCellsOf(caller)];
     const page = await listSessions(
       cells.map(({ reads }) => reads),
@@ -92,6 +92,7 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
         merchantId: holder.merchantId,
         filters: {
           orderRef,
+          customerEmail,
           processing,
           status: statusOf(request.status),
           createdAfter: momentOf("createdAfter", createdAfter),

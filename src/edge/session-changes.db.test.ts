@@ -1,8 +1,8 @@
 /** Sessions that their merchant cancels or replaces before a card is submitted: over REST, and against submissions of the widget. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cards } from "../core/scenarios/core.fixture.ts";
-import { systemRuntime } from "../platform/runtime.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
+import { systemRuntime } from "../platform/runtime.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 
 let edge: EdgeFixture;
@@ -138,7 +138,10 @@ describe("a session that replaces another one", () => {
     const shown = await checkout("GetCheckout", old);
     expect(shown.json.checkout).toMatchObject({ status: "EXPIRED", expiredBecause: "REPLACED" });
     expect((await submit(old)).json.message).toContain("another session");
-    expect((await checkout("GetCheckout", json)).json.checkout).toMatchObject({ status: "CREATED", amountMinor: "5900" });
+    expect((await checkout("GetCheckout", json)).json.checkout).toMatchObject({
+      status: "CREATED",
+      amountMinor: "5900",
+    });
   });
 
   it("is created once by the same key, and not without one", async () => {
@@ -212,7 +215,9 @@ describe("a session that replaces another one", () => {
     expect(theirs.status).toBe(404);
   });
 
-  it("replaces a session or loses to its submission, in 200 races: always exactly one", { timeout: 600_000 }, async () => {
+  it("replaces a session or loses to its submission, in 200 races: always exactly one", {
+    timeout: 600_000,
+  }, async () => {
     edge.core.useCard(cards.approved);
     const wins = { replaced: 0, submitted: 0 };
     const race = async (number: number) => {

@@ -278,6 +278,8 @@ export type PaymentAuthentication = {
 /** Filters of a list; without any, it holds all sessions. */
 export type SessionFilters = {
   readonly orderRef?: string | undefined;
+  /** The customer's whole address; case is ignored. */
+  readonly customerEmail?: string | undefined;
   readonly status?: SessionStatus | undefined;
   readonly processing?: boolean | undefined;
   /** Created at this time or later. */

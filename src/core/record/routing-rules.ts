@@ -117,7 +117,12 @@ export async function loadRoute(
 async function loadDefaultRoute(core: Core, merchantId: string): Promise<RouteRow[]> {
   const connections = await loadDefaultConnections(core, core.database, merchantId);
   const rule = {
-    ...{ version: defaultRuleVersion, failoverOn: [...defaultFailover], authentication: "AS_NEEDED" as const, policy: null },
+    ...{
+      version: defaultRuleVersion,
+      failoverOn: [...defaultFailover],
+      authentication: "AS_NEEDED" as const,
+      policy: null,
+    },
     ...{ connectionIds: connections.map(({ id }) => id), cases: null, split: null, provider: null },
   };
   return connections.map(({ id: connectionId, ...connection }) => ({ ...rule, ...connection, connectionId }));
@@ -182,7 +187,9 @@ export async function loadFailoverRule(
   options: { merchantId: string; version: number },
 ): Promise<FailoverRule> {
   const [rule] = await queryable.query<FailoverRule>(selectRule, [options.merchantId, options.version]);
-  return rule ?? { version: options.version, failoverOn: options.version === defaultRuleVersion ? defaultFailover : [] };
+  return (
+    rule ?? { version: options.version, failoverOn: options.version === defaultRuleVersion ? defaultFailover : [] }
+  );
 }
 
 /**

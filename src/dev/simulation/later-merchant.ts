@@ -77,7 +77,9 @@ export class LaterMerchant {
     const gone = new AbortController();
     stage.timeline.after(stage.dice.pick([500, 30_000]), () => gone.abort());
     const given =
-      type === "capture" ? captureHeld(core, { ...named, amountMinor, signal: gone.signal }) : cancelSession(core, named);
+      type === "capture"
+        ? captureHeld(core, { ...named, amountMinor, signal: gone.signal })
+        : cancelSession(core, named);
     given.then(
       ({ session }) => {
         isAnswered = true;

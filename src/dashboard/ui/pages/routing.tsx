@@ -110,9 +110,9 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
       {!mayChange && <p className="banner">You can view and test the rule. Developers and owners can change it.</p>}
       {rule?.version === 0 && (
         <p className="banner">
-          You have saved no rule, so payments follow the default rule: your verified gateways that are not paused, at most
-          five, in the order in which they were first verified. It changes with your gateways until you save it as version
-          1.
+          You have saved no rule, so payments follow the default rule: your verified gateways that are not paused, at
+          most five, in the order in which they were first verified. It changes with your gateways until you save it as
+          version 1.
         </p>
       )}
       <PageContents sections={rule?.version ? [...sections, ["history", "History"]] : sections} />
