@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ApiError } from "../client/merchant/api-error.ts";
+import type { CreatedPaymentSession } from "../client/merchant/payment-session.ts";
 import { RestClient } from "../client/merchant/rest-client.ts";
 import { checkoutPage } from "./checkout-page.ts";
 import { html } from "./html.ts";
@@ -132,8 +133,13 @@ function routesOf(config: ShopConfig): Route[] {
         const order = found(orderRef);
         const quantity = Number(new URLSearchParams(await readText(request)).get("quantity"));
         if (!Number.isInteger(quantity) || quantity < 1 || quantity > quantityMax) notFound();
+        const { amountMinor } = order;
         orders.setAmount(order, product.amountMinor * quantity);
-        await openSession(order, api());
+        await openSession(order, api()).catch((error: unknown) => {
+          // It is paid, or being paid, as it was.
+          orders.setAmount(order, amountMinor);
+          throw error;
+        });
         response.writeHead(303, { Location: `/checkout/${orderRef}` }).end();
       },
     },
@@ -167,7 +173,11 @@ function routesOf(config: ShopConfig): Route[] {
  * Returns the session to pay an order with: the latest, or another in its place if the order's amount has changed or that one has ended
  * unpaid; never one with another amount. The key makes a repeated call, after a lost answer or a double click, return the same one.
  */
-async function openSession(order: Order, api: RestClient, replaced = order.sessions.at(-1)?.sessionId) {
+async function openSession(
+  order: Order,
+  api: RestClient,
+  replaced = order.sessions.at(-1)?.sessionId,
+): Promise<CreatedPaymentSession> {
   const { orderRef, amountMinor, currency, sessions } = order;
   const latest = sessions.at(-1);
   const hasEnded = ["DECLINED", "DEGRADED", "EXPIRED"].includes(order.state?.status ?? "");

@@ -1235,8 +1235,14 @@ CREATE INDEX payment_session_hold_ends ON ONLY payment_session USING btree (held
 -- index payment_session_of_card
 CREATE INDEX payment_session_of_card ON ONLY payment_session USING btree (merchant_id, card_last4, id) WHERE ((card_last4 IS NOT NULL) AND (status <> 'CREATED'::text));
 
+-- index payment_session_of_email
+CREATE INDEX payment_session_of_email ON ONLY payment_session USING btree (merchant_id, lower(customer_email), id) WHERE (customer_email IS NOT NULL);
+
 -- index payment_session_of_merchant
 CREATE INDEX payment_session_of_merchant ON ONLY payment_session USING btree (merchant_id, id);
+
+-- index payment_session_of_name
+CREATE INDEX payment_session_of_name ON ONLY payment_session USING btree (merchant_id, lower((details ->> 'customerName'::text)) text_pattern_ops, id) WHERE ((details ->> 'customerName'::text) IS NOT NULL);
 
 -- index payment_session_of_order
 CREATE INDEX payment_session_of_order ON ONLY payment_session USING btree (merchant_id, order_ref text_pattern_ops, id);
