@@ -49,11 +49,8 @@ describe("in test", () => {
     expect([inForce?.version ?? 0, inForce?.createdAt]).toEqual([0, undefined]);
     await client.connections.pauseGatewayConnection({ ...scopeIn(test), connectionId: ids[0]! });
     expect((await ruleIn(test))?.connectionIds).toEqual([2, 1, 3, 4, 5].map((index) => ids[index]));
-    const { rows = [], ...planned } = (await client.routingRules.testRoute({
-      ...scopeIn(test),
-      ...{ amountMinor: "4900", currency: "EUR" },
-    })) as { rows?: unknown[]; plan?: readonly { connectionId?: string }[] };
-    expect(JSON.stringify([rows, planned])).toContain(ids[2]);
+    const planned = await client.routingRules.testRoute({ ...scopeIn(test), amountMinor: "4900", currency: "EUR" });
+    expect(JSON.stringify(planned)).toContain(ids[2]);
   });
 
   it("becomes version 1 when it is saved, and does not change with the gateways from then on", async () => {

@@ -17,10 +17,9 @@ const selectDefault: Statement = {
   text: `
     SELECT c.id, c.gateway, c.credential_version AS "credentialVersion", c.paused, c.acquirer
     FROM connection c
-      CROSS JOIN LATERAL (SELECT min(verified_at) AS first_at FROM connection_credential WHERE connection_id = c.id) v
     WHERE c.merchant_id = $1 AND NOT c.paused AND c.credential_version IS NOT NULL
       AND NOT EXISTS (SELECT FROM routing_rule WHERE merchant_id = $1)
-    ORDER BY v.first_at, c.id`,
+    ORDER BY c.first_verified_at, c.id`,
 };
 
 type DefaultConnection = Pick<Connection, "id" | "gateway" | "paused" | "acquirer"> & {

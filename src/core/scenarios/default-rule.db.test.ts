@@ -20,7 +20,7 @@ it("are routed by the default rule, whose name the trail has, and fail over on e
   expect(loaded.attempts.map(({ because, nextBecause }) => [because, nextBecause])).toEqual([
     [
       "First of the plan by the default rule.",
-      expect.stringMatching(/^The default rule fails over to SANDBOX_B after a decline/),
+      expect.stringMatching(/^The default rule fails over to SANDBOX_B after a hard decline/),
     ],
     [expect.stringMatching(/^The default rule fails over/), null],
   ]);
