@@ -66,7 +66,10 @@ export async function captureHeld(
  */
 export async function cancelSession(core: Core, held: HeldPayment): Promise<SessionWithAttempts> {
   await adoptCapturedByHand(core, held);
-  const taken = await core.database.transaction((tx) => orderCancel(tx, core, { ...held, workMs: leaseMs }));
+  const taken = await core.database.transaction(async (tx) => {
+    const isEnded = await endUnsubmitted(tx, core, held, { because: "CANCELLED", successor: null });
+    return isEnded ? undefined : orderCancel(tx, core, { ...held, workMs: leaseMs });
+  });
   if (taken) void startProcessing(core, { lease: taken.lease });
   return loadSession(core.database, held.sessionId);
 }
@@ -117,8 +120,8 @@ export async function orderCapture(
 }
 
 /**
- * Records a cancellation and the end of the session. Returns the hold that it took, or undefined if there was none: the session was
- * not submitted, or was cancelled before. Throws as `cancelSession` does.
+ * Records the cancellation of a hold and the end of the session. Returns the hold that it took, or undefined if it was cancelled before.
+ * Throws as `cancelSession` does.
  */
 export async function orderCancel(
   tx: Tx,
@@ -126,10 +129,7 @@ export async function orderCancel(
   order: Order,
 ): Promise<TakenHold | undefined> {
   const taken = await takeHold(tx, takeToCancel, order, []);
-  if (taken === undefined) {
-    const isCancelled = await endUnsubmitted(tx, core, order, { because: "CANCELLED", successor: null });
-    return isCancelled ? undefined : requireCancelled(await loadOwn(tx, order));
-  }
+  if (taken === undefined) return requireCancelled(await loadOwn(tx, order));
   if (await mayHaveLostOrder(core, tx, taken.session, taken.attempt)) throw notHeld(orderMayBeLost);
   await endHold(tx, core, taken, "capture_cancelled");
   return taken;
@@ -201,6 +201,7 @@ function requireCancelled({ session }: SessionWithAttempts): undefined {
     throw refusal("capture_already_ordered", message, session);
   }
   if (session.status !== "CREATED") throw refusal("session_ended", "The session has ended.", session);
+  if (session.phase === "IDLE") throw notHeld("No card was submitted yet.");
   throw session.heldAt ? notHeld(inDoubt) : beingPaid(session);
 }
 

@@ -301,6 +301,7 @@ CREATE TABLE connection (
   gateway text NOT NULL,
   account text NOT NULL,
   credential_version integer,
+  first_verified_at timestamp with time zone,
   paused boolean DEFAULT false NOT NULL,
   acquirer jsonb,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL
