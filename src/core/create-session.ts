@@ -246,7 +246,7 @@ async function insertFirst(core: Core, { owner, order, key, fingerprint }: Keyed
       replaced && replaces?.core === core
         ? await core.database.transaction(async (tx) => {
             const rows = await insert(tx);
-            if (rows.length > 0) await replaceSession(tx, core, replaced, id); // rule:replaced-with-creation
+            if (rows.length > 0) await replaceSession(tx, core, replaced, id);
             return rows;
           })
         : await insert(core.database);

@@ -18,7 +18,7 @@ const end: Statement = {
   partitionKey: 1,
   text: `
     UPDATE payment_session SET status = 'EXPIRED', phase = 'DONE', settled_at = app.clock(), expired_because = $3, replaced_by = $4
-    WHERE id = $1 AND merchant_id = $2 AND phase = 'IDLE' /* rule:only-unsubmitted-ends */
+    WHERE id = $1 AND merchant_id = $2 AND phase = 'IDLE'
     RETURNING id, merchant_id AS "merchantId"`,
 };
 
@@ -68,7 +68,7 @@ export async function replaceSession(tx: Tx, core: EndParts, replaced: OwnSessio
     throw new DomainError("not_found", "There is no payment session with this id.", { field: "replaces" });
   }
   if (session.replacedBy === successor) return;
-  if (session.replacedBy) throw alreadyReplaced(session); // rule:one-successor
+  if (session.replacedBy) throw alreadyReplaced(session);
   if (session.status === "SUCCEEDED") {
     throw refusal(
       "session_ended",
