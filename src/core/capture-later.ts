@@ -8,10 +8,10 @@ import { adoptCapture, endHold, mayHaveLostOrder } from "./execute/held-payments
 import type { SettlingParts } from "./execute/late-captures.ts";
 import { recordCaptureOrdered } from "./record/attempts.ts";
 import type { Lease } from "./record/lease.ts";
-import { loadSession, type SessionWithAttempts } from "./record/session-with-attempts.ts";
+import { loadSession } from "./record/load-session.ts";
 import type { EndParts } from "./record/settle.ts";
 import type { Attempt, PaymentSession } from "./rows/entities.ts";
-import { isHeld } from "./rows/held-state.ts";
+import { isHeld, type Payment } from "./rows/payment.ts";
 import { alreadyReplaced, beingPaid, endUnsubmitted, refusal } from "./session-changes.ts";
 import { followSession, startProcessing } from "./submit-payment.ts";
 
@@ -48,7 +48,7 @@ const takeToCancel: Statement = { name: "take_hold_to_cancel", partitionKey: 1, 
 export async function captureHeld(
   core: Core,
   held: HeldPayment & { readonly amountMinor?: number | undefined; readonly signal: AbortSignal },
-): Promise<SessionWithAttempts> {
+): Promise<Payment> {
   const { sessionId, signal } = held;
   await adoptCapturedByHand(core, held);
   const taken = await core.database.transaction((tx) => orderCapture(tx, core, { ...held, workMs: leaseMs }));
@@ -64,7 +64,7 @@ export async function captureHeld(
  * A repeat returns the session as it stands. Throws `not_found`, `not_held`, `capture_already_ordered`, `session_being_paid`,
  * `session_replaced` and `session_ended`.
  */
-export async function cancelSession(core: Core, held: HeldPayment): Promise<SessionWithAttempts> {
+export async function cancelSession(core: Core, held: HeldPayment): Promise<Payment> {
   await adoptCapturedByHand(core, held);
   const taken = await core.database.transaction(async (tx) => {
     const isEnded = await endUnsubmitted(tx, core, held, { because: "CANCELLED", successor: null });
@@ -154,7 +154,7 @@ async function takeHold(
   return { lease: { sessionId, epoch: row.epoch }, session, attempt };
 }
 
-async function loadOwn(tx: Tx, { sessionId, merchantId }: HeldPayment): Promise<SessionWithAttempts> {
+async function loadOwn(tx: Tx, { sessionId, merchantId }: HeldPayment): Promise<Payment> {
   const [own] = await tx.query(selectOwn, [sessionId, merchantId]);
   if (own === undefined) throw new DomainError("not_found", "There is no payment session with this id.");
   return loadSession(tx, sessionId);
@@ -167,10 +167,7 @@ const selectOwn: Statement = {
 };
 
 /** Returns nothing if this capture was ordered before; throws why it cannot be ordered. */
-function requireOrdered(
-  { session, attempts, readAt }: SessionWithAttempts,
-  amountMinor: number | undefined,
-): undefined {
+function requireOrdered({ session, attempts, readAt }: Payment, amountMinor: number | undefined): undefined {
   requireManual(session);
   if (session.captureAskedAt) {
     const ordered = attempts.find(({ captureOrderedAt }) => captureOrderedAt !== null);
@@ -193,7 +190,7 @@ const decided = "A person has recorded what happened to the hold at its gateway;
 const inDoubt = "The gateways are being asked what a restore has lost; repeat the request in a minute.";
 
 /** Returns nothing if the payment was cancelled before; throws why it cannot be cancelled. */
-function requireCancelled({ session }: SessionWithAttempts): undefined {
+function requireCancelled({ session }: Payment): undefined {
   if (session.expiredBecause === "CANCELLED" || session.declineCode === "capture_cancelled") return undefined;
   if (session.replacedBy) throw alreadyReplaced(session);
   if (session.captureAskedAt) {
@@ -210,7 +207,7 @@ function requireManual(session: PaymentSession): void {
     throw notHeld("The session was created without capture: manual, so it captures by itself.");
 }
 
-function requireHeld({ session, readAt }: Pick<SessionWithAttempts, "session" | "readAt">): void {
+function requireHeld({ session, readAt }: Pick<Payment, "session" | "readAt">): void {
   const isOver = session.heldUntil != null && session.heldUntil <= readAt;
   if (session.status !== "CREATED" || isOver) {
     throw new DomainError("session_ended", "The session has ended without a capture, or the time of its hold is over.");

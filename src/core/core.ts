@@ -17,8 +17,8 @@ import type { ClientSecretKeys } from "./client-secret.ts";
 import type { CircuitBreaker } from "./execute/circuit-breaker.ts";
 import type { GatewaySlots } from "./execute/gateway-slots.ts";
 import type { PageTokenKeys } from "./page-token.ts";
-import type { SessionWithAttempts } from "./record/session-with-attempts.ts";
 import type { PaymentSession } from "./rows/entities.ts";
+import type { Payment } from "./rows/payment.ts";
 
 /** JSON as the vault object holds it. */
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
@@ -98,7 +98,7 @@ export type Core = {
   readonly observer?: PaymentObserver | undefined;
   readonly outbox: OutboxContext;
   /** Describes a session as events and GET show it, without the customer's email. */
-  readonly describeSession: (loaded: SessionWithAttempts) => object;
+  readonly describeSession: (loaded: Payment) => object;
   readonly timing: Timing;
   /** Submissions in progress in this process. An orderly stop waits for them. */
   readonly inFlight: Set<Promise<unknown>>;

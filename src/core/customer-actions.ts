@@ -7,10 +7,10 @@ import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { deriveKey, equalInConstantTime, hmacSha256, seal, sha256, unseal } from "../platform/secrets.ts";
+import { actionOf, returnedOf } from "./authentication/authentications.ts";
+import { messageOf, startCheckClock, wakeProvided } from "./authentication/provided-rows.ts";
 import type { Core, Returning } from "./core.ts";
-import { actionOf, returnedOf } from "./record/authentications.ts";
 import { wakeLocked } from "./record/lease.ts";
-import { messageOf, startCheckClock, wakeProvided } from "./record/provided-rows.ts";
 import type { AuthenticationStatus, PaymentSession } from "./rows/entities.ts";
 
 // A redirect that was shown this often only waits for its outcome.

@@ -8,7 +8,7 @@ import { encodeId } from "../platform/ids.ts";
 import type { Core } from "./core.ts";
 import { type EndParts, emitEvent } from "./record/settle.ts";
 import type { PaymentSession } from "./rows/entities.ts";
-import { isProcessing } from "./rows/held-state.ts";
+import { isProcessing } from "./rows/payment.ts";
 
 /** A session of the merchant that changes it. */
 type OwnSession = { readonly merchantId: string; readonly sessionId: string };

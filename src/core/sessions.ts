@@ -3,13 +3,8 @@ import { readOf } from "../platform/batches.ts";
 import type { Statement } from "../platform/database.ts";
 import type { Core } from "./core.ts";
 import { expireSession } from "./expire-sessions.ts";
-import {
-  loadSession,
-  type SessionRow,
-  type SessionWithAttempts,
-  selectSessionWithAttempts,
-  wholeSession,
-} from "./record/session-with-attempts.ts";
+import { loadSession, type SessionRow, selectPayment, wholeSession } from "./record/load-session.ts";
+import type { Payment } from "./rows/payment.ts";
 
 /**
  * Finds the session with this id; with a merchant given, only among that merchant's. A session whose time is over is
@@ -18,13 +13,13 @@ import {
 export async function findSession(
   core: Core,
   options: { sessionId: string; merchantId?: string },
-): Promise<SessionWithAttempts | undefined> {
+): Promise<Payment | undefined> {
   const values = [options.sessionId, options.merchantId ?? null];
-  const [row] = await core.database.query<SessionRow>(selectSessionWithAttempts, values);
+  const [row] = await core.database.query<SessionRow>(selectPayment, values);
   return row && inTime(core, row);
 }
 
-async function inTime(core: Core, row: SessionRow): Promise<SessionWithAttempts> {
+async function inTime(core: Core, row: SessionRow): Promise<Payment> {
   if (!row.overdue) return wholeSession(core.database, row);
   try {
     await expireSession(core, row.id);
@@ -40,7 +35,7 @@ const selectCheckout = readOf(
   {
     name: "select_checkout",
     partitionKey: 1,
-    text: selectSessionWithAttempts.text.replace(
+    text: selectPayment.text.replace(
       "AS attempts",
       `AS attempts,
       (SELECT m.checkout_origins FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) AS "checkoutOrigins"`,
@@ -56,7 +51,7 @@ const selectCheckout = readOf(
 export async function findCheckout(
   core: Core,
   sessionId: string,
-): Promise<(SessionWithAttempts & { readonly checkoutOrigins: readonly string[] }) | undefined> {
+): Promise<(Payment & { readonly checkoutOrigins: readonly string[] }) | undefined> {
   type CheckoutRow = SessionRow & { checkoutOrigins: string[] | null };
   const [found] = await core.database.query<CheckoutRow>(selectCheckout, [sessionId, null]);
   if (found === undefined) return undefined;

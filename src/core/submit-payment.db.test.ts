@@ -5,7 +5,7 @@ import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { recordUnknown } from "./record/attempts.ts";
 import { parkSession, wakeSession } from "./record/lease.ts";
-import type { SessionWithAttempts } from "./record/session-with-attempts.ts";
+import type { Payment } from "./rows/payment.ts";
 import { type CoreFixture, cards, openPool, startCoreFixture } from "./scenarios/core.fixture.ts";
 import { recover, withAnswers } from "./scenarios/recovery.fixture.ts";
 import { recoverSessionsOnce, submitPayment } from "./submit-payment.ts";
@@ -177,7 +177,7 @@ describe("submitPayment()", () => {
 
 describe("startProcessing()", () => {
   /** Submits a session that changes while its gateway authorizes, and returns the log of the dropped work. */
-  async function logOf(change: (read: SessionWithAttempts) => Promise<unknown>): Promise<Record<string, unknown>[]> {
+  async function logOf(change: (read: Payment) => Promise<unknown>): Promise<Record<string, unknown>[]> {
     const lines: Record<string, unknown>[] = [];
     const session = await fixture.newSession();
     const authorize = async () => {

@@ -1,49 +1,53 @@
 /**
  * THE FLOW: takes a submitted payment from its claim to its end, and resumes one whose process is gone. Every branch of a payment is in `processSession`.
  */
+import type { CardDigits } from "../card-vault/card-vault.ts";
 import type { Shopper } from "../gateways/connector.ts";
 import { submissionsInFlightMax, submitPollMs, submitWaitMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
-import type { Core } from "./core.ts";
-import { providerBefore } from "./decide/after-provider.ts";
-import { becauseFirst, becauseProviderFirst, nextStep } from "./decide/next-step.ts";
-import { planRoute } from "./decide/plan-route.ts";
-import { cardFactsOf, followCases } from "./decide/routing-cases.ts";
-import { nextOpening, openNext, openProvider } from "./execute/after-failure.ts";
-import { askOutcome, completeAgain, completePayment, giveUp } from "./execute/authentication-steps.ts";
-import { endDecided } from "./execute/decisions.ts";
-import { adoptIfHeld, captureWinner, markUnknown, tryGateway, voidHold } from "./execute/flow-steps.ts";
-import { emitCaptureDue, lookAtHold } from "./execute/held-payments.ts";
+import { providerBefore } from "./authentication/after-provider.ts";
+import { openProvider } from "./authentication/authenticated-attempts.ts";
+import { askOutcome, completeAgain, completePayment, giveUp } from "./authentication/authentication-steps.ts";
+import { sealShopper } from "./authentication/authentications.ts";
+import { openProvided } from "./authentication/provided-rows.ts";
 import {
   askProvider,
   endDeviceCheck,
   giveUpProvider,
   lookAtProvider,
   prepareProvider,
-} from "./execute/provider-steps.ts";
+} from "./authentication/provider-steps.ts";
+import type { Core } from "./core.ts";
+import { because } from "./decide/because.ts";
+import { nextStep } from "./decide/next-step.ts";
+import { planRoute } from "./decide/plan-route.ts";
+import { type CasedRoute, cardFactsOf, followCases } from "./decide/routing-cases.ts";
+import { endDecided } from "./execute/decisions.ts";
+import { adoptIfHeld, captureWinner, markUnknown, tryGateway, voidHold } from "./execute/flow-steps.ts";
+import { emitCaptureDue, lookAtHold } from "./execute/held-payments.ts";
 import { findUnrecorded } from "./execute/unrecorded-attempts.ts";
 import { commitAndReload, type Reloaded, type Work } from "./execute/work.ts";
 import { recordCaptureOrdered, voidUnknown } from "./record/attempts.ts";
-import { isAuthenticatedFirst, sealShopper } from "./record/authentications.ts";
 import {
   type Lease,
+  LeaseLost,
   lockAndRenew,
   parkSession,
   renewLease,
+  takenOver,
   takeOverOne,
   takeOverSession,
-  type UnderLease,
-  underLease,
 } from "./record/lease.ts";
+import { loadSession } from "./record/load-session.ts";
+import { nextOpening, openNext } from "./record/open-attempt.ts";
 import { claimSession } from "./record/payment-functions.ts";
-import { openProvided } from "./record/provided-rows.ts";
 import { drawOf, loadRoute } from "./record/routing-rules.ts";
-import { loadSession } from "./record/session-with-attempts.ts";
 import { closeSession, emitPending, settleSession } from "./record/settle.ts";
 import type { PaymentSession } from "./rows/entities.ts";
+import { isAuthenticatedFirst } from "./rows/payment.ts";
 
 /**
  * A customer's card token for a session that was just read. `signal` fires when the customer's page no longer waits.
@@ -81,6 +85,14 @@ export async function submitPayment(core: Core, submission: Submission): Promise
   return followSession(core, { session: submitted, signal, run, isOver });
 }
 
+/**
+ * Work under a claim or a lease: what it returned, or that it is dropped because another process has the session. If
+ * this process still has it, `conflict` says what else has changed.
+ */
+type UnderLease<Result> =
+  | { readonly type: "kept"; readonly result: Result }
+  | { readonly type: "lost"; readonly conflict: string | undefined };
+
 /** A claimed session, with its first attempt open if its plan has any. */
 type Claimed = { readonly lease: Lease; readonly reloaded: Reloaded };
 
@@ -94,41 +106,74 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const { session, vaultToken, requestId, shopper } = submission;
   const sessionId = session.id;
   const asked = { sessionId: encodeId("ps", sessionId), token: vaultToken };
-  const [loaded, { state, card }] = await Promise.all([loadRoute(core, session), core.vault.checkToken(asked)]);
+  const [rule, { state, card }] = await Promise.all([loadRoute(core, session), core.vault.checkToken(asked)]);
   if (state !== "unused" && state !== "unknown") return refuseToken(core, sessionId, state);
-  const { route, routedBy } = followCases(loaded, {
-    ...{ amountMinor: session.amountMinor, currency: session.currency, at: core.runtime.now() },
-    ...{ billingCountry: session.details?.billingAddress?.country, metadata: session.details?.metadata },
-    card: cardFactsOf(card, loaded.cases?.cardRanges),
-    draw: drawOf(sessionId),
-  });
+  const { route, routedBy } =
+    rule.cases || rule.split ? followCases(rule, factsOf(core, session, rule, card)) : { route: rule };
   const plan = planRoute(route, { canAsk: shopper?.browser !== undefined });
-  const { submissionBudgetMs } = core.timing;
   const { declineCode } = plan;
-  const browserSealed = isAuthenticatedFirst(plan.plan) ? sealShopper(core, sessionId, shopper) : undefined;
-  const asking = { sessionId, vaultToken, ruleVersion: route.version, plan, routedBy, submissionBudgetMs, requestId };
-  const claim = { ...asking, browserSealed }; // rule:browser-kept
   const [to] = plan.plan;
+  const { submissionBudgetMs } = core.timing;
+  const asking = { sessionId, vaultToken, ruleVersion: route.version, plan, routedBy, submissionBudgetMs, requestId };
+  const browserSealed = isAuthenticatedFirst(plan.plan) ? sealShopper(core, sessionId, shopper) : undefined;
+  const claim = { ...asking, browserSealed }; // rule:browser-kept
   const ruled = { ruleVersion: route.version, routedBy: routedBy ?? null };
-  const provider = to && providerBefore({ session: { plan: [...plan.plan] }, authentications: [] }, to);
-  const opening = { session: { ...session, plan: [...plan.plan] }, authentications: [] };
-  const first = to && !provider ? nextOpening(core, opening, { to, because: becauseFirst(ruled) }) : undefined;
-  const isAlone = declineCode === undefined && !provider;
-  const claiming = isAlone
-    ? claimSession(core.database, claim, first).then((loaded) => ({ loaded, openedAttemptId: first?.id }))
-    : commitAndReload(core, { sessionId }, async (tx) => {
+  const opened = { session: { ...session, plan: plan.plan }, authentications: [] };
+  const open = async (): Promise<Reloaded> => {
+    if (declineCode !== undefined) {
+      return commitAndReload(core, { sessionId }, async (tx) => {
         await claimSession(tx, claim);
-        if (declineCode !== undefined) {
-          const unasked = { id: sessionId, merchantId: session.merchantId, authentications: 0 };
-          return { loaded: await settleSession(tx, core, unasked, { status: "DECLINED", declineCode }) };
-        }
-        const asked = { sessionId, provider: provider!, because: becauseProviderFirst(ruled), shopper };
+        const unasked = { id: sessionId, merchantId: session.merchantId, authentications: 0 };
+        return { loaded: await settleSession(tx, core, unasked, { status: "DECLINED", declineCode }) };
+      });
+    }
+    const provider = to?.providerFirst && providerBefore(opened, to);
+    if (provider) {
+      return commitAndReload(core, { sessionId }, async (tx) => {
+        await claimSession(tx, claim);
+        const asked = { sessionId, provider, because: because.providerFirst(ruled), shopper };
         return { openedAttemptId: openProvided(tx, core, asked) };
       });
-  const claimed = await underLease(claiming);
+    }
+    const first = to && nextOpening(core, opened, { to, because: because.first(ruled) });
+    return { loaded: await claimSession(core.database, claim, first), openedAttemptId: first?.id };
+  };
+  const claimed = await underLease(open());
   if (claimed.type === "lost") return claimed;
   const { result: reloaded } = claimed;
   return { type: "kept", result: { lease: { sessionId, epoch: reloaded.loaded.session.leaseEpoch }, reloaded } };
+}
+
+/** Returns what a rule's cases and splits ask about a payment. */
+function factsOf(core: Core, session: Submission["session"], { cases }: CasedRoute, card: CardDigits | undefined) {
+  return {
+    amountMinor: session.amountMinor,
+    currency: session.currency,
+    at: core.runtime.now(),
+    billingCountry: session.details?.billingAddress?.country,
+    metadata: session.details?.metadata,
+    card: cardFactsOf(card, cases?.cardRanges),
+    draw: drawOf(session.id),
+  };
+}
+
+// Raised by app.require_one (src/migrations/environment/base.sql).
+const leaseLostCode = "LL001";
+const notClaimable = "the session cannot be claimed";
+
+/**
+ * Waits for work under a claim or a lease. It is lost when a row that it requires has changed: another process has the
+ * lease, the session has another winner, or the attempt has moved on. Every other failure rejects.
+ */
+async function underLease<Result>(work: Promise<Result>): Promise<UnderLease<Result>> {
+  try {
+    return { type: "kept", result: await work };
+  } catch (error) {
+    const isLost = error instanceof LeaseLost || (error as { code?: unknown }).code === leaseLostCode;
+    if (!isLost) throw error;
+    const { message } = error as Error;
+    return { type: "lost", conflict: message === notClaimable || message === takenOver ? undefined : message };
+  }
 }
 
 /**
@@ -250,13 +295,6 @@ function inTransaction(
 
 const emits = { emitPending, emitCaptureDue };
 
-function openAttemptAt({ core, lease, loaded }: Work, to: Parameters<typeof openNext>[3]): Promise<Reloaded> {
-  return commitAndReload(core, lease, (tx) => {
-    renewLease(tx, lease);
-    return { openedAttemptId: openNext(tx, core, loaded, to) };
-  });
-}
-
 /**
  * Takes a session from the state in its rows to its end, which it returns, or until it has to wait; the lease then
  * lapses at the end of the wait. `from` is the state to which the caller has brought the session under this lease.
@@ -277,7 +315,10 @@ async function processSession(
     reloaded = undefined;
     switch (step.type) {
       case "open":
-        reloaded = await openAttemptAt(work, step);
+        reloaded = await commitAndReload(core, lease, (tx) => {
+          renewLease(tx, lease);
+          return { openedAttemptId: openNext(tx, core, loaded, step) };
+        });
         break;
       case "authorize":
         reloaded = await tryGateway(work, step.attempt);
@@ -297,7 +338,7 @@ async function processSession(
       case "openProvider":
         reloaded = await commitAndReload(core, lease, async (tx) => {
           renewLease(tx, lease);
-          return { openedAttemptId: await openProvider(tx, work, step.provider, step.because) };
+          return { openedAttemptId: await openProvider(tx, work, step) };
         });
         break;
       case "prepareProvider":

@@ -7,7 +7,7 @@ import {
   type PaymentService,
 } from "../../gen/dashboard/v1/payments_pb.ts";
 import { adoptCapturedByHand, orderCancel, orderCapture, type TakenHold } from "../core/capture-later.ts";
-import { loadSession } from "../core/record/session-with-attempts.ts";
+import { loadSession } from "../core/record/load-session.ts";
 import type { Tx } from "../platform/database.ts";
 import { scopedContextOf } from "./rpc-context.ts";
 import { requireId } from "./webhook-messages.ts";

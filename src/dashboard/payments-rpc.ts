@@ -15,7 +15,7 @@ import {
   SearchPaymentsResponseSchema,
 } from "../../gen/dashboard/v1/payments_pb.ts";
 import { signPageToken, verifyPageToken } from "../core/page-token.ts";
-import { isHeld, isProcessing } from "../core/rows/held-state.ts";
+import { isHeld, isProcessing } from "../core/rows/payment.ts";
 import { pageSizeDefault } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";

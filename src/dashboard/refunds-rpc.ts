@@ -20,7 +20,7 @@ import {
 } from "../../gen/dashboard/v1/refunds_pb.ts";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
 import { signPageToken, verifyPageToken } from "../core/page-token.ts";
-import { loadSession } from "../core/record/session-with-attempts.ts";
+import { loadSession } from "../core/record/load-session.ts";
 import type { Refund } from "../core/rows/entities.ts";
 import type { RefundReason } from "../gateways/connector.ts";
 import { pageSizeDefault } from "../limits.ts";

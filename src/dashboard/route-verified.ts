@@ -1,5 +1,5 @@
 /** The answer to "route payments here?" about a connection that is verified for the first time. It is a change of routing. */
-import { defaultRuleVersion } from "../core/decide/next-step.ts";
+import { defaultRuleVersion } from "../core/decide/because.ts";
 import { findRuleInForce, recordRoutingRule } from "../core/record/routing-rules.ts";
 import { type Connection, setConnectionPaused } from "../gateways/connections.ts";
 import type { Tx } from "../platform/database.ts";

@@ -7,7 +7,7 @@ import {
   type RoutingRule_AuthenticationPolicy as PolicyMessage,
   RoutingRule_WithoutBrowser as WithoutBrowserMessage,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
-import { defaultRuleVersion } from "../core/decide/next-step.ts";
+import { defaultRuleVersion } from "../core/decide/because.ts";
 import {
   type AuthenticationPolicy,
   type AuthenticationRule,

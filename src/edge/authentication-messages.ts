@@ -12,14 +12,14 @@ import {
   Challenge_EndedBy,
   type ChallengeSchema,
 } from "../../gen/payments/v1/payment_session_pb.ts";
+import { challengeOf } from "../core/authentication/after-authentication.ts";
 import type { OpenAction } from "../core/customer-actions.ts";
-import { challengeOf } from "../core/decide/after-authentication.ts";
-import type { SessionWithAttempts } from "../core/record/session-with-attempts.ts";
 import type { Attempt, Authentication } from "../core/rows/entities.ts";
+import type { Payment } from "../core/rows/payment.ts";
 import { encodeId } from "../platform/ids.ts";
 
 /** Returns a session's authentications, and the customer's time while an action is open. */
-export function describeAuthentications({ session, attempts, authentications }: SessionWithAttempts): {
+export function describeAuthentications({ session, attempts, authentications }: Payment): {
   readonly authentications: MessageInitShape<typeof AuthenticationSchema>[];
   readonly awaitingCustomer?: MessageInitShape<typeof AwaitingCustomerSchema>;
 } {

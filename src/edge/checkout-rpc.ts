@@ -16,11 +16,10 @@ import { PaymentSession_ExpiredBecause, PaymentSession_Status } from "../../gen/
 import { findMerchant, type Merchant } from "../accounts/merchants.ts";
 import type { Core } from "../core/core.ts";
 import { cancelAction, findBankMessage, findOpenAction, openAction } from "../core/customer-actions.ts";
+import { loadSession } from "../core/record/load-session.ts";
 import { loadCardBrands } from "../core/record/routing-rules.ts";
-import { loadSession } from "../core/record/session-with-attempts.ts";
-import { isFailover } from "../core/record/settle.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
-import { isProcessing } from "../core/rows/held-state.ts";
+import { isFailover, isProcessing } from "../core/rows/payment.ts";
 import { findCheckout } from "../core/sessions.ts";
 import { resumeSession, submitPayment } from "../core/submit-payment.ts";
 import type { Shopper } from "../gateways/connector.ts";
@@ -147,7 +146,10 @@ async function toCheckout(
     session.status === "CREATED" && session.heldAt ? await heldOutcome(core, session) : outcomeOf(session);
   const isOpen = session.status === "CREATED" && session.phase !== "PROCESSING";
   const leftMs = session.expiresAt.getTime() - core.runtime.now().getTime();
-  const [action, bankMessage] = await Promise.all([findOpenAction(core, session), findBankMessage(core, session)]);
+  const isAuthenticated = session.authentications > 0 || session.awaitingSince;
+  const [action, bankMessage] = isAuthenticated
+    ? await Promise.all([findOpenAction(core, session), findBankMessage(core, session)])
+    : [];
   return create(CheckoutSchema, {
     sessionId: encodeId("ps", session.id),
     amountMinor: BigInt(session.amountMinor),

@@ -14,7 +14,7 @@ import {
   PaymentSessionService,
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import { issueKey } from "../accounts/issue-keys.ts";
-import { loadSession } from "../core/record/session-with-attempts.ts";
+import { loadSession } from "../core/record/load-session.ts";
 import { cards } from "../core/scenarios/core.fixture.ts";
 import { type Surfaces, startSurfaces } from "../dev/testing/edge/surfaces.ts";
 import { decodeId } from "../platform/ids.ts";

@@ -16,33 +16,33 @@ import {
   type Refund as RefundMessage,
   RefundSchema,
 } from "../../gen/payments/v1/payment_session_pb.ts";
-import type { SessionWithAttempts } from "../core/record/session-with-attempts.ts";
 import type { Attempt, Authentication, PaymentSession, Refund } from "../core/rows/entities.ts";
-import { isHeld, isProcessing } from "../core/rows/held-state.ts";
+import {
+  capturedOf,
+  isHeld,
+  isProcessing,
+  type Payment,
+  refundableMinor,
+  refundedMinor,
+} from "../core/rows/payment.ts";
 import { encodeId } from "../platform/ids.ts";
-import { refundableMinor, refundedMinor } from "../refunds/next-refund-step.ts";
 import { publicJson } from "../transcoder/public-json.ts";
 import { describeAuthentications } from "./authentication-messages.ts";
 
 /** Returns a session with its attempts, as GET shows it. */
-export function toSessionMessage(loaded: SessionWithAttempts): PaymentSessionMessage {
+export function toSessionMessage(loaded: Payment): PaymentSessionMessage {
   const { session, attempts, authentications, refunds } = loaded;
   return create(PaymentSessionSchema, {
     ...fieldsOf(session),
     attempts: attempts.map((attempt) => toAttempt(attempt, authentications)),
     ...(authentications.length > 0 && describeAuthentications(loaded)),
     ...(session.status === "SUCCEEDED" && {
-      amountCapturedMinor: BigInt(capturedMinor(loaded)),
+      amountCapturedMinor: BigInt(capturedOf(loaded)?.capturedAmountMinor ?? session.amountMinor),
       refunds: refunds.map((refund) => toRefundMessage(session, refund)),
       amountRefundedMinor: BigInt(refundedMinor(loaded)),
       amountRefundableMinor: BigInt(refundableMinor(loaded)),
     }),
   });
-}
-
-function capturedMinor({ session, attempts }: SessionWithAttempts): number {
-  const captured = attempts.find(({ id }) => id === session.winnerAttemptId);
-  return captured?.capturedAmountMinor ?? session.amountMinor;
 }
 
 /** Returns a refund as GET shows it. */
@@ -71,7 +71,7 @@ export function toSummaryMessage(session: PaymentSession): PaymentSessionSummary
 }
 
 /** Returns a session as webhook bodies contain it: as GET shows it, without the customer's personal data. */
-export function describeForEvent(reloaded: SessionWithAttempts): object {
+export function describeForEvent(reloaded: Payment): object {
   const session = JSON.parse(publicJson(PaymentSessionSchema, toSessionMessage(reloaded)));
   for (const name of personalFields) delete session[name];
   return session;

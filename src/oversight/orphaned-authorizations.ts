@@ -10,7 +10,7 @@ import type { Called } from "../core/execute/gateway-slots.ts";
 import { createGatewayTurn } from "../core/execute/gateway-turn.ts";
 import { findUnrecordedAttempt } from "../core/execute/unrecorded-attempts.ts";
 import { isReferenceTaken } from "../core/record/attempts.ts";
-import { loadSession } from "../core/record/session-with-attempts.ts";
+import { loadSession } from "../core/record/load-session.ts";
 import { findEndInNotifications } from "../core/record/stored-notifications.ts";
 import { openWorkItem, resolveWorkItem } from "../core/record/work-items.ts";
 import type { VoidAnswer } from "../gateways/connector.ts";

@@ -5,7 +5,7 @@
 
 import type { Core } from "../core/core.ts";
 import { type Attempt, AttemptEntity } from "../core/rows/entities.ts";
-import { heldInSql } from "../core/rows/held-state.ts";
+import { heldInSql } from "../core/rows/payment.ts";
 import {
   reconciliationEveryMs,
   reconciliationLagMs,

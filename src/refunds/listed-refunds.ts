@@ -1,10 +1,11 @@
 /** Records refunds that the gateway has and this database does not: those made by hand, and those that a restore has lost. */
 
 import type { Core } from "../core/core.ts";
-import { loadSession, type SessionWithAttempts } from "../core/record/session-with-attempts.ts";
+import { loadSession } from "../core/record/load-session.ts";
 import { emitEvent } from "../core/record/settle.ts";
 import { openWorkItem } from "../core/record/work-items.ts";
 import type { Attempt, Refund } from "../core/rows/entities.ts";
+import type { Payment } from "../core/rows/payment.ts";
 import type { ListedRefund } from "../gateways/connector.ts";
 import type { Tx } from "../platform/database.ts";
 import { decodeId } from "../platform/ids.ts";
@@ -19,7 +20,7 @@ export function isCarried({ id }: Pick<Refund, "id">, listed: readonly ListedRef
 
 /** A locked session, and the refunds that its gateway lists. */
 export type Listing = {
-  readonly loaded: SessionWithAttempts;
+  readonly loaded: Payment;
   readonly captured: Attempt;
   readonly traits: Pick<RefundTraits, "canRead">;
   readonly listed: readonly ListedRefund[];

@@ -1,7 +1,7 @@
 /** Decides from rows alone what a refund needs next, and when it is taken up again. PURE. */
 
-import type { SessionWithAttempts } from "../core/record/session-with-attempts.ts";
 import type { Attempt, Refund } from "../core/rows/entities.ts";
+import { type Payment, refundedMinor } from "../core/rows/payment.ts";
 import { unreachable } from "../platform/errors.ts";
 
 const second = 1_000;
@@ -56,7 +56,7 @@ type NeverMade = "capture_failed" | "amount_exceeds_refundable";
 /** The rows that a refund's next step depends on, read at one moment. */
 export type RefundWork = {
   readonly refund: Refund;
-  readonly loaded: SessionWithAttempts;
+  readonly loaded: Payment;
   readonly captured: Attempt;
   readonly traits: RefundTraits;
   /** When the last restore of this database was declared. */
@@ -201,25 +201,4 @@ export function pauseMs({ retries }: Pick<Refund, "retries">): number {
 export function absenceCertainInMs({ sentAt, lookUpFirst }: Pick<Refund, "sentAt" | "lookUpFirst">, at: Date): number {
   const sinceMs = at.getTime() - (sentAt ?? at).getTime();
   return Math.max(0, (lookUpFirst ? quietMs : longQuietMs) - sinceMs);
-}
-
-/** Returns the sum of the refunds that have not failed, in minor units. */
-export function refundedMinor({ refunds }: Pick<SessionWithAttempts, "refunds">): number {
-  return refunds.filter(({ status }) => status !== "FAILED").reduce((sum, { amountMinor }) => sum + amountMinor, 0);
-}
-
-/** Returns what can still be refunded, in minor units: 0 unless the session has SUCCEEDED. */
-export function refundableMinor(loaded: Pick<SessionWithAttempts, "session" | "attempts" | "refunds">): number {
-  const captured = capturedOf(loaded);
-  if (captured === undefined || captured.captureFailedAt) return 0;
-  return Math.max(0, (captured.capturedAmountMinor ?? 0) - refundedMinor(loaded));
-}
-
-/** Returns the captured attempt of a session that has SUCCEEDED. */
-export function capturedOf({
-  session,
-  attempts,
-}: Pick<SessionWithAttempts, "session" | "attempts">): Attempt | undefined {
-  if (session.status !== "SUCCEEDED") return undefined;
-  return attempts.find(({ id }) => id === session.winnerAttemptId);
 }

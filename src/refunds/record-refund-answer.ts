@@ -1,9 +1,10 @@
 /** Records what gateways answer about refunds, and alarms a person and the merchant about those without an answer. */
 import type { Core } from "../core/core.ts";
-import { loadSession, type SessionWithAttempts } from "../core/record/session-with-attempts.ts";
+import { loadSession } from "../core/record/load-session.ts";
 import { emitEvent } from "../core/record/settle.ts";
 import { openWorkItem } from "../core/record/work-items.ts";
 import type { Refund } from "../core/rows/entities.ts";
+import type { Payment } from "../core/rows/payment.ts";
 import type { ListedRefund, RefundAnswer, RefundAtGateway, RefundRecord } from "../gateways/connector.ts";
 import { gatewayReferenceCharactersMax } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
@@ -25,7 +26,7 @@ import { itemOf, moveRefund, recordEnd } from "./refund-rows.ts";
 export const daily = 24 * 60 * 60_000;
 
 /** A refund of a locked session, as it stands. */
-export type Current = { readonly loaded: SessionWithAttempts; readonly refund: Refund };
+export type Current = { readonly loaded: Payment; readonly refund: Refund };
 
 /** Sets the time of the next step; null for none. */
 export async function postpone(tx: Tx, refund: Refund, ms: number | null): Promise<void> {

@@ -1,14 +1,13 @@
 /** Acts on gateways' notifications about refunds. */
 
 import type { Core } from "../core/core.ts";
-import type { SessionWithAttempts } from "../core/record/session-with-attempts.ts";
 import { openWorkItem } from "../core/record/work-items.ts";
+import { capturedOf, type Payment } from "../core/rows/payment.ts";
 import type { ListedRefund } from "../gateways/connector.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { decodeId } from "../platform/ids.ts";
 import { amountInWords } from "../platform/money.ts";
 import { recordListed } from "./listed-refunds.ts";
-import { capturedOf } from "./next-refund-step.ts";
 import { lockSession } from "./refund-rows.ts";
 
 /** A stored notification of kind `refunded` or `refund_failed`. */
@@ -68,7 +67,7 @@ export async function recordRefundReport(core: Core, report: RefundReport): Prom
 async function record(
   tx: Tx,
   core: Core,
-  given: { loaded: SessionWithAttempts; attemptId: string; listed: ListedRefund },
+  given: { loaded: Payment; attemptId: string; listed: ListedRefund },
 ): Promise<"later" | undefined> {
   const { loaded, attemptId, listed } = given;
   const captured = capturedOf(loaded);
@@ -81,7 +80,7 @@ async function record(
 async function recordUncaptured(
   tx: Tx,
   core: Core,
-  { loaded, attemptId, listed }: { loaded: SessionWithAttempts; attemptId: string; listed: ListedRefund },
+  { loaded, attemptId, listed }: { loaded: Payment; attemptId: string; listed: ListedRefund },
 ): Promise<"later" | undefined> {
   const { session } = loaded;
   // Its capture is not recorded yet: it was sent, made by hand, or lost with a restore.

@@ -1,11 +1,12 @@
 /** A refund's rows: its creation, its transitions, and the lock under which all of them happen. */
 
 import type { Core } from "../core/core.ts";
-import { deriveId } from "../core/record/attempts.ts";
-import { loadSession, type SessionWithAttempts } from "../core/record/session-with-attempts.ts";
+import { loadSession } from "../core/record/load-session.ts";
+import { deriveId } from "../core/record/open-attempt.ts";
 import { emitEvent } from "../core/record/settle.ts";
 import { resolveWorkItem } from "../core/record/work-items.ts";
 import type { Refund, RefundStatus } from "../core/rows/entities.ts";
+import type { Payment } from "../core/rows/payment.ts";
 import type { refundTransitions } from "../core/rows/transitions.ts";
 import type { EventType } from "../events/outbox.ts";
 import { columnName } from "../platform/columns.ts";
@@ -36,7 +37,7 @@ const lockStatement: Statement = {
  * Locks the session, and returns it as it stands then; undefined if there is none. Every change of a refund begins with
  * this.
  */
-export async function lockSession(tx: Tx, sessionId: string): Promise<SessionWithAttempts | undefined> {
+export async function lockSession(tx: Tx, sessionId: string): Promise<Payment | undefined> {
   const rows = await tx.query(lockStatement, [sessionId]);
   return rows.length === 0 ? undefined : loadSession(tx, sessionId);
 }
@@ -148,7 +149,7 @@ export const eventOf: Record<"SUCCEEDED" | "FAILED", EventType> = {
 export async function recordEnd(
   tx: Tx,
   core: Core,
-  given: { loaded: SessionWithAttempts; refund: Refund; end: RefundEnd; dueInMs: number | undefined },
+  given: { loaded: Payment; refund: Refund; end: RefundEnd; dueInMs: number | undefined },
 ): Promise<boolean> {
   const { loaded, refund, end, dueInMs } = given;
   const order = ["REQUESTED", "PENDING", "SUCCEEDED", "FAILED"];

@@ -1,14 +1,14 @@
 /** Takes a merchant's refund: one row for each Idempotency-Key, committed before a byte leaves for the gateway. */
 import { requirePayable } from "../core/capture-later.ts";
 import type { Core } from "../core/core.ts";
-import { loadSession, type SessionWithAttempts } from "../core/record/session-with-attempts.ts";
+import { loadSession } from "../core/record/load-session.ts";
 import type { Refund } from "../core/rows/entities.ts";
+import { capturedOf, type Payment, refundableMinor } from "../core/rows/payment.ts";
 import type { RefundReason } from "../gateways/connector.ts";
 import { leaseMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { sha256 } from "../platform/secrets.ts";
-import { capturedOf, refundableMinor } from "./next-refund-step.ts";
 import { runStep } from "./refund-once.ts";
 import { insertRefund, refundIdOf } from "./refund-rows.ts";
 
@@ -33,7 +33,7 @@ type Connectors = Pick<Core, "connectorOf">;
 
 /** A refund with its session. `replayed`: the key had made it before. */
 export type RequestedRefund = {
-  readonly loaded: SessionWithAttempts;
+  readonly loaded: Payment;
   readonly refund: Refund;
   readonly replayed: boolean;
 };
@@ -107,14 +107,14 @@ function fingerprintOf({ amountMinor, reason, refundRef }: RefundRequest): Buffe
   return sha256(JSON.stringify([amountMinor ?? null, reason ?? null, refundRef ?? null]));
 }
 
-function requireRefundable(core: Connectors, loaded: SessionWithAttempts) {
+function requireRefundable(core: Connectors, loaded: Payment) {
   const captured = capturedOf(loaded);
   const problem = problemOf(core, loaded);
   if (captured === undefined || problem !== undefined) throw new DomainError("not_refundable", problem ?? "");
   return captured;
 }
 
-function problemOf(core: Connectors, loaded: SessionWithAttempts): string | undefined {
+function problemOf(core: Connectors, loaded: Payment): string | undefined {
   const captured = capturedOf(loaded);
   if (captured === undefined) return "Only a payment that has succeeded can be refunded.";
   if (captured.captureFailedAt) return "The gateway reported that the capture failed, so there is nothing to refund.";
@@ -125,14 +125,14 @@ function problemOf(core: Connectors, loaded: SessionWithAttempts): string | unde
 }
 
 /** Returns the reason that nothing of a payment can be refunded now; undefined if something can. */
-export function whyNotRefundable(core: Connectors, loaded: SessionWithAttempts): string | undefined {
+export function whyNotRefundable(core: Connectors, loaded: Payment): string | undefined {
   const problem = problemOf(core, loaded);
   return problem ?? (refundableMinor(loaded) === 0 ? nothingLeft : undefined);
 }
 
 const nothingLeft = "Nothing is left to refund: the refunds of this payment add up to what was captured.";
 
-function amountOf(loaded: SessionWithAttempts, wanted: number | undefined): number {
+function amountOf(loaded: Payment, wanted: number | undefined): number {
   const left = refundableMinor(loaded);
   const amountMinor = wanted ?? left;
   if (amountMinor >= 1 && amountMinor <= left) return amountMinor; // rule:refund-sum
@@ -144,7 +144,7 @@ function amountOf(loaded: SessionWithAttempts, wanted: number | undefined): numb
 async function loadRefund(
   queryable: Queryable,
   { sessionId, id }: { sessionId: string; id: string },
-): Promise<{ loaded: SessionWithAttempts; refund: Refund }> {
+): Promise<{ loaded: Payment; refund: Refund }> {
   const loaded = await loadSession(queryable, sessionId);
   const refund = loaded.refunds.find((one) => one.id === id);
   if (refund === undefined) throw new Error("the refund no longer exists");

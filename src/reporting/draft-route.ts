@@ -1,7 +1,7 @@
 /** Plans a draft rule over a merchant's current connections. */
 
-import { type Plan, planRoute } from "../core/decide/plan-route.ts";
-import { type CasedRoute, candidatesIn, followCases, type PaymentFacts } from "../core/decide/routing-cases.ts";
+import { candidatesIn, type Plan, planRoute } from "../core/decide/plan-route.ts";
+import { type CasedRoute, followCases, type PaymentFacts } from "../core/decide/routing-cases.ts";
 import { candidateOf, providerOfRule, type RouteParts, type RuleContent } from "../core/record/routing-rules.ts";
 import type { Connection } from "../gateways/connections.ts";
 

@@ -1,14 +1,10 @@
 /** All data of one payment: session, attempts, events, deliveries and work items. */
 
 import { loadDecisions, type RecordedDecision } from "../core/execute/decisions.ts";
-import {
-  type SessionRow,
-  type SessionWithAttempts,
-  selectSessionWithAttempts,
-  wholeSession,
-} from "../core/record/session-with-attempts.ts";
+import { type SessionRow, selectPayment, wholeSession } from "../core/record/load-session.ts";
 import { itemColumns, type WorkItem } from "../core/record/work-items.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
+import type { Payment } from "../core/rows/payment.ts";
 import { loadSessionEvents, type SessionDelivery, type SessionEvent } from "../events/delivery-log.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -32,7 +28,7 @@ export type HeldOrder = {
 };
 
 /** A payment with the details that support staff need. */
-export type PaymentDetails = SessionWithAttempts & {
+export type PaymentDetails = Payment & {
   readonly events: readonly SessionEvent[];
   readonly deliveries: readonly SessionDelivery[];
   readonly workItems: readonly WorkItem[];
@@ -75,7 +71,7 @@ export async function loadPayment(
   queryable: Queryable,
   { merchantId, sessionId }: { merchantId: string; sessionId: string },
 ): Promise<PaymentDetails | undefined> {
-  const [row] = await queryable.query<SessionRow>(selectSessionWithAttempts, [sessionId, merchantId]);
+  const [row] = await queryable.query<SessionRow>(selectPayment, [sessionId, merchantId]);
   if (row === undefined) return undefined;
   const [history, workItems, orphanedAuthorizations, decisions, heldOrder] = await Promise.all([
     loadSessionEvents(queryable, { merchantId, sessionId }),

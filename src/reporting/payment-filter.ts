@@ -4,7 +4,7 @@
  */
 
 import type { SessionStatus } from "../core/rows/entities.ts";
-import { heldInSql, processingInSql } from "../core/rows/held-state.ts";
+import { heldInSql, processingInSql } from "../core/rows/payment.ts";
 import { isReleased } from "./analytics/counted-facts.ts";
 import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 

@@ -1,6 +1,6 @@
 /** Builds the timeline of a payment as one list of steps in words: time, actor, step and reason. PURE. */
 
-import { challengeOf } from "../core/decide/after-authentication.ts";
+import { challengeOf } from "../core/authentication/after-authentication.ts";
 import type { RecordedDecision } from "../core/execute/decisions.ts";
 import type { WorkItem } from "../core/record/work-items.ts";
 import type {

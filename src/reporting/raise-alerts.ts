@@ -2,7 +2,7 @@
  * Opens and ends the alerts about gateways, verifications and holds: each turn compares what is so now with the alerts
  * that are open.
  */
-import { heldInSql } from "../core/rows/held-state.ts";
+import { heldInSql } from "../core/rows/payment.ts";
 import {
   endAlertsOf,
   endEndpointAlertsOnce,

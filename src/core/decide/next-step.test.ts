@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import {
   type Attempt,
   type AttemptStatus,
@@ -9,6 +8,7 @@ import {
   type PlannedConnection,
   type Stop,
 } from "../rows/entities.ts";
+import type { Payment } from "../rows/payment.ts";
 import { decideAfterFailure, decideNext, type FailoverRule, type Failure, nextStep } from "./next-step.ts";
 
 const readAt = new Date("2026-01-02T03:04:00.000Z");
@@ -33,7 +33,7 @@ const tried = (status: AttemptStatus, fields: Fields = {}): Fields => ({
 });
 
 /** Returns a session in processing, 10 s before its deadline unless `session` says otherwise. */
-function work(attempts: readonly Fields[], session: Partial<PaymentSession> = {}): SessionWithAttempts {
+function work(attempts: readonly Fields[], session: Partial<PaymentSession> = {}): Payment {
   const fields = { status: "CREATED", phase: "PROCESSING", ruleVersion: 7, plan, submitDeadline: at(10), ...session };
   return {
     session: fields as PaymentSession,
@@ -52,7 +52,7 @@ const declined = { status: "DECLINED", declineCode: "insufficient_funds" } as co
 const degraded = { type: "end", status: "DEGRADED", declineCode: "processing_unavailable" };
 
 describe("nextStep()", () => {
-  it.each<[string, SessionWithAttempts, object]>([
+  it.each<[string, Payment, object]>([
     ["opens the first of the plan", work([]), { type: "open", to: plan[0] }],
     ["ends DEGRADED with an empty plan", work([], { plan: [] }), degraded],
     ["ends DEGRADED when nothing was tried in time", work([], over), degraded],

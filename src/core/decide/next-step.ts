@@ -3,7 +3,9 @@
  * over therefore continues where the last one stopped. PURE.
  */
 import { openingMarginMs, submitWaitMs } from "../../limits.ts";
-import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
+import type { AuthenticationStep } from "../authentication/after-authentication.ts";
+import { isRefusedByProvider, isStoppedUnavailable, type ProviderStep } from "../authentication/after-provider.ts";
+import { stepBeforePlan, stepOfAuthentication } from "../authentication/next-authentication-step.ts";
 import type {
   Attempt,
   AuthenticationRule,
@@ -15,23 +17,8 @@ import type {
   Refusal,
   Stop,
 } from "../rows/entities.ts";
-import { isHeld } from "../rows/held-state.ts";
-import {
-  type AuthenticationStep,
-  isRefused,
-  openAuthenticationOf,
-  stepOfLeftBehind,
-  stepOfWait,
-} from "./after-authentication.ts";
-import {
-  isRefusedByProvider,
-  isStoppedUnavailable,
-  type ProviderStep,
-  providedOf,
-  providerBefore,
-  repeatAfterProvider,
-  stepOfProvider,
-} from "./after-provider.ts";
+import { isHeld, type Payment } from "../rows/payment.ts";
+import { because, type NoCard } from "./because.ts";
 
 /** One step of the flow. Each is a transaction, or a gateway call between two. */
 export type Step =
@@ -41,7 +28,6 @@ export type Step =
   | { readonly type: "markUnknown"; readonly attempt: Attempt }
   | { readonly type: "findUnrecorded" }
   | { readonly type: "open"; readonly to: PlannedConnection; readonly because: string; readonly round?: 1 | 2 }
-  | { readonly type: "openProvider"; readonly provider: PlannedProvider; readonly because: string }
   | { readonly type: "lookUp"; readonly attempt: Attempt }
   | { readonly type: "orderCapture"; readonly attempt: Attempt }
   | { readonly type: "lookAtHold"; readonly attempt: Attempt }
@@ -60,7 +46,7 @@ type Moment = { readonly now: Date; readonly unsentAttemptId?: string | undefine
  * Returns the next step. `unsentAttemptId` is the attempt that this process has opened and not yet sent; any other
  * AUTHORIZING attempt was left behind by a process that is gone.
  */
-export function nextStep(loaded: SessionWithAttempts, unsentAttemptId?: string): Step {
+export function nextStep(loaded: Payment, unsentAttemptId?: string): Step {
   const { session, attempts } = loaded;
   const moment = { now: loaded.readAt, unsentAttemptId };
   const decided = attempts.find((attempt) => attempt.decisionConfirmedAt && !attempt.completedAt);
@@ -69,19 +55,14 @@ export function nextStep(loaded: SessionWithAttempts, unsentAttemptId?: string):
     return until > moment.now ? { type: "wait", until } : { type: "endDecided", attempt: decided };
   }
   const voiding = attempts.filter((attempt) => attempt.status === "VOIDING");
-  if (session.status !== "CREATED") return voiding.length > 0 ? firstDue(voiding, moment, voidOf) : { type: "close" };
+  if (session.status !== "CREATED") return voiding.length > 0 ? firstDue(voiding, moment, "void") : { type: "close" };
 
+  const asked = loaded.authentications.length > 0 ? stepOfAuthentication(loaded, unsentAttemptId) : undefined;
+  if (asked) return asked;
   // rule:one-authorizing
   const authorizing = attempts.find((attempt) => attempt.status === "AUTHORIZING");
-  if (authorizing?.id === moment.unsentAttemptId && authorizing) return stepInHand(loaded, authorizing);
-  const leftBehind = authorizing && stepOfLeftBehind(loaded, authorizing);
-  if (leftBehind) return leftBehind;
+  if (authorizing?.id === unsentAttemptId && authorizing) return { type: "authorize", attempt: authorizing };
   if (authorizing) return { type: "markUnknown", attempt: authorizing }; // rule:one-authorizing
-  const awaiting = attempts.find((attempt) => attempt.status === "AWAITING_CUSTOMER");
-  if (awaiting) return stepOfWait(loaded, awaiting);
-  const provided = providedOf(loaded.authentications);
-  // rule:provider-alone
-  if (provided && provided.completedAt === null) return stepOfProvider(loaded, provided, moment.unsentAttemptId);
 
   const unanswered = attempts.filter((attempt) => attempt.captureOrderedAt && !attempt.completedAt);
   const pendingAt = pendingFrom(session, unanswered);
@@ -94,19 +75,13 @@ export function nextStep(loaded: SessionWithAttempts, unsentAttemptId?: string):
   if (winner && isHeld(session)) return stepOfHold(session, winner, voiding, moment);
   // rule:capture-ordered-first
   if (winner && !winner.captureOrderedAt) return { type: "orderCapture", attempt: winner };
-  if (winner) return noLaterThan(pendingAt, session, firstDue([winner], moment, captureOf));
+  if (winner) return noLaterThan(pendingAt, session, firstDue([winner], moment, "capture"));
 
   // A former winner may still turn out to be captured, so nothing else happens before it is voided.
   const formerWinner = voiding.filter((attempt) => attempt.captureOrderedAt);
   // rule:former-winner-waits
-  if (formerWinner.length > 0) return noLaterThan(pendingAt, session, firstDue(formerWinner, moment, voidOf));
+  if (formerWinner.length > 0) return noLaterThan(pendingAt, session, firstDue(formerWinner, moment, "void"));
   return stepOfPlan(loaded, moment);
-}
-
-/** Returns the request that this process is about to send: a first one, or one that completes the payment. */
-function stepInHand(loaded: SessionWithAttempts, attempt: Attempt): Step {
-  const authentication = openAuthenticationOf(loaded, attempt);
-  return authentication ? { type: "complete", attempt, authentication } : { type: "authorize", attempt };
 }
 
 // A capture that was in flight when its attempt was given up may still be executed and then reported. The longest pause
@@ -122,21 +97,22 @@ function quietUntil({ decision, decisionConfirmedAt, captureOrderedAt }: Attempt
   return new Date(decisionConfirmedAt.getTime() + givenUpQuietMs);
 }
 
-function stepOfPlan(loaded: SessionWithAttempts, moment: Moment): Step {
+function stepOfPlan(loaded: Payment, moment: Moment): Step {
   const { session, attempts, authentications } = loaded;
   const inDoubt = findUnrecordedFirst(session, moment);
   if (inDoubt) return inDoubt;
-  if (isRefused(attempts) || isRefusedByProvider(authentications))
+  // A customer who was refused, gave up or did not finish. Not even a hold that an earlier gateway may have follows.
+  const isRefused = attempts.some(({ stop }) => stop === "authentication_failed"); // rule:refusal-ends-payment
+  if (isRefused || (authentications.length > 0 && isRefusedByProvider(authentications)))
     return { type: "end", status: "DECLINED", declineCode: "authentication_failed" };
   const last = attempts.at(-1);
   const [to] = planLeft(loaded);
-  const mayOpen = to !== undefined && mayStillOpen(session, moment);
-  const provider = mayOpen && (last === undefined || last.nextAction === "failover") && providerBefore(loaded, to);
-  if (provider) return { type: "openProvider", provider, because: becauseProviderFirst(session) };
-  if (last === undefined && mayOpen) return { type: "open", to, because: becauseFirst(session) };
-  const repeat = repeatAfterProvider(loaded);
-  if (repeat && mayStillOpen(session, moment)) return { type: "open", ...repeat };
-  if (last?.nextAction === "failover" && mayOpen) return { type: "open", to, because: last.nextBecause ?? "" };
+  if (mayStillOpen(session, moment)) {
+    const first = authentications.length > 0 || to?.providerFirst ? stepBeforePlan(loaded, to) : undefined;
+    if (first) return first;
+    if (to && last === undefined) return { type: "open", to, because: because.first(session) };
+    if (to && last?.nextAction === "failover") return { type: "open", to, because: last.nextBecause ?? "" };
+  }
   // Nothing follows a fraud decline, not even a hold that an earlier gateway may turn out to have.
   const isFraud = attempts.some((attempt) => attempt.failureKind === "FRAUD" || attempt.stop === "fraud");
   const unknown = attempts.filter((attempt) => attempt.status === "UNKNOWN" && !attempt.lookedUpAt);
@@ -159,57 +135,28 @@ function findUnrecordedFirst({ unrecordedCheckAt }: PaymentSession, { now }: Mom
 }
 
 /** Returns the connections of the plan at which an attempt may still be made. */
-function planLeft({ session, attempts, authentications }: SessionWithAttempts): readonly PlannedConnection[] {
+function planLeft({ session, attempts, authentications }: Payment): readonly PlannedConnection[] {
   // The card is forgotten, and the customer is gone.
   if (session.heldAt) return [];
   const left = (session.plan ?? []).slice(attempts.filter(({ round }) => round === 0).length);
-  return left.filter((to) => !isStoppedUnavailable(authentications, to));
-}
-
-/** The version of the rule of a merchant that has saved none. */
-export const defaultRuleVersion = 0;
-
-/** Returns the name of a version of the rule in sentences. */
-export function nameOfRule(version: number): string {
-  return version === defaultRuleVersion ? "the default rule" : `rule version ${version}`;
-}
-
-/** Returns the reason for a provider's authentication before the first gateway that needs one. */
-export function becauseProviderFirst({ ruleVersion }: Pick<PaymentSession, "ruleVersion">): string {
-  return `${capitalized(nameOfRule(ruleVersion ?? defaultRuleVersion))} asks for authentication first.`;
-}
-
-/** Returns the reason for the attempt at a plan's first gateway. */
-export function becauseFirst({ ruleVersion, routedBy }: Pick<PaymentSession, "ruleVersion" | "routedBy">): string {
-  const byCase = routedBy?.case === undefined ? "default plan" : `plan of the case “${routedBy.case}”`;
-  const { arm, percent, draw } = routedBy?.split ?? {};
-  const ofArm = arm === undefined ? "" : `variant ${arm} of the `;
-  const drawn = arm === undefined ? "" : ` It drew ${draw} of 100, and variant B gets 1 to ${percent}.`;
-  return `First of ${ofArm || "the "}${routedBy ? byCase : "plan"} by ${nameOfRule(ruleVersion ?? defaultRuleVersion)}.${drawn}`;
+  return left.filter((to) => !to.stopsIfUnavailable || !isStoppedUnavailable(authentications, to));
 }
 
 /** Decides what follows the failure of the session's last attempt. */
-export function decideAfterFailure(work: SessionWithAttempts, failure: Failure, rule: FailoverRule): FailoverDecision {
+export function decideAfterFailure(work: Payment, failure: Failure, rule: FailoverRule): FailoverDecision {
   const withinBudget = mayStillOpen(work.session, { now: work.readAt });
   if (work.session.heldAt) {
-    return {
-      action: "stop",
-      because: `${failure.gateway} refused the capture for good, and the card was forgotten with the hold.`,
-    };
+    return { action: "stop", because: because.cardIsForgotten(failure) };
   }
   return decideNext(failure, rule, { plan: planLeft(work), withinBudget });
-}
-
-function isOver(session: PaymentSession, { now }: Moment): boolean {
-  return session.submitDeadline != null && session.submitDeadline <= now;
 }
 
 /**
  * Reports whether an attempt may still be opened. The database refuses attempts from the deadline on; deciding a little
  * earlier leaves time to store the decision.
  */
-function mayStillOpen(session: PaymentSession, { now }: Moment): boolean {
-  return !isOver(session, { now: new Date(now.getTime() + openingMarginMs) }); // rule:deadline
+function mayStillOpen({ submitDeadline }: PaymentSession, { now }: Moment): boolean {
+  return submitDeadline == null || submitDeadline.getTime() > now.getTime() + openingMarginMs; // rule:deadline
 }
 
 /**
@@ -224,7 +171,7 @@ function stepOfHold(session: PaymentSession, winner: Attempt, voiding: readonly 
   const lookAt = pausedUntil ?? earlier(session.heldUntil, winner.nextRetryAt) ?? now;
   if (lookAt <= now) return { type: "lookAtHold", attempt: winner };
   if (captureDueAt && captureDueAt <= now) return { type: "emitCaptureDue" };
-  const other = voiding.length > 0 ? firstDue(voiding, moment, voidOf) : undefined;
+  const other = voiding.length > 0 ? firstDue(voiding, moment, "void") : undefined;
   if (other && other.type !== "wait") return other;
   return { type: "wait", until: earlier(earlier(lookAt, captureDueAt), other?.until) ?? lookAt };
 }
@@ -253,23 +200,12 @@ function noLaterThan(pendingAt: Date | undefined, { pendingEventAt }: PaymentSes
   return { type: "wait", until: pendingAt };
 }
 
-function captureOf(attempt: Attempt): Step {
-  return { type: "capture", attempt };
-}
-
-function voidOf(attempt: Attempt): Step {
-  return { type: "void", attempt };
-}
-
 /** Returns the step for the attempt that is due first, or the wait until it is due. */
-function firstDue(attempts: readonly Attempt[], { now }: Moment, step: (attempt: Attempt) => Step): Step {
-  const [first] = attempts.toSorted((left, right) => dueAt(left) - dueAt(right));
-  if (first === undefined) throw new Error("firstDue needs an attempt");
-  return dueAt(first) <= now.getTime() ? step(first) : { type: "wait", until: new Date(dueAt(first)) };
-}
-
-function dueAt(attempt: Attempt): number {
-  return attempt.nextRetryAt?.getTime() ?? 0;
+function firstDue(attempts: readonly Attempt[], { now }: Moment, type: "capture" | "void"): Step {
+  const dueAt = ({ nextRetryAt }: Attempt) => nextRetryAt?.getTime() ?? 0;
+  const [attempt] = attempts.toSorted((left, right) => dueAt(left) - dueAt(right));
+  if (attempt === undefined) throw new Error("firstDue needs an attempt");
+  return dueAt(attempt) <= now.getTime() ? { type, attempt } : { type: "wait", until: new Date(dueAt(attempt)) };
 }
 
 /** The decision after a failed attempt, with the sentence that the attempt trail shows. */
@@ -290,9 +226,6 @@ export type FailoverDecision =
       readonly round: 2;
     }
   | { readonly action: "stop"; readonly because: string };
-
-/** The reason why no gateway can get the card: each would get it from the same vault. */
-export type NoCard = "vault_unavailable" | "token_unusable";
 
 /** The parts of an attempt's failure that failover depends on. */
 export type Failure = {
@@ -322,28 +255,6 @@ export type FailoverRule = {
   readonly retriesSameGateway?: boolean | undefined;
 };
 
-const kindInWords: Record<FailureKind, string> = {
-  HARD_DECLINE: "a hard decline",
-  SOFT_DECLINE: "a soft decline",
-  FRAUD: "a fraud-class decline",
-  TIMEOUT: "a timeout",
-  GATEWAY_ERROR: "a gateway error",
-};
-
-const stopInWords: Record<Stop, string> = {
-  fraud: "a fraud-class decline is never retried on another gateway",
-  scheme_rule: "the card scheme forbids trying this card again",
-  same_card_fails: "the same card fails at every gateway",
-  authentication_required: "the customer has to authenticate, which another gateway does not change",
-  authentication_failed: "the customer did not authenticate",
-  unclassified: "a decline that is not classified is never retried",
-};
-
-const noCardInWords: Record<NoCard, string> = {
-  vault_unavailable: "the card vault could not be used, and no gateway can get the card without it",
-  token_unusable: "the card vault no longer keeps this card, and no gateway can get it without the vault",
-};
-
 // A soft decline has no separate switch: it follows the one for declines.
 const switchOf: Record<Exclude<FailureKind, "FRAUD">, FailoverSwitch> = {
   HARD_DECLINE: "HARD_DECLINE",
@@ -351,12 +262,6 @@ const switchOf: Record<Exclude<FailureKind, "FRAUD">, FailoverSwitch> = {
   TIMEOUT: "TIMEOUT",
   GATEWAY_ERROR: "GATEWAY_ERROR",
 };
-
-/**
- * The beginnings of sentences in the attempt trail about a card that no gateway could get. They say nothing about the
- * gateway.
- */
-export const noCardBeginnings: readonly string[] = Object.values(noCardInWords).map(capitalized);
 
 /**
  * Returns the next connection of the plan unless a stop, a missing card, the rule, the end of the plan or the time
@@ -367,60 +272,33 @@ export function decideNext(
   rule: FailoverRule,
   left: { readonly plan: readonly PlannedConnection[]; readonly withinBudget: boolean },
 ): FailoverDecision {
-  const named = nameOfRule(rule.version);
   const stop = failure.kind === "FRAUD" ? "fraud" : failure.stop; // rule:stop-ends-plan
+  const { provider } = failure;
   if (stop === "authentication_required" && failure.repeat && left.withinBudget)
-    return repeatAt(failure.repeat, failure.provider);
+    return {
+      action: "authenticate",
+      to: stepOf(failure.repeat),
+      because: because.repeated(failure.repeat) + (provider ? because.andAuthenticatedBy(provider.name) : ""),
+      round: 1,
+      provider,
+    };
   if (stop === "authentication_required" && rule.authentication === "NEVER")
-    return { action: "stop", because: `The customer has to authenticate, and ${named} asks for no authentication.` };
-  if (stop !== undefined)
-    return { action: "stop", because: `${capitalized(stopInWords[stop])}, whatever ${named} says.` };
-  if (failure.noCard !== undefined)
-    return { action: "stop", because: `${capitalized(noCardInWords[failure.noCard])}, whatever ${named} says.` };
+    return { action: "stop", because: because.neverAuthenticated(rule) };
+  if (stop !== undefined) return { action: "stop", because: because.stopped(rule, stop) };
+  if (failure.noCard !== undefined) return { action: "stop", because: because.noCard(rule, failure.noCard) };
   if (failure.again && rule.retriesSameGateway && left.withinBudget) {
-    const because = `${failure.gateway} asked to try again, which ${named} does once.`;
-    return { action: "retry", to: stepOf(failure.again), because, round: 2 };
+    return { action: "retry", to: stepOf(failure.again), because: because.retried(rule, failure), round: 2 };
   }
-  const happened = describeFailure(failure);
   const [to] = left.plan;
   // rule:stop-ends-plan
   if (failure.kind === "FRAUD" || !rule.failoverOn.includes(switchOf[failure.kind])) {
-    return { action: "stop", because: `${capitalized(named)} does not fail over after ${happened}.` };
+    return { action: "stop", because: because.notFollowed(rule, failure) };
   }
-  if (to === undefined)
-    return { action: "stop", because: `The plan of ${named} has no gateway left after ${happened}.` };
-  if (!left.withinBudget) {
-    return {
-      action: "stop",
-      because: `The time for this payment ran out after ${happened}; ${named} is not followed further.`,
-    };
-  }
-  return { action: "failover", to, because: `${capitalized(named)} fails over to ${to.gateway} after ${happened}.` };
-}
-
-const refusalInWords: Record<Refusal, string> = {
-  REQUEST: "refused the request",
-  CREDENTIALS: "refused the credentials",
-  NO_ANSWER: "did not answer",
-};
-
-function describeFailure({ gateway, kind, captureRefused, refusal, gatewayCode }: Failure): string {
-  if (captureRefused) return `a permanently refused capture at ${gateway}`;
-  if (refusal === undefined) return `${kindInWords[kind]} at ${gateway}`;
-  return `${gateway} ${refusalInWords[refusal]}${gatewayCode === undefined ? "" : ` (${gatewayCode})`}`;
+  if (to === undefined) return { action: "stop", because: because.planIsOver(rule, failure) };
+  if (!left.withinBudget) return { action: "stop", because: because.timeIsOver(rule, failure) };
+  return { action: "failover", to, because: because.failedOver(rule, to, failure) };
 }
 
 function stepOf({ priority, gateway, connectionId, credentialVersion }: PlannedConnection): PlannedConnection {
   return { priority, gateway, connectionId, credentialVersion };
-}
-
-function repeatAt(planned: PlannedConnection, provider: PlannedProvider | undefined): FailoverDecision {
-  const { gateway } = planned;
-  const by = provider === undefined ? "" : ` ${provider.name} authenticates the customer first.`;
-  const because = `${gateway} asks for authentication, so it gets the payment once more with it.${by}`;
-  return { action: "authenticate", to: stepOf(planned), because, round: 1, provider };
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -17,7 +17,8 @@ import type {
   TimeCondition,
   Weekday,
 } from "../rows/entities.ts";
-import type { Candidate, Route } from "./plan-route.ts";
+import { leftOut } from "./because.ts";
+import { type Candidate, candidatesIn, type Route } from "./plan-route.ts";
 
 /** Facts about a payment, for the conditions of cases. One that is absent is unknown. */
 export type PaymentFacts = {
@@ -86,7 +87,7 @@ function chooseCase(cases: readonly RoutingCase[], facts: PaymentFacts): ChosenC
   for (const one of cases) {
     const missing = unknownFacts(one.conditions, facts);
     if (missing?.length === 0) return { chosen: one, unknown };
-    if (missing !== undefined) unknown.push({ case: one.name, because: `Unknown: ${missing.join(" and ")}.` });
+    if (missing !== undefined) unknown.push({ case: one.name, because: leftOut.unknownFacts(missing) });
   }
   return { chosen: undefined, unknown };
 }
@@ -110,11 +111,6 @@ export type CasedRoute = Route & {
   /** The candidates of every plan of the rule. */
   readonly all: readonly Candidate[];
 };
-
-/** Returns the candidates with these ids, in the order of the ids. */
-export function candidatesIn(candidates: readonly Candidate[], connectionIds: readonly string[]): Candidate[] {
-  return connectionIds.flatMap((id) => candidates.find(({ connectionId }) => connectionId === id) ?? []);
-}
 
 /** Returns the route of each plan: the default plan, those of the cases, and those of their splits. */
 export function routesOf(route: CasedRoute): readonly Route[] {

@@ -1,38 +1,26 @@
 /** Records that an attempt has failed, and opens what follows it: the next one, a repeat, or a provider's authentication. */
 import type { CardSummary } from "../../card-vault/card-forwarder.ts";
-import type { Exemption } from "../../gateways/authentication.ts";
 import type { AuthorizeAnswer, GatewayOutcome, NotProcessed } from "../../gateways/connector.ts";
 import type { Tx } from "../../platform/database.ts";
 import { unreachable } from "../../platform/errors.ts";
-import type { Core } from "../core.ts";
-import { mayRepeat } from "../decide/after-authentication.ts";
-import { exemptionOf, isLeftToProvider, proofFor, providerAfter, providerBefore } from "../decide/after-provider.ts";
+import { providerBefore } from "../authentication/after-provider.ts";
+import { findRepeat, openProvider } from "../authentication/authenticated-attempts.ts";
+import { because, type NoCard } from "../decide/because.ts";
+import { decideAfterFailure, type FailoverDecision, type Failure } from "../decide/next-step.ts";
 import {
-  becauseProviderFirst,
-  decideAfterFailure,
-  type FailoverDecision,
-  type Failure,
-  type NoCard,
-} from "../decide/next-step.ts";
-import {
-  attemptIdOf,
   isReferenceTaken,
-  openAttempt,
-  openingOf,
   recordDeclined,
   recordFailed,
   recordUnknown,
   refusalOf,
   storableCode,
 } from "../record/attempts.ts";
-import { findShopper, plannedWish } from "../record/authentications.ts";
 import { lockAndRenew } from "../record/lease.ts";
+import { nextOpening, openNext } from "../record/open-attempt.ts";
 import { type FailedOver, recordFailedAndOpened } from "../record/payment-functions.ts";
-import { openProvided } from "../record/provided-rows.ts";
 import { loadFailoverRule } from "../record/routing-rules.ts";
-import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import { countUnclassified } from "../record/unclassified-codes.ts";
-import type { Attempt, PaymentSession, PlannedConnection, PlannedProvider } from "../rows/entities.ts";
+import type { Attempt } from "../rows/entities.ts";
 import type { Changed, Reloaded, Work } from "./work.ts";
 
 /**
@@ -54,7 +42,8 @@ export async function failOver(
   const rule = await core.hold(`rule ${merchantId} ${ruled.version}`, () => loadFailoverRule(core.database, ruled));
   const failure = { gateway: attempt.gateway, ...failureOf(outcome), ...mayTryAgain(work, attempt, outcome) };
   const decided = decideAfterFailure(loaded, failure, rule);
-  if (decided.action !== "failover" || providerBefore(loaded, decided.to) !== undefined) return undefined;
+  if (decided.action !== "failover") return undefined;
+  if (decided.to.providerFirst && providerBefore(loaded, decided.to) !== undefined) return undefined;
   const next = nextOpening(core, loaded, decided);
   const failed = { loaded, attempt, as: endOf(outcome), because: decided.because, card, next };
   const reloaded = await recordFailedAndOpened(core.database, lease, failed);
@@ -112,17 +101,12 @@ export async function openAfter(
   next: Exclude<FailoverDecision, { action: "stop" }>,
 ): Promise<string> {
   const { core, loaded } = work;
-  const first = next.action === "failover" ? providerBefore(loaded, next.to) : undefined;
-  if (first !== undefined) return openProvider(tx, work, first, becauseProviderFirst(loaded.session));
-  if (next.action !== "authenticate" || next.provider === undefined) return openNext(tx, core, loaded, next);
-  return openProvider(tx, work, next.provider, `${next.to.gateway} asked for authentication.`);
-}
-
-/** Records that a provider is about to authenticate the customer. Returns the authentication's id. */
-export async function openProvider(tx: Tx, work: Work, provider: PlannedProvider, because: string): Promise<string> {
-  const { core, loaded } = work;
-  const shopper = await findShopper(core, loaded.session, work.shopper);
-  return openProvided(tx, core, { sessionId: loaded.session.id, provider, because, shopper });
+  const isFirst = next.action === "failover" && next.to.providerFirst;
+  const first = isFirst ? providerBefore(loaded, next.to) : undefined;
+  if (first) return openProvider(tx, work, { provider: first, because: because.providerFirst(loaded.session) });
+  const provider = next.action === "authenticate" ? next.provider : undefined;
+  if (provider) return openProvider(tx, work, { provider, because: because.askedForAuthentication(next.to) });
+  return openNext(tx, core, loaded, next);
 }
 
 type Failed = Exclude<GatewayOutcome, { type: "held" | "actionNeeded" }>;
@@ -197,64 +181,4 @@ export async function lockAndDecide(
   const described = { gateway: attempt.gateway, ...failure, ...repeat };
   const { authentication = rule.authentication } = session.routedBy ?? {};
   return decideAfterFailure({ ...loaded, session, readAt: now }, described, { ...rule, authentication });
-}
-
-/**
- * Returns the way in which the gateway that asked for authentication can be asked once more: with a provider's, or with
- * its own. Empty if there is none, or the page cannot show an action.
- */
-async function findRepeat(
-  { core, loaded, shopper }: Work,
-  attempt: Attempt,
-): Promise<Pick<Failure, "repeat" | "provider">> {
-  const provider = providerAfter(loaded, attempt);
-  if (attempt.round !== 0) return {};
-  const isLeft = isLeftToProvider(loaded, attempt);
-  const runsOwn = !isLeft && plannedWish(core, loaded.session, attempt) !== undefined && mayRepeat(loaded, attempt);
-  if (attempt.authenticationId != null || (provider === undefined && !runsOwn)) return {};
-  const canShow = (await findShopper(core, loaded.session, shopper))?.browser !== undefined;
-  return canShow ? { repeat: attempt, provider } : {};
-}
-
-const exemptionInWords: Record<Exemption, string> = { LOW_VALUE: "low value", RISK_ANALYSIS: "risk analysis" };
-
-/** The session in which an attempt is opened, and its authentications. */
-type Opening = {
-  readonly session: Pick<PaymentSession, "id" | "amountMinor" | "currency" | "plan">;
-  readonly authentications: SessionWithAttempts["authentications"];
-};
-
-/** Returns an attempt at the next connection, with the customer's proof if there is one that it takes. */
-export function nextOpening(
-  core: Core,
-  { session, authentications }: Opening,
-  next: { to: PlannedConnection; because: string; round?: 0 | 1 | 2 },
-) {
-  const { round = 0, to } = next;
-  const id = attemptIdOf({ sessionId: session.id, connectionId: to.connectionId, round });
-  const { authenticationId, because } = proofFor(session, authentications, to);
-  const exemption = exemptionOf(session, { connectionId: to.connectionId, round, authenticationId });
-  const asking = exemption === undefined ? "" : ` The request asks for an exemption: ${exemptionInWords[exemption]}.`;
-  return openingOf({
-    ...{ id, session, to, round, because: next.because + because + asking, authenticationId },
-    ...limitsAt(core, to),
-  });
-}
-
-/** Opens an attempt at the next connection. Returns its id. */
-export function openNext(tx: Tx, core: Core, opening: Opening, next: Parameters<typeof nextOpening>[2]): string {
-  const attempt = nextOpening(core, opening, next);
-  openAttempt(tx, attempt);
-  return attempt.id;
-}
-
-/**
- * Returns the limits on how long a gateway may execute a request that it was sent. If the connector was removed after
- * planning, nothing is sent.
- */
-export function limitsAt(core: Core, { gateway: name }: Pick<Attempt, "gateway">) {
-  const { attemptTimeoutMs } = core.timing;
-  const { refusesVoidedReference = false, executionLimitMs = 0 } = core.connectorOf(name) ?? {};
-  const lateMs = executionLimitMs + core.vault.forwarding.lateMs;
-  return { refusesVoidedReference, executionLimitMs: lateMs, attemptTimeoutMs };
 }

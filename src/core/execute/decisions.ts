@@ -10,11 +10,11 @@ import { pendingFrom } from "../decide/next-step.ts";
 import type { TheirRecord } from "../decide/reconcile-records.ts";
 import { recordCaptured, recordGivenUp } from "../record/attempts.ts";
 import { lockAndRenew, nameWinner, wakeLocked } from "../record/lease.ts";
-import { loadSession, type SessionWithAttempts } from "../record/session-with-attempts.ts";
+import { loadSession } from "../record/load-session.ts";
 import { settleSession } from "../record/settle.ts";
 import { openWorkItem } from "../record/work-items.ts";
 import type { Attempt, Decision, PaymentSession } from "../rows/entities.ts";
-import { isHeld } from "../rows/held-state.ts";
+import { isHeld, type Payment } from "../rows/payment.ts";
 import * as gateway from "./gateway-calls.ts";
 import { adoptCapture, endOverdueHold, isOverdue, otherAmount, recordOrder } from "./held-payments.ts";
 import { actOnReports, type CaptureReports, queryCaptureReports, readCaptureReports } from "./late-captures.ts";
@@ -56,12 +56,12 @@ export type DecidedAttempt = {
  * ends in time can be given up. CAPTURED is allowed only where the capture was ordered and not definitively refused, and
  * only while the session has not ended: one capture then belongs to the session, or none.
  */
-export function decisionsOpen(loaded: SessionWithAttempts, attempt: Attempt): readonly Decision[] {
+export function decisionsOpen(loaded: Payment, attempt: Attempt): readonly Decision[] {
   // After a restore another gateway may have captured: first the gateways answer, or a person adopts a capture.
   return loaded.session.unrecordedCheckAt ? [] : decisionsBesideDoubt(loaded, attempt);
 }
 
-function decisionsBesideDoubt({ session, readAt }: SessionWithAttempts, attempt: Attempt): readonly Decision[] {
+function decisionsBesideDoubt({ session, readAt }: Payment, attempt: Attempt): readonly Decision[] {
   if (attempt.completedAt || attempt.decisionConfirmedAt) return [];
   if (isWaitingHold(session, attempt)) return isOverdue(session, readAt) ? ["GIVEN_UP"] : [];
   const isOrdered = attempt.captureOrderedAt !== null;
@@ -80,7 +80,7 @@ function isWaitingHold(session: PaymentSession, { id, status }: Attempt): boolea
 }
 
 /** Returns the decisions that a person may take about an attempt who has looked at every gateway after a restore. */
-function decisionsAfterRestore(loaded: SessionWithAttempts, attempt: Attempt): readonly Decision[] {
+function decisionsAfterRestore(loaded: Payment, attempt: Attempt): readonly Decision[] {
   if (!isWaitingHold(loaded.session, attempt)) return decisionsBesideDoubt(loaded, attempt);
   return attempt.decisionConfirmedAt ? [] : ["CAPTURED"];
 }
@@ -213,12 +213,12 @@ async function lockAttempt(tx: Tx, { merchantId, sessionId, attemptId }: Decided
 const whyInDoubt =
   "The payment is in doubt after a restore. Wait until its gateways have answered, or release the doubt.";
 
-function whyNotConfirmed({ session }: SessionWithAttempts): string {
+function whyNotConfirmed({ session }: Payment): string {
   if (session.unrecordedCheckAt) return whyInDoubt;
   return "The decision can no longer take effect: withdraw it. The capture has been refused, or the payment has ended.";
 }
 
-function whyClosed({ session }: SessionWithAttempts, decision: Decision): string {
+function whyClosed({ session }: Payment, decision: Decision): string {
   if (session.unrecordedCheckAt) return whyInDoubt;
   return decision === "CAPTURED"
     ? "An attempt can be recorded as captured only if its capture was requested, was not refused and has had no answer within the payment's time, and only while the payment has not ended."

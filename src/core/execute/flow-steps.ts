@@ -7,9 +7,10 @@ import type { CaptureAnswer, LookUpAnswer, Refused, VoidAnswer } from "../../gat
 import { repeatFirstMs, repeatLongestMs } from "../../limits.ts";
 import type { Tx } from "../../platform/database.ts";
 import { unreachable } from "../../platform/errors.ts";
+import { openAuthenticationOf } from "../authentication/after-authentication.ts";
+import { authenticationExtras } from "../authentication/authenticated-attempts.ts";
+import { endAuthentication, openAuthentication, recordFrictionless } from "../authentication/authentications.ts";
 import type { Core } from "../core.ts";
-import { openAuthenticationOf } from "../decide/after-authentication.ts";
-import { exemptionOf } from "../decide/after-provider.ts";
 import {
   isReferenceTaken,
   recordCaptured,
@@ -20,21 +21,13 @@ import {
   recordUnknown,
   recordVoided,
 } from "../record/attempts.ts";
-import {
-  endAuthentication,
-  findShopper,
-  openAuthentication,
-  recordFrictionless,
-  wishFor,
-} from "../record/authentications.ts";
 import { lockAndRenew, lockOnly, renewLease, wakeSession } from "../record/lease.ts";
 import { recordCapturedAndEnded, recordHeldAndOrdered } from "../record/payment-functions.ts";
-import { loadProof } from "../record/provided-rows.ts";
-import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
-import { emitEvent, isFailover, settleSession } from "../record/settle.ts";
+import { emitEvent, settleSession } from "../record/settle.ts";
 import { countUnclassified } from "../record/unclassified-codes.ts";
 import { openWorkItem } from "../record/work-items.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
+import { exemptionOf, isAuthenticatedFirst, type Payment, plannedAt } from "../rows/payment.ts";
 import { failOver, lockAndDecide, recordAndContinue } from "./after-failure.ts";
 import * as gateway from "./gateway-calls.ts";
 import { adoptCapture, recordAuthorized, recordWinner } from "./held-payments.ts";
@@ -42,17 +35,28 @@ import { actOnReports, queryCaptureReports, readCaptureReports } from "./late-ca
 import { commitAndReload, type Reloaded, type Work } from "./work.ts";
 
 /**
+ * Asks each feature of the payment for its part of the request. The condition of a feature stands here, so that a payment
+ * without it runs none of its code.
+ */
+async function extrasFor(work: Work, attempt: Attempt): Promise<gateway.Extras> {
+  const { shopper } = work;
+  const { session } = work.loaded;
+  const mayAsk = shopper?.browser !== undefined && plannedAt(session, attempt)?.authentication !== undefined;
+  const isAuthenticated = session.authentications > 0 || isAuthenticatedFirst(session.plan);
+  const exemption = exemptionOf(session, attempt);
+  return mayAsk || isAuthenticated
+    ? { ...(await authenticationExtras(work, attempt)), exemption }
+    : { shopper, exemption };
+}
+
+/**
  * Authorizes at a gateway and records the answer. When the rule fails over, the next attempt is opened in the same
  * transaction.
  */
 export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded> {
   const { core, lease, loaded } = work;
-  const shopper = await findShopper(core, loaded.session, work.shopper);
-  const authentication = wishFor(core, loaded, attempt, shopper);
-  const proof = await loadProof(core, attempt);
-  const exemption = exemptionOf(loaded.session, attempt);
-  const given = { session: loaded.session, shopper, authentication, proof, exemption };
-  const answer = await gateway.authorize(core, given, attempt);
+  const extras = await extrasFor(work, attempt);
+  const answer = await gateway.authorize(core, loaded.session, attempt, extras);
   const { outcome, card } = answer;
   const isPlain = outcome.type === "held" && !loaded.session.manualCapture && answer.authenticated === undefined;
   if (isPlain)
@@ -60,17 +64,16 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded
   const failedOver = await failOver(work, attempt, answer);
   if (failedOver) return failedOver;
   return commitAndReload(core, lease, async (tx) => {
+    const end = () => answer.authenticated && recordFrictionless(tx, core, attempt, answer);
     if (outcome.type === "held") {
-      const end = () => recordFrictionless(tx, core, attempt, answer);
       await recordAuthorized(tx, core, lease, { loaded, attempt, hold: outcome, card, end });
       return {};
     }
     if (outcome.type === "actionNeeded") {
       const { now } = await lockAndRenew(tx, lease, card);
-      openAuthentication(tx, core, { attempt, needed: outcome, shopper, now });
+      openAuthentication(tx, core, { attempt, needed: outcome, shopper: extras.shopper, now });
       return {};
     }
-    const end = () => recordFrictionless(tx, core, attempt, answer);
     return recordAndContinue(tx, work, attempt, outcome, { card, end });
   });
 }
@@ -79,7 +82,7 @@ export async function markUnknown(work: Work, attempt: Attempt): Promise<void> {
   await work.core.database.transaction(async (tx) => {
     const next = await lockAndDecide(tx, work, attempt, { kind: "TIMEOUT" });
     recordUnknown(tx, attempt, "TIMEOUT", { next });
-    const completing = openAuthenticationOf(work.loaded, attempt);
+    const completing = work.loaded.authentications.length > 0 && openAuthenticationOf(work.loaded, attempt);
     if (completing) endAuthentication(tx, completing, "UNAVAILABLE");
   });
 }
@@ -141,7 +144,7 @@ export async function captureWinner(work: Work, attempt: Attempt): Promise<Reloa
   const answer = await gateway.capture(core, loaded, attempt);
   if (answer.type === "done" || answer.type === "accepted") {
     const isConfirmed = answer.type === "done";
-    const captured = { loaded, attempt, capture: answer, isConfirmed, isFailover: isFailover(attempt) };
+    const captured = { loaded, attempt, capture: answer, isConfirmed };
     const ended = await recordCapturedAndEnded(core, lease, captured);
     if (ended) {
       core.vault.forget(ended.session.id);
@@ -158,7 +161,7 @@ async function recordCapture(
   work: Work,
   attempt: Attempt,
   answer: CaptureAnswer | gateway.FoundCapture,
-): Promise<SessionWithAttempts | undefined> {
+): Promise<Payment | undefined> {
   const { core, lease, loaded } = work;
   switch (answer.type) {
     case "done":

@@ -2,11 +2,12 @@
  * The flow's calls to gateways. Each is bound to its attempt's connection, credentials, deadline and idempotency key,
  * and runs inside a span that records the gateway and its answer.
  */
-import type { AuthenticationProof, AuthenticationWish, Completion, Exemption } from "../../gateways/authentication.ts";
+import type { Completion } from "../../gateways/authentication.ts";
 import type {
   ActionAnswer,
   AttemptAtGateway,
   AuthorizeAnswer,
+  AuthorizeRequest,
   CaptureAnswer,
   CapturedPayment,
   CompletionAnswer,
@@ -30,13 +31,19 @@ import type { SpanFacts, SpanName, SpanOptions, Tracing } from "../../platform/t
 import type { Core } from "../core.ts";
 import type { TheirRecord } from "../decide/reconcile-records.ts";
 import { storableCode } from "../record/attempts.ts";
-import { loadSession, type SessionWithAttempts } from "../record/session-with-attempts.ts";
+import { loadSession } from "../record/load-session.ts";
 import { findEndInNotifications, lookUpInNotifications } from "../record/stored-notifications.ts";
 import type { Attempt, Authentication, PaymentSession } from "../rows/entities.ts";
+import type { Payment } from "../rows/payment.ts";
 import { classifyHealth } from "./circuit-breaker.ts";
 
 /** An attempt to look up, including one whose row is lost. */
 export type AttemptToLookUp = Attempt & Pick<AttemptAtGateway, "isUnrecorded">;
+
+/** The parts of an attempt's request that features of the payment add; a plain payment has its shopper at most. */
+export type Extras = Pick<AuthorizeRequest, "authentication" | "proof" | "exemption"> & {
+  readonly shopper?: Shopper | undefined;
+};
 
 /**
  * Authorizes at the gateway and records the outcome in the circuit breaker. Captures, voids and look-ups do not count
@@ -44,16 +51,10 @@ export type AttemptToLookUp = Attempt & Pick<AttemptAtGateway, "isUnrecorded">;
  */
 export async function authorize(
   core: Core,
-  given: {
-    session: PaymentSession;
-    shopper: Shopper | undefined;
-    authentication: AuthenticationWish | undefined;
-    proof: AuthenticationProof | undefined;
-    exemption: Exemption | undefined;
-  },
+  session: PaymentSession,
   attempt: Attempt,
+  { shopper, ...extras }: Extras,
 ): Promise<AuthorizeAnswer> {
-  const { session, shopper, authentication, proof, exemption } = given;
   const binding = await bind(core, attempt);
   if (binding === undefined)
     return { outcome: { type: "notProcessed", cause: "credentials_refused", reason: unbound } };
@@ -74,13 +75,11 @@ export async function authorize(
       statementDescriptor: session.details?.statementDescriptor,
       shopperIp: shopper?.shopperIp,
       shopperUserAgent: shopper?.shopperUserAgent,
-      authentication,
-      proof,
-      exemption,
+      ...extras,
     },
   );
   const outcome = withShownCode(withUsableReference(answered.outcome), credentials);
-  const answer = { ...answered, outcome: authentication ? outcome : withoutAction(outcome) };
+  const answer = { ...answered, outcome: extras.authentication ? outcome : withoutAction(outcome) };
   const health = classifyHealth(answer.outcome, connector);
   core.circuitBreaker.record(attempt.connectionId, health, core.runtime.now(), attempt.gateway);
   return answer;
@@ -182,7 +181,7 @@ export type FoundCapture = Extract<LookUpAnswer, { type: "captured" }>;
  */
 export async function capture(
   core: Core,
-  { session, readAt }: Pick<SessionWithAttempts, "session" | "readAt">,
+  { session, readAt }: Pick<Payment, "session" | "readAt">,
   attempt: Attempt,
 ): Promise<CaptureAnswer | FoundCapture> {
   const binding = await bind(core, attempt);
@@ -242,7 +241,7 @@ export const holdVoided: Refused = { type: "refused", definitive: true, gatewayC
  */
 export async function voidHold(
   core: Core,
-  { session, readAt }: Pick<SessionWithAttempts, "session" | "readAt">,
+  { session, readAt }: Pick<Payment, "session" | "readAt">,
   attempt: AttemptToLookUp,
 ): Promise<VoidAnswer> {
   const binding = await bind(core, attempt);

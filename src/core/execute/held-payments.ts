@@ -7,8 +7,9 @@ import type { CardSummary } from "../../card-vault/card-forwarder.ts";
 import type { CaptureRecord, LookUpAnswer } from "../../gateways/connector.ts";
 import { captureDueMs, holdAlarmMs, holdLookAgainMs, holdLookMs, holdMarginMs } from "../../limits.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
-import { amountInWords } from "../../platform/money.ts";
+import { dropProof } from "../authentication/provided-rows.ts";
 import type { Core } from "../core.ts";
+import { because, type holdEnded } from "../decide/because.ts";
 import {
   move,
   type OtherAmount,
@@ -20,12 +21,11 @@ import {
 } from "../record/attempts.ts";
 import { type Lease, lockAndRenew, nameWinner, renewLease, required } from "../record/lease.ts";
 import { type HoldNames, recordHeldAndOrdered } from "../record/payment-functions.ts";
-import { dropProof } from "../record/provided-rows.ts";
-import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import { type EndParts, emitEvent, settleSession } from "../record/settle.ts";
 import { lookUpInNotifications } from "../record/stored-notifications.ts";
 import { openWorkItem } from "../record/work-items.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
+import type { Payment } from "../rows/payment.ts";
 import { type FoundCapture, lookUp, voidHold } from "./gateway-calls.ts";
 import { type SettlingParts, settleReported } from "./late-captures.ts";
 
@@ -102,7 +102,7 @@ export async function recordAuthorized(
   core: Core,
   lease: Lease,
   held: {
-    readonly loaded: SessionWithAttempts;
+    readonly loaded: Payment;
     readonly attempt: Attempt;
     readonly hold: HoldNames;
     readonly card: CardSummary | undefined;
@@ -135,19 +135,14 @@ export function recordOrder(tx: Tx, session: PaymentSession, attempt: Attempt, a
   recordCaptureOrdered(tx, attempt, session.manualCapture ? (amountMinor ?? attempt.amountMinor) : undefined);
 }
 
-const because = {
-  capture_cancelled: "The merchant cancelled the payment, so its hold is voided.",
-  capture_expired: "The time for a capture is over, so the hold is voided.",
-} as const;
-
 /** Ends a held payment without a capture: the winner is cleared, its hold is voided, and the session is DECLINED. */
 export async function endHold(
   tx: Tx,
   core: EndParts,
   { session, attempt }: HeldAttempt,
-  declineCode: keyof typeof because,
+  declineCode: keyof typeof holdEnded,
 ): Promise<void> {
-  recordHoldGivenUp(tx, attempt, because[declineCode]);
+  recordHoldGivenUp(tx, attempt, declineCode);
   await settleSession(tx, core, session, { status: "DECLINED", declineCode });
 }
 
@@ -180,7 +175,7 @@ export async function lookAtHold({ core, lease, loaded }: HoldWork, attempt: Att
 }
 
 /** A held session that one process works on. */
-type HoldWork = { readonly core: Core; readonly lease: Lease; readonly loaded: SessionWithAttempts };
+type HoldWork = { readonly core: Core; readonly lease: Lease; readonly loaded: Payment };
 
 // Pause after the first void, doubled up to an hour: a gateway that only refuses it leaves the matter to a person. A
 // notification makes the session due at once.
@@ -207,7 +202,7 @@ export async function mayHaveLostOrder(
 }
 
 /** Voids a hold whose capture may have been ordered and lost, before its session ends. Each void has a key of its own. */
-async function voidFirst(core: Core, loaded: SessionWithAttempts, attempt: Attempt): Promise<LookUpAnswer> {
+async function voidFirst(core: Core, loaded: Payment, attempt: Attempt): Promise<LookUpAnswer> {
   const retries = Math.floor(core.runtime.now().getTime() / 1_000);
   const answer = await voidHold(core, loaded, { ...attempt, retries });
   if (answer.type === "done") return { type: "voided" };
@@ -240,21 +235,19 @@ export async function adoptCapture(tx: Tx, core: SettlingParts, held: HeldAttemp
   const { session, attempt } = held;
   const { sessionId, id: attemptId, gateway } = attempt;
   const capturedMinor = answer.capturedMinor ?? attempt.amountMinor;
-  const captured = `${gateway} has captured`;
-  let because: string | undefined;
+  let reason: string | undefined;
   if (attempt.captureOrderedAt === null) {
     await recordFoundCapture(tx, core, held, answer);
-    const amount = amountInWords(capturedMinor, attempt.currency);
-    because = `${captured} ${amount}, which was not ordered here. It counts as the order.`;
+    reason = because.capturedUnordered(attempt, capturedMinor);
   } else {
-    const other = otherAmount(attempt, capturedMinor, captured);
+    const other = otherAmount(attempt, capturedMinor, `${gateway} has captured`);
     recordCaptured(tx, attempt, answer, other);
     if (attempt.status === "VOIDING") nameWinner(tx, attempt);
     await settleReported(tx, core, session, attempt);
-    because = other?.because;
+    reason = other?.because;
   }
-  if (because === undefined) return;
-  const detail = `${because} Compare the amount with the gateway.`;
+  if (reason === undefined) return;
+  const detail = `${reason} Compare the amount with the gateway.`;
   await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, detail });
 }
 
@@ -265,8 +258,10 @@ export function otherAmount(
   captured: string,
 ): OtherAmount | undefined {
   if (orderedMinor == null || capturedMinor === orderedMinor) return undefined;
-  const [made, ordered] = [capturedMinor, orderedMinor].map((minor) => amountInWords(minor, currency));
-  return { capturedMinor, because: `${captured} ${made}, and ${ordered} was ordered. What was captured counts.` };
+  return {
+    capturedMinor,
+    because: because.otherAmount(captured, { made: capturedMinor, ordered: orderedMinor, currency }),
+  };
 }
 
 /** Reports whether a hold waits so long past its end that a person may end it: a worker does so within seconds. */

@@ -10,7 +10,7 @@ import { type OurRecord, reconcileRecords } from "../decide/reconcile-records.ts
 import { type EndParts, emitEvent, settleSession } from "../record/settle.ts";
 import { type AlarmingCore, openWorkItem } from "../record/work-items.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
-import { heldInSql } from "../rows/held-state.ts";
+import { heldInSql } from "../rows/payment.ts";
 
 type AttemptKey = { readonly sessionId: string; readonly id: string };
 type SessionKey = { readonly id: string; readonly merchantId: string };

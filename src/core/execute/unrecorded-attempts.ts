@@ -8,22 +8,15 @@ import type { LookUpAnswer, VoidAnswer } from "../../gateways/connector.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
-import {
-  attemptIdOf,
-  latestExecutionMsOf,
-  openAttempt,
-  openingOf,
-  recordCaptureOrdered,
-  recordHeld,
-  recordUnknown,
-} from "../record/attempts.ts";
+import { because } from "../decide/because.ts";
+import { recordCaptureOrdered, recordHeld, recordUnknown } from "../record/attempts.ts";
 import { lockAndRenew } from "../record/lease.ts";
-import { loadSession } from "../record/session-with-attempts.ts";
+import { loadSession } from "../record/load-session.ts";
+import { attemptIdOf, latestExecutionMsAt, openAttempt, openingOf } from "../record/open-attempt.ts";
 import { findVoidRefusal, lookUpInNotifications } from "../record/stored-notifications.ts";
 import { openWorkItem } from "../record/work-items.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
-import { isHeld } from "../rows/held-state.ts";
-import { limitsAt } from "./after-failure.ts";
+import { isHeld } from "../rows/payment.ts";
 import * as gateway from "./gateway-calls.ts";
 import { lookAtHoldAfter, recordFoundCapture, recordHold } from "./held-payments.ts";
 import type { Work } from "./work.ts";
@@ -213,7 +206,7 @@ function unrecordedAttempt(core: Core, session: PaymentSession, lost: Lost): gat
   const { round, ...connection } = lost;
   const { id: sessionId, amountMinor, currency, createdAt: startedAt } = session;
   const latest = session.submitDeadline ?? new Date(0);
-  const latestExecutionAt = new Date(latest.getTime() + latestExecutionMsOf(limitsAt(core, connection)));
+  const latestExecutionAt = new Date(latest.getTime() + latestExecutionMsAt(core, connection));
   const id = attemptIdOf({ sessionId, connectionId: connection.connectionId, round });
   const nothing = {
     failureKind: null,
@@ -341,8 +334,6 @@ function msInDoubt({ submitDeadline }: PaymentSession, now: Date): number {
   return now.getTime() - (submitDeadline?.getTime() ?? 0);
 }
 
-const because = "Found at the gateway after a restore.";
-
 /**
  * Records what was found, holds first: once there is a winner, no attempt may be added. The database refuses a second
  * capture.
@@ -351,7 +342,8 @@ async function adopt(tx: Tx, core: Core, session: PaymentSession, answers: reado
   for (const { attempt, answer } of answers) {
     if (answer.type !== "held" && answer.type !== "heldOther") continue;
     const known = await knownOrOpened(tx, core, session, attempt);
-    if (known.status === "AUTHORIZING") recordUnknown(tx, known, "TIMEOUT", { next: { action: "stop", because } });
+    if (known.status === "AUTHORIZING")
+      recordUnknown(tx, known, "TIMEOUT", { next: { action: "stop", because: because.foundAfterRestore } });
   }
   for (const { attempt, answer } of answers) {
     if (answer.type !== "captured") continue;
@@ -371,9 +363,17 @@ async function knownOrOpened(tx: Tx, core: Core, session: PaymentSession, attemp
   const known = attempts.find(({ id }) => id === attempt.id);
   if (known !== undefined) return known;
   const to = { ...attempt, priority: attempts.length + 1 };
+  const latestExecutionMs = latestExecutionMsAt(core, attempt);
   openAttempt(
     tx,
-    openingOf({ id: attempt.id, session, to, because, round: attempt.round, ...limitsAt(core, attempt) }),
+    openingOf({
+      id: attempt.id,
+      session,
+      to,
+      because: because.foundAfterRestore,
+      round: attempt.round,
+      latestExecutionMs,
+    }),
   );
   return knownOrOpened(tx, core, session, attempt);
 }

@@ -3,16 +3,17 @@ import type { Shopper } from "../../gateways/connector.ts";
 import type { Tx } from "../../platform/database.ts";
 import type { Core } from "../core.ts";
 import type { Lease } from "../record/lease.ts";
-import { querySessionWithAttempts, type SessionWithAttempts, wholeSession } from "../record/session-with-attempts.ts";
+import { queryPayment, wholeSession } from "../record/load-session.ts";
+import type { Payment } from "../rows/payment.ts";
 
 /**
  * The result of a step: the session's committed rows, and the attempt that it opened for the caller to continue with.
  */
-export type Reloaded = { readonly loaded: SessionWithAttempts; readonly openedAttemptId?: string | undefined };
+export type Reloaded = { readonly loaded: Payment; readonly openedAttemptId?: string | undefined };
 
 /** The result of a change, as `commitAndReload` takes it. */
 export type Changed = {
-  readonly loaded?: SessionWithAttempts | undefined;
+  readonly loaded?: Payment | undefined;
   readonly openedAttemptId?: string | undefined;
 };
 
@@ -20,7 +21,7 @@ export type Changed = {
 export type Work = {
   readonly core: Core;
   readonly lease: Lease;
-  readonly loaded: SessionWithAttempts;
+  readonly loaded: Payment;
   /** Undefined where another process received the submission. */
   readonly shopper?: Shopper | undefined;
 };
@@ -36,7 +37,7 @@ export async function commitAndReload(
 ): Promise<Reloaded> {
   const { changed, reading } = await core.database.transaction(async (tx) => {
     const changed = await change(tx);
-    return { changed, reading: changed.loaded ? undefined : querySessionWithAttempts(tx, sessionId) };
+    return { changed, reading: changed.loaded ? undefined : queryPayment(tx, sessionId) };
   });
   const { loaded, openedAttemptId } = changed;
   if (loaded !== undefined) return { loaded, openedAttemptId };

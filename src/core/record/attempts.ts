@@ -1,125 +1,19 @@
 /**
- * An attempt's id and its transitions: each is one conditional update under the session's lock. The flow decides their
+ * The transitions of an attempt: each is one conditional update under the session's lock. The flow decides their
  * order.
  */
 import type { CaptureRecord, NotProcessed } from "../../gateways/connector.ts";
 import type { Declined } from "../../gateways/declines.ts";
-import { timingBounds } from "../../limits.ts";
 import { columnName } from "../../platform/columns.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
 import { scrub } from "../../platform/scrub.ts";
 import { sha256 } from "../../platform/secrets.ts";
+import { because, holdEnded } from "../decide/because.ts";
 import type { FailoverDecision } from "../decide/next-step.ts";
-import type {
-  Attempt,
-  AttemptStatus,
-  FailureKind,
-  PaymentSession,
-  PlannedConnection,
-  Refusal,
-} from "../rows/entities.ts";
+import type { Attempt, AttemptStatus, FailureKind, Refusal } from "../rows/entities.ts";
 import type { NextStatus } from "../rows/transitions.ts";
 import { nameWinner, required } from "./lease.ts";
-import { type HoldNames, type Opening, usable } from "./payment-functions.ts";
-
-/**
- * Returns the id of a session's attempt at a connection: its name in our tables, and its reference and key at the
- * gateway. The same values always have the same UUIDv7, and a session has at most one attempt of each round at a
- * connection, so the attempt can still be looked up by its id when its row is lost. The timestamp is the session's, so
- * that a session's attempts are stored together.
- */
-export function attemptIdOf(named: { sessionId: string; connectionId: string; round?: number }): string {
-  const { sessionId, connectionId, round = 0 } = named;
-  return deriveId(sessionId, `at ${connectionId}${round === 0 ? "" : ` round ${round}`}`);
-}
-
-/** Returns a UUIDv7 with the session's timestamp; the same values always have the same one. */
-export function deriveId(sessionId: string, name: string): string {
-  const hash = sha256(`${sessionId} ${name}`).toString("hex");
-  // RFC 9562, 5.7: 48 bits of time, version 7, 12 bits, variant 10, 62 bits.
-  const variant = ((Number.parseInt(hash.slice(3, 4), 16) & 3) | 8).toString(16);
-  const groups = [`7${hash.slice(0, 3)}`, `${variant}${hash.slice(4, 7)}`, hash.slice(7, 19)];
-  return `${sessionId.slice(0, 13)}-${groups.join("-")}`;
-}
-
-const insertAttempt: Statement = {
-  name: "insert_attempt",
-  partitionKey: 1,
-  text: `
-    INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because,
-                         amount_minor, currency, started_at, latest_execution_at, round, authentication_id)
-    SELECT $1, $2, (SELECT count(*) + 1 FROM attempt WHERE session_id = $1), $3, $4, $5, $6, $7, $8, $9, now,
-           now + $10 * interval '1 ms', $11, $12
-    FROM app.clock() AS now`,
-};
-
-/**
- * Returns what an attempt asks for. `executionLimitMs` is how long the vault and the gateway may still work on a request that left
- * us; it is zero where the gateway permanently refuses a voided reference. The latest execution time lies beyond twice our own timeout
- * plus that limit.
- */
-export function openingOf(attempt: {
-  id: string;
-  session: Pick<PaymentSession, "id" | "amountMinor" | "currency">;
-  to: PlannedConnection;
-  because: string;
-  /** 1: the one repeat at the same connection, with authentication. 2: the one retry, as the gateway allowed. */
-  round?: number;
-  /** The provider's authentication whose proof the gateway gets. */
-  authenticationId?: string | undefined;
-  refusesVoidedReference: boolean;
-  executionLimitMs: number;
-  attemptTimeoutMs: number;
-}): Opening {
-  const { id, session, to, because, round = 0, authenticationId = null } = attempt;
-  const { gateway, connectionId, credentialVersion, priority } = to;
-  const { amountMinor, currency } = session; // rule:amount-pinned
-  const latestExecutionMs = latestExecutionMsOf(attempt);
-  return {
-    ...{
-      sessionId: session.id,
-      id,
-      gateway,
-      connectionId,
-      credentialVersion,
-      priority,
-      because,
-      amountMinor,
-      currency,
-    },
-    ...{ round, authenticationId, latestExecutionMs },
-  };
-}
-
-/** Opens an attempt. It is committed before any byte goes to the gateway, so a crash is always visible. */
-export function openAttempt(tx: Tx, attempt: Opening): void {
-  tx.send(insertAttempt, [
-    ...[
-      attempt.sessionId,
-      attempt.id,
-      attempt.gateway,
-      attempt.connectionId,
-      attempt.credentialVersion,
-      attempt.priority,
-    ],
-    ...[attempt.because, attempt.amountMinor, attempt.currency, attempt.latestExecutionMs],
-    ...[attempt.round, attempt.authenticationId],
-  ]);
-}
-
-/**
- * Returns how long after its start a gateway may still execute an attempt, in milliseconds; 0 where a void prevents that.
- * The limit is twice the timeout, or twice the default timeout if that is longer, plus `executionLimitMs`. A short
- * timeout does not shorten the wait for the vault.
- */
-export function latestExecutionMsOf(attempt: {
-  readonly refusesVoidedReference: boolean;
-  readonly executionLimitMs: number;
-  readonly attemptTimeoutMs: number;
-}): number {
-  const sendingMs = 2 * Math.max(attempt.attemptTimeoutMs, timingBounds.attemptTimeoutMs.default);
-  return attempt.refusesVoidedReference ? 0 : sendingMs + attempt.executionLimitMs;
-}
+import { type HoldNames, usable } from "./payment-functions.ts";
 
 type Changes = Partial<Omit<Attempt, "sessionId" | "id" | "status" | "holds" | "captured">>;
 
@@ -286,7 +180,7 @@ export function recordRefused(
   const set = { stop: "authentication_failed", ...nextColumns(refused), retries: 0, nextRetryAt: null } as const;
   if (latestExecutionAt !== undefined) {
     const declineCode = "authentication_failed";
-    const nextBecause = `${refused.because} ${attempt.gateway} may still hold, so it gets voids until it no longer can.`;
+    const nextBecause = refused.because + because.andMayStillHold(attempt);
     const late = { status: "UNKNOWN", declineCode, latestExecutionAt, nextBecause } as const;
     move(tx, attempt, "AWAITING_CUSTOMER", { set: { ...set, ...late } });
     return;
@@ -303,7 +197,7 @@ export function recordRefused(
   });
 }
 
-const refused = { action: "stop", because: "The customer did not authenticate, and nothing else is tried." } as const;
+const refused = { action: "stop", because: because.notAuthenticated } as const;
 
 /** Records that the look-up at the end of the plan returned nothing that could be adopted. */
 export function recordLookedUp(tx: Tx, attempt: Attempt): void {
@@ -367,13 +261,13 @@ export function recordVoided(
 }
 
 /** Clears the winner of a hold whose capture was never ordered; its hold is voided. */
-export function recordHoldGivenUp(tx: Tx, attempt: Attempt, because: string): void {
+export function recordHoldGivenUp(tx: Tx, attempt: Attempt, ended: keyof typeof holdEnded): void {
   tx.send(clearWinner, [attempt.sessionId]);
   const set = {
     status: "VOIDING",
     retries: 0,
     nextRetryAt: null,
-    ...nextColumns({ action: "stop", because }),
+    ...nextColumns({ action: "stop", because: holdEnded[ended] }),
   } as const;
   move(tx, attempt, "AUTHORIZED", { set });
 }
@@ -385,7 +279,7 @@ export function recordHoldGivenUp(tx: Tx, attempt: Attempt, because: string): vo
 export function recordGivenUp(tx: Tx, attempt: Attempt): void {
   if (attempt.status === "AUTHORIZED") {
     tx.send(clearWinner, [attempt.sessionId]);
-    const next = nextColumns({ action: "stop", because: "A person gave up the attempt: none of its money is kept." });
+    const next = nextColumns({ action: "stop", because: because.givenUp });
     move(tx, attempt, "AUTHORIZED", { set: { status: "VOIDING", ...next } });
   }
   move(tx, attempt, "VOIDING", { set: { status: "VOIDED", voidKind: "GIVEN_UP" }, stamp: ["completedAt"] });

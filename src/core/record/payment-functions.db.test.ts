@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemRuntime } from "../../platform/runtime.ts";
 import { Secret } from "../../platform/secrets.ts";
+import type { Payment } from "../rows/payment.ts";
 import { type CoreFixture, startCoreFixture } from "../scenarios/core.fixture.ts";
 import {
   claimSession,
@@ -8,7 +9,6 @@ import {
   recordFailedAndOpened,
   recordHeldAndOrdered,
 } from "./payment-functions.ts";
-import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
@@ -64,7 +64,7 @@ describe("the rows that the functions of a payment return", () => {
   it("are the stored ones, and the event describes them", async () => {
     const { core, connectionIds } = fixture;
     const { id: sessionId, amountMinor, currency } = await fixture.newSession();
-    const expectStored = async ({ readAt: _, ...known }: SessionWithAttempts) => {
+    const expectStored = async ({ readAt: _, ...known }: Payment) => {
       const { readAt, ...stored } = await fixture.loadSession({ id: sessionId });
       expect(known).toEqual(stored);
     };
@@ -108,7 +108,7 @@ describe("the rows that the functions of a payment return", () => {
     });
     await expectStored(held);
     const capture = { captureReference: "C1" };
-    const winner = { loaded: held, attempt: held.attempts[0]!, capture, isConfirmed: true, isFailover: false };
+    const winner = { loaded: held, attempt: held.attempts[0]!, capture, isConfirmed: true };
     const ended = await recordCapturedAndEnded(core, lease, winner);
     await expectStored(ended!);
     const event = {

@@ -2,10 +2,11 @@
 import { type EventType, recordEvent, writeEventBody } from "../../events/outbox.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
+import { dropProof } from "../authentication/provided-rows.ts";
 import type { Core } from "../core.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
-import { dropProof } from "./provided-rows.ts";
-import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
+import { isFailover, type Payment } from "../rows/payment.ts";
+import { loadSession } from "./load-session.ts";
 
 const settleStatement: Statement = {
   name: "settle_session",
@@ -39,7 +40,7 @@ export async function settleSession(
   core: EndParts,
   session: Pick<PaymentSession, "id" | "merchantId" | "authentications">,
   ending: Ending,
-): Promise<SessionWithAttempts> {
+): Promise<Payment> {
   const values =
     ending.status === "SUCCEEDED"
       ? [ending.winner.gateway, ending.captureConfirmed, isFailover(ending.winner), null]
@@ -53,11 +54,6 @@ export async function settleSession(
   tx.afterCommit(() => core.vault.forget(session.id));
   tx.afterCommit(() => core.observer?.settled(ending.status));
   return ended;
-}
-
-/** Reports whether another gateway came before the winner's; the attempt that it repeats is none. */
-export function isFailover({ sequence, round }: Attempt): boolean {
-  return sequence > (round === 0 ? 1 : 2);
 }
 
 const eventOf: Record<Ending["status"], EventType> = {
@@ -76,7 +72,7 @@ export async function emitEvent(
   session: Pick<PaymentSession, "id" | "merchantId">,
   type: EventType,
   about: { readonly attemptId?: string; readonly refundId?: string } = {},
-): Promise<SessionWithAttempts> {
+): Promise<Payment> {
   const reading = loadSession(tx, session.id);
   const { attemptId, refundId } = about;
   const subject = {

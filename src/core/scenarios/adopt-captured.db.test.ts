@@ -8,7 +8,7 @@ import { Secret } from "../../platform/secrets.ts";
 import { cancelSession, captureHeld } from "../capture-later.ts";
 import type { Core } from "../core.ts";
 import { confirmDecision, decideAttempt, withdrawDecision } from "../execute/decisions.ts";
-import { attemptIdOf } from "../record/attempts.ts";
+import { attemptIdOf } from "../record/open-attempt.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { submitPayment } from "../submit-payment.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";

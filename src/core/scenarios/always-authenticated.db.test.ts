@@ -6,9 +6,10 @@ import { providerCards } from "../../gateways/sandbox/provider-cards.ts";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { Core, Timing } from "../core.ts";
+import { loadSession } from "../record/load-session.ts";
 import { recordRoutingRule } from "../record/routing-rules.ts";
-import { loadSession, type SessionWithAttempts } from "../record/session-with-attempts.ts";
 import type { AuthenticationPolicy, AuthenticationRule, RoutingCases } from "../rows/entities.ts";
+import type { Payment } from "../rows/payment.ts";
 import { resumeSession, submitPayment } from "../submit-payment.ts";
 import { type AuthenticationFixture, shopper, startProvided } from "./authentication.fixture.ts";
 import { replaced } from "./recovery.fixture.ts";
@@ -71,7 +72,7 @@ async function pay(
   card: string,
   from: typeof shopper | typeof none,
   { timing, currency = "EUR" }: { timing?: Timing; currency?: string } = {},
-): Promise<SessionWithAttempts> {
+): Promise<Payment> {
   const { base } = fixture;
   [requests, forgotten] = [[], []];
   base.useCard(card);

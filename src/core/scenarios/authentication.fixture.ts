@@ -6,7 +6,7 @@ import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
 import { cancelAction, findOpenAction, openAction, takeReturn, useActionTicket } from "../customer-actions.ts";
-import { attemptIdOf } from "../record/attempts.ts";
+import { attemptIdOf } from "../record/open-attempt.ts";
 import { recordRoutingRule } from "../record/routing-rules.ts";
 import type { AuthenticationPolicy, AuthenticationRule, PaymentSession } from "../rows/entities.ts";
 import { recoverSessionsOnce, resumeSession, submitPayment } from "../submit-payment.ts";

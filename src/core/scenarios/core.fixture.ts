@@ -34,9 +34,10 @@ import { createSession, type NewSession, type SessionOwner } from "../create-ses
 import { returnTokenOf } from "../customer-actions.ts";
 import { CircuitBreaker } from "../execute/circuit-breaker.ts";
 import { GatewaySlots } from "../execute/gateway-slots.ts";
+import { loadSession } from "../record/load-session.ts";
 import { recordRoutingRule } from "../record/routing-rules.ts";
-import { loadSession, type SessionWithAttempts } from "../record/session-with-attempts.ts";
 import type { FailoverSwitch, PaymentSession } from "../rows/entities.ts";
+import type { Payment } from "../rows/payment.ts";
 import { submitPayment } from "../submit-payment.ts";
 
 /** The test cards for tests of the flow, named by the outcome of the payment. */
@@ -159,7 +160,7 @@ export class CoreFixture {
     return setClockAhead(this.asOwner, minutes);
   }
 
-  loadSession(session: AnySession): Promise<SessionWithAttempts> {
+  loadSession(session: AnySession): Promise<Payment> {
     return loadSession(this.core.database, session.id);
   }
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { declareRestore } from "../../oversight/declare-restore.ts";
 import { encodeId } from "../../platform/ids.ts";
-import { attemptIdOf } from "../record/attempts.ts";
+import { attemptIdOf } from "../record/open-attempt.ts";
 import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
 import { itemsOf, withAnswers } from "./recovery.fixture.ts";
 import { payUnseen, turns } from "./restore.fixture.ts";

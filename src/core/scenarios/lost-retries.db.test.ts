@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { declareRestore } from "../../oversight/declare-restore.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { attemptIdOf } from "../record/attempts.ts";
+import { attemptIdOf } from "../record/open-attempt.ts";
 import { recordRoutingRule } from "../record/routing-rules.ts";
 import { submitPayment } from "../submit-payment.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";

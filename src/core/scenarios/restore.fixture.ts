@@ -4,7 +4,7 @@
 import { expect } from "vitest";
 import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { attemptIdOf } from "../record/attempts.ts";
+import { attemptIdOf } from "../record/open-attempt.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { type CoreFixture, cards } from "./core.fixture.ts";
 import { recover } from "./recovery.fixture.ts";

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { declareRestore } from "../../oversight/declare-restore.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { attemptIdOf } from "../record/attempts.ts";
+import { attemptIdOf } from "../record/open-attempt.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { submitPayment } from "../submit-payment.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";

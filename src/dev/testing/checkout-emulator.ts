@@ -14,7 +14,10 @@ import {
   NextActionSchema,
   OutcomeSchema,
 } from "../../../gen/payments/v1/checkout_pb.ts";
-import { PaymentSession_ExpiredBecause, PaymentSession_Status as Status } from "../../../gen/payments/v1/payment_session_pb.ts";
+import {
+  PaymentSession_ExpiredBecause,
+  PaymentSession_Status as Status,
+} from "../../../gen/payments/v1/payment_session_pb.ts";
 
 /** The session that the emulator begins with, and below it its client secret. */
 export const emulatorSession = "ps_01k0emulator";

@@ -10,7 +10,7 @@ import {
   takeReturn,
   useActionTicket,
 } from "../../../core/customer-actions.ts";
-import { loadSession } from "../../../core/record/session-with-attempts.ts";
+import { loadSession } from "../../../core/record/load-session.ts";
 import { resumeSession } from "../../../core/submit-payment.ts";
 import { DomainError, unreachable } from "../../../platform/errors.ts";
 import { answerAtBank } from "../../testing/bank-customer.ts";

@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Core } from "../../../core/core.ts";
 import { createSession } from "../../../core/create-session.ts";
 import { CircuitBreaker } from "../../../core/execute/circuit-breaker.ts";
-import { loadSession } from "../../../core/record/session-with-attempts.ts";
+import { loadSession } from "../../../core/record/load-session.ts";
 import { drain } from "../../../core/scenarios/recovery.fixture.ts";
 import { recoverSessionsOnce, submitPayment } from "../../../core/submit-payment.ts";
 import { processNotificationsOnce } from "../../../oversight/notifications/process-notifications.ts";

@@ -1,9 +1,9 @@
 /** Rules A2 to A14: what a payment may still do while and after its customer is asked, and that it asks. */
 import { files, type Rule, withoutGuard } from "./rule.ts";
 
-const decisions = "src/core/decide/after-authentication.ts";
-const rows = "src/core/record/authentications.ts";
-const steps = "src/core/execute/authentication-steps.ts";
+const decisions = "src/core/authentication/after-authentication.ts";
+const rows = "src/core/authentication/authentications.ts";
+const steps = "src/core/authentication/authentication-steps.ts";
 
 /** These rules, each with its removal. */
 export const authenticationRules: readonly Rule[] = [
@@ -33,7 +33,7 @@ export const authenticationRules: readonly Rule[] = [
     says: "An action is cancelled at its gateway only once giving up is committed.",
     code: [
       {
-        file: "src/core/execute/authentication-steps.ts",
+        file: "src/core/authentication/authentication-steps.ts",
         instead: [
           `if (asked.authentication.holdsOnlyWhenAsked && !isInDoubt) await gateway.voidHold(core, loaded, asked.attempt);
   const reloaded = await commitAndReload(core, lease, async (tx) => {`,
@@ -71,7 +71,7 @@ export const authenticationRules: readonly Rule[] = [
     id: "refusal-ends-payment",
     number: "A6",
     says: "Nothing follows a customer who did not authenticate, not even an earlier hold.",
-    code: [{ file: decisions, instead: ["  return attempts.length < 0;"] }],
+    code: [{ file: files.nextStep, instead: ["  const isRefused = attempts.length < 0;"] }],
     database: [withoutGuard("no hold is adopted after a failed authentication")],
     seenAt: 58,
   },

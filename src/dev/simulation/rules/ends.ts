@@ -24,7 +24,7 @@ export const endRules: readonly Rule[] = [
     says: "An attempt is over exactly its session's amount.",
     code: [
       {
-        file: files.attempts,
+        file: "src/core/record/open-attempt.ts",
         instead: ["const { amountMinor, currency } = { ...session, amountMinor: session.amountMinor + 1 };"],
       },
     ],

@@ -1,7 +1,7 @@
 /** Rules A1 to A13 where a provider authenticates the customer. */
-import { files, type Rule, withoutGuard } from "./rule.ts";
+import { type Rule, withoutGuard } from "./rule.ts";
 
-const decisions = "src/core/decide/after-provider.ts";
+const decisions = "src/core/authentication/after-provider.ts";
 
 /** These rules, each with its removal. */
 export const providerRules: readonly Rule[] = [
@@ -9,7 +9,7 @@ export const providerRules: readonly Rule[] = [
     id: "provider-alone",
     number: "A1",
     says: "Nothing happens beside a provider's authentication that is open.",
-    code: [{ file: files.nextStep, instead: [""] }],
+    code: [{ file: "src/core/authentication/next-authentication-step.ts", instead: [""] }],
     database: [
       withoutGuard("one thing at a time: no attempt beside an authentication"),
       withoutGuard("no end while an authentication is open"),

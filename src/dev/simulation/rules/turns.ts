@@ -13,7 +13,7 @@ export const turnRules: readonly Rule[] = [
         instead: [
           `const waiting = attempts.filter((attempt) => attempt.status === "AUTHORIZING");
   const authorizing = waiting.find((attempt) => attempt.id === moment.unsentAttemptId) ?? waiting[0];`,
-          `const [to] = planLeft(session, attempts);
+          `const [to] = planLeft(loaded);
   if (authorizing && to && mayStillOpen(session, moment)) return { type: "open", to, because: "" };
   if (authorizing) return { type: "markUnknown", attempt: authorizing };`,
         ],

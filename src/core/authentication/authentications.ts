@@ -2,24 +2,18 @@
  * The rows of authentications: opening one, its transitions, and what the customer's page and return change. Each
  * transition moves the attempt and its authentication in one transaction.
  */
-import type {
-  ActionNeeded,
-  AuthenticationResult,
-  AuthenticationWish,
-  Completion,
-} from "../../gateways/authentication.ts";
+import type { ActionNeeded, AuthenticationResult, Completion } from "../../gateways/authentication.ts";
 import type { AuthorizeAnswer, Connector, Shopper } from "../../gateways/connector.ts";
 import { actionLookMs, customerTimeMs } from "../../limits.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { type Secret, seal, unseal } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
-import { endOf, mayAsk } from "../decide/after-authentication.ts";
-import { exemptionOf, isLeftToProvider } from "../decide/after-provider.ts";
-import type { Plan } from "../decide/plan-route.ts";
+import { because } from "../decide/because.ts";
+import { move } from "../record/attempts.ts";
+import { required } from "../record/lease.ts";
 import type { Attempt, Authentication, AuthenticationStatus, PaymentSession } from "../rows/entities.ts";
-import { move } from "./attempts.ts";
-import { required } from "./lease.ts";
-import type { SessionWithAttempts } from "./session-with-attempts.ts";
+import { isAuthenticatedFirst } from "../rows/payment.ts";
+import { endOf } from "./after-authentication.ts";
 
 /** Names the row that the browser's data belong to. */
 const browserOf = (sessionId: string) => `browser of ${sessionId}`;
@@ -36,39 +30,6 @@ const selectBrowser: Statement = {
   text: `SELECT browser_sealed AS "browserSealed" FROM payment_session WHERE id = $1`,
 };
 
-/**
- * Returns the wish that the plan has for an attempt's gateway; undefined if the rule or the gateway rules authentication
- * out.
- */
-export function plannedWish(
-  core: Pick<Core, "connectorOf">,
-  { plan }: Pick<PaymentSession, "plan">,
-  { connectionId, gateway }: Pick<Attempt, "connectionId" | "gateway">,
-): AuthenticationWish["wish"] | undefined {
-  const planned = plan?.find((step) => step.connectionId === connectionId)?.authentication;
-  return core.connectorOf(gateway)?.authentication && planned;
-}
-
-/**
- * Returns the permission that an attempt's gateway gets to ask the customer; undefined where none can be asked: the
- * rule or the gateway rules authentication out, the page cannot show an action, or the session has asked often enough.
- */
-export function wishFor(
-  core: Core,
-  { session, authentications }: SessionWithAttempts,
-  attempt: Attempt,
-  shopper: Shopper | undefined,
-): AuthenticationWish | undefined {
-  const planned = plannedWish(core, session, attempt);
-  if (attempt.authenticationId != null || isLeftToProvider({ session, authentications }, attempt)) return undefined;
-  if (planned === undefined || !mayAsk({ session, authentications }, attempt) || shopper?.browser === undefined)
-    return undefined;
-  // An exemption and a mandate exclude each other.
-  const unexempted = exemptionOf(session, attempt) === undefined ? planned : "as_needed";
-  const wish = attempt.round === 1 ? "always" : unexempted;
-  return { wish, browser: shopper.browser, returnUrl: core.returnUrlOf(attempt) };
-}
-
 /** Returns the customer's browser for its session's row; undefined without the browser's data. */
 export function sealShopper(
   { sealing }: Pick<Core, "sealing">,
@@ -76,11 +37,6 @@ export function sealShopper(
   shopper: Shopper | undefined,
 ): string | undefined {
   return shopper?.browser && seal(sealing, browserOf(sessionId), JSON.stringify(shopper));
-}
-
-/** Reports whether each attempt of a plan has to be authenticated, so that its browser is kept with the submission. */
-export function isAuthenticatedFirst(plan: PaymentSession["plan"] | Plan["plan"]): boolean {
-  return plan?.some(({ authentication, providerFirst }) => authentication === "always" || providerFirst) ?? false;
 }
 
 /**
@@ -134,7 +90,7 @@ export function openAuthentication(
   const authenticator = authenticatorOf(core.connectorOf(gateway));
   const id = core.runtime.uuid();
   tx.send(insertAuthentication, [
-    ...[sessionId, id, attempt.id, attempt.connectionId, `${gateway} asked for the customer.`],
+    ...[sessionId, id, attempt.id, attempt.connectionId, because.askedForCustomer({ gateway })],
     ...[authenticator.holdsOnlyWhenAsked, authenticator.actionLifeMs],
     seal(core.sealing, actionOf(id), JSON.stringify(needed.action)),
     needed.keep === undefined ? null : seal(core.sealing, keptOf(id), needed.keep.expose()),
@@ -184,7 +140,7 @@ export function recordFrictionless(
   const { sessionId, gateway } = attempt;
   tx.send(insertFrictionless, [
     ...[sessionId, core.runtime.uuid(), attempt.id, attempt.connectionId],
-    ...[`${gateway} authenticated without the customer.`, end, ...valuesOf(authenticated)],
+    ...[because.frictionless({ gateway }), end, ...valuesOf(authenticated)],
   ]);
   tx.send(countFrictionless, [sessionId]);
 }

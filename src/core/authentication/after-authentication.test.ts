@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
 import type { Attempt, Authentication, PaymentSession, PlannedConnection } from "../rows/entities.ts";
+import type { Payment } from "../rows/payment.ts";
 import { mayAsk, mayRepeat, stepOfLeftBehind, stepOfWait } from "./after-authentication.ts";
 
 const readAt = new Date("2026-11-23T12:00:00Z");
@@ -23,7 +23,7 @@ const authentication = (fields: Partial<Authentication> = {}) =>
   }) as Authentication;
 const loaded = (
   fields: { authentications?: Authentication[]; attempts?: Attempt[]; session?: Partial<PaymentSession> } = {},
-): SessionWithAttempts => ({
+): Payment => ({
   session: { unrecordedCheckAt: null, ...fields.session } as PaymentSession,
   attempts: fields.attempts ?? [attempt()],
   authentications: fields.authentications ?? [authentication()],

@@ -2,21 +2,21 @@
  * Decides from rows alone what a session does while a provider authenticates its customer, and which gateway gets the
  * proof. PURE.
  */
-import type { Exemption } from "../../gateways/authentication.ts";
 import type { ProviderEnd } from "../../gateways/authentication-provider.ts";
-import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
+import { because } from "../decide/because.ts";
 import type {
   Attempt,
   Authentication,
   AuthenticationStatus,
-  PaymentSession,
   PlannedConnection,
   PlannedProvider,
 } from "../rows/entities.ts";
+import { type Payment, type Planned, plannedAt } from "../rows/payment.ts";
 import { hasOfferedAll, lookTimeMs, mayAsk } from "./after-authentication.ts";
 
 /** One step of a session whose customer a provider authenticates. */
 export type ProviderStep =
+  | { readonly type: "openProvider"; readonly provider: PlannedProvider; readonly because: string }
   | { readonly type: "prepareProvider"; readonly authentication: Authentication }
   | { readonly type: "endDeviceCheck"; readonly authentication: Authentication }
   | { readonly type: "askProvider"; readonly authentication: Authentication }
@@ -39,7 +39,7 @@ export function providedOf(authentications: readonly Authentication[]): Authenti
  * repeated.
  */
 export function stepOfProvider(
-  { session, readAt }: SessionWithAttempts,
+  { session, readAt }: Payment,
   authentication: Authentication,
   unsentId: string | undefined,
 ): ProviderStep {
@@ -103,13 +103,9 @@ export function isRefusedByProvider(authentications: readonly Authentication[]):
   return provided !== undefined && refusals.includes(provided.status); // rule:provider-refusal-ends-payment
 }
 
-function plannedAt({ plan }: Pick<PaymentSession, "plan">, { connectionId }: Pick<Attempt, "connectionId">) {
-  return plan?.find((step) => step.connectionId === connectionId);
-}
-
 /** Reports whether an attempt's gateway has to do without its own authentication: a provider has not been asked yet. */
 export function isLeftToProvider(
-  { session, authentications }: Pick<SessionWithAttempts, "session" | "authentications">,
+  { session, authentications }: Pick<Payment, "session" | "authentications">,
   attempt: Pick<Attempt, "connectionId">,
 ): boolean {
   return plannedAt(session, attempt)?.provider !== undefined && providedOf(authentications) === undefined;
@@ -117,17 +113,17 @@ export function isLeftToProvider(
 
 /** Returns the authentication whose proof a gateway gets, with the sentence that says so; or why it gets none. */
 export function proofFor(
-  session: Pick<PaymentSession, "plan">,
+  session: Planned,
   authentications: readonly Authentication[],
   to: Pick<PlannedConnection, "connectionId" | "gateway">,
-): { readonly authenticationId?: string; readonly because: string } {
+): { readonly authenticationId?: string; readonly and: string } {
   const provided = providedOf(authentications);
-  if (provided?.status !== "AUTHENTICATED" && provided?.status !== "ATTEMPTED") return { because: "" };
+  if (provided?.status !== "AUTHENTICATED" && provided?.status !== "ATTEMPTED") return { and: "" };
   const step = plannedAt(session, to);
   if (step?.provider !== undefined) {
-    return { authenticationId: provided.id, because: ` It gets the proof of ${provided.provider}.` };
+    return { authenticationId: provided.id, and: because.andGetsProof(provided.provider ?? "") };
   }
-  return { because: step?.withoutProof === undefined ? "" : ` It gets no proof: ${step.withoutProof}.` };
+  return { and: step?.withoutProof === undefined ? "" : because.andGetsNoProof(step.withoutProof) };
 }
 
 /**
@@ -135,10 +131,7 @@ export function proofFor(
  * that asks for an exemption is called without.
  */
 export function providerBefore(
-  {
-    session,
-    authentications,
-  }: Pick<SessionWithAttempts, "authentications"> & { session: Pick<PaymentSession, "plan"> },
+  { session, authentications }: Pick<Payment, "authentications"> & { readonly session: Planned },
   to: PlannedConnection,
 ): PlannedProvider | undefined {
   if (to.exemption !== undefined || providedOf(authentications) !== undefined) return undefined;
@@ -147,25 +140,13 @@ export function providerBefore(
   return to.provider;
 }
 
-/** Returns the exemption that an attempt's request asks for. */
-export function exemptionOf(
-  session: Pick<PaymentSession, "plan">,
-  attempt: Pick<Attempt, "connectionId"> & {
-    readonly round: number;
-    readonly authenticationId?: string | null | undefined;
-  },
-): Exemption | undefined {
-  if (attempt.round === 1 || attempt.authenticationId != null) return undefined;
-  return plannedAt(session, attempt)?.exemption;
-}
-
 /** Reports whether the payment stops before this step, because its provider could not authenticate the customer. */
 export function isStoppedUnavailable(authentications: readonly Authentication[], to: PlannedConnection): boolean {
   return to.stopsIfUnavailable === true && providedOf(authentications)?.status === "UNAVAILABLE";
 }
 
 /** Returns the provider that can authenticate after a gateway's decline without authentication; undefined if none can. */
-export function providerAfter(loaded: SessionWithAttempts, attempt: Attempt): PlannedConnection["provider"] {
+export function providerAfter(loaded: Payment, attempt: Attempt): PlannedConnection["provider"] {
   const { session, attempts, authentications } = loaded;
   const isAsked = authentications.some(({ attemptId }) => attemptId === attempt.id);
   if (isAsked || providedOf(authentications) || attempts.some(({ round }) => round === 1)) return undefined;
@@ -177,7 +158,7 @@ export function providerAfter(loaded: SessionWithAttempts, attempt: Attempt): Pl
  * where the provider had none to give.
  */
 export function repeatAfterProvider(
-  loaded: SessionWithAttempts,
+  loaded: Payment,
 ): { readonly to: PlannedConnection; readonly because: string; readonly round: 1 } | undefined {
   const { session, attempts, authentications } = loaded;
   const last = attempts.at(-1);
@@ -186,12 +167,8 @@ export function repeatAfterProvider(
   const { priority, gateway, connectionId, credentialVersion } = last;
   const to = { priority, gateway, connectionId, credentialVersion };
   if (proofFor(session, authentications, to).authenticationId !== undefined) {
-    return { to, because: `${provided.provider} has authenticated the customer.`, round: 1 };
+    return { to, because: because.proven(provided.provider ?? ""), round: 1 };
   }
   if (plannedAt(session, last)?.authentication === undefined || !mayAsk(loaded, last)) return undefined;
-  return {
-    to,
-    because: `${provided.provider} has no answer for this card, so ${gateway} authenticates itself.`,
-    round: 1,
-  };
+  return { to, because: because.unproven(provided.provider ?? "", to), round: 1 };
 }

@@ -1,6 +1,6 @@
 import { v7, validate, version } from "uuid";
 import { describe, expect, it } from "vitest";
-import { attemptIdOf } from "./attempts.ts";
+import { attemptIdOf } from "./open-attempt.ts";
 
 describe("attemptIdOf()", () => {
   it("returns the same id for the same session and connection, and another id for any other pair", () => {

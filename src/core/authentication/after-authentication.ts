@@ -3,8 +3,8 @@
  */
 import type { AuthenticationResult } from "../../gateways/authentication.ts";
 import type { CompletionAnswer } from "../../gateways/connector.ts";
-import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
-import type { Attempt, Authentication, AuthenticationStatus, PaymentSession } from "../rows/entities.ts";
+import type { Attempt, Authentication, AuthenticationStatus } from "../rows/entities.ts";
+import type { Payment, Planned } from "../rows/payment.ts";
 import type { authenticationBeginnings, StateOf } from "../rows/transitions.ts";
 
 /** Most challenges that a session offers: a customer who has answered two is asked no more. */
@@ -32,12 +32,12 @@ export type AuthenticationStep =
   | { readonly type: "wait"; readonly until: Date };
 
 /** Returns the open authentication of an attempt; undefined where none is open. */
-export function openAuthenticationOf({ authentications }: SessionWithAttempts, { id }: Pick<Attempt, "id">) {
+export function openAuthenticationOf({ authentications }: Payment, { id }: Pick<Attempt, "id">) {
   return authentications.find(({ attemptId, completedAt }) => attemptId === id && completedAt === null);
 }
 
 /** Returns the step for an attempt whose customer is asked. */
-export function stepOfWait(loaded: SessionWithAttempts, attempt: Attempt): AuthenticationStep {
+export function stepOfWait(loaded: Payment, attempt: Attempt): AuthenticationStep {
   const { session, readAt } = loaded;
   const authentication = openAuthenticationOf(loaded, attempt);
   if (authentication === undefined) throw new Error("an attempt that awaits the customer has its authentication");
@@ -55,7 +55,7 @@ export function stepOfWait(loaded: SessionWithAttempts, attempt: Attempt): Authe
  * Returns the step for an attempt that another process left behind while it completed the payment; undefined for any
  * other, and where nothing more may be sent.
  */
-export function stepOfLeftBehind(loaded: SessionWithAttempts, attempt: Attempt): AuthenticationStep | undefined {
+export function stepOfLeftBehind(loaded: Payment, attempt: Attempt): AuthenticationStep | undefined {
   const authentication = openAuthenticationOf(loaded, attempt);
   if (authentication === undefined || loaded.session.unrecordedCheckAt) return undefined; // rule:doubt-ends-wait
   return mayCompleteAgain(authentication) ? { type: "completeAgain", attempt, authentication } : undefined;
@@ -68,7 +68,7 @@ export function mayCompleteAgain({ completionsSent }: Authentication): boolean {
 
 /** A session with the authentications of its customer. */
 export type Asked = {
-  readonly session: Pick<PaymentSession, "plan">;
+  readonly session: Planned;
   readonly authentications: readonly Authentication[];
 };
 
@@ -89,16 +89,8 @@ function challengesOf({ authentications }: Asked): readonly Authentication[] {
 }
 
 /** Reports whether an attempt that was declined for want of authentication may be repeated with it. */
-export function mayRepeat(loaded: SessionWithAttempts, attempt: Attempt): boolean {
+export function mayRepeat(loaded: Payment, attempt: Attempt): boolean {
   return loaded.attempts.every(({ round }) => round !== 1) && mayAsk(loaded, attempt);
-}
-
-/**
- * Reports whether the customer was refused, gave up or did not finish. Nothing follows, not even a hold that an earlier
- * gateway may turn out to have.
- */
-export function isRefused(attempts: readonly Attempt[]): boolean {
-  return attempts.some(({ stop }) => stop === "authentication_failed"); // rule:refusal-ends-payment
 }
 
 /** The ends of an authentication that a gateway's answer reports. */

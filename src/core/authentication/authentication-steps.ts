@@ -7,8 +7,17 @@ import { customerTimeMs } from "../../limits.ts";
 import type { Tx } from "../../platform/database.ts";
 import { unreachable } from "../../platform/errors.ts";
 import type { Core } from "../core.ts";
-import { endOf, type GivenUp, mayCompleteAgain } from "../decide/after-authentication.ts";
-import { isReferenceTaken, latestExecutionMsOf, move, recordRefused } from "../record/attempts.ts";
+import { lockAndDecide, openAfter, recordAndContinue } from "../execute/after-failure.ts";
+import { reportNeverOrdered } from "../execute/flow-steps.ts";
+import * as gateway from "../execute/gateway-calls.ts";
+import { recordAuthorized, recordWinner } from "../execute/held-payments.ts";
+import { type Changed, commitAndReload, type Reloaded, type Work } from "../execute/work.ts";
+import { isReferenceTaken, move, recordRefused } from "../record/attempts.ts";
+import { lockAndRenew } from "../record/lease.ts";
+import { latestExecutionMsAt } from "../record/open-attempt.ts";
+import type { Attempt, Authentication } from "../rows/entities.ts";
+import type { Payment } from "../rows/payment.ts";
+import { endOf, type GivenUp, mayCompleteAgain } from "./after-authentication.ts";
 import {
   endAuthentication,
   endWait,
@@ -20,16 +29,8 @@ import {
   recordCompleting,
   recordCompletingAgain,
   recordNotAnswered,
-} from "../record/authentications.ts";
-import { lockAndRenew } from "../record/lease.ts";
-import { endWithoutResult } from "../record/provided-rows.ts";
-import type { SessionWithAttempts } from "../record/session-with-attempts.ts";
-import type { Attempt, Authentication } from "../rows/entities.ts";
-import { limitsAt, lockAndDecide, openAfter, recordAndContinue } from "./after-failure.ts";
-import { reportNeverOrdered } from "./flow-steps.ts";
-import * as gateway from "./gateway-calls.ts";
-import { recordAuthorized, recordWinner } from "./held-payments.ts";
-import { type Changed, commitAndReload, type Reloaded, type Work } from "./work.ts";
+} from "./authentications.ts";
+import { endWithoutResult } from "./provided-rows.ts";
 
 /** An attempt and its open authentication. */
 type Asked = { readonly attempt: Attempt; readonly authentication: Authentication };
@@ -100,7 +101,7 @@ function endCompleted(
 
 /** Returns the latest time at which the gateway may execute a request that is sent now. */
 function latestFrom(core: Core, attempt: Attempt, now: Date, actionLifeMs = 0): Date {
-  return new Date(now.getTime() + latestExecutionMsOf(limitsAt(core, attempt)) + actionLifeMs);
+  return new Date(now.getTime() + latestExecutionMsAt(core, attempt) + actionLifeMs);
 }
 
 /** Sends the completing request that another process left behind once more. */
@@ -246,7 +247,7 @@ function recordGivenUp(
  * Ends what is open of a session in doubt, in the name of a person who has checked its gateways: an attempt that awaits
  * the customer becomes UNKNOWN. The session must be locked.
  */
-export function abandonOpen(tx: Tx, { attempts, authentications, readAt }: SessionWithAttempts): void {
+export function abandonOpen(tx: Tx, { attempts, authentications, readAt }: Payment): void {
   for (const authentication of authentications.filter(({ completedAt }) => completedAt === null)) {
     const attempt = attempts.find(({ id }) => id === authentication.attemptId);
     if (authentication.provider !== null) {

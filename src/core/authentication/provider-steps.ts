@@ -14,9 +14,11 @@ import type { Tx } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
-import { endOfProvided } from "../decide/after-provider.ts";
-import { findShopper, isGivenUp } from "../record/authentications.ts";
+import { type Changed, commitAndReload, type Reloaded, type Work } from "../execute/work.ts";
 import { lockAndRenew } from "../record/lease.ts";
+import type { Authentication, PaymentSession, PlannedConnection } from "../rows/entities.ts";
+import { endOfProvided } from "./after-provider.ts";
+import { findShopper, isGivenUp } from "./authentications.ts";
 import {
   endProvided,
   endWithoutResult,
@@ -27,9 +29,7 @@ import {
   recordChallenge,
   recordMethod,
   recordRequesting,
-} from "../record/provided-rows.ts";
-import type { Authentication, PaymentSession, PlannedConnection } from "../rows/entities.ts";
-import { type Changed, commitAndReload, type Reloaded, type Work } from "./work.ts";
+} from "./provided-rows.ts";
 
 const unbound: Unavailable = {
   type: "unavailable",

@@ -3,34 +3,22 @@ import { readOf } from "../../platform/batches.ts";
 import { columnsOf } from "../../platform/columns.ts";
 import type { Queryable, Sent, Statement, Tx } from "../../platform/database.ts";
 import {
-  type Attempt,
   AttemptEntity,
-  type Authentication,
   AuthenticationEntity,
   type PaymentSession,
   PaymentSessionEntity,
-  type Refund,
   RefundEntity,
 } from "../rows/entities.ts";
-
-/** A session, its attempts, authentications and refunds, oldest first, as of one moment of the database's clock. */
-export type SessionWithAttempts = {
-  readonly session: PaymentSession;
-  readonly attempts: readonly Attempt[];
-  readonly authentications: readonly Authentication[];
-  readonly refunds: readonly Refund[];
-  readonly readAt: Date;
-};
+import type { Payment } from "../rows/payment.ts";
 
 /**
- * A row of `selectSessionWithAttempts`, selected by id, and by merchant unless that is null. `overdue`: the session's
+ * A row of `selectPayment`, selected by id, and by merchant unless that is null. `overdue`: the session's
  * time is over.
  */
 export type SessionRow = PaymentSession & { overdue: boolean; readAt: Date; attempts: Record<string, unknown>[] };
 
-// One statement, so that the session and its attempts belong to the same moment.
-/** Selects a session with its attempts and the time of the reading, in one statement. */
-export const selectSessionWithAttempts: Statement = {
+/** Selects a session with its attempts and the time of the reading: one statement, so that they belong to one moment. */
+export const selectPayment: Statement = {
   name: "select_session_with_attempts",
   partitionKey: 1,
   text: `
@@ -40,10 +28,10 @@ export const selectSessionWithAttempts: Statement = {
     FROM payment_session s WHERE s.id = $1 AND ($2::uuid IS NULL OR s.merchant_id = $2)`,
 };
 
-const selectSession = readOf(selectSessionWithAttempts, ["uuid", "uuid"]);
+const selectSession = readOf(selectPayment, ["uuid", "uuid"]);
 
 /** Loads a session in its current state, also inside a transaction. It must exist. */
-export async function loadSession(queryable: Queryable, sessionId: string): Promise<SessionWithAttempts> {
+export async function loadSession(queryable: Queryable, sessionId: string): Promise<Payment> {
   const [row] = await queryable.query<SessionRow>(selectSession, [sessionId, null]);
   if (row === undefined) throw new Error("the session no longer exists");
   return wholeSession(queryable, row);
@@ -54,7 +42,7 @@ export async function loadSession(queryable: Queryable, sessionId: string): Prom
 const selectWhole: Statement = {
   name: "select_whole_session",
   partitionKey: 1,
-  text: selectSessionWithAttempts.text.replace(
+  text: selectPayment.text.replace(
     "AS attempts",
     `AS attempts,
       coalesce((SELECT json_agg(t ORDER BY t.sequence)
@@ -68,7 +56,7 @@ const selectWhole: Statement = {
  * Returns a session that was read, with its authentications and refunds. One that has any is read again, so that they
  * belong to the same moment as its attempts.
  */
-export async function wholeSession(queryable: Queryable, row: SessionRow): Promise<SessionWithAttempts> {
+export async function wholeSession(queryable: Queryable, row: SessionRow): Promise<Payment> {
   if (row.authentications === 0 && row.refunds === 0) return sessionOfRow(row);
   type WholeRow = SessionRow & { asked: Record<string, unknown>[]; refunded: Record<string, unknown>[] };
   const [whole] = await queryable.query<WholeRow>(selectWhole, [row.id, null]);
@@ -82,12 +70,12 @@ export async function wholeSession(queryable: Queryable, row: SessionRow): Promi
 }
 
 /** Reads a session as the last statement of a transaction, so its row arrives with the commit. */
-export function querySessionWithAttempts(tx: Tx, sessionId: string): Sent<SessionRow> {
-  return tx.send(selectSessionWithAttempts, [sessionId, null]);
+export function queryPayment(tx: Tx, sessionId: string): Sent<SessionRow> {
+  return tx.send(selectPayment, [sessionId, null]);
 }
 
-/** Converts a row of `selectSessionWithAttempts` to the domain's form. */
-function sessionOfRow({ attempts, readAt, overdue: _, ...session }: SessionRow): SessionWithAttempts {
+/** Converts a row of `selectPayment` to the domain's form. */
+function sessionOfRow({ attempts, readAt, overdue: _, ...session }: SessionRow): Payment {
   return {
     session,
     attempts: attempts.map((json) => withDates(json, moments)),

@@ -9,6 +9,7 @@ import { actionLookMs, customerTimeMs } from "../../limits.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { Secret, seal, unseal } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
+import { LeaseLost, required } from "../record/lease.ts";
 import type { Authentication, AuthenticationStatus, PlannedProvider } from "../rows/entities.ts";
 import {
   actionOf,
@@ -19,7 +20,6 @@ import {
   lookAgainMs,
   sealShopper,
 } from "./authentications.ts";
-import { LeaseLost, required } from "./lease.ts";
 
 /** Names the row that a bank's message belongs to. */
 export const messageOf = (id: string) => `message of ${id}`;
