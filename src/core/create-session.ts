@@ -27,7 +27,7 @@ export type SessionOwner = {
 type GivenDetails = { readonly [Name in keyof OrderDetails]?: OrderDetails[Name] | undefined };
 
 /** A session that another one takes the place of. */
-export type Replaced = { readonly sessionId: string; readonly core: Core };
+type Replaced = { readonly sessionId: string; readonly core: Core };
 
 /** The merchant's order. The validator that all surfaces share has already checked its shape. */
 export type NewSession = GivenDetails & {

@@ -35,6 +35,11 @@ const countSessions = async () => {
   return (await edge.core.asOwner.query<{ count: number }>({ name: "sessions", text }, []))[0]!.count;
 };
 
+type Answered = {
+  readonly message: string;
+  readonly checkout: { readonly status: string; readonly expiredBecause?: string; readonly amountMinor: string };
+};
+
 /** A call of the widget. */
 async function checkout(method: string, { sessionId, clientSecret }: Opened, fields: object = {}) {
   const response = await fetch(`http://127.0.0.1:${edge.port}/payments.v1.CheckoutService/${method}`, {
@@ -42,7 +47,7 @@ async function checkout(method: string, { sessionId, clientSecret }: Opened, fie
     headers: { authorization: `Bearer ${clientSecret}`, "content-type": "application/json" },
     body: JSON.stringify({ sessionId, ...fields }),
   });
-  return { status: response.status, json: (await response.json()) as Record<string, any> };
+  return { status: response.status, json: (await response.json()) as Answered };
 }
 const submit = (session: Opened) => checkout("SubmitPayment", session, { vaultToken: `tok_${session.sessionId}` });
 
