@@ -7,7 +7,9 @@
 export type Outcome =
   | { readonly kind: "succeeded"; readonly capturedVia: string; readonly failoverUsed: boolean }
   | { readonly kind: "declined"; readonly declineCode: string }
-  | { readonly kind: "expired" };
+  | { readonly kind: "expired" }
+  /** The merchant has created another session in its place, which another page shows. */
+  | { readonly kind: "replaced" };
 
 /** A session as the service shows it to its customer. */
 export type CheckoutView = {

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { PaymentSession_ExpiredBecause } from "../gen/payments/v1/payment_session_pb.ts";
 import {
   CheckoutEmulator,
   emulatorClientSecret,
@@ -126,6 +127,8 @@ describe("Checkout.submit()", () => {
   it.each([
     ["DEGRADED", () => service.degrade(), { kind: "declined", declineCode: "processing_unavailable" }],
     ["EXPIRED", () => service.expire(), { kind: "expired" }],
+    ["EXPIRED, cancelled", () => service.expire(PaymentSession_ExpiredBecause.CANCELLED), { kind: "expired" }],
+    ["EXPIRED, replaced", () => service.expire(PaymentSession_ExpiredBecause.REPLACED), { kind: "replaced" }],
   ])("ends in the result of %s", async (_status, settle, result) => {
     service.onSubmit = settle;
     expect(await openCheckout().submit()).toEqual(result);

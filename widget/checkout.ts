@@ -127,7 +127,7 @@ export class Checkout {
 
   #start(work: () => Promise<CheckoutResult>): Promise<CheckoutResult> {
     this.#running ??= work().then((result) => {
-      const final = result.kind === "succeeded" || result.kind === "declined" || result.kind === "expired";
+      const final = isOutcome(result);
       if (!final) {
         this.#running = undefined;
         this.#looking = undefined;
@@ -295,6 +295,10 @@ export class Checkout {
     this.#state = state;
     this.#parts.onState(state);
   }
+}
+
+function isOutcome({ kind }: CheckoutResult): boolean {
+  return kind !== "pending" && kind !== "failed" && kind !== "unmounted";
 }
 
 /** PURE. Reports whether the customer can no longer start another payment in this session. */

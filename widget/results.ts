@@ -24,6 +24,8 @@ export function emitResult(result: CheckoutResult, options: MountOptions, emit: 
       explain(result.error);
       emit(options.onError, result.error);
       break;
+    // The page would open another session, and take the payment away from the page that the customer uses.
+    case "replaced":
     case "pending":
     case "unmounted":
       break;
@@ -56,6 +58,8 @@ export function messageFor(result: CheckoutResult, texts: Texts, canRenew = fals
       return { kind: "error", text: declineText(texts, result.declineCode) };
     case "expired":
       return { kind: "error", text: canRenew ? texts.expiredRetry : texts.expired };
+    case "replaced":
+      return { kind: "status", tone: "notice", text: texts.replaced };
     case "pending":
       return { kind: "status", tone: "notice", text: texts.pending };
     case "unmounted":

@@ -6,7 +6,7 @@
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { type Checkout, CheckoutService, type NextAction_Framing } from "../gen/payments/v1/checkout_pb.ts";
-import { PaymentSession_Status } from "../gen/payments/v1/payment_session_pb.ts";
+import { type PaymentSession_ExpiredBecause, PaymentSession_Status } from "../gen/payments/v1/payment_session_pb.ts";
 import { amountText } from "./amount-text.ts";
 import type { ApiAnswer, CheckoutView, Outcome, SessionApi, WidgetError } from "./answers.ts";
 
@@ -159,6 +159,7 @@ const refusals = new Map<Code, WidgetError>([
 // The generated enum would make the chunk longer than its two numbers.
 const frame = 1 satisfies NextAction_Framing;
 const hidden = 3 satisfies NextAction_Framing;
+const replaced = 3 satisfies PaymentSession_ExpiredBecause;
 
 function viewOf(checkout: Checkout, locale: string): CheckoutView {
   const { nextAction } = checkout;
@@ -178,7 +179,7 @@ function viewOf(checkout: Checkout, locale: string): CheckoutView {
   };
 }
 
-function outcomeOf({ status, outcome }: Checkout): Outcome | undefined {
+function outcomeOf({ status, outcome, expiredBecause }: Checkout): Outcome | undefined {
   const said = outcome?.outcome;
   // A payment that is held for a later capture has succeeded for the customer, and its session is still CREATED.
   if (said?.case === "success") {
@@ -193,7 +194,7 @@ function outcomeOf({ status, outcome }: Checkout): Outcome | undefined {
     case PaymentSession_Status.DEGRADED:
       return { kind: "declined", declineCode: "processing_unavailable" };
     case PaymentSession_Status.EXPIRED:
-      return { kind: "expired" };
+      return { kind: expiredBecause === replaced ? "replaced" : "expired" };
     default:
       // A status of a later version is no end that this version knows: it keeps polling.
       return undefined;

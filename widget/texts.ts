@@ -12,6 +12,8 @@ export type Texts = {
   readonly expired: string;
   /** Shown in place of expired where the pay button gets a fresh session. */
   readonly expiredRetry: string;
+  /** Shown where the payment was continued in another session, such as in a second tab. */
+  readonly replaced: string;
   /** Shown about two minutes before the end. */
   readonly expiresSoon: string;
   readonly unreachable: string;
@@ -48,7 +50,7 @@ export type ActionTexts = {
 /** The texts that follow an answer of the service. */
 export type OutcomeTexts = Pick<
   Texts,
-  "succeeded" | "pending" | "expired" | "expiredRetry" | "expiresSoon" | "declines"
+  "succeeded" | "pending" | "expired" | "expiredRetry" | "replaced" | "expiresSoon" | "declines"
 >;
 
 /** PURE. Returns the text of a decline. */

@@ -43,19 +43,18 @@ function openOrder() {
   return openSession(orderRef);
 }
 
-/** The session to pay an order with: the latest, or another one once that has ended unpaid. @param {string} orderRef */
+/** The session to pay an order with: the latest, or another in its place once that has ended unpaid. @param {string} orderRef */
 async function openSession(orderRef) {
   const known = sessions.get(orderRef);
   if (known === undefined) return undefined;
-  const latest = known.at(-1);
-  // Counted before the wait: two calls at once send the same key, and get the same session.
-  const key = `${orderRef}-${known.length + 1}`;
+  const replaces = known.at(-1)?.sessionId;
   // A second session beside one that may still be paid could charge the customer twice.
-  if (latest && !(await hasEndedUnpaid(latest.sessionId))) return latest;
+  if (replaces && !(await hasEndedUnpaid(replaces))) return known.at(-1);
   const session = await callApi("/payment-sessions", {
     method: "POST",
-    headers: { "Content-Type": "application/json", "Idempotency-Key": key },
-    body: JSON.stringify({ ...price, orderRef }),
+    // Two calls at once send the same key, and get the same session.
+    headers: { "Content-Type": "application/json", "Idempotency-Key": replaces ?? orderRef },
+    body: JSON.stringify({ ...price, orderRef, replaces }),
   });
   if (!known.some(({ sessionId }) => sessionId === session.sessionId)) known.push(session);
   return session;

@@ -4,7 +4,7 @@ import { anyUnpack, durationMs } from "@bufbuild/protobuf/wkt";
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
-import { ApiError, type ErrorFacts } from "./merchant/api-error.ts";
+import { ApiError, type ErrorFacts, type SessionState } from "./merchant/api-error.ts";
 
 // The codes that REST repeats under a 5xx, 408, 409 and 429; with gRPC's own codes, for errors without one of ours.
 const temporaryCodes = new Set([
@@ -58,6 +58,7 @@ function detailsOf(error: ServiceError) {
     reason: info?.reason.toLowerCase(),
     message,
     requestId: info?.metadata.requestId,
+    state: stateOf(info?.metadata),
     retryAfterMs: delay && durationMs(delay),
     problems: violations.map(({ field, reason, description }) => ({
       param: field,
@@ -65,4 +66,9 @@ function detailsOf(error: ServiceError) {
       detail: description,
     })),
   };
+}
+
+/** Metadata of gRPC holds texts only. */
+function stateOf({ requestId: _, processing, ...state }: Record<string, string> = {}): SessionState | undefined {
+  return state.sessionId === undefined ? undefined : ({ ...state, processing: processing === "true" } as SessionState);
 }

@@ -1,6 +1,6 @@
 /** `switchyard connection`: a merchant's accounts at gateways. */
 import { readFileSync } from "node:fs";
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import {
   type AttachOptions,
   administer,
@@ -67,10 +67,18 @@ function verifyCommand(): Command {
     example: "switchyard connection verify gc_01h455vb4pex5vsknk084sn02q",
   })
     .argument("<connection>", "id of the connection")
-    .action(async (connectionId: string, options: ConnectionOptions) => {
+    .addOption(
+      new Option(
+        "--route-payments <answer>",
+        "route payments to the account once it is verified; required in live at its first verification",
+      ).choices(["yes", "no"]),
+    )
+    .action(async (connectionId: string, options: ConnectionOptions & { routePayments?: "yes" | "no" }) => {
+      const { routePayments } = options;
+      const answer = routePayments === undefined ? {} : { routePayments: routePayments === "yes" };
       const { verified } = await administer(
         options,
-        ({ connections }) => connections.verifyGatewayConnection({ ...scopeOf(options), connectionId }),
+        ({ connections }) => connections.verifyGatewayConnection({ ...scopeOf(options), connectionId, ...answer }),
         verificationLines,
       );
       if (!verified) process.exitCode = 1;

@@ -106,7 +106,7 @@ function setCommand(): Command {
 
 function showCommand(): Command {
   return merchantCommand("show", {
-    description: "show the newest version of the rule",
+    description: "show the rule in force: the newest version, or the default rule",
     example: "switchyard routing show --environment live",
   }).action(async (options: RoutingOptions) => {
     await administerRule(options, ({ routingRules }) => routingRules.getRoutingRule(scopeOf(options)));
@@ -131,7 +131,7 @@ function versionsCommand(): Command {
             ...changes.map((change) => `  ${change}`),
           ];
         });
-        return withNextPage(lines.length === 0 ? [noRule] : lines, nextPageToken);
+        return withNextPage(lines.length === 0 ? [noVersion] : lines, nextPageToken);
       },
     );
   });
@@ -170,14 +170,17 @@ async function administerRule(
   );
 }
 
-const noRule = "There is no rule yet, so payments cannot be routed. To set one: switchyard routing set --help";
+const noVersion = "No rule was set, so payments follow the default rule: switchyard routing show";
+const noRule = "No gateway is verified, so payments cannot be routed: switchyard connection verify --help";
 
 function describeRule(rule: RoutingRuleView | undefined, nameOf: ConnectionNames): string[] {
   if (rule === undefined) return [noRule];
   const { version, connectionIds = [], failoverOn = [] } = rule;
   const gatewayWidth = Math.max(...connectionIds.map((id) => nameOf(id)?.gateway.length ?? 0));
   return [
-    `Version ${version}`,
+    version
+      ? `Version ${version}`
+      : "The default rule, in force because no rule is set. `switchyard routing set` makes version 1.",
     ...connectionIds.map((connectionId, index) => {
       const { gateway = "", account = "" } = nameOf(connectionId) ?? {};
       return `  priority ${index + 1}  ${connectionId}  ${gateway.padEnd(gatewayWidth)}  ${account}`.trimEnd();

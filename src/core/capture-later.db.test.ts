@@ -3,7 +3,7 @@ import { declareRestore } from "../oversight/declare-restore.ts";
 import { reconcileOnce } from "../oversight/reconcile.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
-import { cancelHeld, captureHeld } from "./capture-later.ts";
+import { cancelSession, captureHeld } from "./capture-later.ts";
 import { attemptIdOf } from "./record/open-attempt.ts";
 import type { PaymentSession } from "./rows/entities.ts";
 import { isHeld, isProcessing } from "./rows/payment.ts";
@@ -35,7 +35,7 @@ async function hold(
 const order = (session: PaymentSession, amountMinor?: number, core = fixture.core) =>
   captureHeld(core, { sessionId: session.id, merchantId: session.merchantId, amountMinor, signal });
 const cancel = (session: PaymentSession) =>
-  cancelHeld(fixture.core, { sessionId: session.id, merchantId: session.merchantId });
+  cancelSession(fixture.core, { sessionId: session.id, merchantId: session.merchantId });
 /** Resolves once no worker is at work, and every notification is processed: a late one would wake its session. */
 async function settled() {
   await Promise.all(fixture.core.inFlight);
@@ -146,7 +146,7 @@ describe("a payment that is captured later", () => {
     await fixture.setRule([]);
     const automatic = await fixture.submit(await fixture.newSession(), cards.approved);
     await expect(order(automatic)).rejects.toMatchObject({ code: "not_held" });
-    await expect(cancel(automatic)).rejects.toMatchObject({ code: "not_held" });
+    await expect(cancel(automatic)).rejects.toMatchObject({ code: "session_ended", state: { status: "SUCCEEDED" } });
     const open = await fixture.newSession({ capture: "manual" });
     await expect(order(open)).rejects.toMatchObject({ code: "not_held" });
     const held = await hold();

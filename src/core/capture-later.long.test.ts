@@ -1,7 +1,7 @@
 /** Tests payments that are captured later in numbers: orders at one moment, processes that die, and holds past their time. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { encodeId } from "../platform/ids.ts";
-import { cancelHeld, captureHeld } from "./capture-later.ts";
+import { cancelSession, captureHeld } from "./capture-later.ts";
 import type { PaymentSession } from "./rows/entities.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./scenarios/core.fixture.ts";
 import { withAnswers } from "./scenarios/recovery.fixture.ts";
@@ -37,7 +37,7 @@ describe("captures later in numbers", () => {
       const session = await hold();
       const orders = [
         () => captureHeld(fixture.core, { ...named(session), amountMinor: 1_000, signal }),
-        () => cancelHeld(fixture.core, named(session)),
+        () => cancelSession(fixture.core, named(session)),
       ];
       const both = turn % 2 === 0 ? orders : orders.toReversed();
       const given = await Promise.allSettled(both.map((order) => order()));

@@ -1,4 +1,4 @@
-/** A merchant's orders about a held payment: capture it, whole or in part, or cancel it. One of them wins, once. */
+/** A merchant's orders about a payment: capture a held one, whole or in part, or cancel one. One of them wins, once. */
 import { leaseMs } from "../limits.ts";
 import type { Statement, Transacting, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -12,6 +12,7 @@ import { loadSession } from "./record/load-session.ts";
 import type { EndParts } from "./record/settle.ts";
 import type { Attempt, PaymentSession } from "./rows/entities.ts";
 import { isHeld, type Payment } from "./rows/payment.ts";
+import { alreadyReplaced, beingPaid, endUnsubmitted, refusal } from "./session-changes.ts";
 import { followSession, startProcessing } from "./submit-payment.ts";
 
 /** A held payment of the merchant that gives the order. */
@@ -59,12 +60,16 @@ export async function captureHeld(
 }
 
 /**
- * Cancels a held payment: the session ends as DECLINED, and its hold is voided. Durable on return. A repeat returns the
- * payment as it stands. Throws `not_found`, `not_held`, `capture_already_ordered` and `session_ended`.
+ * Cancels a session: one that was not submitted ends as EXPIRED, a held payment as DECLINED, and its hold is voided. Durable on return.
+ * A repeat returns the session as it stands. Throws `not_found`, `not_held`, `capture_already_ordered`, `session_being_paid`,
+ * `session_replaced` and `session_ended`.
  */
-export async function cancelHeld(core: Core, held: HeldPayment): Promise<Payment> {
+export async function cancelSession(core: Core, held: HeldPayment): Promise<Payment> {
   await adoptCapturedByHand(core, held);
-  const taken = await core.database.transaction((tx) => orderCancel(tx, core, { ...held, workMs: leaseMs }));
+  const taken = await core.database.transaction(async (tx) => {
+    const isEnded = await endUnsubmitted(tx, core, held, { because: "CANCELLED", successor: null });
+    return isEnded ? undefined : orderCancel(tx, core, { ...held, workMs: leaseMs });
+  });
   if (taken) void startProcessing(core, { lease: taken.lease });
   return loadSession(core.database, held.sessionId);
 }
@@ -115,8 +120,8 @@ export async function orderCapture(
 }
 
 /**
- * Records a cancellation and the end of the session. Returns the hold that it took, or undefined if it was cancelled before.
- * Throws as `cancelHeld` does.
+ * Records the cancellation of a hold and the end of the session. Returns the hold that it took, or undefined if it was cancelled before.
+ * Throws as `cancelSession` does.
  */
 export async function orderCancel(
   tx: Tx,
@@ -186,16 +191,15 @@ const inDoubt = "The gateways are being asked what a restore has lost; repeat th
 
 /** Returns nothing if the payment was cancelled before; throws why it cannot be cancelled. */
 function requireCancelled({ session }: Payment): undefined {
-  requireManual(session);
-  if (session.declineCode === "capture_cancelled") return undefined;
+  if (session.expiredBecause === "CANCELLED" || session.declineCode === "capture_cancelled") return undefined;
+  if (session.replacedBy) throw alreadyReplaced(session);
   if (session.captureAskedAt) {
-    throw alreadyOrdered(
-      "The capture was ordered, so the payment cannot be cancelled; refund it once it has SUCCEEDED.",
-    );
+    const message = "The capture was ordered, so the payment cannot be cancelled; refund it once it has SUCCEEDED.";
+    throw refusal("capture_already_ordered", message, session);
   }
-  // Past its end it is still held until a worker ends it.
-  requireHeld({ session, readAt: new Date(0) });
-  throw notHeld(inDoubt);
+  if (session.status !== "CREATED") throw refusal("session_ended", "The session has ended.", session);
+  if (session.phase === "IDLE") throw notHeld("No card was submitted yet.");
+  throw session.heldAt ? notHeld(inDoubt) : beingPaid(session);
 }
 
 function requireManual(session: PaymentSession): void {

@@ -1,15 +1,18 @@
 /** Creates payment sessions, one for each Idempotency-Key. */
 import { captureByAfterMs, idempotencyLifetimeMs, idempotencyWaitMs } from "../limits.ts";
 import { callOf } from "../platform/batches.ts";
+import { cellOf } from "../platform/cells.ts";
 import { columnsOf } from "../platform/columns.ts";
 import { isCountry } from "../platform/countries.ts";
-import type { Statement } from "../platform/database.ts";
+import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError, type FieldProblem, problemsInWords } from "../platform/errors.ts";
 import { isCurrency } from "../platform/money.ts";
 import { type Secret, seal, sha256, unseal } from "../platform/secrets.ts";
 import { deriveClientSecret } from "./client-secret.ts";
 import type { Core, JsonObject } from "./core.ts";
 import { type OrderDetails, type PaymentSession, PaymentSessionEntity } from "./rows/entities.ts";
+import { findSuccessor, replaceSession } from "./session-changes.ts";
+import { findMerchantOf } from "./sessions.ts";
 
 /** The merchant that makes a request, with its configuration. */
 export type SessionOwner = {
@@ -23,6 +26,9 @@ export type SessionOwner = {
 
 type GivenDetails = { readonly [Name in keyof OrderDetails]?: OrderDetails[Name] | undefined };
 
+/** A session that another one takes the place of. */
+type Replaced = { readonly sessionId: string; readonly core: Core };
+
 /** The merchant's order. The validator that all surfaces share has already checked its shape. */
 export type NewSession = GivenDetails & {
   readonly amountMinor: number;
@@ -33,6 +39,8 @@ export type NewSession = GivenDetails & {
   readonly capture?: string | undefined;
   /** With a manual capture only, after the end of the submission. */
   readonly captureBy?: Date | undefined;
+  /** The merchant's session that this one takes the place of, and the core of its cell. */
+  readonly replaces?: Replaced | undefined;
   /** Id of the API request, for support; not part of the order. */
   readonly requestId?: string | undefined;
 };
@@ -78,7 +86,8 @@ const selectFirstAnswer: Statement = {
 /**
  * Creates a session, or finds the one that the same key created within 24 h. Durable on return. Throws `invalid_field`
  * for a currency that is not in circulation, `idempotency_key_reused` when the key was used with other fields, and
- * `idempotency_in_progress` when the first request with it is still running after five seconds.
+ * `idempotency_in_progress` when the first request with it is still running after five seconds. With `replaces` the other session ends
+ * in the same commit: throws as `replaceSession` does, and `missing_idempotency_key` without a key.
  */
 export async function createSession(
   core: Core,
@@ -88,6 +97,7 @@ export async function createSession(
 ): Promise<CreatedSession> {
   requirePayable(core, owner, order);
   if (idempotencyKey === undefined) {
+    if (order.replaces) throw missingKey();
     const { values, vault } = await describeNew(core, owner, order);
     const [session] = await core.database.query<NewlyCreated>(createCall, [...values, null, null, null, null]);
     return created(core, session!, vault, false);
@@ -117,8 +127,7 @@ type KeyedRequest = {
 };
 
 /** Builds the parameters that both statements share, and the vault object of the new session. */
-async function describeNew(core: Core, owner: SessionOwner, order: NewSession) {
-  const id = core.runtime.uuid();
+async function describeNew(core: Core, owner: SessionOwner, order: NewSession, id = core.runtime.uuid()) {
   const vault = await core.vault.openSession({
     sessionId: id,
     merchantId: owner.merchantId,
@@ -201,9 +210,11 @@ function creationInProgress(): DomainError {
 }
 
 async function createWithKey(core: Core, request: KeyedRequest): Promise<CreatedSession> {
+  // Nor may it name another successor in the cell of the session that it replaces.
+  const isElsewhere = request.order.replaces !== undefined && request.order.replaces.core !== core;
   const answer =
     // A repeat must neither depend on the vault's answer nor open another session there.
-    (core.vault.opensSessionByCall ? await findFirstAnswer(core, request) : undefined) ??
+    (core.vault.opensSessionByCall || isElsewhere ? await findFirstAnswer(core, request) : undefined) ??
     (await insertFirst(core, request)) ??
     (await findFirstAnswer(core, request)) ??
     // The key expired between the two statements, so it is free now.
@@ -214,17 +225,49 @@ async function createWithKey(core: Core, request: KeyedRequest): Promise<Created
 
 /** Returns undefined when the key is taken. */
 async function insertFirst(core: Core, { owner, order, key, fingerprint }: KeyedRequest) {
-  const { id, values, vault } = await describeNew(core, owner, order);
+  const { replaces } = order;
+  const named = replaces && (await findNamedSuccessor(core, owner, replaces));
+  const { id, values, vault } = await describeNew(core, owner, order, named);
   const sealed = seal(core.sealing, answerAssociatedData(id), JSON.stringify(vault));
+  const more = [key, fingerprint, sealed, idempotencyLifetimeMs];
+  const insert = (queryable: Queryable) => queryable.query<NewlyCreated>(createCall, [...values, ...more]);
+  const replaced = replaces && { merchantId: owner.merchantId, sessionId: replaces.sessionId };
   try {
-    const more = [key, fingerprint, sealed, idempotencyLifetimeMs];
-    const [session] = await core.database.query<NewlyCreated>(createCall, [...values, ...more]);
+    if (replaces && replaced && replaces.core !== core)
+      await replaces.core.database.transaction((tx) => replaceSession(tx, replaces.core, replaced, id));
+    const [session] =
+      replaced && replaces?.core === core
+        ? await core.database.transaction(async (tx) => {
+            const rows = await insert(tx);
+            if (rows.length > 0) await replaceSession(tx, core, replaced, id);
+            return rows;
+          })
+        : await insert(core.database);
     return session && created(core, session, vault, false);
   } catch (error) {
-    // 55P03 (lock_not_available): the connection's lock timeout passed while a request of another process held the key.
-    if ((error as { code?: unknown }).code !== "55P03") throw error;
+    // 55P03 (lock_not_available): the connection's lock timeout passed while a request of another process held the key, or the replaced
+    // session. 23505 (unique_violation): another request goes on with the same named successor.
+    const { code } = error as { code?: unknown };
+    if (code !== "55P03" && !(code === "23505" && named !== undefined)) throw error;
     throw creationInProgress();
   }
+}
+
+/**
+ * Returns the id under which a session in another cell was replaced, if no session of this cell has it: the creation failed after that,
+ * and has to go on. The two cells share no commit, and the replaced session ends first.
+ */
+async function findNamedSuccessor(core: Core, { merchantId }: SessionOwner, { core: other, sessionId }: Replaced) {
+  if (other === core) return undefined;
+  const named = await findSuccessor(other, { merchantId, sessionId });
+  return named !== undefined && cellOf(named) === cellOf(core.runtime.uuid()) && !(await findMerchantOf(core, named))
+    ? named
+    : undefined;
+}
+
+function missingKey(): DomainError {
+  const message = "A session that replaces another one needs an Idempotency-Key, so that a repeat finds it.";
+  return new DomainError("missing_idempotency_key", message, { field: "Idempotency-Key" });
 }
 
 /** Returns undefined when the key is free. Throws `idempotency_key_reused` when it was used for another order. */
@@ -262,7 +305,8 @@ function fingerprintOf(order: NewSession): Buffer {
   const details = detailsOf(order);
   const fields = [order.amountMinor, order.currency, order.orderRef, order.customerEmail ?? null];
   const later = order.capture === "manual" ? [{ captureBy: order.captureBy?.toISOString() ?? null }] : [];
-  return sha256(JSON.stringify([...fields, ...(details === undefined ? [] : [details]), ...later]));
+  const replaced = order.replaces === undefined ? [] : [{ replaces: order.replaces.sessionId }];
+  return sha256(JSON.stringify([...fields, ...(details === undefined ? [] : [details]), ...later, ...replaced]));
 }
 
 /** Returns the associated data under which the first answer of a session is sealed. */

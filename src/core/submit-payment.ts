@@ -69,8 +69,8 @@ export type Submission = {
  * Submits a payment and waits up to 20 s for its end, or until the customer has to act; the payment goes on even when the caller stops waiting. A repeat
  * with the same token joins the running payment. Returns the session in its state after the wait. Throws
  * `token_not_found`, `token_expired` or `token_used` for a token that cannot pay the session, which stays open;
- * `already_submitted` when another token is already paying it; `session_expired` and `session_ended` when it is too
- * late.
+ * `already_submitted` when another token is already paying it; `session_expired`, `session_replaced` and `session_ended` when it is
+ * too late.
  */
 export async function submitPayment(core: Core, submission: Submission): Promise<PaymentSession> {
   const { session, vaultToken, signal } = submission;
@@ -201,8 +201,13 @@ async function refuseToken(
 
 function requireSameToken(session: PaymentSession, vaultToken: Secret): void {
   if (session.tokenHash && sha256(vaultToken.expose()).equals(session.tokenHash)) return;
+  if (session.replacedBy)
+    throw new DomainError("session_replaced", "The payment was continued in another session; this one takes no card.");
   if (session.status === "EXPIRED" || session.phase === "IDLE") {
-    throw new DomainError("session_expired", "The session expired before it was submitted; create a new one.");
+    throw new DomainError(
+      "session_expired",
+      "The session expired, or was cancelled, before it was submitted; create a new one.",
+    );
   }
   if (session.status === "CREATED") {
     throw new DomainError("already_submitted", "The session is being paid with another card; wait for its outcome.");

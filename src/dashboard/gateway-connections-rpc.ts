@@ -36,10 +36,11 @@ import {
   verifyConnection,
 } from "../gateways/verify-connection.ts";
 import { isCountry } from "../platform/countries.ts";
-import type { Queryable } from "../platform/database.ts";
+import type { Queryable, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
+import { applyRoutingAnswer, routingAnswer } from "./route-verified.ts";
 import { exemptionsOf } from "./routing-messages.ts";
 import { type RpcContext, type ScopedContext, scopedContextOf } from "./rpc-context.ts";
 
@@ -87,11 +88,12 @@ function credentialMethods(parts: DashboardParts): Pick<Methods, WithCredentials
       const { rpcContext, change, ...scope } = scopedContextOf(context);
       const { database } = scope.environment;
       const connection = await requireConnection(database, scope.merchantId, request.connectionId);
+      const routes = routingAnswer(scope.environment, connection, request.routePayments);
       const credentialVersion = await loadNewestVersion(database, connection.id);
       const { verified, rows } = await verifyConnection(
         await verifyContext(rpcContext, scope.environment, { connection, apiOrigin: parts.apiOrigin }),
         { connectionId: connection.id, credentialVersion },
-        { change, also: (tx, tried) => rpcContext.audit(tx, verificationFact(connection, tried)) },
+        { change, also: recordOutcome({ rpcContext, environment: scope.environment, connection, routes }) },
       );
       const now = await requireConnection(database, scope.merchantId, request.connectionId);
       const inUse = now.credentialVersion === credentialVersion;
@@ -102,10 +104,16 @@ function credentialMethods(parts: DashboardParts): Pick<Methods, WithCredentials
       const { rpcContext, change, ...scope } = scopedContextOf(context);
       const connection = await requireConnection(scope.environment.database, scope.merchantId, connectionId);
       refuseMisshapen(requireVerifiable(scope.environment, connection.gateway), credentials);
+      // New credentials of an account that was never verified are a question to nobody, so live payments stay away.
+      const routes = routingAnswer(
+        scope.environment,
+        connection,
+        scope.environment.name === "live" ? false : undefined,
+      );
       const { verified, rows } = await rotateCredentials(
         await verifyContext(rpcContext, scope.environment, { connection, apiOrigin: parts.apiOrigin }),
         { connectionId: connection.id, credentials },
-        { change, also: (tx, tried) => rpcContext.audit(tx, verificationFact(connection, tried)) },
+        { change, also: recordOutcome({ rpcContext, environment: scope.environment, connection, routes }) },
       );
       return create(RotateGatewayCredentialsResponseSchema, { verified, checks: rows.map(checkMessage) });
     },
@@ -254,6 +262,21 @@ function acquirerOf(message: AcquirerDataMessage): AcquirerData {
 function exemptionOf({ kind, currency, upToMinor }: AcquirerExemption) {
   const [named] = exemptionsOf([kind]);
   return { kind: named!, currency, amountMinor: Number(upToMinor) };
+}
+
+/** Returns the writes beside a verification: its audit row and, once it has passed, the answer about routing. */
+function recordOutcome(about: {
+  readonly rpcContext: RpcContext;
+  readonly environment: DashboardEnvironment;
+  readonly connection: Connection;
+  readonly routes: boolean | undefined;
+}) {
+  const { rpcContext, environment, connection, routes } = about;
+  return async (tx: Tx, tried: { credentialVersion: number; verified: boolean }) => {
+    await rpcContext.audit(tx, verificationFact(connection, tried));
+    if (!tried.verified || routes === undefined) return;
+    await applyRoutingAnswer(tx, environment, rpcContext, { connection, routes });
+  };
 }
 
 /** Returns the audit fact of verified credentials: their versions, and whether they are now in use. */

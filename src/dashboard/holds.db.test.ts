@@ -77,7 +77,8 @@ describe.each(Object.entries(orders))("%s", (action, order) => {
     await openTables(dashboard);
     const { sessionId } = await makePayment(dashboard, {});
     await dashboard.rows(switchGuards("ENABLE"));
-    expect(await codeOf(order(cookies.dora, { ...of, sessionId }))).toBe("not_held");
+    const refusal = action === "CancelPayment" ? "session_ended" : "not_held";
+    expect(await codeOf(order(cookies.dora, { ...of, sessionId }))).toBe(refusal);
     expect(await trailOf(of)).toEqual([]);
   });
 

@@ -5,6 +5,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   CountPaymentsResponseSchema,
   ExportPaymentsResponseSchema,
+  GetCustomerTotalsResponseSchema,
   GetPaymentResponseSchema,
   ListCurrenciesResponseSchema,
   ListPaymentsResponseSchema,
@@ -20,6 +21,7 @@ import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { decimalOf, isoCurrencies, isoExponent } from "../platform/money.ts";
 import { whyNotRefundable } from "../refunds/request-refund.ts";
+import { loadCustomerTotals } from "../reporting/customer-totals.ts";
 import { loadPayment } from "../reporting/payment-details.ts";
 import type { PaymentFilter } from "../reporting/payment-filter.ts";
 import { countPayments, type ListedPayment, listPayments, type PaymentPage } from "../reporting/payment-list.ts";
@@ -85,6 +87,18 @@ export function createPaymentService({ runtime }: DashboardParts): ServiceImpl<t
       const matches = text === "" ? [] : await searchPayments(environment.reads, { merchantId, text });
       return create(SearchPaymentsResponseSchema, {
         matches: matches.map(({ payment, by }) => ({ payment: summaryMessage(payment), by: PaymentMatch_By[by] })),
+      });
+    },
+
+    async getCustomerTotals({ email }, context) {
+      const { merchantId, environment } = scopedContextOf(context);
+      const totals = await loadCustomerTotals(environment.reads, { merchantId, email });
+      return create(GetCustomerTotalsResponseSchema, {
+        totals: totals.map(({ payments, succeeded, currency, capturedMinor, refundedMinor }) => ({
+          ...{ payments, succeeded },
+          captured: amountMessage(BigInt(capturedMinor), currency),
+          refunded: amountMessage(BigInt(refundedMinor), currency),
+        })),
       });
     },
 

@@ -90,5 +90,6 @@ export function refundFilterOf(message: RefundFilterMessage | undefined): Refund
     createdAfter,
     createdBefore,
     reference: message.reference === "" ? undefined : message.reference,
+    customerEmail: message.customerEmail === "" ? undefined : message.customerEmail,
   };
 }

@@ -7,6 +7,7 @@ import {
   type RoutingRule_AuthenticationPolicy as PolicyMessage,
   RoutingRule_WithoutBrowser as WithoutBrowserMessage,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
+import { defaultRuleVersion } from "../core/decide/because.ts";
 import {
   type AuthenticationPolicy,
   type AuthenticationRule,
@@ -86,7 +87,7 @@ export function ruleMessage(rule: RoutingRule) {
     cases: casesMessage(rule.cases ?? { list: [], cardRanges: [] }),
     failoverOn: rule.failoverOn.map((name) => FailoverMessage[name]),
     authentication: AuthenticationMessage[rule.authentication],
-    createdAt: timestampFromDate(rule.createdAt),
+    ...(rule.version !== defaultRuleVersion && { createdAt: timestampFromDate(rule.createdAt) }),
     ...(setBy && { setBy }),
     ...(restoredFrom && { restoredFrom }),
   };

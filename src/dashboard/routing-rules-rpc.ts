@@ -10,6 +10,7 @@ import {
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import {
   findRoutingRule,
+  findRuleInForce,
   listRoutingRules,
   type RuleContent,
   recordRoutingRule,
@@ -56,7 +57,7 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
 
     async getRoutingRule(_request, context) {
       const { merchantId, environment } = scopedContextOf(context);
-      const rule = await findRoutingRule(environment.database, merchantId);
+      const rule = await findRuleInForce(environment.core, environment.database, merchantId);
       return create(GetRoutingRuleResponseSchema, rule === undefined ? {} : { routingRule: ruleMessage(rule) });
     },
 

@@ -1,4 +1,5 @@
 /** Simulates a routing rule on one payment or on past payments: proto ↔ core. */
+
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -14,7 +15,7 @@ import {
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { cardTypes, type PaymentFacts } from "../core/decide/routing-cases.ts";
 import { signPageToken, verifyPageToken } from "../core/page-token.ts";
-import { findRoutingRule } from "../core/record/routing-rules.ts";
+import { findRuleInForce } from "../core/record/routing-rules.ts";
 import type { RoutingCases, RoutingRule, Split } from "../core/rows/entities.ts";
 import { type Connection, listConnections } from "../gateways/connections.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -132,11 +133,11 @@ export function createRouteTests({
   };
 }
 
-/** Returns a draft's content and the version that it would get; without a draft the newest version. */
-async function loadRule({ merchantId, environment: { database } }: Scope, draft: RoutingRuleDraft | undefined) {
+/** Returns a draft's content and the version that it would get; without a draft the rule in force. */
+async function loadRule({ merchantId, environment: { core, database } }: Scope, draft: RoutingRuleDraft | undefined) {
   const [connections, newest] = await Promise.all([
     listConnections(database, merchantId),
-    findRoutingRule(database, merchantId),
+    findRuleInForce(core, database, merchantId),
   ]);
   const kept = { connectionIds: newest?.connectionIds ?? [], failoverOn: newest?.failoverOn ?? [] };
   const content = {

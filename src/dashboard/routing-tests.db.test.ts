@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DashboardClient } from "../client/dashboard-client.ts";
-import { cancelHeld } from "../core/capture-later.ts";
+import { cancelSession } from "../core/capture-later.ts";
 import type { FailoverSwitch } from "../core/rows/entities.ts";
 import { cards } from "../core/scenarios/core.fixture.ts";
 import { type PayingDashboard, startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";
@@ -95,7 +95,7 @@ describe("WhatIf", () => {
     const before = (await wholeOf([a, b], all))[0]!.counts!;
     const held = await dashboard.payments.newSession({ capture: "manual" });
     await dashboard.payments.submit(held, cards.approved);
-    await cancelHeld(dashboard.payments.core, { sessionId: held.id, merchantId: held.merchantId });
+    await cancelSession(dashboard.payments.core, { sessionId: held.id, merchantId: held.merchantId });
     for (const card of [cards.approved, cards.failover, cards.fraud, errorAtFirst]) await pay(card);
     const countsOf = async (connectionIds: string[], failoverOn: FailoverSwitch[]) => {
       const [slice] = await wholeOf(connectionIds, failoverOn);

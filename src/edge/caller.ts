@@ -72,11 +72,11 @@ export function noKeyDetail(authorization: string | null): string {
 }
 
 /** Returns the id of a merchant's session and the core of its cell. Throws `not_found` for an id of no cell here. */
-export function requireSession(publicId: string, context: HandlerContext) {
+export function requireSession(publicId: string, context: HandlerContext, field?: string) {
   const { environment, holder } = requireMerchant(context.values.get(callerKey));
   const sessionId = decodeId("ps", publicId);
   const cell = sessionId === undefined ? undefined : findCell(environment, cellOf(sessionId));
   if (sessionId === undefined || cell === undefined)
-    throw new DomainError("not_found", "There is no payment session with this id.");
+    throw new DomainError("not_found", "There is no payment session with this id.", { ...(field && { field }) });
   return { sessionId, merchantId: holder.merchantId, core: cell.core };
 }

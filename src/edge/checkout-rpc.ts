@@ -12,7 +12,7 @@ import {
   OpenActionResponseSchema,
   SubmitPaymentResponseSchema,
 } from "../../gen/payments/v1/checkout_pb.ts";
-import { PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
+import { PaymentSession_ExpiredBecause, PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
 import { findMerchant, type Merchant } from "../accounts/merchants.ts";
 import type { Core } from "../core/core.ts";
 import { cancelAction, findBankMessage, findOpenAction, openAction } from "../core/customer-actions.ts";
@@ -186,9 +186,15 @@ async function toCheckout(
     ...(isOpen && { expiresInSeconds: Math.max(0, Math.ceil(leftMs / 1_000)) }),
     ...(isOpen && { cardBrands: await loadCardBrands(core, session) }),
     ...(outcome && { outcome }),
+    ...(session.status === "EXPIRED" && { expiredBecause: PaymentSession_ExpiredBecause[expiryOf(session)] }),
     ...(bankMessage && { bankMessage }),
     ...(action && { nextAction: toNextAction(action) }),
   });
+}
+
+/** A page whose session has a successor must not open another one, whatever ended the session. */
+function expiryOf({ replacedBy, expiredBecause }: PaymentSession) {
+  return replacedBy ? "REPLACED" : (expiredBecause ?? "LIFETIME");
 }
 
 // Card testers learn from these which of their cards work, so a browser sees the plain refusal instead.

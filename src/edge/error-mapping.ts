@@ -14,6 +14,7 @@ const looks = (status: number, connect: Code, title: string): Appearance => ({ s
 /** Every code: HTTP status, Connect and gRPC code, and the title that docs/errors.md explains. */
 export const appearances = {
   invalid_json: looks(400, Code.InvalidArgument, "The body is not valid JSON"),
+  missing_body: looks(400, Code.InvalidArgument, "The body is missing"),
   missing_field: looks(400, Code.InvalidArgument, "A required field is missing"),
   invalid_field: looks(400, Code.InvalidArgument, "A field breaks its rule"),
   unknown_field: looks(400, Code.InvalidArgument, "A field is not known"),
@@ -45,6 +46,8 @@ export const appearances = {
   already_submitted: looks(409, Code.FailedPrecondition, "The session is submitted already"),
   session_expired: looks(409, Code.FailedPrecondition, "The session has expired"),
   session_ended: looks(409, Code.FailedPrecondition, "The session has ended"),
+  session_replaced: looks(409, Code.FailedPrecondition, "Another session has taken its place"),
+  session_being_paid: looks(409, Code.FailedPrecondition, "The session is being paid"),
   token_used: looks(409, Code.FailedPrecondition, "The vault token is used up"),
   no_action: looks(409, Code.FailedPrecondition, "No action is open"),
   action_expired: looks(410, Code.FailedPrecondition, "The action has ended"),
@@ -109,6 +112,7 @@ export function renderError(style: ErrorStyle, error: DomainError, requestId: st
       detail: error.message,
       ...(param !== undefined && { param }),
       ...(error.problems.length > 0 && { errors: error.problems }),
+      ...(error.state && { state: error.state }),
       requestId,
     }),
   };
@@ -124,7 +128,7 @@ export function toConnectError(style: ErrorStyle, error: DomainError, requestId:
       value: create(ErrorInfoSchema, {
         reason: error.code.toUpperCase(),
         domain: style.brand,
-        metadata: { requestId },
+        metadata: { requestId, ...stateInWords(error) },
       }),
     },
   ];
@@ -145,6 +149,11 @@ export function toConnectError(style: ErrorStyle, error: DomainError, requestId:
     connectError.details.push({ desc: RetryInfoSchema, value: create(RetryInfoSchema, { retryDelay }) });
   }
   return connectError;
+}
+
+/** Metadata of gRPC holds texts only. */
+function stateInWords({ state = {} }: DomainError): Record<string, string> {
+  return Object.fromEntries(Object.entries(state).map(([name, value]) => [name, String(value)]));
 }
 
 /**

@@ -42,9 +42,9 @@ describe("POST /api/v1/payment-sessions/{sessionId}/capture", () => {
 
   it("needs a hold, and knows no other session", async () => {
     const { sessionId } = await open();
+    const { status, json } = await order("capture", sessionId);
+    expect([status, json.code]).toEqual([409, "not_held"]);
     for (const action of ["capture", "cancel"] as const) {
-      const { status, json } = await order(action, sessionId);
-      expect([status, json.code]).toEqual([409, "not_held"]);
       for (const of of [encodeId("ps", systemRuntime.uuid()), "ps_"]) {
         const other = await order(action, of);
         expect([other.status, other.json.code]).toEqual([404, "not_found"]);

@@ -12,7 +12,7 @@ import {
   PaymentSession_Status,
   type PaymentSessionService,
 } from "../../gen/payments/v1/payment_session_pb.ts";
-import { cancelHeld, captureHeld } from "../core/capture-later.ts";
+import { cancelSession, captureHeld } from "../core/capture-later.ts";
 import { type CreatedSession, createSession, findCreatedSession, type NewSession } from "../core/create-session.ts";
 import { type SessionStatus, sessionStatuses } from "../core/rows/entities.ts";
 import { findSession } from "../core/sessions.ts";
@@ -37,6 +37,7 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
       ...request,
       amountMinor: Number(request.amountMinor),
       captureBy: momentOf("captureBy", request.captureBy),
+      replaces: request.replaces === undefined ? undefined : requireSession(request.replaces, context, "replaces"),
       requestId: decodeId("req", context.values.get(requestIdKey)),
     };
     const created =
@@ -76,14 +77,14 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
 
   async cancelPaymentSession(request, context) {
     const { core, ...held } = requireSession(request.sessionId, context);
-    const cancelled = await cancelHeld(core, held);
+    const cancelled = await cancelSession(core, held);
     return create(CancelPaymentSessionResponseSchema, { paymentSession: toSessionMessage(cancelled) });
   },
 
   async listPaymentSessions(request, context) {
     const caller = requireMerchant(context.values.get(callerKey));
     const { environment, holder } = caller;
-    const { orderRef, processing, pageSize, pageToken, createdAfter, createdBefore } = request;
+    const { orderRef, customerEmail, processing, pageSize, pageToken, createdAfter, createdBefore } = request;
     const cells = [environment, ...formerCellsOf(caller)];
     const page = await listSessions(
       cells.map(({ reads }) => reads),
@@ -91,6 +92,7 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
         merchantId: holder.merchantId,
         filters: {
           orderRef,
+          customerEmail,
           processing,
           status: statusOf(request.status),
           createdAfter: momentOf("createdAfter", createdAfter),

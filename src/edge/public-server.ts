@@ -104,6 +104,8 @@ function createRest(parts: EdgeParts): Transcoder {
     ],
     limits: { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs },
     rules: orderRules,
+    // A client that lost its body must not refund the whole amount.
+    needBody: [RefundService.method.createRefund],
     // requireSoundHead counts them for every path.
     singleHeaders: [],
     authenticate: async (method, request, values) => {

@@ -49,6 +49,18 @@ describe("POST /api/v1/payment-sessions/{sessionId}/refunds", () => {
     expect([status, json.code]).toEqual([400, "duplicate_field"]);
   });
 
+  it.each([
+    ["no body", undefined, {}],
+    ["an empty body of JSON", "", {}],
+    ["only the type of a body", undefined, { "content-type": "application/json" }],
+  ])("refuses %s: a client that lost it would refund everything", async (_, body, headers) => {
+    const { status, json } = await edge.call("POST", `/payment-sessions/${sessionId}/refunds`, {
+      ...(body !== undefined && { body }),
+      headers: { "Idempotency-Key": systemRuntime.uuid(), ...headers },
+    });
+    expect([status, json.code]).toEqual([400, "missing_body"]);
+  });
+
   it("needs a key, and one header of it", async () => {
     const { status, json } = await refund("{}", {});
     expect([status, json.code]).toEqual([400, "missing_idempotency_key"]);

@@ -5,6 +5,7 @@ import {
   Attempt_FailureKind,
   Attempt_Status,
   type AttemptSchema,
+  PaymentSession_ExpiredBecause,
   PaymentSession_Status,
   type PaymentSession as PaymentSessionMessage,
   PaymentSessionSchema,
@@ -92,6 +93,10 @@ function fieldsOf(session: PaymentSession) {
     ...present("capturedVia", session.capturedVia),
     ...present("captureConfirmed", session.captureConfirmed),
     ...present("declineCode", session.declineCode),
+    ...(session.status === "EXPIRED" && {
+      expiredBecause: PaymentSession_ExpiredBecause[session.expiredBecause ?? "LIFETIME"],
+    }),
+    ...(session.replacedBy && { replacedBy: encodeId("ps", session.replacedBy) }),
     processing: isProcessing(session),
     capture: session.manualCapture ? "manual" : "automatic",
     ...moment("captureBy", session.captureBy),
@@ -103,7 +108,7 @@ function fieldsOf(session: PaymentSession) {
     expiresAt: timestampFromDate(session.expiresAt),
     ...moment("submittedAt", session.submittedAt),
     ...moment("settledAt", session.settledAt),
-    ...(session.ruleVersion && { routing: toRouting(session, session.ruleVersion) }),
+    ...(session.ruleVersion != null && { routing: toRouting(session, session.ruleVersion) }),
   };
 }
 

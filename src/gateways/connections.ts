@@ -60,7 +60,7 @@ const swapCredentials: Statement = {
       UPDATE connection_credential v SET verified_at = app.clock() FROM older
       WHERE v.connection_id = older.id AND v.version = $2 AND v.dropped_at IS NULL
       RETURNING v.connection_id, v.version)
-    UPDATE connection c SET credential_version = v.version FROM verified v
+    UPDATE connection c SET credential_version = v.version, first_verified_at = coalesce(c.first_verified_at, app.clock()) FROM verified v
     WHERE c.id = v.connection_id
     RETURNING c.id`,
 };

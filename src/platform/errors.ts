@@ -3,6 +3,7 @@
 /** Every mistake a caller can make; the same literals are public in `code` (docs/errors.md). */
 export type DomainErrorCode =
   | "invalid_json"
+  | "missing_body"
   | "missing_field"
   | "invalid_field"
   | "unknown_field"
@@ -33,6 +34,8 @@ export type DomainErrorCode =
   | "already_submitted"
   | "session_expired"
   | "session_ended"
+  | "session_replaced"
+  | "session_being_paid"
   | "token_used"
   | "no_action"
   | "action_expired"
@@ -58,6 +61,9 @@ export type FieldProblem = {
   readonly detail: string;
 };
 
+/** The present state of what a caller wanted to change. */
+export type ResourceState = Readonly<Record<string, string | boolean>>;
+
 /** Returns the first problem with this code in a sentence, and how many others there are. */
 export function problemsInWords(problems: readonly FieldProblem[], code: DomainErrorCode): string {
   const first = problems.find((problem) => problem.code === code) ?? problems[0];
@@ -76,6 +82,8 @@ export class DomainError extends Error {
   readonly allow: readonly string[];
   /** Time after which a retry may succeed, if known for this refusal. */
   readonly retryAfterMs: number | undefined;
+  /** The state that the refusal is about, in public names. */
+  readonly state: ResourceState | undefined;
   /** Every problem found, if the refusal is about fields. */
   readonly problems: readonly FieldProblem[];
 
@@ -87,6 +95,7 @@ export class DomainError extends Error {
       problems?: readonly FieldProblem[];
       allow?: readonly string[];
       retryAfterMs?: number;
+      state?: ResourceState;
       cause?: unknown;
     } = {},
   ) {
@@ -95,6 +104,7 @@ export class DomainError extends Error {
     this.field = options.field;
     this.allow = options.allow ?? [];
     this.retryAfterMs = options.retryAfterMs;
+    this.state = options.state;
     this.problems = options.problems ?? [];
   }
 }

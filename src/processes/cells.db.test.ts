@@ -8,7 +8,7 @@ import type { EdgeEnvironment } from "../edge/caller.ts";
 import { createNotificationIntake } from "../edge/gateway-notifications.ts";
 import { registerEndpoint, verifyEndpoint } from "../events/endpoints.ts";
 import { recordConnection } from "../gateways/connections.ts";
-import { cellOf } from "../platform/cells.ts";
+import { cellOf, inCell } from "../platform/cells.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
@@ -96,6 +96,30 @@ describe("two cells of an environment", () => {
     await fetch(`${cells.origin}/authentication/test/return/${returnTokenOf(core, attempt)}`);
     const text = "SELECT lease_epoch AS epoch FROM payment_session WHERE id = $1";
     await expect.poll(() => asOwner(cells.owner.second, text, [sessionId])).toEqual([{ epoch: 2 }]);
+  });
+
+  it("replace a session that was made before its merchant moved, once, also after a creation that failed", async () => {
+    const { merchantId, key } = await addMerchant();
+    const [old, lost] = [await createSession(key), await createSession(key)];
+    await moveTo(merchantId, 2);
+    const replace = (replaces: string, idempotencyKey: string) =>
+      cells.call(key, "", { ...order, amountMinor: 5900, replaces }, idempotencyKey);
+    const created = await replace(old, "first");
+    expect([created.status, cellOfSession(created.json.sessionId)]).toEqual([201, 2]);
+    expect((await replace(old, "first")).json).toEqual(created.json);
+    expect(await replace(old, "second")).toMatchObject({
+      status: 409,
+      json: { code: "session_replaced", state: { expiredBecause: "REPLACED", replacedBy: created.json.sessionId } },
+    });
+    // The process died between the two commits.
+    const named = inCell(systemRuntime.uuid(), 2);
+    const end = `UPDATE payment_session SET status = 'EXPIRED', phase = 'DONE', settled_at = now(), expired_because = 'REPLACED',
+      replaced_by = $2 WHERE id = $1`;
+    await asOwner(cells.owner.first, end, [decodeId("ps", lost), named]);
+    const resumed = await replace(lost, "third");
+    expect(resumed).toMatchObject({ status: 201, json: { sessionId: encodeId("ps", named), amountMinor: 5900 } });
+    expect((await replace(lost, "fourth")).json.code).toBe("session_replaced");
+    expect(await countSessions(cells.owner.second, merchantId)).toBe(2);
   });
 
   it("list themselves with their merchants", async () => {

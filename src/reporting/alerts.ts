@@ -173,7 +173,9 @@ const selectSetUp: Statement = {
       EXISTS (SELECT FROM connection WHERE merchant_id = $1 AND credential_version IS NOT NULL AND id = ANY (
         SELECT unnest(connection_ids) FROM (
           SELECT connection_ids FROM routing_rule WHERE merchant_id = $1 ORDER BY version DESC LIMIT 1) r)
-      ) AS "hasRoutableRule",
+      ) OR NOT EXISTS (SELECT FROM routing_rule WHERE merchant_id = $1)
+        AND EXISTS (SELECT FROM connection WHERE merchant_id = $1 AND credential_version IS NOT NULL AND NOT paused)
+        AS "hasRoutableRule",
       EXISTS (SELECT FROM merchant_settings WHERE merchant_id = $1 AND cardinality(checkout_origins) > 0)
         AS "hasCheckoutOrigin",
       EXISTS (SELECT FROM endpoint WHERE merchant_id = $1 AND verified_at IS NOT NULL AND status <> 'REMOVED')

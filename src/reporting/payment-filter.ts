@@ -28,6 +28,8 @@ export type PaymentFilter = {
   readonly createdAfter?: Date | undefined;
   /** Exclusive. */
   readonly createdBefore?: Date | undefined;
+  /** The customer's whole address; case is ignored. */
+  readonly customerEmail?: string | undefined;
   /** The last four digits of the card. */
   readonly cardLast4?: string | undefined;
   /** True for payments that another gateway than the first captured. */
@@ -50,7 +52,8 @@ export class Parameters {
  * would be checked on row after row of the index, without a bound.
  */
 export function indexedCondition(filter: PaymentFilter, parameters: Parameters): string {
-  const { orderRef, failover, processing, held, status } = filter;
+  const { customerEmail, orderRef, failover, processing, held, status } = filter;
+  if (customerEmail !== undefined) return `AND ${ofCustomer(parameters.add(customerEmail))}`;
   if (orderRef && !orderRef.isPrefix) return `AND s.order_ref = ${parameters.add(orderRef.text)}`;
   if (failover === true) return "AND s.failover";
   if (held === true) return `AND s.manual_capture AND ${heldInSql}`;
@@ -60,6 +63,10 @@ export function indexedCondition(filter: PaymentFilter, parameters: Parameters):
   }
   return "";
 }
+
+/** SQL that says whether a session `s` has this customer's address; its condition is that of the index. */
+export const ofCustomer = (email: string) =>
+  `s.customer_email IS NOT NULL AND lower(s.customer_email) = lower(${email}::text)`;
 
 /** Returns the conditions that each row is checked for. They repeat the indexed condition, which costs nothing. */
 export function rowConditions(filter: PaymentFilter, parameters: Parameters): string {
@@ -83,6 +90,7 @@ export function rowConditions(filter: PaymentFilter, parameters: Parameters): st
   ask(amountFrom, (wanted) => `s.amount_minor >= ${wanted}::bigint`);
   ask(amountTo, (wanted) => `s.amount_minor <= ${wanted}::bigint`);
   ask(currency, (wanted) => `s.currency = ${wanted}`);
+  ask(filter.customerEmail, ofCustomer);
   ask(filter.cardLast4, (wanted) => `s.card_last4 = ${wanted}`);
   ask(createdAfter, (wanted) => `s.created_at >= ${wanted}::timestamptz`);
   ask(createdBefore, (wanted) => `s.created_at < ${wanted}::timestamptz`);

@@ -14,7 +14,7 @@ import {
 } from "./payment-filter.ts";
 
 // Payments that one call checks against a filter, newest first: 100 ms of reading, not a million payments.
-const paymentsWalked = 10_000;
+export const paymentsWalked = 10_000;
 // Most payments with a common beginning of their order reference, or with the same last four digits, that are searched; beyond
 // it the whole list is walked.
 const matchesMax = 2_000;
@@ -51,8 +51,9 @@ export type ListedPayment = Pick<PaymentSession, (typeof shown)[number]> & {
   readonly gateways: readonly string[];
 };
 
-// SQL of the refunded amount of a session `s`. Most payments have no refund, and read none.
-const returnedMinor = `CASE WHEN s.refunds = 0 THEN 0 ELSE coalesce((SELECT sum(r.amount_minor) FROM refund r
+// Most payments have no refund, and read none.
+/** SQL of the refunded amount of a session `s`. */
+export const returnedMinor = `CASE WHEN s.refunds = 0 THEN 0 ELSE coalesce((SELECT sum(r.amount_minor) FROM refund r
   WHERE r.session_id = s.id AND r.status <> 'FAILED'), 0)::bigint END`;
 
 /** SQL: the columns of a listed payment, of the row `s` of payment_session. */

@@ -1,8 +1,19 @@
-/** Finds payments by an id of ours, a gateway's reference, an order reference or its beginning, or the card's last digits. */
+/**
+ * Finds payments by an id of ours, a gateway's reference, an order reference or its beginning, the card's last digits, the customer's
+ * address, the beginning of the customer's name, or an amount.
+ */
 import type { Queryable, Statement } from "../platform/database.ts";
 import { decodeId, type IdPrefix } from "../platform/ids.ts";
+import { isoCurrencies, isoExponent } from "../platform/money.ts";
 import { clockSkewMs, firstIdAt } from "./past-payments.ts";
-import { findByCardLast4, findByOrderRefPrefix, type ListedPayment, listedColumns } from "./payment-list.ts";
+import { ofCustomer } from "./payment-filter.ts";
+import {
+  findByCardLast4,
+  findByOrderRefPrefix,
+  type ListedPayment,
+  listedColumns,
+  paymentsWalked,
+} from "./payment-list.ts";
 
 // Payments that a search shows for a beginning of order references: one screen.
 const searchRows = 20;
@@ -18,7 +29,10 @@ type FoundBy =
   | "GATEWAY_REFERENCE"
   | "ORDER_REF"
   | "ORDER_REF_PREFIX"
-  | "CARD_LAST4";
+  | "CARD_LAST4"
+  | "CUSTOMER_EMAIL"
+  | "CUSTOMER_NAME"
+  | "AMOUNT";
 
 /** A payment with the identifier by which it was found. */
 export type PaymentMatch = { readonly payment: ListedPayment; readonly by: FoundBy };
@@ -61,9 +75,39 @@ const byOrderRef = finder("ORDER_REF", "s.order_ref = $2");
 const byIds = finder("ORDER_REF_PREFIX", "s.id = ANY ($2::uuid[])");
 const byCard = finder("CARD_LAST4", "s.id = ANY ($2::uuid[])", "card_last4");
 
+const byEmail = finder("CUSTOMER_EMAIL", ofCustomer("$2"));
+const byName = finder(
+  "CUSTOMER_NAME",
+  "s.details ->> 'customerName' IS NOT NULL AND lower(s.details ->> 'customerName') LIKE lower($2)",
+);
+// There is no index of amounts: every session would be in it. The newest payments are checked.
+const byAmount: Finder = {
+  by: "AMOUNT",
+  statement: {
+    name: "search_payments_by_amount",
+    text: `SELECT ${listedColumns}
+      FROM (SELECT * FROM payment_session WHERE merchant_id = $1 ORDER BY id DESC LIMIT ${paymentsWalked}) s
+      WHERE (s.currency, s.amount_minor) IN (SELECT * FROM unnest($2::text[], $3::bigint[]))
+      ORDER BY s.id DESC LIMIT ${searchRows}`,
+  },
+};
+
+/** Returns the amounts in minor units that a text may mean, such as `49.00` or `EUR 49`, each with its currency. */
+export function amountsIn(text: string): { readonly currency: string; readonly amountMinor: number }[] {
+  const form = /^(?:([a-z]{3})\s*)?(\d{1,9})(?:[.,](\d{1,3}))?(?:\s*([a-z]{3}))?$/i.exec(text);
+  if (form === null) return [];
+  const [, before, whole = "", fraction = "", after] = form;
+  const named = (before ?? after)?.toUpperCase();
+  if (before !== undefined && after !== undefined) return [];
+  const currencies = named === undefined ? isoCurrencies : isoCurrencies.filter((code) => code === named);
+  return currencies
+    .filter((code) => fraction.length <= isoExponent(code))
+    .map((currency) => ({ currency, amountMinor: Number(whole + fraction.padEnd(isoExponent(currency), "0")) }));
+}
+
 /**
  * Searches payments. Returns exact matches first, each payment once, then the newest whose order reference begins with
- * the text, then the newest whose card ends in it.
+ * the text, then the newest whose card ends in it, then those of customers with this address or a name that begins so, and of this amount.
  */
 export async function searchPayments(
   queryable: Queryable,
@@ -82,7 +126,17 @@ export async function searchPayments(
     const ids = await findByCardLast4(queryable, { merchantId, cardLast4: text, count: searchRows });
     return ids.length === 0 ? [] : run(byCard, ids);
   };
-  const byValue = [run(byReference, text), run(byOrderRef, text), prefixed(), ofCard()];
+  const ofAmount = () => {
+    const amounts = amountsIn(text);
+    if (amounts.length === 0) return [];
+    return run(
+      byAmount,
+      amounts.map(({ currency }) => currency),
+      amounts.map(({ amountMinor }) => amountMinor),
+    );
+  };
+  const ofCustomers = text.includes("@") ? run(byEmail, text) : run(byName, `${text.replace(/[\\%_]/g, "\\$&")}%`);
+  const byValue = [run(byReference, text), run(byOrderRef, text), prefixed(), ofCard(), ofCustomers, ofAmount()];
   const groups = await Promise.all([...findById(text, run), ...byValue]);
   const seen = new Map<string, PaymentMatch>();
   for (const match of groups.flat()) {

@@ -13,6 +13,7 @@ import type {
 } from "../core/rows/entities.ts";
 import type { SessionDelivery } from "../events/delivery-log.ts";
 import { unreachable } from "../platform/errors.ts";
+import { encodeId } from "../platform/ids.ts";
 import { amountInWords, decimalOf, isoExponent } from "../platform/money.ts";
 import { nameOfBrand } from "./card-brand-name.ts";
 import type { HeldOrder, OrphanedAuthorization, PaymentDetails } from "./payment-details.ts";
@@ -90,7 +91,7 @@ function beginning(session: PaymentSession): Moment[] {
       at: session.submittedAt,
       actor: "Customer",
       step: `Submitted a card${card}`,
-      why: `Rule version ${ruleVersion} plans ${planned || "no gateway"}${byCase}${byArm}.${unknown.join("")}${left}`,
+      why: `${ruleVersion ? `Rule version ${ruleVersion}` : "The default rule"} plans ${planned || "no gateway"}${byCase}${byArm}.${unknown.join("")}${left}`,
       requestId: session.submitRequestId ?? undefined,
     },
   ];
@@ -384,7 +385,7 @@ function ending(session: PaymentSession): Moment[] {
       return [pending, { at: settledAt, actor: us, step: "The payment has succeeded", why, tone: "GOOD" }];
     }
     case "EXPIRED":
-      return [{ at: settledAt, actor: us, step: "The session has expired", why: "No card was submitted in time." }];
+      return [{ at: settledAt, actor: us, ...expiryInWords(session) }];
     case "DECLINED":
     case "DEGRADED": {
       const step = status === "DECLINED" ? "The payment is declined" : "The payment has ended without a usable answer";
@@ -392,6 +393,20 @@ function ending(session: PaymentSession): Moment[] {
     }
     default:
       return unreachable(status);
+  }
+}
+
+function expiryInWords({ expiredBecause, replacedBy }: PaymentSession): Pick<Moment, "step" | "why"> {
+  switch (expiredBecause ?? "LIFETIME") {
+    case "CANCELLED":
+      return { step: "The session is cancelled", why: "Your shop cancelled it before a card was submitted." };
+    case "REPLACED":
+      return {
+        step: "The session is replaced",
+        why: `Your shop created ${encodeId("ps", replacedBy!)} in its place, before a card was submitted.`,
+      };
+    default:
+      return { step: "The session has expired", why: "No card was submitted in time." };
   }
 }
 

@@ -3,7 +3,7 @@ import { type Refund, RefundEntity } from "../core/rows/entities.ts";
 import { columnsOf } from "../platform/columns.ts";
 import { type Queryable, type Statement, unnamed } from "../platform/database.ts";
 import { decodeId } from "../platform/ids.ts";
-import { Parameters } from "./payment-filter.ts";
+import { ofCustomer, Parameters } from "./payment-filter.ts";
 
 // Refunds that one call checks against a filter, newest first.
 const refundsWalked = 10_000;
@@ -29,6 +29,8 @@ export type RefundFilter = {
   readonly createdBefore?: Date | undefined;
   /** A whole refund id, a reference of the refund, or an order reference. */
   readonly reference?: string | undefined;
+  /** The whole address of the payment's customer; case is ignored. */
+  readonly customerEmail?: string | undefined;
 };
 
 /** A page of a list. It may hold fewer rows than requested although the list goes on. */
@@ -116,7 +118,11 @@ function walkSql({ merchantId, filter, after }: Wanted, parameters: Parameters):
     const [at, id] = after.split("|");
     conditions.push(`(r.created_at, r.id) < (${parameters.add(at)}::timestamptz, ${parameters.add(id)}::uuid)`);
   }
-  const { createdAfter, createdBefore } = filter;
+  const { createdAfter, createdBefore, customerEmail } = filter;
+  if (customerEmail !== undefined) {
+    const ofTheirs = `SELECT s.id FROM payment_session s WHERE s.merchant_id = $1 AND ${ofCustomer(parameters.add(customerEmail))}`;
+    conditions.push(`r.session_id = ANY (ARRAY(${ofTheirs}))`);
+  }
   if (createdAfter) conditions.push(`r.created_at >= ${parameters.add(createdAfter)}::timestamptz`);
   if (createdBefore) conditions.push(`r.created_at < ${parameters.add(createdBefore)}::timestamptz`);
   return `SELECT r.* FROM refund r WHERE ${conditions.join(" AND ")} ORDER BY r.created_at DESC, r.id DESC`;

@@ -9,7 +9,10 @@ import type { PaymentFilter } from "./payment-filter.ts";
 import { walkPayments } from "./payment-list.ts";
 
 /** The filters of the list; each is undefined for any. */
-type SessionFilters = Pick<PaymentFilter, "status" | "processing" | "createdAfter" | "createdBefore"> & {
+type SessionFilters = Pick<
+  PaymentFilter,
+  "status" | "processing" | "customerEmail" | "createdAfter" | "createdBefore"
+> & {
   readonly orderRef?: string | undefined;
 };
 

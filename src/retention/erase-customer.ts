@@ -20,7 +20,7 @@ export type Erased = {
 
 const personal = "'{customerName,billingAddress}'::text[]";
 
-// Slice by slice over the merchant's index, because there is no index of addresses: that would be a list of customers.
+// Slice by slice over all of the merchant's sessions: an order reference or metadata of any of them may contain the address.
 const eraseSlice: Statement = {
   name: "erase_customer_email",
   text: `

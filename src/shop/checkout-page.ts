@@ -14,6 +14,7 @@ export function checkoutPage(
   const session = order.sessions.at(-1)!;
   // Everything Switchyard.mount needs besides the callbacks, which are in public/checkout.js.
   const { sessionId, clientSecret, vault } = session;
+  const quantity = order.amountMinor / product.amountMinor;
   const widget = { apiBase: apiOrigin, sessionId, clientSecret, vault };
   return page(
     "Checkout",
@@ -21,7 +22,11 @@ export function checkoutPage(
 <div class="columns">
 <section class="panel" aria-labelledby="pay">
 <h2 id="pay">Pay by card</h2>
-<p class="summary">${product.name}</p>
+<p class="summary">${quantity > 1 && `${quantity} × `}${product.name}</p>
+<form method="post" action="/orders/${order.orderRef}/quantity">
+<button class="button" name="quantity" value="${quantity + 1}">Add one more</button>
+${quantity > 1 && html`<button class="button" name="quantity" value="${quantity - 1}">Remove one</button>`}
+</form>
 <div id="card"></div>
 <div id="declined" hidden>
 <p class="note"><a href="/orders/${order.orderRef}">What happened at the gateways</a></p>

@@ -13,9 +13,9 @@ export type ReceivedWebhook = {
 /** One purchase, with the shop's knowledge of its payment. */
 export type Order = {
   readonly orderRef: string;
-  readonly amountMinor: number;
+  amountMinor: number;
   readonly currency: string;
-  /** The payment sessions of this order: one, and one more for every attempt with another card after a decline. */
+  /** The payment sessions of this order: one, and one more for every attempt with another card and every other amount. */
   readonly sessions: CreatedPaymentSession[];
   /** The newest session as the service last returned it. */
   state: PaymentSession | undefined;
@@ -42,6 +42,12 @@ export class Orders {
 
   find(orderRef: string): Order | undefined {
     return this.#orders.get(orderRef);
+  }
+
+  /** Sets what the order costs from now on. */
+  setAmount(order: Order, amountMinor: number): void {
+    order.amountMinor = amountMinor;
+    this.#changes.emit(order.orderRef);
   }
 
   /** Stores the service's state of the order's newest session; an answer about an older one changes nothing. */

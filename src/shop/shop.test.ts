@@ -9,13 +9,19 @@ const secretKey = "switchyard_test_sk_shop";
 const signingSecret = `switchyard_test_whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const verifier = new Webhook(`whsec_${Buffer.alloc(32, 7).toString("base64")}`);
 
-type Created = { readonly key: string; readonly authorization: string; readonly body: { readonly orderRef: string } };
+type Created = {
+  readonly key: string;
+  readonly authorization: string;
+  readonly body: { readonly orderRef: string; readonly amountMinor: number; readonly replaces?: string };
+};
 
 let created: Created[];
 let kept: string;
 let refusedKey: string | undefined;
 let session: Record<string, unknown>;
 let refusal: object | undefined;
+/** The answers to the next creations. */
+let conflicts: object[];
 const strangersKey = "switchyard_test_sk_stranger";
 let service: Server;
 let shop: Shop;
@@ -35,6 +41,8 @@ async function startService(): Promise<Server> {
     if (request.method === "GET") return answer(200, session);
     const key = String(request.headers["idempotency-key"]);
     const body = (await json(request)) as Created["body"];
+    const conflict = conflicts.shift();
+    if (conflict) return answer(409, conflict);
     created.push({ key, authorization: String(request.headers.authorization), body });
     if (!sessionIds.has(key)) sessionIds.set(key, `ps_${sessionIds.size + 1}`);
     const sessionId = sessionIds.get(key);
@@ -46,7 +54,9 @@ async function startService(): Promise<Server> {
       failover: false,
       attempts: [],
     };
-    answer(201, { sessionId, clientSecret: `${sessionId}_secret_t1_x`, expiresAt: "", vault: { mode: "</script>" } });
+    const { amountMinor } = body;
+    const clientSecret = `${sessionId}_secret_t1_x`;
+    answer(201, { sessionId, clientSecret, expiresAt: "", amountMinor, vault: { mode: "</script>" } });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return server;
@@ -57,6 +67,7 @@ beforeEach(async () => {
   kept = secretKey;
   refusedKey = undefined;
   refusal = undefined;
+  conflicts = [];
   service = await startService();
   const apiOrigin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
   const declined = { number: "4000000000000002", name: "Decline <b>", group: "Declined", behaviour: "" };
@@ -119,7 +130,7 @@ describe("ordering", () => {
     const orderRef = await order();
     expect(created).toEqual([
       {
-        key: `${orderRef}-1`,
+        key: `${orderRef}-4900`,
         authorization: `Bearer ${secretKey}`,
         body: { orderRef, amountMinor: 4900, currency: "EUR" },
       },
@@ -136,7 +147,39 @@ describe("ordering", () => {
     session = { ...session, status: "DECLINED" };
     const answer = await fetch(`${shop.origin}/orders/${orderRef}/sessions`, { method: "POST" });
     expect(await answer.json()).toMatchObject({ sessionId: "ps_2" });
-    expect(created[1]?.key).toBe(`${orderRef}-2`);
+    expect(created[1]).toMatchObject({ key: "ps_1-4900", body: { replaces: "ps_1", amountMinor: 4900 } });
+  });
+
+  const change = (orderRef: string, quantity: string) =>
+    fetch(`${shop.origin}/orders/${orderRef}/quantity`, {
+      method: "POST",
+      body: new URLSearchParams({ quantity }),
+      redirect: "manual",
+    });
+
+  it("replaces the session of an order whose cart has changed", async () => {
+    const orderRef = await order();
+    expect((await change(orderRef, "2")).headers.get("location")).toBe(`/checkout/${orderRef}`);
+    expect(created[1]).toMatchObject({ key: "ps_1-9800", body: { replaces: "ps_1", amountMinor: 9800 } });
+    expect(await (await fetch(`${shop.origin}/checkout/${orderRef}`)).text()).toContain('"sessionId":"ps_2"');
+    for (const quantity of ["0", "10", "1.5", "many"]) expect((await change(orderRef, quantity)).status).toBe(404);
+    expect(created).toHaveLength(2);
+  });
+
+  it("replaces the successor that it does not know, after an answer was lost", async () => {
+    const orderRef = await order();
+    const state = { sessionId: "ps_1", status: "EXPIRED", processing: false, replacedBy: "ps_lost" };
+    conflicts = [{ code: "session_replaced", detail: "It was replaced.", state }];
+    expect((await change(orderRef, "2")).status).toBe(303);
+    expect(created.at(-1)).toMatchObject({ key: "ps_lost-9800", body: { replaces: "ps_lost", amountMinor: 9800 } });
+  });
+
+  it("keeps the price of an order that is being paid", async () => {
+    const orderRef = await order();
+    conflicts = [{ code: "session_being_paid", detail: "It is being paid.", requestId: "req_9" }];
+    expect((await change(orderRef, "2")).status).toBe(502);
+    const answer = await fetch(`${shop.origin}/orders/${orderRef}/sessions`, { method: "POST" });
+    expect(await answer.json()).toMatchObject({ sessionId: "ps_1", amountMinor: 4900 });
   });
 
   it("shows the service's refusal with its request id", async () => {

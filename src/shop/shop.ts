@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ApiError } from "../client/merchant/api-error.ts";
+import type { CreatedPaymentSession } from "../client/merchant/payment-session.ts";
 import { RestClient } from "../client/merchant/rest-client.ts";
 import { checkoutPage } from "./checkout-page.ts";
 import { html } from "./html.ts";
@@ -40,6 +41,9 @@ export type ShopKey = { read(): string; replace(secretKey: string): void };
 
 /** A running shop and its address. */
 export type Shop = { readonly origin: string; close(): Promise<void> };
+
+// More would not be a demo of a shop.
+const quantityMax = 9;
 
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly orderRef: string };
 type Route = { readonly method: string; readonly path: RegExp; handle(exchange: Exchange): void | Promise<void> };
@@ -79,7 +83,7 @@ function routesOf(config: ShopConfig): Route[] {
       handle: async ({ response }) => {
         const orderRef = `RH-${randomBytes(6).toString("hex")}`;
         const order = orders.add({ orderRef, amountMinor: product.amountMinor, currency: product.currency });
-        const { sessionId } = await openSession(order, 1, api());
+        const { sessionId } = await openSession(order, api());
         orders.ownSessionId ??= sessionId;
         response.writeHead(303, { Location: `/checkout/${orderRef}` }).end();
       },
@@ -117,11 +121,26 @@ function routesOf(config: ShopConfig): Route[] {
       path: /^\/orders\/([\w-]+)\/sessions$/,
       handle: async ({ response, orderRef }) => {
         const order = found(orderRef);
-        // Counted before the wait: of two calls at once, the later one must not open a session beside the new one.
-        const number = order.sessions.length + 1;
         await refreshState(order, { orders, api: api() });
-        const ended = ["DECLINED", "DEGRADED", "EXPIRED"].includes(order.state?.status ?? "");
-        sendJson(response, ended ? await openSession(order, number, api()) : order.sessions.at(-1));
+        sendJson(response, await openSession(order, api()));
+      },
+    },
+    {
+      // The customer has changed the cart: the order's price is another, and so is the session to pay it with.
+      method: "POST",
+      path: /^\/orders\/([\w-]+)\/quantity$/,
+      handle: async ({ request, response, orderRef }) => {
+        const order = found(orderRef);
+        const quantity = Number(new URLSearchParams(await readText(request)).get("quantity"));
+        if (!Number.isInteger(quantity) || quantity < 1 || quantity > quantityMax) notFound();
+        const { amountMinor } = order;
+        orders.setAmount(order, product.amountMinor * quantity);
+        await openSession(order, api()).catch((error: unknown) => {
+          // It is paid, or being paid, as it was.
+          orders.setAmount(order, amountMinor);
+          throw error;
+        });
+        response.writeHead(303, { Location: `/checkout/${orderRef}` }).end();
       },
     },
     {
@@ -151,16 +170,29 @@ function routesOf(config: ShopConfig): Route[] {
 }
 
 /**
- * Opens an order's session of this number, from 1. The key makes a repeated call, after a lost answer or a double click, return the
- * same one.
+ * Returns the session to pay an order with: the latest, or another in its place if the order's amount has changed or that one has ended
+ * unpaid; never one with another amount. The key makes a repeated call, after a lost answer or a double click, return the same one.
  */
-async function openSession(order: Order, number: number, api: RestClient) {
+async function openSession(
+  order: Order,
+  api: RestClient,
+  replaced = order.sessions.at(-1)?.sessionId,
+): Promise<CreatedPaymentSession> {
   const { orderRef, amountMinor, currency, sessions } = order;
-  const idempotencyKey = `${orderRef}-${number}`;
-  const session = await api.createSession({ orderRef, amountMinor, currency }, { idempotencyKey });
-  if (!sessions.some(({ sessionId }) => sessionId === session.sessionId)) sessions.push(session);
+  const latest = sessions.at(-1);
+  const hasEnded = ["DECLINED", "DEGRADED", "EXPIRED"].includes(order.state?.status ?? "");
+  if (latest?.sessionId === replaced && latest?.amountMinor === amountMinor && !hasEnded) return latest;
+  const idempotencyKey = `${replaced ?? orderRef}-${amountMinor}`;
+  const wanted = { orderRef, amountMinor, currency, ...(replaced !== undefined && { replaces: replaced }) };
+  const created = await api.createSession(wanted, { idempotencyKey }).catch((error: unknown) => {
+    // Another call was first, whose answer may not have come.
+    if (error instanceof ApiError && error.state?.replacedBy !== undefined) return error.state.replacedBy;
+    throw error;
+  });
+  if (typeof created === "string") return openSession(order, api, created);
+  if (!sessions.some(({ sessionId }) => sessionId === created.sessionId)) sessions.push(created);
   order.state = undefined;
-  return session;
+  return created.amountMinor === order.amountMinor ? created : openSession(order, api);
 }
 
 async function answer(routes: readonly Route[], request: IncomingMessage, response: ServerResponse): Promise<void> {

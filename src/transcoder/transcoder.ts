@@ -29,6 +29,8 @@ export type TranscoderOptions = {
   readonly rules?: MessageRules;
   /** Headers that may occur once, in lower case; node would keep the first or join them. */
   readonly singleHeaders?: readonly string[];
+  /** Methods that refuse a request without a body. To every other one, no body and an empty one are the empty message. */
+  readonly needBody?: readonly DescMethod[];
   /** Renders every refusal: TranscodingError, and any error of `authenticate`, an interceptor or an implementation. */
   readonly renderError: (error: unknown, method: DescMethod | undefined, request: IncomingMessage) => Answer;
 };
@@ -49,7 +51,7 @@ const defaultSingleHeaders = ["host", "authorization", "content-type", "content-
 
 /** Compiles all rules and validators. Throws HttpRuleError for a wrong rule: the process must not start with it. */
 export function createTranscoder(options: TranscoderOptions): Transcoder {
-  const { services, limits, authenticate, rules, renderError } = options;
+  const { services, limits, authenticate, rules, needBody = [], renderError } = options;
   const routes = compileRoutes(services);
   const invoke = composeInvoke(options.interceptors ?? []);
   const singleHeaders = new Set(options.singleHeaders ?? defaultSingleHeaders);
@@ -60,6 +62,8 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
     const call = openCall(route, request, response);
     await authenticate?.(route.method, request, call.context.values);
     const body = await receiveBody(route, request, limits);
+    if (body === undefined && needBody.includes(route.method))
+      throw new TranscodingError("missing_body", "The request has no body. Send {} to leave out every field.");
     return answerCall(route, call, await invoke(call, decodeRequest(route, match, body, rules)));
   };
 
@@ -85,7 +89,8 @@ async function receiveBody(route: Route, request: IncomingMessage, limits: BodyL
   }
   if (route.body.type === "message" && hasNoBody(request)) return undefined;
   checkBodyHeaders(request);
-  return readBody(request, limits);
+  const body = await readBody(request, limits);
+  return body.length === 0 && route.body.type === "message" ? undefined : body;
 }
 
 function answerCall(route: Route, call: Call, answer: MessageShape<DescMessage>): Answer {

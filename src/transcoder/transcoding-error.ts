@@ -12,6 +12,7 @@ export type TranscodingErrorKind =
   /** The client disconnected before its body was complete: the answer cannot be delivered. */
   | "client_gone"
   | "invalid_json"
+  | "missing_body"
   /** Fields of the body, named in `problems`; parameters may be among them. */
   | "invalid_fields"
   /** Path or query parameters, named in `problems`. */

@@ -10,6 +10,7 @@ export const texts: Texts = {
   pending: "Platba trvá déle než obvykle. Stále se zpracovává: neplaťte prosím znovu.",
   expired: "Platnost této platební stránky vypršela. Začněte prosím znovu.",
   expiredRetry: "Čas na tuto platbu vypršel. Nic nebylo strženo. Zkuste to prosím znovu.",
+  replaced: "Tato platba pokračuje jinde, například na jiné kartě nebo v jiném okně. Dokončete ji prosím tam.",
   expiresSoon: "Platnost této platební stránky brzy vyprší. Dokončete prosím platbu nyní.",
   unreachable: "Platební služba není dostupná. Zkontrolujte připojení a zkuste to znovu.",
   formUnavailable: "Formulář karty nelze načíst. Zkontrolujte připojení a blokování obsahu a zkuste to znovu.",

@@ -10,6 +10,8 @@ export const texts: Texts = {
   pending: "Din betaling tager længere tid end normalt. Den behandles stadig: betal ikke igen.",
   expired: "Betalingssiden er udløbet. Begynd forfra.",
   expiredRetry: "Tiden til betalingen er udløbet. Der er ikke trukket noget. Prøv igen.",
+  replaced:
+    "Denne betaling er fortsat et andet sted, f.eks. i en anden fane eller et andet vindue. Gør den færdig der.",
   expiresSoon: "Betalingssiden udløber snart. Gennemfør betalingen nu.",
   unreachable: "Der er ingen forbindelse til betalingstjenesten. Tjek din forbindelse, og prøv igen.",
   formUnavailable:

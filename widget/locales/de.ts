@@ -10,6 +10,8 @@ export const texts: Texts = {
   pending: "Ihre Zahlung dauert länger als üblich. Sie wird noch verarbeitet: Bitte zahlen Sie nicht noch einmal.",
   expired: "Diese Zahlungsseite ist abgelaufen. Bitte beginnen Sie von vorn.",
   expiredRetry: "Die Zeit für diese Zahlung ist abgelaufen. Es wurde nichts abgebucht. Bitte versuchen Sie es erneut.",
+  replaced:
+    "Diese Zahlung wird an anderer Stelle fortgesetzt, etwa in einem anderen Tab oder Fenster. Bitte schließen Sie sie dort ab.",
   expiresSoon: "Diese Zahlungsseite läuft bald ab. Bitte schließen Sie die Zahlung jetzt ab.",
   unreachable: "Der Zahlungsdienst ist nicht erreichbar. Prüfen Sie Ihre Verbindung und versuchen Sie es erneut.",
   formUnavailable:

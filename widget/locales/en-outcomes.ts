@@ -7,6 +7,7 @@ export const outcomes: OutcomeTexts = {
   pending: "Your payment is taking longer than usual. It is still being processed: do not pay again.",
   expired: "This payment page has expired. Please start again.",
   expiredRetry: "The time for this payment is over. You have not been charged. Please try again.",
+  replaced: "This payment was continued elsewhere, such as in another tab or window. Please complete it there.",
   expiresSoon: "This payment page will expire soon. Please complete your payment now.",
   declines: {
     card_declined: "Your card was declined. Please use another card.",

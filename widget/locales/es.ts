@@ -10,6 +10,7 @@ export const texts: Texts = {
   pending: "Su pago tarda más de lo habitual. Todavía se está procesando: no vuelva a pagar.",
   expired: "Esta página de pago ha caducado. Empiece de nuevo.",
   expiredRetry: "El tiempo para este pago ha terminado. No se le ha cobrado nada. Inténtelo de nuevo.",
+  replaced: "Este pago continúa en otro lugar, por ejemplo en otra pestaña o ventana. Complételo allí.",
   expiresSoon: "Esta página de pago caducará pronto. Complete el pago ahora.",
   unreachable: "No se puede conectar con el servicio de pago. Compruebe su conexión e inténtelo de nuevo.",
   formUnavailable:

@@ -10,6 +10,7 @@ export const texts: Texts = {
   pending: "Maksu kestää tavallista kauemmin. Sitä käsitellään yhä: älä maksa uudelleen.",
   expired: "Maksusivu on vanhentunut. Aloita alusta.",
   expiredRetry: "Maksun aika on päättynyt. Mitään ei ole veloitettu. Yritä uudelleen.",
+  replaced: "Tätä maksua jatketaan muualla, esimerkiksi toisessa välilehdessä tai ikkunassa. Viimeistele maksu siellä.",
   expiresSoon: "Maksusivu vanhenee pian. Suorita maksu nyt.",
   unreachable: "Maksupalveluun ei saada yhteyttä. Tarkista yhteys ja yritä uudelleen.",
   formUnavailable: "Korttilomaketta ei voi ladata. Tarkista yhteys ja sisällönesto ja yritä uudelleen.",

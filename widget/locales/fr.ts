@@ -11,6 +11,8 @@ export const texts: Texts = {
     "Votre paiement prend plus de temps que d’habitude. Il est toujours en cours : ne payez pas une seconde fois.",
   expired: "Cette page de paiement a expiré. Veuillez recommencer.",
   expiredRetry: "Le délai de ce paiement est dépassé. Vous n’avez pas été débité. Veuillez réessayer.",
+  replaced:
+    "Ce paiement se poursuit ailleurs, par exemple dans un autre onglet ou une autre fenêtre. Veuillez le terminer là-bas.",
   expiresSoon: "Cette page de paiement expire bientôt. Veuillez terminer votre paiement maintenant.",
   unreachable: "Le service de paiement est injoignable. Vérifiez votre connexion et réessayez.",
   formUnavailable:

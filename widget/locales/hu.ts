@@ -10,6 +10,7 @@ export const texts: Texts = {
   pending: "Fizetése a szokásosnál tovább tart. Feldolgozása folyamatban van: kérjük, ne fizessen újra.",
   expired: "Ez a fizetési oldal lejárt. Kérjük, kezdje elölről.",
   expiredRetry: "A fizetésre szánt idő lejárt. Nem terheltünk semmit. Kérjük, próbálja újra.",
+  replaced: "Ez a fizetés máshol folytatódik, például egy másik lapon vagy ablakban. Kérjük, ott fejezze be.",
   expiresSoon: "Ez a fizetési oldal hamarosan lejár. Kérjük, fejezze be a fizetést most.",
   unreachable: "A fizetési szolgáltatás nem érhető el. Ellenőrizze a kapcsolatot, és próbálja újra.",
   formUnavailable:

@@ -10,6 +10,7 @@ export const texts: Texts = {
   pending: "Il pagamento richiede più tempo del solito. È ancora in corso: non pagare di nuovo.",
   expired: "Questa pagina di pagamento è scaduta. Ricomincia da capo.",
   expiredRetry: "Il tempo per questo pagamento è scaduto. Non ti è stato addebitato nulla. Riprova.",
+  replaced: "Questo pagamento continua altrove, ad esempio in un’altra scheda o finestra. Completalo lì.",
   expiresSoon: "Questa pagina di pagamento sta per scadere. Completa subito il pagamento.",
   unreachable: "Il servizio di pagamento non è raggiungibile. Controlla la connessione e riprova.",
   formUnavailable:

@@ -10,6 +10,8 @@ export const texts: Texts = {
   pending: "Betalingen tar lengre tid enn vanlig. Den behandles fortsatt: ikke betal på nytt.",
   expired: "Betalingssiden er utløpt. Begynn på nytt.",
   expiredRetry: "Tiden for betalingen er ute. Ingenting er belastet. Prøv igjen.",
+  replaced:
+    "Denne betalingen fortsetter et annet sted, for eksempel i en annen fane eller et annet vindu. Fullfør den der.",
   expiresSoon: "Betalingssiden utløper snart. Fullfør betalingen nå.",
   unreachable: "Vi får ikke kontakt med betalingstjenesten. Sjekk forbindelsen og prøv igjen.",
   formUnavailable: "Kortskjemaet kan ikke lastes inn. Sjekk forbindelsen og innholdsblokkering, og prøv igjen.",

@@ -10,6 +10,8 @@ export const texts: Texts = {
   pending: "Uw betaling duurt langer dan normaal. Ze wordt nog verwerkt: betaal niet opnieuw.",
   expired: "Deze betaalpagina is verlopen. Begin opnieuw.",
   expiredRetry: "De tijd voor deze betaling is verstreken. Er is niets afgeschreven. Probeer het opnieuw.",
+  replaced:
+    "Deze betaling gaat ergens anders verder, bijvoorbeeld in een ander tabblad of venster. Rond de betaling daar af.",
   expiresSoon: "Deze betaalpagina verloopt binnenkort. Rond uw betaling nu af.",
   unreachable: "De betaaldienst is niet bereikbaar. Controleer uw verbinding en probeer het opnieuw.",
   formUnavailable:

@@ -10,6 +10,8 @@ export const texts: Texts = {
   pending: "Płatność trwa dłużej niż zwykle. Nadal jest przetwarzana: prosimy nie płacić ponownie.",
   expired: "Ta strona płatności wygasła. Prosimy zacząć od nowa.",
   expiredRetry: "Czas na tę płatność minął. Nie pobrano żadnych środków. Prosimy spróbować ponownie.",
+  replaced:
+    "Ta płatność jest kontynuowana w innym miejscu, na przykład w innej karcie lub innym oknie. Dokończ ją tam.",
   expiresSoon: "Ta strona płatności wkrótce wygaśnie. Prosimy dokończyć płatność teraz.",
   unreachable: "Nie można połączyć się z usługą płatności. Sprawdź połączenie i spróbuj ponownie.",
   formUnavailable:

@@ -10,6 +10,7 @@ export const texts: Texts = {
   pending: "O pagamento está a demorar mais do que o habitual. Ainda está a ser processado: não pague outra vez.",
   expired: "Esta página de pagamento expirou. Comece de novo.",
   expiredRetry: "O tempo para este pagamento terminou. Nada foi cobrado. Tente novamente.",
+  replaced: "Este pagamento continua noutro local, por exemplo noutro separador ou noutra janela. Conclua-o aí.",
   expiresSoon: "Esta página de pagamento expira em breve. Conclua o pagamento agora.",
   unreachable: "Não é possível contactar o serviço de pagamento. Verifique a ligação e tente novamente.",
   formUnavailable:

@@ -11,6 +11,8 @@ export const texts: Texts = {
   expired: "Această pagină de plată a expirat. Vă rugăm să începeți din nou.",
   expiredRetry:
     "Timpul pentru această plată s-a încheiat. Nu a fost debitată nicio sumă. Vă rugăm să încercați din nou.",
+  replaced:
+    "Această plată continuă în altă parte, de exemplu într-o altă filă sau fereastră. Vă rugăm să o finalizați acolo.",
   expiresSoon: "Această pagină de plată va expira în curând. Vă rugăm să finalizați plata acum.",
   unreachable: "Serviciul de plată nu poate fi accesat. Verificați conexiunea și încercați din nou.",
   formUnavailable:

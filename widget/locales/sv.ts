@@ -10,6 +10,8 @@ export const texts: Texts = {
   pending: "Din betalning tar längre tid än vanligt. Den behandlas fortfarande: betala inte igen.",
   expired: "Betalningssidan har gått ut. Börja om från början.",
   expiredRetry: "Tiden för betalningen är slut. Inget har debiterats. Försök igen.",
+  replaced:
+    "Den här betalningen fortsätter någon annanstans, till exempel i en annan flik eller ett annat fönster. Slutför den där.",
   expiresSoon: "Betalningssidan går snart ut. Slutför betalningen nu.",
   unreachable: "Det går inte att nå betaltjänsten. Kontrollera anslutningen och försök igen.",
   formUnavailable: "Kortformuläret kan inte laddas. Kontrollera anslutningen och innehållsblockerare och försök igen.",

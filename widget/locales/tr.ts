@@ -10,6 +10,7 @@ export const texts: Texts = {
   pending: "Ödemeniz her zamankinden uzun sürüyor. Hâlâ işleniyor: lütfen yeniden ödeme yapmayın.",
   expired: "Bu ödeme sayfasının süresi doldu. Lütfen baştan başlayın.",
   expiredRetry: "Bu ödeme için süre doldu. Sizden ücret alınmadı. Lütfen yeniden deneyin.",
+  replaced: "Bu ödeme başka bir yerde, örneğin başka bir sekmede veya pencerede sürüyor. Lütfen orada tamamlayın.",
   expiresSoon: "Bu ödeme sayfasının süresi dolmak üzere. Lütfen ödemenizi şimdi tamamlayın.",
   unreachable: "Ödeme hizmetine ulaşılamıyor. Bağlantınızı kontrol edip yeniden deneyin.",
   formUnavailable: "Kart formu yüklenemiyor. Bağlantınızı ve içerik engelleyicilerinizi kontrol edip yeniden deneyin.",

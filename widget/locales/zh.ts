@@ -10,6 +10,7 @@ export const texts: Texts = {
   pending: "付款处理时间比平时长，仍在处理中：请勿重复付款。",
   expired: "此付款页面已过期。请重新开始。",
   expiredRetry: "本次付款已超时。未向您扣款。请重试。",
+  replaced: "此付款正在其他位置（例如另一个标签页或窗口）继续。请在那里完成付款。",
   expiresSoon: "此付款页面即将过期。请立即完成付款。",
   unreachable: "无法连接支付服务。请检查网络后重试。",
   formUnavailable: "无法加载银行卡表单。请检查网络和内容拦截器后重试。",

@@ -2861,7 +2861,8 @@ export const RoutingRuleService: GenService<{
     output: typeof SetRoutingRuleResponseSchema;
   },
   /**
-   * Returns the newest version, if there is one.
+   * Returns the rule in force: the newest version, or the default rule, which has version 0. Absent where no connection is
+   * verified.
    *
    * @generated from rpc dashboard.v1.RoutingRuleService.GetRoutingRule
    */

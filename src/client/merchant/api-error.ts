@@ -1,10 +1,12 @@
 /**
  * Failures of calls to the service, the same over REST and gRPC. Errors never hold a secret or a value that was sent.
  */
+import type { ExpiryReason, SessionStatus } from "./payment-session.ts";
 
 /** Every error code of the service, as docs/errors.md explains them. */
 export const errorCodes = [
   "invalid_json",
+  "missing_body",
   "missing_field",
   "invalid_field",
   "unknown_field",
@@ -35,6 +37,8 @@ export const errorCodes = [
   "already_submitted",
   "session_expired",
   "session_ended",
+  "session_replaced",
+  "session_being_paid",
   "token_used",
   "no_action",
   "action_expired",
@@ -72,6 +76,16 @@ export type FieldProblem = {
   readonly pointer?: string;
 };
 
+/** The present state of the session that a call wanted to change. */
+export type SessionState = {
+  readonly sessionId: string;
+  readonly status: SessionStatus;
+  readonly processing: boolean;
+  readonly expiredBecause?: ExpiryReason;
+  /** The session that has taken its place. */
+  readonly replacedBy?: string;
+};
+
 /** The facts of a failure that an error is made from. */
 export type ErrorFacts = {
   readonly code: ErrorCode;
@@ -80,6 +94,7 @@ export type ErrorFacts = {
   readonly isTemporary: boolean;
   readonly param?: string | undefined;
   readonly problems?: readonly FieldProblem[] | undefined;
+  readonly state?: SessionState | undefined;
   readonly requestId?: string | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
@@ -113,6 +128,8 @@ export abstract class ApiError extends Error {
   readonly param: string | undefined;
   /** Every field that broke a rule. */
   readonly problems: readonly FieldProblem[];
+  /** The present state of the session, where a cancellation or a replacement was refused. */
+  readonly state: SessionState | undefined;
   /** Identifies the request to the operator of the service. */
   readonly requestId: string | undefined;
   /** The time that the service asked to wait, in milliseconds. */
@@ -128,6 +145,7 @@ export abstract class ApiError extends Error {
     this.isTemporary = facts.isTemporary;
     this.problems = facts.problems ?? [];
     this.param = facts.param ?? leadingProblem(facts)?.param;
+    this.state = facts.state;
     this.requestId = facts.requestId;
     this.retryAfterMs = facts.retryAfterMs;
   }

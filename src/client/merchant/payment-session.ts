@@ -19,6 +19,8 @@ export type NewPaymentSession = {
   readonly capture?: "automatic" | "manual" | undefined;
   /** With `manual`: until when it has to be held at least. RFC 3339, from a minute to 162 hours after `expiresAt`. */
   readonly captureBy?: string | undefined;
+  /** The session that this one takes the place of, such as for a changed cart: it ends with the creation. */
+  readonly replaces?: string | undefined;
 };
 
 /** The address to which a card is billed. */
@@ -35,6 +37,9 @@ export type BillingAddress = {
 
 /** CREATED is open; the other statuses are final, and money is captured only in SUCCEEDED. */
 export type SessionStatus = "CREATED" | "SUCCEEDED" | "DECLINED" | "DEGRADED" | "EXPIRED";
+
+/** Why a session is EXPIRED: its time was over, its merchant cancelled it, or created another one in its place. */
+export type ExpiryReason = "LIFETIME" | "CANCELLED" | "REPLACED";
 
 /**
  * The answer to a creation. Pass `sessionId`, `clientSecret` and `vault` to the widget unchanged, and log none of them.
@@ -86,6 +91,10 @@ export type PaymentSessionSummary = {
   readonly captureBy?: string;
   /** Set while the amount is held and its capture has not been ordered. `until`: when that ends by itself. */
   readonly held?: { readonly since: string; readonly until: string };
+  /** Set if the session is EXPIRED. */
+  readonly expiredBecause?: ExpiryReason;
+  /** The session that has taken its place. */
+  readonly replacedBy?: string;
 };
 
 /** A session with its attempt trail. */
@@ -269,6 +278,8 @@ export type PaymentAuthentication = {
 /** Filters of a list; without any, it holds all sessions. */
 export type SessionFilters = {
   readonly orderRef?: string | undefined;
+  /** The customer's whole address; case is ignored. */
+  readonly customerEmail?: string | undefined;
   readonly status?: SessionStatus | undefined;
   readonly processing?: boolean | undefined;
   /** Created at this time or later. */

@@ -1,5 +1,5 @@
 /** Failures of REST calls: refusals by the service, answers of other servers, and missing answers. */
-import { ApiError, type ErrorFacts, type FieldProblem } from "./api-error.ts";
+import { ApiError, type ErrorFacts, type FieldProblem, type SessionState } from "./api-error.ts";
 
 /** An answer as it arrived, read completely. */
 export type HttpAnswer = { readonly status: number; readonly headers: Headers; readonly text: string };
@@ -27,6 +27,7 @@ export function refusalOf(answer: HttpAnswer): RestError {
     isTemporary: isTemporary(status, body?.code),
     param: body?.param,
     problems: body?.errors,
+    state: body?.state,
     requestId: body?.requestId ?? headers.get("Request-Id") ?? undefined,
     retryAfterMs: retryAfterMsOf(headers.get("Retry-After")),
   });
@@ -56,6 +57,7 @@ type Refusal = {
   readonly detail: string;
   readonly param?: string;
   readonly errors?: readonly FieldProblem[];
+  readonly state?: SessionState;
   readonly requestId?: string;
 };
 

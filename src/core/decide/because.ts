@@ -7,6 +7,16 @@ import type { FailureKind, PaymentSession, PlannedConnection, Refusal, Stop } fr
 type Gateway = Pick<PlannedConnection, "gateway">;
 type Rule = { readonly version: number };
 
+/** The version of the rule of a merchant that has saved none. */
+export const defaultRuleVersion = 0;
+
+/** Returns the name of a version of the rule. */
+function nameOf({ version }: Rule): string {
+  return version === defaultRuleVersion ? "the default rule" : `rule version ${version}`;
+}
+
+const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** The parts of a failure that a sentence names. */
 type Failure = Gateway & {
   readonly kind: FailureKind;
@@ -62,16 +72,15 @@ function first({ ruleVersion, routedBy }: Pick<PaymentSession, "ruleVersion" | "
   const { arm, percent, draw } = routedBy?.split ?? {};
   const ofArm = arm === undefined ? "" : `variant ${arm} of the `;
   const drawn = arm === undefined ? "" : ` It drew ${draw} of 100, and variant B gets 1 to ${percent}.`;
-  return `First of ${ofArm || "the "}${routedBy ? byCase : "plan"} by rule version ${ruleVersion}.${drawn}`;
+  return `First of ${ofArm || "the "}${routedBy ? byCase : "plan"} by ${nameOf({ version: ruleVersion ?? defaultRuleVersion })}.${drawn}`;
 }
 
 /** Why an attempt or an authentication was made, and what follows it. Those that begin with `and` follow another sentence. */
 export const because = {
   first,
-  failedOver: ({ version }: Rule, { gateway }: Gateway, failure: Failure) =>
-    `Rule version ${version} fails over to ${gateway} after ${describe(failure)}.`,
-  retried: ({ version }: Rule, { gateway }: Gateway) =>
-    `${gateway} asked to try again, which rule version ${version} does once.`,
+  failedOver: (rule: Rule, { gateway }: Gateway, failure: Failure) =>
+    `${capitalized(nameOf(rule))} fails over to ${gateway} after ${describe(failure)}.`,
+  retried: (rule: Rule, { gateway }: Gateway) => `${gateway} asked to try again, which ${nameOf(rule)} does once.`,
   repeated: ({ gateway }: Gateway) => `${gateway} asks for authentication, so it gets the payment once more with it.`,
   andAuthenticatedBy: (provider: string) => ` ${provider} authenticates the customer first.`,
   proven: (provider: string) => `${provider} has authenticated the customer.`,
@@ -83,21 +92,21 @@ export const because = {
   andAsksFor: (exemption: Exemption) => ` The request asks for an exemption: ${exemptionInWords[exemption]}.`,
 
   providerFirst: ({ ruleVersion }: Pick<PaymentSession, "ruleVersion">) =>
-    `Rule version ${ruleVersion} asks for authentication first.`,
+    `${capitalized(nameOf({ version: ruleVersion ?? defaultRuleVersion }))} asks for authentication first.`,
   askedForAuthentication: ({ gateway }: Gateway) => `${gateway} asked for authentication.`,
   askedForCustomer: ({ gateway }: Gateway) => `${gateway} asked for the customer.`,
   frictionless: ({ gateway }: Gateway) => `${gateway} authenticated without the customer.`,
 
-  stopped: ({ version }: Rule, stop: Stop) => `${stopInWords[stop]}, whatever rule version ${version} says.`,
-  noCard: ({ version }: Rule, noCard: NoCard) => `${noCardInWords[noCard]}, whatever rule version ${version} says.`,
-  neverAuthenticated: ({ version }: Rule) =>
-    `The customer has to authenticate, and rule version ${version} asks for no authentication.`,
-  notFollowed: ({ version }: Rule, failure: Failure) =>
-    `Rule version ${version} does not fail over after ${describe(failure)}.`,
-  planIsOver: ({ version }: Rule, failure: Failure) =>
-    `The plan of rule version ${version} has no gateway left after ${describe(failure)}.`,
-  timeIsOver: ({ version }: Rule, failure: Failure) =>
-    `The time for this payment ran out after ${describe(failure)}; rule version ${version} is not followed further.`,
+  stopped: (rule: Rule, stop: Stop) => `${stopInWords[stop]}, whatever ${nameOf(rule)} says.`,
+  noCard: (rule: Rule, noCard: NoCard) => `${noCardInWords[noCard]}, whatever ${nameOf(rule)} says.`,
+  neverAuthenticated: (rule: Rule) =>
+    `The customer has to authenticate, and ${nameOf(rule)} asks for no authentication.`,
+  notFollowed: (rule: Rule, failure: Failure) =>
+    `${capitalized(nameOf(rule))} does not fail over after ${describe(failure)}.`,
+  planIsOver: (rule: Rule, failure: Failure) =>
+    `The plan of ${nameOf(rule)} has no gateway left after ${describe(failure)}.`,
+  timeIsOver: (rule: Rule, failure: Failure) =>
+    `The time for this payment ran out after ${describe(failure)}; ${nameOf(rule)} is not followed further.`,
   cardIsForgotten: ({ gateway }: Gateway) =>
     `${gateway} refused the capture for good, and the card was forgotten with the hold.`,
   notAuthenticated: "The customer did not authenticate, and nothing else is tried.",

@@ -12,7 +12,7 @@ import { columnsOf } from "../../platform/columns.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { sha256 } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
-import { leftOut } from "../decide/because.ts";
+import { defaultRuleVersion, leftOut } from "../decide/because.ts";
 import type { FailoverRule } from "../decide/next-step.ts";
 import { type Candidate, candidatesIn, planRoute } from "../decide/plan-route.ts";
 import { type CasedRoute, routesOf } from "../decide/routing-cases.ts";
@@ -26,6 +26,7 @@ import {
   RoutingRuleEntity,
   type Split,
 } from "../rows/entities.ts";
+import { type DefaultParts, defaultFailover, loadDefaultConnections } from "./default-rule.ts";
 
 const selectRoute: Statement = {
   name: "select_route",
@@ -84,17 +85,20 @@ export function providerOfRule(
 }
 
 /**
- * Loads the merchant's newest rule, at most a second old, in one statement whether it has cases and splits or not. Without a rule it returns version 0
- * with no candidates, which can route nothing.
+ * Loads the merchant's newest rule, at most a second old, in one statement whether it has cases and splits or not. Without a saved rule
+ * it returns the default rule, which has no candidates where no connection is verified.
  */
 export async function loadRoute(
   core: Core,
   payment: { merchantId: string } & Amount & Partial<Pick<PaymentSession, "manualCapture" | "captureBy">>,
 ): Promise<CasedRoute> {
-  const read = () => core.database.query<RouteRow>(selectRoute, [payment.merchantId]);
+  const read = async () => {
+    const saved = await core.database.query<RouteRow>(selectRoute, [payment.merchantId]);
+    return saved.length > 0 ? saved : loadDefaultRoute(core, payment.merchantId);
+  };
   const rows = await core.hold(`route ${payment.merchantId}`, read);
   const [first] = rows;
-  if (first === undefined) return { version: 0, failoverOn: [], candidates: [], all: [] };
+  if (first === undefined) return { version: defaultRuleVersion, failoverOn: [], candidates: [], all: [] };
   const isFailing = (connectionId: string) => core.circuitBreaker.isFailing(connectionId, core.runtime.now());
   const heldForMs = payment.manualCapture
     ? (payment.captureBy?.getTime() ?? 0) - core.runtime.now().getTime()
@@ -109,6 +113,20 @@ export async function loadRoute(
   const provider = first.provider ? providerOfRule(core, first.provider, isFailing(first.provider.id)) : undefined;
   const candidates = candidatesIn(all, connectionIds);
   return { version, failoverOn, authentication, policy, candidates, provider, cases, split, all };
+}
+
+async function loadDefaultRoute(core: Core, merchantId: string): Promise<RouteRow[]> {
+  const connections = await loadDefaultConnections(core, core.database, merchantId);
+  const rule = {
+    ...{
+      version: defaultRuleVersion,
+      failoverOn: [...defaultFailover],
+      authentication: "AS_NEEDED" as const,
+      policy: null,
+    },
+    ...{ connectionIds: connections.map(({ id }) => id), cases: null, split: null, provider: null },
+  };
+  return connections.map(({ id: connectionId, ...connection }) => ({ ...rule, ...connection, connectionId }));
 }
 
 /** An amount, and the time for which a gateway has to hold it for a later capture; absent if it is captured at once. */
@@ -170,7 +188,9 @@ export async function loadFailoverRule(
   options: { merchantId: string; version: number },
 ): Promise<FailoverRule> {
   const [rule] = await queryable.query<FailoverRule>(selectRule, [options.merchantId, options.version]);
-  return rule ?? { version: options.version, failoverOn: [] };
+  return (
+    rule ?? { version: options.version, failoverOn: options.version === defaultRuleVersion ? defaultFailover : [] }
+  );
 }
 
 /**
@@ -272,6 +292,33 @@ const selectNewest: Statement = {
 export async function findRoutingRule(queryable: Queryable, merchantId: string): Promise<RoutingRule | undefined> {
   const [rule] = await queryable.query<RoutingRule>(selectNewest, [merchantId]);
   return rule;
+}
+
+/** Finds the rule that new payments follow: the newest version, or the default rule; undefined where nothing can be routed. */
+export async function findRuleInForce(
+  core: DefaultParts,
+  queryable: Queryable,
+  merchantId: string,
+): Promise<RoutingRule | undefined> {
+  const saved = await findRoutingRule(queryable, merchantId);
+  if (saved !== undefined) return saved;
+  const connections = await loadDefaultConnections(core, queryable, merchantId);
+  if (connections.length === 0) return undefined;
+  return {
+    merchantId,
+    version: defaultRuleVersion,
+    connectionIds: connections.map(({ id }) => id),
+    failoverOn: [...defaultFailover],
+    retriesSameGateway: false,
+    authentication: "AS_NEEDED",
+    providerId: null,
+    policy: null,
+    cases: null,
+    split: null,
+    createdAt: new Date(0),
+    setBy: null,
+    restoredFrom: null,
+  };
 }
 
 const selectSome: Statement = {

@@ -237,6 +237,8 @@ export const PaymentSessionEntity = defineEntity({
     captureConfirmed: p.boolean().nullable(),
     failover: p.boolean(),
     declineCode: p.text().nullable(),
+    expiredBecause: p.text().$type<"CANCELLED" | "REPLACED">().nullable(),
+    replacedBy: p.uuid().nullable(),
     pendingEventAt: p.datetime().nullable(),
     createdAt: p.datetime(),
     expiresAt: p.datetime(),

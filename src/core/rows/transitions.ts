@@ -10,7 +10,7 @@ export const sessionTransitions = {
     SUCCEEDED: "the gateway has captured the winner, or accepted its capture",
     DECLINED: "the last gateway declined",
     DEGRADED: "no gateway is left, and the last one did not decline",
-    EXPIRED: "not submitted in time",
+    EXPIRED: "not submitted in time, cancelled or replaced",
   },
   SUCCEEDED: {},
   DECLINED: {},
@@ -20,7 +20,7 @@ export const sessionTransitions = {
 
 /** From each phase of a session to those that may follow: a phase only moves forward. */
 export const phaseTransitions = {
-  IDLE: { PROCESSING: "submitted", DONE: "expired" },
+  IDLE: { PROCESSING: "submitted", DONE: "expired, cancelled or replaced" },
   PROCESSING: { DONE: "the status is final, and no attempt is open" },
   DONE: {},
 } as const;

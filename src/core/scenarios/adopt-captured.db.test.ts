@@ -5,7 +5,7 @@ import { adoptCaptured, declareRestore } from "../../oversight/declare-restore.t
 import { raiseAlarmsOnce } from "../../oversight/raise-alarms.ts";
 import { decodeId, encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { cancelHeld, captureHeld } from "../capture-later.ts";
+import { cancelSession, captureHeld } from "../capture-later.ts";
 import type { Core } from "../core.ts";
 import { confirmDecision, decideAttempt, withdrawDecision } from "../execute/decisions.ts";
 import { attemptIdOf } from "../record/open-attempt.ts";
@@ -68,7 +68,7 @@ describe("a held payment that a person has captured at its gateway", () => {
     const { session, gatewayReference, named } = await heldAt(at);
     await fixture.sandbox.captureByHand(gatewayReference, 1_900);
     if (at === 1) await expect.poll(() => reportsOf(session)).toContain("captured");
-    await expect(cancelHeld(fixture.core, named)).rejects.toMatchObject({ code: "capture_already_ordered" });
+    await expect(cancelSession(fixture.core, named)).rejects.toMatchObject({ code: "capture_already_ordered" });
     const { session: ended, attempts } = await fixture.loadSession(session);
     expect(ended).toMatchObject({ status: "SUCCEEDED", captureConfirmed: true });
     expect(attempts).toMatchObject([{ status: "CAPTURED", capturedAmountMinor: 1_900 }]);
@@ -79,11 +79,11 @@ describe("a held payment that a person has captured at its gateway", () => {
   it("is cancelled while its gateway gives no answer, and of no other merchant", async () => {
     const { session, gatewayReference, named } = await heldAt(0);
     await fixture.sandbox.captureByHand(gatewayReference, 1_900);
-    const stranger = cancelHeld(fixture.core, { ...named, merchantId: session.id });
+    const stranger = cancelSession(fixture.core, { ...named, merchantId: session.id });
     await expect(stranger).rejects.toMatchObject({ code: "not_found" });
     expect((await fixture.loadSession(session)).session).toMatchObject({ status: "CREATED" });
     const silent = withAnswers(fixture.core, { lookUp: async () => ({ type: "inconclusive", reason: "no answer" }) });
-    const { session: cancelled } = await cancelHeld(silent, named);
+    const { session: cancelled } = await cancelSession(silent, named);
     expect(cancelled).toMatchObject({ status: "DECLINED", declineCode: "capture_cancelled" });
     await Promise.all(silent.inFlight);
     // The void then finds the money, which a person has to refund.
@@ -292,7 +292,7 @@ describe("a payment that is captured later, whose order a restore has lost", () 
     const given = { ...orderOf(session), signal: AbortSignal.abort() };
     const refusal = { code: "not_held", message: expect.stringMatching(/A person has recorded/) };
     await expect(captureHeld(fixture.core, given)).rejects.toMatchObject(refusal);
-    await expect(cancelHeld(fixture.core, given)).rejects.toMatchObject({ code: "not_held" });
+    await expect(cancelSession(fixture.core, given)).rejects.toMatchObject({ code: "not_held" });
     await recover(fixture, refusing(), session);
     expect(await stateOf(session)).toMatchObject({ attempts: [{ status: "CAPTURED", capturedAmountMinor: 1_900 }] });
   });
@@ -309,7 +309,7 @@ describe("a payment that is captured later, whose order a restore has lost", () 
     expect(await itemsOf(fixture, session)).toMatchObject([
       { detail: expect.stringMatching(/a hold that is not captu/) },
     ]);
-    await cancelHeld(fixture.core, orderOf(session));
+    await cancelSession(fixture.core, orderOf(session));
     await Promise.all(fixture.core.inFlight);
     expect(await statusesAt(attempt)).toEqual(["voided"]);
   });

@@ -78,6 +78,12 @@ export function withOutcome(search: PaymentSearch, { status, failover }: Outcome
   return { ...rest, ...(status && { status }), ...(failover && { failover }) };
 }
 
+/** Reads the address of a customer's page. */
+export function readCustomerSearch({ email }: Readonly<Record<string, unknown>>): { readonly email: string } {
+  const text = typeof email === "string" ? email.trim() : "";
+  return { email: /^[^@]+@[^@]+$/.test(text) && text.length <= 254 ? text : "" };
+}
+
 /** The filters of the list of refunds. */
 export type RefundSearch = Pick<PaymentSearch, "gateway" | "currency" | "from" | "to" | "after" | "before"> & {
   readonly status?: RefundState;

@@ -11,7 +11,7 @@ import { readLedgerSearch } from "./ledger-address.ts";
 import { readAnalyticsSearch } from "./pages/analytics-search.ts";
 import { readAuditSearch } from "./pages/audit-search.ts";
 import { Failure, Missing } from "./parts/states.tsx";
-import { readPaymentSearch, readRefundSearch } from "./payment-address.ts";
+import { readCustomerSearch, readPaymentSearch, readRefundSearch } from "./payment-address.ts";
 import { readDeliverySearch } from "./webhook-address.ts";
 
 const root = createRootRoute({
@@ -109,6 +109,13 @@ const payment = createRoute({
   validateSearch: (search: Record<string, unknown>): { refund?: "duplicate" } =>
     search.refund === "duplicate" ? { refund: "duplicate" } : {},
   component: lazyRouteComponent(() => import("./pages/payment.tsx"), "PaymentPage"),
+});
+
+const customer = createRoute({
+  getParentRoute: () => scope,
+  path: "/payments/customer",
+  validateSearch: readCustomerSearch,
+  component: lazyRouteComponent(() => import("./pages/customer.tsx"), "CustomerPage"),
 });
 
 const refunds = createRoute({
@@ -212,6 +219,7 @@ export const router = createRouter({
         home,
         payments,
         payment,
+        customer,
         refunds,
         ledger,
         analytics,

@@ -1,11 +1,12 @@
 /** Runs the clients' examples as a reader does: as separate processes, against a real demo. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { RestClient } from "../../client/merchant/rest-client.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
@@ -24,7 +25,11 @@ beforeAll(async () => {
 
 /** Starts an example with only these variables, as its first lines describe. */
 function start(file: string, env: Record<string, string>): ChildProcess {
-  const child = spawn(process.execPath, [file], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const program = file.endsWith(".py") ? "python3" : process.execPath;
+  const child = spawn(program, [file], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   onTestFinished(() => void child.kill());
   return child;
 }
@@ -152,22 +157,27 @@ describe("examples/node", () => {
   });
 });
 
-describe("the complete server of the integration guide", () => {
+const hasPython = spawnSync("python3", ["--version"]).status === 0;
+
+describe.each([
+  { file: "server.mjs", block: /^## A complete server$[\s\S]*?^```js\n([\s\S]*?)^```$/m },
+  ...(hasPython ? [{ file: "server.py", block: /^### In Python$[\s\S]*?^```python\n([\s\S]*?)^```$/m }] : []),
+])("the complete server of the integration guide, $file", ({ file, block }) => {
   it("runs as it stands: opens an order, repeats a session until it has ended, and ships on the webhook", async () => {
     const guide = await readFile(join(checkout, "docs", "integration.md"), "utf8");
-    const [, server = ""] = /^## A complete server$[\s\S]*?^```js\n([\s\S]*?)^```$/m.exec(guide) ?? [];
+    const [, server = ""] = block.exec(guide) ?? [];
     const port = await freePortRange(1);
     const folder = await mkdtemp(join(tmpdir(), "guide-server-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     await symlink(join(checkout, "node_modules"), join(folder, "node_modules"));
     // Only the port is another: two runs on one machine must not meet.
     expect(server.match(/3000/g)).toHaveLength(2);
-    await writeFile(join(folder, "server.mjs"), server.replaceAll("3000", String(port)));
+    await writeFile(join(folder, file), server.replaceAll("3000", String(port)));
 
     const origin = `http://127.0.0.1:${port}`;
     const { endpoint, signingSecret } = await command("endpoint", "add", `${origin}/webhooks`);
     const settings = { API_ORIGIN: demo.file.connectOrigin, SECRET_KEY: secretKey, SIGNING_SECRET: signingSecret };
-    const backend = start(join(folder, "server.mjs"), settings);
+    const backend = start(join(folder, file), settings);
     await said(backend, `Pay at ${origin}`);
     await Promise.all([
       said(backend, "webhook_endpoint.test"),
@@ -182,18 +192,35 @@ describe("the complete server of the integration guide", () => {
     const retry = async () => (await (await fetch(origin + orders, { method: "POST" })).json()) as OpenedSession;
     expect((await retry()).sessionId).toBe(session.sessionId);
 
+    // The cart changes: the page shows another session, and the old one takes no card.
+    const changed = await fetch(`${origin}/orders/${orderRef}/add`, { method: "POST" });
+    const dearer = JSON.parse(/\.\.\.(\{.*\}),$/m.exec(await changed.text())![1]!) as OpenedSession;
+    const fresh = (await retry()) as OpenedSession & { amountMinor: number };
+    expect([fresh.sessionId, fresh.amountMinor]).toEqual([dearer.sessionId, 9800]);
+    const client = new RestClient({ restBase: `${demo.file.connectOrigin}/api/v1`, secretKey });
+    expect(await client.getSession(session.sessionId)).toMatchObject({ replacedBy: dearer.sessionId });
+
     const customer = new ApiCheckout(demo.file);
     const fraud = "4100000000000019";
     const declined = said(backend, `payment_session.declined ${orderRef}`);
-    await customer.submit(session, await customer.tokenize(session, fraud));
+    await customer.submit(dearer, await customer.tokenize(dearer, fraud));
     await declined;
     const [another, ...same] = await Promise.all([retry(), retry(), retry(), retry(), retry(), retry()]);
-    expect(another.sessionId).not.toBe(session.sessionId);
+    expect(another.sessionId).not.toBe(dearer.sessionId);
     expect(new Set(same.map(({ sessionId }) => sessionId))).toEqual(new Set([another.sessionId]));
     const paid = said(backend, `payment_session.succeeded ${orderRef}`);
     await customer.submit(another, await customer.tokenize(another, "4242424242424242"));
     await paid;
     expect((await retry()).sessionId).toBe(another.sessionId);
+    // A paid order neither changes nor is cancelled.
+    for (const action of ["add", "sessions", "cancel"])
+      expect((await fetch(`${origin}/orders/${orderRef}/${action}`, { method: "POST" })).status).toBe(409);
+
+    const [, given = ""] = /\/orders\/([\w-]+)\/cancel/.exec(await (await fetch(origin)).text())!;
+    const expired = said(backend, `payment_session.expired ${given}`);
+    expect(await (await fetch(`${origin}/orders/${given}/cancel`, { method: "POST" })).text()).toBe("Cancelled.");
+    await expired;
+    expect((await fetch(`${origin}/orders/${given}/sessions`, { method: "POST" })).status).toBe(404);
 
     const forged = { type: "payment_session.succeeded", data: { orderRef } };
     const refused = await fetch(`${origin}/webhooks`, { method: "POST", body: JSON.stringify(forged) });

@@ -1,5 +1,5 @@
 /** The merchant who captures or cancels a held payment, and the person who acts on the hold at the gateway. */
-import { cancelHeld, captureHeld } from "../../core/capture-later.ts";
+import { cancelSession, captureHeld } from "../../core/capture-later.ts";
 import { DomainError } from "../../platform/errors.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { LaterSchedule, PlannedOrder } from "./later-plan.ts";
@@ -77,7 +77,9 @@ export class LaterMerchant {
     const gone = new AbortController();
     stage.timeline.after(stage.dice.pick([500, 30_000]), () => gone.abort());
     const given =
-      type === "capture" ? captureHeld(core, { ...named, amountMinor, signal: gone.signal }) : cancelHeld(core, named);
+      type === "capture"
+        ? captureHeld(core, { ...named, amountMinor, signal: gone.signal })
+        : cancelSession(core, named);
     given.then(
       ({ session }) => {
         isAnswered = true;

@@ -14,7 +14,10 @@ import {
   NextActionSchema,
   OutcomeSchema,
 } from "../../../gen/payments/v1/checkout_pb.ts";
-import { PaymentSession_Status as Status } from "../../../gen/payments/v1/payment_session_pb.ts";
+import {
+  PaymentSession_ExpiredBecause,
+  PaymentSession_Status as Status,
+} from "../../../gen/payments/v1/payment_session_pb.ts";
 
 /** The session that the emulator begins with, and below it its client secret. */
 export const emulatorSession = "ps_01k0emulator";
@@ -159,7 +162,8 @@ export class CheckoutEmulator {
     return this.#end(Status.DEGRADED);
   }
 
-  expire(): Checkout {
+  expire(because: PaymentSession_ExpiredBecause = PaymentSession_ExpiredBecause.LIFETIME): Checkout {
+    this.checkout.expiredBecause = because;
     return this.#end(Status.EXPIRED);
   }
 

@@ -20,6 +20,7 @@ export const checks: readonly Check[] = [
   { text: "The merchant's request rate.", codes: ["rate_limited"] },
   { text: "The headers of the body.", codes: ["unsupported_media_type", "unsupported_encoding"] },
   { text: "The body's size, and its arrival in time.", codes: ["payload_too_large", "request_timeout"] },
+  { text: "The body of a refund.", codes: ["missing_body"] },
   { text: "The body's syntax as JSON.", codes: ["invalid_json"] },
   { text: "The fields of the body and the parameters of the query, all of them.", codes: problemPrecedence },
   { text: "`Idempotency-Key`.", codes: ["invalid_idempotency_key"] },

@@ -33,6 +33,9 @@ export const explanations = {
   invalid_json: body(
     "The body is not one JSON value in UTF-8. Typical causes: the body is cut short, has a trailing comma or a lone surrogate. Fix the code that writes the body.",
   ),
+  missing_body: body(
+    "A refund without a body, which a client may have lost on the way. Nothing was refunded. Send `{}` to refund everything that is left.",
+  ),
   missing_field: body(
     "A required field is absent, or an empty text, which counts as absent; a number that is 0 breaks its rule instead (`invalid_field`). `errors` names each missing field. Add them and send the request again.",
   ),
@@ -50,7 +53,7 @@ export const explanations = {
     "`Idempotency-Key` is empty, longer than 255 characters, or has characters other than printable ASCII. Use a UUID, for example.",
   ),
   missing_idempotency_key: headers(
-    "A refund needs an `Idempotency-Key`: the same key names the same refund for ever, so a repeat refunds nothing twice. Use the id of the return in your system, for example.",
+    "A refund needs an `Idempotency-Key`: the same key names the same refund for ever, so a repeat refunds nothing twice. Use the id of the return in your system, for example. So does a session that `replaces` another one: the repeat returns the session that the first call created.",
   ),
   duplicate_header: headers(
     "`Host`, `Authorization`, `Content-Type`, `Content-Encoding` or `Idempotency-Key` comes twice, on any path. Send it once. A proxy may have added the second.",
@@ -113,10 +116,16 @@ export const explanations = {
     "The session is being paid with another card. Read the session until it has an outcome. Do not create another.",
   ),
   session_expired: state(
-    "The session was not paid in time (30 minutes, unless the merchant has set another lifetime). Create another one for the same order, with another `Idempotency-Key`.",
+    "The session was not paid in time (30 minutes, unless the merchant has set another lifetime), or was cancelled. Create another one for the same order, with another `Idempotency-Key`.",
   ),
   session_ended: state(
-    "The session already has an outcome. Read the session. To try another card after a decline, create another session.",
+    "The session already has an outcome, which `state` names where a cancellation or a replacement is refused. Read the session. To try another card after a decline, create another session.",
+  ),
+  session_replaced: state(
+    "Another session has taken the place of this one, and a session has one successor. `state.replacedBy` is its id: work with that one, or replace it. In the browser: the payment was continued elsewhere.",
+  ),
+  session_being_paid: state(
+    "The session was submitted, so it can neither be cancelled nor replaced, and nothing was created. Wait for its webhook. If it is `held` for a later capture, cancel it first.",
   ),
   token_used: state(
     "From the widget's `SubmitPayment`: the session has not been submitted, and this token was used before. The session stays open: make a new token and submit it. The widget does so once automatically.",
@@ -131,7 +140,7 @@ export const explanations = {
     "From the dashboard's calls and the command line: the resource is in a state that does not allow this, or it was changed since you read it. `detail` says which. Read the resource again.",
   ),
   not_held: state(
-    "Only a payment with `capture: manual` that a gateway holds can be captured or cancelled. `detail` says what it is instead. Wait for `payment_session.held`, or for a session that was restored a minute.",
+    "Only a payment with `capture: manual` that a gateway holds can be captured. `detail` says what it is instead. Wait for `payment_session.held`, or for a session that was restored a minute.",
   ),
   capture_already_ordered: state(
     "The first capture fixes the amount, and a payment whose capture was ordered cannot be cancelled. Read the session; refund it once it has SUCCEEDED.",

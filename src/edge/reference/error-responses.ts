@@ -4,12 +4,13 @@ import type { Schema } from "../../transcoder/openapi/value-schema.ts";
 import { appearances, renderError } from "../error-mapping.ts";
 
 /** A property of an operation that can cause a refusal. */
-export type Trait = "any" | "secretKey" | "body" | "idempotency" | "lookup" | "held" | "refund";
+export type Trait = "any" | "secretKey" | "body" | "idempotency" | "lookup" | "held" | "cancel" | "refund";
 
 // The operations of the REST API that can answer each code. Codes of the widget, the vault, gRPC and the dashboard have
 // none.
 const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   invalid_json: ["any"],
+  missing_body: ["refund"],
   missing_field: ["body"],
   invalid_field: ["body"],
   unknown_field: ["body"],
@@ -27,7 +28,7 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   role_not_allowed: [],
   key_type_not_allowed: ["secretKey"],
   origin_not_allowed: [],
-  not_found: ["lookup"],
+  not_found: ["lookup", "idempotency"],
   token_not_found: [],
   token_expired: [],
   method_not_allowed: [],
@@ -39,16 +40,18 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   idempotency_in_progress: ["idempotency"],
   already_submitted: [],
   session_expired: [],
-  session_ended: [],
+  session_ended: ["held", "cancel", "idempotency"],
+  session_replaced: ["cancel", "idempotency"],
+  session_being_paid: ["cancel", "idempotency"],
   token_used: [],
   no_action: [],
   action_expired: [],
-  not_held: ["held"],
-  capture_already_ordered: ["held"],
+  not_held: ["held", "cancel"],
+  capture_already_ordered: ["held", "cancel"],
   amount_exceeds_held: ["held"],
   not_refundable: ["refund"],
   amount_exceeds_refundable: ["refund"],
-  missing_idempotency_key: ["refund"],
+  missing_idempotency_key: ["refund", "idempotency"],
   state_conflict: [],
   idempotency_key_reused: ["idempotency", "refund"],
   endpoint_not_allowed: [],
@@ -80,12 +83,18 @@ function response(status: number, members: readonly DomainErrorCode[]): Schema {
     properties: { status: { const: status }, code: { enum: members } },
   };
   const examples = Object.fromEntries(members.map((code) => [code, { $ref: `#/components/examples/${code}` }]));
-  const headers = new Set(members.flatMap((code) => Object.keys(rendered(code).headers)));
+  const headers = members.map((code) => Object.keys(rendered(code).headers));
+  const inAll = (name: string) => headers.every((names) => names.includes(name));
   return {
     description: members.map((code) => `\`${code}\`: ${appearances[code].title}.`).join(" "),
     headers: {
       "Request-Id": { $ref: "#/components/headers/Request-Id" },
-      ...Object.fromEntries([...headers].map((name) => [name, { $ref: `#/components/headers/${name}` }])),
+      ...Object.fromEntries(
+        [...new Set(headers.flat())].map((name) => [
+          name,
+          { $ref: `#/components/headers/${name}${inAll(name) ? "" : "-Of-Some"}` },
+        ]),
+      ),
       ...(members.includes("rate_limited") && limitHeaders),
     },
     content: { "application/json": { schema, examples } },
@@ -114,6 +123,18 @@ export const errorSchema: Schema = {
       type: "array",
       items: { $ref: "#/components/schemas/FieldError" },
       description: "Every problem found. `code` is then the one of theirs that the error reference puts first.",
+    },
+    state: {
+      type: "object",
+      description: "The present state of the session, where a cancellation or a replacement is refused.",
+      properties: {
+        sessionId: { type: "string" },
+        status: { type: "string" },
+        processing: { type: "boolean" },
+        expiredBecause: { type: "string", enum: ["LIFETIME", "CANCELLED", "REPLACED"] },
+        replacedBy: { type: "string", description: "The session that has taken its place." },
+      },
+      required: ["sessionId", "status", "processing"],
     },
     requestId: { type: "string", description: "The same as in the Request-Id header. Log it." },
   },

@@ -96,11 +96,11 @@ const details: Readonly<Record<string, OperationDetails>> = {
     errors: errorResponses(["any", "secretKey", "body", "lookup", "held"]),
   },
   cancelPaymentSession: {
-    successDescription: "The session: DECLINED with `capture_cancelled`.",
+    successDescription: "The session: EXPIRED as `CANCELLED`, or of a held payment DECLINED with `capture_cancelled`.",
     successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
     security: [withSecretKey],
     responseExamples: example("Cancelled", cancelledResponse),
-    errors: errorResponses(["any", "secretKey", "lookup", "held"]),
+    errors: errorResponses(["any", "secretKey", "lookup", "cancel"]),
   },
   createRefund: {
     successStatus: 201,
@@ -189,6 +189,10 @@ const components: Readonly<Record<string, Schema>> = {
     ),
     "Idempotent-Replayed": describeHeader("`true` when this is the answer of an earlier request.", "^true$"),
     "Retry-After": always(describeHeader("Seconds after which a repeat is welcome.", "^[0-9]+$")),
+    "Retry-After-Of-Some": describeHeader(
+      "Seconds after which a repeat is welcome, where one can succeed.",
+      "^[0-9]+$",
+    ),
     "RateLimit-Policy": describeHeader(
       "The merchant's limit in this environment: `q` requests at once, and the seconds `w` in which as many become free. Absent where the operator has set none.",
       '^"api";q=[0-9]+;w=[0-9]+$',

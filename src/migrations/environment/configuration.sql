@@ -50,6 +50,8 @@ CREATE TABLE connection (
   account            text NOT NULL,
   -- The version that new attempts use; null until one was verified.
   credential_version int,
+  -- Orders the connections of the default rule (src/core/record/default-rule.ts).
+  first_verified_at  timestamptz,
   paused             boolean NOT NULL DEFAULT false,
   -- The merchant as the account's acquirer knows it (AcquirerData in src/gateways/authentication-provider.ts).
   acquirer           jsonb,

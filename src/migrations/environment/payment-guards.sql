@@ -15,6 +15,10 @@ BEGIN
       PERFORM app.refuse('what describes an order never changes; a customer''s name and address are erased together'); END IF;
     IF OLD.status <> 'CREATED' AND (NEW.status <> OLD.status OR NEW.winner_attempt_id IS DISTINCT FROM OLD.winner_attempt_id) THEN
       PERFORM app.refuse('a final status never changes'); END IF;
+    IF OLD.status <> 'CREATED' AND NEW.expired_because IS DISTINCT FROM OLD.expired_because THEN
+      PERFORM app.refuse('the reason of an end never changes'); END IF;
+    IF OLD.replaced_by IS NOT NULL AND NEW.replaced_by IS DISTINCT FROM OLD.replaced_by THEN
+      PERFORM app.refuse('a session has one successor'); END IF;
     IF OLD.phase = 'DONE' AND NEW.phase <> 'DONE' OR OLD.phase = 'PROCESSING' AND NEW.phase = 'IDLE' THEN
       PERFORM app.refuse('the phase only moves forward'); END IF;
     IF OLD.winner_attempt_id IS NOT NULL AND NEW.winner_attempt_id IS NOT NULL AND NEW.winner_attempt_id <> OLD.winner_attempt_id THEN
@@ -66,6 +70,11 @@ BEGIN
     PERFORM app.refuse('PROCESSING needs a lease and a deadline'); END IF;
   IF (NEW.status = 'EXPIRED') <> (NEW.phase = 'DONE' AND NEW.lease_epoch = 0) THEN
     PERFORM app.refuse('EXPIRED means DONE and never submitted'); END IF;
+  IF NEW.expired_because IS NOT NULL AND (NEW.status <> 'EXPIRED' OR NEW.expired_because NOT IN ('CANCELLED','REPLACED')) THEN
+    PERFORM app.refuse('a merchant cancels or replaces a session that was not submitted'); END IF;
+  IF NEW.replaced_by IS NOT NULL AND NEW.status NOT IN ('DECLINED','DEGRADED','EXPIRED')
+     OR NEW.replaced_by IS NULL AND NEW.expired_because = 'REPLACED' THEN
+    PERFORM app.refuse('only a session that ended without a payment has a successor'); END IF;
   IF (NEW.status = 'CREATED') <> (NEW.settled_at IS NULL) THEN PERFORM app.refuse('a final status has its time'); END IF;
   IF (NEW.phase = 'IDLE' OR NEW.status = 'EXPIRED') <> (NEW.submitted_at IS NULL) THEN PERFORM app.refuse('a submission has its time'); END IF;
   IF NEW.status = 'SUCCEEDED' AND (NEW.captured_via IS NULL OR NEW.capture_confirmed IS NULL) THEN

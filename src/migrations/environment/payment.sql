@@ -39,6 +39,10 @@ CREATE TABLE payment_session (
   capture_confirmed   boolean,
   failover            boolean NOT NULL DEFAULT false,
   decline_code        text,
+  -- Why the session is EXPIRED, where its merchant ended it: CANCELLED or REPLACED. Null where its time was over.
+  expired_because     text,
+  -- The session that its merchant created in its place, at most one.
+  replaced_by         uuid,
   -- When the merchant was notified that the outcome takes longer than the budget.
   pending_event_at    timestamptz,
   -- After a restore: from this time on the gateways are asked what they did for the session that is not in this database.
@@ -80,6 +84,11 @@ CREATE INDEX payment_session_unconfirmed ON payment_session (settled_at) WHERE N
 CREATE INDEX payment_session_of_merchant ON payment_session (merchant_id, id);
 -- Equal references, and beginnings of references whatever the database's collation is.
 CREATE INDEX payment_session_of_order ON payment_session (merchant_id, order_ref text_pattern_ops, id);
+-- A customer's payments, and the beginnings of customers' names. Only sessions that have them are in the two, and neither changes while
+-- a payment runs.
+CREATE INDEX payment_session_of_email ON payment_session (merchant_id, lower(customer_email), id) WHERE customer_email IS NOT NULL;
+CREATE INDEX payment_session_of_name ON payment_session (merchant_id, lower(details ->> 'customerName') text_pattern_ops, id)
+  WHERE details ->> 'customerName' IS NOT NULL;
 -- Rows come into the three when a payment settles and not before, so that a payment's many changes until then do not write to
 -- them. Sessions that are CREATED are the newest, where a walk by id begins anyway.
 CREATE INDEX payment_session_of_card ON payment_session (merchant_id, card_last4, id)

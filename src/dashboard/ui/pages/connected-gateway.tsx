@@ -12,6 +12,7 @@ import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useScope } from "../scope.ts";
 import { VerificationRows, verificationCall } from "./verification-rows.tsx";
+import { VerifyConnection } from "./verify-connection.tsx";
 
 type ConnectedProps = {
   gateway: Gateway;
@@ -27,8 +28,13 @@ export function ConnectedGateway({ gateway, connectionId, notificationUrl, onCha
   const client = createClient(GatewayConnectionService, useTransport());
   const { run, dialog } = useProof();
   const verify = useMutation({
-    mutationFn: () =>
-      run(() => client.verifyGatewayConnection({ merchantId, environment, connectionId }, verificationCall)),
+    mutationFn: (routePayments: boolean | undefined) =>
+      run(() =>
+        client.verifyGatewayConnection(
+          { merchantId, environment, connectionId, ...(routePayments !== undefined && { routePayments }) },
+          verificationCall,
+        ),
+      ),
     onSuccess: onChange,
   });
   const name = nameOfGateway(gateway.gateway);
@@ -53,9 +59,12 @@ export function ConnectedGateway({ gateway, connectionId, notificationUrl, onCha
       {verify.data && <VerificationRows answer={verify.data} />}
       <div className="row">
         {!isVerified && (
-          <Button kind="main" isPending={verify.isPending} onPress={() => verify.mutate()}>
-            {verify.data ? "Verify again" : "Verify now"}
-          </Button>
+          <VerifyConnection
+            label={verify.data ? "Verify again" : "Verify now"}
+            isProvider={gateway.isProvider}
+            isPending={verify.isPending}
+            onVerify={verify.mutate}
+          />
         )}
         <Button onPress={onEnd}>{isVerified ? "Done" : "Later"}</Button>
         {isVerified && (

@@ -23,6 +23,7 @@ import { useScope } from "../scope.ts";
 import { ConnectionHealth } from "./connection-health.tsx";
 import { RotateCredentials } from "./rotate-credentials.tsx";
 import { VerificationRows, verificationCall } from "./verification-rows.tsx";
+import { VerifyConnection } from "./verify-connection.tsx";
 
 type CardProps = {
   connection: GatewayConnection;
@@ -43,7 +44,13 @@ export function ConnectionCard({ connection, offered, health, alerts, isHealthKn
   const [isRotating, setRotating] = useState(false);
   const of = { merchantId, environment, connectionId };
   const verify = useMutation({
-    mutationFn: () => run(() => client.verifyGatewayConnection(of, verificationCall)),
+    mutationFn: (routePayments: boolean | undefined) =>
+      run(() =>
+        client.verifyGatewayConnection(
+          { ...of, ...(routePayments !== undefined && { routePayments }) },
+          verificationCall,
+        ),
+      ),
     onSuccess: onChange,
   });
   const pause = useMutation({
@@ -63,9 +70,12 @@ export function ConnectionCard({ connection, offered, health, alerts, isHealthKn
           {role >= Role.OWNER && (
             <>
               {!verified && (
-                <Button kind="main" isPending={verify.isPending} onPress={() => verify.mutate()}>
-                  Verify
-                </Button>
+                <VerifyConnection
+                  label="Verify"
+                  isProvider={connection.isProvider}
+                  isPending={verify.isPending}
+                  onVerify={verify.mutate}
+                />
               )}
               {verified && !isRotating && gateway && (
                 <Button onPress={() => setRotating(true)}>Change credentials</Button>

@@ -118,6 +118,7 @@ function Awaiting({ attempts }: { attempts: Payment["attempts"] }) {
 }
 
 function Facts({ payment }: { payment: Payment }) {
+  const { environmentName, merchantId } = useScope();
   const { summary, customerEmail, customerName, billingAddress } = payment;
   const { captureConfirmed, expiresAt, submittedAt, ruleVersion } = payment;
   return (
@@ -136,7 +137,13 @@ function Facts({ payment }: { payment: Payment }) {
         )}
         {customerEmail && (
           <Fact name="Customer">
-            <bdi>{visible(customerEmail)}</bdi>
+            <Link
+              to="/$environment/$merchantId/payments/customer"
+              params={{ environment: environmentName, merchantId }}
+              search={{ email: customerEmail }}
+            >
+              <bdi>{visible(customerEmail)}</bdi>
+            </Link>
           </Fact>
         )}
         {customerName && (
@@ -168,7 +175,9 @@ function Facts({ payment }: { payment: Payment }) {
           </Fact>
         )}
         {captureConfirmed === false && <Fact name="Capture">accepted by the gateway, not confirmed yet</Fact>}
-        {ruleVersion !== undefined && <Fact name="Routing rule">version {ruleVersion}</Fact>}
+        {ruleVersion !== undefined && (
+          <Fact name="Routing rule">{ruleVersion === 0 ? "the default rule" : `version ${ruleVersion}`}</Fact>
+        )}
         {payment.createRequestId && (
           <Fact name="Request that created it">
             <CopiedText label="the creating request’s id" text={payment.createRequestId} />

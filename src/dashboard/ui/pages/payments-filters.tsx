@@ -110,7 +110,7 @@ export function SearchBox({ search }: { search: PaymentSearch }) {
         maxLength={255}
         autoComplete="off"
         spellCheck={false}
-        placeholder="Order reference, any id, card’s last four digits"
+        placeholder="Order, any id, card’s last four digits, customer, amount"
       />
       <Button type="submit">Find</Button>
       {search.q !== undefined && (

@@ -207,6 +207,17 @@ function Found({ text }: { text: string }) {
           </Link>
         </p>
       )}
+      {data.matches.some(({ by }) => by === PaymentMatch_By.CUSTOMER_EMAIL) && (
+        <p>
+          <Link
+            to="/$environment/$merchantId/payments/customer"
+            params={{ environment: environmentName, merchantId }}
+            search={{ email: text }}
+          >
+            See this customer: payments, refunds and totals
+          </Link>
+        </p>
+      )}
       <PaymentsTable label="Search results" rows={rows} />
     </section>
   );
@@ -219,6 +230,9 @@ const foundBy: Readonly<Record<number, string>> = {
   [PaymentMatch_By.EVENT_ID]: "by an event’s id",
   [PaymentMatch_By.REQUEST_ID]: "by a request’s id",
   [PaymentMatch_By.GATEWAY_REFERENCE]: "by a gateway’s reference",
+  [PaymentMatch_By.CUSTOMER_EMAIL]: "by the customer’s address",
+  [PaymentMatch_By.CUSTOMER_NAME]: "by the customer’s name",
+  [PaymentMatch_By.AMOUNT]: "by its amount",
 };
 
 const statuses: Readonly<Record<string, PaymentSession_Status>> = {

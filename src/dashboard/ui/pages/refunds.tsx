@@ -196,7 +196,8 @@ function NoRefunds({ isFiltered }: { isFiltered: boolean }) {
 }
 
 // The roles are explicit because browsers drop those of a table whose rows are displayed as cards.
-function RefundsTable({ refunds }: { refunds: readonly Refund[] }) {
+/** The table. */
+export function RefundsTable({ refunds }: { refunds: readonly Refund[] }) {
   const headings = ["Order reference", "Amount", "State", "Gateway", "Requested by", "Requested"];
   return (
     <TableScroll label="Refunds">

@@ -58,6 +58,8 @@ export type RuleDraft = RuleContent & {
   /** The version that the edit began with; 0 for none. */
   readonly base: number;
   readonly isChanged: boolean;
+  /** True while the default rule is in force, which can be saved as it is. */
+  readonly isDefault: boolean;
   /** New in each version and after each discard: a form with this key shows what is so then. */
   readonly origin: string;
   change(content: Partial<RuleContent>): void;
@@ -86,6 +88,7 @@ export function useRuleDraft(rule: RoutingRule | undefined): RuleDraft {
   return {
     ...current,
     origin: `${rule?.version}-${discards}`,
+    isDefault: rule?.version === 0,
     isChanged: changed !== undefined && !saysSame(changed, saved),
     change: (content) => setChanged({ ...current, ...content }),
     discard: () => {

@@ -4,6 +4,7 @@ import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Dialog, Heading } from "react-aria-components/Dialog";
 import { Modal, ModalOverlay } from "react-aria-components/Modal";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
@@ -40,7 +41,7 @@ function keepClear(bar: HTMLElement): () => void {
 
 /** The save bar; empty while nothing is changed. */
 export function RoutingSave({ draft }: { draft: RuleDraft }) {
-  const { merchantId, environment, environmentName } = useScope();
+  const { merchantId, environment, environmentName, role } = useScope();
   const client = createClient(RoutingRuleService, useTransport());
   const queries = useQueryClient();
   const { run, dialog } = useProof();
@@ -62,11 +63,19 @@ export function RoutingSave({ draft }: { draft: RuleDraft }) {
   const isDisabled = problems.length > 0;
   const saving = { isPending: save.isPending, isDisabled };
   const describedBy = isDisabled ? "unsaved-changes" : undefined;
+  const mayKeep = draft.isDefault && role >= Role.DEVELOPER;
   const isConflict = save.error !== null && codeOf(save.error) === "state_conflict";
   return (
     <>
       <LeaveQuestion isChanged={draft.isChanged} lost="The changes to the rule are lost." />
       {dialog}
+      {!draft.isChanged && mayKeep && (
+        <p>
+          <Button {...saving} onPress={() => save.mutate()}>
+            Save the default rule as version 1
+          </Button>
+        </p>
+      )}
       {draft.isChanged && (
         <section className="unsaved" ref={keepClear} aria-label="Unsaved changes">
           <div role="status">

@@ -65,6 +65,15 @@ const sections = [
 ] as const;
 
 function InUse({ rule }: { rule: RoutingRule }) {
+  if (rule.version === 0) {
+    return (
+      <p className="small">
+        <span className="badge" data-tone="good">
+          Default rule in use
+        </span>
+      </p>
+    );
+  }
   return (
     <p className="small">
       <span className="badge" data-tone="good">
@@ -99,14 +108,21 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
   return (
     <>
       {!mayChange && <p className="banner">You can view and test the rule. Developers and owners can change it.</p>}
-      <PageContents sections={rule ? [...sections, ["history", "History"]] : sections} />
+      {rule?.version === 0 && (
+        <p className="banner">
+          You have saved no rule, so payments follow the default rule: your verified gateways that are not paused, at
+          most five, in the order in which they were first verified. It changes with your gateways until you save it as
+          version 1.
+        </p>
+      )}
+      <PageContents sections={rule?.version ? [...sections, ["history", "History"]] : sections} />
       <RoutingDefaultPlan draft={draft} connections={gateways} mayChange={mayChange} />
       <RoutingSwitches draft={draft} mayChange={mayChange} />
       <RoutingCases draft={draft} connections={gateways} mayChange={mayChange} />
       <RoutingTester draft={draft} trial={trial} onTrial={setTrial} />
       <RoutingWhatIf draft={draft} />
       <RoutingAuthentication draft={draft} connections={connections} mayChange={mayChange} />
-      <RoutingHistory inUse={rule} mayChange={mayChange} />
+      {rule?.version !== 0 && <RoutingHistory inUse={rule} mayChange={mayChange} />}
       <RoutingSave draft={draft} />
     </>
   );

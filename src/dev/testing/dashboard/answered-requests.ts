@@ -166,6 +166,7 @@ async function paymentRequests({ dashboard, scope }: RequestParts): Promise<Answ
     CountPayments: () => scope,
     SearchPayments: () => ({ ...scope, text: sessionId }),
     GetPayment: () => ({ ...scope, sessionId }),
+    GetCustomerTotals: () => ({ ...scope, email: "ada@example.com" }),
     ExportPayments: () => scope,
     RefundPayment: () => {
       const { sessionId: refunded } = refundable;

@@ -24,7 +24,8 @@ export const placements: readonly TranscoderCase[] = [
   ["POST /v1/store/a/touch", bad(400, "invalid_json"), {}],
   ["GET /v1/search", bad(400, "invalid_json"), { text: "a" }],
   ["POST /v1/store", got("Store", {})],
-  ["POST /v1/store", bad(400, "invalid_json"), ""],
+  // An empty body is the empty message, as no body is.
+  ["POST /v1/store", got("Store", {}), ""],
   ["POST /v1/store", bad(400, "invalid_json"), "{}{}"],
   ["POST /v1/store", badFields("invalid_field "), "[]"],
   ["POST /v1/store", badFields("invalid_field "), "null"],

@@ -1,0 +1,188 @@
+/** One customer, by the e-mail address: payments, refunds and totals, and the erasure of the customer's data. */
+import { createClient } from "@connectrpc/connect";
+import { useInfiniteQuery, useQuery, useTransport } from "@connectrpc/connect-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useSearch } from "@tanstack/react-router";
+import {
+  type CustomerTotals,
+  type ListPaymentsResponse,
+  PaymentService,
+} from "../../../../gen/dashboard/v1/payments_pb.ts";
+import { type ListRefundsResponse, RefundService } from "../../../../gen/dashboard/v1/refunds_pb.ts";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
+import { Amount } from "../parts/amount.tsx";
+import { Confirm } from "../parts/confirm.tsx";
+import { visible } from "../parts/copied-text.tsx";
+import { useProof } from "../parts/prove.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { ShowMore } from "../parts/show-more.tsx";
+import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { useScope } from "../scope.ts";
+import { PaymentsTable } from "./payments-table.tsx";
+import { RefundsTable } from "./refunds.tsx";
+
+const rowsAtOnce = 20;
+
+/** The page. */
+export function CustomerPage() {
+  const { email } = useSearch({ from: "/signed-in/$environment/$merchantId/payments/customer" });
+  const { merchantId, environment, role } = useScope();
+  const totals = useQuery(
+    PaymentService.method.getCustomerTotals,
+    { merchantId, environment, email },
+    { enabled: email !== "" },
+  );
+  const { data, error, refetch } = totals;
+  return (
+    <>
+      <header className="page-head">
+        <div>
+          <h1>Customer</h1>
+          <p>
+            <bdi>{visible(email)}</bdi>
+          </p>
+        </div>
+        {role >= Role.OWNER && (data?.totals.length ?? 0) > 0 && <Erase email={email} />}
+      </header>
+      {error && <Failure error={error} onRetry={refetch} />}
+      {!error && !data && email !== "" && <Loading what="The customer" />}
+      {(data?.totals.length === 0 || email === "") && (
+        <Empty title="No payment has this address">
+          <p>Only sessions that were created with a customer’s address are found by it, until it is erased.</p>
+        </Empty>
+      )}
+      {data && data.totals.length > 0 && (
+        <>
+          <Totals totals={data.totals} />
+          <Payments email={email} />
+          <Refunds email={email} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Totals({ totals }: { totals: readonly CustomerTotals[] }) {
+  return (
+    <section className="card" aria-label="Totals">
+      {totals.map(({ captured, refunded, payments, succeeded }) => (
+        <dl className="facts" key={captured?.currency}>
+          <div>
+            <dt>Captured in {captured?.currency}</dt>
+            <dd>
+              <Amount amount={captured} />
+            </dd>
+          </div>
+          <div>
+            <dt>Refunded</dt>
+            <dd>
+              <Amount amount={refunded} />
+            </dd>
+          </div>
+          <div>
+            <dt>Payments</dt>
+            <dd>
+              {payments}, of which {succeeded} succeeded
+            </dd>
+          </div>
+        </dl>
+      ))}
+    </section>
+  );
+}
+
+function Payments({ email }: { email: string }) {
+  const { merchantId, environment } = useScope();
+  const list = useInfiniteQuery(
+    PaymentService.method.listPayments,
+    { merchantId, environment, filter: { customerEmail: email }, pageSize: rowsAtOnce, pageToken: "" },
+    {
+      pageParamKey: "pageToken",
+      getNextPageParam: ({ nextPageToken }: ListPaymentsResponse) => nextPageToken || undefined,
+    },
+  );
+  const { data, error, refetch, hasNextPage } = list;
+  if (error && !data) return <Failure error={error} onRetry={refetch} />;
+  if (!data) return <Loading what="The customer’s payments" />;
+  const payments = data.pages.flatMap((page) => page.payments);
+  return (
+    <section className="stack" aria-labelledby="payments">
+      <h2 id="payments">Payments</h2>
+      {payments.length > 0 && (
+        <PaymentsTable label="The customer’s payments" rows={payments.map((payment) => ({ payment }))} />
+      )}
+      {hasNextPage && (
+        <ShowMore
+          {...list}
+          pages={data.pages.length}
+          hasRows={payments.length > 0}
+          searchedBackTo={data.pages.at(-1)?.searchedBackTo}
+        />
+      )}
+    </section>
+  );
+}
+
+function Refunds({ email }: { email: string }) {
+  const { merchantId, environment } = useScope();
+  const list = useInfiniteQuery(
+    RefundService.method.listRefunds,
+    { merchantId, environment, filter: { customerEmail: email }, pageSize: rowsAtOnce, pageToken: "" },
+    {
+      pageParamKey: "pageToken",
+      getNextPageParam: ({ nextPageToken }: ListRefundsResponse) => nextPageToken || undefined,
+    },
+  );
+  const { data, error, refetch, hasNextPage } = list;
+  if (error && !data) return <Failure error={error} onRetry={refetch} />;
+  const refunds = data?.pages.flatMap((page) => page.refunds) ?? [];
+  if (refunds.length === 0) return null;
+  return (
+    <section className="stack" aria-labelledby="refunds">
+      <h2 id="refunds">Refunds</h2>
+      <RefundsTable refunds={refunds} />
+      {hasNextPage && (
+        <ShowMore
+          {...list}
+          pages={data?.pages.length ?? 0}
+          hasRows
+          searchedBackTo={data?.pages.at(-1)?.searchedBackTo}
+        />
+      )}
+    </section>
+  );
+}
+
+/** Erases the customer's data, as many calls as it takes. */
+function Erase({ email }: { email: string }) {
+  const { merchantId, environment } = useScope();
+  const client = createClient(SettingsService, useTransport());
+  const queries = useQueryClient();
+  const { run, dialog } = useProof();
+  const erase = useMutation({
+    mutationFn: () =>
+      run(async () => {
+        let after = "";
+        do ({ nextAfter: after } = await client.eraseCustomer({ merchantId, environment, email, after }));
+        while (after !== "");
+      }),
+    onSuccess: () => queries.invalidateQueries(),
+    meta: { done: "The customer’s data are erased." },
+  });
+  return (
+    <div>
+      <Refusal error={erase.error} />
+      <Confirm
+        action="Erase the customer’s data"
+        title="Erase this customer’s data?"
+        onConfirm={() => erase.mutate()}
+        isPending={erase.isPending}
+      >
+        The e-mail address, name and billing address are erased from every payment with this address. The payments stay,
+        and can no longer be found by it. This cannot be undone.
+      </Confirm>
+      {dialog}
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+/** The button that verifies an account. In live it asks whether payments are routed there afterwards. */
+import { useState } from "react";
+import { Button } from "../parts/button.tsx";
+import { useScope } from "../scope.ts";
+
+type VerifyProps = {
+  label: string;
+  isProvider: boolean;
+  isPending: boolean;
+  /** Called with the answer; undefined where there is no question. */
+  onVerify: (routePayments: boolean | undefined) => void;
+};
+
+/** The button, or the question in its place. */
+export function VerifyConnection({ label, isProvider, isPending, onVerify }: VerifyProps) {
+  const { environmentName } = useScope();
+  const [isAsking, setAsking] = useState(false);
+  if (!isAsking) {
+    const isAsked = environmentName === "live" && !isProvider;
+    return (
+      <Button kind="main" isPending={isPending} onPress={() => (isAsked ? setAsking(true) : onVerify(undefined))}>
+        {label}
+      </Button>
+    );
+  }
+  const answer = (routePayments: boolean) => () => {
+    setAsking(false);
+    onVerify(routePayments);
+  };
+  return (
+    <fieldset className="form">
+      <legend>Route live payments here?</legend>
+      <p className="soft small">
+        If yes, live payments can go to this account as soon as it is verified, after the gateways that you have now.
+      </p>
+      <div className="row">
+        <Button kind="main" onPress={answer(true)} autoFocus>
+          Yes, verify and route
+        </Button>
+        <Button onPress={answer(false)}>No, only verify</Button>
+        <Button onPress={() => setAsking(false)}>Cancel</Button>
+      </div>
+    </fieldset>
+  );
+}

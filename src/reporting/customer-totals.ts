@@ -1,0 +1,34 @@
+/** The sums of one customer's payments, by the customer's address. */
+import type { Queryable, Statement } from "../platform/database.ts";
+import { takenMinor } from "./analytics/counted-facts.ts";
+import { ofCustomer } from "./payment-filter.ts";
+import { paymentsWalked, returnedMinor } from "./payment-list.ts";
+
+/** The sums in one currency, of payments that have SUCCEEDED. */
+export type CustomerTotals = {
+  readonly currency: string;
+  /** All payments, whatever their end. */
+  readonly payments: number;
+  readonly succeeded: number;
+  /** Minor units as digits: a sum may be larger than any amount. */
+  readonly capturedMinor: string;
+  readonly refundedMinor: string;
+};
+
+const selectTotals: Statement = {
+  name: "select_customer_totals",
+  text: `
+    SELECT s.currency, count(*)::int AS payments, count(*) FILTER (WHERE s.status = 'SUCCEEDED')::int AS succeeded,
+      coalesce(sum(CASE WHEN s.status = 'SUCCEEDED' THEN ${takenMinor} END), 0)::text AS "capturedMinor",
+      coalesce(sum(${returnedMinor}), 0)::text AS "refundedMinor"
+    FROM (SELECT s.* FROM payment_session s WHERE s.merchant_id = $1 AND ${ofCustomer("$2")} ORDER BY s.id DESC LIMIT ${paymentsWalked}) s
+    GROUP BY s.currency ORDER BY s.currency`,
+};
+
+/** Sums the payments of a customer, in each currency: the newest `paymentsWalked`. */
+export async function loadCustomerTotals(
+  queryable: Queryable,
+  { merchantId, email }: { merchantId: string; email: string },
+): Promise<CustomerTotals[]> {
+  return queryable.query<CustomerTotals>(selectTotals, [merchantId, email]);
+}
