@@ -33,6 +33,8 @@ export type NewSession = GivenDetails & {
   readonly capture?: string | undefined;
   /** With a manual capture only, after the end of the submission. */
   readonly captureBy?: Date | undefined;
+  /** Takes a second payment of its order, also where the merchant refuses repeated orders. False if absent. */
+  readonly allowRepeatedOrder?: boolean | undefined;
   /** Id of the API request, for support; not part of the order. */
   readonly requestId?: string | undefined;
 };
@@ -65,7 +67,7 @@ const createCall = callOf(
   "create_session",
   [
     ...["uuid", "uuid", "bigint", "text", "text", "text", "int", "bigint", "uuid", "jsonb", "boolean", "timestamptz"],
-    ...["text", "bytea", "text", "bigint"],
+    ...["boolean", "text", "bytea", "text", "bigint"],
   ],
   columnsOf(PaymentSessionEntity, "r", answeredColumns),
 );
@@ -142,6 +144,7 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession) {
     describeOrder(order, owner.statementDescriptor ?? undefined),
     order.capture === "manual",
     order.captureBy ?? null,
+    order.allowRepeatedOrder === true,
   ];
   return { id, values, vault };
 }
@@ -269,7 +272,8 @@ function fingerprintOf(order: NewSession): Buffer {
   const details = detailsOf(order);
   const fields = [order.amountMinor, order.currency, order.orderRef, order.customerEmail ?? null];
   const later = order.capture === "manual" ? [{ captureBy: order.captureBy?.toISOString() ?? null }] : [];
-  return sha256(JSON.stringify([...fields, ...(details === undefined ? [] : [details]), ...later]));
+  const repeated = order.allowRepeatedOrder ? ["repeated"] : [];
+  return sha256(JSON.stringify([...fields, ...(details === undefined ? [] : [details]), ...later, ...repeated]));
 }
 
 /** Returns the associated data under which the first answer of a session is sealed. */

@@ -3,6 +3,7 @@ import { readOf } from "../platform/batches.ts";
 import type { Statement } from "../platform/database.ts";
 import type { Core } from "./core.ts";
 import { expireSession } from "./expire-sessions.ts";
+import type { Payer } from "./orders/order-winner.ts";
 import { loadSession, type SessionRow, selectPayment, wholeSession } from "./record/load-session.ts";
 import type { Payment } from "./rows/payment.ts";
 
@@ -38,25 +39,30 @@ const selectCheckout = readOf(
     text: selectPayment.text.replace(
       "AS attempts",
       `AS attempts,
-      (SELECT m.checkout_origins FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) AS "checkoutOrigins"`,
+      (SELECT m.checkout_origins FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) AS "checkoutOrigins",
+      CASE WHEN s.phase = 'IDLE' AND NOT s.allow_repeated_order THEN (
+        SELECT CASE WHEN m.repeated_orders = 'REFUSE' THEN app.order_payer(s.merchant_id, s.order_ref) END
+        FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) END AS payer`,
     ),
   },
   ["uuid", "uuid"],
 );
 
+type FoundCheckout = Payment & { readonly checkoutOrigins: readonly string[]; readonly payer: Payer | undefined };
+
 /**
- * Finds a session for its customer, as `findSession` does, with the merchant's origins that may show it. Undefined when
- * there is none.
+ * Finds a session for its customer, as `findSession` does, with the merchant's origins that may show it, and the session that pays
+ * its order where another one does. Undefined when there is none.
  */
 export async function findCheckout(
   core: Core,
   sessionId: string,
-): Promise<(Payment & { readonly checkoutOrigins: readonly string[] }) | undefined> {
-  type CheckoutRow = SessionRow & { checkoutOrigins: string[] | null };
+): Promise<FoundCheckout | undefined> {
+  type CheckoutRow = SessionRow & { checkoutOrigins: string[] | null; payer: Payer | null };
   const [found] = await core.database.query<CheckoutRow>(selectCheckout, [sessionId, null]);
   if (found === undefined) return undefined;
-  const { checkoutOrigins, ...row } = found;
-  return checkoutOrigins === null ? undefined : { ...(await inTime(core, row)), checkoutOrigins };
+  const { checkoutOrigins, payer, ...row } = found;
+  return checkoutOrigins === null ? undefined : { ...(await inTime(core, row)), checkoutOrigins, payer: payer ?? undefined };
 }
 
 const selectMerchantOf: Statement = {
