@@ -37,6 +37,7 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
       ...request,
       amountMinor: Number(request.amountMinor),
       captureBy: momentOf("captureBy", request.captureBy),
+      allowRepeatedOrder: request.allowRepeatedOrder,
       requestId: decodeId("req", context.values.get(requestIdKey)),
     };
     const created =

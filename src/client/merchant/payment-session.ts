@@ -19,6 +19,8 @@ export type NewPaymentSession = {
   readonly capture?: "automatic" | "manual" | undefined;
   /** With `manual`: until when it has to be held at least. RFC 3339, from a minute to 162 hours after `expiresAt`. */
   readonly captureBy?: string | undefined;
+  /** Takes a second payment of the order, also where your settings refuse repeated orders. */
+  readonly allowRepeatedOrder?: boolean | undefined;
 };
 
 /** The address to which a card is billed. */
@@ -84,6 +86,10 @@ export type PaymentSessionSummary = {
   readonly capture: "automatic" | "manual";
   /** Until when it has to be held at least, as given at creation. */
   readonly captureBy?: string;
+  /** The session that pays the same order, if this one was declined with order_being_paid or order_already_paid. */
+  readonly payingSessionId?: string;
+  /** As given at creation; absent if false. */
+  readonly allowRepeatedOrder?: boolean;
   /** Set while the amount is held and its capture has not been ordered. `until`: when that ends by itself. */
   readonly held?: { readonly since: string; readonly until: string };
 };
