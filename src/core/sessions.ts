@@ -54,15 +54,14 @@ type FoundCheckout = Payment & { readonly checkoutOrigins: readonly string[]; re
  * Finds a session for its customer, as `findSession` does, with the merchant's origins that may show it, and the session that pays
  * its order where another one does. Undefined when there is none.
  */
-export async function findCheckout(
-  core: Core,
-  sessionId: string,
-): Promise<FoundCheckout | undefined> {
+export async function findCheckout(core: Core, sessionId: string): Promise<FoundCheckout | undefined> {
   type CheckoutRow = SessionRow & { checkoutOrigins: string[] | null; payer: Payer | null };
   const [found] = await core.database.query<CheckoutRow>(selectCheckout, [sessionId, null]);
   if (found === undefined) return undefined;
   const { checkoutOrigins, payer, ...row } = found;
-  return checkoutOrigins === null ? undefined : { ...(await inTime(core, row)), checkoutOrigins, payer: payer ?? undefined };
+  return checkoutOrigins === null
+    ? undefined
+    : { ...(await inTime(core, row)), checkoutOrigins, payer: payer ?? undefined };
 }
 
 const selectMerchantOf: Statement = {

@@ -29,8 +29,8 @@ import { endDecided } from "./execute/decisions.ts";
 import { adoptIfHeld, captureWinner, markUnknown, tryGateway, voidHold } from "./execute/flow-steps.ts";
 import { emitCaptureDue, lookAtHold } from "./execute/held-payments.ts";
 import { findUnrecorded } from "./execute/unrecorded-attempts.ts";
-import { endOfLost, type Payer, recordPayer } from "./orders/order-winner.ts";
 import { commitAndReload, type Reloaded, type Work } from "./execute/work.ts";
+import { endOfLost, type Payer, recordPayer } from "./orders/order-winner.ts";
 import { recordCaptureOrdered, voidUnknown } from "./record/attempts.ts";
 import {
   type Lease,
@@ -77,7 +77,8 @@ export type Submission = {
  */
 export async function submitPayment(core: Core, submission: Submission): Promise<PaymentSession> {
   const { session, vaultToken, signal, payer } = submission;
-  if (session.phase === "IDLE" && payer?.hasSucceeded === false) return (await loadSession(core.database, session.id)).session;
+  if (session.phase === "IDLE" && payer?.hasSucceeded === false)
+    return (await loadSession(core.database, session.id)).session;
   const claimed = session.phase === "IDLE" ? await claim(core, submission) : lost;
   const run = claimed.type === "kept" ? startProcessing(core, claimed.result, submission.shopper) : undefined;
   const { session: submitted } =

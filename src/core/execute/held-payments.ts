@@ -10,6 +10,7 @@ import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { amountInWords } from "../../platform/money.ts";
 import { dropProof } from "../authentication/provided-rows.ts";
 import type { Core } from "../core.ts";
+import { keepOrder, recordOrderLost } from "../orders/order-winner.ts";
 import {
   move,
   type OtherAmount,
@@ -20,7 +21,6 @@ import {
   recordHoldGivenUp,
 } from "../record/attempts.ts";
 import { type Lease, lockAndRenew, nameWinner, renewLease, required } from "../record/lease.ts";
-import { keepOrder, recordOrderLost } from "../orders/order-winner.ts";
 import { type HoldNames, recordHeldAndOrdered } from "../record/payment-functions.ts";
 import { type EndParts, emitEvent, settleSession } from "../record/settle.ts";
 import { lookUpInNotifications } from "../record/stored-notifications.ts";
@@ -63,7 +63,11 @@ export async function recordWinner(
   tx: Tx,
   core: Core,
   session: PaymentSession,
-  { attempt, hold, payerId }: { readonly attempt: Attempt; readonly hold: HoldNames; readonly payerId?: string | undefined },
+  {
+    attempt,
+    hold,
+    payerId,
+  }: { readonly attempt: Attempt; readonly hold: HoldNames; readonly payerId?: string | undefined },
 ): Promise<void> {
   if (payerId !== undefined) return recordOrderLost(tx, { attempt, hold, payerId });
   recordHeld(tx, attempt, hold);

@@ -6,8 +6,8 @@
 import type { Sent, Statement, Tx } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
-import { keepOrder } from "../orders/order-winner.ts";
 import { type OurRecord, reconcileRecords } from "../decide/reconcile-records.ts";
+import { keepOrder } from "../orders/order-winner.ts";
 import { type EndParts, emitEvent, settleSession } from "../record/settle.ts";
 import { type AlarmingCore, openWorkItem } from "../record/work-items.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";

@@ -84,7 +84,11 @@ describe("a hold that comes late", () => {
     expect(await pay(other!)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B" });
     await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
     await fixture.sandbox.release({});
-    expect(await paying).toMatchObject({ status: "DECLINED", declineCode: "order_already_paid", payingSessionId: other!.id });
+    expect(await paying).toMatchObject({
+      status: "DECLINED",
+      declineCode: "order_already_paid",
+      payingSessionId: other!.id,
+    });
     expect(await attemptsOf(one!)).toMatchObject([{ gateway: "SANDBOX_A", status: "VOIDED" }]);
     expect(await broken(one!, other!)).toEqual([]);
   });

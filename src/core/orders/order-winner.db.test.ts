@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { encodeId } from "../../platform/ids.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { captureHeld, cancelHeld } from "../capture-later.ts";
+import { cancelHeld, captureHeld } from "../capture-later.ts";
 import type { Core } from "../core.ts";
 import type { NewSession } from "../create-session.ts";
 import type { PaymentSession } from "../rows/entities.ts";
@@ -68,7 +68,12 @@ describe("two sessions of one order that pay at one moment", () => {
     expect(lost).toMatchObject({ payingSessionId: won.id, declineCode: expect.stringMatching(/^order_/) });
     const [attempt, ...more] = await attemptsOf(lost);
     expect(more).toEqual([]);
-    expect(attempt).toMatchObject({ status: "VOIDED", stop: "order_being_paid", nextAction: "stop", captureOrderedAt: null });
+    expect(attempt).toMatchObject({
+      status: "VOIDED",
+      stop: "order_being_paid",
+      nextAction: "stop",
+      captureOrderedAt: null,
+    });
     expect(attempt!.nextBecause).toContain(encodeId("ps", won.id));
     expect(await fixture.capturedAtGateways(won)).toBe(1);
     expect(await fixture.capturedAtGateways(lost)).toBe(0);
@@ -121,7 +126,12 @@ describe("a submission", () => {
     const [one, other] = await ofOneOrder();
     await pay(one!);
     const ended = await pay(other!);
-    expect(ended).toMatchObject({ status: "DECLINED", declineCode: "order_already_paid", payingSessionId: one!.id, phase: "DONE" });
+    expect(ended).toMatchObject({
+      status: "DECLINED",
+      declineCode: "order_already_paid",
+      payingSessionId: one!.id,
+      phase: "DONE",
+    });
     expect(await attemptsOf(other!)).toEqual([]);
     expect(await fixture.eventTypes(other!)).toEqual(["payment_session.declined"]);
   });
@@ -136,7 +146,12 @@ describe("a payment that is captured later", () => {
     // It was submitted before the first one was held.
     const lost = await fixture.submit(other!, cards.approved);
     await Promise.all(fixture.core.inFlight);
-    expect(lost).toMatchObject({ status: "DECLINED", declineCode: "order_being_paid", payingSessionId: one!.id, heldAt: null });
+    expect(lost).toMatchObject({
+      status: "DECLINED",
+      declineCode: "order_being_paid",
+      payingSessionId: one!.id,
+      heldAt: null,
+    });
     expect(await attemptsOf(lost)).toMatchObject([{ status: "VOIDED" }]);
     const named = { merchantId: one!.merchantId, sessionId: one!.id };
     await cancelHeld(fixture.core, named);

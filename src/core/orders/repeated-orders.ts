@@ -23,7 +23,10 @@ const setSetting: Statement = {
     WHERE merchant_id = $1`,
 };
 // A merchant of millions of payments has its orders read once.
-const noTimeout: Statement = { name: "no_timeout_for_orders", text: "SELECT set_config('statement_timeout', '0', true)" };
+const noTimeout: Statement = {
+  name: "no_timeout_for_orders",
+  text: "SELECT set_config('statement_timeout', '0', true)",
+};
 const fill: Statement = { name: "fill_orders", text: "SELECT app.fill_orders($1)" };
 
 /** Changes a merchant's setting. `fillOrders` follows once it is committed. */
