@@ -370,7 +370,7 @@ describe("the functions of payments", () => {
       FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE prosecdef AND n.nspname IN ('app','partitions','public') GROUP BY 1 ORDER BY 1`);
     const functions = ["captured", "claim", "create_session", "failed", "held"];
     const names = functions.flatMap((name) => [`partitions.${name}_MONTH`, `partitions.${name}_rest`]);
-    const orders = ["app.fill_orders", "app.take_order", "app.update_order"];
+    const orders = ["app.fill_orders", "app.take_order", "app.update_order", "app.write_orders"];
     const all = ["app.keep_partitions", ...orders, ...functions.map((name) => `app.${name}`), ...names].toSorted();
     expect(rows).toEqual(all.map((name) => ({ name, fixed: true })));
   });

@@ -92,6 +92,15 @@ BEGIN
   END IF;
 END $$;
 
+-- Writes a merchant's orders into the cell that it moves to. What an interrupted move has left there is replaced.
+CREATE FUNCTION app.write_orders(of_merchant uuid, orders jsonb) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+  DELETE FROM app.order_winner w WHERE w.merchant_id = of_merchant;
+  INSERT INTO app.order_winner (merchant_id, order_ref, session_id)
+  SELECT of_merchant, o.order_ref, o.session_id FROM jsonb_populate_recordset(NULL::app.order_winner, orders) o;
+END $$;
+
 CREATE FUNCTION partitions.update_order_of_refund_rest() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF 'SUCCEEDED' IN (NEW.status, CASE TG_OP WHEN 'UPDATE' THEN OLD.status END) AND (TG_OP = 'INSERT' OR NEW.status <> OLD.status) THEN

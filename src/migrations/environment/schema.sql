@@ -2148,6 +2148,19 @@ BEGIN
   END IF;
 END $function$;
 
+-- function app.write_orders(of_merchant uuid, orders jsonb)
+CREATE OR REPLACE FUNCTION app.write_orders(of_merchant uuid, orders jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  DELETE FROM app.order_winner w WHERE w.merchant_id = of_merchant;
+  INSERT INTO app.order_winner (merchant_id, order_ref, session_id)
+  SELECT of_merchant, o.order_ref, o.session_id FROM jsonb_populate_recordset(NULL::app.order_winner, orders) o;
+END $function$;
+
 -- function partitions.captured(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
 CREATE OR REPLACE FUNCTION partitions.captured_rest(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
  RETURNS TABLE(ended_at timestamp with time zone, event_sequence integer, event_bytes bytea)
