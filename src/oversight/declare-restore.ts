@@ -1,6 +1,7 @@
 /** Declares that an environment's database was restored from a backup: puts sessions in doubt, and releases them. */
 
 import { abandonOpen } from "../core/authentication/authentication-steps.ts";
+import { because } from "../core/decide/because.ts";
 import { decideAttempt } from "../core/execute/decisions.ts";
 import { recordHold, recordOrder } from "../core/execute/held-payments.ts";
 import { keepOrder } from "../core/orders/order-winner.ts";
@@ -303,8 +304,6 @@ function whyNotAmount(
 const otherReference = "the one you named is: at PayPal it may be this payment's capture, which has a separate id";
 const waitsForConfirmation =
   "A decision about this attempt is waiting for another person. Withdraw it with `switchyard payment withdraw-end`, then repeat this command.";
-const because = "Found at the gateway after a restore.";
-
 /** Returns the stored attempt, or opens a new row for it. Undefined where no connection of the merchant made it. */
 async function knownOrReopened(
   tx: Tx,
@@ -315,7 +314,8 @@ async function knownOrReopened(
   const { session, attempts } = await loadSession(tx, sessionId);
   // A worker that is gone left it behind; two gateways are never asked at the same time.
   const leftBehind = attempts.filter(({ id, status }) => status === "AUTHORIZING" && id !== attemptId);
-  for (const other of leftBehind) recordUnknown(tx, other, "TIMEOUT", { next: { action: "stop", because } });
+  for (const other of leftBehind)
+    recordUnknown(tx, other, "TIMEOUT", { next: { action: "stop", because: because.foundAfterRestore } });
   const known = attempts.find(({ id }) => id === attemptId);
   if (known !== undefined) return known;
   const connections = await tx.query<Omit<PlannedConnection, "priority">>(selectConnections, [merchantId]);
@@ -324,7 +324,10 @@ async function knownOrReopened(
   if (made === undefined) return undefined;
   const { round, ...connection } = made;
   const to = { ...connection, priority: attempts.length + 1 };
-  openAttempt(tx, openingOf({ id: attemptId, session, to, because, round, latestExecutionMs: 0 }));
+  openAttempt(
+    tx,
+    openingOf({ id: attemptId, session, to, because: because.foundAfterRestore, round, latestExecutionMs: 0 }),
+  );
   return (await loadSession(tx, sessionId)).attempts.find(({ id }) => id === attemptId);
 }
 

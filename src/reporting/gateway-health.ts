@@ -1,6 +1,6 @@
 /** Recent health of a merchant's connections, from the rows of their attempts. */
 
-import { noCardBeginnings } from "../core/decide/next-step.ts";
+import { noCardBeginnings } from "../core/decide/because.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { shownKind } from "./analytics/counted-facts.ts";
 import { firstIdAt } from "./past-payments.ts";

@@ -1,6 +1,6 @@
 /** Reads the outcomes of a merchant's past payments, newest first, without customer data. */
 
-import { noCardBeginnings } from "../core/decide/next-step.ts";
+import { noCardBeginnings } from "../core/decide/because.ts";
 import type { PaymentFacts } from "../core/decide/routing-cases.ts";
 import { drawOf } from "../core/record/routing-rules.ts";
 import type { Arm, CardFacts, FailureKind, PlannedConnection, SessionStatus, Stop } from "../core/rows/entities.ts";

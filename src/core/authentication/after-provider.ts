@@ -2,8 +2,8 @@
  * Decides from rows alone what a session does while a provider authenticates its customer, and which gateway gets the
  * proof. PURE.
  */
-import type { Exemption } from "../../gateways/authentication.ts";
 import type { ProviderEnd } from "../../gateways/authentication-provider.ts";
+import { because } from "../decide/because.ts";
 import type {
   Attempt,
   Authentication,
@@ -111,33 +111,19 @@ export function isLeftToProvider(
   return plannedAt(session, attempt)?.provider !== undefined && providedOf(authentications) === undefined;
 }
 
-const exemptionInWords: Record<Exemption, string> = { LOW_VALUE: "low value", RISK_ANALYSIS: "risk analysis" };
-
-/** Returns the proof that an attempt's gateway gets, and the reason of the attempt, which says so; it also names an exemption. */
-export function openingWithAuthentication(
-  session: Planned,
-  authentications: readonly Authentication[],
-  { to, because, round = 0 }: { readonly to: PlannedConnection; readonly because: string; readonly round?: number },
-): { readonly because: string; readonly authenticationId?: string | undefined } {
-  const { authenticationId, because: ofProof } = proofFor(session, authentications, to);
-  const exemption = exemptionOf(session, { connectionId: to.connectionId, round, authenticationId });
-  const asking = exemption === undefined ? "" : ` The request asks for an exemption: ${exemptionInWords[exemption]}.`;
-  return { because: because + ofProof + asking, authenticationId };
-}
-
 /** Returns the authentication whose proof a gateway gets, with the sentence that says so; or why it gets none. */
-function proofFor(
+export function proofFor(
   session: Planned,
   authentications: readonly Authentication[],
   to: Pick<PlannedConnection, "connectionId" | "gateway">,
-): { readonly authenticationId?: string; readonly because: string } {
+): { readonly authenticationId?: string; readonly and: string } {
   const provided = providedOf(authentications);
-  if (provided?.status !== "AUTHENTICATED" && provided?.status !== "ATTEMPTED") return { because: "" };
+  if (provided?.status !== "AUTHENTICATED" && provided?.status !== "ATTEMPTED") return { and: "" };
   const step = plannedAt(session, to);
   if (step?.provider !== undefined) {
-    return { authenticationId: provided.id, because: ` It gets the proof of ${provided.provider}.` };
+    return { authenticationId: provided.id, and: because.andGetsProof(provided.provider ?? "") };
   }
-  return { because: step?.withoutProof === undefined ? "" : ` It gets no proof: ${step.withoutProof}.` };
+  return { and: step?.withoutProof === undefined ? "" : because.andGetsNoProof(step.withoutProof) };
 }
 
 /**
@@ -152,18 +138,6 @@ export function providerBefore(
   // A gateway that takes no proof authenticates itself: its customer is not asked twice.
   if (!to.providerFirst || hasOfferedAll({ session, authentications }, to)) return undefined;
   return to.provider;
-}
-
-/** Returns the exemption that an attempt's request asks for. */
-export function exemptionOf(
-  session: Planned,
-  attempt: Pick<Attempt, "connectionId"> & {
-    readonly round: number;
-    readonly authenticationId?: string | null | undefined;
-  },
-): Exemption | undefined {
-  if (attempt.round === 1 || attempt.authenticationId != null) return undefined;
-  return plannedAt(session, attempt)?.exemption;
 }
 
 /** Reports whether the payment stops before this step, because its provider could not authenticate the customer. */
@@ -193,12 +167,8 @@ export function repeatAfterProvider(
   const { priority, gateway, connectionId, credentialVersion } = last;
   const to = { priority, gateway, connectionId, credentialVersion };
   if (proofFor(session, authentications, to).authenticationId !== undefined) {
-    return { to, because: `${provided.provider} has authenticated the customer.`, round: 1 };
+    return { to, because: because.proven(provided.provider ?? ""), round: 1 };
   }
   if (plannedAt(session, last)?.authentication === undefined || !mayAsk(loaded, last)) return undefined;
-  return {
-    to,
-    because: `${provided.provider} has no answer for this card, so ${gateway} authenticates itself.`,
-    round: 1,
-  };
+  return { to, because: because.unproven(provided.provider ?? "", to), round: 1 };
 }

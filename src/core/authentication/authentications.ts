@@ -8,6 +8,7 @@ import { actionLookMs, customerTimeMs } from "../../limits.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { type Secret, seal, unseal } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
+import { because } from "../decide/because.ts";
 import { move } from "../record/attempts.ts";
 import { required } from "../record/lease.ts";
 import type { Attempt, Authentication, AuthenticationStatus, PaymentSession } from "../rows/entities.ts";
@@ -89,7 +90,7 @@ export function openAuthentication(
   const authenticator = authenticatorOf(core.connectorOf(gateway));
   const id = core.runtime.uuid();
   tx.send(insertAuthentication, [
-    ...[sessionId, id, attempt.id, attempt.connectionId, `${gateway} asked for the customer.`],
+    ...[sessionId, id, attempt.id, attempt.connectionId, because.askedForCustomer({ gateway })],
     ...[authenticator.holdsOnlyWhenAsked, authenticator.actionLifeMs],
     seal(core.sealing, actionOf(id), JSON.stringify(needed.action)),
     needed.keep === undefined ? null : seal(core.sealing, keptOf(id), needed.keep.expose()),
@@ -139,7 +140,7 @@ export function recordFrictionless(
   const { sessionId, gateway } = attempt;
   tx.send(insertFrictionless, [
     ...[sessionId, core.runtime.uuid(), attempt.id, attempt.connectionId],
-    ...[`${gateway} authenticated without the customer.`, end, ...valuesOf(authenticated)],
+    ...[because.frictionless({ gateway }), end, ...valuesOf(authenticated)],
   ]);
   tx.send(countFrictionless, [sessionId]);
 }

@@ -1,5 +1,5 @@
 /** Answers `nextStep` for a payment that authenticates its customer. PURE. */
-import { becauseProviderFirst } from "../decide/because.ts";
+import { because } from "../decide/because.ts";
 import type { PlannedConnection } from "../rows/entities.ts";
 import type { Payment } from "../rows/payment.ts";
 import { type AuthenticationStep, openAuthenticationOf, stepOfLeftBehind, stepOfWait } from "./after-authentication.ts";
@@ -48,7 +48,7 @@ export function stepBeforePlan(
   const last = loaded.attempts.at(-1);
   if (last === undefined || last.nextAction === "failover") {
     const provider = to && providerBefore(loaded, to);
-    return provider && { type: "openProvider", provider, because: becauseProviderFirst(loaded.session) };
+    return provider && { type: "openProvider", provider, because: because.providerFirst(loaded.session) };
   }
   const repeat = repeatAfterProvider(loaded);
   return repeat && { type: "open", ...repeat };

@@ -1,21 +1,146 @@
-/** The sentences of the attempt trail. PURE. */
-import type { PaymentSession, PlannedConnection } from "../rows/entities.ts";
+/** The sentences of the attempt trail, and those that say why a plan leaves a gateway out. PURE. */
+import type { Exemption } from "../../gateways/authentication.ts";
+import { attemptsMax, breakerCalls, breakerOpenMs, breakerWindowMs } from "../../limits.ts";
+import { amountInWords } from "../../platform/money.ts";
+import type { FailureKind, PaymentSession, PlannedConnection, Refusal, Stop } from "../rows/entities.ts";
 
-/** Returns the reason for a provider's authentication before the first gateway that needs one. */
-export function becauseProviderFirst({ ruleVersion }: Pick<PaymentSession, "ruleVersion">): string {
-  return `Rule version ${ruleVersion} asks for authentication first.`;
+type Gateway = Pick<PlannedConnection, "gateway">;
+type Rule = { readonly version: number };
+
+/** The parts of a failure that a sentence names. */
+type Failure = Gateway & {
+  readonly kind: FailureKind;
+  readonly refusal?: Refusal | undefined;
+  readonly gatewayCode?: string | undefined;
+  readonly captureRefused?: boolean | undefined;
+};
+
+const kindInWords: Record<FailureKind, string> = {
+  HARD_DECLINE: "a hard decline",
+  SOFT_DECLINE: "a soft decline",
+  FRAUD: "a fraud-class decline",
+  TIMEOUT: "a timeout",
+  GATEWAY_ERROR: "a gateway error",
+};
+
+const refusalInWords: Record<Refusal, string> = {
+  REQUEST: "refused the request",
+  CREDENTIALS: "refused the credentials",
+  NO_ANSWER: "did not answer",
+};
+
+const stopInWords: Record<Stop, string> = {
+  fraud: "A fraud-class decline is never retried on another gateway",
+  scheme_rule: "The card scheme forbids trying this card again",
+  same_card_fails: "The same card fails at every gateway",
+  authentication_required: "The customer has to authenticate, which another gateway does not change",
+  authentication_failed: "The customer did not authenticate",
+  unclassified: "A decline that is not classified is never retried",
+  order_being_paid: "Another session pays the order",
+};
+
+const noCardInWords = {
+  vault_unavailable: "The card vault could not be used, and no gateway can get the card without it",
+  token_unusable: "The card vault no longer keeps this card, and no gateway can get it without the vault",
+};
+
+/** The reason why no gateway can get the card: each would get it from the same vault. */
+export type NoCard = keyof typeof noCardInWords;
+
+/** The beginnings of sentences about a card that no gateway could get. They say nothing about the gateway. */
+export const noCardBeginnings: readonly string[] = Object.values(noCardInWords);
+
+const exemptionInWords: Record<Exemption, string> = { LOW_VALUE: "low value", RISK_ANALYSIS: "risk analysis" };
+
+function describe({ gateway, kind, captureRefused, refusal, gatewayCode }: Failure): string {
+  if (captureRefused) return `a permanently refused capture at ${gateway}`;
+  if (refusal === undefined) return `${kindInWords[kind]} at ${gateway}`;
+  return `${gateway} ${refusalInWords[refusal]}${gatewayCode === undefined ? "" : ` (${gatewayCode})`}`;
 }
 
-/** Returns the reason for a provider's authentication after a gateway's decline. */
-export function becauseAsked({ gateway }: Pick<PlannedConnection, "gateway">): string {
-  return `${gateway} asked for authentication.`;
-}
-
-/** Returns the reason for the attempt at a plan's first gateway. */
-export function becauseFirst({ ruleVersion, routedBy }: Pick<PaymentSession, "ruleVersion" | "routedBy">): string {
+function first({ ruleVersion, routedBy }: Pick<PaymentSession, "ruleVersion" | "routedBy">): string {
   const byCase = routedBy?.case === undefined ? "default plan" : `plan of the case “${routedBy.case}”`;
   const { arm, percent, draw } = routedBy?.split ?? {};
   const ofArm = arm === undefined ? "" : `variant ${arm} of the `;
   const drawn = arm === undefined ? "" : ` It drew ${draw} of 100, and variant B gets 1 to ${percent}.`;
   return `First of ${ofArm || "the "}${routedBy ? byCase : "plan"} by rule version ${ruleVersion}.${drawn}`;
 }
+
+/** Why an attempt or an authentication was made, and what follows it. Those that begin with `and` follow another sentence. */
+export const because = {
+  first,
+  failedOver: ({ version }: Rule, { gateway }: Gateway, failure: Failure) =>
+    `Rule version ${version} fails over to ${gateway} after ${describe(failure)}.`,
+  retried: ({ version }: Rule, { gateway }: Gateway) =>
+    `${gateway} asked to try again, which rule version ${version} does once.`,
+  repeated: ({ gateway }: Gateway) => `${gateway} asks for authentication, so it gets the payment once more with it.`,
+  andAuthenticatedBy: (provider: string) => ` ${provider} authenticates the customer first.`,
+  proven: (provider: string) => `${provider} has authenticated the customer.`,
+  unproven: (provider: string, { gateway }: Gateway) =>
+    `${provider} has no answer for this card, so ${gateway} authenticates itself.`,
+  orderPaidBy: (payer: string) => `The order is paid by ${payer}, so the hold is voided and nothing else is tried.`,
+  foundAfterRestore: "Found at the gateway after a restore.",
+  andGetsProof: (provider: string) => ` It gets the proof of ${provider}.`,
+  andGetsNoProof: (reason: string) => ` It gets no proof: ${reason}.`,
+  andAsksFor: (exemption: Exemption) => ` The request asks for an exemption: ${exemptionInWords[exemption]}.`,
+
+  providerFirst: ({ ruleVersion }: Pick<PaymentSession, "ruleVersion">) =>
+    `Rule version ${ruleVersion} asks for authentication first.`,
+  askedForAuthentication: ({ gateway }: Gateway) => `${gateway} asked for authentication.`,
+  askedForCustomer: ({ gateway }: Gateway) => `${gateway} asked for the customer.`,
+  frictionless: ({ gateway }: Gateway) => `${gateway} authenticated without the customer.`,
+
+  stopped: ({ version }: Rule, stop: Stop) => `${stopInWords[stop]}, whatever rule version ${version} says.`,
+  noCard: ({ version }: Rule, noCard: NoCard) => `${noCardInWords[noCard]}, whatever rule version ${version} says.`,
+  neverAuthenticated: ({ version }: Rule) =>
+    `The customer has to authenticate, and rule version ${version} asks for no authentication.`,
+  notFollowed: ({ version }: Rule, failure: Failure) =>
+    `Rule version ${version} does not fail over after ${describe(failure)}.`,
+  planIsOver: ({ version }: Rule, failure: Failure) =>
+    `The plan of rule version ${version} has no gateway left after ${describe(failure)}.`,
+  timeIsOver: ({ version }: Rule, failure: Failure) =>
+    `The time for this payment ran out after ${describe(failure)}; rule version ${version} is not followed further.`,
+  cardIsForgotten: ({ gateway }: Gateway) =>
+    `${gateway} refused the capture for good, and the card was forgotten with the hold.`,
+  notAuthenticated: "The customer did not authenticate, and nothing else is tried.",
+  andMayStillHold: ({ gateway }: Gateway) => ` ${gateway} may still hold, so it gets voids until it no longer can.`,
+  givenUp: "A person gave up the attempt: none of its money is kept.",
+  capturedUnordered: ({ gateway, currency }: Gateway & { readonly currency: string }, capturedMinor: number) =>
+    `${gateway} has captured ${amountInWords(capturedMinor, currency)}, which was not ordered here. It counts as the order.`,
+  otherAmount: (captured: string, { currency, ...minor }: { made: number; ordered: number; currency: string }) =>
+    `${captured} ${amountInWords(minor.made, currency)}, and ${amountInWords(minor.ordered, currency)} was ordered. What was captured counts.`,
+};
+
+/** Why a hold ends without a capture, by the session's decline code. */
+export const holdEnded = {
+  capture_cancelled: "The merchant cancelled the payment, so its hold is voided.",
+  capture_expired: "The time for a capture is over, so the hold is voided.",
+} as const;
+
+const seconds = (durationMs: number) => `${durationMs / 1_000} s`;
+
+/** Why a plan leaves out a gateway or the provider, or a rule's case could not be checked. */
+export const leftOut = {
+  noConnector: ({ gateway }: Gateway) => `This installation has no connector for ${gateway}.`,
+  noProvider: (provider: string) => `This installation has no provider ${provider}.`,
+  notVerified: "Its credentials have not been verified.",
+  paused: "It is paused.",
+  failing: `Its last ${breakerCalls} calls failed within ${seconds(breakerWindowMs)}, so the circuit breaker leaves it out for ${seconds(breakerOpenMs)}.`,
+  providerFailing: "Its last calls failed, so the circuit breaker leaves it out.",
+  planFull: `A plan holds at most ${attemptsMax} gateways.`,
+  holdsNothing: "It holds no amount for a later capture.",
+  holdsTooShort: (days: number) => `It holds for ${days} days, which is not until captureBy.`,
+  noBrowser:
+    "Each payment has to be authenticated, and the page sent no data of a browser that can show the bank’s page.",
+  cannotAuthenticate:
+    "Each payment has to be authenticated, and it neither authenticates customers nor gets a provider’s proof.",
+  stoppedWithoutProvider: "The rule stops a payment without its provider.",
+  importsNoProof: "No gateway of the plan imports its proof and has its acquirer's data.",
+  unknownFacts: (facts: readonly string[]) => `Unknown: ${facts.join(" and ")}.`,
+};
+
+/** Why a gateway gets no proof, as `andGetsNoProof` says it. */
+export const withoutProof = {
+  imports: ({ gateway }: Gateway) => `${gateway} imports none`,
+  acceptsOwn: "its acquirer accepts only an authentication with its own data",
+};

@@ -18,7 +18,7 @@ import type {
   Stop,
 } from "../rows/entities.ts";
 import { isHeld, type Payment } from "../rows/payment.ts";
-import { becauseFirst } from "./because.ts";
+import { because, type NoCard } from "./because.ts";
 
 /** One step of the flow. Each is a transaction, or a gateway call between two. */
 export type Step =
@@ -55,7 +55,7 @@ export function nextStep(loaded: Payment, unsentAttemptId?: string): Step {
     return until > moment.now ? { type: "wait", until } : { type: "endDecided", attempt: decided };
   }
   const voiding = attempts.filter((attempt) => attempt.status === "VOIDING");
-  if (session.status !== "CREATED") return voiding.length > 0 ? firstDue(voiding, moment, voidOf) : { type: "close" };
+  if (session.status !== "CREATED") return voiding.length > 0 ? firstDue(voiding, moment, "void") : { type: "close" };
 
   const asked = loaded.authentications.length > 0 ? stepOfAuthentication(loaded, unsentAttemptId) : undefined;
   if (asked) return asked;
@@ -75,12 +75,12 @@ export function nextStep(loaded: Payment, unsentAttemptId?: string): Step {
   if (winner && isHeld(session)) return stepOfHold(session, winner, voiding, moment);
   // rule:capture-ordered-first
   if (winner && !winner.captureOrderedAt) return { type: "orderCapture", attempt: winner };
-  if (winner) return noLaterThan(pendingAt, session, firstDue([winner], moment, captureOf));
+  if (winner) return noLaterThan(pendingAt, session, firstDue([winner], moment, "capture"));
 
   // A former winner may still turn out to be captured, so nothing else happens before it is voided.
   const formerWinner = voiding.filter((attempt) => attempt.captureOrderedAt);
   // rule:former-winner-waits
-  if (formerWinner.length > 0) return noLaterThan(pendingAt, session, firstDue(formerWinner, moment, voidOf));
+  if (formerWinner.length > 0) return noLaterThan(pendingAt, session, firstDue(formerWinner, moment, "void"));
   return stepOfPlan(loaded, moment);
 }
 
@@ -113,7 +113,7 @@ function stepOfPlan(loaded: Payment, moment: Moment): Step {
   if (mayStillOpen(session, moment)) {
     const first = authentications.length > 0 || to?.providerFirst ? stepBeforePlan(loaded, to) : undefined;
     if (first) return first;
-    if (to && last === undefined) return { type: "open", to, because: becauseFirst(session) };
+    if (to && last === undefined) return { type: "open", to, because: because.first(session) };
     if (to && last?.nextAction === "failover") return { type: "open", to, because: last.nextBecause ?? "" };
   }
   // Nothing follows a fraud decline, not even a hold that an earlier gateway may turn out to have.
@@ -149,24 +149,17 @@ function planLeft({ session, attempts, authentications }: Payment): readonly Pla
 export function decideAfterFailure(work: Payment, failure: Failure, rule: FailoverRule): FailoverDecision {
   const withinBudget = mayStillOpen(work.session, { now: work.readAt });
   if (work.session.heldAt) {
-    return {
-      action: "stop",
-      because: `${failure.gateway} refused the capture for good, and the card was forgotten with the hold.`,
-    };
+    return { action: "stop", because: because.cardIsForgotten(failure) };
   }
   return decideNext(failure, rule, { plan: planLeft(work), withinBudget });
-}
-
-function isOver(session: PaymentSession, { now }: Moment): boolean {
-  return session.submitDeadline != null && session.submitDeadline <= now;
 }
 
 /**
  * Reports whether an attempt may still be opened. The database refuses attempts from the deadline on; deciding a little
  * earlier leaves time to store the decision.
  */
-function mayStillOpen(session: PaymentSession, { now }: Moment): boolean {
-  return !isOver(session, { now: new Date(now.getTime() + openingMarginMs) }); // rule:deadline
+function mayStillOpen({ submitDeadline }: PaymentSession, { now }: Moment): boolean {
+  return submitDeadline == null || submitDeadline.getTime() > now.getTime() + openingMarginMs; // rule:deadline
 }
 
 /**
@@ -181,7 +174,7 @@ function stepOfHold(session: PaymentSession, winner: Attempt, voiding: readonly 
   const lookAt = pausedUntil ?? earlier(session.heldUntil, winner.nextRetryAt) ?? now;
   if (lookAt <= now) return { type: "lookAtHold", attempt: winner };
   if (captureDueAt && captureDueAt <= now) return { type: "emitCaptureDue" };
-  const other = voiding.length > 0 ? firstDue(voiding, moment, voidOf) : undefined;
+  const other = voiding.length > 0 ? firstDue(voiding, moment, "void") : undefined;
   if (other && other.type !== "wait") return other;
   return { type: "wait", until: earlier(earlier(lookAt, captureDueAt), other?.until) ?? lookAt };
 }
@@ -210,23 +203,12 @@ function noLaterThan(pendingAt: Date | undefined, { pendingEventAt }: PaymentSes
   return { type: "wait", until: pendingAt };
 }
 
-function captureOf(attempt: Attempt): Step {
-  return { type: "capture", attempt };
-}
-
-function voidOf(attempt: Attempt): Step {
-  return { type: "void", attempt };
-}
-
 /** Returns the step for the attempt that is due first, or the wait until it is due. */
-function firstDue(attempts: readonly Attempt[], { now }: Moment, step: (attempt: Attempt) => Step): Step {
-  const [first] = attempts.toSorted((left, right) => dueAt(left) - dueAt(right));
-  if (first === undefined) throw new Error("firstDue needs an attempt");
-  return dueAt(first) <= now.getTime() ? step(first) : { type: "wait", until: new Date(dueAt(first)) };
-}
-
-function dueAt(attempt: Attempt): number {
-  return attempt.nextRetryAt?.getTime() ?? 0;
+function firstDue(attempts: readonly Attempt[], { now }: Moment, type: "capture" | "void"): Step {
+  const dueAt = ({ nextRetryAt }: Attempt) => nextRetryAt?.getTime() ?? 0;
+  const [attempt] = attempts.toSorted((left, right) => dueAt(left) - dueAt(right));
+  if (attempt === undefined) throw new Error("firstDue needs an attempt");
+  return dueAt(attempt) <= now.getTime() ? { type, attempt } : { type: "wait", until: new Date(dueAt(attempt)) };
 }
 
 /** The decision after a failed attempt, with the sentence that the attempt trail shows. */
@@ -247,9 +229,6 @@ export type FailoverDecision =
       readonly round: 2;
     }
   | { readonly action: "stop"; readonly because: string };
-
-/** The reason why no gateway can get the card: each would get it from the same vault. */
-export type NoCard = "vault_unavailable" | "token_unusable";
 
 /** The parts of an attempt's failure that failover depends on. */
 export type Failure = {
@@ -279,29 +258,6 @@ export type FailoverRule = {
   readonly retriesSameGateway?: boolean | undefined;
 };
 
-const kindInWords: Record<FailureKind, string> = {
-  HARD_DECLINE: "a hard decline",
-  SOFT_DECLINE: "a soft decline",
-  FRAUD: "a fraud-class decline",
-  TIMEOUT: "a timeout",
-  GATEWAY_ERROR: "a gateway error",
-};
-
-const stopInWords: Record<Stop, string> = {
-  fraud: "a fraud-class decline is never retried on another gateway",
-  scheme_rule: "the card scheme forbids trying this card again",
-  same_card_fails: "the same card fails at every gateway",
-  authentication_required: "the customer has to authenticate, which another gateway does not change",
-  authentication_failed: "the customer did not authenticate",
-  unclassified: "a decline that is not classified is never retried",
-  order_being_paid: "another session pays the order",
-};
-
-const noCardInWords: Record<NoCard, string> = {
-  vault_unavailable: "the card vault could not be used, and no gateway can get the card without it",
-  token_unusable: "the card vault no longer keeps this card, and no gateway can get it without the vault",
-};
-
 // A soft decline has no separate switch: it follows the one for declines.
 const switchOf: Record<Exclude<FailureKind, "FRAUD">, FailoverSwitch> = {
   HARD_DECLINE: "HARD_DECLINE",
@@ -309,12 +265,6 @@ const switchOf: Record<Exclude<FailureKind, "FRAUD">, FailoverSwitch> = {
   TIMEOUT: "TIMEOUT",
   GATEWAY_ERROR: "GATEWAY_ERROR",
 };
-
-/**
- * The beginnings of sentences in the attempt trail about a card that no gateway could get. They say nothing about the
- * gateway.
- */
-export const noCardBeginnings: readonly string[] = Object.values(noCardInWords).map(capitalized);
 
 /**
  * Returns the next connection of the plan unless a stop, a missing card, the rule, the end of the plan or the time
@@ -325,60 +275,33 @@ export function decideNext(
   rule: FailoverRule,
   left: { readonly plan: readonly PlannedConnection[]; readonly withinBudget: boolean },
 ): FailoverDecision {
-  const named = `rule version ${rule.version}`;
   const stop = failure.kind === "FRAUD" ? "fraud" : failure.stop; // rule:stop-ends-plan
+  const { provider } = failure;
   if (stop === "authentication_required" && failure.repeat && left.withinBudget)
-    return repeatAt(failure.repeat, failure.provider);
+    return {
+      action: "authenticate",
+      to: stepOf(failure.repeat),
+      because: because.repeated(failure.repeat) + (provider ? because.andAuthenticatedBy(provider.name) : ""),
+      round: 1,
+      provider,
+    };
   if (stop === "authentication_required" && rule.authentication === "NEVER")
-    return { action: "stop", because: `The customer has to authenticate, and ${named} asks for no authentication.` };
-  if (stop !== undefined)
-    return { action: "stop", because: `${capitalized(stopInWords[stop])}, whatever ${named} says.` };
-  if (failure.noCard !== undefined)
-    return { action: "stop", because: `${capitalized(noCardInWords[failure.noCard])}, whatever ${named} says.` };
+    return { action: "stop", because: because.neverAuthenticated(rule) };
+  if (stop !== undefined) return { action: "stop", because: because.stopped(rule, stop) };
+  if (failure.noCard !== undefined) return { action: "stop", because: because.noCard(rule, failure.noCard) };
   if (failure.again && rule.retriesSameGateway && left.withinBudget) {
-    const because = `${failure.gateway} asked to try again, which ${named} does once.`;
-    return { action: "retry", to: stepOf(failure.again), because, round: 2 };
+    return { action: "retry", to: stepOf(failure.again), because: because.retried(rule, failure), round: 2 };
   }
-  const happened = describeFailure(failure);
   const [to] = left.plan;
   // rule:stop-ends-plan
   if (failure.kind === "FRAUD" || !rule.failoverOn.includes(switchOf[failure.kind])) {
-    return { action: "stop", because: `${capitalized(named)} does not fail over after ${happened}.` };
+    return { action: "stop", because: because.notFollowed(rule, failure) };
   }
-  if (to === undefined)
-    return { action: "stop", because: `The plan of ${named} has no gateway left after ${happened}.` };
-  if (!left.withinBudget) {
-    return {
-      action: "stop",
-      because: `The time for this payment ran out after ${happened}; ${named} is not followed further.`,
-    };
-  }
-  return { action: "failover", to, because: `${capitalized(named)} fails over to ${to.gateway} after ${happened}.` };
-}
-
-const refusalInWords: Record<Refusal, string> = {
-  REQUEST: "refused the request",
-  CREDENTIALS: "refused the credentials",
-  NO_ANSWER: "did not answer",
-};
-
-function describeFailure({ gateway, kind, captureRefused, refusal, gatewayCode }: Failure): string {
-  if (captureRefused) return `a permanently refused capture at ${gateway}`;
-  if (refusal === undefined) return `${kindInWords[kind]} at ${gateway}`;
-  return `${gateway} ${refusalInWords[refusal]}${gatewayCode === undefined ? "" : ` (${gatewayCode})`}`;
+  if (to === undefined) return { action: "stop", because: because.planIsOver(rule, failure) };
+  if (!left.withinBudget) return { action: "stop", because: because.timeIsOver(rule, failure) };
+  return { action: "failover", to, because: because.failedOver(rule, to, failure) };
 }
 
 function stepOf({ priority, gateway, connectionId, credentialVersion }: PlannedConnection): PlannedConnection {
   return { priority, gateway, connectionId, credentialVersion };
-}
-
-function repeatAt(planned: PlannedConnection, provider: PlannedProvider | undefined): FailoverDecision {
-  const { gateway } = planned;
-  const by = provider === undefined ? "" : ` ${provider.name} authenticates the customer first.`;
-  const because = `${gateway} asks for authentication, so it gets the payment once more with it.${by}`;
-  return { action: "authenticate", to: stepOf(planned), because, round: 1, provider };
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,6 +1,6 @@
 /** Plans a payment: the gateways of a rule in their order, and what is left out of it with its reason. PURE. */
 import { type Exemption, exemptions } from "../../gateways/authentication.ts";
-import { attemptsMax, breakerCalls, breakerOpenMs, breakerWindowMs } from "../../limits.ts";
+import { attemptsMax } from "../../limits.ts";
 import type {
   AuthenticationPolicy,
   AuthenticationRule,
@@ -8,6 +8,7 @@ import type {
   PlannedProvider,
   SkippedConnection,
 } from "../rows/entities.ts";
+import { leftOut, withoutProof } from "./because.ts";
 import type { FailoverRule } from "./next-step.ts";
 
 /** A connection of the rule at the time when the payment is submitted. */
@@ -65,13 +66,10 @@ export function planRoute(route: Route, { canAsk = true }: { readonly canAsk?: b
   const skipped = route.candidates.map((candidate) => ({
     gateway: candidate.gateway,
     connectionId: candidate.connectionId,
-    because: whyNever(candidate) ?? noBrowser,
+    because: whyNever(candidate) ?? leftOut.noBrowser,
   }));
   return { plan: [], skipped, declineCode: "authentication_required" };
 }
-
-const noBrowser =
-  "Each payment has to be authenticated, and the page sent no data of a browser that can show the bank’s page.";
 
 /** Plans the connections that can authenticate the customer or take a proof. */
 function planAuthenticated(route: Route): Plan {
@@ -81,14 +79,11 @@ function planAuthenticated(route: Route): Plan {
   // Planned again: a connection that is left out may give its place to another.
   const candidates = route.candidates.map((candidate) =>
     unable.some(({ connectionId }) => connectionId === candidate.connectionId)
-      ? { ...candidate, notPayable: cannotAuthenticate }
+      ? { ...candidate, notPayable: leftOut.cannotAuthenticate }
       : candidate,
   );
   return planAuthenticated({ ...route, candidates });
 }
-
-const cannotAuthenticate =
-  "Each payment has to be authenticated, and it neither authenticates customers nor gets a provider’s proof.";
 
 function planAll(route: Route, canAsk: boolean): Plan {
   const mayWait = route.candidates.some((candidate) => !candidate.failing && whyNever(candidate) === undefined);
@@ -96,9 +91,12 @@ function planAll(route: Route, canAsk: boolean): Plan {
   const skipped: SkippedConnection[] = [];
   route.candidates.forEach((candidate, index) => {
     const { connectionId, gateway, credentialVersion } = candidate;
-    const because = whyNever(candidate) ?? (mayWait ? whyNotNow(candidate) : undefined) ?? whyNoMore(plan.length);
+    const because =
+      whyNever(candidate) ??
+      (mayWait && candidate.failing ? leftOut.failing : undefined) ??
+      (plan.length === attemptsMax ? leftOut.planFull : undefined);
     if (because !== undefined || credentialVersion === undefined) {
-      skipped.push({ gateway, connectionId, because: because ?? notVerified });
+      skipped.push({ gateway, connectionId, because: because ?? leftOut.notVerified });
     } else {
       const authentication = candidate.authenticates ? wishes[route.authentication ?? "AS_NEEDED"] : undefined;
       const exemption = exemptions.find(
@@ -132,28 +130,21 @@ function withProvider(route: Route, planned: Plan, canAsk: boolean): Plan {
   const skip = (because: string): Plan => {
     const skipped = [...planned.skipped, { gateway, connectionId, because }];
     if (!stops) return { ...planned, skipped };
-    const stopped = planned.plan.map((step) => ({
-      ...step,
-      because: "The rule stops a payment without its provider.",
-    }));
-    return {
-      plan: [],
-      skipped: [
-        ...skipped,
-        ...stopped.map(({ gateway, connectionId, because }) => ({ gateway, connectionId, because })),
-      ],
-    };
+    const stopped = planned.plan.map(({ gateway, connectionId }) => {
+      return { gateway, connectionId, because: leftOut.stoppedWithoutProvider };
+    });
+    return { plan: [], skipped: [...skipped, ...stopped] };
   };
   if (whyNot !== undefined) return skip(whyNot);
   const of = (step: PlannedConnection) => candidates.find((one) => one.connectionId === step.connectionId);
   const source = planned.plan.find((step) => of(step)?.imports && of(step)?.accepts);
-  if (source === undefined) return skip("No gateway of the plan imports its proof and has its acquirer's data.");
+  if (source === undefined) return skip(leftOut.importsNoProof);
   const plan = planned.plan.map((unstopped): PlannedConnection => {
     const step = stops ? { ...unstopped, stopsIfUnavailable: true as const } : unstopped;
     const candidate = of(step);
-    if (!candidate?.imports) return { ...step, withoutProof: `${step.gateway} imports none` };
+    if (!candidate?.imports) return { ...step, withoutProof: withoutProof.imports(step) };
     if (candidate.accepts === "own" && unstopped !== source) {
-      return { ...step, withoutProof: "its acquirer accepts only an authentication with its own data" };
+      return { ...step, withoutProof: withoutProof.acceptsOwn };
     }
     return { ...step, provider: named, ...(isFirst && { providerFirst: true }) };
   });
@@ -166,19 +157,7 @@ const wishes: Record<AuthenticationRule, PlannedConnection["authentication"]> = 
   NEVER: undefined,
 };
 
-const notVerified = "Its credentials have not been verified.";
-
 function whyNever({ credentialVersion, paused, notPayable }: Candidate): string | undefined {
-  if (credentialVersion === undefined) return notVerified;
-  return paused ? "It is paused." : notPayable;
-}
-
-function whyNotNow({ failing }: Candidate): string | undefined {
-  if (!failing) return undefined;
-  const seconds = (durationMs: number) => `${durationMs / 1_000} s`;
-  return `Its last ${breakerCalls} calls failed within ${seconds(breakerWindowMs)}, so the circuit breaker leaves it out for ${seconds(breakerOpenMs)}.`;
-}
-
-function whyNoMore(planned: number): string | undefined {
-  return planned === attemptsMax ? `A plan holds at most ${attemptsMax} gateways.` : undefined;
+  if (credentialVersion === undefined) return leftOut.notVerified;
+  return paused ? leftOut.paused : notPayable;
 }

@@ -17,6 +17,7 @@ import type {
   TimeCondition,
   Weekday,
 } from "../rows/entities.ts";
+import { leftOut } from "./because.ts";
 import { type Candidate, candidatesIn, type Route } from "./plan-route.ts";
 
 /** Facts about a payment, for the conditions of cases. One that is absent is unknown. */
@@ -86,7 +87,7 @@ function chooseCase(cases: readonly RoutingCase[], facts: PaymentFacts): ChosenC
   for (const one of cases) {
     const missing = unknownFacts(one.conditions, facts);
     if (missing?.length === 0) return { chosen: one, unknown };
-    if (missing !== undefined) unknown.push({ case: one.name, because: `Unknown: ${missing.join(" and ")}.` });
+    if (missing !== undefined) unknown.push({ case: one.name, because: leftOut.unknownFacts(missing) });
   }
   return { chosen: undefined, unknown };
 }

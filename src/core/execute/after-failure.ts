@@ -5,8 +5,8 @@ import type { Tx } from "../../platform/database.ts";
 import { unreachable } from "../../platform/errors.ts";
 import { providerBefore } from "../authentication/after-provider.ts";
 import { findRepeat, openProvider } from "../authentication/authenticated-attempts.ts";
-import { becauseAsked, becauseProviderFirst } from "../decide/because.ts";
-import { decideAfterFailure, type FailoverDecision, type Failure, type NoCard } from "../decide/next-step.ts";
+import { because, type NoCard } from "../decide/because.ts";
+import { decideAfterFailure, type FailoverDecision, type Failure } from "../decide/next-step.ts";
 import {
   isReferenceTaken,
   recordDeclined,
@@ -103,9 +103,9 @@ export async function openAfter(
   const { core, loaded } = work;
   const isFirst = next.action === "failover" && next.to.providerFirst;
   const first = isFirst ? providerBefore(loaded, next.to) : undefined;
-  if (first) return openProvider(tx, work, { provider: first, because: becauseProviderFirst(loaded.session) });
+  if (first) return openProvider(tx, work, { provider: first, because: because.providerFirst(loaded.session) });
   const provider = next.action === "authenticate" ? next.provider : undefined;
-  if (provider) return openProvider(tx, work, { provider, because: becauseAsked(next.to) });
+  if (provider) return openProvider(tx, work, { provider, because: because.askedForAuthentication(next.to) });
   return openNext(tx, core, loaded, next);
 }
 

@@ -7,9 +7,9 @@ import type { CardSummary } from "../../card-vault/card-forwarder.ts";
 import type { CaptureRecord, LookUpAnswer } from "../../gateways/connector.ts";
 import { captureDueMs, holdAlarmMs, holdLookAgainMs, holdLookMs, holdMarginMs } from "../../limits.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
-import { amountInWords } from "../../platform/money.ts";
 import { dropProof } from "../authentication/provided-rows.ts";
 import type { Core } from "../core.ts";
+import { because, type holdEnded } from "../decide/because.ts";
 import { keepOrder, recordOrderLost } from "../orders/order-winner.ts";
 import {
   move,
@@ -142,19 +142,14 @@ export function recordOrder(tx: Tx, session: PaymentSession, attempt: Attempt, a
   recordCaptureOrdered(tx, attempt, session.manualCapture ? (amountMinor ?? attempt.amountMinor) : undefined);
 }
 
-const because = {
-  capture_cancelled: "The merchant cancelled the payment, so its hold is voided.",
-  capture_expired: "The time for a capture is over, so the hold is voided.",
-} as const;
-
 /** Ends a held payment without a capture: the winner is cleared, its hold is voided, and the session is DECLINED. */
 export async function endHold(
   tx: Tx,
   core: EndParts,
   { session, attempt }: HeldAttempt,
-  declineCode: keyof typeof because,
+  declineCode: keyof typeof holdEnded,
 ): Promise<void> {
-  recordHoldGivenUp(tx, attempt, because[declineCode]);
+  recordHoldGivenUp(tx, attempt, declineCode);
   await settleSession(tx, core, session, { status: "DECLINED", declineCode });
 }
 
@@ -248,21 +243,19 @@ export async function adoptCapture(tx: Tx, core: SettlingParts, held: HeldAttemp
   const { sessionId, id: attemptId, gateway } = attempt;
   await keepOrder(tx, core, session); // rule:order-facts
   const capturedMinor = answer.capturedMinor ?? attempt.amountMinor;
-  const captured = `${gateway} has captured`;
-  let because: string | undefined;
+  let reason: string | undefined;
   if (attempt.captureOrderedAt === null) {
     await recordFoundCapture(tx, core, held, answer);
-    const amount = amountInWords(capturedMinor, attempt.currency);
-    because = `${captured} ${amount}, which was not ordered here. It counts as the order.`;
+    reason = because.capturedUnordered(attempt, capturedMinor);
   } else {
-    const other = otherAmount(attempt, capturedMinor, captured);
+    const other = otherAmount(attempt, capturedMinor, `${gateway} has captured`);
     recordCaptured(tx, attempt, answer, other);
     if (attempt.status === "VOIDING") nameWinner(tx, attempt);
     await settleReported(tx, core, session, attempt);
-    because = other?.because;
+    reason = other?.because;
   }
-  if (because === undefined) return;
-  const detail = `${because} Compare the amount with the gateway.`;
+  if (reason === undefined) return;
+  const detail = `${reason} Compare the amount with the gateway.`;
   await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, detail });
 }
 
@@ -273,8 +266,10 @@ export function otherAmount(
   captured: string,
 ): OtherAmount | undefined {
   if (orderedMinor == null || capturedMinor === orderedMinor) return undefined;
-  const [made, ordered] = [capturedMinor, orderedMinor].map((minor) => amountInWords(minor, currency));
-  return { capturedMinor, because: `${captured} ${made}, and ${ordered} was ordered. What was captured counts.` };
+  return {
+    capturedMinor,
+    because: because.otherAmount(captured, { made: capturedMinor, ordered: orderedMinor, currency }),
+  };
 }
 
 /** Reports whether a hold waits so long past its end that a person may end it: a worker does so within seconds. */

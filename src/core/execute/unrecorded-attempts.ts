@@ -8,6 +8,7 @@ import type { LookUpAnswer, VoidAnswer } from "../../gateways/connector.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
+import { because } from "../decide/because.ts";
 import { keepOrder } from "../orders/order-winner.ts";
 import { recordCaptureOrdered, recordHeld, recordUnknown } from "../record/attempts.ts";
 import { lockAndRenew } from "../record/lease.ts";
@@ -336,8 +337,6 @@ function msInDoubt({ submitDeadline }: PaymentSession, now: Date): number {
   return now.getTime() - (submitDeadline?.getTime() ?? 0);
 }
 
-const because = "Found at the gateway after a restore.";
-
 /**
  * Records what was found, holds first: once there is a winner, no attempt may be added. The database refuses a second
  * capture.
@@ -346,7 +345,8 @@ async function adopt(tx: Tx, core: Core, session: PaymentSession, answers: reado
   for (const { attempt, answer } of answers) {
     if (answer.type !== "held" && answer.type !== "heldOther") continue;
     const known = await knownOrOpened(tx, core, session, attempt);
-    if (known.status === "AUTHORIZING") recordUnknown(tx, known, "TIMEOUT", { next: { action: "stop", because } });
+    if (known.status === "AUTHORIZING")
+      recordUnknown(tx, known, "TIMEOUT", { next: { action: "stop", because: because.foundAfterRestore } });
   }
   for (const { attempt, answer } of answers) {
     if (answer.type !== "captured") continue;
@@ -368,6 +368,16 @@ async function knownOrOpened(tx: Tx, core: Core, session: PaymentSession, attemp
   if (known !== undefined) return known;
   const to = { ...attempt, priority: attempts.length + 1 };
   const latestExecutionMs = latestExecutionMsAt(core, attempt);
-  openAttempt(tx, openingOf({ id: attempt.id, session, to, because, round: attempt.round, latestExecutionMs }));
+  openAttempt(
+    tx,
+    openingOf({
+      id: attempt.id,
+      session,
+      to,
+      because: because.foundAfterRestore,
+      round: attempt.round,
+      latestExecutionMs,
+    }),
+  );
   return knownOrOpened(tx, core, session, attempt);
 }

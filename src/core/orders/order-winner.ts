@@ -4,6 +4,7 @@
  */
 import type { Statement, Tx } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
+import { because } from "../decide/because.ts";
 import { move, recordAdopted } from "../record/attempts.ts";
 import type { HoldNames } from "../record/payment-functions.ts";
 import type { Ending } from "../record/settle.ts";
@@ -45,8 +46,8 @@ export function recordOrderLost(
   { attempt, hold, payerId }: { readonly attempt: Attempt; readonly hold: HoldNames; readonly payerId: string },
 ): void {
   recordAdopted(tx, attempt, hold);
-  const because = `The order is paid by ${encodeId("ps", payerId)}, so the hold is voided and nothing else is tried.`;
-  const stop = { stop: "order_being_paid", nextAction: "stop", nextBecause: because } as const; // rule:order-ends-payment
+  const nextBecause = because.orderPaidBy(encodeId("ps", payerId));
+  const stop = { stop: "order_being_paid", nextAction: "stop", nextBecause } as const; // rule:order-ends-payment
   move(tx, attempt, "AUTHORIZED", { set: { status: "VOIDING", ...stop } });
   recordPayer(tx, attempt.sessionId, payerId);
 }

@@ -8,6 +8,7 @@ import { columnName } from "../../platform/columns.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
 import { scrub } from "../../platform/scrub.ts";
 import { sha256 } from "../../platform/secrets.ts";
+import { because, holdEnded } from "../decide/because.ts";
 import type { FailoverDecision } from "../decide/next-step.ts";
 import type { Attempt, AttemptStatus, FailureKind, Refusal } from "../rows/entities.ts";
 import type { NextStatus } from "../rows/transitions.ts";
@@ -184,7 +185,7 @@ export function recordRefused(
   const set = { stop: "authentication_failed", ...nextColumns(refused), retries: 0, nextRetryAt: null } as const;
   if (latestExecutionAt !== undefined) {
     const declineCode = "authentication_failed";
-    const nextBecause = `${refused.because} ${attempt.gateway} may still hold, so it gets voids until it no longer can.`;
+    const nextBecause = refused.because + because.andMayStillHold(attempt);
     const late = { status: "UNKNOWN", declineCode, latestExecutionAt, nextBecause } as const;
     move(tx, attempt, "AWAITING_CUSTOMER", { set: { ...set, ...late } });
     return;
@@ -201,7 +202,7 @@ export function recordRefused(
   });
 }
 
-const refused = { action: "stop", because: "The customer did not authenticate, and nothing else is tried." } as const;
+const refused = { action: "stop", because: because.notAuthenticated } as const;
 
 /** Records that the look-up at the end of the plan returned nothing that could be adopted. */
 export function recordLookedUp(tx: Tx, attempt: Attempt): void {
@@ -265,13 +266,13 @@ export function recordVoided(
 }
 
 /** Clears the winner of a hold whose capture was never ordered; its hold is voided. */
-export function recordHoldGivenUp(tx: Tx, attempt: Attempt, because: string): void {
+export function recordHoldGivenUp(tx: Tx, attempt: Attempt, ended: keyof typeof holdEnded): void {
   tx.send(clearWinner, [attempt.sessionId]);
   const set = {
     status: "VOIDING",
     retries: 0,
     nextRetryAt: null,
-    ...nextColumns({ action: "stop", because }),
+    ...nextColumns({ action: "stop", because: holdEnded[ended] }),
   } as const;
   move(tx, attempt, "AUTHORIZED", { set });
 }
@@ -283,7 +284,7 @@ export function recordHoldGivenUp(tx: Tx, attempt: Attempt, because: string): vo
 export function recordGivenUp(tx: Tx, attempt: Attempt): void {
   if (attempt.status === "AUTHORIZED") {
     tx.send(clearWinner, [attempt.sessionId]);
-    const next = nextColumns({ action: "stop", because: "A person gave up the attempt: none of its money is kept." });
+    const next = nextColumns({ action: "stop", because: because.givenUp });
     move(tx, attempt, "AUTHORIZED", { set: { status: "VOIDING", ...next } });
   }
   move(tx, attempt, "VOIDING", { set: { status: "VOIDED", voidKind: "GIVEN_UP" }, stamp: ["completedAt"] });

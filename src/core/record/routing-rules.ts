@@ -12,6 +12,7 @@ import { columnsOf } from "../../platform/columns.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { sha256 } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
+import { leftOut } from "../decide/because.ts";
 import type { FailoverRule } from "../decide/next-step.ts";
 import { type Candidate, candidatesIn, planRoute } from "../decide/plan-route.ts";
 import { type CasedRoute, routesOf } from "../decide/routing-cases.ts";
@@ -71,13 +72,13 @@ export function providerOfRule(
 ) {
   const known = core.providerOf(name);
   const whyNot = !known
-    ? `This installation has no provider ${name}.`
+    ? leftOut.noProvider(name)
     : credentialVersion === null
-      ? "Its credentials have not been verified."
+      ? leftOut.notVerified
       : paused
-        ? "It is paused."
+        ? leftOut.paused
         : isFailing
-          ? "Its last calls failed, so the circuit breaker leaves it out."
+          ? leftOut.providerFailing
           : whyNotForwardable(core.vault.forwarding, known);
   return { connectionId, name, credentialVersion: credentialVersion ?? 0, whyNot };
 }
@@ -140,16 +141,16 @@ export function candidateOf(
       ? (whyNotForwardable(vault.forwarding, connector) ??
         connector.whyNotPayable(payment) ??
         whyNotHeld(connector, payment))
-      : `This installation has no connector for ${gateway}.`,
+      : leftOut.noConnector({ gateway }),
   };
 }
 
 /** Returns why a gateway cannot hold the amount until its merchant captures it. */
 function whyNotHeld({ holdLifeMs }: Connector, { heldForMs }: RoutedPayment): string | undefined {
   if (heldForMs === undefined) return undefined;
-  if (holdLifeMs === undefined) return "It holds no amount for a later capture.";
+  if (holdLifeMs === undefined) return leftOut.holdsNothing;
   if (heldForMs <= holdLifeMs - holdMarginMs) return undefined;
-  return `It holds for ${Math.floor(holdLifeMs / 86_400_000)} days, which is not until captureBy.`;
+  return leftOut.holdsTooShort(Math.floor(holdLifeMs / 86_400_000));
 }
 
 function exemptionsFor(acquirer: Connection["acquirer"], { amountMinor, currency }: Amount): readonly Exemption[] {
