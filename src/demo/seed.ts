@@ -4,6 +4,7 @@
  */
 import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { createMerchant } from "../accounts/merchants.ts";
+import { recordRepeatedOrders } from "../core/orders/repeated-orders.ts";
 import { recordRoutingRule } from "../core/record/routing-rules.ts";
 import { registerEndpoint, verifyEndpoint } from "../events/endpoints.ts";
 import type { AcquirerData } from "../gateways/authentication-provider.ts";
@@ -42,6 +43,9 @@ export async function seedMerchant(
     // The sandbox gateways accept only test payments; live begins without a gateway, as in any installation.
     if (environment.name === "test") {
       await seedGateways(environment, sandbox, { merchantId: merchant.id, account: `test_${wanted.account}` });
+    }
+    if (wanted.hasShop && environment.name === "test") {
+      await environment.database.transaction((tx) => recordRepeatedOrders(tx, merchant.id, "REFUSE"));
     }
     const endpoint = await seedEndpoint(environment, merchant.id, wanted.webhookUrl);
     if (wanted.hasShop && environment.name === "test") verifications.push(endpoint.verify);
