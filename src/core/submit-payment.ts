@@ -116,7 +116,7 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const { route, routedBy } =
     rule.cases || rule.split ? followCases(rule, factsOf(core, session, rule, card)) : { route: rule };
   const plan = planRoute(route, { canAsk: shopper?.browser !== undefined });
-  const payer = submission.payer?.hasSucceeded ? submission.payer : undefined; // rule:order-checked
+  const payer = submission.payer?.hasSucceeded ? submission.payer : undefined;
   const declineCode = payer ? "order_already_paid" : plan.declineCode;
   const [to] = plan.plan;
   const { submissionBudgetMs } = core.timing;

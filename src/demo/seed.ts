@@ -30,7 +30,14 @@ export type Seeded = { readonly merchant: DemoMerchant; verify(): Promise<void> 
 export async function seedMerchant(
   installation: Installation,
   sandbox: SandboxAccounts,
-  wanted: { name: string; account: string; webhookUrl: string; hasShop: boolean; testCell?: number },
+  wanted: {
+    name: string;
+    account: string;
+    webhookUrl: string;
+    hasShop: boolean;
+    refusesRepeatedOrders?: boolean;
+    testCell?: number;
+  },
 ): Promise<Seeded> {
   const cells = { test: wanted.testCell ?? firstCell, live: firstCell };
   const merchant = { id: systemRuntime.uuid(), name: wanted.name, cells };
@@ -44,7 +51,7 @@ export async function seedMerchant(
     if (environment.name === "test") {
       await seedGateways(environment, sandbox, { merchantId: merchant.id, account: `test_${wanted.account}` });
     }
-    if (wanted.hasShop && environment.name === "test") {
+    if (wanted.refusesRepeatedOrders && environment.name === "test") {
       await environment.database.transaction((tx) => recordRepeatedOrders(tx, merchant.id, "REFUSE"));
     }
     const endpoint = await seedEndpoint(environment, merchant.id, wanted.webhookUrl);

@@ -241,7 +241,7 @@ export async function recordFoundCapture(
 export async function adoptCapture(tx: Tx, core: SettlingParts, held: HeldAttempt, answer: Captured): Promise<void> {
   const { session, attempt } = held;
   const { sessionId, id: attemptId, gateway } = attempt;
-  await keepOrder(tx, core, session); // rule:order-facts
+  await keepOrder(tx, core, session);
   const capturedMinor = answer.capturedMinor ?? attempt.amountMinor;
   let reason: string | undefined;
   if (attempt.captureOrderedAt === null) {

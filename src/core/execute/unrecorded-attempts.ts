@@ -351,7 +351,7 @@ async function adopt(tx: Tx, core: Core, session: PaymentSession, answers: reado
   for (const { attempt, answer } of answers) {
     if (answer.type !== "captured") continue;
     const known = await knownOrOpened(tx, core, session, attempt);
-    await keepOrder(tx, core, session);
+    await keepOrder(tx, core, session); // rule:order-facts
     recordHeld(tx, known, answer);
     if (!session.manualCapture) {
       recordCaptureOrdered(tx, known);

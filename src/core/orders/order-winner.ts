@@ -89,5 +89,5 @@ export async function keepOrder(
   const [row] = await tx.query<{ payerId: string | null }>(takeOrder, [sessionId]);
   if (!row?.payerId) return;
   const detail = `The order is paid by ${encodeId("ps", row.payerId)} too. Refund one of the payments.`;
-  await openWorkItem(tx, core, { kind: "PAID_MORE_THAN_ONCE", sessionId, detail }); // rule:order-facts-alarmed
+  await openWorkItem(tx, core, { kind: "PAID_MORE_THAN_ONCE", sessionId, detail });
 }

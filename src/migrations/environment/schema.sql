@@ -2429,12 +2429,13 @@ DECLARE
   session record;
   earlier record;
 BEGIN
-  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at, authentications,
+  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at, authentications, paying_session_id,
     held_at, manual_capture AND capture_asked_at IS NULL AS is_unasked INTO session
   FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
   IF TG_OP = 'INSERT' THEN
     IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN PERFORM app.refuse('an attempt needs a session in processing'); END IF;
     IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
+    IF session.paying_session_id IS NOT NULL THEN PERFORM app.refuse('no attempt for an order that another session pays'); END IF;
     IF session.held_at IS NOT NULL THEN PERFORM app.refuse('no attempt follows a hold that is captured later'); END IF;
     IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
     IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL OR NEW.ordered_amount_minor IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
