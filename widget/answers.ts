@@ -16,6 +16,8 @@ export type CheckoutView = {
   /** Undefined while it is open. */
   readonly outcome: Outcome | undefined;
   readonly processing: boolean;
+  /** True while another session pays the order: this one stays open, and takes no card. */
+  readonly isOrderTaken?: boolean;
   /** The amount with its currency, formatted for the customer. */
   readonly amount: string;
   readonly merchantName: string;

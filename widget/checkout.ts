@@ -67,6 +67,8 @@ function pauseMs(answer: ApiAnswer, tries: number, random: () => number): number
 
 // No usable answer arrived within the time that a customer waits.
 const unreachable: WidgetError = { code: "unreachable", message: "The payment service cannot be reached." };
+/** Another session pays the order. */
+export const orderTaken: WidgetError = { code: "order_being_paid", message: "The order is being paid elsewhere." };
 const vaultOriginMismatch: WidgetError = {
   code: "vault_origin_mismatch",
   message: "vault.sdkUrl is not on the origin that this session's card may be sent to.",
@@ -187,6 +189,7 @@ export class Checkout {
       if (known.kind === "checkout") {
         this.#parts.onView(known.checkout);
         if (isTakenUp(known.checkout)) return this.#poll(known.checkout, startedAt + giveUpAfterMs);
+        if (known.checkout.isOrderTaken) return { kind: "failed", error: orderTaken };
         this.#untouched = true;
       }
       const isCertain = known.kind === "checkout" || known.kind === "refused";
@@ -275,7 +278,9 @@ export class Checkout {
       if (answer.kind === "checkout") {
         onView(answer.checkout);
         const isElsewhere = answer.checkout.vaultOrigin !== this.#parts.vaultOrigin;
-        return isElsewhere && !isTakenUp(answer.checkout) ? { kind: "refused", error: vaultOriginMismatch } : answer;
+        if (isTakenUp(answer.checkout)) return answer;
+        if (answer.checkout.isOrderTaken) return { kind: "refused", error: orderTaken };
+        return isElsewhere ? { kind: "refused", error: vaultOriginMismatch } : answer;
       }
       if (answer.kind === "refused" || closed.aborted) return answer;
       // A service that says when to retry is reachable: it gets more time than one that does not answer.

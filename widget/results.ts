@@ -43,7 +43,8 @@ const hints: Readonly<Record<string, string>> = {
 
 /** Writes an error to the console, for the page's developer; not one that the card form shows to the customer. */
 function explain({ code, message }: WidgetError): void {
-  if (!fieldProblems.includes(code)) console.error(`Switchyard: ${code}: ${message} ${hints[code] ?? ""}`);
+  if (![...fieldProblems, "order_being_paid"].includes(code))
+    console.error(`Switchyard: ${code}: ${message} ${hints[code] ?? ""}`);
 }
 
 /**
@@ -84,6 +85,7 @@ const notCharged = [
 
 function failureMessage(code: string, texts: Texts): Message | undefined {
   if (fieldProblems.includes(code)) return undefined;
+  if (code === "order_being_paid") return { kind: "error", text: declineText(texts, code) };
   if (code === "card_form_unavailable") return { kind: "error", text: texts.formUnavailable };
   if (notCharged.includes(code)) return { kind: "error", text: declineText(texts, "processing_unavailable") };
   const text = ["unreachable", "vault_unavailable"].includes(code) ? texts.unreachable : texts.notAccepted;

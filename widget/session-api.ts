@@ -165,6 +165,7 @@ function viewOf(checkout: Checkout, locale: string): CheckoutView {
   const { nextAction } = checkout;
   return {
     outcome: outcomeOf(checkout),
+    isOrderTaken: checkout.status === PaymentSession_Status.CREATED && declineCodeOf(checkout) === "order_being_paid",
     processing: checkout.processing,
     amount: amountText({ amountMinor: Number(checkout.amountMinor), currency: checkout.currency }, locale),
     merchantName: checkout.merchantName,
@@ -179,8 +180,14 @@ function viewOf(checkout: Checkout, locale: string): CheckoutView {
   };
 }
 
-function outcomeOf({ status, outcome, expiredBecause }: Checkout): Outcome | undefined {
+function declineCodeOf({ outcome }: Checkout): string | undefined {
+  return outcome?.outcome.case === "decline" ? outcome.outcome.value.declineCode : undefined;
+}
+
+function outcomeOf(checkout: Checkout): Outcome | undefined {
+  const { status, outcome, expiredBecause } = checkout;
   const said = outcome?.outcome;
+  const declineCode = declineCodeOf(checkout);
   // A payment that is held for a later capture has succeeded for the customer, and its session is still CREATED.
   if (said?.case === "success") {
     const { capturedVia, failoverUsed } = said.value;
@@ -190,11 +197,14 @@ function outcomeOf({ status, outcome, expiredBecause }: Checkout): Outcome | und
     case PaymentSession_Status.SUCCEEDED:
       return { kind: "succeeded", capturedVia: "", failoverUsed: false };
     case PaymentSession_Status.DECLINED:
-      return { kind: "declined", declineCode: said?.case === "decline" ? said.value.declineCode : "card_declined" };
+      return { kind: "declined", declineCode: declineCode ?? "card_declined" };
     case PaymentSession_Status.DEGRADED:
       return { kind: "declined", declineCode: "processing_unavailable" };
     case PaymentSession_Status.EXPIRED:
       return { kind: expiredBecause === replaced ? "replaced" : "expired" };
+    case PaymentSession_Status.CREATED:
+      // Another session has paid the order: this one will never be paid.
+      return declineCode === "order_already_paid" ? { kind: "declined", declineCode } : undefined;
     default:
       // A status of a later version is no end that this version knows: it keeps polling.
       return undefined;

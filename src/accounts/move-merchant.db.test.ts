@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createSession, findCreatedSession } from "../core/create-session.ts";
-import { type CoreFixture, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import type { Queryable } from "../platform/database.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { recordSettings } from "./merchant-settings.ts";
-import { closeCell, hasLeft, readConfiguration } from "./move-merchant.ts";
+import { closeCell, hasLeft, readConfiguration, recordOrders } from "./move-merchant.ts";
 
 let cell: CoreFixture;
 beforeAll(async () => {
@@ -72,4 +72,32 @@ it("leaves the cell open if the configuration has changed since it was copied", 
   const to = { merchantId: owner.merchantId, toCell: 2 };
   expect(await database.transaction((tx) => closeCell(tx, copied, to))).toBe(false);
   expect(await hasLeft(database, to)).toBe(false);
+});
+
+it("of a merchant that refuses repeated orders ends what is not submitted, waits for what is, and hands all orders over", async () => {
+  const { core, owner } = cell;
+  await core.database.transaction((tx) => recordSettings(tx, owner));
+  await cell.asOwner.pool.query("UPDATE merchant_settings SET repeated_orders = 'REFUSE' WHERE merchant_id = $1", [
+    owner.merchantId,
+  ]);
+  await cell.setRule([]);
+  const paid = await cell.submit(await cell.newSession(), cards.approved);
+  const unsubmitted = await cell.newSession();
+  const copied = await readConfiguration(core.database, owner.merchantId);
+  await cell.sandbox.hold("a.authorize");
+  const paying = cell.submit(await cell.newSession(), cards.approved);
+  await cell.sandbox.paused({ operation: "a.authorize" });
+  const handed: string[] = [];
+  const closing = core.database.transaction((tx) =>
+    closeCell(tx, copied, { merchantId: owner.merchantId, toCell: 2 }, async ({ text }) => void handed.push(text)),
+  );
+  await cell.sandbox.release({});
+  const late = await paying;
+  expect(await closing).toBe(true);
+  const orders = JSON.parse(handed[0]!) as { order_ref: string; session_id: string }[];
+  expect(orders.map(({ session_id: id }) => id).toSorted()).toEqual([paid.id, late.id].toSorted());
+  await expect(cell.submit(unsubmitted, cards.approved)).rejects.toMatchObject({ code: "session_expired" });
+  await core.database.transaction((tx) => recordOrders(tx, owner.merchantId, { text: handed[0]! }));
+  const { rows } = await cell.asOwner.pool.query("SELECT session_id FROM app.order_winner");
+  expect(rows).toHaveLength(2);
 });

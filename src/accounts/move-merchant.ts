@@ -2,6 +2,7 @@
  * Moves a merchant to another cell of its environment: copies its configuration there, and closes the cell that it
  * leaves for new sessions. Its sessions stay, with their events, deliveries and holds, and so do all guards.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { type Queryable, type Statement, type Tx, unnamed } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { findSettings, lockConfiguration } from "./merchant-settings.ts";
@@ -82,18 +83,73 @@ const close: Statement = {
   text: "UPDATE merchant_settings SET moved_to = $2, alert_chat_sealed = NULL, alert_chat_host = NULL WHERE merchant_id = $1",
 };
 
+// No cell knows the orders of another one. A claim of such a session waits for this transaction, and is then too late.
+const endUnsubmitted: Statement = {
+  name: unnamed,
+  text: "UPDATE payment_session SET expires_at = app.clock() WHERE merchant_id = $1 AND phase = 'IDLE' AND expires_at > app.clock()",
+};
+const countOpen: Statement = {
+  name: unnamed,
+  text: `SELECT count(*)::int AS open FROM payment_session WHERE merchant_id = $1 AND phase = 'PROCESSING' AND status = 'CREATED'`,
+};
+const selectOrders: Statement = {
+  name: unnamed,
+  text: `
+    SELECT m.repeated_orders = 'REFUSE' AS "refusesRepeats",
+      (SELECT coalesce(jsonb_agg(to_jsonb(w)), '[]') FROM app.order_winner w WHERE w.merchant_id = $1)::text AS text
+    FROM merchant_settings m WHERE m.merchant_id = $1`,
+};
+const writeOrders: Statement = { name: unnamed, text: "SELECT app.write_orders($1, $2::jsonb)" };
+
+/** The orders of a merchant that refuses a second payment of one, as one text. */
+export type Orders = { readonly text: string };
+
+/** Writes a merchant's orders into the cell that it moves to. */
+export async function recordOrders(tx: Tx, merchantId: string, { text }: Orders): Promise<void> {
+  await tx.query(writeOrders, [merchantId, text]);
+}
+
+// A submission takes seconds; while creations wait, only those of the last seconds are left.
+const openWaitMs = 10_000;
+const lastOpenWaitMs = 2_000;
+const openPauseMs = 100;
+
+/** Ends a merchant's unsubmitted sessions, and waits for those in processing. Throws `state_conflict` where that takes too long. */
+async function drain(tx: Tx, merchantId: string, waitMs: number): Promise<void> {
+  await tx.query(endUnsubmitted, [merchantId]);
+  for (let waitedMs = 0; ; waitedMs += openPauseMs) {
+    const [counted] = await tx.query<{ open: number }>(countOpen, [merchantId]);
+    if (counted?.open === 0) return;
+    if (waitedMs >= waitMs) {
+      const what = `${counted?.open} payments of the merchant are held or being processed`;
+      const why = "It refuses a second payment of an order, which cells cannot check of each other.";
+      throw new DomainError("state_conflict", `${what}. ${why} Repeat the move once they have ended.`);
+    }
+    await pause(openPauseMs);
+  }
+}
+
 /**
  * Closes this cell for the merchant's new sessions, if its configuration is still the one that was copied; otherwise
- * changes nothing and returns false. Creations of all merchants wait for the end of this transaction.
+ * changes nothing and returns false. Creations of all merchants wait for the end of this transaction. Of a merchant that refuses a
+ * second payment of an order, `handOver` gets all orders first, once nothing of it can be paid here any more.
  */
 export async function closeCell(
   tx: Tx,
   copied: Configuration,
   { merchantId, toCell }: { merchantId: string; toCell: number },
+  handOver: (orders: Orders) => Promise<void> = async () => {},
 ): Promise<boolean> {
   await lockConfiguration(tx, merchantId);
   if ((await readConfiguration(tx, merchantId)).text !== copied.text) return false;
+  const [before] = await tx.query<{ refusesRepeats: boolean }>(selectOrders, [merchantId]);
+  if (before?.refusesRepeats) await drain(tx, merchantId, openWaitMs);
   await tx.query(lockCreations, []);
+  if (before?.refusesRepeats) {
+    await drain(tx, merchantId, lastOpenWaitMs);
+    const [orders] = await tx.query<Orders>(selectOrders, [merchantId]);
+    await handOver(orders!);
+  }
   await tx.query(close, [merchantId, toCell]);
   return true;
 }

@@ -1,5 +1,5 @@
 /** `switchyard settings`: a merchant's checkout settings besides its origins. */
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import type { SettingsView } from "../client/dashboard-client.ts";
 import {
   type AttachOptions,
@@ -43,19 +43,26 @@ function setCommand(): Command {
       "--statement-descriptor <text>",
       "text for customers' card statements, of sessions that name none of their own; 5 to 22 characters, or empty for none",
     )
-    .action(async ({ sessionLifetime, statementDescriptor, ...options }: SettingsOptions & Changes) => {
-      if (sessionLifetime === undefined && statementDescriptor === undefined) {
-        throw new UsageError("Give --session-lifetime, --statement-descriptor, or both.");
+    .addOption(
+      new Option(
+        "--repeated-orders <choice>",
+        "a second payment of an order is taken with an alert, or refused",
+      ).choices(["warn", "refuse"]),
+    )
+    .action(async ({ sessionLifetime, statementDescriptor, repeatedOrders, ...options }: SettingsOptions & Changes) => {
+      if ([sessionLifetime, statementDescriptor, repeatedOrders].every((given) => given === undefined)) {
+        throw new UsageError("Give --session-lifetime, --statement-descriptor, --repeated-orders, or several of them.");
       }
       const scope = scopeOf(options);
       await administer(
         options,
         async ({ settings }) => {
-          const set =
-            statementDescriptor === undefined
-              ? undefined
-              : await settings.setStatementDescriptor({ ...scope, statementDescriptor });
-          if (sessionLifetime === undefined) return set ?? {};
+          if (statementDescriptor !== undefined)
+            await settings.setStatementDescriptor({ ...scope, statementDescriptor });
+          if (repeatedOrders !== undefined) {
+            await settings.setRepeatedOrders({ ...scope, repeatedOrders: messages[repeatedOrders] });
+          }
+          if (sessionLifetime === undefined) return settings.getSettings(scope);
           return settings.setSessionLifetime({ ...scope, sessionLifetimeSeconds: sessionLifetime * 60 });
         },
         ({ settings }) => describeSettings(settings),
@@ -63,7 +70,13 @@ function setCommand(): Command {
     });
 }
 
-type Changes = { readonly sessionLifetime?: number; readonly statementDescriptor?: string };
+type Changes = {
+  readonly sessionLifetime?: number;
+  readonly statementDescriptor?: string;
+  readonly repeatedOrders?: keyof typeof messages;
+};
+
+const messages = { warn: "REPEATED_ORDERS_WARN", refuse: "REPEATED_ORDERS_REFUSE" } as const;
 
 function parseMinutes(text: string): number {
   if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError("It must be a whole number of minutes from 5 to 1440.");
@@ -75,6 +88,7 @@ function describeSettings(settings: SettingsView = {}): readonly string[] {
   return [
     `Session lifetime: ${sessionLifetimeSeconds / 60} minutes`,
     `Statement descriptor: ${settings.statementDescriptor || "none; gateways use their account's text"}`,
+    `A second payment of an order: ${settings.repeatedOrders === messages.refuse ? "refused" : "taken, with an alert"}`,
     `Checkout origins: ${checkoutOrigins.join(", ") || "none"}`,
     `Set by the operator: ${attemptTimeoutMs / 1_000} s for the response of a gateway, ${submissionBudgetMs / 1_000} s for a payment with all its attempts`,
   ];

@@ -12,7 +12,7 @@ import { deriveClientSecret } from "./client-secret.ts";
 import type { Core, JsonObject } from "./core.ts";
 import { type OrderDetails, type PaymentSession, PaymentSessionEntity } from "./rows/entities.ts";
 import { findSuccessor, replaceSession } from "./session-changes.ts";
-import { findMerchantOf } from "./sessions.ts";
+import { findChargedSession } from "./sessions.ts";
 
 /** The merchant that makes a request, with its configuration. */
 export type SessionOwner = {
@@ -41,6 +41,8 @@ export type NewSession = GivenDetails & {
   readonly captureBy?: Date | undefined;
   /** The merchant's session that this one takes the place of, and the core of its cell. */
   readonly replaces?: Replaced | undefined;
+  /** Takes a second payment of its order, also where the merchant refuses repeated orders. False if absent. */
+  readonly allowRepeatedOrder?: boolean | undefined;
   /** Id of the API request, for support; not part of the order. */
   readonly requestId?: string | undefined;
 };
@@ -71,7 +73,7 @@ const sessionColumns = columnsOf(PaymentSessionEntity, "s", answeredColumns);
 
 const createCall = callOf(
   "create_session",
-  "uuid uuid bigint text text text int bigint uuid jsonb boolean timestamptz text bytea text bigint".split(" "),
+  "uuid uuid bigint text text text int bigint uuid jsonb boolean timestamptz boolean text bytea text bigint".split(" "),
   columnsOf(PaymentSessionEntity, "r", answeredColumns),
 );
 
@@ -150,6 +152,7 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession, i
     details === undefined ? null : JSON.stringify(details),
     order.capture === "manual",
     order.captureBy ?? null,
+    order.allowRepeatedOrder === true,
   ];
   return { id, values, vault };
 }
@@ -260,7 +263,9 @@ async function insertFirst(core: Core, { owner, order, key, fingerprint }: Keyed
 async function findNamedSuccessor(core: Core, { merchantId }: SessionOwner, { core: other, sessionId }: Replaced) {
   if (other === core) return undefined;
   const named = await findSuccessor(other, { merchantId, sessionId });
-  return named !== undefined && cellOf(named) === cellOf(core.runtime.uuid()) && !(await findMerchantOf(core, named))
+  return named !== undefined &&
+    cellOf(named) === cellOf(core.runtime.uuid()) &&
+    !(await findChargedSession(core, named))
     ? named
     : undefined;
 }
@@ -306,7 +311,9 @@ function fingerprintOf(order: NewSession): Buffer {
   const fields = [order.amountMinor, order.currency, order.orderRef, order.customerEmail ?? null];
   const later = order.capture === "manual" ? [{ captureBy: order.captureBy?.toISOString() ?? null }] : [];
   const replaced = order.replaces === undefined ? [] : [{ replaces: order.replaces.sessionId }];
-  return sha256(JSON.stringify([...fields, ...(details === undefined ? [] : [details]), ...later, ...replaced]));
+  const repeated = order.allowRepeatedOrder ? ["repeated"] : [];
+  const given = details === undefined ? [] : [details];
+  return sha256(JSON.stringify([...fields, ...given, ...later, ...replaced, ...repeated]));
 }
 
 /** Returns the associated data under which the first answer of a session is sealed. */

@@ -3,6 +3,7 @@ import { readOf } from "../platform/batches.ts";
 import type { Statement } from "../platform/database.ts";
 import type { Core } from "./core.ts";
 import { expireSession } from "./expire-sessions.ts";
+import type { Payer } from "./orders/order-winner.ts";
 import { loadSession, type SessionRow, selectPayment, wholeSession } from "./record/load-session.ts";
 import type { Payment } from "./rows/payment.ts";
 
@@ -31,8 +32,12 @@ async function inTime(core: Core, row: SessionRow): Promise<Payment> {
   return loadSession(core.database, row.id);
 }
 
-/** A merchant's settings that decide whether a page may open a session. */
-type CheckoutSettings = { readonly checkoutOrigins: readonly string[]; readonly publishableKey: string };
+/** Whether a page may open a session, by its merchant's settings, and the session that pays its order, if another one does. */
+type CheckoutSettings = {
+  readonly checkoutOrigins: readonly string[];
+  readonly publishableKey: string;
+  readonly payer: Payer | undefined;
+};
 
 const selectCheckout = readOf(
   {
@@ -42,25 +47,27 @@ const selectCheckout = readOf(
       "AS attempts",
       `AS attempts,
       (SELECT m.checkout_origins FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) AS "checkoutOrigins",
-      (SELECT m.publishable_key FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) AS "publishableKey"`,
+      (SELECT m.publishable_key FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) AS "publishableKey",
+      CASE WHEN s.phase = 'IDLE' AND NOT s.allow_repeated_order THEN (
+        SELECT CASE WHEN m.repeated_orders = 'REFUSE' THEN app.order_payer(s.merchant_id, s.order_ref) END
+        FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) END AS payer`,
     ),
   },
   ["uuid", "uuid"],
 );
 
 /**
- * Finds a session for its customer, as `findSession` does, with the merchant's origins that may show it, and the key
- * that opens it. Undefined when there is none.
+ * Finds a session for its customer, as `findSession` does, with the merchant's origins that may show it, the key that
+ * opens it, and the session that pays its order where another one does. Undefined when there is none.
  */
-export async function findCheckout(
-  core: Core,
-  sessionId: string,
-): Promise<(Payment & CheckoutSettings) | undefined> {
-  type CheckoutRow = SessionRow & { checkoutOrigins: string[] | null; publishableKey: string };
+export async function findCheckout(core: Core, sessionId: string): Promise<(Payment & CheckoutSettings) | undefined> {
+  type CheckoutRow = SessionRow & { checkoutOrigins: string[] | null; publishableKey: string; payer: Payer | null };
   const [found] = await core.database.query<CheckoutRow>(selectCheckout, [sessionId, null]);
   if (found === undefined) return undefined;
-  const { checkoutOrigins, publishableKey, ...row } = found;
-  return checkoutOrigins === null ? undefined : { ...(await inTime(core, row)), checkoutOrigins, publishableKey };
+  const { checkoutOrigins, publishableKey, payer, ...row } = found;
+  return checkoutOrigins === null
+    ? undefined
+    : { ...(await inTime(core, row)), checkoutOrigins, publishableKey, payer: payer ?? undefined };
 }
 
 type ChargedSession = { readonly merchantId: string; readonly isSubmitted: boolean };

@@ -30,6 +30,7 @@ import { adoptIfHeld, captureWinner, markUnknown, tryGateway, voidHold } from ".
 import { emitCaptureDue, lookAtHold } from "./execute/held-payments.ts";
 import { findUnrecorded } from "./execute/unrecorded-attempts.ts";
 import { commitAndReload, type Reloaded, type Work } from "./execute/work.ts";
+import { endOfLost, type Payer, recordPayer } from "./orders/order-winner.ts";
 import { recordCaptureOrdered, voidUnknown } from "./record/attempts.ts";
 import {
   type Lease,
@@ -61,6 +62,8 @@ export type Submission = {
   readonly signal: AbortSignal;
   /** Id of the API request, for support. */
   readonly requestId?: string | undefined;
+  /** The session that has the order, where the merchant refuses repeated orders. */
+  readonly payer?: Payer | undefined;
   /** Sent to the gateways and not stored: a process that takes the session over does not have it. */
   readonly shopper?: Shopper | undefined;
 };
@@ -73,7 +76,9 @@ export type Submission = {
  * too late.
  */
 export async function submitPayment(core: Core, submission: Submission): Promise<PaymentSession> {
-  const { session, vaultToken, signal } = submission;
+  const { session, vaultToken, signal, payer } = submission;
+  if (session.phase === "IDLE" && payer?.hasSucceeded === false)
+    return (await loadSession(core.database, session.id)).session;
   const claimed = session.phase === "IDLE" ? await claim(core, submission) : lost;
   const run = claimed.type === "kept" ? startProcessing(core, claimed.result, submission.shopper) : undefined;
   const { session: submitted } =
@@ -111,7 +116,8 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const { route, routedBy } =
     rule.cases || rule.split ? followCases(rule, factsOf(core, session, rule, card)) : { route: rule };
   const plan = planRoute(route, { canAsk: shopper?.browser !== undefined });
-  const { declineCode } = plan;
+  const payer = submission.payer?.hasSucceeded ? submission.payer : undefined;
+  const declineCode = payer ? "order_already_paid" : plan.declineCode;
   const [to] = plan.plan;
   const { submissionBudgetMs } = core.timing;
   const asking = { sessionId, vaultToken, ruleVersion: route.version, plan, routedBy, submissionBudgetMs, requestId };
@@ -123,6 +129,7 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
     if (declineCode !== undefined) {
       return commitAndReload(core, { sessionId }, async (tx) => {
         await claimSession(tx, claim);
+        if (payer) recordPayer(tx, sessionId, payer.sessionId);
         const unasked = { id: sessionId, merchantId: session.merchantId, authentications: 0 };
         return { loaded: await settleSession(tx, core, unasked, { status: "DECLINED", declineCode }) };
       });
@@ -383,7 +390,8 @@ async function processSession(
       case "end":
         await inTransaction(work, async (tx, session) => {
           voidUnknown(tx, session.id); // rule:end-voids-unknown
-          await settleSession(tx, core, session, step);
+          const payerId = session.payingSessionId;
+          await settleSession(tx, core, session, payerId ? await endOfLost(tx, payerId) : step);
         });
         break;
       case "wait":

@@ -4,7 +4,9 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   EraseCustomerResponseSchema,
   GetSettingsResponseSchema,
+  RepeatedOrders as RepeatedOrdersMessage,
   SetCheckoutOriginsResponseSchema,
+  SetRepeatedOrdersResponseSchema,
   SetSessionLifetimeResponseSchema,
   SetStatementDescriptorResponseSchema,
   type SettingsService,
@@ -15,7 +17,14 @@ import {
   type MerchantSettings,
   recordSettings,
 } from "../accounts/merchant-settings.ts";
+import {
+  fillOrders,
+  loadRepeatedOrders,
+  type RepeatedOrders,
+  recordRepeatedOrders,
+} from "../core/orders/repeated-orders.ts";
 import { requireCell } from "../platform/cells.ts";
+import type { Queryable } from "../platform/database.ts";
 import { DomainError, type FieldProblem } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { isPageOrigin } from "../platform/page-origin.ts";
@@ -29,7 +38,7 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
   return {
     async getSettings(_request, context) {
       const { merchantId, environment } = scopedContextOf(context);
-      const settings = await loadSettings(environment.database, merchantId);
+      const settings = await loadAll(environment.database, merchantId);
       return create(GetSettingsResponseSchema, {
         settings: toMessage(environment, settings),
         cells: environment.cells ? [...(await cellsOf(environment, settings))] : [],
@@ -53,6 +62,14 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
       const wanted = { statementDescriptor: statementDescriptor === "" ? null : statementDescriptor };
       const settings = await changeSettings(context, revision, wanted);
       return create(SetStatementDescriptorResponseSchema, { settings });
+    },
+
+    async setRepeatedOrders({ repeatedOrders, revision }, context) {
+      const { merchantId, environment, rpcContext } = scopedContextOf(context);
+      const wanted = repeatedOrders === RepeatedOrdersMessage.REFUSE ? "REFUSE" : "WARN";
+      const settings = await changeSettings(context, revision, { repeatedOrders: wanted });
+      await fillOrders(rpcContext.transactingIn(environment), merchantId);
+      return create(SetRepeatedOrdersResponseSchema, { settings });
     },
 
     async eraseCustomer({ email, after, sessionId }, context) {
@@ -106,15 +123,24 @@ async function cellsOf(
   return cellsOf(next, await loadSettings(next.database, settings.merchantId));
 }
 
-type Change = Partial<Pick<MerchantSettings, "checkoutOrigins" | "sessionLifetimeMs" | "statementDescriptor">>;
+type AllSettings = MerchantSettings & { readonly repeatedOrders: RepeatedOrders };
+type Change = Partial<
+  Pick<AllSettings, "checkoutOrigins" | "sessionLifetimeMs" | "statementDescriptor" | "repeatedOrders">
+>;
+
+async function loadAll(queryable: Queryable, merchantId: string): Promise<AllSettings & MerchantCells> {
+  const settings = await loadSettings(queryable, merchantId);
+  return { ...settings, repeatedOrders: await loadRepeatedOrders(queryable, merchantId) };
+}
 
 async function changeSettings(context: HandlerContext, revision: string | undefined, wanted: Change) {
   const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
   const after = await change(async (tx) => {
-    const before = await loadSettings(tx, merchantId);
+    const before = await loadAll(tx, merchantId);
     requireRevision(revision, revised(before));
     const changed = { ...before, ...wanted };
     await recordSettings(tx, changed);
+    if (wanted.repeatedOrders) await recordRepeatedOrders(tx, merchantId, wanted.repeatedOrders);
     const earlier = Object.fromEntries(Object.keys(wanted).map((name) => [name, before[name as keyof Change]]));
     const subject = `${encodeId("mer", merchantId)}/settings`;
     await rpcContext.audit(tx, { subject, before: earlier, after: wanted });
@@ -134,16 +160,17 @@ function requireOrigins(origins: readonly string[]): void {
 }
 
 /** Returns what the revision is of. */
-function revised({ checkoutOrigins, sessionLifetimeMs, statementDescriptor }: MerchantSettings) {
-  return [checkoutOrigins, sessionLifetimeMs, statementDescriptor];
+function revised({ checkoutOrigins, sessionLifetimeMs, statementDescriptor, repeatedOrders }: AllSettings) {
+  return [checkoutOrigins, sessionLifetimeMs, statementDescriptor, repeatedOrders];
 }
 
-function toMessage({ core }: DashboardEnvironment, settings: MerchantSettings) {
-  const { checkoutOrigins, sessionLifetimeMs, statementDescriptor } = settings;
+function toMessage({ core }: DashboardEnvironment, settings: AllSettings) {
+  const { checkoutOrigins, sessionLifetimeMs, statementDescriptor, repeatedOrders } = settings;
   return {
     checkoutOrigins: [...checkoutOrigins],
     sessionLifetimeSeconds: Math.round(sessionLifetimeMs / 1_000),
     statementDescriptor: statementDescriptor ?? "",
+    repeatedOrders: RepeatedOrdersMessage[repeatedOrders],
     revision: revisionOf(revised(settings)),
     ...core.timing,
   };

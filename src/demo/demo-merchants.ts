@@ -65,7 +65,13 @@ async function findKnown({ stateFolder, installation }: Preparation) {
 
 async function seedBoth({ installation, sandbox, webhookUrl }: Preparation): Promise<Seeded[]> {
   return [
-    await seedMerchant(installation, sandbox, { name: "Roundhouse", account: "roundhouse", webhookUrl, hasShop: true }),
+    await seedMerchant(installation, sandbox, {
+      name: "Roundhouse",
+      account: "roundhouse",
+      webhookUrl,
+      hasShop: true,
+      refusesRepeatedOrders: true,
+    }),
     await seedMerchant(installation, sandbox, {
       name: "Another Shop",
       account: "another-shop",

@@ -4,6 +4,7 @@
  */
 import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { createMerchant } from "../accounts/merchants.ts";
+import { recordRepeatedOrders } from "../core/orders/repeated-orders.ts";
 import { recordRoutingRule } from "../core/record/routing-rules.ts";
 import { registerEndpoint, verifyEndpoint } from "../events/endpoints.ts";
 import type { AcquirerData } from "../gateways/authentication-provider.ts";
@@ -29,7 +30,14 @@ export type Seeded = { readonly merchant: DemoMerchant; verify(): Promise<void> 
 export async function seedMerchant(
   installation: Installation,
   sandbox: SandboxAccounts,
-  wanted: { name: string; account: string; webhookUrl: string; hasShop: boolean; testCell?: number },
+  wanted: {
+    name: string;
+    account: string;
+    webhookUrl: string;
+    hasShop: boolean;
+    refusesRepeatedOrders?: boolean;
+    testCell?: number;
+  },
 ): Promise<Seeded> {
   const cells = { test: wanted.testCell ?? firstCell, live: firstCell };
   const merchant = { id: systemRuntime.uuid(), name: wanted.name, cells };
@@ -42,6 +50,9 @@ export async function seedMerchant(
     // The sandbox gateways accept only test payments; live begins without a gateway, as in any installation.
     if (environment.name === "test") {
       await seedGateways(environment, sandbox, { merchantId: merchant.id, account: `test_${wanted.account}` });
+    }
+    if (wanted.refusesRepeatedOrders && environment.name === "test") {
+      await environment.database.transaction((tx) => recordRepeatedOrders(tx, merchant.id, "REFUSE"));
     }
     const endpoint = await seedEndpoint(environment, merchant.id, wanted.webhookUrl);
     if (wanted.hasShop && environment.name === "test") verifications.push(endpoint.verify);

@@ -16,6 +16,7 @@ import { PaymentSession_ExpiredBecause, PaymentSession_Status } from "../../gen/
 import { findMerchant, type Merchant } from "../accounts/merchants.ts";
 import type { Core } from "../core/core.ts";
 import { cancelAction, findBankMessage, findOpenAction, openAction } from "../core/customer-actions.ts";
+import type { Payer } from "../core/orders/order-winner.ts";
 import { loadSession } from "../core/record/load-session.ts";
 import { loadCardBrands } from "../core/record/routing-rules.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
@@ -47,15 +48,17 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
     core.hold(`merchant ${merchantId}`, () => findMerchant(parts.accounts, merchantId));
   return {
     async getCheckout(request, context) {
-      const { environment, session } = await open(context, request.sessionId);
+      const { environment, session, payer } = await open(context, request.sessionId);
       const merchant = await merchantOf(environment, session);
-      return create(GetCheckoutResponseSchema, { checkout: await toCheckout(merchant, environment, session) });
+      const checkout = await toCheckout(merchant, environment, session, payer);
+      return create(GetCheckoutResponseSchema, { checkout });
     },
 
     async submitPayment(request, context) {
-      const { environment, session } = await open(context, request.sessionId);
+      const { environment, session, payer } = await open(context, request.sessionId);
       const submission = {
         session,
+        payer,
         vaultToken: new Secret(request.vaultToken),
         signal: context.signal,
         requestId: decodeId("req", context.values.get(requestIdKey)),
@@ -67,7 +70,7 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
         merchantOf(environment, session),
       ]);
       noteSubmitted(environment, ended);
-      return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(merchant, environment, ended) });
+      return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(merchant, environment, ended, payer) });
     },
 
     async openAction(request, context) {
@@ -141,7 +144,12 @@ function noteSubmitted({ requestLimits }: EdgeEnvironment, session: PaymentSessi
 async function open(
   context: HandlerContext,
   sessionId: string,
-): Promise<{ environment: EdgeEnvironment; session: PaymentSession; checkoutOrigins: readonly string[] }> {
+): Promise<{
+  environment: EdgeEnvironment;
+  session: PaymentSession;
+  checkoutOrigins: readonly string[];
+  payer: Payer | undefined;
+}> {
   const caller = context.values.get(callerKey);
   const isOwn = caller.type === "customer" && encodeId("ps", caller.sessionId) === sessionId;
   if (isOwn) await caller.charge();
@@ -149,7 +157,7 @@ async function open(
   if (!isOwn || !found) {
     throw new DomainError("invalid_client_secret", "The client secret does not open this session.");
   }
-  const { session, checkoutOrigins, publishableKey } = found;
+  const { session, checkoutOrigins, publishableKey, payer } = found;
   noteSubmitted(caller.environment, session);
   const endedAt = session.settledAt?.getTime();
   if (endedAt !== undefined && endedAt + clientSecretReadMs < caller.environment.core.runtime.now().getTime()) {
@@ -158,17 +166,17 @@ async function open(
   requireAllowedOrigin(caller.environment, checkoutOrigins, context.requestHeader.get("origin"));
   const isOpen = session.status === "CREATED" && session.submittedAt === null;
   if (isOpen && caller.environment.core.vault.carriesMerchantKey) requireKey(context, publishableKey);
-  return { environment: caller.environment, session, checkoutOrigins };
+  return { environment: caller.environment, session, checkoutOrigins, payer };
 }
 
 async function toCheckout(
   merchant: Merchant | undefined,
   { core }: EdgeEnvironment,
   session: PaymentSession,
+  payer?: Payer,
 ): Promise<Checkout> {
-  const outcome =
-    session.status === "CREATED" && session.heldAt ? await heldOutcome(core, session) : outcomeOf(session);
   const isOpen = session.status === "CREATED" && session.phase !== "PROCESSING";
+  const outcome = isOpen && payer ? outcomeOfOther(payer) : await outcomeNow(core, session);
   const leftMs = session.expiresAt.getTime() - core.runtime.now().getTime();
   const isAuthenticated = session.authentications > 0 || session.awaitingSince;
   const [action, bankMessage] = isAuthenticated
@@ -218,6 +226,15 @@ export function outcomeOf(session: PaymentSession) {
     default:
       return unreachable(session.status);
   }
+}
+
+/** Returns what an open session's customer sees while another session pays the order, or has paid it. */
+function outcomeOfOther({ hasSucceeded }: Payer) {
+  return decline(hasSucceeded ? "order_already_paid" : "order_being_paid");
+}
+
+async function outcomeNow(core: Core, session: PaymentSession) {
+  return session.status === "CREATED" && session.heldAt ? heldOutcome(core, session) : outcomeOf(session);
 }
 
 /** Returns the outcome of a payment that is captured later: the customer's part ends with the hold, whatever follows. */

@@ -38,6 +38,7 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
       amountMinor: Number(request.amountMinor),
       captureBy: momentOf("captureBy", request.captureBy),
       replaces: request.replaces === undefined ? undefined : requireSession(request.replaces, context, "replaces"),
+      allowRepeatedOrder: request.allowRepeatedOrder,
       requestId: decodeId("req", context.values.get(requestIdKey)),
     };
     const created =

@@ -100,6 +100,8 @@ function fieldsOf(session: PaymentSession) {
     processing: isProcessing(session),
     capture: session.manualCapture ? "manual" : "automatic",
     ...moment("captureBy", session.captureBy),
+    ...(session.allowRepeatedOrder && { allowRepeatedOrder: true }),
+    ...(session.payingSessionId && { payingSessionId: encodeId("ps", session.payingSessionId) }),
     ...(isHeld(session) && {
       held: { since: timestampFromDate(session.heldAt!), until: timestampFromDate(session.heldUntil!) },
     }),

@@ -170,6 +170,8 @@ function headlineOf({ kind, gateway, endpointId }: DescribedMatter): string {
       return `${endpoint} is not verified`;
     case "HOLDS_EXPIRING":
       return "Holds are about to end";
+    case "PAID_MORE_THAN_ONCE":
+      return "An order was paid more than once";
     case "FAILING_24_HOURS":
     case "FAILING_72_HOURS":
     case "DISABLED_FAILING":
@@ -202,6 +204,8 @@ function stepOf(kind: DescribedMatter["kind"]): string {
       return "Verify the endpoint on the page Webhooks. Its events are kept and are sent then.";
     case "HOLDS_EXPIRING":
       return "Capture or cancel these payments. A payment that is neither ends as Declined, and its hold is released.";
+    case "PAID_MORE_THAN_ONCE":
+      return "Compare the payments, and refund all but one. To refuse a second payment of an order, see the page Settings.";
     case "FAILING_24_HOURS":
     case "FAILING_72_HOURS":
       return "Correct the receiver: it must answer 2xx within 15 seconds.";
@@ -223,6 +227,8 @@ function linkTo({ kind, merchantId, gateway }: DescribedMatter, sender: Sender):
       return pageOf(sender, merchantId, `analytics?gateway=${gateway}`);
     case "HOLDS_EXPIRING":
       return pageOf(sender, merchantId, "payments?status=held");
+    case "PAID_MORE_THAN_ONCE":
+      return pageOf(sender, merchantId, "");
     case "ENDPOINT_UNVERIFIED":
     case "FAILING_24_HOURS":
     case "FAILING_72_HOURS":

@@ -15,6 +15,7 @@ export const alertTopics = [
   "ENDPOINT_FAILING",
   "UNVERIFIED",
   "HOLDS_EXPIRING",
+  "PAID_MORE_THAN_ONCE",
 ] as const;
 /** One topic. */
 export type AlertTopic = (typeof alertTopics)[number];
@@ -26,7 +27,8 @@ export type MatterKind =
   | "APPROVAL_RATE_LOW"
   | "GATEWAY_UNVERIFIED"
   | "ENDPOINT_UNVERIFIED"
-  | "HOLDS_EXPIRING";
+  | "HOLDS_EXPIRING"
+  | "PAID_MORE_THAN_ONCE";
 
 /** Returns the topic of an alert. */
 export function topicOf(kind: AlertKind | MatterKind): AlertTopic {
@@ -34,6 +36,7 @@ export function topicOf(kind: AlertKind | MatterKind): AlertTopic {
     case "GATEWAY_UNHEALTHY":
     case "CREDENTIALS_REFUSED":
     case "HOLDS_EXPIRING":
+    case "PAID_MORE_THAN_ONCE":
       return kind;
     case "APPROVAL_RATE_LOW":
       return "APPROVAL_RATE";

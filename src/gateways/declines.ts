@@ -3,8 +3,8 @@
  */
 
 /**
- * The closed list of public decline codes. The last two are never a gateway's answer: no gateway could be asked, or the
- * customer did not pay in time.
+ * The closed list of public decline codes. The last four are never a gateway's answer: no gateway could be asked, the customer did
+ * not pay in time, or another session pays or has paid the order.
  */
 export const declineCodes = [
   "card_declined",
@@ -22,6 +22,8 @@ export const declineCodes = [
   "unclassified",
   "processing_unavailable",
   "session_expired",
+  "order_being_paid",
+  "order_already_paid",
 ] as const;
 
 /** A public decline code, the same for every gateway. */

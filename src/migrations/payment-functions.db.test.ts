@@ -48,7 +48,7 @@ const creating = (change: Record<string, string> = {}) => {
       email: "NULL",
       secret: "1",
     },
-    ...{ life: "3600000", request: "NULL", details: "NULL", later: "false", by: "NULL" },
+    ...{ life: "3600000", request: "NULL", details: "NULL", later: "false", by: "NULL", repeated: "false" },
     ...{ key: "NULL", hash: "NULL", answer: "NULL", keyLife: "86400000", ...change },
   };
   return `SELECT id, phase, status FROM app.create_session(${Object.values(given).join(", ")})`;
@@ -370,7 +370,8 @@ describe("the functions of payments", () => {
       FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE prosecdef AND n.nspname IN ('app','partitions','public') GROUP BY 1 ORDER BY 1`);
     const functions = ["captured", "claim", "create_session", "failed", "held"];
     const names = functions.flatMap((name) => [`partitions.${name}_MONTH`, `partitions.${name}_rest`]);
-    const all = ["app.keep_partitions", ...functions.map((name) => `app.${name}`), ...names].toSorted();
+    const orders = ["app.fill_orders", "app.take_order", "app.update_order", "app.write_orders"];
+    const all = ["app.keep_partitions", ...orders, ...functions.map((name) => `app.${name}`), ...names].toSorted();
     expect(rows).toEqual(all.map((name) => ({ name, fixed: true })));
   });
 

@@ -4,6 +4,7 @@ import { abandonOpen } from "../core/authentication/authentication-steps.ts";
 import { because } from "../core/decide/because.ts";
 import { decideAttempt } from "../core/execute/decisions.ts";
 import { recordHold, recordOrder } from "../core/execute/held-payments.ts";
+import { keepOrder } from "../core/orders/order-winner.ts";
 import { recordHeld, recordUnknown } from "../core/record/attempts.ts";
 import { loadSession } from "../core/record/load-session.ts";
 import { attemptIdOf, openAttempt, openingOf } from "../core/record/open-attempt.ts";
@@ -11,6 +12,7 @@ import type { Attempt, PaymentSession, PlannedConnection } from "../core/rows/en
 import { heldInSql } from "../core/rows/payment.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { amountInWords } from "../platform/money.ts";
+import { systemRuntime } from "../platform/runtime.ts";
 
 // Time from a restore to the first look-up at the gateways: an authorization that was sent just before the database was
 // lost has been executed by then, or never will be.
@@ -258,6 +260,7 @@ export async function adoptCaptured(tx: Tx, seen: SeenCapture): Promise<Adoption
     };
   }
   if (attempt.decision) return { type: "refused", reason: waitsForConfirmation };
+  await keepOrder(tx, silentAlarms, session);
   const isNew = attempt.status === "AUTHORIZING" || attempt.status === "UNKNOWN";
   const hold = { gatewayReference: reference };
   if (isNew) recordHeld(tx, attempt, hold);
@@ -272,6 +275,9 @@ export async function adoptCaptured(tx: Tx, seen: SeenCapture): Promise<Adoption
   await tx.query(wake, [sessionId]);
   return { type: "adopted", merchantId: row.merchantId, gateway: attempt.gateway };
 }
+
+// The row is in the work queue, and a person is at work on the payment.
+const silentAlarms = { runtime: systemRuntime, log: { error: () => {} } };
 
 const nothingToAdopt =
   "The session is not in doubt after a restore, and is no payment that was held before one and still is.";

@@ -73,7 +73,12 @@ const work: Record<DueLoop, { begin: (at: string) => Promise<unknown>; end: stri
   refunds: {
     begin: async (at) => {
       const asked = { amountMinor: 1, refundRef: undefined, reason: undefined };
-      await requestRefund(fixture.core, { ...asked, sessionId: paid, merchantId: fixture.owner.merchantId, key: "one" });
+      await requestRefund(fixture.core, {
+        ...asked,
+        sessionId: paid,
+        merchantId: fixture.owner.merchantId,
+        key: "one",
+      });
       await Promise.all(fixture.core.inFlight);
       await change(`UPDATE refund SET next_try_at = ${at}`);
     },

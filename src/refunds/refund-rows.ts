@@ -1,6 +1,7 @@
 /** A refund's rows: its creation, its transitions, and the lock under which all of them happen. */
 
 import type { Core } from "../core/core.ts";
+import { keepOrder } from "../core/orders/order-winner.ts";
 import { loadSession } from "../core/record/load-session.ts";
 import { deriveId } from "../core/record/open-attempt.ts";
 import { emitEvent } from "../core/record/settle.ts";
@@ -164,6 +165,8 @@ export async function recordEnd(
   const stamp = end.status === "PENDING" ? [] : (["completedAt"] as const);
   await moveRefund(tx, refund, refund.status, { set, stamp, dueInMs: dueInMs ?? null });
   await resolveWorkItem(tx, itemOf(refund));
+  // The money is kept again.
+  if (refund.status === "SUCCEEDED") await keepOrder(tx, core, loaded.session);
   if (end.status === "PENDING") return true;
   await emitEvent(tx, core, loaded.session, eventOf[end.status], { refundId: refund.id });
   return true;

@@ -1,5 +1,5 @@
 /**
- * Opens and ends the alerts about gateways, verifications and holds: each turn compares what is so now with the alerts
+ * Opens and ends the alerts about gateways, verifications, holds and orders that were paid more than once: each turn compares what is so now with the alerts
  * that are open.
  */
 import { heldInSql } from "../core/rows/payment.ts";
@@ -27,6 +27,7 @@ import {
   shareOf,
   type Verdict,
 } from "./gateway-rules.ts";
+import { comparePaidOrders } from "./paid-more-than-once.ts";
 import { firstIdAt } from "./past-payments.ts";
 
 const hourMs = 60 * 60_000;
@@ -57,6 +58,7 @@ export async function raiseAlertsOnce(context: RaiseContext): Promise<boolean> {
     await compareCredentials(database, { open, now: clock!.now }),
     await compareVerifications(database, open),
     await compareHolds(database, open),
+    await comparePaidOrders(database, open),
   ];
   const over = seen.flatMap((each) => each.over);
   await endAlertsOf(

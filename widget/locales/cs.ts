@@ -42,5 +42,8 @@ export const texts: Texts = {
     currency_not_supported: "Tato karta nepodporuje danou měnu. Použijte prosím jinou kartu.",
     processing_unavailable: "Platbu se nepodařilo zpracovat. Nic nebylo strženo. Zkuste to prosím později.",
     session_expired: "Platnost této platební stránky vypršela. Začněte prosím znovu.",
+    order_being_paid:
+      "Tato objednávka se právě platí na jiné kartě nebo v jiném okně. Chvíli počkejte a zkuste to znovu.",
+    order_already_paid: "Tato objednávka je už zaplacená. Nic dalšího vám nebylo strženo.",
   },
 };

@@ -44,5 +44,7 @@ export const texts: Texts = {
     currency_not_supported: "Kortet understøtter ikke valutaen. Brug et andet kort.",
     processing_unavailable: "Betalingen kunne ikke gennemføres. Der er ikke trukket noget. Prøv igen senere.",
     session_expired: "Betalingssiden er udløbet. Begynd forfra.",
+    order_being_paid: "Denne ordre betales i en anden fane eller et andet vindue. Vent et øjeblik, og prøv så igen.",
+    order_already_paid: "Denne ordre er allerede betalt. Du er ikke blevet opkrævet igen.",
   },
 };

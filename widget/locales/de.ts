@@ -47,5 +47,8 @@ export const texts: Texts = {
     processing_unavailable:
       "Die Zahlung konnte nicht verarbeitet werden. Es wurde nichts abgebucht. Bitte versuchen Sie es später erneut.",
     session_expired: "Diese Zahlungsseite ist abgelaufen. Bitte beginnen Sie von vorn.",
+    order_being_paid:
+      "Diese Bestellung wird gerade in einem anderen Tab oder Fenster bezahlt. Warten Sie einen Moment und versuchen Sie es dann erneut.",
+    order_already_paid: "Diese Bestellung ist bereits bezahlt. Es wurde nicht noch einmal abgebucht.",
   },
 };

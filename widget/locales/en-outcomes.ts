@@ -22,5 +22,7 @@ export const outcomes: OutcomeTexts = {
     currency_not_supported: "This card does not support the currency. Please use another card.",
     processing_unavailable: "The payment could not be processed. You have not been charged. Please try again later.",
     session_expired: "This payment page has expired. Please start again.",
+    order_being_paid: "This order is being paid in another tab or window. Wait a moment, then try again.",
+    order_already_paid: "This order has already been paid. You have not been charged again.",
   },
 };

@@ -43,5 +43,7 @@ export const texts: Texts = {
     currency_not_supported: "Esta tarjeta no admite la moneda. Utilice otra tarjeta.",
     processing_unavailable: "No se ha podido procesar el pago. No se le ha cobrado nada. Inténtelo más tarde.",
     session_expired: "Esta página de pago ha caducado. Empiece de nuevo.",
+    order_being_paid: "Este pedido se está pagando en otra pestaña o ventana. Espere un momento y vuelva a intentarlo.",
+    order_already_paid: "Este pedido ya está pagado. No se le ha cobrado de nuevo.",
   },
 };

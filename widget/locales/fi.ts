@@ -42,5 +42,8 @@ export const texts: Texts = {
     currency_not_supported: "Kortti ei tue valuuttaa. Käytä toista korttia.",
     processing_unavailable: "Maksua ei voitu käsitellä. Mitään ei ole veloitettu. Yritä myöhemmin uudelleen.",
     session_expired: "Maksusivu on vanhentunut. Aloita alusta.",
+    order_being_paid:
+      "Tätä tilausta maksetaan toisessa välilehdessä tai ikkunassa. Odota hetki ja yritä sitten uudelleen.",
+    order_already_paid: "Tämä tilaus on jo maksettu. Sinulta ei ole veloitettu uudelleen.",
   },
 };

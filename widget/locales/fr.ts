@@ -48,5 +48,8 @@ export const texts: Texts = {
     processing_unavailable:
       "Le paiement n’a pas pu être traité. Vous n’avez pas été débité. Veuillez réessayer plus tard.",
     session_expired: "Cette page de paiement a expiré. Veuillez recommencer.",
+    order_being_paid:
+      "Cette commande est en cours de paiement dans un autre onglet ou une autre fenêtre. Patientez un instant, puis réessayez.",
+    order_already_paid: "Cette commande est déjà payée. Vous n’avez pas été débité une seconde fois.",
   },
 };

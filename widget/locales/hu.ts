@@ -44,5 +44,7 @@ export const texts: Texts = {
     currency_not_supported: "A kártya nem támogatja a pénznemet. Kérjük, használjon másik kártyát.",
     processing_unavailable: "A fizetést nem sikerült feldolgozni. Nem terheltünk semmit. Kérjük, próbálja újra később.",
     session_expired: "Ez a fizetési oldal lejárt. Kérjük, kezdje elölről.",
+    order_being_paid: "Ezt a rendelést egy másik lapon vagy ablakban fizetik. Várjon egy kicsit, majd próbálja újra.",
+    order_already_paid: "Ez a rendelés már ki van fizetve. Nem terheltük meg újra.",
   },
 };

@@ -45,5 +45,8 @@ export const texts: Texts = {
     processing_unavailable:
       "Non è stato possibile elaborare il pagamento. Non ti è stato addebitato nulla. Riprova più tardi.",
     session_expired: "Questa pagina di pagamento è scaduta. Ricomincia da capo.",
+    order_being_paid:
+      "Questo ordine è in corso di pagamento in un’altra scheda o finestra. Attenda un momento e riprovi.",
+    order_already_paid: "Questo ordine è già stato pagato. Non le è stato addebitato nient’altro.",
   },
 };

@@ -43,5 +43,8 @@ export const texts: Texts = {
     currency_not_supported: "このカードは通貨に対応していません。別のカードをご利用ください。",
     processing_unavailable: "お支払いを処理できませんでした。請求は行われていません。後でもう一度お試しください。",
     session_expired: "このお支払いページの有効期限が切れました。最初からやり直してください。",
+    order_being_paid:
+      "このご注文は別のタブまたはウィンドウで支払い中です。しばらく待ってから、もう一度お試しください。",
+    order_already_paid: "このご注文はすでに支払い済みです。再度の請求は行われていません。",
   },
 };

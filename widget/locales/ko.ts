@@ -42,5 +42,7 @@ export const texts: Texts = {
     currency_not_supported: "이 통화를 지원하지 않는 카드입니다. 다른 카드를 사용해 주세요.",
     processing_unavailable: "결제를 처리하지 못했습니다. 청구된 금액은 없습니다. 나중에 다시 시도해 주세요.",
     session_expired: "결제 페이지가 만료되었습니다. 처음부터 다시 시작해 주세요.",
+    order_being_paid: "이 주문은 다른 탭 또는 창에서 결제 중입니다. 잠시 후 다시 시도해 주세요.",
+    order_already_paid: "이 주문은 이미 결제되었습니다. 추가로 청구되지 않았습니다.",
   },
 };

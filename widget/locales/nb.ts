@@ -43,5 +43,7 @@ export const texts: Texts = {
     currency_not_supported: "Kortet støtter ikke valutaen. Bruk et annet kort.",
     processing_unavailable: "Betalingen kunne ikke behandles. Ingenting er belastet. Prøv igjen senere.",
     session_expired: "Betalingssiden er utløpt. Begynn på nytt.",
+    order_being_paid: "Denne bestillingen betales i en annen fane eller et annet vindu. Vent litt, og prøv så igjen.",
+    order_already_paid: "Denne bestillingen er allerede betalt. Du er ikke belastet på nytt.",
   },
 };

@@ -45,5 +45,8 @@ export const texts: Texts = {
     processing_unavailable:
       "De betaling kon niet worden verwerkt. Er is niets afgeschreven. Probeer het later opnieuw.",
     session_expired: "Deze betaalpagina is verlopen. Begin opnieuw.",
+    order_being_paid:
+      "Deze bestelling wordt in een ander tabblad of venster betaald. Wacht even en probeer het dan opnieuw.",
+    order_already_paid: "Deze bestelling is al betaald. Er is niet opnieuw iets afgeschreven.",
   },
 };

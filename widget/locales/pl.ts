@@ -45,5 +45,8 @@ export const texts: Texts = {
     processing_unavailable:
       "Nie udało się przetworzyć płatności. Nie pobrano żadnych środków. Prosimy spróbować później.",
     session_expired: "Ta strona płatności wygasła. Prosimy zacząć od nowa.",
+    order_being_paid:
+      "To zamówienie jest właśnie opłacane w innej karcie lub innym oknie. Poczekaj chwilę i spróbuj ponownie.",
+    order_already_paid: "To zamówienie zostało już opłacone. Nie pobrano ponownej opłaty.",
   },
 };

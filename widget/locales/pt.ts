@@ -43,5 +43,8 @@ export const texts: Texts = {
     currency_not_supported: "Este cartão não suporta a moeda. Utilize outro cartão.",
     processing_unavailable: "Não foi possível processar o pagamento. Nada foi cobrado. Tente novamente mais tarde.",
     session_expired: "Esta página de pagamento expirou. Comece de novo.",
+    order_being_paid:
+      "Esta encomenda está a ser paga noutro separador ou janela. Aguarde um momento e tente novamente.",
+    order_already_paid: "Esta encomenda já foi paga. Não foi cobrada novamente.",
   },
 };

@@ -46,5 +46,8 @@ export const texts: Texts = {
     processing_unavailable:
       "Plata nu a putut fi procesată. Nu a fost debitată nicio sumă. Vă rugăm să încercați mai târziu.",
     session_expired: "Această pagină de plată a expirat. Vă rugăm să începeți din nou.",
+    order_being_paid:
+      "Această comandă este plătită în altă filă sau fereastră. Așteptați puțin, apoi încercați din nou.",
+    order_already_paid: "Această comandă a fost deja plătită. Nu ați fost taxat din nou.",
   },
 };

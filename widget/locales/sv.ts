@@ -43,5 +43,8 @@ export const texts: Texts = {
     currency_not_supported: "Kortet stöder inte valutan. Använd ett annat kort.",
     processing_unavailable: "Betalningen kunde inte genomföras. Inget har debiterats. Försök igen senare.",
     session_expired: "Betalningssidan har gått ut. Börja om från början.",
+    order_being_paid:
+      "Den här beställningen betalas i en annan flik eller ett annat fönster. Vänta en stund och försök sedan igen.",
+    order_already_paid: "Den här beställningen är redan betald. Du har inte debiterats igen.",
   },
 };

@@ -42,5 +42,7 @@ export const texts: Texts = {
     currency_not_supported: "Bu kart para birimini desteklemiyor. Lütfen başka bir kart kullanın.",
     processing_unavailable: "Ödeme işlenemedi. Sizden ücret alınmadı. Lütfen daha sonra yeniden deneyin.",
     session_expired: "Bu ödeme sayfasının süresi doldu. Lütfen baştan başlayın.",
+    order_being_paid: "Bu sipariş başka bir sekmede veya pencerede ödeniyor. Biraz bekleyin, sonra yeniden deneyin.",
+    order_already_paid: "Bu sipariş zaten ödendi. Sizden yeniden ücret alınmadı.",
   },
 };

@@ -41,5 +41,7 @@ export const texts: Texts = {
     currency_not_supported: "此卡不支持该币种。请使用其他卡。",
     processing_unavailable: "无法处理此付款。未向您扣款。请稍后重试。",
     session_expired: "此付款页面已过期。请重新开始。",
+    order_being_paid: "此订单正在另一个标签页或窗口中支付。请稍候再试。",
+    order_already_paid: "此订单已支付。未再次向您收费。",
   },
 };

@@ -2,19 +2,19 @@
 // @generated from file dashboard/v1/settings.proto (package dashboard.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Environment, EnvironmentJson } from "./environment_pb.ts";
 import { file_dashboard_v1_environment } from "./environment_pb.ts";
 import { file_dashboard_v1_role } from "./role_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file dashboard/v1/settings.proto.
  */
 export const file_dashboard_v1_settings: GenFile = /*@__PURE__*/
-  fileDesc("ChtkYXNoYm9hcmQvdjEvc2V0dGluZ3MucHJvdG8SDGRhc2hib2FyZC52MSJuChJHZXRTZXR0aW5nc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAEiXAoTR2V0U2V0dGluZ3NSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncxINCgVjZWxscxgCIAMoBRIMCgRjZWxsGAMgASgFIs8BChlTZXRDaGVja291dE9yaWdpbnNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKEGNoZWNrb3V0X29yaWdpbnMYAyADKAlCEbpIDpIBCxBkGAEiBXIDGKwCEh4KCHJldmlzaW9uGAQgASgJQge6SARyAhhkSACIAQFCCwoJX3JldmlzaW9uIkYKGlNldENoZWNrb3V0T3JpZ2luc1Jlc3BvbnNlEigKCHNldHRpbmdzGAEgASgLMhYuZGFzaGJvYXJkLnYxLlNldHRpbmdzItIBChlTZXRTZXNzaW9uTGlmZXRpbWVSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEi4KGHNlc3Npb25fbGlmZXRpbWVfc2Vjb25kcxgDIAEoBUIMukgJGgcYgKMFKKwCEh4KCHJldmlzaW9uGAQgASgJQge6SARyAhhkSACIAQFCCwoJX3JldmlzaW9uIkYKGlNldFNlc3Npb25MaWZldGltZVJlc3BvbnNlEigKCHNldHRpbmdzGAEgASgLMhYuZGFzaGJvYXJkLnYxLlNldHRpbmdzItUDCh1TZXRTdGF0ZW1lbnREZXNjcmlwdG9yUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARKsAgoUc3RhdGVtZW50X2Rlc2NyaXB0b3IYAyABKAlCjQK6SIkCugGlAQofc3RhdGVtZW50X2Rlc2NyaXB0b3IuY2hhcmFjdGVycxJNbXVzdCBjb25zaXN0IG9mIGxldHRlcnMsIGRpZ2l0cywgZG90cywgaHlwaGVucyBhbmQgc2luZ2xlIHNwYWNlcyBiZXR3ZWVuIHRoZW0aM3RoaXMubWF0Y2hlcyhyJ15bQS1aYS16MC05Li1dKyggW0EtWmEtejAtOS4tXSspKiQnKboBVAobc3RhdGVtZW50X2Rlc2NyaXB0b3IubGV0dGVyEhVtdXN0IGNvbnRhaW4gYSBsZXR0ZXIaHiF0aGlzLm1hdGNoZXMocideW15BLVphLXpdKiQnKdgBAXIEEAUYFhIeCghyZXZpc2lvbhgEIAEoCUIHukgEcgIYZEgAiAEBQgsKCV9yZXZpc2lvbiJKCh5TZXRTdGF0ZW1lbnREZXNjcmlwdG9yUmVzcG9uc2USKAoIc2V0dGluZ3MYASABKAsyFi5kYXNoYm9hcmQudjEuU2V0dGluZ3MisAEKCFNldHRpbmdzEhgKEGNoZWNrb3V0X29yaWdpbnMYASADKAkSIAoYc2Vzc2lvbl9saWZldGltZV9zZWNvbmRzGAIgASgFEhAKCHJldmlzaW9uGAMgASgJEhoKEmF0dGVtcHRfdGltZW91dF9tcxgEIAEoBRIcChRzdWJtaXNzaW9uX2J1ZGdldF9tcxgFIAEoBRIcChRzdGF0ZW1lbnRfZGVzY3JpcHRvchgGIAEoCSLNAQoURXJhc2VDdXN0b21lclJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESLwoFZW1haWwYAyABKAlCILpIHdgBAXIYEAMY/gEyEV5bXkBcc10rQFteQFxzXSskEhYKBWFmdGVyGAQgASgJQge6SARyAhhAEhIKCnNlc3Npb25faWQYBSABKAkiVwoVRXJhc2VDdXN0b21lclJlc3BvbnNlEhAKCHNlc3Npb25zGAEgASgFEhgKEG9yZGVyX3JlZmVyZW5jZXMYAiABKAUSEgoKbmV4dF9hZnRlchgDIAEoCTKvBAoPU2V0dGluZ3NTZXJ2aWNlElsKC0dldFNldHRpbmdzEiAuZGFzaGJvYXJkLnYxLkdldFNldHRpbmdzUmVxdWVzdBohLmRhc2hib2FyZC52MS5HZXRTZXR0aW5nc1Jlc3BvbnNlIgeQAgGouxgBEnEKElNldENoZWNrb3V0T3JpZ2lucxInLmRhc2hib2FyZC52MS5TZXRDaGVja291dE9yaWdpbnNSZXF1ZXN0GiguZGFzaGJvYXJkLnYxLlNldENoZWNrb3V0T3JpZ2luc1Jlc3BvbnNlIgiouxgCuLsYARJtChJTZXRTZXNzaW9uTGlmZXRpbWUSJy5kYXNoYm9hcmQudjEuU2V0U2Vzc2lvbkxpZmV0aW1lUmVxdWVzdBooLmRhc2hib2FyZC52MS5TZXRTZXNzaW9uTGlmZXRpbWVSZXNwb25zZSIEqLsYAhJ5ChZTZXRTdGF0ZW1lbnREZXNjcmlwdG9yEisuZGFzaGJvYXJkLnYxLlNldFN0YXRlbWVudERlc2NyaXB0b3JSZXF1ZXN0GiwuZGFzaGJvYXJkLnYxLlNldFN0YXRlbWVudERlc2NyaXB0b3JSZXNwb25zZSIEqLsYAhJiCg1FcmFzZUN1c3RvbWVyEiIuZGFzaGJvYXJkLnYxLkVyYXNlQ3VzdG9tZXJSZXF1ZXN0GiMuZGFzaGJvYXJkLnYxLkVyYXNlQ3VzdG9tZXJSZXNwb25zZSIIqLsYA7i7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role]);
+  fileDesc("ChtkYXNoYm9hcmQvdjEvc2V0dGluZ3MucHJvdG8SDGRhc2hib2FyZC52MSJuChJHZXRTZXR0aW5nc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAEiXAoTR2V0U2V0dGluZ3NSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncxINCgVjZWxscxgCIAMoBRIMCgRjZWxsGAMgASgFIs8BChlTZXRDaGVja291dE9yaWdpbnNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKEGNoZWNrb3V0X29yaWdpbnMYAyADKAlCEbpIDpIBCxBkGAEiBXIDGKwCEh4KCHJldmlzaW9uGAQgASgJQge6SARyAhhkSACIAQFCCwoJX3JldmlzaW9uIkYKGlNldENoZWNrb3V0T3JpZ2luc1Jlc3BvbnNlEigKCHNldHRpbmdzGAEgASgLMhYuZGFzaGJvYXJkLnYxLlNldHRpbmdzItIBChlTZXRTZXNzaW9uTGlmZXRpbWVSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEi4KGHNlc3Npb25fbGlmZXRpbWVfc2Vjb25kcxgDIAEoBUIMukgJGgcYgKMFKKwCEh4KCHJldmlzaW9uGAQgASgJQge6SARyAhhkSACIAQFCCwoJX3JldmlzaW9uIkYKGlNldFNlc3Npb25MaWZldGltZVJlc3BvbnNlEigKCHNldHRpbmdzGAEgASgLMhYuZGFzaGJvYXJkLnYxLlNldHRpbmdzItUDCh1TZXRTdGF0ZW1lbnREZXNjcmlwdG9yUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARKsAgoUc3RhdGVtZW50X2Rlc2NyaXB0b3IYAyABKAlCjQK6SIkCugGlAQofc3RhdGVtZW50X2Rlc2NyaXB0b3IuY2hhcmFjdGVycxJNbXVzdCBjb25zaXN0IG9mIGxldHRlcnMsIGRpZ2l0cywgZG90cywgaHlwaGVucyBhbmQgc2luZ2xlIHNwYWNlcyBiZXR3ZWVuIHRoZW0aM3RoaXMubWF0Y2hlcyhyJ15bQS1aYS16MC05Li1dKyggW0EtWmEtejAtOS4tXSspKiQnKboBVAobc3RhdGVtZW50X2Rlc2NyaXB0b3IubGV0dGVyEhVtdXN0IGNvbnRhaW4gYSBsZXR0ZXIaHiF0aGlzLm1hdGNoZXMocideW15BLVphLXpdKiQnKdgBAXIEEAUYFhIeCghyZXZpc2lvbhgEIAEoCUIHukgEcgIYZEgAiAEBQgsKCV9yZXZpc2lvbiJKCh5TZXRTdGF0ZW1lbnREZXNjcmlwdG9yUmVzcG9uc2USKAoIc2V0dGluZ3MYASABKAsyFi5kYXNoYm9hcmQudjEuU2V0dGluZ3Mi5QEKGFNldFJlcGVhdGVkT3JkZXJzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARJCCg9yZXBlYXRlZF9vcmRlcnMYAyABKA4yHC5kYXNoYm9hcmQudjEuUmVwZWF0ZWRPcmRlcnNCC7pICMgBAYIBAhABEh4KCHJldmlzaW9uGAQgASgJQge6SARyAhhkSACIAQFCCwoJX3JldmlzaW9uIkUKGVNldFJlcGVhdGVkT3JkZXJzUmVzcG9uc2USKAoIc2V0dGluZ3MYASABKAsyFi5kYXNoYm9hcmQudjEuU2V0dGluZ3Mi5wEKCFNldHRpbmdzEhgKEGNoZWNrb3V0X29yaWdpbnMYASADKAkSIAoYc2Vzc2lvbl9saWZldGltZV9zZWNvbmRzGAIgASgFEhAKCHJldmlzaW9uGAMgASgJEhoKEmF0dGVtcHRfdGltZW91dF9tcxgEIAEoBRIcChRzdWJtaXNzaW9uX2J1ZGdldF9tcxgFIAEoBRIcChRzdGF0ZW1lbnRfZGVzY3JpcHRvchgGIAEoCRI1Cg9yZXBlYXRlZF9vcmRlcnMYByABKA4yHC5kYXNoYm9hcmQudjEuUmVwZWF0ZWRPcmRlcnMizQEKFEVyYXNlQ3VzdG9tZXJSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEi8KBWVtYWlsGAMgASgJQiC6SB3YAQFyGBADGP4BMhFeW15AXHNdK0BbXkBcc10rJBIWCgVhZnRlchgEIAEoCUIHukgEcgIYQBISCgpzZXNzaW9uX2lkGAUgASgJIlcKFUVyYXNlQ3VzdG9tZXJSZXNwb25zZRIQCghzZXNzaW9ucxgBIAEoBRIYChBvcmRlcl9yZWZlcmVuY2VzGAIgASgFEhIKCm5leHRfYWZ0ZXIYAyABKAkqZwoOUmVwZWF0ZWRPcmRlcnMSHwobUkVQRUFURURfT1JERVJTX1VOU1BFQ0lGSUVEEAASGAoUUkVQRUFURURfT1JERVJTX1dBUk4QARIaChZSRVBFQVRFRF9PUkRFUlNfUkVGVVNFEAIynwUKD1NldHRpbmdzU2VydmljZRJbCgtHZXRTZXR0aW5ncxIgLmRhc2hib2FyZC52MS5HZXRTZXR0aW5nc1JlcXVlc3QaIS5kYXNoYm9hcmQudjEuR2V0U2V0dGluZ3NSZXNwb25zZSIHkAIBqLsYARJxChJTZXRDaGVja291dE9yaWdpbnMSJy5kYXNoYm9hcmQudjEuU2V0Q2hlY2tvdXRPcmlnaW5zUmVxdWVzdBooLmRhc2hib2FyZC52MS5TZXRDaGVja291dE9yaWdpbnNSZXNwb25zZSIIqLsYAri7GAESbQoSU2V0U2Vzc2lvbkxpZmV0aW1lEicuZGFzaGJvYXJkLnYxLlNldFNlc3Npb25MaWZldGltZVJlcXVlc3QaKC5kYXNoYm9hcmQudjEuU2V0U2Vzc2lvbkxpZmV0aW1lUmVzcG9uc2UiBKi7GAISeQoWU2V0U3RhdGVtZW50RGVzY3JpcHRvchIrLmRhc2hib2FyZC52MS5TZXRTdGF0ZW1lbnREZXNjcmlwdG9yUmVxdWVzdBosLmRhc2hib2FyZC52MS5TZXRTdGF0ZW1lbnREZXNjcmlwdG9yUmVzcG9uc2UiBKi7GAISbgoRU2V0UmVwZWF0ZWRPcmRlcnMSJi5kYXNoYm9hcmQudjEuU2V0UmVwZWF0ZWRPcmRlcnNSZXF1ZXN0GicuZGFzaGJvYXJkLnYxLlNldFJlcGVhdGVkT3JkZXJzUmVzcG9uc2UiCKi7GAK4uxgBEmIKDUVyYXNlQ3VzdG9tZXISIi5kYXNoYm9hcmQudjEuRXJhc2VDdXN0b21lclJlcXVlc3QaIy5kYXNoYm9hcmQudjEuRXJhc2VDdXN0b21lclJlc3BvbnNlIgiouxgDuLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role]);
 
 /**
  * @generated from message dashboard.v1.GetSettingsRequest
@@ -389,6 +389,94 @@ export const SetStatementDescriptorResponseSchema: GenMessage<SetStatementDescri
   messageDesc(file_dashboard_v1_settings, 7);
 
 /**
+ * @generated from message dashboard.v1.SetRepeatedOrdersRequest
+ */
+export type SetRepeatedOrdersRequest = Message<"dashboard.v1.SetRepeatedOrdersRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: dashboard.v1.RepeatedOrders repeated_orders = 3;
+   */
+  repeatedOrders: RepeatedOrders;
+
+  /**
+   * As above.
+   *
+   * @generated from field: optional string revision = 4;
+   */
+  revision?: string | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.SetRepeatedOrdersRequest
+ */
+export type SetRepeatedOrdersRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: dashboard.v1.RepeatedOrders repeated_orders = 3;
+   */
+  repeatedOrders?: RepeatedOrdersJson;
+
+  /**
+   * As above.
+   *
+   * @generated from field: optional string revision = 4;
+   */
+  revision?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.SetRepeatedOrdersRequest.
+ * Use `create(SetRepeatedOrdersRequestSchema)` to create a new message.
+ */
+export const SetRepeatedOrdersRequestSchema: GenMessage<SetRepeatedOrdersRequest, {jsonType: SetRepeatedOrdersRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_settings, 8);
+
+/**
+ * @generated from message dashboard.v1.SetRepeatedOrdersResponse
+ */
+export type SetRepeatedOrdersResponse = Message<"dashboard.v1.SetRepeatedOrdersResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.Settings settings = 1;
+   */
+  settings?: Settings | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.SetRepeatedOrdersResponse
+ */
+export type SetRepeatedOrdersResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.Settings settings = 1;
+   */
+  settings?: SettingsJson;
+};
+
+/**
+ * Describes the message dashboard.v1.SetRepeatedOrdersResponse.
+ * Use `create(SetRepeatedOrdersResponseSchema)` to create a new message.
+ */
+export const SetRepeatedOrdersResponseSchema: GenMessage<SetRepeatedOrdersResponse, {jsonType: SetRepeatedOrdersResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_settings, 9);
+
+/**
  * @generated from message dashboard.v1.Settings
  */
 export type Settings = Message<"dashboard.v1.Settings"> & {
@@ -430,6 +518,11 @@ export type Settings = Message<"dashboard.v1.Settings"> & {
    * @generated from field: string statement_descriptor = 6;
    */
   statementDescriptor: string;
+
+  /**
+   * @generated from field: dashboard.v1.RepeatedOrders repeated_orders = 7;
+   */
+  repeatedOrders: RepeatedOrders;
 };
 
 /**
@@ -474,6 +567,11 @@ export type SettingsJson = {
    * @generated from field: string statement_descriptor = 6;
    */
   statementDescriptor?: string;
+
+  /**
+   * @generated from field: dashboard.v1.RepeatedOrders repeated_orders = 7;
+   */
+  repeatedOrders?: RepeatedOrdersJson;
 };
 
 /**
@@ -481,7 +579,7 @@ export type SettingsJson = {
  * Use `create(SettingsSchema)` to create a new message.
  */
 export const SettingsSchema: GenMessage<Settings, {jsonType: SettingsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_settings, 8);
+  messageDesc(file_dashboard_v1_settings, 10);
 
 /**
  * @generated from message dashboard.v1.EraseCustomerRequest
@@ -560,7 +658,7 @@ export type EraseCustomerRequestJson = {
  * Use `create(EraseCustomerRequestSchema)` to create a new message.
  */
 export const EraseCustomerRequestSchema: GenMessage<EraseCustomerRequest, {jsonType: EraseCustomerRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_settings, 9);
+  messageDesc(file_dashboard_v1_settings, 11);
 
 /**
  * @generated from message dashboard.v1.EraseCustomerResponse
@@ -621,7 +719,53 @@ export type EraseCustomerResponseJson = {
  * Use `create(EraseCustomerResponseSchema)` to create a new message.
  */
 export const EraseCustomerResponseSchema: GenMessage<EraseCustomerResponse, {jsonType: EraseCustomerResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_settings, 10);
+  messageDesc(file_dashboard_v1_settings, 12);
+
+/**
+ * What happens to a second payment of one order.
+ *
+ * @generated from enum dashboard.v1.RepeatedOrders
+ */
+export const RepeatedOrders = {
+  /**
+   * @generated from enum value: REPEATED_ORDERS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * It is taken, with an alert.
+   *
+   * @generated from enum value: REPEATED_ORDERS_WARN = 1;
+   */
+  WARN: 1,
+
+  /**
+   * It is refused.
+   *
+   * @generated from enum value: REPEATED_ORDERS_REFUSE = 2;
+   */
+  REFUSE: 2,
+} as const;
+
+/**
+ * What happens to a second payment of one order.
+ *
+ * @generated from enum dashboard.v1.RepeatedOrders
+ */
+export type RepeatedOrders = (typeof RepeatedOrders)[keyof typeof RepeatedOrders] | UnknownEnum;
+
+/**
+ * What happens to a second payment of one order.
+ *
+ * @generated from enum dashboard.v1.RepeatedOrders
+ */
+export type RepeatedOrdersJson = "REPEATED_ORDERS_UNSPECIFIED" | "REPEATED_ORDERS_WARN" | "REPEATED_ORDERS_REFUSE";
+
+/**
+ * Describes the enum dashboard.v1.RepeatedOrders.
+ */
+export const RepeatedOrdersSchema: GenEnum<RepeatedOrders, RepeatedOrdersJson> = /*@__PURE__*/
+  enumDesc(file_dashboard_v1_settings, 0);
 
 /**
  * A merchant's settings for its checkouts.
@@ -666,6 +810,16 @@ export const SettingsService: GenService<{
     methodKind: "unary";
     input: typeof SetStatementDescriptorRequestSchema;
     output: typeof SetStatementDescriptorResponseSchema;
+  },
+  /**
+   * Takes or refuses a second payment of an order. Refusing begins with the orders that are paid or being paid.
+   *
+   * @generated from rpc dashboard.v1.SettingsService.SetRepeatedOrders
+   */
+  setRepeatedOrders: {
+    methodKind: "unary";
+    input: typeof SetRepeatedOrdersRequestSchema;
+    output: typeof SetRepeatedOrdersResponseSchema;
   },
   /**
    * Erases a customer's e-mail address, name and billing address from the merchant's sessions, many per call. Repeat the call with `next_after`

@@ -21,6 +21,8 @@ export type NewPaymentSession = {
   readonly captureBy?: string | undefined;
   /** The session that this one takes the place of, such as for a changed cart: it ends with the creation. */
   readonly replaces?: string | undefined;
+  /** Takes a second payment of the order, also where your settings refuse repeated orders. */
+  readonly allowRepeatedOrder?: boolean | undefined;
 };
 
 /** The address to which a card is billed. */
@@ -89,6 +91,10 @@ export type PaymentSessionSummary = {
   readonly capture: "automatic" | "manual";
   /** Until when it has to be held at least, as given at creation. */
   readonly captureBy?: string;
+  /** The session that pays the same order, if this one was declined with order_being_paid or order_already_paid. */
+  readonly payingSessionId?: string;
+  /** As given at creation; absent if false. */
+  readonly allowRepeatedOrder?: boolean;
   /** Set while the amount is held and its capture has not been ordered. `until`: when that ends by itself. */
   readonly held?: { readonly since: string; readonly until: string };
   /** Set if the session is EXPIRED. */

@@ -34,23 +34,25 @@ import { endWithoutResult } from "./provided-rows.ts";
 
 /** An attempt and its open authentication. */
 type Asked = { readonly attempt: Attempt; readonly authentication: Authentication };
+/** The same, and the session that pays the order instead, if another one does. */
+type Ordered = Asked & { readonly payerId: string | undefined };
 
 /** Sends the completing request and records the answer. Without an answer it is sent once more, with the same key. */
 export async function completePayment(work: Work, asked: Asked): Promise<Reloaded> {
   const { core, lease } = work;
   const completion = await loadCompletion(core, core.database, asked.authentication);
   const answer = await gateway.complete(core, asked, completion);
-  return commitAndReload(core, lease, (tx) => recordCompletion(tx, work, asked, answer));
+  return commitAndReload(core, lease, (tx, payerId) => recordCompletion(tx, work, { ...asked, payerId }, answer));
 }
 
-async function recordCompletion(tx: Tx, work: Work, asked: Asked, answer: CompletionAnswer): Promise<Changed> {
+async function recordCompletion(tx: Tx, work: Work, asked: Ordered, answer: CompletionAnswer): Promise<Changed> {
   const { core, lease, loaded } = work;
-  const { attempt, authentication } = asked;
+  const { attempt, authentication, payerId } = asked;
   const { outcome, card, authenticated } = answer;
   switch (outcome.type) {
     case "held": {
       const end = () => endCompleted(tx, authentication, answer);
-      await recordAuthorized(tx, core, lease, { loaded, attempt, hold: outcome, card, end });
+      await recordAuthorized(tx, core, lease, { loaded, attempt, hold: outcome, card, end, payerId });
       return {};
     }
     case "declined": {
@@ -118,10 +120,10 @@ export async function askOutcome(work: Work, asked: Asked): Promise<Reloaded> {
   const { core, lease } = work;
   const completion = await loadCompletion(core, core.database, asked.authentication);
   const answer = await gateway.askAction(core, asked.attempt, completion);
-  return commitAndReload(core, lease, (tx) => recordOutcome(tx, work, asked, answer));
+  return commitAndReload(core, lease, (tx, payerId) => recordOutcome(tx, work, { ...asked, payerId }, answer));
 }
 
-async function recordOutcome(tx: Tx, work: Work, asked: Asked, answer: ActionAnswer): Promise<Changed> {
+async function recordOutcome(tx: Tx, work: Work, asked: Ordered, answer: ActionAnswer): Promise<Changed> {
   const { core, lease, loaded } = work;
   const { attempt, authentication } = asked;
   const { session, now } = await lockAndRenew(tx, lease);
@@ -141,7 +143,7 @@ async function recordOutcome(tx: Tx, work: Work, asked: Asked, answer: ActionAns
       if (await isReferenceTaken(tx, attempt, answer.gatewayReference)) break;
       endAuthentication(tx, authentication, "AUTHENTICATED");
       endWait(tx, attempt.sessionId);
-      await recordWinner(tx, core, session, { attempt, hold: answer });
+      await recordWinner(tx, core, session, { attempt, hold: answer, payerId: asked.payerId });
       return {};
     case "declined":
       if (answer.stop === "authentication_failed") {

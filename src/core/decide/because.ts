@@ -46,6 +46,7 @@ const stopInWords: Record<Stop, string> = {
   authentication_required: "The customer has to authenticate, which another gateway does not change",
   authentication_failed: "The customer did not authenticate",
   unclassified: "A decline that is not classified is never retried",
+  order_being_paid: "Another session pays the order",
 };
 
 const noCardInWords = {
@@ -86,6 +87,7 @@ export const because = {
   proven: (provider: string) => `${provider} has authenticated the customer.`,
   unproven: (provider: string, { gateway }: Gateway) =>
     `${provider} has no answer for this card, so ${gateway} authenticates itself.`,
+  orderPaidBy: (payer: string) => `The order is paid by ${payer}, so the hold is voided and nothing else is tried.`,
   foundAfterRestore: "Found at the gateway after a restore.",
   andGetsProof: (provider: string) => ` It gets the proof of ${provider}.`,
   andGetsNoProof: (reason: string) => ` It gets no proof: ${reason}.`,

@@ -105,6 +105,9 @@ function stepOfPlan(loaded: Payment, moment: Moment): Step {
   const isRefused = attempts.some(({ stop }) => stop === "authentication_failed"); // rule:refusal-ends-payment
   if (isRefused || (authentications.length > 0 && isRefusedByProvider(authentications)))
     return { type: "end", status: "DECLINED", declineCode: "authentication_failed" };
+  // Another session pays the order, so not even an earlier hold is looked up.
+  const isOrderLost = attempts.some(({ stop }) => stop === "order_being_paid");
+  if (isOrderLost) return { type: "end", status: "DECLINED", declineCode: "order_being_paid" };
   const last = attempts.at(-1);
   const [to] = planLeft(loaded);
   if (mayStillOpen(session, moment)) {

@@ -8,6 +8,7 @@ import { DomainError } from "../../platform/errors.ts";
 import type { Core } from "../core.ts";
 import { pendingFrom } from "../decide/next-step.ts";
 import type { TheirRecord } from "../decide/reconcile-records.ts";
+import { keepOrder } from "../orders/order-winner.ts";
 import { recordCaptured, recordGivenUp } from "../record/attempts.ts";
 import { lockAndRenew, nameWinner, wakeLocked } from "../record/lease.ts";
 import { loadSession } from "../record/load-session.ts";
@@ -257,6 +258,7 @@ export async function endDecided({ core, lease, loaded }: Work, attempt: Attempt
     // A person who adopts money after a restore has looked at the other gateways too.
     if (session.unrecordedCheckAt) await tx.query(endDoubt, [session.id]);
     const seen = attempt.decisionAmountMinor ?? undefined;
+    await keepOrder(tx, core, session);
     if (!isAsked) recordOrder(tx, session, attempt, seen);
     recordCaptured(tx, attempt, {}, seen === undefined ? seen : otherAmount(attempt, seen, seenCaptured));
     if (attempt.status === "VOIDING") nameWinner(tx, attempt);

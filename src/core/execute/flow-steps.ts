@@ -11,6 +11,7 @@ import { openAuthenticationOf } from "../authentication/after-authentication.ts"
 import { authenticationExtras } from "../authentication/authenticated-attempts.ts";
 import { endAuthentication, openAuthentication, recordFrictionless } from "../authentication/authentications.ts";
 import type { Core } from "../core.ts";
+import { inOrder, recordOrderLost } from "../orders/order-winner.ts";
 import {
   isReferenceTaken,
   recordCaptured,
@@ -59,14 +60,24 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded
   const answer = await gateway.authorize(core, loaded.session, attempt, extras);
   const { outcome, card } = answer;
   const isPlain = outcome.type === "held" && !loaded.session.manualCapture && answer.authenticated === undefined;
-  if (isPlain)
-    return { loaded: await recordHeldAndOrdered(core.database, lease, { loaded, attempt, hold: outcome, card }) };
+  if (isPlain) {
+    const held = { loaded, attempt, hold: outcome, card };
+    return inOrder(async (payerId) =>
+      payerId === undefined
+        ? { loaded: await recordHeldAndOrdered(core.database, lease, held) }
+        : commitAndReload(core, lease, (tx) => {
+            renewLease(tx, lease, card);
+            recordOrderLost(tx, { ...held, payerId });
+            return {};
+          }),
+    );
+  }
   const failedOver = await failOver(work, attempt, answer);
   if (failedOver) return failedOver;
-  return commitAndReload(core, lease, async (tx) => {
+  return commitAndReload(core, lease, async (tx, payerId) => {
     const end = () => answer.authenticated && recordFrictionless(tx, core, attempt, answer);
     if (outcome.type === "held") {
-      await recordAuthorized(tx, core, lease, { loaded, attempt, hold: outcome, card, end });
+      await recordAuthorized(tx, core, lease, { loaded, attempt, hold: outcome, card, end, payerId });
       return {};
     }
     if (outcome.type === "actionNeeded") {
@@ -90,7 +101,7 @@ export async function markUnknown(work: Work, attempt: Attempt): Promise<void> {
 /** Looks an attempt up at the end of the plan. If the gateway does hold the amount, the attempt becomes the winner. */
 export async function adoptIfHeld({ core, lease }: Work, attempt: Attempt): Promise<void> {
   const answer = await gateway.lookUp(core, attempt);
-  await core.database.transaction(async (tx) => {
+  const change = async (tx: Tx, payerId?: string) => {
     const { session } = await lockAndRenew(tx, lease);
     if (answer.type === "captured") await reportNeverOrdered(tx, core, attempt);
     // An answer that names another attempt's hold says nothing about this attempt.
@@ -98,10 +109,11 @@ export async function adoptIfHeld({ core, lease }: Work, attempt: Attempt): Prom
     await recordLookUp(
       tx,
       core,
-      { session, attempt },
+      { session, attempt, payerId },
       isTaken ? { type: "inconclusive", reason: "another attempt has this reference" } : answer,
     );
-  });
+  };
+  await inOrder((payerId) => core.database.transaction((tx) => change(tx, payerId)));
 }
 
 /** Opens a work item for money that a gateway captured without an order; a person has to handle it. */
@@ -113,14 +125,14 @@ export async function reportNeverOrdered(tx: Tx, core: Core, { sessionId, id, ga
 async function recordLookUp(
   tx: Tx,
   core: Core,
-  { session, attempt }: { session: PaymentSession; attempt: Attempt },
+  { session, attempt, payerId }: { session: PaymentSession; attempt: Attempt; payerId: string | undefined },
   answer: LookUpAnswer,
 ): Promise<void> {
   switch (answer.type) {
     case "held":
       // Its gateway reported a fraud decline before.
       if (attempt.stop === "fraud") return recordLookedUp(tx, attempt);
-      return recordWinner(tx, core, session, { attempt, hold: answer });
+      return recordWinner(tx, core, session, { attempt, hold: answer, payerId });
     case "declined":
       recordDeclined(tx, attempt, answer);
       return countUnclassified(tx, attempt, answer);

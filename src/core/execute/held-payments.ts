@@ -10,6 +10,7 @@ import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { dropProof } from "../authentication/provided-rows.ts";
 import type { Core } from "../core.ts";
 import { because, type holdEnded } from "../decide/because.ts";
+import { keepOrder, recordOrderLost } from "../orders/order-winner.ts";
 import {
   move,
   type OtherAmount,
@@ -56,14 +57,19 @@ const lookLater: Statement = {
 
 /**
  * Records a hold as `recordHeld` does. Of a payment that is captured later, card, proof and browser data are forgotten,
- * and the merchant gets the event.
+ * and the merchant gets the event. `payerId` is the session that pays the order instead.
  */
 export async function recordWinner(
   tx: Tx,
   core: Core,
   session: PaymentSession,
-  { attempt, hold }: { readonly attempt: Attempt; readonly hold: HoldNames },
+  {
+    attempt,
+    hold,
+    payerId,
+  }: { readonly attempt: Attempt; readonly hold: HoldNames; readonly payerId?: string | undefined },
 ): Promise<void> {
+  if (payerId !== undefined) return recordOrderLost(tx, { attempt, hold, payerId });
   recordHeld(tx, attempt, hold);
   if (!session.manualCapture) return;
   const { holdLifeMs = 0 } = core.connectorOf(attempt.gateway) ?? {};
@@ -107,18 +113,19 @@ export async function recordAuthorized(
     readonly hold: HoldNames;
     readonly card: CardSummary | undefined;
     readonly end: () => void;
+    readonly payerId?: string | undefined;
   },
 ): Promise<void> {
-  const { attempt, hold, card, end } = held;
+  const { attempt, hold, card, end, payerId } = held;
   const { session } = held.loaded;
   // rule:manual-capture
-  if (!session.manualCapture) {
+  if (!session.manualCapture && payerId === undefined) {
     await recordHeldAndOrdered(tx, lease, { loaded: held.loaded, attempt, hold, card });
     return end();
   }
   renewLease(tx, lease, card);
   end();
-  await recordWinner(tx, core, session, { attempt, hold });
+  await recordWinner(tx, core, session, { attempt, hold, payerId });
 }
 
 const askCapture: Statement = {
@@ -234,6 +241,7 @@ export async function recordFoundCapture(
 export async function adoptCapture(tx: Tx, core: SettlingParts, held: HeldAttempt, answer: Captured): Promise<void> {
   const { session, attempt } = held;
   const { sessionId, id: attemptId, gateway } = attempt;
+  await keepOrder(tx, core, session);
   const capturedMinor = answer.capturedMinor ?? attempt.amountMinor;
   let reason: string | undefined;
   if (attempt.captureOrderedAt === null) {

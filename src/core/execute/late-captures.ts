@@ -7,6 +7,7 @@ import type { Sent, Statement, Tx } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
 import { type OurRecord, reconcileRecords } from "../decide/reconcile-records.ts";
+import { keepOrder } from "../orders/order-winner.ts";
 import { type EndParts, emitEvent, settleSession } from "../record/settle.ts";
 import { type AlarmingCore, openWorkItem } from "../record/work-items.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
@@ -186,7 +187,10 @@ export async function recordCaptureReport(core: Core, attempt: AttemptKey): Prom
     if (reports.captured && !session.captureConfirmed) await tx.query(confirm, [session.id]);
     // Only then a failure may have been reported before.
     const otherStands = reports.captured && !reports.failed && reports.mismatch !== undefined;
-    if (otherStands) await tx.query(unsetCaptureFailed, [session.id, attempt.id]);
+    if (otherStands) {
+      await tx.query(unsetCaptureFailed, [session.id, attempt.id]);
+      await keepOrder(tx, core, session);
+    }
     await actOnReports(tx, core, { session, attemptId: attempt.id, reports });
   });
 }

@@ -9,6 +9,7 @@ import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
 import { because } from "../decide/because.ts";
+import { keepOrder } from "../orders/order-winner.ts";
 import { recordCaptureOrdered, recordHeld, recordUnknown } from "../record/attempts.ts";
 import { lockAndRenew } from "../record/lease.ts";
 import { loadSession } from "../record/load-session.ts";
@@ -67,8 +68,10 @@ export async function findUnrecorded({ core, lease, loaded }: Work): Promise<voi
       silent.length + late.length === 0 && (session.winnerAttemptId || isTwice) ? money : [...silent, ...late];
     if (open.length > 0) return postpone(tx, core, { session, now, open, voids: voidsOf(session, answers) });
     await adopt(tx, core, session, answers);
-    if (winner?.answer.type === "captured")
+    if (winner?.answer.type === "captured") {
+      await keepOrder(tx, core, session);
       await recordFoundCapture(tx, core, { session, attempt: winner.attempt }, winner.answer);
+    }
     await tx.query(setUnrecordedCheck, [session.id, null, null]);
   });
 }
@@ -348,6 +351,7 @@ async function adopt(tx: Tx, core: Core, session: PaymentSession, answers: reado
   for (const { attempt, answer } of answers) {
     if (answer.type !== "captured") continue;
     const known = await knownOrOpened(tx, core, session, attempt);
+    await keepOrder(tx, core, session); // rule:order-facts
     recordHeld(tx, known, answer);
     if (!session.manualCapture) {
       recordCaptureOrdered(tx, known);

@@ -2,6 +2,7 @@
 import type { Shopper } from "../../gateways/connector.ts";
 import type { Tx } from "../../platform/database.ts";
 import type { Core } from "../core.ts";
+import { inOrder } from "../orders/order-winner.ts";
 import type { Lease } from "../record/lease.ts";
 import { queryPayment, wholeSession } from "../record/load-session.ts";
 import type { Payment } from "../rows/payment.ts";
@@ -28,17 +29,20 @@ export type Work = {
 
 /**
  * Runs `change` in a transaction and reads the session back in the same round trip as COMMIT. `change` returns the id
- * of the attempt that it opened, if any, and the session if it has read it after its last change of it.
+ * of the attempt that it opened, if any, and the session if it has read it after its last change of it. A change that names a
+ * winner runs again with the id of the session that has the order, if another one has.
  */
 export async function commitAndReload(
   core: Core,
   { sessionId }: Pick<Lease, "sessionId">,
-  change: (tx: Tx) => Changed | Promise<Changed>,
+  change: (tx: Tx, payerId?: string) => Changed | Promise<Changed>,
 ): Promise<Reloaded> {
-  const { changed, reading } = await core.database.transaction(async (tx) => {
-    const changed = await change(tx);
-    return { changed, reading: changed.loaded ? undefined : queryPayment(tx, sessionId) };
-  });
+  const { changed, reading } = await inOrder((payerId) =>
+    core.database.transaction(async (tx) => {
+      const changed = await change(tx, payerId);
+      return { changed, reading: changed.loaded ? undefined : queryPayment(tx, sessionId) };
+    }),
+  );
   const { loaded, openedAttemptId } = changed;
   if (loaded !== undefined) return { loaded, openedAttemptId };
   const [row] = (await reading?.rows) ?? [];

@@ -79,12 +79,17 @@ function columnsOfHold({ gatewayReference, networkTransactionId }: HoldNames): C
  * voided. `recordWinner` (held-payments.ts) also records what follows for a payment that is captured later.
  */
 export function recordHeld(tx: Tx, attempt: Attempt, held: HoldNames): void {
+  recordAdopted(tx, attempt, held);
+  nameWinner(tx, attempt);
+  voidUnknown(tx, attempt.sessionId); // rule:winner-voids-unknown
+}
+
+/** Records that the gateway holds the amount, and nothing of what follows. */
+export function recordAdopted(tx: Tx, attempt: Attempt, held: HoldNames): void {
   move(tx, attempt, attempt.status, {
     set: { status: "AUTHORIZED", ...columnsOfHold(held), failureKind: null, retries: 0, nextRetryAt: null },
     stamp: answered(attempt),
   });
-  nameWinner(tx, attempt);
-  voidUnknown(tx, attempt.sessionId); // rule:winner-voids-unknown
 }
 
 const setVoiding: Statement = {

@@ -18,6 +18,7 @@ export const workItemKinds = [
   "RECORD_MISMATCH",
   "CAPTURE_FAILED",
   "REFUND_UNANSWERED",
+  "PAID_MORE_THAN_ONCE",
   "INVARIANT_VIOLATED",
 ] as const;
 /** The kind of one row of the work queue. */
@@ -111,6 +112,8 @@ function alarmOf(kind: WorkItemKind): string {
       return "alarm: a gateway reports that a capture has failed";
     case "REFUND_UNANSWERED":
       return "alarm: a refund has stayed without an end";
+    case "PAID_MORE_THAN_ONCE":
+      return "alarm: an order that may be paid once was paid by two sessions";
     case "INVARIANT_VIOLATED":
       return "alarm: the database violates an invariant";
     default:

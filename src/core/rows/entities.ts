@@ -46,7 +46,8 @@ export type Stop =
   | "same_card_fails"
   | "authentication_required"
   | "authentication_failed"
-  | "unclassified";
+  | "unclassified"
+  | "order_being_paid";
 
 /** The failure kinds on which a merchant can let a payment fail over. HARD_DECLINE includes soft declines. */
 export type FailoverSwitch = "HARD_DECLINE" | "TIMEOUT" | "GATEWAY_ERROR";
@@ -250,6 +251,8 @@ export const PaymentSessionEntity = defineEntity({
     heldUntil: p.datetime().nullable(),
     captureDueAt: p.datetime().nullable(),
     captureAskedAt: p.datetime().nullable(),
+    allowRepeatedOrder: p.boolean(),
+    payingSessionId: p.uuid().nullable(),
     createRequestId: p.uuid().nullable(),
     submitRequestId: p.uuid().nullable(),
     unrecordedCheckAt: p.datetime().nullable(),

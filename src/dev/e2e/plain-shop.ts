@@ -53,8 +53,8 @@ export class PlainShop {
   }
 
   /** Creates a session and returns the page that shows it. */
-  async sell(): Promise<{ readonly session: OpenedSession; readonly url: string }> {
-    const session = await this.api.open();
+  async sell(fields: object = {}): Promise<{ readonly session: OpenedSession; readonly url: string }> {
+    const session = await this.api.open(fields);
     this.#sessions.set(session.sessionId, session);
     this.#callbacks.set(session.sessionId, []);
     return { session, url: `${this.origin}/${session.sessionId}` };

@@ -32,7 +32,8 @@ export function findRule(id: string): Rule {
 
 /** Returns the variants that make sense for a rule, the smallest removal first. */
 export function variantsOf({ database, code, coveredBy }: Rule): Variant[] {
-  const variants: Variant[] = database.length > 0 && code.length > 0 ? ["code", "database", "both"] : ["code"];
+  const alone: Variant = code.length > 0 ? "code" : "database";
+  const variants: Variant[] = database.length > 0 && code.length > 0 ? ["code", "database", "both"] : [alone];
   return coveredBy === undefined ? variants : [...variants, "withOthers"];
 }
 

@@ -209,6 +209,7 @@ function outcomeFor(observed: Observed): unknown {
       return { outcome: { case: "success", value } };
     }
     case "DECLINED": {
+      if (session.paying_session_id !== null) return decline(session.decline_code);
       if (session.decline_code?.startsWith("capture_")) return decline(session.decline_code);
       if (
         attempts.some(({ stop }) => stop === "authentication_failed") ||
@@ -258,6 +259,8 @@ function findForbiddenAttempt(
   const stopped = before?.attempts.find(
     (attempt) => stopsPlan(attempt, attempts) && !(isRestored && mayBeFollowed(attempt)),
   );
+  if (before?.session.paying_session_id && attempts.length > before.attempts.length)
+    return "another gateway was asked for an order that another session pays";
   if (stopped !== undefined && attempts.length > (before?.attempts.length ?? 0)) {
     return `attempt ${attempts.length} follows attempt ${stopped.sequence}, which said stop (${stopped.stop})`;
   }

@@ -66,6 +66,7 @@ export type ObservedSession = {
   readonly capture_confirmed: boolean | null;
   readonly failover: boolean;
   readonly decline_code: string | null;
+  readonly paying_session_id: string | null;
   readonly expires_at: string;
   readonly submit_deadline: string | null;
   readonly submitted_at: string | null;

@@ -21,6 +21,7 @@ import { describeObserved, type Observed, observedOf, observedQuery } from "./ob
 import { openRefunds } from "./refund-invariants.ts";
 import type { RefundBehaviour } from "./refund-plan.ts";
 import { RequestsSeen } from "./requests-seen.ts";
+import { keptOf, Rival } from "./rival.ts";
 import {
   accounts,
   demandsAuthentication,
@@ -102,6 +103,8 @@ class Run implements GatewayWorld {
   unheardCapturesUntilMs = 0;
   unheardRefundsUntilMs = 0;
   #sessionId = "";
+  /** Set in runs with another session of the order. */
+  #orderRef: string | undefined;
   #observed: Observed | undefined;
   #isRestored = false;
   #changedAtMs = 0;
@@ -322,12 +325,31 @@ class Run implements GatewayWorld {
     const { session } = await createSession({ ...this.#members[0]!.core, database: this.#direct() }, owner, order);
     this.#sessionId = session.id;
     this.#database.server.watching = observedQuery(session.id);
+    await this.#startRival(order.orderRef);
     await this.#look(await this.#read());
+  }
+
+  async #startRival(orderRef: string): Promise<void> {
+    const { rival: plan } = this.#schedule;
+    if (plan === undefined) return;
+    const [{ server, merchantId }, { timeline }, epochMs] = [this.#database, this.#stage, this.#epochMs];
+    const note = (what: string) => this.#note(() => what);
+    this.#orderRef = orderRef;
+    const parts = { server, timeline, epochMs, merchantId, plan, note, onDone: () => this.#countKept() };
+    await new Rival(this.#sessionId, parts).start(orderRef);
+  }
+
+  /** Checks that an order is paid once. */
+  async #countKept(): Promise<void> {
+    if (this.#orderRef === undefined) return;
+    const { rows } = await this.#database.server.observe(keptOf(this.#orderRef));
+    if (rows[0].kept > 1) this.#violate("an order was paid by two sessions");
   }
 
   async #look(read: QueryResult): Promise<void> {
     const before = this.#observed;
     const now = observedOf(read);
+    await this.#countKept();
     this.#observed = now;
     this.#changedAtMs = this.#stage.timeline.nowMs;
     if (!before || describeObserved(now) !== describeObserved(before)) this.#note(() => describeObserved(now));

@@ -7,6 +7,7 @@ import { Dice } from "./dice.ts";
 import type { Faults } from "./faults.ts";
 import { drawLater, type LaterSchedule } from "./later-plan.ts";
 import { drawRefunds, type RefundSchedule } from "./refund-plan.ts";
+import { drawRival, type RivalPlan } from "./rival.ts";
 import type { GatewayAsks, GatewayBehaviour, GatewayShape } from "./simulated-gateway.ts";
 import type { ProviderBehaviour } from "./simulated-provider.ts";
 
@@ -96,6 +97,8 @@ export type Schedule = {
   readonly rotatedAtMs: number | undefined;
   /** Set in runs whose rule retries at the same gateway: the times that each account asks for that before it decides. */
   readonly retry: { readonly asks: readonly number[] } | undefined;
+  /** Set in runs with another session of the same order, whose merchant takes one payment for an order. */
+  readonly rival: RivalPlan | undefined;
 };
 
 /** The price of every payment. */
@@ -166,6 +169,7 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
     later,
     defaultPlan: drawDefaultPlan(new Dice((seed + caseSeeds) % 2 ** 31)),
     retry: drawRetry(new Dice((seed + retrySeeds) % 2 ** 31)),
+    rival: drawRival(new Dice((seed + rivalSeeds) % 2 ** 31)),
     hasStaleAbsents: new Dice((seed + staleSeeds) % 2 ** 31).chance(0.3),
     rotatedAtMs: refunds && rotation.chance(0.5) ? rotation.between(0, 60_000) : undefined,
   };
@@ -188,6 +192,7 @@ const retrySeeds = 1_900_000_043;
 const demandSeeds = 1_100_000_009;
 const staleSeeds = 2_050_000_037;
 const rotationSeeds = 2_100_000_011;
+const rivalSeeds = 1_200_000_041;
 
 function drawDemand(dice: Dice): Demand | undefined {
   if (!dice.chance(0.2)) return undefined;

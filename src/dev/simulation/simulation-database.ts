@@ -18,7 +18,9 @@ export type SimulationDatabase = {
   /** By index of `accounts`. */
   readonly connectionIds: readonly string[];
   /** Makes a schedule's plan the merchant's newest routing rule, and removes open work of earlier runs. */
-  begin(schedule: Pick<Schedule, "plan" | "failoverOn" | "authentication" | "defaultPlan" | "retry">): Promise<void>;
+  begin(
+    schedule: Pick<Schedule, "plan" | "failoverOn" | "authentication" | "defaultPlan" | "retry" | "rival">,
+  ): Promise<void>;
   /** Makes the second credentials of every account those in use; `begin` makes it the first again. */
   rotateCredentials(): Promise<void>;
   /**
@@ -59,7 +61,7 @@ export async function createSimulationDatabase(
     server,
     merchantId,
     connectionIds,
-    async begin({ plan, failoverOn, authentication, defaultPlan, retry }) {
+    async begin({ plan, failoverOn, authentication, defaultPlan, retry, rival }) {
       const idsOf = (indexes: readonly number[]) => indexes.map((index) => connectionIds[index]!);
       const { provider, demand } = authentication ?? {};
       const policy = demand
@@ -69,6 +71,9 @@ export async function createSimulationDatabase(
         name: "begin",
         text: `WITH slices AS (DELETE FROM reconciliation_slice),
                  credentials AS (UPDATE connection SET credential_version = 1 WHERE credential_version <> 1), passes AS (DELETE FROM reconciliation_run),
+                 settings AS (INSERT INTO merchant_settings AS m (merchant_id, session_lifetime_ms, publishable_key, repeated_orders, repeated_orders_at)
+                   VALUES ($1, 1800000, 'pk', $9, app.clock())
+                   ON CONFLICT (merchant_id) DO UPDATE SET repeated_orders = $9, repeated_orders_at = app.clock()),
                  notifications AS (DELETE FROM gateway_notification WHERE processed_at IS NULL)
                INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, authentication, provider_id, policy, cases,
                  retries_same_gateway)
@@ -82,6 +87,7 @@ export async function createSimulationDatabase(
           policy ? JSON.stringify(policy) : null,
           defaultPlan ? JSON.stringify(casesWith(idsOf(plan), idsOf(defaultPlan))) : null,
           retry !== undefined,
+          rival ? "REFUSE" : "WARN",
         ],
       });
     },

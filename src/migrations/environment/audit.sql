@@ -82,6 +82,14 @@ CREATE FUNCTION app.audit(checked uuid[]) RETURNS TABLE (rule text, session_id u
   UNION ALL
   SELECT 'success_after_failed_authentication', t.session_id, t.attempt_id FROM authentication t JOIN payment_session s ON s.id = t.session_id
   WHERE t.session_id = ANY (checked) AND t.status IN ('FAILED','REJECTED','CANCELLED') AND s.status = 'SUCCEEDED'
+  UNION ALL
+  SELECT 'order_of_another', k.session_id, NULL FROM app.kept_money k JOIN merchant_settings m ON m.merchant_id = k.merchant_id
+  WHERE k.session_id = ANY (checked) AND m.repeated_orders = 'REFUSE' AND k.submitted_at > m.repeated_orders_at
+    AND NOT EXISTS (SELECT FROM app.order_winner w WHERE w.merchant_id = k.merchant_id AND w.order_ref = k.order_ref AND w.session_id = k.session_id)
+    AND NOT EXISTS (SELECT FROM work_item w WHERE w.session_id = k.session_id AND w.kind = 'PAID_MORE_THAN_ONCE')
+  UNION ALL
+  SELECT 'order_of_no_money', w.session_id, NULL FROM app.order_winner w
+  WHERE w.session_id = ANY (checked) AND NOT EXISTS (SELECT FROM app.kept_money k WHERE k.session_id = w.session_id)
 $$;
 
 -- The same over all sessions: for a person, and for small databases.

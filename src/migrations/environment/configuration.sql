@@ -29,7 +29,7 @@ CREATE TABLE merchant_settings (
   -- was removed and set again; a change of the list asks again.
   alert_address_removals int NOT NULL DEFAULT 0,
   muted_alerts       text[] NOT NULL DEFAULT '{}'
-    CHECK (muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY','CREDENTIALS_REFUSED','APPROVAL_RATE','ENDPOINT_FAILING','UNVERIFIED','HOLDS_EXPIRING']),
+    CHECK (muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY','CREDENTIALS_REFUSED','APPROVAL_RATE','ENDPOINT_FAILING','UNVERIFIED','HOLDS_EXPIRING','PAID_MORE_THAN_ONCE']),
   -- The incoming address of a chat with the secret that signs its messages, sealed; and the host to show.
   alert_chat_sealed  text,
   alert_chat_host    text,
@@ -40,6 +40,9 @@ CREATE TABLE merchant_settings (
   -- The cells that it has left, which keep its earlier sessions, and when it came here.
   former_cells       smallint[] NOT NULL DEFAULT '{}',
   moved_here_at      timestamptz,
+  -- What happens to a second payment of one order: it is taken with an alert, or refused (orders.sql). And since when.
+  repeated_orders    text NOT NULL DEFAULT 'WARN' CHECK (repeated_orders IN ('WARN','REFUSE')),
+  repeated_orders_at timestamptz,
   CHECK ((alert_chat_sealed IS NULL) = (alert_chat_host IS NULL))
 );
 

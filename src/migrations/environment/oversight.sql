@@ -4,7 +4,7 @@
 CREATE TABLE work_item (
   id          uuid PRIMARY KEY,
   kind        text NOT NULL CHECK (kind IN ('VOID_UNANSWERED','CAPTURE_UNANSWERED','CAPTURE_UNCONFIRMED','ACTION_OVERDUE','HOLD_OVERDUE','ORPHANED_AUTHORIZATION',
-                                            'RECORD_MISMATCH','CAPTURE_FAILED','REFUND_UNANSWERED','INVARIANT_VIOLATED')),
+                                            'RECORD_MISMATCH','CAPTURE_FAILED','REFUND_UNANSWERED','PAID_MORE_THAN_ONCE','INVARIANT_VIOLATED')),
   merchant_id uuid NOT NULL,
   session_id  uuid NOT NULL,
   -- Null if it is about the session as a whole.

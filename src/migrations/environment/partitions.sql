@@ -146,6 +146,9 @@ CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON partitions.attempt_res
 CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON partitions.authentication_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
   EXECUTE FUNCTION partitions.check_awaiting_row_rest();
 
+CREATE CONSTRAINT TRIGGER update_order AFTER INSERT OR UPDATE ON partitions.refund_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+  EXECUTE FUNCTION partitions.update_order_of_refund_rest();
+
 ALTER TABLE payment_session ATTACH PARTITION partitions.payment_session_rest DEFAULT;
 ALTER TABLE attempt ATTACH PARTITION partitions.attempt_rest DEFAULT;
 ALTER TABLE outbox_event ATTACH PARTITION partitions.outbox_event_rest DEFAULT;
@@ -217,6 +220,7 @@ BEGIN
     IF one.kind = 'payments' THEN
       DELETE FROM work_item WHERE session_id >= one.from_id AND session_id < one.to_id;
       DELETE FROM orphaned_authorization WHERE session_id >= one.from_id AND session_id < one.to_id;
+      DELETE FROM app.order_winner WHERE session_id >= one.from_id AND session_id < one.to_id;
     END IF;
     EXECUTE 'DROP TABLE ' || one.tables;
     IF one.kind = 'payments' THEN

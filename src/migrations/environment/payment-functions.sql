@@ -17,7 +17,7 @@ CREATE FUNCTION app.public_time(at timestamptz) RETURNS text LANGUAGE sql STABLE
 -- Creates a session. Returns no row where the merchant has used the key within its time, or has moved to another cell.
 CREATE FUNCTION partitions.create_session_rest(
   new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret int, life_ms bigint, request uuid,
-  described jsonb, later boolean, later_by timestamptz, own_key text, hash bytea, answer text, key_life_ms bigint)
+  described jsonb, later boolean, later_by timestamptz, repeated boolean, own_key text, hash bytea, answer text, key_life_ms bigint)
 RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -43,8 +43,8 @@ BEGIN
   END IF;
   RETURN QUERY
     INSERT INTO partitions.payment_session_rest AS s (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, created_at,
-      expires_at, create_request_id, details, manual_capture, capture_by)
-    VALUES (new_session, merchant, amount, in_currency, reference, email, secret, at, at + life_ms * interval '1 ms', request, described, later, later_by)
+      expires_at, create_request_id, details, manual_capture, capture_by, allow_repeated_order)
+    VALUES (new_session, merchant, amount, in_currency, reference, email, secret, at, at + life_ms * interval '1 ms', request, described, later, later_by, repeated)
     RETURNING s.*;
 END $$;
 
@@ -85,11 +85,12 @@ DECLARE
   a  record;
   at timestamptz := date_trunc('milliseconds', app.clock());
 BEGIN
-  UPDATE partitions.payment_session_rest
+  UPDATE partitions.payment_session_rest AS o
   SET winner_attempt_id = attempt, card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
       lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
   WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' AND winner_attempt_id IS NULL
-  RETURNING status, manual_capture, held_at, unrecorded_check_at, authentications INTO s;
+  RETURNING status, manual_capture, held_at, unrecorded_check_at, authentications, merchant_id, order_ref, NOT allow_repeated_order
+    AND (SELECT m.repeated_orders = 'REFUSE' FROM merchant_settings m WHERE m.merchant_id = o.merchant_id) AS refuses_repeats INTO s;
   IF NOT FOUND THEN
     PERFORM app.lost(CASE WHEN lease_epoch = epoch AND phase = 'PROCESSING' THEN 'the session has a winner' ELSE 'the lease was taken over' END)
     FROM partitions.payment_session_rest WHERE id = of_session; END IF;
@@ -118,6 +119,7 @@ BEGIN
   RETURNING connection_id INTO a;
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
   PERFORM app.check_reference(of_session, attempt, a.connection_id, reference);
+  IF s.refuses_repeats THEN PERFORM app.require_order(of_session, s.merchant_id, s.order_ref); END IF;
   recorded_at := at;
   RETURN NEXT;
 END $$;

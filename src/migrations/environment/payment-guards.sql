@@ -30,6 +30,10 @@ BEGIN
     IF NEW.manual_capture IS DISTINCT FROM OLD.manual_capture OR NEW.capture_by IS DISTINCT FROM OLD.capture_by THEN
       PERFORM app.refuse('what was ordered never changes'); END IF;
     IF NEW.manual_capture THEN PERFORM partitions.guard_manual_session_rest(OLD, NEW); END IF;
+    IF NEW.allow_repeated_order <> OLD.allow_repeated_order OR OLD.paying_session_id <> NEW.paying_session_id THEN
+      PERFORM app.refuse('what was ordered, and who pays it, never changes'); END IF;
+    IF OLD.winner_attempt_id IS NULL AND NEW.winner_attempt_id IS NOT NULL AND NOT NEW.allow_repeated_order THEN
+      PERFORM app.require_order(NEW.id, NEW.merchant_id, NEW.order_ref); END IF;
     IF NEW.submit_deadline > OLD.submit_deadline AND OLD.awaiting_since IS NULL THEN PERFORM app.refuse('a deadline never moves away'); END IF;
     IF NEW.status IN ('DECLINED','DEGRADED') AND OLD.status = 'CREATED' AND EXISTS (
          SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.id
@@ -51,6 +55,10 @@ BEGIN
     PERFORM app.refuse('a held payment needs neither card nor browser any more'); END IF;
   IF NEW.decline_code IN ('capture_cancelled','capture_expired') AND (NEW.status <> 'DECLINED' OR NEW.held_at IS NULL OR NEW.capture_asked_at IS NOT NULL) THEN
     PERFORM app.refuse('only a hold without an order is cancelled or lapses'); END IF;
+  IF NEW.decline_code IN ('order_being_paid','order_already_paid') AND (NEW.status <> 'DECLINED' OR NEW.paying_session_id IS NULL) THEN
+    PERFORM app.refuse('a payment that is declined for its order names the session that pays it'); END IF;
+  IF NEW.paying_session_id = NEW.id OR NEW.paying_session_id IS NOT NULL AND NEW.status = 'SUCCEEDED' THEN
+    PERFORM app.refuse('an order is paid by another session'); END IF;
   IF NEW.amount_minor NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
   IF NEW.currency !~ '^[A-Z]{3}$' THEN PERFORM app.refuse('a currency is three capital letters'); END IF;
   IF char_length(NEW.order_ref) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('an order reference has 1 to 255 characters'); END IF;
@@ -94,12 +102,13 @@ DECLARE
   session record;
   earlier record;
 BEGIN
-  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at, authentications,
+  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at, authentications, paying_session_id,
     held_at, manual_capture AND capture_asked_at IS NULL AS is_unasked INTO session
   FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
   IF TG_OP = 'INSERT' THEN
     IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN PERFORM app.refuse('an attempt needs a session in processing'); END IF;
     IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
+    IF session.paying_session_id IS NOT NULL THEN PERFORM app.refuse('no attempt for an order that another session pays'); END IF;
     IF session.held_at IS NOT NULL THEN PERFORM app.refuse('no attempt follows a hold that is captured later'); END IF;
     IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
     IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL OR NEW.ordered_amount_minor IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
@@ -183,7 +192,7 @@ BEGIN
     PERFORM app.refuse('no attempt has such a status'); END IF;
   IF NEW.failure_kind NOT IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD','TIMEOUT','GATEWAY_ERROR') THEN
     PERFORM app.refuse('no attempt fails in such a way'); END IF;
-  IF NEW.stop NOT IN ('fraud','scheme_rule','same_card_fails','authentication_required','authentication_failed','unclassified') THEN
+  IF NEW.stop NOT IN ('fraud','scheme_rule','same_card_fails','authentication_required','authentication_failed','unclassified','order_being_paid') THEN
     PERFORM app.refuse('no attempt stops a payment in such a way'); END IF;
   IF NEW.refusal NOT IN ('REQUEST','CREDENTIALS','NO_ANSWER') THEN PERFORM app.refuse('no gateway refuses in such a way'); END IF;
   IF NEW.next_action NOT IN ('failover','authenticate','retry','stop') THEN PERFORM app.refuse('an attempt is followed by failover, authentication, a retry or a stop'); END IF;
@@ -266,6 +275,10 @@ CREATE FUNCTION partitions.check_whole_attempt_rest() RETURNS trigger LANGUAGE p
 BEGIN
   IF TG_OP = 'INSERT' OR (OLD.status, OLD.completed_at) IS DISTINCT FROM (NEW.status, NEW.completed_at) THEN
     PERFORM partitions.check_whole_rest(NEW.session_id); END IF;
+  -- A hold frees its order with the order to void it, unless a capture of it was ordered: that may land until it is voided.
+  IF TG_OP = 'UPDATE' AND (OLD.capture_failed_at IS DISTINCT FROM NEW.capture_failed_at
+     OR NEW.status <> OLD.status AND NEW.status = (CASE WHEN NEW.capture_ordered_at IS NULL THEN 'VOIDING' ELSE 'VOIDED' END)) THEN
+    PERFORM app.update_order(NEW.session_id); END IF;
   IF TG_OP = 'UPDATE' AND OLD.status <> NEW.status AND 'AWAITING_CUSTOMER' IN (OLD.status, NEW.status) THEN
     PERFORM partitions.check_awaiting_rest(NEW.session_id); END IF;
   RETURN NULL;

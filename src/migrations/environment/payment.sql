@@ -67,6 +67,10 @@ CREATE TABLE payment_session (
   held_until          timestamptz,
   capture_due_at      timestamptz,
   capture_asked_at    timestamptz,
+  -- A second payment of its order is what the merchant wants (orders.sql).
+  allow_repeated_order boolean NOT NULL DEFAULT false,
+  -- The session that pays the same order, where this one is declined for it.
+  paying_session_id   uuid,
   UNIQUE (id, amount_minor, currency)
 ) PARTITION BY RANGE (id);
 CREATE INDEX payment_session_to_recover ON payment_session (lease_until) WHERE phase = 'PROCESSING';

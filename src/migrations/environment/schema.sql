@@ -167,6 +167,13 @@ CREATE TABLE api_key (
   revoked_at timestamp with time zone
 );
 
+-- table app.order_winner
+CREATE TABLE app.order_winner (
+  merchant_id uuid NOT NULL,
+  order_ref text NOT NULL,
+  session_id uuid NOT NULL
+);
+
 -- table app.partitioned
 CREATE TABLE app.partitioned (
   parent text NOT NULL,
@@ -437,7 +444,9 @@ CREATE TABLE merchant_settings (
   refund_limits jsonb DEFAULT '{}'::jsonb NOT NULL,
   moved_to smallint,
   former_cells smallint[] DEFAULT '{}'::smallint[] NOT NULL,
-  moved_here_at timestamp with time zone
+  moved_here_at timestamp with time zone,
+  repeated_orders text DEFAULT 'WARN'::text NOT NULL,
+  repeated_orders_at timestamp with time zone
 );
 
 -- table orphaned_authorization
@@ -516,6 +525,8 @@ END) STORED,
   held_until timestamp with time zone,
   capture_due_at timestamp with time zone,
   capture_asked_at timestamp with time zone,
+  allow_repeated_order boolean DEFAULT false NOT NULL,
+  paying_session_id uuid,
   awaiting_since timestamp with time zone,
   authentications smallint DEFAULT 0 NOT NULL,
   browser_sealed text,
@@ -684,7 +695,7 @@ ALTER TABLE alert ADD CONSTRAINT alert_endpoint_id_fkey FOREIGN KEY (endpoint_id
 ALTER TABLE alert ADD CONSTRAINT alert_endpoint_id_kind_since_key UNIQUE (endpoint_id, kind, since);
 
 -- constraint alert.alert_kind_check
-ALTER TABLE alert ADD CONSTRAINT alert_kind_check CHECK ((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text, 'GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE_LOW'::text, 'GATEWAY_UNVERIFIED'::text, 'ENDPOINT_UNVERIFIED'::text, 'HOLDS_EXPIRING'::text])));
+ALTER TABLE alert ADD CONSTRAINT alert_kind_check CHECK ((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text, 'GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE_LOW'::text, 'GATEWAY_UNVERIFIED'::text, 'ENDPOINT_UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text])));
 
 -- constraint alert.alert_pkey
 ALTER TABLE alert ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
@@ -760,6 +771,9 @@ ALTER TABLE api_key ADD CONSTRAINT api_key_last4_check CHECK ((char_length(last4
 
 -- constraint api_key.api_key_pkey
 ALTER TABLE api_key ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
+
+-- constraint app.order_winner.order_winner_pkey
+ALTER TABLE app.order_winner ADD CONSTRAINT order_winner_pkey PRIMARY KEY (merchant_id, order_ref);
 
 -- constraint app.partitioned.partitioned_pkey
 ALTER TABLE app.partitioned ADD CONSTRAINT partitioned_pkey PRIMARY KEY (parent);
@@ -949,13 +963,16 @@ ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_check1 CHECK (((a
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_moved_to_check CHECK (((moved_to >= 1) AND (moved_to <= 61)));
 
 -- constraint merchant_settings.merchant_settings_muted_alerts_check
-ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_muted_alerts_check CHECK ((muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE'::text, 'ENDPOINT_FAILING'::text, 'UNVERIFIED'::text, 'HOLDS_EXPIRING'::text]));
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_muted_alerts_check CHECK ((muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE'::text, 'ENDPOINT_FAILING'::text, 'UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text]));
 
 -- constraint merchant_settings.merchant_settings_pkey
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_pkey PRIMARY KEY (merchant_id);
 
 -- constraint merchant_settings.merchant_settings_refund_limits_check
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_refund_limits_check CHECK ((jsonb_typeof(refund_limits) = 'object'::text));
+
+-- constraint merchant_settings.merchant_settings_repeated_orders_check
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_repeated_orders_check CHECK ((repeated_orders = ANY (ARRAY['WARN'::text, 'REFUSE'::text])));
 
 -- constraint merchant_settings.merchant_settings_session_lifetime_ms_check
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_session_lifetime_ms_check CHECK (((session_lifetime_ms >= 300000) AND (session_lifetime_ms <= 86400000)));
@@ -1093,7 +1110,7 @@ ALTER TABLE work_item ADD CONSTRAINT work_item_closed_by_check CHECK ((char_leng
 ALTER TABLE work_item ADD CONSTRAINT work_item_detail_check CHECK (((char_length(detail) >= 1) AND (char_length(detail) <= 500)));
 
 -- constraint work_item.work_item_kind_check
-ALTER TABLE work_item ADD CONSTRAINT work_item_kind_check CHECK ((kind = ANY (ARRAY['VOID_UNANSWERED'::text, 'CAPTURE_UNANSWERED'::text, 'CAPTURE_UNCONFIRMED'::text, 'ACTION_OVERDUE'::text, 'HOLD_OVERDUE'::text, 'ORPHANED_AUTHORIZATION'::text, 'RECORD_MISMATCH'::text, 'CAPTURE_FAILED'::text, 'REFUND_UNANSWERED'::text, 'INVARIANT_VIOLATED'::text])));
+ALTER TABLE work_item ADD CONSTRAINT work_item_kind_check CHECK ((kind = ANY (ARRAY['VOID_UNANSWERED'::text, 'CAPTURE_UNANSWERED'::text, 'CAPTURE_UNCONFIRMED'::text, 'ACTION_OVERDUE'::text, 'HOLD_OVERDUE'::text, 'ORPHANED_AUTHORIZATION'::text, 'RECORD_MISMATCH'::text, 'CAPTURE_FAILED'::text, 'REFUND_UNANSWERED'::text, 'PAID_MORE_THAN_ONCE'::text, 'INVARIANT_VIOLATED'::text])));
 
 -- constraint work_item.work_item_pkey
 ALTER TABLE work_item ADD CONSTRAINT work_item_pkey PRIMARY KEY (id);
@@ -1238,6 +1255,9 @@ CREATE INDEX gateway_notification_to_process ON gateway_notification USING btree
 
 -- index idempotency_to_expire
 CREATE INDEX idempotency_to_expire ON idempotency USING btree (expires_at);
+
+-- index order_winner_of_session
+CREATE INDEX order_winner_of_session ON app.order_winner USING btree (session_id);
 
 -- index orphaned_authorization_by_reference
 CREATE INDEX orphaned_authorization_by_reference ON orphaned_authorization USING btree (gateway_reference);
@@ -1405,6 +1425,14 @@ AS $function$
   UNION ALL
   SELECT 'success_after_failed_authentication', t.session_id, t.attempt_id FROM authentication t JOIN payment_session s ON s.id = t.session_id
   WHERE t.session_id = ANY (checked) AND t.status IN ('FAILED','REJECTED','CANCELLED') AND s.status = 'SUCCEEDED'
+  UNION ALL
+  SELECT 'order_of_another', k.session_id, NULL FROM app.kept_money k JOIN merchant_settings m ON m.merchant_id = k.merchant_id
+  WHERE k.session_id = ANY (checked) AND m.repeated_orders = 'REFUSE' AND k.submitted_at > m.repeated_orders_at
+    AND NOT EXISTS (SELECT FROM app.order_winner w WHERE w.merchant_id = k.merchant_id AND w.order_ref = k.order_ref AND w.session_id = k.session_id)
+    AND NOT EXISTS (SELECT FROM work_item w WHERE w.session_id = k.session_id AND w.kind = 'PAID_MORE_THAN_ONCE')
+  UNION ALL
+  SELECT 'order_of_no_money', w.session_id, NULL FROM app.order_winner w
+  WHERE w.session_id = ANY (checked) AND NOT EXISTS (SELECT FROM app.kept_money k WHERE k.session_id = w.session_id)
 $function$;
 
 -- function app.captured(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
@@ -1546,8 +1574,8 @@ BEGIN
   END IF;
 END $function$;
 
--- function app.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, own_key text, hash bytea, answer text, key_life_ms bigint)
-CREATE OR REPLACE FUNCTION app.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, own_key text, hash bytea, answer text, key_life_ms bigint)
+-- function app.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, repeated boolean, own_key text, hash bytea, answer text, key_life_ms bigint)
+CREATE OR REPLACE FUNCTION app.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, repeated boolean, own_key text, hash bytea, answer text, key_life_ms bigint)
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1577,8 +1605,8 @@ BEGIN
   END IF;
   RETURN QUERY
     INSERT INTO payment_session AS s (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, created_at,
-      expires_at, create_request_id, details, manual_capture, capture_by)
-    VALUES (new_session, merchant, amount, in_currency, reference, email, secret, at, at + life_ms * interval '1 ms', request, described, later, later_by)
+      expires_at, create_request_id, details, manual_capture, capture_by, allow_repeated_order)
+    VALUES (new_session, merchant, amount, in_currency, reference, email, secret, at, at + life_ms * interval '1 ms', request, described, later, later_by, repeated)
     RETURNING s.*;
 END $function$;
 
@@ -1628,6 +1656,24 @@ BEGIN
     started_at, changed_at, latest_execution_at)
   VALUES (of_session, next_attempt, a.made + 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
   RETURN at;
+END $function$;
+
+-- function app.fill_orders(of_merchant uuid)
+CREATE OR REPLACE FUNCTION app.fill_orders(of_merchant uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  IF EXISTS (SELECT FROM merchant_settings m WHERE m.merchant_id = of_merchant AND m.repeated_orders = 'REFUSE') THEN
+    INSERT INTO app.order_winner (merchant_id, order_ref, session_id)
+    SELECT DISTINCT ON (k.order_ref) k.merchant_id, k.order_ref, k.session_id FROM app.kept_money k WHERE k.merchant_id = of_merchant
+    ORDER BY k.order_ref, k.session_id
+    ON CONFLICT DO NOTHING;
+  ELSE
+    DELETE FROM app.order_winner w WHERE w.merchant_id = of_merchant;
+  END IF;
 END $function$;
 
 -- function app.first_id_at(moment timestamp with time zone)
@@ -1800,11 +1846,12 @@ DECLARE
   a  record;
   at timestamptz := date_trunc('milliseconds', app.clock());
 BEGIN
-  UPDATE payment_session
+  UPDATE payment_session AS o
   SET winner_attempt_id = attempt, card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
       lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
   WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' AND winner_attempt_id IS NULL
-  RETURNING status, manual_capture, held_at, unrecorded_check_at, authentications INTO s;
+  RETURNING status, manual_capture, held_at, unrecorded_check_at, authentications, merchant_id, order_ref, NOT allow_repeated_order
+    AND (SELECT m.repeated_orders = 'REFUSE' FROM merchant_settings m WHERE m.merchant_id = o.merchant_id) AS refuses_repeats INTO s;
   IF NOT FOUND THEN
     PERFORM app.lost(CASE WHEN lease_epoch = epoch AND phase = 'PROCESSING' THEN 'the session has a winner' ELSE 'the lease was taken over' END)
     FROM payment_session WHERE id = of_session; END IF;
@@ -1833,6 +1880,7 @@ BEGIN
   RETURNING connection_id INTO a;
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
   PERFORM app.check_reference(of_session, attempt, a.connection_id, reference);
+  IF s.refuses_repeats THEN PERFORM app.require_order(of_session, s.merchant_id, s.order_ref); END IF;
   recorded_at := at;
   RETURN NEXT;
 END $function$;
@@ -1923,6 +1971,7 @@ BEGIN
     IF one.kind = 'payments' THEN
       DELETE FROM work_item WHERE session_id >= one.from_id AND session_id < one.to_id;
       DELETE FROM orphaned_authorization WHERE session_id >= one.from_id AND session_id < one.to_id;
+      DELETE FROM app.order_winner WHERE session_id >= one.from_id AND session_id < one.to_id;
     END IF;
     EXECUTE 'DROP TABLE ' || one.tables;
     IF one.kind = 'payments' THEN
@@ -1986,6 +2035,17 @@ BEGIN
   END LOOP;
 END $function$;
 
+-- function app.order_payer(merchant uuid, reference text)
+CREATE OR REPLACE FUNCTION app.order_payer(merchant uuid, reference text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+BEGIN
+  RETURN (SELECT jsonb_build_object('sessionId', w.session_id, 'hasSucceeded', coalesce(s.status = 'SUCCEEDED', true))
+    FROM app.order_winner w LEFT JOIN payment_session s ON s.id = w.session_id WHERE w.merchant_id = merchant AND w.order_ref = reference);
+END $function$;
+
 -- function app.public_time(at timestamp with time zone)
 CREATE OR REPLACE FUNCTION app.public_time(at timestamp with time zone)
  RETURNS text
@@ -2035,6 +2095,17 @@ BEGIN
   IF changed <> 1 THEN RAISE EXCEPTION '%', otherwise USING ERRCODE = 'LL001'; END IF;
 END $function$;
 
+-- function app.require_order(taker uuid, merchant uuid, reference text)
+CREATE OR REPLACE FUNCTION app.require_order(taker uuid, merchant uuid, reference text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE other uuid := app.take_order(taker, merchant, reference);
+BEGIN
+  IF other IS NOT NULL AND NOT EXISTS (SELECT FROM work_item WHERE session_id = taker AND kind = 'PAID_MORE_THAN_ONCE') THEN
+    RAISE EXCEPTION 'another session has the order' USING ERRCODE = 'LL003', DETAIL = other::text; END IF;
+END $function$;
+
 -- function app.require_timeline()
 CREATE OR REPLACE FUNCTION app.require_timeline()
  RETURNS trigger
@@ -2065,12 +2136,68 @@ EXCEPTION WHEN insufficient_privilege OR undefined_function THEN
   RETURN NULL;
 END $function$;
 
+-- function app.take_order(taker uuid, merchant uuid, reference text)
+CREATE OR REPLACE FUNCTION app.take_order(taker uuid, merchant uuid, reference text)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE other uuid;
+BEGIN
+  LOOP
+    INSERT INTO app.order_winner (merchant_id, order_ref, session_id)
+    SELECT merchant, reference, taker FROM merchant_settings m WHERE m.merchant_id = merchant AND m.repeated_orders = 'REFUSE'
+    ON CONFLICT DO NOTHING;
+    EXIT WHEN FOUND;
+    SELECT w.session_id INTO other FROM merchant_settings m LEFT JOIN app.order_winner w ON w.merchant_id = merchant AND w.order_ref = reference
+    WHERE m.merchant_id = merchant AND m.repeated_orders = 'REFUSE';
+    -- Freed since, where the merchant has the setting and the order has no session.
+    EXIT WHEN NOT FOUND OR other IS NOT NULL;
+  END LOOP;
+  RETURN nullif(other, taker);
+END $function$;
+
 -- function app.timeline()
 CREATE OR REPLACE FUNCTION app.timeline()
  RETURNS text
  LANGUAGE sql
  STABLE
 AS $function$ SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) $function$;
+
+-- function app.update_order(of_session uuid)
+CREATE OR REPLACE FUNCTION app.update_order(of_session uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE s record;
+BEGIN
+  SELECT merchant_id, order_ref, EXISTS (SELECT FROM app.kept_money k WHERE k.session_id = of_session) AS keeps INTO s
+  FROM payment_session WHERE id = of_session AND NOT allow_repeated_order;
+  IF s.keeps THEN
+    PERFORM app.take_order(of_session, s.merchant_id, s.order_ref);
+  ELSE
+    DELETE FROM app.order_winner w WHERE w.merchant_id = s.merchant_id AND w.order_ref = s.order_ref AND w.session_id = of_session;
+    IF FOUND THEN
+      PERFORM app.take_order(k.session_id, s.merchant_id, s.order_ref) FROM app.kept_money k
+      WHERE k.merchant_id = s.merchant_id AND k.order_ref = s.order_ref ORDER BY k.session_id LIMIT 1; END IF;
+  END IF;
+END $function$;
+
+-- function app.write_orders(of_merchant uuid, orders jsonb)
+CREATE OR REPLACE FUNCTION app.write_orders(of_merchant uuid, orders jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  DELETE FROM app.order_winner w WHERE w.merchant_id = of_merchant;
+  INSERT INTO app.order_winner (merchant_id, order_ref, session_id)
+  SELECT of_merchant, o.order_ref, o.session_id FROM jsonb_populate_recordset(NULL::app.order_winner, orders) o;
+END $function$;
 
 -- function partitions.captured(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
 CREATE OR REPLACE FUNCTION partitions.captured_rest(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
@@ -2197,6 +2324,10 @@ AS $function$
 BEGIN
   IF TG_OP = 'INSERT' OR (OLD.status, OLD.completed_at) IS DISTINCT FROM (NEW.status, NEW.completed_at) THEN
     PERFORM partitions.check_whole_rest(NEW.session_id); END IF;
+  -- A hold frees its order with the order to void it, unless a capture of it was ordered: that may land until it is voided.
+  IF TG_OP = 'UPDATE' AND (OLD.capture_failed_at IS DISTINCT FROM NEW.capture_failed_at
+     OR NEW.status <> OLD.status AND NEW.status = (CASE WHEN NEW.capture_ordered_at IS NULL THEN 'VOIDING' ELSE 'VOIDED' END)) THEN
+    PERFORM app.update_order(NEW.session_id); END IF;
   IF TG_OP = 'UPDATE' AND OLD.status <> NEW.status AND 'AWAITING_CUSTOMER' IN (OLD.status, NEW.status) THEN
     PERFORM partitions.check_awaiting_rest(NEW.session_id); END IF;
   RETURN NULL;
@@ -2243,8 +2374,8 @@ BEGIN
   RETURN NEXT s;
 END $function$;
 
--- function partitions.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, own_key text, hash bytea, answer text, key_life_ms bigint)
-CREATE OR REPLACE FUNCTION partitions.create_session_rest(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, own_key text, hash bytea, answer text, key_life_ms bigint)
+-- function partitions.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, repeated boolean, own_key text, hash bytea, answer text, key_life_ms bigint)
+CREATE OR REPLACE FUNCTION partitions.create_session_rest(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, repeated boolean, own_key text, hash bytea, answer text, key_life_ms bigint)
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -2274,8 +2405,8 @@ BEGIN
   END IF;
   RETURN QUERY
     INSERT INTO partitions.payment_session_rest AS s (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, created_at,
-      expires_at, create_request_id, details, manual_capture, capture_by)
-    VALUES (new_session, merchant, amount, in_currency, reference, email, secret, at, at + life_ms * interval '1 ms', request, described, later, later_by)
+      expires_at, create_request_id, details, manual_capture, capture_by, allow_repeated_order)
+    VALUES (new_session, merchant, amount, in_currency, reference, email, secret, at, at + life_ms * interval '1 ms', request, described, later, later_by, repeated)
     RETURNING s.*;
 END $function$;
 
@@ -2336,12 +2467,13 @@ DECLARE
   session record;
   earlier record;
 BEGIN
-  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at, authentications,
+  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at, authentications, paying_session_id,
     held_at, manual_capture AND capture_asked_at IS NULL AS is_unasked INTO session
   FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
   IF TG_OP = 'INSERT' THEN
     IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN PERFORM app.refuse('an attempt needs a session in processing'); END IF;
     IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
+    IF session.paying_session_id IS NOT NULL THEN PERFORM app.refuse('no attempt for an order that another session pays'); END IF;
     IF session.held_at IS NOT NULL THEN PERFORM app.refuse('no attempt follows a hold that is captured later'); END IF;
     IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
     IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL OR NEW.ordered_amount_minor IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
@@ -2425,7 +2557,7 @@ BEGIN
     PERFORM app.refuse('no attempt has such a status'); END IF;
   IF NEW.failure_kind NOT IN ('HARD_DECLINE','SOFT_DECLINE','FRAUD','TIMEOUT','GATEWAY_ERROR') THEN
     PERFORM app.refuse('no attempt fails in such a way'); END IF;
-  IF NEW.stop NOT IN ('fraud','scheme_rule','same_card_fails','authentication_required','authentication_failed','unclassified') THEN
+  IF NEW.stop NOT IN ('fraud','scheme_rule','same_card_fails','authentication_required','authentication_failed','unclassified','order_being_paid') THEN
     PERFORM app.refuse('no attempt stops a payment in such a way'); END IF;
   IF NEW.refusal NOT IN ('REQUEST','CREDENTIALS','NO_ANSWER') THEN PERFORM app.refuse('no gateway refuses in such a way'); END IF;
   IF NEW.next_action NOT IN ('failover','authenticate','retry','stop') THEN PERFORM app.refuse('an attempt is followed by failover, authentication, a retry or a stop'); END IF;
@@ -2845,6 +2977,10 @@ BEGIN
     IF NEW.manual_capture IS DISTINCT FROM OLD.manual_capture OR NEW.capture_by IS DISTINCT FROM OLD.capture_by THEN
       PERFORM app.refuse('what was ordered never changes'); END IF;
     IF NEW.manual_capture THEN PERFORM partitions.guard_manual_session_rest(OLD, NEW); END IF;
+    IF NEW.allow_repeated_order <> OLD.allow_repeated_order OR OLD.paying_session_id <> NEW.paying_session_id THEN
+      PERFORM app.refuse('what was ordered, and who pays it, never changes'); END IF;
+    IF OLD.winner_attempt_id IS NULL AND NEW.winner_attempt_id IS NOT NULL AND NOT NEW.allow_repeated_order THEN
+      PERFORM app.require_order(NEW.id, NEW.merchant_id, NEW.order_ref); END IF;
     IF NEW.submit_deadline > OLD.submit_deadline AND OLD.awaiting_since IS NULL THEN PERFORM app.refuse('a deadline never moves away'); END IF;
     IF NEW.status IN ('DECLINED','DEGRADED') AND OLD.status = 'CREATED' AND EXISTS (
          SELECT 1 FROM partitions.attempt_rest WHERE session_id = NEW.id
@@ -2866,6 +3002,10 @@ BEGIN
     PERFORM app.refuse('a held payment needs neither card nor browser any more'); END IF;
   IF NEW.decline_code IN ('capture_cancelled','capture_expired') AND (NEW.status <> 'DECLINED' OR NEW.held_at IS NULL OR NEW.capture_asked_at IS NOT NULL) THEN
     PERFORM app.refuse('only a hold without an order is cancelled or lapses'); END IF;
+  IF NEW.decline_code IN ('order_being_paid','order_already_paid') AND (NEW.status <> 'DECLINED' OR NEW.paying_session_id IS NULL) THEN
+    PERFORM app.refuse('a payment that is declined for its order names the session that pays it'); END IF;
+  IF NEW.paying_session_id = NEW.id OR NEW.paying_session_id IS NOT NULL AND NEW.status = 'SUCCEEDED' THEN
+    PERFORM app.refuse('an order is paid by another session'); END IF;
   IF NEW.amount_minor NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
   IF NEW.currency !~ '^[A-Z]{3}$' THEN PERFORM app.refuse('a currency is three capital letters'); END IF;
   IF char_length(NEW.order_ref) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('an order reference has 1 to 255 characters'); END IF;
@@ -2914,11 +3054,12 @@ DECLARE
   a  record;
   at timestamptz := date_trunc('milliseconds', app.clock());
 BEGIN
-  UPDATE partitions.payment_session_rest
+  UPDATE partitions.payment_session_rest AS o
   SET winner_attempt_id = attempt, card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
       lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
   WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' AND winner_attempt_id IS NULL
-  RETURNING status, manual_capture, held_at, unrecorded_check_at, authentications INTO s;
+  RETURNING status, manual_capture, held_at, unrecorded_check_at, authentications, merchant_id, order_ref, NOT allow_repeated_order
+    AND (SELECT m.repeated_orders = 'REFUSE' FROM merchant_settings m WHERE m.merchant_id = o.merchant_id) AS refuses_repeats INTO s;
   IF NOT FOUND THEN
     PERFORM app.lost(CASE WHEN lease_epoch = epoch AND phase = 'PROCESSING' THEN 'the session has a winner' ELSE 'the lease was taken over' END)
     FROM partitions.payment_session_rest WHERE id = of_session; END IF;
@@ -2947,6 +3088,7 @@ BEGIN
   RETURNING connection_id INTO a;
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
   PERFORM app.check_reference(of_session, attempt, a.connection_id, reference);
+  IF s.refuses_repeats THEN PERFORM app.require_order(of_session, s.merchant_id, s.order_ref); END IF;
   recorded_at := at;
   RETURN NEXT;
 END $function$;
@@ -2976,6 +3118,17 @@ BEGIN
       -- After a restore: the customer who was asked is given up, and the repeat with authentication may be lost.
       AND NOT ((a.stop = 'authentication_failed' AND a.status = 'UNKNOWN' OR a.stop = 'authentication_required' AND a.round = 0) AND EXISTS (
         SELECT FROM partitions.payment_session_rest s WHERE s.id = opened.session_id AND s.unrecorded_check_at IS NOT NULL)));
+END $function$;
+
+-- function partitions.update_order_of_refund()
+CREATE OR REPLACE FUNCTION partitions.update_order_of_refund_rest()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF 'SUCCEEDED' IN (NEW.status, CASE TG_OP WHEN 'UPDATE' THEN OLD.status END) AND (TG_OP = 'INSERT' OR NEW.status <> OLD.status) THEN
+    PERFORM app.update_order(NEW.session_id); END IF;
+  RETURN NULL;
 END $function$;
 
 -- trigger api_key.guard_moved
@@ -3029,6 +3182,9 @@ CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON partitions.payment_session_rest 
 -- trigger refund.guard
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.refund_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_refund_rest();
 
+-- trigger refund.update_order
+CREATE CONSTRAINT TRIGGER update_order AFTER INSERT OR UPDATE ON partitions.refund_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION partitions.update_order_of_refund_rest();
+
 -- trigger replica_mark.guard_system_identifier
 CREATE TRIGGER guard_system_identifier BEFORE UPDATE ON replica_mark FOR EACH ROW WHEN ((new.system_identifier IS DISTINCT FROM old.system_identifier)) EXECUTE FUNCTION app.guard_timeline();
 
@@ -3043,6 +3199,19 @@ CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON routing_rule FOR EACH ROW E
 
 -- trigger work_item.guard
 CREATE TRIGGER guard BEFORE UPDATE ON work_item FOR EACH ROW EXECUTE FUNCTION app.guard_work_item();
+
+-- view app.kept_money
+CREATE VIEW app.kept_money AS
+ SELECT s.id AS session_id,
+    s.merchant_id,
+    s.order_ref,
+    s.status,
+    s.submitted_at
+   FROM (payment_session s
+     JOIN attempt a ON ((a.session_id = s.id)))
+  WHERE ((NOT s.allow_repeated_order) AND (((a.status = 'AUTHORIZED'::text) AND (s.winner_attempt_id = a.id)) OR ((a.status = 'VOIDING'::text) AND (a.capture_ordered_at IS NOT NULL)) OR ((a.status = 'CAPTURED'::text) AND (a.capture_failed_at IS NULL) AND ((s.refunds = 0) OR ((a.captured_amount_minor)::numeric > COALESCE(( SELECT sum(r.amount_minor) AS sum
+           FROM refund r
+          WHERE ((r.session_id = s.id) AND (r.status = 'SUCCEEDED'::text))), (0)::numeric))))));
 
 -- view app.partition_sets
 CREATE VIEW app.partition_sets AS
@@ -3111,6 +3280,12 @@ GRANT INSERT, SELECT, UPDATE ON analytics_walk TO the runtime role;
 
 -- privileges api_key to the runtime role
 GRANT INSERT, SELECT, UPDATE ON api_key TO the runtime role;
+
+-- privileges app.kept_money to PUBLIC
+GRANT SELECT ON app.kept_money TO PUBLIC;
+
+-- privileges app.order_winner to PUBLIC
+GRANT SELECT ON app.order_winner TO PUBLIC;
 
 -- privileges app.partition_sets to PUBLIC
 GRANT SELECT ON app.partition_sets TO PUBLIC;

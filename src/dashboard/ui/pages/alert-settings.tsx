@@ -193,6 +193,7 @@ const topics = [
     "A gateway's new credentials have waited for a day, or events for an hour.",
   ],
   [AlertTopic.HOLDS_EXPIRING, "Holds end soon", "Payments that are held and neither captured nor cancelled."],
+  [AlertTopic.PAID_MORE_THAN_ONCE, "Paid more than once", "Two payments of one order, neither refunded."],
 ] as const;
 
 function Topics({ settings, onChange }: { settings: AlertSettings; onChange: () => Promise<unknown> }) {

@@ -12,6 +12,7 @@ import { chooseCell } from "../rpc.ts";
 import { useScope } from "../scope.ts";
 import { AlertForms } from "./alert-settings.tsx";
 import { RefundLimitForms } from "./refund-limits.tsx";
+import { RepeatedOrdersForm } from "./repeated-orders.tsx";
 import { SettingForm } from "./setting-form.tsx";
 import { findDescriptorProblem, findLifetimeProblem, findOriginProblem, linesOf } from "./setting-rules.ts";
 
@@ -148,6 +149,7 @@ function Forms({ settings, onChange }: FormsProps) {
             service.setStatementDescriptor({ ...scope, statementDescriptor: text.trim(), revision: from })
           }
         />
+        <RepeatedOrdersForm settings={settings} onChange={onChange} />
       </Group>
       <Group of="alerts">
         <AlertForms onUnsaved={onUnsaved} />

@@ -14,8 +14,8 @@ export type Removal = { readonly file: string; readonly instead: readonly string
 /** One rule, with its removals from the code and from the schema. */
 export type Rule = {
   readonly id: string;
-  /** The number of the rule in docs/safety.md, docs/capture-later.md (C) or docs/refunds.md (R). */
-  readonly number: number | `A${number}` | `C${number}` | `R${number}`;
+  /** The number of the rule in docs/safety.md, docs/capture-later.md (C) or docs/refunds.md (R); O those of one order. */
+  readonly number: number | `A${number}` | `C${number}` | `O${number}` | `R${number}`;
   readonly says: string;
   /** The lines by which the flow keeps it. */
   readonly code: readonly Removal[];
@@ -49,8 +49,8 @@ export const files = {
 /** A guard of the schema that no longer refuses for this reason. */
 export const withoutGuard = (reason: string): SchemaRemoval => ({ type: "refusal", reason });
 
-/** A function of payments (payment-functions.sql) with another text in place of this one. */
-export const withText = (of: "claim" | "held" | "failed" | "captured", text: string, instead = ""): SchemaRemoval => ({
+/** A function of payments (payment-functions.sql), or one that has a copy for each month or none, with another text in place of this one. */
+export const withText = (of: string, text: string, instead = ""): SchemaRemoval => ({
   type: "text",
   ...{ of, text, instead },
 });

@@ -3,6 +3,7 @@ import { authenticationRules } from "./authentication.ts";
 import { captureRules } from "./captures.ts";
 import { endRules } from "./ends.ts";
 import { holdRules } from "./holds.ts";
+import { orderRules } from "./orders.ts";
 import { providerRules } from "./provider.ts";
 import { refundRules } from "./refunds.ts";
 import type { Rule } from "./rule.ts";
@@ -17,4 +18,5 @@ export const rules: readonly Rule[] = [
   ...providerRules,
   ...holdRules,
   ...refundRules,
+  ...orderRules,
 ];

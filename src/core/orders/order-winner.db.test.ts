@@ -1,0 +1,166 @@
+/** One order, one payment: two sessions of one order, where the merchant refuses that. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { encodeId } from "../../platform/ids.ts";
+import { systemRuntime } from "../../platform/runtime.ts";
+import { Secret } from "../../platform/secrets.ts";
+import { cancelSession, captureHeld } from "../capture-later.ts";
+import type { Core } from "../core.ts";
+import type { NewSession } from "../create-session.ts";
+import type { PaymentSession } from "../rows/entities.ts";
+import { type CoreFixture, cards, startCoreFixture } from "../scenarios/core.fixture.ts";
+import { itemsOf, recover, withAnswers } from "../scenarios/recovery.fixture.ts";
+import { findCheckout } from "../sessions.ts";
+import { submitPayment } from "../submit-payment.ts";
+
+let fixture: CoreFixture;
+beforeAll(async () => {
+  fixture = await startCoreFixture();
+  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+  await fixture.asOwner.pool.query(
+    `INSERT INTO merchant_settings (merchant_id, session_lifetime_ms, publishable_key, repeated_orders, repeated_orders_at)
+     VALUES ($1, 1800000, 'pk', 'REFUSE', now())`,
+    [fixture.owner.merchantId],
+  );
+});
+afterAll(() => fixture.close());
+beforeEach(() => fixture.setClockAhead(0));
+
+/** Creates sessions of one order. */
+async function ofOneOrder(count = 2, fields: Partial<NewSession> = {}): Promise<PaymentSession[]> {
+  const orderRef = `order-${systemRuntime.uuid()}`;
+  return Promise.all(Array.from({ length: count }, () => fixture.newSession({ orderRef, ...fields })));
+}
+
+/** Submits as the checkout does: with what it has read of the order. */
+async function pay({ id }: PaymentSession, core: Core = fixture.core, card = cards.approved): Promise<PaymentSession> {
+  fixture.useCard(card);
+  const { session, payer } = (await findCheckout(core, id))!;
+  return submitPayment(core, { session, payer, vaultToken: new Secret("tok_1"), signal: new AbortController().signal });
+}
+
+const stateOf = async (session: PaymentSession) => (await fixture.loadSession(session)).session;
+const attemptsOf = async (session: PaymentSession) => (await fixture.loadSession(session)).attempts;
+const payerOf = async ({ id }: PaymentSession) => (await findCheckout(fixture.core, id))!.payer;
+const ownerOf = async ({ orderRef }: PaymentSession): Promise<string | undefined> =>
+  (await fixture.asOwner.pool.query("SELECT session_id FROM app.order_winner WHERE order_ref = $1", [orderRef])).rows[0]
+    ?.session_id;
+const broken = async (...sessions: PaymentSession[]) =>
+  (await fixture.asOwner.pool.query("SELECT rule FROM app.audit($1)", [sessions.map(({ id }) => id)])).rows;
+
+/** Claims both sessions, and lets both gateways answer at one moment. */
+async function payAtOnce([one, other]: PaymentSession[]): Promise<PaymentSession[]> {
+  await fixture.sandbox.hold("a.authorize");
+  const paying = [pay(one!), pay(other!)];
+  await expect.poll(() => fixture.sandbox.paused({ operation: "a.authorize" })).toBe(2);
+  await fixture.sandbox.release({ operation: "a.authorize" });
+  const ended = await Promise.all(paying);
+  await Promise.all(fixture.core.inFlight);
+  await fixture.sandbox.quiet();
+  return ended;
+}
+
+describe("two sessions of one order that pay at one moment", () => {
+  it("have one capture; the other one's hold is voided, and it names the session that pays", async () => {
+    const sessions = await ofOneOrder();
+    const ended = await payAtOnce(sessions);
+    const won = ended.find(({ status }) => status === "SUCCEEDED")!;
+    const lost = ended.find(({ status }) => status === "DECLINED")!;
+    expect(lost).toMatchObject({ payingSessionId: won.id, declineCode: expect.stringMatching(/^order_/) });
+    const [attempt, ...more] = await attemptsOf(lost);
+    expect(more).toEqual([]);
+    expect(attempt).toMatchObject({
+      status: "VOIDED",
+      stop: "order_being_paid",
+      nextAction: "stop",
+      captureOrderedAt: null,
+    });
+    expect(attempt!.nextBecause).toContain(encodeId("ps", won.id));
+    expect(await fixture.capturedAtGateways(won)).toBe(1);
+    expect(await fixture.capturedAtGateways(lost)).toBe(0);
+    expect(await ownerOf(won)).toBe(won.id);
+    expect(await fixture.eventTypes(lost)).toEqual(["payment_session.declined", "payment_attempt.voided"]);
+    expect(await broken(won, lost)).toEqual([]);
+  });
+
+  it("are both paid where both allow it, and where the merchant only warns", async () => {
+    const allowed = await payAtOnce(await ofOneOrder(2, { allowRepeatedOrder: true }));
+    expect(allowed.map(({ status }) => status)).toEqual(["SUCCEEDED", "SUCCEEDED"]);
+    expect(await ownerOf(allowed[0]!)).toBeUndefined();
+    await fixture.asOwner.pool.query("UPDATE merchant_settings SET repeated_orders = 'WARN'");
+    const warned = await payAtOnce(await ofOneOrder()).finally(() =>
+      fixture.asOwner.pool.query("UPDATE merchant_settings SET repeated_orders = 'REFUSE', repeated_orders_at = now()"),
+    );
+    expect(warned.map(({ status }) => status)).toEqual(["SUCCEEDED", "SUCCEEDED"]);
+    expect(await ownerOf(warned[0]!)).toBeUndefined();
+  });
+});
+
+describe("a submission", () => {
+  it("claims nothing while another session holds the order, and pays it once that is over", async () => {
+    const [one, other] = await ofOneOrder();
+    const silent = withAnswers(fixture.core, {
+      capture: async () => ({ type: "unknown", kind: "TIMEOUT", reason: "no answer" }),
+      lookUp: async () => ({ type: "inconclusive", reason: "no answer" }),
+    });
+    fixture.useCard(cards.approved);
+    await submitPayment(silent, { session: one!, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+    await Promise.all(silent.inFlight);
+    expect(await payerOf(other!)).toEqual({ sessionId: one!.id, hasSucceeded: false });
+    expect(await pay(other!)).toMatchObject({ status: "CREATED", phase: "IDLE", submittedAt: null });
+    expect(await attemptsOf(other!)).toEqual([]);
+    // The capture is refused for good, so the order is free again once its hold is voided, and not before.
+    const refusing = { capture: async () => ({ type: "refused", definitive: true, gatewayCode: "no" }) as const };
+    const unvoided = withAnswers(fixture.core, { ...refusing, void: async () => ({ type: "accepted" }) });
+    await recover(fixture, unvoided, one!);
+    expect(await attemptsOf(one!)).toMatchObject([{ status: "VOIDING" }]);
+    expect(await payerOf(other!)).toMatchObject({ hasSucceeded: false });
+    await fixture.setClockAhead(10);
+    await recover(fixture, fixture.core, one!);
+    expect(await stateOf(one!)).toMatchObject({ status: "DEGRADED" });
+    expect(await payerOf(other!)).toBeUndefined();
+    expect(await pay(other!)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await broken(one!, other!)).toEqual([]);
+  });
+
+  it("ends in one commit with its claim once another session has paid the order", async () => {
+    const [one, other] = await ofOneOrder();
+    await pay(one!);
+    const ended = await pay(other!);
+    expect(ended).toMatchObject({
+      status: "DECLINED",
+      declineCode: "order_already_paid",
+      payingSessionId: one!.id,
+      phase: "DONE",
+    });
+    expect(await attemptsOf(other!)).toEqual([]);
+    expect(await fixture.eventTypes(other!)).toEqual(["payment_session.declined"]);
+  });
+});
+
+describe("a payment that is captured later", () => {
+  it("has the order from its hold on, until it is cancelled", async () => {
+    const [one, other, third] = await ofOneOrder(3, { capture: "manual" });
+    expect(await pay(one!)).toMatchObject({ status: "CREATED", heldAt: expect.any(Date) });
+    await Promise.all(fixture.core.inFlight);
+    expect(await ownerOf(one!)).toBe(one!.id);
+    // It was submitted before the first one was held.
+    const lost = await fixture.submit(other!, cards.approved);
+    await Promise.all(fixture.core.inFlight);
+    expect(lost).toMatchObject({
+      status: "DECLINED",
+      declineCode: "order_being_paid",
+      payingSessionId: one!.id,
+      heldAt: null,
+    });
+    expect(await attemptsOf(lost)).toMatchObject([{ status: "VOIDED" }]);
+    const named = { merchantId: one!.merchantId, sessionId: one!.id };
+    await cancelSession(fixture.core, named);
+    expect(await payerOf(third!)).toBeUndefined();
+    await pay(third!);
+    await Promise.all(fixture.core.inFlight);
+    await captureHeld(fixture.core, { ...named, sessionId: third!.id, signal: new AbortController().signal });
+    expect(await stateOf(third!)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await broken(one!, other!, third!)).toEqual([]);
+    expect(await itemsOf(fixture, third!)).toEqual([]);
+  });
+});

@@ -1,0 +1,93 @@
+/**
+ * One order, one payment: where a merchant refuses repeated orders, one session at most has an order
+ * (src/migrations/environment/orders.sql). docs/safety.md has the rules as O1 to O4.
+ */
+import type { Statement, Tx } from "../../platform/database.ts";
+import { encodeId } from "../../platform/ids.ts";
+import { because } from "../decide/because.ts";
+import { move, recordAdopted } from "../record/attempts.ts";
+import type { HoldNames } from "../record/payment-functions.ts";
+import type { Ending } from "../record/settle.ts";
+import { type AlarmingCore, openWorkItem } from "../record/work-items.ts";
+import type { Attempt, PaymentSession } from "../rows/entities.ts";
+
+/** The session that has an order, as a customer of another one meets it. */
+export type Payer = { readonly sessionId: string; readonly hasSucceeded: boolean };
+
+// Raised by app.require_order (src/migrations/environment/orders.sql), with the session that has the order.
+const orderTakenCode = "LL003";
+
+/**
+ * Runs a change that may name a winner. Where another session has the order, the change is undone and run again with the id of
+ * that session, so that it records the hold as lost.
+ */
+export async function inOrder<Result>(run: (payerId?: string) => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    const { code, detail } = error as { code?: unknown; detail?: unknown };
+    if (code !== orderTakenCode || typeof detail !== "string") throw error;
+    return run(detail);
+  }
+}
+
+const setPayer: Statement = {
+  name: "set_paying_session",
+  partitionKey: 1,
+  text: "UPDATE payment_session SET paying_session_id = $2 WHERE id = $1",
+};
+
+/**
+ * Records that a gateway holds the amount of an order that another session pays: the hold is voided, and no further gateway is
+ * tried. The session then ends DECLINED.
+ */
+export function recordOrderLost(
+  tx: Tx,
+  { attempt, hold, payerId }: { readonly attempt: Attempt; readonly hold: HoldNames; readonly payerId: string },
+): void {
+  recordAdopted(tx, attempt, hold);
+  const nextBecause = because.orderPaidBy(encodeId("ps", payerId));
+  const stop = { stop: "order_being_paid", nextAction: "stop", nextBecause } as const; // rule:order-ends-payment
+  move(tx, attempt, "AUTHORIZED", { set: { status: "VOIDING", ...stop } });
+  recordPayer(tx, attempt.sessionId, payerId);
+}
+
+/** Records the session that pays the order of a locked session, which is then declined for it. */
+export function recordPayer(tx: Tx, sessionId: string, payerId: string): void {
+  tx.send(setPayer, [sessionId, payerId]);
+}
+
+// Of any month.
+const selectSucceeded: Statement = {
+  name: "select_payer_succeeded",
+  partitionKey: 1,
+  text: "SELECT status = 'SUCCEEDED' AS \"hasSucceeded\" FROM payment_session WHERE id = $1",
+};
+
+/** Returns the end of a session whose order another one pays. */
+export async function endOfLost(tx: Tx, payerId: string): Promise<Ending> {
+  const [payer] = await tx.query<{ hasSucceeded: boolean }>(selectSucceeded, [payerId]);
+  const declineCode = payer?.hasSucceeded ? "order_already_paid" : "order_being_paid";
+  return { status: "DECLINED", declineCode };
+}
+
+const takeOrder: Statement = {
+  name: "take_order",
+  partitionKey: 1,
+  text: `SELECT app.take_order(id, merchant_id, order_ref) AS "payerId" FROM payment_session WHERE id = $1 AND NOT allow_repeated_order`,
+};
+
+/**
+ * Gives an order to a locked session whose money is taken, which is a fact that is never refused. Where another session has the
+ * order, a person has to know. Comes before the winner is named.
+ */
+export async function keepOrder(
+  tx: Tx,
+  core: AlarmingCore,
+  { id: sessionId }: Pick<PaymentSession, "id">,
+): Promise<void> {
+  const [row] = await tx.query<{ payerId: string | null }>(takeOrder, [sessionId]);
+  if (!row?.payerId) return;
+  const detail = `The order is paid by ${encodeId("ps", row.payerId)} too. Refund one of the payments.`;
+  await openWorkItem(tx, core, { kind: "PAID_MORE_THAN_ONCE", sessionId, detail });
+}

@@ -1,0 +1,63 @@
+/** The setting that refuses a second payment of an order, and the orders that it begins with. */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Queryable, Statement, Transacting, Tx } from "../../platform/database.ts";
+
+/** What happens to a second payment of one order: it is taken with an alert, or refused. */
+export type RepeatedOrders = "WARN" | "REFUSE";
+
+const selectSetting: Statement = {
+  name: "select_repeated_orders",
+  text: `SELECT repeated_orders AS "repeatedOrders" FROM merchant_settings WHERE merchant_id = $1`,
+};
+
+/** Returns a merchant's setting. */
+export async function loadRepeatedOrders(queryable: Queryable, merchantId: string): Promise<RepeatedOrders> {
+  const [row] = await queryable.query<{ repeatedOrders: RepeatedOrders }>(selectSetting, [merchantId]);
+  return row?.repeatedOrders ?? "WARN";
+}
+
+const setSetting: Statement = {
+  name: "set_repeated_orders",
+  text: `
+    UPDATE merchant_settings SET repeated_orders_at = CASE WHEN repeated_orders = $2 THEN repeated_orders_at ELSE app.clock() END, repeated_orders = $2
+    WHERE merchant_id = $1`,
+};
+// A merchant of millions of payments has its orders read once.
+const noTimeout: Statement = {
+  name: "no_timeout_for_orders",
+  text: "SELECT set_config('statement_timeout', '0', true)",
+};
+const fill: Statement = { name: "fill_orders", text: "SELECT app.fill_orders($1)" };
+
+/** Changes a merchant's setting. `fillOrders` follows once it is committed. */
+export async function recordRepeatedOrders(tx: Tx, merchantId: string, repeatedOrders: RepeatedOrders): Promise<void> {
+  await tx.query(setSetting, [merchantId, repeatedOrders]);
+  await fillAll(tx, merchantId);
+}
+
+async function fillAll(tx: Tx, merchantId: string): Promise<void> {
+  await tx.query(noTimeout, []);
+  await tx.query(fill, [merchantId]);
+}
+
+const selectWriters: Statement = {
+  name: "select_writers",
+  text: `SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS until, pg_snapshot_xmin(pg_current_snapshot())::text AS oldest`,
+};
+// A payment's commits take milliseconds.
+const writersPauseMs = 20;
+
+/**
+ * Adds the orders of payments that have read the earlier setting and were committed after it was changed: waits for every
+ * transaction that was writing then.
+ */
+export async function fillOrders(database: Transacting, merchantId: string): Promise<void> {
+  const readWriters = async () => {
+    type Writers = { until: string; oldest: string };
+    const [writers] = await database.transaction((tx) => tx.query<Writers>(selectWriters, []));
+    return { until: BigInt(writers!.until), oldest: BigInt(writers!.oldest) };
+  };
+  const { until } = await readWriters();
+  while ((await readWriters()).oldest < until) await pause(writersPauseMs);
+  await database.transaction((tx) => fillAll(tx, merchantId));
+}

@@ -1,0 +1,48 @@
+/** Rules O1 to O4: one payment for one order. */
+import { type Rule, withoutGuard, withText } from "./rule.ts";
+
+const orderWinner = "src/core/orders/order-winner.ts";
+
+/** Rules O1 to O4, each with its removal. */
+export const orderRules: readonly Rule[] = [
+  {
+    id: "order-once",
+    number: "O1",
+    says: "An order has at most one winner over all sessions of a merchant.",
+    code: [],
+    database: [withText("require_order", "IF other IS NOT NULL AND", "IF false AND")],
+  },
+  {
+    id: "order-ends-payment",
+    number: "O2",
+    says: "A payment whose order another session pays asks no further gateway.",
+    code: [
+      {
+        file: orderWinner,
+        instead: ['const stop = { stop: null, nextAction: "failover", nextBecause } as const;'],
+      },
+    ],
+    database: [withoutGuard("no attempt for an order that another session pays")],
+  },
+  {
+    id: "order-kept",
+    number: "O3",
+    says: "An order is free only when no money of it can be kept.",
+    code: [],
+    database: [
+      withText("update_order", "IF s.keeps THEN", "IF false THEN"),
+      withText(
+        "check_whole_attempt",
+        "CASE WHEN NEW.capture_ordered_at IS NULL THEN 'VOIDING' ELSE 'VOIDED' END",
+        "'VOIDING'",
+      ),
+    ],
+  },
+  {
+    id: "order-facts",
+    number: "O4",
+    says: "Money that is taken is recorded, whoever has the order.",
+    code: [{ file: "src/core/execute/unrecorded-attempts.ts", instead: [""] }],
+    database: [],
+  },
+];
