@@ -295,6 +295,13 @@ export const requestStockMs = 200;
 export const requestStockShare = 1 / 10;
 /** Unused reserves lapse after this time; a merchant that calls occasionally costs at most one statement in it. */
 export const requestStockLifetimeMs = 10 * second;
+/**
+ * Requests of one merchant's customers that wait in a process for their turn: each keeps its connection, and a process
+ * has a few thousand.
+ */
+export const waitingRequestsMax = 256;
+/** Longest wait for a turn: a page gives up after ten seconds. */
+export const turnWithinMs = 5 * second;
 /** Time for which requests are accepted uncounted after the database did not answer, before the next query. */
 export const requestRecountMs = second;
 /**

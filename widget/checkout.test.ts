@@ -225,6 +225,18 @@ describe("Checkout.submit()", () => {
     expect(tokenized).toBe(0);
   });
 
+  it("fails without a payment when the publishable key is refused, before or after the form was opened", async () => {
+    service.publishableKey = "another";
+    const refused = { kind: "failed", error: { code: "invalid_key" } };
+    expect(await openCheckout().submit()).toMatchObject(refused);
+    service.publishableKey = "pk";
+    const checkout = openCheckout();
+    await checkout.resume();
+    service.publishableKey = "another";
+    expect(await checkout.submit()).toMatchObject(refused);
+    expect(service.submitted).toEqual([]);
+  });
+
   it("fails without a payment when the client secret is refused", async () => {
     const result = await openCheckout(takeCard, `${emulatorClientSecret}x`).submit();
     expect(result).toMatchObject({ kind: "failed", error: { code: "invalid_client_secret" } });

@@ -72,8 +72,9 @@ describe("checkOptions()", () => {
 
 describe("checkSession()", () => {
   it("keeps what the vault's script needs and leaves the rest of the vault object unchanged", () => {
-    const vault = { ...right.vault, framePolicy: "policy", profileId: "p" };
+    const vault = { ...right.vault, framePolicy: "policy", profileId: "p", publishableKey: "pk" };
     expect(checkSession({ ...right, vault }).vault).toEqual({
+      publishableKey: "pk",
       sdkUrl: new URL("https://vault.example/sdk.js"),
       sdkAuthorization: "grant-value",
       framePolicy: "policy",

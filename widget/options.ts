@@ -88,8 +88,7 @@ export type MountOptions = SessionOptions & {
 
 /** The vault's members that a self-hosted vault's script needs. */
 type VaultAccess = {
-  /** Empty if the vault object has none. */
-  readonly publishableKey: string;
+  readonly publishableKey: unknown;
   readonly sdkUrl: URL;
   readonly sdkAuthorization: string;
   readonly framePolicy: string | undefined;
@@ -183,11 +182,10 @@ export function checkSession(options: SessionOptions): CheckedSession {
     throw new WrongOptionError("vault.sdkAuthorization", "is missing.");
   }
   const policy = typeof framePolicy === "string" ? framePolicy : undefined;
-  const key = typeof publishableKey === "string" && /^[!-~]*$/.test(publishableKey) ? publishableKey : "";
   return {
     sessionId,
     clientSecret,
-    vault: { publishableKey: key, sdkUrl: script, sdkAuthorization, framePolicy: policy },
+    vault: { publishableKey, sdkUrl: script, sdkAuthorization, framePolicy: policy },
   };
 }
 

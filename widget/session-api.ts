@@ -18,7 +18,7 @@ export type SessionAccess = {
   readonly apiBase: string;
   readonly sessionId: string;
   readonly clientSecret: string;
-  readonly vault: { readonly publishableKey: string };
+  readonly vault: { readonly publishableKey: unknown };
   /** The place in which the bank's page would be shown, in the form. */
   readonly place: { readonly clientWidth: number; readonly parentNode?: ParentNode | null };
   /** BCP 47; the format of amounts. */
@@ -40,10 +40,12 @@ export function connectSession(access: SessionAccess): SessionApi {
   const { apiBase, sessionId, clientSecret, vault, place, locale, closed } = access;
   // useHttpGet stays off: it would put the request into a URL, and so into logs.
   const client = createClient(CheckoutService, createConnectTransport({ baseUrl: apiBase, useHttpGet: false }));
+  // A header takes no other characters; the service refuses what is no key.
+  const key = String(vault.publishableKey).replace(/[^!-~]/g, "");
   const callOptions = (timeoutMs: number) => ({
     signal: closed,
     timeoutMs,
-    headers: { Authorization: `Bearer ${clientSecret}`, "Publishable-Key": vault.publishableKey },
+    headers: { Authorization: `Bearer ${clientSecret}`, "Publishable-Key": key },
   });
   const note = createNote(place, closed);
   const isBlocked = watchPolicy(apiBase, closed);

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { RequestCounter, turnWithinMs, type Verdict, waitingRequestsMax } from "./request-counter.ts";
+import { turnWithinMs, waitingRequestsMax } from "../limits.ts";
+import { RequestCounter, type Verdict } from "./request-counter.ts";
 import type { Grant } from "./request-stock.ts";
 
 const limit = { perSecond: 100, burst: 200 };

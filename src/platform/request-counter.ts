@@ -2,7 +2,7 @@
  * Counts the requests of one bucket in this process. However many arrive at once, one statement at a time takes them
  * from the bucket. Requests beyond the bucket's are refused, or wait in a fair order.
  */
-import { requestRecountMs } from "../limits.ts";
+import { requestRecountMs, turnWithinMs, waitingRequestsMax } from "../limits.ts";
 import { type Caller, FairQueue, type Waiting } from "./fair-queue.ts";
 import { type Grant, type RequestLimit, RequestStock } from "./request-stock.ts";
 
@@ -29,10 +29,6 @@ export type CounterParts = {
   readonly pause?: ((ms: number) => Promise<unknown>) | undefined;
 };
 
-/** Requests of one bucket that wait in a process: each keeps its connection, and a process has a few thousand. */
-export const waitingRequestsMax = 256;
-/** Longest wait of a request for its turn: a page gives up after ten seconds. */
-export const turnWithinMs = 5_000;
 // A process that was granted something leaves the next refill to others, or the quickest would take every one.
 const restAfterGrant = 1.5;
 

@@ -51,6 +51,8 @@ export class CheckoutEmulator {
   /** The browser of the last SubmitPayment call. */
   browser: Browser | undefined;
   looks = 0;
+  /** The merchant's key that calls must have; any if undefined. */
+  publishableKey: string | undefined;
   /** The number of next calls of either kind to refuse, each with this Retry-After. */
   limited = { calls: 0, retryAfter: "" };
   /**
@@ -203,7 +205,12 @@ export class CheckoutEmulator {
   #authenticate(headers: Headers): void {
     const [, sessionId = ""] = /^Bearer (ps_\w+?)_secret_/.exec(headers.get("Authorization") ?? "") ?? [];
     const isRight = headers.get("Authorization") === `Bearer ${clientSecretOf(sessionId)}`;
-    if (isRight && sessionId.startsWith(emulatorSession)) return;
-    throw refusalOf(Code.Unauthenticated, "INVALID_CLIENT_SECRET");
+    if (!isRight || !sessionId.startsWith(emulatorSession)) {
+      throw refusalOf(Code.Unauthenticated, "INVALID_CLIENT_SECRET");
+    }
+    const key = headers.get("Publishable-Key");
+    if (this.publishableKey !== undefined && key !== this.publishableKey) {
+      throw refusalOf(Code.Unauthenticated, "INVALID_KEY");
+    }
   }
 }

@@ -49,9 +49,15 @@ type Heard = { calls: number; admitted: number; slowestMs: number };
 const nothing = (): Heard => ({ calls: 0, admitted: 0, slowestMs: 0 });
 
 /** Calls as a customer, and records the answer. */
-async function call(limits: RequestLimits, sessionId: string, client: CountedClient, heard: Heard): Promise<void> {
+async function call(
+  limits: RequestLimits,
+  sessionId: string,
+  client: CountedClient,
+  heard: Heard,
+  merchantId = "mer",
+): Promise<void> {
   const customer = { sessionId, client };
-  const find = async (): Promise<ChargedSession> => ({ merchantId: "mer", isSubmitted: submitted.has(sessionId) });
+  const find = async (): Promise<ChargedSession> => ({ merchantId, isSubmitted: submitted.has(sessionId) });
   const calledAtMs = nowMs;
   heard.calls++;
   try {
@@ -131,6 +137,19 @@ describe("ten networks of twelve sessions at their full rate", () => {
       expect(calls).toBeGreaterThan(150);
       expect(admitted / calls).toBeGreaterThanOrEqual(0.99);
     }
+  });
+
+  it("keep no customer of another merchant waiting", async () => {
+    const limits = openLimits();
+    const others = nothing();
+    await pass((tickNumber) => {
+      attack(limits, tickNumber, nothing());
+      const customer = `other ${tickNumber}`;
+      if (tickNumber % 2 === 0) void call(limits, customer, clientOf(customer), others, "another");
+    });
+    expect(others.calls).toBeGreaterThan(900);
+    expect(others.admitted).toBe(others.calls);
+    expect(others.slowestMs).toBeLessThanOrEqual(tickMs);
   });
 
   it("keep nobody waiting who has submitted, also through another edge", async () => {
