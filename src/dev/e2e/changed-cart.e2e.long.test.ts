@@ -42,11 +42,10 @@ describe("two tabs of one order", () => {
       restBase: demo.file.restBase,
       secretKey: demo.file.merchants[0]!.test.secretKey,
     });
-    const sessions = await Array.fromAsync(client.eachSession({ orderRef }));
-    expect(sessions).toMatchObject([
-      { status: "CREATED", amountMinor: 9800 },
-      { sessionId, status: "EXPIRED", expiredBecause: "REPLACED", replacedBy: sessions[0]!.sessionId },
-    ]);
+    const replaced = await client.getSession(sessionId);
+    expect(replaced).toMatchObject({ orderRef, status: "EXPIRED", expiredBecause: "REPLACED", attempts: [] });
+    const successor = await client.getSession(replaced.replacedBy!);
+    expect(successor).toMatchObject({ orderRef, status: "CREATED", amountMinor: 9800 });
     await customer.leave();
   });
 });
