@@ -130,16 +130,7 @@ function routesOf(config: ShopConfig): Route[] {
       method: "POST",
       path: /^\/orders\/([\w-]+)\/quantity$/,
       handle: async ({ request, response, orderRef }) => {
-        const order = found(orderRef);
-        const quantity = Number(new URLSearchParams(await readText(request)).get("quantity"));
-        if (!Number.isInteger(quantity) || quantity < 1 || quantity > quantityMax) notFound();
-        const { amountMinor } = order;
-        orders.setAmount(order, product.amountMinor * quantity);
-        await openSession(order, api()).catch((error: unknown) => {
-          // It is paid, or being paid, as it was.
-          orders.setAmount(order, amountMinor);
-          throw error;
-        });
+        await changeQuantity(found(orderRef), await readText(request), { orders, api: api() });
         response.writeHead(303, { Location: `/checkout/${orderRef}` }).end();
       },
     },
@@ -193,6 +184,18 @@ async function openSession(
   if (!sessions.some(({ sessionId }) => sessionId === created.sessionId)) sessions.push(created);
   order.state = undefined;
   return created.amountMinor === order.amountMinor ? created : openSession(order, api);
+}
+
+async function changeQuantity(order: Order, form: string, { orders, api }: { orders: Orders; api: RestClient }) {
+  const quantity = Number(new URLSearchParams(form).get("quantity"));
+  if (!Number.isInteger(quantity) || quantity < 1 || quantity > quantityMax) notFound();
+  const { amountMinor } = order;
+  orders.setAmount(order, product.amountMinor * quantity);
+  await openSession(order, api).catch((error: unknown) => {
+    // It is paid, or being paid, as it was.
+    orders.setAmount(order, amountMinor);
+    throw error;
+  });
 }
 
 async function answer(routes: readonly Route[], request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -24,15 +24,6 @@ export const tour: readonly TourStop[] = [
   { name: "payments", path: "payments" },
   { name: "payments-filters", path: "payments?failover=true", prepare: (page) => page.getByText("Filters").click() },
   { name: "payment", path: "payments?failover=true&status=succeeded", prepare: openFirstPayment },
-  {
-    name: "customer",
-    path: "payments?failover=true&status=succeeded",
-    async prepare(page) {
-      await openFirstPayment(page);
-      await page.getByRole("region", { name: "Facts" }).getByRole("link", { name: /@/ }).click();
-      await page.getByRole("region", { name: "Payments" }).waitFor();
-    },
-  },
   { name: "refunds", path: "refunds" },
   { name: "ledger", path: "ledger" },
   { name: "analytics", path: "analytics", prepare: (page) => page.locator(".plot canvas").first().waitFor() },
