@@ -38,7 +38,7 @@ export async function tokenize(tokenizer: Tokenizer, request: IncomingMessage): 
   }
   const card = parseCardJson(await readBody(request, request.headers, { bytesMax: tokenBodyBytesMax }));
   refuseImplausible(card, environment);
-  const { token, expiresAt } = await keepCard(tokenizer.database, environment, grant.session, card);
+  const { token, expiresAt } = await keepCard(tokenizer.database, environment, grant, card);
   tokenizer.observer?.tokenized(grant.environment);
   return { token: token.expose(), ...shownOf(card), expiresAt: expiresAt.toISOString() };
 }
