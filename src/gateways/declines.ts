@@ -3,8 +3,8 @@
  */
 
 /**
- * The closed list of public decline codes. The last two are never a gateway's answer: no gateway could be asked, or the
- * customer did not pay in time.
+ * The closed list of public decline codes. The last three are never a gateway's answer: no gateway could be asked, the
+ * customer did not pay in time, or the card was tried too often.
  */
 export const declineCodes = [
   "card_declined",
@@ -22,6 +22,7 @@ export const declineCodes = [
   "unclassified",
   "processing_unavailable",
   "session_expired",
+  "too_many_attempts",
 ] as const;
 
 /** A public decline code, the same for every gateway. */

@@ -36,7 +36,7 @@ export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
         "alerts",
         "deliveries",
       ],
-      ...["oversight", "request-limits", "analytics", "restore"],
+      ...["oversight", "request-limits", "card-testing", "analytics", "restore"],
       ...[
         "payment-guards",
         "authentication-guards",

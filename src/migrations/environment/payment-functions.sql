@@ -10,6 +10,12 @@ BEGIN
   RAISE EXCEPTION '%', reason USING ERRCODE = 'LL001';
 END $$;
 
+-- LL003: a brake against card testing, which the message names (src/core/card-testing/card-counts.ts).
+CREATE FUNCTION app.brake(reason text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION '%', reason USING ERRCODE = 'LL003';
+END $$;
+
 -- The public form of a time (protobuf JSON): no fraction, or three digits.
 CREATE FUNCTION app.public_time(at timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') || CASE WHEN date_trunc('second', at) = at THEN '' ELSE to_char(at AT TIME ZONE 'UTC', '.MS') END || 'Z' $$;
@@ -48,14 +54,17 @@ BEGIN
     RETURNING s.*;
 END $$;
 
--- Claims a session for its one submission, and opens its first attempt if one is named.
+-- Claims a session for its one submission, and opens its first attempt if one is named. `card` has the versions of a fingerprint that is
+-- counted, with spaces between them. LL003: the card has been tried too often, and nothing is claimed.
 CREATE FUNCTION partitions.claim_rest(
   of_session uuid, lease_ms int, budget_ms int, token text, hash bytea, rule int, planned jsonb, skips jsonb, request uuid, routed jsonb,
-  browser text, attempt uuid, at_gateway text, connection uuid, credential int, place int, why text, execution_ms int)
+  browser text, attempt uuid, at_gateway text, connection uuid, credential int, place int, why text, execution_ms int,
+  card text, submissions_max int, declines_max int)
 RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   s  payment_session;
+  c  record;
   at timestamptz := date_trunc('milliseconds', app.clock());
 BEGIN
   PERFORM app.refuse_other_timeline();
@@ -66,6 +75,27 @@ BEGIN
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
+  IF card IS NOT NULL THEN
+    -- One claim of a card at a time, so that each sees the others.
+    PERFORM pg_advisory_xact_lock(hashtextextended(one, 0)) FROM (SELECT one FROM unnest(string_to_array(card, ' ')) one ORDER BY one) ordered;
+    SELECT coalesce(max(hour), 0) AS submissions, coalesce(max(declined + undecided), 0) AS tries INTO c FROM (
+      SELECT count(*) FILTER (WHERE submitted_at > at - interval '1 hour') AS hour, coalesce(sum(declines), 0) AS declined,
+        count(*) FILTER (WHERE declines IS NULL AND submitted_at > at - interval '1 hour') AS undecided
+      FROM card_submission WHERE fingerprint IN (SELECT decode(one, 'hex') FROM unnest(string_to_array(card, ' ')) one) AND submitted_at > at - interval '1 day'
+      GROUP BY fingerprint) version;
+    IF c.submissions >= submissions_max THEN PERFORM app.brake('submissions'); END IF;
+    -- Only now it matters which of them may still be declined.
+    IF c.tries >= declines_max THEN
+      SELECT max(tries) AS tries INTO c FROM (
+        SELECT sum(coalesce(p.declines, CASE WHEN p.submitted_at > at - interval '1 hour'
+            AND (x.id IS NULL OR x.status = 'CREATED' AND x.winner_attempt_id IS NULL AND x.held_at IS NULL) THEN 1 ELSE 0 END)) AS tries
+        FROM card_submission p LEFT JOIN partitions.payment_session_rest x ON x.id = p.session_id
+        WHERE p.fingerprint IN (SELECT decode(one, 'hex') FROM unnest(string_to_array(card, ' ')) one) AND p.submitted_at > at - interval '1 day'
+        GROUP BY p.fingerprint) version;
+      IF c.tries >= declines_max THEN PERFORM app.brake('declines'); END IF;
+    END IF;
+    INSERT INTO card_submission (fingerprint, session_id, submitted_at) SELECT decode(one, 'hex'), of_session, at FROM unnest(string_to_array(card, ' ')) one;
+  END IF;
   IF attempt IS NOT NULL THEN
     INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
       started_at, changed_at, latest_execution_at)
