@@ -100,7 +100,10 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const { session, vaultToken, requestId, shopper } = submission;
   const sessionId = session.id;
   const asked = { sessionId: encodeId("ps", sessionId), token: vaultToken };
-  const [rule, { state, card, fingerprint }] = await Promise.all([loadRoute(core, session), core.vault.checkToken(asked)]);
+  const [rule, { state, card, fingerprint }] = await Promise.all([
+    loadRoute(core, session),
+    core.vault.checkToken(asked),
+  ]);
   if (state !== "unused" && state !== "unknown") return refuseToken(core, sessionId, state);
   const { route, routedBy } =
     rule.cases || rule.split ? followCases(rule, factsOf(core, session, rule, card)) : { route: rule };

@@ -134,7 +134,9 @@ describe("a card", () => {
       .poll(async () => (await Promise.all(begun.map((one) => fixture.loadSession(one)))).filter(isBeingPaid).length)
       .toBe(5);
     await expect
-      .poll(async () => (await Promise.all(begun.map((one) => fixture.loadSession(one)))).flatMap((one) => one.attempts))
+      .poll(async () =>
+        (await Promise.all(begun.map((one) => fixture.loadSession(one)))).flatMap((one) => one.attempts),
+      )
       .toHaveLength(5);
     expect(await endsOf(cards.approved, 1)).toEqual([refused]);
     go();
