@@ -148,8 +148,11 @@ class ShownAction {
 
   /** Notes the session's latest status of the action. */
   note(action: NextAction): void {
-    this.#action = action;
-    this.#awaitEnd();
+    // The same status again says no more of the time that is left: a newer one was lost.
+    if (action !== this.#action) {
+      this.#action = action;
+      this.#awaitEnd();
+    }
     if (action.shownCount > this.#shownCount) {
       this.#shownCount = action.shownCount;
       this.#pages = undefined;

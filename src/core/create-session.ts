@@ -63,10 +63,7 @@ const sessionColumns = columnsOf(PaymentSessionEntity, "s", answeredColumns);
 
 const createCall = callOf(
   "create_session",
-  [
-    ...["uuid", "uuid", "bigint", "text", "text", "text", "int", "bigint", "uuid", "jsonb", "boolean", "timestamptz"],
-    ...["text", "bytea", "text", "bigint"],
-  ],
+  "uuid uuid bigint text text text int bigint uuid jsonb boolean timestamptz text bytea text bigint".split(" "),
   columnsOf(PaymentSessionEntity, "r", answeredColumns),
 );
 
@@ -129,6 +126,8 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession) {
     checkoutOrigins: owner.checkoutOrigins,
     expiresAt: new Date(core.runtime.now().getTime() + owner.sessionLifetimeMs),
   });
+  const statementDescriptor = order.statementDescriptor ?? owner.statementDescriptor ?? undefined;
+  const details = detailsOf({ ...order, statementDescriptor });
   const values = [
     id,
     owner.merchantId,
@@ -139,17 +138,11 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession) {
     core.clientSecretKeys.current,
     owner.sessionLifetimeMs,
     order.requestId ?? null,
-    describeOrder(order, owner.statementDescriptor ?? undefined),
+    details === undefined ? null : JSON.stringify(details),
     order.capture === "manual",
     order.captureBy ?? null,
   ];
   return { id, values, vault };
-}
-
-/** Returns the details of an order as they are stored: null for most. */
-function describeOrder(order: GivenDetails, defaultDescriptor: string | undefined): string | null {
-  const details = detailsOf({ ...order, statementDescriptor: order.statementDescriptor ?? defaultDescriptor });
-  return details === undefined ? null : JSON.stringify(details);
 }
 
 /** Returns the details that are given, always in the same order; undefined if none is. */

@@ -35,13 +35,13 @@ import { commitAndReload, type Reloaded, type Work } from "./execute/work.ts";
 import { recordCaptureOrdered, voidUnknown } from "./record/attempts.ts";
 import {
   type Lease,
+  LeaseLost,
   lockAndRenew,
   parkSession,
   renewLease,
+  takenOver,
   takeOverOne,
   takeOverSession,
-  type UnderLease,
-  underLease,
 } from "./record/lease.ts";
 import { loadSession } from "./record/load-session.ts";
 import { nextOpening, openNext } from "./record/open-attempt.ts";
@@ -86,6 +86,14 @@ export async function submitPayment(core: Core, submission: Submission): Promise
     status !== "CREATED" || heldAt != null || awaitingSince != null;
   return followSession(core, { session: submitted, signal, run, isOver });
 }
+
+/**
+ * Work under a claim or a lease: what it returned, or that it is dropped because another process has the session. If
+ * this process still has it, `conflict` says what else has changed.
+ */
+type UnderLease<Result> =
+  | { readonly type: "kept"; readonly result: Result }
+  | { readonly type: "lost"; readonly conflict: string | undefined };
 
 /** A claimed session, with its first attempt open if its plan has any. */
 type Claimed = { readonly lease: Lease; readonly reloaded: Reloaded };
@@ -166,6 +174,25 @@ function factsOf(core: Core, session: Submission["session"], { cases }: CasedRou
     card: cardFactsOf(card, cases?.cardRanges),
     draw: drawOf(session.id),
   };
+}
+
+// Raised by app.require_one (src/migrations/environment/base.sql).
+const leaseLostCode = "LL001";
+const notClaimable = "the session cannot be claimed";
+
+/**
+ * Waits for work under a claim or a lease. It is lost when a row that it requires has changed: another process has the
+ * lease, the session has another winner, or the attempt has moved on. Every other failure rejects.
+ */
+async function underLease<Result>(work: Promise<Result>): Promise<UnderLease<Result>> {
+  try {
+    return { type: "kept", result: await work };
+  } catch (error) {
+    const isLost = error instanceof LeaseLost || (error as { code?: unknown }).code === leaseLostCode;
+    if (!isLost) throw error;
+    const { message } = error as Error;
+    return { type: "lost", conflict: message === notClaimable || message === takenOver ? undefined : message };
+  }
 }
 
 /**
@@ -282,13 +309,6 @@ function inTransaction(
 
 const emits = { emitPending, emitCaptureDue };
 
-function openAttemptAt({ core, lease, loaded }: Work, to: Parameters<typeof openNext>[3]): Promise<Reloaded> {
-  return commitAndReload(core, lease, (tx) => {
-    renewLease(tx, lease);
-    return { openedAttemptId: openNext(tx, core, loaded, to) };
-  });
-}
-
 /**
  * Takes a session from the state in its rows to its end, which it returns, or until it has to wait; the lease then
  * lapses at the end of the wait. `from` is the state to which the caller has brought the session under this lease.
@@ -309,7 +329,10 @@ async function processSession(
     reloaded = undefined;
     switch (step.type) {
       case "open":
-        reloaded = await openAttemptAt(work, step);
+        reloaded = await commitAndReload(core, lease, (tx) => {
+          renewLease(tx, lease);
+          return { openedAttemptId: openNext(tx, core, loaded, step) };
+        });
         break;
       case "authorize":
         reloaded = await tryGateway(work, step.attempt);

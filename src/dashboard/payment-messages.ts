@@ -24,11 +24,10 @@ import {
 import { challengeOf } from "../core/authentication/after-authentication.ts";
 import { decisionsOpen, type RecordedDecision } from "../core/execute/decisions.ts";
 import { type Attempt, type Authentication, sessionStatuses } from "../core/rows/entities.ts";
-import { isHeld, isProcessing } from "../core/rows/payment.ts";
+import { capturedOf, isHeld, isProcessing, refundedMinor } from "../core/rows/payment.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isoExponent } from "../platform/money.ts";
-import { capturedOf, refundedMinor } from "../refunds/next-refund-step.ts";
 import type { PaymentDetails } from "../reporting/payment-details.ts";
 import type { PaymentFilter } from "../reporting/payment-filter.ts";
 import type { ListedPayment } from "../reporting/payment-list.ts";

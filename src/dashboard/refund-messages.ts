@@ -6,9 +6,9 @@ import {
   type RefundFilter as RefundFilterMessage,
   type RefundSchema,
 } from "../../gen/dashboard/v1/refunds_pb.ts";
+import { capturedOf, refundableMinor, refundedMinor } from "../core/rows/payment.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
-import { capturedOf, refundableMinor, refundedMinor } from "../refunds/next-refund-step.ts";
 import type { PaymentDetails } from "../reporting/payment-details.ts";
 import type { ListedRefund, RefundFilter } from "../reporting/refund-list.ts";
 import { doubtOf } from "../reporting/refund-timeline.ts";

@@ -16,9 +16,15 @@ import {
   RefundSchema,
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import type { Attempt, Authentication, PaymentSession, Refund } from "../core/rows/entities.ts";
-import { isHeld, isProcessing, type Payment } from "../core/rows/payment.ts";
+import {
+  capturedOf,
+  isHeld,
+  isProcessing,
+  type Payment,
+  refundableMinor,
+  refundedMinor,
+} from "../core/rows/payment.ts";
 import { encodeId } from "../platform/ids.ts";
-import { refundableMinor, refundedMinor } from "../refunds/next-refund-step.ts";
 import { publicJson } from "../transcoder/public-json.ts";
 import { describeAuthentications } from "./authentication-messages.ts";
 
@@ -30,17 +36,12 @@ export function toSessionMessage(loaded: Payment): PaymentSessionMessage {
     attempts: attempts.map((attempt) => toAttempt(attempt, authentications)),
     ...(authentications.length > 0 && describeAuthentications(loaded)),
     ...(session.status === "SUCCEEDED" && {
-      amountCapturedMinor: BigInt(capturedMinor(loaded)),
+      amountCapturedMinor: BigInt(capturedOf(loaded)?.capturedAmountMinor ?? session.amountMinor),
       refunds: refunds.map((refund) => toRefundMessage(session, refund)),
       amountRefundedMinor: BigInt(refundedMinor(loaded)),
       amountRefundableMinor: BigInt(refundableMinor(loaded)),
     }),
   });
-}
-
-function capturedMinor({ session, attempts }: Payment): number {
-  const captured = attempts.find(({ id }) => id === session.winnerAttemptId);
-  return captured?.capturedAmountMinor ?? session.amountMinor;
 }
 
 /** Returns a refund as GET shows it. */

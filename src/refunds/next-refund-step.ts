@@ -1,7 +1,7 @@
 /** Decides from rows alone what a refund needs next, and when it is taken up again. PURE. */
 
 import type { Attempt, Refund } from "../core/rows/entities.ts";
-import type { Payment } from "../core/rows/payment.ts";
+import { type Payment, refundedMinor } from "../core/rows/payment.ts";
 import { unreachable } from "../platform/errors.ts";
 
 const second = 1_000;
@@ -201,22 +201,4 @@ export function pauseMs({ retries }: Pick<Refund, "retries">): number {
 export function absenceCertainInMs({ sentAt, lookUpFirst }: Pick<Refund, "sentAt" | "lookUpFirst">, at: Date): number {
   const sinceMs = at.getTime() - (sentAt ?? at).getTime();
   return Math.max(0, (lookUpFirst ? quietMs : longQuietMs) - sinceMs);
-}
-
-/** Returns the sum of the refunds that have not failed, in minor units. */
-export function refundedMinor({ refunds }: Pick<Payment, "refunds">): number {
-  return refunds.filter(({ status }) => status !== "FAILED").reduce((sum, { amountMinor }) => sum + amountMinor, 0);
-}
-
-/** Returns what can still be refunded, in minor units: 0 unless the session has SUCCEEDED. */
-export function refundableMinor(loaded: Pick<Payment, "session" | "attempts" | "refunds">): number {
-  const captured = capturedOf(loaded);
-  if (captured === undefined || captured.captureFailedAt) return 0;
-  return Math.max(0, (captured.capturedAmountMinor ?? 0) - refundedMinor(loaded));
-}
-
-/** Returns the captured attempt of a session that has SUCCEEDED. */
-export function capturedOf({ session, attempts }: Pick<Payment, "session" | "attempts">): Attempt | undefined {
-  if (session.status !== "SUCCEEDED") return undefined;
-  return attempts.find(({ id }) => id === session.winnerAttemptId);
 }

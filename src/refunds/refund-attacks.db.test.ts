@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Core } from "../core/core.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
+import { refundableMinor } from "../core/rows/payment.ts";
 import { cards } from "../core/scenarios/core.fixture.ts";
 import { drain, itemsOf, recover, replaced, withAnswers } from "../core/scenarios/recovery.fixture.ts";
 import { submitPayment } from "../core/submit-payment.ts";
@@ -10,7 +11,6 @@ import { processNotificationsOnce } from "../oversight/notifications/process-not
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { decideRefund, type RefundDecision } from "./decide-refund.ts";
-import { refundableMinor } from "./next-refund-step.ts";
 import { createRefundTurn } from "./refund-once.ts";
 import { type RefundFixture, startRefundFixture } from "./refunds.fixture.ts";
 import { requestRefund } from "./request-refund.ts";

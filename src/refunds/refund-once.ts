@@ -9,6 +9,7 @@ import { createGatewayTurn } from "../core/execute/gateway-turn.ts";
 import { loadSession } from "../core/record/load-session.ts";
 import { openWorkItem } from "../core/record/work-items.ts";
 import type { Refund } from "../core/rows/entities.ts";
+import { capturedOf } from "../core/rows/payment.ts";
 import type { GatewayCall, GatewayRefunds } from "../gateways/connector.ts";
 import { followUpTimeoutMs, leaseMs } from "../limits.ts";
 import { isDatabaseDown, type Statement, type Tx } from "../platform/database.ts";
@@ -16,7 +17,7 @@ import { unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Turn } from "../platform/loop.ts";
 import { isCarried, recordListed } from "./listed-refunds.ts";
-import { capturedOf, nextRefundStep, pauseMs, type RefundTraits, type RefundWork } from "./next-refund-step.ts";
+import { nextRefundStep, pauseMs, type RefundTraits, type RefundWork } from "./next-refund-step.ts";
 import {
   atGateway,
   type Current,

@@ -2,11 +2,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Core } from "../core/core.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
+import { refundableMinor } from "../core/rows/payment.ts";
 import { replaced } from "../core/scenarios/recovery.fixture.ts";
 import { recordVerified, stageCredentials } from "../gateways/connections.ts";
 import type { GatewayRefunds } from "../gateways/connector.ts";
 import { decideRefund } from "./decide-refund.ts";
-import { refundableMinor } from "./next-refund-step.ts";
 import { type RefundFixture, startRefundFixture } from "./refunds.fixture.ts";
 import { type RefundRequest, requestRefund } from "./request-refund.ts";
 

@@ -2,13 +2,12 @@
 
 import type { Core } from "../core/core.ts";
 import { openWorkItem } from "../core/record/work-items.ts";
-import type { Payment } from "../core/rows/payment.ts";
+import { capturedOf, type Payment } from "../core/rows/payment.ts";
 import type { ListedRefund } from "../gateways/connector.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { decodeId } from "../platform/ids.ts";
 import { amountInWords } from "../platform/money.ts";
 import { recordListed } from "./listed-refunds.ts";
-import { capturedOf } from "./next-refund-step.ts";
 import { lockSession } from "./refund-rows.ts";
 
 /** A stored notification of kind `refunded` or `refund_failed`. */

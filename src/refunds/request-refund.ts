@@ -3,13 +3,12 @@ import { requirePayable } from "../core/capture-later.ts";
 import type { Core } from "../core/core.ts";
 import { loadSession } from "../core/record/load-session.ts";
 import type { Refund } from "../core/rows/entities.ts";
-import type { Payment } from "../core/rows/payment.ts";
+import { capturedOf, type Payment, refundableMinor } from "../core/rows/payment.ts";
 import type { RefundReason } from "../gateways/connector.ts";
 import { leaseMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { sha256 } from "../platform/secrets.ts";
-import { capturedOf, refundableMinor } from "./next-refund-step.ts";
 import { runStep } from "./refund-once.ts";
 import { insertRefund, refundIdOf } from "./refund-rows.ts";
 

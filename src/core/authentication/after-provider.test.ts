@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ProviderEnd } from "../../gateways/authentication-provider.ts";
 import type { Attempt, Authentication, PaymentSession, PlannedConnection } from "../rows/entities.ts";
-import { endOfProvided, exemptionOf, isRefusedByProvider, repeatAfterProvider } from "./after-provider.ts";
+import { exemptionOf } from "../rows/payment.ts";
+import { endOfProvided, isRefusedByProvider, repeatAfterProvider } from "./after-provider.ts";
 
 const asked = { status: "AWAITING_CUSTOMER" } as const;
 const ended = (transStatus: string, challengeCancel?: string): ProviderEnd => ({

@@ -2,7 +2,6 @@
  * Decides from rows alone what a session does while a provider authenticates its customer, and which gateway gets the
  * proof. PURE.
  */
-import type { Exemption } from "../../gateways/authentication.ts";
 import type { ProviderEnd } from "../../gateways/authentication-provider.ts";
 import { because } from "../decide/because.ts";
 import type {
@@ -112,23 +111,8 @@ export function isLeftToProvider(
   return plannedAt(session, attempt)?.provider !== undefined && providedOf(authentications) === undefined;
 }
 
-/** Returns the proof that an attempt's gateway gets, and the reason of the attempt, which says so; it also names an exemption. */
-export function openingWithAuthentication(
-  session: Planned,
-  authentications: readonly Authentication[],
-  {
-    to,
-    because: reason,
-    round = 0,
-  }: { readonly to: PlannedConnection; readonly because: string; readonly round?: number },
-): { readonly because: string; readonly authenticationId?: string | undefined } {
-  const { authenticationId, and } = proofFor(session, authentications, to);
-  const exemption = exemptionOf(session, { connectionId: to.connectionId, round, authenticationId });
-  return { because: reason + and + (exemption ? because.andAsksFor(exemption) : ""), authenticationId };
-}
-
 /** Returns the authentication whose proof a gateway gets, with the sentence that says so; or why it gets none. */
-function proofFor(
+export function proofFor(
   session: Planned,
   authentications: readonly Authentication[],
   to: Pick<PlannedConnection, "connectionId" | "gateway">,
@@ -154,18 +138,6 @@ export function providerBefore(
   // A gateway that takes no proof authenticates itself: its customer is not asked twice.
   if (!to.providerFirst || hasOfferedAll({ session, authentications }, to)) return undefined;
   return to.provider;
-}
-
-/** Returns the exemption that an attempt's request asks for. */
-export function exemptionOf(
-  session: Planned,
-  attempt: Pick<Attempt, "connectionId"> & {
-    readonly round: number;
-    readonly authenticationId?: string | null | undefined;
-  },
-): Exemption | undefined {
-  if (attempt.round === 1 || attempt.authenticationId != null) return undefined;
-  return plannedAt(session, attempt)?.exemption;
 }
 
 /** Reports whether the payment stops before this step, because its provider could not authenticate the customer. */

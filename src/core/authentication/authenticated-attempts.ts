@@ -7,13 +7,13 @@ import type { Failure } from "../decide/next-step.ts";
 import type { Extras } from "../execute/gateway-calls.ts";
 import type { Work } from "../execute/work.ts";
 import type { Attempt, PlannedProvider } from "../rows/entities.ts";
-import { type Payment, type Planned, plannedAt } from "../rows/payment.ts";
+import { exemptionOf, type Payment, type Planned, plannedAt } from "../rows/payment.ts";
 import { mayAsk, mayRepeat } from "./after-authentication.ts";
-import { exemptionOf, isLeftToProvider, providerAfter } from "./after-provider.ts";
+import { isLeftToProvider, providerAfter } from "./after-provider.ts";
 import { findShopper } from "./authentications.ts";
 import { loadProof, openProvided } from "./provided-rows.ts";
 
-/** Returns what authentication adds to an attempt's request: the browser, the permission to ask, a proof, an exemption. */
+/** Returns what authentication adds to an attempt's request: the browser, the permission to ask, a proof. */
 export async function authenticationExtras(
   { core, loaded, shopper: submitted }: Work,
   attempt: Attempt,
@@ -23,7 +23,6 @@ export async function authenticationExtras(
     shopper,
     authentication: wishFor(core, loaded, attempt, shopper),
     proof: await loadProof(core, attempt),
-    exemption: exemptionOf(loaded.session, attempt),
   };
 }
 

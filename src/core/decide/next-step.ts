@@ -55,7 +55,7 @@ export function nextStep(loaded: Payment, unsentAttemptId?: string): Step {
     return until > moment.now ? { type: "wait", until } : { type: "endDecided", attempt: decided };
   }
   const voiding = attempts.filter((attempt) => attempt.status === "VOIDING");
-  if (session.status !== "CREATED") return voiding.length > 0 ? firstDue(voiding, moment, voidOf) : { type: "close" };
+  if (session.status !== "CREATED") return voiding.length > 0 ? firstDue(voiding, moment, "void") : { type: "close" };
 
   const asked = loaded.authentications.length > 0 ? stepOfAuthentication(loaded, unsentAttemptId) : undefined;
   if (asked) return asked;
@@ -75,12 +75,12 @@ export function nextStep(loaded: Payment, unsentAttemptId?: string): Step {
   if (winner && isHeld(session)) return stepOfHold(session, winner, voiding, moment);
   // rule:capture-ordered-first
   if (winner && !winner.captureOrderedAt) return { type: "orderCapture", attempt: winner };
-  if (winner) return noLaterThan(pendingAt, session, firstDue([winner], moment, captureOf));
+  if (winner) return noLaterThan(pendingAt, session, firstDue([winner], moment, "capture"));
 
   // A former winner may still turn out to be captured, so nothing else happens before it is voided.
   const formerWinner = voiding.filter((attempt) => attempt.captureOrderedAt);
   // rule:former-winner-waits
-  if (formerWinner.length > 0) return noLaterThan(pendingAt, session, firstDue(formerWinner, moment, voidOf));
+  if (formerWinner.length > 0) return noLaterThan(pendingAt, session, firstDue(formerWinner, moment, "void"));
   return stepOfPlan(loaded, moment);
 }
 
@@ -151,16 +151,12 @@ export function decideAfterFailure(work: Payment, failure: Failure, rule: Failov
   return decideNext(failure, rule, { plan: planLeft(work), withinBudget });
 }
 
-function isOver(session: PaymentSession, { now }: Moment): boolean {
-  return session.submitDeadline != null && session.submitDeadline <= now;
-}
-
 /**
  * Reports whether an attempt may still be opened. The database refuses attempts from the deadline on; deciding a little
  * earlier leaves time to store the decision.
  */
-function mayStillOpen(session: PaymentSession, { now }: Moment): boolean {
-  return !isOver(session, { now: new Date(now.getTime() + openingMarginMs) }); // rule:deadline
+function mayStillOpen({ submitDeadline }: PaymentSession, { now }: Moment): boolean {
+  return submitDeadline == null || submitDeadline.getTime() > now.getTime() + openingMarginMs; // rule:deadline
 }
 
 /**
@@ -175,7 +171,7 @@ function stepOfHold(session: PaymentSession, winner: Attempt, voiding: readonly 
   const lookAt = pausedUntil ?? earlier(session.heldUntil, winner.nextRetryAt) ?? now;
   if (lookAt <= now) return { type: "lookAtHold", attempt: winner };
   if (captureDueAt && captureDueAt <= now) return { type: "emitCaptureDue" };
-  const other = voiding.length > 0 ? firstDue(voiding, moment, voidOf) : undefined;
+  const other = voiding.length > 0 ? firstDue(voiding, moment, "void") : undefined;
   if (other && other.type !== "wait") return other;
   return { type: "wait", until: earlier(earlier(lookAt, captureDueAt), other?.until) ?? lookAt };
 }
@@ -204,23 +200,12 @@ function noLaterThan(pendingAt: Date | undefined, { pendingEventAt }: PaymentSes
   return { type: "wait", until: pendingAt };
 }
 
-function captureOf(attempt: Attempt): Step {
-  return { type: "capture", attempt };
-}
-
-function voidOf(attempt: Attempt): Step {
-  return { type: "void", attempt };
-}
-
 /** Returns the step for the attempt that is due first, or the wait until it is due. */
-function firstDue(attempts: readonly Attempt[], { now }: Moment, step: (attempt: Attempt) => Step): Step {
-  const [first] = attempts.toSorted((left, right) => dueAt(left) - dueAt(right));
-  if (first === undefined) throw new Error("firstDue needs an attempt");
-  return dueAt(first) <= now.getTime() ? step(first) : { type: "wait", until: new Date(dueAt(first)) };
-}
-
-function dueAt(attempt: Attempt): number {
-  return attempt.nextRetryAt?.getTime() ?? 0;
+function firstDue(attempts: readonly Attempt[], { now }: Moment, type: "capture" | "void"): Step {
+  const dueAt = ({ nextRetryAt }: Attempt) => nextRetryAt?.getTime() ?? 0;
+  const [attempt] = attempts.toSorted((left, right) => dueAt(left) - dueAt(right));
+  if (attempt === undefined) throw new Error("firstDue needs an attempt");
+  return dueAt(attempt) <= now.getTime() ? { type, attempt } : { type: "wait", until: new Date(dueAt(attempt)) };
 }
 
 /** The decision after a failed attempt, with the sentence that the attempt trail shows. */

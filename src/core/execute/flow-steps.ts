@@ -27,7 +27,7 @@ import { emitEvent, settleSession } from "../record/settle.ts";
 import { countUnclassified } from "../record/unclassified-codes.ts";
 import { openWorkItem } from "../record/work-items.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
-import { isAuthenticatedFirst, isFailover, type Payment, plannedAt } from "../rows/payment.ts";
+import { exemptionOf, isAuthenticatedFirst, type Payment, plannedAt } from "../rows/payment.ts";
 import { failOver, lockAndDecide, recordAndContinue } from "./after-failure.ts";
 import * as gateway from "./gateway-calls.ts";
 import { adoptCapture, recordAuthorized, recordWinner } from "./held-payments.ts";
@@ -41,11 +41,12 @@ import { commitAndReload, type Reloaded, type Work } from "./work.ts";
 async function extrasFor(work: Work, attempt: Attempt): Promise<gateway.Extras> {
   const { shopper } = work;
   const { session } = work.loaded;
-  const { authentication, exemption } = plannedAt(session, attempt) ?? {};
-  const mayAsk = authentication !== undefined && shopper?.browser !== undefined;
+  const mayAsk = shopper?.browser !== undefined && plannedAt(session, attempt)?.authentication !== undefined;
   const isAuthenticated = session.authentications > 0 || isAuthenticatedFirst(session.plan);
-  if (mayAsk || isAuthenticated || exemption !== undefined) return authenticationExtras(work, attempt);
-  return { shopper };
+  const exemption = exemptionOf(session, attempt);
+  return mayAsk || isAuthenticated
+    ? { ...(await authenticationExtras(work, attempt)), exemption }
+    : { shopper, exemption };
 }
 
 /**
@@ -143,7 +144,7 @@ export async function captureWinner(work: Work, attempt: Attempt): Promise<Reloa
   const answer = await gateway.capture(core, loaded, attempt);
   if (answer.type === "done" || answer.type === "accepted") {
     const isConfirmed = answer.type === "done";
-    const captured = { loaded, attempt, capture: answer, isConfirmed, isFailover: isFailover(attempt) };
+    const captured = { loaded, attempt, capture: answer, isConfirmed };
     const ended = await recordCapturedAndEnded(core, lease, captured);
     if (ended) {
       core.vault.forget(ended.session.id);

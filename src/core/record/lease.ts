@@ -9,41 +9,14 @@ import type { Payment } from "../rows/payment.ts";
 /** The right to change a session until another process takes it over with a higher epoch. */
 export type Lease = { readonly sessionId: string; readonly epoch: number };
 
-/**
- * Work under a claim or a lease: what it returned, or that it is dropped because another process has the session. If
- * this process still has it, `conflict` says what else has changed.
- */
-export type UnderLease<Result> =
-  | { readonly type: "kept"; readonly result: Result }
-  | { readonly type: "lost"; readonly conflict: string | undefined };
-
 /** Ends work whose session another process has, or has moved on. */
 export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
 
-// Raised by app.require_one (src/migrations/environment/base.sql).
-const leaseLostCode = "LL001";
-
-// Another process has the session.
-const notClaimable = "the session cannot be claimed";
-const takenOver = "the lease was taken over";
+/** Says that another process has the lease. */
+export const takenOver = "the lease was taken over";
 const hasWinner = "the session has a winner";
-
-/**
- * Waits for work under a claim or a lease. It is lost when a row that it requires has changed: another process has the
- * lease, the session has another winner, or the attempt has moved on. Every other failure rejects.
- */
-export async function underLease<Result>(work: Promise<Result>): Promise<UnderLease<Result>> {
-  try {
-    return { type: "kept", result: await work };
-  } catch (error) {
-    const isLost = error instanceof LeaseLost || (error as { code?: unknown }).code === leaseLostCode;
-    if (!isLost) throw error;
-    const { message } = error as Error;
-    return { type: "lost", conflict: message === notClaimable || message === takenOver ? undefined : message };
-  }
-}
 
 /**
  * Wraps the SQL of a change with RETURNING that has to affect exactly one row. Otherwise its transaction fails with an

@@ -2,10 +2,11 @@
 import { timingBounds } from "../../limits.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
 import { sha256 } from "../../platform/secrets.ts";
-import { openingWithAuthentication } from "../authentication/after-provider.ts";
+import { proofFor } from "../authentication/after-provider.ts";
 import type { Core } from "../core.ts";
+import { because } from "../decide/because.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "../rows/entities.ts";
-import { type Payment, type Planned, plannedAt } from "../rows/payment.ts";
+import { exemptionOf, type Payment, type Planned } from "../rows/payment.ts";
 import type { Opening } from "./payment-functions.ts";
 
 /**
@@ -36,16 +37,22 @@ type Opened = {
 
 type NextAttempt = { readonly to: PlannedConnection; readonly because: string; readonly round?: 0 | 1 | 2 };
 
-/** Returns the next attempt of a plan, with what a feature of the payment adds to it. */
+/** Returns the next attempt of a plan, with the customer's proof if there is one that it takes. */
 export function nextOpening(core: Core, { session, authentications }: Opened, next: NextAttempt): Opening {
   const { to, round = 0 } = next;
   const id = attemptIdOf({ sessionId: session.id, connectionId: to.connectionId, round });
-  const isPlain = authentications.length === 0 && plannedAt(session, to)?.exemption === undefined;
-  const { because, authenticationId } = isPlain
-    ? { because: next.because, authenticationId: undefined }
-    : openingWithAuthentication(session, authentications, next);
-  const latestExecutionMs = latestExecutionMsAt(core, to);
-  return openingOf({ id, session, to, round, because, authenticationId, latestExecutionMs });
+  const { authenticationId, and } =
+    authentications.length > 0 ? proofFor(session, authentications, to) : { authenticationId: undefined, and: "" };
+  const exemption = exemptionOf(session, { connectionId: to.connectionId, round, authenticationId });
+  return openingOf({
+    id,
+    session,
+    to,
+    round,
+    because: next.because + and + (exemption ? because.andAsksFor(exemption) : ""),
+    authenticationId,
+    latestExecutionMs: latestExecutionMsAt(core, to),
+  });
 }
 
 /** Returns what an attempt asks for. */

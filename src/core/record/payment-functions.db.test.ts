@@ -108,7 +108,7 @@ describe("the rows that the functions of a payment return", () => {
     });
     await expectStored(held);
     const capture = { captureReference: "C1" };
-    const winner = { loaded: held, attempt: held.attempts[0]!, capture, isConfirmed: true, isFailover: false };
+    const winner = { loaded: held, attempt: held.attempts[0]!, capture, isConfirmed: true };
     const ended = await recordCapturedAndEnded(core, lease, winner);
     await expectStored(ended!);
     const event = {

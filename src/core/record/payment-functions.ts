@@ -15,7 +15,7 @@ import { cardLimits } from "../card-testing/card-counts.ts";
 import type { Core } from "../core.ts";
 import type { Plan } from "../decide/plan-route.ts";
 import { type Attempt, type PaymentSession, PaymentSessionEntity, type RoutedBy } from "../rows/entities.ts";
-import type { Payment } from "../rows/payment.ts";
+import { isFailover, type Payment } from "../rows/payment.ts";
 import type { Lease } from "./lease.ts";
 import { loadSession } from "./load-session.ts";
 
@@ -54,11 +54,7 @@ export type Opening = Pick<
 
 const claimCall = callOf(
   "claim",
-  [
-    ...["uuid", "int", "int", "text", "bytea", "int", "jsonb", "jsonb", "uuid", "jsonb", "text"],
-    ...["uuid", "text", "uuid", "int", "int", "text", "int"],
-    ...["text", "int", "int"],
-  ],
+  "uuid int int text bytea int jsonb jsonb uuid jsonb text uuid text uuid int int text int text int int".split(" "),
   columnsOf(PaymentSessionEntity, "r"),
 );
 
@@ -73,12 +69,27 @@ export async function claimSession(
 ): Promise<Payment & { readonly readAt: Date }> {
   const token = claim.vaultToken.expose();
   const [session] = await queryable.query<PaymentSession>(claimCall, [
-    ...[claim.sessionId, leaseMs, claim.submissionBudgetMs, token, sha256(token), claim.ruleVersion],
-    ...[JSON.stringify(claim.plan.plan), JSON.stringify(claim.plan.skipped), claim.requestId ?? null],
-    ...[claim.routedBy ? JSON.stringify(claim.routedBy) : null, claim.browserSealed ?? null],
-    ...[first?.id ?? null, first?.gateway ?? null, first?.connectionId ?? null, first?.credentialVersion ?? null],
-    ...[first?.priority ?? null, first?.because ?? null, first?.latestExecutionMs ?? null],
-    ...[claim.countedCard ?? null, cardLimits.submissionsPerHour, cardLimits.declinesPerDay],
+    claim.sessionId,
+    leaseMs,
+    claim.submissionBudgetMs,
+    token,
+    sha256(token),
+    claim.ruleVersion,
+    JSON.stringify(claim.plan.plan),
+    JSON.stringify(claim.plan.skipped),
+    claim.requestId ?? null,
+    claim.routedBy ? JSON.stringify(claim.routedBy) : null,
+    claim.browserSealed ?? null,
+    first?.id ?? null,
+    first?.gateway ?? null,
+    first?.connectionId ?? null,
+    first?.credentialVersion ?? null,
+    first?.priority ?? null,
+    first?.because ?? null,
+    first?.latestExecutionMs ?? null,
+    claim.countedCard ?? null,
+    cardLimits.submissionsPerHour,
+    cardLimits.declinesPerDay,
   ]);
   const readAt = session!.submittedAt!;
   const attempts = first === undefined ? [] : [opened(first, readAt)];
@@ -137,7 +148,7 @@ export function usable(name: string | undefined): string | null {
 
 const heldCall = callOf(
   "held",
-  ["uuid", "int", "uuid", "timestamptz", "text", "text", "int", "int", "text", "text"],
+  "uuid int uuid timestamptz text text int int text text".split(" "),
   'r.recorded_at AS at, r.is_news AS "isNews"',
 );
 
@@ -159,24 +170,29 @@ export async function recordHeldAndOrdered(
   const { gatewayReference } = hold;
   const network = usable(hold.networkTransactionId);
   const [row] = await queryable.query<{ at: Date; isNews: boolean }>(heldCall, [
-    ...[
-      lease.sessionId,
-      lease.epoch,
-      attempt.id,
-      loaded.readAt,
-      gatewayReference,
-      network,
-      leaseMs,
-      leaseMs - leaseUsedMs,
-    ],
-    ...[card?.brand ?? null, card?.last4 ?? null],
+    lease.sessionId,
+    lease.epoch,
+    attempt.id,
+    loaded.readAt,
+    gatewayReference,
+    network,
+    leaseMs,
+    leaseMs - leaseUsedMs,
+    card?.brand ?? null,
+    card?.last4 ?? null,
   ]);
   const { at, isNews } = row!;
   if (isNews) return loadSession(queryable, lease.sessionId);
   const networkTransactionId = network ?? attempt.networkTransactionId;
   const winner: Attempt = {
-    ...{ ...attempt, status: "AUTHORIZED", holds: true, gatewayReference, networkTransactionId },
-    ...{ answeredAt: attempt.answeredAt ?? at, captureOrderedAt: at, capturedAmountMinor: attempt.amountMinor },
+    ...attempt,
+    status: "AUTHORIZED",
+    holds: true,
+    gatewayReference,
+    networkTransactionId,
+    answeredAt: attempt.answeredAt ?? at,
+    captureOrderedAt: at,
+    capturedAmountMinor: attempt.amountMinor,
   };
   const { session } = loaded;
   const { brand = session.cardBrand, last4 = session.cardLast4 } = card ?? {};
@@ -193,10 +209,7 @@ export async function recordHeldAndOrdered(
 
 const capturedCall = callOf(
   "captured",
-  [
-    ...["uuid", "int", "uuid", "timestamptz", "text", "text", "boolean", "boolean", "text", "text", "int", "int"],
-    ...["uuid", "text", "text", "int"],
-  ],
+  "uuid int uuid timestamptz text text boolean boolean text text int int uuid text text int".split(" "),
   `r.ended_at AS "createdAt", r.event_sequence AS sequence, r.event_bytes AS body`,
 );
 
@@ -212,10 +225,9 @@ export async function recordCapturedAndEnded(
     readonly attempt: Attempt;
     readonly capture: CaptureRecord;
     readonly isConfirmed: boolean;
-    readonly isFailover: boolean;
   },
 ): Promise<Payment | undefined> {
-  const { loaded, attempt, capture, isConfirmed, isFailover } = captured;
+  const { loaded, attempt, capture, isConfirmed } = captured;
   const reference = usable(capture.captureReference);
   const network = usable(capture.networkTransactionId);
   const hasOpen = loaded.attempts.some(({ id, completedAt }) => id !== attempt.id && completedAt === null);
@@ -223,18 +235,22 @@ export async function recordCapturedAndEnded(
     ...loaded,
     session: {
       ...loaded.session,
-      ...{ status: "SUCCEEDED", phase: hasOpen ? "PROCESSING" : "DONE", settledAt: at, vaultToken: null },
-      ...{
-        capturedVia: attempt.gateway,
-        captureConfirmed: isConfirmed,
-        failover: isFailover,
-        capturedAttemptId: attempt.id,
-      },
+      status: "SUCCEEDED",
+      phase: hasOpen ? "PROCESSING" : "DONE",
+      settledAt: at,
+      vaultToken: null,
+      capturedVia: attempt.gateway,
+      captureConfirmed: isConfirmed,
+      failover: isFailover(attempt),
+      capturedAttemptId: attempt.id,
     },
     attempts: loaded.attempts.map((one) =>
       one.id === attempt.id
         ? {
-            ...{ ...one, status: "CAPTURED", captured: true, completedAt: at },
+            ...one,
+            status: "CAPTURED",
+            captured: true,
+            completedAt: at,
             captureReference: one.captureReference ?? reference,
             networkTransactionId: network ?? one.networkTransactionId,
           }
@@ -256,26 +272,22 @@ export async function recordCapturedAndEnded(
   });
   type Row = { createdAt: Date; sequence: number; body: Uint8Array };
   const [row] = await core.database.query<Row>(capturedCall, [
-    ...[
-      lease.sessionId,
-      lease.epoch,
-      attempt.id,
-      loaded.readAt,
-      encodeId("att", attempt.id),
-      attempt.gateway,
-      isConfirmed,
-      isFailover,
-    ],
-    ...[
-      reference,
-      network,
-      leaseMs,
-      leaseMs - leaseUsedMs,
-      event.id,
-      encodeId("evt", event.id),
-      event.body,
-      overdueAfterMs,
-    ],
+    lease.sessionId,
+    lease.epoch,
+    attempt.id,
+    loaded.readAt,
+    encodeId("att", attempt.id),
+    attempt.gateway,
+    isConfirmed,
+    isFailover(attempt),
+    reference,
+    network,
+    leaseMs,
+    leaseMs - leaseUsedMs,
+    event.id,
+    encodeId("evt", event.id),
+    event.body,
+    overdueAfterMs,
   ]);
   if (row === undefined) return undefined;
   event.committed(row);
@@ -284,10 +296,9 @@ export async function recordCapturedAndEnded(
 
 const failedCall = callOf(
   "failed",
-  [
-    ...["uuid", "int", "uuid", "timestamptz", "text", "text", "text", "text", "text", "text", "text", "text"],
-    ...["int", "int", "int", "uuid", "text", "uuid", "int", "int", "text", "int"],
-  ],
+  "uuid int uuid timestamptz text text text text text text text text int int int uuid text uuid int int text int".split(
+    " ",
+  ),
   "r AS at",
 );
 
@@ -314,25 +325,38 @@ export async function recordFailedAndOpened(
 ): Promise<Payment | undefined> {
   const { loaded, attempt, as, because, card, next } = failed;
   const [row] = await queryable.query<{ at: Date | null }>(failedCall, [
-    ...[
-      lease.sessionId,
-      lease.epoch,
-      attempt.id,
-      loaded.readAt,
-      as.status,
-      as.failureKind,
-      as.declineCode,
-      as.gatewayCode,
-    ],
-    ...[as.refusal, because, card?.brand ?? null, card?.last4 ?? null, leaseMs, leaseMs - leaseUsedMs, openingMarginMs],
-    ...[next.id, next.gateway, next.connectionId, next.credentialVersion, next.priority, next.because],
+    lease.sessionId,
+    lease.epoch,
+    attempt.id,
+    loaded.readAt,
+    as.status,
+    as.failureKind,
+    as.declineCode,
+    as.gatewayCode,
+    as.refusal,
+    because,
+    card?.brand ?? null,
+    card?.last4 ?? null,
+    leaseMs,
+    leaseMs - leaseUsedMs,
+    openingMarginMs,
+    next.id,
+    next.gateway,
+    next.connectionId,
+    next.credentialVersion,
+    next.priority,
+    next.because,
     next.latestExecutionMs,
   ]);
   const at = row?.at;
   if (!at) return undefined;
   const ended: Attempt = {
-    ...{ ...attempt, ...as, nextAction: "failover", nextBecause: because },
-    ...{ answeredAt: attempt.answeredAt ?? at, completedAt: as.status === "UNKNOWN" ? null : at },
+    ...attempt,
+    ...as,
+    nextAction: "failover",
+    nextBecause: because,
+    answeredAt: attempt.answeredAt ?? at,
+    completedAt: as.status === "UNKNOWN" ? null : at,
   };
   const { session } = loaded;
   const { brand = session.cardBrand, last4 = session.cardLast4 } = card ?? {};

@@ -1,4 +1,5 @@
 /** A payment as its rows describe it, and questions that they answer alone. PURE. */
+import type { Exemption } from "../../gateways/authentication.ts";
 import type { Attempt, Authentication, PaymentSession, PlannedConnection, Refund } from "./entities.ts";
 
 /** A session, its attempts, authentications and refunds, oldest first, as of one moment of the database's clock. */
@@ -21,6 +22,15 @@ export function plannedAt(
   return plan?.find((step) => step.connectionId === connectionId);
 }
 
+/** Returns the exemption that an attempt's request asks for. */
+export function exemptionOf(
+  session: Planned,
+  attempt: Pick<Attempt, "connectionId" | "round"> & { readonly authenticationId?: string | null | undefined },
+): Exemption | undefined {
+  if (attempt.round === 1 || attempt.authenticationId != null) return undefined;
+  return plannedAt(session, attempt)?.exemption;
+}
+
 /** Reports whether each attempt of a plan has to be authenticated, so that its browser is kept with the submission. */
 export function isAuthenticatedFirst(plan: Planned["plan"]): boolean {
   return plan?.some(({ authentication, providerFirst }) => authentication === "always" || providerFirst) ?? false;
@@ -29,6 +39,24 @@ export function isAuthenticatedFirst(plan: Planned["plan"]): boolean {
 /** Reports whether another gateway came before the winner's; the attempt that it repeats is none. */
 export function isFailover({ sequence, round }: Attempt): boolean {
   return sequence > (round === 0 ? 1 : 2);
+}
+
+/** Returns the sum of the refunds that have not failed, in minor units. */
+export function refundedMinor({ refunds }: Pick<Payment, "refunds">): number {
+  return refunds.filter(({ status }) => status !== "FAILED").reduce((sum, { amountMinor }) => sum + amountMinor, 0);
+}
+
+/** Returns what can still be refunded, in minor units: 0 unless the session has SUCCEEDED. */
+export function refundableMinor(payment: Pick<Payment, "session" | "attempts" | "refunds">): number {
+  const captured = capturedOf(payment);
+  if (captured === undefined || captured.captureFailedAt) return 0;
+  return Math.max(0, (captured.capturedAmountMinor ?? 0) - refundedMinor(payment));
+}
+
+/** Returns the captured attempt of a session that has SUCCEEDED. */
+export function capturedOf({ session, attempts }: Pick<Payment, "session" | "attempts">): Attempt | undefined {
+  if (session.status !== "SUCCEEDED") return undefined;
+  return attempts.find(({ id }) => id === session.winnerAttemptId);
 }
 
 /** Reports whether a payment is held and its capture was not ordered yet: the merchant decides, and no gateway is at work. */

@@ -1,5 +1,7 @@
-/** Counts what a payment that is captured at once costs the database, so that no feature makes it pay for what it does not use. */
-import { join } from "node:path";
+/** Counts what a payment that is captured at once costs, so that no feature makes it pay for what it does not use. */
+import { Session } from "node:inspector/promises";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Passed } from "../../dev/bench/statement-gate.ts";
 import { Child } from "../../dev/testing/child-process.ts";
@@ -59,4 +61,60 @@ it("creates and captures in as few statements as it takes without any feature", 
   expect(await leastOf(cards.approved)).toEqual({ statements: 4, commits: 0, roundTrips: 4 });
   // The rule, the failure, and the second gateway's credentials.
   expect(await leastOf(cards.failover)).toEqual({ statements: 7, commits: 0, roundTrips: 7 });
+});
+
+// A feature is attached by a condition in one of these files; its own code stands in others. A session is read back only
+// where its customer waits longer than usual.
+const plain = [
+  "client-secret.ts",
+  "create-session.ts",
+  "decide/because.ts",
+  "decide/next-step.ts",
+  "decide/plan-route.ts",
+  "execute/circuit-breaker.ts",
+  "execute/flow-steps.ts",
+  "execute/gateway-calls.ts",
+  "record/load-session.ts",
+  "record/open-attempt.ts",
+  "record/payment-functions.ts",
+  "record/routing-rules.ts",
+  "rows/payment.ts",
+  "sessions.ts",
+  "submit-payment.ts",
+];
+
+/** Returns the files of the core of which `work` runs a function. */
+async function filesRunBy(work: () => Promise<void>): Promise<string[]> {
+  const session = new Session();
+  session.connect();
+  try {
+    await session.post("Profiler.enable");
+    await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+    await work();
+    const { result } = await session.post("Profiler.takePreciseCoverage");
+    const ran = result.filter(({ functions }) =>
+      functions.some(({ functionName, ranges }) => functionName !== "" && ranges[0]!.count > 0),
+    );
+    const paths = ran.map(({ url }) => (url.startsWith("file:") ? fileURLToPath(url) : url));
+    const files = paths.map((path) => relative(join(import.meta.dirname, ".."), path));
+    return files.filter((file) => !file.startsWith("..") && !file.startsWith("scenarios"));
+  } finally {
+    session.disconnect();
+  }
+}
+
+it("runs no code of a feature", async () => {
+  // Notifications of gateways are another flow.
+  await fixture.sandbox.setAccount(`test_${fixture.owner.merchantId}`, { notificationUrl: "" });
+  await fixture.sandbox.quiet();
+  const files = await filesRunBy(() => pay(cards.approved));
+  expect(files).toContain("execute/flow-steps.ts");
+  expect(files.filter((file) => !plain.includes(file))).toEqual([]);
+  // What follows a failure, and the notifications of SANDBOX_B, which cannot be read.
+  const failed = await filesRunBy(() => pay(cards.failover));
+  expect(failed.filter((file) => !plain.includes(file)).toSorted()).toEqual([
+    "execute/after-failure.ts",
+    "record/attempts.ts",
+    "record/stored-notifications.ts",
+  ]);
 });

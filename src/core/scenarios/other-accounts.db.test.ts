@@ -7,9 +7,9 @@ import type { Connector, Gateway } from "../../gateways/connector.ts";
 import { rotateCredentials, verifyConnection } from "../../gateways/verify-connection.ts";
 import { processNotificationsOnce } from "../../oversight/notifications/process-notifications.ts";
 import { encodeId } from "../../platform/ids.ts";
-import { refundableMinor } from "../../refunds/next-refund-step.ts";
 import { createRefundTurn } from "../../refunds/refund-once.ts";
 import { requestRefund } from "../../refunds/request-refund.ts";
+import { refundableMinor } from "../rows/payment.ts";
 import { drain, replaced } from "./recovery.fixture.ts";
 
 const gateways: readonly Gateway[] = ["STRIPE", "ADYEN", "PAYPAL", "SANDBOX_A", "SANDBOX_B"];

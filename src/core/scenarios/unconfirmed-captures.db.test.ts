@@ -5,11 +5,11 @@ import { processNotificationsOnce } from "../../oversight/notifications/process-
 import { raiseAlarmsOnce } from "../../oversight/raise-alarms.ts";
 import { reconcileOnce } from "../../oversight/reconcile.ts";
 import { encodeId } from "../../platform/ids.ts";
-import { refundableMinor } from "../../refunds/next-refund-step.ts";
 import { readLedger } from "../../reporting/ledger.ts";
 import type { Core } from "../core.ts";
 import { closeWorkItem } from "../record/work-items.ts";
 import type { PaymentSession } from "../rows/entities.ts";
+import { refundableMinor } from "../rows/payment.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import { itemsOf, recover, replaced, withAnswers } from "./recovery.fixture.ts";
 

@@ -1,4 +1,4 @@
-/** What an attacker gets who tries out the security codes of one card, with every part of the product real. */
+/** Tests that an attacker who tries out the security codes of one card learns nothing, with every part of the product real. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { ApiCheckout } from "./api-checkout.ts";
 import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";

@@ -96,8 +96,8 @@ describe("docs/architecture.md", () => {
   const page = read("docs/architecture.md");
 
   it("counts the steps as they are", () => {
-    const unions = ["next-step", "after-authentication", "after-provider"].map(
-      (file) => /export type \w*Step =\n([\s\S]*?);\n\n/.exec(read(`src/core/decide/${file}.ts`))![1]!,
+    const unions = ["decide/next-step", "authentication/after-authentication", "authentication/after-provider"].map(
+      (file) => /export type \w*Step =\n([\s\S]*?);\n\n/.exec(read(`src/core/${file}.ts`))![1]!,
     );
     const names = unions.flatMap((union) => [...union.matchAll(/type: "(\w+)"/g)].map(([, name]) => name!));
     expect(names.length).toBeGreaterThan(20);

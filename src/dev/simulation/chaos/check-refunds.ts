@@ -18,7 +18,7 @@ type Made = Records["authorizations"][number]["refunds"][number];
 /**
  * Returns the refunds without an end that only a person can give them; the work queue has a row. Adyen keeps an error for
  * their key, has not made them, and cannot be read; neither of two keys had an answer, and the gateway has no refund; or the
- * gateway refuses each repeat, because less than the refund is left, which says nothing of the request that had no answer.
+ * gateway refuses each repeat, because of its card or because less is left, which says nothing of the request that had no answer.
  * Another key could refund twice.
  */
 export function refundsLeftToPerson({
@@ -30,7 +30,10 @@ export function refundsLeftToPerson({
   const made = new Set(authorizations.flatMap((one) => one.refunds.map(({ reference }) => reference)));
   const kept = new Set(keptErrors);
   const restOf = new Map(
-    authorizations.map((one) => [one.reference, one.capturedValue - sumOf(one.refunds.filter(isStanding))]),
+    authorizations.map((one) => [
+      one.reference,
+      one.refund === "refuse" ? 0 : one.capturedValue - sumOf(one.refunds.filter(isStanding)),
+    ]),
   );
   const reported = new Set(
     workItems.filter(({ kind }) => kind === "REFUND_UNANSWERED").map(({ sessionId }) => sessionId),

@@ -134,6 +134,7 @@ function authorization(id: string, reference: string, status: "held" | "captured
     currency: "EUR",
     openedAt,
     hold: "lasts" as Records["authorizations"][number]["hold"],
+    refund: "at_once" as Records["authorizations"][number]["refund"],
     refunds: [] as Refunds,
   };
 }
@@ -401,7 +402,7 @@ describe("findViolations()", () => {
     expect([kindsWith(2), kindsWith(1)]).toEqual([[], ["refund_open", "work_item"]]);
   });
 
-  it("leaves a refund to a person that the gateway refuses because less is left, if the work queue says so", () => {
+  it("leaves a refund to a person that the gateway refuses for its card, or because less is left, if the work queue says so", () => {
     const made = sound();
     const { here, refunds } = refunded(made);
     here.status = "REQUESTED";
@@ -412,6 +413,8 @@ describe("findViolations()", () => {
     expect(kindsOf(made)).toEqual([]);
     refunds[0] = { ...byHand, value: 4000 };
     expect(kindsOf(made)).toEqual(["refund_open", "work_item"]);
+    made.authorizations[1]!.refund = "refuse";
+    expect(kindsOf(made)).toEqual([]);
   });
 
   it("leaves a capture that failed because its hold had ended to a person, if the work queue says so", () => {

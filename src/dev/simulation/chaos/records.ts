@@ -135,7 +135,7 @@ export type Records = {
   readonly refunds: readonly RefundRecord[];
   readonly authorizations: readonly (Pick<
     Authorization,
-    "id" | "reference" | "status" | "value" | "capturedValue" | "currency" | "openedAt" | "refunds" | "hold"
+    "id" | "reference" | "status" | "value" | "capturedValue" | "currency" | "openedAt" | "refunds" | "hold" | "refund"
   > & { /** In whose books it is. */ readonly gateway: string })[];
   /** The idempotency keys to whose repeats the emulator of Adyen answers an error. */
   readonly keptErrors: readonly string[];
