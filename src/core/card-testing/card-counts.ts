@@ -31,7 +31,7 @@ export function brakedPlan({ plan, skipped }: Plan, brake: CardBrake): Plan {
 
 /** Returns a fingerprint as `claim` counts it; undefined for a card that is not counted. */
 export function countedCard(fingerprint: CardFingerprint | undefined): string | undefined {
-  return fingerprint?.isCounted ? fingerprint.versions.join(" ") : undefined;
+  return fingerprint?.isCounted ? fingerprint.versions.toSorted().join(" ") : undefined;
 }
 
 // Who guesses at a card tries these; a decline for any other reason may be an honest customer's.

@@ -49,8 +49,8 @@ async function pay(card: string, fields: Partial<NewSession> = {}): Promise<Paym
   return fixture.loadSession(session);
 }
 
-async function endsOf(card: string, times: number): Promise<(string | null)[]> {
-  const ends = [];
+async function endsOf(card: string, times: number): Promise<unknown[]> {
+  const ends: unknown[] = [];
   for (let time = 0; time < times; time++) ends.push((await pay(card)).session.declineCode);
   return ends;
 }

@@ -3,8 +3,8 @@
 -- The submissions of a card in its last day: a row for each version of its fingerprint, written by the claim. Unlogged: a crash of the
 -- server forgets the counts, and none of them is in a backup.
 CREATE UNLOGGED TABLE card_submission (
-  -- Of the card's number for one merchant, by a key of the vault.
-  fingerprint  bytea       NOT NULL CHECK (octet_length(fingerprint) = 16),
+  -- Of the card's number for one merchant, by a key of the vault: 16 bytes.
+  fingerprint  uuid        NOT NULL,
   session_id   uuid        NOT NULL,
   submitted_at timestamptz NOT NULL,
   -- By how much the submission counts as declined; null until it is.

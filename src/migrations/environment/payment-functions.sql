@@ -55,7 +55,7 @@ BEGIN
 END $$;
 
 -- Claims a session for its one submission, and opens its first attempt if one is named. `card` has the versions of a fingerprint that is
--- counted, with spaces between them. LL003: the card has been tried too often, and nothing is claimed.
+-- counted, in their order and with spaces between them. LL003: the card has been tried too often, and nothing is claimed.
 CREATE FUNCTION partitions.claim_rest(
   of_session uuid, lease_ms int, budget_ms int, token text, hash bytea, rule int, planned jsonb, skips jsonb, request uuid, routed jsonb,
   browser text, attempt uuid, at_gateway text, connection uuid, credential int, place int, why text, execution_ms int,
@@ -66,6 +66,8 @@ DECLARE
   s  payment_session;
   c  record;
   at timestamptz := date_trunc('milliseconds', app.clock());
+  versions uuid[] := string_to_array(card, ' ');
+  version  uuid;
 BEGIN
   PERFORM app.refuse_other_timeline();
   UPDATE partitions.payment_session_rest
@@ -77,12 +79,12 @@ BEGIN
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
   IF card IS NOT NULL THEN
     -- One claim of a card at a time, so that each sees the others.
-    PERFORM pg_advisory_xact_lock(hashtextextended(one, 0)) FROM (SELECT one FROM unnest(string_to_array(card, ' ')) one ORDER BY one) ordered;
+    FOREACH version IN ARRAY versions LOOP PERFORM pg_advisory_xact_lock(uuid_hash_extended(version, 0)); END LOOP;
     SELECT coalesce(max(hour), 0) AS submissions, coalesce(max(declined + undecided), 0) AS tries INTO c FROM (
       SELECT count(*) FILTER (WHERE submitted_at > at - interval '1 hour') AS hour, coalesce(sum(declines), 0) AS declined,
         count(*) FILTER (WHERE declines IS NULL AND submitted_at > at - interval '1 hour') AS undecided
-      FROM card_submission WHERE fingerprint IN (SELECT decode(one, 'hex') FROM unnest(string_to_array(card, ' ')) one) AND submitted_at > at - interval '1 day'
-      GROUP BY fingerprint) version;
+      FROM card_submission WHERE fingerprint = ANY (versions) AND submitted_at > at - interval '1 day'
+      GROUP BY fingerprint) by_version;
     IF c.submissions >= submissions_max THEN PERFORM app.brake('submissions'); END IF;
     -- Only now it matters which of them may still be declined.
     IF c.tries >= declines_max THEN
@@ -90,11 +92,11 @@ BEGIN
         SELECT sum(coalesce(p.declines, CASE WHEN p.submitted_at > at - interval '1 hour'
             AND (x.id IS NULL OR x.status = 'CREATED' AND x.winner_attempt_id IS NULL AND x.held_at IS NULL) THEN 1 ELSE 0 END)) AS tries
         FROM card_submission p LEFT JOIN partitions.payment_session_rest x ON x.id = p.session_id
-        WHERE p.fingerprint IN (SELECT decode(one, 'hex') FROM unnest(string_to_array(card, ' ')) one) AND p.submitted_at > at - interval '1 day'
-        GROUP BY p.fingerprint) version;
+        WHERE p.fingerprint = ANY (versions) AND p.submitted_at > at - interval '1 day'
+        GROUP BY p.fingerprint) by_version;
       IF c.tries >= declines_max THEN PERFORM app.brake('declines'); END IF;
     END IF;
-    INSERT INTO card_submission (fingerprint, session_id, submitted_at) SELECT decode(one, 'hex'), of_session, at FROM unnest(string_to_array(card, ' ')) one;
+    INSERT INTO card_submission (fingerprint, session_id, submitted_at) SELECT one, of_session, at FROM unnest(versions) one;
   END IF;
   IF attempt IS NOT NULL THEN
     INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
