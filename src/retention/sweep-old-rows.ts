@@ -76,7 +76,8 @@ const deleteCardCounts: Statement = {
   name: "sweep_card_submission",
   text: `
     DELETE FROM card_submission WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM card_submission WHERE session_id < (SELECT app.first_id_at(app.clock() - $1 * interval '1 ms'))
+      SELECT ctid FROM card_submission s
+      WHERE (nth > 1 OR NOT EXISTS (SELECT FROM card_submission o WHERE o.fingerprint = s.fingerprint AND o.nth > 1)) AND session_id < (SELECT app.first_id_at(app.clock() - $1 * interval '1 ms'))
       LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING 1 AS removed`,
 };
 

@@ -67,7 +67,7 @@ DECLARE
   c  record;
   at timestamptz := date_trunc('milliseconds', app.clock());
   versions uuid[] := string_to_array(card, ' ');
-  version  uuid;
+  added    int;
 BEGIN
   PERFORM app.refuse_other_timeline();
   UPDATE partitions.payment_session_rest
@@ -78,12 +78,16 @@ BEGIN
   RETURNING * INTO s;
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
   IF card IS NOT NULL THEN
-    -- One claim of a card at a time, so that each sees the others.
-    FOREACH version IN ARRAY versions LOOP PERFORM pg_advisory_xact_lock(uuid_hash_extended(version, 0)); END LOOP;
+    -- The first submission of a card is one row. Another one at the same moment waits for it here.
+    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at) SELECT one, 1, of_session, at FROM unnest(versions) one ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS added = ROW_COUNT;
+  END IF;
+  IF added < cardinality(versions) THEN
+    PERFORM FROM card_submission WHERE fingerprint = ANY (versions) AND nth = 1 ORDER BY fingerprint FOR UPDATE;
     SELECT coalesce(max(hour), 0) AS submissions, coalesce(max(declined + undecided), 0) AS tries INTO c FROM (
       SELECT count(*) FILTER (WHERE submitted_at > at - interval '1 hour') AS hour, coalesce(sum(declines), 0) AS declined,
         count(*) FILTER (WHERE declines IS NULL AND submitted_at > at - interval '1 hour') AS undecided
-      FROM card_submission WHERE fingerprint = ANY (versions) AND submitted_at > at - interval '1 day'
+      FROM card_submission WHERE fingerprint = ANY (versions) AND submitted_at > at - interval '1 day' AND session_id <> of_session
       GROUP BY fingerprint) by_version;
     IF c.submissions >= submissions_max THEN PERFORM app.brake('submissions'); END IF;
     -- Only now it matters which of them may still be declined.
@@ -92,11 +96,13 @@ BEGIN
         SELECT sum(coalesce(p.declines, CASE WHEN p.submitted_at > at - interval '1 hour'
             AND (x.id IS NULL OR x.status = 'CREATED' AND x.winner_attempt_id IS NULL AND x.held_at IS NULL) THEN 1 ELSE 0 END)) AS tries
         FROM card_submission p LEFT JOIN partitions.payment_session_rest x ON x.id = p.session_id
-        WHERE p.fingerprint = ANY (versions) AND p.submitted_at > at - interval '1 day'
+        WHERE p.fingerprint = ANY (versions) AND p.submitted_at > at - interval '1 day' AND p.session_id <> of_session
         GROUP BY p.fingerprint) by_version;
       IF c.tries >= declines_max THEN PERFORM app.brake('declines'); END IF;
     END IF;
-    INSERT INTO card_submission (fingerprint, session_id, submitted_at) SELECT one, of_session, at FROM unnest(versions) one;
+    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at)
+    SELECT fingerprint, max(nth) + 1, of_session, at FROM card_submission WHERE fingerprint = ANY (versions)
+    GROUP BY fingerprint HAVING bool_and(session_id <> of_session);
   END IF;
   IF attempt IS NOT NULL THEN
     INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
