@@ -1,5 +1,6 @@
 /** The card vault of one environment, of either kind: the contract for sessions, connectors and the plan. */
 
+import type { CardFingerprint } from "../platform/card-token.ts";
 import type { Secret } from "../platform/secrets.ts";
 import type { CardForwarder } from "./card-forwarder.ts";
 
@@ -54,6 +55,8 @@ export type TokenCheck = {
   readonly state: "unused" | "not_found" | "expired" | "used" | "unknown";
   /** Its card, if it is unused and the vault reports it. */
   readonly card?: CardDigits | undefined;
+  /** The fingerprint of its card; an outside vault makes none. */
+  readonly fingerprint?: CardFingerprint | undefined;
 };
 
 /** One environment's vault: lets a page tokenize for a session, sends cards to gateways, and forgets them. */

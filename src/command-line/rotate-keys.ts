@@ -7,6 +7,7 @@ import {
   rotateAccountsSealing,
   rotateCardToken,
   rotateClientSecret,
+  rotateFingerprint,
   rotatePageToken,
   rotateSealing,
   rotateSigning,
@@ -20,6 +21,7 @@ import { type OutputOptions, print } from "./output.ts";
 const names = [
   "vault-ring",
   "card-token",
+  "fingerprint",
   "signing",
   "client-secret",
   "page-token",
@@ -29,6 +31,8 @@ const names = [
 
 // The keys that only edge and worker hold.
 const rotations = { "client-secret": rotateClientSecret, "page-token": rotatePageToken, sealing: rotateSealing };
+
+const vaultRotations = { "vault-ring": rotateVaultRing, fingerprint: rotateFingerprint };
 
 type Options = OutputOptions & {
   readonly key: (typeof names)[number];
@@ -59,8 +63,11 @@ export function rotateCommand(): Command {
     .addOption(
       new Option("--step <step>", "step to take, in this order").choices(["add", "use", "drop"]).makeOptionMandatory(),
     )
-    .option("--keys <file>", "key file of edge and worker; for every key except vault-ring and accounts-sealing")
-    .option("--vault-keys <file>", "key file of the vault; for vault-ring, card-token and signing")
+    .option(
+      "--keys <file>",
+      "key file of edge and worker; for every key except vault-ring, fingerprint and accounts-sealing",
+    )
+    .option("--vault-keys <file>", "key file of the vault; for vault-ring, card-token, fingerprint and signing")
     .option("--accounts-keys <file>", "key file of the dashboard; for accounts-sealing")
     .action((options: Options) => {
       const files = rotate(options);
@@ -72,9 +79,10 @@ export function rotateCommand(): Command {
 
 function rotate({ key, step, ...files }: Options): string[] {
   switch (key) {
-    case "vault-ring": {
+    case "vault-ring":
+    case "fingerprint": {
       const path = given(files.vaultKeys, "--vault-keys");
-      return [write(path, rotateVaultRing(read<VaultKeyFile>(path), step))];
+      return [write(path, vaultRotations[key](read<VaultKeyFile>(path), step))];
     }
     case "accounts-sealing": {
       const path = given(files.accountsKeys, "--accounts-keys");

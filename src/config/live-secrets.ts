@@ -36,7 +36,7 @@ export function findLiveSecretProblems(
   );
   const [testVault = [], liveVault = []] = (["test", "live"] as const).map((name) => {
     const keys = vault?.environments.find((one) => one.name === name);
-    return [...keysOf(keys?.ring), ...keysOf(keys?.cardToken)];
+    return [...keysOf(keys?.ring), ...keysOf(keys?.cardToken), ...keysOf(keys?.fingerprint)];
   });
   return [
     ...findDatabaseProblems(databasesOf(service, vault)),

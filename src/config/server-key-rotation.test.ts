@@ -3,9 +3,11 @@ import { describe, expect, it } from "vitest";
 import { signPageToken, verifyPageToken } from "../core/page-token.ts";
 import { makeCardToken, readCardToken } from "../platform/card-token.ts";
 import { seal, unseal } from "../platform/secrets.ts";
+import { fingerprintOf } from "../vault/card-fingerprint.ts";
 import {
   rotateCardToken,
   rotateClientSecret,
+  rotateFingerprint,
   rotatePageToken,
   rotateSealing,
   rotateSigning,
@@ -96,6 +98,36 @@ describe("rotateCardToken()", () => {
     for (const step of ["use", "drop"] as const) {
       expect(() => rotateCardToken(before, step)).toThrow("add one first");
     }
+  });
+});
+
+describe("rotateFingerprint()", () => {
+  const versionsOf = (file: object) => {
+    const { ring, fingerprint } = parseVaultKeys(JSON.stringify(file), "test");
+    return fingerprintOf({ environment: "test", ring, fingerprint }, { profile: "mer_1", number: "4242424242424242" })
+      ?.versions;
+  };
+
+  it("has every vault find what every other one wrote, at each step", () => {
+    const added = rotateFingerprint(vaultKeys, "add");
+    const used = rotateFingerprint(added, "use");
+    const dropped = rotateFingerprint(used, "drop");
+    for (const [before, after] of [
+      [vaultKeys, added],
+      [added, used],
+      [used, dropped],
+    ]) {
+      expect(versionsOf(after)!.some((version) => versionsOf(before)!.includes(version))).toBe(true);
+    }
+    expect(versionsOf(dropped)).toHaveLength(1);
+    expect(versionsOf(vaultKeys)).not.toEqual(versionsOf(dropped));
+  });
+
+  it("adds the first key to a file from before it", () => {
+    const { fingerprint: _, ...old } = vaultKeys;
+    expect(versionsOf(old)).toBeUndefined();
+    expect(() => rotateFingerprint(old, "use")).toThrow("add one first");
+    expect(versionsOf(rotateFingerprint(old, "add"))).toHaveLength(1);
   });
 });
 

@@ -25,6 +25,14 @@ export function rotateVaultRing(file: VaultKeyFile, step: RotationStep): VaultKe
 }
 
 /**
+ * Returns the vault's file after a step of the key of fingerprints, which a file of the first version gets by `add`. Throws
+ * if the step before it has not been made.
+ */
+export function rotateFingerprint(file: VaultKeyFile, step: RotationStep): VaultKeyFile {
+  return { ...file, fingerprint: rotateLater(file.fingerprint, step, `fingerprint-${file.environment}-1`) };
+}
+
+/**
  * Returns the edge's file after a step of the key that derives client secrets. Throws if the step before is missing.
  */
 export function rotateClientSecret(file: KeyFile, step: RotationStep): KeyFile {
@@ -59,9 +67,7 @@ type BothFiles = { keys: KeyFile; vaultKeys: VaultKeyFile };
  * by `add`. Throws if the step before is missing.
  */
 export function rotateCardToken({ keys, vaultKeys }: BothFiles, step: RotationStep): BothFiles {
-  const { cardToken: ring } = vaultKeys;
-  if (ring === undefined && step !== "add") throw new Error("there is no new key: add one first");
-  const cardToken = ring ? rotateRing(ring, step, nextKid) : freshRing(`card-token-${vaultKeys.environment}-1`);
+  const cardToken = rotateLater(vaultKeys.cardToken, step, `card-token-${vaultKeys.environment}-1`);
   return { keys: { ...keys, cardToken }, vaultKeys: { ...vaultKeys, cardToken } };
 }
 
@@ -88,6 +94,13 @@ export function rotateSigning({ keys, vaultKeys }: BothFiles, step: RotationStep
     default:
       return unreachable(step);
   }
+}
+
+/** Rotates a ring that files of the first version lack. */
+function rotateLater(ring: RingFile | undefined, step: RotationStep, firstKid: string): RingFile {
+  if (ring !== undefined) return rotateRing(ring, step, nextKid);
+  if (step !== "add") throw new Error("there is no new key: add one first");
+  return freshRing(firstKid);
 }
 
 function rotateRing<Kid extends string | number>(

@@ -26,6 +26,8 @@ export type VaultKeys = {
   readonly ring: KeyRing;
   /** Seals the facts in card tokens; the edge has it too. */
   readonly cardToken: KeyRing | undefined;
+  /** Makes fingerprints of cards; files of the first version have none. */
+  readonly fingerprint: KeyRing | undefined;
   /** Public halves of the valid signing keys; two while one replaces the other. */
   readonly verification: readonly { readonly kid: string; readonly publicKey: KeyObject }[];
 };
@@ -54,6 +56,7 @@ export type VaultKeyFile = {
   environment: string;
   vaultRing: RingFile;
   cardToken?: RingFile;
+  fingerprint?: RingFile;
   /** Public keys in PEM by kid. */
   verification: Record<string, string>;
 };
@@ -74,7 +77,7 @@ export function generateKeyFile(environment: "test" | "live"): string {
 
 /**
  * Returns the text of a new key file for the vault that matches this file of the edge's: a fresh ring, the key of card
- * tokens, and the verification keys.
+ * tokens, a fresh key of fingerprints, and the verification keys.
  */
 export function generateVaultKeyFile(keyFile: string): string {
   const { environment, signing, cardToken } = JSON.parse(keyFile) as KeyFile;
@@ -82,6 +85,7 @@ export function generateVaultKeyFile(keyFile: string): string {
     environment,
     vaultRing: freshRing(`vault-${environment}-1`),
     ...(cardToken && { cardToken }),
+    fingerprint: freshRing(`fingerprint-${environment}-1`),
     verification: { [signing.kid]: publicHalf(signing.privateKey) },
   });
 }
@@ -140,7 +144,9 @@ export function addInternalService(keyFile: string, name: string): { keyFile: st
 export function parseKeyFile(text: string, environment: "test" | "live"): ServerKeys {
   const file = readFile<KeyFile>(text, environment);
   // A process that can read every session's token must not be able to open the cards as well.
-  if ("vaultRing" in file) throw new Error("vaultRing belongs into the vault's key file alone");
+  for (const member of ["vaultRing", "fingerprint"]) {
+    if (member in file) throw new Error(`${member} belongs into the vault's key file alone`);
+  }
   const versions = Object.entries(file.clientSecret.keys).map(([version, key]): [number, Uint8Array] => [
     Number(version),
     keyOf(key, `clientSecret.keys.${version}`),
@@ -174,6 +180,7 @@ export function parseVaultKeys(text: string, environment: "test" | "live"): Vaul
   return {
     ring: ringOf(file.vaultRing, "vaultRing"),
     cardToken: file.cardToken && ringOf(file.cardToken, "cardToken"),
+    fingerprint: file.fingerprint && ringOf(file.fingerprint, "fingerprint"),
     verification: Object.entries(file.verification).map(([kid, pem]) => {
       if (pem.includes("PRIVATE")) throw new Error(`verification.${kid} must be a public key`);
       return { kid, publicKey: createPublicKey(pem) };

@@ -3,6 +3,7 @@
  */
 import type { CardDigits } from "../card-vault/card-vault.ts";
 import type { Shopper } from "../gateways/connector.ts";
+import type { DeclineCode } from "../gateways/declines.ts";
 import { submissionsInFlightMax, submitPollMs, submitWaitMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
@@ -20,6 +21,7 @@ import {
   lookAtProvider,
   prepareProvider,
 } from "./authentication/provider-steps.ts";
+import { brakedPlan, brakeOf, countedCard } from "./card-testing/card-counts.ts";
 import type { Core } from "./core.ts";
 import { because } from "./decide/because.ts";
 import { nextStep } from "./decide/next-step.ts";
@@ -44,7 +46,7 @@ import {
 } from "./record/lease.ts";
 import { loadSession } from "./record/load-session.ts";
 import { nextOpening, openNext } from "./record/open-attempt.ts";
-import { claimSession } from "./record/payment-functions.ts";
+import { type Claim, claimSession } from "./record/payment-functions.ts";
 import { drawOf, loadRoute } from "./record/routing-rules.ts";
 import { closeSession, emitPending, settleSession } from "./record/settle.ts";
 import type { PaymentSession } from "./rows/entities.ts";
@@ -111,7 +113,10 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const { session, vaultToken, requestId, shopper } = submission;
   const sessionId = session.id;
   const asked = { sessionId: encodeId("ps", sessionId), token: vaultToken };
-  const [rule, { state, card }] = await Promise.all([loadRoute(core, session), core.vault.checkToken(asked)]);
+  const [rule, { state, card, fingerprint }] = await Promise.all([
+    loadRoute(core, session),
+    core.vault.checkToken(asked),
+  ]);
   if (state !== "unused" && state !== "unknown") return refuseToken(core, sessionId, state);
   const { route, routedBy } =
     rule.cases || rule.split ? followCases(rule, factsOf(core, session, rule, card)) : { route: rule };
@@ -122,18 +127,11 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const { submissionBudgetMs } = core.timing;
   const asking = { sessionId, vaultToken, ruleVersion: route.version, plan, routedBy, submissionBudgetMs, requestId };
   const browserSealed = isAuthenticatedFirst(plan.plan) ? sealShopper(core, sessionId, shopper) : undefined;
-  const claim = { ...asking, browserSealed }; // rule:browser-kept
+  const claim: Claim = { ...asking, browserSealed, countedCard: countedCard(fingerprint) }; // rule:browser-kept
   const ruled = { ruleVersion: route.version, routedBy: routedBy ?? null };
   const opened = { session: { ...session, plan: plan.plan }, authentications: [] };
   const open = async (): Promise<Reloaded> => {
-    if (declineCode !== undefined) {
-      return commitAndReload(core, { sessionId }, async (tx) => {
-        await claimSession(tx, claim);
-        if (payer) recordPayer(tx, sessionId, payer.sessionId);
-        const unasked = { id: sessionId, merchantId: session.merchantId, authentications: 0 };
-        return { loaded: await settleSession(tx, core, unasked, { status: "DECLINED", declineCode }) };
-      });
-    }
+    if (declineCode !== undefined) return claimAndDecline(core, submission, claim, declineCode);
     const provider = to?.providerFirst && providerBefore(opened, to);
     if (provider) {
       return commitAndReload(core, { sessionId }, async (tx) => {
@@ -145,10 +143,31 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
     const first = to && nextOpening(core, opened, { to, because: because.first(ruled) });
     return { loaded: await claimSession(core.database, claim, first), openedAttemptId: first?.id };
   };
-  const claimed = await underLease(open());
+  const claimed = await underLease(
+    open().catch((error: unknown) => {
+      const brake = brakeOf(error);
+      if (brake === undefined) throw error;
+      return claimAndDecline(core, submission, { ...claim, plan: brakedPlan(plan, brake) }, "too_many_attempts");
+    }),
+  );
   if (claimed.type === "lost") return claimed;
   const { result: reloaded } = claimed;
   return { type: "kept", result: { lease: { sessionId, epoch: reloaded.loaded.session.leaseEpoch }, reloaded } };
+}
+
+/** Claims a session and declines it in one transaction: no gateway is called, and nothing is counted. */
+function claimAndDecline(
+  core: Core,
+  { session: { id, merchantId }, payer }: Submission,
+  claim: Claim,
+  declineCode: DeclineCode,
+): Promise<Reloaded> {
+  return commitAndReload(core, { sessionId: id }, async (tx) => {
+    await claimSession(tx, { ...claim, countedCard: undefined });
+    if (declineCode === "order_already_paid") recordPayer(tx, id, payer!.sessionId);
+    const unasked = { id, merchantId, authentications: 0 };
+    return { loaded: await settleSession(tx, core, unasked, { status: "DECLINED", declineCode }) };
+  });
 }
 
 /** Returns what a rule's cases and splits ask about a payment. */

@@ -116,13 +116,16 @@ function examineKeyPair(service: Config | undefined, vault: Config | undefined):
     const known = vault?.vault?.environments.find((environment) => environment.name === name);
     if (keys === undefined || known?.verification === undefined) return [];
     const area = `keys ${name}`;
-    const cardToken = examineCardToken(area, keys.cardToken, known.cardToken);
+    const cards = [
+      examineCardToken(area, keys.cardToken, known.cardToken),
+      ...examineFingerprint(area, known.fingerprint),
+    ];
     if (known.verification.some(({ kid }) => kid === keys.signing.kid)) {
-      return [ok(area, "the vault knows the edge's signing key"), cardToken];
+      return [ok(area, "the vault knows the edge's signing key"), ...cards];
     }
     const variable = `SWITCHYARD_${name.toUpperCase()}_VAULT_KEYS_FILE`;
     const says = `the vault does not know ${keys.signing.kid}, with which the edge signs: no card would be accepted`;
-    return [problem(area, says, `give the vault the file that was generated with the edge's: ${variable}`), cardToken];
+    return [problem(area, says, `give the vault the file that was generated with the edge's: ${variable}`), ...cards];
   });
 }
 
@@ -136,6 +139,13 @@ function examineCardToken(area: string, edge: KeyRing | undefined, vault: KeyRin
     says,
     "switchyard server-keys rotate --key card-token --step add, with both files; restart both",
   );
+}
+
+function examineFingerprint(area: string, ring: KeyRing | undefined): Finding[] {
+  if (ring !== undefined) return [];
+  const says = "the vault has no key of fingerprints, so the tries of a card are not counted";
+  const remedy = "switchyard server-keys rotate --key fingerprint --step add, with the vault's file; restart the vault";
+  return [warning(area, says, remedy)];
 }
 
 function listDatabases(service: Config | undefined, vault: Config | undefined): Examination[] {

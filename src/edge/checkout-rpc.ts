@@ -206,7 +206,7 @@ function expiryOf({ replacedBy, expiredBecause }: PaymentSession) {
 }
 
 // Card testers learn from these which of their cards work, so a browser sees the plain refusal instead.
-const hiddenFromBrowsers = new Set(["fraud_suspected", "lost_or_stolen", "unclassified"]);
+const hiddenFromBrowsers = new Set(["fraud_suspected", "lost_or_stolen", "unclassified", "too_many_attempts"]);
 
 /** Returns the outcome of a session as a browser may see it; undefined before its end. */
 export function outcomeOf(session: PaymentSession) {

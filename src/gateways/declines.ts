@@ -3,8 +3,8 @@
  */
 
 /**
- * The closed list of public decline codes. The last four are never a gateway's answer: no gateway could be asked, the customer did
- * not pay in time, or another session pays or has paid the order.
+ * The closed list of public decline codes. The last five are never a gateway's answer: no gateway could be asked, the customer did
+ * not pay in time, another session pays or has paid the order, or the card was tried too often.
  */
 export const declineCodes = [
   "card_declined",
@@ -24,6 +24,7 @@ export const declineCodes = [
   "session_expired",
   "order_being_paid",
   "order_already_paid",
+  "too_many_attempts",
 ] as const;
 
 /** A public decline code, the same for every gateway. */

@@ -9,6 +9,16 @@ const facts = { expiresAt: new Date("2026-01-02T03:04:05.678Z"), brand: "cartes_
 const token = makeCardToken(ring, place, facts);
 
 describe("readCardToken()", () => {
+  it("returns a fingerprint in both of its versions, in a token that a submission may carry", () => {
+    const versions = [randomBytes(16).toString("hex"), randomBytes(16).toString("hex")];
+    const fingerprint = { versions, isCounted: false };
+    const made = makeCardToken(ring, place, { ...facts, fingerprint });
+    expect(readCardToken(ring, place, made)).toEqual({ ...facts, fingerprint });
+    // The length that SubmitPayment accepts.
+    expect(made.length).toBeLessThanOrEqual(255);
+    for (const version of versions) expect(made).not.toContain(version);
+  });
+
   it("returns what the token was made with, at its place only", () => {
     expect(readCardToken(ring, place, token)).toEqual(facts);
     expect(readCardToken(ring, { ...place, sessionId: "ps_2" }, token)).toBeUndefined();

@@ -9,8 +9,23 @@ import type { EnvironmentName } from "./signed-claims.ts";
 /** The environment and the session in which a token is valid. */
 export type CardTokenPlace = { readonly environment: EnvironmentName; readonly sessionId: string };
 
-/** The content of a token: the end of its card, and the beginning of its number, by which payments are routed. */
-export type CardTokenFacts = { readonly expiresAt: Date; readonly brand: string; readonly firstDigits: string };
+/**
+ * A number under a key that only the vault has: equal for two payments of one merchant with the same number. By each
+ * version of the key, hexadecimal.
+ */
+export type CardFingerprint = {
+  readonly versions: readonly string[];
+  /** False for a test card that can be used without end. */
+  readonly isCounted: boolean;
+};
+
+/** The content of a token: the end of its card, the beginning of its number, by which payments are routed, and its fingerprint. */
+export type CardTokenFacts = {
+  readonly expiresAt: Date;
+  readonly brand: string;
+  readonly firstDigits: string;
+  readonly fingerprint?: CardFingerprint | undefined;
+};
 
 const prefix = "tok_";
 // 192 random bits cannot be guessed, also by who has the key of the facts.
@@ -20,7 +35,10 @@ const randomTokenBytes = 24;
 export function makeCardToken(ring: KeyRing | undefined, place: CardTokenPlace, facts: CardTokenFacts): string {
   const random = randomBytes(randomTokenBytes).toString("base64url");
   if (ring === undefined) return prefix + random;
-  const text = [random, facts.expiresAt.getTime(), facts.brand, facts.firstDigits].join(" ");
+  const { versions, isCounted } = facts.fingerprint ?? {};
+  const fingerprint = versions?.map((version) => Buffer.from(version, "hex").toString("base64url")).join(",");
+  const known = [random, facts.expiresAt.getTime(), facts.brand, facts.firstDigits];
+  const text = [...known, ...(fingerprint ? [fingerprint, Number(isCounted)] : [])].join(" ");
   const sealed = seal(ring, associatedDataOf(place), text);
   // Without the key's id, of which a ring has two at most: nothing in a token is clear.
   return prefix + sealed.slice(sealed.indexOf(".") + 1);
@@ -34,8 +52,14 @@ export function readCardToken(ring: KeyRing, place: CardTokenPlace, token: strin
   for (const kid of Object.keys(ring.keys)) {
     try {
       const text = unseal(ring, associatedDataOf(place), `${kid}.${sealed}`).expose();
-      const [, expiresAt, brand = "", firstDigits = ""] = text.split(" ");
-      return { expiresAt: new Date(Number(expiresAt)), brand, firstDigits };
+      const [, expiresAt, brand = "", firstDigits = "", fingerprint, isCounted] = text.split(" ");
+      const versions = fingerprint?.split(",").map((version) => Buffer.from(version, "base64url").toString("hex"));
+      return {
+        expiresAt: new Date(Number(expiresAt)),
+        brand,
+        firstDigits,
+        ...(versions && { fingerprint: { versions, isCounted: isCounted === "1" } }),
+      };
     } catch {
       // Of another key or place, or changed.
     }

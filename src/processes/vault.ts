@@ -2,6 +2,7 @@
 
 import type { Config, VaultRoleConfig } from "../config/checked-config.ts";
 import { authenticationCards } from "../gateways/sandbox/authentication-cards.ts";
+import { countedTestCards } from "../gateways/sandbox/plain-cards.ts";
 import { providerCards } from "../gateways/sandbox/provider-cards.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 import type { ProcessMetrics } from "../metrics/process-metrics.ts";
@@ -58,10 +59,12 @@ export async function startVaultRole(
     grpcTls,
     database,
     logger,
-    environments: vault.environments.map(({ name, ring, cardToken }) => ({
+    environments: vault.environments.map(({ name, ring, cardToken, fingerprint }) => ({
       environment: name,
       ring,
       cardToken,
+      fingerprint,
+      countedCards: name === "test" ? countedTestCards : undefined,
       testCards: name === "test" ? testNumbers : undefined,
     })),
     grantKeys: keys,

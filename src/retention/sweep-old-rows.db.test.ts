@@ -56,6 +56,7 @@ const environmentRows: Record<string, [days: number, insert: (since: string) => 
     (since) => `VALUES (${id()}, 15, ${since}, 'A', 'EUR', 1, 0, 0, 0, 0, 0, 0, 0, 0, '{}')`,
   ],
   analytics_arm: [1_098, (since) => `VALUES (${id()}, 15, ${since}, 1, '', 'A', 'EUR', 1, 0, 0, 0, 0, '{}')`],
+  card_submission: [2, (since) => `VALUES (${id()}, 1, app.first_id_at(${since}), ${since})`],
   analytics_arm_cost: [1_098, (since) => `VALUES (${id()}, 15, ${since}, 1, '', 'A', 'B', 'EUR', 1, 0, 0, 0)`],
 };
 const accountsRows: Record<string, [days: number, insert: (since: string) => string]> = {

@@ -70,11 +70,27 @@ const deleteMessages: Statement = {
       LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1 AS removed`,
 };
 
+// A session is submitted within a day of its creation, and then counts for a day; its id begins with the time of creation.
+const cardCountsKeptMs = 2 * day;
+const deleteCardCounts: Statement = {
+  name: "sweep_card_submission",
+  text: `
+    DELETE FROM card_submission WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM card_submission s
+      WHERE (nth > 1 OR NOT EXISTS (SELECT FROM card_submission o WHERE o.fingerprint = s.fingerprint AND o.nth > 1)) AND session_id < (SELECT app.first_id_at(app.clock() - $1 * interval '1 ms'))
+      LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING 1 AS removed`,
+};
+
 /** Runs one turn. Returns true when there is more to remove. Durable on return. */
 export async function sweepOldRowsOnce(database: Database): Promise<boolean> {
   let isMore = false;
-  // As long as the customer's page can be read.
-  for (const { statement, forMs } of [...sweeps, { statement: deleteMessages, forMs: clientSecretReadMs }]) {
+  const all = [
+    ...sweeps,
+    // As long as the customer's page can be read.
+    { statement: deleteMessages, forMs: clientSecretReadMs },
+    { statement: deleteCardCounts, forMs: cardCountsKeptMs },
+  ];
+  for (const { statement, forMs } of all) {
     const removed = await database.query(statement, [forMs, retentionSweepRows]);
     isMore ||= removed.length === retentionSweepRows;
   }

@@ -12,9 +12,11 @@ In the test environment two sandbox gateways take payments, and the card number 
 
 The outcomes are those of the demo's routing rule: customers are authenticated as needed, by \`SANDBOX_3DS\`; \`SANDBOX_A\` comes first, then \`SANDBOX_B\` after a hard or soft decline, a timeout or a gateway error. Where no time is given, the payment ends within two seconds. A gateway has 10 seconds to answer.
 
+The cards can be used without end, but for two, on which the [limits on a card's tries](security.md#card-testing) can be seen: \`4000000000008401\`, declined for its security code, and \`4000000000008419\`, approved.
+
 \`SANDBOX_A\` answers every request at once and can be queried for its holds. \`SANDBOX_B\` only accepts requests, reports by signed notifications and cannot be queried; so the absence of a hold there is certain only when no report can come any more, about a minute later. Until then the attempt is \`VOIDING\` and the session has long ended.
 
-In the browser, \`onDeclined\` gets \`card_declined\` in place of \`fraud_suspected\`, \`lost_or_stolen\` and \`unclassified\`. \`payment_attempt.voided\` reports that a possible hold is voided after the session has ended; it is also sent if the gateway says that there was no hold.
+In the browser, \`onDeclined\` gets \`card_declined\` in place of \`fraud_suspected\`, \`lost_or_stolen\`, \`unclassified\` and \`too_many_attempts\`. \`payment_attempt.voided\` reports that a possible hold is voided after the session has ended; it is also sent if the gateway says that there was no hold.
 
 The reason follows an attempt's status in brackets. In capitals it is the kind of failure of its authorization, by which the routing rule decides; \`capture_not_allowed\` is the gateway's answer when it refused to capture its hold.
 `;

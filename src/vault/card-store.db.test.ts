@@ -12,6 +12,8 @@ const ring = { current: "1", keys: { 1: randomBytes(32) } };
 const test: VaultEnvironment = { environment: "test", ring };
 const live: VaultEnvironment = { environment: "live", ring };
 
+const sessionOf = (session: string) => ({ session, profile: "mer_1" });
+
 let database: Database;
 beforeAll(async () => {
   const { url } = await createTestDatabase("vault");
@@ -21,19 +23,19 @@ afterAll(() => database.pool.end());
 
 describe("takeCard()", () => {
   it("opens the card again", async () => {
-    const { token } = await keepCard(database, test, "ps_1", card);
+    const { token } = await keepCard(database, test, sessionOf("ps_1"), card);
     expect(await takeCard(database, test, "ps_1", token.expose())).toEqual({ type: "card", card });
   });
 
   it("finds the token only in its own environment and session", async () => {
-    const { token } = await keepCard(database, test, "ps_1", card);
+    const { token } = await keepCard(database, test, sessionOf("ps_1"), card);
     expect(await takeCard(database, live, "ps_1", token.expose())).toEqual({ type: "not_found" });
     expect(await takeCard(database, test, "ps_2", token.expose())).toEqual({ type: "not_found" });
     expect(await takeCard(database, test, "ps_1", "tok_x")).toEqual({ type: "not_found" });
   });
 
   it("does not open a row that was moved to another session or environment", async () => {
-    const { token } = await keepCard(database, test, "ps_moved", card);
+    const { token } = await keepCard(database, test, sessionOf("ps_moved"), card);
     await database.pool.query("UPDATE card SET session_id = 'ps_thief' WHERE session_id = 'ps_moved'");
     await expect(takeCard(database, test, "ps_thief", token.expose())).rejects.toThrow();
     await database.pool.query(
@@ -43,8 +45,8 @@ describe("takeCard()", () => {
   });
 
   it("does not open a row with another card's token, nor with another ring", async () => {
-    const first = await keepCard(database, test, "ps_swap", card);
-    const second = await keepCard(database, test, "ps_swap", card);
+    const first = await keepCard(database, test, sessionOf("ps_swap"), card);
+    const second = await keepCard(database, test, sessionOf("ps_swap"), card);
     const { rows } = await database.pool.query("SELECT sealed FROM card WHERE session_id = 'ps_swap' LIMIT 1");
     await database.pool.query("UPDATE card SET sealed = $1 WHERE session_id = 'ps_swap'", [rows[0].sealed]);
     const tries = [first, second].map(({ token }) => takeCard(database, test, "ps_swap", token.expose()));
@@ -54,15 +56,15 @@ describe("takeCard()", () => {
   });
 
   it("opens cards of the previous key after the ring has been rotated", async () => {
-    const { token } = await keepCard(database, test, "ps_turn", card);
+    const { token } = await keepCard(database, test, sessionOf("ps_turn"), card);
     const turned = { ...test, ring: { current: "2", keys: { ...ring.keys, 2: randomBytes(32) } } };
     expect(await takeCard(database, turned, "ps_turn", token.expose())).toMatchObject({ type: "card" });
-    const later = await keepCard(database, turned, "ps_turn", card);
+    const later = await keepCard(database, turned, sessionOf("ps_turn"), card);
     expect(await takeCard(database, turned, "ps_turn", later.token.expose())).toEqual({ type: "card", card });
   });
 
   it("finds no card whose key was dropped, so the payment learns that nothing was sent", async () => {
-    const { token } = await keepCard(database, test, "ps_dropped", card);
+    const { token } = await keepCard(database, test, sessionOf("ps_dropped"), card);
     const dropped = { ...test, ring: { current: "2", keys: { 2: randomBytes(32) } } };
     expect(await takeCard(database, dropped, "ps_dropped", token.expose())).toEqual({ type: "not_found" });
   });
@@ -72,7 +74,7 @@ describe("forgetSessions()", () => {
   it("deletes the card of a keepCard() that commits while it waits", async () => {
     let forgotten: Promise<void> | undefined;
     await database.transaction(async (tx) => {
-      await keepCard(tx, test, "ps_late", card);
+      await keepCard(tx, test, sessionOf("ps_late"), card);
       forgotten = forgetSessions(database, test, ["ps_late", "ps_never", "ps_late"]);
       const waiting = {
         name: "test_waiting",
@@ -83,14 +85,14 @@ describe("forgetSessions()", () => {
     await forgotten;
     const { rows } = await database.pool.query("SELECT 1 FROM card WHERE session_id = 'ps_late'");
     expect(rows).toEqual([]);
-    await expect(keepCard(database, test, "ps_late", card)).rejects.toMatchObject({ code: "session_ended" });
+    await expect(keepCard(database, test, sessionOf("ps_late"), card)).rejects.toMatchObject({ code: "session_ended" });
   });
 });
 
 describe("expireOnce()", () => {
   it("deletes expired rows and nothing else", async () => {
-    const { token } = await keepCard(database, test, "ps_stays", card);
-    await keepCard(database, test, "ps_goes", card);
+    const { token } = await keepCard(database, test, sessionOf("ps_stays"), card);
+    await keepCard(database, test, sessionOf("ps_goes"), card);
     for (const table of ["card", "card_session"]) {
       await database.pool.query(`UPDATE ${table} SET expires_at = clock_timestamp() WHERE session_id = 'ps_goes'`);
     }

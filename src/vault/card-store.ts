@@ -1,10 +1,12 @@
 /** Stores cards: sealed under their own token, counted per session, deleted when used up, forgotten or expired. */
 import { callOf } from "../platform/batches.ts";
-import { makeCardToken } from "../platform/card-token.ts";
+import { type CardFingerprint, makeCardToken } from "../platform/card-token.ts";
 import type { Database, Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { deriveKey, hasKeyFor, type KeyRing, Secret, seal, sha256, unseal } from "../platform/secrets.ts";
+import type { SessionGrant } from "../platform/service-token.ts";
 import { beginningOf, type Card } from "./card.ts";
+import { fingerprintOf } from "./card-fingerprint.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 import {
   cardLifetimeMs,
@@ -24,6 +26,8 @@ export type KeptCard = { readonly token: Secret; readonly expiresAt: Date };
 export type TakenCard =
   | { readonly type: "card"; readonly card: Card }
   | { readonly type: "not_found" | "expired" | "used_up" };
+
+type Fingerprinted = { readonly fingerprint?: CardFingerprint | undefined };
 
 const keepCall = callOf(
   "keep_card",
@@ -66,13 +70,19 @@ const forgetStatement: Statement = {
  */
 export async function keepCard(
   database: Queryable,
-  { environment, ring, cardToken }: VaultEnvironment,
-  sessionId: string,
+  vault: VaultEnvironment,
+  { session: sessionId, profile }: Pick<SessionGrant, "session" | "profile">,
   card: Card,
 ): Promise<KeptCard> {
-  const facts = { ...beginningOf(card), expiresAt: new Date(Date.now() + cardLifetimeMs) };
+  const { environment, ring, cardToken } = vault;
+  const fingerprint = fingerprintOf(vault, { profile, number: card.number });
+  const facts = { ...beginningOf(card), expiresAt: new Date(Date.now() + cardLifetimeMs), fingerprint };
   const token = makeCardToken(cardToken, { environment, sessionId }, facts);
-  const sealed = seal(ringOfToken(ring, token), placeOf(environment, sessionId), JSON.stringify(card));
+  const sealed = seal(
+    ringOfToken(ring, token),
+    placeOf(environment, sessionId),
+    JSON.stringify({ ...card, fingerprint }),
+  );
   const [kept] = await database.query<{ expiresAt: Date }>(keepCall, [
     ...[sessionId, environment, sha256(token), sealed],
     ...[cardLifetimeMs, sessionCountLifetimeMs, tokensPerSession, usesPerToken],
@@ -95,7 +105,8 @@ export async function takeCard(
   if (taken !== undefined) {
     // Sealed by a key that has been dropped: it cannot be opened any more, and nothing was sent.
     if (!hasKeyFor(ring, taken.sealed)) return { type: "not_found" };
-    return { type: "card", card: openCard(ring, taken.sealed, token, placeOf(environment, sessionId)) };
+    const { fingerprint: _, ...card } = openCard(ring, taken.sealed, token, placeOf(environment, sessionId));
+    return { type: "card", card };
   }
   const [left] = await database.query<ReadCard>(readStatement, [...key, usesPerToken]);
   if (left === undefined) return { type: "not_found" };
@@ -106,25 +117,26 @@ export async function takeCard(
 export type TokenState = "unused" | "not_found" | "expired" | "used";
 
 /**
- * Returns the state of a token in a session, with the beginning of an unused one's card; uses nothing up. A foreign
- * session's token is `not_found`, like one that was never made.
+ * Returns the state of a token in a session, with the beginning and the fingerprint of an unused one's card; uses nothing
+ * up. A foreign session's token is `not_found`, like one that was never made.
  */
 export async function checkToken(
   database: Database,
   { environment, ring }: VaultEnvironment,
   sessionId: string,
   token: string,
-): Promise<{ readonly state: TokenState; readonly card?: ReturnType<typeof beginningOf> }> {
+): Promise<{ readonly state: TokenState; readonly card?: ReturnType<typeof beginningOf> & Fingerprinted }> {
   const key = [sha256(token), environment, sessionId, usesPerToken];
   const [card] = await database.query<ReadCard>(readStatement, key);
   if (card === undefined || !hasKeyFor(ring, card.sealed)) return { state: "not_found" };
   if (card.used) return { state: "used" };
   if (card.expired) return { state: "expired" };
-  return { state: "unused", card: beginningOf(openCard(ring, card.sealed, token, placeOf(environment, sessionId))) };
+  const opened = openCard(ring, card.sealed, token, placeOf(environment, sessionId));
+  return { state: "unused", card: { ...beginningOf(opened), fingerprint: opened.fingerprint } };
 }
 
-function openCard(ring: KeyRing, sealed: string, token: string, associatedData: string): Card {
-  return JSON.parse(unseal(ringOfToken(ring, token), associatedData, sealed).expose()) as Card;
+function openCard(ring: KeyRing, sealed: string, token: string, associatedData: string): Card & Fingerprinted {
+  return JSON.parse(unseal(ringOfToken(ring, token), associatedData, sealed).expose()) as Card & Fingerprinted;
 }
 
 /**

@@ -60,6 +60,7 @@ it("reports the network and the first eight digits of an unused token's card, an
   expect(await client.checkToken({ sessionId: "ps_begins", token })).toEqual({
     state: "unused",
     card: { brand: "visa", firstDigits: "42424242" },
+    fingerprint: { versions: [expect.stringMatching(/^[0-9a-f]{32}$/)], isCounted: true },
   });
   expect(await client.checkToken({ sessionId: "ps_other", token })).toEqual({ state: "not_found", card: undefined });
   await pay("ps_begins", token);
@@ -109,7 +110,11 @@ describe("with the key of the facts in tokens", () => {
   it("needs no vault for a token of the session, and reports its card", async () => {
     const token = await tokenFor("ps_proven");
     const card = { brand: "visa", firstDigits: "42424242" };
-    expect(await knowing().checkToken({ sessionId: "ps_proven", token })).toEqual({ state: "unused", card });
+    expect(await knowing().checkToken({ sessionId: "ps_proven", token })).toMatchObject({
+      state: "unused",
+      card,
+      fingerprint: { isCounted: true },
+    });
   });
 
   it.each([

@@ -41,7 +41,7 @@ export async function tokenize(tokenizer: Tokenizer, request: IncomingMessage): 
   const card = parseCardJson(await readBody(request, request.headers, { bytesMax: tokenBodyBytesMax }));
   refuseImplausible(card, environment);
   await tokenizer.callCounts.charge(caller);
-  const { token, expiresAt } = await keepCard(tokenizer.database, environment, grant.session, card);
+  const { token, expiresAt } = await keepCard(tokenizer.database, environment, grant, card);
   tokenizer.observer?.tokenized(grant.environment);
   return { token: token.expose(), ...shownOf(card), expiresAt: expiresAt.toISOString() };
 }

@@ -67,6 +67,10 @@ export type VaultEnvironment = {
   readonly ring: KeyRing;
   /** Keys that the edge has too: they seal the facts in tokens, and open no card. */
   readonly cardToken?: KeyRing | undefined;
+  /** Keys of fingerprints of cards, which the vault alone has; without them a card has none. */
+  readonly fingerprint?: KeyRing | undefined;
+  /** The test cards whose payments count against card testing. Absent in live, where every card counts. */
+  readonly countedCards?: ReadonlySet<string> | undefined;
   /** The only numbers accepted. Absent in live, where a real card is expected. */
   readonly testCards?: ReadonlySet<string> | undefined;
 };

@@ -127,7 +127,9 @@ function rpcsOf(vault: VaultRpc): [path: string, Rpc][] {
     }),
     rpc(VaultService.method.checkToken, async (environment, { sessionId, token }) => {
       const { state, card } = await checkToken(vault.database, environment, sessionId, token);
-      return create(CheckTokenResponseSchema, { state: tokenStates[state], ...card });
+      const { fingerprint, ...beginning } = card ?? {};
+      const known = fingerprint && { fingerprint: [...fingerprint.versions], isCounted: fingerprint.isCounted };
+      return create(CheckTokenResponseSchema, { state: tokenStates[state], ...beginning, ...known });
     }),
     rpc(VaultService.method.forget, async (environment, { sessionId, moreSessionIds }) => {
       await forgetSessions(vault.database, environment, [sessionId, ...moreSessionIds]);

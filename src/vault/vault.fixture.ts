@@ -98,7 +98,7 @@ export async function startVaultFixture(change: Partial<VaultConfig> = {}): Prom
 
 function environmentOf(environment: EnvironmentName, testCards?: ReadonlySet<string>): VaultEnvironment {
   const ring = () => ({ current: "1", keys: { 1: randomBytes(32) } });
-  return { environment, ring: ring(), cardToken: ring(), testCards };
+  return { environment, ring: ring(), cardToken: ring(), fingerprint: ring(), testCards };
 }
 
 /** Returns an Ed25519 pair as both sides hold it. */

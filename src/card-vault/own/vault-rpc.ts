@@ -111,8 +111,8 @@ export class VaultClient implements CardForwarder {
     if (this.#cardToken === undefined || performance.now() < this.#askUntil) return undefined;
     const facts = readCardToken(this.#cardToken, { environment: this.#environment, sessionId }, token.expose());
     if (facts === undefined || facts.expiresAt.getTime() <= Date.now()) return undefined;
-    const { brand, firstDigits } = facts;
-    return { state: "unused", card: { brand, firstDigits } };
+    const { brand, firstDigits, fingerprint } = facts;
+    return { state: "unused", card: { brand, firstDigits }, fingerprint };
   }
 
   async #askVault({ sessionId, token }: { sessionId: string; token: Secret }): Promise<TokenCheck> {
@@ -121,10 +121,11 @@ export class VaultClient implements CardForwarder {
     try {
       const options = { timeoutMs: endsAt - performance.now(), metadata: this.#metadata() };
       const answer = await this.#client.checkToken({ sessionId, token: token.expose() }, options);
-      const { brand, firstDigits } = answer;
+      const { brand, firstDigits, isCounted } = answer;
       // A vault from before these fields reports neither.
       const card = firstDigits === "" ? undefined : { brand, firstDigits };
-      return { state: tokenStates[answer.state] ?? "unknown", card };
+      const fingerprint = answer.fingerprint.length > 0 ? { versions: answer.fingerprint, isCounted } : undefined;
+      return { state: tokenStates[answer.state] ?? "unknown", card, fingerprint };
     } catch {
       return { state: "unknown" };
     }

@@ -144,6 +144,8 @@ export const leftOut = {
   cannotAuthenticate:
     "Each payment has to be authenticated, and it neither authenticates customers nor gets a provider’s proof.",
   stoppedWithoutProvider: "The rule stops a payment without its provider.",
+  submissions: "The card was submitted too often within an hour, so no gateway gets it.",
+  declines: "The card was declined too often within a day, so no gateway gets it.",
   importsNoProof: "No gateway of the plan imports its proof and has its acquirer's data.",
   unknownFacts: (facts: readonly string[]) => `Unknown: ${facts.join(" and ")}.`,
 };

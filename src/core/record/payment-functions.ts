@@ -11,6 +11,7 @@ import { columnsOf } from "../../platform/columns.ts";
 import type { Queryable } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { type Secret, sha256 } from "../../platform/secrets.ts";
+import { cardLimits } from "../card-testing/card-counts.ts";
 import type { Core } from "../core.ts";
 import type { Plan } from "../decide/plan-route.ts";
 import { type Attempt, type PaymentSession, PaymentSessionEntity, type RoutedBy } from "../rows/entities.ts";
@@ -29,6 +30,8 @@ export type Claim = {
   readonly requestId?: string | undefined;
   /** Lets a process that takes the session over ask the customer. */
   readonly browserSealed?: string | undefined;
+  /** The card's fingerprint, if the submission is counted. */
+  readonly countedCard?: string | undefined;
 };
 
 /** The request of an attempt before it is opened. `latestExecutionMs` counts from its start. */
@@ -51,13 +54,13 @@ export type Opening = Pick<
 
 const claimCall = callOf(
   "claim",
-  "uuid int int text bytea int jsonb jsonb uuid jsonb text uuid text uuid int int text int".split(" "),
+  "uuid int int text bytea int jsonb jsonb uuid jsonb text uuid text uuid int int text int text int int".split(" "),
   columnsOf(PaymentSessionEntity, "r"),
 );
 
 /**
  * Claims a session for its one submission, and opens its first attempt, if any. Lost when the session was submitted, expired or ended
- * before.
+ * before. Throws what `brakeOf` knows where the card was tried too often.
  */
 export async function claimSession(
   queryable: Queryable,
@@ -84,6 +87,9 @@ export async function claimSession(
     first?.priority ?? null,
     first?.because ?? null,
     first?.latestExecutionMs ?? null,
+    claim.countedCard ?? null,
+    cardLimits.submissionsPerHour,
+    cardLimits.declinesPerDay,
   ]);
   const readAt = session!.submittedAt!;
   const attempts = first === undefined ? [] : [opened(first, readAt)];

@@ -3,6 +3,7 @@ import { type EventType, recordEvent, writeEventBody } from "../../events/outbox
 import type { Statement, Tx } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { dropProof } from "../authentication/provided-rows.ts";
+import { countDecline } from "../card-testing/card-counts.ts";
 import type { Core } from "../core.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
 import { isFailover, type Payment } from "../rows/payment.ts";
@@ -46,6 +47,7 @@ export async function settleSession(
       ? [ending.winner.gateway, ending.captureConfirmed, isFailover(ending.winner), null]
       : [null, null, false, ending.declineCode];
   if (session.authentications > 0) dropProof(tx, session.id); // rule:proof-deleted
+  if (ending.status === "DECLINED") countDecline(tx, session.id); // rule:declines-counted
   const [rows, ended] = await Promise.all([
     tx.query(settleStatement, [session.id, ending.status, ...values]),
     emitEvent(tx, core, session, eventOf[ending.status]), // rule:end-with-event

@@ -4,6 +4,12 @@ import { approvedByA, approvedByBAfter, declined } from "./outcomes.ts";
 
 const approve: CardBehaviour = { act: "approve" };
 
+const wrongCodeCard = "4000000000008401";
+const countedCard = "4000000000008419";
+
+/** The test cards whose payments count against card testing; all others can be used without end. */
+export const countedTestCards: ReadonlySet<string> = new Set([wrongCodeCard, countedCard]);
+
 /** Every test card of ordinary payments. */
 export const plainCards: readonly TestCard[] = [
   {
@@ -29,6 +35,15 @@ export const plainCards: readonly TestCard[] = [
     name: "Approved, American Express",
     group: "approved",
     behaviour: "Approved at the first gateway; 15 digits and a security code of four.",
+    onA: approve,
+    onB: approve,
+    outcome: approvedByA(),
+  },
+  {
+    number: countedCard,
+    name: "Approved and counted",
+    group: "approved",
+    behaviour: "Approved at the first gateway. Its submissions are counted, as those of every card are in live.",
     onA: approve,
     onB: approve,
     outcome: approvedByA(),
@@ -141,6 +156,16 @@ export const plainCards: readonly TestCard[] = [
     onA: { act: "decline", code: "expired_card" },
     onB: { act: "decline", code: "6" },
     outcome: declined("card_expired", "HARD_DECLINE"),
+  },
+  {
+    number: wrongCodeCard,
+    name: "Wrong security code",
+    group: "declined",
+    behaviour:
+      "Declined for its security code at the first gateway; the same card would fail everywhere, so no other is used.",
+    onA: { act: "decline", code: "incorrect_cvc" },
+    onB: { act: "decline", code: "24" },
+    outcome: declined("incorrect_cvc", "HARD_DECLINE"),
   },
   {
     number: "4000000000005209",

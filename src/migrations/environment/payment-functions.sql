@@ -10,6 +10,12 @@ BEGIN
   RAISE EXCEPTION '%', reason USING ERRCODE = 'LL001';
 END $$;
 
+-- LL003: a brake against card testing, which the message names (src/core/card-testing/card-counts.ts).
+CREATE FUNCTION app.brake(reason text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION '%', reason USING ERRCODE = 'LL003';
+END $$;
+
 -- The public form of a time (protobuf JSON): no fraction, or three digits.
 CREATE FUNCTION app.public_time(at timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') || CASE WHEN date_trunc('second', at) = at THEN '' ELSE to_char(at AT TIME ZONE 'UTC', '.MS') END || 'Z' $$;
@@ -48,15 +54,20 @@ BEGIN
     RETURNING s.*;
 END $$;
 
--- Claims a session for its one submission, and opens its first attempt if one is named.
+-- Claims a session for its one submission, and opens its first attempt if one is named. `card` has the versions of a fingerprint that is
+-- counted, in their order and with spaces between them. LL003: the card has been tried too often, and nothing is claimed.
 CREATE FUNCTION partitions.claim_rest(
   of_session uuid, lease_ms int, budget_ms int, token text, hash bytea, rule int, planned jsonb, skips jsonb, request uuid, routed jsonb,
-  browser text, attempt uuid, at_gateway text, connection uuid, credential int, place int, why text, execution_ms int)
+  browser text, attempt uuid, at_gateway text, connection uuid, credential int, place int, why text, execution_ms int,
+  card text, submissions_max int, declines_max int)
 RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   s  payment_session;
+  c  record;
   at timestamptz := date_trunc('milliseconds', app.clock());
+  versions uuid[] := string_to_array(card, ' ');
+  added    int;
 BEGIN
   PERFORM app.refuse_other_timeline();
   UPDATE partitions.payment_session_rest
@@ -66,6 +77,33 @@ BEGIN
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
+  IF card IS NOT NULL THEN
+    -- The first submission of a card is one row. Another one at the same moment waits for it here.
+    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at) SELECT one, 1, of_session, at FROM unnest(versions) one ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS added = ROW_COUNT;
+  END IF;
+  IF added < cardinality(versions) THEN
+    PERFORM FROM card_submission WHERE fingerprint = ANY (versions) AND nth = 1 ORDER BY fingerprint FOR UPDATE;
+    SELECT coalesce(max(hour), 0) AS submissions, coalesce(max(declined + undecided), 0) AS tries INTO c FROM (
+      SELECT count(*) FILTER (WHERE submitted_at > at - interval '1 hour') AS hour, coalesce(sum(declines), 0) AS declined,
+        count(*) FILTER (WHERE declines IS NULL AND submitted_at > at - interval '1 hour') AS undecided
+      FROM card_submission WHERE fingerprint = ANY (versions) AND submitted_at > at - interval '1 day' AND session_id <> of_session
+      GROUP BY fingerprint) by_version;
+    IF c.submissions >= submissions_max THEN PERFORM app.brake('submissions'); END IF;
+    -- Only now it matters which of them may still be declined.
+    IF c.tries >= declines_max THEN
+      SELECT max(tries) AS tries INTO c FROM (
+        SELECT sum(coalesce(p.declines, CASE WHEN p.submitted_at > at - interval '1 hour'
+            AND (x.id IS NULL OR x.status = 'CREATED' AND x.winner_attempt_id IS NULL AND x.held_at IS NULL) THEN 1 ELSE 0 END)) AS tries
+        FROM card_submission p LEFT JOIN partitions.payment_session_rest x ON x.id = p.session_id
+        WHERE p.fingerprint = ANY (versions) AND p.submitted_at > at - interval '1 day' AND p.session_id <> of_session
+        GROUP BY p.fingerprint) by_version;
+      IF c.tries >= declines_max THEN PERFORM app.brake('declines'); END IF;
+    END IF;
+    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at)
+    SELECT fingerprint, max(nth) + 1, of_session, at FROM card_submission WHERE fingerprint = ANY (versions)
+    GROUP BY fingerprint HAVING bool_and(session_id <> of_session);
+  END IF;
   IF attempt IS NOT NULL THEN
     INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
       started_at, changed_at, latest_execution_at)

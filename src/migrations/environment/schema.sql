@@ -301,6 +301,15 @@ CREATE TABLE authentication (
   completed_at timestamp with time zone
 ) PARTITION BY RANGE (session_id);
 
+-- table card_submission
+CREATE UNLOGGED TABLE card_submission (
+  fingerprint uuid NOT NULL,
+  nth integer NOT NULL,
+  session_id uuid NOT NULL,
+  submitted_at timestamp with time zone NOT NULL,
+  declines integer
+);
+
 -- table connection
 CREATE TABLE connection (
   id uuid NOT NULL,
@@ -827,6 +836,12 @@ ALTER TABLE authentication ADD CONSTRAINT authentication_session_id_attempt_id_k
 -- constraint authentication.authentication_session_id_sequence_key
 ALTER TABLE authentication ADD CONSTRAINT authentication_session_id_sequence_key UNIQUE (session_id, sequence);
 
+-- constraint card_submission.card_submission_declines_check
+ALTER TABLE card_submission ADD CONSTRAINT card_submission_declines_check CHECK (((declines >= 1) AND (declines <= 2)));
+
+-- constraint card_submission.card_submission_pkey
+ALTER TABLE card_submission ADD CONSTRAINT card_submission_pkey PRIMARY KEY (fingerprint, nth);
+
 -- constraint connection.connection_gateway_check
 ALTER TABLE connection ADD CONSTRAINT connection_gateway_check CHECK ((gateway ~ '^[A-Z][A-Z0-9_]*$'::text));
 
@@ -1217,6 +1232,9 @@ CREATE INDEX authentication_message ON ONLY authentication USING btree (complete
 -- index authentication_open
 CREATE INDEX authentication_open ON ONLY authentication USING btree (deadline_at) WHERE (completed_at IS NULL);
 
+-- index card_submission_of_session
+CREATE INDEX card_submission_of_session ON card_submission USING btree (session_id);
+
 -- index delivery_attempt_of_endpoint
 CREATE INDEX delivery_attempt_of_endpoint ON ONLY delivery_attempt USING btree (endpoint_id, id);
 
@@ -1435,6 +1453,15 @@ AS $function$
   WHERE w.session_id = ANY (checked) AND NOT EXISTS (SELECT FROM app.kept_money k WHERE k.session_id = w.session_id)
 $function$;
 
+-- function app.brake(reason text)
+CREATE OR REPLACE FUNCTION app.brake(reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RAISE EXCEPTION '%', reason USING ERRCODE = 'LL003';
+END $function$;
+
 -- function app.captured(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
 CREATE OR REPLACE FUNCTION app.captured(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
  RETURNS TABLE(ended_at timestamp with time zone, event_sequence integer, event_bytes bytea)
@@ -1510,8 +1537,8 @@ BEGIN
   END IF;
 END $function$;
 
--- function app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
-CREATE OR REPLACE FUNCTION app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+-- function app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, submissions_max integer, declines_max integer)
+CREATE OR REPLACE FUNCTION app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, submissions_max integer, declines_max integer)
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1520,7 +1547,10 @@ AS $function$
 #variable_conflict use_variable
 DECLARE
   s  payment_session;
+  c  record;
   at timestamptz := date_trunc('milliseconds', app.clock());
+  versions uuid[] := string_to_array(card, ' ');
+  added    int;
 BEGIN
   PERFORM app.refuse_other_timeline();
   UPDATE payment_session
@@ -1530,6 +1560,33 @@ BEGIN
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
+  IF card IS NOT NULL THEN
+    -- The first submission of a card is one row. Another one at the same moment waits for it here.
+    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at) SELECT one, 1, of_session, at FROM unnest(versions) one ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS added = ROW_COUNT;
+  END IF;
+  IF added < cardinality(versions) THEN
+    PERFORM FROM card_submission WHERE fingerprint = ANY (versions) AND nth = 1 ORDER BY fingerprint FOR UPDATE;
+    SELECT coalesce(max(hour), 0) AS submissions, coalesce(max(declined + undecided), 0) AS tries INTO c FROM (
+      SELECT count(*) FILTER (WHERE submitted_at > at - interval '1 hour') AS hour, coalesce(sum(declines), 0) AS declined,
+        count(*) FILTER (WHERE declines IS NULL AND submitted_at > at - interval '1 hour') AS undecided
+      FROM card_submission WHERE fingerprint = ANY (versions) AND submitted_at > at - interval '1 day' AND session_id <> of_session
+      GROUP BY fingerprint) by_version;
+    IF c.submissions >= submissions_max THEN PERFORM app.brake('submissions'); END IF;
+    -- Only now it matters which of them may still be declined.
+    IF c.tries >= declines_max THEN
+      SELECT max(tries) AS tries INTO c FROM (
+        SELECT sum(coalesce(p.declines, CASE WHEN p.submitted_at > at - interval '1 hour'
+            AND (x.id IS NULL OR x.status = 'CREATED' AND x.winner_attempt_id IS NULL AND x.held_at IS NULL) THEN 1 ELSE 0 END)) AS tries
+        FROM card_submission p LEFT JOIN payment_session x ON x.id = p.session_id
+        WHERE p.fingerprint = ANY (versions) AND p.submitted_at > at - interval '1 day' AND p.session_id <> of_session
+        GROUP BY p.fingerprint) by_version;
+      IF c.tries >= declines_max THEN PERFORM app.brake('declines'); END IF;
+    END IF;
+    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at)
+    SELECT fingerprint, max(nth) + 1, of_session, at FROM card_submission WHERE fingerprint = ANY (versions)
+    GROUP BY fingerprint HAVING bool_and(session_id <> of_session);
+  END IF;
   IF attempt IS NOT NULL THEN
     INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
       started_at, changed_at, latest_execution_at)
@@ -2346,8 +2403,8 @@ BEGIN
   RETURN NULL;
 END $function$;
 
--- function partitions.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
-CREATE OR REPLACE FUNCTION partitions.claim_rest(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+-- function partitions.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, submissions_max integer, declines_max integer)
+CREATE OR REPLACE FUNCTION partitions.claim_rest(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, submissions_max integer, declines_max integer)
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -2356,7 +2413,10 @@ AS $function$
 #variable_conflict use_variable
 DECLARE
   s  payment_session;
+  c  record;
   at timestamptz := date_trunc('milliseconds', app.clock());
+  versions uuid[] := string_to_array(card, ' ');
+  added    int;
 BEGIN
   PERFORM app.refuse_other_timeline();
   UPDATE partitions.payment_session_rest
@@ -2366,6 +2426,33 @@ BEGIN
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
+  IF card IS NOT NULL THEN
+    -- The first submission of a card is one row. Another one at the same moment waits for it here.
+    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at) SELECT one, 1, of_session, at FROM unnest(versions) one ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS added = ROW_COUNT;
+  END IF;
+  IF added < cardinality(versions) THEN
+    PERFORM FROM card_submission WHERE fingerprint = ANY (versions) AND nth = 1 ORDER BY fingerprint FOR UPDATE;
+    SELECT coalesce(max(hour), 0) AS submissions, coalesce(max(declined + undecided), 0) AS tries INTO c FROM (
+      SELECT count(*) FILTER (WHERE submitted_at > at - interval '1 hour') AS hour, coalesce(sum(declines), 0) AS declined,
+        count(*) FILTER (WHERE declines IS NULL AND submitted_at > at - interval '1 hour') AS undecided
+      FROM card_submission WHERE fingerprint = ANY (versions) AND submitted_at > at - interval '1 day' AND session_id <> of_session
+      GROUP BY fingerprint) by_version;
+    IF c.submissions >= submissions_max THEN PERFORM app.brake('submissions'); END IF;
+    -- Only now it matters which of them may still be declined.
+    IF c.tries >= declines_max THEN
+      SELECT max(tries) AS tries INTO c FROM (
+        SELECT sum(coalesce(p.declines, CASE WHEN p.submitted_at > at - interval '1 hour'
+            AND (x.id IS NULL OR x.status = 'CREATED' AND x.winner_attempt_id IS NULL AND x.held_at IS NULL) THEN 1 ELSE 0 END)) AS tries
+        FROM card_submission p LEFT JOIN partitions.payment_session_rest x ON x.id = p.session_id
+        WHERE p.fingerprint = ANY (versions) AND p.submitted_at > at - interval '1 day' AND p.session_id <> of_session
+        GROUP BY p.fingerprint) by_version;
+      IF c.tries >= declines_max THEN PERFORM app.brake('declines'); END IF;
+    END IF;
+    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at)
+    SELECT fingerprint, max(nth) + 1, of_session, at FROM card_submission WHERE fingerprint = ANY (versions)
+    GROUP BY fingerprint HAVING bool_and(session_id <> of_session);
+  END IF;
   IF attempt IS NOT NULL THEN
     INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
       started_at, changed_at, latest_execution_at)
@@ -3310,6 +3397,9 @@ GRANT INSERT, SELECT, UPDATE ON audit_walk TO the runtime role;
 
 -- privileges authentication to the runtime role
 GRANT INSERT, SELECT, UPDATE ON authentication TO the runtime role;
+
+-- privileges card_submission to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON card_submission TO the runtime role;
 
 -- privileges connection to the runtime role
 GRANT INSERT, SELECT, UPDATE ON connection TO the runtime role;

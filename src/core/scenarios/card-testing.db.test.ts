@@ -1,0 +1,162 @@
+/** Tests that nobody can try out what belongs to a card's number, over the sandbox acquirers. */
+import { randomBytes } from "node:crypto";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { CardFingerprint } from "../../platform/card-token.ts";
+import type { Core } from "../core.ts";
+import type { NewSession } from "../create-session.ts";
+import type { Payment } from "../rows/payment.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import { replaced } from "./recovery.fixture.ts";
+
+const wrongCode = "4000000000008401";
+
+let fixture: CoreFixture;
+let core: Core;
+let fingerprint: CardFingerprint | undefined;
+let sent: number;
+beforeAll(async () => {
+  fixture = await startCoreFixture();
+  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+  const base = fixture.core;
+  core = {
+    ...base,
+    vault: { ...base.vault, checkToken: async () => ({ state: "unused", fingerprint }) },
+    bind: async (...attempt) => {
+      const bound = await base.bind(...attempt);
+      if (bound === undefined) return undefined;
+      const authorize: typeof bound.connector.authorize = (call, request) => {
+        sent++;
+        return bound.connector.authorize(call, request);
+      };
+      return { ...bound, connector: replaced(bound.connector, { authorize }) };
+    },
+  };
+});
+beforeEach(() => {
+  sent = 0;
+  fingerprint = counted();
+});
+afterEach(() => fixture.setClockAhead(0));
+afterAll(() => fixture.close());
+
+function counted(...versions: string[]): CardFingerprint {
+  return { versions: versions.length > 0 ? versions : [randomBytes(16).toString("hex")], isCounted: true };
+}
+
+async function pay(card: string, fields: Partial<NewSession> = {}): Promise<Payment> {
+  const session = await fixture.newSession(fields);
+  await fixture.submit(session, card, "tok_1", core);
+  return fixture.loadSession(session);
+}
+
+async function endsOf(card: string, times: number): Promise<unknown[]> {
+  const ends: unknown[] = [];
+  for (let time = 0; time < times; time++) ends.push((await pay(card)).session.declineCode);
+  return ends;
+}
+
+const refused = "too_many_attempts";
+const isBeingPaid = ({ session: { status } }: Payment) => status === "CREATED";
+
+describe("a card whose security code is guessed", () => {
+  it("gets at most five of 33 codes to a gateway, all at one moment", async () => {
+    const paid = await Promise.all(Array.from({ length: 33 }, () => pay(wrongCode)));
+    const codes = paid.map(({ session }) => session.declineCode);
+    expect(sent).toBeLessThanOrEqual(5);
+    expect(sent).toBeGreaterThan(0);
+    expect(codes.filter((code) => code === "incorrect_cvc")).toHaveLength(sent);
+    expect(codes.filter((code) => code === refused)).toHaveLength(33 - sent);
+  });
+
+  it("gets three to a gateway, one after another, and the fourth a day later", async () => {
+    expect(await endsOf(wrongCode, 5)).toEqual([...Array(3).fill("incorrect_cvc"), refused, refused]);
+    expect(sent).toBe(3);
+    // Also the right code.
+    expect((await pay(cards.approved)).session.declineCode).toBe(refused);
+    await fixture.setClockAhead(23 * 60);
+    expect((await pay(cards.approved)).session.declineCode).toBe(refused);
+    await fixture.setClockAhead(25 * 60);
+    expect((await pay(wrongCode)).session.declineCode).toBe("incorrect_cvc");
+  });
+
+  it("ends in one commit with its claim, before any gateway, and the reason is in the trail", async () => {
+    await endsOf(wrongCode, 3);
+    const { session, attempts } = await pay(wrongCode);
+    const { status, phase, vaultToken, plan, skipped } = session;
+    expect({ status, phase, vaultToken, plan, attempts }).toEqual({
+      ...{ status: "DECLINED", phase: "DONE", vaultToken: null, plan: [], attempts: [] },
+    });
+    expect(skipped?.map(({ because }) => because)).toEqual(Array(2).fill(expect.stringMatching(/declined too often/)));
+    expect(await fixture.eventTypes(session)).toEqual(["payment_session.declined"]);
+  });
+
+  it("is found by either version of its fingerprint while the key is rotated", async () => {
+    const [old, next] = [randomBytes(16).toString("hex"), randomBytes(16).toString("hex")];
+    fingerprint = counted(old);
+    await endsOf(wrongCode, 2);
+    fingerprint = counted(old, next);
+    expect(await endsOf(wrongCode, 2)).toEqual(["incorrect_cvc", refused]);
+    fingerprint = counted(next, old);
+    expect(await endsOf(wrongCode, 1)).toEqual([refused]);
+    fingerprint = counted(next);
+    expect(await endsOf(wrongCode, 2)).toEqual(["incorrect_cvc", "incorrect_cvc"]);
+  });
+});
+
+describe("a card", () => {
+  it("is declined five times in a day, and no more", async () => {
+    expect(await endsOf(cards.softDecline, 6)).toEqual([...Array(5).fill("insufficient_funds"), refused]);
+    fingerprint = counted();
+    expect(await endsOf(cards.softDecline, 1)).toEqual(["insufficient_funds"]);
+  });
+
+  it("is submitted ten times in an hour, and no more", async () => {
+    expect(await endsOf(cards.approved, 11)).toEqual([...Array(10).fill(null), refused]);
+    const { session } = await pay(cards.approved);
+    expect(session.skipped?.[0]?.because).toMatch(/submitted too often/);
+    await fixture.setClockAhead(61);
+    expect(await endsOf(cards.approved, 1)).toEqual([null]);
+  });
+
+  it("counts payments that are not decided yet as tries, and holds as none", async () => {
+    const { promise: mayGo, resolve: go } = Promise.withResolvers<void>();
+    const { bind } = core;
+    const waiting: Core = {
+      ...core,
+      bind: async (...attempt) => {
+        await mayGo;
+        return bind(...attempt);
+      },
+    };
+    const begun = await Promise.all(Array.from({ length: 5 }, () => fixture.newSession()));
+    const paying = begun.map((session) => fixture.submit(session, cards.approved, "tok_1", waiting));
+    await expect
+      .poll(async () => (await Promise.all(begun.map((one) => fixture.loadSession(one)))).filter(isBeingPaid).length)
+      .toBe(5);
+    await expect
+      .poll(async () =>
+        (await Promise.all(begun.map((one) => fixture.loadSession(one)))).flatMap((one) => one.attempts),
+      )
+      .toHaveLength(5);
+    expect(await endsOf(cards.approved, 1)).toEqual([refused]);
+    go();
+    await Promise.all(paying);
+    expect(await endsOf(cards.approved, 1)).toEqual([null]);
+    const { session } = await pay(cards.approved, { capture: "manual" });
+    expect(session.heldAt).not.toBeNull();
+    expect(await endsOf(cards.approved, 1)).toEqual([null]);
+  });
+
+  it("is not counted where the vault says so, or made no fingerprint", async () => {
+    for (const uncounted of [undefined, { ...counted(), isCounted: false }]) {
+      fingerprint = uncounted;
+      expect(await endsOf(wrongCode, 6)).toEqual(Array(6).fill("incorrect_cvc"));
+    }
+  });
+
+  it("loses no try by a submission that is repeated or comes too late", async () => {
+    const session = await fixture.newSession();
+    for (let time = 0; time < 12; time++) await fixture.submit(session, cards.approved, "tok_1", core);
+    expect(await endsOf(cards.approved, 9)).toEqual(Array(9).fill(null));
+  });
+});
