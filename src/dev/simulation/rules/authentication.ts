@@ -87,7 +87,7 @@ export const authenticationRules: readonly Rule[] = [
       withoutGuard("nothing is completed while the session is in doubt"),
       withoutGuard("an attempt in doubt is not declined by giving up"),
     ],
-    seenAt: 2_883,
+    seenAt: 2_918,
   },
   {
     id: "doubt-asks-all-rounds",
@@ -109,6 +109,7 @@ export const authenticationRules: readonly Rule[] = [
     code: [{ file: "src/core/decide/plan-route.ts", instead: ["  return planAuthenticated(route);"] }],
     database: [],
     harm: "was captured without an authentication",
+    seenAt: 1_732,
   },
   {
     id: "browser-kept",
@@ -117,5 +118,6 @@ export const authenticationRules: readonly Rule[] = [
     code: [{ file: files.submitPayment, instead: ["  const claim = asking;"] }],
     database: [],
     harm: "was captured without an authentication",
+    seenAt: 3_378,
   },
 ];

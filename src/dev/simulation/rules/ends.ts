@@ -53,7 +53,7 @@ export const endRules: readonly Rule[] = [
       withText("failed", "a.after_stop OR "),
       withoutGuard("what ends an attempt without a stop is a decline, an error or silence"),
     ],
-    seenAt: 11,
+    seenAt: 13,
   },
   {
     id: "retry-once",
@@ -93,7 +93,7 @@ export const endRules: readonly Rule[] = [
       withoutGuard("no attempt after the deadline"),
       withText("failed", "at + margin_ms * interval '1 ms' >= s.submit_deadline OR "),
     ],
-    seenAt: 33,
+    seenAt: 52,
   },
   {
     id: "expiry-only-idle",
@@ -142,7 +142,7 @@ export const endRules: readonly Rule[] = [
       },
     ],
     database: [],
-    seenAt: 76,
+    seenAt: 98,
   },
   {
     id: "latest-execution-time",

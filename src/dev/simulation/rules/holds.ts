@@ -35,7 +35,7 @@ export const holdRules: readonly Rule[] = [
       withoutGuard("an unanswered capture is never given up"),
       withoutGuard("only a hold without an order is cancelled or lapses"),
     ],
-    seenAt: 120,
+    seenAt: 580,
   },
   {
     id: "capture-amount-once",

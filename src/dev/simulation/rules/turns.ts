@@ -20,7 +20,7 @@ export const turnRules: readonly Rule[] = [
       },
     ],
     database: [withoutUnique("attempt_one_authorizing"), withoutGuard("no end while an attempt is AUTHORIZING")],
-    seenAt: 5,
+    seenAt: 21,
   },
   {
     id: "end-voids-unknown",
