@@ -70,8 +70,10 @@ it("creates and captures in as few statements as it takes without any feature", 
 // Each statement has BEGIN, a setting and COMMIT, which are sent with it.
 it("takes as many round trips through a pooler", async () => {
   const order = { amountMinor: 4900, currency: "EUR", orderRef: "order" };
-  const created = await count(() => createSession(pooled, fixture.owner, order), pooled);
-  expect(created.roundTrips).toBe(1);
+  const trips: number[] = [];
+  for (let turn = 0; turn < 5; turn++)
+    trips.push((await count(() => createSession(pooled, fixture.owner, order), pooled)).roundTrips);
+  expect(Math.min(...trips)).toBe(1);
   expect((await leastOf(cards.approved, pooled)).roundTrips).toBe(4);
   expect((await leastOf(cards.failover, pooled)).roundTrips).toBe(7);
 });

@@ -9,10 +9,11 @@ import { Database } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import { countSettledOnce } from "../../reporting/analytics/count-settled.ts";
+import { countLedgerOnce } from "../../reporting/ledger-totals.ts";
 import { Child } from "../testing/child-process.ts";
 import { fillPayments, superuserUrlOf } from "./fill-payments.ts";
 import { type BenchHarness, brand, startHarness } from "./harness.ts";
-import { fillMoney, moneyCalls } from "./money-lists.ts";
+import { fillMoney, type MoneyCall, moneyCalls, totalCalls } from "./money-lists.ts";
 
 /** One request and its times. */
 type DashboardRow = {
@@ -149,9 +150,15 @@ async function measureMoney(
   await fillMoney(superuserUrlOf(ownerUrlOf("dashboard"), folder), rows);
   const pool = new Pool({ connectionString: databaseUrl, max: 1 });
   try {
+    const database = new Database(pool);
     const timed: DashboardRow[] = [];
-    for (const [rpc, query, call] of await moneyCalls(new Database(pool), rows))
-      timed.push({ rpc, query, ...(await timesOf(call, repeats)) });
+    const timeAll = async (all: readonly MoneyCall[]) => {
+      for (const [rpc, query, call] of all) timed.push({ rpc, query, ...(await timesOf(call, repeats)) });
+    };
+    await timeAll(await moneyCalls(database, rows));
+    await timeAll(totalCalls(database, rows, "from the entries"));
+    while (await countLedgerOnce(database));
+    await timeAll(totalCalls(database, rows, "added up"));
     return timed;
   } finally {
     await pool.end();

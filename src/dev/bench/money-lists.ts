@@ -66,6 +66,23 @@ export async function fillMoney(superuserUrl: string, rows: MoneyRows): Promise<
   }
 }
 
+/** Returns the calls of the ledger's totals, of the longest day and of 31 days with it. */
+export function totalCalls(database: Database, { merchantId, day }: MoneyRows, when: string): readonly MoneyCall[] {
+  return [
+    ["totals of the longest day", when, () => totalLedger(database, { merchantId, days: { day } })],
+    [
+      "totals of 31 days, the longest among them",
+      when,
+      () => totalLedger(database, { merchantId, days: monthTo(day) }),
+    ],
+  ];
+}
+
+const monthTo = (day: string) => ({
+  from: new Date(Date.parse(day) - 30 * 86_400_000).toISOString().slice(0, 10),
+  to: day,
+});
+
 /** One list, and a call of it. */
 export type MoneyCall = readonly [list: string, page: string, call: () => Promise<unknown>];
 
@@ -98,7 +115,7 @@ export async function moneyCalls(database: Database, rows: MoneyRows): Promise<r
     listRefunds(database, { merchantId, filter, after, count: pageSize });
   const holds = (after: string | undefined) =>
     listPayments(database, { merchantId, filter: { held: true }, after, count: pageSize });
-  const month = { from: new Date(Date.parse(day) - 30 * 86_400_000).toISOString().slice(0, 10), to: day };
+  const month = monthTo(day);
   const ledger = (of: string, token: string | undefined, days: LedgerDays = { day }) =>
     readLedger([database], { merchantId: of, days, count: ledgerPage, pageToken: token, keys });
   return [
@@ -109,9 +126,7 @@ export async function moneyCalls(database: Database, rows: MoneyRows): Promise<r
     ["held payments", "late", () => holds(lateHold)],
     ["ledger of the longest day", "first", () => ledger(merchantId, undefined)],
     ["ledger of the longest day", "late", () => ledger(merchantId, pageToken)],
-    ["its totals", "", () => totalLedger(database, { merchantId, days: { day } })],
     ["ledger of 31 days, the longest among them", "first", () => ledger(merchantId, undefined, month)],
-    ["its totals", "", () => totalLedger(database, { merchantId, days: month })],
     [
       "ledger of the same 31 days for a merchant with 100 refunds",
       "first",
