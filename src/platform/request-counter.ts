@@ -74,16 +74,16 @@ export class RequestCounter {
   refusal(nowMs = this.#parts.nowMs()): Verdict | undefined {
     if (!this.#stock.isDry(nowMs) || this.#stock.holds(nowMs)) return undefined;
     const isWorthWaiting = this.#parts.pause !== undefined && this.#stock.dryForMs(nowMs) < turnWithinMs;
-    return isWorthWaiting ? undefined : this.#refuse(nowMs);
+    return isWorthWaiting ? undefined : this.#refuse(nowMs, 0);
   }
 
   #admit(nowMs: number): Verdict {
     return { admitted: true, counted: true, remaining: this.#stock.remaining(nowMs), waitMs: 0 };
   }
 
-  /** Returns a refusal until the bucket has refilled and the waiting requests have had their turn. */
-  #refuse(nowMs: number): Verdict {
-    const turnsMs = this.#parts.pause ? (this.#queue.size * 1_000) / this.#parts.limit.perSecond : 0;
+  /** Returns a refusal until the bucket has refilled, and what waits has had its turn. */
+  #refuse(nowMs: number, waiting = this.#queue.size): Verdict {
+    const turnsMs = (waiting * 1_000) / this.#parts.limit.perSecond;
     return { admitted: false, counted: true, remaining: 0, waitMs: this.#stock.dryForMs(nowMs) + turnsMs };
   }
 
