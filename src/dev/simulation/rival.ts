@@ -18,20 +18,20 @@ export type RivalPlan = {
 };
 
 /** Share of the runs with another session. */
-const rivalRuns = 0.2;
+const rivalRuns = 0.3;
 
 /** Draws the other session of a run; undefined in most runs. */
 export function drawRival(dice: Dice): RivalPlan | undefined {
   if (!dice.chance(rivalRuns)) return undefined;
   return {
-    holdsAtMs: dice.between(0, dice.pick([300, 5_000, 60_000, 600_000])),
+    holdsAtMs: dice.between(0, dice.pick([300, 2_000, 5_000, 60_000])),
     decidedAfterMs: dice.between(0, dice.pick([50, 2_000, 30_000])),
     end: dice.weighted<RivalPlan["end"]>([
       [4, "captured"],
       [1, "captureFails"],
       [3, "refused"],
     ]),
-    endsAfterMs: dice.between(0, dice.pick([100, 5_000, 120_000])),
+    endsAfterMs: dice.between(0, dice.pick([100, 30_000, 120_000])),
   };
 }
 
@@ -146,13 +146,21 @@ export class Rival {
   }
 }
 
-/** Returns the statement that counts the sessions of an order whose captures are kept, without those that a person was alarmed about. */
+/**
+ * Returns the statement that counts the sessions of an order whose money is kept or may be: a winner's hold, a capture that may land,
+ * and a capture that neither failed nor was refunded whole. Those that a person was alarmed about do not count.
+ */
 export const keptOf = (orderRef: string) => ({
   name: "kept_of_order",
   text: `
-    SELECT count(*)::int AS kept FROM payment_session s JOIN attempt a ON a.session_id = s.id AND a.status = 'CAPTURED' AND a.capture_failed_at IS NULL
-    WHERE s.order_ref = $1 AND s.status = 'SUCCEEDED'
-      AND a.captured_amount_minor > (SELECT coalesce(sum(r.amount_minor), 0) FROM refund r WHERE r.session_id = s.id AND r.status = 'SUCCEEDED')
+    SELECT count(*)::int AS kept FROM payment_session s JOIN attempt a ON a.session_id = s.id
+    WHERE s.order_ref = $1 AND (a.status = 'AUTHORIZED' OR a.status = 'VOIDING' AND a.capture_ordered_at IS NOT NULL OR a.status = 'CAPTURED'
+        AND a.capture_failed_at IS NULL
+        AND a.captured_amount_minor > (SELECT coalesce(sum(r.amount_minor), 0) FROM refund r WHERE r.session_id = s.id AND r.status = 'SUCCEEDED'))
       AND NOT EXISTS (SELECT FROM work_item w WHERE w.session_id = s.id AND w.kind = 'PAID_MORE_THAN_ONCE')`,
   values: [orderRef],
 });
+
+/** Returns the statements that give the order to the run's session as its restored rows say. */
+export const orderRestored = (sessionId: string) => `
+  DELETE FROM app.order_winner WHERE session_id = '${sessionId}'; SELECT app.update_order('${sessionId}')`;

@@ -21,7 +21,7 @@ import { describeObserved, type Observed, observedOf, observedQuery } from "./ob
 import { openRefunds } from "./refund-invariants.ts";
 import type { RefundBehaviour } from "./refund-plan.ts";
 import { RequestsSeen } from "./requests-seen.ts";
-import { keptOf, Rival } from "./rival.ts";
+import { keptOf, orderRestored, Rival } from "./rival.ts";
 import {
   accounts,
   demandsAuthentication,
@@ -103,8 +103,7 @@ class Run implements GatewayWorld {
   unheardCapturesUntilMs = 0;
   unheardRefundsUntilMs = 0;
   #sessionId = "";
-  /** Set in runs with another session of the order. */
-  #orderRef: string | undefined;
+  #orderRef = "";
   #observed: Observed | undefined;
   #isRestored = false;
   #changedAtMs = 0;
@@ -260,6 +259,7 @@ class Run implements GatewayWorld {
     await server.setClock(this.#epochMs + this.#stage.timeline.nowMs);
     await declareRestore(this.#direct(), { backupTakenAt: undefined });
     await this.#look(await this.#read());
+    await this.#startRival();
   }
 
   #read(): Promise<QueryResult> {
@@ -325,25 +325,27 @@ class Run implements GatewayWorld {
     const { session } = await createSession({ ...this.#members[0]!.core, database: this.#direct() }, owner, order);
     this.#sessionId = session.id;
     this.#database.server.watching = observedQuery(session.id);
-    await this.#startRival(order.orderRef);
+    this.#orderRef = order.orderRef;
+    // A restore is of the run's own session alone, so the other one begins after it.
+    if (this.#schedule.restore === undefined) await this.#startRival();
     await this.#look(await this.#read());
   }
 
-  async #startRival(orderRef: string): Promise<void> {
-    const { rival: plan } = this.#schedule;
+  async #startRival(): Promise<void> {
+    const { rival: plan, restore } = this.#schedule;
     if (plan === undefined) return;
+    if (restore) await this.#database.server.observe(orderRestored(this.#sessionId));
     const [{ server, merchantId }, { timeline }, epochMs] = [this.#database, this.#stage, this.#epochMs];
     const note = (what: string) => this.#note(() => what);
-    this.#orderRef = orderRef;
     const parts = { server, timeline, epochMs, merchantId, plan, note, onDone: () => this.#countKept() };
-    await new Rival(this.#sessionId, parts).start(orderRef);
+    await new Rival(this.#sessionId, parts).start(this.#orderRef);
   }
 
   /** Checks that an order is paid once. */
   async #countKept(): Promise<void> {
-    if (this.#orderRef === undefined) return;
+    if (this.#schedule.rival === undefined) return;
     const { rows } = await this.#database.server.observe(keptOf(this.#orderRef));
-    if (rows[0].kept > 1) this.#violate("an order was paid by two sessions");
+    if (rows[0].kept > 1) this.#violate("two sessions have one order");
   }
 
   async #look(read: QueryResult): Promise<void> {
