@@ -9,7 +9,7 @@ export type LedgerSource = {
 };
 
 const attempts = "attempt m JOIN payment_session s ON s.id = m.session_id";
-/** Where refunds are read from, with their payments. */
+/** The table of refunds, with their payments. */
 export const ofRefunds = "refund m JOIN payment_session s ON s.id = m.session_id";
 
 /** All that moved money, or released a hold. */
