@@ -317,9 +317,11 @@ async function processSession(
     reloaded = undefined;
     switch (step.type) {
       case "open":
-        reloaded = await commitAndReload(core, lease, (tx) => {
+      case "openProvider":
+        reloaded = await commitAndReload(core, lease, async (tx) => {
           renewLease(tx, lease);
-          return { openedAttemptId: openNext(tx, core, loaded, step) };
+          const isAttempt = step.type === "open";
+          return { openedAttemptId: isAttempt ? openNext(tx, core, loaded, step) : await openProvider(tx, work, step) };
         });
         break;
       case "authorize":
@@ -336,12 +338,6 @@ async function processSession(
         break;
       case "giveUp":
         reloaded = await giveUp(work, step, step.as);
-        break;
-      case "openProvider":
-        reloaded = await commitAndReload(core, lease, async (tx) => {
-          renewLease(tx, lease);
-          return { openedAttemptId: await openProvider(tx, work, step) };
-        });
         break;
       case "prepareProvider":
         reloaded = await prepareProvider(work, step.authentication);
