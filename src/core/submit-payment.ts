@@ -32,7 +32,7 @@ import { adoptIfHeld, captureWinner, markUnknown, tryGateway, voidHold } from ".
 import { emitCaptureDue, lookAtHold } from "./execute/held-payments.ts";
 import { findUnrecorded } from "./execute/unrecorded-attempts.ts";
 import { commitAndReload, type Reloaded, type Work } from "./execute/work.ts";
-import { endOfLost, type Payer, recordPayer } from "./orders/order-winner.ts";
+import { endingOf, type Payer, recordPayer } from "./orders/order-winner.ts";
 import { recordCaptureOrdered, voidUnknown } from "./record/attempts.ts";
 import {
   type Lease,
@@ -409,8 +409,7 @@ async function processSession(
       case "end":
         await inTransaction(work, async (tx, session) => {
           voidUnknown(tx, session.id); // rule:end-voids-unknown
-          const payerId = session.payingSessionId;
-          await settleSession(tx, core, session, payerId ? await endOfLost(tx, payerId) : step);
+          await settleSession(tx, core, session, await endingOf(tx, session, step));
         });
         break;
       case "wait":

@@ -64,8 +64,13 @@ const selectSucceeded: Statement = {
   text: "SELECT status = 'SUCCEEDED' AS \"hasSucceeded\" FROM payment_session WHERE id = $1",
 };
 
-/** Returns the end of a session whose order another one pays. */
-export async function endOfLost(tx: Tx, payerId: string): Promise<Ending> {
+/** Returns the end of a session: `otherwise`, unless another one pays its order. */
+export async function endingOf(
+  tx: Tx,
+  { payingSessionId: payerId }: Pick<PaymentSession, "payingSessionId">,
+  otherwise: Ending,
+): Promise<Ending> {
+  if (payerId === null) return otherwise;
   const [payer] = await tx.query<{ hasSucceeded: boolean }>(selectSucceeded, [payerId]);
   const declineCode = payer?.hasSucceeded ? "order_already_paid" : "order_being_paid";
   return { status: "DECLINED", declineCode };

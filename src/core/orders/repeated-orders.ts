@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Queryable, Statement, Transacting, Tx } from "../../platform/database.ts";
 
-/** What happens to a second payment of one order: it is taken with an alert, or refused. */
+/** The treatment of a second payment of one order: it is taken with an alert, or refused. */
 export type RepeatedOrders = "WARN" | "REFUSE";
 
 const selectSetting: Statement = {

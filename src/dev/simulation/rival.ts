@@ -6,11 +6,11 @@ import type { Dice } from "./dice.ts";
 import type { SqlServer } from "./sql-server.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** What the other session does. */
+/** The acts of the other session. */
 export type RivalPlan = {
-  /** When its gateway holds. */
+  /** Time of its gateway's hold. */
   readonly holdsAtMs: number;
-  /** How long after the hold it is captured, or its capture is refused. */
+  /** Time from the hold to its capture, or to the refusal of it. */
   readonly decidedAfterMs: number;
   readonly end: "captured" | "captureFails" | "refused";
   /** Of a failed capture, or the acknowledgement of the void. */

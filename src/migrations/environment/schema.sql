@@ -2239,7 +2239,7 @@ BEGIN
     DELETE FROM app.order_winner w WHERE w.merchant_id = s.merchant_id AND w.order_ref = s.order_ref AND w.session_id = of_session;
     IF FOUND THEN
       PERFORM app.take_order(k.session_id, s.merchant_id, s.order_ref) FROM app.kept_money k
-      WHERE k.merchant_id = s.merchant_id AND k.order_ref = s.order_ref ORDER BY k.session_id LIMIT 1; END IF;
+      WHERE k.merchant_id = s.merchant_id AND k.order_ref = s.order_ref AND k.session_id <> of_session ORDER BY k.session_id LIMIT 1; END IF;
   END IF;
 END $function$;
 
