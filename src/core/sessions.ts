@@ -32,7 +32,7 @@ async function inTime(core: Core, row: SessionRow): Promise<Payment> {
   return loadSession(core.database, row.id);
 }
 
-/** Whether a page may open a session, by its merchant's settings, and the session that pays its order, if another one does. */
+/** The merchant's settings that decide whether a page may open a session, and the session that pays its order, if another one does. */
 type CheckoutSettings = {
   readonly checkoutOrigins: readonly string[];
   readonly publishableKey: string;

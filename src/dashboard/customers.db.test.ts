@@ -5,7 +5,7 @@ import { makePayment, openTables } from "../dev/testing/dashboard/payment-rows.t
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { Secret } from "../platform/secrets.ts";
-import { amountsIn } from "../reporting/payment-search.ts";
+import { amountsIn } from "../reporting/amounts-in-text.ts";
 import { listSessions } from "../reporting/session-list.ts";
 import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
 

@@ -13,7 +13,7 @@ import {
   rowConditions,
 } from "./payment-filter.ts";
 
-// Payments that one call checks against a filter, newest first: 100 ms of reading, not a million payments.
+/** Payments that one call checks against a filter, newest first: 100 ms of reading, not a million payments. */
 export const paymentsWalked = 10_000;
 // Most payments with a common beginning of their order reference, or with the same last four digits, that are searched; beyond
 // it the whole list is walked.

@@ -4,7 +4,7 @@
  */
 import type { Queryable, Statement } from "../platform/database.ts";
 import { decodeId, type IdPrefix } from "../platform/ids.ts";
-import { isoCurrencies, isoExponent } from "../platform/money.ts";
+import { amountsIn } from "./amounts-in-text.ts";
 import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 import { ofCustomer } from "./payment-filter.ts";
 import {
@@ -91,19 +91,6 @@ const byAmount: Finder = {
       ORDER BY s.id DESC LIMIT ${searchRows}`,
   },
 };
-
-/** Returns the amounts in minor units that a text may mean, such as `49.00` or `EUR 49`, each with its currency. */
-export function amountsIn(text: string): { readonly currency: string; readonly amountMinor: number }[] {
-  const form = /^(?:([a-z]{3})\s*)?(\d{1,9})(?:[.,](\d{1,3}))?(?:\s*([a-z]{3}))?$/i.exec(text);
-  if (form === null) return [];
-  const [, before, whole = "", fraction = "", after] = form;
-  const named = (before ?? after)?.toUpperCase();
-  if (before !== undefined && after !== undefined) return [];
-  const currencies = named === undefined ? isoCurrencies : isoCurrencies.filter((code) => code === named);
-  return currencies
-    .filter((code) => fraction.length <= isoExponent(code))
-    .map((currency) => ({ currency, amountMinor: Number(whole + fraction.padEnd(isoExponent(currency), "0")) }));
-}
 
 /**
  * Searches payments. Returns exact matches first, each payment once, then the newest whose order reference begins with

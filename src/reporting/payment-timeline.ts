@@ -397,7 +397,8 @@ function ending(session: PaymentSession): Moment[] {
 }
 
 function expiryInWords({ expiredBecause, replacedBy }: PaymentSession): Pick<Moment, "step" | "why"> {
-  switch (expiredBecause ?? "LIFETIME") {
+  const reason = expiredBecause ?? "LIFETIME";
+  switch (reason) {
     case "CANCELLED":
       return { step: "The session is cancelled", why: "Your shop cancelled it before a card was submitted." };
     case "REPLACED":
@@ -405,8 +406,10 @@ function expiryInWords({ expiredBecause, replacedBy }: PaymentSession): Pick<Mom
         step: "The session is replaced",
         why: `Your shop created ${encodeId("ps", replacedBy!)} in its place, before a card was submitted.`,
       };
-    default:
+    case "LIFETIME":
       return { step: "The session has expired", why: "No card was submitted in time." };
+    default:
+      return unreachable(reason);
   }
 }
 

@@ -25,11 +25,8 @@ beforeAll(async () => {
 
 /** Starts an example with only these variables, as its first lines describe. */
 function start(file: string, env: Record<string, string>): ChildProcess {
-  const program = file.endsWith(".py") ? "python3" : process.execPath;
-  const child = spawn(program, [file], {
-    env: { PATH: process.env.PATH, ...env },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const program = file.endsWith(".py") ? "/usr/bin/python3" : process.execPath;
+  const child = spawn(program, [file], { env, stdio: ["ignore", "pipe", "inherit"] });
   onTestFinished(() => void child.kill());
   return child;
 }

@@ -77,6 +77,7 @@ const mayUseGenerated =
 const pureMayImport = [
   "src/limits.ts",
   "src/platform/errors.ts",
+  "src/platform/ids.ts",
   "src/platform/money.ts",
   // A table of letters.
   "any-ascii",

@@ -97,6 +97,7 @@ export function retried({ sessions: [session], attempts, authorizations }: Made)
 type Refunds = Records["authorizations"][number]["refunds"][number][];
 export type Made = ReturnType<typeof sound>;
 
+/** Returns an attempt at SANDBOX_A, or at SANDBOX_B where it is a later one. */
 export function attempt(attemptId: string, sequence: number, status: string) {
   return {
     sessionId: "ps_1",
@@ -119,6 +120,7 @@ export function attempt(attemptId: string, sequence: number, status: string) {
   };
 }
 
+/** Returns the authorization of an attempt in the books of its gateway. */
 export function authorization(id: string, reference: string, status: "held" | "captured" | "voided" | "declined") {
   const capturedValue = status === "captured" ? 4900 : 0;
   const gateway = reference === "att_1" ? "SANDBOX_A" : "SANDBOX_B";
