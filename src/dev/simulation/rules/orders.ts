@@ -47,5 +47,6 @@ export const orderRules: readonly Rule[] = [
     says: "Money that is taken is recorded, whoever has the order.",
     code: [{ file: "src/core/execute/unrecorded-attempts.ts", instead: [""] }],
     database: [],
+    seenAt: 324,
   },
 ];
