@@ -11,6 +11,7 @@ export const orderRules: readonly Rule[] = [
     says: "An order has at most one winner over all sessions of a merchant.",
     code: [],
     database: [withText("require_order", "IF other IS NOT NULL AND", "IF false AND")],
+    seenAt: 22,
   },
   {
     id: "order-ends-payment",
@@ -23,6 +24,7 @@ export const orderRules: readonly Rule[] = [
       },
     ],
     database: [withoutGuard("no attempt for an order that another session pays")],
+    seenAt: 22,
   },
   {
     id: "order-kept",
@@ -37,6 +39,7 @@ export const orderRules: readonly Rule[] = [
         "'VOIDING'",
       ),
     ],
+    seenAt: 5,
   },
   {
     id: "order-facts",
@@ -44,5 +47,6 @@ export const orderRules: readonly Rule[] = [
     says: "Money that is taken is recorded, whoever has the order.",
     code: [{ file: "src/core/execute/unrecorded-attempts.ts", instead: [""] }],
     database: [],
+    seenAt: 324,
   },
 ];
