@@ -19,6 +19,7 @@ function fileWith(name: string, text: string): string {
 
 const keys = { test: generateKeyFile("test"), live: generateKeyFile("live") };
 const good = {
+  SWITCHYARD_TRUSTED_PROXIES: "none",
   SWITCHYARD_ERROR_DOCS_URL: "https://pay.example/docs/errors",
   SWITCHYARD_ENVIRONMENTS: "test,live",
   SWITCHYARD_TEST_DATABASE_URL: "postgres://test:hunter2@db/test",

@@ -40,7 +40,13 @@ const badBodies: readonly BadBody[] = [
 ];
 
 describe("a bad body", () => {
-  it.each(badBodies)("over REST, %s", async (_, body, problems) => {
+  it("over REST, an empty one is an empty object", async () => {
+    const empty = await surfaces.createOverRest("");
+    expect([empty.status, empty.json.code]).toEqual([400, "missing_field"]);
+    expect(empty.json.errors).toEqual((await surfaces.createOverRest("{}")).json.errors);
+  });
+
+  it.each(badBodies.filter(([, body]) => body !== ""))("over REST, %s", async (_, body, problems) => {
     const { status, json } = await surfaces.createOverRest(body);
     const code = codeOf(problems);
     expect([status, json.code]).toEqual([400, code]);

@@ -15,7 +15,11 @@ afterAll(async () => {
   await edge.close();
 });
 
-type Opened = { readonly sessionId: string; readonly clientSecret: string };
+type Opened = {
+  readonly sessionId: string;
+  readonly clientSecret: string;
+  readonly vault: { readonly publishableKey: string };
+};
 const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1" };
 const idOf = ({ sessionId }: Pick<Opened, "sessionId">) => ({ id: decodeId("ps", sessionId)! });
 
@@ -41,10 +45,14 @@ type Answered = {
 };
 
 /** A call of the widget. */
-async function checkout(method: string, { sessionId, clientSecret }: Opened, fields: object = {}) {
+async function checkout(method: string, { sessionId, clientSecret, vault }: Opened, fields: object = {}) {
   const response = await fetch(`http://127.0.0.1:${edge.port}/payments.v1.CheckoutService/${method}`, {
     method: "POST",
-    headers: { authorization: `Bearer ${clientSecret}`, "content-type": "application/json" },
+    headers: {
+      authorization: `Bearer ${clientSecret}`,
+      "content-type": "application/json",
+      "publishable-key": vault.publishableKey,
+    },
     body: JSON.stringify({ sessionId, ...fields }),
   });
   return { status: response.status, json: (await response.json()) as Answered };

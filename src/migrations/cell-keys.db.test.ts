@@ -23,6 +23,7 @@ const otherwise: Readonly<Record<string, string>> = {
   analytics_walk_pkey: "one row, of the cell's own progress",
   api_key_hash_key: "184 random bits, and the key names its cell",
   audit_walk_pkey: "one row, of the cell's own progress",
+  card_submission_pkey: "a fingerprint is of one merchant's card",
   ledger_walk_pkey: "one row, of the cell's own progress",
   reconciliation_run_one_at_a_time: "each cell runs its own",
   replica_mark_pkey: "one row, of the cell's own server",

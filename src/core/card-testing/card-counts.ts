@@ -29,9 +29,9 @@ export function brakedPlan({ plan, skipped }: Plan, brake: CardBrake): Plan {
   return { plan: [], skipped: [...left, ...skipped] };
 }
 
-/** Returns a fingerprint as `claim` counts it; undefined for a card that is not counted. */
-export function countedCard(fingerprint: CardFingerprint | undefined): string | undefined {
-  return fingerprint?.isCounted ? fingerprint.versions.toSorted().join(" ") : undefined;
+/** Returns the fingerprint of a counted card as `claim` takes it. */
+export function countedCard(fingerprint: CardFingerprint): string {
+  return fingerprint.versions.toSorted().join(" ");
 }
 
 // Who guesses at a card tries these; a decline for any other reason may be an honest customer's.

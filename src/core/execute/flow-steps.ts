@@ -11,7 +11,7 @@ import { openAuthenticationOf } from "../authentication/after-authentication.ts"
 import { authenticationExtras } from "../authentication/authenticated-attempts.ts";
 import { endAuthentication, openAuthentication, recordFrictionless } from "../authentication/authentications.ts";
 import type { Core } from "../core.ts";
-import { inOrder, recordOrderLost } from "../orders/order-winner.ts";
+import { inOrder, payerOf, recordOrderLost } from "../orders/order-winner.ts";
 import {
   isReferenceTaken,
   recordCaptured,
@@ -62,15 +62,17 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded
   const isPlain = outcome.type === "held" && !loaded.session.manualCapture && answer.authenticated === undefined;
   if (isPlain) {
     const held = { loaded, attempt, hold: outcome, card };
-    return inOrder(async (payerId) =>
-      payerId === undefined
-        ? { loaded: await recordHeldAndOrdered(core.database, lease, held) }
-        : commitAndReload(core, lease, (tx) => {
-            renewLease(tx, lease, card);
-            recordOrderLost(tx, { ...held, payerId });
-            return {};
-          }),
-    );
+    try {
+      return { loaded: await recordHeldAndOrdered(core.database, lease, held) };
+    } catch (error) {
+      const payerId = payerOf(error);
+      if (payerId === undefined) throw error;
+      return commitAndReload(core, lease, (tx) => {
+        renewLease(tx, lease, card);
+        recordOrderLost(tx, { ...held, payerId });
+        return {};
+      });
+    }
   }
   const failedOver = await failOver(work, attempt, answer);
   if (failedOver) return failedOver;

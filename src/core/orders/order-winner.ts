@@ -17,6 +17,12 @@ export type Payer = { readonly sessionId: string; readonly hasSucceeded: boolean
 // Raised by app.require_order (src/migrations/environment/orders.sql), with the session that has the order.
 const orderTakenCode = "LL003";
 
+/** Returns the session that has the order, if a change was refused because another one has it. */
+export function payerOf(error: unknown): string | undefined {
+  const { code, detail } = error as { code?: unknown; detail?: unknown };
+  return code === orderTakenCode && typeof detail === "string" ? detail : undefined;
+}
+
 /**
  * Runs a change that may name a winner. Where another session has the order, the change is undone and run again with the id of
  * that session, so that it records the hold as lost.
@@ -25,9 +31,9 @@ export async function inOrder<Result>(run: (payerId?: string) => Promise<Result>
   try {
     return await run();
   } catch (error) {
-    const { code, detail } = error as { code?: unknown; detail?: unknown };
-    if (code !== orderTakenCode || typeof detail !== "string") throw error;
-    return run(detail);
+    const payerId = payerOf(error);
+    if (payerId === undefined) throw error;
+    return run(payerId);
   }
 }
 

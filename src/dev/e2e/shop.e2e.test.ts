@@ -41,12 +41,12 @@ beforeAll(async () => {
   });
   rest = createServer(async (request, response) => {
     if (request.method === "GET") return void response.end(JSON.stringify(session));
-    const { orderRef } = (await json(request)) as { orderRef: string };
+    const { orderRef, amountMinor } = (await json(request)) as { orderRef: string; amountMinor: number };
     const sessionId = `${emulatorSession}${++sessionsMade}`;
     session = { sessionId, orderRef, status: "CREATED", attempts: [] };
     const sdkAuthorization = await vault.grant(sessionId);
     const framePolicy = await vault.policy([shop.origin]);
-    const created = { sessionId, clientSecret: clientSecretOf(sessionId) };
+    const created = { sessionId, clientSecret: clientSecretOf(sessionId), amountMinor };
     const configuration = { mode: "self_hosted", sdkUrl: `${vaultOrigin}/sdk.js`, sdkAuthorization, framePolicy };
     response.writeHead(201).end(JSON.stringify({ ...created, vault: configuration }));
   }).listen(0, "127.0.0.1");

@@ -129,7 +129,7 @@ describe("docs/architecture.md", () => {
   });
 
   it("names every loop of the worker, and no other", () => {
-    const started = [...read("src/processes/installation.ts").matchAll(/\bloop\(\s*"([\w-]+)"/g)].map(
+    const started = [...read("src/processes/installation.ts").matchAll(/\b(?:loop|whenDue)\(\s*"([\w-]+)"/g)].map(
       ([, name]) => name!,
     );
     const [, table = ""] = page.split("\n## The worker's loops\n");

@@ -60,7 +60,7 @@ const insert = `
     INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, status, phase, lease_epoch,
       lease_until, submit_deadline, winner_attempt_id, captured_via, capture_confirmed, failover, decline_code, created_at,
       expires_at, submitted_at, settled_at, card_brand, routed_by, authentications, rule_version)
-    SELECT $1, $2, $3, $4, 'o', 1, $5, CASE WHEN w.is_done THEN 'DONE' ELSE 'PROCESSING' END, $6::int, $7, $7, $8, $9, w.captured,
+    SELECT $1, $2, $3, $4, 'o-' || gen_random_uuid(), 1, $5, CASE WHEN w.is_done THEN 'DONE' ELSE 'PROCESSING' END, $6::int, $7, $7, $8, $9, w.captured,
       $10, $11, $7::timestamptz - interval '1 hour', $7, CASE WHEN $6::int = 1 THEN $7::timestamptz - $12 * interval '1 s' END, $7,
       $14::jsonb->>'brand', nullif(coalesce(CASE WHEN $14::jsonb ? 'country' THEN jsonb_build_object('card', $14::jsonb) END, '{}') || coalesce($16::jsonb, '{}'), '{}'),
       (SELECT count(*) FROM jsonb_to_recordset($13) AS a(asked jsonb) WHERE a.asked IS NOT NULL), $15

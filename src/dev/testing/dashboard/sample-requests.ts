@@ -31,6 +31,7 @@ export function restOf(method: DescMethod): Record<string, JsonValue> {
     passkeyId: "AAAA",
     credential: "{}",
     sessionLifetimeSeconds: 900,
+    repeatedOrders: "REPEATED_ORDERS_WARN",
     toCell: 1,
     since: "2026-01-01T00:00:00Z",
     sessionId: "ps_01h455vb4pex5vsknk084sn02q",
