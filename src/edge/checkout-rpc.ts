@@ -7,7 +7,7 @@ import {
   CancelActionResponseSchema,
   type Checkout,
   CheckoutSchema,
-  CheckoutService,
+  type CheckoutService,
   GetCheckoutResponseSchema,
   OpenActionResponseSchema,
   SubmitPaymentResponseSchema,
@@ -124,16 +124,16 @@ const acceptCharactersMax = 2_048;
 
 /**
  * Throws `invalid_key` for the form of an open session whose publishable key is not the merchant's current one. Every
- * form reads its session with the key; a submission without one comes from a program.
+ * form sends the key; a call without one comes from a program that has the client secret.
  */
-function requireKey({ requestHeader, method }: HandlerContext, publishableKey: string): void {
+function requireKey({ requestHeader }: HandlerContext, publishableKey: string): void {
   const given = requestHeader.get("publishable-key");
-  if (given === publishableKey || (given === null && method.name !== CheckoutService.method.getCheckout.name)) return;
+  if (given === publishableKey || given === null) return;
   throw new DomainError("invalid_key", staleFormDetail);
 }
 
 const staleFormDetail =
-  "The form's publishable key is missing, another merchant's, or replaced since. Send the publishableKey of the session's vault object as `Publishable-Key`; after the key was replaced, create a new session.";
+  "The form's publishable key is another merchant's, or replaced since. Send the publishableKey of the session's vault object as `Publishable-Key`; after the key was replaced, create a new session.";
 
 /** Gives the calls of customers who wait for an outcome their share of the limits. */
 function noteSubmitted({ requestLimits }: EdgeEnvironment, session: PaymentSession): void {

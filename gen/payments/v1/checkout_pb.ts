@@ -953,8 +953,8 @@ export const DeclineSchema: GenMessage<Decline, {jsonType: DeclineJson}> = /*@__
  */
 export const CheckoutService: GenService<{
   /**
-   * Returns the data that the widget shows, and the outcome when there is one. Until the session is submitted, it needs
-   * the publishable key of the session's vault object in the header Publishable-Key, if the vault is this installation's.
+   * Returns the data that the widget shows, and the outcome when there is one. Until the session is submitted, it refuses
+   * another key in the header Publishable-Key than that of the session's vault object, if the vault is this installation's.
    *
    * @generated from rpc payments.v1.CheckoutService.GetCheckout
    */
