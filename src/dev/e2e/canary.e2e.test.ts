@@ -52,7 +52,7 @@ let collector: TraceCollector;
 let failedOver: OpenedSession;
 let browser: Browser;
 let sessions: OpenedSession[];
-/** The reference that a merchant gave its orders: it may be everywhere, and shows that the search works. */
+/** Begins the references that a merchant gave its orders: it may be everywhere, and shows that the search works. */
 let orderRef: string;
 /**
  * Everything that the browser saw: addresses, referrers, console, storage; and request bodies that hold the card, by
@@ -69,7 +69,8 @@ beforeAll(async () => {
   const merchant = new ApiCheckout(demo.file);
   sessions = [];
   const payByApi = async (number: string) => {
-    const session = await merchant.open({ orderRef }, number === failoverCard ? { traceparent: outsiders } : {});
+    const fields = { orderRef: `${orderRef}-${randomUUID()}` };
+    const session = await merchant.open(fields, number === failoverCard ? { traceparent: outsiders } : {});
     sessions.push(session);
     if (number === failoverCard) failedOver = session;
     await merchant.submit(session, await merchant.tokenize(session, number, undefined, { postalCode }));

@@ -96,6 +96,16 @@ function isRecord(file: string): boolean {
   return /^nats(-\d)?\.json$/.test(file);
 }
 
+/** Names in a folder, none where another worker has just removed it. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
+
 /** Records of servers, beside the run's folder or in the state folder of an installation that a test started. */
 function recordsOf(runName: string): string[] {
   const entries = readdirSync(testStateFolder, { withFileTypes: true });
@@ -103,7 +113,7 @@ function recordsOf(runName: string): string[] {
   const files = ours.filter((entry) => entry.isFile() && entry.name.endsWith(".json")).map(({ name }) => name);
   const folders = ours.filter((entry) => entry.isDirectory());
   const inFolders = folders.flatMap(({ name }) =>
-    readdirSync(join(testStateFolder, name))
+    namesIn(join(testStateFolder, name))
       .filter(isRecord)
       .map((file) => join(name, file)),
   );
