@@ -55,8 +55,9 @@ function secretFor(variable: string): string {
     return portCertificate[variable.endsWith("_KEY_FILE") ? "key" : "cert"];
   }
   const password = randomBytes(24).toString("base64url");
-  const database = variable.replace(/^SWITCHYARD_|_DATABASE_URL_FILE$/g, "").toLowerCase();
-  return variable.endsWith("_DATABASE_URL_FILE")
+  if (variable.endsWith("_SMTP_URL_FILE")) return `smtps://switchyard:${password}@mail.internal`;
+  const database = variable.replace(/^SWITCHYARD_|_DATABASE_(READ_)?URL_FILE$/g, "").toLowerCase();
+  return /_DATABASE_(READ_)?URL_FILE$/.test(variable)
     ? `postgres://${database}:${password}@db.internal/${database}?sslmode=verify-full`
     : password;
 }
