@@ -145,7 +145,7 @@ describe("deploy/compose.yaml", () => {
   });
 
   it("balances over every copy, at the ports in the settings", () => {
-    const upstreams = [...read("compose/Caddyfile").matchAll(/reverse_proxy (.+) \{/g)].map(([, list]) =>
+    const upstreams = [...read("compose/Caddyfile").matchAll(/reverse_proxy \{\$\w+:(.+)\} \{/g)].map(([, list]) =>
       list!.split(" "),
     );
     const of = (role: string, port: string) =>
