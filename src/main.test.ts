@@ -10,7 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), "switchyard-main-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function run(...args: string[]) {
-  const { status, stderr } = spawnSync("node", [join(import.meta.dirname, "main.ts"), ...args], { encoding: "utf8" });
+  const { status, stderr } = spawnSync("node", [join(import.meta.dirname, "main.mjs"), ...args], { encoding: "utf8" });
   return { status, stderr };
 }
 
@@ -26,4 +26,22 @@ it("names a wrong argument with its rule", () => {
   const { status, stderr } = run("demo", "--port", "80");
   expect(status).toBe(1);
   expect(stderr).toContain("It must be a number from 1024 to 65530.");
+});
+
+it("loads a command's files only when it is called, so that help appears at once", () => {
+  const list = `import { registerHooks } from "node:module";
+    registerHooks({ load(url, context, next) { if (url.startsWith("file:")) console.error(url); return next(url, context); } });`;
+  const loaded = (...args: string[]) => {
+    const hook = ["--import", `data:text/javascript,${encodeURIComponent(list)}`];
+    const { stderr } = spawnSync("node", [...hook, join(import.meta.dirname, "main.mjs"), ...args], {
+      encoding: "utf8",
+    });
+    return stderr
+      .trim()
+      .split("\n")
+      .filter((line) => line.startsWith("file:"));
+  };
+  // Commander, and six files of ours.
+  expect(loaded("--help").length).toBeLessThan(20);
+  expect(loaded("ledger", "--help").length).toBeGreaterThan(20);
 });

@@ -19,7 +19,6 @@ type AlertOptions = AttachOptions & ScopeOptions;
 /** Lists and acknowledges endpoint alerts, and sets how all alerts are sent. */
 export function alertCommand(): Command {
   return new Command("alert")
-    .description("alerts of a merchant: webhook endpoints that fail, and how all alerts are sent")
     .addCommand(listCommand())
     .addCommand(acknowledgeCommand())
     .addCommand(mailToCommand())

@@ -21,7 +21,7 @@ const dayMs = 86_400_000;
 
 /** Counts payments and attempts over days. */
 export function analyticsCommand(): Command {
-  return new Command("analytics").description("outcomes of a merchant's payments over time").addCommand(showCommand());
+  return new Command("analytics").addCommand(showCommand());
 }
 
 function showCommand(): Command {

@@ -32,9 +32,9 @@ type EnvironmentScope = { readonly environment: "ENVIRONMENT_TEST" | "ENVIRONMEN
 type Scope = EnvironmentScope & { readonly merchantId: string };
 
 /** Returns a command with an example in its help and the option --json. */
-export function describedCommand(name: string, about: { description: string; example: string }): Command {
+export function describedCommand(name: string, about: { description?: string; example: string }): Command {
   return new Command(name)
-    .description(about.description)
+    .description(about.description ?? "")
     .option("--json", "print the result as JSON")
     .addHelpText("after", `\nExample:\n  ${about.example}`);
 }

@@ -18,9 +18,7 @@ type ListOptions = AttachOptions &
 
 /** Lists the changes to a merchant's configuration, each with the member or operator who made it. */
 export function auditCommand(): Command {
-  return new Command("audit")
-    .description("audit trail of changes to a merchant's configuration")
-    .addCommand(listCommand());
+  return new Command("audit").addCommand(listCommand());
 }
 
 function listCommand(): Command {

@@ -5,7 +5,7 @@ import { table } from "./output.ts";
 
 /** Lists the cells of an installation. */
 export function cellCommand(): Command {
-  return new Command("cell").description("the databases among which merchants are spread").addCommand(listCommand());
+  return new Command("cell").addCommand(listCommand());
 }
 
 function listCommand(): Command {

@@ -12,7 +12,6 @@ type ConfigurationOptions = OutputOptions & { readonly markdown?: true; readonly
 /** Prints the settings. It does not read their values. */
 export function configurationCommand(): Command {
   return describedCommand("configuration", {
-    description: "list every setting that a process or a command reads (docs/configuration.md)",
     example: "switchyard configuration --role vault",
   })
     .addOption(new Option("--role <role>", "only settings that this role reads").choices(roles))

@@ -18,7 +18,6 @@ type ConnectionOptions = AttachOptions & ScopeOptions;
 /** Adds, verifies, rotates, pauses and lists a merchant's accounts at gateways and providers of authentication. */
 export function connectionCommand(): Command {
   return new Command("connection")
-    .description("a merchant's accounts at gateways, and at providers of authentication")
     .addCommand(addCommand())
     .addCommand(verifyCommand())
     .addCommand(rotateCommand())

@@ -4,7 +4,7 @@ import { type AttachOptions, administer, merchantCommand, type ScopeOptions, sco
 
 /** Erases the data of a customer. */
 export function customerCommand(): Command {
-  return new Command("customer").description("stored data of a merchant's customers").addCommand(eraseCommand());
+  return new Command("customer").addCommand(eraseCommand());
 }
 
 type Named = { readonly email?: string; readonly session?: string };

@@ -20,7 +20,6 @@ type ListOptions = DeliveryOptions &
 /** Shows the delivery log, replays one delivery, and recovers all since a time. */
 export function deliveryCommand(): Command {
   return new Command("delivery")
-    .description("webhook deliveries of a merchant's events, and how to send them again")
     .addCommand(listCommand())
     .addCommand(showCommand())
     .addCommand(replayCommand())

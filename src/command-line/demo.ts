@@ -19,7 +19,6 @@ type DemoCommandOptions = {
 /** Runs the whole product on this machine until it is stopped. */
 export function demoCommand(): Command {
   return new Command("demo")
-    .description("run everything on this machine: databases, NATS, sandbox gateways and a demo shop")
     .option("--port <port>", "first of eleven consecutive ports on loopback", parsePort, 4400)
     .option("--state <folder>", "folder for data and secrets", ".switchyard")
     .addOption(

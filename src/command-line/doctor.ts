@@ -30,8 +30,6 @@ type SettingsSource = {
 /** Exits with 0 when everything is in order, with 1 for warnings and with 2 for problems. */
 export function doctorCommand(): Command {
   return describedCommand("doctor", {
-    description:
-      "check settings, databases, NATS, keys, certificates and pending work (docs/doctor.md); exits with 1 for warnings, 2 for problems",
     example:
       "switchyard doctor                                     the demo, or the installation of the SWITCHYARD_… variables\n  switchyard doctor --role vault --settings vault.env   one role, with settings from a file",
   })

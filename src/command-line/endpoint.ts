@@ -18,7 +18,6 @@ type EndpointOptions = AttachOptions & ScopeOptions;
 /** Adds, verifies and lists a merchant's webhook endpoints. */
 export function endpointCommand(): Command {
   return new Command("endpoint")
-    .description("webhook endpoints of a merchant")
     .addCommand(addCommand())
     .addCommand(verifyCommand())
     .addCommand(listCommand())

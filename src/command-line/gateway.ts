@@ -8,10 +8,7 @@ type GatewayOptions = AttachOptions & ScopeOptions;
 
 /** Shows gateways; their accounts are `switchyard connection`. */
 export function gatewayCommand(): Command {
-  return new Command("gateway")
-    .description("available gateways, and the health of a merchant's accounts there")
-    .addCommand(listCommand())
-    .addCommand(healthCommand());
+  return new Command("gateway").addCommand(listCommand()).addCommand(healthCommand());
 }
 
 function listCommand(): Command {

@@ -9,10 +9,7 @@ type KeyOptions = AttachOptions & ScopeOptions;
 
 /** Lists and replaces a merchant's API keys. */
 export function keysCommand(): Command {
-  return new Command("keys")
-    .description("a merchant's API keys (the installation's own keys: switchyard server-keys)")
-    .addCommand(listCommand())
-    .addCommand(regenerateCommand());
+  return new Command("keys").addCommand(listCommand()).addCommand(regenerateCommand());
 }
 
 function listCommand(): Command {

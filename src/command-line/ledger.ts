@@ -14,9 +14,7 @@ import { exportPages } from "./export-pages.ts";
 
 /** Exports the ledger of a day or a range. */
 export function ledgerCommand(): Command {
-  return new Command("ledger")
-    .description("every capture, refund and void of past days, to compare with the gateways' statements")
-    .addCommand(exportCommand());
+  return new Command("ledger").addCommand(exportCommand());
 }
 
 type Options = AttachOptions & ScopeOptions & LedgerDays & { readonly output: string };

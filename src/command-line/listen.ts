@@ -29,7 +29,6 @@ type ListenOptions = AttachOptions & {
 /** Forwards events until Ctrl-C; needs no registered endpoint. */
 export function listenCommand(): Command {
   const command = new Command("listen")
-    .description("forward a merchant's test events, signed, to a server on this machine until Ctrl-C")
     .requiredOption("--forward <url>", "URL to post events to, such as http://localhost:3000/hook")
     .option("--events <types>", "comma-separated event types (default: every type)")
     .option("--since <event>", "start after this event instead of now")

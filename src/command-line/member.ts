@@ -34,7 +34,6 @@ const firstPasswordBytes = 16;
 /** Creates, invites and recovers members of the dashboard. */
 export function membersCommand(): Command {
   return new Command("member")
-    .description("people who sign in to the dashboard")
     .addHelpText("after", "\nExample:\n  switchyard member create --email ada@example.com --name Ada --merchant mer_…")
     .addCommand(createCommand())
     .addCommand(inviteCommand())

@@ -12,11 +12,7 @@ import { table } from "./output.ts";
 
 /** Creates and lists the merchants of an installation. */
 export function merchantsCommand(): Command {
-  return new Command("merchant")
-    .description("the merchants of an installation")
-    .addCommand(createCommand())
-    .addCommand(listCommand())
-    .addCommand(moveCommand());
+  return new Command("merchant").addCommand(createCommand()).addCommand(listCommand()).addCommand(moveCommand());
 }
 
 function createCommand(): Command {

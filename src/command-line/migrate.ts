@@ -10,7 +10,6 @@ type MigrateOptions = OutputOptions & OwnerUrlOptions & { runtimeRole: string; k
 /** Applies the missing migrations, as the database's owner. */
 export function migrateCommand(): Command {
   const command = describedCommand("migrate", {
-    description: "migrate one database to the newest schema, as its owner",
     example:
       "switchyard migrate --kind environment --url postgres://owner@db/switchyard_test --runtime-role switchyard_test",
   });

@@ -15,10 +15,7 @@ const needs = "reads SWITCHYARD_ACCOUNTS_DATABASE_URL";
 
 /** Grants and ends a person's access as an operator. */
 export function operatorsCommand(): Command {
-  return new Command("operator")
-    .description("people who may administer an installation with this command line")
-    .addCommand(createCommand())
-    .addCommand(revokeCommand());
+  return new Command("operator").addCommand(createCommand()).addCommand(revokeCommand());
 }
 
 function createCommand(): Command {

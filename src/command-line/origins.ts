@@ -6,10 +6,7 @@ type OriginOptions = AttachOptions & ScopeOptions;
 
 /** Sets and shows the origins of pages that may show a merchant's checkout. */
 export function originsCommand(): Command {
-  return new Command("origins")
-    .description("origins of pages that may show a merchant's checkout")
-    .addCommand(setCommand())
-    .addCommand(showCommand());
+  return new Command("origins").addCommand(setCommand()).addCommand(showCommand());
 }
 
 function setCommand(): Command {

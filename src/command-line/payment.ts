@@ -16,9 +16,6 @@ type Filter = NonNullable<Parameters<DashboardClient["payments"]["listPayments"]
 /** Lists, finds, shows and exports payments. */
 export function paymentCommand(): Command {
   return new Command("payment")
-    .description(
-      "a merchant's payments: list, search, show, export as CSV, capture or cancel held ones, and end attempts",
-    )
     .addCommand(listCommand())
     .addCommand(searchCommand())
     .addCommand(getCommand())

@@ -5,8 +5,8 @@ import { asCalled, calledAs, presentHelp } from "./present-help.ts";
 import { createProgram } from "./program.ts";
 
 /** The help of a command by its words, as it is shown to a caller who typed `called`. */
-function helpOf(words: readonly string[], called = "npx switchyard"): string {
-  const program = createProgram();
+async function helpOf(words: readonly string[], called = "npx switchyard"): Promise<string> {
+  const program = await createProgram();
   let text = "";
   const record = (command: Command) => {
     command.configureOutput({ writeOut: (more) => (text += more) });
@@ -21,22 +21,22 @@ function helpOf(words: readonly string[], called = "npx switchyard"): string {
 }
 
 describe("presentHelp()", () => {
-  it("shows every command as it must be typed", () => {
-    expect(helpOf(["endpoint", "verify"])).toMatch(/^Usage: npx switchyard endpoint verify /);
-    expect(helpOf(["endpoint", "verify"])).toMatch(/Example:\n {2}npx switchyard endpoint verify we_/);
-    expect(helpOf(["connection", "add"])).toContain("| npx switchyard connection add");
-    expect(helpOf(["connection", "add"], "switchyard")).toContain("| switchyard connection add");
-    expect(helpOf(["endpoint"], "switchyard")).not.toContain("npx");
+  it("shows every command as it must be typed", async () => {
+    expect(await helpOf(["endpoint", "verify"])).toMatch(/^Usage: npx switchyard endpoint verify /);
+    expect(await helpOf(["endpoint", "verify"])).toMatch(/Example:\n {2}npx switchyard endpoint verify we_/);
+    expect(await helpOf(["connection", "add"])).toContain("| npx switchyard connection add");
+    expect(await helpOf(["connection", "add"], "switchyard")).toContain("| switchyard connection add");
+    expect(await helpOf(["endpoint"], "switchyard")).not.toContain("npx");
   });
 
-  it("marks required options, and no option that has a default", () => {
-    const help = helpOf(["connection", "add"]);
+  it("marks required options, and no option that has a default", async () => {
+    const help = await helpOf(["connection", "add"]);
     expect(help).toMatch(/--gateway <gateway> +gateway, such as SANDBOX_A \(required\)/);
     expect(help).toMatch(/--environment <name> .*\(choices: "test", "live",\s+default:\s+"test"\)\n/);
   });
 
-  it("has an example for a group too", () => {
-    expect(helpOf(["endpoint"])).toMatch(/\nExample:\n {2}npx switchyard endpoint add --help\n/);
+  it("has an example for a group too", async () => {
+    expect(await helpOf(["endpoint"])).toMatch(/\nExample:\n {2}npx switchyard endpoint add --help\n/);
   });
 });
 
@@ -51,7 +51,7 @@ describe("asCalled()", () => {
 
 describe("calledAs()", () => {
   it("is the bare name only if a program of that name is on the PATH", () => {
-    expect(calledAs("/checkout/src/main.ts")).toBe("npx switchyard");
+    expect(calledAs("/checkout/src/main.mjs")).toBe("npx switchyard");
     expect(calledAs("/checkout/node_modules/.bin/switchyard")).toBe("npx switchyard");
     expect(calledAs("/usr/local/bin/switchyard")).toBe("switchyard");
   });

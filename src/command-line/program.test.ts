@@ -15,7 +15,7 @@ function helpOf(command: Command): string {
   return text;
 }
 
-const leaves = leavesOf(createProgram(), []);
+const leaves = leavesOf(await createProgram(), []);
 // They run until they are stopped, and print no answer.
 const runOn = ["switchyard serve", "switchyard demo", "switchyard listen"];
 

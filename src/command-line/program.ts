@@ -1,78 +1,154 @@
-/** The command line as a whole: every command under one name. */
+/** The command line as a whole: every command under one name. The file of a command is loaded when it is called. */
 import { Command } from "commander";
 import { version } from "../version.ts";
-import { alertCommand } from "./alert.ts";
-import { analyticsCommand } from "./analytics.ts";
-import { auditCommand } from "./audit.ts";
-import { cellCommand } from "./cell.ts";
-import { configurationCommand } from "./configuration.ts";
-import { connectionCommand } from "./connection.ts";
-import { customerCommand } from "./customer.ts";
-import { deliveryCommand } from "./delivery.ts";
-import { demoCommand } from "./demo.ts";
-import { doctorCommand } from "./doctor.ts";
-import { endpointCommand } from "./endpoint.ts";
-import { gatewayCommand } from "./gateway.ts";
-import { keysCommand } from "./keys.ts";
-import { ledgerCommand } from "./ledger.ts";
-import { listenCommand } from "./listen.ts";
-import { membersCommand } from "./member.ts";
-import { merchantsCommand } from "./merchant.ts";
-import { migrateCommand } from "./migrate.ts";
-import { operatorsCommand } from "./operator.ts";
-import { originsCommand } from "./origins.ts";
-import { paymentCommand } from "./payment.ts";
-import { reconciliationCommand } from "./reconciliation.ts";
-import { refundCommand } from "./refund.ts";
-import { restoreCommand } from "./restore.ts";
-import { retentionCommand } from "./retention.ts";
-import { routingCommand } from "./routing.ts";
-import { serveCommand } from "./serve.ts";
-import { serverKeysCommand } from "./server-keys.ts";
-import { sessionCommand } from "./session.ts";
-import { settingsCommand } from "./settings.ts";
-import { workQueueCommand } from "./work-queue.ts";
 
-/** Returns all commands, ready to parse arguments. */
-export function createProgram(): Command {
+type CommandRow = readonly [name: string, description: string, load: () => Promise<Command>];
+
+/** In the order of the help. */
+const rows: readonly CommandRow[] = [
+  [
+    "demo",
+    "run everything on this machine: databases, NATS, sandbox gateways and a demo shop",
+    async () => (await import("./demo.ts")).demoCommand(),
+  ],
+  [
+    "serve",
+    "run one or more roles until SIGTERM, configured by SWITCHYARD_… variables",
+    async () => (await import("./serve.ts")).serveCommand(),
+  ],
+  [
+    "migrate",
+    "migrate one database to the newest schema, as its owner",
+    async () => (await import("./migrate.ts")).migrateCommand(),
+  ],
+  [
+    "configuration",
+    "list every setting that a process or a command reads (docs/configuration.md)",
+    async () => (await import("./configuration.ts")).configurationCommand(),
+  ],
+  [
+    "doctor",
+    "check settings, databases, NATS, keys, certificates and pending work (docs/doctor.md); exits with 1 for warnings, 2 for problems",
+    async () => (await import("./doctor.ts")).doctorCommand(),
+  ],
+  [
+    "retention",
+    "show or set how long an environment's database keeps payments and the delivery log, as its owner",
+    async () => (await import("./retention.ts")).retentionCommand(),
+  ],
+  [
+    "server-keys",
+    "the installation's own keys (merchants' API keys: switchyard keys)",
+    async () => (await import("./server-keys.ts")).serverKeysCommand(),
+  ],
+  [
+    "restore",
+    "steps after a database was restored from a backup, or a replica was promoted (docs/backup.md)",
+    async () => (await import("./restore.ts")).restoreCommand(),
+  ],
+  [
+    "operator",
+    "people who may administer an installation with this command line",
+    async () => (await import("./operator.ts")).operatorsCommand(),
+  ],
+  ["merchant", "the merchants of an installation", async () => (await import("./merchant.ts")).merchantsCommand()],
+  ["cell", "the databases among which merchants are spread", async () => (await import("./cell.ts")).cellCommand()],
+  ["member", "people who sign in to the dashboard", async () => (await import("./member.ts")).membersCommand()],
+  [
+    "keys",
+    "a merchant's API keys (the installation's own keys: switchyard server-keys)",
+    async () => (await import("./keys.ts")).keysCommand(),
+  ],
+  [
+    "connection",
+    "a merchant's accounts at gateways, and at providers of authentication",
+    async () => (await import("./connection.ts")).connectionCommand(),
+  ],
+  [
+    "gateway",
+    "available gateways, and the health of a merchant's accounts there",
+    async () => (await import("./gateway.ts")).gatewayCommand(),
+  ],
+  [
+    "routing",
+    "order of a merchant's gateways, and the failures that lead to the next one",
+    async () => (await import("./routing.ts")).routingCommand(),
+  ],
+  [
+    "origins",
+    "origins of pages that may show a merchant's checkout",
+    async () => (await import("./origins.ts")).originsCommand(),
+  ],
+  ["settings", "checkout settings of a merchant", async () => (await import("./settings.ts")).settingsCommand()],
+  ["customer", "stored data of a merchant's customers", async () => (await import("./customer.ts")).customerCommand()],
+  ["endpoint", "webhook endpoints of a merchant", async () => (await import("./endpoint.ts")).endpointCommand()],
+  [
+    "delivery",
+    "webhook deliveries of a merchant's events, and how to send them again",
+    async () => (await import("./delivery.ts")).deliveryCommand(),
+  ],
+  [
+    "listen",
+    "forward a merchant's test events, signed, to a server on this machine until Ctrl-C",
+    async () => (await import("./listen.ts")).listenCommand(),
+  ],
+  [
+    "alert",
+    "alerts of a merchant: webhook endpoints that fail, and how all alerts are sent",
+    async () => (await import("./alert.ts")).alertCommand(),
+  ],
+  [
+    "analytics",
+    "outcomes of a merchant's payments over time",
+    async () => (await import("./analytics.ts")).analyticsCommand(),
+  ],
+  [
+    "audit",
+    "audit trail of changes to a merchant's configuration",
+    async () => (await import("./audit.ts")).auditCommand(),
+  ],
+  [
+    "work-queue",
+    "alarms that need a person, for all merchants of an environment",
+    async () => (await import("./work-queue.ts")).workQueueCommand(),
+  ],
+  [
+    "reconciliation",
+    "the hourly reconciliation of payments with the gateways' own records",
+    async () => (await import("./reconciliation.ts")).reconciliationCommand(),
+  ],
+  [
+    "session",
+    "payment sessions, over the public REST API like a merchant's backend",
+    async () => (await import("./session.ts")).sessionCommand(),
+  ],
+  [
+    "payment",
+    "a merchant's payments: list, search, show, export as CSV, capture or cancel held ones, and end attempts",
+    async () => (await import("./payment.ts")).paymentCommand(),
+  ],
+  [
+    "refund",
+    "refunds of captured payments: make, list, show, export as CSV, and record the end of one",
+    async () => (await import("./refund.ts")).refundCommand(),
+  ],
+  [
+    "ledger",
+    "every capture, refund and void of past days, to compare with the gateways' statements",
+    async () => (await import("./ledger.ts")).ledgerCommand(),
+  ],
+];
+
+/** Returns all commands; those that are not called have no options, arguments and subcommands. */
+export async function createProgram(isCalled: (name: string) => boolean = () => true): Promise<Command> {
   const program = new Command("switchyard")
     .description("Payment sessions with gateway failover that can never capture twice.")
     .version(version)
     .showHelpAfterError()
     .addHelpText("after", "\nExample:\n  switchyard demo        run everything on this machine");
-  const commands = [
-    demoCommand(),
-    serveCommand(),
-    migrateCommand(),
-    configurationCommand(),
-    doctorCommand(),
-    retentionCommand(),
-    serverKeysCommand(),
-    restoreCommand(),
-    operatorsCommand(),
-    merchantsCommand(),
-    cellCommand(),
-    membersCommand(),
-    keysCommand(),
-    connectionCommand(),
-    gatewayCommand(),
-    routingCommand(),
-    originsCommand(),
-    settingsCommand(),
-    customerCommand(),
-    endpointCommand(),
-    deliveryCommand(),
-    listenCommand(),
-    alertCommand(),
-    analyticsCommand(),
-    auditCommand(),
-    workQueueCommand(),
-    reconciliationCommand(),
-    sessionCommand(),
-    paymentCommand(),
-    refundCommand(),
-    ledgerCommand(),
-  ];
-  for (const command of commands) program.addCommand(command);
+  for (const [name, description, load] of rows) {
+    const command = isCalled(name) ? await load() : new Command(name);
+    program.addCommand(command.description(description));
+  }
   return program;
 }

@@ -12,9 +12,7 @@ import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts
 
 /** Lists the reconciliation passes and their findings. */
 export function reconciliationCommand(): Command {
-  return new Command("reconciliation")
-    .description("the hourly reconciliation of payments with the gateways' own records")
-    .addCommand(listCommand());
+  return new Command("reconciliation").addCommand(listCommand());
 }
 
 function listCommand(): Command {

@@ -19,7 +19,6 @@ type RefundOptions = AttachOptions & ScopeOptions;
 /** Makes and shows refunds, and records their end. */
 export function refundCommand(): Command {
   return new Command("refund")
-    .description("refunds of captured payments: make, list, show, export as CSV, and record the end of one")
     .addCommand(makeCommand())
     .addCommand(listRefundsCommand())
     .addCommand(showRefundCommand())

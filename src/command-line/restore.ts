@@ -20,7 +20,6 @@ type Options = OutputOptions & OwnerUrlOptions;
  */
 export function restoreCommand(): Command {
   return new Command("restore")
-    .description("steps after a database was restored from a backup, or a replica was promoted (docs/backup.md)")
     .addCommand(declareCommand())
     .addCommand(confirmCommand())
     .addCommand(accountsCommand())

@@ -11,7 +11,6 @@ type RetentionOptions = OutputOptions &
 /** Shows the periods, and changes the given ones. */
 export function retentionCommand(): Command {
   const command = describedCommand("retention", {
-    description: "show or set how long an environment's database keeps payments and the delivery log, as its owner",
     example:
       "switchyard retention --url postgres://owner@db/switchyard_live --payments-months 84 --delivery-log-days 90",
   });

@@ -41,7 +41,6 @@ type ExpectingOptions = RoutingOptions & { readonly expectedVersion?: number };
 /** Shows, replaces, restores and simulates a merchant's routing rule. */
 export function routingCommand(): Command {
   return new Command("routing")
-    .description("order of a merchant's gateways, and the failures that lead to the next one")
     .addCommand(setCommand())
     .addCommand(showCommand())
     .addCommand(versionsCommand())

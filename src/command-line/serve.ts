@@ -14,7 +14,6 @@ const stopWithinMs = 20_000;
 /** Runs the given roles until SIGTERM. */
 export function serveCommand(): Command {
   return new Command("serve")
-    .description("run one or more roles until SIGTERM, configured by SWITCHYARD_… variables")
     .requiredOption("--role <roles>", `comma-separated: ${roles.join(", ")}`, parseRoles)
     .addHelpText("after", "\nExample:\n  switchyard serve --role edge,worker")
     .action(async (options: { role: readonly Role[] }) => {

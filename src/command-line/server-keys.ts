@@ -13,7 +13,6 @@ import { rotateCommand } from "./rotate-keys.ts";
 /** Generates and rotates the installation's own keys. */
 export function serverKeysCommand(): Command {
   return new Command("server-keys")
-    .description("the installation's own keys (merchants' API keys: switchyard keys)")
     .addCommand(generateCommand())
     .addCommand(generateAccountsCommand())
     .addCommand(separateCommand())

@@ -25,10 +25,7 @@ type CreateOptions = RestOptions & {
 
 /** Creates and shows payment sessions with a merchant's key. */
 export function sessionCommand(): Command {
-  return new Command("session")
-    .description("payment sessions, over the public REST API like a merchant's backend")
-    .addCommand(createCommand())
-    .addCommand(showCommand());
+  return new Command("session").addCommand(createCommand()).addCommand(showCommand());
 }
 
 function createCommand(): Command {

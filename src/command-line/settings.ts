@@ -14,10 +14,7 @@ type SettingsOptions = AttachOptions & ScopeOptions;
 
 /** Shows and sets the time that sessions stay open. */
 export function settingsCommand(): Command {
-  return new Command("settings")
-    .description("checkout settings of a merchant")
-    .addCommand(showCommand())
-    .addCommand(setCommand());
+  return new Command("settings").addCommand(showCommand()).addCommand(setCommand());
 }
 
 function showCommand(): Command {

@@ -34,8 +34,8 @@ describe("parseDay()", () => {
 
 const optionsOf = (command: Command): Option[] => [...command.options, ...command.commands.flatMap(optionsOf)];
 
-it("is what every option of a time is read by", () => {
-  const options = optionsOf(createProgram()).filter(({ flags }) => flags.endsWith("<time>"));
+it("is what every option of a time is read by", async () => {
+  const options = optionsOf(await createProgram()).filter(({ flags }) => flags.endsWith("<time>"));
   expect(options.length).toBeGreaterThan(8);
   for (const { flags, parseArg } of options) {
     expect(() => parseArg?.("2026-02-31", undefined), flags).toThrow("It must be a day");

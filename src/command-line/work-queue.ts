@@ -15,10 +15,7 @@ type WorkQueueOptions = AttachOptions & EnvironmentOptions;
 
 /** Lists the alarms that need a person, and closes one in a person's name. */
 export function workQueueCommand(): Command {
-  return new Command("work-queue")
-    .description("alarms that need a person, for all merchants of an environment")
-    .addCommand(listCommand())
-    .addCommand(closeCommand());
+  return new Command("work-queue").addCommand(listCommand()).addCommand(closeCommand());
 }
 
 function listCommand(): Command {

@@ -28,7 +28,7 @@ export const nodeFlags: readonly string[] = [
   "--max-old-space-size=512",
 ];
 
-const entry = join(import.meta.dirname, "..", "main.ts");
+const entry = join(import.meta.dirname, "..", "main.mjs");
 // Longer than the 20 s after which a role stops by itself (command-line/serve.ts).
 const killAfterMs = 25_000;
 const logTailLines = 15;

@@ -27,8 +27,8 @@ describe("a short-lived command", () => {
     } });`;
 
   it.each([
-    ["switchyard --help", ["main.ts", "--help"]],
-    ["switchyard with an unknown command", ["main.ts", "unknown"]],
+    ["switchyard --help", ["main.mjs", "--help"]],
+    ["switchyard with an unknown command", ["main.mjs", "unknown"]],
     ["a benchmark's help", ["dev/bench/main.ts", "webhooks", "--help"]],
   ])("leaves no function to V8's workers to optimize: %s", async (_what, command) => {
     const { stdout } = await runBehind(tracer(command[0]!), command);
@@ -37,7 +37,7 @@ describe("a short-lived command", () => {
   });
 
   it("is distinguished from one that runs on, which V8 optimizes", async () => {
-    const { stdout } = await runBehind(tracer("main.ts"), ["main.ts", "serve"]);
+    const { stdout } = await runBehind(tracer("main.mjs"), ["main.mjs", "serve"]);
     expect(stdout).toContain("ConcurrencyMode::kConcurrent");
   });
 });
@@ -49,7 +49,7 @@ describe("help", () => {
     process.on("exit", () => process.stderr.write(JSON.stringify([...seen])));`;
 
   it.each([
-    ["switchyard --help", ["main.ts", "--help"]],
+    ["switchyard --help", ["main.mjs", "--help"]],
     ["a benchmark's help", ["dev/bench/main.ts", "webhooks", "--help"]],
   ])("loads no client library, no ORM and no protobuf: %s", async (_what, command) => {
     const { stderr } = await runBehind(watcher, command);

@@ -16,10 +16,12 @@ const guide = readFileSync(join(docs, "webhooks.md"), "utf8");
 const inline = [...guide.matchAll(/`(switchyard [^`]+)`/g)].map(([, line]) => line!);
 const inBlocks = [...guide.matchAll(/^npx (switchyard .+)$/gm)].map(([, line]) => line!);
 
+const program = await createProgram();
+
 /** Returns the problem of a line of the command line, or undefined. */
 function findMistake(line: string): string | undefined {
   const [, ...words] = line.split(" ");
-  let command = createProgram();
+  let command = program;
   while (command.commands.length > 0) {
     const inner = command.commands.find((one) => one.name() === words[0]);
     if (inner === undefined) return `${line}: there is no command "${words[0]}"`;

@@ -15,7 +15,7 @@ it("switchyard demo --temporary removes its data at the stop, also the copy of P
   const folder = await mkdtemp(join(tmpdir(), "switchyard-temporary-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const port = await freePortRange(Object.keys(addressesFrom(0).ports).length);
-  const main = join(import.meta.dirname, "../../main.ts");
+  const main = join(import.meta.dirname, "../../main.mjs");
   const command = [process.execPath, main, "demo", "--temporary", "--port", String(port)];
   const demo = spawn("env", [`TMPDIR=${folder}`, ...command], { stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(demo, "exit");

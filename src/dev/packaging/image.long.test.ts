@@ -157,7 +157,7 @@ describe("the container image", () => {
       .filter(isInImage)
       .filter((path) => existsSync(join(checkout, path)));
     expect(list("srv/switchyard", "node_modules/")).toEqual(expected.toSorted());
-    expect(expected).toContain("src/main.ts");
+    expect(expected).toContain("src/main.mjs");
     expect(expected.filter((path) => path.startsWith("src/dev/"))).toEqual([]);
   });
 

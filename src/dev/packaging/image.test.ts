@@ -19,7 +19,7 @@ const parsed = DockerfileParser.parse(dockerfile);
 
 /** The modules that Node loads when a role starts, and those that esbuild bundles for browsers then. */
 const entries = [
-  "src/main.ts",
+  "src/main.mjs",
   "src/dashboard/ui/main.tsx",
   "widget/es-module.ts",
   "widget/script-tag.ts",
@@ -64,7 +64,7 @@ describe("deploy/Dockerfile", () => {
     const files = readdirSync(join(checkout, "src/dev"), { recursive: true, encoding: "utf8" });
     expect(files.map((file) => `src/dev/${file}`).filter(isInImage)).toEqual([]);
     expect(files).toContain("packaging/image.test.ts");
-    expect(isInImage("src/main.ts")).toBe(true);
+    expect(isInImage("src/main.mjs")).toBe(true);
   });
 
   it("has the version of the package", () => {
@@ -83,7 +83,7 @@ describe("deploy/Dockerfile", () => {
     expect(last("STOPSIGNAL")).toEqual(["SIGTERM"]);
     const command = "/usr/local/bin/switchyard";
     expect(JSON.parse(last("ENTRYPOINT").join(" "))).toEqual(["node", ...nodeFlags, command]);
-    expect(dockerfile).toContain(`ln -s /srv/switchyard/src/main.ts ${command}`);
+    expect(dockerfile).toContain(`ln -s /srv/switchyard/src/main.mjs ${command}`);
     expect(parsed.getHEALTHCHECKs()).toHaveLength(1);
     const changesOwner = parsed.getCOPYs().some((copy) => copy.getFlags().some((flag) => flag.getName() === "chown"));
     expect(changesOwner).toBe(false);

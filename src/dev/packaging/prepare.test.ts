@@ -49,7 +49,7 @@ describe("prepare.sh", () => {
   beforeAll(async () => {
     if (isMissing) return;
     for (const name of ["bin", "compose"]) mkdirSync(join(folder, name));
-    const commandLine = `exec "${process.execPath}" "${join(import.meta.dirname, "../../main.ts")}" "$@"`;
+    const commandLine = `exec "${process.execPath}" "${join(import.meta.dirname, "../../main.mjs")}" "$@"`;
     for (const [name, command] of Object.entries({ chown: "", switchyard: commandLine })) {
       writeFileSync(join(folder, "bin", name), `#!/bin/sh\n${command}\n`, { mode: 0o755 });
     }

@@ -37,7 +37,7 @@ describe("deploy/systemd", () => {
     expect(readdirSync(folder).filter((name) => name.endsWith(".service"))).toEqual(roles.map(fileOf));
     for (const role of roles) {
       const text = read(fileOf(role));
-      expect(valueIn(text, "ExecStart")).toMatch(new RegExp(`/node .*src/main\\.ts serve --role ${role}$`));
+      expect(valueIn(text, "ExecStart")).toMatch(new RegExp(`/node .*src/main\\.mjs serve --role ${role}$`));
       const file = valueIn(text, "EnvironmentFile")!;
       expect([role, file]).toEqual([
         role,

@@ -7,7 +7,7 @@ import { compileCache } from "./test-run.ts";
 /** The result of a command: its exit code, or -1 if it did not exit by itself, and its output. */
 export type FinishedCommand = { readonly code: number; readonly out: string; readonly err: string };
 
-const main = join(import.meta.dirname, "../../main.ts");
+const main = join(import.meta.dirname, "../../main.mjs");
 
 /** `switchyard …`, with only these environment variables, and `input` on its standard input. */
 export function runCommand(

@@ -1,5 +1,9 @@
 #!/usr/bin/env node
-/** The entry point of the command line. Node caches compiled code here, so that the next process starts sooner. */
+/**
+ * The entry point of the command line. Node caches compiled code here, so that the next process starts sooner. This file
+ * itself is read before the cache, so it is JavaScript: for one in TypeScript, Node would load its compiler each time.
+ */
+// @ts-check
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
