@@ -2,6 +2,7 @@
 import type { Setting, SettingReaderRole } from "../platform/setting.ts";
 import { allSettings, settingSections } from "./all-settings.ts";
 import { allRoles, serviceRoles } from "./every-role-settings.ts";
+import { settingTasks } from "./setting-tasks.ts";
 
 const opening = `# Settings
 
@@ -27,10 +28,20 @@ export function renderSettingsPage(): string {
   const sections = settingSections.map(({ title, opening: first, settings }) =>
     [`## ${title}`, ...(first === undefined ? [] : [first]), renderTable(settings)].join("\n\n"),
   );
-  return `${[opening, ...sections, renderRoles()]
+  return `${[opening, renderTasks(), ...sections, renderRoles()]
     .join("\n")
     .replaceAll("\n## ", "\n\n## ")
     .replaceAll(/\n{3,}/g, "\n\n")}\n`;
+}
+
+function renderTasks(): string {
+  const rows = settingTasks.map(({ task, settings }) => {
+    const names = settings.map(({ name }) => `\`${name}\``);
+    return `| ${task} | ${names.join(", ")} |`;
+  });
+  const first =
+    "[deploy/live.env](../deploy/live.env) and [deploy/vault.env](../deploy/vault.env) are files to fill in for live, grouped in this way.";
+  return ["## By task", first, ["| to | set |", "|---|---|", ...rows].join("\n")].join("\n\n");
 }
 
 /** Returns the description of a setting without its table: for a person at a terminal or a program. */

@@ -137,6 +137,12 @@ describe("docs/configuration.md", () => {
     expect(named.toSorted()).toEqual(namesReadBy(role));
   });
 
+  it("has a task for every setting of a role", () => {
+    const [, tasks = ""] = page.split("\n## By task\n");
+    const named = [...tasks.split("\n## ")[0]!.matchAll(/`([\w{}]+)`/g)].map(([, name]) => name!);
+    expect(named.toSorted()).toEqual(settings.map(({ name }) => name).toSorted());
+  });
+
   it("names every setting of the commands", () => {
     const names = new Set<string>();
     readCommandLineVariables(recording({}, names));

@@ -3,9 +3,10 @@ import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { isDeepStrictEqual, promisify } from "node:util";
+import type { PodTemplateSpec } from "kubernetes-types/core/v1.d.ts";
 import { describe, expect, it } from "vitest";
-import { parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import packageJson from "../../../package.json" with { type: "json" };
 import { containers, givenTo, type Manifest, manifests, type PodContainer } from "./kubernetes-manifests.ts";
 import * as rules from "./kubernetes-rules.ts";
@@ -142,6 +143,41 @@ describe("deploy/kubernetes", () => {
     const names = (kind: string) => ofKind(kind).map(({ metadata }) => metadata.name);
     expect(names("PodDisruptionBudget")).toEqual(["dashboard", "edge", "vault", "worker"]);
     expect(names("HorizontalPodAutoscaler")).toEqual(["edge", "vault", "worker"]);
+  });
+
+  it("has an overlay that sets every host, and patches what is there", () => {
+    const overlay = (file: string) => readFileSync(join(root, "deploy", "kustomize-example", file), "utf8");
+    const { bases, images, patchesStrategicMerge, patchesJson6902 } = parse(overlay("kustomization.yaml"));
+    expect([bases, images[0].newTag]).toEqual([["../kubernetes"], packageJson.version]);
+    const patches = parseAllDocuments(overlay(patchesStrategicMerge[0])).map((each) => each.toJS() as Manifest);
+    for (const { kind, metadata, data } of patches) {
+      const { data: patched } = ofKind(kind).find(({ metadata: of }) => isDeepStrictEqual(of, metadata))!;
+      expect(Object.keys(patched!)).toEqual(expect.arrayContaining(Object.keys(data!)));
+      const left = Object.entries({ ...patched, ...data }).filter(([, value]) => value.includes("example.com"));
+      expect([metadata.name, left]).toEqual([metadata.name, []]);
+    }
+    const rules = patchesJson6902.map(({ target, path }: { target: { name: string }; path: string }) => {
+      const ingress = JSON.stringify(ofKind("Ingress").find(({ metadata }) => metadata.name === target.name));
+      return [target.name, ingress.split("example.com").length - 1, parse(overlay(path)).length];
+    });
+    expect(rules).toEqual([
+      ["switchyard", 4, 4],
+      ["vault", 2, 2],
+    ]);
+  });
+
+  it("has a monitor for the operator of Prometheus that finds every pod", () => {
+    const { spec } = parse(readFileSync(join(root, "deploy", "prometheus", "pod-monitors.yaml"), "utf8"));
+    expect(spec.namespaceSelector.matchNames).toEqual(
+      ofKind("Namespace")
+        .map(({ metadata }) => metadata.name)
+        .toSorted(),
+    );
+    const deployments = ofKind("Deployment").map((each) => (each.spec as { template: PodTemplateSpec }).template);
+    for (const { metadata, spec: pod } of deployments) {
+      expect(metadata!.labels).toMatchObject(spec.selector.matchLabels);
+      expect(pod!.containers[0]!.ports!.map(({ name }) => name)).toContain(spec.podMetricsEndpoints[0].port);
+    }
   });
 
   it("runs the image of this version, and applies every file but the two that are no part of a rollout", () => {

@@ -48,7 +48,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
     guides: [
       guide("running.md", "Running it locally", "Start everything on one machine, with your ports and servers."),
       guide("going-live.md", "Going live", "Work through the checklist before the first real payment."),
-      guide("deploying.md", "Deploying", "Use the container image, compose or Kubernetes."),
+      guide("deploying.md", "Deploying", "Use systemd, the container image, compose or Kubernetes."),
       guide("configuration.md", "Settings", "Look up every setting, with default and bounds."),
       guide("doctor.md", "Doctor", "Check an installation, and learn what to do."),
       guide("operations.md", "Operations", "Size it, watch it, and follow a runbook for each alert."),
