@@ -11,11 +11,12 @@ const spinner = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", 
 const outputLinesShown = 12;
 
 /**
- * Runs a command to its end. Throws StepFailed with the last lines of its output; `otherwise` says what a failure means.
- * @param {{ what: string, command: string, args: string[], cwd: string, env?: NodeJS.ProcessEnv, otherwise?: string }} step
+ * Runs a command to its end. Throws StepFailed with the last lines of its output; `otherwise` says what a failure means,
+ * `soFar` how much is done.
+ * @param {{ what: string, command: string, args: string[], cwd: string, env?: NodeJS.ProcessEnv, otherwise?: string, soFar?: () => string }} step
  */
-export async function runStep({ what, command, args, cwd, env = process.env, otherwise = "failed" }) {
-  const stopShowing = showProgress(what);
+export async function runStep({ what, command, args, cwd, env = process.env, otherwise = "failed", soFar }) {
+  const stopShowing = showProgress(what, soFar);
   const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
@@ -38,9 +39,10 @@ export async function runStep({ what, command, args, cwd, env = process.env, oth
 /**
  * Shows the running step and its duration: a spinner on a terminal, else a line at the beginning and one at the end.
  * @param {string} what
+ * @param {() => string} [soFar]
  * @returns {(outcome: string) => void} ends it
  */
-function showProgress(what) {
+function showProgress(what, soFar = () => "") {
   const startedAt = Date.now();
   const seconds = () => `${((Date.now() - startedAt) / 1000).toFixed(1)} s`;
   if (!process.stderr.isTTY) {
@@ -48,7 +50,7 @@ function showProgress(what) {
     return (outcome) => void process.stderr.write(`${what}: ${outcome} after ${seconds()}\n`);
   }
   let turn = 0;
-  const draw = () => process.stderr.write(`\r\x1b[K${spinner[turn++ % spinner.length]} ${what} … ${seconds()}`);
+  const draw = () => process.stderr.write(`\r\x1b[K${spinner[turn++ % spinner.length]} ${what} … ${seconds()}${soFar()}`);
   draw();
   const timer = setInterval(draw, redrawEveryMs);
   return (outcome) => {

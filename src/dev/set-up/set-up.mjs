@@ -44,7 +44,7 @@ const packages = {
     // NODE_ENV and npm's own settings may leave out the development packages.
     const dev = needsDevelopment ? ["--include=dev"] : [];
     const args = ["install", ...dev, "--no-audit", "--no-fund", "--loglevel=error"];
-    await runStep({ what: "Installing packages", command: "npm", args, cwd: checkout });
+    await runStep({ what: "Installing packages", command: "npm", args, cwd: checkout, soFar: countPackages() });
     writeFileSync(stampFile(), stampOf());
   },
   nextStep: "Check that this machine reaches an npm registry and has room on its disk, then run the command again.",
@@ -117,6 +117,16 @@ const imageBuilder = {
   },
   nextStep: `As root: apt-get install ${imageTools.join(" ")}. Without them, the test of the image is skipped.`,
 };
+
+/** Returns the function that counts the packages that are there, of those that every machine gets. */
+function countPackages() {
+  const { packages: locked } = JSON.parse(readFileSync(join(checkout, "package-lock.json"), "utf8"));
+  const wanted = Object.keys(locked).filter((path) => {
+    const { optional = false, dev = false } = locked[path];
+    return path !== "" && !optional && (needsDevelopment || !dev);
+  });
+  return () => `, ${wanted.filter((path) => existsSync(join(checkout, path, "package.json"))).length} of ${wanted.length}`;
+}
 
 function stampFile() {
   return join(checkout, "node_modules", ".switchyard-set-up");
