@@ -4,7 +4,7 @@
  */
 import { setFlagsFromString } from "node:v8";
 
-// Help ends soon, and gives V8's workers nothing to optimize (src/main.ts); a benchmark uses all of V8.
+// Help ends soon, and gives V8's workers nothing to optimize (src/main.mjs); a benchmark uses all of V8.
 if (process.argv.includes("--help") || process.argv.includes("-h")) {
   setFlagsFromString("--no-opt");
   setFlagsFromString("--no-maglev");
