@@ -11,7 +11,7 @@ import {
 import { findOrderViolations, orderViolationKinds } from "./check-orders.ts";
 import { findRefundViolations, refundsLeftToPerson, refundViolationKinds } from "./check-refunds.ts";
 import { findRetryViolations, retryViolationKinds } from "./check-retries.ts";
-import type { AuthenticationRecord, EventRecord, Outage, Records, SessionRecord, WebhookRecord } from "./records.ts";
+import type { AuthenticationRecord, EventRecord, Outage, Records, WebhookRecord } from "./records.ts";
 
 /** The kinds of violation, with the sentence that the report shows. */
 export const violationKinds = {
