@@ -68,6 +68,6 @@ export const orderRules: readonly Rule[] = [
     says: "Money that is taken is recorded, whoever has the order.",
     code: [{ file: "src/core/execute/unrecorded-attempts.ts", instead: [""] }],
     database: [],
-    seenAt: 324,
+    seenAt: 2_396,
   },
 ];
