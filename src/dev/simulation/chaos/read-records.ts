@@ -34,7 +34,7 @@ const selectSessions = `
          allow_repeated_order AS "allowsRepeat", status, phase, winner_attempt_id AS "winnerAttemptId",
          submitted_at AS "submittedAt", settled_at AS "settledAt",
          EXISTS (SELECT FROM attempt a WHERE a.session_id = s.id AND a.capture_ordered_at IS NOT NULL) AS "hasCapture",
-         manual_capture AS "isManual", held_at AS "heldAt", decline_code AS "declineCode", lease_epoch AS "leaseEpoch"
+         manual_capture AS "isManual", held_at AS "heldAt", decline_code AS "declineCode", expired_because AS "expiredBecause", lease_epoch AS "leaseEpoch"
   FROM payment_session s`;
 const selectAuthentications = `
   SELECT session_id AS "sessionId", status, deadline_at AS "deadlineAt", coalesce(answered_at, completed_at) AS "endedAt"
@@ -101,6 +101,7 @@ function toSession(
     | "settledAt"
     | "heldAt"
     | "declineCode"
+    | "expiredBecause"
   > & { hasCapture: boolean; isManual: boolean; allowsRepeat: boolean; leaseEpoch: number },
 ): SessionRecord {
   return {
@@ -111,6 +112,7 @@ function toSession(
     settledAt: row.settledAt ? momentOf(row.settledAt) : undefined,
     heldAt: row.heldAt ? momentOf(row.heldAt) : undefined,
     declineCode: row.declineCode ?? undefined,
+    expiredBecause: row.expiredBecause ?? undefined,
   };
 }
 
