@@ -127,7 +127,7 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const { submissionBudgetMs } = core.timing;
   const asking = { sessionId, vaultToken, ruleVersion: route.version, plan, routedBy, submissionBudgetMs, requestId };
   const browserSealed = isAuthenticatedFirst(plan.plan) ? sealShopper(core, sessionId, shopper) : undefined;
-  const counted = fingerprint?.isCounted ? countedCard(fingerprint) : undefined;
+  const counted = fingerprint?.isCounted ? countedCard(fingerprint) : undefined; // rule:card-counted
   const claim: Claim = { ...asking, browserSealed, countedCard: counted }; // rule:browser-kept
   const ruled = { ruleVersion: route.version, routedBy: routedBy ?? null };
   const opened = { session: { ...session, plan: plan.plan }, authentications: [] };

@@ -166,7 +166,7 @@ export async function recordEnd(
   await moveRefund(tx, refund, refund.status, { set, stamp, dueInMs: dueInMs ?? null });
   await resolveWorkItem(tx, itemOf(refund));
   // The money is kept again.
-  if (refund.status === "SUCCEEDED") await keepOrder(tx, core, loaded.session);
+  if (refund.status === "SUCCEEDED") await keepOrder(tx, core, loaded.session); // rule:order-taken-again
   if (end.status === "PENDING") return true;
   await emitEvent(tx, core, loaded.session, eventOf[end.status], { refundId: refund.id });
   return true;

@@ -15,8 +15,8 @@ const lookAgainMs = 1_000;
 
 /**
  * Returns the turns of a loop that works on due rows side by side. A turn begins with what is due, and waits until a part
- * of the work has ended, for a second at most. It returns true while there may be more or work is in progress, and throws
- * the first failure since the last turn. An orderly stop waits for `core.inFlight`.
+ * of the work has ended, for a second at most. It returns true while there may be more or work is in progress, also after one
+ * that has begun work, and throws the first failure since the last turn. An orderly stop waits for `core.inFlight`.
  */
 export function createGatewayTurn<Taken extends Called>(
   core: Core,
@@ -36,16 +36,20 @@ export function createGatewayTurn<Taken extends Called>(
 
   return async (closing) => {
     let isMore = true;
+    let hasBegun = false;
     for (let count = 0; isMore && count < batch && !closing.aborted; count++) {
       const taken = await take(slots.full());
       if (taken === undefined) isMore = false;
-      else begin(taken);
+      else {
+        begin(taken);
+        hasBegun = true;
+      }
     }
     const { running } = slots;
     if (running.length > 0) await Promise.race([...running, core.sleep(lookAgainMs, closing)]);
     const [failure] = failures.splice(0);
     if (failure !== undefined) throw failure;
-    // A row whose step has ended may be due again.
-    return isMore || running.length > 0;
+    // A row whose step has ended may be due again, also one that ended while nothing else was found.
+    return isMore || hasBegun || running.length > 0;
   };
 }

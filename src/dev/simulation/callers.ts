@@ -1,5 +1,7 @@
 /** The customer at the page and the merchant's backend: sends their requests, and checks that the answers are true. */
-import { findSession } from "../../core/sessions.ts";
+
+import type { Payer } from "../../core/orders/order-winner.ts";
+import { findCheckout, findSession } from "../../core/sessions.ts";
 import { submitPayment } from "../../core/submit-payment.ts";
 import { outcomeOf } from "../../edge/checkout-rpc.ts";
 import { describeForEvent } from "../../edge/session-messages.ts";
@@ -20,6 +22,8 @@ export type RpcContextParts = {
   readonly canShow: boolean;
   /** True if the payment is captured later. */
   readonly manualCapture: boolean;
+  /** True if the page reads the order before it submits. */
+  readonly readsOrder: boolean;
   readonly moment: () => Moment;
   readonly violate: (violation: string | undefined) => void;
 };
@@ -66,7 +70,12 @@ export class Callers {
       captureBy: null,
     };
     const shopper = this.#parts.canShow && !submission.hidesBrowser ? { shopper: { browser } } : {};
-    submitPayment(core, { session, vaultToken, signal: gone.signal, ...shopper }).then(
+    const submit = (payer?: Payer) =>
+      submitPayment(core, { session, vaultToken, signal: gone.signal, payer, ...shopper });
+    const submitting = this.#parts.readsOrder
+      ? findCheckout(core, session.id).then((found) => submit(found?.payer))
+      : submit();
+    submitting.then(
       (submitted) => {
         process.note(() => `answers the page: ${submitted.status}`);
         violate(findFalseOutcome(outcomeOf(submitted), { begun, now: this.#parts.moment().observed }));

@@ -15,6 +15,12 @@ import type { SimulatedGateway } from "./simulated-gateway.ts";
 import type { Stage } from "./simulated-process.ts";
 import type { ProviderWorld } from "./simulated-provider.ts";
 
+// In the words of every gateway and bank.
+const madeUp = {
+  ...{ redirectResult: "made up", resultCode: "Authorised", redirect_status: "succeeded", PayerID: "made up" },
+  cres: Buffer.from(JSON.stringify({ messageType: "CRes", transStatus: "Y" })).toString("base64url"),
+};
+
 /** Plays the customer of a run, at each challenge that its session offers. */
 export class Customer {
   readonly #stage: Stage;
@@ -22,6 +28,7 @@ export class Customer {
   readonly #gatewayOf: (connectionId: string) => SimulatedGateway;
   readonly #provider: ProviderWorld;
   readonly #plans: readonly CustomerPlan[];
+  readonly #forgesAtMs: readonly number[];
   #challenges = 0;
   readonly #seen = new Set<string>();
   #acts = 0;
@@ -32,12 +39,15 @@ export class Customer {
     gatewayOf: (connectionId: string) => SimulatedGateway;
     provider: ProviderWorld;
     plans: readonly CustomerPlan[];
+    /** Times after a challenge began at which its return address is opened with a made-up result. */
+    forgesAtMs: readonly number[];
   }) {
     this.#provider = parts.provider;
     this.#stage = parts.stage;
     this.#members = parts.members;
     this.#gatewayOf = parts.gatewayOf;
     this.#plans = parts.plans;
+    this.#forgesAtMs = parts.forgesAtMs;
   }
 
   /** True while the customer or the bank will still act. */
@@ -81,8 +91,8 @@ export class Customer {
     }
   }
 
-  #return(delayMs: number, returning: Returning, fields: Record<string, string>): void {
-    this.#at(delayMs, "returns", async ({ core }) => {
+  #return(delayMs: number, returning: Returning, fields: Record<string, string>, what = "returns"): void {
+    this.#at(delayMs, what, async ({ core }) => {
       const resumed = await takeReturn(core, returnTokenOf({ sealing }, returning), new URLSearchParams(fields));
       if (resumed !== undefined) await resumeSession(core, resumed);
     });
@@ -91,6 +101,10 @@ export class Customer {
   #begin(sessionId: string, authentication: ObservedAuthentication, plan: CustomerPlan): void {
     const { id: authenticationId, attempt_id: attemptId, connection_id } = authentication;
     const named = { sessionId, authenticationId };
+    for (const delayMs of this.#forgesAtMs) {
+      const returning = attemptId === null ? { id: authenticationId, isProvided: true } : { id: attemptId };
+      this.#return(delayMs, { sessionId, ...returning }, madeUp, "returns with a made-up result");
+    }
     this.#at(300, "opens the action", async ({ core }) => {
       const action = await findOpenAction(core, { id: sessionId, awaitingSince: new Date(0) });
       if (action?.id === authenticationId) await openAction(core, named);

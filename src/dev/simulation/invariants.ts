@@ -1,6 +1,6 @@
 /** The promises of docs/safety.md as a program checks them, after every step of a run and at its end. PURE. */
 import { findHoldViolation, type HoldMoment } from "./hold-invariants.ts";
-import type { Observed, ObservedAttempt, ObservedSession, Shown } from "./observed.ts";
+import type { Observed, ObservedAttempt, ObservedAuthentication, ObservedSession, Shown } from "./observed.ts";
 import { findRefundViolation, findUnfinishedRefund } from "./refund-invariants.ts";
 import type { Authorization } from "./simulated-gateway.ts";
 
@@ -24,6 +24,8 @@ export type Moment = HoldMoment & {
   readonly demandsAuthentication: boolean;
   /** True if the page may have left out the data of its browser. */
   readonly hidesBrowser: boolean;
+  /** True if the customer has passed this challenge at the bank. */
+  readonly hasPassed: (challenge: ObservedAuthentication) => boolean;
 };
 
 const finalEventOf: Readonly<Record<string, string>> = {
@@ -70,6 +72,7 @@ function findWrongEnd(moment: Moment): string | undefined {
     return `${session.status} with the final events [${ends.map(({ type }) => type).join(", ")}]`;
   }
   if (session.status === "CREATED") return undefined;
+  if (session.status === "EXPIRED" && session.submitted_at !== null) return "EXPIRED, and it was submitted";
   return session.status === "SUCCEEDED" ? findWrongSuccess(moment, attempts) : findKept(moment);
 }
 
@@ -292,7 +295,7 @@ function stopsPlan({ stop, round, connection_id }: ObservedAttempt, attempts: re
   return !attempts.some((again) => again.round === 1 && again.connection_id === connection_id);
 }
 
-function findWrongAuthentication({ observed, isRestored }: Moment): string | undefined {
+function findWrongAuthentication({ observed, isRestored, hasPassed }: Moment): string | undefined {
   const { session, attempts, authentications } = observed;
   if (authentications.filter(({ flow }) => flow !== "FRICTIONLESS").length > 2)
     return "a customer was asked three times";
@@ -302,6 +305,9 @@ function findWrongAuthentication({ observed, isRestored }: Moment): string | und
   );
   if (gone.length > 0 && session.status === "SUCCEEDED" && !isRestored)
     return `SUCCEEDED after the customer did not authenticate (${gone[0]?.status})`;
+  const isBelieved = (one: ObservedAuthentication) =>
+    one.status === "AUTHENTICATED" && one.flow !== "FRICTIONLESS" && !hasPassed(one);
+  if (!isRestored && authentications.some(isBelieved)) return "an authentication counts that no bank has granted";
   for (const { attempt_id, status, holds_only_when_asked } of gone) {
     const attempt = attempts.find(({ id }) => id === attempt_id);
     if (attempt?.status === "DECLINED" && !holds_only_when_asked && status !== "FAILED")

@@ -68,6 +68,8 @@ export type ObservedSession = {
   readonly decline_code: string | null;
   readonly paying_session_id: string | null;
   readonly expires_at: string;
+  readonly expired_because: string | null;
+  readonly replaced_by: string | null;
   readonly submit_deadline: string | null;
   readonly submitted_at: string | null;
   readonly browser_sealed: string | null;

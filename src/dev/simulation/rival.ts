@@ -1,7 +1,11 @@
 /**
- * Another session of the same order, at a merchant that refuses repeated orders: it holds, captures, fails or gives its hold up at
- * moments that the dice choose, by the product's own functions and guards. No process of the run works on it.
+ * Another session of the same order, at a merchant that refuses repeated orders: it holds, captures, fails, gives its hold up or is
+ * refunded at moments that the dice choose, by the product's own functions and guards. No process of the run works on it.
  */
+import type { Core } from "../../core/core.ts";
+import type { Payment } from "../../core/rows/payment.ts";
+import { Database, type Tx } from "../../platform/database.ts";
+import { insertRefund, lockSession, recordEnd } from "../../refunds/refund-rows.ts";
 import type { Dice } from "./dice.ts";
 import type { SqlServer } from "./sql-server.ts";
 import type { Timeline } from "./timeline.ts";
@@ -15,16 +19,24 @@ export type RivalPlan = {
   readonly end: "captured" | "captureFails" | "refused";
   /** Of a failed capture, or the acknowledgement of the void. */
   readonly endsAfterMs: number;
+  /** The refund of a captured payment; with `returnsAfterMs` the bank returns its money. */
+  readonly refund:
+    | { readonly afterMs: number; readonly amountMinor: number; readonly returnsAfterMs: number | undefined }
+    | undefined;
+  /** The session whose merchant allows it to repeat the order. */
+  readonly allowed: "own" | "other" | undefined;
+  /** True if the page of the run's session reads the order before it submits, as the checkout does. */
+  readonly readsOrder: boolean;
 };
 
 /** Share of the runs with another session. */
 const rivalRuns = 0.3;
 
 /** Draws the other session of a run; undefined in most runs. */
-export function drawRival(dice: Dice): RivalPlan | undefined {
+export function drawRival(dice: Dice, priceMinor: number): RivalPlan | undefined {
   if (!dice.chance(rivalRuns)) return undefined;
   return {
-    holdsAtMs: dice.between(0, dice.pick([300, 2_000, 5_000, 60_000])),
+    holdsAtMs: dice.between(0, dice.pick([300, 2_000, 5_000, 60_000, 900_000])),
     decidedAfterMs: dice.between(0, dice.pick([50, 2_000, 30_000])),
     end: dice.weighted<RivalPlan["end"]>([
       [4, "captured"],
@@ -32,18 +44,34 @@ export function drawRival(dice: Dice): RivalPlan | undefined {
       [3, "refused"],
     ]),
     endsAfterMs: dice.between(0, dice.pick([100, 30_000, 120_000])),
+    refund: dice.chance(0.5)
+      ? {
+          afterMs: dice.between(0, dice.pick([100, 30_000])),
+          amountMinor: dice.chance(0.8) ? priceMinor : dice.between(1, priceMinor - 1),
+          returnsAfterMs: dice.chance(0.6) ? dice.between(0, dice.pick([100, 60_000])) : undefined,
+        }
+      : undefined,
+    allowed: dice.weighted<RivalPlan["allowed"]>([
+      [8, undefined],
+      [1, "own"],
+      [1, "other"],
+    ]),
+    readsOrder: dice.chance(0.5),
   };
 }
 
 // A statement that would wait for a transaction of the run, which goes on only after it, is repeated a moment later.
-const patienceMs = 30;
+const patience = "set_config('lock_timeout', '30', true)";
 const againMs = 5;
 
-type RivalParts = {
+/** The parts of the run that the other session uses. */
+export type RivalParts = {
   readonly server: SqlServer;
   readonly timeline: Timeline;
   readonly epochMs: number;
   readonly merchantId: string;
+  /** Of a process, for what emits events and alarms. */
+  readonly core: () => Core;
   readonly plan: RivalPlan;
   readonly note: (what: string) => void;
   readonly onDone: () => Promise<void>;
@@ -54,6 +82,7 @@ export class Rival {
   readonly #parts: RivalParts;
   readonly id: string;
   readonly #attemptId: string;
+  #acts = 0;
 
   /** `sessionId` is the run's own: the other one has nearly the same id. */
   constructor(sessionId: string, parts: RivalParts) {
@@ -62,21 +91,26 @@ export class Rival {
     this.#attemptId = `${sessionId.slice(0, -6)}0000ab`;
   }
 
+  /** True while it will still act. */
+  get isActing(): boolean {
+    return this.#acts > 0;
+  }
+
   /** Claims the session, and lets it go on when its time comes. A lease without end keeps every process away. */
   async start(orderRef: string): Promise<void> {
-    const { timeline, merchantId, plan } = this.#parts;
+    const { merchantId, plan } = this.#parts;
     await this.#run(`
-      INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at)
-      VALUES ($session, '${merchantId}', 4900, 'EUR', '${orderRef}', 1, app.clock(), app.clock() + interval '1 h');
+      INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at,
+        allow_repeated_order)
+      VALUES ($session, '${merchantId}', 4900, 'EUR', '${orderRef}', 1, app.clock(), app.clock() + interval '1 h', ${plan.allowed === "other"});
       UPDATE payment_session SET phase = 'PROCESSING', lease_epoch = 1, lease_until = 'infinity', submit_deadline = app.clock() + interval '1 d',
         submitted_at = app.clock() WHERE id = $session;
       INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency, latest_execution_at)
       VALUES ($session, $attempt, 1, 'STRIPE', $attempt, 1, 1, 'why', 4900, 'EUR', app.clock() + interval '1 h');`);
-    timeline.after(plan.holdsAtMs, () => this.#hold());
+    this.#after(plan.holdsAtMs, () => this.#hold());
   }
 
   async #hold(): Promise<void> {
-    const { timeline, plan } = this.#parts;
     const held = `PERFORM app.held($session, 1, $attempt, app.clock(), 'rival of ${this.id}', NULL, 20000, 0, NULL, NULL);`;
     const error = await this.#step(held, "holds", () => this.#hold());
     if (error === "LL003") {
@@ -86,11 +120,11 @@ export class Rival {
         UPDATE attempt SET status = 'VOIDING' WHERE session_id = $session;
         UPDATE payment_session SET status = 'DEGRADED', decline_code = 'processing_unavailable', settled_at = app.clock() WHERE id = $session;`);
     }
-    if (error === undefined) timeline.after(plan.decidedAfterMs, () => this.#decide());
+    if (error === undefined) this.#after(this.#parts.plan.decidedAfterMs, () => this.#decide());
   }
 
   async #decide(): Promise<void> {
-    const { timeline, plan } = this.#parts;
+    const { plan } = this.#parts;
     const refused = `
       UPDATE payment_session SET winner_attempt_id = NULL WHERE id = $session;
       UPDATE attempt SET status = 'VOIDING', capture_refusal_code = 'no' WHERE session_id = $session;`;
@@ -104,7 +138,9 @@ export class Rival {
       isRefused ? "has its capture refused" : "is captured",
       () => this.#decide(),
     );
-    if (error === undefined && plan.end !== "captured") timeline.after(plan.endsAfterMs, () => this.#end());
+    if (error !== undefined) return;
+    if (plan.end !== "captured") this.#after(plan.endsAfterMs, () => this.#end());
+    else if (plan.refund) this.#after(plan.refund.afterMs, () => this.#refund());
   }
 
   async #end(): Promise<void> {
@@ -119,9 +155,31 @@ export class Rival {
     );
   }
 
-  async #step(text: string, what: string, again: () => Promise<void>): Promise<string | undefined> {
-    const error = await this.#run(text);
-    if (error === "55P03") this.#parts.timeline.after(againMs, again);
+  async #refund(): Promise<void> {
+    const { amountMinor, returnsAfterMs } = this.#parts.plan.refund!;
+    const name = { sessionId: this.id, id: this.#attemptId, attemptId: this.#attemptId, connectionId: this.#attemptId };
+    const made = { gateway: "STRIPE", amountMinor, currency: "EUR", gatewayReference: `refund of ${this.id}` };
+    const refund = async (tx: Tx) => insertRefund(tx, { ...name, ...made, status: "SUCCEEDED", origin: "GATEWAY" });
+    const error = await this.#step(refund, `is refunded ${amountMinor}`, () => this.#refund());
+    if (error === undefined && returnsAfterMs !== undefined) this.#after(returnsAfterMs, () => this.#return());
+  }
+
+  /** The bank returns the refunded money. */
+  async #return(): Promise<void> {
+    const end = { status: "FAILED", failureCode: "returned" } as const;
+    const fail = async (tx: Tx, loaded: Payment) => {
+      await recordEnd(tx, this.#parts.core(), { loaded, refund: loaded.refunds[0]!, end, dueInMs: undefined });
+    };
+    await this.#step(fail, "has a refund that failed", () => this.#return());
+  }
+
+  async #step(
+    change: string | ((tx: Tx, loaded: Payment) => Promise<void>),
+    what: string,
+    again: () => Promise<void>,
+  ): Promise<string | undefined> {
+    const error = await (typeof change === "string" ? this.#run(change) : this.#commit(change));
+    if (error === "55P03") this.#after(againMs, again);
     else if (error !== undefined && error !== "LL003") throw new Error(`the other session cannot go on: ${error}`);
     if (error === undefined) {
       this.#parts.note(`the other session ${what}`);
@@ -130,37 +188,37 @@ export class Rival {
     return error;
   }
 
-  /** Returns the SQLSTATE with which the server refused; undefined if it did not. */
-  async #run(text: string): Promise<string | undefined> {
-    const { server, timeline, epochMs } = this.#parts;
+  #run(text: string): Promise<string | undefined> {
     const named = text.replaceAll("$session", `'${this.id}'`).replaceAll("$attempt", `'${this.#attemptId}'`);
+    return this.#try(({ server }) => server.observe(`DO $do$ BEGIN PERFORM ${patience}; ${named} END $do$`));
+  }
+
+  #commit(change: (tx: Tx, loaded: Payment) => Promise<void>): Promise<string | undefined> {
+    return this.#try(({ server }) =>
+      new Database(server.asPool()).transaction(async (tx) => {
+        tx.send({ name: "patience", text: `SELECT ${patience}` }, []);
+        await change(tx, (await lockSession(tx, this.id))!);
+      }),
+    );
+  }
+
+  /** Returns the SQLSTATE with which the server refused; undefined if it did not. */
+  async #try(act: (parts: RivalParts) => Promise<unknown>): Promise<string | undefined> {
+    const { server, timeline, epochMs } = this.#parts;
     await server.setClock(epochMs + timeline.nowMs);
     try {
-      await server.observe(
-        `DO $do$ BEGIN PERFORM set_config('lock_timeout', '${patienceMs}', true); ${named} END $do$`,
-      );
+      await act(this.#parts);
       return undefined;
     } catch (error) {
       return (error as { code?: string }).code ?? String(error);
     }
   }
+
+  #after(ms: number, act: () => Promise<void>): void {
+    this.#acts++;
+    this.#parts.timeline.after(ms, () => {
+      this.#acts--;
+      return act();
+    });
+  }
 }
-
-/**
- * Returns the statement that counts the sessions of an order whose money is kept or may be: a winner's hold, a capture that may land,
- * and a capture that neither failed nor was refunded whole. Those that a person was alarmed about do not count.
- */
-export const keptOf = (orderRef: string) => ({
-  name: "kept_of_order",
-  text: `
-    SELECT count(*)::int AS kept FROM payment_session s JOIN attempt a ON a.session_id = s.id
-    WHERE s.order_ref = $1 AND (a.status = 'AUTHORIZED' OR a.status = 'VOIDING' AND a.capture_ordered_at IS NOT NULL OR a.status = 'CAPTURED'
-        AND a.capture_failed_at IS NULL
-        AND a.captured_amount_minor > (SELECT coalesce(sum(r.amount_minor), 0) FROM refund r WHERE r.session_id = s.id AND r.status = 'SUCCEEDED'))
-      AND NOT EXISTS (SELECT FROM work_item w WHERE w.session_id = s.id AND w.kind = 'PAID_MORE_THAN_ONCE')`,
-  values: [orderRef],
-});
-
-/** Returns the statements that give the order to the run's session as its restored rows say. */
-export const orderRestored = (sessionId: string) => `
-  DELETE FROM app.order_winner WHERE session_id = '${sessionId}'; SELECT app.update_order('${sessionId}')`;

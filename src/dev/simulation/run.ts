@@ -2,7 +2,8 @@
  * Plays one seed: a session, its customer, two or three processes of the service, its gateways, and all of the faults.
  */
 import type { QueryResult } from "pg";
-import { createSession } from "../../core/create-session.ts";
+import type { Core } from "../../core/core.ts";
+import { createSession, type NewSession, type SessionOwner } from "../../core/create-session.ts";
 import { declareRestore } from "../../oversight/declare-restore.ts";
 import { Database } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
@@ -17,11 +18,11 @@ import { LaterMerchant } from "./later-merchant.ts";
 import { Member } from "./member.ts";
 import { Merchant } from "./merchant.ts";
 import { isReportedCaptured, isReportLost, NotificationCarrier } from "./notifications.ts";
-import { describeObserved, type Observed, observedOf, observedQuery } from "./observed.ts";
+import { describeObserved, type Observed, type ObservedAuthentication, observedOf, observedQuery } from "./observed.ts";
+import { OneOrder } from "./one-order.ts";
 import { openRefunds } from "./refund-invariants.ts";
 import type { RefundBehaviour } from "./refund-plan.ts";
 import { RequestsSeen } from "./requests-seen.ts";
-import { keptOf, orderRestored, Rival } from "./rival.ts";
 import {
   accounts,
   demandsAuthentication,
@@ -33,6 +34,7 @@ import {
   shapes,
 } from "./schedule.ts";
 import { restoreLater } from "./session-backup.ts";
+import { Shop, successorsOf } from "./shop.ts";
 import { type GatewayWorld, type Sent, SimulatedConnector } from "./simulated-connector.ts";
 import { createSimulatedCore, type LoggedError, simulatedRuntime } from "./simulated-core.ts";
 import { type Authorization, SimulatedGateway } from "./simulated-gateway.ts";
@@ -40,6 +42,7 @@ import { SimulatedPool } from "./simulated-pool.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 import { type ProviderBehaviour, ProviderWorld, SimulatedProvider } from "./simulated-provider.ts";
 import type { SimulationDatabase } from "./simulation-database.ts";
+import { Testers } from "./testers.ts";
 import { Timeline } from "./timeline.ts";
 
 /** The end of a run. `refusals` are errors with which PostgreSQL refused statements of the code. */
@@ -102,8 +105,10 @@ class Run implements GatewayWorld {
   readonly #calmAtMs: number;
   unheardCapturesUntilMs = 0;
   unheardRefundsUntilMs = 0;
+  readonly #order: OneOrder;
+  readonly #shop: Shop;
+  readonly #testers: Testers;
   #sessionId = "";
-  #orderRef = "";
   #observed: Observed | undefined;
   #isRestored = false;
   #changedAtMs = 0;
@@ -134,6 +139,7 @@ class Run implements GatewayWorld {
       gatewayOf: (connectionId) => this.gatewayOf(connectionId),
       provider: this.#provider,
       plans: this.#schedule.authentication?.customers ?? [],
+      forgesAtMs: this.#schedule.authentication?.forgesAtMs ?? [],
     });
     this.#later = new LaterMerchant({
       stage: this.#stage,
@@ -145,6 +151,25 @@ class Run implements GatewayWorld {
       isRestored: () => this.#isRestored,
       violate: (violation) => this.#violate(violation),
       onByHand: () => this.onExecuted(),
+    });
+    this.#order = new OneOrder({
+      ...{ server: database.server, timeline, epochMs: this.#epochMs, merchantId: database.merchantId },
+      ...{ plan: this.#schedule.rival, orderRef: this.#newSession.orderRef, core: () => this.#directCore() },
+      authorizations: () => this.#authorizations(),
+      refundsMade: () => this.#gateways.flatMap(({ refunds }) => refunds.made),
+      note: (what) => this.#note(() => what),
+      violate: (violation) => this.#violate(violation),
+    });
+    this.#shop = new Shop({
+      ...{ stage: this.#stage, members: this.#members, plan: this.#schedule.shop },
+      ...{ owner: this.#owner, order: this.#newSession },
+      observed: () => this.#observed!,
+      violate: (violation) => this.#violate(violation),
+    });
+    this.#testers = new Testers({
+      ...{ stage: this.#stage, members: this.#members, server: database.server, direct: () => this.#directCore() },
+      ...{ owner: this.#owner, price, seed, tries: this.#schedule.testers },
+      violate: (violation) => this.#violate(violation),
     });
     this.#merchant = new Merchant({
       stage: this.#stage,
@@ -196,15 +221,23 @@ class Run implements GatewayWorld {
       seed: this.#seed,
       violation: this.#violation,
       status: this.#observed?.session.status ?? "",
-      isDone: this.#observed?.session.phase === "DONE",
+      isDone: this.#observed?.session.phase === "DONE" && !this.#shop.opensAnother && !this.#testers.hasSessions,
       steps: history.steps,
       refusals: this.#refusals,
       history: history.lines,
     };
   }
 
-  /** Returns the findings of the product's own audit of the session at its end. */
+  /** Returns the findings of the product's own audit of the session at its end, or that it has not the successors that it names. */
   async #audited(): Promise<string | undefined> {
+    if (this.#shop.opensAnother) {
+      const { merchantId, server } = this.#database;
+      const ids = [this.#sessionId, this.#order.rivalId];
+      const { rows } = await server.observe(successorsOf({ merchantId, orderRef: this.#newSession.orderRef, ids }));
+      const { replaced_by: replacedBy, status } = this.#observed!.session;
+      if (rows[0].count !== Number(replacedBy !== null) || (replacedBy !== null && status === "SUCCEEDED"))
+        return `${rows[0].count} sessions have taken the place of one that is ${status}`;
+    }
     const text = "SELECT rule FROM app.audit(ARRAY[$1::uuid])";
     const { rows } = await this.#database.server.observe({ name: "audit", text, values: [this.#sessionId] });
     return rows.length === 0 ? undefined : `the audit finds ${rows.map(({ rule }) => rule).join(", ")}`;
@@ -227,6 +260,9 @@ class Run implements GatewayWorld {
       this.#customer.isActing ||
       this.#isRefunding() ||
       this.#later.isActing ||
+      this.#order.isActing ||
+      this.#shop.isActing ||
+      this.#testers.isActing ||
       timeline.nowMs < this.#changedAtMs + stragglersMs
     ) {
       return false;
@@ -247,6 +283,7 @@ class Run implements GatewayWorld {
       price,
       canShow: this.#schedule.authentication !== undefined,
       manualCapture: this.#schedule.later !== undefined,
+      readsOrder: this.#schedule.rival?.readsOrder === true,
       moment: () => this.#moment(),
       violate: (violation) => this.#violate(violation),
     });
@@ -258,8 +295,9 @@ class Run implements GatewayWorld {
     this.#observed = observedOf(await this.#read());
     await server.setClock(this.#epochMs + this.#stage.timeline.nowMs);
     await declareRestore(this.#direct(), { backupTakenAt: undefined });
+    await this.#order.restore(this.#sessionId);
     await this.#look(await this.#read());
-    await this.#startRival();
+    await this.#order.start(this.#sessionId);
   }
 
   #read(): Promise<QueryResult> {
@@ -268,8 +306,12 @@ class Run implements GatewayWorld {
 
   /** Returns a database that bypasses all processes. */
   #direct(): Database {
-    const { server } = this.#database;
-    return new Database({ query: server.observe.bind(server) } as never);
+    return new Database(this.#database.server.asPool());
+  }
+
+  /** Returns a core of a process, over that database. */
+  #directCore(): Core {
+    return { ...this.#members[0]!.core, database: this.#direct() };
   }
 
   #createMember(number: number): Member {
@@ -316,43 +358,32 @@ class Run implements GatewayWorld {
   }
 
   async #createSession(): Promise<void> {
-    const { merchantId } = this.#database;
-    const { sessionLifetimeMs } = this.#schedule;
-    const settings = { sessionLifetimeMs, checkoutOrigins: [], statementDescriptor: null };
-    const owner = { merchantId, publishableKey: "switchyard_test_pk_1", ...settings };
-    const capture = this.#schedule.later ? { capture: "manual" } : {};
-    const order = { ...price, orderRef: `order of seed ${this.#seed}`, ...capture };
-    const { session } = await createSession({ ...this.#members[0]!.core, database: this.#direct() }, owner, order);
+    const { session } = await createSession(this.#directCore(), this.#owner, this.#newSession);
     this.#sessionId = session.id;
     this.#database.server.watching = observedQuery(session.id);
-    this.#orderRef = order.orderRef;
     // A restore is of the run's own session alone, so the other one begins after it.
-    if (this.#schedule.restore === undefined) await this.#startRival();
+    if (this.#schedule.restore === undefined) await this.#order.start(session.id);
+    await this.#testers.start();
     await this.#look(await this.#read());
   }
 
-  async #startRival(): Promise<void> {
-    const { rival: plan, restore } = this.#schedule;
-    if (plan === undefined) return;
-    if (restore) await this.#database.server.observe(orderRestored(this.#sessionId));
-    const [{ server, merchantId }, { timeline }, epochMs] = [this.#database, this.#stage, this.#epochMs];
-    const note = (what: string) => this.#note(() => what);
-    const parts = { server, timeline, epochMs, merchantId, plan, note, onDone: () => this.#countKept() };
-    await new Rival(this.#sessionId, parts).start(this.#orderRef);
+  get #owner(): SessionOwner {
+    const { sessionLifetimeMs } = this.#schedule;
+    const settings = { sessionLifetimeMs, checkoutOrigins: [], statementDescriptor: null };
+    return { merchantId: this.#database.merchantId, publishableKey: "switchyard_test_pk_1", ...settings };
   }
 
-  /** Checks that an order is paid once. */
-  async #countKept(): Promise<void> {
-    if (this.#schedule.rival === undefined) return;
-    const { rows } = await this.#database.server.observe(keptOf(this.#orderRef));
-    if (rows[0].kept > 1) this.#violate("two sessions have one order");
+  get #newSession(): NewSession {
+    const { later, rival } = this.#schedule;
+    const orderRef = `order of seed ${this.#seed}`;
+    return { ...price, orderRef, ...(later && { capture: "manual" }), allowRepeatedOrder: rival?.allowed === "own" };
   }
 
   async #look(read: QueryResult): Promise<void> {
     const before = this.#observed;
     const now = observedOf(read);
-    await this.#countKept();
     this.#observed = now;
+    await this.#order.check(now);
     this.#changedAtMs = this.#stage.timeline.nowMs;
     if (!before || describeObserved(now) !== describeObserved(before)) this.#note(() => describeObserved(now));
     this.#violate(findViolation(this.#moment(), before));
@@ -379,8 +410,14 @@ class Run implements GatewayWorld {
         isReportLost(hold, this.#gateways, { stored: this.#notifications.stored, restore: this.#schedule.restore }),
       demandsAuthentication: demandsAuthentication(this.#schedule),
       hidesBrowser: this.#schedule.submissions.some(({ hidesBrowser }) => hidesBrowser),
+      hasPassed: (challenge) => this.#hasPassed(challenge),
       isPlanned: (id) => this.#schedule.plan.some((index) => this.#database.connectionIds[index] === id),
     };
+  }
+
+  #hasPassed({ id, attempt_id, connection_id, provider }: ObservedAuthentication): boolean {
+    if (provider !== null) return this.#provider.statusOf(id) === "Y";
+    return this.gatewayOf(connection_id).ask(encodeId("att", attempt_id!)).state === "passed";
   }
 
   #authorizations(): readonly Authorization[] {
@@ -393,6 +430,9 @@ class Run implements GatewayWorld {
 
   onSent(sent: Sent): void {
     const { unheardCapturesMs } = this.#schedule.longWaits;
+    const isOfSession = sent.type === "authorize" ? sent.sessionId : undefined;
+    if (this.#testers.sees(sent.attemptReference, isOfSession)) return;
+    if (sent.type === "authorize" && sent.isForged) this.#violate("a gateway got a proof that no bank has granted");
     if (sent.type === "capture" && this.unheardCapturesUntilMs === 0 && unheardCapturesMs > 0) {
       this.unheardCapturesUntilMs = this.#stage.timeline.nowMs + unheardCapturesMs;
     }
@@ -426,6 +466,10 @@ class Run implements GatewayWorld {
 
   isProof(cryptogram: string): boolean {
     return this.#provider.isProof(cryptogram);
+  }
+
+  isTested(attemptReference: string): boolean {
+    return this.#testers.sees(attemptReference, undefined);
   }
 
   onExecuted(): void {

@@ -8,8 +8,10 @@ import type { Faults } from "./faults.ts";
 import { drawLater, type LaterSchedule } from "./later-plan.ts";
 import { drawRefunds, type RefundSchedule } from "./refund-plan.ts";
 import { drawRival, type RivalPlan } from "./rival.ts";
+import { drawShop, type ShopPlan } from "./shop.ts";
 import type { GatewayAsks, GatewayBehaviour, GatewayShape } from "./simulated-gateway.ts";
 import type { ProviderBehaviour } from "./simulated-provider.ts";
+import { drawTesters } from "./testers.ts";
 
 /** The accounts in every run's database. Both shapes of gateway are among them, and two accounts of one gateway. */
 export const accounts = [
@@ -99,6 +101,10 @@ export type Schedule = {
   readonly retry: { readonly asks: readonly number[] } | undefined;
   /** Set in runs with another session of the same order, whose merchant takes one payment for an order. */
   readonly rival: RivalPlan | undefined;
+  /** Set in runs whose merchant cancels or replaces the session about when it is submitted. */
+  readonly shop: ShopPlan | undefined;
+  /** Of card testers beside the run's session; only in plain runs. */
+  readonly testers: ReturnType<typeof drawTesters>;
 };
 
 /** The price of every payment. */
@@ -113,6 +119,8 @@ type AuthenticationSchedule = {
   readonly provider: ProviderBehaviour | undefined;
   /** Set in runs whose rule demands authentication whatever its provider's draw says, and whose page may not help. */
   readonly demand: Demand | undefined;
+  /** Times after each challenge at which its return address is opened with a made-up result. */
+  readonly forgesAtMs: readonly number[];
 };
 
 /** The rule's choice for a page that leaves its browser out, and the submissions, by index, that do so. */
@@ -140,14 +148,15 @@ type LongWaits = {
 /** Draws the plan; the same seed and dice draw the same plan. */
 export function drawSchedule(dice: Dice, seed: number): Schedule {
   const demand = drawDemand(new Dice((seed + demandSeeds) % 2 ** 31));
-  const authentication = drawAuthentication(new Dice((seed + authenticationSeeds) % 2 ** 31), demand);
+  const forgesAtMs = drawForgeries(new Dice((seed + forgerySeeds) % 2 ** 31));
+  const authentication = drawAuthentication(new Dice((seed + authenticationSeeds) % 2 ** 31), { demand, forgesAtMs });
   const refunds = drawRefunds(new Dice((seed + refundSeeds) % 2 ** 31), accounts.length, price.amountMinor);
   const later = drawLater(new Dice((seed + laterSeeds) % 2 ** 31), price.amountMinor);
   const longWaits = drawLongWaits(dice);
   const rotation = new Dice((seed + rotationSeeds) % 2 ** 31);
   const expiresSoon = dice.chance(0.1);
   const sessionLifetimeMs = expiresSoon ? 3_000 : 1_800_000;
-  return {
+  const schedule = {
     processes: dice.between(2, 3),
     sessionLifetimeMs,
     plan: drawPlan(dice),
@@ -169,10 +178,15 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
     later,
     defaultPlan: drawDefaultPlan(new Dice((seed + caseSeeds) % 2 ** 31)),
     retry: drawRetry(new Dice((seed + retrySeeds) % 2 ** 31)),
-    rival: drawRival(new Dice((seed + rivalSeeds) % 2 ** 31)),
+    rival: drawRival(new Dice((seed + rivalSeeds) % 2 ** 31), price.amountMinor),
     hasStaleAbsents: new Dice((seed + staleSeeds) % 2 ** 31).chance(0.3),
     rotatedAtMs: refunds && rotation.chance(0.5) ? rotation.between(0, 60_000) : undefined,
   };
+  const changing = new Dice((seed + shopSeeds) % 2 ** 31);
+  const shop = later || schedule.restore ? undefined : drawShop(changing, schedule.submissions[0]!.atMs);
+  const isPlain = !(authentication ?? refunds ?? later ?? schedule.restore ?? schedule.rival ?? shop);
+  const testers = isPlain && !longWaits.authorizeAgainMs ? drawTesters(new Dice((seed + testerSeeds) % 2 ** 31)) : [];
+  return { ...schedule, shop, testers };
 }
 
 function drawRetry(dice: Dice): Schedule["retry"] {
@@ -193,13 +207,24 @@ const demandSeeds = 1_100_000_009;
 const staleSeeds = 2_050_000_037;
 const rotationSeeds = 2_100_000_011;
 const rivalSeeds = 1_200_000_041;
+const forgerySeeds = 1_300_000_027;
+const shopSeeds = 1_400_000_023;
+const testerSeeds = 1_600_000_009;
 
 function drawDemand(dice: Dice): Demand | undefined {
   if (!dice.chance(0.2)) return undefined;
   return { withoutBrowser: dice.pick(["DECLINE", "DECLINE", "PAY"]), hidesAt: dice.pick([[], [0], [1], [0, 1, 2]]) };
 }
 
-function drawAuthentication(dice: Dice, demand: Demand | undefined): AuthenticationSchedule | undefined {
+/** Draws when somebody opens a return address: about when the customer is asked, or minutes later. */
+function drawForgeries(dice: Dice): readonly number[] {
+  return dice.chance(0.2) ? [dice.between(0, 2_000), dice.between(0, 60_000)] : [];
+}
+
+function drawAuthentication(
+  dice: Dice,
+  given: Pick<AuthenticationSchedule, "demand" | "forgesAtMs">,
+): AuthenticationSchedule | undefined {
   if (!dice.chance(0.35)) return undefined;
   return {
     asks: accounts.map(() =>
@@ -211,7 +236,7 @@ function drawAuthentication(dice: Dice, demand: Demand | undefined): Authenticat
     ),
     customers: [drawCustomer(dice), drawCustomer(dice)],
     provider: drawProvider(dice),
-    demand,
+    ...given,
   };
 }
 

@@ -33,10 +33,18 @@ import { refundKeyLifeMs } from "./refund-plan.ts";
 import type { Authorization, AuthorizeReply, GatewayShape, SimulatedGateway } from "./simulated-gateway.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 import type { RefundReply } from "./simulated-refunds.ts";
+import { wrongCode } from "./testers.ts";
 
 /** The simulation's record of each request as it is sent. */
 export type Sent =
-  | { readonly type: "authorize" | "complete" | "ask"; readonly attemptReference: string }
+  | {
+      readonly type: "authorize";
+      readonly attemptReference: string;
+      readonly sessionId: string;
+      /** True if it has a proof of an authentication that no bank has granted. */
+      readonly isForged: boolean;
+    }
+  | { readonly type: "complete" | "ask"; readonly attemptReference: string }
   | { readonly type: "capture"; readonly attemptReference: string }
   | { readonly type: "void" | "lookUp" | "readRefunds"; readonly attemptReference: string }
   | {
@@ -66,6 +74,8 @@ export type GatewayWorld = {
   readonly grantsExemptions: boolean;
   /** Reports whether a proof is of an authentication that the run's bank granted. */
   isProof(cryptogram: string): boolean;
+  /** Reports whether an attempt is a card tester's, which every gateway declines. */
+  isTested(attemptReference: string): boolean;
 };
 
 type ExchangeResult<Reply> = { readonly type: "reply"; readonly reply: Reply } | { readonly type: "refused" } | Unknown;
@@ -133,18 +143,20 @@ export class SimulatedConnector implements Connector {
   async authorize(call: ChangingCall, request: AuthorizeRequest): Promise<AuthorizeAnswer> {
     const { attemptReference, amountMinor, currency } = request;
     const payment = { attemptReference, amountMinor, currency };
+    const hasProof = request.proof !== undefined && this.#world.isProof(request.proof.cryptogram);
+    const isForged = request.proof !== undefined && !hasProof;
     const reached = await this.#exchange<AuthorizeReply>({
-      sent: { type: "authorize", attemptReference },
+      sent: { type: "authorize", attemptReference, sessionId: request.sessionId, isForged },
       timeoutMs: call.timeoutMs,
       lateMs: this.executionLimitMs,
-      execute: () =>
-        this.#at(call).authorize(call.idempotencyKey, payment, {
+      execute: () => {
+        if (this.#world.isTested(attemptReference)) return wrongCode;
+        return this.#at(call).authorize(call.idempotencyKey, payment, {
           wish: request.authentication?.wish,
           isExempted: request.exemption !== undefined,
-          isProven:
-            (request.exemption !== undefined && this.#world.grantsExemptions) ||
-            (request.proof !== undefined && this.#world.isProof(request.proof.cryptogram)),
-        }),
+          isProven: hasProof || (request.exemption !== undefined && this.#world.grantsExemptions),
+        });
+      },
     });
     const authenticated = frictionlessOf(request.sessionId, this.gateway);
     return { outcome: outcomeOf(reached, amountMinor), card: { brand: "visa", last4: "4242" }, authenticated };

@@ -19,6 +19,7 @@ import { type KeyRing, Secret } from "../../platform/secrets.ts";
 import { untraced } from "../../platform/telemetry.ts";
 import type { SimulatedPool } from "./simulated-pool.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
+import { fingerprintOf } from "./testers.ts";
 
 /** The keys that seal the simulation's credentials. */
 export const sealing: KeyRing = { current: "k", keys: { k: Buffer.alloc(32, 7) } };
@@ -68,7 +69,7 @@ export function createSimulatedCore(parts: {
       opensSessionByCall: false,
       carriesMerchantKey: true,
       openSession: async () => ({ mode: "self_hosted" }),
-      checkToken: async () => ({ state: "unused" }),
+      checkToken: async ({ token }) => ({ state: "unused", ...fingerprintOf(token) }),
       forget: () => {},
     },
     connectorOf,

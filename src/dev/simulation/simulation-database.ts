@@ -97,7 +97,7 @@ export async function createSimulationDatabase(
     nextEpochMs: () => firstEpochMs + runs++ * betweenEpochsMs,
     async clear() {
       await server.observe(
-        "TRUNCATE payment_session, attempt, outbox_event, event_todo, gateway_notification, reconciliation_run CASCADE",
+        "TRUNCATE payment_session, attempt, outbox_event, event_todo, gateway_notification, reconciliation_run, card_submission CASCADE",
       );
     },
     async drop() {

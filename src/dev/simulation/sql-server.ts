@@ -2,7 +2,7 @@
  * Real PostgreSQL, one statement at a time: the simulation decides when each is sent, so that a seed repeats. A
  * statement that has to wait for another transaction's lock is set aside until that transaction ends.
  */
-import type { Client, QueryResult } from "pg";
+import type { Client, Pool, QueryResult } from "pg";
 import type { Acted } from "./simulated-process.ts";
 import { type Answer, Backend, type Query, textOf } from "./sql-backend.ts";
 
@@ -63,6 +63,12 @@ export class SqlServer {
   /** Reads rows for the simulation itself, besides all processes. */
   observe(query: Query): Promise<QueryResult> {
     return this.#observer.query(query as string);
+  }
+
+  /** Returns a pool of the connection for the simulation itself: whatever uses it goes on alone. */
+  asPool(): Pool {
+    const client = Object.assign(this.#observer, { release: () => {} });
+    return { query: (query: Query) => this.observe(query), connect: async () => client } as never;
   }
 
   async setClock(epochMs: number): Promise<void> {

@@ -7,7 +7,7 @@ export function sound() {
     sessions: [
       {
         sessionId: "ps_1",
-        orderRef: "order-1",
+        ...{ orderRef: "order-1", key: "order-1", allowsRepeat: false },
         status: "SUCCEEDED",
         phase: "DONE",
         winnerAttemptId: "att_2" as string | undefined,
@@ -37,7 +37,7 @@ export function sound() {
     refunds: [] as Refunded[],
     orders: [
       {
-        ...{ orderRef: "order-1", created: ["ps_1", "ps_1"], submitted: true, heard: ["SUCCEEDED"] },
+        ...{ orderRef: "order-1", key: "order-1", created: ["ps_1", "ps_1"], submitted: true, heard: ["SUCCEEDED"] },
         refunded: [] as string[],
         heldVia: undefined as string | undefined,
         captures: [] as number[],
@@ -93,6 +93,17 @@ export function retried({ sessions: [session], attempts, authorizations }: Made)
   );
   session!.winnerAttemptId = "att_3";
   return { declined };
+}
+
+/** Adds a second sound session of the order, which was captured two seconds after the first one. */
+export function paidAgain({ sessions, attempts, authorizations, events, webhooks, orders }: Made) {
+  const ids = { sessionId: "ps_2", winnerAttemptId: "att_9", settledAt: "2026-01-01T00:00:05.000Z" };
+  sessions.push({ ...sessions[0]!, ...ids, key: "order-1-tab-2" });
+  attempts.push({ ...attempt("att_9", 2, "CAPTURED"), sessionId: "ps_2" });
+  authorizations.push(authorization("auth_9", "att_9", "captured"));
+  events.push({ ...events[0]!, sessionId: "ps_2", eventId: "evt_9" });
+  webhooks.push({ ...webhooks[1]!, eventId: "evt_9" });
+  orders.push({ ...orders[0]!, key: "order-1-tab-2", created: ["ps_2"], refunded: [] });
 }
 
 type Refunds = Records["authorizations"][number]["refunds"][number][];

@@ -5,6 +5,7 @@ import {
   capturedByHand,
   capturedLater,
   type Made,
+  paidAgain,
   refunded,
   retried,
   sound,
@@ -197,6 +198,7 @@ const spoiled: Readonly<Record<ViolationKind, { spoil: (made: Made) => void; als
       made.authorizations[1] = authorization("auth_2", "att_2", "voided");
     },
   },
+  order_paid_twice: { spoil: paidAgain },
   other_outcome: { spoil: ({ orders: [order] }) => void order!.heard.push("DECLINED") },
 };
 
@@ -306,6 +308,20 @@ describe("findViolations()", () => {
     Object.assign(made.orders[0]!, { captures: [], captured: undefined });
     expect(kindsOf(made)).toEqual(["by_hand_unnoticed"]);
     made.workItems[0] = { sessionId: "ps_1", kind: "RECORD_MISMATCH", detail: "", resolved: false };
+    expect(kindsOf(made)).toEqual([]);
+  });
+
+  it("lets an order be paid again that was refunded whole before, or where its shop allows it", () => {
+    const made = sound();
+    paidAgain(made);
+    const { here, there } = refunded(made);
+    expect(kindsOf(made)).toEqual(["order_paid_twice"]);
+    here.value = 4900;
+    Object.assign(there, { value: 4900 });
+    expect(kindsOf(made)).toEqual([]);
+    Object.assign(there, { openedAt: "2026-01-01T00:00:05.000Z" });
+    expect(kindsOf(made)).toEqual(["order_paid_twice"]);
+    made.sessions[1]!.allowsRepeat = true;
     expect(kindsOf(made)).toEqual([]);
   });
 

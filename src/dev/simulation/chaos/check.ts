@@ -8,17 +8,10 @@ import {
   isByHand,
   isLeftToPerson,
 } from "./check-holds.ts";
+import { findOrderViolations, orderViolationKinds } from "./check-orders.ts";
 import { findRefundViolations, refundsLeftToPerson, refundViolationKinds } from "./check-refunds.ts";
 import { findRetryViolations, retryViolationKinds } from "./check-retries.ts";
-import type {
-  AuthenticationRecord,
-  EventRecord,
-  OrderRecord,
-  Outage,
-  Records,
-  SessionRecord,
-  WebhookRecord,
-} from "./records.ts";
+import type { AuthenticationRecord, EventRecord, Outage, Records, WebhookRecord } from "./records.ts";
 
 /** The kinds of violation, with the sentence that the report shows. */
 export const violationKinds = {
@@ -40,11 +33,8 @@ export const violationKinds = {
   webhook_changed: "a webhook's bytes are not those of its event",
   webhook_unsigned: "a webhook's signature does not verify",
   webhook_unknown: "a webhook belongs to no event",
-  key_made_two: "one Idempotency-Key made two sessions",
-  created_lost: "a session whose creation was answered is missing",
-  submitted_lost: "a submission that was answered is missing",
-  other_outcome: "a customer saw another outcome",
   audit: "the database's own audit finds a broken rule",
+  ...orderViolationKinds,
   ...holdViolationKinds,
   ...refundViolationKinds,
   ...retryViolationKinds,
@@ -78,7 +68,7 @@ export function findViolations(records: Records): Violation[] {
   const authenticationsOf = Map.groupBy(records.authentications, ({ sessionId }) => sessionId);
   const eventsOf = Map.groupBy(records.events, ({ sessionId }) => sessionId);
   const workItemsOf = Map.groupBy(records.workItems, ({ sessionId }) => sessionId);
-  const orders = new Map(records.orders.map((order) => [order.orderRef, order]));
+  const orders = new Map(records.orders.map((order) => [order.key, order]));
   const { clockMovedAt, outages } = records;
   const cases = records.sessions.map((session): Case => {
     const { sessionId } = session;
@@ -90,7 +80,7 @@ export function findViolations(records: Records): Violation[] {
       outages,
       money: moneyOf.get(sessionId) ?? [],
       events: eventsOf.get(sessionId) ?? [],
-      order: orders.get(session.orderRef),
+      order: orders.get(session.key),
       workItems: workItemsOf.get(sessionId) ?? [],
     };
   });
@@ -107,7 +97,7 @@ export function findViolations(records: Records): Violation[] {
     ...ofSessions,
     ...strangers.map(({ id, reference }) => violation("unknown_authorization", "", `${id} for ${reference}`)),
     ...checkWebhooks(records.events, records.webhooks),
-    ...checkOrders(records.orders, records.sessions),
+    ...findOrderViolations(records.orders, cases),
     ...findRefundViolations(records),
     ...records.audit.map(({ sessionId, rule }) => violation("audit", sessionId, rule)),
     ...records.workItems
@@ -261,23 +251,6 @@ function checkWebhooks(events: readonly EventRecord[], webhooks: readonly Webhoo
   });
   const strangers = [...received.keys()].filter((eventId) => !known.has(eventId));
   return [...ofEvents, ...strangers.map((eventId) => violation("webhook_unknown", "", eventId))];
-}
-
-function checkOrders(orders: readonly OrderRecord[], sessions: readonly SessionRecord[]): Violation[] {
-  const byOrder = Map.groupBy(sessions, ({ orderRef }) => orderRef);
-  return orders.flatMap(({ orderRef, created, submitted, heard }) => {
-    const stored = byOrder.get(orderRef) ?? [];
-    const [session] = stored;
-    const ids = new Set([...created, ...stored.map(({ sessionId }) => sessionId)]);
-    const missing = created.filter((id) => !stored.some(({ sessionId }) => sessionId === id));
-    const otherwise = heard.filter((status) => status !== session?.status);
-    return [
-      ...found("key_made_two", ids.size > 1, [...ids].join(", ")),
-      ...found("created_lost", missing.length > 0, missing.join(", ")),
-      ...found("submitted_lost", submitted && !session?.submittedAt, `order ${orderRef}`),
-      ...found("other_outcome", otherwise.length > 0, `${otherwise.join(", ")}; ${session?.status}`),
-    ].map((one) => ({ ...one, sessionId: session?.sessionId ?? created[0] ?? "" }));
-  });
 }
 
 function found(kind: ViolationKind, isWrong: boolean, detail: string): Found[] {

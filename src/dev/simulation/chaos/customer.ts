@@ -25,6 +25,8 @@ export type Order = { -readonly [Key in keyof OrderRecord]: OrderRecord[Key] } &
   heard: string[];
   refunded: string[];
   captures: number[];
+  /** True while another session pays the order: the customer looks again. */
+  isElsewhere?: boolean | undefined;
   /** The challenge that the customer has to meet next. */
   asked?: string | undefined;
 };
@@ -38,13 +40,19 @@ type Session = {
   readonly isManual: boolean;
 };
 
+/** The end of the creation key of an order's second tab, and its mark in the session. */
+export const secondTab = "-tab-2";
+
 const currencies = ["EUR", "USD", "JPY"];
+const repeatAllowed = 0.1;
 const capturedLater = 0.3;
 const callsMax = 8;
 const pollsMax = 15;
 
 /** Pays one order, or abandons it. Records every answer in `order`. Never throws for an answer. */
 export async function pay(shop: Shop, dice: Dice, order: Order): Promise<void> {
+  // Mostly at one moment with the first tab; or late enough to come after a refund of it.
+  if (order.key.endsWith(secondTab)) await pause(dice.pick([0, 0, dice.between(0, 500), dice.between(0, 30_000)]));
   const session = await create(shop, dice, order);
   if (session === undefined || dice.chance(0.08)) return;
   if (dice.chance(0.06)) await linger(shop, dice, session);
@@ -67,10 +75,14 @@ async function create(shop: Shop, dice: Dice, order: Order): Promise<Session | u
   const body = {
     ...{ amountMinor: dice.between(1, 200_000), currency: dice.pick(currencies), orderRef: order.orderRef },
     ...(isManual && fieldsOfLater()),
+    ...(order.key.endsWith(secondTab) && {
+      metadata: { tab: secondTab },
+      allowRepeatedOrder: dice.chance(repeatAllowed),
+    }),
   };
   for (let round = 0; round < callsMax; round++) {
     const edges = dice.chance(0.1) ? shop.edges : [dice.pick(shop.edges)];
-    const sent = { bearer: shop.secretKey, headers: { "idempotency-key": order.orderRef }, body };
+    const sent = { bearer: shop.secretKey, headers: { "idempotency-key": order.key }, body };
     // An impatient shop aborts the call, and repeats it with its key.
     const leave = dice.chance(0.05) ? { leave: AbortSignal.timeout(dice.between(1, 30)) } : {};
     const answers = await Promise.all(
@@ -176,7 +188,7 @@ async function untilEnded(shop: Shop, dice: Dice, submission: Submission): Promi
       const status = await send(shop, edge, submission);
       // Refused permanently: expired, or being paid with another card.
       if (status !== undefined && status >= 400 && status < 500) return;
-      isSubmitted = status === 200;
+      isSubmitted = status === 200 && !order.isElsewhere;
     } else {
       hear(order, (await call(shop, edge, "GetCheckout", session, {}))?.json);
     }
@@ -217,10 +229,11 @@ function hear(order: Order, json: Readonly<Record<string, unknown>> | undefined)
     status?: string;
     processing?: boolean;
     nextAction?: { authenticationId: string; kind: string };
-    outcome?: { success?: { capturedVia: string } };
+    outcome?: { success?: { capturedVia: string }; decline?: { declineCode: string } };
   };
   const { status, processing, nextAction, outcome } = (json?.checkout ?? {}) as Checkout;
   if (processing) order.submitted = true;
+  order.isElsewhere = status === "CREATED" && outcome?.decline?.declineCode === "order_being_paid";
   // The device check and the challenge of a provider have one id.
   order.asked = nextAction && `${nextAction.authenticationId} ${nextAction.kind}`;
   if (status === "CREATED") order.heldVia = outcome?.success?.capturedVia ?? order.heldVia;

@@ -9,7 +9,7 @@ import type { RefundingShop } from "./refunds.ts";
 export const capturesInFlight = "capture in flight";
 
 /** The parts of an order's record that its shop's orders fill in. */
-export type LaterOrder = Pick<OrderRecord, "orderRef" | "heldVia"> & {
+export type LaterOrder = Pick<OrderRecord, "key" | "heldVia"> & {
   readonly captures: number[];
   captured: number | undefined;
   cancelled: boolean;

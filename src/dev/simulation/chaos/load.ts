@@ -1,7 +1,9 @@
 /** Sends a steady stream of customers, independent of the outcome of earlier ones. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Dice } from "../dice.ts";
-import { type Order, pay, type Shop } from "./customer.ts";
+import { type Order, pay, type Shop, secondTab } from "./customer.ts";
+
+const paidInTwoTabs = 0.25;
 
 // Customers accumulate while everything is down; a shop's own servers hold only so many at once.
 const atOnceMax = 400;
@@ -40,9 +42,17 @@ export class Load {
     patience.abort();
   }
 
+  /** Lets a customer in, who may pay the order in a second tab. */
   #letIn(): void {
+    const orderRef = `${this.#prefix}-${this.orders.length + 1}`;
+    this.#pay(orderRef, orderRef);
+    if (this.#dice.chance(paidInTwoTabs)) this.#pay(orderRef, `${orderRef}${secondTab}`);
+  }
+
+  #pay(orderRef: string, key: string): void {
     const order: Order = {
-      orderRef: `${this.#prefix}-${this.orders.length + 1}`,
+      orderRef,
+      key,
       created: [],
       submitted: false,
       heard: [],

@@ -30,7 +30,8 @@ const currenciesAt: Readonly<Record<Gateway, CurrencyTable>> = {
 };
 
 const selectSessions = `
-  SELECT id, order_ref AS "orderRef", status, phase, winner_attempt_id AS "winnerAttemptId",
+  SELECT id, order_ref AS "orderRef", order_ref || coalesce(details -> 'metadata' ->> 'tab', '') AS key,
+         allow_repeated_order AS "allowsRepeat", status, phase, winner_attempt_id AS "winnerAttemptId",
          submitted_at AS "submittedAt", settled_at AS "settledAt",
          EXISTS (SELECT FROM attempt a WHERE a.session_id = s.id AND a.capture_ordered_at IS NOT NULL) AS "hasCapture",
          manual_capture AS "isManual", held_at AS "heldAt", decline_code AS "declineCode", expired_because AS "expiredBecause", lease_epoch AS "leaseEpoch"
@@ -92,6 +93,7 @@ function toSession(
   row: Row<
     | "id"
     | "orderRef"
+    | "key"
     | "status"
     | "phase"
     | "winnerAttemptId"
@@ -100,7 +102,7 @@ function toSession(
     | "heldAt"
     | "declineCode"
     | "expiredBecause"
-  > & { hasCapture: boolean; isManual: boolean; leaseEpoch: number },
+  > & { hasCapture: boolean; isManual: boolean; allowsRepeat: boolean; leaseEpoch: number },
 ): SessionRecord {
   return {
     ...row,

@@ -8,6 +8,10 @@ import type { Authorization } from "../../../sandbox/ledger.ts";
 export type SessionRecord = {
   readonly sessionId: string;
   readonly orderRef: string;
+  /** That of its creation: of the order, or of the second tab that pays it. */
+  readonly key: string;
+  /** True if its shop allows it to repeat the order. */
+  readonly allowsRepeat: boolean;
   readonly status: string;
   readonly phase: string;
   readonly winnerAttemptId: string | undefined;
@@ -84,9 +88,10 @@ type WorkItemRecord = {
   readonly resolved: boolean;
 };
 
-/** An order of the merchant, with its Idempotency-Key and the answers it received. */
+/** One tab in which an order is paid, with the Idempotency-Key of its session and the answers it received. */
 export type OrderRecord = {
   readonly orderRef: string;
+  readonly key: string;
   /** Every session id that a create call returned. */
   readonly created: readonly string[];
   /** True if an answer said that the payment was submitted. */

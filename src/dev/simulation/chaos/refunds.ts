@@ -14,7 +14,7 @@ export type RefundingShop = {
   readonly secretKey: string;
   readonly edges: readonly string[];
 };
-type Order = { readonly orderRef: string; readonly refunded: string[] };
+type Order = { readonly key: string; readonly refunded: string[] };
 type Paid = { readonly sessionId: string; readonly amountMinor: number };
 
 const refundingShops = 0.6;
@@ -27,7 +27,7 @@ export async function refundSome(shop: RefundingShop, dice: Dice, order: Order, 
   const amounts = dice.pick<readonly (number | undefined)[]>([[undefined], [most], [most, most], [undefined, most]]);
   shop.tally.add(refundsInFlight, amounts.length);
   const asked = amounts.map((amountMinor, index) =>
-    refund(shop, dice, { order, ...paid, key: `${order.orderRef}-refund-${index + 1}`, amountMinor }),
+    refund(shop, dice, { order, ...paid, key: `${order.key}-refund-${index + 1}`, amountMinor }),
   );
   await Promise.all(asked);
 }

@@ -23,7 +23,7 @@ function verdictWith(violations: readonly Violation[], kept: readonly string[] =
     orders: [],
   };
   const session = {
-    orderRef: "o",
+    ...{ orderRef: "o", key: "o", allowsRepeat: false },
     status: "EXPIRED",
     phase: "DONE",
     winnerAttemptId: undefined,

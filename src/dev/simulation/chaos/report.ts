@@ -47,6 +47,7 @@ function rowsOf({ options, tookS, load, records, violations, faults, reconciliat
     ["seed, rate", `${options.seed}, ${options.rate} sessions/s`],
     ["load of the machine", `${load.mean.toFixed(1)} on average, ${load.max.toFixed(1)} at most, ${load.cores} cores`],
     ["sessions", `${sessions.length}: ${list(statuses)}`],
+    ["orders with two sessions", sumAndList(countsOf(pairsOf(sessions)))],
     ["submitted", `${submitted}, with ${attempts.length} attempts`],
     ["retried at the same gateway", sumAndList(countsOf(retries.map(({ gateway, status }) => `${gateway} ${status}`)))],
     ["customers asked", sumAndList(countsOf(authentications.map(({ status }) => status)))],
@@ -75,6 +76,14 @@ function rowsOf({ options, tookS, load, records, violations, faults, reconciliat
 
 function isPartial({ orderedValue, value }: AttemptRecord): boolean {
   return orderedValue !== undefined && orderedValue !== value;
+}
+
+/** Names how the sessions of each order that has two have ended. */
+function pairsOf(sessions: readonly SessionRecord[]): readonly string[] {
+  const orders = [...Map.groupBy(sessions, ({ orderRef }) => orderRef).values()];
+  const endOf = ({ status, declineCode, allowsRepeat }: SessionRecord) =>
+    `${declineCode?.startsWith("order_") ? declineCode : status}${allowsRepeat ? " (allowed)" : ""}`;
+  return orders.filter(({ length }) => length > 1).map((of) => of.map(endOf).toSorted().join(" + "));
 }
 
 function countsOf(names: readonly string[]): (readonly [string, number])[] {

@@ -92,7 +92,7 @@ export async function seedSite(
     new SandboxAccounts({ ...location.addresses, apiOrigin, seed: location.stateFolder });
   try {
     const account = cell === firstCell ? "chaos" : `chaos-${cell}`;
-    const wanted = { name: "Chaos", account, webhookUrl, hasShop: true, testCell: cell };
+    const wanted = { name: "Chaos", account, webhookUrl, hasShop: true, refusesRepeatedOrders: true, testCell: cell };
     const { merchant, verify } = await seedMerchant(installation, accountsVia(location.addresses.apiOrigin), wanted);
     await verify();
     const { core } = installation.environments.find((one) => one.name === "test" && one.cell === cell)!;

@@ -17,7 +17,7 @@ export const authenticationRules: readonly Rule[] = [
       withoutGuard("nothing is authenticated after a customer gave up"),
     ],
     harm: "after the customer gave up",
-    seenAt: 651,
+    seenAt: 1_569,
   },
   {
     id: "completed-as-committed",

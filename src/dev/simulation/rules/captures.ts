@@ -72,6 +72,7 @@ export const captureRules: readonly Rule[] = [
     ],
     database: [],
     coveredBy: ["former-winner-waits"],
+    seenAt: 98,
   },
   {
     id: "former-winner-waits",

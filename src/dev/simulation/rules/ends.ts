@@ -17,6 +17,7 @@ export const endRules: readonly Rule[] = [
       },
     ],
     database: [withoutConstraint("payment_session_captured")],
+    seenAt: 98,
   },
   {
     id: "amount-pinned",
@@ -69,7 +70,7 @@ export const endRules: readonly Rule[] = [
     says: "Only a decline without a stop, after which the gateway allows it, is retried at the same gateway.",
     code: [{ file: files.afterFailure, instead: ["if (attempt.round > 9) return {};"] }],
     database: [withoutGuard("only a certain decline is retried, where the rule says so")],
-    seenAt: 43,
+    seenAt: 272,
   },
   {
     id: "no-hold-after-fraud",
@@ -77,7 +78,7 @@ export const endRules: readonly Rule[] = [
     says: "After a fraud decline no earlier hold is adopted.",
     code: [{ file: files.nextStep, instead: ["const [lookedUp] = unknown;"] }],
     database: [withoutGuard("no hold is adopted after a fraud decline")],
-    seenAt: 183,
+    seenAt: 1_666,
   },
   {
     id: "deadline",

@@ -11,7 +11,7 @@ export const orderRules: readonly Rule[] = [
     says: "An order has at most one winner over all sessions of a merchant.",
     code: [],
     database: [withText("require_order", "IF other IS NOT NULL AND", "IF false AND")],
-    seenAt: 22,
+    seenAt: 137,
   },
   {
     id: "order-ends-payment",
@@ -24,22 +24,43 @@ export const orderRules: readonly Rule[] = [
       },
     ],
     database: [withoutGuard("no attempt for an order that another session pays")],
-    seenAt: 22,
+    seenAt: 137,
   },
   {
     id: "order-kept",
     number: "O3",
     says: "An order is free only when no money of it can be kept.",
     code: [],
+    database: [withText("update_order", "IF s.keeps THEN", "IF false THEN")],
+    seenAt: 137,
+  },
+  {
+    id: "order-kept-until-voided",
+    number: "O3",
+    says: "A hold whose capture was ordered keeps its order until its void is acknowledged.",
+    code: [],
     database: [
-      withText("update_order", "IF s.keeps THEN", "IF false THEN"),
+      withText(
+        "update_order",
+        "k.session_id = of_session) AS keeps",
+        "k.session_id = of_session AND NOT EXISTS (SELECT FROM attempt a WHERE a.session_id = of_session AND a.status = 'VOIDING')) AS keeps",
+      ),
       withText(
         "check_whole_attempt",
         "CASE WHEN NEW.capture_ordered_at IS NULL THEN 'VOIDING' ELSE 'VOIDED' END",
         "'VOIDING'",
       ),
     ],
-    seenAt: 5,
+    seenAt: 137,
+  },
+  {
+    id: "order-taken-again",
+    number: "O3",
+    says: "Of a refund that fails when another session has paid the order, a person knows.",
+    code: [{ file: "src/refunds/refund-rows.ts", instead: [""] }],
+    database: [],
+    harm: "two sessions have one order",
+    seenAt: 3_229,
   },
   {
     id: "order-facts",
@@ -47,6 +68,6 @@ export const orderRules: readonly Rule[] = [
     says: "Money that is taken is recorded, whoever has the order.",
     code: [{ file: "src/core/execute/unrecorded-attempts.ts", instead: [""] }],
     database: [],
-    seenAt: 324,
+    seenAt: 2_396,
   },
 ];

@@ -14,8 +14,8 @@ export type Removal = { readonly file: string; readonly instead: readonly string
 /** One rule, with its removals from the code and from the schema. */
 export type Rule = {
   readonly id: string;
-  /** The number of the rule in docs/safety.md, docs/capture-later.md (C) or docs/refunds.md (R); O those of one order. */
-  readonly number: number | `A${number}` | `C${number}` | `O${number}` | `R${number}`;
+  /** Its number in docs/safety.md (A, O), docs/capture-later.md (C) or docs/refunds.md (R); T those against card testing. */
+  readonly number: number | `${"A" | "C" | "O" | "R" | "T"}${number}`;
   readonly says: string;
   /** The lines by which the flow keeps it. */
   readonly code: readonly Removal[];

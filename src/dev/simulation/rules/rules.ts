@@ -1,6 +1,7 @@
 /** Every rule of docs/safety.md that the simulation can remove. */
 import { authenticationRules } from "./authentication.ts";
 import { captureRules } from "./captures.ts";
+import { cardTestingRules } from "./card-testing.ts";
 import { endRules } from "./ends.ts";
 import { holdRules } from "./holds.ts";
 import { orderRules } from "./orders.ts";
@@ -19,4 +20,5 @@ export const rules: readonly Rule[] = [
   ...holdRules,
   ...refundRules,
   ...orderRules,
+  ...cardTestingRules,
 ];

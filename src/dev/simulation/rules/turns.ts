@@ -46,6 +46,7 @@ export const turnRules: readonly Rule[] = [
       },
     ],
     database: [withText("captured", "  ended_at := at;", "  ended_at := at;\n  RETURN NEXT;\n  RETURN;")],
+    seenAt: 1,
   },
   {
     id: "lease-epoch",
