@@ -4,6 +4,7 @@ import { version } from "../version.ts";
 import { alertCommand } from "./alert.ts";
 import { analyticsCommand } from "./analytics.ts";
 import { auditCommand } from "./audit.ts";
+import { blocklistCommand } from "./blocklist.ts";
 import { cellCommand } from "./cell.ts";
 import { configurationCommand } from "./configuration.ts";
 import { connectionCommand } from "./connection.ts";
@@ -60,6 +61,7 @@ export function createProgram(): Command {
     originsCommand(),
     settingsCommand(),
     customerCommand(),
+    blocklistCommand(),
     endpointCommand(),
     deliveryCommand(),
     listenCommand(),
