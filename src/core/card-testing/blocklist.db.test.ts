@@ -163,6 +163,8 @@ describe("an entry", () => {
     const other = await startCoreFixture();
     try {
       await other.setRule([]);
+      // A merchant without entries is not looked up.
+      for (const on of [fixture, other]) await block({ kind: "EMAIL", given: "nobody@example.com" }, { on });
       const { CARD } = await partsOf(await pay());
       await block(CARD, { on: other });
       const added = { ...CARD!, id: systemRuntime.uuid(), reason: "x", addedBy: "Dora", endsAt: null };
