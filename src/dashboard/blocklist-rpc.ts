@@ -105,21 +105,16 @@ const missing = {
 };
 
 async function blockableIn(scope: Scope, { blocked }: AddBlocklistEntryRequest): Promise<Blockable> {
-  switch (blocked.case) {
-    case "payment":
-      return blockablePart(scope, blocked.value);
-    case "email": {
-      const email = normalizeEmail(blocked.value);
-      if (email) return { kind: "EMAIL", given: email };
-      throw new DomainError("invalid_field", "This is not an e-mail address.", { field: "email" });
-    }
-    default: {
-      const network = countedNetwork(blocked.value ?? "");
-      if (network) return { kind: "NETWORK", given: network };
-      const rule = "A network is a public IPv4 address or its /24, or a /64 or /48 of IPv6.";
-      throw new DomainError("invalid_field", rule, { field: "network" });
-    }
+  if (blocked.case === "payment") return blockablePart(scope, blocked.value);
+  if (blocked.case === "email") {
+    const email = normalizeEmail(blocked.value);
+    if (email) return { kind: "EMAIL", given: email };
+    throw new DomainError("invalid_field", "This is not an e-mail address.", { field: "email" });
   }
+  const network = countedNetwork(blocked.value ?? "");
+  if (network) return { kind: "NETWORK", given: network };
+  const rule = "A network is a public IPv4 address or its /24, or a /64 or /48 of IPv6.";
+  throw new DomainError("invalid_field", rule, { field: "network" });
 }
 
 async function blockablePart(scope: Scope, { sessionId, part: wanted }: PartOfPayment): Promise<Blockable> {

@@ -156,10 +156,21 @@ function routesOf(config: ShopConfig, tester: CardTester): Route[] {
         response.writeHead(webhooks.receive(request.headers, await readText(request))).end();
       },
     },
+    ...testerRoutes(tester, api, config),
+    file("/shop.css", "text/css"),
+    file("/checkout.js", "text/javascript"),
+    file("/test-cards.js", "text/javascript"),
+    file("/order.js", "text/javascript"),
+    file("/favicon.svg", "image/svg+xml"),
+  ];
+}
+
+function testerRoutes(tester: CardTester, api: () => RestClient, { dashboardUrl }: ShopConfig): Route[] {
+  return [
     {
       method: "GET",
       path: /^\/card-testers$/,
-      handle: ({ response }) => sendPage(response, cardTestersPage(tester, config.dashboardUrl)),
+      handle: ({ response }) => sendPage(response, cardTestersPage(tester, dashboardUrl)),
     },
     {
       method: "POST",
@@ -172,13 +183,8 @@ function routesOf(config: ShopConfig, tester: CardTester): Route[] {
     {
       method: "GET",
       path: /^\/card-testers\/events$/,
-      handle: ({ response }) => streamTries(tester, response, config.dashboardUrl),
+      handle: ({ response }) => streamTries(tester, response, dashboardUrl),
     },
-    file("/shop.css", "text/css"),
-    file("/checkout.js", "text/javascript"),
-    file("/test-cards.js", "text/javascript"),
-    file("/order.js", "text/javascript"),
-    file("/favicon.svg", "image/svg+xml"),
   ];
 }
 

@@ -111,7 +111,7 @@ function Parts({ parts }: { parts: readonly BlockablePart[] }) {
   return (
     <>
       {parts.length > 0 && (
-        <fieldset className="field">
+        <fieldset className="event-types">
           <legend>Block</legend>
           {parts.map((each) => (
             <label key={each.part} className="tick">

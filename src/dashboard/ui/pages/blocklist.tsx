@@ -104,7 +104,7 @@ export function networkName(network: string): string {
 }
 
 const kinds: Readonly<Record<Kind, string>> = {
-  [Kind.UNSPECIFIED]: "",
+  [Kind.KIND_UNSPECIFIED]: "",
   [Kind.CARD]: "Card",
   [Kind.EMAIL]: "E-mail address",
   [Kind.NETWORK]: "Network",
