@@ -71,7 +71,7 @@ describe("a payment by what its merchant has blocked", () => {
     expect({ status, phase, declineCode, vaultToken, plan, attempts }).toEqual({
       ...{ status: "DECLINED", phase: "DONE", declineCode: "blocked", vaultToken: null, plan: [], attempts: [] },
     });
-    const because = "The card is on the block list, so no gateway gets the payment. Its reason: Tried 30 codes";
+    const because = "The card is on the block list, so no gateway gets the payment: “Tried 30 codes”.";
     expect(skipped?.map((one) => one.because)).toEqual([because, because]);
     expect(await fixture.eventTypes(session)).toEqual(["payment_session.declined"]);
     expect(await end(entry)).toMatchObject({ id: entry.id });

@@ -154,7 +154,7 @@ export const leftOut = {
   submissions: "The card was submitted too often within an hour, so no gateway gets it.",
   declines: "The card was declined too often within a day, so no gateway gets it.",
   blocked: ({ kind, reason }: Pick<Block, "kind" | "reason">) =>
-    `${blockedInWords[kind]} is on the block list, so no gateway gets the payment. Its reason: ${reason}`,
+    `${blockedInWords[kind]} is on the block list, so no gateway gets the payment: “${reason}”.`,
   importsNoProof: "No gateway of the plan imports its proof and has its acquirer's data.",
   unknownFacts: (facts: readonly string[]) => `Unknown: ${facts.join(" and ")}.`,
 };

@@ -101,7 +101,7 @@ function nameOf({ part, text }: BlockablePart): string {
     case Part.ADDRESS:
       return `The address ${networkName(text)}`;
     default:
-      return `The network ${text}, with other customers in it`;
+      return `The network ${text} around it`;
   }
 }
 
