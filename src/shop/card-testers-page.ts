@@ -55,7 +55,7 @@ ${dashboardUrl !== undefined && html`<p class="note">Block the card for good on 
 }
 
 /** Returns the part of the page that changes; public/order.js replaces it. */
-export function testerDetails({ tries, left, problem }: CardTester, dashboardUrl: string | undefined): Html {
+function testerDetails({ tries, left, problem }: CardTester, dashboardUrl: string | undefined): Html {
   const reached = tries.filter(({ session }) => session.attempts.length > 0).length;
   const stops = [...new Set(tries.flatMap(({ session }) => stopsOf(session)))];
   return html`<section class="panel" aria-labelledby="seen">

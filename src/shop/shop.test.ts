@@ -67,7 +67,13 @@ async function startService(): Promise<Server> {
     };
     const { amountMinor } = body;
     const clientSecret = `${sessionId}_secret_t1_x`;
-    answer(201, { sessionId, clientSecret, expiresAt: "", amountMinor, vault: { mode: "</script>", sdkAuthorization: "grant" } });
+    answer(201, {
+      sessionId,
+      clientSecret,
+      expiresAt: "",
+      amountMinor,
+      vault: { mode: "</script>", sdkAuthorization: "grant" },
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return server;
@@ -262,7 +268,10 @@ describe("the checkout page", () => {
   it("embeds the session safely, with any markup in it, and never the secret key", async () => {
     const text = await (await fetch(`${shop.origin}/checkout/${await order()}`)).text();
     const data = /<script type="application\/json" id="checkout">(.*?)<\/script>/.exec(text)?.[1] ?? "";
-    expect(JSON.parse(data).widget).toMatchObject({ sessionId: "ps_1", vault: { mode: "</script>", sdkAuthorization: "grant" } });
+    expect(JSON.parse(data).widget).toMatchObject({
+      sessionId: "ps_1",
+      vault: { mode: "</script>", sdkAuthorization: "grant" },
+    });
     expect(text).toContain("Decline &#60;b&#62;");
     expect(text).not.toContain(secretKey);
   });
@@ -363,7 +372,12 @@ describe("the page of card testers", () => {
     const tested = await startShop(shopOf(origin, origin));
     const declined = { status: "DECLINED", declineCode: "incorrect_cvc", attempts: [{ gateway: "SANDBOX_A" }] };
     const because = "The card was declined too often <b>";
-    const stopped = { status: "DECLINED", declineCode: "too_many_attempts", attempts: [], routing: { skipped: [{ because }] } };
+    const stopped = {
+      status: "DECLINED",
+      declineCode: "too_many_attempts",
+      attempts: [],
+      routing: { skipped: [{ because }] },
+    };
     submitted = [declined, declined, declined, stopped, stopped];
     expect((await tryCard(tested, { card: "4000000000008401", tries: "5" })).status).toBe(303);
     const seen = await seenOn(tested, "3 of 5</strong> tries reached a gateway. </p>");
@@ -378,7 +392,10 @@ describe("the page of card testers", () => {
   });
 
   it("says why a run has ended, and makes no other tries than it offers", async () => {
-    for (const fields of [{ card: "4242424242424242", tries: "5" }, { card: "4000000000008401", tries: "1000" }])
+    for (const fields of [
+      { card: "4242424242424242", tries: "5" },
+      { card: "4000000000008401", tries: "1000" },
+    ])
       expect((await tryCard(shop, fields)).status).toBe(404);
     // The vault does not answer.
     expect((await tryCard(shop, { card: "4000000000008419", tries: "33" })).status).toBe(303);
