@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { addEntry, listBlocklist } from "../core/card-testing/blocklist.ts";
 import { createSession, findCreatedSession } from "../core/create-session.ts";
 import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import type { Queryable } from "../platform/database.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { recordSettings } from "./merchant-settings.ts";
-import { closeCell, hasLeft, readConfiguration, recordOrders } from "./move-merchant.ts";
+import { closeCell, hasLeft, readConfiguration, recordOrders, writeConfiguration } from "./move-merchant.ts";
 
 let cell: CoreFixture;
 beforeAll(async () => {
@@ -72,6 +73,20 @@ it("leaves the cell open if the configuration has changed since it was copied", 
   const to = { merchantId: owner.merchantId, toCell: 2 };
   expect(await database.transaction((tx) => closeCell(tx, copied, to))).toBe(false);
   expect(await hasLeft(database, to)).toBe(false);
+});
+
+it("takes the block list along", async () => {
+  const owner = await newOwner();
+  const { database } = cell.core;
+  const { merchantId } = owner;
+  const entry = { id: systemRuntime.uuid(), reason: "Tried cards", addedBy: "Dora", endsAt: null };
+  const added = await database.transaction((tx) =>
+    addEntry(tx, merchantId, { ...entry, kind: "EMAIL", given: "eve@example.com" }),
+  );
+  const copied = await readConfiguration(database, merchantId);
+  await cell.asOwner.pool.query("DELETE FROM blocklist_entry WHERE merchant_id = $1", [merchantId]);
+  await database.transaction((tx) => writeConfiguration(tx, copied, { merchantId, fromCell: 1 }));
+  expect(await listBlocklist(database, merchantId)).toEqual([added]);
 });
 
 it("of a merchant that refuses repeated orders ends what is not submitted, waits for what is, and hands all orders over", async () => {

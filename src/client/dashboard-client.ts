@@ -15,6 +15,7 @@ import { AlertService, type AlertSettingsJson } from "../../gen/dashboard/v1/ale
 import { AnalyticsService, type GetAnalyticsResponseJson } from "../../gen/dashboard/v1/analytics_pb.ts";
 import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
+import { type BlocklistEntryJson, BlocklistService } from "../../gen/dashboard/v1/blocklist_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { GatewayService } from "../../gen/dashboard/v1/gateways_pb.ts";
 import { HomeService } from "../../gen/dashboard/v1/home_pb.ts";
@@ -43,6 +44,9 @@ export type RoutingRuleView = RoutingRuleJson;
 
 /** A merchant's settings as the rpcs return them. */
 export type SettingsView = SettingsJson;
+
+/** An entry of a block list as the rpcs return it. */
+export type BlocklistEntryView = BlocklistEntryJson;
 
 /** A row of the work queue as the rpcs return it. */
 export type WorkItemView = WorkItemJson;
@@ -121,6 +125,7 @@ export function createDashboardClient(address: string, operatorToken: Secret, ce
     alertSettings: clientOf(AlertService),
     analytics: clientOf(AnalyticsService),
     settings: clientOf(SettingsService),
+    blocklist: clientOf(BlocklistService),
     audit: clientOf(AuditService),
     payments: clientOf(PaymentService),
     refunds: clientOf(RefundService),

@@ -81,6 +81,11 @@ const rows: readonly CommandRow[] = [
   ],
   ["settings", "checkout settings of a merchant", async () => (await import("./settings.ts")).settingsCommand()],
   ["customer", "stored data of a merchant's customers", async () => (await import("./customer.ts")).customerCommand()],
+  [
+    "blocklist",
+    "cards, e-mail addresses and networks whose payments are declined before any gateway is called",
+    async () => (await import("./blocklist.ts")).blocklistCommand(),
+  ],
   ["endpoint", "webhook endpoints of a merchant", async () => (await import("./endpoint.ts")).endpointCommand()],
   [
     "delivery",

@@ -21,9 +21,10 @@ import {
   lookAtProvider,
   prepareProvider,
 } from "./authentication/provider-steps.ts";
-import { brakedPlan, brakeOf, countedCard } from "./card-testing/card-counts.ts";
+import { blockOf, renewBlocked } from "./card-testing/blocked.ts";
+import { brakedPlan, brakeOf } from "./card-testing/card-counts.ts";
 import type { Core } from "./core.ts";
-import { because } from "./decide/because.ts";
+import { because, leftOut } from "./decide/because.ts";
 import { nextStep } from "./decide/next-step.ts";
 import { planRoute } from "./decide/plan-route.ts";
 import { type CasedRoute, cardFactsOf, followCases } from "./decide/routing-cases.ts";
@@ -127,8 +128,7 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const { submissionBudgetMs } = core.timing;
   const asking = { sessionId, vaultToken, ruleVersion: route.version, plan, routedBy, submissionBudgetMs, requestId };
   const browserSealed = isAuthenticatedFirst(plan.plan) ? sealShopper(core, sessionId, shopper) : undefined;
-  const counted = fingerprint?.isCounted ? countedCard(fingerprint) : undefined; // rule:card-counted
-  const claim: Claim = { ...asking, browserSealed, countedCard: counted }; // rule:browser-kept
+  const claim: Claim = { ...asking, browserSealed, fingerprint, address: shopper?.shopperIp }; // rule:browser-kept
   const ruled = { ruleVersion: route.version, routedBy: routedBy ?? null };
   const opened = { session: { ...session, plan: plan.plan }, authentications: [] };
   const open = async (): Promise<Reloaded> => {
@@ -146,9 +146,14 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   };
   const claimed = await underLease(
     open().catch((error: unknown) => {
-      const brake = brakeOf(error);
+      const [block, brake] = [blockOf(error), brakeOf(error)];
+      if (block) {
+        const blocked = { ...claim, plan: brakedPlan(plan, leftOut.blocked(block)) };
+        return claimAndDecline(core, submission, blocked, "blocked", (tx) => renewBlocked(tx, block, fingerprint));
+      }
       if (brake === undefined) throw error;
-      return claimAndDecline(core, submission, { ...claim, plan: brakedPlan(plan, brake) }, "too_many_attempts");
+      const braked = { ...claim, plan: brakedPlan(plan, leftOut[brake]) };
+      return claimAndDecline(core, submission, braked, "too_many_attempts");
     }),
   );
   if (claimed.type === "lost") return claimed;
@@ -162,9 +167,11 @@ function claimAndDecline(
   { session: { id, merchantId }, payer }: Submission,
   claim: Claim,
   declineCode: DeclineCode,
+  also: (tx: Tx) => void = () => {},
 ): Promise<Reloaded> {
   return commitAndReload(core, { sessionId: id }, async (tx) => {
-    await claimSession(tx, { ...claim, countedCard: undefined });
+    await claimSession(tx, { ...claim, isDeclined: true });
+    also(tx);
     if (declineCode === "order_already_paid") recordPayer(tx, id, payer!.sessionId);
     const unasked = { id, merchantId, authentications: 0 };
     return { loaded: await settleSession(tx, core, unasked, { status: "DECLINED", declineCode }) };

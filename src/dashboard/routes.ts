@@ -5,6 +5,7 @@ import { AlertService } from "../../gen/dashboard/v1/alerts_pb.ts";
 import { AnalyticsService } from "../../gen/dashboard/v1/analytics_pb.ts";
 import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
+import { BlocklistService } from "../../gen/dashboard/v1/blocklist_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { GatewayService } from "../../gen/dashboard/v1/gateways_pb.ts";
 import { HomeService } from "../../gen/dashboard/v1/home_pb.ts";
@@ -26,6 +27,7 @@ import { createAlertService } from "./alerts-rpc.ts";
 import { createAnalyticsService } from "./analytics-rpc.ts";
 import { createApiKeyService } from "./api-keys-rpc.ts";
 import { createAuditService } from "./audit-rpc.ts";
+import { createBlocklistService } from "./blocklist-rpc.ts";
 import type { ServedParts } from "./dashboard-parts.ts";
 import { createGatewayConnectionService } from "./gateway-connections-rpc.ts";
 import { createGatewayService } from "./gateways-rpc.ts";
@@ -59,6 +61,7 @@ export const dashboardServices: readonly DescService[] = [
   AlertService,
   AnalyticsService,
   SettingsService,
+  BlocklistService,
   AuditService,
   PaymentService,
   RefundService,
@@ -89,6 +92,7 @@ export function createDashboardRoutes(parts: ServedParts): (router: ConnectRoute
     router.service(AlertService, createAlertService(parts), guarded);
     router.service(AnalyticsService, createAnalyticsService(parts), guarded);
     router.service(SettingsService, createSettingsService(), guarded);
+    router.service(BlocklistService, createBlocklistService(parts), guarded);
     router.service(AuditService, createAuditService(parts, auditedMethods), guarded);
     router.service(PaymentService, createPaymentService(parts), guarded);
     router.service(RefundService, createRefundService(parts), guarded);

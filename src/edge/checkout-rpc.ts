@@ -206,7 +206,13 @@ function expiryOf({ replacedBy, expiredBecause }: PaymentSession) {
 }
 
 // Card testers learn from these which of their cards work, so a browser sees the plain refusal instead.
-const hiddenFromBrowsers = new Set(["fraud_suspected", "lost_or_stolen", "unclassified", "too_many_attempts"]);
+const hiddenFromBrowsers = new Set([
+  "fraud_suspected",
+  "lost_or_stolen",
+  "unclassified",
+  "too_many_attempts",
+  "blocked",
+]);
 
 /** Returns the outcome of a session as a browser may see it; undefined before its end. */
 export function outcomeOf(session: PaymentSession) {

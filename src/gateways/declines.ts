@@ -3,8 +3,8 @@
  */
 
 /**
- * The closed list of public decline codes. The last five are never a gateway's answer: no gateway could be asked, the customer did
- * not pay in time, another session pays or has paid the order, or the card was tried too often.
+ * The closed list of public decline codes. The last six are never a gateway's answer: no gateway could be asked, the customer did
+ * not pay in time, another session pays or has paid the order, the card was tried too often, or the merchant has blocked the customer.
  */
 export const declineCodes = [
   "card_declined",
@@ -25,6 +25,7 @@ export const declineCodes = [
   "order_being_paid",
   "order_already_paid",
   "too_many_attempts",
+  "blocked",
 ] as const;
 
 /** A public decline code, the same for every gateway. */

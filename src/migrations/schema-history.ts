@@ -36,7 +36,7 @@ export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
         "alerts",
         "deliveries",
       ],
-      ...["oversight", "request-limits", "card-testing", "analytics", "ledger", "restore", "orders"],
+      ...["oversight", "request-limits", "card-testing", "blocklist", "analytics", "ledger", "restore", "orders"],
       ...[
         "payment-guards",
         "authentication-guards",

@@ -62,6 +62,20 @@ export function createCountedClientOf(trustedProxies: readonly string[]): Counte
   };
 }
 
+/**
+ * Returns a network as limits count them: a public IPv4 address or its /24, or a /64 of IPv6, for which an address stands, or its /48.
+ * Undefined for any other text.
+ */
+export function countedNetwork(text: string): string | undefined {
+  const [, address = "", bits] = rangeShape.exec(text.trim()) ?? [];
+  const parsedAddress = publicAddress(address);
+  if (parsedAddress === undefined) return undefined;
+  const kind = parsedAddress.kind();
+  const lineBits = kind === "ipv4" ? 32 : linePrefixBits;
+  const wanted = bits === undefined ? lineBits : Number(bits);
+  return [lineBits, networkPrefixBits[kind]].includes(wanted) ? prefixOf(parsedAddress, wanted) : undefined;
+}
+
 /** Headers in which proxies name the client; only the first is read. */
 const forwardingHeaders = ["x-forwarded-for", "forwarded", "x-real-ip", "cf-connecting-ip"] as const;
 

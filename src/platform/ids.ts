@@ -19,7 +19,8 @@ export type IdPrefix =
   | "ntc"
   | "mbr"
   | "inv"
-  | "sgn";
+  | "sgn"
+  | "blk";
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 // The first of the 26 digits carries only 3 bits and so is at most 7.

@@ -1,5 +1,5 @@
 /**
- * Erases a customer's data on request: e-mail address, name and billing address. Only sessions contain them: events, webhooks, gateway notifications,
+ * Erases a customer's data on request: e-mail address, name, billing address, network and the card's fingerprint. Only sessions contain them: events, webhooks, gateway notifications,
  * stored first answers, logs and NATS never do (docs/security.md lists what else may).
  */
 import type { Statement, Transacting, Tx } from "../platform/database.ts";
@@ -18,7 +18,8 @@ export type Erased = {
   readonly nextAfter: string | undefined;
 };
 
-const personal = "'{customerName,billingAddress}'::text[]";
+const erased = `customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'),
+      card_fingerprint = NULL, customer_network = NULL`;
 
 // Slice by slice over all of the merchant's sessions: an order reference or metadata of any of them may contain the address.
 const eraseSlice: Statement = {
@@ -30,7 +31,7 @@ const eraseSlice: Statement = {
       FROM payment_session
       WHERE merchant_id = $1 AND id > $2 ORDER BY id LIMIT $4),
     erased AS (
-      UPDATE payment_session SET customer_email = NULL, details = nullif(details - ${personal}, '{}')
+      UPDATE payment_session SET ${erased}
       WHERE id = ANY (ARRAY(SELECT id FROM slice WHERE lower(customer_email) = lower($3))) RETURNING 1)
     SELECT (SELECT count(*) FROM slice) AS "lookedAt", (SELECT id FROM slice ORDER BY id DESC LIMIT 1) AS last,
       (SELECT count(*) FROM erased) AS sessions,
@@ -41,7 +42,7 @@ const eraseOne: Statement = {
   name: "erase_customer_of_session",
   partitionKey: 2,
   text: `
-    UPDATE payment_session SET customer_email = NULL, details = nullif(details - ${personal}, '{}')
+    UPDATE payment_session SET ${erased}
     WHERE merchant_id = $1 AND id = $2 RETURNING id`,
 };
 

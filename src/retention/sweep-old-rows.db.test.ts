@@ -57,6 +57,10 @@ const environmentRows: Record<string, [days: number, insert: (since: string) => 
   ],
   analytics_arm: [1_098, (since) => `VALUES (${id()}, 15, ${since}, 1, '', 'A', 'EUR', 1, 0, 0, 0, 0, '{}')`],
   card_submission: [2, (since) => `VALUES (${id()}, 1, app.first_id_at(${since}), ${since})`],
+  blocklist_entry: [
+    31,
+    (since) => `VALUES (${id()}, ${id()}, 'NETWORK', '8.8.8.0/24', NULL, NULL, 'x', 'x', ${since}, ${since})`,
+  ],
   analytics_arm_cost: [1_098, (since) => `VALUES (${id()}, 15, ${since}, 1, '', 'A', 'B', 'EUR', 1, 0, 0, 0)`],
 };
 const accountsRows: Record<string, [days: number, insert: (since: string) => string]> = {

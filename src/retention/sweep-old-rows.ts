@@ -19,6 +19,8 @@ const orphanedAuthorizationRetentionMs = 550 * day;
 const reconciliationRetentionMs = 92 * day;
 // Alerts.
 const alertRetentionMs = 400 * day;
+// Entries of block lists that have ended; the audit trail has them longer.
+const blocklistRetentionMs = 31 * day;
 
 /** A table, the column from which its retention period runs, and a condition for rows that may be removed. */
 type Kept = { readonly table: string; readonly since: string; readonly forMs: number; readonly only?: string };
@@ -38,6 +40,7 @@ const kept: readonly Kept[] = [
     only: "finished_at IS NOT NULL",
   },
   { table: "alert", since: "created_at", forMs: alertRetentionMs },
+  { table: "blocklist_entry", since: "ends_at", forMs: blocklistRetentionMs },
   { table: "audit_entry", since: "created_at", forMs: auditRetentionMs },
   { table: "analytics_payment", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_attempt", since: "starts_at", forMs: countsRetentionMs },

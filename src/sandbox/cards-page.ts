@@ -16,7 +16,7 @@ The cards can be used without end, but for two, on which the [limits on a card's
 
 \`SANDBOX_A\` answers every request at once and can be queried for its holds. \`SANDBOX_B\` only accepts requests, reports by signed notifications and cannot be queried; so the absence of a hold there is certain only when no report can come any more, about a minute later. Until then the attempt is \`VOIDING\` and the session has long ended.
 
-In the browser, \`onDeclined\` gets \`card_declined\` in place of \`fraud_suspected\`, \`lost_or_stolen\`, \`unclassified\` and \`too_many_attempts\`. \`payment_attempt.voided\` reports that a possible hold is voided after the session has ended; it is also sent if the gateway says that there was no hold.
+In the browser, \`onDeclined\` gets \`card_declined\` in place of \`fraud_suspected\`, \`lost_or_stolen\`, \`unclassified\`, \`too_many_attempts\` and \`blocked\`. \`payment_attempt.voided\` reports that a possible hold is voided after the session has ended; it is also sent if the gateway says that there was no hold.
 
 The reason follows an attempt's status in brackets. In capitals it is the kind of failure of its authorization, by which the routing rule decides; \`capture_not_allowed\` is the gateway's answer when it refused to capture its hold.
 `;

@@ -78,7 +78,8 @@ const open = ["CREATED", "AUTHORIZING", "AWAITING_CUSTOMER", "VOIDING", "UNKNOWN
 // Voided, as intended.
 const neutral = ["VOIDED"];
 
-function badge(status: string): Html {
+/** Returns a status in the color of what it means. */
+export function badge(status: string): Html {
   const tones = { good, open, neutral };
   const tone = Object.entries(tones).find(([, statuses]) => statuses.includes(status))?.[0] ?? "bad";
   return html`<span class="badge ${tone}">${status}</span>`;

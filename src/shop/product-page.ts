@@ -28,6 +28,7 @@ export function productPage(dashboardUrl: string | undefined): string {
 <form method="post" action="/orders"><button class="button">Buy now</button></form>
 <p class="note">Nothing is for sale: this demo shows a payment in test mode, from the first click to the webhook.</p>
 ${dashboardUrl !== undefined && html`<p class="note">Every payment is on <a href="${dashboardUrl}/home">the merchant’s dashboard</a>.</p>`}
+<p class="note"><a href="/card-testers">Be a card tester</a>, and see what stops one.</p>
 </div>
 </article>`,
   );

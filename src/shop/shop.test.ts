@@ -22,6 +22,9 @@ let session: Record<string, unknown>;
 let refusal: object | undefined;
 /** The answers to the next creations. */
 let conflicts: object[];
+/** The cards that the vault got, and what becomes of the next submissions. */
+let entered: { readonly number: string; readonly cvc: string }[];
+let submitted: object[];
 const strangersKey = "switchyard_test_sk_stranger";
 let service: Server;
 let shop: Shop;
@@ -39,6 +42,14 @@ async function startService(): Promise<Server> {
     if (request.headers.authorization === `Bearer ${strangersKey}`)
       return answer(404, { code: "not_found", detail: "There is no payment session with this id." });
     if (request.method === "GET") return answer(200, session);
+    if (request.url === "/tokens") {
+      entered.push((await json(request)) as (typeof entered)[number]);
+      return answer(200, { token: "tok_1" });
+    }
+    if (request.url?.endsWith("/SubmitPayment")) {
+      session = { ...session, ...submitted.shift() };
+      return answer(200, { checkout: { outcome: { decline: { declineCode: "card_declined" } } } });
+    }
     const key = String(request.headers["idempotency-key"]);
     const body = (await json(request)) as Created["body"];
     const conflict = conflicts.shift();
@@ -56,7 +67,13 @@ async function startService(): Promise<Server> {
     };
     const { amountMinor } = body;
     const clientSecret = `${sessionId}_secret_t1_x`;
-    answer(201, { sessionId, clientSecret, expiresAt: "", amountMinor, vault: { mode: "</script>" } });
+    answer(201, {
+      sessionId,
+      clientSecret,
+      expiresAt: "",
+      amountMinor,
+      vault: { mode: "</script>", sdkAuthorization: "grant" },
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return server;
@@ -68,12 +85,16 @@ beforeEach(async () => {
   refusedKey = undefined;
   refusal = undefined;
   conflicts = [];
+  entered = [];
+  submitted = [];
   service = await startService();
-  const apiOrigin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+  shop = await startShop(shopOf(`http://127.0.0.1:${(service.address() as AddressInfo).port}`));
+});
+
+function shopOf(apiOrigin: string, vaultOrigin = "http://localhost:1"): Parameters<typeof startShop>[0] {
   const declined = { number: "4000000000000002", name: "Decline <b>", group: "Declined", behaviour: "" };
   const testCards = [{ ...declined, outcome: "DECLINED with card_declined." }];
-  const vaultOrigin = "http://localhost:1";
-  shop = await startShop({
+  return {
     restBase: `${apiOrigin}/api/v1`,
     apiOrigin,
     vaultOrigin,
@@ -87,8 +108,8 @@ beforeEach(async () => {
     port: 0,
     testCards,
     dashboardUrl: "https://dashboard.example.com/test/mer_1",
-  });
-});
+  };
+}
 
 afterEach(async () => {
   await shop.close();
@@ -247,7 +268,10 @@ describe("the checkout page", () => {
   it("embeds the session safely, with any markup in it, and never the secret key", async () => {
     const text = await (await fetch(`${shop.origin}/checkout/${await order()}`)).text();
     const data = /<script type="application\/json" id="checkout">(.*?)<\/script>/.exec(text)?.[1] ?? "";
-    expect(JSON.parse(data).widget).toMatchObject({ sessionId: "ps_1", vault: { mode: "</script>" } });
+    expect(JSON.parse(data).widget).toMatchObject({
+      sessionId: "ps_1",
+      vault: { mode: "</script>", sdkAuthorization: "grant" },
+    });
     expect(text).toContain("Decline &#60;b&#62;");
     expect(text).not.toContain(secretKey);
   });
@@ -327,5 +351,54 @@ describe("the order page", () => {
     expect(seen).toMatch(/HARD_DECLINE.*transaction_not_allowed/);
     expect(seen).toContain("Failover: rule 3 moves on");
     expect(seen).toContain("https://dashboard.example.com/test/mer_1/payments/ps_1");
+  });
+});
+
+describe("the page of card testers", () => {
+  const tryCard = (of: Shop, fields: Record<string, string>) =>
+    fetch(`${of.origin}/card-testers`, { method: "POST", body: new URLSearchParams(fields), redirect: "manual" });
+  const seenOn = async (of: Shop, expected: string): Promise<string> => {
+    const response = await fetch(`${of.origin}/card-testers/events`);
+    let seen = "";
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      seen = (seen + chunk).split("data: ").at(-1)!;
+      if (seen.endsWith("\n\n") && seen.includes(expected)) return seen;
+    }
+    throw new Error("the page's events ended");
+  };
+
+  it("tries a code with a session each, and says which reached a gateway and what stopped the others", async () => {
+    const { origin } = new URL(`http://127.0.0.1:${(service.address() as AddressInfo).port}`);
+    const tested = await startShop(shopOf(origin, origin));
+    const declined = { status: "DECLINED", declineCode: "incorrect_cvc", attempts: [{ gateway: "SANDBOX_A" }] };
+    const because = "The card was declined too often <b>";
+    const stopped = {
+      status: "DECLINED",
+      declineCode: "too_many_attempts",
+      attempts: [],
+      routing: { skipped: [{ because }] },
+    };
+    submitted = [declined, declined, declined, stopped, stopped];
+    expect((await tryCard(tested, { card: "4000000000008401", tries: "5" })).status).toBe(303);
+    const seen = await seenOn(tested, "3 of 5</strong> tries reached a gateway. </p>");
+    expect(entered.map(({ cvc }) => cvc)).toEqual(["100", "101", "102", "103", "104"]);
+    expect(new Set(created.map(({ body }) => body.orderRef)).size).toBe(5);
+    expect(seen.split("too often &#60;b&#62;")).toHaveLength(2);
+    expect(seen).toContain("https://dashboard.example.com/test/mer_1/payments/ps_");
+    const page = await (await fetch(`${tested.origin}/card-testers`)).text();
+    expect(page).toContain("<code>too_many_attempts</code>");
+    expect(page).not.toContain(secretKey);
+    await tested.close();
+  });
+
+  it("says why a run has ended, and makes no other tries than it offers", async () => {
+    for (const fields of [
+      { card: "4242424242424242", tries: "5" },
+      { card: "4000000000008401", tries: "1000" },
+    ])
+      expect((await tryCard(shop, fields)).status).toBe(404);
+    // The vault does not answer.
+    expect((await tryCard(shop, { card: "4000000000008419", tries: "33" })).status).toBe(303);
+    expect(await seenOn(shop, "The run has ended")).toContain("Nothing was tried yet.");
   });
 });

@@ -7,6 +7,8 @@ import type { AddressInfo } from "node:net";
 import { ApiError } from "../client/merchant/api-error.ts";
 import type { CreatedPaymentSession } from "../client/merchant/payment-session.ts";
 import { RestClient } from "../client/merchant/rest-client.ts";
+import { CardTester } from "./card-tester.ts";
+import { cardTestersPage, readTries, streamTries } from "./card-testers-page.ts";
 import { checkoutPage } from "./checkout-page.ts";
 import { html } from "./html.ts";
 import { refreshState, streamOrder } from "./order-events.ts";
@@ -50,7 +52,8 @@ type Route = { readonly method: string; readonly path: RegExp; handle(exchange: 
 
 /** Starts the shop on 127.0.0.1. */
 export async function startShop(config: ShopConfig): Promise<Shop> {
-  const routes = routesOf(config);
+  const tester = new CardTester(config);
+  const routes = routesOf(config, tester);
   const server = createServer((request, response) => {
     answer(routes, request, response).catch((error: unknown) => answerError(error, response, config));
   });
@@ -60,6 +63,7 @@ export async function startShop(config: ShopConfig): Promise<Shop> {
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async close() {
+      tester.close();
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await closed;
@@ -67,7 +71,7 @@ export async function startShop(config: ShopConfig): Promise<Shop> {
   };
 }
 
-function routesOf(config: ShopConfig): Route[] {
+function routesOf(config: ShopConfig, tester: CardTester): Route[] {
   const orders = new Orders();
   const apiWith = (secretKey: string) => new RestClient({ restBase: config.restBase, secretKey });
   const api = () => apiWith(config.secretKey.read());
@@ -152,11 +156,35 @@ function routesOf(config: ShopConfig): Route[] {
         response.writeHead(webhooks.receive(request.headers, await readText(request))).end();
       },
     },
+    ...testerRoutes(tester, api, config),
     file("/shop.css", "text/css"),
     file("/checkout.js", "text/javascript"),
     file("/test-cards.js", "text/javascript"),
     file("/order.js", "text/javascript"),
     file("/favicon.svg", "image/svg+xml"),
+  ];
+}
+
+function testerRoutes(tester: CardTester, api: () => RestClient, { dashboardUrl }: ShopConfig): Route[] {
+  return [
+    {
+      method: "GET",
+      path: /^\/card-testers$/,
+      handle: ({ response }) => sendPage(response, cardTestersPage(tester, dashboardUrl)),
+    },
+    {
+      method: "POST",
+      path: /^\/card-testers$/,
+      handle: async ({ request, response }) => {
+        tester.start(api(), readTries(await readText(request)) ?? notFound());
+        response.writeHead(303, { Location: "/card-testers" }).end();
+      },
+    },
+    {
+      method: "GET",
+      path: /^\/card-testers\/events$/,
+      handle: ({ response }) => streamTries(tester, response, dashboardUrl),
+    },
   ];
 }
 

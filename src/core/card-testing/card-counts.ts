@@ -3,9 +3,7 @@
  * number. `claim` (src/migrations/environment/payment-functions.sql) counts and refuses; the end of a declined payment is
  * recorded here.
  */
-import type { CardFingerprint } from "../../platform/card-token.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
-import { leftOut } from "../decide/because.ts";
 import type { Plan } from "../decide/plan-route.ts";
 
 /** The most submissions of a card in an hour, and the most declined ones in a day, of which a wrong code counts as two. */
@@ -23,15 +21,10 @@ export function brakeOf(error: unknown): CardBrake | undefined {
   return code === brakeCode ? (message as CardBrake) : undefined;
 }
 
-/** Returns the plan of a payment that no gateway gets. */
-export function brakedPlan({ plan, skipped }: Plan, brake: CardBrake): Plan {
-  const left = plan.map(({ gateway, connectionId }) => ({ gateway, connectionId, because: leftOut[brake] }));
+/** Returns the plan of a payment that no gateway gets, and why. */
+export function brakedPlan({ plan, skipped }: Plan, because: string): Plan {
+  const left = plan.map(({ gateway, connectionId }) => ({ gateway, connectionId, because }));
   return { plan: [], skipped: [...left, ...skipped] };
-}
-
-/** Returns the fingerprint of a counted card as `claim` takes it. */
-export function countedCard(fingerprint: CardFingerprint): string {
-  return fingerprint.versions.toSorted().join(" ");
 }
 
 // Who guesses at a card tries these; a decline for any other reason may be an honest customer's.

@@ -2,6 +2,7 @@
 import type { Exemption } from "../../gateways/authentication.ts";
 import { attemptsMax, breakerCalls, breakerOpenMs, breakerWindowMs } from "../../limits.ts";
 import { amountInWords } from "../../platform/money.ts";
+import type { Block, BlockKind } from "../card-testing/blocked.ts";
 import type { FailureKind, PaymentSession, PlannedConnection, Refusal, Stop } from "../rows/entities.ts";
 
 type Gateway = Pick<PlannedConnection, "gateway">;
@@ -126,6 +127,12 @@ export const holdEnded = {
   capture_expired: "The time for a capture is over, so the hold is voided.",
 } as const;
 
+const blockedInWords: Record<BlockKind, string> = {
+  CARD: "The card",
+  EMAIL: "The customer’s e-mail address",
+  NETWORK: "The customer’s network",
+};
+
 const seconds = (durationMs: number) => `${durationMs / 1_000} s`;
 
 /** Why a plan leaves out a gateway or the provider, or a rule's case could not be checked. */
@@ -146,6 +153,8 @@ export const leftOut = {
   stoppedWithoutProvider: "The rule stops a payment without its provider.",
   submissions: "The card was submitted too often within an hour, so no gateway gets it.",
   declines: "The card was declined too often within a day, so no gateway gets it.",
+  blocked: ({ kind, reason }: Pick<Block, "kind" | "reason">) =>
+    `${blockedInWords[kind]} is on the block list, so no gateway gets the payment: “${reason}”.`,
   importsNoProof: "No gateway of the plan imports its proof and has its acquirer's data.",
   unknownFacts: (facts: readonly string[]) => `Unknown: ${facts.join(" and ")}.`,
 };

@@ -7,6 +7,7 @@ import { overdueAfterMs, prepareEvent } from "../../events/outbox.ts";
 import type { CaptureRecord } from "../../gateways/connector.ts";
 import { gatewayReferenceCharactersMax, leaseMs, leaseUsedMs, openingMarginMs } from "../../limits.ts";
 import { callOf } from "../../platform/batches.ts";
+import type { CardFingerprint } from "../../platform/card-token.ts";
 import { columnsOf } from "../../platform/columns.ts";
 import type { Queryable } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
@@ -30,8 +31,11 @@ export type Claim = {
   readonly requestId?: string | undefined;
   /** Lets a process that takes the session over ask the customer. */
   readonly browserSealed?: string | undefined;
-  /** The card's fingerprint, if the submission is counted. */
-  readonly countedCard?: string | undefined;
+  readonly fingerprint?: CardFingerprint | undefined;
+  /** The customer's, if it is a public one. */
+  readonly address?: string | undefined;
+  /** True for a payment that is declined for another reason: it is not counted, and no block list is read. */
+  readonly isDeclined?: boolean | undefined;
 };
 
 /** The request of an attempt before it is opened. `latestExecutionMs` counts from its start. */
@@ -54,13 +58,15 @@ export type Opening = Pick<
 
 const claimCall = callOf(
   "claim",
-  "uuid int int text bytea int jsonb jsonb uuid jsonb text uuid text uuid int int text int text int int".split(" "),
+  "uuid int int text bytea int jsonb jsonb uuid jsonb text uuid text uuid int int text int text inet boolean boolean int int".split(
+    " ",
+  ),
   columnsOf(PaymentSessionEntity, "r"),
 );
 
 /**
  * Claims a session for its one submission, and opens its first attempt, if any. Lost when the session was submitted, expired or ended
- * before. Throws what `brakeOf` knows where the card was tried too often.
+ * before. Throws what `brakeOf` knows where the card was tried too often, and what `blockOf` knows where the merchant has blocked it.
  */
 export async function claimSession(
   queryable: Queryable,
@@ -87,7 +93,10 @@ export async function claimSession(
     first?.priority ?? null,
     first?.because ?? null,
     first?.latestExecutionMs ?? null,
-    claim.countedCard ?? null,
+    claim.fingerprint?.versions.join(" ") ?? null,
+    claim.address ?? null,
+    !claim.isDeclined,
+    claim.fingerprint?.isCounted ?? false,
     cardLimits.submissionsPerHour,
     cardLimits.declinesPerDay,
   ]);

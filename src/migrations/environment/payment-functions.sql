@@ -54,12 +54,13 @@ BEGIN
     RETURNING s.*;
 END $$;
 
--- Claims a session for its one submission, and opens its first attempt if one is named. `card` has the versions of a fingerprint that is
--- counted, in their order and with spaces between them. LL003: the card has been tried too often, and nothing is claimed.
+-- Claims a session for its one submission, and opens its first attempt if one is named. `card` has the versions of the card's fingerprint,
+-- the current one first and with spaces between them. A claim that is guarded is refused, and nothing is claimed: LL003 where the card has
+-- been tried too often, LL004 where the merchant's block list has the customer (blocklist.sql).
 CREATE FUNCTION partitions.claim_rest(
   of_session uuid, lease_ms int, budget_ms int, token text, hash bytea, rule int, planned jsonb, skips jsonb, request uuid, routed jsonb,
   browser text, attempt uuid, at_gateway text, connection uuid, credential int, place int, why text, execution_ms int,
-  card text, submissions_max int, declines_max int)
+  card text, address inet, is_guarded boolean, is_counted boolean, submissions_max int, declines_max int)
 RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -73,13 +74,16 @@ BEGIN
   UPDATE partitions.payment_session_rest
   SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = at + lease_ms * interval '1 ms', submit_deadline = at + budget_ms * interval '1 ms',
       submitted_at = at, vault_token = token, token_hash = hash, rule_version = rule, plan = planned, skipped = skips, submit_request_id = request,
-      routed_by = routed, browser_sealed = browser
+      routed_by = routed, browser_sealed = browser, card_fingerprint = versions[1],
+      customer_network = CASE family(address) WHEN 6 THEN network(set_masklen(address, 64)) ELSE network(address) END
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
-  IF card IS NOT NULL THEN
+  IF is_guarded AND EXISTS (SELECT FROM blocklist_entry b WHERE b.merchant_id = s.merchant_id) THEN
+    PERFORM app.refuse_blocked(s.merchant_id, versions, s.customer_email, address, at); END IF;
+  IF is_guarded AND is_counted THEN
     -- The first submission of a card is one row. Another one at the same moment waits for it here.
-    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at) SELECT one, 1, of_session, at FROM unnest(versions) one ON CONFLICT DO NOTHING;
+    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at) SELECT one, 1, of_session, at FROM unnest(versions) one ORDER BY one ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS added = ROW_COUNT;
   END IF;
   IF added < cardinality(versions) THEN

@@ -11,6 +11,9 @@ BEGIN
       PERFORM app.refuse('what was ordered never changes'); END IF;
     IF NEW.customer_email IS NOT NULL AND NEW.customer_email IS DISTINCT FROM OLD.customer_email THEN
       PERFORM app.refuse('a customer''s address is erased, never changed'); END IF;
+    IF NEW.card_fingerprint IS NOT NULL AND NEW.card_fingerprint IS DISTINCT FROM OLD.card_fingerprint
+       OR NEW.customer_network IS NOT NULL AND NEW.customer_network IS DISTINCT FROM OLD.customer_network THEN
+      PERFORM app.refuse('where a submission came from is erased, never changed'); END IF;
     IF NEW.details IS DISTINCT FROM OLD.details AND NEW.details IS DISTINCT FROM nullif(OLD.details - '{customerName,billingAddress}'::text[], '{}') THEN
       PERFORM app.refuse('what describes an order never changes; a customer''s name and address are erased together'); END IF;
     IF OLD.status <> 'CREATED' AND (NEW.status <> OLD.status OR NEW.winner_attempt_id IS DISTINCT FROM OLD.winner_attempt_id) THEN

@@ -71,6 +71,10 @@ CREATE TABLE payment_session (
   allow_repeated_order boolean NOT NULL DEFAULT false,
   -- The session that pays the same order, where this one is declined for it.
   paying_session_id   uuid,
+  -- The submitted card's fingerprint by the vault's current key, and the customer's address, of IPv6 the /64. Null where the vault made
+  -- none, where the address is not a public one, and once the customer's data are erased.
+  card_fingerprint    uuid,
+  customer_network    cidr,
   UNIQUE (id, amount_minor, currency)
 ) PARTITION BY RANGE (id);
 CREATE INDEX payment_session_to_recover ON payment_session (lease_until) WHERE phase = 'PROCESSING';

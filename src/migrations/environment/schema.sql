@@ -301,6 +301,20 @@ CREATE TABLE authentication (
   completed_at timestamp with time zone
 ) PARTITION BY RANGE (session_id);
 
+-- table blocklist_entry
+CREATE TABLE blocklist_entry (
+  id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  kind text NOT NULL,
+  value text NOT NULL,
+  card_last4 text,
+  session_id uuid,
+  reason text NOT NULL,
+  added_by text NOT NULL,
+  added_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  ends_at timestamp with time zone
+);
+
 -- table card_submission
 CREATE UNLOGGED TABLE card_submission (
   fingerprint uuid NOT NULL,
@@ -536,6 +550,8 @@ END) STORED,
   capture_asked_at timestamp with time zone,
   allow_repeated_order boolean DEFAULT false NOT NULL,
   paying_session_id uuid,
+  card_fingerprint uuid,
+  customer_network cidr,
   awaiting_since timestamp with time zone,
   authentications smallint DEFAULT 0 NOT NULL,
   browser_sealed text,
@@ -835,6 +851,29 @@ ALTER TABLE authentication ADD CONSTRAINT authentication_session_id_attempt_id_k
 
 -- constraint authentication.authentication_session_id_sequence_key
 ALTER TABLE authentication ADD CONSTRAINT authentication_session_id_sequence_key UNIQUE (session_id, sequence);
+
+-- constraint blocklist_entry.blocklist_entry_card_last4_check
+ALTER TABLE blocklist_entry ADD CONSTRAINT blocklist_entry_card_last4_check CHECK ((card_last4 ~ '^[0-9]{4}$'::text));
+
+-- constraint blocklist_entry.blocklist_entry_check
+ALTER TABLE blocklist_entry ADD CONSTRAINT blocklist_entry_check CHECK ((value ~
+CASE kind
+    WHEN 'CARD'::text THEN '^[0-9a-f-]{36}$'::text
+    WHEN 'EMAIL'::text THEN '^[0-9a-f]{64}$'::text
+    ELSE '^[0-9a-f.:]+/[0-9]{2}$'::text
+END));
+
+-- constraint blocklist_entry.blocklist_entry_kind_check
+ALTER TABLE blocklist_entry ADD CONSTRAINT blocklist_entry_kind_check CHECK ((kind = ANY (ARRAY['CARD'::text, 'EMAIL'::text, 'NETWORK'::text])));
+
+-- constraint blocklist_entry.blocklist_entry_merchant_id_value_key
+ALTER TABLE blocklist_entry ADD CONSTRAINT blocklist_entry_merchant_id_value_key UNIQUE (merchant_id, value);
+
+-- constraint blocklist_entry.blocklist_entry_pkey
+ALTER TABLE blocklist_entry ADD CONSTRAINT blocklist_entry_pkey PRIMARY KEY (id);
+
+-- constraint blocklist_entry.blocklist_entry_reason_check
+ALTER TABLE blocklist_entry ADD CONSTRAINT blocklist_entry_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 200)));
 
 -- constraint card_submission.card_submission_declines_check
 ALTER TABLE card_submission ADD CONSTRAINT card_submission_declines_check CHECK (((declines >= 1) AND (declines <= 2)));
@@ -1232,6 +1271,9 @@ CREATE INDEX authentication_message ON ONLY authentication USING btree (complete
 -- index authentication_open
 CREATE INDEX authentication_open ON ONLY authentication USING btree (deadline_at) WHERE (completed_at IS NULL);
 
+-- index blocklist_entry_to_sweep
+CREATE INDEX blocklist_entry_to_sweep ON blocklist_entry USING btree (ends_at) WHERE (ends_at IS NOT NULL);
+
 -- index card_submission_of_session
 CREATE INDEX card_submission_of_session ON card_submission USING btree (session_id);
 
@@ -1453,6 +1495,31 @@ AS $function$
   WHERE w.session_id = ANY (checked) AND NOT EXISTS (SELECT FROM app.kept_money k WHERE k.session_id = w.session_id)
 $function$;
 
+-- function app.blockable_networks(address inet)
+CREATE OR REPLACE FUNCTION app.blockable_networks(address inet)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT CASE family(address) WHEN 4 THEN ARRAY[network(address), network(set_masklen(address, 24))]::text[]
+    WHEN 6 THEN ARRAY[network(set_masklen(address, 64)), network(set_masklen(address, 48))]::text[] END $function$;
+
+-- function app.blocked_email(merchant uuid, email text)
+CREATE OR REPLACE FUNCTION app.blocked_email(merchant uuid, email text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT encode(sha256(convert_to(merchant || ' ' || lower(email), 'UTF8')), 'hex') $function$;
+
+-- function app.blocked_value(merchant uuid, kind text, given text)
+CREATE OR REPLACE FUNCTION app.blocked_value(merchant uuid, kind text, given text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT CASE kind WHEN 'CARD' THEN given::uuid::text WHEN 'EMAIL' THEN app.blocked_email(merchant, given) ELSE network(given::inet)::text END $function$;
+
 -- function app.brake(reason text)
 CREATE OR REPLACE FUNCTION app.brake(reason text)
  RETURNS void
@@ -1537,8 +1604,8 @@ BEGIN
   END IF;
 END $function$;
 
--- function app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, submissions_max integer, declines_max integer)
-CREATE OR REPLACE FUNCTION app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, submissions_max integer, declines_max integer)
+-- function app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer)
+CREATE OR REPLACE FUNCTION app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer)
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1556,13 +1623,16 @@ BEGIN
   UPDATE payment_session
   SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = at + lease_ms * interval '1 ms', submit_deadline = at + budget_ms * interval '1 ms',
       submitted_at = at, vault_token = token, token_hash = hash, rule_version = rule, plan = planned, skipped = skips, submit_request_id = request,
-      routed_by = routed, browser_sealed = browser
+      routed_by = routed, browser_sealed = browser, card_fingerprint = versions[1],
+      customer_network = CASE family(address) WHEN 6 THEN network(set_masklen(address, 64)) ELSE network(address) END
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
-  IF card IS NOT NULL THEN
+  IF is_guarded AND EXISTS (SELECT FROM blocklist_entry b WHERE b.merchant_id = s.merchant_id) THEN
+    PERFORM app.refuse_blocked(s.merchant_id, versions, s.customer_email, address, at); END IF;
+  IF is_guarded AND is_counted THEN
     -- The first submission of a card is one row. Another one at the same moment waits for it here.
-    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at) SELECT one, 1, of_session, at FROM unnest(versions) one ON CONFLICT DO NOTHING;
+    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at) SELECT one, 1, of_session, at FROM unnest(versions) one ORDER BY one ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS added = ROW_COUNT;
   END IF;
   IF added < cardinality(versions) THEN
@@ -2120,6 +2190,20 @@ BEGIN
   RAISE EXCEPTION '%', reason USING ERRCODE = 'check_violation';
 END $function$;
 
+-- function app.refuse_blocked(merchant uuid, card uuid[], email text, address inet, at timestamp with time zone)
+CREATE OR REPLACE FUNCTION app.refuse_blocked(merchant uuid, card uuid[], email text, address inet, at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE entry text;
+BEGIN
+  SELECT jsonb_build_object('id', b.id, 'kind', b.kind, 'reason', b.reason) INTO entry FROM blocklist_entry b
+  WHERE b.merchant_id = merchant AND (b.ends_at IS NULL OR b.ends_at > at)
+    AND b.value = ANY (card::text[] || app.blockable_networks(address) || app.blocked_email(merchant, email))
+  ORDER BY b.added_at, b.id LIMIT 1;
+  IF FOUND THEN RAISE EXCEPTION 'blocked' USING ERRCODE = 'LL004', DETAIL = entry; END IF;
+END $function$;
+
 -- function app.refuse_change()
 CREATE OR REPLACE FUNCTION app.refuse_change()
  RETURNS trigger
@@ -2403,8 +2487,8 @@ BEGIN
   RETURN NULL;
 END $function$;
 
--- function partitions.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, submissions_max integer, declines_max integer)
-CREATE OR REPLACE FUNCTION partitions.claim_rest(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, submissions_max integer, declines_max integer)
+-- function partitions.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer)
+CREATE OR REPLACE FUNCTION partitions.claim_rest(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer)
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -2422,13 +2506,16 @@ BEGIN
   UPDATE partitions.payment_session_rest
   SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = at + lease_ms * interval '1 ms', submit_deadline = at + budget_ms * interval '1 ms',
       submitted_at = at, vault_token = token, token_hash = hash, rule_version = rule, plan = planned, skipped = skips, submit_request_id = request,
-      routed_by = routed, browser_sealed = browser
+      routed_by = routed, browser_sealed = browser, card_fingerprint = versions[1],
+      customer_network = CASE family(address) WHEN 6 THEN network(set_masklen(address, 64)) ELSE network(address) END
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
-  IF card IS NOT NULL THEN
+  IF is_guarded AND EXISTS (SELECT FROM blocklist_entry b WHERE b.merchant_id = s.merchant_id) THEN
+    PERFORM app.refuse_blocked(s.merchant_id, versions, s.customer_email, address, at); END IF;
+  IF is_guarded AND is_counted THEN
     -- The first submission of a card is one row. Another one at the same moment waits for it here.
-    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at) SELECT one, 1, of_session, at FROM unnest(versions) one ON CONFLICT DO NOTHING;
+    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at) SELECT one, 1, of_session, at FROM unnest(versions) one ORDER BY one ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS added = ROW_COUNT;
   END IF;
   IF added < cardinality(versions) THEN
@@ -3045,6 +3132,9 @@ BEGIN
       PERFORM app.refuse('what was ordered never changes'); END IF;
     IF NEW.customer_email IS NOT NULL AND NEW.customer_email IS DISTINCT FROM OLD.customer_email THEN
       PERFORM app.refuse('a customer''s address is erased, never changed'); END IF;
+    IF NEW.card_fingerprint IS NOT NULL AND NEW.card_fingerprint IS DISTINCT FROM OLD.card_fingerprint
+       OR NEW.customer_network IS NOT NULL AND NEW.customer_network IS DISTINCT FROM OLD.customer_network THEN
+      PERFORM app.refuse('where a submission came from is erased, never changed'); END IF;
     IF NEW.details IS DISTINCT FROM OLD.details AND NEW.details IS DISTINCT FROM nullif(OLD.details - '{customerName,billingAddress}'::text[], '{}') THEN
       PERFORM app.refuse('what describes an order never changes; a customer''s name and address are erased together'); END IF;
     IF OLD.status <> 'CREATED' AND (NEW.status <> OLD.status OR NEW.winner_attempt_id IS DISTINCT FROM OLD.winner_attempt_id) THEN
@@ -3397,6 +3487,9 @@ GRANT INSERT, SELECT, UPDATE ON audit_walk TO the runtime role;
 
 -- privileges authentication to the runtime role
 GRANT INSERT, SELECT, UPDATE ON authentication TO the runtime role;
+
+-- privileges blocklist_entry to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON blocklist_entry TO the runtime role;
 
 -- privileges card_submission to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON card_submission TO the runtime role;

@@ -4,6 +4,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import type { BillingAddress } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { capturedInPart, formatAmount } from "../parts/amount.tsx";
 import { CardFace } from "../parts/brand.tsx";
@@ -14,6 +15,7 @@ import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { codeOf } from "../rpc.ts";
 import { useScope } from "../scope.ts";
+import { BlockPayment } from "./block-payment.tsx";
 import { PaymentActions } from "./payment-actions.tsx";
 import { PaymentAttempts } from "./payment-attempts.tsx";
 import { PaymentRefunds } from "./payment-refunds.tsx";
@@ -118,7 +120,7 @@ function Awaiting({ attempts }: { attempts: Payment["attempts"] }) {
 }
 
 function Facts({ payment }: { payment: Payment }) {
-  const { environmentName, merchantId } = useScope();
+  const { environmentName, merchantId, role } = useScope();
   const { summary, customerEmail, customerName, billingAddress } = payment;
   const { captureConfirmed, expiresAt, submittedAt, ruleVersion } = payment;
   return (
@@ -190,6 +192,7 @@ function Facts({ payment }: { payment: Payment }) {
         )}
       </dl>
       <Metadata metadata={payment.metadata} />
+      {submittedAt && role >= Role.DEVELOPER && <BlockPayment sessionId={summary?.sessionId ?? ""} />}
     </section>
   );
 }

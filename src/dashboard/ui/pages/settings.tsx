@@ -11,6 +11,7 @@ import { Failure, Loading } from "../parts/states.tsx";
 import { chooseCell } from "../rpc.ts";
 import { useScope } from "../scope.ts";
 import { AlertForms } from "./alert-settings.tsx";
+import { Blocklist } from "./blocklist.tsx";
 import { RefundLimitForms } from "./refund-limits.tsx";
 import { RepeatedOrdersForm } from "./repeated-orders.tsx";
 import { SettingForm } from "./setting-form.tsx";
@@ -77,16 +78,18 @@ const groups = [
   ["checkout", "Checkout"],
   ["alerts", "Alerts"],
   ["refunds", "Refund limits"],
+  ["blocklist", "Block list"],
   ["budgets", "Time budgets"],
 ] as const;
 
 /** The settings of one subject, side by side where there is room. */
-function Group({ of: id, children }: { of: (typeof groups)[number][0]; children: ReactNode }) {
+function Group(props: { of: (typeof groups)[number][0]; isWide?: boolean; children: ReactNode }) {
+  const { of: id, isWide = false, children } = props;
   const name = groups.find(([each]) => each === id)?.[1];
   return (
     <section className="stack settings" aria-labelledby={id}>
       <h2 id={id}>{name}</h2>
-      <div className="settings-cards">{children}</div>
+      {isWide ? children : <div className="settings-cards">{children}</div>}
     </section>
   );
 }
@@ -156,6 +159,9 @@ function Forms({ settings, onChange }: FormsProps) {
       </Group>
       <Group of="refunds">
         <RefundLimitForms onUnsaved={onUnsaved} />
+      </Group>
+      <Group of="blocklist" isWide>
+        <Blocklist />
       </Group>
       <Group of="budgets">
         <Budgets settings={settings} />

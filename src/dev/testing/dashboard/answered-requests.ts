@@ -157,7 +157,7 @@ async function watchRequests({ dashboard, scope }: RequestParts): Promise<Answer
   };
 }
 
-async function paymentRequests({ dashboard, scope }: RequestParts): Promise<AnsweredRequests> {
+async function paymentRequests({ dashboard, scope, call }: RequestParts): Promise<AnsweredRequests> {
   const { sessionId } = await dashboard.emitEvent();
   const refundable = await makeRefundable(dashboard);
   const held = await Promise.all([1, 2].map(() => makeHeld(dashboard)));
@@ -167,6 +167,13 @@ async function paymentRequests({ dashboard, scope }: RequestParts): Promise<Answ
     CountPayments: () => scope,
     SearchPayments: () => ({ ...scope, text: sessionId }),
     GetPayment: () => ({ ...scope, sessionId }),
+    ListBlockableParts: () => ({ ...scope, sessionId }),
+    AddBlocklistEntry: () => ({ ...scope, email: "tester@example.com", reason: "tried cards" }),
+    ListBlocklist: () => scope,
+    EndBlocklistEntry: async () => {
+      const added = await call("AddBlocklistEntry", { ...scope, network: "93.184.216.0/24", reason: "tried cards" });
+      return { ...scope, entryId: (added as { entry: { entryId: string } }).entry.entryId };
+    },
     GetCustomerTotals: () => ({ ...scope, email: "ada@example.com" }),
     ExportPayments: () => scope,
     RefundPayment: () => {

@@ -15,6 +15,7 @@ export function restOf(method: DescMethod): Record<string, JsonValue> {
     alertId: "ntc_01h455vb4pex5vsknk084sn02q",
     note: "looked at",
     email: "ada@example.com",
+    entryId: "blk_01h455vb4pex5vsknk084sn02q",
     role: method.name === "SetRefundLimits" ? "ROLE_OWNER" : "ROLE_VIEWER",
     memberId: "mbr_01h455vb4pex5vsknk084sn02q",
     invitationId: "inv_01h455vb4pex5vsknk084sn02q",

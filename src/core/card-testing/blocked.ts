@@ -1,0 +1,30 @@
+/** Payments that a merchant's block list stops. `claim` looks into it (src/migrations/environment/blocklist.sql). */
+import type { CardFingerprint } from "../../platform/card-token.ts";
+import type { Statement, Tx } from "../../platform/database.ts";
+
+export type BlockKind = "CARD" | "EMAIL" | "NETWORK";
+
+/** The entry that stops a payment. */
+export type Block = { readonly id: string; readonly kind: BlockKind; readonly reason: string };
+
+// Raised by app.refuse_blocked.
+const blockedCode = "LL004";
+
+/** Returns the entry for which `claim` has refused a submission; undefined for any other error. */
+export function blockOf(error: unknown): Block | undefined {
+  const { code, detail } = error as { code?: unknown; detail?: unknown };
+  return code === blockedCode ? (JSON.parse(String(detail)) as Block) : undefined;
+}
+
+const renewStatement: Statement = {
+  name: "renew_blocked_card",
+  text: `
+    UPDATE blocklist_entry b SET value = $2::uuid::text
+    WHERE id = $1 AND NOT EXISTS (SELECT FROM blocklist_entry o WHERE o.merchant_id = b.merchant_id AND o.value = $2::uuid::text)`,
+};
+
+/** Keeps a blocked card by the vault's current key: after a rotation nothing is recognized by the one before. */
+export function renewBlocked(tx: Tx, { id, kind }: Block, fingerprint: CardFingerprint | undefined): void {
+  if (kind !== "CARD" || fingerprint === undefined || fingerprint.versions.length === 1) return;
+  tx.send(renewStatement, [id, fingerprint.versions[0]!]);
+}
