@@ -5,6 +5,7 @@ import type { CardDigits } from "../card-vault/card-vault.ts";
 import type { Shopper } from "../gateways/connector.ts";
 import type { DeclineCode } from "../gateways/declines.ts";
 import { submissionsInFlightMax, submitPollMs, submitWaitMs } from "../limits.ts";
+import type { CardFingerprint } from "../platform/card-token.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -21,11 +22,12 @@ import {
   lookAtProvider,
   prepareProvider,
 } from "./authentication/provider-steps.ts";
+import { type BrakedPlan, planWhileBraking } from "./card-testing/braked-plan.ts";
 import { brakedPlan, brakeOf, countedCard } from "./card-testing/card-counts.ts";
 import type { Core } from "./core.ts";
 import { because } from "./decide/because.ts";
 import { nextStep } from "./decide/next-step.ts";
-import { planRoute } from "./decide/plan-route.ts";
+import { planAsked, planRoute, type Route } from "./decide/plan-route.ts";
 import { type CasedRoute, cardFactsOf, followCases } from "./decide/routing-cases.ts";
 import { endDecided } from "./execute/decisions.ts";
 import { adoptIfHeld, captureWinner, markUnknown, tryGateway, voidHold } from "./execute/flow-steps.ts";
@@ -49,7 +51,7 @@ import { nextOpening, openNext } from "./record/open-attempt.ts";
 import { type Claim, claimSession } from "./record/payment-functions.ts";
 import { drawOf, loadRoute } from "./record/routing-rules.ts";
 import { closeSession, emitPending, settleSession } from "./record/settle.ts";
-import type { PaymentSession } from "./rows/entities.ts";
+import type { PaymentSession, RoutedBy } from "./rows/entities.ts";
 import { isAuthenticatedFirst } from "./rows/payment.ts";
 
 /**
@@ -68,6 +70,8 @@ export type Submission = {
   readonly payer?: Payer | undefined;
   /** Sent to the gateways and not stored: a process that takes the session over does not have it. */
   readonly shopper?: Shopper | undefined;
+  /** The customer's network as limits count it (`CountedClient`); undefined where they count no address. */
+  readonly network?: string | undefined;
 };
 
 /**
@@ -110,7 +114,7 @@ const lost = { type: "lost", conflict: undefined } as const;
  * that has to be asked about the token is asked while the route is loaded.
  */
 async function claim(core: Core, submission: Submission): Promise<UnderLease<Claimed>> {
-  const { session, vaultToken, requestId, shopper } = submission;
+  const { session, vaultToken, shopper } = submission;
   const sessionId = session.id;
   const asked = { sessionId: encodeId("ps", sessionId), token: vaultToken };
   const [rule, { state, card, fingerprint }] = await Promise.all([
@@ -120,15 +124,39 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   if (state !== "unused" && state !== "unknown") return refuseToken(core, sessionId, state);
   const { route, routedBy } =
     rule.cases || rule.split ? followCases(rule, factsOf(core, session, rule, card)) : { route: rule };
-  const plan = planRoute(route, { canAsk: shopper?.browser !== undefined });
+  const canAsk = shopper?.browser !== undefined;
+  const counted = fingerprint?.isCounted ? fingerprint : undefined;
+  const plan = planRoute(route, { canAsk });
+  const braked =
+    rule.isBraking && counted
+      ? await planWhileBraking(core, route, { merchantId: session.merchantId, card: counted, canAsk, plan })
+      : { plan, brakes: [] };
+  const claimed = await underLease(claimAs(core, submission, { route, routedBy, counted, ...braked }));
+  if (claimed.type === "lost") return claimed;
+  const { result: reloaded } = claimed;
+  return { type: "kept", result: { lease: { sessionId, epoch: reloaded.loaded.session.leaseEpoch }, reloaded } };
+}
+
+/** A payment that is planned, and its card if that is counted. */
+type Planned = BrakedPlan & {
+  readonly route: Route;
+  readonly routedBy: RoutedBy | undefined;
+  readonly counted: CardFingerprint | undefined;
+};
+
+/** Claims the session by its plan. One that its card or its network refuses is declined, or planned once more. */
+async function claimAs(core: Core, submission: Submission, planned: Planned): Promise<Reloaded> {
+  const { session, vaultToken, requestId, shopper, network } = submission;
+  const { route, routedBy, counted, plan, brakes } = planned;
+  const sessionId = session.id;
   const payer = submission.payer?.hasSucceeded ? submission.payer : undefined;
   const declineCode = payer ? "order_already_paid" : plan.declineCode;
   const [to] = plan.plan;
   const { submissionBudgetMs } = core.timing;
   const asking = { sessionId, vaultToken, ruleVersion: route.version, plan, routedBy, submissionBudgetMs, requestId };
   const browserSealed = isAuthenticatedFirst(plan.plan) ? sealShopper(core, sessionId, shopper) : undefined;
-  const counted = fingerprint?.isCounted ? countedCard(fingerprint) : undefined;
-  const claim: Claim = { ...asking, browserSealed, countedCard: counted }; // rule:browser-kept
+  const countedAs = counted && { card: countedCard(counted), network };
+  const claim: Claim = { ...asking, browserSealed, counted: countedAs, brakes }; // rule:browser-kept
   const ruled = { ruleVersion: route.version, routedBy: routedBy ?? null };
   const opened = { session: { ...session, plan: plan.plan }, authentications: [] };
   const open = async (): Promise<Reloaded> => {
@@ -144,16 +172,15 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
     const first = to && nextOpening(core, opened, { to, because: because.first(ruled) });
     return { loaded: await claimSession(core.database, claim, first), openedAttemptId: first?.id };
   };
-  const claimed = await underLease(
-    open().catch((error: unknown) => {
-      const brake = brakeOf(error);
-      if (brake === undefined) throw error;
-      return claimAndDecline(core, submission, { ...claim, plan: brakedPlan(plan, brake) }, "too_many_attempts");
-    }),
-  );
-  if (claimed.type === "lost") return claimed;
-  const { result: reloaded } = claimed;
-  return { type: "kept", result: { lease: { sessionId, epoch: reloaded.loaded.session.leaseEpoch }, reloaded } };
+  try {
+    return await open();
+  } catch (error) {
+    const brake = brakeOf(error);
+    if (brake === undefined) throw error;
+    const asked = brake === "network" ? planAsked(route, { canAsk: shopper?.browser !== undefined }) : undefined;
+    if (asked) return claimAs(core, submission, { ...planned, plan: asked, brakes: [...brakes, "NETWORK"] });
+    return claimAndDecline(core, submission, { ...claim, plan: brakedPlan(plan, brake) }, "too_many_attempts");
+  }
 }
 
 /** Claims a session and declines it in one transaction: no gateway is called, and nothing is counted. */
@@ -164,7 +191,7 @@ function claimAndDecline(
   declineCode: DeclineCode,
 ): Promise<Reloaded> {
   return commitAndReload(core, { sessionId: id }, async (tx) => {
-    await claimSession(tx, { ...claim, countedCard: undefined });
+    await claimSession(tx, { ...claim, counted: undefined });
     if (declineCode === "order_already_paid") recordPayer(tx, id, payer!.sessionId);
     const unasked = { id, merchantId, authentications: 0 };
     return { loaded: await settleSession(tx, core, unasked, { status: "DECLINED", declineCode }) };

@@ -30,7 +30,7 @@ const eraseSlice: Statement = {
       FROM payment_session
       WHERE merchant_id = $1 AND id > $2 ORDER BY id LIMIT $4),
     erased AS (
-      UPDATE payment_session SET customer_email = NULL, details = nullif(details - ${personal}, '{}')
+      UPDATE payment_session SET customer_email = NULL, card_fingerprint = NULL, details = nullif(details - ${personal}, '{}')
       WHERE id = ANY (ARRAY(SELECT id FROM slice WHERE lower(customer_email) = lower($3))) RETURNING 1)
     SELECT (SELECT count(*) FROM slice) AS "lookedAt", (SELECT id FROM slice ORDER BY id DESC LIMIT 1) AS last,
       (SELECT count(*) FROM erased) AS sessions,
@@ -41,7 +41,7 @@ const eraseOne: Statement = {
   name: "erase_customer_of_session",
   partitionKey: 2,
   text: `
-    UPDATE payment_session SET customer_email = NULL, details = nullif(details - ${personal}, '{}')
+    UPDATE payment_session SET customer_email = NULL, card_fingerprint = NULL, details = nullif(details - ${personal}, '{}')
     WHERE merchant_id = $1 AND id = $2 RETURNING id`,
 };
 

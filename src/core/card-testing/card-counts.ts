@@ -1,6 +1,6 @@
 /**
- * Counts the submissions of a card and how many of them were declined, so that nobody can try out what belongs to a
- * number. `claim` (src/migrations/environment/payment-functions.sql) counts and refuses; the end of a declined payment is
+ * Counts the submissions of a card, and of its customer's network, and how many of them were declined, so that nobody can
+ * try out what belongs to a number, or which numbers work. `claim` (src/migrations/environment/payment-functions.sql) counts and refuses; the end of a declined payment is
  * recorded here.
  */
 import type { CardFingerprint } from "../../platform/card-token.ts";
@@ -8,11 +8,17 @@ import type { Statement, Tx } from "../../platform/database.ts";
 import { leftOut } from "../decide/because.ts";
 import type { Plan } from "../decide/plan-route.ts";
 
-/** The most submissions of a card in an hour, and the most declined ones in a day, of which a wrong code counts as two. */
-export const cardLimits = { submissionsPerHour: 10, declinesPerDay: 5 };
+/**
+ * The most submissions of a card in an hour, and the most declined ones in a day, of which a wrong code counts as two; and
+ * the declined payments in an hour from which on a network is braked, if they are half of its payments.
+ */
+export const cardLimits = { submissionsPerHour: 10, declinesPerDay: 5, declinesPerNetwork: 30 };
+
+/** SQL: reports whether the merchant of parameter 1 brakes now (brake-merchants.ts). */
+export const isBrakingInSql = "EXISTS (SELECT FROM braking WHERE merchant_id = $1 AND ended_at IS NULL)";
 
 /** The count that has reached its limit. */
-export type CardBrake = "submissions" | "declines";
+export type CardBrake = "submissions" | "declines" | "network";
 
 // Raised by app.brake.
 const brakeCode = "LL003";
@@ -31,23 +37,27 @@ export function brakedPlan({ plan, skipped }: Plan, brake: CardBrake): Plan {
 
 /** Returns the fingerprint of a counted card as `claim` takes it. */
 export function countedCard(fingerprint: CardFingerprint): string {
-  return fingerprint.versions.toSorted().join(" ");
+  return fingerprint.versions.join(" ");
 }
 
 // Who guesses at a card tries these; a decline for any other reason may be an honest customer's.
 const guessedCodes = ["incorrect_cvc", "card_expired"];
+// Who tests whether stolen or invented numbers work gets these; `card_declined` is what a bank says that gives no reason.
+const testedCodes = [...guessedCodes, "incorrect_number", "insufficient_funds", "card_declined"];
 
 const countDeclineStatement: Statement = {
   name: "count_card_decline",
   partitionKey: 1,
   text: `
-    UPDATE card_submission SET declines = declined.counts
-    FROM (SELECT CASE WHEN bool_or(decline_code = ANY ($2)) THEN 2 ELSE 1 END AS counts
-          FROM attempt WHERE session_id = $1 AND status = 'DECLINED' HAVING count(*) > 0) declined
+    UPDATE card_submission SET declines = declined.counts,
+      tested_at = CASE WHEN declined.tested AND fingerprint = s.card_fingerprint THEN app.clock() END
+    FROM (SELECT CASE WHEN bool_or(decline_code = ANY ($2)) THEN 2 ELSE 1 END AS counts, bool_or(decline_code = ANY ($3)) AS tested
+          FROM attempt WHERE session_id = $1 AND status = 'DECLINED' HAVING count(*) > 0) declined,
+      (SELECT card_fingerprint FROM payment_session WHERE id = $1) s
     WHERE card_submission.session_id = $1`,
 };
 
 /** Counts the end of a declined payment against its card, if a gateway has declined it. */
 export function countDecline(tx: Tx, sessionId: string): void {
-  tx.send(countDeclineStatement, [sessionId, guessedCodes]);
+  tx.send(countDeclineStatement, [sessionId, guessedCodes, testedCodes]);
 }

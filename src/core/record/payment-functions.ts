@@ -14,7 +14,7 @@ import { type Secret, sha256 } from "../../platform/secrets.ts";
 import { cardLimits } from "../card-testing/card-counts.ts";
 import type { Core } from "../core.ts";
 import type { Plan } from "../decide/plan-route.ts";
-import { type Attempt, type PaymentSession, PaymentSessionEntity, type RoutedBy } from "../rows/entities.ts";
+import { type Attempt, type Brake, type PaymentSession, PaymentSessionEntity, type RoutedBy } from "../rows/entities.ts";
 import { isFailover, type Payment } from "../rows/payment.ts";
 import type { Lease } from "./lease.ts";
 import { loadSession } from "./load-session.ts";
@@ -30,8 +30,9 @@ export type Claim = {
   readonly requestId?: string | undefined;
   /** Lets a process that takes the session over ask the customer. */
   readonly browserSealed?: string | undefined;
-  /** The card's fingerprint, if the submission is counted. */
-  readonly countedCard?: string | undefined;
+  /** The card's fingerprint and the customer's network, if the submission is counted. */
+  readonly counted?: { readonly card: string; readonly network: string | undefined } | undefined;
+  readonly brakes?: readonly Brake[] | undefined;
 };
 
 /** The request of an attempt before it is opened. `latestExecutionMs` counts from its start. */
@@ -54,7 +55,7 @@ export type Opening = Pick<
 
 const claimCall = callOf(
   "claim",
-  "uuid int int text bytea int jsonb jsonb uuid jsonb text uuid text uuid int int text int text int int".split(" "),
+  "uuid int int text bytea int jsonb jsonb uuid jsonb text uuid text uuid int int text int text int int cidr int text".split(" "),
   columnsOf(PaymentSessionEntity, "r"),
 );
 
@@ -87,9 +88,13 @@ export async function claimSession(
     first?.priority ?? null,
     first?.because ?? null,
     first?.latestExecutionMs ?? null,
-    claim.countedCard ?? null,
+    claim.counted?.card ?? null,
     cardLimits.submissionsPerHour,
     cardLimits.declinesPerDay,
+    claim.counted?.network ?? null,
+    // One that is braked for its network already is not refused for it.
+    claim.brakes?.includes("NETWORK") ? null : cardLimits.declinesPerNetwork,
+    claim.brakes?.join(" ") || null,
   ]);
   const readAt = session!.submittedAt!;
   const attempts = first === undefined ? [] : [opened(first, readAt)];
