@@ -35,7 +35,7 @@ CREATE TABLE tested_cards (
 -- The times in which a merchant brakes, or braked (src/core/card-testing/brake-merchants.ts).
 CREATE TABLE braking (
   merchant_id uuid        NOT NULL,
-  began_at    timestamptz NOT NULL DEFAULT app.clock(),
+  began_at    timestamptz NOT NULL DEFAULT date_trunc('milliseconds', app.clock()),
   -- It begins above this number of cards, and ends after ten minutes below half of it.
   threshold   int         NOT NULL,
   -- The most cards of ten minutes.

@@ -304,7 +304,7 @@ CREATE TABLE authentication (
 -- table braking
 CREATE TABLE braking (
   merchant_id uuid NOT NULL,
-  began_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  began_at timestamp with time zone DEFAULT date_trunc('milliseconds'::text, app.clock()) NOT NULL,
   threshold integer NOT NULL,
   cards integer NOT NULL,
   calm_since timestamp with time zone,
