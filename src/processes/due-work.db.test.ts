@@ -20,7 +20,7 @@ afterAll(() => fixture.close());
 
 const change = (text: string) => fixture.asOwner.pool.query(text);
 const loopNames: readonly DueLoop[] = [
-  ...(["recover", "expire", "notifications", "orphans", "refunds"] as const),
+  ...(["recover", "expire", "notifications", "orphans", "refunds", "brake"] as const),
   ...(["event-republish", "event-sweep", "deliveries"] as const),
 ];
 
@@ -83,6 +83,12 @@ const work: Record<DueLoop, { begin: (at: string) => Promise<unknown>; end: stri
       await change(`UPDATE refund SET next_try_at = ${at}`);
     },
     end: "UPDATE refund SET next_try_at = NULL",
+  },
+  brake: {
+    begin: (at) =>
+      change(`INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at, merchant_id, tested_at)
+        VALUES (gen_random_uuid(), 1, gen_random_uuid(), app.clock(), gen_random_uuid(), ${at})`),
+    end: "DELETE FROM card_submission",
   },
   "event-republish": { begin: (at) => event(true, at), end: "DELETE FROM event_todo" },
   "event-sweep": { begin: (at) => event(false, at), end: "DELETE FROM event_todo" },

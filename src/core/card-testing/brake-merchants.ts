@@ -11,7 +11,8 @@ const hourMs = 60 * 60_000;
 const dayMs = 24 * hourMs;
 
 /** SQL: the merchants of whom a card was declined in a tester's way within two seconds. */
-export const testedMerchants = "card_submission WHERE tested_at > (SELECT app.clock()) - interval '2 seconds'";
+export const testedMerchants =
+  "card_submission WHERE tested_at BETWEEN (SELECT app.clock()) - interval '2 seconds' AND (SELECT app.clock())";
 
 // A merchant of whom cards were declined so, that brakes, or whose braking a person holds.
 const selectMerchants: Statement = {
@@ -23,7 +24,8 @@ const selectMerchants: Statement = {
     FROM (SELECT merchant_id, count(DISTINCT fingerprint)::int AS cards FROM card_submission
           WHERE tested_at > (SELECT app.clock()) - $1 * interval '1 ms' GROUP BY merchant_id) t
     FULL JOIN (SELECT * FROM braking WHERE ended_at IS NULL) b USING (merchant_id)
-    FULL JOIN (SELECT * FROM braking_hold WHERE until > (SELECT app.clock())) h USING (merchant_id)`,
+    FULL JOIN (SELECT * FROM braking_hold WHERE until > (SELECT app.clock())) h USING (merchant_id)
+    WHERE $2::uuid IS NULL OR merchant_id = $2`,
 };
 
 type MerchantRow = {
@@ -71,7 +73,11 @@ const countWindow: Statement = {
 };
 const selectNow: Statement = { name: "select_clock_of_braking", text: "SELECT app.clock() AS now" };
 
-type Parts = Pick<Core, "database" | "runtime" | "log">;
+type Parts = Pick<Core, "runtime"> & {
+  readonly database: Queryable;
+  /** Absent where a person waits for the outcome. */
+  readonly log?: Core["log"];
+};
 
 /**
  * Returns a turn that begins and ends the braking of every merchant. All workers may run it at once. It returns false: the
@@ -92,9 +98,10 @@ export function createBrakeTurn(core: Parts): () => Promise<boolean> {
   };
 }
 
-/** Begins and ends the braking of every merchant by the cards of the last ten minutes, and by what people hold. */
-export async function brakeMerchants(core: Parts): Promise<void> {
-  for (const row of await core.database.query<MerchantRow>(selectMerchants, [windowMs])) await brake(core, row);
+/** Begins and ends the braking of every merchant, or of this one, by the cards of the last ten minutes and by what people hold. */
+export async function brakeMerchants(core: Parts, merchantId?: string): Promise<void> {
+  const rows = await core.database.query<MerchantRow>(selectMerchants, [windowMs, merchantId ?? null]);
+  for (const row of rows) await brake(core, row);
 }
 
 async function brake(core: Parts, row: MerchantRow): Promise<void> {
@@ -105,7 +112,8 @@ async function brake(core: Parts, row: MerchantRow): Promise<void> {
     if (!heldOn && cards <= threshold) return;
     const [begun] = await core.database.query(begin, [merchantId, threshold, cards, heldOn ? row.heldBy : null]);
     if (begun === undefined) return;
-    core.log.warn({ merchant: merchantId, cards, threshold }, "a merchant brakes against card testing");
+    const reason = `${cards} cards in ten minutes; the threshold is ${threshold}`;
+    core.log?.warn({ merchant: merchantId, reason }, "a merchant brakes against card testing");
     return alert(core, { ...row, threshold, begunBy: heldOn ? row.heldBy : null });
   }
   const threshold = row.threshold!;
@@ -114,7 +122,7 @@ async function brake(core: Parts, row: MerchantRow): Promise<void> {
   const [updated] = await core.database.query(update, [merchantId, beganAt, cards, calm, hasEnded]);
   if (!hasEnded) return alert(core, { ...row, threshold });
   if (updated === undefined) return;
-  core.log.info({ merchant: merchantId }, "a merchant no longer brakes");
+  core.log?.info({ merchant: merchantId }, "a merchant no longer brakes");
   const minutes = Math.max(1, Math.round((now.getTime() - beganAt.getTime()) / 60_000));
   const detail = `Payments were braked for ${minutes} min. At most ${inWords(Math.max(cards, row.most ?? 0))} within ten minutes; the threshold was ${threshold}.`;
   const ended = await core.database.query<{ id: string }>(describeEnd, [merchantId, detail]);

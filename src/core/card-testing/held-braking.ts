@@ -1,9 +1,6 @@
 /** A person's hold on braking, and what the merchant's people see of braking. */
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 
-/** The longest time for which a person may hold braking on or off. */
-export const holdHoursMax = 168;
-
 /** A person's word: the merchant brakes, or does not, until then. */
 export type BrakingHold = { readonly isOn: boolean; readonly until: Date; readonly heldBy: string };
 
@@ -15,6 +12,9 @@ export type BrakingPeriod = {
   readonly threshold: number;
   readonly begunBy: string | null;
 };
+
+/** The open period of a merchant that brakes, and the hold that is in force. */
+export type BrakingState = { readonly now: BrakingPeriod | undefined; readonly hold: BrakingHold | undefined };
 
 const periodColumns = `b.began_at AS "beganAt", b.ended_at AS "endedAt", b.cards, b.threshold, b.begun_by AS "begunBy"`;
 
@@ -28,11 +28,8 @@ const selectHold: Statement = {
          WHERE merchant_id = $1 AND until > (SELECT app.clock())`,
 };
 
-/** Loads the open period of a merchant that brakes, and the hold that is in force. */
-export async function loadBraking(
-  queryable: Queryable,
-  merchantId: string,
-): Promise<{ readonly now: BrakingPeriod | undefined; readonly hold: BrakingHold | undefined }> {
+/** Loads whether a merchant brakes. */
+export async function loadBraking(queryable: Queryable, merchantId: string): Promise<BrakingState> {
   const [now] = await queryable.query<BrakingPeriod>(selectOpen, [merchantId]);
   const [hold] = await queryable.query<BrakingHold>(selectHold, [merchantId]);
   return { now, hold };

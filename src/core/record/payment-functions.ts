@@ -14,7 +14,13 @@ import { type Secret, sha256 } from "../../platform/secrets.ts";
 import { cardLimits } from "../card-testing/card-counts.ts";
 import type { Core } from "../core.ts";
 import type { Plan } from "../decide/plan-route.ts";
-import { type Attempt, type Brake, type PaymentSession, PaymentSessionEntity, type RoutedBy } from "../rows/entities.ts";
+import {
+  type Attempt,
+  type Brake,
+  type PaymentSession,
+  PaymentSessionEntity,
+  type RoutedBy,
+} from "../rows/entities.ts";
 import { isFailover, type Payment } from "../rows/payment.ts";
 import type { Lease } from "./lease.ts";
 import { loadSession } from "./load-session.ts";
@@ -55,7 +61,9 @@ export type Opening = Pick<
 
 const claimCall = callOf(
   "claim",
-  "uuid int int text bytea int jsonb jsonb uuid jsonb text uuid text uuid int int text int text int int cidr int text".split(" "),
+  "uuid int int text bytea int jsonb jsonb uuid jsonb text uuid text uuid int int text int text int int cidr int text".split(
+    " ",
+  ),
   columnsOf(PaymentSessionEntity, "r"),
 );
 

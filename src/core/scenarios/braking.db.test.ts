@@ -38,7 +38,10 @@ beforeAll(async () => {
   await base.sandbox.setCard("A", failing, { act: "fail", status: 500 });
   await base.sandbox.setCard("B", failing, { act: "approve" });
   for (const gateway of ["A", "B"] as const)
-    await base.sandbox.setCard(gateway, limited, { act: "decline", code: gateway === "A" ? "card_velocity_exceeded" : "28" });
+    await base.sandbox.setCard(gateway, limited, {
+      act: "decline",
+      code: gateway === "A" ? "card_velocity_exceeded" : "28",
+    });
   core = {
     ...base.core,
     inFlight: new Set(),
@@ -132,9 +135,14 @@ describe("a merchant", () => {
     expect(await isBraking()).toBe(false);
     await decline(1);
     await turn();
-    expect(await loadBraking(core.database, merchantId)).toMatchObject({ now: { cards: 61, threshold: 60, begunBy: null } });
+    expect(await loadBraking(core.database, merchantId)).toMatchObject({
+      now: { cards: 61, threshold: 60, begunBy: null },
+    });
     const [alert] = await alerts();
-    expect(alert).toMatchObject({ detail: expect.stringMatching(/^61 cards were declined .* threshold is 60\./), overAt: null });
+    expect(alert).toMatchObject({
+      detail: expect.stringMatching(/^61 cards were declined .* threshold is 60\./),
+      overAt: null,
+    });
   });
 
   it("does not brake for cards that a gateway approves, nor for those that are not counted", async () => {
@@ -189,7 +197,10 @@ describe("a merchant", () => {
     const range = { merchantId, from: new Date(0), to: new Date(Date.now() + 86_400_000) };
     expect(await listBraking(core.database, range)).toMatchObject([{ cards: 101, threshold: 60 }]);
     expect(await alerts()).toEqual([
-      { detail: expect.stringMatching(/^Payments were braked for 33 min\. At most 101 cards/), overAt: expect.any(Date) },
+      {
+        detail: expect.stringMatching(/^Payments were braked for 33 min\. At most 101 cards/),
+        overAt: expect.any(Date),
+      },
     ]);
   });
 
@@ -211,7 +222,10 @@ describe("a merchant", () => {
 describe("a person's hold", () => {
   it("lets the merchant brake for its time, and then ends with the next calm ten minutes", async () => {
     await brake();
-    expect(await loadBraking(core.database, merchantId)).toMatchObject({ now: { begunBy: "ada" }, hold: { isOn: true } });
+    expect(await loadBraking(core.database, merchantId)).toMatchObject({
+      now: { begunBy: "ada" },
+      hold: { isOn: true },
+    });
     expect(await alerts()).toMatchObject([{ detail: expect.stringMatching(/^ada has held braking on\. 0 cards/) }]);
     await turn();
     await fixture.base.setClockAhead(59);
@@ -243,13 +257,18 @@ describe("while its merchant brakes, a card that was never approved here", () =>
     fingerprint = counted();
     const paid = await pay(cards.failover);
     expect(attemptsOf(paid)).toEqual(["SANDBOX_A DECLINED"]);
-    expect(paid.attempts[0]).toMatchObject({ nextAction: "stop", nextBecause: expect.stringMatching(/brakes against card/) });
+    expect(paid.attempts[0]).toMatchObject({
+      nextAction: "stop",
+      nextBecause: expect.stringMatching(/brakes against card/),
+    });
     expect(paid.session).toMatchObject({ status: "DECLINED", brakes: ["NEW_CARD"] });
     fingerprint = counted();
     const { session } = await pay(wrongCode);
     expect(session.declineCode).toBe("incorrect_cvc");
     expect(outcomeOf(session)).toEqual({ outcome: { case: "decline", value: { declineCode: "card_declined" } } });
-    expect(outcomeOf({ ...session, brakes: null })).toMatchObject({ outcome: { value: { declineCode: "incorrect_cvc" } } });
+    expect(outcomeOf({ ...session, brakes: null })).toMatchObject({
+      outcome: { value: { declineCode: "incorrect_cvc" } },
+    });
     expect(outcomeOf({ ...session, declineCode: "order_already_paid" })).toMatchObject({
       outcome: { value: { declineCode: "order_already_paid" } },
     });
@@ -311,5 +330,73 @@ describe("while its merchant brakes, a card that was approved here", () => {
     await sql(`${switchGuards("DISABLE")}; UPDATE payment_session SET merchant_id = gen_random_uuid() WHERE status = 'SUCCEEDED';
       ${switchGuards("ENABLE")}`);
     expect((await pay(cards.approved)).session.brakes).toEqual(["NEW_CARD"]);
+  });
+});
+
+describe("a network", () => {
+  const network = "198.51.100.0/24";
+  /** Inserts payments of a network: so many declined ones, and so many others. */
+  const paidFrom = (declined: number, others: number, at = "app.clock()") =>
+    sql(
+      `INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at, merchant_id, network, declines)
+       SELECT gen_random_uuid(), 1, gen_random_uuid(), ${at}, $1, $2, CASE WHEN nth <= $3 THEN 1 END FROM generate_series(1, $4) nth`,
+      [merchantId, network, declined, declined + others],
+    );
+
+  it("is authenticated once 30 of its payments in an hour, and half of them, are declined", async () => {
+    await paidFrom(28, 28);
+    await decline(1);
+    for (const card of [wrongCode, cards.approved]) {
+      fingerprint = counted();
+      expect((await pay(card, { from: shopper, network })).session.brakes).toBeNull();
+    }
+    await paidFrom(1, 1, "app.clock() - interval '61 minutes'");
+    fingerprint = counted();
+    expect((await pay(cards.approved, { from: shopper, network })).session.brakes).toBeNull();
+    // The thirtieth of 60.
+    await paidFrom(1, 0);
+    [fingerprint, requests] = [counted(), []];
+    const { session } = await pay(cards.approved, { from: shopper, network });
+    expect(session).toMatchObject({ status: "SUCCEEDED", brakes: ["NETWORK"] });
+    expect(requests.map(({ authentication }) => authentication?.wish)).toEqual(["always"]);
+    // Now 30 of 61.
+    fingerprint = counted();
+    expect((await pay(cards.approved, { from: shopper, network })).session.brakes).toBeNull();
+  });
+
+  it("is declined before any gateway where its customer cannot be asked, and the browser gets no reason", async () => {
+    await paidFrom(30, 0);
+    const { session, attempts } = await pay(cards.approved, { network });
+    expect([session.status, session.declineCode, attempts]).toEqual(["DECLINED", "too_many_attempts", []]);
+    expect(session.skipped?.map(({ because }) => because)).toEqual(Array(2).fill(expect.stringMatching(/’s network/)));
+    expect(outcomeOf(session)).toMatchObject({ outcome: { value: { declineCode: "card_declined" } } });
+    expect(requests).toEqual([]);
+  });
+
+  it("is told apart from others, and nothing is refused where addresses or the card do not count", async () => {
+    await paidFrom(30, 0);
+    for (const other of ["198.51.101.0/24", "2001:db8:1::/48", undefined])
+      expect((await pay(cards.approved, { network: other })).session.status).toBe("SUCCEEDED");
+    fingerprint = { ...counted(), isCounted: false };
+    expect((await pay(cards.approved, { network })).session.status).toBe("SUCCEEDED");
+    await sql("UPDATE card_submission SET merchant_id = $1", [systemRuntime.uuid()]);
+    fingerprint = counted();
+    expect((await pay(cards.approved, { network })).session.status).toBe("SUCCEEDED");
+  });
+
+  it("counts a payment once while the key of fingerprints is rotated", async () => {
+    await paidFrom(28, 0);
+    fingerprint = counted(randomBytes(16).toString("hex"), randomBytes(16).toString("hex"));
+    await pay(wrongCode, { network });
+    fingerprint = counted();
+    expect((await pay(cards.approved, { network })).session.status).toBe("SUCCEEDED");
+  });
+
+  it("still counts the tries of a card that is authenticated for it", async () => {
+    await paidFrom(30, 0);
+    const ends: unknown[] = [];
+    for (let time = 0; time < 4; time++)
+      ends.push((await pay(wrongCode, { from: shopper, network })).session.declineCode);
+    expect(ends).toEqual([...Array(3).fill("incorrect_cvc"), "too_many_attempts"]);
   });
 });
