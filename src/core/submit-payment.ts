@@ -23,7 +23,7 @@ import {
   prepareProvider,
 } from "./authentication/provider-steps.ts";
 import { type BrakedPlan, planWhileBraking } from "./card-testing/braked-plan.ts";
-import { brakedPlan, brakeOf, countedCard } from "./card-testing/card-counts.ts";
+import { brakedPlan, brakeOf, countedCard, countRefused } from "./card-testing/card-counts.ts";
 import type { Core } from "./core.ts";
 import { because } from "./decide/because.ts";
 import { nextStep } from "./decide/next-step.ts";
@@ -179,19 +179,22 @@ async function claimAs(core: Core, submission: Submission, planned: Planned): Pr
     if (brake === undefined) throw error;
     const asked = brake === "network" ? planAsked(route, { canAsk: shopper?.browser !== undefined }) : undefined;
     if (asked) return claimAs(core, submission, { ...planned, plan: asked, brakes: [...brakes, "NETWORK"] });
-    return claimAndDecline(core, submission, { ...claim, plan: brakedPlan(plan, brake) }, "too_many_attempts");
+    const refused = brake === "declines" ? counted : undefined;
+    return claimAndDecline(core, submission, { ...claim, plan: brakedPlan(plan, brake) }, "too_many_attempts", refused);
   }
 }
 
-/** Claims a session and declines it in one transaction: no gateway is called, and nothing is counted. */
+/** Claims a session and declines it in one transaction: no gateway is called, and the card gets no further count. */
 function claimAndDecline(
   core: Core,
   { session: { id, merchantId }, payer }: Submission,
   claim: Claim,
   declineCode: DeclineCode,
+  refused?: CardFingerprint,
 ): Promise<Reloaded> {
   return commitAndReload(core, { sessionId: id }, async (tx) => {
     await claimSession(tx, { ...claim, counted: undefined });
+    if (refused) countRefused(tx, { id, merchantId }, refused);
     if (declineCode === "order_already_paid") recordPayer(tx, id, payer!.sessionId);
     const unasked = { id, merchantId, authentications: 0 };
     return { loaded: await settleSession(tx, core, unasked, { status: "DECLINED", declineCode }) };

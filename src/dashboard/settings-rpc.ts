@@ -85,11 +85,12 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
         });
       }
       await change(async (tx) => {
+        const parts = { database: tx, runtime: environment.core.runtime, isTest: environment.name === "test" };
         const { hold: before } = await loadBraking(tx, merchantId);
         const isOn = hold === BrakingHoldMessage.ON;
         if (hold === BrakingHoldMessage.NONE) await removeHold(tx, merchantId);
         else await recordHold(tx, { merchantId, isOn, hours, by: rpcContext.actor });
-        await brakeMerchants({ database: tx, runtime: environment.core.runtime }, merchantId);
+        await brakeMerchants(parts, merchantId);
         const { hold: after } = await loadBraking(tx, merchantId);
         const subject = `${encodeId("mer", merchantId)}/settings`;
         await rpcContext.audit(tx, { subject, before: auditedHold(before), after: auditedHold(after) });

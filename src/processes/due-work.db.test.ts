@@ -86,9 +86,8 @@ const work: Record<DueLoop, { begin: (at: string) => Promise<unknown>; end: stri
   },
   brake: {
     begin: (at) =>
-      change(`INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at, merchant_id, tested_at)
-        VALUES (gen_random_uuid(), 1, gen_random_uuid(), app.clock(), gen_random_uuid(), ${at})`),
-    end: "DELETE FROM card_submission",
+      change(`INSERT INTO tested_payment VALUES (gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), ${at})`),
+    end: "DELETE FROM tested_payment",
   },
   "event-republish": { begin: (at) => event(true, at), end: "DELETE FROM event_todo" },
   "event-sweep": { begin: (at) => event(false, at), end: "DELETE FROM event_todo" },

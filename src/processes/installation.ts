@@ -332,7 +332,7 @@ async function startLoops(
     notifications: whenDue("notifications", () => processNotificationsOnce(core)),
     orphans: whenDue("orphans", createOrphanTurn(core)),
     refunds: whenDue("refunds", createRefundTurn(core)),
-    brake: whenDue("brake", createBrakeTurn(core)),
+    brake: whenDue("brake", createBrakeTurn({ ...core, isTest: environment.name === "test" })),
   };
   const onAttempt = (seen: SeenAttempt) => figures.countAttempt(label, seen);
   const webhooks = startWebhookWorker({

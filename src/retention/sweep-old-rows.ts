@@ -42,6 +42,7 @@ const kept: readonly Kept[] = [
   { table: "alert", since: "created_at", forMs: alertRetentionMs },
   { table: "braking", since: "ended_at", forMs: alertRetentionMs },
   { table: "braking_hold", since: "until", forMs: alertRetentionMs },
+  { table: "tested_payment", since: "tested_at", forMs: 2 * day },
   { table: "tested_cards", since: "starts_at", forMs: testedCardsRetentionMs },
   { table: "audit_entry", since: "created_at", forMs: auditRetentionMs },
   { table: "analytics_payment", since: "starts_at", forMs: countsRetentionMs },

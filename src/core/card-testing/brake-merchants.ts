@@ -10,9 +10,12 @@ import { calmSince, daysOfHistory, isOver, isSuspicious, thresholdOf, windowMs }
 const hourMs = 60 * 60_000;
 const dayMs = 24 * hourMs;
 
-/** SQL: the merchants of whom a card was declined in a tester's way within two seconds. */
-export const testedMerchants =
-  "card_submission WHERE tested_at BETWEEN (SELECT app.clock()) - interval '2 seconds' AND (SELECT app.clock())";
+/** SQL: payments that were declined in a tester's way within the last two seconds. */
+export const testedNow =
+  "tested_payment WHERE tested_at BETWEEN (SELECT app.clock()) - interval '2 seconds' AND (SELECT app.clock())";
+
+// In test one card stands for many, so each of its payments counts.
+const cardsInSql = (isTest: string) => `count(DISTINCT CASE WHEN ${isTest} THEN session_id ELSE fingerprint END)::int`;
 
 // A merchant of whom cards were declined so, that brakes, or whose braking a person holds.
 const selectMerchants: Statement = {
@@ -21,7 +24,7 @@ const selectMerchants: Statement = {
     SELECT merchant_id AS "merchantId", coalesce(t.cards, 0) AS cards, (SELECT app.clock()) AS now,
       b.began_at AS "beganAt", b.threshold, b.cards AS most, b.calm_since AS "calmSince", b.begun_by AS "begunBy",
       h.is_on AS "heldOn", h.held_by AS "heldBy"
-    FROM (SELECT merchant_id, count(DISTINCT fingerprint)::int AS cards FROM card_submission
+    FROM (SELECT merchant_id, ${cardsInSql("$3::boolean")} AS cards FROM tested_payment
           WHERE tested_at > (SELECT app.clock()) - $1 * interval '1 ms' GROUP BY merchant_id) t
     FULL JOIN (SELECT * FROM braking WHERE ended_at IS NULL) b USING (merchant_id)
     FULL JOIN (SELECT * FROM braking_hold WHERE until > (SELECT app.clock())) h USING (merchant_id)
@@ -68,12 +71,13 @@ const countWindow: Statement = {
   name: "count_tested_cards",
   text: `
     INSERT INTO tested_cards (merchant_id, starts_at, cards)
-    SELECT merchant_id, $1, count(DISTINCT fingerprint) FROM card_submission
+    SELECT merchant_id, $1, ${cardsInSql("$3::boolean")} FROM tested_payment
     WHERE tested_at >= $1 AND tested_at < $2 GROUP BY merchant_id ON CONFLICT DO NOTHING`,
 };
 const selectNow: Statement = { name: "select_clock_of_braking", text: "SELECT app.clock() AS now" };
 
 type Parts = Pick<Core, "runtime"> & {
+  readonly isTest: boolean;
   readonly database: Queryable;
   /** Absent where a person waits for the outcome. */
   readonly log?: Core["log"];
@@ -90,7 +94,7 @@ export function createBrakeTurn(core: Parts): () => Promise<boolean> {
     const [clock] = await database.query<{ now: Date }>(selectNow, []);
     const startsAt = Math.floor(clock!.now.getTime() / windowMs) * windowMs;
     if (startsAt > countedUntil) {
-      await database.query(countWindow, [new Date(startsAt - windowMs), new Date(startsAt)]);
+      await database.query(countWindow, [new Date(startsAt - windowMs), new Date(startsAt), core.isTest]);
       countedUntil = startsAt;
     }
     await brakeMerchants(core);
@@ -100,7 +104,7 @@ export function createBrakeTurn(core: Parts): () => Promise<boolean> {
 
 /** Begins and ends the braking of every merchant, or of this one, by the cards of the last ten minutes and by what people hold. */
 export async function brakeMerchants(core: Parts, merchantId?: string): Promise<void> {
-  const rows = await core.database.query<MerchantRow>(selectMerchants, [windowMs, merchantId ?? null]);
+  const rows = await core.database.query<MerchantRow>(selectMerchants, [windowMs, merchantId ?? null, core.isTest]);
   for (const row of rows) await brake(core, row);
 }
 

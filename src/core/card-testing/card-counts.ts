@@ -49,15 +49,30 @@ const countDeclineStatement: Statement = {
   name: "count_card_decline",
   partitionKey: 1,
   text: `
-    UPDATE card_submission SET declines = declined.counts,
-      tested_at = CASE WHEN declined.tested AND fingerprint = s.card_fingerprint THEN app.clock() END
-    FROM (SELECT CASE WHEN bool_or(decline_code = ANY ($2)) THEN 2 ELSE 1 END AS counts, bool_or(decline_code = ANY ($3)) AS tested
-          FROM attempt WHERE session_id = $1 AND status = 'DECLINED' HAVING count(*) > 0) declined,
-      (SELECT card_fingerprint FROM payment_session WHERE id = $1) s
-    WHERE card_submission.session_id = $1`,
+    WITH declined AS (
+      SELECT CASE WHEN bool_or(decline_code = ANY ($2)) THEN 2 ELSE 1 END AS counts, bool_or(decline_code = ANY ($3)) AS is_tested
+      FROM attempt WHERE session_id = $1 AND status = 'DECLINED' HAVING count(*) > 0),
+    counted AS (UPDATE card_submission SET declines = declined.counts FROM declined WHERE session_id = $1)
+    INSERT INTO tested_payment (session_id, merchant_id, fingerprint, tested_at)
+    SELECT s.id, s.merchant_id, s.card_fingerprint, app.clock() FROM payment_session s, declined
+    WHERE s.id = $1 AND s.card_fingerprint IS NOT NULL AND declined.is_tested ON CONFLICT DO NOTHING`,
 };
 
 /** Counts the end of a declined payment against its card, if a gateway has declined it. */
 export function countDecline(tx: Tx, sessionId: string): void {
   tx.send(countDeclineStatement, [sessionId, guessedCodes, testedCodes]);
+}
+
+const countRefusedStatement: Statement = {
+  name: "count_refused_card",
+  text: `INSERT INTO tested_payment (session_id, merchant_id, fingerprint, tested_at) VALUES ($1, $2, $3, app.clock())`,
+};
+
+/** Counts a payment that was refused because its card was declined too often: the card is still being tested. */
+export function countRefused(
+  tx: Tx,
+  session: { readonly id: string; readonly merchantId: string },
+  card: CardFingerprint,
+): void {
+  tx.send(countRefusedStatement, [session.id, session.merchantId, card.versions[0]]);
 }

@@ -59,14 +59,14 @@ beforeAll(async () => {
   };
 });
 beforeEach(async () => {
-  turn = createBrakeTurn(core);
+  turn = createBrakeTurn({ ...core, isTest: false });
   requests = [];
   fingerprint = counted();
   await setRule();
 });
 afterEach(async () => {
   await fixture.base.setClockAhead(0);
-  await sql("TRUNCATE card_submission, tested_cards, braking, braking_hold, alert");
+  await sql("TRUNCATE card_submission, tested_payment, tested_cards, braking, braking_hold, alert");
 });
 afterAll(() => fixture.close());
 
@@ -83,11 +83,11 @@ function setRule(rule: Partial<Parameters<typeof recordRoutingRule>[1]> = {}): P
   return core.database.transaction((tx) => recordRoutingRule(tx, content));
 }
 
-type Paying = { readonly from?: typeof shopper; readonly network?: string; readonly capture?: "manual" };
+type Paying = { readonly from?: typeof shopper; readonly network?: string | undefined };
 
-async function pay(card: string, { capture, from, network }: Paying = {}): Promise<Payment> {
+async function pay(card: string, { from, network }: Paying = {}): Promise<Payment> {
   fixture.base.useCard(card);
-  const session = await fixture.base.newSession({ capture });
+  const session = await fixture.base.newSession();
   const { signal } = new AbortController();
   await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal, shopper: from, network });
   await fixture.settled(core);
@@ -106,8 +106,7 @@ async function decline(times: number, card = wrongCode): Promise<void> {
 /** Inserts what so many different cards of testers leave. */
 const tested = (count: number) =>
   sql(
-    `INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at, merchant_id, declines, tested_at)
-     SELECT gen_random_uuid(), 1, gen_random_uuid(), app.clock(), $1, 1, app.clock() FROM generate_series(1, $2)`,
+    `INSERT INTO tested_payment SELECT gen_random_uuid(), $1, gen_random_uuid(), app.clock() FROM generate_series(1, $2)`,
     [merchantId, count],
   );
 
@@ -207,13 +206,22 @@ describe("a merchant", () => {
   it("counts what each ten minutes had, once they are over", async () => {
     await tested(3);
     await fixture.base.setClockAhead(10);
-    for (const next of [turn, createBrakeTurn(core)]) await next();
+    for (const next of [turn, createBrakeTurn({ ...core, isTest: false })]) await next();
     expect(await sql("SELECT cards FROM tested_cards")).toEqual([{ cards: 3 }]);
+  });
+
+  it("counts each payment of the one card in test, also those that the card's count refuses", async () => {
+    await tested(55);
+    for (let time = 0; time < 6; time++) await pay(wrongCode);
+    await turn();
+    expect(await isBraking()).toBe(false);
+    await createBrakeTurn({ ...core, isTest: true })();
+    expect((await loadBraking(core.database, merchantId)).now).toMatchObject({ cards: 61 });
   });
 
   it("is one of several: the cards of another count for that one", async () => {
     await tested(61);
-    await sql("UPDATE card_submission SET merchant_id = $1", [systemRuntime.uuid()]);
+    await sql("UPDATE tested_payment SET merchant_id = $1", [systemRuntime.uuid()]);
     await turn();
     expect(await isBraking()).toBe(false);
   });

@@ -14,15 +14,22 @@ CREATE UNLOGGED TABLE card_submission (
   network      cidr,
   -- By how much the submission counts as declined; null until it is.
   declines     int         CHECK (declines BETWEEN 1 AND 2),
-  -- When it was declined in a way of card testers. In the row of the current version only.
-  tested_at    timestamptz,
   PRIMARY KEY (fingerprint, nth)
 );
 CREATE INDEX card_submission_of_session ON card_submission (session_id);
 CREATE INDEX card_submission_of_network ON card_submission (merchant_id, network, submitted_at) WHERE network IS NOT NULL;
 CREATE INDEX card_submission_declined_of_network ON card_submission (merchant_id, network, submitted_at)
   WHERE network IS NOT NULL AND declines IS NOT NULL;
-CREATE INDEX card_submission_tested ON card_submission (tested_at) INCLUDE (merchant_id, fingerprint) WHERE tested_at IS NOT NULL;
+
+-- Payments that were declined in a way of card testers, or because their card was declined too often. Unlogged as the counts are.
+CREATE UNLOGGED TABLE tested_payment (
+  session_id  uuid        PRIMARY KEY,
+  merchant_id uuid        NOT NULL,
+  -- The current version.
+  fingerprint uuid        NOT NULL,
+  tested_at   timestamptz NOT NULL
+);
+CREATE INDEX tested_payment_by_time ON tested_payment (tested_at) INCLUDE (merchant_id, fingerprint, session_id);
 
 -- The cards of a merchant that were declined in testers' ways in ten minutes, from which the same hour of later days is predicted.
 CREATE TABLE tested_cards (

@@ -328,8 +328,7 @@ CREATE UNLOGGED TABLE card_submission (
   submitted_at timestamp with time zone NOT NULL,
   merchant_id uuid NOT NULL,
   network cidr,
-  declines integer,
-  tested_at timestamp with time zone
+  declines integer
 );
 
 -- table connection
@@ -676,6 +675,14 @@ CREATE TABLE tested_cards (
   merchant_id uuid NOT NULL,
   starts_at timestamp with time zone NOT NULL,
   cards integer NOT NULL
+);
+
+-- table tested_payment
+CREATE UNLOGGED TABLE tested_payment (
+  session_id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  fingerprint uuid NOT NULL,
+  tested_at timestamp with time zone NOT NULL
 );
 
 -- table unclassified_code
@@ -1137,6 +1144,9 @@ ALTER TABLE tested_cards ADD CONSTRAINT tested_cards_cards_check CHECK ((cards >
 -- constraint tested_cards.tested_cards_pkey
 ALTER TABLE tested_cards ADD CONSTRAINT tested_cards_pkey PRIMARY KEY (merchant_id, starts_at);
 
+-- constraint tested_payment.tested_payment_pkey
+ALTER TABLE tested_payment ADD CONSTRAINT tested_payment_pkey PRIMARY KEY (session_id);
+
 -- constraint unclassified_code.unclassified_code_attempts_check
 ALTER TABLE unclassified_code ADD CONSTRAINT unclassified_code_attempts_check CHECK ((attempts >= 1));
 
@@ -1290,9 +1300,6 @@ CREATE INDEX card_submission_of_network ON card_submission USING btree (merchant
 -- index card_submission_of_session
 CREATE INDEX card_submission_of_session ON card_submission USING btree (session_id);
 
--- index card_submission_tested
-CREATE INDEX card_submission_tested ON card_submission USING btree (tested_at) INCLUDE (merchant_id, fingerprint) WHERE (tested_at IS NOT NULL);
-
 -- index delivery_attempt_of_endpoint
 CREATE INDEX delivery_attempt_of_endpoint ON ONLY delivery_attempt USING btree (endpoint_id, id);
 
@@ -1406,6 +1413,9 @@ CREATE INDEX refund_returned ON ONLY refund USING btree (merchant_id, completed_
 
 -- index refund_succeeded
 CREATE INDEX refund_succeeded ON ONLY refund USING btree (merchant_id, succeeded_at) WHERE (succeeded_at IS NOT NULL);
+
+-- index tested_payment_by_time
+CREATE INDEX tested_payment_by_time ON tested_payment USING btree (tested_at) INCLUDE (merchant_id, fingerprint, session_id);
 
 -- index vault_session_to_expire
 CREATE INDEX vault_session_to_expire ON vault_session USING btree (expires_at);
@@ -3560,6 +3570,9 @@ GRANT USAGE ON SCHEMA partitions TO the runtime role;
 
 -- privileges tested_cards to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON tested_cards TO the runtime role;
+
+-- privileges tested_payment to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON tested_payment TO the runtime role;
 
 -- privileges unclassified_code to the runtime role
 GRANT INSERT, SELECT, UPDATE ON unclassified_code TO the runtime role;
