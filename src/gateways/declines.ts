@@ -4,7 +4,7 @@
 
 /**
  * The closed list of public decline codes. The last five are never a gateway's answer: no gateway could be asked, the customer did
- * not pay in time, another session pays or has paid the order, or the card was tried too often.
+ * not pay in time, another session pays or has paid the order, or the card or its network was tried too often.
  */
 export const declineCodes = [
   "card_declined",
