@@ -15,6 +15,7 @@ const tables = [
   { table: "connection_credential", key: "connection_id, version", changes: true },
   { table: "endpoint", key: "id", changes: true },
   { table: "blocklist_entry", key: "id", changes: true },
+  { table: "braking_hold", key: "merchant_id", changes: true },
   { table: "routing_rule", key: "merchant_id, version", changes: false },
 ] as const;
 

@@ -24,11 +24,7 @@ type Wanted = {
 
 /** Shows and changes the block list. */
 export function blocklistCommand(): Command {
-  return new Command("blocklist")
-    .description("cards, e-mail addresses and networks whose payments are declined before any gateway is called")
-    .addCommand(listCommand())
-    .addCommand(addCommand())
-    .addCommand(endCommand());
+  return new Command("blocklist").addCommand(listCommand()).addCommand(addCommand()).addCommand(endCommand());
 }
 
 function listCommand(): Command {

@@ -46,9 +46,22 @@ function setCommand(): Command {
         "a second payment of an order is taken with an alert, or refused",
       ).choices(["warn", "refuse"]),
     )
-    .action(async ({ sessionLifetime, statementDescriptor, repeatedOrders, ...options }: SettingsOptions & Changes) => {
-      if ([sessionLifetime, statementDescriptor, repeatedOrders].every((given) => given === undefined)) {
-        throw new UsageError("Give --session-lifetime, --statement-descriptor, --repeated-orders, or several of them.");
+    .addOption(
+      new Option(
+        "--braking <choice>",
+        "payments are braked against card testing, or not, for --hours; or the declined cards decide",
+      ).choices(["on", "off", "by-cards"]),
+    )
+    .option("--hours <hours>", "the time for which --braking on or off is held, 1 to 168 hours", parseHours)
+    .action(async ({ braking, hours, ...given }: SettingsOptions & Changes) => {
+      const { sessionLifetime, statementDescriptor, repeatedOrders, ...options } = given;
+      if ([sessionLifetime, statementDescriptor, repeatedOrders, braking].every((one) => one === undefined)) {
+        throw new UsageError(
+          "Give --session-lifetime, --statement-descriptor, --repeated-orders, --braking, or several of them.",
+        );
+      }
+      if ((braking === "on" || braking === "off") !== (hours !== undefined)) {
+        throw new UsageError("Give --hours with --braking on or off, and with nothing else.");
       }
       const scope = scopeOf(options);
       await administer(
@@ -58,6 +71,9 @@ function setCommand(): Command {
             await settings.setStatementDescriptor({ ...scope, statementDescriptor });
           if (repeatedOrders !== undefined) {
             await settings.setRepeatedOrders({ ...scope, repeatedOrders: messages[repeatedOrders] });
+          }
+          if (braking !== undefined) {
+            await settings.setBraking({ ...scope, hold: holds[braking], ...(hours !== undefined && { hours }) });
           }
           if (sessionLifetime === undefined) return settings.getSettings(scope);
           return settings.setSessionLifetime({ ...scope, sessionLifetimeSeconds: sessionLifetime * 60 });
@@ -71,13 +87,27 @@ type Changes = {
   readonly sessionLifetime?: number;
   readonly statementDescriptor?: string;
   readonly repeatedOrders?: keyof typeof messages;
+  readonly braking?: keyof typeof holds;
+  readonly hours?: number;
 };
 
 const messages = { warn: "REPEATED_ORDERS_WARN", refuse: "REPEATED_ORDERS_REFUSE" } as const;
 
+const holds = { on: "ON", off: "OFF", "by-cards": "NONE" } as const;
+
+function parseHours(text: string): number {
+  if (!/^\d{1,3}$/.test(text)) throw new InvalidArgumentError("It must be a whole number of hours from 1 to 168.");
+  return Number(text);
+}
+
 function parseMinutes(text: string): number {
   if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError("It must be a whole number of minutes from 5 to 1440.");
   return Number(text);
+}
+
+function describeBraking({ now, hold }: NonNullable<SettingsView["braking"]> = {}): string {
+  const state = now ? `on since ${now.beganAt}, ${now.cards ?? 0} cards, threshold ${now.threshold}` : "not braking";
+  return hold ? `${state}; held ${hold.on ? "on" : "off"} until ${hold.until} by ${hold.heldBy}` : state;
 }
 
 function describeSettings(settings: SettingsView = {}): readonly string[] {
@@ -86,6 +116,7 @@ function describeSettings(settings: SettingsView = {}): readonly string[] {
     `Session lifetime: ${sessionLifetimeSeconds / 60} minutes`,
     `Statement descriptor: ${settings.statementDescriptor || "none; gateways use their account's text"}`,
     `A second payment of an order: ${settings.repeatedOrders === messages.refuse ? "refused" : "taken, with an alert"}`,
+    `Braking against card testing: ${describeBraking(settings.braking)}`,
     `Checkout origins: ${checkoutOrigins.join(", ") || "none"}`,
     `Set by the operator: ${attemptTimeoutMs / 1_000} s for the response of a gateway, ${submissionBudgetMs / 1_000} s for a payment with all its attempts`,
   ];

@@ -5,6 +5,7 @@ import type { CardDigits } from "../card-vault/card-vault.ts";
 import type { Shopper } from "../gateways/connector.ts";
 import type { DeclineCode } from "../gateways/declines.ts";
 import { submissionsInFlightMax, submitPollMs, submitWaitMs } from "../limits.ts";
+import type { CardFingerprint } from "../platform/card-token.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -22,11 +23,12 @@ import {
   prepareProvider,
 } from "./authentication/provider-steps.ts";
 import { blockOf, renewBlocked } from "./card-testing/blocked.ts";
-import { brakedPlan, brakeOf } from "./card-testing/card-counts.ts";
+import { type BrakedPlan, planWhileBraking } from "./card-testing/braked-plan.ts";
+import { brakedPlan, brakeOf, countRefused } from "./card-testing/card-counts.ts";
 import type { Core } from "./core.ts";
 import { because, leftOut } from "./decide/because.ts";
 import { nextStep } from "./decide/next-step.ts";
-import { planRoute } from "./decide/plan-route.ts";
+import { planAsked, planRoute, type Route } from "./decide/plan-route.ts";
 import { type CasedRoute, cardFactsOf, followCases } from "./decide/routing-cases.ts";
 import { endDecided } from "./execute/decisions.ts";
 import { adoptIfHeld, captureWinner, markUnknown, tryGateway, voidHold } from "./execute/flow-steps.ts";
@@ -50,7 +52,7 @@ import { nextOpening, openNext } from "./record/open-attempt.ts";
 import { type Claim, claimSession } from "./record/payment-functions.ts";
 import { drawOf, loadRoute } from "./record/routing-rules.ts";
 import { closeSession, emitPending, settleSession } from "./record/settle.ts";
-import type { PaymentSession } from "./rows/entities.ts";
+import type { PaymentSession, RoutedBy } from "./rows/entities.ts";
 import { isAuthenticatedFirst } from "./rows/payment.ts";
 
 /**
@@ -69,6 +71,8 @@ export type Submission = {
   readonly payer?: Payer | undefined;
   /** Sent to the gateways and not stored: a process that takes the session over does not have it. */
   readonly shopper?: Shopper | undefined;
+  /** The customer's network as limits count it (`CountedClient`); undefined where they count no address. */
+  readonly network?: string | undefined;
 };
 
 /**
@@ -111,7 +115,7 @@ const lost = { type: "lost", conflict: undefined } as const;
  * that has to be asked about the token is asked while the route is loaded.
  */
 async function claim(core: Core, submission: Submission): Promise<UnderLease<Claimed>> {
-  const { session, vaultToken, requestId, shopper } = submission;
+  const { session, vaultToken, shopper } = submission;
   const sessionId = session.id;
   const asked = { sessionId: encodeId("ps", sessionId), token: vaultToken };
   const [rule, { state, card, fingerprint }] = await Promise.all([
@@ -121,14 +125,40 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   if (state !== "unused" && state !== "unknown") return refuseToken(core, sessionId, state);
   const { route, routedBy } =
     rule.cases || rule.split ? followCases(rule, factsOf(core, session, rule, card)) : { route: rule };
-  const plan = planRoute(route, { canAsk: shopper?.browser !== undefined });
+  const canAsk = shopper?.browser !== undefined;
+  const counted = fingerprint?.isCounted ? fingerprint : undefined; // rule:card-counted
+  const plan = planRoute(route, { canAsk });
+  const braked =
+    rule.isBraking && counted
+      ? await planWhileBraking(core, route, { merchantId: session.merchantId, card: counted, canAsk, plan })
+      : { plan, brakes: [] };
+  const claimed = await underLease(claimAs(core, submission, { route, routedBy, fingerprint, counted, ...braked }));
+  if (claimed.type === "lost") return claimed;
+  const { result: reloaded } = claimed;
+  return { type: "kept", result: { lease: { sessionId, epoch: reloaded.loaded.session.leaseEpoch }, reloaded } };
+}
+
+/** A payment that is planned, its card, and the same where it is counted. */
+type Planned = BrakedPlan & {
+  readonly route: Route;
+  readonly routedBy: RoutedBy | undefined;
+  readonly fingerprint: CardFingerprint | undefined;
+  readonly counted: CardFingerprint | undefined;
+};
+
+/** Claims the session by its plan. One that its card or its network refuses is declined, or planned once more. */
+async function claimAs(core: Core, submission: Submission, planned: Planned): Promise<Reloaded> {
+  const { session, vaultToken, requestId, shopper, network } = submission;
+  const { route, routedBy, fingerprint, counted, plan, brakes } = planned;
+  const sessionId = session.id;
   const payer = submission.payer?.hasSucceeded ? submission.payer : undefined;
   const declineCode = payer ? "order_already_paid" : plan.declineCode;
   const [to] = plan.plan;
   const { submissionBudgetMs } = core.timing;
   const asking = { sessionId, vaultToken, ruleVersion: route.version, plan, routedBy, submissionBudgetMs, requestId };
   const browserSealed = isAuthenticatedFirst(plan.plan) ? sealShopper(core, sessionId, shopper) : undefined;
-  const claim: Claim = { ...asking, browserSealed, fingerprint, address: shopper?.shopperIp }; // rule:browser-kept
+  const card = { fingerprint, isCounted: counted !== undefined, address: shopper?.shopperIp, network };
+  const claim: Claim = { ...asking, browserSealed, ...card, brakes }; // rule:browser-kept
   const ruled = { ruleVersion: route.version, routedBy: routedBy ?? null };
   const opened = { session: { ...session, plan: plan.plan }, authentications: [] };
   const open = async (): Promise<Reloaded> => {
@@ -144,24 +174,26 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
     const first = to && nextOpening(core, opened, { to, because: because.first(ruled) });
     return { loaded: await claimSession(core.database, claim, first), openedAttemptId: first?.id };
   };
-  const claimed = await underLease(
-    open().catch((error: unknown) => {
-      const [block, brake] = [blockOf(error), brakeOf(error)];
-      if (block) {
-        const blocked = { ...claim, plan: brakedPlan(plan, leftOut.blocked(block)) };
-        return claimAndDecline(core, submission, blocked, "blocked", (tx) => renewBlocked(tx, block, fingerprint));
-      }
-      if (brake === undefined) throw error;
-      const braked = { ...claim, plan: brakedPlan(plan, leftOut[brake]) };
-      return claimAndDecline(core, submission, braked, "too_many_attempts");
-    }),
-  );
-  if (claimed.type === "lost") return claimed;
-  const { result: reloaded } = claimed;
-  return { type: "kept", result: { lease: { sessionId, epoch: reloaded.loaded.session.leaseEpoch }, reloaded } };
+  try {
+    return await open();
+  } catch (error) {
+    const [block, brake] = [blockOf(error), brakeOf(error)];
+    if (block) {
+      const blocked = { ...claim, plan: brakedPlan(plan, leftOut.blocked(block)) };
+      return claimAndDecline(core, submission, blocked, "blocked", (tx) => renewBlocked(tx, block, fingerprint));
+    }
+    if (brake === undefined) throw error;
+    const asked = brake === "network" ? planAsked(route, { canAsk: shopper?.browser !== undefined }) : undefined;
+    if (asked) return claimAs(core, submission, { ...planned, plan: asked, brakes: [...brakes, "NETWORK"] });
+    const braked = { ...claim, plan: brakedPlan(plan, leftOut[brake]) };
+    const refused = brake === "declines" ? counted : undefined;
+    return claimAndDecline(core, submission, braked, "too_many_attempts", (tx) => {
+      if (refused) countRefused(tx, session, refused);
+    });
+  }
 }
 
-/** Claims a session and declines it in one transaction: no gateway is called, and nothing is counted. */
+/** Claims a session and declines it in one transaction: no gateway is called, and the card gets no further count. */
 function claimAndDecline(
   core: Core,
   { session: { id, merchantId }, payer }: Submission,

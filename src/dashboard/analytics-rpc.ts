@@ -12,6 +12,7 @@ import {
   type PaymentCountsSchema,
   PointLength,
 } from "../../gen/dashboard/v1/analytics_pb.ts";
+import { listBraking } from "../core/card-testing/held-braking.ts";
 import { listConnections } from "../gateways/connections.ts";
 import { isoExponent } from "../platform/money.ts";
 import type { Runtime } from "../platform/runtime.ts";
@@ -28,6 +29,7 @@ import {
   type PaymentCounts,
 } from "../reporting/analytics/load-counts.ts";
 import { loadComparisons } from "../reporting/analytics/split-comparisons.ts";
+import { periodMessage } from "./braking-messages.ts";
 import { nameIn } from "./routing-messages.ts";
 import { scopedContextOf } from "./rpc-context.ts";
 import { comparisonMessage } from "./split-messages.ts";
@@ -52,10 +54,11 @@ export function createAnalyticsService({
       const range = await cutRange(reads, { ...days, pointLength: lengths[pointLength] });
       const before = withPeriodBefore ? await periodBefore(reads, days, { range, now: runtime.now() }) : undefined;
       const asked = { merchantId, range, currency: currency || undefined };
-      const [counts, comparisons, paymentsBefore] = await Promise.all([
+      const [counts, comparisons, paymentsBefore, braking] = await Promise.all([
         loadCounts(reads, asked),
         loadComparisons(reads, asked),
         before && loadPayments(reads, { ...asked, range: before }),
+        listBraking(reads, { merchantId, from: range.startsAt[0]!, to: range.endsAt }),
       ]);
       const nameOf = comparisons.length === 0 ? String : nameIn(await listConnections(reads, merchantId));
       const isAsked = (row: { readonly gateway: string }) => gateway === "" || row.gateway === gateway;
@@ -92,6 +95,7 @@ export function createAnalyticsService({
         gateways: namesOf(counts.attempts.map((row) => row.gateway)),
         currencies: namesOf(counts.payments.map((row) => row.currency)),
         latencyErrorMost: latencyErrorMax,
+        braking: braking.map(periodMessage),
         splits: comparisons.map((comparison) => comparisonMessage(comparison, nameOf)),
         ...(before &&
           paymentsBefore && {

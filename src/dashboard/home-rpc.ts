@@ -12,6 +12,7 @@ import {
   type TodaySchema,
 } from "../../gen/dashboard/v1/home_pb.ts";
 import { loadAlertAddresses } from "../accounts/alert-addresses.ts";
+import { type BrakingState, loadBraking } from "../core/card-testing/held-braking.ts";
 import { auditedClosing, closeWorkItem, mayMerchantClose } from "../core/record/work-items.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
@@ -34,14 +35,15 @@ export function createHomeService({
       const { merchantId, environment } = scopedContextOf(context);
       const now = runtime.now();
       const dayStart = dayStartOf(now, momentOf("dayStart", request.dayStart));
-      const [alerts, day, setUp, { unconfirmed }] = await Promise.all([
+      const [alerts, braking, day, setUp, { unconfirmed }] = await Promise.all([
         loadAlerts(environment.database, { merchantId, now }),
+        loadBraking(environment.database, merchantId),
         loadDay(environment.reads, { merchantId, dayStart }),
         loadSetUp(environment.database, merchantId),
         loadAlertAddresses(environment.database, merchantId),
       ]);
       return create(GetHomeResponseSchema, {
-        alerts: itemsOf(alerts),
+        alerts: [...brakingItems(braking), ...itemsOf(alerts)],
         alertsCut: alerts.isCut,
         today: todayOf(day.currencies, { isNewestOnly: day.isNewestOnly, dayStart }),
         missing: missingOf(setUp, environment.name),
@@ -112,6 +114,21 @@ function itemsOf({ alarms, paidTwice, cardNumbers, open, endpoints, degraded }: 
     ...open.map(openItem),
     ...(degraded.count === 0 ? [] : [degradedItem(degraded)]),
   ];
+}
+
+/** Braking, or a hold that prevents it. */
+function brakingItems({ now, hold }: BrakingState): Item[] {
+  const until = hold && `until ${hold.until.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  if (now) {
+    const cause = now.begunBy
+      ? `${now.begunBy} has held braking on${hold?.isOn ? ` ${until}` : ""}.`
+      : `${now.cards} cards were declined within ten minutes as testers’ are; the threshold is ${now.threshold}.`;
+    const text = `${cause} A card that was never approved here is authenticated where that is possible, and gets no second gateway after a decline.`;
+    return [{ kind: AlertItem_Kind.CARD_TESTING, text, since: timestampFromDate(now.beganAt) }];
+  }
+  if (!hold || hold.isOn) return [];
+  const text = `${hold.heldBy} holds braking off ${until}: payments are routed as ever, however many cards are declined.`;
+  return [{ kind: AlertItem_Kind.CARD_TESTING, text }];
 }
 
 function textOfAlarm({ count, gateway, detail }: Alerts["alarms"][number]): string {

@@ -2,9 +2,11 @@
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
+  SetBrakingRequest_Hold as BrakingHoldMessage,
   EraseCustomerResponseSchema,
   GetSettingsResponseSchema,
   RepeatedOrders as RepeatedOrdersMessage,
+  SetBrakingResponseSchema,
   SetCheckoutOriginsResponseSchema,
   SetRepeatedOrdersResponseSchema,
   SetSessionLifetimeResponseSchema,
@@ -17,6 +19,8 @@ import {
   type MerchantSettings,
   recordSettings,
 } from "../accounts/merchant-settings.ts";
+import { brakeMerchants } from "../core/card-testing/brake-merchants.ts";
+import { type BrakingState, loadBraking, recordHold, removeHold } from "../core/card-testing/held-braking.ts";
 import {
   fillOrders,
   loadRepeatedOrders,
@@ -29,6 +33,7 @@ import { DomainError, type FieldProblem } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { isPageOrigin } from "../platform/page-origin.ts";
 import { eraseCustomer, eraseFromSession, hashOfErased } from "../retention/erase-customer.ts";
+import { brakingMessage } from "./braking-messages.ts";
 import type { DashboardEnvironment } from "./dashboard-parts.ts";
 import { scopedContextOf } from "./rpc-context.ts";
 import { requireRevision, revisionOf } from "./settings-revision.ts";
@@ -70,6 +75,28 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
       const settings = await changeSettings(context, revision, { repeatedOrders: wanted });
       await fillOrders(rpcContext.transactingIn(environment), merchantId);
       return create(SetRepeatedOrdersResponseSchema, { settings });
+    },
+
+    async setBraking({ hold, hours }, context) {
+      const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
+      if ((hold === BrakingHoldMessage.NONE) !== (hours === 0)) {
+        throw new DomainError("invalid_field", "Braking is held for 1 to 168 hours; without a hold there are none.", {
+          field: "hours",
+        });
+      }
+      await change(async (tx) => {
+        const parts = { database: tx, runtime: environment.core.runtime, isTest: environment.name === "test" };
+        const { hold: before } = await loadBraking(tx, merchantId);
+        const isOn = hold === BrakingHoldMessage.ON;
+        if (hold === BrakingHoldMessage.NONE) await removeHold(tx, merchantId);
+        else await recordHold(tx, { merchantId, isOn, hours, by: rpcContext.actor });
+        await brakeMerchants(parts, merchantId);
+        const { hold: after } = await loadBraking(tx, merchantId);
+        const subject = `${encodeId("mer", merchantId)}/settings`;
+        await rpcContext.audit(tx, { subject, before: auditedHold(before), after: auditedHold(after) });
+      });
+      const settings = toMessage(environment, await loadAll(environment.database, merchantId));
+      return create(SetBrakingResponseSchema, { settings });
     },
 
     async eraseCustomer({ email, after, sessionId }, context) {
@@ -123,14 +150,21 @@ async function cellsOf(
   return cellsOf(next, await loadSettings(next.database, settings.merchantId));
 }
 
-type AllSettings = MerchantSettings & { readonly repeatedOrders: RepeatedOrders };
+function auditedHold(hold: BrakingState["hold"]): object {
+  return hold
+    ? { braking: hold.isOn ? "ON" : "OFF", until: hold.until.toISOString() }
+    : { braking: "BY_DECLINED_CARDS" };
+}
+
+type AllSettings = MerchantSettings & { readonly repeatedOrders: RepeatedOrders; readonly braking: BrakingState };
 type Change = Partial<
   Pick<AllSettings, "checkoutOrigins" | "sessionLifetimeMs" | "statementDescriptor" | "repeatedOrders">
 >;
 
 async function loadAll(queryable: Queryable, merchantId: string): Promise<AllSettings & MerchantCells> {
   const settings = await loadSettings(queryable, merchantId);
-  return { ...settings, repeatedOrders: await loadRepeatedOrders(queryable, merchantId) };
+  const repeatedOrders = await loadRepeatedOrders(queryable, merchantId);
+  return { ...settings, repeatedOrders, braking: await loadBraking(queryable, merchantId) };
 }
 
 async function changeSettings(context: HandlerContext, revision: string | undefined, wanted: Change) {
@@ -171,6 +205,7 @@ function toMessage({ core }: DashboardEnvironment, settings: AllSettings) {
     sessionLifetimeSeconds: Math.round(sessionLifetimeMs / 1_000),
     statementDescriptor: statementDescriptor ?? "",
     repeatedOrders: RepeatedOrdersMessage[repeatedOrders],
+    braking: brakingMessage(settings.braking),
     revision: revisionOf(revised(settings)),
     ...core.timing,
   };

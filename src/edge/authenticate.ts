@@ -117,7 +117,7 @@ async function authenticateCustomer(
   const customer: Customer = { sessionId, client };
   environment.requestLimits?.countCustomer(customer, setLimitHeaders);
   const charge = async () => chargeCustomer(environment, customer, setLimitHeaders);
-  return { type: "customer", environment, sessionId, charge };
+  return { type: "customer", environment, sessionId, network: client?.network, charge };
 }
 
 /** Charges the merchant of a session for a customer's call. Throws `rate_limited`. */

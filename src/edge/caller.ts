@@ -40,6 +40,8 @@ export type Caller =
       readonly type: "customer";
       readonly environment: EdgeEnvironment;
       readonly sessionId: string;
+      /** The customer's network, where limits count addresses. */
+      readonly network?: string | undefined;
       /** Charges the session's merchant for the call; call it before the first query. Throws `rate_limited`. */
       readonly charge: () => Promise<void>;
     }

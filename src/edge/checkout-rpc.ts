@@ -55,7 +55,7 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
     },
 
     async submitPayment(request, context) {
-      const { environment, session, payer } = await open(context, request.sessionId);
+      const { environment, session, payer, network } = await open(context, request.sessionId);
       const submission = {
         session,
         payer,
@@ -63,6 +63,7 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
         signal: context.signal,
         requestId: decodeId("req", context.values.get(requestIdKey)),
         shopper: shopperOf(context, request.browser),
+        network,
       };
       const submit = () => submitPayment(environment.core, submission);
       const [ended, merchant] = await Promise.all([
@@ -149,6 +150,7 @@ async function open(
   session: PaymentSession;
   checkoutOrigins: readonly string[];
   payer: Payer | undefined;
+  network: string | undefined;
 }> {
   const caller = context.values.get(callerKey);
   const isOwn = caller.type === "customer" && encodeId("ps", caller.sessionId) === sessionId;
@@ -166,7 +168,7 @@ async function open(
   requireAllowedOrigin(caller.environment, checkoutOrigins, context.requestHeader.get("origin"));
   const isOpen = session.status === "CREATED" && session.submittedAt === null;
   if (isOpen && caller.environment.core.vault.carriesMerchantKey) requireKey(context, publishableKey);
-  return { environment: caller.environment, session, checkoutOrigins, payer };
+  return { environment: caller.environment, session, checkoutOrigins, payer, network: caller.network };
 }
 
 async function toCheckout(
@@ -214,6 +216,13 @@ const hiddenFromBrowsers = new Set([
   "blocked",
 ]);
 
+/** While the merchant brakes, no decline of a card has its reason; an order that another session pays is none of a card. */
+function isHidden({ brakes }: PaymentSession, code: string): boolean {
+  if (hiddenFromBrowsers.has(code)) return true;
+  const isBraked = brakes?.some((brake) => brake !== "NETWORK") ?? false; // rule:braked-reason-hidden
+  return isBraked && !code.startsWith("order_");
+}
+
 /** Returns the outcome of a session as a browser may see it; undefined before its end. */
 export function outcomeOf(session: PaymentSession) {
   switch (session.status) {
@@ -223,7 +232,7 @@ export function outcomeOf(session: PaymentSession) {
       return success(session.capturedVia ?? "", session.failover);
     case "DECLINED": {
       const code = session.declineCode ?? "card_declined";
-      return decline(hiddenFromBrowsers.has(code) ? "card_declined" : code);
+      return decline(isHidden(session, code) ? "card_declined" : code);
     }
     case "DEGRADED":
       return decline("processing_unavailable");

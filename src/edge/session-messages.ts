@@ -16,6 +16,7 @@ import {
   type Refund as RefundMessage,
   RefundSchema,
 } from "../../gen/payments/v1/payment_session_pb.ts";
+import { brakeInWords } from "../core/decide/because.ts";
 import type { Attempt, Authentication, PaymentSession, Refund } from "../core/rows/entities.ts";
 import {
   capturedOf,
@@ -121,6 +122,7 @@ function toRouting(session: PaymentSession, ruleVersion: number) {
     ...(routedBy &&
       !routedBy.isWithoutCases && { case: { name: routedBy.case, unknown: [...(routedBy.unknown ?? [])] } }),
     ...present("split", routedBy?.split),
+    ...(session.brakes && { brakedBecause: session.brakes.map((brake) => brakeInWords[brake]).join(" ") }),
     plan: (session.plan ?? []).map((step) => ({
       priority: step.priority,
       gateway: step.gateway,

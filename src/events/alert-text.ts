@@ -112,7 +112,8 @@ export function writeMessage(
   const merchant = encodeId("mer", alert.merchantId);
   const foot = `Merchant ${merchant}, ${environmentName} environment.`;
   if (alert.overAt !== null) {
-    const over = `It began at ${minuteOf(alert.since)} and was over at ${minuteOf(alert.overAt)}. There is nothing left to do.`;
+    const numbers = alert.kind === "CARD_TESTING" ? `${alert.detail} ` : "";
+    const over = `${numbers}It began at ${minuteOf(alert.since)} and was over at ${minuteOf(alert.overAt)}. There is nothing left to do.`;
     return {
       id: `${id}-over`,
       subject: `[${environmentName}] Over: ${headline}`,
@@ -172,6 +173,8 @@ function headlineOf({ kind, gateway, endpointId }: DescribedMatter): string {
       return "Holds are about to end";
     case "PAID_MORE_THAN_ONCE":
       return "An order was paid more than once";
+    case "CARD_TESTING":
+      return "Payments are braked: many cards are declined";
     case "FAILING_24_HOURS":
     case "FAILING_72_HOURS":
     case "DISABLED_FAILING":
@@ -206,6 +209,8 @@ function stepOf(kind: DescribedMatter["kind"]): string {
       return "Capture or cancel these payments. A payment that is neither ends as Declined, and its hold is released.";
     case "PAID_MORE_THAN_ONCE":
       return "Compare the payments, and refund all but one. To refuse a second payment of an order, see the page Settings.";
+    case "CARD_TESTING":
+      return "See the declined payments. If they are real customers’, hold braking off for a time on the page Settings.";
     case "FAILING_24_HOURS":
     case "FAILING_72_HOURS":
       return "Correct the receiver: it must answer 2xx within 15 seconds.";
@@ -229,6 +234,8 @@ function linkTo({ kind, merchantId, gateway }: DescribedMatter, sender: Sender):
       return pageOf(sender, merchantId, "payments?status=held");
     case "PAID_MORE_THAN_ONCE":
       return pageOf(sender, merchantId, "");
+    case "CARD_TESTING":
+      return pageOf(sender, merchantId, "payments?status=declined");
     case "ENDPOINT_UNVERIFIED":
     case "FAILING_24_HOURS":
     case "FAILING_72_HOURS":

@@ -16,6 +16,7 @@ export const alertTopics = [
   "UNVERIFIED",
   "HOLDS_EXPIRING",
   "PAID_MORE_THAN_ONCE",
+  "CARD_TESTING",
 ] as const;
 /** One topic. */
 export type AlertTopic = (typeof alertTopics)[number];
@@ -28,7 +29,8 @@ export type MatterKind =
   | "GATEWAY_UNVERIFIED"
   | "ENDPOINT_UNVERIFIED"
   | "HOLDS_EXPIRING"
-  | "PAID_MORE_THAN_ONCE";
+  | "PAID_MORE_THAN_ONCE"
+  | "CARD_TESTING";
 
 /** Returns the topic of an alert. */
 export function topicOf(kind: AlertKind | MatterKind): AlertTopic {
@@ -37,6 +39,7 @@ export function topicOf(kind: AlertKind | MatterKind): AlertTopic {
     case "CREDENTIALS_REFUSED":
     case "HOLDS_EXPIRING":
     case "PAID_MORE_THAN_ONCE":
+    case "CARD_TESTING":
       return kind;
     case "APPROVAL_RATE_LOW":
       return "APPROVAL_RATE";

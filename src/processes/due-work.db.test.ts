@@ -20,7 +20,7 @@ afterAll(() => fixture.close());
 
 const change = (text: string) => fixture.asOwner.pool.query(text);
 const loopNames: readonly DueLoop[] = [
-  ...(["recover", "expire", "notifications", "orphans", "refunds"] as const),
+  ...(["recover", "expire", "notifications", "orphans", "refunds", "brake"] as const),
   ...(["event-republish", "event-sweep", "deliveries"] as const),
 ];
 
@@ -83,6 +83,11 @@ const work: Record<DueLoop, { begin: (at: string) => Promise<unknown>; end: stri
       await change(`UPDATE refund SET next_try_at = ${at}`);
     },
     end: "UPDATE refund SET next_try_at = NULL",
+  },
+  brake: {
+    begin: (at) =>
+      change(`INSERT INTO tested_payment VALUES (gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), ${at})`),
+    end: "DELETE FROM tested_payment",
   },
   "event-republish": { begin: (at) => event(true, at), end: "DELETE FROM event_todo" },
   "event-sweep": { begin: (at) => event(false, at), end: "DELETE FROM event_todo" },

@@ -1,4 +1,5 @@
 /** Looks for everything that is due at once, so that the loops that do it rest while there is nothing. */
+import { testedNow } from "../core/card-testing/brake-merchants.ts";
 import { overdueSessions } from "../core/expire-sessions.ts";
 import { lapsedSessions } from "../core/record/lease.ts";
 import { readyEndpoints } from "../events/delivery-pool.ts";
@@ -17,6 +18,7 @@ const dueWork = {
   notifications: waitingNotifications,
   orphans: dueOrphans,
   refunds: dueRefunds,
+  brake: testedNow,
   "event-republish": unpublishedEvents,
   "event-sweep": overdueEvents,
   deliveries: readyEndpoints,

@@ -9,6 +9,7 @@ import { publishWidget } from "../../widget/publish.ts";
 import { findOtherBrand } from "../accounts/api-keys.ts";
 import type { Config, ServiceConfig } from "../config/checked-config.ts";
 import { ConfigError } from "../config/config.ts";
+import { createBrakeTurn } from "../core/card-testing/brake-merchants.ts";
 import { CircuitBreaker } from "../core/execute/circuit-breaker.ts";
 import { expireOnce } from "../core/expire-sessions.ts";
 import { recoverSessionsOnce } from "../core/submit-payment.ts";
@@ -331,6 +332,7 @@ async function startLoops(
     notifications: whenDue("notifications", () => processNotificationsOnce(core)),
     orphans: whenDue("orphans", createOrphanTurn(core)),
     refunds: whenDue("refunds", createRefundTurn(core)),
+    brake: whenDue("brake", createBrakeTurn({ ...core, isTest: environment.name === "test" })),
   };
   const onAttempt = (seen: SeenAttempt) => figures.countAttempt(label, seen);
   const webhooks = startWebhookWorker({

@@ -1,6 +1,7 @@
 /** Builds the timeline of a payment as one list of steps in words: time, actor, step and reason. PURE. */
 
 import { challengeOf } from "../core/authentication/after-authentication.ts";
+import { brakeInWords } from "../core/decide/because.ts";
 import type { RecordedDecision } from "../core/execute/decisions.ts";
 import type { WorkItem } from "../core/record/work-items.ts";
 import type {
@@ -79,6 +80,7 @@ function beginning(session: PaymentSession): Moment[] {
   const unknown = (routedBy?.unknown ?? []).map(
     (one) => ` The case “${one.case}” could not be checked. ${one.because}`,
   );
+  const braked = (session.brakes ?? []).map((brake) => ` ${brakeInWords[brake]}`).join("");
   const left = (skipped ?? []).map(({ gateway, because }) => ` ${gateway} is left out: ${because}`).join("");
   return [
     {
@@ -91,7 +93,7 @@ function beginning(session: PaymentSession): Moment[] {
       at: session.submittedAt,
       actor: "Customer",
       step: `Submitted a card${card}`,
-      why: `${ruleVersion ? `Rule version ${ruleVersion}` : "The default rule"} plans ${planned || "no gateway"}${byCase}${byArm}.${unknown.join("")}${left}`,
+      why: `${ruleVersion ? `Rule version ${ruleVersion}` : "The default rule"} plans ${planned || "no gateway"}${byCase}${byArm}.${unknown.join("")}${left}${braked}`,
       requestId: session.submitRequestId ?? undefined,
     },
   ];

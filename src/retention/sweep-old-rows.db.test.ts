@@ -56,7 +56,11 @@ const environmentRows: Record<string, [days: number, insert: (since: string) => 
     (since) => `VALUES (${id()}, 15, ${since}, 'A', 'EUR', 1, 0, 0, 0, 0, 0, 0, 0, 0, '{}')`,
   ],
   analytics_arm: [1_098, (since) => `VALUES (${id()}, 15, ${since}, 1, '', 'A', 'EUR', 1, 0, 0, 0, 0, '{}')`],
-  card_submission: [2, (since) => `VALUES (${id()}, 1, app.first_id_at(${since}), ${since})`],
+  card_submission: [2, (since) => `VALUES (${id()}, 1, app.first_id_at(${since}), ${since}, ${id()})`],
+  tested_payment: [2, (since) => `VALUES (${id()}, ${id()}, ${id()}, ${since})`],
+  tested_cards: [92, (since) => `VALUES (${id()}, ${since}, 1)`],
+  braking: [400, (since) => `(merchant_id, threshold, cards, ended_at) VALUES (${id()}, 20, 21, ${since})`],
+  braking_hold: [400, (since) => `VALUES (${id()}, true, ${since}, 'ada')`],
   blocklist_entry: [
     31,
     (since) => `VALUES (${id()}, ${id()}, 'NETWORK', '8.8.8.0/24', NULL, NULL, 'x', 'x', ${since}, ${since})`,

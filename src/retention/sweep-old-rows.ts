@@ -17,7 +17,9 @@ const notificationRetentionMs = 550 * day;
 const orphanedAuthorizationRetentionMs = 550 * day;
 // Reconciliation passes, one an hour: a quarter of a year shows a trend.
 const reconciliationRetentionMs = 92 * day;
-// Alerts.
+// Cards that were declined in testers' ways, by ten minutes: more than the days from which an hour is predicted.
+const testedCardsRetentionMs = 92 * day;
+// Alerts, and when merchants braked.
 const alertRetentionMs = 400 * day;
 // Entries of block lists that have ended; the audit trail has them longer.
 const blocklistRetentionMs = 31 * day;
@@ -41,6 +43,10 @@ const kept: readonly Kept[] = [
   },
   { table: "alert", since: "created_at", forMs: alertRetentionMs },
   { table: "blocklist_entry", since: "ends_at", forMs: blocklistRetentionMs },
+  { table: "braking", since: "ended_at", forMs: alertRetentionMs },
+  { table: "braking_hold", since: "until", forMs: alertRetentionMs },
+  { table: "tested_payment", since: "tested_at", forMs: 2 * day },
+  { table: "tested_cards", since: "starts_at", forMs: testedCardsRetentionMs },
   { table: "audit_entry", since: "created_at", forMs: auditRetentionMs },
   { table: "analytics_payment", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_attempt", since: "starts_at", forMs: countsRetentionMs },

@@ -5,6 +5,8 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import type { Braking, BrakingJson } from "./braking_pb.ts";
+import { file_dashboard_v1_braking } from "./braking_pb.ts";
 import type { Environment, EnvironmentJson } from "./environment_pb.ts";
 import { file_dashboard_v1_environment } from "./environment_pb.ts";
 import { file_dashboard_v1_role } from "./role_pb.ts";
@@ -14,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/settings.proto.
  */
 export const file_dashboard_v1_settings: GenFile = /*@__PURE__*/
-  fileDesc("ChtkYXNoYm9hcmQvdjEvc2V0dGluZ3MucHJvdG8SDGRhc2hib2FyZC52MSJuChJHZXRTZXR0aW5nc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAEiXAoTR2V0U2V0dGluZ3NSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncxINCgVjZWxscxgCIAMoBRIMCgRjZWxsGAMgASgFIs8BChlTZXRDaGVja291dE9yaWdpbnNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKEGNoZWNrb3V0X29yaWdpbnMYAyADKAlCEbpIDpIBCxBkGAEiBXIDGKwCEh4KCHJldmlzaW9uGAQgASgJQge6SARyAhhkSACIAQFCCwoJX3JldmlzaW9uIkYKGlNldENoZWNrb3V0T3JpZ2luc1Jlc3BvbnNlEigKCHNldHRpbmdzGAEgASgLMhYuZGFzaGJvYXJkLnYxLlNldHRpbmdzItIBChlTZXRTZXNzaW9uTGlmZXRpbWVSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEi4KGHNlc3Npb25fbGlmZXRpbWVfc2Vjb25kcxgDIAEoBUIMukgJGgcYgKMFKKwCEh4KCHJldmlzaW9uGAQgASgJQge6SARyAhhkSACIAQFCCwoJX3JldmlzaW9uIkYKGlNldFNlc3Npb25MaWZldGltZVJlc3BvbnNlEigKCHNldHRpbmdzGAEgASgLMhYuZGFzaGJvYXJkLnYxLlNldHRpbmdzItUDCh1TZXRTdGF0ZW1lbnREZXNjcmlwdG9yUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARKsAgoUc3RhdGVtZW50X2Rlc2NyaXB0b3IYAyABKAlCjQK6SIkCugGlAQofc3RhdGVtZW50X2Rlc2NyaXB0b3IuY2hhcmFjdGVycxJNbXVzdCBjb25zaXN0IG9mIGxldHRlcnMsIGRpZ2l0cywgZG90cywgaHlwaGVucyBhbmQgc2luZ2xlIHNwYWNlcyBiZXR3ZWVuIHRoZW0aM3RoaXMubWF0Y2hlcyhyJ15bQS1aYS16MC05Li1dKyggW0EtWmEtejAtOS4tXSspKiQnKboBVAobc3RhdGVtZW50X2Rlc2NyaXB0b3IubGV0dGVyEhVtdXN0IGNvbnRhaW4gYSBsZXR0ZXIaHiF0aGlzLm1hdGNoZXMocideW15BLVphLXpdKiQnKdgBAXIEEAUYFhIeCghyZXZpc2lvbhgEIAEoCUIHukgEcgIYZEgAiAEBQgsKCV9yZXZpc2lvbiJKCh5TZXRTdGF0ZW1lbnREZXNjcmlwdG9yUmVzcG9uc2USKAoIc2V0dGluZ3MYASABKAsyFi5kYXNoYm9hcmQudjEuU2V0dGluZ3Mi5QEKGFNldFJlcGVhdGVkT3JkZXJzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARJCCg9yZXBlYXRlZF9vcmRlcnMYAyABKA4yHC5kYXNoYm9hcmQudjEuUmVwZWF0ZWRPcmRlcnNCC7pICMgBAYIBAhABEh4KCHJldmlzaW9uGAQgASgJQge6SARyAhhkSACIAQFCCwoJX3JldmlzaW9uIkUKGVNldFJlcGVhdGVkT3JkZXJzUmVzcG9uc2USKAoIc2V0dGluZ3MYASABKAsyFi5kYXNoYm9hcmQudjEuU2V0dGluZ3Mi5wEKCFNldHRpbmdzEhgKEGNoZWNrb3V0X29yaWdpbnMYASADKAkSIAoYc2Vzc2lvbl9saWZldGltZV9zZWNvbmRzGAIgASgFEhAKCHJldmlzaW9uGAMgASgJEhoKEmF0dGVtcHRfdGltZW91dF9tcxgEIAEoBRIcChRzdWJtaXNzaW9uX2J1ZGdldF9tcxgFIAEoBRIcChRzdGF0ZW1lbnRfZGVzY3JpcHRvchgGIAEoCRI1Cg9yZXBlYXRlZF9vcmRlcnMYByABKA4yHC5kYXNoYm9hcmQudjEuUmVwZWF0ZWRPcmRlcnMizQEKFEVyYXNlQ3VzdG9tZXJSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEi8KBWVtYWlsGAMgASgJQiC6SB3YAQFyGBADGP4BMhFeW15AXHNdK0BbXkBcc10rJBIWCgVhZnRlchgEIAEoCUIHukgEcgIYQBISCgpzZXNzaW9uX2lkGAUgASgJIlcKFUVyYXNlQ3VzdG9tZXJSZXNwb25zZRIQCghzZXNzaW9ucxgBIAEoBRIYChBvcmRlcl9yZWZlcmVuY2VzGAIgASgFEhIKCm5leHRfYWZ0ZXIYAyABKAkqZwoOUmVwZWF0ZWRPcmRlcnMSHwobUkVQRUFURURfT1JERVJTX1VOU1BFQ0lGSUVEEAASGAoUUkVQRUFURURfT1JERVJTX1dBUk4QARIaChZSRVBFQVRFRF9PUkRFUlNfUkVGVVNFEAIynwUKD1NldHRpbmdzU2VydmljZRJbCgtHZXRTZXR0aW5ncxIgLmRhc2hib2FyZC52MS5HZXRTZXR0aW5nc1JlcXVlc3QaIS5kYXNoYm9hcmQudjEuR2V0U2V0dGluZ3NSZXNwb25zZSIHkAIBqLsYARJxChJTZXRDaGVja291dE9yaWdpbnMSJy5kYXNoYm9hcmQudjEuU2V0Q2hlY2tvdXRPcmlnaW5zUmVxdWVzdBooLmRhc2hib2FyZC52MS5TZXRDaGVja291dE9yaWdpbnNSZXNwb25zZSIIqLsYAri7GAESbQoSU2V0U2Vzc2lvbkxpZmV0aW1lEicuZGFzaGJvYXJkLnYxLlNldFNlc3Npb25MaWZldGltZVJlcXVlc3QaKC5kYXNoYm9hcmQudjEuU2V0U2Vzc2lvbkxpZmV0aW1lUmVzcG9uc2UiBKi7GAISeQoWU2V0U3RhdGVtZW50RGVzY3JpcHRvchIrLmRhc2hib2FyZC52MS5TZXRTdGF0ZW1lbnREZXNjcmlwdG9yUmVxdWVzdBosLmRhc2hib2FyZC52MS5TZXRTdGF0ZW1lbnREZXNjcmlwdG9yUmVzcG9uc2UiBKi7GAISbgoRU2V0UmVwZWF0ZWRPcmRlcnMSJi5kYXNoYm9hcmQudjEuU2V0UmVwZWF0ZWRPcmRlcnNSZXF1ZXN0GicuZGFzaGJvYXJkLnYxLlNldFJlcGVhdGVkT3JkZXJzUmVzcG9uc2UiCKi7GAK4uxgBEmIKDUVyYXNlQ3VzdG9tZXISIi5kYXNoYm9hcmQudjEuRXJhc2VDdXN0b21lclJlcXVlc3QaIy5kYXNoYm9hcmQudjEuRXJhc2VDdXN0b21lclJlc3BvbnNlIgiouxgDuLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role]);
+  fileDesc("ChtkYXNoYm9hcmQvdjEvc2V0dGluZ3MucHJvdG8SDGRhc2hib2FyZC52MSJuChJHZXRTZXR0aW5nc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAEiXAoTR2V0U2V0dGluZ3NSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncxINCgVjZWxscxgCIAMoBRIMCgRjZWxsGAMgASgFIs8BChlTZXRDaGVja291dE9yaWdpbnNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKEGNoZWNrb3V0X29yaWdpbnMYAyADKAlCEbpIDpIBCxBkGAEiBXIDGKwCEh4KCHJldmlzaW9uGAQgASgJQge6SARyAhhkSACIAQFCCwoJX3JldmlzaW9uIkYKGlNldENoZWNrb3V0T3JpZ2luc1Jlc3BvbnNlEigKCHNldHRpbmdzGAEgASgLMhYuZGFzaGJvYXJkLnYxLlNldHRpbmdzItIBChlTZXRTZXNzaW9uTGlmZXRpbWVSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEi4KGHNlc3Npb25fbGlmZXRpbWVfc2Vjb25kcxgDIAEoBUIMukgJGgcYgKMFKKwCEh4KCHJldmlzaW9uGAQgASgJQge6SARyAhhkSACIAQFCCwoJX3JldmlzaW9uIkYKGlNldFNlc3Npb25MaWZldGltZVJlc3BvbnNlEigKCHNldHRpbmdzGAEgASgLMhYuZGFzaGJvYXJkLnYxLlNldHRpbmdzItUDCh1TZXRTdGF0ZW1lbnREZXNjcmlwdG9yUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARKsAgoUc3RhdGVtZW50X2Rlc2NyaXB0b3IYAyABKAlCjQK6SIkCugGlAQofc3RhdGVtZW50X2Rlc2NyaXB0b3IuY2hhcmFjdGVycxJNbXVzdCBjb25zaXN0IG9mIGxldHRlcnMsIGRpZ2l0cywgZG90cywgaHlwaGVucyBhbmQgc2luZ2xlIHNwYWNlcyBiZXR3ZWVuIHRoZW0aM3RoaXMubWF0Y2hlcyhyJ15bQS1aYS16MC05Li1dKyggW0EtWmEtejAtOS4tXSspKiQnKboBVAobc3RhdGVtZW50X2Rlc2NyaXB0b3IubGV0dGVyEhVtdXN0IGNvbnRhaW4gYSBsZXR0ZXIaHiF0aGlzLm1hdGNoZXMocideW15BLVphLXpdKiQnKdgBAXIEEAUYFhIeCghyZXZpc2lvbhgEIAEoCUIHukgEcgIYZEgAiAEBQgsKCV9yZXZpc2lvbiJKCh5TZXRTdGF0ZW1lbnREZXNjcmlwdG9yUmVzcG9uc2USKAoIc2V0dGluZ3MYASABKAsyFi5kYXNoYm9hcmQudjEuU2V0dGluZ3Mi5QEKGFNldFJlcGVhdGVkT3JkZXJzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARJCCg9yZXBlYXRlZF9vcmRlcnMYAyABKA4yHC5kYXNoYm9hcmQudjEuUmVwZWF0ZWRPcmRlcnNCC7pICMgBAYIBAhABEh4KCHJldmlzaW9uGAQgASgJQge6SARyAhhkSACIAQFCCwoJX3JldmlzaW9uIkUKGVNldFJlcGVhdGVkT3JkZXJzUmVzcG9uc2USKAoIc2V0dGluZ3MYASABKAsyFi5kYXNoYm9hcmQudjEuU2V0dGluZ3MijwIKCFNldHRpbmdzEhgKEGNoZWNrb3V0X29yaWdpbnMYASADKAkSIAoYc2Vzc2lvbl9saWZldGltZV9zZWNvbmRzGAIgASgFEhAKCHJldmlzaW9uGAMgASgJEhoKEmF0dGVtcHRfdGltZW91dF9tcxgEIAEoBRIcChRzdWJtaXNzaW9uX2J1ZGdldF9tcxgFIAEoBRIcChRzdGF0ZW1lbnRfZGVzY3JpcHRvchgGIAEoCRI1Cg9yZXBlYXRlZF9vcmRlcnMYByABKA4yHC5kYXNoYm9hcmQudjEuUmVwZWF0ZWRPcmRlcnMSJgoHYnJha2luZxgIIAEoCzIVLmRhc2hib2FyZC52MS5CcmFraW5nIoICChFTZXRCcmFraW5nUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARI/CgRob2xkGAMgASgOMiQuZGFzaGJvYXJkLnYxLlNldEJyYWtpbmdSZXF1ZXN0LkhvbGRCC7pICMgBAYIBAhABEhkKBWhvdXJzGAQgASgFQgq6SAcaBRioASgAIjcKBEhvbGQSFAoQSE9MRF9VTlNQRUNJRklFRBAAEggKBE5PTkUQARIGCgJPThACEgcKA09GRhADIj4KElNldEJyYWtpbmdSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncyLNAQoURXJhc2VDdXN0b21lclJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESLwoFZW1haWwYAyABKAlCILpIHdgBAXIYEAMY/gEyEV5bXkBcc10rQFteQFxzXSskEhYKBWFmdGVyGAQgASgJQge6SARyAhhAEhIKCnNlc3Npb25faWQYBSABKAkiVwoVRXJhc2VDdXN0b21lclJlc3BvbnNlEhAKCHNlc3Npb25zGAEgASgFEhgKEG9yZGVyX3JlZmVyZW5jZXMYAiABKAUSEgoKbmV4dF9hZnRlchgDIAEoCSpnCg5SZXBlYXRlZE9yZGVycxIfChtSRVBFQVRFRF9PUkRFUlNfVU5TUEVDSUZJRUQQABIYChRSRVBFQVRFRF9PUkRFUlNfV0FSThABEhoKFlJFUEVBVEVEX09SREVSU19SRUZVU0UQAjL6BQoPU2V0dGluZ3NTZXJ2aWNlElsKC0dldFNldHRpbmdzEiAuZGFzaGJvYXJkLnYxLkdldFNldHRpbmdzUmVxdWVzdBohLmRhc2hib2FyZC52MS5HZXRTZXR0aW5nc1Jlc3BvbnNlIgeQAgGouxgBEnEKElNldENoZWNrb3V0T3JpZ2lucxInLmRhc2hib2FyZC52MS5TZXRDaGVja291dE9yaWdpbnNSZXF1ZXN0GiguZGFzaGJvYXJkLnYxLlNldENoZWNrb3V0T3JpZ2luc1Jlc3BvbnNlIgiouxgCuLsYARJtChJTZXRTZXNzaW9uTGlmZXRpbWUSJy5kYXNoYm9hcmQudjEuU2V0U2Vzc2lvbkxpZmV0aW1lUmVxdWVzdBooLmRhc2hib2FyZC52MS5TZXRTZXNzaW9uTGlmZXRpbWVSZXNwb25zZSIEqLsYAhJ5ChZTZXRTdGF0ZW1lbnREZXNjcmlwdG9yEisuZGFzaGJvYXJkLnYxLlNldFN0YXRlbWVudERlc2NyaXB0b3JSZXF1ZXN0GiwuZGFzaGJvYXJkLnYxLlNldFN0YXRlbWVudERlc2NyaXB0b3JSZXNwb25zZSIEqLsYAhJuChFTZXRSZXBlYXRlZE9yZGVycxImLmRhc2hib2FyZC52MS5TZXRSZXBlYXRlZE9yZGVyc1JlcXVlc3QaJy5kYXNoYm9hcmQudjEuU2V0UmVwZWF0ZWRPcmRlcnNSZXNwb25zZSIIqLsYAri7GAESWQoKU2V0QnJha2luZxIfLmRhc2hib2FyZC52MS5TZXRCcmFraW5nUmVxdWVzdBogLmRhc2hib2FyZC52MS5TZXRCcmFraW5nUmVzcG9uc2UiCKi7GAK4uxgBEmIKDUVyYXNlQ3VzdG9tZXISIi5kYXNoYm9hcmQudjEuRXJhc2VDdXN0b21lclJlcXVlc3QaIy5kYXNoYm9hcmQudjEuRXJhc2VDdXN0b21lclJlc3BvbnNlIgiouxgDuLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_braking, file_dashboard_v1_environment, file_dashboard_v1_role]);
 
 /**
  * @generated from message dashboard.v1.GetSettingsRequest
@@ -523,6 +525,11 @@ export type Settings = Message<"dashboard.v1.Settings"> & {
    * @generated from field: dashboard.v1.RepeatedOrders repeated_orders = 7;
    */
   repeatedOrders: RepeatedOrders;
+
+  /**
+   * @generated from field: dashboard.v1.Braking braking = 8;
+   */
+  braking?: Braking | undefined;
 };
 
 /**
@@ -572,6 +579,11 @@ export type SettingsJson = {
    * @generated from field: dashboard.v1.RepeatedOrders repeated_orders = 7;
    */
   repeatedOrders?: RepeatedOrdersJson;
+
+  /**
+   * @generated from field: dashboard.v1.Braking braking = 8;
+   */
+  braking?: BrakingJson;
 };
 
 /**
@@ -580,6 +592,137 @@ export type SettingsJson = {
  */
 export const SettingsSchema: GenMessage<Settings, {jsonType: SettingsJson}> = /*@__PURE__*/
   messageDesc(file_dashboard_v1_settings, 10);
+
+/**
+ * @generated from message dashboard.v1.SetBrakingRequest
+ */
+export type SetBrakingRequest = Message<"dashboard.v1.SetBrakingRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: dashboard.v1.SetBrakingRequest.Hold hold = 3;
+   */
+  hold: SetBrakingRequest_Hold;
+
+  /**
+   * 1 to 168 hours with ON and OFF; 0 with NONE.
+   *
+   * @generated from field: int32 hours = 4;
+   */
+  hours: number;
+};
+
+/**
+ * @generated from message dashboard.v1.SetBrakingRequest
+ */
+export type SetBrakingRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: dashboard.v1.SetBrakingRequest.Hold hold = 3;
+   */
+  hold?: SetBrakingRequest_HoldJson;
+
+  /**
+   * 1 to 168 hours with ON and OFF; 0 with NONE.
+   *
+   * @generated from field: int32 hours = 4;
+   */
+  hours?: number;
+};
+
+/**
+ * Describes the message dashboard.v1.SetBrakingRequest.
+ * Use `create(SetBrakingRequestSchema)` to create a new message.
+ */
+export const SetBrakingRequestSchema: GenMessage<SetBrakingRequest, {jsonType: SetBrakingRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_settings, 11);
+
+/**
+ * @generated from enum dashboard.v1.SetBrakingRequest.Hold
+ */
+export const SetBrakingRequest_Hold = {
+  /**
+   * @generated from enum value: HOLD_UNSPECIFIED = 0;
+   */
+  HOLD_UNSPECIFIED: 0,
+
+  /**
+   * The declined cards decide.
+   *
+   * @generated from enum value: NONE = 1;
+   */
+  NONE: 1,
+
+  /**
+   * @generated from enum value: ON = 2;
+   */
+  ON: 2,
+
+  /**
+   * @generated from enum value: OFF = 3;
+   */
+  OFF: 3,
+} as const;
+
+/**
+ * @generated from enum dashboard.v1.SetBrakingRequest.Hold
+ */
+export type SetBrakingRequest_Hold = (typeof SetBrakingRequest_Hold)[keyof typeof SetBrakingRequest_Hold] | UnknownEnum;
+
+/**
+ * @generated from enum dashboard.v1.SetBrakingRequest.Hold
+ */
+export type SetBrakingRequest_HoldJson = "HOLD_UNSPECIFIED" | "NONE" | "ON" | "OFF";
+
+/**
+ * Describes the enum dashboard.v1.SetBrakingRequest.Hold.
+ */
+export const SetBrakingRequest_HoldSchema: GenEnum<SetBrakingRequest_Hold, SetBrakingRequest_HoldJson> = /*@__PURE__*/
+  enumDesc(file_dashboard_v1_settings, 11, 0);
+
+/**
+ * @generated from message dashboard.v1.SetBrakingResponse
+ */
+export type SetBrakingResponse = Message<"dashboard.v1.SetBrakingResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.Settings settings = 1;
+   */
+  settings?: Settings | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.SetBrakingResponse
+ */
+export type SetBrakingResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.Settings settings = 1;
+   */
+  settings?: SettingsJson;
+};
+
+/**
+ * Describes the message dashboard.v1.SetBrakingResponse.
+ * Use `create(SetBrakingResponseSchema)` to create a new message.
+ */
+export const SetBrakingResponseSchema: GenMessage<SetBrakingResponse, {jsonType: SetBrakingResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_settings, 12);
 
 /**
  * @generated from message dashboard.v1.EraseCustomerRequest
@@ -658,7 +801,7 @@ export type EraseCustomerRequestJson = {
  * Use `create(EraseCustomerRequestSchema)` to create a new message.
  */
 export const EraseCustomerRequestSchema: GenMessage<EraseCustomerRequest, {jsonType: EraseCustomerRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_settings, 11);
+  messageDesc(file_dashboard_v1_settings, 13);
 
 /**
  * @generated from message dashboard.v1.EraseCustomerResponse
@@ -719,7 +862,7 @@ export type EraseCustomerResponseJson = {
  * Use `create(EraseCustomerResponseSchema)` to create a new message.
  */
 export const EraseCustomerResponseSchema: GenMessage<EraseCustomerResponse, {jsonType: EraseCustomerResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_settings, 12);
+  messageDesc(file_dashboard_v1_settings, 14);
 
 /**
  * What happens to a second payment of one order.
@@ -820,6 +963,16 @@ export const SettingsService: GenService<{
     methodKind: "unary";
     input: typeof SetRepeatedOrdersRequestSchema;
     output: typeof SetRepeatedOrdersResponseSchema;
+  },
+  /**
+   * Holds braking against card testing on or off for some hours, or ends such a hold: then the declined cards decide.
+   *
+   * @generated from rpc dashboard.v1.SettingsService.SetBraking
+   */
+  setBraking: {
+    methodKind: "unary";
+    input: typeof SetBrakingRequestSchema;
+    output: typeof SetBrakingResponseSchema;
   },
   /**
    * Erases a customer's e-mail address, name and billing address from the merchant's sessions, many per call. Repeat the call with `next_after`

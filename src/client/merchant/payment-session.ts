@@ -180,6 +180,8 @@ export type Routing = {
     /** The payment's number from 1 to 100: arm B has those up to its share. */
     readonly draw: number;
   };
+  /** Why and how the payment was slowed down against card testing; absent for most. */
+  readonly brakedBecause?: string;
 };
 
 /**

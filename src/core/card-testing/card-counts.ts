@@ -1,16 +1,23 @@
 /**
- * Counts the submissions of a card and how many of them were declined, so that nobody can try out what belongs to a
- * number. `claim` (src/migrations/environment/payment-functions.sql) counts and refuses; the end of a declined payment is
+ * Counts the submissions of a card, and of its customer's network, and how many of them were declined, so that nobody can
+ * try out what belongs to a number, or which numbers work. `claim` (src/migrations/environment/payment-functions.sql) counts and refuses; the end of a declined payment is
  * recorded here.
  */
+import type { CardFingerprint } from "../../platform/card-token.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
 import type { Plan } from "../decide/plan-route.ts";
 
-/** The most submissions of a card in an hour, and the most declined ones in a day, of which a wrong code counts as two. */
-export const cardLimits = { submissionsPerHour: 10, declinesPerDay: 5 };
+/**
+ * The most submissions of a card in an hour, and the most declined ones in a day, of which a wrong code counts as two; and
+ * the declined payments in an hour from which on a network is braked, if they are half of its payments.
+ */
+export const cardLimits = { submissionsPerHour: 10, declinesPerDay: 5, declinesPerNetwork: 30 };
+
+/** SQL: reports whether the merchant of parameter 1 brakes now (brake-merchants.ts). */
+export const isBrakingInSql = "EXISTS (SELECT FROM braking WHERE merchant_id = $1 AND ended_at IS NULL)";
 
 /** The count that has reached its limit. */
-export type CardBrake = "submissions" | "declines";
+export type CardBrake = "submissions" | "declines" | "network";
 
 // Raised by app.brake.
 const brakeCode = "LL003";
@@ -29,18 +36,37 @@ export function brakedPlan({ plan, skipped }: Plan, because: string): Plan {
 
 // Who guesses at a card tries these; a decline for any other reason may be an honest customer's.
 const guessedCodes = ["incorrect_cvc", "card_expired"];
+// Who tests whether stolen or invented numbers work gets these; `card_declined` is what a bank says that gives no reason.
+const testedCodes = [...guessedCodes, "incorrect_number", "insufficient_funds", "card_declined"];
 
 const countDeclineStatement: Statement = {
   name: "count_card_decline",
   partitionKey: 1,
   text: `
-    UPDATE card_submission SET declines = declined.counts
-    FROM (SELECT CASE WHEN bool_or(decline_code = ANY ($2)) THEN 2 ELSE 1 END AS counts
-          FROM attempt WHERE session_id = $1 AND status = 'DECLINED' HAVING count(*) > 0) declined
-    WHERE card_submission.session_id = $1`,
+    WITH declined AS (
+      SELECT CASE WHEN bool_or(decline_code = ANY ($2)) THEN 2 ELSE 1 END AS counts, bool_or(decline_code = ANY ($3)) AS is_tested
+      FROM attempt WHERE session_id = $1 AND status = 'DECLINED' HAVING count(*) > 0),
+    counted AS (UPDATE card_submission SET declines = declined.counts FROM declined WHERE session_id = $1)
+    INSERT INTO tested_payment (session_id, merchant_id, fingerprint, tested_at)
+    SELECT s.id, s.merchant_id, s.card_fingerprint, app.clock() FROM payment_session s, declined
+    WHERE s.id = $1 AND declined.is_tested AND EXISTS (SELECT FROM card_submission WHERE session_id = $1) ON CONFLICT DO NOTHING`,
 };
 
 /** Counts the end of a declined payment against its card, if a gateway has declined it. */
 export function countDecline(tx: Tx, sessionId: string): void {
-  tx.send(countDeclineStatement, [sessionId, guessedCodes]);
+  tx.send(countDeclineStatement, [sessionId, guessedCodes, testedCodes]);
+}
+
+const countRefusedStatement: Statement = {
+  name: "count_refused_card",
+  text: `INSERT INTO tested_payment (session_id, merchant_id, fingerprint, tested_at) VALUES ($1, $2, $3, app.clock())`,
+};
+
+/** Counts a payment that was refused because its card was declined too often: the card is still being tested. */
+export function countRefused(
+  tx: Tx,
+  session: { readonly id: string; readonly merchantId: string },
+  card: CardFingerprint,
+): void {
+  tx.send(countRefusedStatement, [session.id, session.merchantId, card.versions[0]]);
 }

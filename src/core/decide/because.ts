@@ -3,7 +3,7 @@ import type { Exemption } from "../../gateways/authentication.ts";
 import { attemptsMax, breakerCalls, breakerOpenMs, breakerWindowMs } from "../../limits.ts";
 import { amountInWords } from "../../platform/money.ts";
 import type { Block, BlockKind } from "../card-testing/blocked.ts";
-import type { FailureKind, PaymentSession, PlannedConnection, Refusal, Stop } from "../rows/entities.ts";
+import type { Brake, FailureKind, PaymentSession, PlannedConnection, Refusal, Stop } from "../rows/entities.ts";
 
 type Gateway = Pick<PlannedConnection, "gateway">;
 type Rule = { readonly version: number };
@@ -110,6 +110,8 @@ export const because = {
     `The plan of ${nameOf(rule)} has no gateway left after ${describe(failure)}.`,
   timeIsOver: (rule: Rule, failure: Failure) =>
     `The time for this payment ran out after ${describe(failure)}; ${nameOf(rule)} is not followed further.`,
+  newCardDeclined: (failure: Failure) =>
+    `After ${describe(failure)} no other gateway gets the card: the merchant brakes against card testing, and never had an approval of it.`,
   cardIsForgotten: ({ gateway }: Gateway) =>
     `${gateway} refused the capture for good, and the card was forgotten with the hold.`,
   notAuthenticated: "The customer did not authenticate, and nothing else is tried.",
@@ -155,6 +157,8 @@ export const leftOut = {
   declines: "The card was declined too often within a day, so no gateway gets it.",
   blocked: ({ kind, reason }: Pick<Block, "kind" | "reason">) =>
     `${blockedInWords[kind]} is on the block list, so no gateway gets the payment: “${reason}”.`,
+  network:
+    "Too many payments of the customer’s network were declined within an hour, and the customer cannot be authenticated, so no gateway gets the card.",
   importsNoProof: "No gateway of the plan imports its proof and has its acquirer's data.",
   unknownFacts: (facts: readonly string[]) => `Unknown: ${facts.join(" and ")}.`,
 };
@@ -163,4 +167,14 @@ export const leftOut = {
 export const withoutProof = {
   imports: ({ gateway }: Gateway) => `${gateway} imports none`,
   acceptsOwn: "its acquirer accepts only an authentication with its own data",
+};
+
+/** What each brake does to a payment. */
+export const brakeInWords: Record<Brake, string> = {
+  NEW_CARD:
+    "The merchant braked against card testing, and had no approval of this card: the customer is authenticated where that is possible, no gateway follows a decline, and the browser gets no reason of it.",
+  KNOWN_CARD:
+    "The merchant braked against card testing, and had an approval of this card: only the reason of a decline is kept from the browser.",
+  NETWORK:
+    "Too many payments of the customer’s network were declined within an hour, so the customer has to be authenticated.",
 };

@@ -151,7 +151,17 @@ export function decideAfterFailure(work: Payment, failure: Failure, rule: Failov
   if (work.session.heldAt) {
     return { action: "stop", because: because.cardIsForgotten(failure) };
   }
-  return decideNext(failure, rule, { plan: planLeft(work), withinBudget });
+  const decided = decideNext(failure, rule, { plan: planLeft(work), withinBudget });
+  const isDeclined = failure.kind === "HARD_DECLINE" || failure.kind === "SOFT_DECLINE";
+  // rule:braked-after-decline
+  if (
+    decided.action === "failover" &&
+    isDeclined &&
+    !failure.captureRefused &&
+    work.session.brakes?.includes("NEW_CARD")
+  )
+    return { action: "stop", because: because.newCardDeclined(failure) };
+  return decided;
 }
 
 /**

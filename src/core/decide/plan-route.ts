@@ -71,6 +71,17 @@ export function planRoute(route: Route, { canAsk = true }: { readonly canAsk?: b
   return { plan: [], skipped, declineCode: "authentication_required" };
 }
 
+/**
+ * Plans as under ALWAYS whatever the rule says, and asks for no exemption. Undefined where no gateway and no provider can
+ * ask the customer.
+ */
+export function planAsked(route: Route, { canAsk }: { readonly canAsk: boolean }): Plan | undefined {
+  if (!canAsk) return undefined;
+  const policy = route.policy && { ...route.policy, exemptions: [] };
+  const asked = planAuthenticated({ ...route, policy, authentication: "ALWAYS" });
+  return asked.plan.length > 0 ? asked : undefined;
+}
+
 /** Plans the connections that can authenticate the customer or take a proof. */
 function planAuthenticated(route: Route): Plan {
   const planned = planAll(route, true);

@@ -2,6 +2,7 @@
 import type { Connection } from "../../gateways/connections.ts";
 import { attemptsMax } from "../../limits.ts";
 import type { Queryable, Statement } from "../../platform/database.ts";
+import { isBrakingInSql } from "../card-testing/card-counts.ts";
 import type { Core } from "../core.ts";
 import type { FailoverSwitch } from "../rows/entities.ts";
 
@@ -15,7 +16,8 @@ export const defaultFailover: readonly FailoverSwitch[] = ["HARD_DECLINE", "TIME
 const selectDefault: Statement = {
   name: "select_default_route",
   text: `
-    SELECT c.id, c.gateway, c.credential_version AS "credentialVersion", c.paused, c.acquirer
+    SELECT c.id, c.gateway, c.credential_version AS "credentialVersion", c.paused, c.acquirer,
+      ${isBrakingInSql} AS "isBraking"
     FROM connection c
     WHERE c.merchant_id = $1 AND NOT c.paused AND c.credential_version IS NOT NULL
       AND NOT EXISTS (SELECT FROM routing_rule WHERE merchant_id = $1)
@@ -24,6 +26,7 @@ const selectDefault: Statement = {
 
 type DefaultConnection = Pick<Connection, "id" | "gateway" | "paused" | "acquirer"> & {
   readonly credentialVersion: number;
+  readonly isBraking: boolean;
 };
 
 /**

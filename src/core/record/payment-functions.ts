@@ -15,7 +15,13 @@ import { type Secret, sha256 } from "../../platform/secrets.ts";
 import { cardLimits } from "../card-testing/card-counts.ts";
 import type { Core } from "../core.ts";
 import type { Plan } from "../decide/plan-route.ts";
-import { type Attempt, type PaymentSession, PaymentSessionEntity, type RoutedBy } from "../rows/entities.ts";
+import {
+  type Attempt,
+  type Brake,
+  type PaymentSession,
+  PaymentSessionEntity,
+  type RoutedBy,
+} from "../rows/entities.ts";
 import { isFailover, type Payment } from "../rows/payment.ts";
 import type { Lease } from "./lease.ts";
 import { loadSession } from "./load-session.ts";
@@ -32,8 +38,13 @@ export type Claim = {
   /** Lets a process that takes the session over ask the customer. */
   readonly browserSealed?: string | undefined;
   readonly fingerprint?: CardFingerprint | undefined;
+  /** True if the submission counts against its card and its customer's network. */
+  readonly isCounted?: boolean | undefined;
   /** The customer's, if it is a public one. */
   readonly address?: string | undefined;
+  /** The customer's, if networks count. */
+  readonly network?: string | undefined;
+  readonly brakes?: readonly Brake[] | undefined;
   /** True for a payment that is declined for another reason: it is not counted, and no block list is read. */
   readonly isDeclined?: boolean | undefined;
 };
@@ -58,9 +69,10 @@ export type Opening = Pick<
 
 const claimCall = callOf(
   "claim",
-  "uuid int int text bytea int jsonb jsonb uuid jsonb text uuid text uuid int int text int text inet boolean boolean int int".split(
-    " ",
-  ),
+  (
+    "uuid int int text bytea int jsonb jsonb uuid jsonb text uuid text uuid int int text int text inet boolean boolean int int cidr int " +
+    "text"
+  ).split(" "),
   columnsOf(PaymentSessionEntity, "r"),
 );
 
@@ -96,9 +108,13 @@ export async function claimSession(
     claim.fingerprint?.versions.join(" ") ?? null,
     claim.address ?? null,
     !claim.isDeclined,
-    claim.fingerprint?.isCounted ?? false,
+    claim.isCounted ?? false,
     cardLimits.submissionsPerHour,
     cardLimits.declinesPerDay,
+    claim.network ?? null,
+    // One that is braked for its network already is not refused for it.
+    claim.brakes?.includes("NETWORK") ? null : cardLimits.declinesPerNetwork,
+    claim.brakes?.join(" ") || null,
   ]);
   const readAt = session!.submittedAt!;
   const attempts = first === undefined ? [] : [opened(first, readAt)];

@@ -11,6 +11,7 @@ import { holdMarginMs } from "../../limits.ts";
 import { columnsOf } from "../../platform/columns.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { sha256 } from "../../platform/secrets.ts";
+import { isBrakingInSql } from "../card-testing/card-counts.ts";
 import type { Core } from "../core.ts";
 import { defaultRuleVersion, leftOut } from "../decide/because.ts";
 import type { FailoverRule } from "../decide/next-step.ts";
@@ -33,7 +34,7 @@ const selectRoute: Statement = {
   text: `
     SELECT r.version, r.failover_on AS "failoverOn", r.authentication, r.policy,
       r.connection_ids AS "connectionIds", r.cases, r.split, c.id AS "connectionId", c.gateway, c.credential_version AS "credentialVersion", c.paused,
-      c.acquirer,
+      c.acquirer, ${isBrakingInSql} AS "isBraking",
       (SELECT to_json(p) FROM (SELECT id, gateway, credential_version AS "credentialVersion", paused
          FROM connection WHERE id = r.provider_id AND merchant_id = $1) p) AS provider
     FROM (SELECT * FROM routing_rule WHERE merchant_id = $1 ORDER BY version DESC LIMIT 1) r
@@ -60,6 +61,7 @@ type RouteRow = {
   paused: boolean;
   acquirer: Connection["acquirer"];
   provider: RuleProvider | null;
+  isBraking: boolean;
 };
 
 /** The provider that a rule names. */
@@ -91,7 +93,7 @@ export function providerOfRule(
 export async function loadRoute(
   core: Core,
   payment: { merchantId: string } & Amount & Partial<Pick<PaymentSession, "manualCapture" | "captureBy">>,
-): Promise<CasedRoute> {
+): Promise<CasedRoute & { readonly isBraking?: boolean }> {
   const read = async () => {
     const saved = await core.database.query<RouteRow>(selectRoute, [payment.merchantId]);
     return saved.length > 0 ? saved : loadDefaultRoute(core, payment.merchantId);
@@ -109,10 +111,10 @@ export async function loadRoute(
     const candidate = candidateOf(core, { id: connectionId, gateway, credentialVersion, paused, acquirer }, routed);
     return { ...candidate, failing };
   });
-  const { version, failoverOn, authentication, policy, connectionIds, cases, split } = first;
+  const { version, failoverOn, authentication, policy, connectionIds, cases, split, isBraking } = first;
   const provider = first.provider ? providerOfRule(core, first.provider, isFailing(first.provider.id)) : undefined;
   const candidates = candidatesIn(all, connectionIds);
-  return { version, failoverOn, authentication, policy, candidates, provider, cases, split, all };
+  return { version, failoverOn, authentication, policy, candidates, provider, cases, split, all, isBraking };
 }
 
 async function loadDefaultRoute(core: Core, merchantId: string): Promise<RouteRow[]> {

@@ -49,6 +49,12 @@ export type Stop =
   | "unclassified"
   | "order_being_paid";
 
+/**
+ * What slowed a payment down against card testing: its merchant braked, and the card was never approved there, or was
+ * before; or most payments of the customer's network were declined.
+ */
+export type Brake = "NEW_CARD" | "KNOWN_CARD" | "NETWORK";
+
 /** The failure kinds on which a merchant can let a payment fail over. HARD_DECLINE includes soft declines. */
 export type FailoverSwitch = "HARD_DECLINE" | "TIMEOUT" | "GATEWAY_ERROR";
 
@@ -253,6 +259,7 @@ export const PaymentSessionEntity = defineEntity({
     captureAskedAt: p.datetime().nullable(),
     allowRepeatedOrder: p.boolean(),
     payingSessionId: p.uuid().nullable(),
+    brakes: p.array<Brake>().columnType("text[]").nullable(),
     createRequestId: p.uuid().nullable(),
     submitRequestId: p.uuid().nullable(),
     unrecordedCheckAt: p.datetime().nullable(),

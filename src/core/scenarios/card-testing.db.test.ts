@@ -1,6 +1,6 @@
 /** Tests that nobody can try out what belongs to a card's number, over the sandbox acquirers. */
 import { randomBytes } from "node:crypto";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { CardFingerprint } from "../../platform/card-token.ts";
 import type { Core } from "../core.ts";
 import type { NewSession } from "../create-session.ts";
@@ -66,6 +66,32 @@ describe("a card whose security code is guessed", () => {
     expect(sent).toBeGreaterThan(0);
     expect(codes.filter((code) => code === "incorrect_cvc")).toHaveLength(sent);
     expect(codes.filter((code) => code === refused)).toHaveLength(33 - sent);
+  });
+
+  it("is counted in the tab that waits for the other one's claim, when both are submitted at one moment", async () => {
+    await endsOf(wrongCode, 2);
+    const [card] = fingerprint!.versions;
+    const claim = ({
+      id,
+    }: {
+      id: string;
+    }) => `SELECT FROM app.claim('${id}', 20000, 45000, 't', NULL, 1, '[]', '[]', NULL, NULL, NULL,
+      NULL, NULL, NULL, NULL, NULL, NULL, NULL, '${card}', 10, 5, NULL, NULL, NULL)`;
+    const [one, other] = [await fixture.newSession(), await fixture.newSession()];
+    const [first, second] = [await fixture.asOwner.pool.connect(), await fixture.core.database.pool.connect()];
+    onTestFinished(async () => {
+      for (const client of [first, second]) {
+        await client.query("ROLLBACK");
+        client.release();
+      }
+    });
+    await first.query(`BEGIN; ${claim(one)}`);
+    const waiting = second.query(claim(other)).catch(({ code, message }) => `${code} ${message}`);
+    const isWaiting = async () =>
+      (await fixture.core.database.pool.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount;
+    await expect.poll(isWaiting).toBeGreaterThan(0);
+    await first.query("COMMIT");
+    expect(await waiting).toBe("LL003 declines");
   });
 
   it("gets three to a gateway, one after another, and the fourth a day later", async () => {

@@ -56,11 +56,13 @@ END $$;
 
 -- Claims a session for its one submission, and opens its first attempt if one is named. `card` has the versions of the card's fingerprint,
 -- the current one first and with spaces between them. A claim that is guarded is refused, and nothing is claimed: LL003 where the card has
--- been tried too often, LL004 where the merchant's block list has the customer (blocklist.sql).
+-- been tried too often, or its network was declined too often, LL004 where the merchant's block list has the customer (blocklist.sql).
+-- Without network_max the network is recorded and not refused.
 CREATE FUNCTION partitions.claim_rest(
   of_session uuid, lease_ms int, budget_ms int, token text, hash bytea, rule int, planned jsonb, skips jsonb, request uuid, routed jsonb,
   browser text, attempt uuid, at_gateway text, connection uuid, credential int, place int, why text, execution_ms int,
-  card text, address inet, is_guarded boolean, is_counted boolean, submissions_max int, declines_max int)
+  card text, address inet, is_guarded boolean, is_counted boolean, submissions_max int, declines_max int,
+  network cidr, network_max int, braked text)
 RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -74,7 +76,7 @@ BEGIN
   UPDATE partitions.payment_session_rest
   SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = at + lease_ms * interval '1 ms', submit_deadline = at + budget_ms * interval '1 ms',
       submitted_at = at, vault_token = token, token_hash = hash, rule_version = rule, plan = planned, skipped = skips, submit_request_id = request,
-      routed_by = routed, browser_sealed = browser, card_fingerprint = versions[1],
+      routed_by = routed, browser_sealed = browser, brakes = string_to_array(braked, ' '), card_fingerprint = versions[1],
       customer_network = CASE family(address) WHEN 6 THEN network(set_masklen(address, 64)) ELSE network(address) END
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
@@ -83,7 +85,8 @@ BEGIN
     PERFORM app.refuse_blocked(s.merchant_id, versions, s.customer_email, address, at); END IF;
   IF is_guarded AND is_counted THEN
     -- The first submission of a card is one row. Another one at the same moment waits for it here.
-    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at) SELECT one, 1, of_session, at FROM unnest(versions) one ORDER BY one ON CONFLICT DO NOTHING;
+    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at, merchant_id, network)
+    SELECT one, 1, of_session, at, s.merchant_id, CASE WHEN one = versions[1] THEN network END FROM unnest(versions) one ORDER BY one ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS added = ROW_COUNT;
   END IF;
   IF added < cardinality(versions) THEN
@@ -104,10 +107,18 @@ BEGIN
         GROUP BY p.fingerprint) by_version;
       IF c.tries >= declines_max THEN PERFORM app.brake('declines'); END IF;
     END IF;
-    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at)
-    SELECT fingerprint, max(nth) + 1, of_session, at FROM card_submission WHERE fingerprint = ANY (versions)
+    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at, merchant_id, network)
+    SELECT fingerprint, max(nth) + 1, of_session, at, s.merchant_id, CASE WHEN fingerprint = versions[1] THEN network END
+    FROM card_submission WHERE fingerprint = ANY (versions)
     GROUP BY fingerprint HAVING bool_and(session_id <> of_session);
   END IF;
+  -- Few networks have so many declines that their other payments are counted too.
+  IF is_guarded AND is_counted AND network_max IS NOT NULL AND (SELECT count(*) >= network_max FROM (
+       SELECT FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
+         AND p.submitted_at > at - interval '1 hour' LIMIT network_max) declined)
+     AND (SELECT 2 * count(p.declines) >= count(*) FROM card_submission p
+          WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.submitted_at > at - interval '1 hour' AND p.session_id <> of_session) THEN
+    PERFORM app.brake('network'); END IF;
   IF attempt IS NOT NULL THEN
     INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
       started_at, changed_at, latest_execution_at)

@@ -75,6 +75,8 @@ CREATE TABLE payment_session (
   -- none, where the address is not a public one, and once the customer's data are erased.
   card_fingerprint    uuid,
   customer_network    cidr,
+  -- What slowed the payment down against card testing (Brake in src/core/rows/entities.ts); null for none.
+  brakes              text[] CHECK (brakes <@ ARRAY['NEW_CARD','KNOWN_CARD','NETWORK']),
   UNIQUE (id, amount_minor, currency)
 ) PARTITION BY RANGE (id);
 CREATE INDEX payment_session_to_recover ON payment_session (lease_until) WHERE phase = 'PROCESSING';
@@ -102,6 +104,9 @@ CREATE INDEX payment_session_of_name ON payment_session (merchant_id, lower(deta
 CREATE INDEX payment_session_of_card ON payment_session (merchant_id, card_last4, id)
   WHERE card_last4 IS NOT NULL AND status <> 'CREATED';
 CREATE INDEX payment_session_of_status ON payment_session (merchant_id, status, id) WHERE status <> 'CREATED';
+-- The cards that a merchant has approved. A success changes the indexes above too, so this one costs it an entry; a hold changes none.
+CREATE INDEX payment_session_of_approved_card ON payment_session (merchant_id, card_fingerprint)
+  WHERE status = 'SUCCEEDED' AND card_fingerprint IS NOT NULL;
 CREATE INDEX payment_session_failed_over ON payment_session (merchant_id, id) WHERE failover;
 
 CREATE TABLE attempt (

@@ -315,12 +315,33 @@ CREATE TABLE blocklist_entry (
   ends_at timestamp with time zone
 );
 
+-- table braking
+CREATE TABLE braking (
+  merchant_id uuid NOT NULL,
+  began_at timestamp with time zone DEFAULT date_trunc('milliseconds'::text, app.clock()) NOT NULL,
+  threshold integer NOT NULL,
+  cards integer NOT NULL,
+  calm_since timestamp with time zone,
+  ended_at timestamp with time zone,
+  begun_by text
+);
+
+-- table braking_hold
+CREATE TABLE braking_hold (
+  merchant_id uuid NOT NULL,
+  is_on boolean NOT NULL,
+  until timestamp with time zone NOT NULL,
+  held_by text NOT NULL
+);
+
 -- table card_submission
 CREATE UNLOGGED TABLE card_submission (
   fingerprint uuid NOT NULL,
   nth integer NOT NULL,
   session_id uuid NOT NULL,
   submitted_at timestamp with time zone NOT NULL,
+  merchant_id uuid NOT NULL,
+  network cidr,
   declines integer
 );
 
@@ -552,6 +573,7 @@ END) STORED,
   paying_session_id uuid,
   card_fingerprint uuid,
   customer_network cidr,
+  brakes text[],
   awaiting_since timestamp with time zone,
   authentications smallint DEFAULT 0 NOT NULL,
   browser_sealed text,
@@ -663,6 +685,21 @@ CREATE TABLE routing_rule (
   restored_from integer
 );
 
+-- table tested_cards
+CREATE TABLE tested_cards (
+  merchant_id uuid NOT NULL,
+  starts_at timestamp with time zone NOT NULL,
+  cards integer NOT NULL
+);
+
+-- table tested_payment
+CREATE UNLOGGED TABLE tested_payment (
+  session_id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  fingerprint uuid NOT NULL,
+  tested_at timestamp with time zone NOT NULL
+);
+
 -- table unclassified_code
 CREATE TABLE unclassified_code (
   merchant_id uuid NOT NULL,
@@ -720,7 +757,7 @@ ALTER TABLE alert ADD CONSTRAINT alert_endpoint_id_fkey FOREIGN KEY (endpoint_id
 ALTER TABLE alert ADD CONSTRAINT alert_endpoint_id_kind_since_key UNIQUE (endpoint_id, kind, since);
 
 -- constraint alert.alert_kind_check
-ALTER TABLE alert ADD CONSTRAINT alert_kind_check CHECK ((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text, 'GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE_LOW'::text, 'GATEWAY_UNVERIFIED'::text, 'ENDPOINT_UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text])));
+ALTER TABLE alert ADD CONSTRAINT alert_kind_check CHECK ((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text, 'GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE_LOW'::text, 'GATEWAY_UNVERIFIED'::text, 'ENDPOINT_UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text])));
 
 -- constraint alert.alert_pkey
 ALTER TABLE alert ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
@@ -875,6 +912,12 @@ ALTER TABLE blocklist_entry ADD CONSTRAINT blocklist_entry_pkey PRIMARY KEY (id)
 -- constraint blocklist_entry.blocklist_entry_reason_check
 ALTER TABLE blocklist_entry ADD CONSTRAINT blocklist_entry_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 200)));
 
+-- constraint braking.braking_pkey
+ALTER TABLE braking ADD CONSTRAINT braking_pkey PRIMARY KEY (merchant_id, began_at);
+
+-- constraint braking_hold.braking_hold_pkey
+ALTER TABLE braking_hold ADD CONSTRAINT braking_hold_pkey PRIMARY KEY (merchant_id);
+
 -- constraint card_submission.card_submission_declines_check
 ALTER TABLE card_submission ADD CONSTRAINT card_submission_declines_check CHECK (((declines >= 1) AND (declines <= 2)));
 
@@ -1017,7 +1060,7 @@ ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_check1 CHECK (((a
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_moved_to_check CHECK (((moved_to >= 1) AND (moved_to <= 61)));
 
 -- constraint merchant_settings.merchant_settings_muted_alerts_check
-ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_muted_alerts_check CHECK ((muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE'::text, 'ENDPOINT_FAILING'::text, 'UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text]));
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_muted_alerts_check CHECK ((muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE'::text, 'ENDPOINT_FAILING'::text, 'UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text]));
 
 -- constraint merchant_settings.merchant_settings_pkey
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_pkey PRIMARY KEY (merchant_id);
@@ -1063,6 +1106,9 @@ ALTER TABLE outbox_event ADD CONSTRAINT outbox_event_session_id_sequence_key UNI
 
 -- constraint outbox_event.outbox_event_type_check
 ALTER TABLE outbox_event ADD CONSTRAINT outbox_event_type_check CHECK ((type ~ '^[a-z_]+[.][a-z_]+$'::text));
+
+-- constraint payment_session.payment_session_brakes_check
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_brakes_check CHECK ((brakes <@ ARRAY['NEW_CARD'::text, 'KNOWN_CARD'::text, 'NETWORK'::text]));
 
 -- constraint payment_session.payment_session_captured
 ALTER TABLE partitions.payment_session_rest ADD CONSTRAINT payment_session_captured FOREIGN KEY (id, captured_attempt_id, pinned) REFERENCES partitions.attempt_rest(session_id, id, captured);
@@ -1130,6 +1176,15 @@ ALTER TABLE routing_rule ADD CONSTRAINT routing_rule_pkey PRIMARY KEY (merchant_
 -- constraint routing_rule.routing_rule_version_check
 ALTER TABLE routing_rule ADD CONSTRAINT routing_rule_version_check CHECK ((version >= 1));
 
+-- constraint tested_cards.tested_cards_cards_check
+ALTER TABLE tested_cards ADD CONSTRAINT tested_cards_cards_check CHECK ((cards > 0));
+
+-- constraint tested_cards.tested_cards_pkey
+ALTER TABLE tested_cards ADD CONSTRAINT tested_cards_pkey PRIMARY KEY (merchant_id, starts_at);
+
+-- constraint tested_payment.tested_payment_pkey
+ALTER TABLE tested_payment ADD CONSTRAINT tested_payment_pkey PRIMARY KEY (session_id);
+
 -- constraint unclassified_code.unclassified_code_attempts_check
 ALTER TABLE unclassified_code ADD CONSTRAINT unclassified_code_attempts_check CHECK ((attempts >= 1));
 
@@ -1189,6 +1244,9 @@ CREATE UNIQUE INDEX authentication_one_challenge ON ONLY authentication USING bt
 
 -- unique index authentication_one_open
 CREATE UNIQUE INDEX authentication_one_open ON ONLY authentication USING btree (session_id) WHERE (completed_at IS NULL);
+
+-- unique index braking_open
+CREATE UNIQUE INDEX braking_open ON braking USING btree (merchant_id) WHERE (ended_at IS NULL);
 
 -- unique index reconciliation_run_one_at_a_time
 CREATE UNIQUE INDEX reconciliation_run_one_at_a_time ON reconciliation_run USING btree ((true)) WHERE (finished_at IS NULL);
@@ -1274,6 +1332,12 @@ CREATE INDEX authentication_open ON ONLY authentication USING btree (deadline_at
 -- index blocklist_entry_to_sweep
 CREATE INDEX blocklist_entry_to_sweep ON blocklist_entry USING btree (ends_at) WHERE (ends_at IS NOT NULL);
 
+-- index card_submission_declined_of_network
+CREATE INDEX card_submission_declined_of_network ON card_submission USING btree (merchant_id, network, submitted_at) WHERE ((network IS NOT NULL) AND (declines IS NOT NULL));
+
+-- index card_submission_of_network
+CREATE INDEX card_submission_of_network ON card_submission USING btree (merchant_id, network, submitted_at) WHERE (network IS NOT NULL);
+
 -- index card_submission_of_session
 CREATE INDEX card_submission_of_session ON card_submission USING btree (session_id);
 
@@ -1340,6 +1404,9 @@ CREATE INDEX payment_session_held ON ONLY payment_session USING btree (merchant_
 -- index payment_session_hold_ends
 CREATE INDEX payment_session_hold_ends ON ONLY payment_session USING btree (held_until) WHERE ((held_at IS NOT NULL) AND (status = 'CREATED'::text) AND (capture_asked_at IS NULL));
 
+-- index payment_session_of_approved_card
+CREATE INDEX payment_session_of_approved_card ON ONLY payment_session USING btree (merchant_id, card_fingerprint) WHERE ((status = 'SUCCEEDED'::text) AND (card_fingerprint IS NOT NULL));
+
 -- index payment_session_of_card
 CREATE INDEX payment_session_of_card ON ONLY payment_session USING btree (merchant_id, card_last4, id) WHERE ((card_last4 IS NOT NULL) AND (status <> 'CREATED'::text));
 
@@ -1387,6 +1454,9 @@ CREATE INDEX refund_returned ON ONLY refund USING btree (merchant_id, completed_
 
 -- index refund_succeeded
 CREATE INDEX refund_succeeded ON ONLY refund USING btree (merchant_id, succeeded_at) WHERE (succeeded_at IS NOT NULL);
+
+-- index tested_payment_by_time
+CREATE INDEX tested_payment_by_time ON tested_payment USING btree (tested_at) INCLUDE (merchant_id, fingerprint, session_id);
 
 -- index vault_session_to_expire
 CREATE INDEX vault_session_to_expire ON vault_session USING btree (expires_at);
@@ -1604,8 +1674,8 @@ BEGIN
   END IF;
 END $function$;
 
--- function app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer)
-CREATE OR REPLACE FUNCTION app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer)
+-- function app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text)
+CREATE OR REPLACE FUNCTION app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text)
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1623,7 +1693,7 @@ BEGIN
   UPDATE payment_session
   SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = at + lease_ms * interval '1 ms', submit_deadline = at + budget_ms * interval '1 ms',
       submitted_at = at, vault_token = token, token_hash = hash, rule_version = rule, plan = planned, skipped = skips, submit_request_id = request,
-      routed_by = routed, browser_sealed = browser, card_fingerprint = versions[1],
+      routed_by = routed, browser_sealed = browser, brakes = string_to_array(braked, ' '), card_fingerprint = versions[1],
       customer_network = CASE family(address) WHEN 6 THEN network(set_masklen(address, 64)) ELSE network(address) END
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
@@ -1632,7 +1702,8 @@ BEGIN
     PERFORM app.refuse_blocked(s.merchant_id, versions, s.customer_email, address, at); END IF;
   IF is_guarded AND is_counted THEN
     -- The first submission of a card is one row. Another one at the same moment waits for it here.
-    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at) SELECT one, 1, of_session, at FROM unnest(versions) one ORDER BY one ON CONFLICT DO NOTHING;
+    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at, merchant_id, network)
+    SELECT one, 1, of_session, at, s.merchant_id, CASE WHEN one = versions[1] THEN network END FROM unnest(versions) one ORDER BY one ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS added = ROW_COUNT;
   END IF;
   IF added < cardinality(versions) THEN
@@ -1653,10 +1724,18 @@ BEGIN
         GROUP BY p.fingerprint) by_version;
       IF c.tries >= declines_max THEN PERFORM app.brake('declines'); END IF;
     END IF;
-    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at)
-    SELECT fingerprint, max(nth) + 1, of_session, at FROM card_submission WHERE fingerprint = ANY (versions)
+    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at, merchant_id, network)
+    SELECT fingerprint, max(nth) + 1, of_session, at, s.merchant_id, CASE WHEN fingerprint = versions[1] THEN network END
+    FROM card_submission WHERE fingerprint = ANY (versions)
     GROUP BY fingerprint HAVING bool_and(session_id <> of_session);
   END IF;
+  -- Few networks have so many declines that their other payments are counted too.
+  IF is_guarded AND is_counted AND network_max IS NOT NULL AND (SELECT count(*) >= network_max FROM (
+       SELECT FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
+         AND p.submitted_at > at - interval '1 hour' LIMIT network_max) declined)
+     AND (SELECT 2 * count(p.declines) >= count(*) FROM card_submission p
+          WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.submitted_at > at - interval '1 hour' AND p.session_id <> of_session) THEN
+    PERFORM app.brake('network'); END IF;
   IF attempt IS NOT NULL THEN
     INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
       started_at, changed_at, latest_execution_at)
@@ -2487,8 +2566,8 @@ BEGIN
   RETURN NULL;
 END $function$;
 
--- function partitions.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer)
-CREATE OR REPLACE FUNCTION partitions.claim_rest(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer)
+-- function partitions.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text)
+CREATE OR REPLACE FUNCTION partitions.claim_rest(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text)
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -2506,7 +2585,7 @@ BEGIN
   UPDATE partitions.payment_session_rest
   SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = at + lease_ms * interval '1 ms', submit_deadline = at + budget_ms * interval '1 ms',
       submitted_at = at, vault_token = token, token_hash = hash, rule_version = rule, plan = planned, skipped = skips, submit_request_id = request,
-      routed_by = routed, browser_sealed = browser, card_fingerprint = versions[1],
+      routed_by = routed, browser_sealed = browser, brakes = string_to_array(braked, ' '), card_fingerprint = versions[1],
       customer_network = CASE family(address) WHEN 6 THEN network(set_masklen(address, 64)) ELSE network(address) END
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
@@ -2515,7 +2594,8 @@ BEGIN
     PERFORM app.refuse_blocked(s.merchant_id, versions, s.customer_email, address, at); END IF;
   IF is_guarded AND is_counted THEN
     -- The first submission of a card is one row. Another one at the same moment waits for it here.
-    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at) SELECT one, 1, of_session, at FROM unnest(versions) one ORDER BY one ON CONFLICT DO NOTHING;
+    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at, merchant_id, network)
+    SELECT one, 1, of_session, at, s.merchant_id, CASE WHEN one = versions[1] THEN network END FROM unnest(versions) one ORDER BY one ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS added = ROW_COUNT;
   END IF;
   IF added < cardinality(versions) THEN
@@ -2536,10 +2616,18 @@ BEGIN
         GROUP BY p.fingerprint) by_version;
       IF c.tries >= declines_max THEN PERFORM app.brake('declines'); END IF;
     END IF;
-    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at)
-    SELECT fingerprint, max(nth) + 1, of_session, at FROM card_submission WHERE fingerprint = ANY (versions)
+    INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at, merchant_id, network)
+    SELECT fingerprint, max(nth) + 1, of_session, at, s.merchant_id, CASE WHEN fingerprint = versions[1] THEN network END
+    FROM card_submission WHERE fingerprint = ANY (versions)
     GROUP BY fingerprint HAVING bool_and(session_id <> of_session);
   END IF;
+  -- Few networks have so many declines that their other payments are counted too.
+  IF is_guarded AND is_counted AND network_max IS NOT NULL AND (SELECT count(*) >= network_max FROM (
+       SELECT FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
+         AND p.submitted_at > at - interval '1 hour' LIMIT network_max) declined)
+     AND (SELECT 2 * count(p.declines) >= count(*) FROM card_submission p
+          WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.submitted_at > at - interval '1 hour' AND p.session_id <> of_session) THEN
+    PERFORM app.brake('network'); END IF;
   IF attempt IS NOT NULL THEN
     INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
       started_at, changed_at, latest_execution_at)
@@ -3491,6 +3579,12 @@ GRANT INSERT, SELECT, UPDATE ON authentication TO the runtime role;
 -- privileges blocklist_entry to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON blocklist_entry TO the runtime role;
 
+-- privileges braking to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON braking TO the runtime role;
+
+-- privileges braking_hold to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON braking_hold TO the runtime role;
+
 -- privileges card_submission to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON card_submission TO the runtime role;
 
@@ -3565,6 +3659,12 @@ GRANT USAGE ON SCHEMA app TO PUBLIC;
 
 -- privileges schema partitions to the runtime role
 GRANT USAGE ON SCHEMA partitions TO the runtime role;
+
+-- privileges tested_cards to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON tested_cards TO the runtime role;
+
+-- privileges tested_payment to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON tested_payment TO the runtime role;
 
 -- privileges unclassified_code to the runtime role
 GRANT INSERT, SELECT, UPDATE ON unclassified_code TO the runtime role;

@@ -194,6 +194,7 @@ const topics = [
   ],
   [AlertTopic.HOLDS_EXPIRING, "Holds end soon", "Payments that are held and neither captured nor cancelled."],
   [AlertTopic.PAID_MORE_THAN_ONCE, "Paid more than once", "Two payments of one order, neither refunded."],
+  [AlertTopic.CARD_TESTING, "Card testing", "Payments are braked, because many cards are declined."],
 ] as const;
 
 function Topics({ settings, onChange }: { settings: AlertSettings; onChange: () => Promise<unknown> }) {

@@ -18,6 +18,7 @@ import { DeclineTable, Figures, GatewayTable, Meanings } from "./analytics-figur
 import { AnalyticsFilters } from "./analytics-filters.tsx";
 import { type DayRange, daysOf, todayIn } from "./analytics-search.ts";
 import { Splits } from "./analytics-splits.tsx";
+import { BrakingPeriods } from "./braking.tsx";
 
 const lengths = { hour: PointLength.HOUR, day: PointLength.DAY, week: PointLength.WEEK } as const;
 
@@ -103,6 +104,7 @@ function Results({ answer, zone, gateway }: { answer: GetAnalyticsResponse; zone
           <ChartCard key={chart.id} {...chart} names={names} shortNames={short} isLastPartial={isLastPartial} />
         ))}
       </div>
+      <BrakingPeriods periods={answer.braking} />
       <Splits splits={answer.splits} />
       <GatewayTable total={total} />
       <AuthenticationTable total={total} />

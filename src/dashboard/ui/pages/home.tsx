@@ -112,6 +112,7 @@ const titles: Readonly<Record<number, { title: string; tone: "bad" | "warn" }>> 
   [AlertItem_Kind.GATEWAY_UNVERIFIED]: { title: "Gateway not verified", tone: "warn" },
   [AlertItem_Kind.ENDPOINT_UNVERIFIED]: { title: "Webhook endpoint not verified", tone: "warn" },
   [AlertItem_Kind.HOLDS_EXPIRING]: { title: "Holds end soon", tone: "warn" },
+  [AlertItem_Kind.CARD_TESTING]: { title: "Card testing", tone: "warn" },
   [AlertItem_Kind.ENDPOINT_FAILING]: { title: "Webhook endpoint failing", tone: "warn" },
 };
 
@@ -194,6 +195,12 @@ function ItemLink({ item }: { item: AlertItem }) {
       return (
         <Link to="/$environment/$merchantId/analytics" params={scope} search={{ gateway: item.gateway }}>
           See the decline reasons
+        </Link>
+      );
+    case AlertItem_Kind.CARD_TESTING:
+      return (
+        <Link to="/$environment/$merchantId/settings" params={scope} hash="card-testing">
+          See braking
         </Link>
       );
     case AlertItem_Kind.HOLDS_EXPIRING:

@@ -12,6 +12,7 @@ import { chooseCell } from "../rpc.ts";
 import { useScope } from "../scope.ts";
 import { AlertForms } from "./alert-settings.tsx";
 import { Blocklist } from "./blocklist.tsx";
+import { BrakingForm } from "./braking.tsx";
 import { RefundLimitForms } from "./refund-limits.tsx";
 import { RepeatedOrdersForm } from "./repeated-orders.tsx";
 import { SettingForm } from "./setting-form.tsx";
@@ -153,6 +154,7 @@ function Forms({ settings, onChange }: FormsProps) {
           }
         />
         <RepeatedOrdersForm settings={settings} onChange={onChange} />
+        <BrakingForm braking={settings.braking} onChange={onChange} />
       </Group>
       <Group of="alerts">
         <AlertForms onUnsaved={onUnsaved} />

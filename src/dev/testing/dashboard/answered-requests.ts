@@ -49,6 +49,7 @@ function merchantRequests({ scope }: RequestParts): AnsweredRequests {
     SetCheckoutOrigins: () => ({ ...scope, checkoutOrigins: ["https://shop.example.com"] }),
     GetAnalytics: () => ({ ...scope, firstDay: "2026-01-01", lastDay: "2026-01-02", timeZone: "UTC" }),
     SetSessionLifetime: () => ({ ...scope, sessionLifetimeSeconds: 900 }),
+    SetBraking: () => ({ ...scope, hold: "NONE" }),
     SetRepeatedOrders: () => ({ ...scope, repeatedOrders: "REPEATED_ORDERS_WARN" }),
     SetStatementDescriptor: () => ({ ...scope, statementDescriptor: "Acme Books" }),
     GetSettings: () => scope,

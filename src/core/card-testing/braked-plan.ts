@@ -1,0 +1,34 @@
+/** Plans a payment whose merchant brakes, or whose customer's network was declined too often. */
+import type { CardFingerprint } from "../../platform/card-token.ts";
+import type { Statement } from "../../platform/database.ts";
+import type { Core } from "../core.ts";
+import { type Plan, planAsked, type Route } from "../decide/plan-route.ts";
+import type { Brake } from "../rows/entities.ts";
+
+/** A plan, and the brakes that it follows. */
+export type BrakedPlan = { readonly plan: Plan; readonly brakes: readonly Brake[] };
+
+// As long as a card is remembered. The ids begin with the time of their session's creation.
+const selectApproved: Statement = {
+  name: "select_approved_card",
+  text: `
+    SELECT EXISTS (
+      SELECT FROM payment_session
+      WHERE merchant_id = $1 AND card_fingerprint = ANY ($2::uuid[]) AND status = 'SUCCEEDED'
+        AND id >= (SELECT app.first_id_at(app.clock() - interval '13 months'))) AS "isKnown"`,
+};
+
+/**
+ * Returns the plan of a payment while its merchant brakes. `plan` is the one that the route has otherwise: a card that the
+ * merchant has approved keeps it, and so does one whose customer cannot be asked.
+ */
+export async function planWhileBraking(
+  { database }: Pick<Core, "database">,
+  route: Route,
+  paying: { merchantId: string; card: CardFingerprint; canAsk: boolean; plan: Plan },
+): Promise<BrakedPlan> {
+  const { merchantId, card, canAsk, plan } = paying;
+  const [row] = await database.query<{ isKnown: boolean }>(selectApproved, [merchantId, card.versions]);
+  if (row?.isKnown) return { plan, brakes: ["KNOWN_CARD"] };
+  return { plan: planAsked(route, { canAsk }) ?? plan, brakes: ["NEW_CARD"] };
+}

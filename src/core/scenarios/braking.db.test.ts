@@ -1,0 +1,410 @@
+/** Tests that a merchant brakes while its cards are tested, and what that does to a payment, over the sandbox acquirers. */
+import { randomBytes } from "node:crypto";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { outcomeOf } from "../../edge/checkout-rpc.ts";
+import { toSessionMessage } from "../../edge/session-messages.ts";
+import type { AuthorizeRequest } from "../../gateways/connector.ts";
+import { switchGuards } from "../../migrations/switch-guards.ts";
+import type { CardFingerprint } from "../../platform/card-token.ts";
+import { systemRuntime } from "../../platform/runtime.ts";
+import { Secret } from "../../platform/secrets.ts";
+import { createBrakeTurn } from "../card-testing/brake-merchants.ts";
+import { listBraking, loadBraking, recordHold, removeHold } from "../card-testing/held-braking.ts";
+import type { Core } from "../core.ts";
+import { recordRoutingRule } from "../record/routing-rules.ts";
+import type { Payment } from "../rows/payment.ts";
+import { submitPayment } from "../submit-payment.ts";
+import { type AuthenticationFixture, shopper, startAuthentication } from "./authentication.fixture.ts";
+import { cards } from "./core.fixture.ts";
+import { replaced } from "./recovery.fixture.ts";
+
+const wrongCode = "4000000000008401";
+// Both gateways decline it, and neither as a tester's card is.
+const limited = "4000000000000333";
+// SANDBOX_A fails, SANDBOX_B approves.
+const failing = "4000000000000341";
+const everyKind = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
+
+let fixture: AuthenticationFixture;
+let core: Core;
+let merchantId: string;
+let turn: () => Promise<boolean>;
+let fingerprint: CardFingerprint | undefined;
+let requests: AuthorizeRequest[];
+beforeAll(async () => {
+  fixture = await startAuthentication();
+  const { base } = fixture;
+  ({ merchantId } = base.owner);
+  await base.sandbox.setCard("A", failing, { act: "fail", status: 500 });
+  await base.sandbox.setCard("B", failing, { act: "approve" });
+  for (const gateway of ["A", "B"] as const)
+    await base.sandbox.setCard(gateway, limited, {
+      act: "decline",
+      code: gateway === "A" ? "card_velocity_exceeded" : "28",
+    });
+  core = {
+    ...base.core,
+    inFlight: new Set(),
+    vault: { ...base.core.vault, checkToken: async () => ({ state: "unused", fingerprint }) },
+    log: { ...base.core.log, warn: () => {} } as unknown as Core["log"],
+    bind: async (...attempt) => {
+      const bound = await base.core.bind(...attempt);
+      if (bound === undefined) return undefined;
+      const authorize: typeof bound.connector.authorize = (call, request) => {
+        requests.push(request);
+        return bound.connector.authorize(call, request);
+      };
+      return { ...bound, connector: replaced(bound.connector, { authorize }) };
+    },
+  };
+});
+beforeEach(async () => {
+  turn = createBrakeTurn({ ...core, isTest: false });
+  requests = [];
+  fingerprint = counted();
+  await setRule();
+});
+afterEach(async () => {
+  await fixture.base.setClockAhead(0);
+  await sql("TRUNCATE card_submission, tested_payment, tested_cards, braking, braking_hold, alert");
+});
+afterAll(() => fixture.close());
+
+const sql = (text: string, values: readonly unknown[] = []) =>
+  fixture.base.asOwner.pool.query(text, values.length > 0 ? [...values] : undefined).then(({ rows }) => rows);
+
+function counted(...versions: string[]): CardFingerprint {
+  return { versions: versions.length > 0 ? versions : [randomBytes(16).toString("hex")], isCounted: true };
+}
+
+function setRule(rule: Partial<Parameters<typeof recordRoutingRule>[1]> = {}): Promise<number> {
+  const { connectionIds } = fixture.base;
+  const content = { merchantId, connectionIds, failoverOn: everyKind, ...rule };
+  return core.database.transaction((tx) => recordRoutingRule(tx, content));
+}
+
+type Paying = { readonly from?: typeof shopper; readonly network?: string | undefined };
+
+async function pay(card: string, { from, network }: Paying = {}): Promise<Payment> {
+  fixture.base.useCard(card);
+  const session = await fixture.base.newSession();
+  const { signal } = new AbortController();
+  await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal, shopper: from, network });
+  await fixture.settled(core);
+  return fixture.base.loadSession(session);
+}
+
+/** Has this many different cards declined. */
+async function decline(times: number, card = wrongCode): Promise<void> {
+  for (let time = 0; time < times; time++) {
+    fingerprint = counted();
+    await pay(card);
+  }
+  fingerprint = counted();
+}
+
+/** Inserts what so many different cards of testers leave. */
+const tested = (count: number) =>
+  sql(
+    `INSERT INTO tested_payment SELECT gen_random_uuid(), $1, gen_random_uuid(), app.clock() FROM generate_series(1, $2)`,
+    [merchantId, count],
+  );
+
+const hold = (isOn: boolean, hours = 1) =>
+  core.database.transaction((tx) => recordHold(tx, { merchantId, isOn, hours, by: "ada" }));
+const isBraking = async () => (await loadBraking(core.database, merchantId)).now !== undefined;
+const alerts = () => sql("SELECT detail, over_at AS \"overAt\" FROM alert WHERE kind = 'CARD_TESTING'");
+
+async function brake(): Promise<void> {
+  await hold(true);
+  await turn();
+}
+
+/** Returns the gateways of a payment with how it ended there. */
+const attemptsOf = ({ attempts }: Payment) => attempts.map(({ gateway, status }) => `${gateway} ${status}`);
+
+describe("a merchant", () => {
+  it("brakes once more than 60 different cards are declined in testers' ways, as nothing is known of it", async () => {
+    await decline(2);
+    await tested(57);
+    // The same card twice is one, and another reason of a decline is none.
+    for (const card of [wrongCode, wrongCode]) await pay(card);
+    await decline(3, limited);
+    await turn();
+    expect(await isBraking()).toBe(false);
+    await decline(1);
+    await turn();
+    expect(await loadBraking(core.database, merchantId)).toMatchObject({
+      now: { cards: 61, threshold: 60, begunBy: null },
+    });
+    const [alert] = await alerts();
+    expect(alert).toMatchObject({
+      detail: expect.stringMatching(/^61 cards were declined .* threshold is 60\./),
+      overAt: null,
+    });
+  });
+
+  it("does not brake for cards that a gateway approves, nor for those that are not counted", async () => {
+    await tested(60);
+    for (const card of [cards.approved, cards.softDecline]) {
+      fingerprint = card === cards.approved ? counted() : { ...counted(), isCounted: false };
+      await pay(card);
+    }
+    await turn();
+    expect(await isBraking()).toBe(false);
+  });
+
+  it("brakes from 21 cards on where the hour of the last weeks knows none, and later where it knows many", async () => {
+    await sql("INSERT INTO tested_cards VALUES ($1, app.clock() - interval '27 days', 1)", [merchantId]);
+    await tested(20);
+    await turn();
+    expect(await isBraking()).toBe(false);
+    await tested(1);
+    await turn();
+    expect((await loadBraking(core.database, merchantId)).now).toMatchObject({ threshold: 20 });
+    await sql("TRUNCATE braking");
+    await sql(
+      `INSERT INTO tested_cards SELECT $1, date_trunc('hour', app.clock()) - day * interval '1 day' + tenth * interval '10 minutes', 10
+       FROM generate_series(1, 28) day, generate_series(0, 5) tenth ON CONFLICT DO NOTHING`,
+      [merchantId],
+    );
+    await tested(9);
+    await turn();
+    expect(await isBraking()).toBe(false);
+    await tested(1);
+    await turn();
+    expect((await loadBraking(core.database, merchantId)).now).toMatchObject({ threshold: 30, cards: 31 });
+  });
+
+  it("ends ten minutes after fewer than half of the threshold are declined, and says how many there were", async () => {
+    await tested(61);
+    await turn();
+    await tested(40);
+    await turn();
+    await fixture.base.setClockAhead(11);
+    await tested(30);
+    await turn();
+    await fixture.base.setClockAhead(22);
+    await turn();
+    expect(await isBraking()).toBe(true);
+    await fixture.base.setClockAhead(31);
+    await turn();
+    expect(await isBraking()).toBe(true);
+    await fixture.base.setClockAhead(33);
+    await turn();
+    expect(await isBraking()).toBe(false);
+    const range = { merchantId, from: new Date(0), to: new Date(Date.now() + 86_400_000) };
+    expect(await listBraking(core.database, range)).toMatchObject([{ cards: 101, threshold: 60 }]);
+    expect(await alerts()).toEqual([
+      {
+        detail: expect.stringMatching(/^Payments were braked for 33 min\. At most 101 cards/),
+        overAt: expect.any(Date),
+      },
+    ]);
+  });
+
+  it("counts what each ten minutes had, once they are over", async () => {
+    await tested(3);
+    await fixture.base.setClockAhead(10);
+    for (const next of [turn, createBrakeTurn({ ...core, isTest: false })]) await next();
+    expect(await sql("SELECT cards FROM tested_cards")).toEqual([{ cards: 3 }]);
+  });
+
+  it("counts each payment of the one card in test, also those that the card's count refuses", async () => {
+    await tested(55);
+    for (let time = 0; time < 6; time++) await pay(wrongCode);
+    await turn();
+    expect(await isBraking()).toBe(false);
+    await createBrakeTurn({ ...core, isTest: true })();
+    expect((await loadBraking(core.database, merchantId)).now).toMatchObject({ cards: 61 });
+  });
+
+  it("is one of several: the cards of another count for that one", async () => {
+    await tested(61);
+    await sql("UPDATE tested_payment SET merchant_id = $1", [systemRuntime.uuid()]);
+    await turn();
+    expect(await isBraking()).toBe(false);
+  });
+});
+
+describe("a person's hold", () => {
+  it("lets the merchant brake for its time, and then ends with the next calm ten minutes", async () => {
+    await brake();
+    expect(await loadBraking(core.database, merchantId)).toMatchObject({
+      now: { begunBy: "ada" },
+      hold: { isOn: true },
+    });
+    expect(await alerts()).toMatchObject([{ detail: expect.stringMatching(/^ada has held braking on\. 0 cards/) }]);
+    await turn();
+    await fixture.base.setClockAhead(59);
+    await turn();
+    expect(await isBraking()).toBe(true);
+    await fixture.base.setClockAhead(61);
+    await turn();
+    expect(await isBraking()).toBe(false);
+  });
+
+  it("lets the merchant not brake for its time, whatever is declined", async () => {
+    await tested(61);
+    await turn();
+    await hold(false, 1);
+    await turn();
+    expect(await isBraking()).toBe(false);
+    await turn();
+    expect(await isBraking()).toBe(false);
+    await core.database.transaction((tx) => removeHold(tx, merchantId));
+    await turn();
+    expect(await isBraking()).toBe(true);
+  });
+});
+
+describe("while its merchant brakes, a card that was never approved here", () => {
+  it("gets no second gateway after a decline, and the browser no reason of it", async () => {
+    expect(attemptsOf(await pay(cards.failover))).toEqual(["SANDBOX_A DECLINED", "SANDBOX_B CAPTURED"]);
+    await brake();
+    fingerprint = counted();
+    const paid = await pay(cards.failover);
+    expect(attemptsOf(paid)).toEqual(["SANDBOX_A DECLINED"]);
+    expect(paid.attempts[0]).toMatchObject({
+      nextAction: "stop",
+      nextBecause: expect.stringMatching(/brakes against card/),
+    });
+    expect(paid.session).toMatchObject({ status: "DECLINED", brakes: ["NEW_CARD"] });
+    fingerprint = counted();
+    const { session } = await pay(wrongCode);
+    expect(session.declineCode).toBe("incorrect_cvc");
+    expect(outcomeOf(session)).toEqual({ outcome: { case: "decline", value: { declineCode: "card_declined" } } });
+    expect(outcomeOf({ ...session, brakes: null })).toMatchObject({
+      outcome: { value: { declineCode: "incorrect_cvc" } },
+    });
+    expect(outcomeOf({ ...session, declineCode: "order_already_paid" })).toMatchObject({
+      outcome: { value: { declineCode: "order_already_paid" } },
+    });
+    expect(toSessionMessage(paid).routing?.brakedBecause).toMatch(/no approval of this card/);
+  });
+
+  it("fails over after errors as ever", async () => {
+    await brake();
+    expect(attemptsOf(await pay(failing))).toEqual(["SANDBOX_A VOIDED", "SANDBOX_B CAPTURED"]);
+  });
+
+  it("is authenticated where its customer can be asked, also under NEVER and with an exemption", async () => {
+    const policy = { exemptions: ["LOW_VALUE" as const], stopsIfUnavailable: false, forbidsSecondChallenge: false };
+    await setRule({ authentication: "NEVER", policy });
+    await pay(cards.approved, { from: shopper });
+    expect(requests.map(({ authentication }) => authentication?.wish)).toEqual([undefined]);
+    await brake();
+    [fingerprint, requests] = [counted(), []];
+    const asked = await pay(cards.approved, { from: shopper });
+    expect(requests.map(({ authentication }) => authentication?.wish)).toEqual(["always"]);
+    expect(asked.session.plan?.map(({ authentication }) => authentication)).toEqual(["always", "always"]);
+    [fingerprint, requests] = [counted(), []];
+    expect((await pay(cards.approved)).session.status).toBe("SUCCEEDED");
+    expect(requests.map(({ authentication }) => authentication)).toEqual([undefined]);
+  });
+
+  it("is left alone where it is not counted", async () => {
+    await brake();
+    fingerprint = { ...counted(), isCounted: false };
+    const paid = await pay(cards.failover, { from: shopper });
+    expect(attemptsOf(paid)).toEqual(["SANDBOX_A DECLINED", "SANDBOX_B CAPTURED"]);
+    expect(paid.session.brakes).toBeNull();
+  });
+});
+
+describe("while its merchant brakes, a card that was approved here", () => {
+  it("is paid as ever, by either version of its fingerprint, and the browser gets no reason of a decline", async () => {
+    const [old, next] = [randomBytes(16).toString("hex"), randomBytes(16).toString("hex")];
+    fingerprint = counted(old);
+    await pay(cards.approved);
+    await brake();
+    fingerprint = counted(next, old);
+    requests = [];
+    const paid = await pay(cards.failover, { from: shopper });
+    expect(attemptsOf(paid)).toEqual(["SANDBOX_A DECLINED", "SANDBOX_B CAPTURED"]);
+    expect(requests.map(({ authentication }) => authentication?.wish)).toEqual(["as_needed", "as_needed"]);
+    expect(paid.session.brakes).toEqual(["KNOWN_CARD"]);
+    const { session } = await pay(cards.softDecline);
+    expect(outcomeOf(session)).toMatchObject({ outcome: { value: { declineCode: "card_declined" } } });
+  });
+
+  it("is forgotten after thirteen months, and another merchant's approval is none", async () => {
+    await pay(cards.approved);
+    await fixture.base.setClockAhead(14 * 31 * 24 * 60);
+    await brake();
+    expect((await pay(cards.approved)).session.brakes).toEqual(["NEW_CARD"]);
+    await fixture.base.setClockAhead(0);
+    expect((await pay(cards.approved)).session.brakes).toEqual(["KNOWN_CARD"]);
+    await sql(`${switchGuards("DISABLE")}; UPDATE payment_session SET merchant_id = gen_random_uuid() WHERE status = 'SUCCEEDED';
+      ${switchGuards("ENABLE")}`);
+    expect((await pay(cards.approved)).session.brakes).toEqual(["NEW_CARD"]);
+  });
+});
+
+describe("a network", () => {
+  const network = "198.51.100.0/24";
+  /** Inserts payments of a network: so many declined ones, and so many others. */
+  const paidFrom = (declined: number, others: number, at = "app.clock()") =>
+    sql(
+      `INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at, merchant_id, network, declines)
+       SELECT gen_random_uuid(), 1, gen_random_uuid(), ${at}, $1, $2, CASE WHEN nth <= $3 THEN 1 END FROM generate_series(1, $4) nth`,
+      [merchantId, network, declined, declined + others],
+    );
+
+  it("is authenticated once 30 of its payments in an hour, and half of them, are declined", async () => {
+    await paidFrom(28, 28);
+    await decline(1);
+    for (const card of [wrongCode, cards.approved]) {
+      fingerprint = counted();
+      expect((await pay(card, { from: shopper, network })).session.brakes).toBeNull();
+    }
+    await paidFrom(1, 1, "app.clock() - interval '61 minutes'");
+    fingerprint = counted();
+    expect((await pay(cards.approved, { from: shopper, network })).session.brakes).toBeNull();
+    // The thirtieth of 60.
+    await paidFrom(1, 0);
+    [fingerprint, requests] = [counted(), []];
+    const { session } = await pay(cards.approved, { from: shopper, network });
+    expect(session).toMatchObject({ status: "SUCCEEDED", brakes: ["NETWORK"] });
+    expect(requests.map(({ authentication }) => authentication?.wish)).toEqual(["always"]);
+    // Now 30 of 61.
+    fingerprint = counted();
+    expect((await pay(cards.approved, { from: shopper, network })).session.brakes).toBeNull();
+  });
+
+  it("is declined before any gateway where its customer cannot be asked, and the browser gets no reason", async () => {
+    await paidFrom(30, 0);
+    const { session, attempts } = await pay(cards.approved, { network });
+    expect([session.status, session.declineCode, attempts]).toEqual(["DECLINED", "too_many_attempts", []]);
+    expect(session.skipped?.map(({ because }) => because)).toEqual(Array(2).fill(expect.stringMatching(/’s network/)));
+    expect(outcomeOf(session)).toMatchObject({ outcome: { value: { declineCode: "card_declined" } } });
+    expect(requests).toEqual([]);
+  });
+
+  it("is told apart from others, and nothing is refused where addresses or the card do not count", async () => {
+    await paidFrom(30, 0);
+    for (const other of ["198.51.101.0/24", "2001:db8:1::/48", undefined])
+      expect((await pay(cards.approved, { network: other })).session.status).toBe("SUCCEEDED");
+    fingerprint = { ...counted(), isCounted: false };
+    expect((await pay(cards.approved, { network })).session.status).toBe("SUCCEEDED");
+    await sql("UPDATE card_submission SET merchant_id = $1", [systemRuntime.uuid()]);
+    fingerprint = counted();
+    expect((await pay(cards.approved, { network })).session.status).toBe("SUCCEEDED");
+  });
+
+  it("counts a payment once while the key of fingerprints is rotated", async () => {
+    await paidFrom(28, 0);
+    fingerprint = counted(randomBytes(16).toString("hex"), randomBytes(16).toString("hex"));
+    await pay(wrongCode, { network });
+    fingerprint = counted();
+    expect((await pay(cards.approved, { network })).session.status).toBe("SUCCEEDED");
+  });
+
+  it("still counts the tries of a card that is authenticated for it", async () => {
+    await paidFrom(30, 0);
+    const ends: unknown[] = [];
+    for (let time = 0; time < 4; time++)
+      ends.push((await pay(wrongCode, { from: shopper, network })).session.declineCode);
+    expect(ends).toEqual([...Array(3).fill("incorrect_cvc"), "too_many_attempts"]);
+  });
+});

@@ -1,0 +1,135 @@
+/** Braking against card testing: its state with a person's hold, and its periods. */
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Braking, BrakingPeriod } from "../../../../gen/dashboard/v1/braking_pb.ts";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { SetBrakingRequest_Hold as Hold, SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
+import { useProof } from "../parts/prove.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { Moment } from "../parts/time.tsx";
+import { useScope } from "../scope.ts";
+
+const times = [
+  [1, "1 hour"],
+  [4, "4 hours"],
+  [24, "1 day"],
+  [168, "7 days"],
+] as const;
+
+/** The setting's card. A change is saved at once. */
+export function BrakingForm({ braking, onChange }: { braking: Braking | undefined; onChange: () => Promise<unknown> }) {
+  const { merchantId, environment, role } = useScope();
+  const client = createClient(SettingsService, useTransport());
+  const { run, dialog } = useProof();
+  const [hours, setHours] = useState(1);
+  const save = useMutation({
+    mutationFn: (hold: Hold) =>
+      run(() => client.setBraking({ merchantId, environment, hold, hours: hold === Hold.NONE ? 0 : hours })),
+    onSuccess: onChange,
+  });
+  const isDisabled = role < Role.DEVELOPER || save.isPending;
+  const hold = braking?.hold;
+  return (
+    <section className="card" aria-labelledby="card-testing">
+      <div>
+        <h3 id="card-testing">Card testing</h3>
+        <p className="soft">
+          When many cards are declined as testers’ are, payments brake: a card that was never approved here is
+          authenticated where that is possible, gets no second gateway after a decline, and its customer reads no reason
+          of it.
+        </p>
+      </div>
+      <p role="status">
+        <State braking={braking} />
+      </p>
+      <Refusal error={save.error} />
+      {hold ? (
+        <button type="button" disabled={isDisabled} onClick={() => save.mutate(Hold.NONE)}>
+          End the hold
+        </button>
+      ) : (
+        <div className="row">
+          <label>
+            Hold it for{" "}
+            <select value={hours} disabled={isDisabled} onChange={({ target }) => setHours(Number(target.value))}>
+              {times.map(([value, name]) => (
+                <option key={value} value={value}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+          <button type="button" disabled={isDisabled} onClick={() => save.mutate(Hold.ON)}>
+            Hold on
+          </button>
+          <button type="button" disabled={isDisabled} onClick={() => save.mutate(Hold.OFF)}>
+            Hold off
+          </button>
+        </div>
+      )}
+      {dialog}
+    </section>
+  );
+}
+
+function State({ braking }: { braking: Braking | undefined }) {
+  const { now, hold } = braking ?? {};
+  return (
+    <>
+      {now?.beganAt ? (
+        <>
+          <strong>Payments are braked</strong> since <Moment at={now.beganAt} />.{" "}
+          {`At most ${cardsInWords(now)} within ten minutes; the threshold is ${now.threshold}.`}
+        </>
+      ) : (
+        <strong>Payments are not braked.</strong>
+      )}
+      {hold?.until && (
+        <>
+          {" "}
+          <bdi>{hold.heldBy}</bdi> {hold.on ? "holds braking on" : "holds braking off"} until <Moment at={hold.until} />
+          .
+        </>
+      )}
+    </>
+  );
+}
+
+const cardsInWords = ({ cards }: BrakingPeriod) =>
+  cards === 1 ? "1 card was declined" : `${cards} cards were declined`;
+
+/** The times in which payments were braked; nothing where there are none. */
+export function BrakingPeriods({ periods }: { periods: readonly BrakingPeriod[] }) {
+  if (periods.length === 0) return null;
+  return (
+    <section className="card" aria-labelledby="braking">
+      <h2 id="braking">Braked against card testing</h2>
+      <div className="scrolls">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Began</th>
+              <th scope="col">Ended</th>
+              <th scope="col">Most cards declined in ten minutes</th>
+              <th scope="col">Threshold</th>
+              <th scope="col">Cause</th>
+            </tr>
+          </thead>
+          <tbody>
+            {periods.map((period) => (
+              <tr key={String(period.beganAt?.seconds)}>
+                <td>{period.beganAt && <Moment at={period.beganAt} />}</td>
+                <td>{period.endedAt ? <Moment at={period.endedAt} /> : "not yet"}</td>
+                <td>{period.cards}</td>
+                <td>{period.threshold}</td>
+                <td>{period.begunBy ? <bdi>{`Held on by ${period.begunBy}`}</bdi> : "Declined cards"}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
