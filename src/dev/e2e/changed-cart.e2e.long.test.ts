@@ -61,7 +61,9 @@ async function payments() {
   return { sessions, holds: holds.flat().map(({ status }) => status) };
 }
 
-it("says in a tab whose cart has changed in another one that the payment was continued there", { timeout }, async () => {
+it("says in a tab whose cart has changed in another one that the payment was continued there", {
+  timeout,
+}, async () => {
   const other = await openTab();
   await addOne(other, "€98.00");
   await enterCard(customer.page);
