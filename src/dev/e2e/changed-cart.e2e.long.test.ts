@@ -89,6 +89,7 @@ it("is paid once, with the amount of a cart that has changed twice", { timeout }
   await enterCard(customer.page);
   await customer.page.getByRole("button", { name: "Pay €147.00" }).click();
   await atOrder(customer.page);
+  await customer.page.getByText("3 × Enamel moka pot").waitFor();
   const { sessions, holds } = await payments();
   expect(sessions).toMatchObject([
     { amountMinor: 4900, status: "EXPIRED", expiredBecause: "REPLACED" },
