@@ -1,5 +1,6 @@
 /** One order, one payment: two sessions of one order, where the merchant refuses a second payment. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import type { Transacting } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { cancelSession, captureHeld } from "../capture-later.ts";
@@ -10,6 +11,7 @@ import { itemsOf, recover, withAnswers } from "../scenarios/recovery.fixture.ts"
 import { findCheckout } from "../sessions.ts";
 import { submitPayment } from "../submit-payment.ts";
 import { ordersOf, refuseRepeatedOrders } from "./orders.fixture.ts";
+import { fillOrders, type RepeatedOrders, recordRepeatedOrders } from "./repeated-orders.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
@@ -112,6 +114,52 @@ describe("a submission", () => {
     });
     expect(await attemptsOf(other!)).toEqual([]);
     expect(await fixture.eventTypes(other!)).toEqual(["payment_session.declined"]);
+  });
+});
+
+describe("a merchant that begins to refuse repeated orders", () => {
+  const change = (wanted: RepeatedOrders) => {
+    const { core, owner } = fixture;
+    return core.database.transaction((tx) => recordRepeatedOrders(tx, owner.merchantId, wanted));
+  };
+
+  it("has the orders that its payments have paid, and none once it only warns again", async () => {
+    await change("WARN");
+    const [one, other] = await ofOneOrder();
+    await pay(one!);
+    expect(await ownerOf(one!)).toBeUndefined();
+    await change("REFUSE");
+    expect(await ownerOf(one!)).toBe(one!.id);
+    expect(await pay(other!)).toMatchObject({ status: "DECLINED", declineCode: "order_already_paid" });
+    await change("WARN");
+    expect(await ownerOf(one!)).toBeUndefined();
+    await change("REFUSE");
+  });
+
+  it("has the order of a payment that read the earlier setting and is committed afterwards", async () => {
+    const [one] = await ofOneOrder(1);
+    await pay(one!);
+    const late = await fixture.asOwner.pool.connect();
+    onTestFinished(async () => {
+      await late.query("ROLLBACK");
+      late.release();
+    });
+    await late.query("BEGIN");
+    await late.query("DELETE FROM app.order_winner WHERE session_id = $1", [one!.id]);
+    let calls = 0;
+    const { database } = fixture.core;
+    const watched: Transacting = {
+      query: (...asked) => database.query(...asked),
+      async transaction(work) {
+        calls += 1;
+        // It has looked three times by then, unless it does not wait.
+        if (calls === 4) await late.query("COMMIT");
+        return database.transaction(work);
+      },
+    };
+    await fillOrders(watched, fixture.owner.merchantId);
+    await late.query("COMMIT");
+    expect(await ownerOf(one!)).toBe(one!.id);
   });
 });
 
