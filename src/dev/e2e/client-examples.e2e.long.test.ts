@@ -238,6 +238,38 @@ describe.each([
   });
 });
 
+describe("the recipes of the integration guide", () => {
+  it("create a session, change its cart, cancel the order, and refuse a second payment", async () => {
+    const guide = await readFile(join(checkout, "docs", "integration.md"), "utf8");
+    const env = { PATH: "/usr/bin:/bin", API_ORIGIN: demo.file.connectOrigin, SECRET_KEY: secretKey };
+    const follow = (heading: string, sessionId = "") => {
+      const [, lines = ""] = new RegExp(`^#+ ${heading}$[\\s\\S]*?^\`\`\`sh\\n([\\s\\S]*?)^\`\`\`$`, "m").exec(guide)!;
+      const { stdout } = spawnSync("bash", ["-c", lines.replace("ps_…", sessionId)], { env });
+      return JSON.parse(stdout.toString());
+    };
+    const created = follow("1. Create a session");
+    expect(created).toMatchObject({ status: "CREATED", amountMinor: 4900 });
+    const changed = follow("A changed cart", created.sessionId);
+    expect(changed).toMatchObject({ status: "CREATED", amountMinor: 9800, orderRef: created.orderRef });
+    const cancelled = follow("A cancelled order", changed.sessionId);
+    expect(cancelled).toMatchObject({ status: "EXPIRED", expiredBecause: "CANCELLED" });
+    const customer = new ApiCheckout(demo.file);
+    expect(await customer.read(created.sessionId)).toMatchObject({
+      status: "EXPIRED",
+      expiredBecause: "REPLACED",
+      replacedBy: changed.sessionId,
+    });
+
+    const [, setting = ""] = /npx switchyard (settings set --repeated-orders refuse)/.exec(guide)!;
+    await command(...setting.split(" "));
+    const { orderRef } = created;
+    expect(await customer.pay("4242424242424242", { orderRef })).toMatchObject({ status: "SUCCEEDED" });
+    expect(await customer.pay("4242424242424242", { orderRef })).toMatchObject({ declineCode: "order_already_paid" });
+    const allowed = { orderRef, allowRepeatedOrder: true };
+    expect(await customer.pay("4242424242424242", allowed)).toMatchObject({ status: "SUCCEEDED" });
+  });
+});
+
 describe("examples/curl", () => {
   it("opens a session once for two calls, is refused for another amount, reads and lists", async () => {
     const script = join(checkout, "examples", "curl", "checkout.sh");
