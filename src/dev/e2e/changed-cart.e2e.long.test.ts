@@ -55,7 +55,9 @@ const atOrder = (tab: Page) => tab.getByRole("heading", { name: `Order ${order.o
 /** Returns the order's sessions, oldest first, and the holds that gateways have of them. */
 async function payments() {
   const { paymentSessions } = await client.listSessions({ orderRef: order.orderRef });
-  const sessions = await Promise.all(paymentSessions.reverse().map(({ sessionId }) => client.getSession(sessionId)));
+  const sessions = await Promise.all(
+    [...paymentSessions].reverse().map(({ sessionId }) => client.getSession(sessionId)),
+  );
   const attempts = sessions.flatMap((session) => session.attempts);
   const holds = await Promise.all(attempts.map(({ attemptId }) => demo.sandbox.authorizations(attemptId)));
   return { sessions, holds: holds.flat().map(({ status }) => status) };
