@@ -11,7 +11,7 @@ import { submitPayment } from "../submit-payment.ts";
 export async function refuseRepeatedOrders({ asOwner, owner }: CoreFixture): Promise<void> {
   await asOwner.pool.query(
     `INSERT INTO merchant_settings (merchant_id, session_lifetime_ms, publishable_key, repeated_orders, repeated_orders_at)
-     VALUES ($1, 1800000, 'pk', 'REFUSE', now())`,
+     VALUES ($1, 1800000, 'pk', 'REFUSE', app.clock())`,
     [owner.merchantId],
   );
 }
