@@ -54,24 +54,27 @@ const pollLongestMs = 5_000;
  * step.
  */
 export function pollDelayMs(tries: number, random: () => number): number {
-  return Math.round(Math.min(pollFirstMs * 1.5 ** tries, pollLongestMs) * (0.8 + 0.4 * random()));
+  return Math.min(pollFirstMs * 1.5 ** tries, pollLongestMs) * (0.8 + 0.4 * random());
 }
 
 /**
  * PURE. Returns the pause after an answer: the one that the service asks for and up to a second more, or that of a
  * poll.
  */
-function pauseMs(answer: ApiAnswer, tries: number, random: () => number): number {
-  return answer.kind === "later" ? answer.waitMs + Math.round(pollFirstMs * random()) : pollDelayMs(tries, random);
+function pauseMs(answer: ApiAnswer | undefined, tries: number, random: () => number): number {
+  return answer?.kind === "later" ? answer.waitMs + pollFirstMs * random() : pollDelayMs(tries, random);
 }
 
 // No usable answer arrived within the time that a customer waits.
 const unreachable: WidgetError = { code: "unreachable", message: "The payment service cannot be reached." };
-/** Another session pays the order. */
-export const orderTaken: WidgetError = { code: "order_being_paid", message: "The order is being paid elsewhere." };
-const vaultOriginMismatch: WidgetError = {
-  code: "vault_origin_mismatch",
-  message: "vault.sdkUrl is not on the origin that this session's card may be sent to.",
+// Another session pays the order.
+const orderTaken: ApiAnswer = {
+  kind: "refused",
+  error: { code: "order_being_paid", message: "This order is being paid in another tab or window." },
+};
+const vaultOriginMismatch: ApiAnswer = {
+  kind: "refused",
+  error: { code: "vault_origin_mismatch", message: "vault.sdkUrl is not on the origin of this session's vault." },
 };
 
 /** Refusals that the card form shows at one of its fields. */
@@ -86,7 +89,7 @@ export class Checkout {
   #pending: "early" | "due" | "done" = "early";
   /** The service's budget stands still while the customer acts. */
   #pendingAt = 0;
-  #pause = new AbortController();
+  #pause: AbortController | undefined;
   /** True if the last status showed that the submit has not arrived. */
   #untouched = false;
 
@@ -119,7 +122,7 @@ export class Checkout {
 
   /** Ends the pause before the next look at a running payment. */
   wake(): void {
-    this.#pause.abort();
+    this.#pause?.abort();
   }
 
   /** Pays. While it runs, and after a final result, every further call returns the same promise. */
@@ -128,8 +131,9 @@ export class Checkout {
   }
 
   #start(work: () => Promise<CheckoutResult>): Promise<CheckoutResult> {
-    this.#running ??= work().then((result) => {
-      const final = isOutcome(result);
+    this.#running ??= work().then((found) => {
+      const result: CheckoutResult = this.#parts.closed.aborted ? { kind: "unmounted" } : found;
+      const final = !["pending", "failed", "unmounted"].includes(result.kind);
       if (!final) {
         this.#running = undefined;
         this.#looking = undefined;
@@ -145,7 +149,7 @@ export class Checkout {
     if (this.#parts.closed.aborted) return { kind: "unmounted" };
     this.#enter("tokenizing");
     const looked = await this.#look();
-    if (looked.kind !== "checkout") return this.#failed(looked);
+    if (looked.kind !== "checkout") return failed(looked);
     if (isTakenUp(looked.checkout)) return this.#follow(looked.checkout);
 
     const first = await this.#payByCard();
@@ -156,14 +160,11 @@ export class Checkout {
   async #payByCard(): Promise<CheckoutResult> {
     this.#enter("tokenizing");
     const card = await this.#parts.tokenize();
-    if (this.#parts.closed.aborted) return { kind: "unmounted" };
     if (card.kind === "refused") {
-      const failed: CheckoutResult = { kind: "failed", error: card.error };
-      if (fieldProblems.includes(card.error.code)) return failed;
+      if (fieldProblems.includes(card.error.code)) return failed(card);
       // The vault accepts no card for a session that was paid, or has ended, in another window.
       const known = await this.#parts.api.getCheckout();
-      if (this.#parts.closed.aborted) return { kind: "unmounted" };
-      return known.kind === "checkout" && isTakenUp(known.checkout) ? this.#follow(known.checkout) : failed;
+      return known.kind === "checkout" && isTakenUp(known.checkout) ? this.#follow(known.checkout) : failed(card);
     }
 
     this.#enter("submitting");
@@ -180,28 +181,25 @@ export class Checkout {
     const startedAt = this.#parts.clock.now();
     const isWithin = (limitMs: number) => this.#parts.clock.now() < startedAt + limitMs;
     let mayHaveArrived = false;
-    for (let tries = 0; isWithin(giveUpAfterMs); tries++) {
+    for (let tries = 0; isWithin(giveUpAfterMs) && !this.#parts.closed.aborted; tries++) {
       const submitted = await this.#parts.api.submitPayment(vaultToken);
       mayHaveArrived ||= submitted.kind !== "later" || !submitted.isUntouched;
       const known = submitted.kind === "checkout" ? submitted : await this.#parts.api.getCheckout();
-      if (this.#parts.closed.aborted) return { kind: "unmounted" };
-      this.#untouched = !mayHaveArrived;
+      this.#untouched = known.kind === "checkout" || !mayHaveArrived;
       if (known.kind === "checkout") {
         this.#parts.onView(known.checkout);
         if (isTakenUp(known.checkout)) return this.#poll(known.checkout, startedAt + giveUpAfterMs);
-        if (known.checkout.isOrderTaken) return { kind: "failed", error: orderTaken };
-        this.#untouched = true;
+        if (known.checkout.isOrderTaken) return failed(orderTaken);
       }
-      const isCertain = known.kind === "checkout" || known.kind === "refused";
-      if (submitted.kind === "refused" && isCertain) return this.#failed(submitted);
-      if (this.#untouched && !isWithin(pendingAfterMs)) return { kind: "failed", error: unreachable };
+      const isRefused = submitted.kind === "refused" && (known.kind === "checkout" || known.kind === "refused");
+      if (isRefused || (this.#untouched && !isWithin(pendingAfterMs))) return failed(submitted);
       this.#emitPending();
       await this.#pauseAfter(submitted.kind === "later" && known.kind !== "later" ? submitted : known, tries);
     }
     return { kind: "pending" };
   }
 
-  #pauseAfter(answer: ApiAnswer, tries: number): Promise<void> {
+  #pauseAfter(answer: ApiAnswer | undefined, tries: number): Promise<void> {
     const { clock, closed, random } = this.#parts;
     this.#pause = new AbortController();
     if (closed.aborted) this.wake();
@@ -218,8 +216,8 @@ export class Checkout {
     const { clock, onAction } = this.#parts;
     let giveUpAt = until;
     let view = first;
-    let answer: ApiAnswer = { kind: "checkout", checkout: first };
-    for (let tries = 0; clock.now() < giveUpAt; tries++) {
+    let answer: ApiAnswer | undefined;
+    for (let tries = 0; clock.now() < giveUpAt && !this.#parts.closed.aborted; tries++) {
       onAction(view.action);
       if (view.outcome) return view.outcome;
       if (view.action) {
@@ -228,9 +226,8 @@ export class Checkout {
       }
       this.#enter(view.action && !view.action.isHidden ? "action" : "waiting");
       await this.#pauseAfter(answer, tries);
-      if (this.#pause.signal.aborted) tries = -1;
+      if (this.#pause?.signal.aborted) tries = -1;
       answer = await this.#parts.api.getCheckout();
-      if (this.#parts.closed.aborted) return { kind: "unmounted" };
       if (answer.kind === "checkout") view = answer.checkout;
     }
     return { kind: "pending" };
@@ -277,10 +274,10 @@ export class Checkout {
       const answer = await api.getCheckout();
       if (answer.kind === "checkout") {
         onView(answer.checkout);
-        const isElsewhere = answer.checkout.vaultOrigin !== this.#parts.vaultOrigin;
+        const { vaultOrigin, isOrderTaken } = answer.checkout;
         if (isTakenUp(answer.checkout)) return answer;
-        if (answer.checkout.isOrderTaken) return { kind: "refused", error: orderTaken };
-        return isElsewhere ? { kind: "refused", error: vaultOriginMismatch } : answer;
+        if (isOrderTaken) return orderTaken;
+        return vaultOrigin === this.#parts.vaultOrigin ? answer : vaultOriginMismatch;
       }
       if (answer.kind === "refused" || closed.aborted) return answer;
       // A service that says when to retry is reachable: it gets more time than one that does not answer.
@@ -290,11 +287,6 @@ export class Checkout {
     }
   }
 
-  #failed(answer: Exclude<ApiAnswer, { kind: "checkout" }>): CheckoutResult {
-    if (this.#parts.closed.aborted) return { kind: "unmounted" };
-    return { kind: "failed", error: answer.kind === "refused" ? answer.error : unreachable };
-  }
-
   #enter(state: CheckoutState): void {
     if (state === this.#state) return;
     this.#state = state;
@@ -302,8 +294,8 @@ export class Checkout {
   }
 }
 
-function isOutcome({ kind }: CheckoutResult): boolean {
-  return kind !== "pending" && kind !== "failed" && kind !== "unmounted";
+function failed(answer: ApiAnswer | CardAnswer): CheckoutResult {
+  return { kind: "failed", error: answer.kind === "refused" ? answer.error : unreachable };
 }
 
 /** PURE. Reports whether the customer can no longer start another payment in this session. */

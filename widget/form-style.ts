@@ -153,7 +153,7 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 .error::before, .notice::before, .good::before {
   flex: none;
   align-self: start;
-  content: "!" / "";
+  content: var(--sign, "!" / "");
   width: 1.5em;
   border-radius: 50%;
   background: var(--tone);

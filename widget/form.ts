@@ -80,32 +80,31 @@ export function createForm({ container, locale, submitButton, rows, onPay, onRet
   wait.hidden = true;
   const button = pressable("pay", () => (isReady ? onPay() : say({ kind: "status", text: wait.textContent })));
   const dressButton = () => {
-    button.setAttribute("aria-disabled", String(isBusy || !isReady));
-    button.setAttribute("aria-busy", String(isBusy));
+    button.ariaDisabled = String(isBusy || !isReady);
+    button.ariaBusy = String(isBusy);
     button.setAttribute("aria-describedby", isReady ? "" : "wait");
   };
-  dressButton();
   button.hidden = !submitButton;
-  // Until the amount is known the button only reserves its space.
-  button.dataset.waiting = "";
   const label = element("span", "label");
   button.append(element("span", "spinner"), label);
   const status = element("p", "");
-  status.setAttribute("role", "status");
+  status.role = "status";
   const error = element("p", "error");
-  error.setAttribute("role", "alert");
-  const again = createAgain(onRetry);
+  error.role = "alert";
+  let hasRetried = false;
+  const again = pressable("again", () => {
+    hasRetried = true;
+    onRetry();
+  });
   const hideCard = (hidden: boolean) => {
     cardContainer.inert = hidden;
     isReady = !hidden;
     host.removeAttribute("data-formless");
     dressButton();
   };
-  hideCard(true);
-  host.shadowRoot!.append(summary, cardContainer, actionPlace, button, wait, status, error, again.button);
+  host.shadowRoot!.append(summary, cardContainer, actionPlace, button, wait, status, error, again);
   container.append(host);
   applyAppearance(host, appearance);
-
   const say = (message: Message | undefined) => {
     status.className = message?.tone ?? "busy";
     host.toggleAttribute("data-paid", message?.tone === "good");
@@ -114,16 +113,31 @@ export function createForm({ container, locale, submitButton, rows, onPay, onRet
     setText(status, message?.kind === "status" ? message.text : "");
     setText(error, message?.kind === "error" ? message.text : "");
   };
+  const reset = () => {
+    // Until the amount is known the button only reserves its space.
+    button.dataset.waiting = "";
+    button.disabled = false;
+    cardContainer.replaceChildren();
+    hideCard(true);
+    say(undefined);
+    again.hidden = true;
+  };
+  reset();
   return {
     cardContainer,
     actionPlace,
     appearance,
     explainWait: (text) => setText(wait, text),
-    offerRetry: again.offer,
+    offerRetry(text) {
+      setText(again, text);
+      again.hidden = false;
+      // Returns the keyboard focus of a person who pressed the button that is now gone.
+      if (hasRetried && document.activeElement === document.body) again.focus();
+    },
     showCard() {
       hideCard(false);
-      if (!again.button.hidden || status.textContent === wait.textContent) say(undefined);
-      again.button.hidden = true;
+      if (!again.hidden || status.textContent === wait.textContent) say(undefined);
+      again.hidden = true;
     },
     leaveOut: (variable) => host.style.setProperty(`--${variable}`, "initial"),
     addStyle: (style) => addSheet(host.shadowRoot!, style),
@@ -140,17 +154,10 @@ export function createForm({ container, locale, submitButton, rows, onPay, onRet
     setFinished(finished) {
       button.disabled = finished;
       // A reported outcome is not reported again.
-      again.button.hidden ||= finished;
+      again.hidden ||= finished;
     },
     say,
-    reset() {
-      button.dataset.waiting = "";
-      button.disabled = false;
-      cardContainer.replaceChildren();
-      hideCard(true);
-      say(undefined);
-      again.button.hidden = true;
-    },
+    reset,
     remove: () => host.remove(),
   };
 }
@@ -171,23 +178,6 @@ function addSheet(root: ShadowRoot, style: string): void {
   if (!sheets.has(style)) sheet.replaceSync(style);
   sheets.set(style, sheet);
   if (!root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
-}
-
-/** Creates the retry button, hidden until it is offered. */
-function createAgain(onRetry: () => void) {
-  let pressed = false;
-  const button = pressable("again", () => {
-    pressed = true;
-    onRetry();
-  });
-  button.hidden = true;
-  const offer = (label: string) => {
-    setText(button, label);
-    button.hidden = false;
-    // Returns the keyboard focus of a person who pressed the button that is now gone.
-    if (pressed && document.activeElement === document.body) button.focus();
-  };
-  return { button, offer };
 }
 
 /**

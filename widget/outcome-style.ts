@@ -4,15 +4,15 @@
 export const outcomeStyle = `
 /* A paid session leaves nothing to enter. */
 :host([data-paid]) :is(.card, .pay) { display: none; }
-.notice { --tone: var(--primary); }
-.good { --tone: var(--good); }
+.notice { --tone: var(--primary); --sign: "i" / ""; }
 .good {
+  --tone: var(--good);
+  --sign: "✓" / "";
   flex-direction: column;
   align-items: center;
   padding: 24px;
   font-weight: 600;
   text-align: center;
 }
-.notice:not(:empty)::before { content: "i" / ""; }
-.good:not(:empty)::before { align-self: center; content: "✓" / ""; font-size: 2em; }
+.good::before { align-self: center; font-size: 2em; }
 `;

@@ -171,9 +171,8 @@ export class Payment {
     if (submitted?.kind !== "failed") this.#emit({ kind: "failed", error });
     // The service would refuse a second request again, and so would the page's policy. A form that is there has the pay
     // button.
-    const canRetry =
-      [serviceUnreachable, cardFormUnavailable].includes(error) || error.code === "order_being_paid" || this.needsFresh;
-    if (canRetry && !this.#usableFrame) this.#offerRetry();
+    const canRetry = ["unreachable", "card_form_unavailable", "order_being_paid"].includes(error.code);
+    if ((canRetry || this.needsFresh) && !this.#usableFrame) this.#offerRetry();
     throw Object.assign(new Error(error.message), { code: error.code });
   }
 

@@ -10,12 +10,16 @@ import { declineText, type Texts } from "./texts.ts";
 /** Calls the callback of a result; `pending` was called already while the payment was processing. */
 export function emitResult(result: CheckoutResult, options: MountOptions, emit: Emit): void {
   switch (result.kind) {
-    case "succeeded":
-      emit(options.onSuccess, { capturedVia: result.capturedVia, failoverUsed: result.failoverUsed });
+    case "succeeded": {
+      const { kind, ...success } = result;
+      emit(options.onSuccess, success);
       break;
-    case "declined":
-      emit(options.onDeclined, { declineCode: result.declineCode });
+    }
+    case "declined": {
+      const { kind, ...decline } = result;
+      emit(options.onDeclined, decline);
       break;
+    }
     case "expired":
       if (options.onExpired) emit(options.onExpired);
       else emit(options.onDeclined, { declineCode: "session_expired" });
@@ -34,39 +38,36 @@ export function emitResult(result: CheckoutResult, options: MountOptions, emit: 
   }
 }
 
-// The browser names the request that it has blocked; this names what to do. The customer's text says neither.
-const hints: Readonly<Record<string, string>> = {
-  card_form_unavailable:
-    "Check that this page's Content-Security-Policy has the vault's host in script-src and frame-src, and that no content blocker stops it.",
-  origin_not_allowed: "Register it as a checkout origin.",
-};
-
-/** Writes an error to the console, for the page's developer; not one that the card form shows to the customer. */
+/** Writes an error to the console, for the page's developer; not one that the form explains to the customer. */
 function explain({ code, message }: WidgetError): void {
-  if (![...fieldProblems, "order_being_paid"].includes(code))
-    console.error(`Switchyard: ${code}: ${message} ${hints[code] ?? ""}`);
+  if (fieldProblems.includes(code) || code === "order_being_paid") return;
+  // The browser names the request that it has blocked; this names what to do.
+  const hint = code === "card_form_unavailable" ? cardFormHint : "";
+  console.error(`Switchyard: ${code}: ${message} ${hint}`);
 }
+
+const cardFormHint =
+  "Allow the vault's host in the policy's script-src and frame-src, and check that no content blocker stops it.";
 
 /**
  * PURE. Returns the customer's message after a result; undefined where the card form itself shows it at the field.
  * `canRenew`: the pay button gets a fresh session.
  */
-export function messageFor(result: CheckoutResult, texts: Texts, canRenew = false): Message | undefined {
+export function messageFor(result: CheckoutResult, texts: Texts, canRenew: boolean): Message | undefined {
   switch (result.kind) {
     case "succeeded":
-      return { kind: "status", tone: "good", text: texts.succeeded };
+    case "replaced":
+    case "pending":
+      return { kind: "status", tone: result.kind === "succeeded" ? "good" : "notice", text: texts[result.kind] };
     case "declined":
       return { kind: "error", text: declineText(texts, result.declineCode) };
     case "expired":
       return { kind: "error", text: canRenew ? texts.expiredRetry : texts.expired };
-    case "replaced":
-      return { kind: "status", tone: "notice", text: texts.replaced };
-    case "pending":
-      return { kind: "status", tone: "notice", text: texts.pending };
     case "unmounted":
       return undefined;
     case "failed":
-      return failureMessage(result.error.code, texts);
+      if (fieldProblems.includes(result.error.code)) return undefined;
+      return { kind: "error", text: failureText(result.error.code, texts) };
     default:
       return unreachable(result);
   }
@@ -83,13 +84,10 @@ const notCharged = [
   "request_timeout",
 ];
 
-function failureMessage(code: string, texts: Texts): Message | undefined {
-  if (fieldProblems.includes(code)) return undefined;
-  if (code === "order_being_paid") return { kind: "error", text: declineText(texts, code) };
-  if (code === "card_form_unavailable") return { kind: "error", text: texts.formUnavailable };
-  if (notCharged.includes(code)) return { kind: "error", text: declineText(texts, "processing_unavailable") };
-  const text = ["unreachable", "vault_unavailable"].includes(code) ? texts.unreachable : texts.notAccepted;
-  return { kind: "error", text };
+function failureText(code: string, texts: Texts): string {
+  if (code === "card_form_unavailable") return texts.formUnavailable;
+  if (["unreachable", "vault_unavailable"].includes(code)) return texts.unreachable;
+  return declineText(texts, notCharged.includes(code) ? "processing_unavailable" : code, texts.notAccepted);
 }
 
 /** Closes a switch over a union, as that of unreachable.ts does, which belongs to the first load. */

@@ -150,7 +150,10 @@ function refusalOf(details: ConnectError["details"]): WidgetError | undefined {
 // Codes with which the service itself refuses. All others are temporary or inconclusive.
 const refusals = new Map<Code, WidgetError>([
   [Code.Unauthenticated, { code: "invalid_client_secret", message: "The client secret is not valid any more." }],
-  [Code.PermissionDenied, { code: "origin_not_allowed", message: "This page's origin is not registered." }],
+  [
+    Code.PermissionDenied,
+    { code: "origin_not_allowed", message: "This page's origin is not registered for checkout." },
+  ],
   [Code.NotFound, { code: "not_found", message: "There is no such session." }],
   [Code.InvalidArgument, { code: "invalid_request", message: "The service does not accept the request." }],
   [Code.FailedPrecondition, { code: "not_submittable", message: "The session does not take this submission." }],

@@ -125,11 +125,11 @@ describe("declineText()", () => {
 describe("messageFor()", () => {
   it("leaves messages that the card form shows to the card form", () => {
     const error = { code: "invalid_card", message: "incomplete" };
-    expect(messageFor({ kind: "failed", error }, english)).toBeUndefined();
+    expect(messageFor({ kind: "failed", error }, english, false)).toBeUndefined();
   });
 
   it("suggests another try only where another try can help", () => {
-    const failed = (code: string) => messageFor({ kind: "failed", error: { code, message: "" } }, english)?.text;
+    const failed = (code: string) => messageFor({ kind: "failed", error: { code, message: "" } }, english, false)?.text;
     expect(failed("unreachable")).toBe(english.unreachable);
     expect(failed("vault_unavailable")).toBe(english.unreachable);
     const later = [

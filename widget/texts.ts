@@ -53,7 +53,7 @@ export type OutcomeTexts = Pick<
   "succeeded" | "pending" | "expired" | "expiredRetry" | "replaced" | "expiresSoon" | "declines"
 >;
 
-/** PURE. Returns the text of a decline. */
-export function declineText(texts: Texts, declineCode: string): string {
-  return (Object.hasOwn(texts.declines, declineCode) && texts.declines[declineCode]) || texts.declines.card_declined;
+/** PURE. Returns the text of a decline; `otherwise` for a code that has none. */
+export function declineText({ declines }: Texts, declineCode: string, otherwise = declines.card_declined): string {
+  return (Object.hasOwn(declines, declineCode) && declines[declineCode]) || otherwise;
 }

@@ -1,6 +1,7 @@
 import { ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
+import { RepeatedOrders } from "../../gen/dashboard/v1/settings_pb.ts";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { findKeyHolders } from "../accounts/api-keys.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
@@ -17,6 +18,7 @@ beforeAll(async () => {
   dashboard = await startDashboardFixture({ members: true });
   await dashboard.addMember("Dora", "DEVELOPER");
   await dashboard.addMember("Olga", "OWNER");
+  await dashboard.addMember("Vera", "VIEWER");
   cookie = await pages.enter("Dora");
 });
 afterAll(() => dashboard?.close());
@@ -68,6 +70,40 @@ describe("the settings of a merchant", () => {
     expect(rows).toEqual([
       { before: { statementDescriptor: null }, after: { statementDescriptor: "Acme Books" } },
       { before: { statementDescriptor: "Acme Books" }, after: { statementDescriptor: null } },
+    ]);
+  });
+
+  it("refuse a second payment of an order, by a developer who has signed in freshly", async () => {
+    const { revision, repeatedOrders } = await load();
+    expect(repeatedOrders).toBe(RepeatedOrders.WARN);
+    const set = (wanted: RepeatedOrders, { by = cookie, based = {} } = {}) =>
+      pages.settings(by).setRepeatedOrders({ ...scope(), repeatedOrders: wanted, ...based });
+    const stale = await pages.enter("Dora");
+    await pages.setBack("proved_at", "15 minutes", stale);
+    expect(await codeOf(set(RepeatedOrders.REFUSE, { by: stale }))).toBe("fresh_sign_in_required");
+    expect(await codeOf(set(RepeatedOrders.REFUSE, { by: await pages.enter("Vera") }))).toBe("role_not_allowed");
+    for (const wanted of [RepeatedOrders.UNSPECIFIED, 3 as RepeatedOrders])
+      expect(await codeOf(set(wanted))).toMatch(/^(missing|invalid)_field$/);
+    expect(await load()).toMatchObject({ revision, repeatedOrders: RepeatedOrders.WARN });
+
+    const { settings } = await set(RepeatedOrders.REFUSE, { based: { revision } });
+    expect(settings).toMatchObject({ repeatedOrders: RepeatedOrders.REFUSE });
+    expect(await load()).toEqual(settings);
+    expect(await codeOf(set(RepeatedOrders.WARN, { based: { revision } }))).toBe("state_conflict");
+    // The same value again is not another beginning.
+    const since = () => dashboard.rows("SELECT repeated_orders_at FROM merchant_settings");
+    const [before] = await since();
+    await set(RepeatedOrders.REFUSE);
+    expect(await since()).toEqual([before]);
+    await set(RepeatedOrders.WARN);
+    const rows = await dashboard.rows(
+      "SELECT actor, before, after FROM audit_entry WHERE action = 'SetRepeatedOrders' ORDER BY id",
+    );
+    const [warn, refuse] = [{ repeatedOrders: "WARN" }, { repeatedOrders: "REFUSE" }];
+    expect(rows).toMatchObject([
+      { before: warn, after: refuse },
+      { before: refuse, after: refuse },
+      { before: refuse, after: warn },
     ]);
   });
 

@@ -3,7 +3,7 @@
 import { html, jsonForScript } from "./html.ts";
 import type { Order } from "./orders.ts";
 import { page } from "./page.ts";
-import { product } from "./product-page.ts";
+import { contentsOf, product } from "./product-page.ts";
 import { type TestCard, testCardList } from "./test-card-list.ts";
 
 /** Returns the page on which a customer pays an order, with test cards to try. */
@@ -22,10 +22,10 @@ export function checkoutPage(
 <div class="columns">
 <section class="panel" aria-labelledby="pay">
 <h2 id="pay">Pay by card</h2>
-<p class="summary">${quantity > 1 && `${quantity} × `}${product.name}</p>
+<p class="summary">${contentsOf(order)}</p>
 <form method="post" action="/orders/${order.orderRef}/quantity">
-<button class="button" name="quantity" value="${quantity + 1}">Add one more</button>
-${quantity > 1 && html`<button class="button" name="quantity" value="${quantity - 1}">Remove one</button>`}
+<button class="button quiet" name="quantity" value="${quantity + 1}">Add one more</button>
+${quantity > 1 && html`<button class="button quiet" name="quantity" value="${quantity - 1}">Remove one</button>`}
 </form>
 <div id="card"></div>
 <div id="declined" hidden>

@@ -4,14 +4,14 @@ import type { PaymentAttempt, PaymentSession } from "../client/merchant/payment-
 import { type Html, html } from "./html.ts";
 import type { Order } from "./orders.ts";
 import { page, priceText } from "./page.ts";
-import { product } from "./product-page.ts";
+import { contentsOf } from "./product-page.ts";
 
 /** Returns the page that shows an order's current state. */
 export function orderPage(order: Order, dashboardUrl: string | undefined): string {
   return page(
     `Order ${order.orderRef}`,
     html`<h1>Order <span class="ref">${order.orderRef}</span></h1>
-<p class="summary"><span>${product.name}</span><strong>${priceText(order)}</strong></p>
+<p class="summary"><span>${contentsOf(order)}</span><strong>${priceText(order)}</strong></p>
 <div id="details" aria-live="polite">${orderDetails(order, dashboardUrl)}</div>`,
     ["/order.js"],
   );

@@ -6,6 +6,12 @@ import { page, priceText } from "./page.ts";
 /** The product for sale; its price is in minor units. */
 export const product = { name: "Enamel moka pot", amountMinor: 4900, currency: "EUR" } as const;
 
+/** Returns the products of an order of this price, such as "2 × Enamel moka pot". */
+export function contentsOf({ amountMinor }: { readonly amountMinor: number }): string {
+  const quantity = amountMinor / product.amountMinor;
+  return quantity > 1 ? `${quantity} × ${product.name}` : product.name;
+}
+
 /** Returns the page with the product and the button that buys it. */
 export function productPage(dashboardUrl: string | undefined): string {
   return page(

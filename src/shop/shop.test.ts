@@ -195,13 +195,16 @@ describe("ordering", () => {
     expect(created.at(-1)).toMatchObject({ key: "ps_lost-9800", body: { replaces: "ps_lost", amountMinor: 9800 } });
   });
 
-  it("keeps the price of an order that is being paid", async () => {
-    const orderRef = await order();
-    conflicts = [{ code: "session_being_paid", detail: "It is being paid.", requestId: "req_9" }];
-    expect((await change(orderRef, "2")).status).toBe(502);
-    const answer = await fetch(`${shop.origin}/orders/${orderRef}/sessions`, { method: "POST" });
-    expect(await answer.json()).toMatchObject({ sessionId: "ps_1", amountMinor: 4900 });
-  });
+  it.each(["session_being_paid", "session_ended"])(
+    "keeps the price of an order after %s, and shows it",
+    async (code) => {
+      const orderRef = await order();
+      conflicts = [{ code, detail: "It is being paid.", requestId: "req_9" }];
+      expect((await change(orderRef, "2")).headers.get("location")).toBe(`/orders/${orderRef}`);
+      const answer = await fetch(`${shop.origin}/orders/${orderRef}/sessions`, { method: "POST" });
+      expect(await answer.json()).toMatchObject({ sessionId: "ps_1", amountMinor: 4900 });
+    },
+  );
 
   it("shows the service's refusal with its request id", async () => {
     refusal = { code: "unavailable", detail: "Try again.", requestId: "req_7" };

@@ -134,8 +134,8 @@ function routesOf(config: ShopConfig, tester: CardTester): Route[] {
       method: "POST",
       path: /^\/orders\/([\w-]+)\/quantity$/,
       handle: async ({ request, response, orderRef }) => {
-        await changeQuantity(found(orderRef), await readText(request), { orders, api: api() });
-        response.writeHead(303, { Location: `/checkout/${orderRef}` }).end();
+        const isChanged = await changeQuantity(found(orderRef), await readText(request), { orders, api: api() });
+        response.writeHead(303, { Location: `/${isChanged ? "checkout" : "orders"}/${orderRef}` }).end();
       },
     },
     {
@@ -214,16 +214,24 @@ async function openSession(
   return created.amountMinor === order.amountMinor ? created : openSession(order, api);
 }
 
-async function changeQuantity(order: Order, form: string, { orders, api }: { orders: Orders; api: RestClient }) {
+/** Returns false for an order that is paid, or being paid, as it was. */
+async function changeQuantity(
+  order: Order,
+  form: string,
+  { orders, api }: { orders: Orders; api: RestClient },
+): Promise<boolean> {
   const quantity = Number(new URLSearchParams(form).get("quantity"));
   if (!Number.isInteger(quantity) || quantity < 1 || quantity > quantityMax) notFound();
   const { amountMinor } = order;
   orders.setAmount(order, product.amountMinor * quantity);
-  await openSession(order, api).catch((error: unknown) => {
-    // It is paid, or being paid, as it was.
+  try {
+    await openSession(order, api);
+    return true;
+  } catch (error) {
     orders.setAmount(order, amountMinor);
+    if (error instanceof ApiError && ["session_being_paid", "session_ended"].includes(error.code)) return false;
     throw error;
-  });
+  }
 }
 
 async function answer(routes: readonly Route[], request: IncomingMessage, response: ServerResponse): Promise<void> {

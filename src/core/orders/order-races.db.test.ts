@@ -1,4 +1,4 @@
-/** One order, one payment: a second session's money that comes late, is a fact already, or is given back. */
+/** One order, one payment: money of a second session that is held late, was captured already, or is refunded. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { adoptCaptured, declareRestore } from "../../oversight/declare-restore.ts";
 import { decodeId, encodeId } from "../../platform/ids.ts";
@@ -13,31 +13,18 @@ import { itemsOf, recover, withAnswers } from "../scenarios/recovery.fixture.ts"
 import * as restore from "../scenarios/restore.fixture.ts";
 import { findCheckout } from "../sessions.ts";
 import { submitPayment } from "../submit-payment.ts";
+import { ordersOf, refuseRepeatedOrders } from "./orders.fixture.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
   fixture = await startCoreFixture();
   await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
-  await fixture.asOwner.pool.query(
-    `INSERT INTO merchant_settings (merchant_id, session_lifetime_ms, publishable_key, repeated_orders, repeated_orders_at)
-     VALUES ($1, 1800000, 'pk', 'REFUSE', now())`,
-    [fixture.owner.merchantId],
-  );
+  await refuseRepeatedOrders(fixture);
 });
 afterAll(() => fixture.close());
 beforeEach(() => fixture.setClockAhead(0));
 
-async function ofOneOrder(count = 2): Promise<PaymentSession[]> {
-  const orderRef = `order-${systemRuntime.uuid()}`;
-  return Promise.all(Array.from({ length: count }, () => fixture.newSession({ orderRef })));
-}
-const stateOf = async (session: PaymentSession) => (await fixture.loadSession(session)).session;
-const attemptsOf = async (session: PaymentSession) => (await fixture.loadSession(session)).attempts;
-const ownerOf = async ({ orderRef }: PaymentSession): Promise<string | undefined> =>
-  (await fixture.asOwner.pool.query("SELECT session_id FROM app.order_winner WHERE order_ref = $1", [orderRef])).rows[0]
-    ?.session_id;
-const broken = async (...sessions: PaymentSession[]) =>
-  (await fixture.asOwner.pool.query("SELECT rule FROM app.audit($1)", [sessions.map(({ id }) => id)])).rows;
+const { ofOneOrder, leaveUnanswered, stateOf, attemptsOf, ownerOf, broken } = ordersOf(() => fixture);
 const paidTwice = async (session: PaymentSession) =>
   (await itemsOf(fixture, session)).filter(({ kind }) => kind === "PAID_MORE_THAN_ONCE");
 
@@ -62,19 +49,8 @@ async function unknown(session: PaymentSession): Promise<void> {
   await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
 }
 
-/** Pays a session up to its ordered capture, which gets no answer. */
-async function unanswered(session: PaymentSession): Promise<void> {
-  const silent = withAnswers(fixture.core, {
-    capture: async () => ({ type: "unknown", kind: "TIMEOUT", reason: "no answer" }),
-    lookUp: async () => ({ type: "inconclusive", reason: "no answer" }),
-  });
-  fixture.useCard(cards.approved);
-  await submitPayment(silent, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
-  await Promise.all(silent.inFlight);
-}
-
 describe("a hold that comes late", () => {
-  it("is voided where another session has paid the order meanwhile, and no other gateway is asked", async () => {
+  it("is voided where another session has paid the order meanwhile, and no other gateway is called", async () => {
     const [one, other] = await ofOneOrder();
     const timing = { attemptTimeoutMs: 30_000, submissionBudgetMs: 60_000 };
     await fixture.sandbox.hold("a.authorize");
@@ -123,7 +99,7 @@ describe("a hold that comes late", () => {
 describe("a process that dies after it has recorded a lost hold", () => {
   it("leaves a session that ends the same way, with its hold voided", async () => {
     const [one, other] = await ofOneOrder();
-    await unanswered(one!);
+    await leaveUnanswered(one!);
     const dead = withAnswers(fixture.core, {
       void: async () => {
         throw new Error("killed");
@@ -159,7 +135,7 @@ describe("a process that dies after it has recorded a lost hold", () => {
 describe("an ordered capture that was refused", () => {
   it("keeps the order while its void is under way, and is adopted if the gateway has captured", async () => {
     const [one, other] = await ofOneOrder();
-    await unanswered(one!);
+    await leaveUnanswered(one!);
     const refusing = withAnswers(fixture.core, {
       capture: async () => ({ type: "refused", definitive: true, gatewayCode: "no" }),
       lookUp: async () => ({ type: "inconclusive", reason: "no answer" }),
@@ -181,8 +157,8 @@ describe("an ordered capture that was refused", () => {
   });
 });
 
-describe("money that is taken already", () => {
-  it("is recorded after a restore although another session has paid the order, and a person has to know", async () => {
+describe("money that was captured already", () => {
+  it("is recorded after a restore although another session has paid the order, and an alert says so", async () => {
     const [one, other] = await ofOneOrder();
     await restore.payUnseen(fixture, one!, 0, "captured");
     await declareRestore(fixture.asOwner, { backupTakenAt: undefined });
@@ -216,7 +192,7 @@ describe("money that is taken already", () => {
   });
 });
 
-describe("an order whose payment is given back", () => {
+describe("an order whose payment is refunded", () => {
   const refund = async (session: PaymentSession, amountMinor?: number) => {
     const asked = { merchantId: session.merchantId, sessionId: session.id, amountMinor, key: systemRuntime.uuid() };
     await requestRefund(fixture.core, { ...asked, reason: undefined, refundRef: undefined });
@@ -247,7 +223,7 @@ describe("an order whose payment is given back", () => {
     expect(await broken(one!, other!)).toEqual([]);
   });
 
-  it("stays another's when a refund fails after that one has paid, and a person has to know", async () => {
+  it("stays another's when a refund fails after that one has paid, and an alert says so", async () => {
     const [one, other] = await ofOneOrder();
     await pay(one!);
     const last = await refund(one!);

@@ -1,35 +1,28 @@
-/** One order, one payment: two sessions of one order, where the merchant refuses that. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+/** One order, one payment: two sessions of one order, where the merchant refuses a second payment. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import type { Transacting } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
-import { systemRuntime } from "../../platform/runtime.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { cancelSession, captureHeld } from "../capture-later.ts";
 import type { Core } from "../core.ts";
-import type { NewSession } from "../create-session.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { type CoreFixture, cards, startCoreFixture } from "../scenarios/core.fixture.ts";
 import { itemsOf, recover, withAnswers } from "../scenarios/recovery.fixture.ts";
 import { findCheckout } from "../sessions.ts";
 import { submitPayment } from "../submit-payment.ts";
+import { ordersOf, refuseRepeatedOrders } from "./orders.fixture.ts";
+import { fillOrders, type RepeatedOrders, recordRepeatedOrders } from "./repeated-orders.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
   fixture = await startCoreFixture();
   await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
-  await fixture.asOwner.pool.query(
-    `INSERT INTO merchant_settings (merchant_id, session_lifetime_ms, publishable_key, repeated_orders, repeated_orders_at)
-     VALUES ($1, 1800000, 'pk', 'REFUSE', now())`,
-    [fixture.owner.merchantId],
-  );
+  await refuseRepeatedOrders(fixture);
 });
 afterAll(() => fixture.close());
 beforeEach(() => fixture.setClockAhead(0));
 
-/** Creates sessions of one order. */
-async function ofOneOrder(count = 2, fields: Partial<NewSession> = {}): Promise<PaymentSession[]> {
-  const orderRef = `order-${systemRuntime.uuid()}`;
-  return Promise.all(Array.from({ length: count }, () => fixture.newSession({ orderRef, ...fields })));
-}
+const { ofOneOrder, leaveUnanswered, stateOf, attemptsOf, ownerOf, broken } = ordersOf(() => fixture);
 
 /** Submits as the checkout does: with what it has read of the order. */
 async function pay({ id }: PaymentSession, core: Core = fixture.core, card = cards.approved): Promise<PaymentSession> {
@@ -38,14 +31,7 @@ async function pay({ id }: PaymentSession, core: Core = fixture.core, card = car
   return submitPayment(core, { session, payer, vaultToken: new Secret("tok_1"), signal: new AbortController().signal });
 }
 
-const stateOf = async (session: PaymentSession) => (await fixture.loadSession(session)).session;
-const attemptsOf = async (session: PaymentSession) => (await fixture.loadSession(session)).attempts;
 const payerOf = async ({ id }: PaymentSession) => (await findCheckout(fixture.core, id))!.payer;
-const ownerOf = async ({ orderRef }: PaymentSession): Promise<string | undefined> =>
-  (await fixture.asOwner.pool.query("SELECT session_id FROM app.order_winner WHERE order_ref = $1", [orderRef])).rows[0]
-    ?.session_id;
-const broken = async (...sessions: PaymentSession[]) =>
-  (await fixture.asOwner.pool.query("SELECT rule FROM app.audit($1)", [sessions.map(({ id }) => id)])).rows;
 
 /** Claims both sessions, and lets both gateways answer at one moment. */
 async function payAtOnce([one, other]: PaymentSession[]): Promise<PaymentSession[]> {
@@ -98,13 +84,7 @@ describe("two sessions of one order that pay at one moment", () => {
 describe("a submission", () => {
   it("claims nothing while another session holds the order, and pays it once that is over", async () => {
     const [one, other] = await ofOneOrder();
-    const silent = withAnswers(fixture.core, {
-      capture: async () => ({ type: "unknown", kind: "TIMEOUT", reason: "no answer" }),
-      lookUp: async () => ({ type: "inconclusive", reason: "no answer" }),
-    });
-    fixture.useCard(cards.approved);
-    await submitPayment(silent, { session: one!, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
-    await Promise.all(silent.inFlight);
+    await leaveUnanswered(one!);
     expect(await payerOf(other!)).toEqual({ sessionId: one!.id, hasSucceeded: false });
     expect(await pay(other!)).toMatchObject({ status: "CREATED", phase: "IDLE", submittedAt: null });
     expect(await attemptsOf(other!)).toEqual([]);
@@ -134,6 +114,52 @@ describe("a submission", () => {
     });
     expect(await attemptsOf(other!)).toEqual([]);
     expect(await fixture.eventTypes(other!)).toEqual(["payment_session.declined"]);
+  });
+});
+
+describe("a merchant that begins to refuse repeated orders", () => {
+  const change = (wanted: RepeatedOrders) => {
+    const { core, owner } = fixture;
+    return core.database.transaction((tx) => recordRepeatedOrders(tx, owner.merchantId, wanted));
+  };
+
+  it("has the orders that its payments have paid, and none once it only warns again", async () => {
+    await change("WARN");
+    const [one, other] = await ofOneOrder();
+    await pay(one!);
+    expect(await ownerOf(one!)).toBeUndefined();
+    await change("REFUSE");
+    expect(await ownerOf(one!)).toBe(one!.id);
+    expect(await pay(other!)).toMatchObject({ status: "DECLINED", declineCode: "order_already_paid" });
+    await change("WARN");
+    expect(await ownerOf(one!)).toBeUndefined();
+    await change("REFUSE");
+  });
+
+  it("has the order of a payment that read the earlier setting and is committed afterwards", async () => {
+    const [one] = await ofOneOrder(1);
+    await pay(one!);
+    const late = await fixture.asOwner.pool.connect();
+    onTestFinished(async () => {
+      await late.query("ROLLBACK");
+      late.release();
+    });
+    await late.query("BEGIN");
+    await late.query("DELETE FROM app.order_winner WHERE session_id = $1", [one!.id]);
+    let calls = 0;
+    const { database } = fixture.core;
+    const watched: Transacting = {
+      query: (...asked) => database.query(...asked),
+      async transaction(work) {
+        calls += 1;
+        // It has looked three times by then, unless it does not wait.
+        if (calls === 4) await late.query("COMMIT");
+        return database.transaction(work);
+      },
+    };
+    await fillOrders(watched, fixture.owner.merchantId);
+    await late.query("COMMIT");
+    expect(await ownerOf(one!)).toBe(one!.id);
   });
 });
 

@@ -89,8 +89,8 @@ const takeOrder: Statement = {
 };
 
 /**
- * Gives an order to a locked session whose money is taken, which is a fact that is never refused. Where another session has the
- * order, a person has to know. Comes before the winner is named.
+ * Gives an order to a locked session whose money was captured already, which is never refused. Where another session has the order, it
+ * raises an alert. Call it before the winner is named.
  */
 export async function keepOrder(
   tx: Tx,

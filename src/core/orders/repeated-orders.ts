@@ -40,9 +40,15 @@ async function fillAll(tx: Tx, merchantId: string): Promise<void> {
   await tx.query(fill, [merchantId]);
 }
 
-const selectWriters: Statement = {
-  name: "select_writers",
-  text: `SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS until, pg_snapshot_xmin(pg_current_snapshot())::text AS oldest`,
+// Takes an id for itself, which is higher than those of all transactions that write already. The end of a snapshot is not: the newest
+// of them may lie beyond it.
+const takeTransactionId: Statement = {
+  name: "take_transaction_id",
+  text: "SELECT pg_current_xact_id()::text AS id",
+};
+const selectOldest: Statement = {
+  name: "select_oldest_writer",
+  text: "SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS id",
 };
 // A payment's commits take milliseconds.
 const writersPauseMs = 20;
@@ -52,12 +58,11 @@ const writersPauseMs = 20;
  * transaction that was writing then.
  */
 export async function fillOrders(database: Transacting, merchantId: string): Promise<void> {
-  const readWriters = async () => {
-    type Writers = { until: string; oldest: string };
-    const [writers] = await database.transaction((tx) => tx.query<Writers>(selectWriters, []));
-    return { until: BigInt(writers!.until), oldest: BigInt(writers!.oldest) };
+  const read = async (statement: Statement) => {
+    const [row] = await database.transaction((tx) => tx.query<{ id: string }>(statement, []));
+    return BigInt(row!.id);
   };
-  const { until } = await readWriters();
-  while ((await readWriters()).oldest < until) await pause(writersPauseMs);
+  const until = await read(takeTransactionId);
+  while ((await read(selectOldest)) < until) await pause(writersPauseMs);
   await database.transaction((tx) => fillAll(tx, merchantId));
 }

@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { RestClient } from "../../client/merchant/rest-client.ts";
+import { signWebhook } from "../../events/signature.ts";
+import { Secret } from "../../platform/secrets.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
@@ -206,9 +208,19 @@ describe.each([
     expect(another.sessionId).not.toBe(dearer.sessionId);
     expect(new Set(same.map(({ sessionId }) => sessionId))).toEqual(new Set([another.sessionId]));
     const paid = said(backend, `payment_session.succeeded ${orderRef}`);
+    // Another session of the order is declined because this one pays it, which may be reported before and after.
+    const declinedFor = async (declineCode: string) => {
+      const data = { sequence: 1, sessionId: "ps_2", orderRef, declineCode, payingSessionId: another.sessionId };
+      const body = Buffer.from(JSON.stringify({ type: "payment_session.declined", data }));
+      const signed = { id: `evt_${declineCode}`, sentAt: new Date(), body, secrets: [new Secret(signingSecret)] };
+      const post = { method: "POST", headers: { ...signWebhook(signed) }, body };
+      expect((await fetch(`${origin}/webhooks`, post)).status).toBe(204);
+      expect((await retry()).sessionId).toBe(another.sessionId);
+    };
+    await declinedFor("order_being_paid");
     await customer.submit(another, await customer.tokenize(another, "4242424242424242"));
     await paid;
-    expect((await retry()).sessionId).toBe(another.sessionId);
+    await declinedFor("order_already_paid");
     // A paid order neither changes nor is cancelled.
     for (const action of ["add", "sessions", "cancel"])
       expect((await fetch(`${origin}/orders/${orderRef}/${action}`, { method: "POST" })).status).toBe(409);
@@ -223,6 +235,38 @@ describe.each([
     const refused = await fetch(`${origin}/webhooks`, { method: "POST", body: JSON.stringify(forged) });
     expect(refused.status).toBe(400);
     expect((await fetch(`${origin}/elsewhere`)).status).toBe(404);
+  });
+});
+
+describe("the recipes of the integration guide", () => {
+  it("create a session, change its cart, cancel the order, and refuse a second payment", async () => {
+    const guide = await readFile(join(checkout, "docs", "integration.md"), "utf8");
+    const env = { PATH: "/usr/bin:/bin", API_ORIGIN: demo.file.connectOrigin, SECRET_KEY: secretKey };
+    const follow = (heading: string, sessionId = "") => {
+      const [, lines = ""] = new RegExp(`^#+ ${heading}$[\\s\\S]*?^\`\`\`sh\\n([\\s\\S]*?)^\`\`\`$`, "m").exec(guide)!;
+      const { stdout } = spawnSync("bash", ["-c", lines.replace("ps_…", sessionId)], { env });
+      return JSON.parse(stdout.toString());
+    };
+    const created = follow("1. Create a session");
+    expect(created).toMatchObject({ status: "CREATED", amountMinor: 4900 });
+    const changed = follow("A changed cart", created.sessionId);
+    expect(changed).toMatchObject({ status: "CREATED", amountMinor: 9800, orderRef: created.orderRef });
+    const cancelled = follow("A cancelled order", changed.sessionId);
+    expect(cancelled).toMatchObject({ status: "EXPIRED", expiredBecause: "CANCELLED" });
+    const customer = new ApiCheckout(demo.file);
+    expect(await customer.read(created.sessionId)).toMatchObject({
+      status: "EXPIRED",
+      expiredBecause: "REPLACED",
+      replacedBy: changed.sessionId,
+    });
+
+    const [, setting = ""] = /npx switchyard (settings set --repeated-orders refuse)/.exec(guide)!;
+    await command(...setting.split(" "));
+    const { orderRef } = created;
+    expect(await customer.pay("4242424242424242", { orderRef })).toMatchObject({ status: "SUCCEEDED" });
+    expect(await customer.pay("4242424242424242", { orderRef })).toMatchObject({ declineCode: "order_already_paid" });
+    const allowed = { orderRef, allowRepeatedOrder: true };
+    expect(await customer.pay("4242424242424242", allowed)).toMatchObject({ status: "SUCCEEDED" });
   });
 });
 

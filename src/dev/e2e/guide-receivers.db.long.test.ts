@@ -56,9 +56,23 @@ const newSecret = () => generateSigningSecret(harness.context.runtime, "switchya
 const body = Buffer.from(JSON.stringify({ id: "evt_1", type: "payment_session.declined", data: { name: "Zoë" } }));
 const minuteMs = 60_000;
 
-function sign(secrets: readonly Secret[], ahead = 0) {
+function sign(secrets: readonly Secret[], ahead = 0, id = "evt_1", content = body) {
   const sentAt = new Date(Date.now() + ahead * minuteMs);
-  return { body, headers: { ...signWebhook({ id: "evt_1", sentAt, body, secrets }) } };
+  return { body: content, headers: { ...signWebhook({ id, sentAt, body: content, secrets }) } };
+}
+
+/** Returns the webhooks of two sessions of an order: one has paid it, the other was declined for that. */
+function twoSessions(secret: Secret, orderRef: string) {
+  return [
+    { type: "payment_session.succeeded", data: { sequence: 1, sessionId: "ps_1", orderRef } },
+    {
+      type: "payment_session.declined",
+      data: { sequence: 1, sessionId: "ps_2", orderRef, declineCode: "order_already_paid", payingSessionId: "ps_1" },
+    },
+  ].map((event) => {
+    const id = `evt_${orderRef}_${event.type}`;
+    return sign([secret], 0, id, Buffer.from(JSON.stringify({ id, ...event })));
+  });
 }
 
 /** Returns webhooks that must be refused, by the change that was made. */
@@ -164,11 +178,16 @@ describe("the receivers of the webhook guide", () => {
           expect({ what, status: await post(webhook) }).toEqual({ what, status: 400 });
         }
         await vi.waitFor(() => expect(running.said()).toContain("ship order-1042"));
+        // Two sessions of an order, in both orders of arrival: it ships once.
+        for (const webhook of twoSessions(signingSecret, "order-twice")) expect(await post(webhook)).toBe(204);
+        for (const webhook of twoSessions(signingSecret, "order-back").reverse()) expect(await post(webhook)).toBe(204);
+        await vi.waitFor(() => expect(running.said()).toContain("ship order-back"));
       } finally {
         await running.stop();
       }
       // The one in PHP says where the look-up belongs, because its processes share no memory.
-      if (program.tool !== "php") expect(running.said().match(/ship/g)).toHaveLength(1);
+      const shipped = running.said().match(/ship order-\w+/g);
+      if (program.tool !== "php") expect(shipped).toEqual(["ship order-1042", "ship order-twice", "ship order-back"]);
     },
   );
 

@@ -1,8 +1,15 @@
-/** Two tabs that pay one order of the demo's shop, which takes one payment for an order. */
+/** Two tabs that pay one order of the demo's merchant, which takes one payment for an order, also at two edges. */
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { PaymentSessionJson } from "../../../gen/payments/v1/payment_session_pb.ts";
+import { settingsFileName } from "../../demo/demo-file.ts";
+import { type RoleProcess, startRole } from "../../demo/roles.ts";
 import { launchBrowser } from "../testing/browser.ts";
+import { freePortRange } from "../testing/free-port-range.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
 import { PlainShop } from "./plain-shop.ts";
@@ -10,21 +17,31 @@ import { PlainShop } from "./plain-shop.ts";
 let demo: TestDemo;
 let browser: Browser;
 let shop: PlainShop;
+/** A second edge over the same database, and a shop whose pages call it. */
+let edge: RoleProcess;
+let otherShop: PlainShop;
 beforeAll(async () => {
   [demo, browser] = await Promise.all([startTestDemo(), launchBrowser()]);
   shop = await PlainShop.start(demo.file);
-});
+  const port = await freePortRange(2);
+  const settings = parseEnv(readFileSync(join(demo.stateFolder, settingsFileName), "utf8")) as Record<string, string>;
+  const variables = { ...settings, SWITCHYARD_PUBLIC_PORT: `${port}`, SWITCHYARD_GRPC_PORT: `${port + 1}` };
+  edge = await startRole("edge", { variables, logFile: join(demo.stateFolder, "edge-2.log") });
+  otherShop = await PlainShop.start(demo.file, `http://127.0.0.1:${port}`);
+}, 240_000);
 afterAll(async () => {
   await browser?.close();
-  await shop?.close();
+  await Promise.all([shop?.close(), otherShop?.close()]);
+  await edge?.close();
   await demo?.close();
 });
 
-async function openTab(orderRef: string) {
-  const { session, url } = await shop.sell({ orderRef });
+async function openTab(orderRef: string, at = shop) {
+  const { session, url } = await at.sell({ orderRef });
   const page = await browser.newPage();
+  page.setDefaultTimeout(120_000);
   await page.goto(url);
-  return { session, page, results: () => shop.resultsOf(session).map(({ name }) => name) };
+  return { session, page, results: () => at.resultsOf(session).map(({ name }) => name) };
 }
 
 async function enterCard(page: Page): Promise<void> {
@@ -70,7 +87,36 @@ it("charges one of two tabs, and says in the other what happens to the order", a
   expect(paid).toMatchObject({ status: "SUCCEEDED" });
   expect(refused).toMatchObject({ status: "DECLINED", declineCode: "order_already_paid" });
   expect(refused).toMatchObject({ payingSessionId: one.session.sessionId });
-  const attempts = [...(paid.attempts ?? []), ...(refused.attempts ?? [])];
+  expect(await holdsOf(paid, refused)).toEqual(["captured"]);
+});
+
+/** Returns the states of the holds at gateways. */
+async function holdsOf(...sessions: PaymentSessionJson[]): Promise<string[]> {
+  const attempts = sessions.flatMap((session) => session.attempts ?? []);
   const records = await Promise.all(attempts.map(({ attemptId = "" }) => demo.sandbox.authorizations(attemptId)));
-  expect(records.flat().map(({ status }) => status)).toEqual(["captured"]);
+  return records.flat().map(({ status }) => status);
+}
+
+it("charges one of two tabs that pay at one moment through two edges", async () => {
+  const orderRef = `order-${randomUUID()}`;
+  const tabs = [await openTab(orderRef), await openTab(orderRef, otherShop)];
+  await Promise.all(tabs.map(({ page }) => enterCard(page)));
+  await demo.sandbox.hold("a.authorize");
+  await Promise.all(tabs.map(({ page }) => payButton(page).click()));
+  await expect.poll(() => demo.sandbox.paused({ operation: "a.authorize" })).toBe(2);
+  await demo.sandbox.release({});
+
+  const api = new ApiCheckout(demo.file);
+  const read = () => Promise.all(tabs.map(({ session }) => api.read(session.sessionId)));
+  await expect.poll(async () => (await read()).map(({ status }) => status).sort()).toEqual(["DECLINED", "SUCCEEDED"]);
+  const sessions = await read();
+  const won = sessions.findIndex(({ status }) => status === "SUCCEEDED");
+  const [paid, refused] = [sessions[won]!, sessions[1 - won]!];
+  await tabs[won]!.page.getByText("Payment complete.").waitFor();
+  await tabs[1 - won]!.page.getByText(/^This order (is being|has already been) paid/).waitFor();
+  expect(refused.payingSessionId).toBe(paid.sessionId);
+  expect(refused.declineCode).toMatch(/^order_(being|already)_paid$/);
+  const attempts = async () => (await api.read(refused.sessionId!)).attempts;
+  await expect.poll(attempts).toMatchObject([{ gateway: "SANDBOX_A", status: "VOIDED" }]);
+  expect((await holdsOf(paid, refused)).sort()).toEqual(["captured", "voided"]);
 });

@@ -13,9 +13,9 @@ Switchyard.mount({
     if (!answer.ok) throw new Error("The shop has no session.");
     return answer.json();
   },
-  // Shows the customer the order. The goods ship on the webhook.
-  onSuccess: () => location.assign(`/orders/${orderRef}`),
-  onPending: () => location.assign(`/orders/${orderRef}`),
+  // Shows the customer the order, in place of this page: the back button leads past it. The goods ship on the webhook.
+  onSuccess: () => location.replace(`/orders/${orderRef}`),
+  onPending: () => location.replace(`/orders/${orderRef}`),
   onDeclined: () => {
     declined.hidden = false;
   },

@@ -28,7 +28,7 @@ export function VerifyConnection({ label, isProvider, isPending, onVerify }: Ver
     onVerify(routePayments);
   };
   return (
-    <fieldset className="form">
+    <fieldset className="question">
       <legend>Route live payments here?</legend>
       <p className="soft small">
         If yes, live payments can go to this account as soon as it is verified, after the gateways that you have now.

@@ -1,0 +1,129 @@
+/** The dashboard of the checkout's guards: repeated orders, the default rule, and whether live payments are routed to an account. */
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createDashboardClient, type DashboardClient } from "../../client/dashboard-client.ts";
+import { decodeId } from "../../platform/ids.ts";
+import { Secret } from "../../platform/secrets.ts";
+import { launchBrowser } from "../testing/browser.ts";
+import { findViolations } from "./accessibility.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+
+const timeout = 240_000;
+
+let demo: SharedDemo;
+let operator: DashboardClient;
+let browser: Browser;
+let context: BrowserContext;
+/** A merchant that has saved no rule. */
+let merchantId: string;
+beforeAll(async () => {
+  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
+  operator = createDashboardClient(demo.file.grpcAddress, new Secret(demo.file.operatorToken));
+  const { merchant } = await operator.merchants.createMerchant({ name: "Corner Coffee" });
+  merchantId = merchant!.merchantId!;
+  const [id, { email }] = [decodeId("mer", merchantId), demo.file.member];
+  await demo.accountsQuery(`INSERT INTO membership (merchant_id, member_id, role)
+    SELECT '${id}', id, 'OWNER' FROM member WHERE email = '${email}'`);
+  context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
+  context.setDefaultTimeout(60_000);
+  const page = await open("test", "home");
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Password").fill(demo.file.member.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Home" }).waitFor();
+  await page.close();
+}, timeout);
+afterAll(async () => {
+  operator?.close();
+  await browser?.close();
+});
+
+async function open(environment: "test" | "live", name: string): Promise<Page> {
+  const page = await context.newPage();
+  await page.goto(`${demo.file.dashboardOrigin}/${environment}/${merchantId}/${name}`);
+  return page;
+}
+
+/** Checks a state of a page on a desktop and on a phone. */
+async function look(page: Page): Promise<void> {
+  for (const [colorScheme, width] of [
+    ["light", 1440],
+    ["dark", 390],
+  ] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 900 });
+    expect(await findViolations(page)).toEqual([]);
+    const { scrollWidth, clientWidth } = await page.evaluate(() => document.documentElement);
+    expect(scrollWidth).toBe(clientWidth);
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
+}
+
+it("refuses repeated orders by a switch, once the member has proved who they are", { timeout }, async () => {
+  const page = await open("test", "settings");
+  const card = page.getByRole("region", { name: "One order, one payment" });
+  const refuses = card.getByRole("switch", { name: "Refuse a second payment of an order" });
+  await refuses.waitFor();
+  expect(await refuses.isChecked()).toBe(false);
+  await demo.accountsQuery("UPDATE sign_in SET proved_at = proved_at - interval '15 minutes'");
+  await card.getByText("Refuse a second payment of an order").click();
+  const proof = page.getByRole("dialog", { name: "Confirm that it is you" });
+  await proof.getByLabel("Password").fill(demo.file.member.password);
+  await proof.getByRole("button", { name: "Confirm" }).click();
+  await expect.poll(() => refuses.isChecked()).toBe(true);
+  await look(page);
+  await page.reload();
+  await expect.poll(() => refuses.isChecked()).toBe(true);
+  const { settings } = await operator.settings.getSettings({ merchantId, environment: "ENVIRONMENT_TEST" });
+  expect(settings).toMatchObject({ repeatedOrders: "REPEATED_ORDERS_REFUSE" });
+  await page.close();
+});
+
+it("shows the default rule as what is in force, and saves it as version 1", { timeout }, async () => {
+  const scope = { merchantId, environment: "ENVIRONMENT_TEST" } as const;
+  for (const account of ["one", "two"]) {
+    const credentials = { apiKey: `sandbox_test_${account}` };
+    const added = await operator.connections.addGatewayConnection({
+      ...scope,
+      gateway: "SANDBOX_A",
+      account,
+      credentials,
+    });
+    const { connectionId = "" } = added.connection!;
+    await operator.connections.verifyGatewayConnection({ ...scope, connectionId });
+  }
+  const page = await open("test", "routing");
+  await page.getByText("Default rule in use").waitFor();
+  await page.getByText("You have saved no rule, so payments follow the default rule").waitFor();
+  await look(page);
+  await page.getByRole("button", { name: "Save the default rule as version 1" }).click();
+  await page.getByText("Version 1 in use").waitFor();
+  await look(page);
+  await page.close();
+});
+
+it("asks in live whether payments are routed to an account, and sends the answer", { timeout }, async () => {
+  const scope = { merchantId, environment: "ENVIRONMENT_TEST" } as const;
+  const credentials = { apiKey: "sandbox_test_asked" };
+  await operator.connections.addGatewayConnection({ ...scope, gateway: "SANDBOX_A", account: "asked", credentials });
+  const page = await context.newPage();
+  // Sandbox gateways take no live payments, so the page of live gets the accounts of test.
+  const sent: string[] = [];
+  await page.route(/\.Gateway(Connection)?Service\//, (route) => {
+    const postData = (route.request().postData() ?? "").replace("ENVIRONMENT_LIVE", "ENVIRONMENT_TEST");
+    if (route.request().url().endsWith("/VerifyGatewayConnection")) sent.push(postData);
+    return route.continue({ postData });
+  });
+  await page.goto(`${demo.file.dashboardOrigin}/live/${merchantId}/gateways`);
+  const verify = page.getByRole("button", { name: "Verify", exact: true });
+  await verify.click();
+  const question = page.getByRole("group", { name: "Route live payments here?" });
+  await question.getByRole("button", { name: "Yes, verify and route" }).waitFor();
+  await look(page);
+  await question.getByRole("button", { name: "Cancel" }).click();
+  await verify.click();
+  await question.getByRole("button", { name: "No, only verify" }).click();
+  await expect.poll(() => sent).toEqual([expect.stringContaining('"routePayments":false')]);
+  await verify.waitFor({ state: "detached" });
+  await page.close();
+});
