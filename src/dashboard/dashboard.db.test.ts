@@ -2,7 +2,8 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import {
   create,
-  type DescField, type DescMethod,
+  type DescField,
+  type DescMethod,
   type DescService,
   fromJson,
   getOption,
