@@ -9,5 +9,8 @@ export function findNul(part: unknown, path: JsonPath = []): Finding[] {
   }
   if (typeof part !== "object" || part === null || ArrayBuffer.isView(part)) return [];
   const isList = Array.isArray(part);
+  // A oneof, whose fields are members of the message around it.
+  if ("case" in part && "value" in part && typeof part.case === "string")
+    return findNul(part.value, [...path.slice(0, -1), part.case]);
   return Object.entries(part).flatMap(([name, inner]) => findNul(inner, [...path, isList ? Number(name) : name]));
 }
