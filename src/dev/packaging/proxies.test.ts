@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { freePort } from "../../demo/free-port.ts";
 import { createClientAddressOf } from "../../platform/client-address.ts";
 import { TestAuthority } from "../testing/certificates.ts";
@@ -87,7 +87,9 @@ async function call(tls: number, method: "GET" | "POST", body = ""): Promise<{ s
   return { status: response.statusCode!, said: await text(response) };
 }
 
-describe.skipIf(!isInstalled("nginx", "-v"))("deploy/nginx", () => {
+describe("deploy/nginx", () => {
+  beforeEach(({ skip }) => skip(!isInstalled("nginx", "-v"), "nginx is not installed"));
+
   it("is valid by nginx, which detects a wrong name", async () => {
     const test = (file: string) => spawnSync("nginx", ["-t", "-c", file], { encoding: "utf8" });
     const ports = { edge: await freePort(), tls: await freePort() };
@@ -130,13 +132,12 @@ describe.skipIf(!isInstalled("nginx", "-v"))("deploy/nginx", () => {
   });
 });
 
-describe.skipIf(!isInstalled("caddy", "version"))("deploy/compose/Caddyfile", () => {
-  const hosts = { API_HOST: "pay.acme.test", VAULT_HOST: "cards.acme.test", DASHBOARD_HOST: "dashboard.acme.test" };
-  const adapt = (more: Readonly<Record<string, string>> = {}) =>
-    spawnSync("caddy", ["adapt", "--adapter", "caddyfile", "--config", join(deploy, "compose", "Caddyfile")], {
-      encoding: "utf8",
-      env: { PATH: process.env.PATH, HOME: tmpdir(), ...hosts, ...more },
-    });
+describe("deploy/compose/Caddyfile", () => {
+  beforeEach(({ skip }) => skip(!isInstalled("caddy", "version"), "Caddy is not installed"));
+
+  const hosts = ["API_HOST=pay.acme.test", "VAULT_HOST=cards.acme.test", "DASHBOARD_HOST=dashboard.acme.test"];
+  const command = ["caddy", "adapt", "--adapter", "caddyfile", "--config", join(deploy, "compose", "Caddyfile")];
+  const adapt = (...more: readonly string[]) => spawnSync("env", [...hosts, ...more, ...command], { encoding: "utf8" });
   const dialled = (config: string) => [...config.matchAll(/"dial":"([^"]+)"/g)].map(([, address]) => address);
 
   it("is read by Caddy, for compose and for addresses of yours", () => {
@@ -149,7 +150,7 @@ describe.skipIf(!isInstalled("caddy", "version"))("deploy/compose/Caddyfile", ()
       "vault-1:8082",
       "vault-2:8082",
     ]);
-    const own = adapt({ EDGES: "127.0.0.1:8080", VAULTS: "10.0.0.7:8082", DASHBOARDS: "127.0.0.1:8084" });
+    const own = adapt("EDGES=127.0.0.1:8080", "VAULTS=10.0.0.7:8082", "DASHBOARDS=127.0.0.1:8084");
     expect(dialled(own.stdout).toSorted()).toEqual(["10.0.0.7:8082", "127.0.0.1:8080", "127.0.0.1:8084"]);
   });
 });

@@ -120,7 +120,7 @@ const imageBuilder = {
 
 /** Returns the function that counts the packages that are there, of those that every machine gets. */
 function countPackages() {
-  const { packages: locked } = JSON.parse(readFileSync(join(checkout, "package-lock.json"), "utf8"));
+  const { packages: locked = {} } = JSON.parse(readFileSync(join(checkout, "package-lock.json"), "utf8"));
   const wanted = Object.keys(locked).filter((path) => {
     const { optional = false, dev = false } = locked[path];
     return path !== "" && !optional && (needsDevelopment || !dev);

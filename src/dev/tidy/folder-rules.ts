@@ -90,7 +90,7 @@ function partOf(path: string): string {
   const part = /^src\/(dashboard\/ui|client\/merchant|client\/examples|card-vault\/own)\//.exec(path)?.[1];
   if (part !== undefined) return part;
   const [top = "", next = ""] = path.split("/");
-  return top === "src" ? next.replace(/\.ts$/, "") : top;
+  return top === "src" ? next.replace(/\.m?[jt]s$/, "") : top;
 }
 
 /** Finds imports that the table does not allow, and product code that imports files for developers only. */
