@@ -4,9 +4,9 @@ import {
   dayBegin,
   dayOf,
   minorOf,
+  type PaymentSearch,
   readPaymentSearch,
   readRefundSearch,
-  type PaymentSearch,
   withChosen,
 } from "./payment-address.ts";
 

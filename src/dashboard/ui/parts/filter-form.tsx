@@ -1,8 +1,9 @@
 /** The form of a list's filters, which are kept in the address, and its fields. */
-import { type ReactNode, useId, useRef, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
 import { minorOf } from "../payment-address.ts";
 import { Button } from "./button.tsx";
 import { decimalOf, readAmount, typedOf } from "./minor-units.ts";
+import { Panel } from "./panel.tsx";
 
 /** The form, in a panel that opens. `used`: the filters in use; `onApply` gets the fields by their names. */
 export function FilterForm(props: {
@@ -11,33 +12,28 @@ export function FilterForm(props: {
   onClear: () => unknown;
   children: ReactNode;
 }) {
-  const panel = useRef<HTMLDetailsElement>(null);
   const count = Object.keys(props.used).length;
-  const close = () => {
-    panel.current!.open = false;
-    panel.current!.querySelector("summary")!.focus();
-  };
   return (
     <>
-      <details className="filter-form" ref={panel} onKeyDown={({ key }) => key === "Escape" && close()}>
-        <summary className="button">{count === 0 ? "Filters" : count === 1 ? "1 filter" : `${count} filters`}</summary>
-        <form
-          className="card"
-          key={JSON.stringify(props.used)}
-          onSubmit={(event) => {
-            event.preventDefault();
-            close();
-            props.onApply(Object.fromEntries(new FormData(event.currentTarget)));
-          }}
-        >
-          {props.children}
-          <div className="row">
-            <Button kind="main" type="submit">
-              Apply
-            </Button>
-          </div>
-        </form>
-      </details>
+      <Panel className="filter-form" name={count === 0 ? "Filters" : count === 1 ? "1 filter" : `${count} filters`}>
+        {(close) => (
+          <form
+            key={JSON.stringify(props.used)}
+            onSubmit={(event) => {
+              event.preventDefault();
+              close();
+              props.onApply(Object.fromEntries(new FormData(event.currentTarget)));
+            }}
+          >
+            {props.children}
+            <div className="row">
+              <Button kind="main" type="submit">
+                Apply
+              </Button>
+            </div>
+          </form>
+        )}
+      </Panel>
       {count > 0 && (
         <Button kind="plain" onPress={() => props.onClear()}>
           Clear all
