@@ -131,7 +131,7 @@ function rateCharts(answer: GetAnalyticsResponse): ChartData[] {
     {
       id: "failures",
       title: "Technical failures",
-      caption: "Attempts with a timeout or a gateway's error.",
+      caption: "Timeouts and errors, of attempts.",
       lines: gateways.map((gateway) => ofGateway(gateway, "technicalFailureRate")),
       ...rates,
     },
@@ -185,13 +185,13 @@ function latencyCharts({ points, latencyErrorMost }: GetAnalyticsResponse): Char
   return [
     {
       id: "latency",
-      title: "Time to answer and outcome",
-      caption: `Without the customer's time at the bank. Accurate to ± ${Math.round(latencyErrorMost * 100)} %.`,
+      title: "Times",
+      caption: `Median and 95th percentile, ± ${Math.round(latencyErrorMost * 100)} %.`,
       lines: [
-        line("Attempts, median", "attempts", "p50Ms"),
-        line("Attempts, 95th", "attempts", "p95Ms"),
-        line("Payments, median", "payments", "p50Ms"),
-        line("Payments, 95th", "payments", "p95Ms"),
+        line("Attempt", "attempts", "p50Ms"),
+        line("Attempt, 95th", "attempts", "p95Ms"),
+        line("Payment", "payments", "p50Ms"),
+        line("Payment, 95th", "payments", "p95Ms"),
       ],
       format: formatMs,
       formatAxis: formatMs,
@@ -227,7 +227,7 @@ function authenticationCharts({ points, total }: GetAnalyticsResponse): ChartDat
     {
       id: "challenges",
       title: "Challenge rate",
-      caption: "Customers who were asked, and authentications without asking.",
+      caption: "Asked customers, and runs without.",
       lines: [
         { name: "Challenged payments", values: points.map(({ payments }) => payments?.challengeRate) },
         {
@@ -283,7 +283,7 @@ function declineCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
     {
       id: "decline-codes",
       title: "Decline codes",
-      caption: "Declined attempts; the most frequent codes.",
+      caption: "The most frequent, by attempts.",
       lines: codes.map((code) => ({
         name: code,
         values: points.map((point) => number(point.declineCodes.find((each) => each.declineCode === code)?.attempts)),

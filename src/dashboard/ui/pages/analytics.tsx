@@ -59,7 +59,7 @@ export function AnalyticsPage() {
       <header className="page-head">
         <div>
           <h1>Analytics</h1>
-          <p>
+          <p className="days">
             Payments in {environmentName} that ended {inWords(days, zone)}. Days begin and end in {zone}.
           </p>
           {search.zone === undefined && <NoZone />}

@@ -106,7 +106,7 @@ function chartOf(now: GetAnalyticsResponse, before: GetAnalyticsResponse, volume
   };
   const [sums, sumsBefore] = [addUp(untilNow(now, new Date())), addUp(before)];
   const full = sums.length - 1;
-  const over = full > 0 ? sumsBefore[full - 1] : undefined;
+  const over = (full > 0 && sumsBefore[full - 1]) || undefined;
   const points = now.points.length > before.points.length ? now.points : before.points;
   const ends = points.map(({ startsAt }) => hour.format(timestampDate(startsAt!).getTime() + 3_600_000));
   const values = (minor: readonly bigint[]) =>

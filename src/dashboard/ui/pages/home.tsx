@@ -50,8 +50,8 @@ export function HomePage() {
       {data && <Alerts items={data.alerts} isCut={data.alertsCut} />}
       {data && data.unconfirmedAddresses.length > 0 && <Unconfirmed addresses={data.unconfirmedAddresses} />}
       {data && data.missing.length > 0 && <SetUp missing={data.missing} />}
-      {data && data.missing.length === 0 && environmentName === "test" && <GoingLive />}
       {data && <Recent isSetUp={data.missing.length === 0} />}
+      {data && data.missing.length === 0 && environmentName === "test" && <GoingLive />}
     </>
   );
 }

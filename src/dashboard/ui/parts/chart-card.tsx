@@ -41,6 +41,8 @@ type ChartCardProps = ChartData & {
 /** The card. What its points mean is in its caption, which names a point while the pointer is over it. */
 export function ChartCard({ children, ...props }: ChartCardProps) {
   const { id, title, caption, names, shortNames, lines, format, isWide = false, ...drawn } = props;
+  const isTall = drawn.isClose === true;
+  const size = isWide ? "wide" : isTall ? "tall" : "small";
   const [isTable, setTable] = useState(false);
   const [point, setPoint] = useState<number>();
   const rows = () => [
@@ -48,7 +50,12 @@ export function ChartCard({ children, ...props }: ChartCardProps) {
     ...names.map((name, index) => [name, ...lines.map(({ values }) => values[index] ?? "")]),
   ];
   return (
-    <section className="card chart" data-wide={isWide || undefined} aria-labelledby={`chart-${id}`}>
+    <section
+      className="card chart"
+      data-wide={isWide || undefined}
+      data-tall={isTall || undefined}
+      aria-labelledby={`chart-${id}`}
+    >
       <div className="chart-head">
         <h2 id={`chart-${id}`}>{title}</h2>
         {children}
@@ -78,7 +85,7 @@ export function ChartCard({ children, ...props }: ChartCardProps) {
           <Suspense fallback={<div className="plot" />}>
             <LineChart
               {...drawn}
-              {...{ names: shortNames, lines, isSmall: !isWide }}
+              {...{ names: shortNames, lines, size }}
               label={`${title}. ${caption} The table has every value.`}
               onPoint={setPoint}
             />

@@ -7,6 +7,7 @@ describe("the comparison with the period before", () => {
     [50n, 100n, "50% less than before"],
     [100n, 100n, "as before"],
     [100_001n, 100_000n, "about as before"],
+    [1_000n, 10n, "100 times as much as before"],
     [5n, 0n, undefined],
   ])("of %s with %s", (now, before, words) => {
     expect(changeOf(now, before)).toBe(words);

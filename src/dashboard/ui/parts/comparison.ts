@@ -8,6 +8,7 @@ export function changeOf(now: bigint, before: bigint): string | undefined {
   if (before === 0n) return undefined;
   if (now === before) return "as before";
   const share = Number(now - before) / Number(before);
+  if (share >= 9) return `${Math.round(share + 1)} times as much as before`;
   const size = percent.format(Math.abs(share));
   if (size === percent.format(0)) return "about as before";
   return `${size} ${share > 0 ? "more" : "less"} than before`;

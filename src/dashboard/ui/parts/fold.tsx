@@ -22,7 +22,7 @@ export function Fold(props: {
         <div>
           {children}
           {rows && (
-            <div className="row">
+            <div className="csv">
               <CsvButton {...{ title, id, rows }} />
             </div>
           )}
