@@ -249,7 +249,7 @@ export const cardNames = {
 } as const;
 
 // Lines that a small chart has room for. The service returns more of each point.
-const linesMax = 4;
+const [linesMax, codesMax] = [4, 3];
 
 /** Returns no chart where nothing is known of any card. */
 function cardCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
@@ -277,7 +277,7 @@ function cardCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
 
 /** Returns no chart where no attempt was declined. */
 function declineCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
-  const codes = (total?.declineCodes ?? []).slice(0, linesMax).map(({ declineCode }) => declineCode);
+  const codes = (total?.declineCodes ?? []).slice(0, codesMax).map(({ declineCode }) => declineCode);
   if (codes.length === 0) return [];
   return [
     {

@@ -26,7 +26,7 @@ export function Figures({ total, before }: { total: AnalyticsPoint; before: Paym
         <dd className="value">{formatRate(payments.approvalRate)}</dd>
         <dd className="soft small">
           {formatCount(approvedOf(payments))} of {formatCount(endedOf(payments))} payments
-          {payments.released > 0n && `, ${formatCount(payments.released)} of them released`}
+          {payments.released > 0n && `, ${formatCount(payments.released)} released`}
           <Change>{changeOfRate(payments.approvalRate, before?.approvalRate)}</Change>
         </dd>
       </div>

@@ -5,7 +5,7 @@ import { rangeOf } from "./axis-range.ts";
 import { type ChartLine, type LineLook, lookOf } from "./line-look.ts";
 
 // In pixels.
-const heights = { wide: 216, tall: 172, small: 116 };
+const heights = { wide: 216, tall: 172, small: 110 };
 
 /** The content of the chart. */
 export type LineChartProps = {
