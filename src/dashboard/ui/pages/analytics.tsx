@@ -182,7 +182,9 @@ function NothingYet() {
           </p>
         )}
       </Empty>
-      <Meanings />
+      <div className="card folds">
+        <Meanings />
+      </div>
     </>
   );
 }
