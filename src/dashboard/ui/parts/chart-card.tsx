@@ -69,7 +69,7 @@ export function ChartCard({ children, ...props }: ChartCardProps) {
                 }}
                 aria-label={`${title} as a ${isTable ? "chart" : "table"}`}
               >
-                {isTable ? "Show the chart" : "Show the table"}
+                {isTable ? "As a chart" : "As a table"}
               </Button>
               <CsvButton {...{ title, id, rows }} />
             </>
